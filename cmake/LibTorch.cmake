@@ -1,0 +1,28 @@
+# LibTorch from the PyPI wheel, CPU libraries only. The wheel's own TorchConfig.cmake insists on a CUDA
+# toolkit, which the CPU product must not need, and links libraries that take seconds to load.
+set(HEADROOM_TORCH_DIR "" CACHE PATH "The installed torch package: the folder with include/ and lib/")
+if(NOT HEADROOM_TORCH_DIR)
+  file(GLOB found ${CMAKE_BINARY_DIR}/venv/lib/python3*/site-packages/torch
+       ${PROJECT_SOURCE_DIR}/build/venv/lib/python3*/site-packages/torch)
+  list(GET found 0 HEADROOM_TORCH_DIR)
+endif()
+if(NOT EXISTS ${HEADROOM_TORCH_DIR}/include/ATen/ATen.h)
+  message(FATAL_ERROR "LibTorch not found: run `make build`, or set HEADROOM_TORCH_DIR to the torch package")
+endif()
+file(READ ${HEADROOM_TORCH_DIR}/version.py torch_version_file)
+string(REGEX MATCH "__version__ = '([0-9.]+)" _ "${torch_version_file}")
+set(HEADROOM_TORCH_VERSION ${CMAKE_MATCH_1})
+message(STATUS "LibTorch ${HEADROOM_TORCH_VERSION} at ${HEADROOM_TORCH_DIR}")
+
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+add_library(headroom_libtorch INTERFACE)
+add_library(headroom::libtorch ALIAS headroom_libtorch)
+target_include_directories(headroom_libtorch SYSTEM INTERFACE ${HEADROOM_TORCH_DIR}/include)
+target_compile_options(headroom_libtorch INTERFACE -fopenmp)
+# Headers per operation: a tenth of the compile time of <ATen/Functions.h>.
+target_compile_definitions(headroom_libtorch INTERFACE AT_PER_OPERATOR_HEADERS)
+# The wheel's own OpenMP runtime, so that LibTorch and our kernels share one pool of threads.
+target_link_libraries(headroom_libtorch INTERFACE
+  ${HEADROOM_TORCH_DIR}/lib/libtorch_cpu.so ${HEADROOM_TORCH_DIR}/lib/libc10.so
+  ${HEADROOM_TORCH_DIR}/lib/libgomp.so.1)
+target_link_options(headroom_libtorch INTERFACE -Wl,-rpath,${HEADROOM_TORCH_DIR}/lib)

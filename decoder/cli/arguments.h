@@ -1,0 +1,28 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headroom {
+
+/// Bytes from "2GiB", "512MiB", "64KiB", "1.25 GB" or a plain number. Throws InputError naming `option`.
+int64_t parse_bytes(const std::string& text, const std::string& option);
+/// "1.2 GiB", "313.0 MiB": three significant figures or so, for people.
+std::string format_bytes(int64_t bytes);
+/// "0.82 s", "12.3 ms".
+std::string format_seconds(double seconds);
+
+/// Width and height from "1024x768". Throws InputError naming `option`.
+std::pair<int64_t, int64_t> parse_size(const std::string& text, const std::string& option);
+/// Comma-separated sizes.
+std::vector<std::pair<int64_t, int64_t>> parse_sizes(const std::string& text, const std::string& option);
+
+/// Parses `args` (without the program's name). Returns false where --help or --version was answered on `out`.
+/// Throws InputError with a hint at --help where they do not fit.
+bool parse_arguments(CLI::App& app, const std::vector<std::string>& args, std::ostream& out);
+
+}  // namespace headroom

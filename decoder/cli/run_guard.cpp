@@ -1,0 +1,40 @@
+#include "decoder/cli/run_guard.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+namespace {
+
+/// The first line: libraries add stack traces to their messages.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+int guarded(const char* program, std::ostream& err, const std::function<int()>& body) {
+  const auto report = [&](ExitCode code, const std::string& message) {
+    err << program << ": " << first_line(message) << std::endl;
+    return static_cast<int>(code);
+  };
+  try {
+    return body();
+  } catch (const InputError& error) {
+    return report(kBadInput, error.what());
+  } catch (const DoesNotFit& error) {
+    return report(kDoesNotFit, error.what());
+  } catch (const LimitExceeded& error) {
+    return report(kLimitExceeded, std::string("stopped before crossing the limit: ") + error.what());
+  } catch (const DeviceError& error) {
+    return report(kDeviceFailure, error.what());
+  } catch (const std::bad_alloc&) {
+    return report(kDeviceFailure, "out of memory");
+  } catch (const std::exception& error) {
+    return report(kDeviceFailure, std::string("internal error: ") + error.what());
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,76 @@
+#include "decoder/files/array_sink.h"
+
+#include <algorithm>
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kPlaneElements = 64 * 1024;
+constexpr int64_t kElementBytes = sizeof(float);
+
+}  // namespace
+
+std::vector<int64_t> ArraySink::array_shape(const PictureShape& shape) {
+  if (shape.frames == 1) return {shape.items, shape.channels, shape.rows, shape.columns};
+  return {shape.items, shape.channels, shape.frames, shape.rows, shape.columns};
+}
+
+int64_t ArraySink::buffered_bytes() {
+  return kPlaneElements * kElementBytes;
+}
+
+ArraySink::ArraySink(const std::filesystem::path& path, const PictureShape& shape, MakeHeader make_header)
+    : PictureSink(shape), file_(path), plane_(kPlaneElements) {
+  const std::string header = make_header(array_shape(shape));
+  data_begin_ = static_cast<int64_t>(header.size());
+  const int64_t values = shape.items * shape.channels * shape.frames * shape.rows * shape.columns;
+  file_.reserve(data_begin_ + values * kElementBytes);
+  file_.write_at(0, header.data(), data_begin_);
+}
+
+void ArraySink::put(int64_t item, const Region& region, const float* pixels) {
+  const int64_t frame_values = region.y.length() * region.x.length() * shape().channels;
+  for (int64_t frame = region.t.begin; frame < region.t.end; ++frame, pixels += frame_values) {
+    put_frame(item, frame, region, pixels);
+  }
+}
+
+void ArraySink::put_frame(int64_t item, int64_t frame, const Region& region, const float* pixels) {
+  const int64_t channels = shape().channels, columns = shape().columns;
+  // A run is contiguous both in the region and in the file: whole rows together, otherwise a row or part of
+  // one.
+  const bool full_width = region.x.length() == columns;
+  const int64_t run = full_width ? region.y.length() * columns : region.x.length();
+  const int64_t runs = full_width ? 1 : region.y.length();
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    const int64_t first_row =
+        ((item * channels + channel) * shape().frames + frame) * shape().rows + region.y.begin;
+    for (int64_t r = 0; r < runs; ++r) {
+      const int64_t target = (first_row + r) * columns + region.x.begin;
+      const float* source = pixels + r * run * channels + channel;
+      for (int64_t begin = 0; begin < run; begin += kPlaneElements) {
+        const int64_t count = std::min(kPlaneElements, run - begin);
+        for (int64_t i = 0; i < count; ++i) plane_[static_cast<size_t>(i)] = source[(begin + i) * channels];
+        file_.write_at(data_begin_ + (target + begin) * kElementBytes, plane_.data(), count * kElementBytes);
+      }
+    }
+  }
+}
+
+std::string make_safetensors_header(const std::vector<int64_t>& shape) {
+  int64_t bytes = kElementBytes;
+  std::string extents;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    extents += (i == 0 ? "" : ",") + std::to_string(shape[i]);
+    bytes *= shape[i];
+  }
+  std::string text = R"({"sample":{"dtype":"F32","shape":[)" + extents + R"(],"data_offsets":[0,)" +
+                     std::to_string(bytes) + "]}}";
+  // Padded so that the data is aligned for whoever maps the file.
+  while (text.size() % 8 != 0) text += ' ';
+  std::string header;
+  for (int byte = 0; byte < 8; ++byte) header += static_cast<char>(text.size() >> (8 * byte) & 0xff);
+  return header + text;
+}
+
+}  // namespace headroom

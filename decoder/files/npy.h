@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+
+/// What the header of a .npy file says. `file_bytes` have been checked to hold exactly that.
+struct NpyHeader {
+  std::string descr;           ///< "<f2", "<f4" or "<f8"
+  std::vector<int64_t> shape;  ///< each extent >= 0
+  int64_t data_begin = 0;      ///< bytes from the start of the file
+  int64_t element_bytes = 0;
+};
+
+/// No accepted header ends beyond this many bytes of the file.
+constexpr int64_t kMostNpyHeaderBytes = 12 + 64 * 1024;
+
+/// Reads the header of a version 1 or 2 file, of which `start` holds the first kMostNpyHeaderBytes (or all).
+/// Throws InputError: `<origin>: <field>: <what was expected>`.
+NpyHeader parse_npy_header(std::string_view start, int64_t file_bytes, const std::string& origin);
+
+/// The header of a version 1 file of fp32 in C order.
+std::string make_npy_header(const std::vector<int64_t>& shape);
+
+}  // namespace headroom

@@ -1,0 +1,48 @@
+#include "decoder/files/picture_sink.h"
+
+#include <stdexcept>
+
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+namespace {
+
+int64_t checked_positions(const PictureShape& shape) {
+  int64_t values = 1;
+  for (const int64_t extent : {shape.items, shape.channels, shape.frames, shape.rows, shape.columns}) {
+    if (extent < 1)
+      throw InputError("picture shape: expected positive extents, found " + std::to_string(extent));
+    if (extent > (int64_t{1} << 60) / values)
+      throw InputError("picture shape: expected fewer than 2^60 values");
+    values *= extent;
+  }
+  return values / shape.channels;
+}
+
+}  // namespace
+
+PictureSink::PictureSink(const PictureShape& shape)
+    : shape_(shape), positions_left_(checked_positions(shape)) {}
+
+void PictureSink::write(int64_t item, const Region& region, const float* pixels) {
+  const Region picture = whole({shape_.frames, shape_.rows, shape_.columns});
+  if (item < 0 || item >= shape_.items || !picture.t.contains(region.t) || !picture.y.contains(region.y) ||
+      !picture.x.contains(region.x)) {
+    throw std::logic_error("PictureSink::write: the region lies outside the picture");
+  }
+  const int64_t count = positions(extent_of(region));
+  if (count == 0) return;
+  if (count > positions_left_) throw std::logic_error("PictureSink::write: positions come twice");
+  put(item, region, pixels);
+  positions_left_ -= count;
+}
+
+void PictureSink::finish() {
+  if (positions_left_ != 0) {
+    throw std::logic_error("PictureSink::finish: " + std::to_string(positions_left_) +
+                           " positions were never written");
+  }
+  complete();
+}
+
+}  // namespace headroom

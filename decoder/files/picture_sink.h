@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+#include "decoder/graph/axes.h"
+
+namespace headroom {
+
+/// A whole output: pictures (frames = 1) or clips.
+struct PictureShape {
+  int64_t items = 1;
+  int64_t channels = 3;
+  int64_t frames = 1;
+  int64_t rows = 0;
+  int64_t columns = 0;
+};
+
+/// Takes a picture region by region, in the decoder's own range (a displayed picture's -1 to 1). Nothing
+/// appears under the output's name before finish(); a sink destroyed without it removes what it wrote.
+class PictureSink {
+ public:
+  /// Throws InputError where an extent is below 1 or the picture has 2^60 values or more.
+  explicit PictureSink(const PictureShape& shape);
+  virtual ~PictureSink() = default;
+  PictureSink(const PictureSink&) = delete;
+  PictureSink& operator=(const PictureSink&) = delete;
+
+  /// `pixels` is [frames][rows][columns][channels] of the region, contiguous. Each position comes once.
+  /// Throws DeviceError where it cannot be written, std::logic_error where the region lies outside the
+  /// picture.
+  void write(int64_t item, const Region& region, const float* pixels);
+  /// Makes the output appear. Throws DeviceError, and std::logic_error where positions are missing.
+  void finish();
+
+  const PictureShape& shape() const { return shape_; }
+
+ protected:
+  virtual void put(int64_t item, const Region& region, const float* pixels) = 0;
+  virtual void complete() = 0;
+
+ private:
+  PictureShape shape_;
+  int64_t positions_left_;
+};
+
+/// A sink chosen by suffix:
+///   .png          8 bits, 1 channel (gray) or 3 (RGB), frames = 1; several items become name-0.png,
+///   name-1.png … .npy          fp32, N×C×H×W, with frames > 1 N×C×T×H×W .safetensors  the same as the one
+///   tensor "sample"
+/// Throws InputError where the suffix, the shape for it or the folder is not one to write to, DeviceError
+/// where the file cannot be made.
+std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const PictureShape& shape);
+
+/// The most bytes of process memory that such a sink holds when regions are at most `band_rows` rows high and
+/// one item is complete before the next begins. Items that alternate each hold that much of a .png. Throws
+/// InputError where the suffix is not supported.
+int64_t sink_buffered_bytes(const std::filesystem::path& path, const PictureShape& shape, int64_t band_rows);
+
+}  // namespace headroom

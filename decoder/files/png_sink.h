@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "decoder/files/picture_sink.h"
+#include "decoder/files/png_writer.h"
+
+namespace headroom {
+
+/// Writes PNG files, one per item, as rows arrive. Regions come in bands from top to bottom: those of one
+/// band have the same rows, and together the whole width. A band of one region goes straight out; several are
+/// collected as 8-bit pixels, and no longer than the band lasts. Items may follow one another or alternate.
+class PngSink : public PictureSink {
+ public:
+  /// Throws InputError unless there are 1 or 3 channels and one frame, and as PngWriter does.
+  PngSink(const std::filesystem::path& path, const PictureShape& shape);
+
+  /// The most bytes held for one item under way, when a band has at most this many rows.
+  static int64_t buffered_bytes(const PictureShape& shape, int64_t band_rows);
+  /// round(clamp(value / 2 + 0.5, 0, 1) * 255), ties to even as numpy rounds; NaN gives 0.
+  static void quantise(const float* values, int64_t count, uint8_t* out);
+
+ protected:
+  void put(int64_t item, const Region& region, const float* pixels) override;
+  void complete() override;
+
+ private:
+  struct Item {
+    std::unique_ptr<PngWriter> writer;
+    int64_t next_row = 0;
+    Interval band;                 ///< rows of the band being collected; empty between bands
+    std::vector<Interval> filled;  ///< columns of it that have come
+    std::vector<uint8_t> pixels;   ///< [band rows][columns][channels]
+  };
+  std::filesystem::path path_of(int64_t item) const;
+  Item& open(int64_t item);
+  void write_straight(Item& item, const Region& region, const float* pixels);
+  void collect(Item& item, const Region& region, const float* pixels);
+
+  std::filesystem::path path_;
+  std::vector<Item> items_;
+};
+
+}  // namespace headroom

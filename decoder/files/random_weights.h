@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "decoder/files/array.h"
+#include "decoder/graph/graph.h"
+
+namespace headroom {
+
+/// Fills a parameter from a seed: the same bits here and in tests/reference/random_weights.py, whichever
+/// parameters are filled and in whichever order. The generator is stated in docs/formats.md.
+/// `out` holds the product of the shape. Throws InputError where the shape is empty or an extent is below 1.
+void fill_random(const Parameter& parameter, uint64_t seed, float* out);
+
+/// A latent of unit variance from the same generator, under the name "latent".
+Array random_latent(std::vector<int64_t> shape, uint64_t seed);
+
+}  // namespace headroom

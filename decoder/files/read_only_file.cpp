@@ -1,0 +1,66 @@
+#include "decoder/files/read_only_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <vector>
+
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kChunkBytes = 256 * 1024;
+
+}  // namespace
+
+ReadOnlyFile::ReadOnlyFile(const std::filesystem::path& file) : origin_(file.string()) {
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
+  descriptor_ = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor_ < 0) {
+    const int reason = errno;
+    throw InputError(origin_ + ": " +
+                     (reason == ENOENT ? "no such file" : std::generic_category().message(reason)));
+  }
+  struct stat status {};
+  if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(descriptor_);
+    throw InputError(origin_ + ": expected a regular file");
+  }
+  bytes_ = status.st_size;
+}
+
+ReadOnlyFile::~ReadOnlyFile() {
+  close(descriptor_);
+}
+
+void ReadOnlyFile::read_at(int64_t offset, void* out, int64_t bytes) const {
+  char* target = static_cast<char*>(out);
+  while (bytes > 0) {
+    const ssize_t got = pread(descriptor_, target, static_cast<size_t>(bytes), offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw DeviceError(origin_ + ": cannot be read: " + std::generic_category().message(errno));
+    if (got == 0) throw DeviceError(origin_ + ": became shorter while it was read");
+    target += got;
+    offset += got;
+    bytes -= got;
+  }
+}
+
+void ReadOnlyFile::read_as_float(int64_t offset, StoredDtype dtype, int64_t count, float* out) const {
+  const int64_t element_bytes = stored_element_bytes(dtype);
+  if (dtype == StoredDtype::f32) return read_at(offset, out, count * element_bytes);
+  const int64_t step = kChunkBytes / element_bytes;
+  std::vector<std::byte> chunk(static_cast<size_t>(std::min(step, count) * element_bytes));
+  for (int64_t begin = 0; begin < count; begin += step) {
+    const int64_t elements = std::min(step, count - begin);
+    read_at(offset + begin * element_bytes, chunk.data(), elements * element_bytes);
+    convert_to_float(dtype, chunk.data(), elements, out + begin);
+  }
+}
+
+}  // namespace headroom

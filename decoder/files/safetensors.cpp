@@ -1,0 +1,71 @@
+#include "decoder/files/safetensors.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "decoder/files/printable.h"
+#include "decoder/files/safetensors_header.h"
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kPrefixBytes = 8;  // the header's length, unsigned, little-endian
+constexpr int64_t kLargestHeader = 100'000'000;
+
+/// The header's length in bytes, known to lie inside the file.
+int64_t header_bytes(const ReadOnlyFile& file) {
+  const std::string& origin = file.origin();
+  if (file.bytes() < kPrefixBytes) {
+    throw InputError(origin + ": too short for a safetensors file: " + std::to_string(file.bytes()) +
+                     " bytes");
+  }
+  uint64_t length = 0;
+  file.read_at(0, &length, kPrefixBytes);
+  const int64_t most = std::min(kLargestHeader, file.bytes() - kPrefixBytes);
+  if (length > static_cast<uint64_t>(most)) {
+    throw InputError(origin + ": header length: expected at most " + std::to_string(most) + " bytes, found " +
+                     std::to_string(length));
+  }
+  return static_cast<int64_t>(length);
+}
+
+}  // namespace
+
+int64_t TensorView::elements() const {
+  int64_t result = 1;
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  for (const int64_t extent : shape) result *= extent;
+  return result;
+}
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& file)
+    : file_(std::make_unique<const ReadOnlyFile>(file)) {
+  const int64_t length = header_bytes(*file_);
+  std::string text(static_cast<size_t>(length), '\0');
+  file_->read_at(kPrefixBytes, text.data(), length);
+  const int64_t data_begin = kPrefixBytes + length;
+  auto entries = parse_safetensors_header(text, file_->bytes() - data_begin, origin());
+  for (SafetensorsEntry& entry : entries) {
+    names_.push_back(entry.name);
+    by_name_[entry.name] = {{entry.name, parse_stored_dtype(entry.dtype), std::move(entry.shape), file_.get(),
+                             data_begin + entry.begin, entry.end - entry.begin},
+                            entry.dtype};
+  }
+}
+
+TensorView SafetensorsFile::tensor(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) throw InputError(origin() + ": " + printable(name) + ": no such tensor");
+  if (found->second.view.dtype == StoredDtype::other) {
+    throw InputError(origin() + ": " + printable(name) + ": dtype: expected F32, F16 or BF16, found " +
+                     printable(found->second.dtype_name));
+  }
+  return found->second.view;
+}
+
+void copy_as_float(const TensorView& view, float* out) {
+  view.file->read_as_float(view.offset, view.dtype, view.elements(), out);
+}
+
+}  // namespace headroom

@@ -1,0 +1,199 @@
+#include "decoder/files/safetensors_header.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+#include "decoder/files/printable.h"
+#include "decoder/files/stored_dtype.h"
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+namespace {
+
+constexpr size_t kMostExtents = 16;
+constexpr const char* kMetadata = "__metadata__";
+
+/// Receives the header piece by piece, without a JSON tree in between: a tree of a hostile header takes many
+/// times the header's size, forgets which keys came twice, and nests as deep as the header says.
+class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  explicit HeaderReader(const std::string& origin) : origin_(origin) {}
+
+  std::vector<SafetensorsEntry> entries;
+
+  bool start_object(size_t) override {
+    if (place_ == Place::before) {
+      place_ = Place::tensors;
+    } else if (place_ == Place::tensors) {
+      place_ = name_ == kMetadata ? Place::metadata : Place::fields;
+      fields_.clear();
+    } else {
+      fail("an object");
+    }
+    return true;
+  }
+
+  bool end_object() override {
+    if (place_ == Place::fields) {
+      for (const char* field : {"dtype", "shape", "data_offsets"}) {
+        if (!fields_.contains(field))
+          throw InputError(origin_ + ": " + printable(name_) + ": " + field + ": missing");
+      }
+      entry().begin = offsets_[0];
+      entry().end = offsets_[1];
+    }
+    place_ = place_ == Place::tensors ? Place::after : Place::tensors;
+    return true;
+  }
+
+  bool key(std::string& text) override {
+    if (place_ == Place::tensors) {
+      if (!names_.insert(text).second)
+        throw InputError(origin_ + ": " + printable(text) + ": named twice in the header");
+      name_ = text;
+      if (name_ != kMetadata) entries.emplace_back().name = name_;
+    } else if (place_ == Place::fields) {
+      if (text != "dtype" && text != "shape" && text != "data_offsets") {
+        throw InputError(origin_ + ": " + printable(name_) + ": " + printable(text) +
+                         ": expected only dtype, shape and data_offsets");
+      }
+      if (!fields_.insert(text).second) {
+        throw InputError(origin_ + ": " + printable(name_) + ": " + text + ": named twice in the header");
+      }
+      field_ = text;
+    }
+    return true;
+  }
+
+  bool string(std::string& text) override {
+    if (place_ == Place::metadata) return true;
+    if (place_ != Place::fields || field_ != "dtype") fail("a string");
+    entry().dtype = text;
+    return true;
+  }
+
+  bool start_array(size_t) override {
+    if (place_ != Place::fields || field_ == "dtype") fail("an array");
+    place_ = Place::numbers;
+    numbers_.clear();
+    return true;
+  }
+
+  bool end_array() override {
+    place_ = Place::fields;
+    if (field_ == "shape") {
+      entry().shape = numbers_;
+    } else if (numbers_.size() == 2) {
+      offsets_[0] = numbers_[0];
+      offsets_[1] = numbers_[1];
+    } else {
+      fail(std::to_string(numbers_.size()) + " numbers");
+    }
+    return true;
+  }
+
+  bool number_unsigned(uint64_t value) override {
+    if (place_ != Place::numbers || value > uint64_t{INT64_MAX}) fail(std::to_string(value));
+    if (numbers_.size() == kMostExtents) fail("more than " + std::to_string(kMostExtents) + " numbers");
+    numbers_.push_back(static_cast<int64_t>(value));
+    return true;
+  }
+
+  bool number_integer(int64_t value) override { fail(std::to_string(value)); }
+  bool number_float(double, const std::string& text) override { fail(printable(text)); }
+  bool boolean(bool value) override { fail(value ? "true" : "false"); }
+  bool null() override { fail("null"); }
+  bool binary(nlohmann::json::binary_t&) override { fail("bytes"); }
+
+  bool parse_error(size_t position, const std::string&, const nlohmann::json::exception&) override {
+    throw InputError(origin_ + ": header: not valid JSON at byte " + std::to_string(position));
+  }
+
+ private:
+  enum class Place { before, tensors, metadata, fields, numbers, after };
+
+  SafetensorsEntry& entry() { return entries.back(); }
+
+  [[noreturn]] void fail(const std::string& found) const {
+    std::string where = "header", expected = "an object";
+    if (place_ == Place::tensors) where = printable(name_);
+    if (place_ == Place::metadata) where = kMetadata, expected = "only strings";
+    if (place_ == Place::fields || place_ == Place::numbers) {
+      where = printable(name_) + ": " + field_;
+      expected = field_ == "dtype"   ? "a string"
+                 : field_ == "shape" ? "an array of integers from 0"
+                                     : "two integers from 0";
+    }
+    throw InputError(origin_ + ": " + where + ": expected " + expected + ", found " + found);
+  }
+
+  const std::string& origin_;
+  Place place_ = Place::before;
+  std::string name_, field_;
+  std::unordered_set<std::string> names_, fields_;
+  std::vector<int64_t> numbers_;
+  int64_t offsets_[2] = {0, 0};
+};
+
+void check_size(const SafetensorsEntry& entry, const std::string& where) {
+  int64_t bytes = stored_element_bytes(entry.dtype);
+  if (bytes == 0) return;
+  // A zero anywhere makes the tensor empty, whatever the other extents would overflow to.
+  const bool empty = std::find(entry.shape.begin(), entry.shape.end(), 0) != entry.shape.end();
+  for (const int64_t extent : entry.shape) {
+    if (!empty && __builtin_mul_overflow(bytes, extent, &bytes)) {
+      throw InputError(where + "shape: expected fewer than 2^63 bytes, found " + printable(entry.shape));
+    }
+  }
+  if (empty) bytes = 0;
+  if (entry.end - entry.begin != bytes) {
+    throw InputError(where + "data_offsets: expected " + std::to_string(bytes) + " bytes for shape " +
+                     printable(entry.shape) + " in " + entry.dtype + ", found " +
+                     std::to_string(entry.end - entry.begin));
+  }
+}
+
+/// Refuses gaps as the safetensors library does: bytes that belong to no tensor could smuggle anything.
+void check_cover(const std::vector<SafetensorsEntry>& entries, int64_t data_bytes,
+                 const std::string& origin) {
+  std::vector<const SafetensorsEntry*> ordered;
+  for (const SafetensorsEntry& entry : entries) ordered.push_back(&entry);
+  std::sort(ordered.begin(), ordered.end(), [](const SafetensorsEntry* a, const SafetensorsEntry* b) {
+    return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
+  });
+  int64_t covered = 0;
+  for (const SafetensorsEntry* entry : ordered) {
+    if (entry->begin != covered) {
+      throw InputError(origin + ": " + printable(entry->name) + ": data_offsets: expected to begin at byte " +
+                       std::to_string(covered) + ", where the tensor before it ends, found " +
+                       std::to_string(entry->begin));
+    }
+    covered = entry->end;
+  }
+  if (covered != data_bytes) {
+    throw InputError(origin + ": expected " + std::to_string(covered) +
+                     " bytes of tensors after the header, found " + std::to_string(data_bytes));
+  }
+}
+
+}  // namespace
+
+std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view text, int64_t data_bytes,
+                                                       const std::string& origin) {
+  if (text.empty() || text.front() != '{') throw InputError(origin + ": header: expected a JSON object");
+  HeaderReader reader(origin);
+  nlohmann::json::sax_parse(text, &reader);
+  for (const SafetensorsEntry& entry : reader.entries) {
+    const std::string where = origin + ": " + printable(entry.name) + ": ";
+    if (entry.begin > entry.end || entry.end > data_bytes) {
+      throw InputError(where + "data_offsets: expected begin <= end <= " + std::to_string(data_bytes) +
+                       ", found [" + std::to_string(entry.begin) + ", " + std::to_string(entry.end) + "]");
+    }
+    check_size(entry, where);
+  }
+  check_cover(reader.entries, data_bytes, origin);
+  return std::move(reader.entries);
+}
+
+}  // namespace headroom

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+
+/// One tensor as a safetensors header describes it.
+struct SafetensorsEntry {
+  std::string name;
+  std::string dtype;           ///< safetensors' name, e.g. "BF16"
+  std::vector<int64_t> shape;  ///< at most 16 extents, each >= 0
+  int64_t begin = 0;           ///< bytes, from the end of the header
+  int64_t end = 0;
+};
+
+/// The entries of a header, in its order. `data_bytes` follow the header; the entries must cover them without
+/// gap or overlap, and each must have the bytes that its shape and dtype ask for (unless the dtype is
+/// unknown, which matters only to who asks for that tensor). "__metadata__" is skipped. Throws InputError:
+/// `<origin>: <tensor>: <field>: <what was expected>`.
+std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view text, int64_t data_bytes,
+                                                       const std::string& origin);
+
+}  // namespace headroom

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "decoder/files/safetensors.h"
+#include "decoder/graph/graph.h"
+
+namespace headroom {
+
+/// The weights of a model folder in diffusers' layout. It holds the first of these that is there:
+///   diffusion_pytorch_model.safetensors
+///   diffusion_pytorch_model.safetensors.index.json        with the shards that it names
+///   diffusion_pytorch_model.fp16.safetensors
+///   diffusion_pytorch_model.safetensors.index.fp16.json   with the shards that it names
+/// Reading is const and may happen on several threads at once.
+class WeightFiles {
+ public:
+  /// Throws InputError where the folder, an index or a file is missing or malformed.
+  explicit WeightFiles(const std::filesystem::path& folder);
+
+  bool contains(const std::string& name) const;
+  /// The tensor that today's diffusers calls `name`. Attention written by older releases is found under its
+  /// old name: query, key, value and proj_attn for to_q, to_k, to_v and to_out.0.
+  /// Throws InputError naming the file and the tensor where there is none.
+  TensorView find(const std::string& name) const;
+
+  /// Reads a parameter as fp32, in the order of its shape; `out` holds the product of that. A linear layer
+  /// and a 1×1 convolution stand for one another: [O, I] and [O, I, 1, 1] are the same shape here. Throws
+  /// InputError where the tensor is missing, has another shape, or holds a NaN or an infinity.
+  void read(const Parameter& parameter, float* out) const;
+
+ private:
+  struct Place {
+    const SafetensorsFile* file = nullptr;  ///< null where there is no such tensor
+    std::string stored_name;
+  };
+  Place place_of(const std::string& name) const;
+  Place require(const std::string& name) const;
+  void open_single(const std::filesystem::path& file);
+  void open_shards(const std::filesystem::path& folder, const std::filesystem::path& index);
+
+  std::string origin_;  ///< the file or the index, for messages
+  std::map<std::string, std::unique_ptr<SafetensorsFile>> files_;
+  std::unordered_map<std::string, const SafetensorsFile*> file_of_;
+};
+
+}  // namespace headroom

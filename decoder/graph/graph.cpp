@@ -1,0 +1,208 @@
+#include "decoder/graph/graph.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+namespace {
+
+int64_t floor_divide(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
+
+double taps(const Op& op) { return double(op.kernel.t) * op.kernel.y * op.kernel.x; }
+
+}  // namespace
+
+int64_t bytes_per_element(Dtype dtype) { return dtype == Dtype::fp32 ? 4 : 2; }
+
+const char* name_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::fp32: return "fp32";
+    case Dtype::bf16: return "bf16";
+    case Dtype::fp16: return "fp16";
+  }
+  return "?";
+}
+
+Dtype parse_dtype(const std::string& text) {
+  for (Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
+    if (text == name_of(dtype)) return dtype;
+  }
+  throw InputError("dtype: expected fp32, bf16 or fp16, found '" + text + "'");
+}
+
+const char* name_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::conv: return "conv";
+    case OpKind::upsample: return "upsample";
+    case OpKind::statistics: return "statistics";
+    case OpKind::norm: return "norm";
+    case OpKind::add: return "add";
+    case OpKind::attention: return "attention";
+  }
+  return "?";
+}
+
+TensorId Graph::append(Op op, int64_t channels, Axes<int32_t> scale, bool statistics) {
+  if (tensors_.empty()) throw std::logic_error("the latent comes first");
+  const TensorId id{static_cast<int32_t>(tensors_.size())};
+  const OpId op_id{static_cast<int32_t>(ops_.size())};
+  op.output = id;
+  for (TensorId input : op.inputs) readers_[index(input)].push_back(op_id);
+  tensors_.push_back({op.name, channels, scale, statistics, op_id});
+  readers_.emplace_back();
+  ops_.push_back(std::move(op));
+  return id;
+}
+
+TensorId Graph::add_latent(int64_t channels) {
+  if (!tensors_.empty()) throw std::logic_error("one latent only");
+  tensors_.push_back({"latent", channels});
+  readers_.emplace_back();
+  return TensorId{0};
+}
+
+TensorId Graph::conv(const std::string& name, TensorId x, int64_t channels, Axes<int32_t> kernel) {
+  const Axes<int32_t> scale = tensor(x).scale;
+  return append({.name = name, .kind = OpKind::conv, .inputs = {x}, .kernel = kernel}, channels, scale);
+}
+
+TensorId Graph::upsample(const std::string& name, TensorId x, Axes<int32_t> factor) {
+  const auto scale = per_axis([](int32_t a, int32_t b) { return a * b; }, tensor(x).scale, factor);
+  const int64_t channels = tensor(x).channels;
+  return append({.name = name, .kind = OpKind::upsample, .inputs = {x}, .factor = factor}, channels, scale);
+}
+
+TensorId Graph::statistics(const std::string& name, TensorId x, int32_t groups, double epsilon) {
+  return append(
+      {.name = name, .kind = OpKind::statistics, .inputs = {x}, .groups = groups, .epsilon = epsilon}, groups,
+      {0, 0, 0}, true);
+}
+
+TensorId Graph::norm(const std::string& name, TensorId x, TensorId statistics, Activation activation) {
+  const Tensor from = tensor(x);
+  const auto groups = static_cast<int32_t>(tensor(statistics).channels);
+  return append({.name = name,
+                 .kind = OpKind::norm,
+                 .inputs = {x, statistics},
+                 .groups = groups,
+                 .activation = activation},
+                from.channels, from.scale);
+}
+
+TensorId Graph::add(const std::string& name, TensorId a, TensorId b) {
+  const Tensor from = tensor(a);
+  if (from.channels != tensor(b).channels || from.scale != tensor(b).scale) {
+    throw std::logic_error("add needs two tensors of one shape");
+  }
+  return append({.name = name, .kind = OpKind::add, .inputs = {a, b}}, from.channels, from.scale);
+}
+
+TensorId Graph::attention(const std::string& name, TensorId q, TensorId k, TensorId v) {
+  const Tensor from = tensor(q);
+  return append({.name = name, .kind = OpKind::attention, .inputs = {q, k, v}}, tensor(v).channels, from.scale);
+}
+
+const Op* Graph::producer(TensorId id) const {
+  const OpId op_id = tensor(id).producer;
+  return op_id == OpId{-1} ? nullptr : &op(op_id);
+}
+
+TensorId Graph::find_tensor(const std::string& name) const {
+  const auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const Tensor& t) { return t.name == name; });
+  return TensorId{found == tensors_.end() ? -1 : static_cast<int32_t>(found - tensors_.begin())};
+}
+
+OpId Graph::find_op(const std::string& name) const {
+  const auto found = std::find_if(ops_.begin(), ops_.end(), [&](const Op& o) { return o.name == name; });
+  return OpId{found == ops_.end() ? -1 : static_cast<int32_t>(found - ops_.begin())};
+}
+
+Halo reach(const Op& op, size_t) {
+  if (op.kind != OpKind::conv) return {};
+  const auto half = per_axis([](int32_t k) { return k / 2; }, op.kernel);
+  return {half, half};
+}
+
+bool is_barrier(const Op& op, size_t input) {
+  return op.kind == OpKind::statistics || (op.kind == OpKind::attention && input > 0) ||
+         (op.kind == OpKind::norm && input == 1);
+}
+
+Region needed_region(const Graph& graph, const Op& op, size_t input, const Region& output) {
+  (void)graph;
+  const Halo halo = reach(op, input);
+  return per_axis(
+      [](const Interval& out, int32_t factor, int32_t before, int32_t after) {
+        return Interval{floor_divide(out.begin, factor) - before, -floor_divide(-out.end, factor) + after};
+      },
+      output, op.factor, halo.before, halo.after);
+}
+
+Extent extent_of(const Tensor& tensor, const Extent& latent) {
+  return per_axis([](int64_t length, int32_t scale) { return length * scale; }, latent, tensor.scale);
+}
+
+int64_t bytes_of(const Tensor& tensor, const Extent& latent, int64_t batch, Dtype dtype) {
+  if (tensor.statistics) return batch * tensor.channels * 2 * int64_t{sizeof(float)};
+  return batch * tensor.channels * positions(extent_of(tensor, latent)) * bytes_per_element(dtype);
+}
+
+std::vector<Parameter> parameters_of(const Graph& graph, const Op& op) {
+  const int64_t channels = graph.tensor(op.output).channels;
+  if (op.kind == OpKind::norm) return {{op.name + ".weight", {channels}}, {op.name + ".bias", {channels}}};
+  if (op.kind != OpKind::conv) return {};
+  std::vector<int64_t> shape{channels, graph.tensor(op.inputs[0]).channels};
+  if (op.kernel.t > 1) shape.push_back(op.kernel.t);
+  shape.insert(shape.end(), {op.kernel.y, op.kernel.x});
+  return {{op.name + ".weight", shape}, {op.name + ".bias", {channels}}};
+}
+
+int64_t parameter_elements(const Graph& graph, const Op& op) {
+  int64_t sum = 0;
+  for (const Parameter& parameter : parameters_of(graph, op)) {
+    int64_t product = 1;
+    for (int64_t length : parameter.shape) product *= length;
+    sum += product;
+  }
+  return sum;
+}
+
+int64_t parameter_elements(const Graph& graph) {
+  int64_t sum = 0;
+  for (const Op& op : graph.ops()) sum += parameter_elements(graph, op);
+  return sum;
+}
+
+double flops_per_position(const Graph& graph, const Op& op, const Extent& latent) {
+  const auto channels = double(graph.tensor(op.output).channels);
+  const auto input_channels = double(graph.tensor(op.inputs[0]).channels);
+  switch (op.kind) {
+    case OpKind::conv: return 2 * taps(op) * input_channels * channels;
+    case OpKind::attention: {
+      const auto keys = double(positions(extent_of(graph.tensor(op.inputs[1]), latent)));
+      return 4 * keys * channels;
+    }
+    case OpKind::norm: return 8 * channels;
+    case OpKind::add: return channels;
+    case OpKind::statistics: return 3 * input_channels;
+    case OpKind::upsample: return 0;
+  }
+  return 0;
+}
+
+std::vector<int32_t> barrier_depths(const Graph& graph) {
+  std::vector<int32_t> depths(graph.tensors().size(), 0);
+  for (const Op& op : graph.ops()) {
+    int32_t depth = 0;
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const int32_t crossed = is_barrier(op, i) && op.kind != OpKind::norm ? 1 : 0;
+      depth = std::max(depth, depths[index(op.inputs[i])] + crossed);
+    }
+    depths[index(op.output)] = depth;
+  }
+  return depths;
+}
+
+}  // namespace headroom

@@ -1,0 +1,141 @@
+#include "decoder/graph/json_fields.h"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+namespace headroom {
+namespace {
+
+constexpr int kDeepestNesting = 64;
+
+/// Refuses hostile nesting before the recursive parts of the JSON library see it.
+void check_nesting(const std::string& text, const std::string& origin) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kDeepestNesting) throw InputError(origin + ": nested deeper than 64 levels");
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+}
+
+}  // namespace
+
+bool JsonFields::has(const std::string& key) const { return value_->is_object() && value_->contains(key); }
+
+JsonFields JsonFields::operator[](const std::string& key) const {
+  if (!value_->is_object()) fail("expected an object, found " + std::string(value_->type_name()));
+  const std::string path = path_.empty() ? key : path_ + "." + key;
+  const auto found = value_->find(key);
+  if (found == value_->end()) throw InputError(origin_ + ": " + path + ": missing");
+  return {*found, origin_, path};
+}
+
+JsonFields JsonFields::operator[](size_t i) const {
+  if (!value_->is_array()) fail("expected an array, found " + std::string(value_->type_name()));
+  const std::string path = path_ + "[" + std::to_string(i) + "]";
+  if (i >= value_->size()) throw InputError(origin_ + ": " + path + ": missing");
+  return {(*value_)[i], origin_, path};
+}
+
+size_t JsonFields::size(size_t most) const {
+  if (!value_->is_array()) fail("expected an array, found " + std::string(value_->type_name()));
+  if (value_->size() > most) {
+    fail("expected at most " + std::to_string(most) + " elements, found " + std::to_string(value_->size()));
+  }
+  return value_->size();
+}
+
+int64_t JsonFields::integer(int64_t least, int64_t most) const {
+  const bool too_large = value_->is_number_unsigned() && value_->get<uint64_t>() > uint64_t{INT64_MAX};
+  if (!value_->is_number_integer() || too_large || value_->get<int64_t>() < least ||
+      value_->get<int64_t>() > most) {
+    fail("expected an integer from " + std::to_string(least) + " to " + std::to_string(most) + ", found " +
+         value_->dump().substr(0, 40));
+  }
+  return value_->get<int64_t>();
+}
+
+double JsonFields::number() const {
+  if (!value_->is_number() || !std::isfinite(value_->get<double>())) {
+    fail("expected a number, found " + value_->dump().substr(0, 40));
+  }
+  return value_->get<double>();
+}
+
+bool JsonFields::boolean() const {
+  if (!value_->is_boolean()) fail("expected true or false, found " + value_->dump().substr(0, 40));
+  return value_->get<bool>();
+}
+
+std::string JsonFields::text() const {
+  if (!value_->is_string()) fail("expected a string, found " + value_->dump().substr(0, 40));
+  return value_->get<std::string>();
+}
+
+void JsonFields::fail(const std::string& what) const {
+  throw InputError(origin_ + ": " + (path_.empty() ? "" : path_ + ": ") + what);
+}
+
+nlohmann::json parse_json(const std::string& text, const std::string& origin) {
+  check_nesting(text, origin);
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::exception& error) {
+    std::string reason = error.what();
+    std::replace(reason.begin(), reason.end(), '\n', ' ');
+    throw InputError(origin + ": not valid JSON: " + reason.substr(0, 200));
+  }
+}
+
+nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_bytes) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) throw InputError(file.string() + ": no such file");
+  const auto size = std::filesystem::file_size(file, error);
+  if (error) throw InputError(file.string() + ": " + error.message());
+  if (static_cast<int64_t>(size) > most_bytes) {
+    throw InputError(file.string() + ": larger than the " + std::to_string(most_bytes) + " bytes such a file may have");
+  }
+  std::ifstream in(file, std::ios::binary);
+  std::string text(size, '\0');
+  if (!in.read(text.data(), static_cast<std::streamsize>(size))) throw InputError(file.string() + ": cannot be read");
+  return parse_json(text, file.string());
+}
+
+void check_schema(const JsonFields& file, const std::string& schema, int64_t newest) {
+  const std::string found = file["schema"].text();
+  if (found != schema) file["schema"].fail("expected \"" + schema + "\", found \"" + found.substr(0, 40) + "\"");
+  const int64_t version = file["version"].integer(1, INT32_MAX);
+  if (version > newest) {
+    file["version"].fail("written by a newer Headroom: version " + std::to_string(version) +
+                         ", this one reads up to " + std::to_string(newest));
+  }
+}
+
+void write_file_whole(const std::filesystem::path& file, const std::string& text) {
+  std::filesystem::path partial = file;
+  partial += ".partial-" + std::to_string(getpid());
+  std::ofstream out(partial, std::ios::binary | std::ios::trunc);
+  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  out.close();
+  std::error_code error;
+  if (out) std::filesystem::rename(partial, file, error);
+  if (!out || error) {
+    std::error_code ignored;
+    std::filesystem::remove(partial, ignored);
+    throw DeviceError(file.string() + ": cannot be written");
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+
+/// Checked access to a JSON value that came from outside. Every failure is an InputError of one line:
+/// `plan.json: passes[3].tiles: expected an array, found a string`.
+class JsonFields {
+ public:
+  JsonFields(const nlohmann::json& value, std::string origin, std::string path = {})
+      : value_(&value), origin_(std::move(origin)), path_(std::move(path)) {}
+
+  bool has(const std::string& key) const;
+  /// The member `key`, which must exist. This value must be an object.
+  JsonFields operator[](const std::string& key) const;
+  /// Element `i`; this value must be an array that has it.
+  JsonFields operator[](size_t i) const;
+  /// Elements of an array; fails where it has more than `most`.
+  size_t size(size_t most) const;
+
+  int64_t integer(int64_t least, int64_t most) const;
+  double number() const;  ///< finite
+  bool boolean() const;
+  std::string text() const;
+  bool is_null() const { return value_->is_null(); }
+  bool is_array() const { return value_->is_array(); }
+
+  const nlohmann::json& value() const { return *value_; }
+  /// Throws InputError: `<origin>: <path>: <what>`.
+  [[noreturn]] void fail(const std::string& what) const;
+
+ private:
+  const nlohmann::json* value_;
+  std::string origin_;
+  std::string path_;
+};
+
+/// Parses a file of at most `most_bytes`, nested at most 64 deep. Throws InputError naming the file.
+nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_bytes);
+/// The same for text; `origin` names it in errors.
+nlohmann::json parse_json(const std::string& text, const std::string& origin);
+
+/// Refuses a file whose "schema" is not `schema` or whose integer "version" is above `newest`.
+void check_schema(const JsonFields& file, const std::string& schema, int64_t newest);
+
+/// Writes the file whole or not at all: to a neighbour first, then renamed. Throws DeviceError.
+void write_file_whole(const std::filesystem::path& file, const std::string& text);
+
+}  // namespace headroom

@@ -1,0 +1,108 @@
+#include "decoder/graph/model.h"
+
+#include <map>
+
+#include "decoder/graph/autoencoder_kl.h"
+#include "decoder/graph/json_fields.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kMostConfigBytes = 16 << 20;
+constexpr int64_t kMostPixels = 1 << 20;
+
+using Family = Model (*)(const JsonFields&);
+
+/// diffusers' class names and who builds them. A new family adds one line.
+const std::map<std::string, Family>& families() {
+  static const std::map<std::string, Family> table{{"AutoencoderKL", autoencoder_kl}};
+  return table;
+}
+
+// The configs that the models are published with, cut to what the decoder depends on.
+const std::map<std::string, std::string>& built_ins() {
+  static const std::string four_blocks =
+      R"("_class_name": "AutoencoderKL", "block_out_channels": [128, 256, 512, 512], "layers_per_block": 2,
+         "norm_num_groups": 32, "act_fn": "silu", "out_channels": 3,
+         "up_block_types": ["UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D"], )";
+  static const std::map<std::string, std::string> table{
+      {"sd15", "{" + four_blocks + R"("latent_channels": 4, "scaling_factor": 0.18215, "force_upcast": false})"},
+      {"sdxl", "{" + four_blocks + R"("latent_channels": 4, "scaling_factor": 0.13025, "force_upcast": true})"},
+      {"sd3", "{" + four_blocks +
+                  R"("latent_channels": 16, "scaling_factor": 1.5305, "shift_factor": 0.0609, "force_upcast": true,
+                     "use_post_quant_conv": false})"},
+      {"flux", "{" + four_blocks +
+                   R"("latent_channels": 16, "scaling_factor": 0.3611, "shift_factor": 0.1159, "force_upcast": true,
+                      "use_post_quant_conv": false})"},
+  };
+  return table;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+Model build(const nlohmann::json& config, const std::string& origin) {
+  const JsonFields fields(config, origin);
+  if (!config.is_object()) fields.fail("expected an object");
+  const std::string class_name = fields["_class_name"].text();
+  const auto family = families().find(class_name);
+  if (family == families().end()) {
+    std::vector<std::string> known;
+    for (const auto& entry : families()) known.push_back(entry.first);
+    fields["_class_name"].fail("'" + class_name + "' is not supported; expected " + joined(known));
+  }
+  return family->second(fields);
+}
+
+}  // namespace
+
+Model parse_model(const std::string& config_text, const std::string& origin) {
+  return build(parse_json(config_text, origin), origin);
+}
+
+Model load_model(const std::filesystem::path& config_file) {
+  Model model = build(read_json_file(config_file, kMostConfigBytes), config_file.string());
+  model.name = std::filesystem::absolute(config_file).parent_path().filename().string();
+  return model;
+}
+
+Model resolve_model(const std::string& argument) {
+  const auto built_in = built_ins().find(argument);
+  if (built_in != built_ins().end()) {
+    Model model = parse_model(built_in->second, argument);
+    model.name = argument;
+    return model;
+  }
+  std::error_code error;
+  if (!std::filesystem::is_directory(argument, error)) {
+    throw InputError("--model " + argument + ": expected a folder with config.json, or one of " +
+                     joined(built_in_models()));
+  }
+  return load_model(std::filesystem::path(argument) / "config.json");
+}
+
+std::vector<std::string> built_in_models() {
+  std::vector<std::string> names;
+  for (const auto& entry : built_ins()) names.push_back(entry.first);
+  return names;
+}
+
+Extent latent_extent(const Model& model, int64_t width_pixels, int64_t height_pixels, int64_t frames) {
+  const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
+  const auto latent_length = [](int64_t pixels, int32_t factor, const char* what) {
+    if (pixels < 1 || pixels > kMostPixels || pixels % factor != 0) {
+      throw InputError(std::string("--size: expected a ") + what + " that is a multiple of " + std::to_string(factor) +
+                       " up to " + std::to_string(kMostPixels) + ", found " + std::to_string(pixels));
+    }
+    return pixels / factor;
+  };
+  if (frames != 1) {
+    throw InputError("--frames: " + model.class_name + " decodes single pictures; expected 1, found " + std::to_string(frames));
+  }
+  return {1, latent_length(height_pixels, scale.y, "height"), latent_length(width_pixels, scale.x, "width")};
+}
+
+}  // namespace headroom

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/graph.h"
+
+namespace headroom {
+
+/// A decoder's layer graph with what its config says about its latents.
+struct Model {
+  std::string name;        ///< built-in name, or the folder's
+  std::string class_name;  ///< diffusers' class, e.g. AutoencoderKL
+  Graph graph;
+  int64_t latent_channels = 0;
+  /// How pipelines scale latents: decoder input = latent / scaling_factor + shift_factor.
+  double scaling_factor = 1;
+  double shift_factor = 0;
+  /// Per channel, instead of the two above: input = latent * std / scaling_factor + mean.
+  std::vector<double> latents_mean, latents_std;
+  /// fp16 overflows somewhere inside; such models decode in fp32.
+  bool force_upcast = false;
+};
+
+/// A model from diffusers' config.json. Throws InputError naming the file and the key where a value is not
+/// supported, missing or of the wrong type.
+Model load_model(const std::filesystem::path& config_file);
+
+/// The text of a config, for tests and built-in models. `origin` names it in errors.
+Model parse_model(const std::string& config_text, const std::string& origin);
+
+/// `argument` is a folder that holds config.json, or a built-in name.
+/// Throws InputError listing the built-in names where it is neither.
+Model resolve_model(const std::string& argument);
+
+std::vector<std::string> built_in_models();
+
+/// The latent's extent for a picture of this many pixels.
+/// Throws InputError where the size is not a multiple of the decoder's scale.
+Extent latent_extent(const Model& model, int64_t width_pixels, int64_t height_pixels, int64_t frames);
+
+}  // namespace headroom

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+// The inner loops, compiled once per instruction set (CMakeLists.txt) and chosen at run time by `loops()`.
+// Plain C++ that the compiler vectorises; no thread is started here.
+namespace headroom::kernels {
+
+struct Loops {
+  /// out = x * scale + shift per channel.
+  void (*affine)(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale, const float* shift);
+  /// The same, then SiLU.
+  void (*affine_silu)(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
+                      const float* shift);
+  /// Adds values and squares of 16 neighbouring channels over `pixels` pixels to sum and square_sum.
+  void (*sum_16)(const float* x, int64_t pixels, int64_t channels, double* sum, double* square_sum);
+};
+
+extern const Loops baseline_loops;
+extern const Loops avx2_loops;
+
+/// The fastest that this processor runs.
+const Loops& loops();
+
+}  // namespace headroom::kernels

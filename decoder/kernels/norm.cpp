@@ -1,0 +1,43 @@
+#include "decoder/kernels/norm.h"
+
+#include <cmath>
+
+#include "decoder/kernels/loops.h"
+
+namespace headroom::kernels {
+namespace {
+
+void activate(float* out, int64_t count, Activation activation) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float v = out[i];
+    switch (activation) {
+      case Activation::relu: out[i] = v < 0 ? 0 : v; break;
+      case Activation::gelu: out[i] = 0.5f * v * (1.0f + std::erf(v * 0.70710678118654752f)); break;
+      case Activation::mish: out[i] = v * std::tanh(v > 20 ? v : std::log1p(std::exp(v))); break;
+      case Activation::none:
+      case Activation::silu: break;
+    }
+  }
+}
+
+}  // namespace
+
+const Loops& loops() {
+#if defined(__x86_64__)
+  static const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (has_avx2) return avx2_loops;
+#endif
+  return baseline_loops;
+}
+
+void norm_activate(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
+                   const float* shift, Activation activation) {
+  if (activation == Activation::silu) {
+    loops().affine_silu(x, out, pixels, channels, scale, shift);
+    return;
+  }
+  loops().affine(x, out, pixels, channels, scale, shift);
+  if (activation != Activation::none) activate(out, pixels * channels, activation);
+}
+
+}  // namespace headroom::kernels

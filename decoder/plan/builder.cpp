@@ -1,0 +1,232 @@
+#include "decoder/plan/builder.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <stdexcept>
+
+namespace headroom {
+namespace {
+
+constexpr int32_t kNever = -1;
+
+bool contains(const std::vector<TensorId>& list, TensorId id) {
+  return std::find(list.begin(), list.end(), id) != list.end();
+}
+
+/// Smallest free numbers first, so that numbers stay close to the number of blocks in use.
+class BlockNumbers {
+ public:
+  int32_t take() {
+    if (free_.empty()) return next_++;
+    const int32_t number = *free_.begin();
+    free_.erase(free_.begin());
+    return number;
+  }
+  void give_back(int32_t number) { free_.insert(number); }
+
+ private:
+  std::set<int32_t> free_;
+  int32_t next_ = 0;
+};
+
+class Builder {
+ public:
+  Builder(const Model& model, const Request& request, int64_t slice, const MemoryModel& memory)
+      : graph_(model.graph), memory_(memory), targets_(barrier_targets(graph_)) {
+    plan_.request = request;
+    plan_.slice = slice;
+    sizes_ = sizes_of(graph_, plan_);
+  }
+
+  Plan run(const std::vector<PassDecision>& decisions) {
+    if (decisions.size() != targets_.size()) throw std::logic_error("one decision per pass");
+    lower(decisions);
+    find_lifetimes();
+    number_blocks();
+    predict(decisions);
+    return std::move(plan_);
+  }
+
+ private:
+  void lower(const std::vector<PassDecision>& decisions) {
+    std::vector<bool> kept(graph_.tensors().size(), false);
+    for (size_t i = 0; i < targets_.size(); ++i) {
+      const PassGoal goal = goal_of(targets_[i], decisions[i]);
+      Pass pass = lower_pass(graph_, kept, goal);
+      pass.tiles = cut_grid(pass, decisions[i].tile, sizes_.latent);
+      for (TensorId id : goal.keeps) {
+        Kept entry{.tensor = id, .first_pass = static_cast<int32_t>(i), .last_pass = kNever};
+        entry.block_rows = block_rows(graph_, id, sizes_, memory_.block_bytes);
+        if (contains(goal.in_place, id)) entry.in_place_of = in_place_base(graph_, kept, goal, id);
+        plan_.kept.push_back(entry);
+      }
+      for (const Kept& entry : plan_.kept) {
+        if (entry.first_pass != static_cast<int32_t>(i)) continue;
+        kept[index(entry.tensor)] = true;
+        if (entry.in_place_of != TensorId{-1}) kept[index(entry.in_place_of)] = false;
+      }
+      for (OpId op : goal.statistics) kept[index(graph_.op(op).output)] = true;
+      plan_.passes.push_back(std::move(pass));
+    }
+  }
+
+  void find_lifetimes() {
+    for (Kept& entry : plan_.kept) {
+      for (size_t i = 0; i < plan_.passes.size(); ++i) {
+        for (const Step& step : plan_.passes[i].steps) {
+          for (const Operand& operand : step.inputs) {
+            if (operand.tensor == entry.tensor && operand.step == -1) entry.last_pass = static_cast<int32_t>(i);
+          }
+        }
+      }
+      if (entry.last_pass <= entry.first_pass) {
+        throw std::logic_error(graph_.tensor(entry.tensor).name + " is kept but no later pass reads it");
+      }
+    }
+  }
+
+  Kept& kept_of(TensorId id) {
+    return *std::find_if(plan_.kept.begin(), plan_.kept.end(), [&](const Kept& k) { return k.tensor == id; });
+  }
+
+  bool taken_over(TensorId id) const {
+    return std::any_of(plan_.kept.begin(), plan_.kept.end(), [&](const Kept& k) { return k.in_place_of == id; });
+  }
+
+  std::vector<KeptInPass> kept_in(size_t pass) const {
+    std::vector<KeptInPass> list;
+    const auto number = static_cast<int32_t>(pass);
+    for (const Kept& entry : plan_.kept) {
+      if (number < entry.first_pass || number > entry.last_pass) continue;
+      const bool written = number == entry.first_pass;
+      list.push_back({&entry, written, number == entry.last_pass && !taken_over(entry.tensor)});
+    }
+    return list;
+  }
+
+  void number_blocks() {
+    BlockNumbers numbers;
+    for (size_t i = 0; i < plan_.passes.size(); ++i) {
+      const Pass& pass = plan_.passes[i];
+      std::vector<Kept*> written, leaving;
+      for (Kept& entry : plan_.kept) {
+        if (entry.first_pass == static_cast<int32_t>(i) && entry.in_place_of == TensorId{-1}) {
+          entry.blocks.assign(static_cast<size_t>(sizes_.items * block_count(graph_, entry, sizes_)), 0);
+          written.push_back(&entry);
+        }
+        if (entry.last_pass == static_cast<int32_t>(i) && !taken_over(entry.tensor)) leaving.push_back(&entry);
+      }
+      for (Kept& entry : plan_.kept) {
+        if (entry.first_pass == static_cast<int32_t>(i) && entry.in_place_of != TensorId{-1}) {
+          entry.blocks = kept_of(entry.in_place_of).blocks;
+        }
+      }
+      for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
+        for (Kept* entry : written) {
+          for_blocks(*entry, blocks_acquired(graph_, pass, *entry, band), [&](int32_t& b) { b = numbers.take(); });
+        }
+        for (Kept* entry : leaving) {
+          const Interval blocks = blocks_released({graph_, pass, entry->tensor, sizes_}, pass, *entry, block_count(graph_, *entry, sizes_), band);
+          for_blocks(*entry, blocks, [&](int32_t& b) { numbers.give_back(b); });
+        }
+      }
+    }
+  }
+
+  template <typename F>
+  void for_blocks(Kept& entry, const Interval& bands, F f) {
+    const int64_t count = block_count(graph_, entry, sizes_);
+    for (int64_t item = 0; item < sizes_.items; ++item) {
+      for (int64_t b = bands.begin; b < bands.end; ++b) f(entry.blocks[static_cast<size_t>(item * count + b)]);
+    }
+  }
+
+  void predict(const std::vector<PassDecision>& decisions) {
+    plan_.weights_bytes = weights_bytes(graph_, sizes_.dtype);
+    plan_.reserve_bytes = memory_.reserve_bytes;
+    const int64_t latent = bytes_of(graph_.tensor(graph_.latent()), sizes_.latent, sizes_.items, sizes_.dtype);
+    for (size_t i = 0; i < plan_.passes.size(); ++i) {
+      Pass& pass = plan_.passes[i];
+      pass.predicted_peak_bytes = plan_.weights_bytes + plan_.reserve_bytes + latent +
+                                  pass_peak_bytes(graph_, pass, kept_in(i), decisions[i].tile, sizes_, memory_);
+      plan_.predicted_peak_bytes = std::max(plan_.predicted_peak_bytes, pass.predicted_peak_bytes);
+    }
+  }
+
+  const Graph& graph_;
+  const MemoryModel& memory_;
+  std::vector<BarrierTargets> targets_;
+  Sizes sizes_;
+  Plan plan_;
+};
+
+}  // namespace
+
+PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision) {
+  PassGoal goal{targets.statistics, decision.keeps, decision.in_place, targets.emits};
+  for (TensorId id : targets.whole) {
+    if (!contains(goal.keeps, id)) goal.keeps.push_back(id);
+  }
+  return goal;
+}
+
+Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Extent& latent) {
+  return per_axis([](int64_t length, int32_t scale, int64_t size) { return cut(length * scale, std::max<int64_t>(size, 1)); },
+                  latent, pass.scale, tile);
+}
+
+Plan build_plan(const Model& model, const Request& request, int64_t slice, const std::vector<PassDecision>& decisions,
+                const MemoryModel& memory) {
+  return Builder(model, request, slice, memory).run(decisions);
+}
+
+Plan untiled_plan(const Model& model, const Request& request) {
+  const Graph& graph = model.graph;
+  const std::vector<int32_t> depths = barrier_depths(graph);
+  const std::vector<BarrierTargets> targets = barrier_targets(graph);
+  std::vector<PassDecision> decisions(targets.size());
+  constexpr int64_t kWhole = int64_t{1} << 40;
+  std::vector<int32_t> pass_depths;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    decisions[i].tile = {kWhole, kWhole, kWhole};
+    const TensorId any = !targets[i].statistics.empty() ? graph.op(targets[i].statistics[0]).inputs[0]
+                         : !targets[i].whole.empty()    ? targets[i].whole[0]
+                                                        : graph.output();
+    pass_depths.push_back(depths[index(any)]);
+  }
+  for (size_t t = 1; t < graph.tensors().size(); ++t) {
+    const TensorId id{static_cast<int32_t>(t)};
+    const Op& producer = *graph.producer(id);
+    if (graph.tensor(id).statistics || producer.kind == OpKind::norm || producer.kind == OpKind::upsample) continue;
+    const bool read_deeper = std::any_of(graph.readers(id).begin(), graph.readers(id).end(), [&](OpId reader) {
+      return depths[index(graph.op(reader).output)] > depths[t];
+    });
+    const auto pass = std::find(pass_depths.begin(), pass_depths.end(), depths[t]);
+    if (read_deeper && pass != pass_depths.end()) decisions[static_cast<size_t>(pass - pass_depths.begin())].keeps.push_back(id);
+  }
+  Plan plan = build_plan(model, request, request.batch, decisions, {});
+  plan.limit_bytes = std::numeric_limits<int64_t>::max();
+  return plan;
+}
+
+Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& memory) {
+  std::vector<PassDecision> decisions;
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    PassDecision decision;
+    for (const Kept& entry : plan.kept) {
+      if (entry.first_pass != static_cast<int32_t>(i)) continue;
+      decision.keeps.push_back(entry.tensor);
+      if (entry.in_place_of != TensorId{-1}) decision.in_place.push_back(entry.tensor);
+    }
+    const auto length = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
+    decision.tile = per_axis(length, plan.passes[i].tiles);
+    decision.tile.y = std::max<int64_t>(1, decision.tile.y / 2);
+    decisions.push_back(std::move(decision));
+  }
+  Plan other = build_plan(model, plan.request, plan.slice, decisions, memory);
+  other.limit_bytes = plan.limit_bytes;
+  return other;
+}
+
+}  // namespace headroom

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <vector>
+
+#include "decoder/graph/model.h"
+#include "decoder/plan/lowering.h"
+#include "decoder/plan/memory.h"
+#include "decoder/plan/plan.h"
+
+namespace headroom {
+
+/// The choices that make a plan: one entry per entry of barrier_targets(). Everything else follows from them.
+struct PassDecision {
+  std::vector<TensorId> keeps;     ///< written whole in this pass
+  std::vector<TensorId> in_place;  ///< those of `keeps` that take over the blocks of what they are added to
+  Extent tile;                     ///< length of tiles in the pass's grid; larger than the grid means whole
+};
+
+/// The goal of a pass: its barriers and what is to be kept.
+PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision);
+
+/// The pass's grid cut into tiles.
+Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Extent& latent);
+
+/// A whole plan from its decisions: lowered passes, block numbers, lifetimes and predicted peaks.
+/// Seconds are left at 0. Throws std::logic_error where the decisions contradict one another.
+Plan build_plan(const Model& model, const Request& request, int64_t slice, const std::vector<PassDecision>& decisions,
+                const MemoryModel& memory);
+
+/// The plan that decodes every pass as one tile and keeps every tensor that a later pass reads: the untiled
+/// decode, for comparison and for profiling. It has no limit.
+Plan untiled_plan(const Model& model, const Request& request);
+
+/// The same decisions with tiles half as high, so that it fits wherever `plan` does: an independent way to the
+/// same pixels.
+Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& memory);
+
+}  // namespace headroom

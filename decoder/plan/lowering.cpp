@@ -1,0 +1,293 @@
+#include "decoder/plan/lowering.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+namespace headroom {
+namespace {
+
+Halo widest(const Halo& a, const Halo& b) {
+  const auto larger = [](int32_t p, int32_t q) { return std::max(p, q); };
+  return {per_axis(larger, a.before, b.before), per_axis(larger, a.after, b.after)};
+}
+
+/// The halo of an input that makes an output halo possible.
+Halo input_halo(const Op& op, size_t input, const Halo& output) {
+  const auto back = [](int32_t out, int32_t factor, int32_t own) { return (out + factor - 1) / factor + own; };
+  const Halo own = reach(op, input);
+  return {per_axis(back, output.before, op.factor, own.before), per_axis(back, output.after, op.factor, own.after)};
+}
+
+/// A tile that a reader wants exactly, contiguous, with zeros where it leaves the picture.
+struct ExactDemand {
+  Halo halo;
+  Axes<int32_t> pad;
+  friend bool operator==(const ExactDemand&, const ExactDemand&) = default;
+};
+
+/// What the steps of a pass need of one tensor.
+struct Need {
+  std::optional<Halo> loose;        ///< read by steps that can gather it themselves
+  std::vector<ExactDemand> exact;   ///< one per convolution or attention that reads it
+  bool any() const { return loose || !exact.empty(); }
+  Halo all() const {
+    Halo halo = loose.value_or(Halo{});
+    for (const ExactDemand& demand : exact) halo = widest(halo, demand.halo);
+    return halo;
+  }
+  void add_loose(const Halo& halo) { loose = loose ? widest(*loose, halo) : halo; }
+};
+
+bool contains(const auto& list, auto value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+
+class Lowering {
+ public:
+  Lowering(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal)
+      : graph_(graph), kept_(kept), goal_(goal), needs_(graph.tensors().size()), made_(graph.tensors().size(), -1) {}
+
+  Pass run() {
+    set_scale();
+    collect_needs();
+    for (size_t i = 0; i < graph_.ops().size(); ++i) emit_op(OpId{static_cast<int32_t>(i)});
+    if (goal_.emits) push({.kind = StepKind::emit, .tensor = graph_.output(), .inputs = {read(graph_.output())}});
+    return std::move(pass_);
+  }
+
+ private:
+  bool is_kept(TensorId id) const { return id == graph_.latent() || kept_[index(id)]; }
+
+  void set_scale() {
+    std::vector<TensorId> wanted = goal_.keeps;
+    for (OpId op : goal_.statistics) wanted.push_back(graph_.op(op).inputs[0]);
+    if (goal_.emits) wanted.push_back(graph_.output());
+    if (wanted.empty()) throw std::logic_error("a pass without a goal");
+    pass_.scale = graph_.tensor(wanted.front()).scale;
+    for (TensorId id : wanted) {
+      pass_.scale = per_axis([](int32_t a, int32_t b) { return std::min(a, b); }, pass_.scale, graph_.tensor(id).scale);
+    }
+    pass_.name = graph_.tensor(wanted.front()).name;
+  }
+
+  void collect_needs() {
+    for (OpId op : goal_.statistics) needs_[index(graph_.op(op).inputs[0])].add_loose({});
+    for (TensorId id : goal_.keeps) {
+      if (!contains(goal_.in_place, id)) needs_[index(id)].add_loose({});
+    }
+    if (goal_.emits) needs_[index(graph_.output())].add_loose({});
+
+    for (size_t i = graph_.ops().size(); i-- > 0;) {
+      const Op& op = graph_.ops()[i];
+      if (contains(goal_.in_place, op.output)) {
+        // The tile of the other operand is added onto the kept one; both are read at their own positions.
+        for (TensorId input : op.inputs) needs_[index(input)].add_loose({});
+        continue;
+      }
+      const Need& need = needs_[index(op.output)];
+      if (!need.any() || is_kept(op.output)) continue;
+      const Halo halo = need.all();
+      for (size_t k = 0; k < op.inputs.size(); ++k) {
+        Need& input = needs_[index(op.inputs[k])];
+        if (is_barrier(op, k)) {
+          if (!kept_[index(op.inputs[k])]) throw std::logic_error(op.name + " needs a barrier that no pass has provided");
+        } else if (op.kind == OpKind::conv || op.kind == OpKind::attention) {
+          const Halo wanted = input_halo(op, k, halo);
+          const Halo own = reach(op, k);
+          const auto pad = per_axis([](int32_t a, int32_t b) { return std::max(a, b); }, own.before, own.after);
+          input.exact.push_back({wanted, pad});
+        } else {
+          input.add_loose(input_halo(op, k, halo));
+        }
+      }
+    }
+  }
+
+  /// True where a norm or upsampling can write the one tile that its readers want, padding included.
+  static bool makes_exact_tile(const Op& op, const Need& need) {
+    return (op.kind == OpKind::norm || op.kind == OpKind::upsample) && !need.loose && !need.exact.empty() &&
+           std::all_of(need.exact.begin(), need.exact.end(),
+                       [&](const ExactDemand& demand) { return demand == need.exact.front(); });
+  }
+
+  int32_t push(Step step) {
+    pass_.steps.push_back(std::move(step));
+    return static_cast<int32_t>(pass_.steps.size()) - 1;
+  }
+
+  Operand read(TensorId id) const { return {id, is_kept(id) ? -1 : made_[index(id)]}; }
+
+  /// A tile that matches the demand to the position: the one that was made, or a copy.
+  Operand read_exact(TensorId id, const ExactDemand& demand) {
+    const int32_t step = made_[index(id)];
+    if (!is_kept(id) && step >= 0) {
+      const Step& made = pass_.steps[static_cast<size_t>(step)];
+      if (made.halo == demand.halo && made.pad == demand.pad) return {id, step};
+    }
+    return {id, push({.kind = StepKind::gather,
+                      .tensor = id,
+                      .inputs = {read(id)},
+                      .halo = demand.halo,
+                      .pad = demand.pad})};
+  }
+
+  void emit_op(OpId id) {
+    const Op& op = graph_.op(id);
+    if (op.kind == OpKind::statistics) {
+      if (contains(goal_.statistics, id)) {
+        push({.kind = StepKind::statistics, .op = id, .tensor = op.output, .inputs = {read_written(op.inputs[0])}});
+      }
+      return;
+    }
+    if (contains(goal_.in_place, op.output)) {
+      const bool second_is_base = is_kept(op.inputs[1]);
+      const TensorId base = op.inputs[second_is_base ? 1 : 0];
+      const TensorId other = op.inputs[second_is_base ? 0 : 1];
+      push({.kind = StepKind::accumulate,
+            .op = id,
+            .tensor = op.output,
+            .inputs = {read_exact(other, {}), {base, -1}}});
+      return;
+    }
+    const Need& need = needs_[index(op.output)];
+    if (!need.any() || is_kept(op.output)) return;
+
+    Step step{.kind = StepKind::conv, .op = id, .tensor = op.output, .inputs = {}, .halo = need.all(), .pad = {}};
+    if (makes_exact_tile(op, need)) step.pad = need.exact.front().pad;
+    switch (op.kind) {
+      case OpKind::conv: step.inputs = {read_exact(op.inputs[0], conv_demand(op, step.halo))}; break;
+      case OpKind::norm:
+        step.kind = StepKind::norm;
+        step.inputs = {read(op.inputs[0]), {op.inputs[1], -1}};
+        break;
+      case OpKind::upsample:
+        step.kind = StepKind::upsample;
+        step.inputs = {read(op.inputs[0])};
+        break;
+      case OpKind::attention:
+        step.kind = StepKind::attention;
+        step.inputs = {read_exact(op.inputs[0], {step.halo, {}}), {op.inputs[1], -1}, {op.inputs[2], -1}};
+        break;
+      case OpKind::add:
+        step.kind = StepKind::add;
+        step.inputs = {own_tile(op, step.halo), read(op.inputs[1])};
+        break;
+      case OpKind::statistics: break;
+    }
+    made_[index(op.output)] = push(std::move(step));
+    if (contains(goal_.keeps, op.output)) {
+      push({.kind = StepKind::store, .tensor = op.output, .inputs = {read(op.output)}});
+    }
+  }
+
+  static ExactDemand conv_demand(const Op& op, const Halo& halo) {
+    const Halo own = reach(op, 0);
+    return {input_halo(op, 0, halo), per_axis([](int32_t a, int32_t b) { return std::max(a, b); }, own.before, own.after)};
+  }
+
+  /// An add overwrites the tile of its first operand, so that tile must be exact and read by nothing else.
+  Operand own_tile(const Op& op, const Halo& halo) {
+    const TensorId id = op.inputs[0];
+    const int32_t step = made_[index(id)];
+    const bool sole_reader = !contains(goal_.keeps, id) && readers_in_pass(id) == 1;
+    if (!is_kept(id) && step >= 0 && sole_reader && pass_.steps[static_cast<size_t>(step)].halo == halo) return {id, step};
+    return {id, push({.kind = StepKind::gather, .tensor = id, .inputs = {read(id)}, .halo = halo})};
+  }
+
+  int64_t readers_in_pass(TensorId id) const {
+    int64_t count = 0;
+    for (OpId reader : graph_.readers(id)) {
+      const Op& op = graph_.op(reader);
+      const bool runs = op.kind == OpKind::statistics ? contains(goal_.statistics, reader)
+                                                      : needs_[index(op.output)].any() || contains(goal_.in_place, op.output);
+      count += runs ? 1 : 0;
+    }
+    return count;
+  }
+
+  /// What statistics read: the tile where there is one, otherwise the blocks that this pass has just written.
+  Operand read_written(TensorId id) const {
+    if (contains(goal_.in_place, id)) return {id, -1};
+    return read(id);
+  }
+
+  const Graph& graph_;
+  const std::vector<bool>& kept_;
+  const PassGoal& goal_;
+  std::vector<Need> needs_;
+  std::vector<int32_t> made_;  ///< step that made the tensor's tile
+  Pass pass_;
+};
+
+}  // namespace
+
+std::vector<BarrierTargets> barrier_targets(const Graph& graph) {
+  const std::vector<int32_t> depths = barrier_depths(graph);
+  std::map<int32_t, BarrierTargets> by_depth;
+  for (size_t i = 0; i < graph.ops().size(); ++i) {
+    const Op& op = graph.ops()[i];
+    for (size_t k = 0; k < op.inputs.size(); ++k) {
+      if (!is_barrier(op, k) || op.kind == OpKind::norm) continue;
+      BarrierTargets& targets = by_depth[depths[index(op.inputs[k])]];
+      if (op.kind == OpKind::statistics) {
+        targets.statistics.push_back(OpId{static_cast<int32_t>(i)});
+      } else if (!contains(targets.whole, op.inputs[k])) {
+        targets.whole.push_back(op.inputs[k]);
+      }
+    }
+  }
+  by_depth[depths[index(graph.output())]].emits = true;
+  std::vector<BarrierTargets> passes;
+  for (auto& entry : by_depth) passes.push_back(std::move(entry.second));
+  return passes;
+}
+
+Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal) {
+  return Lowering(graph, kept, goal).run();
+}
+
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal, TensorId target) {
+  const Op* add = graph.producer(target);
+  if (add == nullptr || add->kind != OpKind::add) return TensorId{-1};
+  TensorId base{-1};
+  for (TensorId input : add->inputs) {
+    if (kept[index(input)]) base = input;
+  }
+  if (base == TensorId{-1} || (kept[index(add->inputs[0])] && kept[index(add->inputs[1])])) return TensorId{-1};
+  PassGoal without = goal;
+  without.in_place.clear();
+  const Pass pass = lower_pass(graph, kept, without);
+  for (const Step& step : pass.steps) {
+    for (const Operand& operand : step.inputs) {
+      if (operand.tensor == base && step.tensor != target) return TensorId{-1};
+      const bool own_use = step.kind == StepKind::store || step.kind == StepKind::statistics;
+      if (operand.tensor == target && !own_use) return TensorId{-1};
+    }
+    if (step.tensor == target && step.halo != Halo{}) return TensorId{-1};
+  }
+  return base;
+}
+
+Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale) {
+  return {grid.begin * tensor_scale / grid_scale, (grid.end * tensor_scale + grid_scale - 1) / grid_scale};
+}
+
+Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const Region& grid_tile,
+                   const Extent& latent) {
+  const Tensor& tensor = graph.tensor(step.tensor);
+  return per_axis(
+      [](const Interval& grid, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int32_t pad,
+         int64_t extent) {
+        const Interval own = image(grid, scale, grid_scale);
+        return intersect({own.begin - before, own.end + after}, {-pad, extent + pad});
+      },
+      grid_tile, tensor.scale, pass.scale, step.halo.before, step.halo.after, step.pad, extent_of(tensor, latent));
+}
+
+std::vector<Interval> cut(int64_t length, int64_t tile) {
+  std::vector<Interval> intervals;
+  for (int64_t begin = 0; begin < length; begin += tile) intervals.push_back({begin, std::min(length, begin + tile)});
+  return intervals;
+}
+
+}  // namespace headroom

@@ -1,0 +1,185 @@
+#include "decoder/plan/memory.h"
+
+#include <algorithm>
+
+#include "decoder/plan/lowering.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kParameterAlignment = 64;
+
+int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+bool makes_tile(const Step& step) {
+  return step.kind != StepKind::statistics && step.kind != StepKind::store && step.kind != StepKind::accumulate &&
+         step.kind != StepKind::emit;
+}
+
+int64_t tile_bytes(const Graph& graph, const Step& step, const Extent& extent, const Sizes& sizes) {
+  return sizes.items * positions(extent) * graph.tensor(step.tensor).channels * bytes_per_element(sizes.dtype);
+}
+
+}  // namespace
+
+Sizes sizes_of(const Graph& graph, const Plan& plan) {
+  const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
+  return {{plan.request.frames, plan.request.height_pixels / scale.y, plan.request.width_pixels / scale.x},
+          plan.slice,
+          plan.request.dtype};
+}
+
+int64_t weights_bytes(const Graph& graph, Dtype dtype) {
+  int64_t sum = 0;
+  for (const Op& op : graph.ops()) {
+    for (const Parameter& parameter : parameters_of(graph, op)) {
+      int64_t bytes = bytes_per_element(dtype);
+      for (int64_t length : parameter.shape) bytes *= length;
+      sum += ceil_divide(bytes, kParameterAlignment) * kParameterAlignment;
+    }
+  }
+  return sum;
+}
+
+int64_t row_bytes(const Graph& graph, TensorId id, const Sizes& sizes) {
+  const Tensor& tensor = graph.tensor(id);
+  const Extent extent = extent_of(tensor, sizes.latent);
+  return extent.t * extent.x * tensor.channels * bytes_per_element(sizes.dtype);
+}
+
+int64_t block_rows(const Graph& graph, TensorId id, const Sizes& sizes, int64_t block_bytes) {
+  const int64_t rows = extent_of(graph.tensor(id), sizes.latent).y;
+  const int64_t blocks = std::clamp<int64_t>(rows * row_bytes(graph, id, sizes) / block_bytes, 1, rows);
+  return ceil_divide(rows, blocks);
+}
+
+int64_t block_count(const Graph& graph, const Kept& kept, const Sizes& sizes) {
+  return ceil_divide(extent_of(graph.tensor(kept.tensor), sizes.latent).y, kept.block_rows);
+}
+
+RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, const Sizes& sizes)
+    : grid_scale_(pass.scale.y), rows_(extent_of(graph.tensor(tensor), sizes.latent).y) {
+  for (const Step& step : pass.steps) {
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      if (step.inputs[i].tensor != tensor || step.inputs[i].step != -1) continue;
+      const bool computes = step.kind == StepKind::norm || step.kind == StepKind::upsample ||
+                            step.kind == StepKind::add || step.kind == StepKind::attention;
+      if (computes) {
+        const Op& op = graph.op(step.op);
+        readers_.push_back({graph.tensor(step.tensor).scale.y, step.halo.before.y, op.factor.y,
+                            reach(op, i).before.y, is_barrier(op, i)});
+      } else {
+        // Gathers, statistics and accumulations read the positions of their own tile.
+        readers_.push_back({graph.tensor(tensor).scale.y, step.halo.before.y, 1, 0, false});
+      }
+    }
+  }
+}
+
+int64_t RowReaders::first_row(int64_t grid_row) const {
+  int64_t first = rows_;
+  for (const Reader& reader : readers_) {
+    const int64_t made = std::max<int64_t>(0, grid_row * reader.scale / grid_scale_ - reader.halo);
+    first = std::min(first, reader.all ? 0 : std::max<int64_t>(0, made / reader.factor - reader.reach));
+  }
+  return first;
+}
+
+Interval blocks_acquired(const Graph& graph, const Pass& pass, const Kept& kept, size_t band) {
+  const Interval rows = image(pass.tiles.y[band], graph.tensor(kept.tensor).scale.y, pass.scale.y);
+  return {ceil_divide(rows.begin, kept.block_rows), ceil_divide(rows.end, kept.block_rows)};
+}
+
+Interval blocks_released(const RowReaders& readers, const Pass& pass, const Kept& kept, int64_t block_count, size_t band) {
+  const auto first_block = [&](size_t of_band) {
+    return std::min(block_count, readers.first_row(pass.tiles.y[of_band].begin) / kept.block_rows);
+  };
+  const int64_t from = band == 0 ? 0 : first_block(band);
+  return {from, band + 1 == pass.tiles.y.size() ? block_count : first_block(band + 1)};
+}
+
+Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) {
+  const Tensor& tensor = graph.tensor(step.tensor);
+  return per_axis(
+      [](int64_t grid, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int32_t pad, int64_t extent) {
+        // Tiles of a coarser tensor whose boundaries fall inside a position touch one position more.
+        const bool aligned = grid * scale % grid_scale == 0;
+        const int64_t own = ceil_divide(grid * scale, grid_scale) + (aligned ? 0 : 1);
+        return std::min<int64_t>(std::min(own, extent) + before + after, extent + 2 * pad);
+      },
+      tile, tensor.scale, pass.scale, step.halo.before, step.halo.after, step.pad, extent_of(tensor, sizes.latent));
+}
+
+std::vector<int64_t> step_bytes(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes,
+                                const MemoryModel& model) {
+  const size_t count = pass.steps.size();
+  std::vector<size_t> last_use(count, 0);
+  for (size_t i = 0; i < count; ++i) {
+    last_use[i] = i;
+    for (const Operand& operand : pass.steps[i].inputs) {
+      if (operand.step >= 0) last_use[static_cast<size_t>(operand.step)] = i;
+    }
+  }
+  std::vector<int64_t> bytes(count, 0);
+  for (size_t i = 0; i < count; ++i) {
+    const Step& step = pass.steps[i];
+    if (!makes_tile(step)) continue;
+    const Extent extent = largest_tile(graph, pass, step, tile, sizes);
+    if (model.workspace_bytes && step.op != OpId{-1}) {
+      bytes[i] += model.workspace_bytes(graph.op(step.op), extent, sizes.items);
+    }
+    // An add takes its first operand's tile over: it is new only after the add itself.
+    const size_t from = step.kind == StepKind::add ? i + 1 : i;
+    for (size_t k = from; k <= last_use[i]; ++k) bytes[k] += tile_bytes(graph, step, extent, sizes);
+  }
+  return bytes;
+}
+
+int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<KeptInPass>& kept,
+                        const Extent& tile, const Sizes& sizes, const MemoryModel& model) {
+  const std::vector<int64_t> working = step_bytes(graph, pass, tile, sizes, model);
+  struct Moving {
+    const Kept* kept;
+    int64_t bytes_per_block;
+    int64_t count;
+    RowReaders readers;
+  };
+  std::vector<Moving> leaving;
+  int64_t live = 0;  // kept blocks
+  for (const KeptInPass& entry : kept) {
+    const int64_t block = sizes.items * entry.kept->block_rows * row_bytes(graph, entry.kept->tensor, sizes);
+    const int64_t count = block_count(graph, *entry.kept, sizes);
+    if (!entry.written) live += block * count;
+    if (entry.leaves) leaving.push_back({entry.kept, block, count, {graph, pass, entry.kept->tensor, sizes}});
+  }
+  // Between two stores only the largest step matters.
+  struct Stretch {
+    int64_t working_bytes = 0;
+    const Kept* stored = nullptr;  ///< acquired before the stretch begins
+    int64_t bytes_per_block = 0;
+  };
+  std::vector<Stretch> stretches(1);
+  for (size_t i = 0; i < pass.steps.size(); ++i) {
+    if (pass.steps[i].kind == StepKind::store) {
+      for (const KeptInPass& entry : kept) {
+        if (!entry.written || entry.kept->tensor != pass.steps[i].tensor) continue;
+        const int64_t block = sizes.items * entry.kept->block_rows * row_bytes(graph, entry.kept->tensor, sizes);
+        stretches.push_back({0, entry.kept, block});
+      }
+    }
+    stretches.back().working_bytes = std::max(stretches.back().working_bytes, working[i]);
+  }
+  int64_t peak = live;
+  for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
+    for (const Stretch& stretch : stretches) {
+      if (stretch.stored != nullptr) live += stretch.bytes_per_block * blocks_acquired(graph, pass, *stretch.stored, band).length();
+      peak = std::max(peak, live + stretch.working_bytes);
+    }
+    for (const Moving& entry : leaving) {
+      live -= entry.bytes_per_block * blocks_released(entry.readers, pass, *entry.kept, entry.count, band).length();
+    }
+  }
+  return peak;
+}
+
+}  // namespace headroom

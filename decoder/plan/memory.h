@@ -1,0 +1,84 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "decoder/plan/plan.h"
+
+namespace headroom {
+
+/// What the memory of a plan depends on beside the plan itself.
+struct MemoryModel {
+  /// Bytes that a library takes from the pool while it runs `op` on a tile of this extent, beside the tiles.
+  std::function<int64_t(const Op& op, const Extent& output_tile, int64_t items)> workspace_bytes;
+  /// What libraries take outside the pool, in all.
+  int64_t reserve_bytes = 0;
+  /// Blocks of kept tensors are made about this large.
+  int64_t block_bytes = int64_t{4} << 20;
+};
+
+/// Sizes shared by all passes of a plan.
+struct Sizes {
+  Extent latent;
+  int64_t items = 1;  ///< batch items that go through a pass together
+  Dtype dtype = Dtype::fp32;
+};
+
+Sizes sizes_of(const Graph& graph, const Plan& plan);
+
+/// Bytes of all parameters as the runtime lays them out, each on a boundary of 64 bytes.
+int64_t weights_bytes(const Graph& graph, Dtype dtype);
+
+/// Bytes of one row of one batch item.
+int64_t row_bytes(const Graph& graph, TensorId tensor, const Sizes& sizes);
+/// Rows of a block so that blocks are equal and about `block_bytes` large.
+int64_t block_rows(const Graph& graph, TensorId tensor, const Sizes& sizes, int64_t block_bytes);
+/// Blocks per batch item.
+int64_t block_count(const Graph& graph, const Kept& kept, const Sizes& sizes);
+
+/// How the steps of a pass read the rows of one kept tensor.
+class RowReaders {
+ public:
+  RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, const Sizes& sizes);
+  /// The first row read for a tile that begins at this grid row; earlier rows are never needed again.
+  /// The number of rows where no step reads the tensor.
+  int64_t first_row(int64_t grid_row) const;
+
+ private:
+  struct Reader {
+    int32_t scale;   ///< of the tensor that the step makes
+    int32_t halo;    ///< of its tile
+    int32_t factor;  ///< between its rows and the kept tensor's
+    int32_t reach;
+    bool all;        ///< a barrier: every row, for every tile
+  };
+  std::vector<Reader> readers_;
+  int32_t grid_scale_;
+  int64_t rows_;
+};
+
+/// Blocks of a kept tensor, per batch item, that the sweep writes first in band `band` of the pass that writes it.
+Interval blocks_acquired(const Graph& graph, const Pass& pass, const Kept& kept, size_t band);
+/// Blocks that its last pass hands back after band `band`.
+Interval blocks_released(const RowReaders& readers, const Pass& pass, const Kept& kept, int64_t block_count, size_t band);
+
+/// Extent of the largest tile that a step makes, where grid tiles are `tile` long and start at its multiples.
+Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes);
+
+/// Bytes of tiles and workspace live while each step runs.
+std::vector<int64_t> step_bytes(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes,
+                                const MemoryModel& model);
+
+/// A kept tensor as one pass sees it.
+struct KeptInPass {
+  const Kept* kept = nullptr;
+  bool written = false;  ///< this pass writes it
+  bool leaves = false;   ///< this pass is the last to read it
+};
+
+/// The pass's peak of kept blocks, tiles and workspace; without weights and reserve.
+/// `pass.tiles` must be set; `tile` is the length of its tiles.
+int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<KeptInPass>& kept,
+                        const Extent& tile, const Sizes& sizes, const MemoryModel& model);
+
+}  // namespace headroom

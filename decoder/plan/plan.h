@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/graph.h"
+
+namespace headroom {
+
+/// What is decoded: everything that fixes the sizes of all tensors.
+struct Request {
+  std::string model;  ///< the --model argument that the plan was made for
+  int64_t width_pixels = 0;
+  int64_t height_pixels = 0;
+  int64_t frames = 1;
+  int64_t batch = 1;
+  Dtype dtype = Dtype::fp32;
+  friend bool operator==(const Request&, const Request&) = default;
+};
+
+/// A tensor that is stored whole, in row-band blocks of `block_rows` rows of one batch item each.
+/// The latent is always kept and not listed.
+struct Kept {
+  TensorId tensor{-1};
+  int64_t block_rows = 0;
+  /// One number per block, item by item, top to bottom. A number has one owner at a time.
+  std::vector<int32_t> blocks{};
+  int32_t first_pass = 0;  ///< the pass that writes it
+  int32_t last_pass = 0;   ///< the last pass that reads it; it hands the blocks back as it sweeps past them
+  /// The tensor whose blocks it takes over position by position as it is written (a residual added in place);
+  /// -1 where it has blocks of its own.
+  TensorId in_place_of{-1};
+  friend bool operator==(const Kept&, const Kept&) = default;
+};
+
+enum class StepKind {
+  gather,      ///< copy a region into a tile, zero outside the picture
+  norm,        ///< normalise and activate a region into a tile, zero outside the picture
+  upsample,    ///< repeat a region into a tile, zero outside the picture
+  conv,        ///< convolve a tile; reads exactly its halo, pads nothing
+  add,         ///< sum of two regions
+  attention,   ///< a tile of queries against all keys and values
+  statistics,  ///< merge the tile's own positions into the statistics
+  store,       ///< write the tile's own positions to a kept tensor
+  accumulate,  ///< add the tile's own positions onto a kept tensor, which becomes `op`'s output
+  emit,        ///< hand the tile's own positions to the output
+};
+const char* name_of(StepKind kind);
+
+/// What a step reads: the tile that an earlier step of the pass made, or a kept tensor.
+struct Operand {
+  TensorId tensor{-1};
+  int32_t step = -1;  ///< index of the step that made the tile; -1 reads the kept tensor
+  friend bool operator==(const Operand&, const Operand&) = default;
+};
+
+/// One step of a tile program. The tile it makes covers the image of the pass's tile in the tensor's
+/// positions, widened by `halo`, cut to the picture widened by `pad`.
+struct Step {
+  StepKind kind{};
+  OpId op{-1};           ///< the operation carried out; -1 for gather, store and emit
+  TensorId tensor{-1};   ///< what the step makes: a tile of it, or for statistics, store and accumulate the whole
+  std::vector<Operand> inputs{};
+  Halo halo{};
+  Axes<int32_t> pad{};   ///< positions outside the picture that are present, as zeros, on each side
+  friend bool operator==(const Step&, const Step&) = default;
+};
+
+/// One sweep of tiles, row by row. Every tile runs all steps.
+struct Pass {
+  std::string name;
+  /// Resolution of the tile grid: grid positions are the latent's times this.
+  Axes<int32_t> scale{1, 1, 1};
+  /// Half-open intervals along each axis, in grid positions; tiles are their product.
+  Axes<std::vector<Interval>> tiles;
+  std::vector<Step> steps;
+  int64_t predicted_peak_bytes = 0;
+  double predicted_seconds = 0;
+  double predicted_flops = 0;
+  friend bool operator==(const Pass&, const Pass&) = default;
+};
+
+/// How a decode is run under a limit. Plain data; docs/formats.md describes the file.
+struct Plan {
+  Request request;
+  int64_t limit_bytes = 0;
+  /// Batch items that go through all passes together; the batch is run in such slices.
+  int64_t slice = 1;
+  int64_t weights_bytes = 0;   ///< parameters and merged statistics, resident throughout
+  int64_t reserve_bytes = 0;   ///< for what libraries allocate outside the pool
+  int64_t predicted_peak_bytes = 0;
+  double predicted_seconds = 0;
+  bool optimal = false;  ///< proven fastest in the plan space of docs/planning.md
+  bool exact = true;
+  bool assumed = true;   ///< costs are stated assumptions, not a profile of this machine
+  std::vector<Kept> kept;
+  std::vector<Pass> passes;
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+}  // namespace headroom

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "decoder/graph/graph.h"
+#include "decoder/graph/json_fields.h"
+#include "decoder/plan/plan.h"
+
+namespace headroom {
+
+/// The newest version of "headroom.plan" that this build writes and reads.
+constexpr int64_t kPlanVersion = 1;
+
+/// A plan as the document that docs/formats.md describes. Tensors and operations are written by name, so
+/// `graph` must be the one that the plan was made for; std::out_of_range where an id is not one of its own.
+nlohmann::json to_json(const Plan& plan, const Graph& graph);
+
+/// Checks schema and version, then reads what is decoded. Needs no model: a program reads the request first,
+/// resolves the model that it names, and reads the plan with that model's graph.
+Request read_request(const JsonFields& file);
+
+/// The whole plan. Every number is checked against its range and every name against `graph`; whether the plan
+/// is a correct one is the validator's business. Throws InputError naming the file and the key.
+Plan plan_from_json(const JsonFields& file, const Graph& graph);
+
+/// A plan file that has been parsed once: the request comes first, the plan when the graph is known.
+class PlanFile {
+ public:
+  /// Reads at most 256 MiB. Throws InputError naming the file, and the key where one is at fault.
+  explicit PlanFile(const std::filesystem::path& file);
+  const Request& request() const { return request_; }
+  /// Throws InputError naming the file and the key.
+  Plan plan(const Graph& graph) const;
+
+ private:
+  std::string origin_;
+  nlohmann::json json_;
+  Request request_;
+};
+
+/// PlanFile(file).plan(graph), for callers that know the graph already.
+Plan read_plan(const std::filesystem::path& file, const Graph& graph);
+
+/// Writes the file whole or not at all, one step to a line. Throws DeviceError.
+void write_plan(const std::filesystem::path& file, const Plan& plan, const Graph& graph);
+
+}  // namespace headroom

@@ -1,0 +1,208 @@
+#include <array>
+#include <unordered_map>
+
+#include "decoder/plan/plan_file.h"
+
+namespace headroom {
+namespace {
+
+// Bounds on what a file may ask for. They lie far above any real plan and far below what hurts.
+constexpr int64_t kMostBytes = int64_t{1} << 60;
+constexpr int64_t kMostPixels = int64_t{1} << 24;
+constexpr int64_t kMostPosition = int64_t{1} << 40;
+constexpr int64_t kMostReach = int64_t{1} << 20;
+constexpr int64_t kMostPasses = 10'000;
+constexpr int64_t kMostSteps = 10'000;
+constexpr int64_t kMostOperands = 8;
+constexpr int64_t kMostIntervals = 1'000'000;
+constexpr int64_t kMostBlocks = 4'000'000;  ///< of all kept tensors together
+constexpr size_t kMostNameBytes = 4096;
+
+int32_t small_integer(const JsonFields& fields, int64_t least, int64_t most) {
+  return static_cast<int32_t>(fields.integer(least, most));
+}
+
+std::string name_text(const JsonFields& fields) {
+  std::string text = fields.text();
+  if (text.size() > kMostNameBytes) fields.fail("expected a name of at most 4096 bytes");
+  return text;
+}
+
+double amount(const JsonFields& fields) {
+  const double value = fields.number();
+  if (value < 0) fields.fail("expected a number of at least 0, found " + fields.value().dump());
+  return value;
+}
+
+/// An array [t, y, x].
+Axes<int32_t> read_axes(const JsonFields& fields, int64_t least, int64_t most) {
+  if (fields.size(3) != 3) fields.fail("expected [t, y, x]");
+  return {small_integer(fields[0], least, most), small_integer(fields[1], least, most),
+          small_integer(fields[2], least, most)};
+}
+
+std::vector<Interval> read_intervals(const JsonFields& fields) {
+  std::vector<Interval> intervals(fields.size(kMostIntervals));
+  for (size_t i = 0; i < intervals.size(); ++i) {
+    const JsonFields pair = fields[i];
+    if (pair.size(2) != 2) pair.fail("expected [begin, end]");
+    intervals[i] = {pair[0].integer(0, kMostPosition), pair[1].integer(0, kMostPosition)};
+  }
+  return intervals;
+}
+
+/// Reads the parts of a plan that name tensors and operations.
+class PlanReader {
+ public:
+  explicit PlanReader(const Graph& graph) {
+    for (size_t i = 0; i < graph.tensors().size(); ++i) {
+      tensors_.emplace(graph.tensors()[i].name, TensorId{static_cast<int32_t>(i)});
+    }
+    for (size_t i = 0; i < graph.ops().size(); ++i) {
+      ops_.emplace(graph.ops()[i].name, OpId{static_cast<int32_t>(i)});
+    }
+  }
+
+  Kept read_kept(const JsonFields& fields) {
+    if (fields["place"].text() != "device") fields["place"].fail("expected \"device\"");
+    Kept kept;
+    kept.tensor = tensor(fields["tensor"]);
+    kept.block_rows = fields["block_rows"].integer(1, kMostPosition);
+    kept.blocks = read_blocks(fields["blocks"]);
+    kept.first_pass = small_integer(fields["first_pass"], 0, kMostPasses - 1);
+    kept.last_pass = small_integer(fields["last_pass"], 0, kMostPasses - 1);
+    if (fields.has("in_place_of")) kept.in_place_of = tensor(fields["in_place_of"]);
+    return kept;
+  }
+
+  Pass read_pass(const JsonFields& fields) const {
+    Pass pass;
+    pass.name = name_text(fields["name"]);
+    pass.scale = read_axes(fields["scale"], 1, kMostReach);
+    const JsonFields tiles = fields["tiles"];
+    pass.tiles = {read_intervals(tiles["t"]), read_intervals(tiles["y"]), read_intervals(tiles["x"])};
+    const JsonFields steps = fields["steps"];
+    const size_t count = steps.size(kMostSteps);
+    pass.steps.reserve(count);
+    for (size_t i = 0; i < count; ++i) pass.steps.push_back(read_step(steps[i]));
+    const JsonFields predicted = fields["predicted"];
+    pass.predicted_peak_bytes = predicted["peak_bytes"].integer(0, kMostBytes);
+    pass.predicted_seconds = amount(predicted["seconds"]);
+    pass.predicted_flops = amount(predicted["flops"]);
+    return pass;
+  }
+
+ private:
+  template <typename Id>
+  static Id find(const std::unordered_map<std::string, Id>& names, const JsonFields& fields,
+                 const char* what) {
+    const auto found = names.find(fields.text());
+    // dump() escapes what a hostile name may hold, so the message stays on one line.
+    if (found == names.end()) {
+      fields.fail(std::string("expected the name of ") + what + " of this model, found " +
+                  fields.value().dump().substr(0, 80));
+    }
+    return found->second;
+  }
+  TensorId tensor(const JsonFields& fields) const { return find(tensors_, fields, "a tensor"); }
+  OpId op(const JsonFields& fields) const { return find(ops_, fields, "an operation"); }
+
+  std::vector<int32_t> read_blocks(const JsonFields& fields) {
+    std::vector<int32_t> blocks;
+    const size_t ranges = fields.size(kMostBlocks);
+    for (size_t i = 0; i < ranges; ++i) {
+      const JsonFields range = fields[i];
+      if (range.size(2) != 2) range.fail("expected [first, count]");
+      const int64_t first = range[0].integer(0, kMostBlocks);
+      const int64_t count = range[1].integer(1, blocks_left_);
+      blocks_left_ -= count;
+      for (int64_t block = first; block < first + count; ++block) {
+        blocks.push_back(static_cast<int32_t>(block));
+      }
+    }
+    return blocks;
+  }
+
+  StepKind step_kind(const JsonFields& fields) const {
+    static constexpr std::array kKinds{
+        StepKind::gather,    StepKind::norm,       StepKind::upsample, StepKind::conv,       StepKind::add,
+        StepKind::attention, StepKind::statistics, StepKind::store,    StepKind::accumulate, StepKind::emit};
+    const std::string text = fields.text();
+    std::string known;
+    for (StepKind kind : kKinds) {
+      if (text == name_of(kind)) return kind;
+      known += (known.empty() ? "" : ", ") + std::string(name_of(kind));
+    }
+    fields.fail("expected one of " + known + ", found " + fields.value().dump().substr(0, 40));
+  }
+
+  Step read_step(const JsonFields& fields) const {
+    Step step;
+    step.kind = step_kind(fields["kind"]);
+    step.tensor = tensor(fields["tensor"]);
+    if (fields.has("op")) step.op = op(fields["op"]);
+    const JsonFields inputs = fields["inputs"];
+    const size_t count = inputs.size(kMostOperands);
+    for (size_t i = 0; i < count; ++i) {
+      Operand operand{tensor(inputs[i]["tensor"])};
+      if (inputs[i].has("step")) operand.step = small_integer(inputs[i]["step"], 0, kMostSteps - 1);
+      step.inputs.push_back(operand);
+    }
+    if (fields.has("halo")) {
+      step.halo.before = read_axes(fields["halo"]["before"], 0, kMostReach);
+      step.halo.after = read_axes(fields["halo"]["after"], 0, kMostReach);
+    }
+    if (fields.has("pad")) step.pad = read_axes(fields["pad"], 0, kMostReach);
+    return step;
+  }
+
+  std::unordered_map<std::string, TensorId> tensors_;
+  std::unordered_map<std::string, OpId> ops_;
+  int64_t blocks_left_ = kMostBlocks;
+};
+
+}  // namespace
+
+Request read_request(const JsonFields& file) {
+  check_schema(file, "headroom.plan", kPlanVersion);
+  const JsonFields fields = file["request"];
+  Request request;
+  request.model = name_text(fields["model"]);
+  request.width_pixels = fields["width_pixels"].integer(1, kMostPixels);
+  request.height_pixels = fields["height_pixels"].integer(1, kMostPixels);
+  request.frames = fields["frames"].integer(1, 1'000'000);
+  request.batch = fields["batch"].integer(1, 1'000'000);
+  const std::string dtype = fields["dtype"].text();
+  try {
+    request.dtype = parse_dtype(dtype);
+  } catch (const InputError&) {  // said again here, with the file and the key
+    fields["dtype"].fail("expected fp32, bf16 or fp16, found " +
+                         fields["dtype"].value().dump().substr(0, 40));
+  }
+  return request;
+}
+
+Plan plan_from_json(const JsonFields& file, const Graph& graph) {
+  Plan plan;
+  plan.request = read_request(file);
+  plan.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // the largest stands for no limit
+  plan.slice = file["slice_items"].integer(1, plan.request.batch);
+  plan.weights_bytes = file["weights_bytes"].integer(0, kMostBytes);
+  plan.reserve_bytes = file["reserve_bytes"].integer(0, kMostBytes);
+  plan.predicted_peak_bytes = file["predicted"]["peak_bytes"].integer(0, kMostBytes);
+  plan.predicted_seconds = amount(file["predicted"]["seconds"]);
+  plan.optimal = file["optimal"].boolean();
+  plan.exact = file["exact"].boolean();
+  plan.assumed = file["assumed"].boolean();
+
+  PlanReader reader(graph);
+  const JsonFields kept = file["kept"];
+  const size_t kept_count = kept.size(graph.tensors().size());
+  for (size_t i = 0; i < kept_count; ++i) plan.kept.push_back(reader.read_kept(kept[i]));
+  const JsonFields passes = file["passes"];
+  const size_t pass_count = passes.size(kMostPasses);
+  for (size_t i = 0; i < pass_count; ++i) plan.passes.push_back(reader.read_pass(passes[i]));
+  return plan;
+}
+
+}  // namespace headroom

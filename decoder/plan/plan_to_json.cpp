@@ -1,0 +1,117 @@
+#include "decoder/plan/plan_file.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+json axes_to_json(const Axes<int32_t>& axes) {
+  return json::array({axes.t, axes.y, axes.x});
+}
+
+json intervals_to_json(const std::vector<Interval>& intervals) {
+  json list = json::array();
+  for (const Interval& interval : intervals) list.push_back({interval.begin, interval.end});
+  return list;
+}
+
+/// Runs of ascending numbers as [first, count].
+json blocks_to_json(const std::vector<int32_t>& blocks) {
+  json ranges = json::array();
+  for (size_t i = 0; i < blocks.size();) {
+    size_t run = 1;
+    while (i + run < blocks.size() && blocks[i + run] == blocks[i] + static_cast<int64_t>(run)) ++run;
+    ranges.push_back({blocks[i], run});
+    i += run;
+  }
+  return ranges;
+}
+
+/// Bytes of all blocks, each at its full rows. Derived from the rest, for readers of the file only.
+int64_t block_bytes(const Kept& kept, const Plan& plan, const Graph& graph) {
+  const Tensor& tensor = graph.tensor(kept.tensor);
+  const int64_t output_scale = std::max(1, graph.tensors().at(index(graph.output())).scale.x);
+  const int64_t width = plan.request.width_pixels / output_scale * tensor.scale.x;
+  return static_cast<int64_t>(kept.blocks.size()) * kept.block_rows * width * tensor.channels *
+         bytes_per_element(plan.request.dtype);
+}
+
+json kept_to_json(const Kept& kept, const Plan& plan, const Graph& graph) {
+  json out{{"tensor", graph.tensors().at(index(kept.tensor)).name},
+           {"place", "device"},
+           {"bytes", block_bytes(kept, plan, graph)},
+           {"block_rows", kept.block_rows},
+           {"blocks", blocks_to_json(kept.blocks)},
+           {"first_pass", kept.first_pass},
+           {"last_pass", kept.last_pass}};
+  if (kept.in_place_of != TensorId{-1}) {
+    out["in_place_of"] = graph.tensors().at(index(kept.in_place_of)).name;
+  }
+  return out;
+}
+
+json step_to_json(const Step& step, const Graph& graph) {
+  json out{{"kind", name_of(step.kind)},
+           {"tensor", graph.tensors().at(index(step.tensor)).name},
+           {"inputs", json::array()}};
+  if (step.op != OpId{-1}) out["op"] = graph.ops().at(index(step.op)).name;
+  for (const Operand& input : step.inputs) {
+    json operand{{"tensor", graph.tensors().at(index(input.tensor)).name}};
+    if (input.step != -1) operand["step"] = input.step;
+    out["inputs"].push_back(std::move(operand));
+  }
+  if (step.halo != Halo{}) {
+    out["halo"] = {{"before", axes_to_json(step.halo.before)}, {"after", axes_to_json(step.halo.after)}};
+  }
+  if (step.pad != Axes<int32_t>{}) out["pad"] = axes_to_json(step.pad);
+  return out;
+}
+
+json pass_to_json(const Pass& pass, const Graph& graph) {
+  json steps = json::array();
+  for (const Step& step : pass.steps) steps.push_back(step_to_json(step, graph));
+  return {{"name", pass.name},
+          {"scale", axes_to_json(pass.scale)},
+          {"tiles",
+           {{"t", intervals_to_json(pass.tiles.t)},
+            {"y", intervals_to_json(pass.tiles.y)},
+            {"x", intervals_to_json(pass.tiles.x)}}},
+          {"steps", std::move(steps)},
+          {"predicted",
+           {{"peak_bytes", pass.predicted_peak_bytes},
+            {"seconds", pass.predicted_seconds},
+            {"flops", pass.predicted_flops}}}};
+}
+
+json request_to_json(const Request& request) {
+  return {{"model", request.model},
+          {"width_pixels", request.width_pixels},
+          {"height_pixels", request.height_pixels},
+          {"frames", request.frames},
+          {"batch", request.batch},
+          {"dtype", name_of(request.dtype)}};
+}
+
+}  // namespace
+
+json to_json(const Plan& plan, const Graph& graph) {
+  json kept = json::array();
+  for (const Kept& entry : plan.kept) kept.push_back(kept_to_json(entry, plan, graph));
+  json passes = json::array();
+  for (const Pass& pass : plan.passes) passes.push_back(pass_to_json(pass, graph));
+  return {{"schema", "headroom.plan"},
+          {"version", kPlanVersion},
+          {"request", request_to_json(plan.request)},
+          {"limit_bytes", plan.limit_bytes},
+          {"slice_items", plan.slice},
+          {"weights_bytes", plan.weights_bytes},
+          {"reserve_bytes", plan.reserve_bytes},
+          {"predicted", {{"peak_bytes", plan.predicted_peak_bytes}, {"seconds", plan.predicted_seconds}}},
+          {"optimal", plan.optimal},
+          {"exact", plan.exact},
+          {"assumed", plan.assumed},
+          {"kept", std::move(kept)},
+          {"passes", std::move(passes)}};
+}
+
+}  // namespace headroom

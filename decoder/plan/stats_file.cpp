@@ -1,0 +1,120 @@
+#include "decoder/plan/stats_file.h"
+
+#include <cmath>
+#include <limits>
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kMostFileBytes = int64_t{64} << 20;
+constexpr int64_t kMostBytes = int64_t{1} << 60;
+constexpr size_t kMostPasses = 1'000'000;
+
+double amount(const JsonFields& fields) {
+  const double value = fields.number();
+  if (value < 0) fields.fail("expected a number of at least 0, found " + fields.value().dump());
+  return value;
+}
+
+/// JSON has no infinity: two equal decodes have a null PSNR.
+json decibels_to_json(double decibels) {
+  return std::isfinite(decibels) ? json(decibels) : json(nullptr);
+}
+
+double read_decibels(const JsonFields& fields) {
+  return fields.is_null() ? std::numeric_limits<double>::infinity() : fields.number();
+}
+
+json to_json(const PassStats& pass) {
+  return {{"name", pass.name},
+          {"predicted_peak_bytes", pass.predicted_peak_bytes},
+          {"peak_bytes", pass.peak_bytes},
+          {"predicted_seconds", pass.predicted_seconds},
+          {"seconds", pass.seconds}};
+}
+
+PassStats read_pass(const JsonFields& fields) {
+  PassStats pass;
+  pass.name = fields["name"].text();
+  pass.predicted_peak_bytes = fields["predicted_peak_bytes"].integer(0, kMostBytes);
+  pass.peak_bytes = fields["peak_bytes"].integer(0, kMostBytes);
+  pass.predicted_seconds = amount(fields["predicted_seconds"]);
+  pass.seconds = amount(fields["seconds"]);
+  return pass;
+}
+
+json to_json(const Verification& verification) {
+  return {{"compared_with", verification.compared_with},
+          {"largest_error", verification.largest_error},
+          {"largest_error_relative", verification.largest_error_relative},
+          {"reference_magnitude", verification.reference_magnitude},
+          {"psnr_db", decibels_to_json(verification.psnr_db)}};
+}
+
+Verification read_verification(const JsonFields& fields) {
+  Verification verification;
+  verification.compared_with = fields["compared_with"].text();
+  verification.largest_error = amount(fields["largest_error"]);
+  verification.largest_error_relative = amount(fields["largest_error_relative"]);
+  verification.reference_magnitude = amount(fields["reference_magnitude"]);
+  verification.psnr_db = read_decibels(fields["psnr_db"]);
+  return verification;
+}
+
+}  // namespace
+
+json to_json(const RunStats& stats) {
+  json passes = json::array();
+  for (const PassStats& pass : stats.passes) passes.push_back(to_json(pass));
+  json out{{"schema", "headroom.stats"},
+           {"version", kStatsVersion},
+           {"limit_bytes", stats.limit_bytes},
+           {"predicted_peak_bytes", stats.predicted_peak_bytes},
+           {"peak_bytes", stats.peak_bytes},
+           {"pool_peak_bytes", stats.pool_peak_bytes},
+           {"outside_bytes", stats.outside_bytes},
+           {"rss_growth_bytes", stats.rss_growth_bytes},
+           {"predicted_seconds", stats.predicted_seconds},
+           {"seconds", stats.seconds},
+           {"passes", std::move(passes)},
+           {"device", stats.device},
+           {"libraries", stats.libraries},
+           {"threads", stats.threads}};
+  if (stats.verification) out["verification"] = to_json(*stats.verification);
+  return out;
+}
+
+RunStats stats_from_json(const JsonFields& file) {
+  check_schema(file, "headroom.stats", kStatsVersion);
+  RunStats stats;
+  stats.limit_bytes = file["limit_bytes"].integer(0, kMostBytes);
+  stats.predicted_peak_bytes = file["predicted_peak_bytes"].integer(0, kMostBytes);
+  stats.peak_bytes = file["peak_bytes"].integer(0, kMostBytes);
+  stats.pool_peak_bytes = file["pool_peak_bytes"].integer(0, kMostBytes);
+  // Growth is a difference of two readings, which may come out below zero.
+  stats.outside_bytes = file["outside_bytes"].integer(-kMostBytes, kMostBytes);
+  stats.rss_growth_bytes = file["rss_growth_bytes"].integer(-kMostBytes, kMostBytes);
+  stats.predicted_seconds = amount(file["predicted_seconds"]);
+  stats.seconds = amount(file["seconds"]);
+  const JsonFields passes = file["passes"];
+  const size_t count = passes.size(kMostPasses);
+  for (size_t i = 0; i < count; ++i) stats.passes.push_back(read_pass(passes[i]));
+  stats.device = file["device"].text();
+  stats.libraries = file["libraries"].text();
+  stats.threads = static_cast<int>(file["threads"].integer(0, 1'000'000));
+  if (file.has("verification")) stats.verification = read_verification(file["verification"]);
+  return stats;
+}
+
+RunStats read_stats(const std::filesystem::path& file) {
+  const json document = read_json_file(file, kMostFileBytes);
+  return stats_from_json(JsonFields(document, file.string()));
+}
+
+void write_stats(const std::filesystem::path& file, const RunStats& stats) {
+  write_file_whole(file, to_json(stats).dump(1) + '\n');
+}
+
+}  // namespace headroom

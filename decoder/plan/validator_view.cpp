@@ -1,0 +1,143 @@
+#include "decoder/plan/validator_view.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace headroom::validation {
+namespace {
+
+int64_t ceil_divide(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+}  // namespace
+
+int64_t add(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
+}
+
+int64_t multiply(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
+}
+
+const char* letter(Axis axis) {
+  return axis == kTime ? "t" : axis == kRows ? "y" : "x";
+}
+
+void Findings::add(Violation::Kind kind, std::string place, std::string what) {
+  if (!full()) list_.push_back({kind, std::move(place), std::move(what)});
+}
+
+std::string to_text(const Interval& interval) {
+  return "[" + std::to_string(interval.begin) + ", " + std::to_string(interval.end) + ")";
+}
+
+View::View(const Plan& checked_plan, const Graph& checked_graph, const Extent& latent_extent)
+    : plan(checked_plan),
+      graph(checked_graph),
+      latent(latent_extent),
+      writers(plan.kept.size()),
+      well_formed(plan.passes.size()),
+      kept_index_(graph.tensors().size(), -1) {
+  for (size_t i = 0; i < plan.kept.size(); ++i) {
+    if (is_tensor(plan.kept[i].tensor)) kept_index_[index(plan.kept[i].tensor)] = static_cast<int32_t>(i);
+  }
+}
+
+bool View::spend(int64_t work) {
+  if (work <= work_left) {
+    work_left -= work;
+    return true;
+  }
+  if (!out_of_work_)
+    findings.add(Violation::malformed, "passes", "more tiles and steps than any real plan has");
+  out_of_work_ = true;
+  work_left = 0;
+  return false;
+}
+
+bool View::is_tensor(TensorId id) const {
+  return static_cast<int32_t>(id) >= 0 && index(id) < graph.tensors().size();
+}
+
+bool View::is_op(OpId id) const {
+  return static_cast<int32_t>(id) >= 0 && index(id) < graph.ops().size();
+}
+
+const Kept* View::kept(TensorId id) const {
+  const int32_t entry = kept_index_[index(id)];
+  return entry < 0 ? nullptr : &plan.kept[static_cast<size_t>(entry)];
+}
+
+std::string View::name(TensorId id) const {
+  return is_tensor(id) ? graph.tensor(id).name : "tensor " + std::to_string(static_cast<int32_t>(id));
+}
+
+std::string View::place(const StepRef& ref) const {
+  return "passes[" + std::to_string(ref.pass) + "].steps[" + std::to_string(ref.step) + "] (" +
+         name(step(ref).tensor) + ")";
+}
+
+std::string View::place(const Kept& entry) const {
+  return "kept[" + std::to_string(&entry - plan.kept.data()) + "] (" + name(entry.tensor) + ")";
+}
+
+Interval View::picture(TensorId id, Axis axis) const {
+  return {0, at(latent, axis) * at(graph.tensor(id).scale, axis)};
+}
+
+Interval View::image(size_t pass, TensorId id, Axis axis, size_t i) const {
+  const Interval& grid = at(plan.passes[pass].tiles, axis)[i];
+  const int64_t from = at(plan.passes[pass].scale, axis);
+  const int64_t to = at(graph.tensor(id).scale, axis);
+  return {grid.begin * to / from, ceil_divide(grid.end * to, from)};
+}
+
+Interval View::region(const StepRef& ref, Axis axis, size_t i) const {
+  const Step& made = step(ref);
+  const Interval own = image(ref.pass, made.tensor, axis, i);
+  const Interval inside = picture(made.tensor, axis);
+  const int64_t pad = at(made.pad, axis);
+  return intersect({own.begin - at(made.halo.before, axis), own.end + at(made.halo.after, axis)},
+                   {inside.begin - pad, inside.end + pad});
+}
+
+Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) const {
+  const Step& reader = step(ref);
+  const TensorId read = reader.inputs[input].tensor;
+  if (reads_whole(reader, input)) return picture(read, axis);
+  if (writes_whole(reader.kind)) return image(ref.pass, read, axis, i);
+  const Interval out = region(ref, axis, i);
+  if (reader.kind == StepKind::conv) {
+    const Halo halo = reach(graph.op(reader.op), input);
+    return {out.begin - at(halo.before, axis), out.end + at(halo.after, axis)};
+  }
+  // Positions outside the picture are zeros that the step writes itself.
+  const Interval inside = intersect(out, picture(reader.tensor, axis));
+  if (reader.kind != StepKind::upsample) return inside;
+  const int64_t factor = at(graph.op(reader.op).factor, axis);
+  return {inside.begin / factor, ceil_divide(inside.end, factor)};
+}
+
+int64_t View::row_bytes(TensorId id) const {
+  const Tensor& tensor = graph.tensor(id);
+  return multiply(multiply(picture(id, kColumns).end, tensor.channels),
+                  bytes_per_element(plan.request.dtype));
+}
+
+bool makes_tile(StepKind kind) {
+  return kind == StepKind::gather || kind == StepKind::norm || kind == StepKind::upsample ||
+         kind == StepKind::conv || kind == StepKind::add || kind == StepKind::attention;
+}
+
+bool writes_whole(StepKind kind) {
+  return !makes_tile(kind);
+}
+
+bool reads_whole(const Step& step, size_t input) {
+  return (step.kind == StepKind::attention && input > 0) || (step.kind == StepKind::norm && input == 1);
+}
+
+}  // namespace headroom::validation

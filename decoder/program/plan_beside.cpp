@@ -1,0 +1,85 @@
+#include "decoder/program/plan_beside.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "decoder/cli/run_guard.h"
+#include "decoder/graph/errors.h"
+#include "decoder/graph/json_fields.h"
+
+extern char** environ;
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kMostPlanBytes = int64_t{256} << 20;
+
+/// A private folder for the plan and the messages, removed at the end.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "headroom-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw DeviceError(pattern + ": cannot be made");
+    path_ = pattern;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  std::filesystem::path operator/(const char* name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string without_prefix(const std::string& message) {
+  const std::string prefix = "headroom-plan: ";
+  return message.rfind(prefix, 0) == 0 ? message.substr(prefix.size()) : message;
+}
+
+}  // namespace
+
+nlohmann::json plan_from_program_beside(const std::vector<std::string>& arguments) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "headroom-plan";
+  const ScratchFolder scratch;
+  const std::string plan_file = scratch / "plan.json";
+  const std::string messages_file = scratch / "messages";
+
+  std::vector<std::string> words{program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  words.insert(words.end(), {"-o", plan_file});
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  pid_t child = 0;
+  const int failed = posix_spawn(&child, program.c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) throw DeviceError(program + ": cannot be run; --limit needs headroom-plan beside headroom-decode");
+  int status = 0;
+  waitpid(child, &status, 0);
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : kDeviceFailure;
+  if (code == kDone) return read_json_file(plan_file, kMostPlanBytes);
+
+  std::ifstream in(messages_file);
+  std::string message;
+  std::getline(in, message);
+  message = without_prefix(message);
+  if (code == kBadInput) throw InputError(message);
+  if (code == kDoesNotFit) throw DoesNotFit(message, 0);
+  throw DeviceError("headroom-plan failed: " + message);
+}
+
+}  // namespace headroom

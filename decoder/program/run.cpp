@@ -1,0 +1,185 @@
+#include "decoder/program/run.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "decoder/cli/arguments.h"
+#include "decoder/cli/progress.h"
+#include "decoder/cli/run_guard.h"
+#include "decoder/files/latent_file.h"
+#include "decoder/files/picture_sink.h"
+#include "decoder/files/random_weights.h"
+#include "decoder/files/weight_files.h"
+#include "decoder/graph/errors.h"
+#include "decoder/graph/model.h"
+#include "decoder/plan/builder.h"
+#include "decoder/plan/plan_file.h"
+#include "decoder/plan/stats_file.h"
+#include "decoder/plan/validator.h"
+#include "decoder/program/latent_scale.h"
+#include "decoder/program/plan_beside.h"
+#include "decoder/program/verification.h"
+#include "decoder/runtime/decode.h"
+#include "decoder/runtime/process_memory.h"
+
+namespace headroom {
+namespace {
+
+struct Options {
+  std::string plan_file, limit, profile_file, model, weights, latent, latent_scale = "none", output, stats_file;
+  std::optional<uint64_t> random_seed;
+  int threads = 0;
+  bool verify = false, json = false, quiet = false;
+};
+
+constexpr const char* kDescription =
+    "Decode a latent into a picture inside a byte budget: the pixels of the untiled decode.\n\n"
+    "Examples:\n"
+    "  headroom-decode --plan plan.json --model vae/ --latent latent.safetensors -o picture.png\n"
+    "  headroom-decode --limit 576MiB --model sdxl --random-weights 0 --latent latent.npy -o picture.npy --verify\n\n"
+    "Exit codes: 0 done; 2 bad usage or input; 3 does not fit; 4 stopped before crossing the limit; 5 device failure.";
+
+bool parse(const std::vector<std::string>& args, std::ostream& out, Options& options) {
+  CLI::App app(kDescription, "headroom-decode");
+  auto* source = app.add_option_group("How", "one of");
+  source->add_option("--plan", options.plan_file, "a plan file from headroom-plan");
+  source->add_option("--limit", options.limit, "plan now for this many bytes, weights included (2GiB, 512MiB, auto)");
+  source->require_option(1);
+  app.add_option("--profile", options.profile_file, "with --limit: a profile of this machine to plan with");
+  app.add_option("--model", options.model, "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")->required();
+  auto* weights = app.add_option("--weights", options.weights, "folder with diffusion_pytorch_model.safetensors; the model's folder by default");
+  app.add_option("--random-weights", options.random_seed, "seeded random weights instead of files")->excludes(weights);
+  app.add_option("--latent", options.latent, "latent: .npy or .safetensors[:key], float, NxCxHxW")->required();
+  app.add_option("--latent-scale", options.latent_scale, "none: the decoder's own input; model: as pipelines hand it on, undo the config's scaling")
+      ->check(CLI::IsMember({"none", "model"}));
+  app.add_option("-o,--output", options.output, "picture: .png, .npy or .safetensors")->required();
+  app.add_option("--stats", options.stats_file, "write what was measured (JSON)");
+  app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
+  app.add_flag("--verify", options.verify, "decode again another way and compare");
+  app.add_flag("--json", options.json, "print the statistics as JSON on standard output");
+  app.add_flag("--quiet", options.quiet, "no progress bar");
+  return parse_arguments(app, args, out);
+}
+
+/// Shows which pass and tile the decode is at.
+class ProgressEvents final : public EventSink {
+ public:
+  explicit ProgressEvents(Progress& progress) : progress_(progress) {}
+  void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override {
+    const double share = (pass + double(tile) / double(tiles)) / double(plan.passes.size());
+    progress_.show(share, plan.passes[static_cast<size_t>(pass)].name);
+  }
+
+ private:
+  Progress& progress_;
+};
+
+ParameterSource parameter_source(const Options& options) {
+  if (options.random_seed) {
+    return [seed = *options.random_seed](const Parameter& parameter, float* out) { fill_random(parameter, seed, out); };
+  }
+  const std::string folder = options.weights.empty() ? options.model : options.weights;
+  std::error_code error;
+  if (options.weights.empty() && !std::filesystem::is_directory(folder, error)) {
+    throw InputError("--model " + options.model + " has no weights of its own: give --weights DIR or --random-weights SEED");
+  }
+  auto files = std::make_shared<WeightFiles>(folder);
+  return [files](const Parameter& parameter, float* out) { files->read(parameter, out); };
+}
+
+Plan plan_for(const Options& options, const Model& model, const Array& latent) {
+  if (!options.plan_file.empty()) return read_plan(options.plan_file, model.graph);
+  if (latent.shape.size() < 4 || (latent.shape.size() == 5 && latent.shape[2] != 1)) {
+    throw InputError(options.latent + ": expected a latent N×C×H×W");
+  }
+  const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
+  const int64_t height = latent.shape[latent.shape.size() - 2] * scale.y;
+  const int64_t width = latent.shape.back() * scale.x;
+  std::vector<std::string> words{"--model", options.model, "--size", std::to_string(width) + "x" + std::to_string(height),
+                                 "--batch", std::to_string(latent.shape[0]), "--limit", options.limit};
+  if (!options.profile_file.empty()) words.insert(words.end(), {"--profile", options.profile_file});
+  const nlohmann::json document = plan_from_program_beside(words);
+  return plan_from_json(JsonFields(document, "headroom-plan"), model.graph);
+}
+
+/// Decodes the same latent untiled where the machine has the memory, otherwise by another plan.
+Verification verify(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
+                    const std::filesystem::path& decoded, const PictureShape& shape, Progress& progress) {
+  ComparingSink comparison(decoded, shape);
+  ProgressEvents events(progress);
+  Plan reference = untiled_plan(model, plan.request);
+  // What the library takes beside the tiles is not in this figure: half as much again is ample.
+  const bool untiled_fits = reference.predicted_peak_bytes * 3 / 2 < available_bytes();
+  if (!untiled_fits) reference = with_halved_tiles(model, plan, {});
+  decode(model, reference, weights, latent, comparison, &events);
+  comparison.finish();
+  return comparison.result(untiled_fits ? "the untiled decode"
+                                        : "another plan under the same limit (tiles half as high); untiled would not fit this machine");
+}
+
+void print_summary(const RunStats& stats, const std::string& output, std::ostream& out) {
+  out << output << ": " << format_seconds(stats.seconds) << ", peak " << format_bytes(stats.peak_bytes) << " (predicted "
+      << format_bytes(stats.predicted_peak_bytes) << ", limit " << format_bytes(stats.limit_bytes) << "), resident growth "
+      << format_bytes(stats.rss_growth_bytes) << "\n";
+  if (const auto& v = stats.verification) {
+    out << "compared with " << v->compared_with << ": largest error " << v->largest_error << " (" << v->largest_error_relative
+        << " of the largest magnitude " << v->reference_magnitude << "), PSNR " << v->psnr_db << " dB\n";
+  }
+}
+
+int run(const Options& options, std::ostream& out, std::ostream& err) {
+  const Model model = resolve_model(options.model);
+  Array latent = read_latent(options.latent);
+  if (options.latent_scale == "model") undo_latent_scale(model, latent);
+  const Plan plan = plan_for(options, model, latent);
+  require_valid(plan, model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
+
+  const ParameterSource weights = parameter_source(options);
+  const PictureShape shape{plan.request.batch, model.graph.tensor(model.graph.output()).channels, plan.request.frames,
+                           plan.request.height_pixels, plan.request.width_pixels};
+  const auto sink = open_sink(options.output, shape);
+  Progress progress(err, options.quiet);
+  ProgressEvents events(progress);
+  const auto loading = [&](double share) { progress.show(share, "loading weights"); };
+
+  start_libraries(options.threads);
+  RunStats stats;
+  if (options.verify) {
+    const std::filesystem::path copy = options.output + ".verify-" + std::to_string(getpid()) + ".npy";
+    const auto copy_sink = open_sink(copy, shape);
+    TeeSink both(*sink, *copy_sink);
+    stats = decode(model, plan, weights, latent, both, &events, loading);
+    both.finish();
+    try {
+      stats.verification = verify(model, plan, weights, latent, copy, shape, progress);
+    } catch (...) {
+      std::filesystem::remove(copy);
+      throw;
+    }
+    std::filesystem::remove(copy);
+  } else {
+    stats = decode(model, plan, weights, latent, *sink, &events, loading);
+    sink->finish();
+  }
+  progress.show(1, "done");
+  if (!options.stats_file.empty()) write_stats(options.stats_file, stats);
+  if (options.json) {
+    out << to_json(stats).dump(2) << "\n";
+  } else {
+    print_summary(stats, options.output, out);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+  return guarded("headroom-decode", err, [&] {
+    Options options;
+    return parse(args, out, options) ? run(options, out, err) : static_cast<int>(kDone);
+  });
+}
+
+}  // namespace headroom

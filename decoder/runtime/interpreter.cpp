@@ -1,0 +1,258 @@
+#include "decoder/runtime/interpreter.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "decoder/graph/errors.h"
+#include "decoder/kernels/norm.h"
+#include "decoder/plan/lowering.h"
+#include "decoder/runtime/attention.h"
+#include "decoder/runtime/convolution.h"
+#include "decoder/runtime/rows.h"
+
+namespace headroom {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+void require_finite(const float* values, int64_t count, const std::string& layer) {
+  const bool finite = std::all_of(values, values + count, [](float v) { return std::isfinite(v); });
+  if (!finite) throw DeviceError(layer + ": its output is not finite; the decode was stopped");
+}
+
+}  // namespace
+
+Interpreter::Interpreter(const Model& model, const Plan& plan, const Weights& weights, Pool& pool, EventSink* events)
+    : graph_(model.graph), plan_(plan), weights_(weights), pool_(pool), events_(events), sizes_(sizes_of(graph_, plan)) {
+  measurements_.resize(plan.passes.size());
+}
+
+void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink) {
+  first_item_ = first_item;
+  load_latent(latent);
+  for (size_t pass = 0; pass < plan_.passes.size(); ++pass) {
+    const auto start = Clock::now();
+    pool_.start_window();
+    run_pass(pass, sink);
+    PassMeasurement& measurement = measurements_[pass];
+    measurement.seconds += seconds_since(start);
+    measurement.peak_bytes = std::max(measurement.peak_bytes, pool_.window_peak_bytes());
+  }
+  kept_.clear();
+  statistics_.clear();
+}
+
+/// Items of the slice, from C×H×W planes to channels last.
+void Interpreter::load_latent(const Array& latent) {
+  const Tensor& tensor = graph_.tensor(graph_.latent());
+  const Extent extent = picture(graph_.latent());
+  KeptMap map({.tensor = graph_.latent(), .block_rows = extent.y}, extent, tensor.channels, sizes_.items);
+  map.acquire({0, 1});
+  const int64_t plane = extent.y * extent.x;
+  const float* from = latent.values.data() + first_item_ * tensor.channels * plane;
+  for (int64_t item = 0; item < sizes_.items; ++item) {
+    for (int64_t c = 0; c < tensor.channels; ++c, from += plane) {
+      float* to = map.view().at(item, 0, 0) + c;
+      for (int64_t i = 0; i < plane; ++i) to[i * tensor.channels] = from[i];
+    }
+  }
+  kept_.insert_or_assign(graph_.latent(), std::move(map));
+}
+
+void Interpreter::run_pass(size_t number, PictureSink& sink) {
+  const Pass& pass = plan_.passes[number];
+  const auto pass_number = static_cast<int32_t>(number);
+  for (const Kept& entry : plan_.kept) {
+    if (entry.first_pass != pass_number) continue;
+    if (entry.in_place_of == TensorId{-1}) {
+      kept_.insert_or_assign(entry.tensor, KeptMap(entry, picture(entry.tensor), graph_.tensor(entry.tensor).channels, sizes_.items));
+    } else {
+      // The blocks change hands before the sweep; each position becomes the sum when its tile is added.
+      kept_.insert_or_assign(entry.tensor, std::move(kept_.at(entry.in_place_of)));
+      kept_.erase(entry.in_place_of);
+    }
+  }
+  for (const Step& step : pass.steps) {
+    if (step.kind != StepKind::statistics) continue;
+    statistics_.insert_or_assign(step.tensor, GroupStatistics(sizes_.items, graph_.op(step.op).groups));
+  }
+  last_use_.assign(pass.steps.size(), 0);
+  for (size_t i = 0; i < pass.steps.size(); ++i) {
+    last_use_[i] = std::max(last_use_[i], i);
+    for (const Operand& operand : pass.steps[i].inputs) {
+      if (operand.step >= 0) last_use_[static_cast<size_t>(operand.step)] = i;
+    }
+  }
+
+  const int64_t tiles = static_cast<int64_t>(pass.tiles.t.size() * pass.tiles.y.size() * pass.tiles.x.size());
+  int64_t tile = 0;
+  for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
+    for (const Interval& columns : pass.tiles.x) {
+      if (events_ != nullptr) events_->tile_started(plan_, pass_number, tile, tiles);
+      const Region grid_tile{pass.tiles.t.front(), pass.tiles.y[band], columns};
+      tiles_.assign(pass.steps.size(), {});
+      for (size_t i = 0; i < pass.steps.size(); ++i) {
+        const Step& step = pass.steps[i];
+        EventSink::StepDone done{first_item_, pass_number, tile, static_cast<int32_t>(i), 0, 0, 0, 0};
+        const auto start = Clock::now();
+        const int64_t pass_peak = pool_.window_peak_bytes();
+        if (events_ != nullptr) {
+          done.live_before_bytes = pool_.live_bytes();
+          pool_.start_window();
+        }
+        if (step.kind == StepKind::store) {
+          const auto kept = std::find_if(plan_.kept.begin(), plan_.kept.end(), [&](const Kept& k) { return k.tensor == step.tensor; });
+          kept_.at(step.tensor).acquire(blocks_acquired(graph_, pass, *kept, band));
+        }
+        try {
+          run_step(pass, step, grid_tile, sink);
+        } catch (const LimitExceeded& refused) {
+          throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name + "), " + name_of(step.kind) + " " +
+                              graph_.tensor(step.tensor).name + ": " + refused.what());
+        }
+        drop_dead_tiles(i);
+        if (events_ != nullptr) {
+          done.peak_bytes = pool_.window_peak_bytes();
+          done.live_after_bytes = pool_.live_bytes();
+          done.seconds = seconds_since(start);
+          measurements_[number].peak_bytes = std::max({measurements_[number].peak_bytes, pass_peak, done.peak_bytes});
+          events_->step_done(plan_, done);
+        }
+      }
+      ++tile;
+    }
+    for (const Kept& entry : plan_.kept) {
+      const auto map = kept_.find(entry.tensor);
+      if (entry.last_pass != pass_number || map == kept_.end()) continue;
+      const RowReaders readers(graph_, pass, entry.tensor, sizes_);
+      map->second.release(blocks_released(readers, pass, entry, map->second.blocks_per_item(), band));
+    }
+  }
+  for (const Kept& entry : plan_.kept) {
+    if (entry.last_pass == pass_number) kept_.erase(entry.tensor);
+  }
+  for (const Step& step : pass.steps) {
+    if (step.kind == StepKind::statistics && !statistics_.at(step.tensor).finite()) {
+      throw DeviceError(graph_.tensor(step.inputs[0].tensor).name + ": its output is not finite; the decode was stopped");
+    }
+  }
+}
+
+void Interpreter::run_step(const Pass& pass, const Step& step, const Region& grid_tile, PictureSink& sink) {
+  const Region region = tile_region(graph_, pass, step, grid_tile, sizes_.latent);
+  switch (step.kind) {
+    case StepKind::store:
+      copy_region(view_of(step.inputs[0]), kept_.at(step.tensor).view(), region, sizes_.items);
+      return;
+    case StepKind::accumulate:
+      add_region(view_of(step.inputs[0]), kept_.at(step.tensor).view(), region, sizes_.items);
+      return;
+    case StepKind::statistics: {
+      // Statistics have no positions of their own: they take the image of the tile in what they measure.
+      Step measured = step;
+      measured.tensor = step.inputs[0].tensor;
+      statistics_.at(step.tensor).add(view_of(step.inputs[0]), tile_region(graph_, pass, measured, grid_tile, sizes_.latent), sizes_.items);
+      return;
+    }
+    case StepKind::emit: emit(step, region, sink); return;
+    default: break;
+  }
+  const size_t slot = static_cast<size_t>(&step - pass.steps.data());
+  tiles_[slot] = compute(pass, step, region);
+}
+
+Tile Interpreter::compute(const Pass&, const Step& step, const Region& region) {
+  const int64_t channels = graph_.tensor(step.tensor).channels;
+  const Extent own_picture = picture(step.tensor);
+  switch (step.kind) {
+    case StepKind::gather: {
+      Tile tile = make_tile(region, channels, sizes_.items);
+      gather(view_of(step.inputs[0]), tile.view(), own_picture, sizes_.items);
+      return tile;
+    }
+    case StepKind::norm: {
+      Tile tile = make_tile(region, channels, sizes_.items);
+      normalise(step, view_of(step.inputs[0]), tile);
+      return tile;
+    }
+    case StepKind::upsample: {
+      Tile tile = make_tile(region, channels, sizes_.items);
+      upsample(view_of(step.inputs[0]), tile.view(), graph_.op(step.op).factor, own_picture, sizes_.items);
+      return tile;
+    }
+    case StepKind::conv: {
+      const OpWeights& weights = weights_.of(step.op);
+      return convolve(tile_of(step.inputs[0]), weights.weight, weights.bias, region);
+    }
+    case StepKind::attention:
+      return attend(tile_of(step.inputs[0]), view_of(step.inputs[1]), view_of(step.inputs[2]), sizes_.items);
+    case StepKind::add: {
+      Tile tile = std::move(tile_of(step.inputs[0]));
+      add_region(view_of(step.inputs[1]), tile.view(), region, sizes_.items);
+      return tile;
+    }
+    default: throw std::logic_error("not a step that makes a tile");
+  }
+}
+
+void Interpreter::normalise(const Step& step, const MapView& source, const Tile& target) {
+  const Op& op = graph_.op(step.op);
+  const Op& measured = *graph_.producer(op.inputs[1]);
+  const OpWeights& weights = weights_.of(step.op);
+  const GroupStatistics& statistics = statistics_.at(op.inputs[1]);
+  const int64_t channels = source.channels;
+  std::vector<float> scales(static_cast<size_t>(sizes_.items * channels)), shifts(scales.size());
+  for (int64_t item = 0; item < sizes_.items; ++item) {
+    statistics.affine(item, channels, measured.epsilon, weights.weight.const_data_ptr<float>(),
+                      weights.bias.const_data_ptr<float>(), scales.data() + item * channels, shifts.data() + item * channels);
+  }
+  const MapView view = target.view();
+  const Region part = inside(view.region, picture(step.tensor));
+  const int64_t columns = view.region.x.length();
+  const int64_t left = part.x.begin - view.region.x.begin;
+  const int64_t right = view.region.x.end - part.x.end;
+  for_rows(sizes_.items, view.region.y, columns * channels, [&](int64_t item, int64_t y) {
+    float* row = view.at(item, y, view.region.x.begin);
+    if (y < part.y.begin || y >= part.y.end) {
+      std::fill_n(row, columns * channels, 0.0f);
+      return;
+    }
+    std::fill_n(row, left * channels, 0.0f);
+    kernels::norm_activate(source.at(item, y, part.x.begin), row + left * channels, part.x.length(), channels,
+                           scales.data() + item * channels, shifts.data() + item * channels, op.activation);
+    std::fill_n(row + (columns - right) * channels, right * channels, 0.0f);
+  });
+}
+
+void Interpreter::emit(const Step& step, const Region& region, PictureSink& sink) {
+  const MapView view = view_of(step.inputs[0]);
+  const Tile* tile = step.inputs[0].step >= 0 ? &tile_of(step.inputs[0]) : nullptr;
+  Tile copy;
+  if (tile == nullptr || tile->region != region) {
+    copy = make_tile(region, view.channels, sizes_.items);
+    copy_region(view, copy.view(), region, sizes_.items);
+    tile = &copy;
+  }
+  for (int64_t item = 0; item < sizes_.items; ++item) {
+    const float* pixels = tile->view().at(item, region.y.begin, region.x.begin);
+    require_finite(pixels, region.y.length() * region.x.length() * view.channels, graph_.tensor(step.tensor).name);
+    sink.write(first_item_ + item, region, pixels);
+  }
+}
+
+MapView Interpreter::view_of(const Operand& operand) {
+  return operand.step >= 0 ? tile_of(operand).view() : kept_.at(operand.tensor).view();
+}
+
+Tile& Interpreter::tile_of(const Operand& operand) { return tiles_[static_cast<size_t>(operand.step)]; }
+
+void Interpreter::drop_dead_tiles(size_t step) {
+  for (size_t i = 0; i <= step; ++i) {
+    if (last_use_[i] <= step) tiles_[i] = {};
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "decoder/files/array.h"
+#include "decoder/files/picture_sink.h"
+#include "decoder/graph/model.h"
+#include "decoder/plan/memory.h"
+#include "decoder/plan/plan.h"
+#include "decoder/runtime/events.h"
+#include "decoder/runtime/kept_map.h"
+#include "decoder/runtime/pool.h"
+#include "decoder/runtime/statistics.h"
+#include "decoder/runtime/tile.h"
+#include "decoder/runtime/weights.h"
+
+namespace headroom {
+
+/// What one pass took.
+struct PassMeasurement {
+  int64_t peak_bytes = 0;  ///< live bytes of the pool at their highest
+  double seconds = 0;
+};
+
+/// Runs the passes of a plan for one slice of the batch. Every tensor comes from the current pool.
+/// Throws LimitExceeded naming pass, layer, what was asked and what was live; DeviceError naming the layer where a
+/// value is not finite.
+class Interpreter {
+ public:
+  Interpreter(const Model& model, const Plan& plan, const Weights& weights, Pool& pool, EventSink* events);
+
+  /// Decodes items [first, first + plan.slice) of the latent, N×C×T×H×W or N×C×H×W, into the sink.
+  void run(const Array& latent, int64_t first_item, PictureSink& sink);
+
+  const std::vector<PassMeasurement>& measurements() const { return measurements_; }
+
+ private:
+  void load_latent(const Array& latent);
+  void run_pass(size_t number, PictureSink& sink);
+  void run_tile(const Pass& pass, const Region& grid_tile, PictureSink& sink);
+  void run_step(const Pass& pass, const Step& step, const Region& grid_tile, PictureSink& sink);
+  Tile compute(const Pass& pass, const Step& step, const Region& region);
+  void normalise(const Step& step, const MapView& source, const Tile& target);
+  void emit(const Step& step, const Region& region, PictureSink& sink);
+  MapView view_of(const Operand& operand);
+  Tile& tile_of(const Operand& operand);
+  void drop_dead_tiles(size_t step);
+  Extent picture(TensorId tensor) const { return extent_of(graph_.tensor(tensor), sizes_.latent); }
+
+  const Graph& graph_;
+  const Plan& plan_;
+  const Weights& weights_;
+  Pool& pool_;
+  EventSink* events_;
+  Sizes sizes_;
+  int64_t first_item_ = 0;
+  std::map<TensorId, KeptMap> kept_;
+  std::map<TensorId, GroupStatistics> statistics_;
+  std::vector<Tile> tiles_;         ///< by step of the pass that runs
+  std::vector<size_t> last_use_;    ///< by step: the last one that reads its tile
+  std::vector<PassMeasurement> measurements_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,37 @@
+#include "decoder/runtime/kept_map.h"
+
+#include <ATen/ops/empty.h>
+
+namespace headroom {
+
+KeptMap::KeptMap(const Kept& kept, const Extent& picture, int64_t channels, int64_t items) : picture_(picture) {
+  const int64_t blocks = (picture.y + kept.block_rows - 1) / kept.block_rows;
+  view_ = {.region = whole(picture), .channels = channels, .block_rows = kept.block_rows, .blocks_per_item = blocks, .blocks = {}};
+  view_.blocks.resize(static_cast<size_t>(items * blocks), nullptr);
+  storage_.resize(view_.blocks.size());
+}
+
+void KeptMap::acquire(const Interval& blocks) {
+  const int64_t items = static_cast<int64_t>(storage_.size()) / view_.blocks_per_item;
+  for (int64_t item = 0; item < items; ++item) {
+    for (int64_t b = blocks.begin; b < blocks.end; ++b) {
+      const auto i = static_cast<size_t>(item * view_.blocks_per_item + b);
+      if (storage_[i].defined()) continue;
+      storage_[i] = at::empty({view_.block_rows * picture_.x * view_.channels}, at::kFloat);
+      view_.blocks[i] = storage_[i].data_ptr<float>();
+    }
+  }
+}
+
+void KeptMap::release(const Interval& blocks) {
+  const int64_t items = static_cast<int64_t>(storage_.size()) / view_.blocks_per_item;
+  for (int64_t item = 0; item < items; ++item) {
+    for (int64_t b = blocks.begin; b < blocks.end; ++b) {
+      const auto i = static_cast<size_t>(item * view_.blocks_per_item + b);
+      storage_[i] = at::Tensor();
+      view_.blocks[i] = nullptr;
+    }
+  }
+}
+
+}  // namespace headroom

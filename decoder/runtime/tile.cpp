@@ -1,0 +1,20 @@
+#include "decoder/runtime/tile.h"
+
+#include <ATen/ops/empty.h>
+
+namespace headroom {
+
+MapView Tile::view() const {
+  MapView view{.region = region, .channels = values.size(3), .block_rows = values.size(1), .blocks_per_item = 1, .blocks = {}};
+  const int64_t item_values = values.size(1) * values.size(2) * values.size(3);
+  for (int64_t item = 0; item < values.size(0); ++item) {
+    view.blocks.push_back(values.data_ptr<float>() + item * item_values);
+  }
+  return view;
+}
+
+Tile make_tile(const Region& region, int64_t channels, int64_t items) {
+  return {region, at::empty({items, region.y.length(), region.x.length(), channels}, at::kFloat)};
+}
+
+}  // namespace headroom

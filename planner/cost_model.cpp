@@ -1,0 +1,147 @@
+#include "planner/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headroom {
+namespace {
+
+// Assumptions for a machine that was not profiled: two cores with AVX-512, LibTorch 2.11, fp32.
+constexpr double kConvolutionFlopsPerSecond = 170e9;
+constexpr double kAttentionFlopsPerSecond = 200e9;
+constexpr double kBytesPerSecond = 3e9;       // elementwise work, counted by the bytes that it writes
+constexpr double kStepSeconds = 30e-6;        // waking threads, calling libraries
+constexpr double kReorderBytesPerSecond = 4e9;  // oneDNN copies a convolution's weights at every call
+
+// What oneDNN 3.10 and LibTorch 2.11 were seen to take from the pool (tests/decoder/runtime/workspace_test.cpp).
+constexpr int64_t kChannelPadding = 16;
+constexpr int64_t kScratchBytes = int64_t{64} << 10;
+constexpr int64_t kAttentionScratchBytes = int64_t{6} << 20;
+// Growth outside the pool: compiled kernels, stacks, file pages in passing.
+constexpr int64_t kReserveBytes = int64_t{16} << 20;
+
+int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+bool counts_flops(const Op& op) { return op.kind == OpKind::conv || op.kind == OpKind::attention; }
+
+double work_per_position(const Graph& graph, const Op& op, const Sizes& sizes) {
+  if (counts_flops(op)) return flops_per_position(graph, op, sizes.latent);
+  const int64_t channels = graph.tensor(op.kind == OpKind::statistics ? op.inputs[0] : op.output).channels;
+  return double(channels * bytes_per_element(sizes.dtype));
+}
+
+/// Positions that a step computes over all tiles of one batch item, halos included.
+double step_positions(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) {
+  const bool measures = step.kind == StepKind::statistics;
+  const Tensor& tensor = graph.tensor(measures ? step.inputs[0].tensor : step.tensor);
+  const auto along = per_axis(
+      [](int64_t grid, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int64_t extent) {
+        const double own = std::min(double(grid) * scale / grid_scale, double(extent));
+        const double tiles = std::ceil(double(extent) / own);
+        return double(extent) + (tiles - 1) * (before + after);
+      },
+      tile, tensor.scale, pass.scale, step.halo.before, step.halo.after, extent_of(tensor, sizes.latent));
+  return along.t * along.y * along.x;
+}
+
+double tile_count(const Pass& pass, const Extent& tile, const Sizes& sizes) {
+  const auto along = per_axis(
+      [](int64_t length, int32_t scale, int64_t size) { return std::ceil(double(length * scale) / double(size)); },
+      sizes.latent, pass.scale, tile);
+  return along.t * along.y * along.x;
+}
+
+int64_t convolution_workspace(const Graph& graph, const Op& op) {
+  const int64_t outputs = round_up(graph.tensor(op.output).channels, kChannelPadding);
+  const int64_t inputs = round_up(graph.tensor(op.inputs[0]).channels, kChannelPadding);
+  const int64_t taps = int64_t{op.kernel.t} * op.kernel.y * op.kernel.x;
+  return outputs * inputs * taps * int64_t{sizeof(float)} + kScratchBytes;
+}
+
+MemoryModel cpu_memory_model(const Graph& graph) {
+  MemoryModel model;
+  model.reserve_bytes = kReserveBytes;
+  model.workspace_bytes = [&graph](const Op& op, const Extent& tile, int64_t) -> int64_t {
+    if (op.kind == OpKind::conv) return convolution_workspace(graph, op);
+    if (op.kind != OpKind::attention) return 0;
+    // A partial result beside the running one, their log-sum-exps, and the library's own buffers.
+    const int64_t channels = graph.tensor(op.output).channels;
+    return positions(tile) * (channels + 2) * int64_t{sizeof(float)} + kAttentionScratchBytes;
+  };
+  return model;
+}
+
+}  // namespace
+
+CostModel::CostModel(const Graph& graph) : memory_(cpu_memory_model(graph)) {
+  for (const Op& op : graph.ops()) {
+    const double rate = op.kind == OpKind::conv        ? kConvolutionFlopsPerSecond
+                        : op.kind == OpKind::attention ? kAttentionFlopsPerSecond
+                                                       : kBytesPerSecond;
+    seconds_per_work_.push_back(1 / rate);
+  }
+}
+
+CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& request) : CostModel(graph) {
+  assumed_ = false;
+  size_t nearest = 0;
+  const auto distance = [&](size_t i) {
+    const double pixels = double(profile.sizes[i].width_pixels) * double(profile.sizes[i].height_pixels);
+    return std::abs(std::log(pixels / (double(request.width_pixels) * double(request.height_pixels))));
+  };
+  for (size_t i = 1; i < profile.sizes.size(); ++i) {
+    if (distance(i) < distance(nearest)) nearest = i;
+  }
+  const ProfiledSize& size = profile.sizes[nearest];
+  const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
+  const Sizes sizes{{1, size.height_pixels / scale.y, size.width_pixels / scale.x}, size.batch, profile.dtype};
+  for (const LayerProfile& layer : profile.layers) {
+    const OpId id = graph.find_op(layer.name);
+    if (id == OpId{-1} || layer.sizes[nearest].seconds <= 0) continue;
+    const Op& op = graph.op(id);
+    const TensorId measured = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
+    const double whole = double(positions(extent_of(graph.tensor(measured), sizes.latent)) * sizes.items);
+    seconds_per_work_[index(id)] = layer.sizes[nearest].seconds / (whole * work_per_position(graph, op, sizes));
+  }
+}
+
+double CostModel::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                               const Sizes& sizes) const {
+  const double computed = step_positions(graph, pass, step, tile, sizes) * double(sizes.items);
+  const double fixed = kStepSeconds * tile_count(pass, tile, sizes);
+  if (step.op == OpId{-1}) {
+    const double bytes = computed * double(graph.tensor(step.tensor).channels * bytes_per_element(sizes.dtype));
+    return fixed + bytes / kBytesPerSecond;
+  }
+  const Op& op = graph.op(step.op);
+  double seconds = fixed + computed * work_per_position(graph, op, sizes) * seconds_per_work(step.op);
+  if (op.kind == OpKind::conv) {
+    seconds += tile_count(pass, tile, sizes) * double(convolution_workspace(graph, op)) / kReorderBytesPerSecond;
+  }
+  return seconds;
+}
+
+double CostModel::pass_seconds(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) const {
+  double sum = 0;
+  for (const Step& step : pass.steps) sum += step_seconds(graph, pass, step, tile, sizes);
+  return sum;
+}
+
+double CostModel::least_seconds(const Graph& graph, OpId id, const Sizes& sizes) const {
+  const Op& op = graph.op(id);
+  const TensorId made = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
+  const double whole = double(positions(extent_of(graph.tensor(made), sizes.latent)) * sizes.items);
+  return whole * work_per_position(graph, op, sizes) * seconds_per_work(id);
+}
+
+double pass_flops(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) {
+  double sum = 0;
+  for (const Step& step : pass.steps) {
+    if (step.op == OpId{-1}) continue;
+    sum += step_positions(graph, pass, step, tile, sizes) * double(sizes.items) *
+           flops_per_position(graph, graph.op(step.op), sizes.latent);
+  }
+  return sum;
+}
+
+}  // namespace headroom

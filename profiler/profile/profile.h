@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/graph.h"
+
+namespace headroom {
+
+/// One layer at one size.
+struct LayerMeasurement {
+  int64_t activation_bytes = 0;  ///< its output
+  int64_t live_bytes = 0;        ///< all device bytes live at its highest moment
+  int64_t workspace_bytes = 0;   ///< taken by libraries beside inputs and output
+  double seconds = 0;
+  double flops = 0;
+  friend bool operator==(const LayerMeasurement&, const LayerMeasurement&) = default;
+};
+
+/// One operation of the decoder at every profiled size.
+struct LayerProfile {
+  std::string name;
+  std::string kind;
+  std::vector<LayerMeasurement> sizes;  ///< parallel to Profile::sizes
+  friend bool operator==(const LayerProfile&, const LayerProfile&) = default;
+};
+
+struct LiveTensor {
+  std::string name;
+  int64_t bytes = 0;
+  friend bool operator==(const LiveTensor&, const LiveTensor&) = default;
+};
+
+/// One profiled decode.
+struct ProfiledSize {
+  int64_t width_pixels = 0;
+  int64_t height_pixels = 0;
+  int64_t frames = 1;
+  int64_t batch = 1;
+  int64_t peak_bytes = 0;
+  double seconds = 0;
+  std::string peak_layer;             ///< the layer that ran at the peak
+  std::vector<LiveTensor> peak_live;  ///< what was live then, largest first
+  friend bool operator==(const ProfiledSize&, const ProfiledSize&) = default;
+};
+
+/// What the layers of a decoder cost on one machine, measured layer by layer.
+struct Profile {
+  std::string model;
+  Dtype dtype = Dtype::fp32;
+  std::string device;     ///< with the number of threads
+  std::string libraries;  ///< with versions: the same layer costs otherwise in another release
+  int64_t weights_bytes = 0;
+  int64_t outside_bytes = 0;  ///< largest growth outside the pool
+  std::vector<ProfiledSize> sizes;
+  std::vector<LayerProfile> layers;
+  friend bool operator==(const Profile&, const Profile&) = default;
+};
+
+}  // namespace headroom

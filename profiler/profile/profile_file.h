@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "decoder/graph/json_fields.h"
+#include "profiler/profile/profile.h"
+
+namespace headroom {
+
+constexpr int64_t kProfileVersion = 1;
+
+/// "headroom.profile" as docs/formats.md describes it.
+nlohmann::json to_json(const Profile& profile);
+/// Throws InputError naming the file and the key.
+Profile profile_from_json(const JsonFields& file);
+Profile read_profile(const std::filesystem::path& file);
+
+/// One line per layer and size: layer, kind, width, height, activation, live, workspace, seconds, flops.
+std::string layers_csv(const Profile& profile);
+
+}  // namespace headroom

@@ -1,0 +1,150 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "decoder/files/latent_file.h"
+#include "decoder/files/npy.h"
+#include "tests/decoder/files/scratch.h"
+
+namespace headroom {
+namespace {
+
+using test::bytes_of;
+using test::require_input_error;
+using test::safetensors_bytes;
+using test::Scratch;
+
+/// A .npy file of this dictionary; `version` is 1 or 2.
+std::string npy(const std::string& dictionary, const std::string& data, int version = 1) {
+  const std::string header = dictionary + "\n";
+  std::string bytes = "\x93NUMPY";
+  bytes += {static_cast<char>(version), '\0'};
+  for (int i = 0; i < (version == 1 ? 2 : 4); ++i)
+    bytes += static_cast<char>(header.size() >> (8 * i) & 0xff);
+  return bytes + header + data;
+}
+
+std::string dictionary(const std::string& descr, const std::string& shape,
+                       const std::string& order = "False") {
+  return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+}
+
+const std::string kFour = bytes_of<float>({1, 2, 3, 4});
+
+void require_refused(const std::string& bytes, std::vector<std::string> parts) {
+  const Scratch scratch;
+  const auto file = scratch.write("l.npy", bytes);
+  parts.insert(parts.begin(), "l.npy: ");
+  require_input_error([&] { read_latent(file); }, parts);
+}
+
+TEST_CASE("npy: versions, dtypes and ranks") {
+  const Scratch scratch;
+  const auto values = [&](const std::string& bytes) {
+    return read_latent(scratch.write("l.npy", bytes)).values;
+  };
+  const std::vector<float> four = {1, 2, 3, 4};
+  CHECK(values(npy(dictionary("<f4", "(1, 1, 2, 2)"), kFour)) == four);
+  CHECK(values(npy(dictionary("<f4", "(1, 1, 2, 2)"), kFour, 2)) == four);
+  CHECK(values(npy(dictionary("<f8", "(1, 1, 2, 2)"), bytes_of<double>({1, 2, 3, 4}))) == four);
+  CHECK(values(npy(dictionary("<f2", "(1, 1, 2, 2)"),
+                   bytes_of<uint16_t>({0x3c00, 0x4000, 0x4200, 0x4400}))) == four);
+  CHECK(values(npy("{\"shape\":(1,1,2,2),\"descr\":\"<f4\",\"fortran_order\":False}", kFour)) == four);
+  CHECK(read_latent(scratch.write("l.npy", npy(dictionary("<f4", "(1, 1, 1, 2, 2)"), kFour))).shape ==
+        std::vector<int64_t>{1, 1, 1, 2, 2});
+}
+
+TEST_CASE("npy: files cut at any length are refused") {
+  const std::string whole = npy(dictionary("<f4", "(1, 1, 2, 2)"), kFour);
+  for (size_t length = 0; length < whole.size(); ++length) require_refused(whole.substr(0, length), {});
+  require_refused(whole + "x", {"expected 16 bytes", "found 17"});
+  const std::string second = npy(dictionary("<f4", "(1, 1, 2, 2)"), kFour, 2);
+  for (size_t length = 0; length < second.size(); ++length) require_refused(second.substr(0, length), {});
+}
+
+TEST_CASE("npy: any one byte of the header may be anything") {
+  const Scratch scratch;
+  const std::string whole = npy(dictionary("<f4", "(1, 1, 2, 2)"), kFour);
+  for (size_t i = 0; i < whole.size() - kFour.size(); ++i) {
+    for (const char byte : {'\0', '\'', '{', '}', '(', ',', '9', '\xff'}) {
+      std::string changed = whole;
+      changed[i] = byte;
+      try {
+        read_latent(scratch.write("l.npy", changed));
+      } catch (const InputError& error) {
+        REQUIRE(std::string(error.what()).find('\n') == std::string::npos);
+      }
+    }
+  }
+}
+
+TEST_CASE("npy: what is not supported is refused by name") {
+  require_refused(npy(dictionary(">f4", "(1, 1, 2, 2)"), kFour), {"dtype", ">f4"});
+  require_refused(npy(dictionary("<i4", "(1, 1, 2, 2)"), kFour), {"dtype", "<i4"});
+  require_refused(npy(dictionary("|O", "(1, 1, 2, 2)"), kFour), {"dtype", "|O"});
+  require_refused(npy("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1, 1, 2, 2)}", kFour),
+                  {"dtype"});
+  require_refused(npy(dictionary("<f4", "(1, 1, 2, 2)", "True"), kFour), {"fortran_order"});
+  require_refused(npy(dictionary("<f4", "(1, 1, 2, 2)", "0"), kFour), {"'False'"});
+  require_refused(npy(dictionary("<f4", "(2, 2)"), kFour), {"shape", "N×C×H×W", "[2, 2]"});
+  require_refused(npy(dictionary("<f4", "()"), bytes_of<float>({1})), {"shape", "[]"});
+  require_refused(npy(dictionary("<f4", "(1, 0, 2, 2)"), ""), {"shape", "positive", "[1, 0, 2, 2]"});
+  require_refused(npy(dictionary("<f4", "(1, 1, 2, -2)"), kFour), {"shape"});
+  require_refused(npy(dictionary("<f4", "(1, 1, 2, 99999999999999999999)"), kFour), {"shape"});
+  require_refused(npy(dictionary("<f4", "(1, 1, 2, 2"), kFour), {"shape"});
+  require_refused(npy(dictionary("<f4", "(1, 1, 2, 2)"), kFour, 3), {"version", "3.0"});
+  require_refused(npy("{'descr': '<f4', 'shape': (1, 1, 2, 2)}", kFour), {"fortran_order"});
+  require_refused(npy("{'descr': '<f4', 'descr': '<f4'}", kFour), {"descr"});
+  require_refused(npy(dictionary("<f4", "(1, 1, 2, 2)") + "x", kFour), {"nothing after"});
+  require_refused(npy(std::string(65535 - 1, ' '), ""), {"header"});
+  require_refused("\x93NUMPX" + std::string(100, ' '), {"expected a .npy file"});
+}
+
+TEST_CASE("npy: a header's word alone allocates nothing") {
+  require_refused(npy(dictionary("<f4", "(1048576, 1048576, 1024, 1)"), kFour), {"shape", "found 16"});
+  require_refused(npy(dictionary("<f4", "(4294967296, 4294967296, 4, 4)"), kFour), {"more than 2^63"});
+  require_refused(npy(dictionary("<f4", "(0, 4294967296, 4294967296, 4294967296)"), ""), {"shape"});
+}
+
+TEST_CASE("latents that are not finite are refused with their place") {
+  require_refused(npy(dictionary("<f4", "(1, 1, 2, 2)"), bytes_of<float>({1, 2, NAN, 4})), {"element 2"});
+  require_refused(npy(dictionary("<f2", "(1, 1, 1, 1)"), bytes_of<uint16_t>({0x7c00})), {"element 0"});
+  require_refused(npy(dictionary("<f8", "(1, 1, 1, 2)"), bytes_of<double>({1, 1e300})), {"element 1"});
+}
+
+TEST_CASE("the header that is written can be read") {
+  for (const std::vector<int64_t>& shape :
+       std::vector<std::vector<int64_t>>{{1, 3, 8, 8}, {2, 3, 5, 8, 8}, {7}, {1, 3, 8192, 8192}}) {
+    const std::string header = make_npy_header(shape);
+    CHECK(header.size() % 64 == 0);
+    int64_t bytes = 4;
+    for (const int64_t extent : shape) bytes *= extent;
+    CHECK(parse_npy_header(header, static_cast<int64_t>(header.size()) + bytes, "x").shape == shape);
+  }
+}
+
+TEST_CASE("safetensors: the first tensor or the one that is named") {
+  const Scratch scratch;
+  const auto file = scratch.write(
+      "l.safetensors", safetensors_bytes(R"({"z":{"dtype":"F32","shape":[1,1,1,2],"data_offsets":[0,8]},)"
+                                         R"("a:b":{"dtype":"F32","shape":[1,1,1,1],"data_offsets":[8,12]},)"
+                                         R"("m":{"dtype":"F32","shape":[1],"data_offsets":[12,16]}})",
+                                         kFour));
+  CHECK(read_latent(file.string()).values == std::vector<float>{1, 2});
+  CHECK(read_latent(file.string() + ":a:b").values == std::vector<float>{3});
+  require_input_error([&] { read_latent(file.string() + ":m"); }, {"l.safetensors: m: shape"});
+  require_input_error([&] { read_latent(file.string() + ":none"); }, {"l.safetensors: none: no such tensor"});
+  require_input_error([&] { read_latent(file.string() + ":"); }, {"after the colon"});
+  const auto empty = scratch.write("e.safetensors", safetensors_bytes("{}", ""));
+  require_input_error([&] { read_latent(empty); }, {"e.safetensors: expected a tensor"});
+}
+
+TEST_CASE("missing files and other suffixes are refused") {
+  const Scratch scratch;
+  require_input_error([&] { read_latent((scratch / "none.npy").string()); }, {"none.npy: no such file"});
+  require_input_error([&] { read_latent((scratch / "none.safetensors:x").string()); }, {"no such file"});
+  require_input_error([&] { read_latent("latent.pt"); }, {"latent.pt", ".npy", ".safetensors"});
+  require_input_error([&] { read_latent(""); }, {".npy"});
+}
+
+}  // namespace
+}  // namespace headroom

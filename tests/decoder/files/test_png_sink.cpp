@@ -1,0 +1,167 @@
+#include <png.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <stdexcept>
+
+#include "decoder/files/picture_sink.h"
+#include "decoder/files/png_sink.h"
+#include "tests/decoder/files/scratch.h"
+
+namespace headroom {
+namespace {
+
+using test::require_input_error;
+using test::Scratch;
+
+struct Picture {
+  int64_t columns = 0, rows = 0;
+  std::vector<uint8_t> bytes;
+};
+
+Picture read_png(const std::filesystem::path& file, int64_t channels) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  REQUIRE(png_image_begin_read_from_file(&image, file.c_str()));
+  CHECK(image.format == (channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB));
+  Picture picture{image.width, image.height, std::vector<uint8_t>(PNG_IMAGE_SIZE(image))};
+  REQUIRE(png_image_finish_read(&image, nullptr, picture.bytes.data(), 0, nullptr));
+  return picture;
+}
+
+uint8_t byte_at(int64_t item, int64_t y, int64_t x, int64_t c) {
+  return static_cast<uint8_t>(item * 31 + y * 7 + x * 3 + c * 101 + y * x);
+}
+
+void write_region(PictureSink& sink, int64_t item, const Interval& rows, const Interval& columns) {
+  std::vector<float> pixels;
+  for (int64_t y = rows.begin; y < rows.end; ++y)
+    for (int64_t x = columns.begin; x < columns.end; ++x)
+      for (int64_t c = 0; c < sink.shape().channels; ++c)
+        pixels.push_back(static_cast<float>(byte_at(item, y, x, c)) / 255.0f * 2.0f - 1.0f);
+  sink.write(item, {{0, 1}, rows, columns}, pixels.data());
+}
+
+void check_picture(const std::filesystem::path& file, const PictureShape& shape, int64_t item) {
+  const Picture picture = read_png(file, shape.channels);
+  REQUIRE(picture.columns == shape.columns);
+  REQUIRE(picture.rows == shape.rows);
+  size_t i = 0, wrong = 0;
+  for (int64_t y = 0; y < shape.rows; ++y)
+    for (int64_t x = 0; x < shape.columns; ++x)
+      for (int64_t c = 0; c < shape.channels; ++c) wrong += picture.bytes.at(i++) != byte_at(item, y, x, c);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("png: bands of the whole width") {
+  const Scratch scratch;
+  for (const int64_t channels : {1, 3}) {
+    const PictureShape shape{1, channels, 1, 23, 17};
+    auto sink = open_sink(scratch / "o.png", shape);
+    for (int64_t y = 0; y < 23; y += 5) write_region(*sink, 0, {y, std::min<int64_t>(y + 5, 23)}, {0, 17});
+    sink->finish();
+    check_picture(scratch / "o.png", shape, 0);
+  }
+  CHECK(scratch.files() == std::vector<std::string>{"o.png"});
+}
+
+TEST_CASE("png: a band larger than the conversion buffer") {
+  const Scratch scratch;
+  const PictureShape shape{1, 3, 1, 200, 301};
+  auto sink = open_sink(scratch / "o.png", shape);
+  write_region(*sink, 0, {0, 200}, {0, 301});
+  sink->finish();
+  check_picture(scratch / "o.png", shape, 0);
+}
+
+TEST_CASE("png: bands of several regions, in any order of columns") {
+  const Scratch scratch;
+  const PictureShape shape{1, 3, 1, 10, 17};
+  auto sink = open_sink(scratch / "o.png", shape);
+  for (const Interval rows : {Interval{0, 4}, Interval{4, 5}}) {
+    write_region(*sink, 0, rows, {12, 17});
+    write_region(*sink, 0, rows, {0, 5});
+    write_region(*sink, 0, rows, {5, 12});
+  }
+  write_region(*sink, 0, {5, 10}, {0, 17});
+  sink->finish();
+  check_picture(scratch / "o.png", shape, 0);
+}
+
+TEST_CASE("png: items have files of their own and may alternate") {
+  const Scratch scratch;
+  const PictureShape shape{3, 3, 1, 8, 9};
+  auto sink = open_sink(scratch / "o.png", shape);
+  for (const Interval rows : {Interval{0, 3}, Interval{3, 8}})
+    for (const Interval columns : {Interval{0, 4}, Interval{4, 9}})
+      for (int64_t item = 0; item < 3; ++item) write_region(*sink, item, rows, columns);
+  sink->finish();
+  CHECK(scratch.files() == std::vector<std::string>{"o-0.png", "o-1.png", "o-2.png"});
+  for (int64_t item = 0; item < 3; ++item) {
+    check_picture(scratch / ("o-" + std::to_string(item) + ".png"), shape, item);
+  }
+}
+
+TEST_CASE("png: values are rounded and clamped, and NaN does no harm") {
+  const std::vector<float> values = {
+      -1, 1, 0, -7, 7, NAN, INFINITY, -INFINITY, 1e38f, -0.999f, 2 * 100 / 255.0f - 1};
+  std::vector<uint8_t> bytes(values.size());
+  PngSink::quantise(values.data(), static_cast<int64_t>(values.size()), bytes.data());
+  CHECK(bytes == std::vector<uint8_t>{0, 255, 128, 0, 255, 0, 255, 0, 255, 0, 100});
+  int wrong = 0;
+  for (int i = -2100; i <= 2100; ++i) {
+    const float value = static_cast<float>(i) / 2000.0f;
+    const float clamped = std::min(std::max(value * 0.5f + 0.5f, 0.0f), 1.0f);
+    uint8_t byte = 0;
+    PngSink::quantise(&value, 1, &byte);
+    wrong += byte != static_cast<int>(std::nearbyint(clamped * 255.0f));
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("png: regions out of order or twice are refused") {
+  const Scratch scratch;
+  auto sink = open_sink(scratch / "o.png", {1, 1, 1, 8, 8});
+  const std::vector<float> pixels(64);
+  const auto write = [&](Interval rows, Interval columns) {
+    sink->write(0, {{0, 1}, rows, columns}, pixels.data());
+  };
+  CHECK_THROWS_AS(write({1, 2}, {0, 8}), std::logic_error);
+  write({0, 2}, {0, 4});
+  CHECK_THROWS_AS(write({0, 3}, {4, 8}), std::logic_error);
+  CHECK_THROWS_AS(write({0, 2}, {3, 8}), std::logic_error);
+  CHECK_THROWS_AS(write({0, 2}, {0, 8}), std::logic_error);
+  CHECK_THROWS_AS(write({2, 4}, {4, 8}), std::logic_error);
+  write({0, 2}, {4, 8});
+  CHECK_THROWS_AS(write({0, 2}, {4, 8}), std::logic_error);
+}
+
+TEST_CASE("png: shapes that no PNG holds are refused") {
+  const Scratch scratch;
+  require_input_error(
+      [&] {
+        open_sink(scratch / "o.png", {1, 4, 1, 8, 8});
+      },
+      {"o.png", "1 or 3 channels", "4"});
+  require_input_error(
+      [&] {
+        open_sink(scratch / "o.png", {1, 3, 2, 8, 8});
+      },
+      {"o.png", "more than one frame"});
+  require_input_error(
+      [&] {
+        open_sink(scratch / "o.png", {1, 3, 1, 8, int64_t{1} << 31});
+      },
+      {"o.png", "2^31"});
+  CHECK(scratch.files().empty());
+}
+
+TEST_CASE("png: the band buffer follows the formula") {
+  const PictureShape shape{1, 3, 1, 8192, 8192};
+  const int64_t one = sink_buffered_bytes("o.png", shape, 64), two = sink_buffered_bytes("o.png", shape, 128);
+  CHECK(two - one == 64 * 8192 * 3);
+  CHECK(one < 64 * 8192 * 3 + (1 << 20));
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,188 @@
+#include "decoder/plan/plan_file.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "tests/decoder/plan/small_plan.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+using testing::small_graph;
+using testing::small_plan;
+using testing::small_plan_in_place;
+
+Plan read(const json& document, const Graph& graph) {
+  return plan_from_json(JsonFields(document, "plan.json"), graph);
+}
+
+/// The document must be refused with a message of one line that starts like this.
+void refuses(const json& document, const Graph& graph, const std::string& start) {
+  try {
+    read(document, graph);
+    FAIL("accepted, expected: " << start);
+  } catch (const InputError& error) {
+    const std::string message = error.what();
+    CHECK_THAT(message, Catch::StartsWith("plan.json: " + start));
+    CHECK(message.find('\n') == std::string::npos);
+    CHECK(message.size() < 300);
+  }
+}
+
+struct TemporaryFile {
+  std::filesystem::path path = std::filesystem::temp_directory_path() /
+                               ("headroom-plan-file-test-" + std::to_string(getpid()) + ".json");
+  ~TemporaryFile() { std::filesystem::remove(path); }
+};
+
+TEST_CASE("plan file: a plan comes back as it was", "[unit][plan_file]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan(graph);
+  plan.predicted_seconds = 0.1 + 0.2;  // a number that needs all its digits
+  plan.kept[0].blocks = {7, 3, 4, 5, 0, 2, 1, 6};
+  plan.optimal = true;
+  plan.assumed = false;
+  plan.request.dtype = Dtype::bf16;
+  plan.limit_bytes = std::numeric_limits<int64_t>::max();
+  CHECK(read(to_json(plan, graph), graph) == plan);
+
+  TemporaryFile file;
+  write_plan(file.path, plan, graph);
+  CHECK(read_plan(file.path, graph) == plan);
+  CHECK(PlanFile(file.path).request() == plan.request);
+
+  const Graph pointwise = small_graph(1);
+  const Plan in_place = small_plan_in_place(pointwise);
+  CHECK(read(to_json(in_place, pointwise), pointwise) == in_place);
+}
+
+TEST_CASE("plan file: the keys that others read", "[unit][plan_file]") {
+  const Graph graph = small_graph();
+  const json document = to_json(small_plan(graph), graph);
+  CHECK(document["schema"] == "headroom.plan");
+  CHECK(document["version"] == 1);
+  CHECK(document["limit_bytes"] == 20'000);
+  CHECK(document["predicted"] == json({{"peak_bytes", 18'000}, {"seconds", 0.3}}));
+  CHECK(document["optimal"] == false);
+  CHECK(document["exact"] == true);
+  CHECK(document["kept"][0]["tensor"] == "conv_in");
+  CHECK(document["kept"][0]["place"] == "device");
+  CHECK(document["kept"][0]["bytes"] == 2 * 8 * 8 * 8 * 4);
+  CHECK(document["kept"][0]["blocks"] == json::parse("[[0, 8]]"));
+  CHECK(document["passes"][0]["tiles"]["y"] == json::parse("[[0, 3], [3, 6], [6, 8]]"));
+  CHECK(document["passes"][0]["steps"][0]["halo"] ==
+        json::parse(R"({"before": [0, 1, 1], "after": [0, 1, 1]})"));
+  CHECK(document["passes"][2]["predicted"]["peak_bytes"] == 18'000);
+}
+
+TEST_CASE("plan file: the request is read without a model", "[unit][plan_file]") {
+  const Graph graph = small_graph();
+  json document = to_json(small_plan(graph), graph);
+  document["passes"] = "not looked at yet";
+  CHECK(read_request(JsonFields(document, "plan.json")) == small_plan(graph).request);
+}
+
+TEST_CASE("plan file: other schemas and newer versions are refused by name", "[unit][plan_file]") {
+  const Graph graph = small_graph();
+  json document = to_json(small_plan(graph), graph);
+  document["version"] = 2;
+  refuses(document, graph, "version: written by a newer Headroom: version 2");
+  document["version"] = 0;
+  refuses(document, graph, "version: expected an integer");
+  document["version"] = 1;
+  document["schema"] = "headroom.stats";
+  refuses(document, graph, "schema: expected \"headroom.plan\"");
+  refuses(json::array(), graph, "expected an object");
+  refuses(json::object(), graph, "schema: missing");
+}
+
+TEST_CASE("plan file: wrong values are refused by their path", "[unit][plan_file]") {
+  const Graph graph = small_graph();
+  const json sound = to_json(small_plan(graph), graph);
+  const auto refuses_at = [&](const std::string& pointer, const json& value, const std::string& start) {
+    json document = sound;
+    document[json::json_pointer(pointer)] = value;
+    INFO(pointer);
+    refuses(document, graph, start);
+  };
+  refuses_at("/limit_bytes", -1, "limit_bytes: expected an integer");
+  refuses_at("/limit_bytes", 1.5, "limit_bytes: expected an integer");
+  refuses_at("/limit_bytes", UINT64_MAX, "limit_bytes: expected an integer");
+  refuses_at("/weights_bytes", INT64_MAX, "weights_bytes: expected an integer");
+  refuses_at("/slice_items", 3, "slice_items: expected an integer from 1 to 2");
+  refuses_at("/optimal", 1, "optimal: expected true or false");
+  refuses_at("/predicted", json::array(), "predicted: expected an object");
+  refuses_at("/predicted/seconds", -1, "predicted.seconds: expected a number of at least 0");
+  refuses_at("/predicted/seconds", nullptr, "predicted.seconds: expected a number");
+  refuses_at("/request/dtype", "int8", "request.dtype: expected fp32, bf16 or fp16");
+  refuses_at("/request/width_pixels", 0, "request.width_pixels: expected an integer");
+  refuses_at("/request/height_pixels", 1LL << 40, "request.height_pixels: expected an integer");
+  refuses_at("/request/model", std::string(5000, 'x'), "request.model: expected a name");
+  refuses_at("/kept/0/place", "moon", "kept[0].place: expected \"device\"");
+  refuses_at("/kept/0/tensor", "nobody\nknows",
+             "kept[0].tensor: expected the name of a tensor of this model");
+  refuses_at("/kept/1/in_place_of", 7, "kept[1].in_place_of: expected a string");
+  refuses_at("/kept/0/blocks", json::parse("[[0, 4000001]]"), "kept[0].blocks[0][1]: expected an integer");
+  refuses_at("/kept/0/blocks", json::parse("[[0, 4000000], [0, 1]]"),
+             "kept[0].blocks[1][1]: expected an integer");
+  refuses_at("/kept/0/blocks", json::parse("[[0, 0]]"), "kept[0].blocks[0][1]: expected an integer");
+  refuses_at("/kept/0/blocks", json::parse("[[0]]"), "kept[0].blocks[0]: expected [first, count]");
+  refuses_at("/kept/0/blocks/0/0", 5'000'000, "kept[0].blocks[0][0]: expected an integer");
+  refuses_at("/kept/0/block_rows", 0, "kept[0].block_rows: expected an integer");
+  refuses_at("/kept/0/last_pass", 1LL << 33, "kept[0].last_pass: expected an integer");
+  refuses_at("/kept", json::array_t(100, sound["kept"][0]), "kept: expected at most");
+  refuses_at("/passes", json::object(), "passes: expected an array");
+  refuses_at("/passes", json::array_t(10'001), "passes: expected at most 10000");
+  refuses_at("/passes/0/scale", json::parse("[1, 1]"), "passes[0].scale: expected [t, y, x]");
+  refuses_at("/passes/0/scale/1", 0, "passes[0].scale[1]: expected an integer");
+  refuses_at("/passes/0/tiles/y", 3, "passes[0].tiles.y: expected an array");
+  refuses_at("/passes/0/tiles/y", json::array_t(1'000'001), "passes[0].tiles.y: expected at most 1000000");
+  refuses_at("/passes/0/tiles/y/1", json::parse("[1, 2, 3]"), "passes[0].tiles.y[1]: expected at most 2");
+  refuses_at("/passes/0/tiles/y/1/0", -3, "passes[0].tiles.y[1][0]: expected an integer");
+  refuses_at("/passes/0/steps", json::array_t(10'001), "passes[0].steps: expected at most 10000");
+  refuses_at("/passes/0/steps/1/kind", "fold", "passes[0].steps[1].kind: expected one of gather, norm");
+  refuses_at("/passes/0/steps/1/op", "nothing", "passes[0].steps[1].op: expected the name of an operation");
+  refuses_at("/passes/0/steps/1/inputs/0/step", -1, "passes[0].steps[1].inputs[0].step: expected an integer");
+  refuses_at("/passes/0/steps/1/inputs", json::array_t(9), "passes[0].steps[1].inputs: expected at most 8");
+  refuses_at("/passes/0/steps/0/pad/1", 1 << 30, "passes[0].steps[0].pad[1]: expected an integer");
+  refuses_at("/passes/0/steps/0/halo/before/1", "one",
+             "passes[0].steps[0].halo.before[1]: expected an integer");
+}
+
+TEST_CASE("plan file: every missing key is named", "[unit][plan_file]") {
+  const Graph graph = small_graph();
+  const json sound = to_json(small_plan(graph), graph);
+  for (const auto& item : sound.items()) {
+    json document = sound;
+    document.erase(item.key());
+    refuses(document, graph, item.key() + ": missing");
+  }
+}
+
+TEST_CASE("plan file: a plan of another model names what it lacks", "[unit][plan_file]") {
+  const Graph graph = small_graph();
+  Graph other;
+  other.set_output(other.conv("conv_in", other.add_latent(4), 3, {1, 3, 3}));
+  refuses(to_json(small_plan(graph), graph), other,
+          "kept[1].tensor: expected the name of a tensor of this model, found \"residual\"");
+}
+
+TEST_CASE("plan file: truncated and missing files name themselves", "[unit][plan_file]") {
+  const Graph graph = small_graph();
+  TemporaryFile file;
+  CHECK_THROWS_AS(read_plan(file.path, graph), InputError);
+  const std::string text = to_json(small_plan(graph), graph).dump();
+  for (size_t length = 0; length < text.size(); length += 97) {
+    std::ofstream(file.path, std::ios::binary | std::ios::trunc) << text.substr(0, length);
+    CHECK_THROWS_AS(read_plan(file.path, graph), InputError);
+  }
+  CHECK_THROWS_AS(write_plan(file.path / "below" / "plan.json", small_plan(graph), graph), DeviceError);
+}
+
+}  // namespace
+}  // namespace headroom

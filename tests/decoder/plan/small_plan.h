@@ -1,0 +1,95 @@
+#pragma once
+
+#include "decoder/plan/plan.h"
+
+namespace headroom::testing {
+
+/// latent -> conv_in -> (norm -> conv -> add) -> upsample -> conv_out, the block's convolution of the given
+/// kernel.
+inline Graph small_graph(int32_t block_kernel = 3) {
+  Graph graph;
+  const TensorId latent = graph.add_latent(4);
+  const TensorId start = graph.conv("conv_in", latent, 8, {1, 3, 3});
+  const TensorId statistics = graph.statistics("norm.statistics", start, 2, 1e-6);
+  const TensorId normal = graph.norm("norm", start, statistics, Activation::silu);
+  const TensorId change = graph.conv("conv", normal, 8, {1, block_kernel, block_kernel});
+  const TensorId sum = graph.add("residual", change, start);
+  const TensorId large = graph.upsample("upsample", sum, {1, 2, 2});
+  graph.set_output(graph.conv("conv_out", large, 3, {1, 3, 3}));
+  return graph;
+}
+
+constexpr Extent kSmallLatent{1, 8, 8};
+constexpr Halo kOneAround{{0, 1, 1}, {0, 1, 1}};
+constexpr Axes<int32_t> kPadOne{0, 1, 1};
+
+/// A step whose operation, if any, makes `tensor`.
+inline Step step_for(const Graph& graph, StepKind kind, const char* tensor, std::vector<Operand> inputs,
+                     Halo halo = {}, Axes<int32_t> pad = {}) {
+  const bool moves = kind == StepKind::gather || kind == StepKind::store || kind == StepKind::emit;
+  const OpId op = moves ? OpId{-1} : graph.find_op(tensor);
+  return {kind, op, graph.find_tensor(tensor), std::move(inputs), halo, pad};
+}
+
+/// Three passes over bands of three rows: conv_in and its statistics, the block, the output at twice the
+/// size. `graph` is small_graph(3).
+inline Plan small_plan(const Graph& graph) {
+  const auto id = [&](const char* name) { return graph.find_tensor(name); };
+  Plan plan;
+  plan.request = {"small", 16, 16, 1, 2, Dtype::fp32};
+  plan.limit_bytes = 20'000;
+  plan.slice = 2;
+  plan.weights_bytes = 100;
+  plan.reserve_bytes = 20;
+  plan.predicted_peak_bytes = 18'000;
+  plan.predicted_seconds = 0.3;
+  plan.kept = {{id("conv_in"), 2, {0, 1, 2, 3, 4, 5, 6, 7}, 0, 1, TensorId{-1}},
+               {id("residual"), 2, {8, 9, 10, 11, 12, 13, 14, 15}, 1, 2, TensorId{-1}}};
+  plan.passes.resize(3);
+
+  Pass& first = plan.passes[0];
+  first.name = "conv_in";
+  first.tiles = {{{0, 1}}, {{0, 3}, {3, 6}, {6, 8}}, {{0, 8}}};
+  first.steps = {step_for(graph, StepKind::gather, "latent", {{id("latent")}}, kOneAround, kPadOne),
+                 step_for(graph, StepKind::conv, "conv_in", {{id("latent"), 0}}),
+                 step_for(graph, StepKind::statistics, "norm.statistics", {{id("conv_in"), 1}}),
+                 step_for(graph, StepKind::store, "conv_in", {{id("conv_in"), 1}})};
+
+  Pass& second = plan.passes[1];
+  second.name = "residual";
+  second.tiles = first.tiles;
+  second.steps = {step_for(graph, StepKind::norm, "norm", {{id("conv_in")}, {id("norm.statistics")}},
+                           kOneAround, kPadOne),
+                  step_for(graph, StepKind::conv, "conv", {{id("norm"), 0}}),
+                  step_for(graph, StepKind::add, "residual", {{id("conv"), 1}, {id("conv_in")}}),
+                  step_for(graph, StepKind::store, "residual", {{id("residual"), 2}})};
+
+  Pass& third = plan.passes[2];
+  third.name = "conv_out";
+  third.scale = {1, 2, 2};
+  third.tiles = {{{0, 1}}, {{0, 6}, {6, 12}, {12, 16}}, {{0, 8}, {8, 16}}};
+  third.steps = {step_for(graph, StepKind::upsample, "upsample", {{id("residual")}}, kOneAround, kPadOne),
+                 step_for(graph, StepKind::conv, "conv_out", {{id("upsample"), 0}}),
+                 step_for(graph, StepKind::emit, "conv_out", {{id("conv_out"), 1}})};
+  for (Pass& pass : plan.passes) {
+    pass.predicted_peak_bytes = 18'000;
+    pass.predicted_seconds = 0.1;
+    pass.predicted_flops = 1e6;
+  }
+  return plan;
+}
+
+/// The same with the residual added in place. `graph` is small_graph(1): a block that reads no neighbours.
+inline Plan small_plan_in_place(const Graph& graph) {
+  const auto id = [&](const char* name) { return graph.find_tensor(name); };
+  Plan plan = small_plan(graph);
+  plan.kept[1].blocks = plan.kept[0].blocks;
+  plan.kept[1].in_place_of = id("conv_in");
+  plan.passes[1].steps = {
+      step_for(graph, StepKind::norm, "norm", {{id("conv_in")}, {id("norm.statistics")}}),
+      step_for(graph, StepKind::conv, "conv", {{id("norm"), 0}}),
+      step_for(graph, StepKind::accumulate, "residual", {{id("conv"), 1}, {id("conv_in")}})};
+  return plan;
+}
+
+}  // namespace headroom::testing
