@@ -33,6 +33,12 @@ std::string kept_text(const Kept& entry, const Graph& graph, const Sizes& sizes)
   return text;
 }
 
+bool written_in(const Plan& plan, TensorId id, size_t pass) {
+  return std::any_of(plan.kept.begin(), plan.kept.end(), [&](const Kept& k) {
+    return k.tensor == id && k.first_pass == static_cast<int32_t>(pass);
+  });
+}
+
 /// Lines of one node's children, drawn as branches.
 void branches(std::string& text, const std::vector<std::string>& lines) {
   for (size_t i = 0; i < lines.size(); ++i) text += (i + 1 < lines.size() ? "   ├─ " : "   └─ ") + lines[i] + "\n";
@@ -65,7 +71,8 @@ std::string explain(const Plan& plan, const Model& model) {
     std::set<TensorId> read;
     for (const Step& step : pass.steps) {
       for (const Operand& operand : step.inputs) {
-        if (operand.step == -1 && !graph.tensor(operand.tensor).statistics) read.insert(operand.tensor);
+        const bool own = operand.tensor != graph.latent() && written_in(plan, operand.tensor, i);
+        if (operand.step == -1 && !graph.tensor(operand.tensor).statistics && !own) read.insert(operand.tensor);
       }
     }
     for (TensorId id : read) {

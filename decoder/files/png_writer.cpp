@@ -12,8 +12,7 @@
 namespace headroom {
 namespace {
 
-// Level 3 takes a third of the default's time for a few per cent more bytes: the decode must not wait for
-// zlib.
+// Below zlib's default of 6: the decode waits for it.
 constexpr int kCompressionLevel = 3;
 constexpr size_t kCompressedChunk = 64 * 1024;
 
@@ -93,7 +92,7 @@ void PngWriter::on_warning(png_structp, png_const_charp) {}
 
 int64_t PngWriter::buffered_bytes(int64_t columns, int64_t channels) {
   // Four rows (this one, the one above, two filtered), deflate's 268 KiB at its largest window, the output
-  // chunk.
+  // chunk, and some to spare: measured growth was 8 KiB above the sum with 384 KiB here.
   constexpr int64_t kFixed = 512 * 1024;
   return kFixed + 4 * (columns * channels + 64);
 }

@@ -169,12 +169,15 @@ int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<
     }
     stretches.back().working_bytes = std::max(stretches.back().working_bytes, working[i]);
   }
+  const int64_t largest_working = *std::max_element(working.begin(), working.end());
   int64_t peak = live;
   for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
     for (const Stretch& stretch : stretches) {
       if (stretch.stored != nullptr) live += stretch.bytes_per_block * blocks_acquired(graph, pass, *stretch.stored, band).length();
       peak = std::max(peak, live + stretch.working_bytes);
     }
+    // The next tile of the band begins beside the blocks that the first one took.
+    if (pass.tiles.x.size() > 1) peak = std::max(peak, live + largest_working);
     for (const Moving& entry : leaving) {
       live -= entry.bytes_per_block * blocks_released(entry.readers, pass, *entry.kept, entry.count, band).length();
     }

@@ -10,8 +10,6 @@
 #include "decoder/cli/run_guard.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/files/random_weights.h"
-#include "decoder/files/weight_files.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/builder.h"
@@ -19,6 +17,7 @@
 #include "decoder/plan/stats_file.h"
 #include "decoder/plan/validator.h"
 #include "decoder/program/latent_scale.h"
+#include "decoder/program/parameter_source.h"
 #include "decoder/program/plan_beside.h"
 #include "decoder/program/verification.h"
 #include "decoder/runtime/decode.h"
@@ -76,19 +75,6 @@ class ProgressEvents final : public EventSink {
   Progress& progress_;
 };
 
-ParameterSource parameter_source(const Options& options) {
-  if (options.random_seed) {
-    return [seed = *options.random_seed](const Parameter& parameter, float* out) { fill_random(parameter, seed, out); };
-  }
-  const std::string folder = options.weights.empty() ? options.model : options.weights;
-  std::error_code error;
-  if (options.weights.empty() && !std::filesystem::is_directory(folder, error)) {
-    throw InputError("--model " + options.model + " has no weights of its own: give --weights DIR or --random-weights SEED");
-  }
-  auto files = std::make_shared<WeightFiles>(folder);
-  return [files](const Parameter& parameter, float* out) { files->read(parameter, out); };
-}
-
 Plan plan_for(const Options& options, const Model& model, const Array& latent) {
   if (!options.plan_file.empty()) return read_plan(options.plan_file, model.graph);
   if (latent.shape.size() < 4 || (latent.shape.size() == 5 && latent.shape[2] != 1)) {
@@ -136,7 +122,7 @@ int run(const Options& options, std::ostream& out, std::ostream& err) {
   const Plan plan = plan_for(options, model, latent);
   require_valid(plan, model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
 
-  const ParameterSource weights = parameter_source(options);
+  const ParameterSource weights = parameter_source(options.model, options.weights, options.random_seed);
   const PictureShape shape{plan.request.batch, model.graph.tensor(model.graph.output()).channels, plan.request.frames,
                            plan.request.height_pixels, plan.request.width_pixels};
   const auto sink = open_sink(options.output, shape);

@@ -1,0 +1,99 @@
+#include "profiler/program/run.h"
+
+#include <iomanip>
+#include <optional>
+
+#include "decoder/cli/arguments.h"
+#include "decoder/cli/progress.h"
+#include "decoder/cli/run_guard.h"
+#include "decoder/graph/errors.h"
+#include "decoder/program/parameter_source.h"
+#include "decoder/runtime/decode.h"
+#include "profiler/collect/collect.h"
+#include "profiler/profile/profile_file.h"
+
+namespace headroom {
+namespace {
+
+struct Options {
+  std::string model, weights, sizes, output, csv, device = "cpu", dtype = "fp32";
+  std::optional<uint64_t> random_seed;
+  int64_t batch = 1;
+  int threads = 0, repeats = 2;
+  bool json = false, quiet = false;
+};
+
+bool parse(const std::vector<std::string>& args, std::ostream& out, Options& options) {
+  CLI::App app(
+      "Measure what every layer of a decoder needs, untiled, at several sizes: bytes, workspace, time.\n"
+      "The profile makes headroom-plan's predictions those of this machine.\n\n"
+      "Example:\n"
+      "  headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json --csv layers.csv",
+      "headroom-profile");
+  app.add_option("--model", options.model, "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")->required();
+  auto* weights = app.add_option("--weights", options.weights, "folder with diffusion_pytorch_model.safetensors; the model's folder by default");
+  app.add_option("--random-weights", options.random_seed, "seeded random weights; the default for built-in models (costs do not depend on values)")
+      ->excludes(weights);
+  app.add_option("--device", options.device, "cpu")->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_option("--dtype", options.dtype, "fp32");
+  app.add_option("--sizes", options.sizes, "picture sizes in pixels, WIDTHxHEIGHT,…")->required();
+  app.add_option("--batch", options.batch, "pictures in the latent")->check(CLI::Range(int64_t{1}, int64_t{4096}));
+  app.add_option("--repeats", options.repeats, "runs per size; the shortest time of each layer counts")->check(CLI::Range(1, 100));
+  app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
+  app.add_option("-o,--output", options.output, "the profile")->required();
+  app.add_option("--csv", options.csv, "the layers as a table");
+  app.add_flag("--json", options.json, "print the profile on standard output");
+  app.add_flag("--quiet", options.quiet, "no progress bar");
+  return parse_arguments(app, args, out);
+}
+
+void print_summary(const Profile& profile, const std::string& output, std::ostream& out) {
+  for (const ProfiledSize& size : profile.sizes) {
+    out << size.width_pixels << "x" << size.height_pixels << ": " << format_seconds(size.seconds) << ", untiled peak "
+        << format_bytes(size.peak_bytes) << " at " << size.peak_layer << "; live then:";
+    for (size_t i = 0; i < std::min<size_t>(size.peak_live.size(), 4); ++i) {
+      out << (i ? ", " : " ") << size.peak_live[i].name << " " << format_bytes(size.peak_live[i].bytes);
+    }
+    out << "\n";
+  }
+  out << output << ": " << profile.layers.size() << " layers at " << profile.sizes.size() << " sizes\n";
+}
+
+int run(const Options& options, std::ostream& out, std::ostream& err) {
+  if (options.device == "cuda") throw DeviceError("--device cuda: this build decodes on the CPU");
+  if (parse_dtype(options.dtype) != Dtype::fp32) throw InputError("--dtype " + options.dtype + ": this version measures fp32");
+  const Model model = resolve_model(options.model);
+  const auto sizes = parse_sizes(options.sizes, "--sizes");
+  for (const auto& [width, height] : sizes) latent_extent(model, width, height, 1);
+  std::optional<uint64_t> seed = options.random_seed;
+  const std::vector<std::string> built_in = built_in_models();
+  if (options.weights.empty() && std::find(built_in.begin(), built_in.end(), options.model) != built_in.end()) seed = seed.value_or(0);
+  const ParameterSource weights = parameter_source(options.model, options.weights, seed);
+
+  start_libraries(options.threads);
+  Profile profile;
+  {
+    Progress progress(err, options.quiet);
+    profile = collect_profile(model, options.model, weights, sizes, options.batch, options.repeats,
+                              [&](double share, const std::string& what) { progress.show(share, what); });
+  }
+  write_file_whole(options.output, to_json(profile).dump(1) + "\n");
+  if (!options.csv.empty()) write_file_whole(options.csv, layers_csv(profile));
+  if (options.json) {
+    out << to_json(profile).dump(2) << "\n";
+  } else {
+    print_summary(profile, options.output, out);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+int run_profile(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+  return guarded("headroom-profile", err, [&] {
+    Options options;
+    return parse(args, out, options) ? run(options, out, err) : static_cast<int>(kDone);
+  });
+}
+
+}  // namespace headroom

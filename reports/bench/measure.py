@@ -1,0 +1,260 @@
+"""What the benchmarks share: resident memory, running the programs, comparing arrays, describing the machine.
+
+    watch = ResidentWatch(); ...; print(watch.growth_bytes())
+    plan = make_plan("sdxl", (512, 512), "576MiB", Path("plan.json"))
+    run = headroom_decode("sdxl", Path("plan.json"), Path("latent.npy"), Path("out.npy"), seed=0, threads=2)
+
+Needs numpy and safetensors; torch and diffusers are loaded by the child that needs them alone.
+"""
+
+import argparse
+import datetime
+import importlib.metadata
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = ROOT / "build" / "bin"
+MIB = 1 << 20
+RESIDENT_SLACK = 32 * MIB  # what the operating system may see beyond the limit
+EXACT = 1e-4  # largest error of fp32, of the reference's largest magnitude
+DOES_NOT_FIT = 3
+
+UNITS = {"": 1, "B": 1, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
+
+Run = dict[str, Any]
+
+
+class DoesNotFit(RuntimeError):
+    """headroom-plan said exit 3; `smallest_bytes` is the limit that it named."""
+
+    def __init__(self, message: str, smallest_bytes: int):
+        super().__init__(message)
+        self.smallest_bytes = smallest_bytes
+
+
+# Sizes ----------------------------------------------------------------------------------------------------------------
+
+def parse_bytes(text: str) -> int:
+    """2GiB, 512MiB, 1.25GiB or plain bytes."""
+    match = re.fullmatch(r"([0-9.]+)\s*([A-Za-z]*)", text.strip())
+    if not match or match[2].upper() not in UNITS:
+        raise argparse.ArgumentTypeError(f"expected a size such as 512MiB, found {text!r}")
+    return round(float(match[1]) * UNITS[match[2].upper()])
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """WIDTHxHEIGHT in pixels."""
+    match = re.fullmatch(r"(\d+)x(\d+)", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"expected WIDTHxHEIGHT, found {text!r}")
+    return int(match[1]), int(match[2])
+
+
+def mib(count: float | None) -> str:
+    return "–" if count is None else f"{count / MIB:.0f} MiB"
+
+
+# Memory ---------------------------------------------------------------------------------------------------------------
+
+def _status_bytes(key: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(key + ":"):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"/proc/self/status: no {key}")
+
+
+class ResidentWatch:
+    """This process's resident high-water mark (reset here) less what was resident at the start."""
+
+    def __init__(self) -> None:
+        Path("/proc/self/clear_refs").write_text("5")
+        self.start_bytes = _status_bytes("VmRSS")
+
+    def growth_bytes(self) -> int:
+        return max(0, _status_bytes("VmHWM") - self.start_bytes)
+
+
+# Models and latents ---------------------------------------------------------------------------------------------------
+
+_FOUR_BLOCKS = {
+    "block_out_channels": [128, 256, 512, 512], "layers_per_block": 2, "norm_num_groups": 32, "act_fn": "silu",
+    "down_block_types": ["DownEncoderBlock2D"] * 4, "up_block_types": ["UpDecoderBlock2D"] * 4, "sample_size": 512,
+}
+BUILT_INS = {
+    "sd15": {**_FOUR_BLOCKS, "latent_channels": 4},
+    "sdxl": {**_FOUR_BLOCKS, "latent_channels": 4},
+    "sd3": {**_FOUR_BLOCKS, "latent_channels": 16, "use_quant_conv": False, "use_post_quant_conv": False},
+    "flux": {**_FOUR_BLOCKS, "latent_channels": 16, "use_quant_conv": False, "use_post_quant_conv": False},
+}
+
+
+def model_config(model: str) -> dict[str, Any]:
+    """The AutoencoderKL config of a built-in name or of a folder in diffusers' layout."""
+    return BUILT_INS[model] if model in BUILT_INS else json.loads((Path(model) / "config.json").read_text())
+
+
+def scale_factor(model: str) -> int:
+    """Pixels for each latent position."""
+    return 2 ** (len(model_config(model)["block_out_channels"]) - 1)
+
+
+def read_latent(file: Path) -> np.ndarray:
+    array = np.load(file) if file.suffix == ".npy" else next(iter(load_file(file).values()))
+    return array.astype(np.float32)
+
+
+def write_random_latent(model: str, size: tuple[int, int], seed: int, file: Path) -> Path:
+    sys.path.insert(0, str(ROOT / "tests" / "reference"))
+    from random_weights import random_latent
+
+    scale = scale_factor(model)
+    np.save(file, random_latent((1, model_config(model)["latent_channels"], size[1] // scale, size[0] // scale), seed))
+    return file
+
+
+# Programs -------------------------------------------------------------------------------------------------------------
+
+def _run(command: list[str]) -> str:
+    """The standard output of a child that succeeds; otherwise its last words as an error."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return done.stdout
+    message = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
+    message = f"{Path(command[0]).name}: exit {done.returncode}: {message}"
+    smallest = re.search(r"\((\d+) bytes\)", message)
+    if done.returncode == DOES_NOT_FIT and smallest:
+        raise DoesNotFit(message, int(smallest[1]))
+    raise RuntimeError(message)
+
+
+def make_plan(model: str, size: tuple[int, int], limit_bytes: int, file: Path, profile: str | None = None) -> Run:
+    """Plans, and returns the plan's figures. Raises DoesNotFit where the limit is too small."""
+    command = [str(BIN / "headroom-plan"), "--model", model, "--size", f"{size[0]}x{size[1]}",
+               "--limit", str(limit_bytes), "-o", str(file)]
+    _run(command + (["--profile", profile] if profile else []))
+    plan = json.loads(file.read_text())
+    return {"limit_bytes": plan["limit_bytes"], "predicted_peak_bytes": plan["predicted"]["peak_bytes"],
+            "predicted_seconds": plan["predicted"]["seconds"], "passes": len(plan["passes"]),
+            "optimal": plan["optimal"], "assumed": plan.get("assumed", False)}
+
+
+def smallest_limit(model: str, size: tuple[int, int], scratch: Path) -> int:
+    """The smallest limit that works, by asking for one that cannot."""
+    try:
+        make_plan(model, size, MIB, scratch / "smallest.json")
+    except DoesNotFit as refusal:
+        return refusal.smallest_bytes
+    return MIB
+
+
+def headroom_decode(model: str, plan: Path, latent: Path, output: Path, seed: int | None, threads: int) -> Run:
+    """One decode in a fresh process. `seconds` is the passes alone, as the weights are ready for diffusers too."""
+    stats_file = output.with_suffix(".stats.json")
+    command = [str(BIN / "headroom-decode"), "--plan", str(plan), "--model", model, "--latent", str(latent),
+               "-o", str(output), "--stats", str(stats_file), "--threads", str(threads), "--quiet"]
+    _run(command + (["--random-weights", str(seed)] if seed is not None else []))
+    stats = json.loads(stats_file.read_text())
+    figures = ("limit_bytes", "predicted_peak_bytes", "peak_bytes", "pool_peak_bytes", "rss_growth_bytes",
+               "predicted_seconds", "libraries")
+    return {"seconds": sum(each["seconds"] for each in stats["passes"]), "seconds_with_weights": stats["seconds"],
+            **{key: stats[key] for key in figures}}
+
+
+def diffusers_decode(model: str, latent: Path, output: Path, seed: int | None, threads: int, mode: str = "untiled",
+                     tile: int = 32) -> Run:
+    """One decode by diffusers in a fresh process."""
+    command = [sys.executable, str(Path(__file__).with_name("reference_decode.py")), "--model", model,
+               "--latent", str(latent), "--mode", mode, "--tile", str(tile), "--threads", str(threads), "-o", str(output)]
+    return json.loads(_run(command + (["--random-weights", str(seed)] if seed is not None else [])).splitlines()[-1])
+
+
+def held(run: Run) -> bool:
+    """Whether a decode by Headroom stayed within its limit, by its own figure and the operating system's."""
+    return run["peak_bytes"] <= run["limit_bytes"] and run["rss_growth_bytes"] <= run["limit_bytes"] + RESIDENT_SLACK
+
+
+# Results --------------------------------------------------------------------------------------------------------------
+
+def compare(found: np.ndarray, reference: np.ndarray) -> dict[str, float | None]:
+    """Largest error, also relative to the reference's largest magnitude, and PSNR (peak: largest less smallest)."""
+    if found.shape != reference.shape:
+        raise RuntimeError(f"expected shape {reference.shape}, found {found.shape}")
+    if not np.isfinite(found).all():
+        raise RuntimeError("not all values are finite")
+    error = np.abs(found.astype(np.float64) - reference)
+    largest, magnitude = float(error.max()), float(np.abs(reference).max())
+    deviation = float(np.sqrt(np.mean(error**2)))
+    span = float(reference.max()) - float(reference.min())
+    return {"largest_error": largest, "largest_error_relative": largest / magnitude if magnitude else largest,
+            "reference_magnitude": magnitude, "psnr_db": 20 * float(np.log10(span / deviation)) if deviation else None}
+
+
+def decibels(value: float | None) -> str:
+    return "equal" if value is None else f"{value:.1f} dB"
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    return {"median": float(np.median(values)), "least": min(values), "most": max(values)}
+
+
+def machine() -> dict[str, Any]:
+    cpu = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+    memory = re.search(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text())
+    release = re.search(r'PRETTY_NAME="(.+)"', Path("/etc/os-release").read_text())
+    versions = {name: importlib.metadata.version(name) for name in ("torch", "diffusers", "numpy")}
+    return {"cpu": cpu[1] if cpu else "unknown", "cores": len(os.sched_getaffinity(0)),
+            "memory_bytes": int(memory[1]) * 1024 if memory else None, "system": release[1] if release else "unknown",
+            "load_average": round(os.getloadavg()[0], 2), "python": sys.version.split()[0], **versions,
+            "headroom": _run([str(BIN / "headroom-decode"), "--version"]).split()[-1]}
+
+
+def command_line() -> str:
+    """This command as typed in the repository's root, without the machine's own folders."""
+    def local(word: str) -> str:
+        path = Path(word)
+        if not path.is_absolute():
+            return word
+        return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
+
+    script = Path(sys.argv[0]).resolve()
+    return shlex.join(["build/venv/bin/python", local(str(script)), *map(local, sys.argv[1:])])
+
+
+def result_header() -> dict[str, Any]:
+    return {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+            "machine": machine(), "command": command_line()}
+
+
+def markdown_header(title: str, header: dict[str, Any]) -> str:
+    m = header["machine"]
+    return (f"# {title}\n\n{header['date']}, {m['cpu']}, {m['cores']} cores, {mib(m['memory_bytes'])}, {m['system']}, "
+            f"load {m['load_average']} at the start.\nHeadroom {m['headroom']}, PyTorch {m['torch']}, "
+            f"diffusers {m['diffusers']}, Python {m['python']}.\n\n    {header['command']}\n\n")
+
+
+def markdown_table(rows: list[list[str]]) -> str:
+    """An aligned table; the first row is its head."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]) + "\n"
+
+
+def write_results(file: Path, data: dict[str, Any], markdown: str) -> None:
+    """The JSON file, and the Markdown beside it under the same stem."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+    file.with_suffix(".md").write_text(markdown)
+
+
+def note(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

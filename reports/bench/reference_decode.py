@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""One decode by diffusers in this process, measured; prints one line of JSON.
+
+    python reports/bench/reference_decode.py --model sdxl --random-weights 0 --latent latent.npy -o out.npy
+    python reports/bench/reference_decode.py --model tests/data/demo_model --latent latent.safetensors \\
+        --mode tiled --tile 32 -o out.npy
+
+`seconds` is the decode alone. `peak_bytes` is the growth of resident memory since the libraries were loaded and one
+convolution had run: the decoder's weights, which are touched after that, and all that the decode took. The encoder
+is never allocated. `peak_above_weights_bytes` counts from where the weights were in place.
+"""
+
+import argparse
+import ctypes
+import gc
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from diffusers import AutoencoderKL
+from safetensors import safe_open
+
+from measure import ROOT, ResidentWatch, model_config, read_latent, scale_factor
+
+sys.path.insert(0, str(ROOT / "tests" / "reference"))
+from random_weights import fill_module  # noqa: E402
+
+
+def build(model: str) -> AutoencoderKL:
+    """The autoencoder without its encoder, its weights allocated but not touched."""
+    with torch.device("meta"):
+        vae = AutoencoderKL.from_config(model_config(model))
+    vae.encoder = vae.quant_conv = None
+    return vae.to_empty(device="cpu").eval()
+
+
+def load_weights(vae: AutoencoderKL, folder: Path) -> None:
+    """Fills the parameters from the folder's safetensors, one file or sharded."""
+    index = folder / "diffusion_pytorch_model.safetensors.index.json"
+    files = set(json.loads(index.read_text())["weight_map"].values()) if index.exists() else {index.name[:-len(".index.json")]}
+    missing = vae.state_dict()
+    for name in files:
+        with safe_open(folder / name, framework="pt") as stored:
+            for key in stored.keys() & missing.keys():
+                missing.pop(key).copy_(stored.get_tensor(key))
+    if missing:
+        raise SystemExit(f"{folder}: expected a tensor {next(iter(missing))}")
+
+
+def tidy() -> None:
+    """Hands what loading left behind back to the system, so that it does not count against the decode."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+
+
+@torch.inference_mode()
+def measure(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]]:
+    latent = torch.from_numpy(read_latent(args.latent))
+    vae = build(args.model)
+    torch.nn.functional.conv2d(torch.zeros(1, 32, 34, 34), torch.zeros(32, 32, 3, 3))
+    tidy()
+    whole = ResidentWatch()
+    if args.random_weights is not None:
+        fill_module(vae, args.random_weights)
+    else:
+        load_weights(vae, Path(args.model))
+    if args.mode == "channels-last":
+        vae.to(memory_format=torch.channels_last)
+        latent = latent.contiguous(memory_format=torch.channels_last)
+    elif args.mode == "tiled":
+        vae.enable_tiling()
+        vae.tile_latent_min_size, vae.tile_sample_min_size = args.tile, args.tile * scale_factor(args.model)
+        vae.tile_overlap_factor = 0.25
+    tidy()
+    loading_bytes = whole.growth_bytes()
+    decode = ResidentWatch()
+    start = time.perf_counter()
+    out = vae.decode(latent, return_dict=False)[0]
+    seconds = time.perf_counter() - start
+    above = decode.growth_bytes()
+    peak = max(loading_bytes, decode.start_bytes - whole.start_bytes + above)
+    weights = sum(parameter.numel() * parameter.element_size() for parameter in vae.parameters())
+    return out.contiguous().numpy(), {
+        "seconds": seconds, "peak_bytes": peak, "rss_growth_bytes": peak, "peak_above_weights_bytes": above,
+        "weights_bytes": weights, "threads": torch.get_num_threads()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True, help="folder in diffusers' layout, or sd15, sdxl, sd3, flux")
+    parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
+    parser.add_argument("--latent", type=Path, required=True, help=".npy or .safetensors")
+    parser.add_argument("--mode", choices=("untiled", "channels-last", "tiled"), default="untiled")
+    parser.add_argument("--tile", type=int, default=32, help="tiled: latent positions a side, default: %(default)s")
+    parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="the decoded picture, .npy")
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    picture, figures = measure(args)
+    np.save(args.output, picture)
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
