@@ -10,7 +10,8 @@ target_include_directories(headroom_build_interface INTERFACE ${PROJECT_SOURCE_D
 target_compile_definitions(headroom_build_interface INTERFACE HEADROOM_VERSION="${PROJECT_VERSION}")
 if(HEADROOM_SANITIZE)
   target_compile_options(headroom_build_interface INTERFACE
-    -fsanitize=${HEADROOM_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    -fsanitize=${HEADROOM_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+    -Wno-maybe-uninitialized)  # false alarms in the standard library once GCC 12 instruments it
   target_link_options(headroom_build_interface INTERFACE -fsanitize=${HEADROOM_SANITIZE})
 endif()
 

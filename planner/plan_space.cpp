@@ -46,8 +46,7 @@ PlanSpace::PlanSpace(const Model& model, const Request& request, int64_t slice, 
   }
   find_candidates();
   bound_times();
-  fixed_bytes_ = weights_bytes(graph_, sizes_.dtype) + costs.memory().reserve_bytes +
-                 bytes_of(graph_.tensor(graph_.latent()), sizes_.latent, sizes_.items, sizes_.dtype);
+  fixed_bytes_ = resident_bytes(graph_, sizes_) + costs.memory().reserve_bytes;
   known_.resize(targets_.size());
 }
 

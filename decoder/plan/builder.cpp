@@ -145,10 +145,9 @@ class Builder {
   void predict(const std::vector<PassDecision>& decisions) {
     plan_.weights_bytes = weights_bytes(graph_, sizes_.dtype);
     plan_.reserve_bytes = memory_.reserve_bytes;
-    const int64_t latent = bytes_of(graph_.tensor(graph_.latent()), sizes_.latent, sizes_.items, sizes_.dtype);
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       Pass& pass = plan_.passes[i];
-      pass.predicted_peak_bytes = plan_.weights_bytes + plan_.reserve_bytes + latent +
+      pass.predicted_peak_bytes = resident_bytes(graph_, sizes_) + plan_.reserve_bytes +
                                   pass_peak_bytes(graph_, pass, kept_in(i), decisions[i].tile, sizes_, memory_);
       plan_.predicted_peak_bytes = std::max(plan_.predicted_peak_bytes, pass.predicted_peak_bytes);
     }

@@ -8,6 +8,10 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kParameterAlignment = 64;
+// The pool's units (decoder/runtime/pool.cpp).
+constexpr int64_t kPage = 4096;
+constexpr int64_t kSmallestPaged = 4 * kPage;
+constexpr int64_t kSmallUnit = 64;
 
 int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -17,7 +21,8 @@ bool makes_tile(const Step& step) {
 }
 
 int64_t tile_bytes(const Graph& graph, const Step& step, const Extent& extent, const Sizes& sizes) {
-  return sizes.items * positions(extent) * graph.tensor(step.tensor).channels * bytes_per_element(sizes.dtype);
+  return allocated_bytes(sizes.items * positions(extent) * graph.tensor(step.tensor).channels *
+                         bytes_per_element(sizes.dtype));
 }
 
 }  // namespace
@@ -27,6 +32,16 @@ Sizes sizes_of(const Graph& graph, const Plan& plan) {
   return {{plan.request.frames, plan.request.height_pixels / scale.y, plan.request.width_pixels / scale.x},
           plan.slice,
           plan.request.dtype};
+}
+
+int64_t allocated_bytes(int64_t bytes) {
+  const int64_t unit = bytes < kSmallestPaged ? kSmallUnit : kPage;
+  return ceil_divide(bytes, unit) * unit;
+}
+
+int64_t resident_bytes(const Graph& graph, const Sizes& sizes) {
+  const int64_t latent = bytes_of(graph.tensor(graph.latent()), sizes.latent, 1, sizes.dtype);
+  return allocated_bytes(weights_bytes(graph, sizes.dtype)) + sizes.items * allocated_bytes(latent);
 }
 
 int64_t weights_bytes(const Graph& graph, Dtype dtype) {
@@ -147,7 +162,7 @@ int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<
   std::vector<Moving> leaving;
   int64_t live = 0;  // kept blocks
   for (const KeptInPass& entry : kept) {
-    const int64_t block = sizes.items * entry.kept->block_rows * row_bytes(graph, entry.kept->tensor, sizes);
+    const int64_t block = sizes.items * allocated_bytes(entry.kept->block_rows * row_bytes(graph, entry.kept->tensor, sizes));
     const int64_t count = block_count(graph, *entry.kept, sizes);
     if (!entry.written) live += block * count;
     if (entry.leaves) leaving.push_back({entry.kept, block, count, {graph, pass, entry.kept->tensor, sizes}});
@@ -163,7 +178,7 @@ int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<
     if (pass.steps[i].kind == StepKind::store) {
       for (const KeptInPass& entry : kept) {
         if (!entry.written || entry.kept->tensor != pass.steps[i].tensor) continue;
-        const int64_t block = sizes.items * entry.kept->block_rows * row_bytes(graph, entry.kept->tensor, sizes);
+        const int64_t block = sizes.items * allocated_bytes(entry.kept->block_rows * row_bytes(graph, entry.kept->tensor, sizes));
         stretches.push_back({0, entry.kept, block});
       }
     }

@@ -26,6 +26,12 @@ struct Sizes {
 
 Sizes sizes_of(const Graph& graph, const Plan& plan);
 
+/// What the pool takes for an allocation of this many bytes: whole pages, or 64 bytes for small ones.
+int64_t allocated_bytes(int64_t bytes);
+
+/// Bytes that every pass finds in use: parameters and the latent of one slice.
+int64_t resident_bytes(const Graph& graph, const Sizes& sizes);
+
 /// Bytes of all parameters as the runtime lays them out, each on a boundary of 64 bytes.
 int64_t weights_bytes(const Graph& graph, Dtype dtype);
 

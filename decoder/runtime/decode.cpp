@@ -82,13 +82,26 @@ RunStats decode(const Model& model, const Plan& plan, const ParameterSource& sou
   RunStats stats;
   {
     const PoolScope scope(pool);
-    const Weights weights(model.graph, source, loading);
-    Interpreter interpreter(model, plan, weights, pool, events);
-    for (int64_t item = 0; item < plan.request.batch; item += plan.slice) interpreter.run(latent, item, sink);
-    for (size_t i = 0; i < plan.passes.size(); ++i) {
-      const Pass& pass = plan.passes[i];
-      const PassMeasurement& measured = interpreter.measurements()[i];
-      stats.passes.push_back({pass.name, pass.predicted_peak_bytes, measured.peak_bytes, pass.predicted_seconds, measured.seconds});
+    const Weights weights = [&] {
+      try {
+        return Weights(model.graph, source, loading);
+      } catch (const LimitExceeded& refused) {
+        throw LimitExceeded(std::string("loading the weights: ") + refused.what());
+      }
+    }();
+    for (const Pass& pass : plan.passes) {
+      stats.passes.push_back({pass.name, pass.predicted_peak_bytes, 0, pass.predicted_seconds, 0});
+    }
+    for (int64_t item = 0; item < plan.request.batch; item += plan.slice) {
+      Plan slice = plan;
+      slice.slice = std::min(plan.slice, plan.request.batch - item);  // the last one may be shorter
+      Interpreter interpreter(model, slice, weights, pool, events);
+      interpreter.run(latent, item, sink);
+      for (size_t i = 0; i < plan.passes.size(); ++i) {
+        const PassMeasurement& measured = interpreter.measurements()[i];
+        stats.passes[i].peak_bytes = std::max(stats.passes[i].peak_bytes, measured.peak_bytes);
+        stats.passes[i].seconds += measured.seconds;
+      }
     }
   }
   stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

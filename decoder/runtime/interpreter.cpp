@@ -32,7 +32,11 @@ Interpreter::Interpreter(const Model& model, const Plan& plan, const Weights& we
 
 void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink) {
   first_item_ = first_item;
-  load_latent(latent);
+  try {
+    load_latent(latent);
+  } catch (const LimitExceeded& refused) {
+    throw LimitExceeded(std::string("loading the latent: ") + refused.what());
+  }
   for (size_t pass = 0; pass < plan_.passes.size(); ++pass) {
     const auto start = Clock::now();
     pool_.start_window();
@@ -103,11 +107,11 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
           done.live_before_bytes = pool_.live_bytes();
           pool_.start_window();
         }
-        if (step.kind == StepKind::store) {
-          const auto kept = std::find_if(plan_.kept.begin(), plan_.kept.end(), [&](const Kept& k) { return k.tensor == step.tensor; });
-          kept_.at(step.tensor).acquire(blocks_acquired(graph_, pass, *kept, band));
-        }
         try {
+          if (step.kind == StepKind::store) {
+            const auto kept = std::find_if(plan_.kept.begin(), plan_.kept.end(), [&](const Kept& k) { return k.tensor == step.tensor; });
+            kept_.at(step.tensor).acquire(blocks_acquired(graph_, pass, *kept, band));
+          }
           run_step(pass, step, grid_tile, sink);
         } catch (const LimitExceeded& refused) {
           throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name + "), " + name_of(step.kind) + " " +

@@ -43,13 +43,15 @@ bool Pool::owns(const void* memory) const {
 void* Pool::allocate(int64_t bytes) {
   const std::lock_guard lock(mutex_);
   const bool small = bytes < kSmallest;
-  const int64_t rounded = round_up(std::max<int64_t>(bytes, 1), small ? kAlignment : kPage);
-  if (bytes < 0 || rounded > limit_bytes_ - live_bytes_) {
+  const bool sane = bytes >= 0 && bytes <= std::min(limit_bytes_, kMostReserved);  // so that rounding cannot overflow
+  const int64_t rounded = sane ? round_up(std::max<int64_t>(bytes, 1), small ? kAlignment : kPage) : 0;
+  if (!sane || rounded > limit_bytes_ - live_bytes_) {
     throw LimitExceeded("asked for " + std::to_string(bytes) + " bytes with " + std::to_string(live_bytes_) +
                         " live of a limit of " + std::to_string(limit_bytes_));
   }
   void* memory = nullptr;
   if (small) {
+    cool_until(limit_bytes_ - rounded);
     memory = std::aligned_alloc(kAlignment, static_cast<size_t>(rounded));
     if (memory == nullptr) throw DeviceError("the heap is exhausted");
     small_[memory] = rounded;

@@ -24,6 +24,13 @@ MODES = ("untiled", "channels-last", "tiled")
 Decode = Callable[[Path], Run]
 
 
+def limit_list(text: str) -> list[str]:
+    limits = text.split(",")
+    for each in limits:
+        measure.parse_bytes(each)
+    return limits
+
+
 def contenders(args: argparse.Namespace, size: tuple[int, int], latent: Path, scratch: Path) -> dict[str, tuple[Run, Decode]]:
     """By name: what is known beforehand, and the decode into a file."""
     found: dict[str, tuple[Run, Decode]] = {}
@@ -63,15 +70,18 @@ def run_pairs(args: argparse.Namespace, latent: Path, scratch: Path, runs: dict[
     return pairs
 
 
-def largest(runs: list[Run], key: str) -> int | None:
-    return max(run[key] for run in runs) if key in runs[0] else None
+def memory(runs: list[Run], ours: bool) -> dict[str, int]:
+    """Headroom's largest, and diffusers' median, whose allocator leaves more or less behind from run to run."""
+    keys = ("peak_bytes", "rss_growth_bytes", "peak_above_weights_bytes", "weights_bytes")
+    typical = max if ours else np.median
+    return {key: int(typical([run[key] for run in runs])) for key in keys if key in runs[0]}
 
 
 def summary(name: str, plan: Run, pairs: list[Run]) -> dict[str, Any]:
     runs = [pair["run"] for pair in pairs]
     psnr = [pair["psnr_db"] for pair in pairs if pair["psnr_db"] is not None]
     entry = {"name": name, "limit_bytes": plan.get("limit_bytes"), "predicted_peak_bytes": plan.get("predicted_peak_bytes"),
-             **{key: largest(runs, key) for key in ("peak_bytes", "rss_growth_bytes", "peak_above_weights_bytes")},
+             **memory(runs, ours=bool(plan)),
              "seconds": spread([run["seconds"] for run in runs]),
              "time_ratio": spread([pair["time_ratio"] for pair in pairs]),
              "largest_error": max(pair["largest_error"] for pair in pairs),
@@ -86,7 +96,7 @@ def summary(name: str, plan: Run, pairs: list[Run]) -> dict[str, Any]:
 def untiled_summary(pairs: list[Run]) -> dict[str, Any]:
     runs = [pair["untiled"] for pair in pairs]
     return {"name": "diffusers untiled", "seconds": spread([run["seconds"] for run in runs]),
-            **{key: largest(runs, key) for key in ("peak_bytes", "rss_growth_bytes", "peak_above_weights_bytes", "weights_bytes")}}
+            **memory(runs, ours=False)}
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -105,10 +115,9 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def notes(pairs: int) -> str:
-    return (f"\nPeaks include the weights and are the largest of all runs; times are medians of {pairs} pairs (least–most), "
-            "each against\nthe run of diffusers untiled just before it, for the decode with its weights in place. The measured "
-            "peak of diffusers\nis its resident growth. Errors are against diffusers untiled; relative is to its largest "
-            "magnitude.\n")
+    return (f"\nPeaks include the weights: Headroom's largest, diffusers' median of its runs (for it, resident growth). Times: "
+            f"median\n(least–most) of {pairs} pair(s), each against the run of diffusers untiled just before it, for the decode "
+            "with its weights in\nplace. Errors are against diffusers untiled; relative is to its largest magnitude.\n")
 
 
 def main() -> int:
@@ -117,7 +126,7 @@ def main() -> int:
     parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
     parser.add_argument("--size", type=measure.parse_size, help="pixels, WIDTHxHEIGHT: a random latent of this size")
     parser.add_argument("--latent", type=Path, help="a latent's file instead")
-    parser.add_argument("--limits", type=lambda text: text.split(","), default=[], help="for example 576MiB,2GiB")
+    parser.add_argument("--limits", type=limit_list, default=[], help="for example 576MiB,2GiB")
     parser.add_argument("--modes", type=lambda text: text.split(","), default=["untiled"],
                         help="of diffusers: untiled (always), channels-last, tiled; commas between")
     parser.add_argument("--tile", type=int, default=32, help="tiled: latent positions a side, default: %(default)s")
@@ -136,7 +145,8 @@ def main() -> int:
     header = measure.result_header()
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
-        latent = args.latent or measure.write_random_latent(args.model, args.size, args.random_weights or 0, scratch / "latent.npy")
+        latent = args.latent or measure.write_random_latent(args.model, args.size, args.random_weights or 0,
+                                                            scratch / "latent.npy")
         scale, shape = measure.scale_factor(args.model), measure.read_latent(latent).shape
         size = (shape[-1] * scale, shape[-2] * scale)
         runs = contenders(args, size, latent, scratch)
@@ -153,4 +163,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    measure.run_main(main)

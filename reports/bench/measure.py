@@ -17,7 +17,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 from safetensors.numpy import load_file
@@ -130,7 +130,7 @@ def _run(command: list[str]) -> str:
     if done.returncode == 0:
         return done.stdout
     message = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
-    message = f"{Path(command[0]).name}: exit {done.returncode}: {message}"
+    message = f"{message} ({Path(command[0]).name} ended with {done.returncode})"
     smallest = re.search(r"\((\d+) bytes\)", message)
     if done.returncode == DOES_NOT_FIT and smallest:
         raise DoesNotFit(message, int(smallest[1]))
@@ -254,6 +254,14 @@ def write_results(file: Path, data: dict[str, Any], markdown: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     file.with_suffix(".md").write_text(markdown)
+
+
+def run_main(main: Callable[[], int]) -> None:
+    """Ends the program with what `main` returns; a program that failed is told in one line."""
+    try:
+        raise SystemExit(main())
+    except (RuntimeError, OSError) as error:
+        raise SystemExit(f"{Path(sys.argv[0]).name}: {error}") from None
 
 
 def note(text: str) -> None:

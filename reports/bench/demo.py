@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""The demo: a picture decoded inside a limit that the untiled decode would not fit, beside diffusers' two ways.
+
+    python reports/bench/demo.py                  # pictures and a table in demo/
+    python reports/bench/demo.py --update-docs    # also small copies in docs/pictures/
+
+Writes untiled.png (diffusers), picture.png (Headroom), blended.png (diffusers' enable_tiling, at the tile size whose
+peak is nearest to Headroom's), difference.png (both errors, amplified alike), closeup.png and table.md. Ends with 1
+where Headroom's error passes 1e-4 of the reference's magnitude or its resident growth the limit + 32 MiB.
+"""
+
+import argparse
+import math
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+import measure
+from measure import EXACT, MIB, ROOT, Run, decibels, mib
+
+TILES = (16, 24, 32, 48, 64, 96)
+LIMIT_STEP = 16 * MIB
+DOCS = ROOT / "docs" / "pictures"
+DOCS_WIDTH = 1200
+DOCS_BYTES = 300_000
+PANEL_WIDTH = 1000
+CROP = 192
+ZOOM = 2
+LABEL_HEIGHT = 26
+
+
+# Decodes --------------------------------------------------------------------------------------------------------------
+
+def load_picture(file: Path) -> np.ndarray:
+    """[H, W, 3], the decoder's own range."""
+    return np.load(file)[0].transpose(1, 2, 0)
+
+
+def plan_within(args: argparse.Namespace, size: tuple[int, int], untiled_peak: int, plan: Path) -> Run:
+    """A plan under --limit, or under a quarter of the untiled peak, or else under the smallest limit that works."""
+    limit = args.limit or max(1, round(untiled_peak / 4 / LIMIT_STEP)) * LIMIT_STEP
+    try:
+        return measure.make_plan(args.model, size, limit, plan, args.profile)
+    except measure.DoesNotFit as refusal:
+        if args.limit:
+            raise
+        limit = math.ceil(refusal.smallest_bytes / LIMIT_STEP) * LIMIT_STEP
+        return measure.make_plan(args.model, size, limit, plan, args.profile)
+
+
+def decode_ours(args: argparse.Namespace, plan: Path, scratch: Path) -> Run:
+    """The picture itself and, for comparison, its values; the figures are the picture's, the larger memory counts."""
+    picture = measure.headroom_decode(args.model, plan, args.latent, args.output / "picture.png", args.random_weights,
+                                      args.threads)
+    (args.output / "picture.stats.json").replace(args.output / "stats.json")
+    values = measure.headroom_decode(args.model, plan, args.latent, scratch / "ours.npy", args.random_weights, args.threads)
+    return {**picture, **{key: max(picture[key], values[key]) for key in ("peak_bytes", "rss_growth_bytes")}}
+
+
+def nearest_tiles(args: argparse.Namespace, target_bytes: int, scratch: Path) -> tuple[int, Run]:
+    """diffusers' tiles whose resident growth is nearest to ours: a bisection, since larger tiles take more."""
+    runs: dict[int, Run] = {}
+    low, high = 0, len(args.tiles)
+    while low < high:
+        middle = (low + high) // 2
+        tile = args.tiles[middle]
+        runs[tile] = measure.diffusers_decode(args.model, args.latent, scratch / f"tiled-{tile}.npy", args.random_weights,
+                                              args.threads, "tiled", tile)
+        measure.note(f"diffusers tiled, {tile}: peak {mib(runs[tile]['peak_bytes'])}, {runs[tile]['seconds']:.1f} s")
+        low, high = (middle + 1, high) if runs[tile]["peak_bytes"] < target_bytes else (low, middle)
+    best = min(runs, key=lambda tile: abs(math.log(runs[tile]["peak_bytes"] / target_bytes)))
+    return best, runs[best]
+
+
+# Pictures -------------------------------------------------------------------------------------------------------------
+
+def to_image(values: np.ndarray) -> Image.Image:
+    """-1..1 as 0..255, in the way of headroom-decode's PNG."""
+    return Image.fromarray(np.rint((np.clip(values, -1, 1) + 1) * 127.5).astype(np.uint8))
+
+
+def levels_off(found: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """[H, W, 3]: the error of the visible picture, in 255ths."""
+    return np.abs(np.clip(found, -1, 1) - np.clip(reference, -1, 1)) * 127.5
+
+
+def side_by_side(panels: list[tuple[str, Image.Image]]) -> Image.Image:
+    """Equal pictures in a row, each under its label."""
+    width, height, gap = panels[0][1].width, panels[0][1].height, 8
+    sheet = Image.new("RGB", (len(panels) * (width + gap) - gap, height + LABEL_HEIGHT), "white")
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(size=16)
+    for i, (label, picture) in enumerate(panels):
+        draw.text((i * (width + gap) + 2, 3), label, fill="black", font=font)
+        sheet.paste(picture, (i * (width + gap), LABEL_HEIGHT))
+    return sheet
+
+
+def difference(blended: np.ndarray, ours: np.ndarray, tile: int) -> Image.Image:
+    """Both errors, amplified so that the blended tiles' larger ones are just white."""
+    gain = max(1, round(255 / max(float(np.percentile(blended, 99.5)), 1e-3)))
+
+    def panel(error: np.ndarray) -> Image.Image:
+        picture = Image.fromarray(np.clip(error * gain, 0, 255).astype(np.uint8))
+        scale = min(1.0, PANEL_WIDTH / picture.width)
+        return picture.resize((round(picture.width * scale), round(picture.height * scale)), Image.Resampling.BOX)
+
+    return side_by_side([(f"blended tiles of {tile}, error x {gain}", panel(blended)), (f"Headroom, error x {gain}", panel(ours))])
+
+
+def worst_crop(error: np.ndarray) -> tuple[slice, slice]:
+    """The square of CROP pixels with the largest mean error, by sums over rectangles."""
+    height, width = min(CROP, error.shape[0]), min(CROP, error.shape[1])
+    sums = np.pad(error.mean(axis=2, dtype=np.float64), ((1, 0), (1, 0))).cumsum(axis=0).cumsum(axis=1)
+    boxes = sums[height:, width:] - sums[:-height, width:] - sums[height:, :-width] + sums[:-height, :-width]
+    top, left = map(int, np.unravel_index(int(boxes.argmax()), boxes.shape))
+    return slice(top, top + height), slice(left, left + width)
+
+
+def closeup(panels: list[tuple[str, np.ndarray]], crop: tuple[slice, slice]) -> Image.Image:
+    def enlarged(values: np.ndarray) -> Image.Image:
+        picture = to_image(values[crop])
+        return picture.resize((picture.width * ZOOM, picture.height * ZOOM), Image.Resampling.NEAREST)
+
+    return side_by_side([(label, enlarged(values)) for label, values in panels])
+
+
+def save_small(picture: Image.Image, file: Path) -> None:
+    """A JPEG of at most DOCS_WIDTH pixels across and DOCS_BYTES."""
+    scale = min(1.0, DOCS_WIDTH / picture.width)
+    small = picture.resize((round(picture.width * scale), round(picture.height * scale)), Image.Resampling.LANCZOS)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for quality in range(90, 20, -10):
+        small.save(file, quality=quality, optimize=True)
+        if file.stat().st_size <= DOCS_BYTES:
+            return
+    raise RuntimeError(f"{file.name}: larger than {DOCS_BYTES} bytes at every quality")
+
+
+def write_pictures(args: argparse.Namespace, untiled: np.ndarray, ours: np.ndarray, blended: np.ndarray, tile: int) -> None:
+    error = levels_off(blended, untiled)
+    sheets = {
+        "untiled": to_image(untiled), "blended": to_image(blended),
+        "difference": difference(error, levels_off(ours, untiled), tile),
+        "closeup": closeup([("diffusers, untiled", untiled), ("Headroom", ours), (f"diffusers, blended tiles of {tile}", blended)],
+                           worst_crop(error)),
+    }
+    for name, picture in sheets.items():
+        picture.save(args.output / f"{name}.png")
+    if args.update_docs:
+        sheets["picture"] = Image.open(args.output / "picture.png")
+        for name, picture in sheets.items():
+            save_small(picture, DOCS / f"{name}.jpg")
+
+
+# The table ------------------------------------------------------------------------------------------------------------
+
+def table(untiled: Run, tiled: Run, tile: int, ours: Run, errors: dict[str, Run]) -> str:
+    def row(name: str, run: Run, error: Run | None) -> list[str]:
+        shown = [f"{error['largest_error']:.1e}", decibels(error["psnr_db"])] if error else ["–", "–"]
+        return [name, mib(run.get("limit_bytes")), mib(run.get("predicted_peak_bytes")), mib(run["peak_bytes"]),
+                mib(run["rss_growth_bytes"]), f"{run['seconds']:.1f} s", *shown]
+
+    return measure.markdown_table([
+        ["decode", "limit", "predicted peak", "measured peak", "resident growth", "time", "largest error", "PSNR against untiled"],
+        row("diffusers untiled", untiled, None), row(f"diffusers tiled, {tile}", tiled, errors["tiled"]),
+        row("Headroom", ours, errors["ours"])])
+
+
+def main() -> int:
+    data = Path(os.path.relpath(ROOT / "tests" / "data"))  # the plan keeps the model's path
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default=str(data / "demo_model"), help="folder in diffusers' layout, or a built-in name")
+    parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
+    parser.add_argument("--latent", type=Path, default=data / "latents" / "mosaic_2048x1536.safetensors", help="one latent")
+    parser.add_argument("--limit", type=measure.parse_bytes, help="default: about a quarter of the untiled peak")
+    parser.add_argument("--tiles", type=lambda text: sorted(map(int, text.split(","))), default=TILES,
+                        help="tile sizes of diffusers to choose from, latent positions a side, default: "
+                        + ",".join(map(str, TILES)))
+    parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
+    parser.add_argument("--profile", help="plan by this profile; by assumed costs without")
+    parser.add_argument("-o", "--output", type=Path, default=ROOT / "demo", help="the folder to write to, default: demo")
+    parser.add_argument("--update-docs", action="store_true", help="also write small copies into docs/pictures/")
+    args = parser.parse_args()
+
+    header = measure.result_header()
+    args.output.mkdir(parents=True, exist_ok=True)
+    shape, scale = measure.read_latent(args.latent).shape, measure.scale_factor(args.model)
+    if shape[0] != 1:
+        parser.error(f"--latent: expected one picture, found {shape[0]}")
+    size = (shape[-1] * scale, shape[-2] * scale)
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        untiled = measure.diffusers_decode(args.model, args.latent, scratch / "untiled.npy", args.random_weights, args.threads)
+        measure.note(f"diffusers untiled: peak {mib(untiled['peak_bytes'])}, {untiled['seconds']:.1f} s")
+        plan = plan_within(args, size, untiled["peak_bytes"], args.output / "plan.json")
+        measure.note(f"plan: limit {mib(plan['limit_bytes'])}, predicted peak {mib(plan['predicted_peak_bytes'])}")
+        ours = decode_ours(args, args.output / "plan.json", scratch)
+        measure.note(f"Headroom: peak {mib(ours['peak_bytes'])}, {ours['seconds']:.1f} s")
+        tile, tiled = nearest_tiles(args, ours["rss_growth_bytes"], scratch)
+
+        reference, exact, blended = (load_picture(scratch / f"{name}.npy") for name in ("untiled", "ours", f"tiled-{tile}"))
+    errors = {"tiled": measure.compare(blended, reference), "ours": measure.compare(exact, reference)}
+    write_pictures(args, reference, exact, blended, tile)
+
+    title = f"Headroom's demo: {size[0]}×{size[1]}, fp32, {args.threads} threads"
+    shown = table(untiled, tiled, tile, ours, errors)
+    page = measure.markdown_header(title, header) + shown + (
+        "\nPeaks include the weights; the measured peak of diffusers is its resident growth. Times are of the decode with its\n"
+        "weights in place, for Headroom with the PNG written. Errors are in the decoder's own range, -1 to 1.\n")
+    (args.output / "table.md").write_text(page)
+    if args.update_docs:
+        (DOCS / "table.md").write_text(page)
+    print(f"\n{shown}\nPictures: picture.png, untiled.png, blended.png, difference.png and closeup.png in {args.output.name}/")
+
+    faults = []
+    if errors["ours"]["largest_error_relative"] > EXACT:
+        faults.append(f"error {errors['ours']['largest_error_relative']:.1e} of the magnitude, expected at most {EXACT:g}")
+    if not measure.held(ours):
+        faults.append(f"resident growth {mib(ours['rss_growth_bytes'])}, limit {mib(ours['limit_bytes'])}")
+    on_disk = np.asarray(Image.open(args.output / "picture.png"), dtype=np.int16)
+    if np.abs(on_disk - np.asarray(to_image(exact), dtype=np.int16)).max() > 1:
+        faults.append("picture.png is not the picture that was compared")
+    if plan["limit_bytes"] >= untiled["peak_bytes"]:
+        measure.note("note: the untiled decode would have fitted this limit")
+    for fault in faults:
+        measure.note(f"demo: {fault}")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    measure.run_main(main)

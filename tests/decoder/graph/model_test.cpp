@@ -1,0 +1,194 @@
+#include "decoder/graph/model.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/decoder/files/scratch.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+using test::model_of;
+using test::require_input_error;
+using test::tiny_config;
+
+void refuses(const json& config, const std::vector<std::string>& parts) {
+  CAPTURE(config.dump());
+  require_input_error([&] { model_of(config); }, parts);
+}
+
+json changed(const char* key, const json& value) {
+  json config = tiny_config();
+  config[key] = value;
+  return config;
+}
+
+TEST_CASE("the built-in models") {
+  CHECK(built_in_models() == std::vector<std::string>{"flux", "sd15", "sd3", "sdxl"});
+  struct Expected {
+    const char* name;
+    int64_t latent_channels;
+    double scaling_factor, shift_factor;
+    bool post_quant, force_upcast;
+  };
+  const auto expected = GENERATE(
+      Expected{"sd15", 4, 0.18215, 0, true, false}, Expected{"sdxl", 4, 0.13025, 0, true, true},
+      Expected{"sd3", 16, 1.5305, 0.0609, false, true}, Expected{"flux", 16, 0.3611, 0.1159, false, true});
+  CAPTURE(expected.name);
+  const Model model = resolve_model(expected.name);
+  CHECK(model.name == expected.name);
+  CHECK(model.class_name == "AutoencoderKL");
+  CHECK(model.latent_channels == expected.latent_channels);
+  CHECK(model.graph.tensor(model.graph.latent()).channels == expected.latent_channels);
+  CHECK(model.scaling_factor == expected.scaling_factor);
+  CHECK(model.shift_factor == expected.shift_factor);
+  CHECK((model.graph.find_op("post_quant_conv") != OpId{-1}) == expected.post_quant);
+  CHECK(model.force_upcast == expected.force_upcast);
+  CHECK(model.graph.tensor(model.graph.output()).scale == Axes<int32_t>{1, 8, 8});
+}
+
+TEST_CASE("attention and the post-quant convolution can be left out") {
+  const Graph with = model_of(tiny_config()).graph;
+  CHECK(with.find_op("decoder.mid_block.attentions.0.to_q") != OpId{-1});
+  CHECK(with.find_op("post_quant_conv") != OpId{-1});
+  const Graph no_attention = model_of(changed("mid_block_add_attention", false)).graph;
+  CHECK(no_attention.find_op("decoder.mid_block.attentions.0.to_q") == OpId{-1});
+  CHECK(no_attention.find_op("decoder.mid_block.resnets.1.conv1") != OpId{-1});
+  const Graph no_post_quant = model_of(changed("use_post_quant_conv", false)).graph;
+  CHECK(no_post_quant.find_op("post_quant_conv") == OpId{-1});
+  CHECK(no_post_quant.op(no_post_quant.find_op("decoder.conv_in")).inputs[0] == no_post_quant.latent());
+}
+
+TEST_CASE("act_fn is the blocks' activation, and the last norm's is always SiLU") {
+  const auto [text, activation] = GENERATE(table<std::string, Activation>({{"silu", Activation::silu},
+                                                                           {"swish", Activation::silu},
+                                                                           {"relu", Activation::relu},
+                                                                           {"gelu", Activation::gelu},
+                                                                           {"mish", Activation::mish}}));
+  CAPTURE(text);
+  const Graph graph = model_of(changed("act_fn", text)).graph;
+  CHECK(graph.op(graph.find_op("decoder.up_blocks.0.resnets.0.norm1")).activation == activation);
+  CHECK(graph.op(graph.find_op("decoder.mid_block.attentions.0.group_norm")).activation == Activation::none);
+  CHECK(graph.op(graph.find_op("decoder.conv_norm_out")).activation == Activation::silu);
+}
+
+TEST_CASE("widths and layers shape the graph") {
+  json config = tiny_config({8, 16, 32});
+  config["layers_per_block"] = 3;
+  config["out_channels"] = 5;
+  const Graph graph = model_of(config).graph;
+  CHECK(graph.tensor(graph.output()).channels == 5);
+  CHECK(graph.find_op("decoder.up_blocks.2.resnets.3.conv1") != OpId{-1});
+  CHECK(graph.find_op("decoder.up_blocks.2.resnets.4.conv1") == OpId{-1});
+  CHECK(graph.find_op("decoder.up_blocks.2.upsamplers.0.conv") == OpId{-1});
+  // A shortcut stands where the width changes, and only there.
+  CHECK(graph.find_op("decoder.up_blocks.1.resnets.0.conv_shortcut") != OpId{-1});
+  CHECK(graph.find_op("decoder.up_blocks.1.resnets.1.conv_shortcut") == OpId{-1});
+  CHECK(graph.find_op("decoder.up_blocks.0.resnets.0.conv_shortcut") == OpId{-1});
+  const Op& shortcut = graph.op(graph.find_op("decoder.up_blocks.1.resnets.0.conv_shortcut"));
+  CHECK(parameters_of(graph, shortcut)[0].shape == std::vector<int64_t>{16, 32, 1, 1});
+}
+
+TEST_CASE("the config's scaling of latents") {
+  json config = changed("scaling_factor", 0.25);
+  config["shift_factor"] = 0.125;
+  config["latents_mean"] = {1, 2, 3, 4};
+  config["latents_std"] = {0.5, 1, 1.5, 2};
+  const Model model = model_of(config);
+  CHECK(model.scaling_factor == 0.25);
+  CHECK(model.shift_factor == 0.125);
+  CHECK(model.latents_mean == std::vector<double>{1, 2, 3, 4});
+  CHECK(model.latents_std == std::vector<double>{0.5, 1, 1.5, 2});
+  config["shift_factor"] = nullptr;
+  config["latents_mean"] = nullptr;
+  CHECK(model_of(config).shift_factor == 0);
+  CHECK(model_of(config).latents_mean.empty());
+}
+
+TEST_CASE("a value that is not supported is refused by its key") {
+  refuses(changed("_class_name", "AutoencoderTiny"),
+          {"config.json: _class_name", "AutoencoderTiny", "AutoencoderKL"});
+  refuses(changed("act_fn", "tanh"), {"config.json: act_fn", "tanh", "silu"});
+  refuses(changed("up_block_types", {"UpDecoderBlock2D", "AttnUpDecoderBlock2D"}),
+          {"up_block_types[1]", "AttnUpDecoderBlock2D"});
+  refuses(changed("up_block_types", {"UpDecoderBlock2D"}), {"up_block_types", "2", "1"});
+  refuses(changed("norm_num_groups", 3), {"block_out_channels[0]", "norm_num_groups = 3"});
+  refuses(changed("scaling_factor", 0), {"scaling_factor", "other than 0"});
+  refuses(changed("latents_mean", {1, 2}), {"latents_mean", "4"});
+}
+
+TEST_CASE("hostile configs are refused by their key") {
+  const std::vector<std::string> integers{"latent_channels", "out_channels", "layers_per_block",
+                                          "norm_num_groups"};
+  for (const std::string& key : integers) {
+    for (const json& value : {json("4"), json(-1), json(0), json(1.5), json(9.3e18), json(UINT64_MAX),
+                              json(INT64_MAX), json(true), json::array(), json::object()}) {
+      refuses(changed(key.c_str(), value), {"config.json: " + key, "expected an integer"});
+    }
+  }
+  for (const char* key : {"mid_block_add_attention", "use_post_quant_conv", "force_upcast"}) {
+    for (const json& value : {json("true"), json(1), json(), json::array()}) {
+      refuses(changed(key, value), {std::string("config.json: ") + key, "expected true or false"});
+    }
+  }
+  for (const json& value : {json(8), json("8"), json(), json::object()}) {
+    refuses(changed("block_out_channels", value), {"block_out_channels", "expected an array"});
+    refuses(changed("up_block_types", value), {"up_block_types", "expected an array"});
+  }
+  refuses(changed("block_out_channels", json::array()), {"block_out_channels", "at least one"});
+  refuses(changed("up_block_types", json::array()), {"up_block_types"});
+  refuses(changed("block_out_channels", {8, "16"}), {"block_out_channels[1]"});
+  refuses(changed("block_out_channels", {8, json::array({16})}), {"block_out_channels[1]"});
+  refuses(changed("block_out_channels", {8, -16}), {"block_out_channels[1]"});
+  refuses(changed("block_out_channels", {8, int64_t{1} << 40}), {"block_out_channels[1]"});
+  refuses(changed("block_out_channels", std::vector<int64_t>(1000, 8)), {"block_out_channels", "at most"});
+  refuses(changed("act_fn", 3), {"act_fn", "expected a string"});
+  refuses(changed("act_fn", json()), {"act_fn", "expected a string"});
+  refuses(changed("scaling_factor", "1"), {"scaling_factor", "expected a number"});
+  refuses(changed("shift_factor", json::array({1})), {"shift_factor", "expected a number"});
+  refuses(changed("latents_std", {1, 2, 3, "4"}), {"latents_std[3]", "expected a number"});
+  refuses(changed("_class_name", 7), {"_class_name", "expected a string"});
+}
+
+TEST_CASE("a config without a class, or that is no object, is refused") {
+  json config = tiny_config();
+  config.erase("_class_name");
+  refuses(config, {"config.json: _class_name: missing"});
+  for (const json& value : {json(), json(1), json("AutoencoderKL"), json::array({1})}) {
+    refuses(value, {"config.json: expected an object"});
+  }
+  const auto parse = [](const std::string& text) { return [text] { parse_model(text, "config.json"); }; };
+  require_input_error(parse(""), {"config.json: not valid JSON"});
+  require_input_error(parse("{\"a\": 1e999}"), {"config.json: "});
+  require_input_error(parse("{\"_class_name\": \"Auto"), {"config.json: not valid JSON"});
+  require_input_error(parse(std::string(100000, '[')), {"config.json: nested deeper"});
+  std::string nested = "1";
+  for (int i = 0; i < 1000; ++i) nested = "{\"a\":" + nested + "}";
+  require_input_error(parse(nested), {"config.json: nested deeper"});
+}
+
+TEST_CASE("a model is a folder or a built-in name") {
+  const test::Scratch scratch;
+  scratch.write("config.json", tiny_config().dump());
+  const Model model = resolve_model(scratch.folder().string());
+  CHECK(model.latent_channels == 4);
+  CHECK(model.name == scratch.folder().filename().string());
+  require_input_error([] { resolve_model("no-such-model"); }, {"--model no-such-model", "sd15", "sdxl"});
+  std::filesystem::remove(scratch / "config.json");
+  require_input_error([&] { resolve_model(scratch.folder().string()); }, {"config.json", "no such file"});
+}
+
+TEST_CASE("a picture's size must be a multiple of the decoder's scale") {
+  const Model model = resolve_model("sdxl");
+  CHECK(latent_extent(model, 1360, 1544, 1) == Extent{1, 193, 170});
+  CHECK(latent_extent(model, 8, 8, 1) == Extent{1, 1, 1});
+  for (int64_t width : {int64_t{0}, int64_t{-8}, int64_t{9}, INT64_MAX, INT64_MIN, int64_t{1} << 40}) {
+    require_input_error([&] { latent_extent(model, width, 8, 1); }, {"--size", "width", "multiple of 8"});
+    require_input_error([&] { latent_extent(model, 8, width, 1); }, {"--size", "height", "multiple of 8"});
+  }
+  require_input_error([&] { latent_extent(model, 8, 8, 2); }, {"--frames"});
+}
+
+}  // namespace
+}  // namespace headroom

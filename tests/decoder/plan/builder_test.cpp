@@ -1,0 +1,127 @@
+#include "decoder/plan/builder.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "decoder/plan/plan_file.h"
+#include "decoder/plan/validator.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+using test::Random;
+using test::request_for;
+
+std::string to_text(const std::vector<Violation>& violations) {
+  std::string text;
+  for (const Violation& v : violations) text += v.place + ": " + name_of(v.kind) + ": " + v.what + "\n";
+  return text;
+}
+
+void require_no_violations(Plan plan, const Model& model) {
+  plan.limit_bytes = plan.predicted_peak_bytes;
+  const std::vector<Violation> found = validate(plan, model);
+  INFO(to_text(found));
+  REQUIRE(found.empty());
+  // What has been written and read again is the same plan.
+  const nlohmann::json document = to_json(plan, model.graph);
+  CHECK(plan_from_json(JsonFields(document, "plan.json"), model.graph) == plan);
+}
+
+TEST_CASE("every plan from random decisions is valid") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{150}));
+  CAPTURE(seed);
+  Random random(seed);
+  const nlohmann::json config = test::random_config(random);
+  const Extent latent{1, random.integer(1, 19), random.integer(1, 19)};
+  const int64_t batch = random.integer(1, 3), slice = random.integer(1, batch);
+  CAPTURE(config.dump(), latent.y, latent.x, batch, slice);
+  const Model model = test::model_of(config);
+  test::RandomStyle style;
+  style.keep = random.pick<double>({0, 0.2, 0.5, 0.8, 1});
+  style.late = random.pick<double>({0, 0.3});
+  MemoryModel memory;
+  memory.block_bytes = random.pick<int64_t>({1, 300, 2000, int64_t{4} << 20});
+  memory.reserve_bytes = random.integer(0, 1000);
+  const Request request = request_for(model, latent, batch, random.pick<Dtype>({Dtype::fp32, Dtype::bf16}));
+  require_no_violations(test::random_plan(model, request, slice, style, memory, random).plan, model);
+}
+
+TEST_CASE("the untiled plan is valid, has whole tiles and no limit") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{20}));
+  CAPTURE(seed);
+  Random random(seed);
+  const nlohmann::json config = test::random_config(random);
+  const Extent latent{1, random.integer(1, 30), random.integer(1, 30)};
+  CAPTURE(config.dump(), latent.y, latent.x);
+  const Model model = test::model_of(config);
+  const Plan plan = untiled_plan(model, request_for(model, latent, random.integer(1, 3)));
+  CHECK(plan.limit_bytes == std::numeric_limits<int64_t>::max());
+  CHECK(validate(plan, model).empty());
+  for (const Pass& pass : plan.passes) CHECK((pass.tiles.y.size() == 1 && pass.tiles.x.size() == 1));
+  // Nothing is computed twice: each operation has one step in the whole plan.
+  std::vector<int> runs(model.graph.ops().size(), 0);
+  for (const Pass& pass : plan.passes) {
+    for (const Step& step : pass.steps) {
+      if (step.op != OpId{-1} && step.kind != StepKind::norm) ++runs[index(step.op)];
+    }
+  }
+  for (size_t i = 0; i < runs.size(); ++i) {
+    CAPTURE(model.graph.ops()[i].name);
+    const OpKind kind = model.graph.ops()[i].kind;
+    if (kind == OpKind::conv || kind == OpKind::attention || kind == OpKind::statistics) CHECK(runs[i] == 1);
+  }
+}
+
+TEST_CASE("halved tiles keep the decisions and need no more memory") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{20}));
+  CAPTURE(seed);
+  Random random(seed);
+  const Model model = test::model_of(test::random_config(random));
+  const Extent latent{1, random.integer(4, 20), random.integer(4, 20)};
+  MemoryModel memory;
+  memory.block_bytes = 500;
+  const Plan plan = test::random_plan(model, request_for(model, latent), 1, {}, memory, random).plan;
+  const Plan halved = with_halved_tiles(model, plan, memory);
+  CHECK(halved.predicted_peak_bytes <= plan.predicted_peak_bytes);
+  REQUIRE(halved.kept.size() == plan.kept.size());
+  for (size_t i = 0; i < plan.kept.size(); ++i) {
+    CHECK(halved.kept[i].tensor == plan.kept[i].tensor);
+    CHECK(halved.kept[i].in_place_of == plan.kept[i].in_place_of);
+  }
+  require_no_violations(halved, model);
+}
+
+TEST_CASE("decisions that contradict one another are refused") {
+  const Model model = test::model_of(test::tiny_config());
+  const Request request = request_for(model, {1, 4, 4});
+  const size_t passes = barrier_targets(model.graph).size();
+  std::vector<PassDecision> decisions(passes);
+  for (PassDecision& decision : decisions) decision.tile = {1, 64, 64};
+  CHECK_NOTHROW(build_plan(model, request, 1, decisions, {}));
+  SECTION("a decision too few") {
+    decisions.pop_back();
+    CHECK_THROWS_AS(build_plan(model, request, 1, decisions, {}), std::logic_error);
+  }
+  SECTION("a tensor is kept that nothing reads later") {
+    decisions.back().keeps = {model.graph.find_tensor("decoder.conv_in")};
+    CHECK_THROWS_AS(build_plan(model, request, 1, decisions, {}), std::logic_error);
+  }
+  SECTION("a tensor is kept before it can be computed") {
+    decisions.front().keeps = {model.graph.find_tensor("decoder.up_blocks.1.resnets.0")};
+    CHECK_THROWS_AS(build_plan(model, request, 1, decisions, {}), std::logic_error);
+  }
+}
+
+TEST_CASE("a plan of 8192x8192 pixels counts in 64 bits") {
+  const Model sdxl = resolve_model("sdxl");
+  const Plan plan = untiled_plan(sdxl, {"sdxl", 8192, 8192, 1, 1, Dtype::fp16});
+  CHECK(plan.predicted_peak_bytes > int64_t{60} << 30);
+  CHECK(plan.predicted_peak_bytes < int64_t{1} << 40);
+  CHECK(validate(plan, sdxl).empty());
+}
+
+}  // namespace
+}  // namespace headroom

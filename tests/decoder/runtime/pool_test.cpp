@@ -1,0 +1,200 @@
+#include "decoder/runtime/pool.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/errors.h"
+#include "decoder/runtime/process_memory.h"
+#include "tests/support/random.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+TEST_CASE("the limit is refused before anything is allocated") {
+  Pool pool(8 * kMiB);
+  void* first = pool.allocate(5 * kMiB);
+  const int64_t live = pool.live_bytes(), resident = pool.peak_resident_bytes(), peak = pool.peak_bytes();
+  for (const int64_t bytes :
+       {3 * kMiB + 1, 4 * kMiB, int64_t{1} << 40, std::numeric_limits<int64_t>::max() / 2}) {
+    CAPTURE(bytes);
+    CHECK_THROWS_AS(pool.allocate(bytes), LimitExceeded);
+  }
+  CHECK(pool.live_bytes() == live);
+  CHECK(pool.peak_bytes() == peak);
+  CHECK(pool.peak_resident_bytes() == resident);
+  CHECK(pool.allocations() == 1);
+  try {
+    pool.allocate(4 * kMiB);
+    FAIL("expected a refusal");
+  } catch (const LimitExceeded& refused) {
+    const std::string message = refused.what();
+    CHECK_THAT(message, Catch::Contains(std::to_string(4 * kMiB)));
+    CHECK_THAT(message, Catch::Contains(std::to_string(5 * kMiB)));
+    CHECK_THAT(message, Catch::Contains(std::to_string(8 * kMiB)));
+  }
+  void* second = pool.allocate(3 * kMiB);  // what is left to the byte
+  CHECK(pool.live_bytes() == 8 * kMiB);
+  CHECK_THROWS_AS(pool.allocate(1), LimitExceeded);
+  pool.deallocate(first);
+  pool.deallocate(second);
+  CHECK(pool.live_bytes() == 0);
+}
+
+TEST_CASE("sizes near the ends of 64 bits are refused") {
+  Pool pool(kMiB);
+  for (const int64_t bytes : {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::max() - 4094,
+                              int64_t{-1}, std::numeric_limits<int64_t>::min()}) {
+    CAPTURE(bytes);
+    CHECK_THROWS_AS(pool.allocate(bytes), LimitExceeded);
+  }
+  CHECK(pool.live_bytes() == 0);
+  Pool nothing(0);
+  CHECK_THROWS_AS(nothing.allocate(1), LimitExceeded);
+  Pool negative(-5);
+  CHECK_THROWS_AS(negative.allocate(1), LimitExceeded);
+}
+
+TEST_CASE("live and peak bytes count what is in use, small allocations included") {
+  Pool pool(4 * kMiB);
+  void* small = pool.allocate(100);
+  CHECK(pool.live_bytes() == 128);
+  void* large = pool.allocate(kMiB);
+  CHECK(pool.live_bytes() == kMiB + 128);
+  pool.deallocate(large);
+  CHECK(pool.live_bytes() == 128);
+  CHECK(pool.peak_bytes() == kMiB + 128);
+  pool.start_window();
+  CHECK(pool.window_peak_bytes() == 128);
+  void* other = pool.allocate(64 * 1024);
+  pool.deallocate(other);
+  CHECK(pool.window_peak_bytes() == 128 + 64 * 1024);
+  CHECK(pool.peak_bytes() == kMiB + 128);
+  pool.start_window();
+  CHECK(pool.window_peak_bytes() == 128);
+  pool.deallocate(small);
+  CHECK(pool.live_bytes() == 0);
+  CHECK(pool.allocations() == 3);
+}
+
+TEST_CASE("memory is aligned, owned and its own") {
+  Pool pool(4 * kMiB), other(4 * kMiB);
+  for (const int64_t bytes : {1, 63, 64, 65, 4095, 16383, 16384, 16385, 500000}) {
+    CAPTURE(bytes);
+    void* memory = pool.allocate(bytes);
+    CHECK(reinterpret_cast<uintptr_t>(memory) % 64 == 0);
+    CHECK(pool.owns(memory));
+    CHECK_FALSE(other.owns(memory));
+    std::fill_n(static_cast<char*>(memory), bytes, 'x');
+    pool.deallocate(memory);
+  }
+  int on_stack = 0;
+  CHECK_FALSE(pool.owns(&on_stack));
+  pool.deallocate(nullptr);
+  pool.deallocate(&on_stack);  // not its own: left alone
+  CHECK(pool.live_bytes() == 0);
+}
+
+TEST_CASE("freed pages stay warm for the next of the size") {
+  Pool pool(16 * kMiB);
+  auto* first = static_cast<char*>(pool.allocate(2 * kMiB));
+  first[kMiB] = 'w';
+  pool.deallocate(first);
+  auto* second = static_cast<char*>(pool.allocate(2 * kMiB));
+  CHECK(second == first);
+  CHECK(second[kMiB] == 'w');  // the page was not handed back and faulted in anew
+  CHECK(pool.peak_resident_bytes() == 2 * kMiB);
+  pool.deallocate(second);
+}
+
+TEST_CASE("warm pages are handed back before live and warm ones pass the limit") {
+  const int64_t limit = 64 * kMiB;
+  Pool pool(limit);
+  const int64_t before = resident_bytes();
+  // Sizes that no earlier hole fits: every one needs fresh addresses.
+  for (int64_t mebibytes = 20; mebibytes <= 60; mebibytes += 5) {
+    auto* memory = static_cast<char*>(pool.allocate(mebibytes * kMiB));
+    for (int64_t at = 0; at < mebibytes * kMiB; at += 4096) memory[at] = 'x';
+    pool.deallocate(memory);
+    CHECK(pool.peak_resident_bytes() <= limit);
+    CHECK(resident_bytes() - before <= limit + kMiB);
+  }
+}
+
+TEST_CASE("fragmented pages serve a large request") {
+  Pool pool(10 * kMiB);
+  std::vector<void*> parts;
+  for (int i = 0; i < 10; ++i) parts.push_back(pool.allocate(kMiB));
+  for (size_t i = 0; i < parts.size(); i += 2) pool.deallocate(parts[i]);
+  void* large = nullptr;
+  REQUIRE_NOTHROW(large = pool.allocate(5 * kMiB));
+  CHECK(pool.live_bytes() == 10 * kMiB);
+  CHECK(pool.peak_resident_bytes() <= 10 * kMiB);
+  pool.deallocate(large);
+  for (size_t i = 1; i < parts.size(); i += 2) pool.deallocate(parts[i]);
+}
+
+TEST_CASE("any order of allocations keeps contents, counts and the limit") {
+  const uint64_t seed = GENERATE(range(uint64_t{1}, uint64_t{9}));
+  CAPTURE(seed);
+  test::Random random(seed);
+  const int64_t limit = random.integer(1, 12) * kMiB + random.integer(0, 5000);
+  Pool pool(limit);
+  struct Piece {
+    unsigned char* memory;
+    int64_t bytes;
+    unsigned char pattern;
+  };
+  std::vector<Piece> pieces;
+  const auto intact = [](const Piece& piece) {
+    return std::all_of(piece.memory, piece.memory + piece.bytes,
+                       [&](unsigned char c) { return c == piece.pattern; });
+  };
+  const auto rounded = [](int64_t bytes) {
+    const int64_t unit = bytes < 16384 ? 64 : 4096;
+    return (bytes + unit - 1) / unit * unit;
+  };
+  int64_t live = 0, peak = 0, refused = 0;
+  for (int step = 0; step < 1500; ++step) {
+    if (pieces.empty() || random.chance(0.55)) {
+      const int64_t bytes = random.chance(0.3) ? random.integer(1, 20000) : random.integer(16384, limit / 4);
+      const bool fits = live + rounded(bytes) <= limit;
+      void* memory = nullptr;
+      try {
+        memory = pool.allocate(bytes);
+      } catch (const LimitExceeded&) {
+        ++refused;
+      }
+      REQUIRE((memory != nullptr) == fits);
+      if (!fits) continue;
+      const auto pattern = static_cast<unsigned char>(random.integer(1, 255));
+      pieces.push_back({static_cast<unsigned char*>(memory), bytes, pattern});
+      std::fill_n(pieces.back().memory, bytes, pattern);
+      live += rounded(bytes);
+      peak = std::max(peak, live);
+    } else {
+      const auto at = static_cast<size_t>(random.integer(0, static_cast<int64_t>(pieces.size()) - 1));
+      REQUIRE(intact(pieces[at]));
+      live -= rounded(pieces[at].bytes);
+      pool.deallocate(pieces[at].memory);
+      pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    REQUIRE(pool.live_bytes() == live);
+    REQUIRE(pool.peak_bytes() == peak);
+    REQUIRE(pool.peak_resident_bytes() <= limit);
+  }
+  for (const Piece& piece : pieces) {
+    CHECK(intact(piece));
+    pool.deallocate(piece.memory);
+  }
+  CHECK(pool.live_bytes() == 0);
+  CHECK(refused > 0);
+}
+
+}  // namespace
+}  // namespace headroom

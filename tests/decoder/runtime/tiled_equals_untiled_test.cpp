@@ -1,0 +1,164 @@
+#include <catch2/catch.hpp>
+
+#include "decoder/graph/errors.h"
+#include "decoder/plan/validator.h"
+#include "tests/support/decoding.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+using test::Random;
+using test::request_for;
+
+constexpr double kExact = 1e-5;  // of the largest magnitude: rounding alone
+
+/// Which of the ways to decode were taken.
+struct Coverage {
+  int in_place = 0, columns = 0, one_row = 0, sliced = 0, together = 0, dropped_all = 0, attention = 0;
+
+  void count(const Plan& plan, const Model& model) {
+    for (const Kept& entry : plan.kept) in_place += entry.in_place_of != TensorId{-1} ? 1 : 0;
+    for (const Pass& pass : plan.passes) {
+      columns += pass.tiles.x.size() > 1 ? 1 : 0;
+      one_row += pass.tiles.y.size() > 1 && pass.tiles.y.front().length() == 1 ? 1 : 0;
+    }
+    (plan.slice < plan.request.batch ? sliced : together) += plan.request.batch > 1 ? 1 : 0;
+    dropped_all += plan.kept.size() <= 2 ? 1 : 0;
+    attention += model.graph.find_op("decoder.mid_block.attentions.0.attention") != OpId{-1} ? 1 : 0;
+  }
+};
+
+Plan unlimited(Plan plan) {
+  plan.limit_bytes = std::numeric_limits<int64_t>::max();
+  return plan;
+}
+
+TEST_CASE("any plan gives the pixels of the untiled decode") {
+  Coverage coverage;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Random random(seed);
+    const nlohmann::json config = test::random_config(random);
+    const Extent latent{1, random.integer(1, 11), random.integer(1, 11)};
+    const int64_t batch = random.integer(1, 3), slice = random.integer(1, batch);
+    CAPTURE(seed, config.dump(), latent.y, latent.x, batch, slice);
+    const Model model = test::model_of(config);
+    const Request request = request_for(model, latent, batch);
+    test::RandomStyle style;
+    style.keep = random.pick<double>({0, 0.3, 0.6, 0.9, 1});
+    style.most_tiles = style.keep < 0.5 ? 10 : 24;  // each tile repeats what is not kept
+    MemoryModel memory;
+    memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
+    const Plan plan = unlimited(test::random_plan(model, request, slice, style, memory, random).plan);
+    REQUIRE(validate(plan, model).empty());
+    coverage.count(plan, model);
+    const Array input = test::latent_for(model, request, seed);
+    const Array tiled = test::decode_to_memory(model, plan, test::random_source(seed), input).picture;
+    const Array untiled =
+        test::decode_to_memory(model, untiled_plan(model, request), test::random_source(seed), input).picture;
+    CHECK(test::relative_error(tiled, untiled) <= kExact);
+  }
+  // The draws reached what they are meant to reach.
+  CHECK(coverage.in_place > 10);
+  CHECK(coverage.columns > 10);
+  CHECK(coverage.one_row > 10);
+  CHECK(coverage.sliced > 3);
+  CHECK(coverage.together > 3);
+  CHECK(coverage.dropped_all > 3);
+  CHECK(coverage.attention > 10);
+}
+
+TEST_CASE("items of a batch do not see one another") {
+  const Model model = test::model_of(test::tiny_config());
+  const Request three = request_for(model, {1, 6, 5}, 3), one = request_for(model, {1, 6, 5}, 1);
+  const Array latents = test::latent_for(model, three, 3);
+  const Array together =
+      test::decode_to_memory(model, untiled_plan(model, three), test::random_source(1), latents).picture;
+  const size_t latent_values = latents.values.size() / 3, values = together.values.size() / 3;
+  for (size_t item = 0; item < 3; ++item) {
+    CAPTURE(item);
+    const auto begin = latents.values.begin() + static_cast<std::ptrdiff_t>(item * latent_values);
+    const Array latent{{1, 4, 6, 5}, {begin, begin + static_cast<std::ptrdiff_t>(latent_values)}};
+    const Array alone =
+        test::decode_to_memory(model, untiled_plan(model, one), test::random_source(1), latent).picture;
+    const auto from = together.values.begin() + static_cast<std::ptrdiff_t>(item * values);
+    CHECK(test::relative_error({alone.shape, {from, from + static_cast<std::ptrdiff_t>(values)}}, alone) <=
+          kExact);
+  }
+}
+
+TEST_CASE("bands of one row with nothing kept, and with everything kept in place") {
+  const Model model = test::model_of(test::tiny_config({8, 16, 8}));
+  const Request request = request_for(model, {1, 5, 9});
+  const Array input = test::latent_for(model, request, 4);
+  const Array untiled =
+      test::decode_to_memory(model, untiled_plan(model, request), test::random_source(2), input).picture;
+  const auto [keep, in_place] = GENERATE(table<double, double>({{0, 0}, {1, 0}, {1, 1}}));
+  const uint64_t seed = 9;
+  CAPTURE(keep, in_place, seed);
+  Random random(seed);
+  test::RandomStyle style;
+  style.keep = keep;
+  style.in_place = in_place;
+  style.late = 0;
+  test::RandomPlan drawn = test::random_plan(model, request, 1, style, {}, random);
+  for (PassDecision& decision : drawn.decisions) decision.tile = {1, 1, 1000};
+  const Plan plan = unlimited(build_plan(model, request, 1, drawn.decisions, {}));
+  REQUIRE(validate(plan, model).empty());
+  const Array tiled = test::decode_to_memory(model, plan, test::random_source(2), input).picture;
+  CHECK(test::relative_error(tiled, untiled) <= kExact);
+}
+
+TEST_CASE("the same plan gives the same bytes again") {
+  const Model model = test::model_of(test::tiny_config());
+  const Request request = request_for(model, {1, 7, 7});
+  const Array input = test::latent_for(model, request, 5);
+  const uint64_t seed = 31;
+  CAPTURE(seed);
+  Random random(seed);
+  const Plan plan = unlimited(test::random_plan(model, request, 1, {}, {}, random).plan);
+  const Array first = test::decode_to_memory(model, plan, test::random_source(3), input).picture;
+  const Array second = test::decode_to_memory(model, plan, test::random_source(3), input).picture;
+  CHECK(first.values == second.values);
+}
+
+TEST_CASE("what is not finite stops the decode and names the layer") {
+  const Model model = test::model_of(test::tiny_config());
+  const Request request = request_for(model, {1, 4, 4});
+  const Array input = test::latent_for(model, request, 6);
+  const auto source = [](const Parameter& parameter, float* out) {
+    fill_random(parameter, 1, out);
+    if (parameter.name == "decoder.up_blocks.0.resnets.0.conv1.weight") out[0] = std::nanf("");
+  };
+  test::MemorySink sink(test::picture_shape(model, request));
+  start_libraries(2);
+  try {
+    decode(model, untiled_plan(model, request), source, input, sink, nullptr);
+    FAIL("expected a DeviceError");
+  } catch (const DeviceError& error) {
+    CHECK_THAT(error.what(), Catch::Contains("decoder.up_blocks.0.resnets.0.conv1"));
+    CHECK_THAT(error.what(), Catch::Contains("not finite"));
+  }
+  CHECK_FALSE(sink.complete_called);
+}
+
+TEST_CASE("a latent of another shape than planned, and dtypes that cannot be run, are refused") {
+  const Model model = test::model_of(test::tiny_config());
+  Request request = request_for(model, {1, 4, 4});
+  test::MemorySink sink(test::picture_shape(model, request));
+  for (const std::vector<int64_t>& shape :
+       {std::vector<int64_t>{1, 4, 4, 5}, {2, 4, 4, 4}, {1, 3, 4, 4}, {1, 4, 2, 4, 4}, {4, 4, 4}}) {
+    const Array latent = random_latent(shape, 1);
+    CHECK_THROWS_AS(
+        decode(model, untiled_plan(model, request), test::random_source(1), latent, sink, nullptr),
+        InputError);
+  }
+  request.dtype = Dtype::bf16;
+  CHECK_THROWS_AS(decode(model, untiled_plan(model, request), test::random_source(1),
+                         random_latent({1, 4, 4, 4}, 1), sink, nullptr),
+                  InputError);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,332 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "decoder/graph/json_fields.h"
+#include "planner/program/run.h"
+#include "tests/decoder/files/scratch.h"
+#include "tests/support/program.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+using test::call;
+using test::Ended;
+using test::joined;
+using test::require_refused;
+using test::Scratch;
+using test::Words;
+
+Ended plan(const Words& words) {
+  return call(run_plan, words);
+}
+
+/// A folder with a config, and a plan of several bands made for it.
+struct Planned {
+  Scratch scratch;
+  std::string model = scratch.folder().string();
+  std::string file = scratch / "plan.json";
+
+  explicit Planned(const std::string& limit = "64MiB", json config = test::tiny_config()) {
+    scratch.write("config.json", config.dump());
+    const Ended ended = plan({"--model", model, "--size", "48x40", "--limit", limit, "-o", file});
+    INFO(ended.err);
+    REQUIRE(ended.code == 0);
+  }
+  json document() const { return read_json_file(file, 1 << 26); }
+  Ended validate(const json& changed) const {
+    const auto path = scratch.write("changed.json", changed.dump());
+    return plan({"validate", path.string()});
+  }
+};
+
+/// The smallest limit that the program names for these words.
+int64_t named_limit(const Words& words) {
+  const Ended ended = plan(joined(words, {"--limit", "1KiB"}));
+  require_refused(ended, 3, {"smallest limit that works", "bytes", "pass"});
+  std::smatch found;
+  REQUIRE(std::regex_search(ended.err, found, std::regex("\\(([0-9]+) bytes\\)")));
+  return std::stoll(found[1]);
+}
+
+TEST_CASE("a plan is written with the keys that others read") {
+  const Planned planned;
+  const json document = planned.document();
+  CHECK(document["schema"] == "headroom.plan");
+  CHECK(document["version"] == 1);
+  CHECK(document["limit_bytes"] == 64 << 20);
+  CHECK(document["predicted"]["peak_bytes"].is_number_integer());
+  CHECK(document["predicted"]["seconds"].is_number());
+  CHECK(document["optimal"] == true);
+  CHECK(document["exact"] == true);
+  CHECK(document["assumed"] == true);
+  CHECK(document["passes"].is_array());
+  CHECK(document["kept"].is_array());
+  const Ended valid = plan({"validate", planned.file});
+  CHECK(valid.code == 0);
+  CHECK_THAT(valid.out, Catch::Contains("valid"));
+  const Ended as_json =
+      plan({"--model", planned.model, "--size", "48x40", "--limit", "64MiB", "-o", planned.file, "--json"});
+  CHECK(json::parse(as_json.out) == document);
+}
+
+TEST_CASE("what does not fit ends with 3 and the smallest limit, which works to the byte") {
+  const Planned planned;
+  const Words words{"--model", planned.model, "--size", "48x40", "-o", planned.scratch / "other.json"};
+  const int64_t smallest = named_limit(words);
+  CHECK_FALSE(std::filesystem::exists(planned.scratch / "other.json"));
+  CHECK(plan(joined(words, {"--limit", std::to_string(smallest - 1)})).code == 3);
+  CHECK_FALSE(std::filesystem::exists(planned.scratch / "other.json"));
+  CHECK(plan(joined(words, {"--limit", std::to_string(smallest)})).code == 0);
+  CHECK(plan({"validate", planned.scratch / "other.json"}).code == 0);
+}
+
+TEST_CASE("help and version") {
+  for (const Words& words : {Words{"--help"}, {"explain", "--help"}, {"validate", "--help"}}) {
+    const Ended ended = plan(words);
+    CHECK(ended.code == 0);
+    CHECK(ended.err.empty());
+    CHECK_THAT(ended.out, Catch::Contains("Usage"));
+  }
+  CHECK_THAT(plan({"--help"}).out,
+             Catch::Contains("--limit") && Catch::Contains("--size") && Catch::Contains("Exit codes"));
+  CHECK(plan({"--version"}).out == std::string("headroom-plan ") + HEADROOM_VERSION + "\n");
+}
+
+TEST_CASE("bad usage and bad input end with 2 and one line") {
+  const Scratch scratch;
+  const std::string out = scratch / "p.json";
+  const auto with = [&](const std::string& option, const std::string& value) {
+    Words words{"--model", "sdxl", "--size", "64x64", "--limit", "1GiB", "-o", out};
+    for (size_t i = 0; i + 1 < words.size(); i += 2) {
+      if (words[i] == option) {
+        words[i + 1] = value;
+        return words;
+      }
+    }
+    return joined(words, {option, value});
+  };
+  require_refused(plan({}), 2, {"headroom-plan: ", "--help"});
+  require_refused(plan({"--no-such-option"}), 2, {"headroom-plan: "});
+  require_refused(plan(with("--colour", "red")), 2, {"--colour"});
+  require_refused(plan(with("--model", "sdxxl")), 2, {"sdxxl", "sd15", "sdxl"});
+  for (const char* size : {"64", "64x", "x64", "64x64x64", "-64x64", "0x0", "64X64", "65x64", "64x65",
+                           "99999999999999999999x64", "999999999x64", ""}) {
+    CAPTURE(size);
+    require_refused(plan(with("--size", size)), 2, {"--size"});
+  }
+  for (const char* limit : {"", "GiB", "-1GiB", "1XiB", "nan", "inf", "1e400", "1GiB2", "9e18GiB"}) {
+    CAPTURE(limit);
+    require_refused(plan(with("--limit", limit)), 2, {"--limit"});
+  }
+  require_refused(plan(with("--dtype", "fp64")), 2, {"dtype", "fp64", "bf16"});
+  require_refused(plan(with("--batch", "0")), 2, {"--batch"});
+  require_refused(plan(with("--frames", "2")), 2, {"--frames"});
+  require_refused(plan(with("--profile", (scratch / "none.json").string())), 2,
+                  {"none.json", "no such file"});
+  require_refused(plan({"validate"}), 2, {"plan"});
+  require_refused(plan({"validate", scratch / "none.json"}), 2, {"none.json: no such file"});
+  require_refused(plan({"explain", scratch / "none.json"}), 2, {"none.json: no such file"});
+  CHECK(scratch.files().empty());
+}
+
+TEST_CASE("a plan that cannot be written ends with 5 and leaves nothing") {
+  const Planned planned;
+  require_refused(plan({"--model", planned.model, "--size", "48x40", "--limit", "64MiB", "-o",
+                        planned.scratch / "none/plan.json"}),
+                  5, {"none/plan.json"});
+  CHECK(planned.scratch.files() == std::vector<std::string>{"config.json", "plan.json"});
+}
+
+/// The first step of the plan that `wanted` accepts, as pass and step numbers.
+std::pair<size_t, size_t> find_step(const json& document, const std::function<bool(const json&)>& wanted) {
+  for (size_t p = 0; p < document["passes"].size(); ++p) {
+    const json& steps = document["passes"][p]["steps"];
+    for (size_t s = 0; s < steps.size(); ++s) {
+      if (wanted(steps[s])) return {p, s};
+    }
+  }
+  FAIL("the plan has no such step");
+  return {};
+}
+
+std::string place(size_t pass, size_t step) {
+  return "passes[" + std::to_string(pass) + "].steps[" + std::to_string(step) + "]";
+}
+
+TEST_CASE("validate refuses a corrupted plan and names the place") {
+  // Little enough memory for bands, so that tiles have neighbours.
+  const Planned ample;
+  const int64_t smallest =
+      named_limit({"--model", ample.model, "--size", "48x40", "-o", (ample.scratch / "x.json").string()});
+  const Planned planned(std::to_string(smallest + 30'000));
+  json plan_document = planned.document();
+  REQUIRE(plan_document["kept"].size() > 2);
+  const auto refused = [&](const json& changed, const std::vector<std::string>& parts) {
+    require_refused(planned.validate(changed), 2, parts);
+    const Ended as_json = plan({"validate", planned.scratch / "changed.json", "--json"});
+    CHECK(as_json.code == 2);
+    const json found = json::parse(as_json.out);
+    CHECK(found["valid"] == false);
+    CHECK_FALSE(found["violations"].empty());
+  };
+  CHECK(planned.validate(plan_document).code == 0);
+
+  SECTION("a read before its write") {
+    // A kept tensor is said to be written only in the pass that first reads it.
+    const auto [p, s] = find_step(plan_document, [&](const json& step) {
+      for (const json& input : step["inputs"]) {
+        if (input.contains("step") || input["tensor"] == "latent") continue;
+        for (const json& kept : plan_document["kept"]) {
+          if (kept["tensor"] == input["tensor"] && kept["first_pass"] == 0) return true;
+        }
+      }
+      return false;
+    });
+    // Its store moves from the pass that made it to nowhere.
+    const std::string tensor = [&] {
+      for (const json& input : plan_document["passes"][p]["steps"][s]["inputs"]) {
+        if (!input.contains("step") && input["tensor"] != "latent") return input["tensor"].get<std::string>();
+      }
+      return std::string();
+    }();
+    json& steps = plan_document["passes"][0]["steps"];
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (steps[i]["kind"] == "store" && steps[i]["tensor"] == tensor) {
+        steps.erase(i);
+        break;
+      }
+    }
+    refused(plan_document, {"changed.json: ", tensor});
+  }
+  SECTION("a tile without its halo") {
+    const auto [p, s] = find_step(plan_document, [](const json& step) { return step.contains("pad"); });
+    plan_document["passes"][p]["steps"][s].erase("halo");
+    plan_document["passes"][p]["steps"][s].erase("pad");
+    refused(plan_document, {"passes[" + std::to_string(p) + "]", "halo"});
+  }
+  SECTION("a skipped region") {
+    size_t p = 0;
+    while (p < plan_document["passes"].size() && plan_document["passes"][p]["tiles"]["y"].size() < 2) ++p;
+    REQUIRE(p < plan_document["passes"].size());
+    plan_document["passes"][p]["tiles"]["y"].erase(1);
+    refused(plan_document, {"passes[" + std::to_string(p) + "]", "skipped region"});
+  }
+  SECTION("statistics counted twice") {
+    const auto [p, s] =
+        find_step(plan_document, [](const json& step) { return step["kind"] == "statistics"; });
+    json& steps = plan_document["passes"][p]["steps"];
+    const json copy = steps[s];
+    steps.push_back(copy);
+    refused(plan_document, {place(p, steps.size() - 1), "statistics counted twice"});
+  }
+  SECTION("a block in two owners") {
+    // Two tensors that are kept at one time.
+    json& kept = plan_document["kept"];
+    bool found = false;
+    for (size_t a = 0; a < kept.size() && !found; ++a) {
+      for (size_t b = 0; b < kept.size() && !found; ++b) {
+        const bool overlap = a != b && kept[a]["first_pass"] < kept[b]["first_pass"] &&
+                             kept[b]["first_pass"] < kept[a]["last_pass"] && !kept[b].contains("in_place_of");
+        if (!overlap) continue;
+        const int64_t first = kept[a]["blocks"][0][0];
+        kept[b]["blocks"][0][0] = first;
+        found = true;
+      }
+    }
+    REQUIRE(found);
+    refused(plan_document, {"block in two owners"});
+  }
+  SECTION("a peak above the limit") {
+    plan_document["limit_bytes"] = plan_document["predicted"]["peak_bytes"].get<int64_t>() - 1;
+    refused(plan_document, {"limit"});
+  }
+  SECTION("a pass's peak above the limit") {
+    const int64_t above = plan_document["limit_bytes"].get<int64_t>() + 1;
+    plan_document["passes"][2]["predicted"]["peak_bytes"] = above;
+    plan_document["predicted"]["peak_bytes"] = above;
+    refused(plan_document, {"predicted.peak_bytes", "above the limit"});
+  }
+  SECTION("a peak that is understated") {
+    for (json& pass : plan_document["passes"]) pass["predicted"]["peak_bytes"] = 1000;
+    refused(plan_document, {"passes[0]", "understated"});
+  }
+  SECTION("a step that is missing") {
+    const auto [p, s] = find_step(plan_document, [](const json& step) { return step["kind"] == "emit"; });
+    plan_document["passes"][p]["steps"].erase(s);
+    refused(plan_document, {"output"});
+  }
+}
+
+TEST_CASE("plans of hostile contents end with 2, one line and no crash") {
+  const Planned planned;
+  const json good = planned.document();
+  const auto refused = [&](const json& changed, const std::vector<std::string>& parts) {
+    require_refused(planned.validate(changed), 2, parts);
+  };
+  json changed = good;
+  changed["version"] = 99;
+  refused(changed, {"version", "newer"});
+  changed = good;
+  changed["schema"] = "headroom.stats";
+  refused(changed, {"schema"});
+  for (const char* key : {"request", "limit_bytes", "slice_items", "predicted", "kept", "passes"}) {
+    for (const json& value : {json(), json("x"), json(-1), json(1e300), json::array({json::array()})}) {
+      changed = good;
+      changed[key] = value;
+      CAPTURE(key, value.dump());
+      refused(changed, {key});
+    }
+    changed = good;
+    changed.erase(key);
+    refused(changed, {std::string(key) + ": missing"});
+  }
+  changed = good;
+  changed["passes"][0]["tiles"]["y"] = json::array({json::array({0, INT64_MAX})});
+  refused(changed, {"passes[0]"});
+  changed = good;
+  changed["kept"][0]["blocks"] = json::array({json::array({0, 2'000'000'000})});
+  refused(changed, {"kept[0].blocks"});
+  changed = good;
+  changed["passes"][0]["steps"][0]["tensor"] = "no.such.tensor";
+  refused(changed, {"passes[0].steps[0].tensor"});
+  changed = good;
+  changed["request"]["width_pixels"] = 1 << 24;
+  CHECK(planned.validate(changed).code == 2);
+}
+
+TEST_CASE("explain prints every pass with what it reads and keeps") {
+  const Planned planned;
+  const json document = planned.document();
+  const Ended ended = plan({"explain", planned.file});
+  REQUIRE(ended.code == 0);
+  CHECK(ended.err.empty());
+  CHECK_THAT(ended.out,
+             Catch::Contains("48x40") && Catch::Contains("optimal") && Catch::Contains("by assumed costs"));
+  for (size_t i = 0; i < document["passes"].size(); ++i) {
+    CHECK_THAT(ended.out, Catch::Contains("Pass " + std::to_string(i) + "  " +
+                                          document["passes"][i]["name"].get<std::string>()));
+  }
+  for (const json& kept : document["kept"]) {
+    CHECK_THAT(ended.out, Catch::Contains("keep " + kept["tensor"].get<std::string>()));
+  }
+  CHECK_THAT(ended.out, Catch::Contains("emit decoder.conv_out"));
+}
+
+TEST_CASE("SDXL at 8192x8192 in fp16 is planned under 48 GiB and its plan is valid") {
+  const Scratch scratch;
+  const std::string file = scratch / "plan.json";
+  const Ended ended =
+      plan({"--model", "sdxl", "--size", "8192x8192", "--dtype", "fp16", "--limit", "48GiB", "-o", file});
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  const json document = read_json_file(file, 1 << 28);
+  CHECK(document["predicted"]["peak_bytes"] <= int64_t{48} << 30);
+  CHECK(document["optimal"] == true);
+  CHECK(plan({"validate", file}).code == 0);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,116 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "planner/program/run.h"
+#include "profiler/profile/profile_file.h"
+#include "profiler/program/run.h"
+#include "tests/support/model_folder.h"
+#include "tests/support/program.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+using test::call;
+using test::Ended;
+using test::joined;
+using test::require_refused;
+using test::Scratch;
+using test::Words;
+
+TEST_CASE("profiling a tiny model gives every layer at every size") {
+  const Scratch scratch;
+  const std::string model = test::write_model(scratch / "model", test::tiny_config(), 1);
+  const std::string file = scratch / "profile.json", csv = scratch / "layers.csv";
+  const Words words{"--model", model, "--sizes",   "16x8,24x24", "-o",        file,
+                    "--csv",   csv,   "--repeats", "1",          "--threads", "2"};
+  const Ended ended = call(run_profile, words);
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK_THAT(ended.out, Catch::Contains("16x8") && Catch::Contains("24x24"));
+  CHECK(scratch.files() == std::vector<std::string>{"layers.csv", "model", "profile.json"});
+
+  const Profile profile = read_profile(file);
+  const Graph graph = resolve_model(model).graph;
+  CHECK(profile.model == model);
+  CHECK_THAT(profile.device, Catch::Contains("2 threads"));
+  CHECK_THAT(profile.libraries, Catch::Contains("LibTorch"));
+  CHECK(profile.weights_bytes >= parameter_elements(graph) * 4);
+  REQUIRE(profile.sizes.size() == 2);
+  REQUIRE(profile.layers.size() == graph.ops().size());
+  const Extent latents[2] = {{1, 4, 8}, {1, 12, 12}};
+  for (size_t i = 0; i < profile.layers.size(); ++i) {
+    const LayerProfile& layer = profile.layers[i];
+    CAPTURE(layer.name);
+    CHECK(layer.name == graph.ops()[i].name);
+    CHECK(layer.kind == name_of(graph.ops()[i].kind));
+    REQUIRE(layer.sizes.size() == 2);
+    for (size_t s = 0; s < 2; ++s) {
+      const LayerMeasurement& measured = layer.sizes[s];
+      CHECK(measured.activation_bytes ==
+            bytes_of(graph.tensor(graph.ops()[i].output), latents[s], 1, Dtype::fp32));
+      CHECK(measured.live_bytes >= profile.weights_bytes);
+      CHECK(measured.live_bytes <= profile.sizes[s].peak_bytes);
+      CHECK(measured.workspace_bytes >= 0);
+      CHECK(measured.seconds >= 0);
+    }
+  }
+  for (const ProfiledSize& size : profile.sizes) {
+    CHECK(size.peak_bytes > profile.weights_bytes);
+    CHECK(graph.find_tensor(size.peak_layer) != TensorId{-1});
+    REQUIRE_FALSE(size.peak_live.empty());
+    for (size_t i = 1; i < size.peak_live.size(); ++i)
+      CHECK(size.peak_live[i - 1].bytes >= size.peak_live[i].bytes);
+  }
+  const std::string table = test::read_bytes(csv);
+  CHECK(std::count(table.begin(), table.end(), '\n') == static_cast<int64_t>(1 + 2 * graph.ops().size()));
+
+  // The planner takes it, and no longer assumes.
+  const Ended planned = call(run_plan, {"--model", model, "--profile", file, "--size", "32x24", "--limit",
+                                        "64MiB", "-o", scratch / "plan.json", "--json"});
+  INFO(planned.err);
+  REQUIRE(planned.code == 0);
+  CHECK(json::parse(planned.out)["assumed"] == false);
+  require_refused(call(run_plan, {"--model", model, "--profile", file, "--size", "32x24", "--limit", "64MiB",
+                                  "--dtype", "fp16", "-o", scratch / "other.json"}),
+                  2, {"profile.json: dtype", "fp16"});
+}
+
+TEST_CASE("with --json it prints the profile alone on standard output") {
+  const Scratch scratch;
+  const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);
+  const Ended ended = call(run_profile, {"--model", model, "--sizes", "8x8", "--batch", "2", "-o",
+                                         scratch / "profile.json", "--repeats", "1", "--json"});
+  REQUIRE(ended.code == 0);
+  const json document = json::parse(ended.out);
+  CHECK(document["schema"] == "headroom.profile");
+  CHECK(document["sizes"][0]["batch"] == 2);
+  CHECK(document == read_json_file(scratch / "profile.json", 1 << 24));
+}
+
+TEST_CASE("help, version and bad usage") {
+  CHECK_THAT(call(run_profile, {"--help"}).out, Catch::Contains("--sizes") && Catch::Contains("--csv"));
+  CHECK(call(run_profile, {"--version"}).out == std::string("headroom-profile ") + HEADROOM_VERSION + "\n");
+  const Scratch scratch;
+  const std::string out = scratch / "p.json";
+  const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);
+  const auto refused = [&](const Words& words, int code, const std::vector<std::string>& parts) {
+    require_refused(call(run_profile, joined({"-o", out}, words)), code, parts);
+    CHECK(scratch.files() == std::vector<std::string>{"model"});
+  };
+  refused({"--model", model}, 2, {"--sizes"});
+  refused({"--sizes", "8x8"}, 2, {"--model"});
+  refused({"--model", model, "--sizes", "8x8,"}, 2, {"--sizes"});
+  refused({"--model", "sdxl", "--sizes", "8x9"}, 2, {"multiple of 8"});
+  refused({"--model", model, "--sizes", "8x8", "--dtype", "fp16"}, 2, {"--dtype"});
+  refused({"--model", model, "--sizes", "8x8", "--dtype", "int4"}, 2, {"dtype"});
+  refused({"--model", model, "--sizes", "8x8", "--device", "tpu"}, 2, {"--device"});
+  refused({"--model", model, "--sizes", "8x8", "--device", "cuda"}, 5, {"cuda"});
+  refused({"--model", "none", "--sizes", "8x8"}, 2, {"none"});
+  std::filesystem::remove(scratch / "model/diffusion_pytorch_model.safetensors");
+  refused({"--model", model, "--sizes", "8x8"}, 2, {"diffusion_pytorch_model"});
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Small decodes of diffusers for tests/decoder/runtime/golden_test.cpp.
+
+    build/venv/bin/python tests/reference/make_golden.py [FOLDER]    # default: tests/data/golden
+
+Each case is a folder: config.json as diffusers writes it, the output expected.npy, and for some cases weights in one
+of the ways in which they are stored. Without weights of its own a case has random ones, seed WEIGHTS_SEED; its latent
+is random_latent with LATENT_SEED. Needs torch, diffusers 0.38.0, numpy and safetensors, and no network.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from diffusers import AutoencoderKL
+from safetensors.torch import load_file, save_file
+
+from random_weights import fill_module, random_latent
+
+WEIGHTS_SEED = 11
+LATENT_SEED = 12
+
+# name: (latent's shape, how weights are stored, changes to the config)
+CASES = {
+    "plain": ((2, 4, 7, 9), None, {"layers_per_block": 2, "norm_num_groups": 8}),
+    "three_blocks_no_attention": (
+        (1, 3, 5, 11),
+        None,
+        {"block_out_channels": [8, 24, 16], "latent_channels": 3, "mid_block_add_attention": False},
+    ),
+    "no_post_quant": ((1, 16, 6, 6), None, {"latent_channels": 16, "use_post_quant_conv": False, "use_quant_conv": False}),
+    "relu_gray": ((1, 4, 9, 5), None, {"act_fn": "relu", "out_channels": 1}),
+    "gelu": ((1, 4, 5, 5), None, {"act_fn": "gelu", "norm_num_groups": 1}),
+    "mish_one_block": ((1, 4, 13, 7), None, {"act_fn": "mish", "block_out_channels": [16], "norm_num_groups": 16}),
+    "sharded_old_names": ((1, 4, 6, 8), "sharded_old_names", {}),
+    "stored_fp16": ((1, 4, 8, 5), "fp16", {}),
+    "stored_bf16": ((1, 4, 5, 8), "bf16", {}),
+}
+OLD_NAMES = {"to_q": "query", "to_k": "key", "to_v": "value", "to_out.0": "proj_attn"}
+
+
+def config_of(changes):
+    config = {
+        "block_out_channels": [8, 16],
+        "latent_channels": 4,
+        "out_channels": 3,
+        "layers_per_block": 1,
+        "norm_num_groups": 4,
+        "act_fn": "silu",
+    }
+    config.update(changes)
+    blocks = len(config["block_out_channels"])
+    config["up_block_types"] = ["UpDecoderBlock2D"] * blocks
+    config["down_block_types"] = ["DownEncoderBlock2D"] * blocks
+    return config
+
+
+def with_old_names(folder):
+    """Renames the attention's tensors in every shard and in the index, as releases before 0.18 wrote them."""
+
+    def old(name):
+        for now, before in OLD_NAMES.items():
+            if ".attentions." in name:
+                name = name.replace(f".{now}.", f".{before}.")
+        return name
+
+    for shard in sorted(folder.glob("*.safetensors")):
+        tensors = load_file(shard)
+        save_file({old(name): tensor for name, tensor in tensors.items()}, shard, metadata={"format": "pt"})
+    index = folder / "diffusion_pytorch_model.safetensors.index.json"
+    document = json.loads(index.read_text())
+    document["weight_map"] = {old(name): shard for name, shard in document["weight_map"].items()}
+    index.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
+
+
+def load(folder):
+    """The stored model as diffusers loads it, in fp32."""
+    return AutoencoderKL.from_pretrained(folder, torch_dtype=torch.float32, low_cpu_mem_usage=False)
+
+
+def store(vae, folder, how):
+    """Saves the weights and returns what diffusers loads of them."""
+    if how != "sharded_old_names":
+        vae.to(torch.float16 if how == "fp16" else torch.bfloat16).save_pretrained(folder)
+        return load(folder)
+    vae.save_pretrained(folder, max_shard_size="60KB")
+    loaded = load(folder)  # before the renaming: diffusers takes old names from single files only
+    with_old_names(folder)
+    return loaded
+
+
+def make(folder, shape, how, changes):
+    torch.manual_seed(0)  # the encoder's weights, which are stored but not used
+    vae = fill_module(AutoencoderKL(**config_of(changes)), WEIGHTS_SEED).eval()
+    folder.mkdir(parents=True)
+    if how is None:
+        vae.save_config(folder)
+    else:
+        vae = store(vae, folder, how).eval()
+    with torch.no_grad():
+        picture = vae.decode(torch.from_numpy(random_latent(shape, LATENT_SEED))).sample
+    np.save(folder / "expected.npy", picture.numpy())
+
+
+def main():
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "data" / "golden")
+    shutil.rmtree(root, ignore_errors=True)
+    for name, (shape, how, changes) in CASES.items():
+        make(root / name, shape, how, changes)
+    total = sum(file.stat().st_size for file in root.rglob("*") if file.is_file())
+    print(f"{len(CASES)} cases, {total / 1024:.0f} KiB in {root}")
+
+
+if __name__ == "__main__":
+    main()

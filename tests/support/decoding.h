@@ -1,0 +1,37 @@
+#pragma once
+
+#include <catch2/catch.hpp>
+
+#include "decoder/files/random_weights.h"
+#include "decoder/runtime/decode.h"
+#include "tests/support/picture.h"
+
+namespace headroom::test {
+
+inline ParameterSource random_source(uint64_t seed) {
+  return [seed](const Parameter& parameter, float* out) { fill_random(parameter, seed, out); };
+}
+
+/// A latent for the request, of unit variance.
+inline Array latent_for(const Model& model, const Request& request, uint64_t seed) {
+  const Extent extent = latent_extent(model, request.width_pixels, request.height_pixels, request.frames);
+  return random_latent({request.batch, model.latent_channels, extent.y, extent.x}, seed);
+}
+
+struct Decoded {
+  Array picture;
+  RunStats stats;
+};
+
+/// Decodes into memory. Each position of the picture must come exactly once.
+inline Decoded decode_to_memory(const Model& model, const Plan& plan, const ParameterSource& weights,
+                                const Array& latent, EventSink* events = nullptr) {
+  start_libraries(2);
+  MemorySink sink(picture_shape(model, plan.request));
+  RunStats stats = decode(model, plan, weights, latent, sink, events);
+  sink.finish();
+  REQUIRE(sink.overwritten == 0);
+  return {std::move(sink.picture), std::move(stats)};
+}
+
+}  // namespace headroom::test

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "decoder/files/npy.h"
+#include "decoder/files/random_weights.h"
+#include "decoder/graph/model.h"
+#include "tests/decoder/files/scratch.h"
+
+namespace headroom::test {
+
+/// All parameters of a model as one fp32 safetensors file, filled from a seed.
+inline std::string random_safetensors(const Graph& graph, uint64_t seed) {
+  nlohmann::json header = nlohmann::json::object();
+  std::string data;
+  for (const Op& op : graph.ops()) {
+    for (const Parameter& parameter : parameters_of(graph, op)) {
+      int64_t count = 1;
+      for (int64_t length : parameter.shape) count *= length;
+      std::vector<float> values(static_cast<size_t>(count));
+      fill_random(parameter, seed, values.data());
+      const size_t begin = data.size();
+      data += bytes_of(values);
+      header[parameter.name] = {
+          {"dtype", "F32"}, {"shape", parameter.shape}, {"data_offsets", {begin, data.size()}}};
+    }
+  }
+  return safetensors_bytes(header.dump(), data);
+}
+
+/// config.json and weights in diffusers' layout, in `folder`/`name`.
+inline std::filesystem::path write_model(const std::filesystem::path& folder, const nlohmann::json& config,
+                                         uint64_t seed) {
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "config.json") << config.dump();
+  std::ofstream(folder / "diffusion_pytorch_model.safetensors", std::ios::binary)
+      << random_safetensors(parse_model(config.dump(), "config.json").graph, seed);
+  return folder;
+}
+
+inline std::filesystem::path write_npy(const std::filesystem::path& file, const Array& array) {
+  std::ofstream(file, std::ios::binary) << make_npy_header(array.shape) << bytes_of(array.values);
+  return file;
+}
+
+}  // namespace headroom::test

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "decoder/files/array.h"
+#include "decoder/files/picture_sink.h"
+#include "decoder/graph/model.h"
+#include "decoder/plan/plan.h"
+
+namespace headroom::test {
+
+inline PictureShape picture_shape(const Model& model, const Request& request) {
+  return {request.batch, model.graph.tensor(model.graph.output()).channels, request.frames,
+          request.height_pixels, request.width_pixels};
+}
+
+/// Keeps the picture in memory, N×C×H×W, and counts how often each position came.
+class MemorySink final : public PictureSink {
+ public:
+  explicit MemorySink(const PictureShape& shape) : PictureSink(shape) {
+    picture.shape = {shape.items, shape.channels, shape.rows, shape.columns};
+    picture.values.assign(static_cast<size_t>(shape.items * shape.channels * shape.rows * shape.columns),
+                          std::nanf(""));
+  }
+
+  Array picture;
+  bool complete_called = false;
+  int64_t overwritten = 0;
+
+ private:
+  void put(int64_t item, const Region& region, const float* pixels) override {
+    const PictureShape& s = shape();
+    for (int64_t y = region.y.begin; y < region.y.end; ++y) {
+      for (int64_t x = region.x.begin; x < region.x.end; ++x) {
+        for (int64_t c = 0; c < s.channels; ++c) {
+          float& value =
+              picture.values[static_cast<size_t>(((item * s.channels + c) * s.rows + y) * s.columns + x)];
+          if (!std::isnan(value)) ++overwritten;
+          value = *pixels++;
+        }
+      }
+    }
+  }
+  void complete() override { complete_called = true; }
+};
+
+/// The largest difference over the reference's largest magnitude; infinite where shapes differ or a value is
+/// NaN.
+inline double relative_error(const Array& found, const Array& reference) {
+  if (found.shape != reference.shape) return HUGE_VAL;
+  double largest = 0, magnitude = 0;
+  for (size_t i = 0; i < reference.values.size(); ++i) {
+    const double difference = std::abs(double(found.values[i]) - double(reference.values[i]));
+    if (std::isnan(difference)) return HUGE_VAL;
+    largest = std::max(largest, difference);
+    magnitude = std::max(magnitude, std::abs(double(reference.values[i])));
+  }
+  return largest == 0 ? 0 : largest / magnitude;
+}
+
+}  // namespace headroom::test

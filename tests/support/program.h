@@ -1,0 +1,45 @@
+#pragma once
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace headroom::test {
+
+/// What a program ended with.
+struct Ended {
+  int code = -1;
+  std::string out, err;
+};
+
+using Words = std::vector<std::string>;
+
+/// Runs a program's library function.
+template <typename Run>
+Ended call(Run run, const Words& words) {
+  std::ostringstream out, err;
+  Ended ended;
+  ended.code = run(words, out, err);
+  ended.out = out.str();
+  ended.err = err.str();
+  return ended;
+}
+
+/// The program must have refused with this code and one line on standard error that has all `parts`.
+inline void require_refused(const Ended& ended, int code, const std::vector<std::string>& parts) {
+  CAPTURE(ended.out, ended.err);
+  REQUIRE(ended.code == code);
+  CHECK(std::count(ended.err.begin(), ended.err.end(), '\n') == 1);
+  CHECK(ended.err.ends_with("\n"));
+  CHECK(ended.out.empty());
+  for (const std::string& part : parts) CHECK_THAT(ended.err, Catch::Contains(part));
+}
+
+inline Words joined(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+}  // namespace headroom::test

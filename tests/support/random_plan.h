@@ -1,0 +1,128 @@
+#pragma once
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "decoder/plan/builder.h"
+#include "tests/support/random.h"
+
+namespace headroom::test {
+
+/// The request whose latent has this extent.
+inline Request request_for(const Model& model, const Extent& latent, int64_t batch = 1,
+                           Dtype dtype = Dtype::fp32) {
+  const Extent picture = extent_of(model.graph.tensor(model.graph.output()), latent);
+  return {model.name, picture.x, picture.y, picture.t, batch, dtype};
+}
+
+/// The barrier depth of each pass.
+inline std::vector<int32_t> pass_depths(const Graph& graph) {
+  const std::vector<int32_t> depths = barrier_depths(graph);
+  std::set<int32_t> sorted;
+  for (const Op& op : graph.ops()) {
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      if (is_barrier(op, i) && op.kind != OpKind::norm) sorted.insert(depths[index(op.inputs[i])]);
+    }
+  }
+  sorted.insert(depths[index(graph.output())]);
+  return {sorted.begin(), sorted.end()};
+}
+
+/// How random decisions are drawn.
+struct RandomStyle {
+  double keep = 0.5;      ///< share of the tensors that are kept
+  double late = 0.2;      ///< of these, kept one pass later than they could be
+  double in_place = 0.5;  ///< of the residuals that could take over their operand
+  double untiled_rows = 0.25, untiled_columns = 0.6;
+  int64_t most_tiles = 40;  ///< of one pass
+};
+
+struct RandomPlan {
+  std::vector<PassDecision> decisions;
+  Plan plan;
+};
+
+/// One draw of decisions, which may keep tensors that no later pass reads: those in `never` are left out.
+inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent& latent,
+                                                const RandomStyle& style, const std::set<std::string>& never,
+                                                Random random) {
+  const Graph& graph = model.graph;
+  const std::vector<BarrierTargets> targets = barrier_targets(graph);
+  const std::vector<int32_t> depths = barrier_depths(graph);
+  const std::vector<int32_t> at = pass_depths(graph);
+  std::vector<size_t> kept_in(graph.tensors().size(), targets.size());
+  for (size_t t = 1; t < graph.tensors().size(); ++t) {
+    const Tensor& tensor = graph.tensors()[t];
+    const bool wanted = random.chance(style.keep);
+    const size_t delay = random.chance(style.late) ? 1 : 0;
+    if (!wanted || tensor.statistics || never.contains(tensor.name)) continue;
+    const auto pass = static_cast<size_t>(std::lower_bound(at.begin(), at.end(), depths[t]) - at.begin());
+    kept_in[t] = pass + delay;
+  }
+  for (const BarrierTargets& target : targets) {
+    for (TensorId id : target.whole) kept_in[index(id)] = targets.size();  // kept by the pass itself
+  }
+  std::vector<bool> kept(graph.tensors().size(), false);
+  std::vector<PassDecision> decisions(targets.size());
+  for (size_t pass = 0; pass < targets.size(); ++pass) {
+    PassDecision& decision = decisions[pass];
+    for (size_t t = 1; t < graph.tensors().size(); ++t) {
+      if (kept_in[t] == pass) decision.keeps.push_back(TensorId{static_cast<int32_t>(t)});
+    }
+    PassGoal goal = goal_of(targets[pass], decision);
+    std::vector<TensorId> taken;
+    for (TensorId id : decision.keeps) {
+      const TensorId base = in_place_base(graph, kept, goal, id);
+      const bool wanted = random.chance(style.in_place);
+      if (base == TensorId{-1} || !wanted) continue;
+      decision.in_place.push_back(id);
+      taken.push_back(base);
+    }
+    goal.in_place = decision.in_place;
+    const Pass lowered = lower_pass(graph, kept, goal);
+    const Extent grid =
+        per_axis([](int64_t length, int32_t scale) { return length * scale; }, latent, lowered.scale);
+    decision.tile = grid;
+    if (!random.chance(style.untiled_rows))
+      decision.tile.y = random.pick<int64_t>({1, 2, 3, 5, 8, grid.y / 2 + 1});
+    if (!random.chance(style.untiled_columns))
+      decision.tile.x = random.pick<int64_t>({1, 3, 4, 7, grid.x / 2 + 1});
+    const auto tiles = [&] {
+      return ((grid.y + decision.tile.y - 1) / decision.tile.y) *
+             ((grid.x + decision.tile.x - 1) / decision.tile.x);
+    };
+    while (tiles() > style.most_tiles)
+      ++(decision.tile.x < decision.tile.y ? decision.tile.x : decision.tile.y);
+    for (TensorId id : goal.keeps) kept[index(id)] = true;
+    for (TensorId id : taken) kept[index(id)] = false;
+    for (OpId op : goal.statistics) kept[index(graph.op(op).output)] = true;
+  }
+  return decisions;
+}
+
+/// A plan from random decisions that keep no tensor of `never`, nor any that turns out to be read by no later
+/// pass.
+inline RandomPlan random_plan(const Model& model, const Request& request, int64_t slice,
+                              const RandomStyle& style, const MemoryModel& memory, Random& random,
+                              std::set<std::string> never = {}) {
+  Plan sizes;
+  sizes.request = request;
+  const Extent latent = sizes_of(model.graph, sizes).latent;
+  const Random start = random;
+  random.integer(0, 1);
+  for (;;) {
+    const std::vector<PassDecision> decisions = draw_decisions(model, latent, style, never, start);
+    try {
+      return {decisions, build_plan(model, request, slice, decisions, memory)};
+    } catch (const std::logic_error& refused) {
+      const std::string what = refused.what();
+      const size_t end = what.find(" is kept but no later pass reads it");
+      if (end == std::string::npos || !never.insert(what.substr(0, end)).second) throw;
+    }
+  }
+}
+
+}  // namespace headroom::test
