@@ -46,7 +46,7 @@ PlanSpace::PlanSpace(const Model& model, const Request& request, int64_t slice, 
   }
   find_candidates();
   bound_times();
-  fixed_bytes_ = resident_bytes(graph_, sizes_) + costs.memory().reserve_bytes;
+  fixed_bytes_ = allocated_bytes(weights_bytes(graph_, sizes_.dtype)) + latent_bytes(graph_, sizes_) + costs.memory().reserve_bytes;
   known_.resize(targets_.size());
 }
 
@@ -209,7 +209,7 @@ const std::vector<Choice>& PlanSpace::choices(size_t pass, const Frontier& front
                                      [&](TensorId id) { return !contains(choice.next, id); });
     if (useless || (pass + 1 < targets_.size() && too_far_back(pass, choice.next))) continue;
 
-    const PassDecision decision{choice.keeps, {}, {}};
+    const PassDecision decision{.keeps = choice.keeps};
     PassGoal goal = goal_of(targets_[pass], decision);
     for (TensorId id : choice.keeps) {
       const TensorId base = in_place_base(graph_, available, goal, id);

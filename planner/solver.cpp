@@ -90,7 +90,7 @@ std::optional<Solution> fastest(PlanSpace& space, int64_t limit_bytes) {
   if (!path) return std::nullopt;
   Solution solution;
   for (const Arrival* arrival : *path) {
-    solution.decisions.push_back({arrival->choice->keeps, arrival->choice->in_place, arrival->shape->tile});
+    solution.decisions.push_back({arrival->choice->keeps, arrival->choice->in_place, {}, arrival->shape->tile});
     solution.pass_seconds.push_back(arrival->shape->seconds);
     solution.seconds = arrival->cost;
   }
@@ -135,7 +135,7 @@ Plan make_plan(const Model& model, const Request& request, int64_t limit_bytes, 
                          std::to_string(smallest.pass) + " (" + smallest_slice.pass_name(smallest.pass) + ") needs that much",
                      smallest.bytes);
   }
-  Plan plan = build_plan(model, request, best_slice, best->decisions, costs.memory());
+  Plan plan = build_plan(model, request, {.slice = best_slice}, best->decisions, costs.memory());
   plan.limit_bytes = limit_bytes;
   plan.predicted_seconds = best->seconds;
   plan.optimal = true;

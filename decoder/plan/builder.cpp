@@ -32,10 +32,11 @@ class BlockNumbers {
 
 class Builder {
  public:
-  Builder(const Model& model, const Request& request, int64_t slice, const MemoryModel& memory)
-      : graph_(model.graph), memory_(memory), targets_(barrier_targets(graph_)) {
+  Builder(const Model& model, const Request& request, const PlanFrame& frame, const MemoryModel& memory)
+      : graph_(model.graph), frame_(frame), memory_(memory), targets_(barrier_targets(graph_)) {
     plan_.request = request;
-    plan_.slice = slice;
+    plan_.slice = frame.slice;
+    plan_.weights = frame.weights;
     sizes_ = sizes_of(graph_, plan_);
   }
 
@@ -59,6 +60,7 @@ class Builder {
         Kept entry{.tensor = id, .first_pass = static_cast<int32_t>(i), .last_pass = kNever};
         entry.block_rows = block_rows(graph_, id, sizes_, memory_.block_bytes);
         if (contains(goal.in_place, id)) entry.in_place_of = in_place_base(graph_, kept, goal, id);
+        if (contains(decisions[i].below, id)) entry.place = frame_.lower_place;
         plan_.kept.push_back(entry);
       }
       for (const Kept& entry : plan_.kept) {
@@ -106,16 +108,26 @@ class Builder {
   }
 
   void number_blocks() {
-    BlockNumbers numbers;
+    // A place below the device has its own numbers, and a tensor there has its blocks through the whole of the passes
+    // that write and read it.
+    BlockNumbers numbers, below;
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       const Pass& pass = plan_.passes[i];
-      std::vector<Kept*> written, leaving;
+      std::vector<Kept*> written, leaving, written_below, leaving_below;
       for (Kept& entry : plan_.kept) {
         if (entry.first_pass == static_cast<int32_t>(i) && entry.in_place_of == TensorId{-1}) {
           entry.blocks.assign(static_cast<size_t>(sizes_.items * block_count(graph_, entry, sizes_)), 0);
-          written.push_back(&entry);
+          (entry.place == Place::device ? written : written_below).push_back(&entry);
         }
-        if (entry.last_pass == static_cast<int32_t>(i) && !taken_over(entry.tensor)) leaving.push_back(&entry);
+        if (entry.last_pass == static_cast<int32_t>(i) && !taken_over(entry.tensor)) {
+          (entry.place == Place::device ? leaving : leaving_below).push_back(&entry);
+        }
+      }
+      for (Kept* entry : written_below) {
+        for (int32_t& b : entry->blocks) b = below.take();
+      }
+      for (Kept* entry : leaving_below) {
+        for (int32_t b : entry->blocks) below.give_back(b);
       }
       for (Kept& entry : plan_.kept) {
         if (entry.first_pass == static_cast<int32_t>(i) && entry.in_place_of != TensorId{-1}) {
@@ -143,17 +155,20 @@ class Builder {
   }
 
   void predict(const std::vector<PassDecision>& decisions) {
-    plan_.weights_bytes = weights_bytes(graph_, sizes_.dtype);
     plan_.reserve_bytes = memory_.reserve_bytes;
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       Pass& pass = plan_.passes[i];
-      pass.predicted_peak_bytes = resident_bytes(graph_, sizes_) + plan_.reserve_bytes +
+      const int64_t weights = plan_.weights == WeightResidency::resident ? weights_bytes(graph_, sizes_.dtype)
+                                                                         : weights_bytes(graph_, pass, sizes_.dtype);
+      plan_.weights_bytes = std::max(plan_.weights_bytes, weights);
+      pass.predicted_peak_bytes = allocated_bytes(weights) + latent_bytes(graph_, sizes_) + plan_.reserve_bytes +
                                   pass_peak_bytes(graph_, pass, kept_in(i), decisions[i].tile, sizes_, memory_);
       plan_.predicted_peak_bytes = std::max(plan_.predicted_peak_bytes, pass.predicted_peak_bytes);
     }
   }
 
   const Graph& graph_;
+  const PlanFrame frame_;
   const MemoryModel& memory_;
   std::vector<BarrierTargets> targets_;
   Sizes sizes_;
@@ -175,9 +190,9 @@ Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const
                   latent, pass.scale, tile);
 }
 
-Plan build_plan(const Model& model, const Request& request, int64_t slice, const std::vector<PassDecision>& decisions,
-                const MemoryModel& memory) {
-  return Builder(model, request, slice, memory).run(decisions);
+Plan build_plan(const Model& model, const Request& request, const PlanFrame& frame,
+                const std::vector<PassDecision>& decisions, const MemoryModel& memory) {
+  return Builder(model, request, frame, memory).run(decisions);
 }
 
 Plan untiled_plan(const Model& model, const Request& request) {
@@ -204,12 +219,13 @@ Plan untiled_plan(const Model& model, const Request& request) {
     const auto pass = std::find(pass_depths.begin(), pass_depths.end(), depths[t]);
     if (read_deeper && pass != pass_depths.end()) decisions[static_cast<size_t>(pass - pass_depths.begin())].keeps.push_back(id);
   }
-  Plan plan = build_plan(model, request, request.batch, decisions, {});
+  Plan plan = build_plan(model, request, {.slice = request.batch}, decisions, {});
   plan.limit_bytes = std::numeric_limits<int64_t>::max();
   return plan;
 }
 
 Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& memory) {
+  PlanFrame frame{plan.slice, plan.weights, Place::scratch};
   std::vector<PassDecision> decisions;
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     PassDecision decision;
@@ -217,14 +233,21 @@ Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& 
       if (entry.first_pass != static_cast<int32_t>(i)) continue;
       decision.keeps.push_back(entry.tensor);
       if (entry.in_place_of != TensorId{-1}) decision.in_place.push_back(entry.tensor);
+      if (entry.place != Place::device) {
+        decision.below.push_back(entry.tensor);
+        frame.lower_place = entry.place;
+      }
     }
     const auto length = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
     decision.tile = per_axis(length, plan.passes[i].tiles);
     decision.tile.y = std::max<int64_t>(1, decision.tile.y / 2);
     decisions.push_back(std::move(decision));
   }
-  Plan other = build_plan(model, plan.request, plan.slice, decisions, memory);
+  Plan other = build_plan(model, plan.request, frame, decisions, memory);
   other.limit_bytes = plan.limit_bytes;
+  other.host_limit_bytes = plan.host_limit_bytes;
+  other.scratch_limit_bytes = plan.scratch_limit_bytes;
+  other.scratch_folder = plan.scratch_folder;
   return other;
 }
 

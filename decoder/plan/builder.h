@@ -11,9 +11,10 @@ namespace headroom {
 
 /// The choices that make a plan: one entry per entry of barrier_targets(). Everything else follows from them.
 struct PassDecision {
-  std::vector<TensorId> keeps;     ///< written whole in this pass
-  std::vector<TensorId> in_place;  ///< those of `keeps` that take over the blocks of what they are added to
-  Extent tile;                     ///< length of tiles in the pass's grid; larger than the grid means whole
+  std::vector<TensorId> keeps{};     ///< written whole in this pass
+  std::vector<TensorId> in_place{};  ///< those of `keeps` that take over the blocks of what they are added to
+  std::vector<TensorId> below{};     ///< those of `keeps`, of keys and values none, that live in the plan's lower place
+  Extent tile{};                     ///< length of tiles in the pass's grid; larger than the grid means whole
 };
 
 /// The goal of a pass: its barriers and what is to be kept.
@@ -22,10 +23,17 @@ PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision);
 /// The pass's grid cut into tiles.
 Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Extent& latent);
 
+/// What is fixed for a whole plan.
+struct PlanFrame {
+  int64_t slice = 1;
+  WeightResidency weights = WeightResidency::resident;
+  Place lower_place = Place::scratch;  ///< of tensors that decisions put below the device
+};
+
 /// A whole plan from its decisions: lowered passes, block numbers, lifetimes and predicted peaks.
 /// Seconds are left at 0. Throws std::logic_error where the decisions contradict one another.
-Plan build_plan(const Model& model, const Request& request, int64_t slice, const std::vector<PassDecision>& decisions,
-                const MemoryModel& memory);
+Plan build_plan(const Model& model, const Request& request, const PlanFrame& frame,
+                const std::vector<PassDecision>& decisions, const MemoryModel& memory);
 
 /// The plan that decodes every pass as one tile and keeps every tensor that a later pass reads: the untiled
 /// decode, for comparison and for profiling. It has no limit.

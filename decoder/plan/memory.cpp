@@ -25,6 +25,16 @@ int64_t tile_bytes(const Graph& graph, const Step& step, const Extent& extent, c
                          bytes_per_element(sizes.dtype));
 }
 
+int64_t weights_bytes(const Graph& graph, const Op& op, Dtype dtype) {
+  int64_t sum = 0;
+  for (const Parameter& parameter : parameters_of(graph, op)) {
+    int64_t bytes = bytes_per_element(dtype);
+    for (int64_t length : parameter.shape) bytes *= length;
+    sum += ceil_divide(bytes, kParameterAlignment) * kParameterAlignment;
+  }
+  return sum;
+}
+
 }  // namespace
 
 Sizes sizes_of(const Graph& graph, const Plan& plan) {
@@ -39,19 +49,21 @@ int64_t allocated_bytes(int64_t bytes) {
   return ceil_divide(bytes, unit) * unit;
 }
 
-int64_t resident_bytes(const Graph& graph, const Sizes& sizes) {
-  const int64_t latent = bytes_of(graph.tensor(graph.latent()), sizes.latent, 1, sizes.dtype);
-  return allocated_bytes(weights_bytes(graph, sizes.dtype)) + sizes.items * allocated_bytes(latent);
+int64_t latent_bytes(const Graph& graph, const Sizes& sizes) {
+  return sizes.items * allocated_bytes(bytes_of(graph.tensor(graph.latent()), sizes.latent, 1, sizes.dtype));
 }
 
 int64_t weights_bytes(const Graph& graph, Dtype dtype) {
   int64_t sum = 0;
-  for (const Op& op : graph.ops()) {
-    for (const Parameter& parameter : parameters_of(graph, op)) {
-      int64_t bytes = bytes_per_element(dtype);
-      for (int64_t length : parameter.shape) bytes *= length;
-      sum += ceil_divide(bytes, kParameterAlignment) * kParameterAlignment;
-    }
+  for (const Op& op : graph.ops()) sum += weights_bytes(graph, op, dtype);
+  return sum;
+}
+
+int64_t weights_bytes(const Graph& graph, const Pass& pass, Dtype dtype) {
+  int64_t sum = 0;
+  for (const Step& step : pass.steps) {
+    // A norm's parameters are read with its step; statistics have none.
+    if (step.op != OpId{-1}) sum += weights_bytes(graph, graph.op(step.op), dtype);
   }
   return sum;
 }
@@ -81,11 +93,11 @@ RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, co
                             step.kind == StepKind::add || step.kind == StepKind::attention;
       if (computes) {
         const Op& op = graph.op(step.op);
-        readers_.push_back({graph.tensor(step.tensor).scale.y, step.halo.before.y, op.factor.y,
+        readers_.push_back({graph.tensor(step.tensor).scale.y, step.halo.before.y, step.halo.after.y, op.factor.y,
                             reach(op, i).before.y, is_barrier(op, i)});
       } else {
         // Gathers, statistics and accumulations read the positions of their own tile.
-        readers_.push_back({graph.tensor(tensor).scale.y, step.halo.before.y, 1, 0, false});
+        readers_.push_back({graph.tensor(tensor).scale.y, step.halo.before.y, step.halo.after.y, 1, 0, false});
       }
     }
   }
@@ -94,10 +106,19 @@ RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, co
 int64_t RowReaders::first_row(int64_t grid_row) const {
   int64_t first = rows_;
   for (const Reader& reader : readers_) {
-    const int64_t made = std::max<int64_t>(0, grid_row * reader.scale / grid_scale_ - reader.halo);
+    const int64_t made = std::max<int64_t>(0, grid_row * reader.scale / grid_scale_ - reader.before);
     first = std::min(first, reader.all ? 0 : std::max<int64_t>(0, made / reader.factor - reader.reach));
   }
   return first;
+}
+
+int64_t RowReaders::last_row(int64_t grid_row) const {
+  int64_t last = 0;
+  for (const Reader& reader : readers_) {
+    const int64_t made = ceil_divide(grid_row * reader.scale, grid_scale_) + reader.after;
+    last = std::max(last, reader.all ? rows_ : ceil_divide(made, reader.factor) + reader.reach);
+  }
+  return std::min(last, rows_);
 }
 
 Interval blocks_acquired(const Graph& graph, const Pass& pass, const Kept& kept, size_t band) {
@@ -111,6 +132,17 @@ Interval blocks_released(const RowReaders& readers, const Pass& pass, const Kept
   };
   const int64_t from = band == 0 ? 0 : first_block(band);
   return {from, band + 1 == pass.tiles.y.size() ? block_count : first_block(band + 1)};
+}
+
+Interval blocks_completed(const Graph& graph, const Pass& pass, const Kept& kept, size_t band) {
+  const Interval rows = image(pass.tiles.y[band], graph.tensor(kept.tensor).scale.y, pass.scale.y);
+  const bool last = band + 1 == pass.tiles.y.size();
+  return {rows.begin / kept.block_rows, last ? ceil_divide(rows.end, kept.block_rows) : rows.end / kept.block_rows};
+}
+
+Interval blocks_read(const RowReaders& readers, const Pass& pass, const Kept& kept, size_t band) {
+  const Interval& tile = pass.tiles.y[band];
+  return {readers.first_row(tile.begin) / kept.block_rows, ceil_divide(readers.last_row(tile.end), kept.block_rows)};
 }
 
 Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) {
@@ -150,52 +182,109 @@ std::vector<int64_t> step_bytes(const Graph& graph, const Pass& pass, const Exte
   return bytes;
 }
 
+namespace {
+
+/// The blocks of one kept tensor on the device while a sweep goes on, in bytes.
+class LiveBlocks {
+ public:
+  LiveBlocks(const Graph& graph, const Pass& pass, const KeptInPass& entry, const Sizes& sizes)
+      : graph_(graph),
+        pass_(pass),
+        kept_(*entry.kept),
+        written_(entry.written),
+        leaves_(entry.leaves),
+        below_(entry.kept->place != Place::device),
+        count_(block_count(graph, kept_, sizes)),
+        readers_(graph, pass, kept_.tensor, sizes),
+        block_bytes_(sizes.items * allocated_bytes(kept_.block_rows * row_bytes(graph, kept_.tensor, sizes))) {}
+
+  /// The same for every band.
+  bool steady() const { return !written_ && !leaves_ && !below_; }
+  bool written() const { return written_; }
+  TensorId tensor() const { return kept_.tensor; }
+
+  /// While a band's steps run that come before the one that stores the tensor.
+  int64_t before_store(size_t band) const {
+    if (written_) {
+      if (band == 0) return 0;
+      return bytes(blocks_acquired(graph_, pass_, kept_, band - 1).end - first_in_flight(band));
+    }
+    if (below_) {
+      const size_t next = std::min(band + 1, pass_.tiles.y.size() - 1);
+      const int64_t end = std::max(read(band).end, read(next).end);
+      return bytes(std::max<int64_t>(0, end - read(band).begin));
+    }
+    return bytes(leaves_ ? count_ - (band == 0 ? 0 : std::min(count_, read(band).begin)) : count_);
+  }
+  /// While those after it run.
+  int64_t after_store(size_t band) const {
+    return written_ ? bytes(blocks_acquired(graph_, pass_, kept_, band).end - first_in_flight(band)) : before_store(band);
+  }
+
+ private:
+  int64_t bytes(int64_t blocks) const { return blocks * block_bytes_; }
+  Interval read(size_t band) const { return blocks_read(readers_, pass_, kept_, band); }
+  int64_t first_in_flight(size_t band) const {
+    return below_ && band > 0 ? blocks_completed(graph_, pass_, kept_, band - 1).begin : 0;
+  }
+
+  const Graph& graph_;
+  const Pass& pass_;
+  const Kept& kept_;
+  bool written_, leaves_, below_;
+  int64_t count_;
+  RowReaders readers_;
+  int64_t block_bytes_;
+};
+
+/// Steps between two stores, of which only the largest matters.
+struct Stretch {
+  int64_t working_bytes = 0;
+  size_t stored = 0;  ///< moving tensors stored before it, in the order of their stores
+};
+
+}  // namespace
+
 int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<KeptInPass>& kept,
                         const Extent& tile, const Sizes& sizes, const MemoryModel& model) {
-  const std::vector<int64_t> working = step_bytes(graph, pass, tile, sizes, model);
-  struct Moving {
-    const Kept* kept;
-    int64_t bytes_per_block;
-    int64_t count;
-    RowReaders readers;
-  };
-  std::vector<Moving> leaving;
-  int64_t live = 0;  // kept blocks
+  int64_t steady = 0;
+  std::vector<LiveBlocks> read, written;
   for (const KeptInPass& entry : kept) {
-    const int64_t block = sizes.items * allocated_bytes(entry.kept->block_rows * row_bytes(graph, entry.kept->tensor, sizes));
-    const int64_t count = block_count(graph, *entry.kept, sizes);
-    if (!entry.written) live += block * count;
-    if (entry.leaves) leaving.push_back({entry.kept, block, count, {graph, pass, entry.kept->tensor, sizes}});
+    // Blocks taken over are those of the tensor that is replaced; its entry counts them.
+    const LiveBlocks blocks(graph, pass, entry, sizes);
+    if (blocks.steady()) {
+      steady += blocks.before_store(0);
+    } else if (!entry.written) {
+      read.push_back(blocks);
+    }
   }
-  // Between two stores only the largest step matters.
-  struct Stretch {
-    int64_t working_bytes = 0;
-    const Kept* stored = nullptr;  ///< acquired before the stretch begins
-    int64_t bytes_per_block = 0;
-  };
+  const std::vector<int64_t> working = step_bytes(graph, pass, tile, sizes, model);
   std::vector<Stretch> stretches(1);
   for (size_t i = 0; i < pass.steps.size(); ++i) {
     if (pass.steps[i].kind == StepKind::store) {
       for (const KeptInPass& entry : kept) {
         if (!entry.written || entry.kept->tensor != pass.steps[i].tensor) continue;
-        const int64_t block = sizes.items * allocated_bytes(entry.kept->block_rows * row_bytes(graph, entry.kept->tensor, sizes));
-        stretches.push_back({0, entry.kept, block});
+        written.emplace_back(graph, pass, entry, sizes);
+        stretches.push_back({0, written.size()});
       }
     }
     stretches.back().working_bytes = std::max(stretches.back().working_bytes, working[i]);
   }
   const int64_t largest_working = *std::max_element(working.begin(), working.end());
-  int64_t peak = live;
+  int64_t peak = steady;
   for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
+    int64_t live = steady;
+    for (const LiveBlocks& blocks : read) live += blocks.before_store(band);
+    for (const LiveBlocks& blocks : written) live += blocks.before_store(band);
+    size_t stored = 0;
     for (const Stretch& stretch : stretches) {
-      if (stretch.stored != nullptr) live += stretch.bytes_per_block * blocks_acquired(graph, pass, *stretch.stored, band).length();
+      for (; stored < stretch.stored; ++stored) {
+        live += written[stored].after_store(band) - written[stored].before_store(band);
+      }
       peak = std::max(peak, live + stretch.working_bytes);
     }
     // The next tile of the band begins beside the blocks that the first one took.
     if (pass.tiles.x.size() > 1) peak = std::max(peak, live + largest_working);
-    for (const Moving& entry : leaving) {
-      live -= entry.bytes_per_block * blocks_released(entry.readers, pass, *entry.kept, entry.count, band).length();
-    }
   }
   return peak;
 }

@@ -29,11 +29,13 @@ Sizes sizes_of(const Graph& graph, const Plan& plan);
 /// What the pool takes for an allocation of this many bytes: whole pages, or 64 bytes for small ones.
 int64_t allocated_bytes(int64_t bytes);
 
-/// Bytes that every pass finds in use: parameters and the latent of one slice.
-int64_t resident_bytes(const Graph& graph, const Sizes& sizes);
+/// Bytes of one slice of the latent, which is there throughout.
+int64_t latent_bytes(const Graph& graph, const Sizes& sizes);
 
 /// Bytes of all parameters as the runtime lays them out, each on a boundary of 64 bytes.
 int64_t weights_bytes(const Graph& graph, Dtype dtype);
+/// The same for the operations that the steps of one pass carry out.
+int64_t weights_bytes(const Graph& graph, const Pass& pass, Dtype dtype);
 
 /// Bytes of one row of one batch item.
 int64_t row_bytes(const Graph& graph, TensorId tensor, const Sizes& sizes);
@@ -49,11 +51,14 @@ class RowReaders {
   /// The first row read for a tile that begins at this grid row; earlier rows are never needed again.
   /// The number of rows where no step reads the tensor.
   int64_t first_row(int64_t grid_row) const;
+  /// One past the last row read for a tile that ends before this grid row; 0 where no step reads the tensor.
+  int64_t last_row(int64_t grid_row) const;
 
  private:
   struct Reader {
     int32_t scale;   ///< of the tensor that the step makes
-    int32_t halo;    ///< of its tile
+    int32_t before;  ///< halo of its tile
+    int32_t after;
     int32_t factor;  ///< between its rows and the kept tensor's
     int32_t reach;
     bool all;        ///< a barrier: every row, for every tile
@@ -63,10 +68,20 @@ class RowReaders {
   int64_t rows_;
 };
 
+// A sweep moves over a kept tensor band by band. On the device, blocks are taken as the writing pass first touches
+// them and handed back as the last reading pass leaves them behind. Below the device they are there only while they
+// are needed: a written block leaves for its place once all of its rows are there, and is on the device until the next
+// band is done; a reading pass fetches the blocks of a band while the band before it runs.
+
 /// Blocks of a kept tensor, per batch item, that the sweep writes first in band `band` of the pass that writes it.
 Interval blocks_acquired(const Graph& graph, const Pass& pass, const Kept& kept, size_t band);
 /// Blocks that its last pass hands back after band `band`.
 Interval blocks_released(const RowReaders& readers, const Pass& pass, const Kept& kept, int64_t block_count, size_t band);
+
+/// Blocks whose last rows band `band` of the writing pass writes: they leave for a place below the device.
+Interval blocks_completed(const Graph& graph, const Pass& pass, const Kept& kept, size_t band);
+/// Blocks that the steps of band `band` read.
+Interval blocks_read(const RowReaders& readers, const Pass& pass, const Kept& kept, size_t band);
 
 /// Extent of the largest tile that a step makes, where grid tiles are `tile` long and start at its multiples.
 Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes);

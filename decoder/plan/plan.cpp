@@ -28,4 +28,26 @@ const char* name_of(StepKind kind) {
   return "?";
 }
 
+const char* name_of(Place place) {
+  switch (place) {
+    case Place::device:
+      return "device";
+    case Place::host:
+      return "host";
+    case Place::scratch:
+      return "scratch";
+  }
+  return "?";
+}
+
+const char* name_of(WeightResidency residency) {
+  switch (residency) {
+    case WeightResidency::resident:
+      return "resident";
+    case WeightResidency::per_pass:
+      return "per_pass";
+  }
+  return "?";
+}
+
 }  // namespace headroom

@@ -19,18 +19,42 @@ struct Request {
   friend bool operator==(const Request&, const Request&) = default;
 };
 
+/// Where a kept tensor lives. Below the device, only the blocks that a sweep is about to read or has just written
+/// are on it.
+enum class Place {
+  device,
+  host,     ///< memory of the host, where the device has its own
+  scratch,  ///< a file
+};
+const char* name_of(Place place);
+
+/// When parameters are on the device.
+enum class WeightResidency {
+  resident,  ///< all of them, throughout
+  per_pass,  ///< those of a pass, brought in before it and dropped after it
+};
+const char* name_of(WeightResidency residency);
+
+/// What measured costs hold for. Empty texts where costs are assumed.
+struct Environment {
+  std::string device;     ///< processor and threads
+  std::string libraries;  ///< with versions
+  friend bool operator==(const Environment&, const Environment&) = default;
+};
+
 /// A tensor that is stored whole, in row-band blocks of `block_rows` rows of one batch item each.
 /// The latent is always kept and not listed.
 struct Kept {
   TensorId tensor{-1};
   int64_t block_rows = 0;
-  /// One number per block, item by item, top to bottom. A number has one owner at a time.
+  /// One number per block, item by item, top to bottom; each place counts its own. A number has one owner at a time.
   std::vector<int32_t> blocks{};
   int32_t first_pass = 0;  ///< the pass that writes it
   int32_t last_pass = 0;   ///< the last pass that reads it; it hands the blocks back as it sweeps past them
   /// The tensor whose blocks it takes over position by position as it is written (a residual added in place);
   /// -1 where it has blocks of its own.
   TensorId in_place_of{-1};
+  Place place = Place::device;  ///< the device where blocks are taken over
   friend bool operator==(const Kept&, const Kept&) = default;
 };
 
@@ -87,13 +111,19 @@ struct Plan {
   int64_t limit_bytes = 0;
   /// Batch items that go through all passes together; the batch is run in such slices.
   int64_t slice = 1;
-  int64_t weights_bytes = 0;   ///< parameters and merged statistics, resident throughout
+  WeightResidency weights = WeightResidency::resident;
+  int64_t weights_bytes = 0;   ///< parameters on the device at one time, at the most
   int64_t reserve_bytes = 0;   ///< for what libraries allocate outside the pool
+  int64_t host_limit_bytes = 0;     ///< for kept tensors in host memory
+  int64_t scratch_limit_bytes = 0;  ///< for kept tensors in the scratch file
+  std::string scratch_folder;       ///< where that file is made; empty where nothing is kept there
   int64_t predicted_peak_bytes = 0;
   double predicted_seconds = 0;
+  double bound_seconds = 0;  ///< no plan of the space is faster: what has been proven so far
   bool optimal = false;  ///< proven fastest in the plan space of docs/planning.md
   bool exact = true;
   bool assumed = true;   ///< costs are stated assumptions, not a profile of this machine
+  Environment environment;  ///< of that profile
   std::vector<Kept> kept;
   std::vector<Pass> passes;
   friend bool operator==(const Plan&, const Plan&) = default;

@@ -34,6 +34,18 @@ double amount(const JsonFields& fields) {
   return value;
 }
 
+/// The value whose name_of() the text is.
+template <typename Choice, size_t count>
+Choice one_of(const JsonFields& fields, const std::array<Choice, count>& choices) {
+  const std::string text = fields.text();
+  std::string known;
+  for (Choice choice : choices) {
+    if (text == name_of(choice)) return choice;
+    known += (known.empty() ? "" : ", ") + std::string(name_of(choice));
+  }
+  fields.fail("expected one of " + known + ", found " + fields.value().dump().substr(0, 40));
+}
+
 /// An array [t, y, x].
 Axes<int32_t> read_axes(const JsonFields& fields, int64_t least, int64_t most) {
   if (fields.size(3) != 3) fields.fail("expected [t, y, x]");
@@ -64,8 +76,8 @@ class PlanReader {
   }
 
   Kept read_kept(const JsonFields& fields) {
-    if (fields["place"].text() != "device") fields["place"].fail("expected \"device\"");
     Kept kept;
+    kept.place = one_of(fields["place"], std::array{Place::device, Place::host, Place::scratch});
     kept.tensor = tensor(fields["tensor"]);
     kept.block_rows = fields["block_rows"].integer(1, kMostPosition);
     kept.blocks = read_blocks(fields["blocks"]);
@@ -124,16 +136,9 @@ class PlanReader {
   }
 
   StepKind step_kind(const JsonFields& fields) const {
-    static constexpr std::array kKinds{
-        StepKind::gather,    StepKind::norm,       StepKind::upsample, StepKind::conv,       StepKind::add,
-        StepKind::attention, StepKind::statistics, StepKind::store,    StepKind::accumulate, StepKind::emit};
-    const std::string text = fields.text();
-    std::string known;
-    for (StepKind kind : kKinds) {
-      if (text == name_of(kind)) return kind;
-      known += (known.empty() ? "" : ", ") + std::string(name_of(kind));
-    }
-    fields.fail("expected one of " + known + ", found " + fields.value().dump().substr(0, 40));
+    return one_of(fields, std::array{StepKind::gather, StepKind::norm, StepKind::upsample, StepKind::conv,
+                                     StepKind::add, StepKind::attention, StepKind::statistics, StepKind::store,
+                                     StepKind::accumulate, StepKind::emit});
   }
 
   Step read_step(const JsonFields& fields) const {
@@ -191,6 +196,18 @@ Plan plan_from_json(const JsonFields& file, const Graph& graph) {
   plan.reserve_bytes = file["reserve_bytes"].integer(0, kMostBytes);
   plan.predicted_peak_bytes = file["predicted"]["peak_bytes"].integer(0, kMostBytes);
   plan.predicted_seconds = amount(file["predicted"]["seconds"]);
+  if (file.has("weights")) {
+    plan.weights = one_of(file["weights"], std::array{WeightResidency::resident, WeightResidency::per_pass});
+  }
+  if (file.has("bound_seconds")) plan.bound_seconds = amount(file["bound_seconds"]);
+  if (file.has("host_limit_bytes")) plan.host_limit_bytes = file["host_limit_bytes"].integer(0, kMostBytes);
+  if (file.has("scratch")) {
+    plan.scratch_folder = name_text(file["scratch"]["folder"]);
+    plan.scratch_limit_bytes = file["scratch"]["limit_bytes"].integer(0, kMostBytes);
+  }
+  if (file.has("environment")) {
+    plan.environment = {name_text(file["environment"]["device"]), name_text(file["environment"]["libraries"])};
+  }
   plan.optimal = file["optimal"].boolean();
   plan.exact = file["exact"].boolean();
   plan.assumed = file["assumed"].boolean();

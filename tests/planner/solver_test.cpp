@@ -120,7 +120,7 @@ TEST_CASE("the solver finds what trying every sequence of choices finds") {
     REQUIRE(found.has_value());
     CHECK(found->seconds == Approx(brute_fastest(space, limit)).epsilon(1e-12));
     // The decisions cost what the solver says, and the plan made of them fits and is valid.
-    Plan plan = build_plan(c.model, c.request, 1, found->decisions, c.costs.memory());
+    Plan plan = build_plan(c.model, c.request, {}, found->decisions, c.costs.memory());
     plan.limit_bytes = limit;
     CHECK(plan.predicted_peak_bytes <= limit);
     CHECK(validate(plan, c.model).empty());
@@ -160,7 +160,7 @@ double fastest_shapes(const Case& c, std::vector<PassDecision> decisions, const 
   for (size_t s = 0; s < most; ++s) {
     for (size_t i = 0; i < decisions.size(); ++i)
       decisions[i].tile = shapes[i][std::min(s, shapes[i].size() - 1)];
-    const Plan built = build_plan(c.model, c.request, 1, decisions, c.costs.memory());
+    const Plan built = build_plan(c.model, c.request, {}, decisions, c.costs.memory());
     for (size_t i = 0; i < decisions.size(); ++i) {
       if (built.passes[i].predicted_peak_bytes > limit) continue;
       best[i] =

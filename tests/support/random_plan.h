@@ -116,7 +116,7 @@ inline RandomPlan random_plan(const Model& model, const Request& request, int64_
   for (;;) {
     const std::vector<PassDecision> decisions = draw_decisions(model, latent, style, never, start);
     try {
-      return {decisions, build_plan(model, request, slice, decisions, memory)};
+      return {decisions, build_plan(model, request, {.slice = slice}, decisions, memory)};
     } catch (const std::logic_error& refused) {
       const std::string what = refused.what();
       const size_t end = what.find(" is kept but no later pass reads it");

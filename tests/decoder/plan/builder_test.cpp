@@ -100,18 +100,18 @@ TEST_CASE("decisions that contradict one another are refused") {
   const size_t passes = barrier_targets(model.graph).size();
   std::vector<PassDecision> decisions(passes);
   for (PassDecision& decision : decisions) decision.tile = {1, 64, 64};
-  CHECK_NOTHROW(build_plan(model, request, 1, decisions, {}));
+  CHECK_NOTHROW(build_plan(model, request, {}, decisions, {}));
   SECTION("a decision too few") {
     decisions.pop_back();
-    CHECK_THROWS_AS(build_plan(model, request, 1, decisions, {}), std::logic_error);
+    CHECK_THROWS_AS(build_plan(model, request, {}, decisions, {}), std::logic_error);
   }
   SECTION("a tensor is kept that nothing reads later") {
     decisions.back().keeps = {model.graph.find_tensor("decoder.conv_in")};
-    CHECK_THROWS_AS(build_plan(model, request, 1, decisions, {}), std::logic_error);
+    CHECK_THROWS_AS(build_plan(model, request, {}, decisions, {}), std::logic_error);
   }
   SECTION("a tensor is kept before it can be computed") {
     decisions.front().keeps = {model.graph.find_tensor("decoder.up_blocks.1.resnets.0")};
-    CHECK_THROWS_AS(build_plan(model, request, 1, decisions, {}), std::logic_error);
+    CHECK_THROWS_AS(build_plan(model, request, {}, decisions, {}), std::logic_error);
   }
 }
 

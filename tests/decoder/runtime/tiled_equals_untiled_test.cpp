@@ -104,7 +104,7 @@ TEST_CASE("bands of one row with nothing kept, and with everything kept in place
   style.late = 0;
   test::RandomPlan drawn = test::random_plan(model, request, 1, style, {}, random);
   for (PassDecision& decision : drawn.decisions) decision.tile = {1, 1, 1000};
-  const Plan plan = unlimited(build_plan(model, request, 1, drawn.decisions, {}));
+  const Plan plan = unlimited(build_plan(model, request, {}, drawn.decisions, {}));
   REQUIRE(validate(plan, model).empty());
   const Array tiled = test::decode_to_memory(model, plan, test::random_source(2), input).picture;
   CHECK(test::relative_error(tiled, untiled) <= kExact);
