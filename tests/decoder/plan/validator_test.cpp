@@ -379,6 +379,23 @@ TEST_CASE("validator: each place counts its own blocks", "[unit][validator]") {
   refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
   plan.kept[0].place = plan.kept[1].place = Place::device;
   accepts(plan, graph);
+
+  // A number of the device that comes between two owners of the same number below it does not hide them from each other.
+  plan = small_plan_below(graph);
+  const TensorId start = graph.find_tensor("conv_in"), change = graph.find_tensor("conv"), sum = graph.find_tensor("residual");
+  Pass adds = plan.passes[1];
+  adds.steps = {step_for(graph, StepKind::add, "residual", {{change}, {start}}),
+                step_for(graph, StepKind::store, "residual", {{sum, 0}})};
+  plan.passes[1].steps.resize(2);
+  plan.passes[1].steps.push_back(step_for(graph, StepKind::store, "conv", {{change, 1}}));
+  plan.passes.insert(plan.passes.begin() + 2, adds);
+  plan.kept[0].last_pass = 2;
+  plan.kept[1] = {sum, 2, {8, 9, 10, 11, 12, 13, 14, 15}, 2, 3, TensorId{-1}, Place::scratch};
+  plan.kept.push_back({change, 2, {7, 6, 5, 4, 3, 2, 1, 0}, 1, 2});
+  plan.scratch_limit_bytes = 8192;
+  accepts(plan, graph);
+  plan.kept[1].blocks[0] = 6;
+  refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
 }
 
 TEST_CASE("validator: what must be on the device", "[unit][validator]") {
