@@ -13,6 +13,9 @@ constexpr int64_t kPage = 4096;
 constexpr int64_t kSmallestPaged = 4 * kPage;
 constexpr int64_t kSmallUnit = 64;
 
+// Larger tensors have larger blocks: a plan's size and the time to check it do not grow with the picture.
+constexpr int64_t kMostBlocks = 256;
+
 int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool makes_tile(const Step& step) {
@@ -76,7 +79,7 @@ int64_t row_bytes(const Graph& graph, TensorId id, const Sizes& sizes) {
 
 int64_t block_rows(const Graph& graph, TensorId id, const Sizes& sizes, int64_t block_bytes) {
   const int64_t rows = extent_of(graph.tensor(id), sizes.latent).y;
-  const int64_t blocks = std::clamp<int64_t>(rows * row_bytes(graph, id, sizes) / block_bytes, 1, rows);
+  const int64_t blocks = std::clamp<int64_t>(rows * row_bytes(graph, id, sizes) / block_bytes, 1, std::min(rows, kMostBlocks));
   return ceil_divide(rows, blocks);
 }
 
