@@ -84,31 +84,27 @@ std::vector<bool> PassCatalog::flags(size_t pass, const std::vector<TensorId>& p
   return kept;
 }
 
-std::vector<TensorId> PassCatalog::reached_after(size_t pass, const std::vector<bool>& kept) const {
+PassCatalog::Reached PassCatalog::reached_after(size_t pass, const std::vector<bool>& kept) const {
   std::vector<bool> reached(graph_.tensors().size(), false);
   for (size_t later = pass + 1; later < targets_.size(); ++later) {
     for (OpId op : targets_[later].statistics) reached[index(graph_.op(op).inputs[0])] = true;
     for (TensorId id : targets_[later].whole) reached[index(id)] = true;
     if (targets_[later].emits) reached[index(graph_.output())] = true;
   }
-  std::vector<TensorId> list;
+  Reached result;
   for (size_t t = graph_.tensors().size(); t-- > 0;) {
     if (!reached[t] || graph_.tensors()[t].statistics) continue;
     const TensorId id{static_cast<int32_t>(t)};
-    if (kept[t] || t == 0) {
-      list.push_back(id);
+    if (kept[t] || id == graph_.latent()) {
+      result.kept.push_back(id);
       continue;
     }
+    const bool behind_barrier = graph_.producer(id)->kind == OpKind::norm || graph_.producer(id)->kind == OpKind::attention;
+    result.too_far_back |= behind_barrier && tensor_depths_[t] + kDeepestRecompute < pass_depths_[pass];
     for (TensorId input : graph_.producer(id)->inputs) reached[index(input)] = true;
   }
-  std::sort(list.begin(), list.end());
-  return list;
-}
-
-bool PassCatalog::too_far_back(size_t pass, const std::vector<TensorId>& present) const {
-  return std::any_of(present.begin(), present.end(), [&](TensorId id) {
-    return tensor_depths_[index(id)] + kDeepestRecompute < pass_depths_[pass];
-  });
+  std::reverse(result.kept.begin(), result.kept.end());
+  return result;
 }
 
 std::vector<TensorId> PassCatalog::creatable(size_t pass, const std::vector<TensorId>& present) const {
@@ -119,7 +115,7 @@ std::vector<TensorId> PassCatalog::creatable(size_t pass, const std::vector<Tens
     const int32_t own = tensor_depths_[index(id)];
     if (own > depth || own + 1 < depth || contains(present, id) || contains(targets_[pass].whole, id)) continue;
     kept[index(id)] = true;
-    if (contains(reached_after(pass, kept), id)) list.push_back(id);
+    if (contains(reached_after(pass, kept).kept, id)) list.push_back(id);
     kept[index(id)] = false;
   }
   // The latest are the ones that passes ahead read first.
@@ -139,9 +135,10 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<
     }
     std::vector<bool> after = available;
     for (TensorId id : set.keeps) after[index(id)] = true;
-    set.next = reached_after(pass, after);
+    Reached reached = reached_after(pass, after);
+    set.next = std::move(reached.kept);
     const bool useless = std::any_of(set.keeps.begin(), set.keeps.end(), [&](TensorId id) { return !contains(set.next, id); });
-    if (useless || (pass + 1 < targets_.size() && too_far_back(pass, set.next))) continue;
+    if (useless || reached.too_far_back) continue;
     const PassGoal goal = goal_of(targets_[pass], {.keeps = set.keeps});
     for (TensorId id : set.keeps) {
       const TensorId base = in_place_base(graph_, available, goal, id);

@@ -50,10 +50,13 @@ class PassCatalog {
  private:
   void find_candidates();
   std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present) const;
+  struct Reached {
+    std::vector<TensorId> kept;  ///< sorted
+    bool too_far_back = false;   ///< something would be recomputed across too many barriers
+  };
   /// The tensors of `kept` that passes after `pass` reach, without recomputing what is kept.
-  std::vector<TensorId> reached_after(size_t pass, const std::vector<bool>& kept) const;
+  Reached reached_after(size_t pass, const std::vector<bool>& kept) const;
   std::vector<bool> flags(size_t pass, const std::vector<TensorId>& present) const;
-  bool too_far_back(size_t pass, const std::vector<TensorId>& present) const;
   std::vector<KeepSet> find_keep_sets(size_t pass, const std::vector<TensorId>& present) const;
 
   const Graph& graph_;
