@@ -66,6 +66,8 @@ std::string device_name() {
   return name + ", " + std::to_string(at::get_num_threads()) + " threads";
 }
 
+int threads_in_use() { return at::get_num_threads(); }
+
 RunStats decode(const Model& model, const Plan& plan, const ParameterSource& source, const Array& latent, PictureSink& sink,
                 EventSink* events, const std::function<void(double)>& loading) {
   if (plan.request.dtype != Dtype::fp32) {
