@@ -84,6 +84,22 @@ CostModel::CostModel(const Graph& graph) : memory_(cpu_memory_model(graph)) {
 
 CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& request) : CostModel(graph) {
   assumed_ = false;
+  environment_ = {profile.device, profile.libraries};
+  weights_bytes_per_second_ = profile.weights_bytes_per_second;
+  scratch_write_bytes_per_second_ = profile.scratch_write_bytes_per_second;
+  scratch_read_bytes_per_second_ = profile.scratch_read_bytes_per_second;
+  if (const auto laws = std::make_shared<const LawTable>(graph, profile); laws->complete()) {
+    laws_ = laws;
+    // The larger of what the libraries were seen to take elsewhere and here.
+    memory_.workspace_bytes = [&graph, laws, elsewhere = memory_.workspace_bytes](const Op& op, const Extent& tile, int64_t items) {
+      const Law& law = laws->of(graph.tensor(op.output).producer);
+      const bool attends = op.kind == OpKind::attention;
+      const int64_t here = attends ? law.workspace_at(positions(tile), law.columns.back())
+                                   : law.workspace_at(tile.t * tile.y * items, tile.x);
+      return std::max(here, elsewhere(op, tile, items));
+    };
+    return;
+  }
   size_t nearest = 0;
   const auto distance = [&](size_t i) {
     const double pixels = double(profile.sizes[i].width_pixels) * double(profile.sizes[i].height_pixels);
@@ -107,6 +123,7 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
 
 double CostModel::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                                const Sizes& sizes) const {
+  if (laws_) return laws_->step_seconds(graph, pass, step, tile, sizes);
   const double computed = step_positions(graph, pass, step, tile, sizes) * double(sizes.items);
   const double fixed = kStepSeconds * tile_count(pass, tile, sizes);
   if (step.op == OpId{-1}) {
@@ -128,6 +145,7 @@ double CostModel::pass_seconds(const Graph& graph, const Pass& pass, const Exten
 }
 
 double CostModel::least_seconds(const Graph& graph, OpId id, const Sizes& sizes) const {
+  if (laws_) return laws_->least_seconds(graph, id, sizes);
   const Op& op = graph.op(id);
   const TensorId made = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
   const double whole = double(positions(extent_of(graph.tensor(made), sizes.latent)) * sizes.items);

@@ -1,29 +1,41 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "decoder/plan/memory.h"
 #include "decoder/plan/plan.h"
+#include "planner/law_table.h"
 #include "profiler/profile/profile.h"
 
 namespace headroom {
 
 /// What steps cost: seconds and workspace, from a profile of this machine or from stated assumptions.
 ///
-/// A step's time is its work divided by a rate, plus a fixed time per tile. Work is FLOPs for convolutions and
-/// attention, bytes written for everything else. Without a profile the rates are those of a two-core server
+/// With a profile a step's time is that of its law at the extent of each of its tiles. Without one, or with a profile of
+/// version 1, it is its work divided by a rate, plus a fixed time per tile; work is FLOPs for convolutions and
+/// attention, bytes written for everything else. Rates that nothing measured are those of a two-core server
 /// (docs/planning.md), and plans say so.
 class CostModel {
  public:
   explicit CostModel(const Graph& graph);
-  /// Rates per layer from the profile, at the profiled size nearest to the one that is planned.
+  /// The profile's laws; without laws, rates per layer at the profiled size nearest to the one that is planned.
   CostModel(const Graph& graph, const Profile& profile, const Request& request);
 
   bool assumed() const { return assumed_; }
   /// Workspace of the CPU's libraries and the reserve; for the builder.
   const MemoryModel& memory() const { return memory_; }
+  /// What the costs hold for; empty texts where they are assumed.
+  const Environment& environment() const { return environment_; }
+  /// Parameters brought onto the device, files in the scratch folder; 0 where it was not measured.
+  double weights_bytes_per_second() const { return weights_bytes_per_second_; }
+  double scratch_write_bytes_per_second() const { return scratch_write_bytes_per_second_; }
+  double scratch_read_bytes_per_second() const { return scratch_read_bytes_per_second_; }
+  /// Of bringing so many bytes of parameters onto the device; 0 where the rate was not measured.
+  double weights_seconds(int64_t bytes) const {
+    return weights_bytes_per_second_ > 0 ? double(bytes) / weights_bytes_per_second_ : 0;
+  }
 
   /// Seconds of one step over all tiles of its pass.
   double step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) const;
@@ -34,6 +46,11 @@ class CostModel {
  private:
   double seconds_per_work(OpId op) const { return seconds_per_work_[index(op)]; }
   std::vector<double> seconds_per_work_;  ///< by operation
+  std::shared_ptr<const LawTable> laws_;  ///< null without
+  Environment environment_;
+  double weights_bytes_per_second_ = 0;
+  double scratch_write_bytes_per_second_ = 0;
+  double scratch_read_bytes_per_second_ = 0;
   MemoryModel memory_;
   bool assumed_ = true;
 };

@@ -137,10 +137,11 @@ Plan make_plan(const Model& model, const Request& request, int64_t limit_bytes, 
   }
   Plan plan = build_plan(model, request, {.slice = best_slice}, best->decisions, costs.memory());
   plan.limit_bytes = limit_bytes;
-  plan.predicted_seconds = best->seconds;
+  plan.predicted_seconds = best->seconds + costs.weights_seconds(plan.weights_bytes);
   plan.optimal = true;
   plan.exact = true;
   plan.assumed = costs.assumed();
+  plan.environment = costs.environment();
   const Sizes sizes = sizes_of(model.graph, plan);
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     plan.passes[i].predicted_seconds = best->pass_seconds[i] * double(request.batch / best_slice);

@@ -11,6 +11,7 @@
 #include "decoder/plan/validator.h"
 #include "planner/cost_model.h"
 #include "planner/explain.h"
+#include "planner/profile_check.h"
 #include "planner/solver.h"
 #include "profiler/profile/profile_file.h"
 
@@ -48,9 +49,10 @@ int solve(const std::vector<std::string>& args, std::ostream& out) {
       "headroom-plan");
   std::string model_argument, profile_file, size, dtype = "fp32", limit, output;
   int64_t frames = 1, batch = 1;
-  bool json = false;
+  bool json = false, other_environment = false;
   app.add_option("--model", model_argument, "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")->required();
   app.add_option("--profile", profile_file, "costs measured by headroom-profile; stated assumptions without");
+  app.add_flag("--other-environment", other_environment, "plan by a profile of another processor than this one");
   app.add_option("--size", size, "picture size in pixels, WIDTHxHEIGHT")->required();
   app.add_option("--frames", frames, "frames; 1 for pictures")->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   app.add_option("--batch", batch, "pictures in the latent")->check(CLI::Range(int64_t{1}, int64_t{4096}));
@@ -70,10 +72,10 @@ int solve(const std::vector<std::string>& args, std::ostream& out) {
     plan = make_plan(model, request, limit_bytes, CostModel(model.graph));
   } else {
     const Profile profile = read_profile(profile_file);
-    if (profile.dtype != request.dtype) {
-      throw InputError(profile_file + ": dtype: expected " + dtype + " as asked for, found " + name_of(profile.dtype));
-    }
+    check_profiled_model(profile, profile_file, model.graph, request);
+    if (!other_environment) check_profiled_machine(profile, profile_file);
     plan = make_plan(model, request, limit_bytes, CostModel(model.graph, profile, request));
+    check_profiled_range(profile, profile_file, model.graph, plan);
   }
   write_plan(output, plan, model.graph);
   if (json) {
