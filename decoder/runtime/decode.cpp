@@ -84,6 +84,10 @@ RunStats decode(const Model& model, const Plan& plan, const ParameterSource& sou
   RunStats stats;
   {
     const PoolScope scope(pool);
+    if (events != nullptr) {
+      pool.observe(events->pool_observer());
+      events->allocating(AllocationKind::weights, TensorId{-1});
+    }
     const Weights weights = [&] {
       try {
         return Weights(model.graph, source, loading);

@@ -31,6 +31,7 @@ Interpreter::Interpreter(const Model& model, const Plan& plan, const Weights& we
 
 void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink) {
   first_item_ = first_item;
+  if (events_ != nullptr) events_->allocating(AllocationKind::latent, graph_.latent());
   try {
     load_latent(latent);
   } catch (const LimitExceeded& refused) {
@@ -108,10 +109,13 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
         }
         try {
           if (step.kind == StepKind::store) {
+            if (events_ != nullptr) events_->allocating(AllocationKind::kept, step.tensor);
             const auto kept = std::find_if(plan_.kept.begin(), plan_.kept.end(), [&](const Kept& k) { return k.tensor == step.tensor; });
             kept_.at(step.tensor).acquire(blocks_acquired(graph_, pass, *kept, band));
           }
+          if (events_ != nullptr) events_->allocating(AllocationKind::workspace, step.tensor);
           run_step(pass, step, grid_tile, sink);
+          if (events_ != nullptr && !tiles_[i].empty()) events_->holds_tile(tiles_[i].values.const_data_ptr());
         } catch (const LimitExceeded& refused) {
           throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name + "), " + name_of(step.kind) + " " +
                               graph_.tensor(step.tensor).name + ": " + refused.what());
