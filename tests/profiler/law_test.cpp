@@ -12,9 +12,9 @@ using test::Random;
 
 /// A library that changes its way at 32 rows: a fixed part, one for each row, one for each position.
 double cost(double rows, double columns) {
-  const double position = rows <= 32 ? 4e-9 : 3e-9;
-  const double at_switch = rows <= 32 ? 0 : 32 * columns * 1e-9;  // without a jump
-  return 20e-6 + rows * 1e-6 + rows * columns * position + at_switch;
+  const double position = rows <= 32 ? 4e-9 : 2e-9;
+  const double at_switch = rows <= 32 ? 0 : 32 * columns * 2e-9;  // without a jump
+  return 2e-6 + rows * 4e-9 + rows * columns * position + at_switch;
 }
 
 Law law_of(const std::vector<int64_t>& rows, const std::vector<int64_t>& columns, double (*f)(double, double)) {
@@ -36,14 +36,15 @@ TEST_CASE("a law of fixed parts and rates is met exactly, on both sides of a swi
     CAPTURE(rows, columns);
     CHECK(law.seconds_at(rows, columns) == Approx(cost(rows, columns)).epsilon(1e-12));
   }
-  // Beyond the end, the end piece goes on.
-  CHECK(law.seconds_at(1000, 256) == Approx(cost(1000, 256)).epsilon(1e-9));
-  CHECK(law.seconds_at(256, 4000) == Approx(cost(256, 4000)).epsilon(1e-2));
+  // Beyond the end, at no less than the rate of the last knot.
+  const double last = cost(256, 256) / (256 * 256);
+  CHECK(law.seconds_at(1000, 256) == Approx(cost(256, 256) + last * 744 * 256).epsilon(1e-9));
+  CHECK(law.seconds_at(256, 4000) == Approx(cost(256, 256) + last * 256 * 3744).epsilon(1e-9));
 }
 
 TEST_CASE("a law without the knot of a switch errs there, and only there") {
   const Law law = law_of({1, 8, 64, 256}, {4, 64, 256}, cost);
-  CHECK(std::abs(law.seconds_at(32, 256) / cost(32, 256) - 1) > 0.05);
+  CHECK(std::abs(law.seconds_at(32, 256) / cost(32, 256) - 1) > 0.2);
   CHECK(law.seconds_at(128, 100) == Approx(cost(128, 100)).epsilon(1e-12));
 }
 
@@ -64,7 +65,8 @@ TEST_CASE("no extent costs less for each position than the least that is stated"
       CAPTURE(round, rows, columns);
       CHECK(law.seconds_at(rows, columns) >= least * rows * columns * (1 - 1e-9));
       CHECK(law.seconds_at(rows, columns) >= law.least_seconds_per_row(columns) * rows * (1 - 1e-9));
-      CHECK(law.seconds_at(rows * 1.5, columns) >= law.seconds_at(rows, columns) * (1 - 1e-9));
+      const double inside_columns = std::min(columns, double(law.columns.back()));
+      CHECK(law.seconds_at(rows * 1.5, inside_columns) >= law.seconds_at(rows, inside_columns) * (1 - 1e-9));
     }
   }
 }
@@ -100,7 +102,7 @@ TEST_CASE("a law refuses to speak of what is far beyond what it saw, where cost 
   CHECK(settled.speaks_of(1e12));
   // A change within the law's own error is none.
   Law unsure = changing;
-  unsure.held_out_error = 0.2;
+  unsure.held_out_error = 0.4;
   CHECK(unsure.speaks_of(1e12));
   const Law two_knots = law_of({1, 64}, {4, 256}, cost);
   CHECK_FALSE(two_knots.speaks_of(1e12));
