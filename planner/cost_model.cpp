@@ -76,7 +76,11 @@ MemoryModel cpu_memory_model(const Graph& graph) {
 
 }  // namespace
 
-CostModel::CostModel(const Graph& graph) : memory_(cpu_memory_model(graph)) {
+CostModel::CostModel(const Graph& graph)
+    : weights_bytes_per_second_(kWeightsBytesPerSecond),
+      scratch_write_bytes_per_second_(kScratchBytesPerSecond),
+      scratch_read_bytes_per_second_(kScratchBytesPerSecond),
+      memory_(cpu_memory_model(graph)) {
   for (const Op& op : graph.ops()) {
     const double rate = op.kind == OpKind::conv        ? kConvolutionFlopsPerSecond
                         : op.kind == OpKind::attention ? kAttentionFlopsPerSecond
@@ -87,6 +91,25 @@ CostModel::CostModel(const Graph& graph) : memory_(cpu_memory_model(graph)) {
 
 CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& request) : CostModel(graph) {
   assumed_ = false;
+  environment_ = {profile.device, profile.libraries};
+  const auto take = [](double rate, double& assumed) {
+    if (rate > 0) assumed = rate;
+  };
+  take(profile.weights_bytes_per_second, weights_bytes_per_second_);
+  take(profile.scratch_write_bytes_per_second, scratch_write_bytes_per_second_);
+  take(profile.scratch_read_bytes_per_second, scratch_read_bytes_per_second_);
+  if (const auto laws = std::make_shared<const LawTable>(graph, profile); laws->complete()) {
+    laws_ = laws;
+    // The larger of what the libraries were seen to take elsewhere and here.
+    memory_.workspace_bytes = [&graph, laws, elsewhere = memory_.workspace_bytes](const Op& op, const Extent& tile, int64_t items) {
+      const Law& law = laws->of(graph.tensor(op.output).producer);
+      const bool attends = op.kind == OpKind::attention;
+      const int64_t here = attends ? law.workspace_at(positions(tile), law.columns.back())
+                                   : law.workspace_at(tile.t * tile.y * items, tile.x);
+      return std::max(here, elsewhere(op, tile, items));
+    };
+    return;
+  }
   size_t nearest = 0;
   const auto distance = [&](size_t i) {
     const double pixels = double(profile.sizes[i].width_pixels) * double(profile.sizes[i].height_pixels);
@@ -110,6 +133,7 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
 
 double CostModel::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                                const Sizes& sizes) const {
+  if (laws_) return laws_->step_seconds(graph, pass, step, tile, sizes);
   const double computed = step_positions(graph, pass, step, tile, sizes) * double(sizes.items);
   const double fixed = kStepSeconds * tile_count(pass, tile, sizes);
   if (step.op == OpId{-1}) {
@@ -131,19 +155,31 @@ double CostModel::pass_seconds(const Graph& graph, const Pass& pass, const Exten
 }
 
 double CostModel::least_seconds(const Graph& graph, OpId id, const Sizes& sizes) const {
+  if (laws_) return laws_->least_seconds(graph, id, sizes);
   const Op& op = graph.op(id);
   const TensorId made = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
   const double whole = double(positions(extent_of(graph.tensor(made), sizes.latent)) * sizes.items);
-  return whole * work_per_position(graph, op, sizes) * seconds_per_work(id);
+  // There is at least one tile.
+  const double reorder = op.kind == OpKind::conv ? double(convolution_workspace(graph, op)) / kReorderBytesPerSecond : 0;
+  return kStepSeconds + reorder + whole * work_per_position(graph, op, sizes) * seconds_per_work(id);
 }
 
-double CostModel::weights_seconds(int64_t bytes) const { return double(bytes) / kWeightsBytesPerSecond; }
+double CostModel::least_store_seconds(const Graph& graph, TensorId id, const Sizes& sizes) const {
+  const Tensor& tensor = graph.tensor(id);
+  const double whole = double(positions(extent_of(tensor, sizes.latent)) * sizes.items);
+  if (laws_) return whole * laws_->of({.kind = StepKind::store, .tensor = id}).least_seconds_per_position();
+  return kStepSeconds + whole * double(tensor.channels * bytes_per_element(sizes.dtype)) / kBytesPerSecond;
+}
+
+double CostModel::weights_seconds(int64_t bytes) const { return double(bytes) / weights_bytes_per_second_; }
 
 double CostModel::read_seconds(Place place, double bytes) const {
-  return bytes / (place == Place::host ? kHostBytesPerSecond : kScratchBytesPerSecond);
+  return bytes / (place == Place::host ? kHostBytesPerSecond : scratch_read_bytes_per_second_);
 }
 
-double CostModel::write_seconds(Place place, double bytes) const { return read_seconds(place, bytes); }
+double CostModel::write_seconds(Place place, double bytes) const {
+  return bytes / (place == Place::host ? kHostBytesPerSecond : scratch_write_bytes_per_second_);
+}
 
 double pass_flops(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) {
   double sum = 0;

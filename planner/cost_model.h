@@ -1,30 +1,33 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "decoder/plan/memory.h"
 #include "decoder/plan/plan.h"
+#include "planner/law_table.h"
 #include "profiler/profile/profile.h"
 
 namespace headroom {
 
 /// What steps cost: seconds and workspace, from a profile of this machine or from stated assumptions.
 ///
-/// A step's time is its work divided by a rate, plus a fixed time per tile. Work is FLOPs for convolutions and
-/// attention, bytes written for everything else. Without a profile the rates are those of a two-core server
+/// With a profile a step's time is that of its law at the extent of each of its tiles. Without one, or with a profile of
+/// version 1, it is its work divided by a rate, plus a fixed time per tile; work is FLOPs for convolutions and
+/// attention, bytes written for everything else. Rates that nothing measured are those of a two-core server
 /// (docs/planning.md), and plans say so.
 class CostModel {
  public:
   explicit CostModel(const Graph& graph);
-  /// Rates per layer from the profile, at the profiled size nearest to the one that is planned.
+  /// The profile's laws; without laws, rates per layer at the profiled size nearest to the one that is planned.
   CostModel(const Graph& graph, const Profile& profile, const Request& request);
 
   bool assumed() const { return assumed_; }
   /// Workspace of the CPU's libraries and the reserve; for the builder.
   const MemoryModel& memory() const { return memory_; }
-
+  /// What the costs hold for; empty texts where they are assumed.
+  const Environment& environment() const { return environment_; }
   /// Seconds of one step over all tiles of its pass.
   double step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) const;
   double pass_seconds(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) const;
@@ -35,10 +38,16 @@ class CostModel {
   double write_seconds(Place place, double bytes) const;
   /// What computing the operation's whole output once takes at the least, however it is tiled.
   double least_seconds(const Graph& graph, OpId op, const Sizes& sizes) const;
+  /// What writing a whole tensor to its blocks takes at the least.
+  double least_store_seconds(const Graph& graph, TensorId tensor, const Sizes& sizes) const;
 
  private:
   double seconds_per_work(OpId op) const { return seconds_per_work_[index(op)]; }
   std::vector<double> seconds_per_work_;  ///< by operation
+  std::shared_ptr<const LawTable> laws_;  ///< null without
+  Environment environment_;
+  double weights_bytes_per_second_;  ///< parameters brought onto the device
+  double scratch_write_bytes_per_second_, scratch_read_bytes_per_second_;
   MemoryModel memory_;
   bool assumed_ = true;
 };

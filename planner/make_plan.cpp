@@ -55,6 +55,7 @@ Plan plan_of(const Solution& solution, const Model& model, const Request& reques
   }
   plan.exact = true;
   plan.assumed = costs.assumed();
+  plan.environment = costs.environment();
   const auto slices = double(request.batch / frame.slice);
   const Sizes sizes = sizes_of(model.graph, plan);
   for (size_t i = 0; i < plan.passes.size(); ++i) {

@@ -177,6 +177,24 @@ int64_t PassCatalog::stored_bytes(TensorId id) const {
   return sizes_.items * block_count(graph_, entry, sizes_) * allocated_bytes(entry.block_rows * row_bytes(graph_, id, sizes_));
 }
 
+double PassCatalog::least_handover_seconds(size_t pass) const {
+  double seconds = 0;
+  std::vector<TensorId> handed = targets_[pass].whole;
+  for (OpId id : targets_[pass].statistics) {
+    const TensorId measured = graph_.op(id).inputs[0];
+    const bool added = measured == graph_.latent() || graph_.producer(measured)->kind == OpKind::add;
+    if (!added && !contains(handed, measured)) handed.push_back(measured);
+  }
+  for (TensorId id : handed) {
+    double least = costs_.least_store_seconds(graph_, id, sizes_);
+    if (!contains(targets_[pass].whole, id)) {
+      least = std::min(least, costs_.least_seconds(graph_, graph_.tensor(id).producer, sizes_));
+    }
+    seconds += least;
+  }
+  return seconds;
+}
+
 std::vector<KeepSet>& PassCatalog::keep_sets(size_t pass, const std::vector<TensorId>& present) {
   const auto [sets, unseen] = keep_sets_[pass].try_emplace(present);
   if (unseen) sets->second = find_keep_sets(pass, present);

@@ -39,6 +39,10 @@ class PassCatalog {
   /// Operations that pass `pass` must carry out at least, since no earlier one can.
   std::vector<OpId> own_operations(size_t pass) const;
 
+  /// What handing on what pass `pass` measures takes at the least: a norm of a later pass reads it again, so it is
+  /// stored, or added onto what is kept, or computed anew.
+  double least_handover_seconds(size_t pass) const;
+
   /// What pass `pass` may keep where it finds these tensors, sorted.
   std::vector<KeepSet>& keep_sets(size_t pass, const std::vector<TensorId>& present);
   const PassOption& option(size_t pass, const std::vector<TensorId>& present, KeepSet& set, const std::vector<TensorId>& in_place);

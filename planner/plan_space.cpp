@@ -45,7 +45,7 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const SpaceFrame& fra
       seconds += costs.least_seconds(graph, op, sizes);
       if (per_pass) seconds += costs.weights_seconds(weights_bytes(graph, graph.op(op), sizes.dtype));
     }
-    least_seconds_from_[pass] = least_seconds_from_[pass + 1] + seconds;
+    least_seconds_from_[pass] = least_seconds_from_[pass + 1] + seconds + catalog_->least_handover_seconds(pass);
   }
   choices_.resize(passes());
 }

@@ -124,10 +124,14 @@ void check_schema(const JsonFields& file, const std::string& schema, int64_t new
 }
 
 void write_file_whole(const std::filesystem::path& file, const std::string& text) {
+  write_file_whole(file, [&](std::ostream& out) { out.write(text.data(), static_cast<std::streamsize>(text.size())); });
+}
+
+void write_file_whole(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write) {
   std::filesystem::path partial = file;
   partial += ".partial-" + std::to_string(getpid());
   std::ofstream out(partial, std::ios::binary | std::ios::trunc);
-  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  write(out);
   out.close();
   std::error_code error;
   if (out) std::filesystem::rename(partial, file, error);

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -53,5 +55,7 @@ void check_schema(const JsonFields& file, const std::string& schema, int64_t new
 
 /// Writes the file whole or not at all: to a neighbour first, then renamed. Throws DeviceError.
 void write_file_whole(const std::filesystem::path& file, const std::string& text);
+/// The same for what `write` puts into the stream bit by bit.
+void write_file_whole(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 
 }  // namespace headroom

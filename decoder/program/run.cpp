@@ -22,12 +22,14 @@
 #include "decoder/program/verification.h"
 #include "decoder/runtime/decode.h"
 #include "decoder/runtime/process_memory.h"
+#include "decoder/program/write_traces.h"
+#include "decoder/runtime/trace_recorder.h"
 
 namespace headroom {
 namespace {
 
 struct Options {
-  std::string plan_file, limit, profile_file, model, weights, latent, latent_scale = "none", output, stats_file;
+  std::string plan_file, limit, profile_file, model, weights, latent, latent_scale = "none", output, stats_file, trace_file, chrome_file;
   std::optional<uint64_t> random_seed;
   int threads = 0;
   bool verify = false, json = false, quiet = false;
@@ -55,6 +57,8 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
       ->check(CLI::IsMember({"none", "model"}));
   app.add_option("-o,--output", options.output, "picture: .png, .npy or .safetensors")->required();
   app.add_option("--stats", options.stats_file, "write what was measured (JSON)");
+  app.add_option("--trace", options.trace_file, "write allocations, passes and tiles as they were (JSON)");
+  app.add_option("--chrome", options.chrome_file, "the same for chrome://tracing or Perfetto");
   app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
   app.add_flag("--verify", options.verify, "decode again another way and compare");
   app.add_flag("--json", options.json, "print the statistics as JSON on standard output");
@@ -132,11 +136,14 @@ int run(const Options& options, std::ostream& out, std::ostream& err) {
 
   start_libraries(options.threads);
   RunStats stats;
+  std::optional<TraceRecorder> recorder;
+  if (!options.trace_file.empty() || !options.chrome_file.empty()) recorder.emplace(&events);
+  EventSink* const told = recorder ? static_cast<EventSink*>(&*recorder) : &events;
   if (options.verify) {
     const std::filesystem::path copy = options.output + ".verify-" + std::to_string(getpid()) + ".npy";
     const auto copy_sink = open_sink(copy, shape);
     TeeSink both(*sink, *copy_sink);
-    stats = decode(model, plan, weights, latent, both, &events, loading);
+    stats = decode(model, plan, weights, latent, both, told, loading);
     both.finish();
     try {
       stats.verification = verify(model, plan, weights, latent, copy, shape, progress);
@@ -146,11 +153,12 @@ int run(const Options& options, std::ostream& out, std::ostream& err) {
     }
     std::filesystem::remove(copy);
   } else {
-    stats = decode(model, plan, weights, latent, *sink, &events, loading);
+    stats = decode(model, plan, weights, latent, *sink, told, loading);
     sink->finish();
   }
   progress.show(1, "done");
   if (!options.stats_file.empty()) write_stats(options.stats_file, stats);
+  if (recorder) write_traces(recorder->finish(), plan, model, stats, options.trace_file, options.chrome_file);
   if (options.json) {
     out << to_json(stats).dump(2) << "\n";
   } else {

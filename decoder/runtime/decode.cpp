@@ -66,6 +66,8 @@ std::string device_name() {
   return name + ", " + std::to_string(at::get_num_threads()) + " threads";
 }
 
+int threads_in_use() { return at::get_num_threads(); }
+
 RunStats decode(const Model& model, const Plan& plan, const ParameterSource& source, const Array& latent, PictureSink& sink,
                 EventSink* events, const std::function<void(double)>& loading) {
   if (plan.request.dtype != Dtype::fp32) {
@@ -82,6 +84,10 @@ RunStats decode(const Model& model, const Plan& plan, const ParameterSource& sou
   RunStats stats;
   {
     const PoolScope scope(pool);
+    if (events != nullptr) {
+      pool.observe(events->pool_observer());
+      events->allocating(AllocationKind::weights, TensorId{-1});
+    }
     const Weights weights = [&] {
       try {
         return Weights(model.graph, source, loading);

@@ -21,6 +21,7 @@ void start_libraries(int threads);
 std::string library_versions();
 /// The processor's name and the threads in use.
 std::string device_name();
+int threads_in_use();
 
 /// Runs the whole plan within its limit: weights, every slice of the batch, output. start_libraries() first.
 /// Throws InputError where the latent does not have the plan's shape or the plan's dtype cannot be run;

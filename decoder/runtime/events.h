@@ -3,8 +3,11 @@
 #include <cstdint>
 
 #include "decoder/plan/plan.h"
+#include "decoder/plan/trace.h"
 
 namespace headroom {
+
+class PoolObserver;
 
 /// What a decode tells while it runs. Called on the decoding thread, between steps; implementations must be quick.
 class EventSink {
@@ -24,6 +27,13 @@ class EventSink {
   virtual void step_done(const Plan&, const StepDone&) {}
   /// Before the tile's first step.
   virtual void tile_started(const Plan&, int32_t /*pass*/, int64_t /*tile*/, int64_t /*tiles*/) {}
+
+  /// What the pool is asked for from here on is of this kind, for this tensor (-1: for all).
+  virtual void allocating(AllocationKind, TensorId) {}
+  /// The memory that was asked for since then at this address holds a tile.
+  virtual void holds_tile(const void* /*memory*/) {}
+  /// Told of the allocations of the decode's pool; null where nobody is to be.
+  virtual PoolObserver* pool_observer() { return nullptr; }
 };
 
 }  // namespace headroom

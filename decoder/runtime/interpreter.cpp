@@ -5,11 +5,10 @@
 #include <cmath>
 
 #include "decoder/graph/errors.h"
-#include "decoder/kernels/norm.h"
 #include "decoder/plan/lowering.h"
 #include "decoder/runtime/attention.h"
 #include "decoder/runtime/convolution.h"
-#include "decoder/runtime/rows.h"
+#include "decoder/runtime/normalisation.h"
 
 namespace headroom {
 namespace {
@@ -32,6 +31,7 @@ Interpreter::Interpreter(const Model& model, const Plan& plan, const Weights& we
 
 void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink) {
   first_item_ = first_item;
+  if (events_ != nullptr) events_->allocating(AllocationKind::latent, graph_.latent());
   try {
     load_latent(latent);
   } catch (const LimitExceeded& refused) {
@@ -109,10 +109,13 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
         }
         try {
           if (step.kind == StepKind::store) {
+            if (events_ != nullptr) events_->allocating(AllocationKind::kept, step.tensor);
             const auto kept = std::find_if(plan_.kept.begin(), plan_.kept.end(), [&](const Kept& k) { return k.tensor == step.tensor; });
             kept_.at(step.tensor).acquire(blocks_acquired(graph_, pass, *kept, band));
           }
+          if (events_ != nullptr) events_->allocating(AllocationKind::workspace, step.tensor);
           run_step(pass, step, grid_tile, sink);
+          if (events_ != nullptr && !tiles_[i].empty()) events_->holds_tile(tiles_[i].values.const_data_ptr());
         } catch (const LimitExceeded& refused) {
           throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name + "), " + name_of(step.kind) + " " +
                               graph_.tensor(step.tensor).name + ": " + refused.what());
@@ -206,29 +209,8 @@ void Interpreter::normalise(const Step& step, const MapView& source, const Tile&
   const Op& op = graph_.op(step.op);
   const Op& measured = *graph_.producer(op.inputs[1]);
   const OpWeights& weights = weights_.of(step.op);
-  const GroupStatistics& statistics = statistics_.at(op.inputs[1]);
-  const int64_t channels = source.channels;
-  std::vector<float> scales(static_cast<size_t>(sizes_.items * channels)), shifts(scales.size());
-  for (int64_t item = 0; item < sizes_.items; ++item) {
-    statistics.affine(item, channels, measured.epsilon, weights.weight.const_data_ptr<float>(),
-                      weights.bias.const_data_ptr<float>(), scales.data() + item * channels, shifts.data() + item * channels);
-  }
-  const MapView view = target.view();
-  const Region part = inside(view.region, picture(step.tensor));
-  const int64_t columns = view.region.x.length();
-  const int64_t left = part.x.begin - view.region.x.begin;
-  const int64_t right = view.region.x.end - part.x.end;
-  for_rows(sizes_.items, view.region.y, columns * channels, [&](int64_t item, int64_t y) {
-    float* row = view.at(item, y, view.region.x.begin);
-    if (y < part.y.begin || y >= part.y.end) {
-      std::fill_n(row, columns * channels, 0.0f);
-      return;
-    }
-    std::fill_n(row, left * channels, 0.0f);
-    kernels::norm_activate(source.at(item, y, part.x.begin), row + left * channels, part.x.length(), channels,
-                           scales.data() + item * channels, shifts.data() + item * channels, op.activation);
-    std::fill_n(row + (columns - right) * channels, right * channels, 0.0f);
-  });
+  headroom::normalise(source, target, op.activation, measured.epsilon, weights, statistics_.at(op.inputs[1]),
+                      picture(step.tensor), sizes_.items);
 }
 
 void Interpreter::emit(const Step& step, const Region& region, PictureSink& sink) {

@@ -65,6 +65,7 @@ void* Pool::allocate(int64_t bytes) {
   peak_bytes_ = std::max(peak_bytes_, live_bytes_);
   window_peak_bytes_ = std::max(window_peak_bytes_, live_bytes_);
   peak_resident_bytes_ = std::max(peak_resident_bytes_, live_bytes_ + warm_bytes_);
+  if (observer_ != nullptr) observer_->allocated(memory, rounded, live_bytes_, warm_bytes_);
   return memory;
 }
 
@@ -73,6 +74,7 @@ void Pool::deallocate(void* memory) {
   const std::lock_guard lock(mutex_);
   if (const auto small = small_.find(memory); small != small_.end()) {
     live_bytes_ -= small->second;
+    if (observer_ != nullptr) observer_->freed(memory, small->second, live_bytes_, warm_bytes_);
     small_.erase(small);
     std::free(memory);
     return;
@@ -82,6 +84,7 @@ void Pool::deallocate(void* memory) {
   if (used == used_.end()) return;
   live_bytes_ -= used->second;
   add_free(offset, used->second, true);
+  if (observer_ != nullptr) observer_->freed(memory, used->second, live_bytes_, warm_bytes_);
   used_.erase(used);
 }
 
@@ -165,6 +168,11 @@ int64_t Pool::peak_resident_bytes() const {
 int64_t Pool::allocations() const {
   const std::lock_guard lock(mutex_);
   return allocations_;
+}
+
+void Pool::observe(PoolObserver* observer) {
+  const std::lock_guard lock(mutex_);
+  observer_ = observer;
 }
 
 void Pool::start_window() {

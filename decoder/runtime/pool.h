@@ -7,6 +7,15 @@
 
 namespace headroom {
 
+/// Told of every allocation, under the pool's lock: it must be quick and must not come back to the pool.
+class PoolObserver {
+ public:
+  virtual ~PoolObserver() = default;
+  /// `bytes` as the pool counts them; live and warm as they are afterwards.
+  virtual void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) = 0;
+  virtual void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) = 0;
+};
+
 /// All memory of a decode, with a hard limit: an allocation that would take the live bytes above the limit is
 /// refused before anything is touched (LimitExceeded).
 ///
@@ -32,6 +41,8 @@ class Pool {
   /// Largest sum of live and warm bytes: what the operating system may have seen of this pool.
   int64_t peak_resident_bytes() const;
   int64_t allocations() const;
+  /// Null for none. It must outlive all that is freed while it observes.
+  void observe(PoolObserver* observer);
 
   /// Peak since the last call of start_window().
   void start_window();
@@ -62,6 +73,7 @@ class Pool {
   int64_t window_peak_bytes_ = 0;
   int64_t peak_resident_bytes_ = 0;
   int64_t allocations_ = 0;
+  PoolObserver* observer_ = nullptr;
 };
 
 }  // namespace headroom

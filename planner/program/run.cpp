@@ -14,6 +14,7 @@
 #include "planner/explain.h"
 #include "planner/frontier.h"
 #include "planner/make_plan.h"
+#include "planner/profile_check.h"
 #include "planner/why_not.h"
 #include "profiler/profile/profile_file.h"
 
@@ -50,10 +51,12 @@ int64_t limit_from(const std::string& text) {
 struct RequestOptions {
   std::string model, profile_file, size, dtype = "fp32", host_limit, scratch_folder, scratch_limit, weights = "auto";
   int64_t frames = 1, batch = 1;
+  bool other_environment = false;
 
   void add_to(CLI::App& app) {
     app.add_option("--model", model, "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")->required();
     app.add_option("--profile", profile_file, "costs measured by headroom-profile; stated assumptions without");
+    app.add_flag("--other-environment", other_environment, "plan by a profile of another processor than this one");
     app.add_option("--size", size, "picture size in pixels, WIDTHxHEIGHT")->required();
     app.add_option("--frames", frames, "frames; 1 for pictures")->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
     app.add_option("--batch", batch, "pictures in the latent")->check(CLI::Range(int64_t{1}, int64_t{4096}));
@@ -88,9 +91,8 @@ struct RequestOptions {
   CostModel costs(const Model& resolved, const Request& asked) const {
     if (profile_file.empty()) return CostModel(resolved.graph);
     const Profile profile = read_profile(profile_file);
-    if (profile.dtype != asked.dtype) {
-      throw InputError(profile_file + ": dtype: expected " + dtype + " as asked for, found " + name_of(profile.dtype));
-    }
+    check_profiled_model(profile, profile_file, resolved.graph, asked);
+    if (!other_environment) check_profiled_machine(profile, profile_file);
     return CostModel(resolved.graph, profile, asked);
   }
 };
@@ -132,6 +134,7 @@ int solve(const std::vector<std::string>& args, std::ostream& out) {
     if (json) out << to_json(why_not(model, request, options, costs)).dump(2) << "\n";
     throw;
   }
+  if (!asked.profile_file.empty()) check_profiled_range(read_profile(asked.profile_file), asked.profile_file, model.graph, plan);
   write_plan(output, plan, model.graph);
   if (json) {
     out << to_json(plan, model.graph).dump(2) << "\n";

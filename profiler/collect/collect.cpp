@@ -1,12 +1,19 @@
 #include "profiler/collect/collect.h"
 
+#include <c10/core/InferenceMode.h>
+
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <map>
 
 #include "decoder/files/random_weights.h"
 #include "decoder/plan/builder.h"
 #include "decoder/runtime/decode.h"
+#include "decoder/runtime/pool.h"
+#include "decoder/runtime/pool_allocator.h"
+#include "profiler/collect/folder_rates.h"
+#include "profiler/collect/measure_laws.h"
 
 namespace headroom {
 namespace {
@@ -86,39 +93,80 @@ std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& pla
   return live;
 }
 
+/// Seconds that bringing all parameters into a pool takes.
+double loading_seconds(const Graph& graph, const ParameterSource& source) {
+  const c10::InferenceMode inference;
+  Pool pool(int64_t{1} << 40);
+  const PoolScope scope(pool);
+  const auto start = std::chrono::steady_clock::now();
+  const Weights weights(graph, source);
+  return std::max(1e-9, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+}
+
+/// Fills in what the laws say of the layers of a size.
+void predict(const Graph& graph, const Extent& latent, int64_t items, const Profile& profile, HeldOutSize& size) {
+  for (size_t i = 0; i < size.layers.size(); ++i) {
+    const Extent extent = law_extent(graph, graph.ops()[i], latent);
+    size.layers[i].predicted_seconds =
+        profile.find_law(profile.layers[i].law)->seconds_at(double(extent.y * items), double(extent.x));
+    size.seconds += size.layers[i].seconds;
+    size.predicted_seconds += size.layers[i].predicted_seconds;
+  }
+}
+
 }  // namespace
 
-Profile collect_profile(const Model& model, const std::string& model_argument, const ParameterSource& weights,
-                        const std::vector<std::pair<int64_t, int64_t>>& sizes, int64_t batch, int repeats,
+Profile collect_profile(const Model& model, const ProfileRequest& request, const ParameterSource& weights,
                         const std::function<void(double, const std::string&)>& progress) {
   const Graph& graph = model.graph;
   Profile profile;
-  profile.model = model_argument;
+  profile.model = request.model;
   profile.device = device_name();
   profile.libraries = library_versions();
+  profile.threads = threads_in_use();
   profile.weights_bytes = weights_bytes(graph, Dtype::fp32);
-  for (const Op& op : graph.ops()) profile.layers.push_back({op.name, name_of(op.kind), {}});
-
+  profile.weights_source = request.weights_source;
+  profile.weights_bytes_per_second = double(profile.weights_bytes) / loading_seconds(graph, weights);
+  if (!request.scratch_folder.empty()) {
+    const FolderRates rates = measure_folder(request.scratch_folder);
+    profile.scratch_folder = request.scratch_folder;
+    profile.scratch_write_bytes_per_second = rates.write_bytes_per_second;
+    profile.scratch_read_bytes_per_second = rates.read_bytes_per_second;
+  }
+  for (const Op& op : graph.ops()) profile.layers.push_back({op.name, name_of(op.kind), {}, law_name(graph, op)});
+  constexpr double kSizesShare = 0.3;  // of the time, roughly
+  std::vector<std::pair<int64_t, int64_t>> sizes = request.sizes;
+  sizes.insert(sizes.end(), request.held_out.begin(), request.held_out.end());
+  std::vector<Extent> latents;
   for (size_t s = 0; s < sizes.size(); ++s) {
     const auto [width, height] = sizes[s];
-    const Request request{model_argument, width, height, 1, batch, Dtype::fp32};
+    const bool held_out = s >= request.sizes.size();
+    const Request decoded{request.model, width, height, 1, request.batch, Dtype::fp32};
     const Extent latent = latent_extent(model, width, height, 1);
-    const Plan plan = untiled_plan(model, request);
+    const Plan plan = untiled_plan(model, decoded);
     const Sizes extents = sizes_of(graph, plan);
-    const Array input = random_latent({batch, model.latent_channels, latent.y, latent.x}, 0);
-    const PictureShape shape{batch, graph.tensor(graph.output()).channels, 1, height, width};
-    ProfiledSize size{width, height, 1, batch, 0, std::numeric_limits<double>::infinity(), {}, {}};
+    const Array input = random_latent({request.batch, model.latent_channels, latent.y, latent.x}, 0);
+    const PictureShape shape{request.batch, graph.tensor(graph.output()).channels, 1, height, width};
+    ProfiledSize size{width, height, 1, request.batch, 0, std::numeric_limits<double>::infinity(), {}, {}};
     const std::string label = std::to_string(width) + "x" + std::to_string(height);
     LayerRecorder recorder(graph, extents, [&](double share, const std::string& layer) {
-      progress((double(s) + share) / double(sizes.size()), label + " " + layer);
+      progress(kSizesShare * (double(s) + share) / double(sizes.size()), label + " " + layer);
     });
-    for (int run = 0; run < repeats; ++run) {
+    for (int run = 0; run < request.repeats; ++run) {
       NoSink sink(shape);
       const RunStats stats = decode(model, plan, weights, input, sink, &recorder);
       size.peak_bytes = std::max(size.peak_bytes, stats.peak_bytes);
       size.seconds = std::min(size.seconds, stats.seconds);
       profile.outside_bytes = std::max(profile.outside_bytes, stats.outside_bytes);
     }
+    if (held_out) {
+      profile.held_out.push_back({width, height, 0, 0, {}});
+      for (size_t i = 0; i < graph.ops().size(); ++i) {
+        profile.held_out.back().layers.push_back({graph.ops()[i].name, recorder.layer(OpId{static_cast<int32_t>(i)}).seconds, 0});
+      }
+      continue;
+    }
+    latents.push_back(latent);
     const EventSink::StepDone& peak = recorder.peak();
     const Step& step = plan.passes[static_cast<size_t>(peak.pass)].steps[static_cast<size_t>(peak.step)];
     size.peak_layer = graph.tensor(step.tensor).name;
@@ -128,6 +176,10 @@ Profile collect_profile(const Model& model, const std::string& model_argument, c
       profile.layers[i].sizes.push_back(recorder.layer(OpId{static_cast<int32_t>(i)}));
     }
   }
+  profile.laws = measure_laws(graph, latents, request.repeats, [&](double share, const std::string& law) {
+    progress(kSizesShare + (1 - kSizesShare) * share, law);
+  });
+  for (HeldOutSize& size : profile.held_out) predict(graph, latent_extent(model, size.width_pixels, size.height_pixels, 1), request.batch, profile, size);
   return profile;
 }
 

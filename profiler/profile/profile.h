@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "decoder/graph/graph.h"
+#include "profiler/profile/law.h"
 
 namespace headroom {
 
@@ -23,6 +24,7 @@ struct LayerProfile {
   std::string name;
   std::string kind;
   std::vector<LayerMeasurement> sizes;  ///< parallel to Profile::sizes
+  std::string law{};                    ///< name of the entry of Profile::laws that it follows; empty in version 1
   friend bool operator==(const LayerProfile&, const LayerProfile&) = default;
 };
 
@@ -45,6 +47,22 @@ struct ProfiledSize {
   friend bool operator==(const ProfiledSize&, const ProfiledSize&) = default;
 };
 
+/// A size that was measured and that no law was fitted to.
+struct HeldOutSize {
+  struct Layer {
+    std::string name;
+    double seconds = 0;
+    double predicted_seconds = 0;
+    friend bool operator==(const Layer&, const Layer&) = default;
+  };
+  int64_t width_pixels = 0;
+  int64_t height_pixels = 0;
+  double seconds = 0;            ///< of the layers together
+  double predicted_seconds = 0;  ///< of the layers together, by the laws
+  std::vector<Layer> layers;
+  friend bool operator==(const HeldOutSize&, const HeldOutSize&) = default;
+};
+
 /// What the layers of a decoder cost on one machine, measured layer by layer.
 struct Profile {
   std::string model;
@@ -52,10 +70,26 @@ struct Profile {
   std::string device;     ///< with the number of threads
   std::string libraries;  ///< with versions: the same layer costs otherwise in another release
   int64_t weights_bytes = 0;
+  int threads = 0;            ///< 0 in version 1
   int64_t outside_bytes = 0;  ///< largest growth outside the pool
+  double weights_bytes_per_second = 0;  ///< of parameters brought into the pool from where the profile took them; 0 if not measured
+  std::string weights_source{};         ///< "files" or "random"
+  std::string scratch_folder{};         ///< where the two rates were measured; empty if they were not
+  double scratch_write_bytes_per_second = 0;
+  double scratch_read_bytes_per_second = 0;
   std::vector<ProfiledSize> sizes;
   std::vector<LayerProfile> layers;
+  std::vector<Law> laws;
+  std::vector<HeldOutSize> held_out;
   friend bool operator==(const Profile&, const Profile&) = default;
+
+  /// Null where there is no law of this name.
+  const Law* find_law(const std::string& law) const {
+    for (const Law& entry : laws) {
+      if (entry.name == law) return &entry;
+    }
+    return nullptr;
+  }
 };
 
 }  // namespace headroom

@@ -9,6 +9,9 @@ constexpr int64_t kMostBytes = int64_t{64} << 20;
 constexpr int64_t kMostPixels = 1 << 20;
 constexpr size_t kMostSizes = 1000;
 constexpr size_t kMostLayers = 100000;
+constexpr size_t kMostLaws = 1000;
+constexpr size_t kMostKnots = 1000;
+constexpr int64_t kMostKnot = int64_t{1} << 40;
 
 int64_t bytes(const JsonFields& field) { return field.integer(0, int64_t{1} << 60); }
 
@@ -16,6 +19,101 @@ double not_negative(const JsonFields& field) {
   const double value = field.number();
   if (value < 0) field.fail("expected a number of at least 0");
   return value;
+}
+
+double more_than_zero(const JsonFields& field) {
+  const double value = field.number();
+  if (value <= 0 || value > 1e15) field.fail("expected a number above 0, at most 1e15");
+  return value;
+}
+
+nlohmann::json to_json(const Law& law) {
+  return {{"name", law.name},
+          {"rows", law.rows},
+          {"columns", law.columns},
+          {"seconds", law.seconds},
+          {"workspace_bytes", law.workspace_bytes},
+          {"seen_positions", {law.least_positions(), law.most_positions()}},
+          {"held_out_points", law.held_out_points},
+          {"held_out_error", law.held_out_error}};
+}
+
+std::vector<int64_t> knots(const JsonFields& field) {
+  std::vector<int64_t> list;
+  for (size_t i = 0; i < field.size(kMostKnots); ++i) {
+    list.push_back(field[i].integer(list.empty() ? 1 : list.back() + 1, kMostKnot));
+  }
+  if (list.empty()) field.fail("expected at least one knot");
+  return list;
+}
+
+Law law_from_json(const JsonFields& entry) {
+  Law law;
+  law.name = entry["name"].text();
+  law.rows = knots(entry["rows"]);
+  law.columns = knots(entry["columns"]);
+  const size_t points = law.rows.size() * law.columns.size();
+  for (const char* key : {"seconds", "workspace_bytes"}) {
+    if (entry[key].size(kMostKnots * kMostKnots) != points) {
+      entry[key].fail("expected one value for each row and column, " + std::to_string(points));
+    }
+  }
+  for (size_t i = 0; i < points; ++i) {
+    law.seconds.push_back(more_than_zero(entry["seconds"][i]));
+    law.workspace_bytes.push_back(bytes(entry["workspace_bytes"][i]));
+  }
+  law.held_out_points = bytes(entry["held_out_points"]);
+  law.held_out_error = not_negative(entry["held_out_error"]);
+  return law;
+}
+
+nlohmann::json to_json(const HeldOutSize& size) {
+  const auto error = [](double predicted, double measured) { return measured > 0 ? predicted / measured - 1 : 0; };
+  nlohmann::json layers = nlohmann::json::array();
+  for (const HeldOutSize::Layer& layer : size.layers) {
+    layers.push_back({{"name", layer.name},
+                      {"seconds", layer.seconds},
+                      {"predicted_seconds", layer.predicted_seconds},
+                      {"error", error(layer.predicted_seconds, layer.seconds)}});
+  }
+  return {{"width_pixels", size.width_pixels},
+          {"height_pixels", size.height_pixels},
+          {"seconds", size.seconds},
+          {"predicted_seconds", size.predicted_seconds},
+          {"error", error(size.predicted_seconds, size.seconds)},
+          {"layers", layers}};
+}
+
+HeldOutSize held_out_from_json(const JsonFields& entry) {
+  HeldOutSize size{entry["width_pixels"].integer(1, kMostPixels), entry["height_pixels"].integer(1, kMostPixels),
+                   not_negative(entry["seconds"]), not_negative(entry["predicted_seconds"]), {}};
+  const JsonFields layers = entry["layers"];
+  for (size_t i = 0; i < layers.size(kMostLayers); ++i) {
+    size.layers.push_back(
+        {layers[i]["name"].text(), not_negative(layers[i]["seconds"]), not_negative(layers[i]["predicted_seconds"])});
+  }
+  return size;
+}
+
+/// What version 2 has beyond version 1.
+void read_laws(const JsonFields& file, Profile& profile) {
+  profile.threads = static_cast<int>(file["threads"].integer(1, 1 << 20));
+  profile.weights_bytes_per_second = not_negative(file["weights_bytes_per_second"]);
+  profile.weights_source = file["weights_source"].text();
+  if (file.has("scratch")) {
+    const JsonFields scratch = file["scratch"];
+    profile.scratch_folder = scratch["folder"].text();
+    profile.scratch_write_bytes_per_second = more_than_zero(scratch["scratch_write_bytes_per_second"]);
+    profile.scratch_read_bytes_per_second = more_than_zero(scratch["scratch_read_bytes_per_second"]);
+  }
+  const JsonFields laws = file["laws"];
+  for (size_t i = 0; i < laws.size(kMostLaws); ++i) {
+    profile.laws.push_back(law_from_json(laws[i]));
+    const Law* first = profile.find_law(profile.laws.back().name);
+    if (first != &profile.laws.back()) laws[i]["name"].fail("expected a name of its own, found that of an earlier law");
+  }
+  const JsonFields held_out = file["held_out"];
+  for (size_t i = 0; i < held_out.size(kMostSizes); ++i) profile.held_out.push_back(held_out_from_json(held_out[i]));
 }
 
 }  // namespace
@@ -46,22 +144,37 @@ nlohmann::json to_json(const Profile& profile) {
     }
     layers.push_back({{"name", layer.name},
                       {"kind", layer.kind},
+                      {"law", layer.law},
                       {"activation_bytes", activation},
                       {"live_bytes", live},
                       {"workspace_bytes", workspace},
                       {"seconds", seconds},
                       {"flops", flops}});
   }
-  return {{"schema", "headroom.profile"},
-          {"version", kProfileVersion},
-          {"model", profile.model},
-          {"dtype", name_of(profile.dtype)},
-          {"device", profile.device},
-          {"libraries", profile.libraries},
-          {"weights_bytes", profile.weights_bytes},
-          {"outside_bytes", profile.outside_bytes},
-          {"sizes", sizes},
-          {"layers", layers}};
+  nlohmann::json laws = nlohmann::json::array(), held_out = nlohmann::json::array();
+  for (const Law& law : profile.laws) laws.push_back(to_json(law));
+  for (const HeldOutSize& size : profile.held_out) held_out.push_back(to_json(size));
+  nlohmann::json out{{"schema", "headroom.profile"},
+                     {"version", kProfileVersion},
+                     {"model", profile.model},
+                     {"dtype", name_of(profile.dtype)},
+                     {"device", profile.device},
+                     {"libraries", profile.libraries},
+                     {"threads", profile.threads},
+                     {"weights_bytes", profile.weights_bytes},
+                     {"weights_bytes_per_second", profile.weights_bytes_per_second},
+                     {"weights_source", profile.weights_source},
+                     {"outside_bytes", profile.outside_bytes},
+                     {"sizes", sizes},
+                     {"layers", layers},
+                     {"laws", laws},
+                     {"held_out", held_out}};
+  if (!profile.scratch_folder.empty()) {
+    out["scratch"] = {{"folder", profile.scratch_folder},
+                      {"scratch_write_bytes_per_second", profile.scratch_write_bytes_per_second},
+                      {"scratch_read_bytes_per_second", profile.scratch_read_bytes_per_second}};
+  }
+  return out;
 }
 
 Profile profile_from_json(const JsonFields& file) {
@@ -95,10 +208,16 @@ Profile profile_from_json(const JsonFields& file) {
     profile.sizes.push_back(std::move(size));
   }
   if (profile.sizes.empty()) sizes.fail("expected at least one size");
+  const bool has_laws = file["version"].integer(1, kProfileVersion) >= 2;
+  if (has_laws) read_laws(file, profile);
   const JsonFields layers = file["layers"];
   for (size_t i = 0; i < layers.size(kMostLayers); ++i) {
     const JsonFields entry = layers[i];
     LayerProfile layer{entry["name"].text(), entry["kind"].text(), {}};
+    if (has_laws) {
+      layer.law = entry["law"].text();
+      if (profile.find_law(layer.law) == nullptr) entry["law"].fail("expected the name of one of the laws");
+    }
     for (const char* key : {"activation_bytes", "live_bytes", "workspace_bytes", "seconds", "flops"}) {
       if (entry[key].size(kMostSizes) != profile.sizes.size()) {
         entry[key].fail("expected one value per size, " + std::to_string(profile.sizes.size()));

@@ -1,5 +1,6 @@
 #include "profiler/program/run.h"
 
+#include <algorithm>
 #include <iomanip>
 #include <optional>
 
@@ -10,13 +11,15 @@
 #include "decoder/program/parameter_source.h"
 #include "decoder/runtime/decode.h"
 #include "profiler/collect/collect.h"
+#include "decoder/plan/stats_file.h"
 #include "profiler/profile/profile_file.h"
+#include "profiler/program/record_plan.h"
 
 namespace headroom {
 namespace {
 
 struct Options {
-  std::string model, weights, sizes, output, csv, device = "cpu", dtype = "fp32";
+  std::string plan, latent, trace, chrome, model, weights, sizes, held_out, scratch, output, csv, device = "cpu", dtype = "fp32";
   std::optional<uint64_t> random_seed;
   int64_t batch = 1;
   int threads = 0, repeats = 2;
@@ -25,10 +28,11 @@ struct Options {
 
 bool parse(const std::vector<std::string>& args, std::ostream& out, Options& options) {
   CLI::App app(
-      "Measure what every layer of a decoder needs, untiled, at several sizes: bytes, workspace, time.\n"
-      "The profile makes headroom-plan's predictions those of this machine.\n\n"
+      "Measure what every layer of a decoder needs, untiled, at several sizes: bytes, workspace, time; and what each\n"
+      "kind of call costs over all extents of tiles. The profile makes headroom-plan's predictions those of this machine.\n\n"
       "Example:\n"
-      "  headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json --csv layers.csv",
+      "  headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json --csv layers.csv\n"
+      "  headroom-profile --plan plan.json --model sdxl --random-weights 0 -o trace.json --chrome trace.chrome.json",
       "headroom-profile");
   app.add_option("--model", options.model, "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")->required();
   auto* weights = app.add_option("--weights", options.weights, "folder with diffusion_pytorch_model.safetensors; the model's folder by default");
@@ -36,15 +40,28 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
       ->excludes(weights);
   app.add_option("--device", options.device, "cpu")->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--dtype", options.dtype, "fp32");
-  app.add_option("--sizes", options.sizes, "picture sizes in pixels, WIDTHxHEIGHT,…")->required();
+  app.add_option("--sizes", options.sizes, "picture sizes in pixels, WIDTHxHEIGHT,…");
+  app.add_option("--plan", options.plan, "run this plan instead and record allocations, passes and tiles");
+  app.add_option("--latent", options.latent, "with --plan: .npy or .safetensors[:key]; seeded random without");
+  app.add_option("--trace", options.trace, "with --plan: the record; the same as -o");
+  app.add_option("--chrome", options.chrome, "with --plan: the record for chrome://tracing or Perfetto");
+  app.add_option("--hold-out", options.held_out, "sizes to measure and compare with what the others predict");
+  app.add_option("--scratch", options.scratch, "folder for plans that keep tensors in files: measure its rates (512 MiB)");
   app.add_option("--batch", options.batch, "pictures in the latent")->check(CLI::Range(int64_t{1}, int64_t{4096}));
-  app.add_option("--repeats", options.repeats, "runs per size; the shortest time of each layer counts")->check(CLI::Range(1, 100));
+  app.add_option("--repeats", options.repeats, "runs per size, sweeps over the extents of tiles; the shortest times count")->check(CLI::Range(1, 100));
   app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
-  app.add_option("-o,--output", options.output, "the profile")->required();
+  app.add_option("-o,--output", options.output, "the profile; with --plan the record");
   app.add_option("--csv", options.csv, "the layers as a table");
   app.add_flag("--json", options.json, "print the profile on standard output");
   app.add_flag("--quiet", options.quiet, "no progress bar");
   return parse_arguments(app, args, out);
+}
+
+double median_error(const Profile& profile) {
+  std::vector<double> errors;
+  for (const Law& law : profile.laws) errors.push_back(law.held_out_error);
+  std::sort(errors.begin(), errors.end());
+  return errors.empty() ? 0 : errors[errors.size() / 2];
 }
 
 void print_summary(const Profile& profile, const std::string& output, std::ostream& out) {
@@ -56,26 +73,73 @@ void print_summary(const Profile& profile, const std::string& output, std::ostre
     }
     out << "\n";
   }
-  out << output << ": " << profile.layers.size() << " layers at " << profile.sizes.size() << " sizes\n";
+  for (const HeldOutSize& size : profile.held_out) {
+    out << size.width_pixels << "x" << size.height_pixels << ", held out: layers " << format_seconds(size.seconds) << ", predicted "
+        << format_seconds(size.predicted_seconds) << " (" << std::showpos << std::fixed << std::setprecision(1)
+        << 100 * (size.predicted_seconds / size.seconds - 1) << std::noshowpos << std::defaultfloat << " %)\n";
+  }
+  out << output << ": " << profile.layers.size() << " layers at " << profile.sizes.size() << " sizes, " << profile.laws.size()
+      << " laws, median error between their knots " << std::setprecision(2) << 100 * median_error(profile) << " %; weights at "
+      << format_bytes(static_cast<int64_t>(profile.weights_bytes_per_second)) << "/s (" << profile.weights_source << ")\n";
+}
+
+/// What is asked for beyond what the parser can tell.
+void check_options(const Options& options) {
+  const auto needs = [](bool given, const char* what) {
+    if (!given) throw InputError(std::string(what) + " (see headroom-profile --help)");
+  };
+  if (options.plan.empty()) {
+    needs(!options.sizes.empty(), "--sizes is required, or --plan");
+    needs(!options.output.empty(), "--output is required");
+    needs(options.latent.empty() && options.trace.empty() && options.chrome.empty(), "--latent, --trace and --chrome go with --plan");
+  } else {
+    needs(options.sizes.empty() && options.held_out.empty() && options.csv.empty() && options.scratch.empty(),
+          "--sizes, --hold-out, --csv and --scratch do not go with --plan");
+    needs(options.output.empty() || options.trace.empty(), "with --plan, -o and --trace mean the same: expected one of them");
+    needs(!options.output.empty() || !options.trace.empty() || !options.chrome.empty(), "--plan needs --output");
+  }
 }
 
 int run(const Options& options, std::ostream& out, std::ostream& err) {
+  check_options(options);
   if (options.device == "cuda") throw DeviceError("--device cuda: this build decodes on the CPU");
   if (parse_dtype(options.dtype) != Dtype::fp32) throw InputError("--dtype " + options.dtype + ": this version measures fp32");
   const Model model = resolve_model(options.model);
-  const auto sizes = parse_sizes(options.sizes, "--sizes");
-  for (const auto& [width, height] : sizes) latent_extent(model, width, height, 1);
-  std::optional<uint64_t> seed = options.random_seed;
   const std::vector<std::string> built_in = built_in_models();
+  std::optional<uint64_t> seed = options.random_seed;
   if (options.weights.empty() && std::find(built_in.begin(), built_in.end(), options.model) != built_in.end()) seed = seed.value_or(0);
+  if (!options.plan.empty()) {
+    const ParameterSource weights = parameter_source(options.model, options.weights, seed);
+    Progress progress(err, options.quiet);
+    const RecordRequest record{options.plan, options.latent, options.output.empty() ? options.trace : options.output, options.chrome,
+                               options.threads};
+    const RunStats stats = record_plan(model, record, weights, progress);
+    if (options.json) {
+      out << to_json(stats).dump(2) << "\n";
+    } else {
+      out << options.plan << ": " << format_seconds(stats.seconds) << " (predicted " << format_seconds(stats.predicted_seconds)
+          << "), peak " << format_bytes(stats.peak_bytes) << " (predicted " << format_bytes(stats.predicted_peak_bytes) << ")\n";
+    }
+    return kDone;
+  }
+  ProfileRequest request;
+  request.model = options.model;
+  request.sizes = parse_sizes(options.sizes, "--sizes");
+  if (!options.held_out.empty()) request.held_out = parse_sizes(options.held_out, "--hold-out");
+  request.batch = options.batch;
+  request.repeats = options.repeats;
+  request.scratch_folder = options.scratch;
+  for (const auto& list : {request.sizes, request.held_out}) {
+    for (const auto& [width, height] : list) latent_extent(model, width, height, 1);
+  }
   const ParameterSource weights = parameter_source(options.model, options.weights, seed);
+  request.weights_source = seed ? "random" : "files";
 
   start_libraries(options.threads);
   Profile profile;
   {
     Progress progress(err, options.quiet);
-    profile = collect_profile(model, options.model, weights, sizes, options.batch, options.repeats,
-                              [&](double share, const std::string& what) { progress.show(share, what); });
+    profile = collect_profile(model, request, weights, [&](double share, const std::string& what) { progress.show(share, what); });
   }
   write_file_whole(options.output, to_json(profile).dump(1) + "\n");
   if (!options.csv.empty()) write_file_whole(options.csv, layers_csv(profile));

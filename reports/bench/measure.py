@@ -148,10 +148,10 @@ def make_plan(model: str, size: tuple[int, int], limit_bytes: int, file: Path, p
             "optimal": plan["optimal"], "assumed": plan.get("assumed", False)}
 
 
-def smallest_limit(model: str, size: tuple[int, int], scratch: Path) -> int:
+def smallest_limit(model: str, size: tuple[int, int], scratch: Path, profile: str | None = None) -> int:
     """The smallest limit that works, by asking for one that cannot."""
     try:
-        make_plan(model, size, MIB, scratch / "smallest.json")
+        make_plan(model, size, MIB, scratch / "smallest.json", profile)
     except DoesNotFit as refusal:
         return refusal.smallest_bytes
     return MIB

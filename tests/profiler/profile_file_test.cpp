@@ -21,8 +21,17 @@ Profile sample() {
   profile.outside_bytes = 123;
   profile.sizes = {{256, 128, 1, 2, 1000, 0.1, "decoder.conv_in", {{"weights", 700}, {"workspace", 300}}},
                    {512, 512, 1, 1, int64_t{1} << 35, 1.0 / 3, "decoder.conv_out", {}}};
-  profile.layers = {{"decoder.conv_in", "conv", {{10, 20, 30, 0.25, 1e9}, {40, 50, 60, 0.1 + 0.2, 4e9}}},
-                    {"decoder.conv_out", "conv", {{1, 2, 3, 0, 0}, {int64_t{1} << 33, 5, 6, 1e-7, 1e15}}}};
+  profile.layers = {{"decoder.conv_in", "conv", {{10, 20, 30, 0.25, 1e9}, {40, 50, 60, 0.1 + 0.2, 4e9}}, "conv 3x3 4->8"},
+                    {"decoder.conv_out", "conv", {{1, 2, 3, 0, 0}, {int64_t{1} << 33, 5, 6, 1e-7, 1e15}}, "conv 3x3 8->3"}};
+  profile.threads = 2;
+  profile.weights_bytes_per_second = 1e9 / 3;
+  profile.weights_source = "files";
+  profile.scratch_folder = "/scratch";
+  profile.scratch_write_bytes_per_second = 1e8 / 7;
+  profile.scratch_read_bytes_per_second = 2e8;
+  profile.laws = {{"conv 3x3 4->8", {1, 4, 64}, {4, 32}, {1e-6, 0.1, 0.2, 0.3, 0.4, 1.0 / 3}, {0, 1, 2, 3, 4, int64_t{1} << 40}, 3, 0.05},
+                  {"conv 3x3 8->3", {7}, {9}, {0.5}, {0}, 0, 0}};
+  profile.held_out = {{384, 128, 1.5, 1.25, {{"decoder.conv_in", 1, 0.75}, {"decoder.conv_out", 0.5, 0.5}}}};
   return profile;
 }
 
@@ -41,13 +50,15 @@ TEST_CASE("a profile is read as it was written") {
 TEST_CASE("a profile has the keys that others read") {
   const json document = to_json(sample());
   CHECK(document["schema"] == "headroom.profile");
-  CHECK(document["version"] == 1);
+  CHECK(document["version"] == 2);
   for (const char* key :
-       {"model", "dtype", "device", "libraries", "weights_bytes", "outside_bytes", "sizes", "layers"}) {
+       {"model", "dtype", "device", "libraries", "weights_bytes", "outside_bytes", "sizes", "layers", "laws", "held_out",
+        "threads", "weights_bytes_per_second", "weights_source", "scratch"}) {
     CHECK(document.contains(key));
   }
   for (const json& layer : document["layers"]) {
     CHECK(layer["name"].is_string());
+    CHECK(layer["law"].is_string());
     for (const char* key : {"activation_bytes", "workspace_bytes", "live_bytes", "seconds", "flops"}) {
       CHECK(layer[key].size() == document["sizes"].size());
     }
@@ -74,7 +85,7 @@ TEST_CASE("hostile profiles are refused by file and key") {
   };
   const auto pointer = [](const char* text) { return json::json_pointer(text); };
   refused(pointer("/schema"), "headroom.plan", {"profile.json: schema"});
-  refused(pointer("/version"), 2, {"profile.json: version", "newer"});
+  refused(pointer("/version"), 3, {"profile.json: version", "newer"});
   refused(pointer("/dtype"), "fp64", {"profile.json: dtype"});
   refused(pointer("/model"), 3, {"profile.json: model"});
   refused(pointer("/weights_bytes"), -1, {"profile.json: weights_bytes"});
@@ -90,12 +101,41 @@ TEST_CASE("hostile profiles are refused by file and key") {
   refused(pointer("/layers/1/seconds/1"), "fast", {"profile.json: layers[1].seconds[1]"});
   refused(pointer("/layers/1/flops/0"), -1, {"profile.json: layers[1].flops[0]"});
   refused(pointer("/layers/1/workspace_bytes/0"), UINT64_MAX, {"profile.json: layers[1].workspace_bytes[0]"});
+  refused(pointer("/threads"), 0, {"profile.json: threads"});
+  refused(pointer("/weights_bytes_per_second"), -1, {"profile.json: weights_bytes_per_second"});
+  refused(pointer("/scratch/scratch_read_bytes_per_second"), 0, {"profile.json: scratch.scratch_read_bytes_per_second"});
+  refused(pointer("/layers/0/law"), "conv 9x9", {"profile.json: layers[0].law"});
+  refused(pointer("/laws"), json::object(), {"profile.json: laws", "array"});
+  refused(pointer("/laws/0/rows"), json::array(), {"profile.json: laws[0].rows"});
+  refused(pointer("/laws/0/rows/1"), 1, {"profile.json: laws[0].rows[1]"});
+  refused(pointer("/laws/0/columns/0"), 0, {"profile.json: laws[0].columns[0]"});
+  refused(pointer("/laws/0/rows"), json::array({1, 4}), {"profile.json: laws[0].seconds", "4"});
+  refused(pointer("/laws/0/seconds/2"), 0, {"profile.json: laws[0].seconds[2]"});
+  refused(pointer("/laws/0/seconds/2"), 1e300, {"profile.json: laws[0].seconds[2]"});
+  refused(pointer("/laws/0/workspace_bytes/2"), -1, {"profile.json: laws[0].workspace_bytes[2]"});
+  refused(pointer("/laws/0/held_out_error"), -1, {"profile.json: laws[0].held_out_error"});
+  refused(pointer("/laws/1/name"), "conv 3x3 4->8", {"profile.json: laws[1].name"});
+  refused(pointer("/held_out/0/layers/1/seconds"), "x", {"profile.json: held_out[0].layers[1].seconds"});
   for (const auto& entry : good.items()) {
+    if (entry.key() == "scratch") continue;  // there only where it was measured
     json document = good;
     document.erase(entry.key());
     require_input_error([&] { read(document); }, {"profile.json: " + entry.key() + ": missing"});
   }
   require_input_error([] { read_profile("no-such-profile.json"); }, {"no-such-profile.json: no such file"});
+}
+
+TEST_CASE("a profile of version 1, without laws, is read") {
+  Profile profile = sample();
+  json document = to_json(profile);
+  document["version"] = 1;
+  for (const char* key : {"threads", "weights_bytes_per_second", "weights_source", "scratch", "laws", "held_out"}) document.erase(key);
+  for (json& layer : document["layers"]) layer.erase("law");
+  const Profile read_back = read(document);
+  CHECK(read_back.sizes == profile.sizes);
+  CHECK(read_back.laws.empty());
+  CHECK(read_back.layers[1].sizes == profile.layers[1].sizes);
+  CHECK(read_back.layers[1].law.empty());
 }
 
 TEST_CASE("a profile of no layers can be read again") {

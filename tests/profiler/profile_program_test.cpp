@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "planner/law_table.h"
 #include "planner/program/run.h"
 #include "profiler/profile/profile_file.h"
 #include "profiler/program/run.h"
@@ -24,11 +25,12 @@ TEST_CASE("profiling a tiny model gives every layer at every size") {
   const std::string model = test::write_model(scratch / "model", test::tiny_config(), 1);
   const std::string file = scratch / "profile.json", csv = scratch / "layers.csv";
   const Words words{"--model", model, "--sizes",   "16x8,24x24", "-o",        file,
-                    "--csv",   csv,   "--repeats", "1",          "--threads", "2"};
+                    "--csv",   csv,   "--repeats", "1",          "--threads", "2",
+                    "--hold-out", "16x16"};
   const Ended ended = call(run_profile, words);
   INFO(ended.err);
   REQUIRE(ended.code == 0);
-  CHECK_THAT(ended.out, Catch::Contains("16x8") && Catch::Contains("24x24"));
+  CHECK_THAT(ended.out, Catch::Contains("16x8") && Catch::Contains("24x24") && Catch::Contains("16x16, held out"));
   CHECK(scratch.files() == std::vector<std::string>{"layers.csv", "model", "profile.json"});
 
   const Profile profile = read_profile(file);
@@ -56,6 +58,28 @@ TEST_CASE("profiling a tiny model gives every layer at every size") {
       CHECK(measured.seconds >= 0);
     }
   }
+  CHECK(profile.threads == 2);
+  CHECK(profile.weights_bytes_per_second > 0);
+  CHECK(profile.weights_source == "files");
+  // Every layer has its law, and so has every step that a plan can have.
+  for (size_t i = 0; i < profile.layers.size(); ++i) {
+    const Law* law = profile.find_law(profile.layers[i].law);
+    REQUIRE(law != nullptr);
+    CHECK(law->name == law_name(graph, graph.ops()[i]));
+    const Extent largest = law_extent(graph, graph.ops()[i], latents[1]);
+    CHECK(law->rows.back() >= largest.y);
+    CHECK(law->columns.back() >= largest.x);
+  }
+  CHECK(LawTable(graph, profile).complete());
+  for (const Law& law : profile.laws) {
+    CAPTURE(law.name);
+    CHECK(law.seconds_at(3, 5) > 0);
+    if (law.name.rfind("conv", 0) == 0) CHECK(law.workspace_bytes.back() > 0);
+    if (law.name.rfind("gather", 0) == 0) CHECK(law.workspace_bytes.back() == 0);
+  }
+  REQUIRE(profile.held_out.size() == 1);
+  CHECK(profile.held_out[0].layers.size() == graph.ops().size());
+  CHECK(profile.held_out[0].predicted_seconds > 0);
   for (const ProfiledSize& size : profile.sizes) {
     CHECK(size.peak_bytes > profile.weights_bytes);
     CHECK(graph.find_tensor(size.peak_layer) != TensorId{-1});
@@ -89,6 +113,32 @@ TEST_CASE("with --json it prints the profile alone on standard output") {
   CHECK(document == read_json_file(scratch / "profile.json", 1 << 24));
 }
 
+TEST_CASE("a plan is run and recorded") {
+  const Scratch scratch;
+  const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);
+  const std::string plan = scratch / "plan.json", trace = scratch / "trace.json";
+  REQUIRE(call(run_plan, {"--model", model, "--size", "24x16", "--limit", "64MiB", "-o", plan}).code == 0);
+  const Ended ended = call(run_profile, {"--plan", plan, "--model", model, "--trace", trace, "--chrome", scratch / "chrome.json"});
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(read_json_file(trace, 1 << 24)["schema"] == "headroom.trace");
+  CHECK(read_json_file(scratch / "chrome.json", 1 << 24)["traceEvents"].size() > 10);
+  CHECK(scratch.files() == std::vector<std::string>{"chrome.json", "model", "plan.json", "trace.json"});
+
+  std::filesystem::remove(trace);
+  std::filesystem::remove(scratch / "chrome.json");
+  const auto refused = [&](const Words& words, const std::vector<std::string>& parts) {
+    require_refused(call(run_profile, joined({"--model", model}, words)), 2, parts);
+    CHECK(scratch.files() == std::vector<std::string>{"model", "plan.json"});
+  };
+  refused({"--plan", plan}, {"--output"});
+  refused({"--plan", plan, "-o", trace, "--trace", trace}, {"--trace"});
+  refused({"--plan", plan, "-o", trace, "--sizes", "8x8"}, {"--sizes"});
+  refused({"--plan", plan, "-o", trace, "--latent", "none.npy"}, {"none.npy"});
+  refused({"--plan", scratch / "model/config.json", "-o", trace}, {"config.json", "schema"});
+  refused({"--sizes", "8x8", "-o", trace, "--chrome", trace}, {"--chrome"});
+}
+
 TEST_CASE("help, version and bad usage") {
   CHECK_THAT(call(run_profile, {"--help"}).out, Catch::Contains("--sizes") && Catch::Contains("--csv"));
   CHECK(call(run_profile, {"--version"}).out == std::string("headroom-profile ") + HEADROOM_VERSION + "\n");
@@ -102,6 +152,8 @@ TEST_CASE("help, version and bad usage") {
   refused({"--model", model}, 2, {"--sizes"});
   refused({"--sizes", "8x8"}, 2, {"--model"});
   refused({"--model", model, "--sizes", "8x8,"}, 2, {"--sizes"});
+  refused({"--model", model, "--sizes", "8x8", "--hold-out", "8x"}, 2, {"--hold-out"});
+  refused({"--model", model, "--sizes", "8x8", "--scratch", scratch / "none"}, 2, {"--scratch", "none"});
   refused({"--model", "sdxl", "--sizes", "8x9"}, 2, {"multiple of 8"});
   refused({"--model", model, "--sizes", "8x8", "--dtype", "fp16"}, 2, {"--dtype"});
   refused({"--model", model, "--sizes", "8x8", "--dtype", "int4"}, 2, {"dtype"});

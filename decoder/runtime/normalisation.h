@@ -1,0 +1,14 @@
+#pragma once
+
+#include "decoder/graph/graph.h"
+#include "decoder/runtime/statistics.h"
+#include "decoder/runtime/tile.h"
+#include "decoder/runtime/weights.h"
+
+namespace headroom {
+
+/// Normalises and activates `source` into target's region, zero outside the picture.
+void normalise(const MapView& source, const Tile& target, Activation activation, double epsilon, const OpWeights& weights,
+               const GroupStatistics& statistics, const Extent& picture, int64_t items);
+
+}  // namespace headroom

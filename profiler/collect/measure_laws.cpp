@@ -1,0 +1,362 @@
+#include "profiler/collect/measure_laws.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+
+#include "decoder/plan/memory.h"
+#include "decoder/runtime/attention.h"
+#include "decoder/runtime/convolution.h"
+#include "decoder/runtime/kept_map.h"
+#include "decoder/runtime/normalisation.h"
+#include "decoder/runtime/pool.h"
+#include "decoder/runtime/pool_allocator.h"
+
+namespace headroom {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kPointSeconds = 5e-3;   // of calls for one point in one sweep
+constexpr int kMostCalls = 400;
+constexpr double kOnceSeconds = 50e-3;   // a call this long is measured once in all
+constexpr double kUnknown = std::numeric_limits<double>::infinity();
+constexpr int64_t kLargePositions = 1 << 13;
+constexpr int64_t kFarApartBytes = int64_t{96} << 20;  // calls move through so much, so that caches do not hold it
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// A call that can be repeated, ready to run, and the bytes that its result takes.
+struct Call {
+  std::function<void()> run;
+  int64_t result_bytes = 0;
+};
+
+/// One kind of call, and how to make one of an extent.
+struct Subject {
+  Law law;
+  std::function<Call(int64_t rows, int64_t columns)> prepare;
+  std::vector<std::pair<int64_t, int64_t>> held_out;
+  std::vector<double> held_out_seconds;
+};
+
+/// Values between -1 and 1; the same few thousand over and over.
+void fill(float* values, int64_t count) {
+  constexpr int64_t kDrawn = 4099;
+  uint32_t state = 12345;
+  for (int64_t i = 0; i < std::min(count, kDrawn); ++i) {
+    state = state * 1664525u + 1013904223u;
+    values[i] = float(state >> 8) * 0x1p-23f - 1.0f;
+  }
+  for (int64_t i = kDrawn; i < count; i += kDrawn) std::copy_n(values, std::min(kDrawn, count - i), values + i);
+}
+
+at::Tensor filled(at::IntArrayRef shape) {
+  at::Tensor tensor = at::empty(shape, at::kFloat);
+  fill(tensor.data_ptr<float>(), tensor.numel());
+  return tensor;
+}
+
+Region region_of(int64_t rows, int64_t columns) { return {{0, 1}, {0, rows}, {0, columns}}; }
+int64_t float_bytes(int64_t positions, int64_t channels) { return allocated_bytes(positions * channels * int64_t{sizeof(float)}); }
+
+/// A tensor that is kept, as sweeps meet it: each view lies after the one before, round and round.
+class Store {
+ public:
+  MapView next(int64_t rows, int64_t columns, int64_t channels) {
+    const int64_t count = rows * columns * channels;
+    if (!values_.defined() || values_.numel() < count) {
+      values_ = at::Tensor();
+      values_ = filled({std::max<int64_t>(count, kFarApartBytes / int64_t{sizeof(float)})});
+    }
+    if (offset_ + count > values_.numel()) offset_ = 0;
+    MapView view{.region = region_of(rows, columns), .channels = channels, .block_rows = rows, .blocks_per_item = 1, .blocks = {}};
+    view.blocks.push_back(values_.data_ptr<float>() + offset_);
+    offset_ += (count + 15) / 16 * 16;
+    return view;
+  }
+
+ private:
+  at::Tensor values_;
+  int64_t offset_ = 0;
+};
+
+Tile filled_tile(int64_t rows, int64_t columns, int64_t channels) {
+  Tile tile = make_tile(region_of(rows, columns), channels, 1);
+  fill(tile.values.data_ptr<float>(), tile.values.numel());
+  return tile;
+}
+
+Call convolution(const Graph& graph, const Op& op, int64_t rows, int64_t columns) {
+  const int64_t in = graph.tensor(op.inputs[0]).channels, out = graph.tensor(op.output).channels;
+  const auto input = std::make_shared<Tile>(filled_tile(rows + op.kernel.y - 1, columns + op.kernel.x - 1, in));
+  const at::Tensor weight = filled({out, op.kernel.y, op.kernel.x, in}).permute({0, 3, 1, 2});
+  const at::Tensor bias = filled({out});
+  return {[=] { convolve(*input, weight, bias, region_of(rows, columns)); }, float_bytes(rows * columns, out)};
+}
+
+Call attention(const Graph& graph, const Op& op, int64_t queries, int64_t keys) {
+  const int64_t channels = graph.tensor(op.inputs[0]).channels, value_channels = graph.tensor(op.inputs[2]).channels;
+  const auto tile = std::make_shared<Tile>(filled_tile(1, queries, channels));
+  const int64_t block = std::clamp<int64_t>(MemoryModel{}.block_bytes / (channels * int64_t{sizeof(float)}), 1, keys);
+  const auto whole_map = [&](int64_t of_channels) {
+    const auto map = std::make_shared<KeptMap>(Kept{.block_rows = block}, Extent{1, keys, 1}, of_channels, 1);
+    map->acquire({0, map->blocks_per_item()});
+    for (float* values : map->view().blocks) fill(values, block * of_channels);
+    return map;
+  };
+  const auto key_map = whole_map(channels), value_map = whole_map(value_channels);
+  return {[=] { attend(*tile, key_map->view(), value_map->view(), 1); }, float_bytes(queries, value_channels)};
+}
+
+Call operation(const Graph& graph, const Op& op, const std::shared_ptr<Store>& store, int64_t rows, int64_t columns) {
+  const int64_t channels = graph.tensor(op.kind == OpKind::statistics ? op.inputs[0] : op.output).channels;
+  const Extent extent{1, rows, columns};
+  switch (op.kind) {
+    case OpKind::conv: return convolution(graph, op, rows, columns);
+    case OpKind::attention: return attention(graph, op, rows, columns);
+    case OpKind::statistics: {
+      const auto tile = std::make_shared<Tile>(filled_tile(rows, columns, channels));
+      const auto statistics = std::make_shared<GroupStatistics>(1, op.groups);
+      return {[=] { statistics->add(tile->view(), tile->region, 1); }, 0};
+    }
+    case OpKind::norm: {
+      const Op& measured = *graph.producer(op.inputs[1]);
+      const auto statistics = std::make_shared<GroupStatistics>(1, measured.groups);
+      const Tile sample = filled_tile(4, 4, channels);
+      statistics->add(sample.view(), sample.region, 1);
+      const OpWeights weights{filled({channels}), filled({channels})};
+      return {[=, activation = op.activation] {
+                normalise(store->next(rows, columns, channels), make_tile(region_of(rows, columns), channels, 1), activation,
+                          1e-6, weights, *statistics, extent, 1);
+              },
+              float_bytes(rows * columns, channels)};
+    }
+    case OpKind::upsample: {
+      const Axes<int32_t> factor = op.factor;
+      return {[=] {
+                const MapView source = store->next((rows + factor.y - 1) / factor.y, (columns + factor.x - 1) / factor.x, channels);
+                upsample(source, make_tile(region_of(rows, columns), channels, 1).view(), factor, extent, 1);
+              },
+              float_bytes(rows * columns, channels)};
+    }
+    case OpKind::add: {
+      const auto tile = std::make_shared<Tile>(filled_tile(rows, columns, channels));
+      return {[=] { add_region(store->next(rows, columns, channels), tile->view(), tile->region, 1); }, 0};
+    }
+  }
+  return {};
+}
+
+/// Steps that move pixels between tiles and what is kept.
+Call moving(const std::string& step, int64_t channels, const std::shared_ptr<Store>& store, int64_t rows, int64_t columns) {
+  const Extent extent{1, rows, columns};
+  if (step == "gather") {
+    return {[=] {
+              gather(store->next(rows, columns, channels), make_tile(region_of(rows, columns), channels, 1).view(), extent, 1);
+            },
+            float_bytes(rows * columns, channels)};
+  }
+  const auto tile = std::make_shared<Tile>(filled_tile(rows, columns, channels));
+  if (step == "store") {
+    return {[=] { copy_region(tile->view(), store->next(rows, columns, channels), tile->region, 1); }, 0};
+  }
+  if (step == "accumulate") {
+    return {[=] { add_region(tile->view(), store->next(rows, columns, channels), tile->region, 1); }, 0};
+  }
+  // Emitting: the values are looked through before the sink has them.
+  return {[=] {
+            const float* values = tile->values.const_data_ptr<float>();
+            const bool finite = std::all_of(values, values + tile->values.numel(), [](float v) { return std::isfinite(v); });
+            if (!finite) throw std::logic_error("not finite");
+          },
+          0};
+}
+
+/// 1, 2, 4, 8 … or with another factor, and the whole.
+std::vector<int64_t> knots_up_to(int64_t whole, int64_t first, const std::vector<int64_t>& more) {
+  std::vector<int64_t> knots;
+  if (first < whole) knots.push_back(first);
+  for (int64_t knot : more) {
+    if (knot > first && knot * 3 <= whole * 2) knots.push_back(knot);
+  }
+  knots.push_back(whole);
+  return knots;
+}
+
+Law empty_law(const std::string& name, const Extent& whole, OpKind kind) {
+  Law law;
+  law.name = name;
+  if (kind == OpKind::attention) {
+    law.rows = knots_up_to(whole.y, 16, {64, 256, 1024, 4096, 16384});
+    law.columns = knots_up_to(whole.x, 64, {512, 2048, 8192, 32768});
+  } else {
+    law.rows = knots_up_to(whole.y, 1, {2, 4, 8, 16, 32, 64, 128});
+    law.columns = knots_up_to(whole.x, 4, {16, 64, 256, 1024});
+  }
+  law.seconds.assign(law.rows.size() * law.columns.size(), kUnknown);
+  law.workspace_bytes.assign(law.seconds.size(), 0);
+  return law;
+}
+
+/// Extents between the knots, inside the range.
+std::vector<std::pair<int64_t, int64_t>> between(const Law& law) {
+  std::vector<std::pair<int64_t, int64_t>> points;
+  for (const auto& [y, x] : {std::pair<int64_t, int64_t>{5, 40}, {10, 100}, {20, 34}, {24, 180}, {40, 68}, {90, 200}}) {
+    if (y < law.rows.back() && x < law.columns.back()) points.emplace_back(y, x);
+  }
+  return points;
+}
+
+class Measuring {
+ public:
+  Measuring(const Graph& graph, const std::vector<Extent>& latents) : graph_(graph) {
+    std::map<std::string, size_t> known;
+    const auto subject = [&](const std::string& name, const Extent& whole, OpKind kind, auto prepare) {
+      if (const auto found = known.find(name); found != known.end()) {
+        const Law& before = subjects_[found->second].law;
+        const Extent larger{1, std::max(whole.y, before.rows.back()), std::max(whole.x, before.columns.back())};
+        subjects_[found->second].law = empty_law(name, larger, kind);
+        return;
+      }
+      known[name] = subjects_.size();
+      subjects_.push_back({empty_law(name, whole, kind), prepare, {}, {}});
+    };
+    for (const Extent& latent : latents) {
+      for (const Op& op : graph.ops()) {
+        subject(law_name(graph, op), law_extent(graph, op, latent), op.kind,
+                [this, &op](int64_t rows, int64_t columns) { return operation(graph_, op, store_, rows, columns); });
+        // A tile of anything may be copied, one of a result stored, one of a sum added onto what is kept.
+        if (op.kind == OpKind::statistics) continue;
+        const Tensor& made = graph.tensor(op.output);
+        const Extent whole = extent_of(made, latent);
+        for (const char* step : {"gather", "store", "accumulate", "emit"}) {
+          if (step[0] == 'a' && op.kind != OpKind::add) continue;
+          if (step[0] == 'e' && op.output != graph.output()) continue;
+          subject(moving_law_name(step, made.channels), {1, whole.t * whole.y, whole.x}, op.kind == OpKind::attention ? OpKind::conv : op.kind,
+                  [this, step, channels = made.channels](int64_t rows, int64_t columns) {
+                    return moving(step, channels, store_, rows, columns);
+                  });
+        }
+      }
+      const Tensor& input = graph.tensor(graph.latent());
+      subject(moving_law_name("gather", input.channels), {1, latent.t * latent.y, latent.x}, OpKind::conv,
+              [this, channels = input.channels](int64_t rows, int64_t columns) {
+                return moving("gather", channels, store_, rows, columns);
+              });
+    }
+    for (Subject& entry : subjects_) {
+      entry.held_out = between(entry.law);
+      entry.held_out_seconds.assign(entry.held_out.size(), kUnknown);
+    }
+  }
+
+  std::vector<Law> run(int sweeps, const std::function<void(double, const std::string&)>& progress) {
+    Pool pool(int64_t{1} << 40);
+    {
+      const PoolScope scope(pool);
+      for (int sweep = 0; sweep < sweeps; ++sweep) {
+        for (size_t i = 0; i < subjects_.size(); ++i) {
+          progress((sweep + double(i) / double(subjects_.size())) / sweeps, subjects_[i].law.name);
+          measure(subjects_[i], pool);
+        }
+      }
+      store_.reset();
+      for (Subject& subject : subjects_) subject.prepare = {};
+    }
+    std::vector<Law> laws;
+    for (Subject& subject : subjects_) laws.push_back(finished(subject));
+    return laws;
+  }
+
+ private:
+  static double time(const Call& call) {
+    std::vector<double> seconds;
+    double spent = 0;
+    while (spent < kPointSeconds || (seconds.size() < 2 && spent < kOnceSeconds)) {
+      const auto start = Clock::now();
+      call.run();
+      seconds.push_back(seconds_since(start));
+      spent += seconds.back();
+      if (seconds.size() >= kMostCalls) break;
+    }
+    // What disturbs a call only ever lengthens it.
+    std::nth_element(seconds.begin(), seconds.begin() + static_cast<int64_t>(seconds.size() / 4), seconds.end());
+    return seconds[seconds.size() / 4];
+  }
+
+  void measure(Subject& subject, Pool& pool) {
+    Law& law = subject.law;
+    const size_t width = law.columns.size();
+    bool first = true;
+    // From the largest down: the first call brings all pages in that the others need.
+    for (size_t i = law.seconds.size(); i-- > 0;) {
+      if (law.seconds[i] >= kOnceSeconds && law.seconds[i] < kUnknown) continue;
+      if (is_large(law, i)) continue;
+      const Call call = subject.prepare(law.rows[i / width], law.columns[i % width]);
+      if (first) call.run();
+      first = false;
+      const int64_t before = pool.live_bytes();
+      pool.start_window();
+      law.seconds[i] = std::min(law.seconds[i], time(call));
+      const int64_t beside = pool.window_peak_bytes() - before - call.result_bytes;
+      law.workspace_bytes[i] = std::max({law.workspace_bytes[i], beside, int64_t{0}});
+    }
+    for (size_t i = 0; i < subject.held_out.size(); ++i) {
+      if (subject.held_out_seconds[i] >= kOnceSeconds && subject.held_out_seconds[i] < kUnknown) continue;
+      const Call call = subject.prepare(subject.held_out[i].first, subject.held_out[i].second);
+      subject.held_out_seconds[i] = std::min(subject.held_out_seconds[i], time(call));
+    }
+  }
+
+  /// The highest tiles are measured at full width alone; those of fewer columns are to the knot before as these are.
+  static bool is_large(const Law& law, size_t i) {
+    const size_t width = law.columns.size();
+    return law.rows.size() > 2 && i / width + 1 == law.rows.size() && i % width + 1 < width &&
+           law.rows.back() * law.columns[i % width] > kLargePositions;
+  }
+
+  static Law finished(Subject& subject) {
+    Law law = std::move(subject.law);
+    const size_t width = law.columns.size();
+    for (size_t i = 0; i < law.seconds.size(); ++i) {
+      if (!is_large(law, i)) continue;
+      law.seconds[i] = law.seconds[i - width] * law.seconds.back() / law.seconds[law.seconds.size() - 1 - width];
+      law.workspace_bytes[i] = std::max(law.workspace_bytes[i - width], law.workspace_bytes.back());
+    }
+    for (double& seconds : law.seconds) seconds = std::max(seconds, 1e-9);
+    make_monotone(law);
+    std::vector<double> errors;
+    for (size_t i = 0; i < subject.held_out.size(); ++i) {
+      const auto [rows, columns] = subject.held_out[i];
+      errors.push_back(std::abs(law.seconds_at(double(rows), double(columns)) / std::max(subject.held_out_seconds[i], 1e-9) - 1));
+    }
+    law.held_out_points = static_cast<int64_t>(errors.size());
+    if (!errors.empty()) {
+      std::sort(errors.begin(), errors.end());
+      law.held_out_error = errors[errors.size() / 2];
+    }
+    return law;
+  }
+
+  const Graph& graph_;
+  std::shared_ptr<Store> store_ = std::make_shared<Store>();
+  std::vector<Subject> subjects_;
+};
+
+}  // namespace
+
+std::vector<Law> measure_laws(const Graph& graph, const std::vector<Extent>& latents, int sweeps,
+                              const std::function<void(double, const std::string&)>& progress) {
+  const c10::InferenceMode inference;
+  return Measuring(graph, latents).run(sweeps, progress);
+}
+
+}  // namespace headroom

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Checks predicted times against measured ones: profiles this machine, then plans and decodes at many limits.
+
+    python reports/bench/check_time_prediction.py --model sdxl --random-weights 0 --size 512x512 \\
+        -o reports/results/time-prediction-sdxl-512-cpu.json
+
+Limits run from the smallest that headroom-plan allows to one that is ample. Decodes of all limits take turns, `--repeats`
+times; the median of each counts. Around each decode a reference convolution is timed, in turn with it: its rate over the
+rate beside the profile tells how much slower the machine was meanwhile. Expected is |predicted / measured - 1| <= --slack
+for the passes together. Ends with 1 otherwise.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import measure
+from measure import mib
+
+
+class Reference:
+    """A convolution whose rate says how fast the machine is just now."""
+
+    def __init__(self, threads: int):
+        import torch
+
+        torch.set_num_threads(threads)
+        self.torch = torch
+        self.input = torch.randn(1, 256, 64, 128).to(memory_format=torch.channels_last)
+        self.weight = torch.randn(256, 256, 3, 3).to(memory_format=torch.channels_last)
+        self.flops = 2 * 256 * 256 * 9 * 62 * 126
+
+    def flops_per_second(self, calls: int = 9) -> float:
+        seconds = []
+        with self.torch.inference_mode():
+            for _ in range(calls):
+                start = time.perf_counter()
+                self.torch.nn.functional.conv2d(self.input, self.weight)
+                seconds.append(time.perf_counter() - start)
+        return self.flops / float(np.median(seconds))
+
+
+def profile(args: argparse.Namespace, file: Path) -> dict[str, Any]:
+    size = f"{args.size[0]}x{args.size[1]}"
+    command = [str(measure.BIN / "headroom-profile"), "--model", args.model, "--sizes", args.profile_sizes or size,
+               "--threads", str(args.threads), "-o", str(file), "--quiet", "--json"]
+    command += ["--hold-out", args.hold_out] if args.hold_out else []
+    command += ["--random-weights", str(args.random_weights)] if args.random_weights is not None else []
+    start = time.perf_counter()
+    found = measure.json.loads(measure._run(command))
+    return {"seconds": time.perf_counter() - start, "device": found["device"], "libraries": found["libraries"],
+            "weights_bytes_per_second": found["weights_bytes_per_second"], "laws": len(found["laws"]),
+            "median_held_out_error": float(np.median([law["held_out_error"] for law in found["laws"]])),
+            "held_out": [{key: each[key] for key in ("width_pixels", "height_pixels", "seconds", "predicted_seconds", "error")}
+                         for each in found["held_out"]]}
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    lines = [["limit", "tiles in all", "predicted", "measured", "spread", "predicted / measured", "machine's rate", "holds"]]
+    for row in rows:
+        m = row["measured_seconds"]
+        lines.append([mib(row["limit_bytes"]), str(row["tiles"]), f"{row['predicted_seconds']:.2f} s", f"{m['median']:.2f} s",
+                      f"{m['least']:.2f}–{m['most']:.2f} s", f"{row['predicted_over_measured']:.2f}",
+                      f"{row['machine_rate']:.2f}", "yes" if row["holds"] else "NO"])
+    return measure.markdown_table(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="sdxl", help="folder in diffusers' layout, or a built-in name, default: %(default)s")
+    parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
+    parser.add_argument("--size", type=measure.parse_size, default="512x512", help="pixels, default: %(default)s")
+    parser.add_argument("--profile", type=Path, help="use this profile; without, one is made first")
+    parser.add_argument("--profile-sizes", help="sizes to profile, default: the size that is decoded")
+    parser.add_argument("--hold-out", help="sizes that the profile leaves out and predicts")
+    parser.add_argument("--limits", type=int, default=6, help="how many limits, smallest to ample, default: %(default)s")
+    parser.add_argument("--ample", type=measure.parse_bytes, default="2GiB", help="the largest, default: %(default)s")
+    parser.add_argument("--repeats", type=int, default=3, help="decodes of each, default: %(default)s")
+    parser.add_argument("--slack", type=float, default=0.20, help="largest error of the time, default: %(default)s")
+    parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
+    parser.add_argument("-o", "--output", type=Path, help="the results, .json; the table lies beside it, .md")
+    args = parser.parse_args()
+    if args.model in measure.BUILT_INS and args.random_weights is None:
+        args.random_weights = 0
+
+    header = measure.result_header()
+    reference = Reference(args.threads)
+    reference.flops_per_second()
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        profile_file = args.profile or scratch / "profile.json"
+        rate_before = reference.flops_per_second()
+        profiled = None if args.profile else profile(args, profile_file)
+        profile_rate = (rate_before + reference.flops_per_second()) / 2
+        measure.note(f"profiled; reference convolution {profile_rate / 1e9:.0f} GFLOP/s")
+
+        smallest = measure.smallest_limit(args.model, args.size, scratch, str(profile_file))
+        limits = [round(limit) for limit in np.geomspace(smallest, args.ample, args.limits)]
+        rows = []
+        for i, limit in enumerate(limits):
+            plan_file = scratch / f"plan-{i}.json"
+            measure.make_plan(args.model, args.size, limit, plan_file, str(profile_file))
+            plan = measure.json.loads(plan_file.read_text())
+            tiles = [len(p["tiles"]["y"]) * len(p["tiles"]["x"]) for p in plan["passes"]]
+            rows.append({"limit_bytes": limit, "tiles": sum(tiles), "passes": len(tiles), "weights": plan.get("weights", "resident"),
+                         "predicted_seconds": sum(p["predicted"]["seconds"] for p in plan["passes"]),
+                         "predicted_seconds_with_weights": plan["predicted"]["seconds"], "runs": []})
+        latent = measure.write_random_latent(args.model, args.size, args.random_weights or 0, scratch / "latent.npy")
+        for repeat in range(args.repeats):
+            for i, row in enumerate(rows):
+                before = reference.flops_per_second()
+                run = measure.headroom_decode(args.model, scratch / f"plan-{i}.json", latent, scratch / "out.npy",
+                                              args.random_weights, args.threads)
+                rate = (before + reference.flops_per_second()) / 2 / profile_rate
+                row["runs"].append({"seconds": run["seconds"], "seconds_with_weights": run["seconds_with_weights"],
+                                    "machine_rate": rate})
+                measure.note(f"{mib(row['limit_bytes'])}, run {repeat + 1}: predicted {row['predicted_seconds']:.2f} s, measured "
+                             f"{run['seconds']:.2f} s, machine at {rate:.2f} of the profile's")
+    for row in rows:
+        row["measured_seconds"] = measure.spread([run["seconds"] for run in row["runs"]])
+        row["measured_seconds_with_weights"] = measure.spread([run["seconds_with_weights"] for run in row["runs"]])
+        row["machine_rate"] = float(np.median([run["machine_rate"] for run in row["runs"]]))
+        row["predicted_over_measured"] = row["predicted_seconds"] / row["measured_seconds"]["median"]
+        row["holds"] = abs(row["predicted_over_measured"] - 1) <= args.slack
+    size = f"{args.size[0]}×{args.size[1]}"
+    title = f"Predicted and measured time, {Path(args.model).name} {size}, fp32, {args.threads} threads"
+    markdown = measure.markdown_header(title, header) + table(rows)
+    markdown += (f"\nTimes are those of the passes, medians of {args.repeats} decodes in turn. It holds within "
+                 f"{args.slack:.0%}. The machine's rate is that of a\nreference convolution beside the decodes, over the "
+                 "one beside the profile.\n")
+    if profiled:
+        markdown += (f"\nProfile: {profiled['seconds']:.0f} s, {profiled['laws']} laws, median error between knots "
+                     f"{profiled['median_held_out_error']:.1%}.\n")
+        for each in profiled["held_out"]:
+            markdown += (f"Held out {each['width_pixels']}×{each['height_pixels']}: layers {each['seconds']:.2f} s, predicted "
+                         f"{each['predicted_seconds']:.2f} s ({each['error']:+.1%}).\n")
+    if args.output:
+        measure.write_results(args.output, {"title": title, **header, "profile": profiled, "rows": rows}, markdown)
+    print(markdown)
+    return 0 if all(row["holds"] for row in rows) else 1
+
+
+if __name__ == "__main__":
+    measure.run_main(main)
