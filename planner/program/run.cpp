@@ -10,7 +10,9 @@
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/validator.h"
 #include "planner/cost_model.h"
-#include "planner/explain.h"
+#include "planner/program/diff_command.h"
+#include "planner/program/explain_command.h"
+#include "planner/program/loaded_plan.h"
 #include "planner/solver.h"
 #include "profiler/profile/profile_file.h"
 
@@ -43,7 +45,8 @@ int solve(const std::vector<std::string>& args, std::ostream& out) {
       "  headroom-plan --model sdxl --size 1024x1024 --limit 1.25GiB -o plan.json\n"
       "  headroom-plan explain plan.json\n"
       "  headroom-plan validate plan.json\n\n"
-      "Other commands: explain PLAN (a tree of passes), validate PLAN (check it independently); each has --help.\n"
+      "Other commands: explain PLAN (a tree of passes; --analyze STATS beside a run of it), diff A B (what differs),\n"
+      "validate PLAN (check it independently); each has --help.\n"
       "Exit codes: 0 done; 2 bad usage or input; 3 does not fit (the message has the smallest limit that does); 5 failure.",
       "headroom-plan");
   std::string model_argument, profile_file, size, dtype = "fp32", limit, output;
@@ -86,30 +89,6 @@ int solve(const std::vector<std::string>& args, std::ostream& out) {
   return kDone;
 }
 
-/// The plan in a file and the model that it names, or that --model gives in its place.
-struct LoadedPlan {
-  Model model;
-  Plan plan;
-};
-
-LoadedPlan load(const std::string& file, const std::string& model_argument) {
-  const PlanFile parsed(file);
-  Model model = resolve_model(model_argument.empty() ? parsed.request().model : model_argument);
-  Plan plan = parsed.plan(model.graph);
-  return {std::move(model), std::move(plan)};
-}
-
-int explain_command(const std::vector<std::string>& args, std::ostream& out) {
-  CLI::App app("Show a plan as a tree of passes: what each reads, runs and keeps, with its peak and time.", "headroom-plan explain");
-  std::string file, model;
-  app.add_option("plan", file, "plan file")->required();
-  app.add_option("--model", model, "the model, where the plan's own name for it does not resolve here");
-  if (!parse_arguments(app, args, out)) return kDone;
-  const LoadedPlan loaded = load(file, model);
-  out << explain(loaded.plan, loaded.model);
-  return kDone;
-}
-
 int validate_command(const std::vector<std::string>& args, std::ostream& out) {
   CLI::App app("Check a plan independently of what made it: every position, block, statistic and byte.", "headroom-plan validate");
   std::string file, model;
@@ -118,7 +97,7 @@ int validate_command(const std::vector<std::string>& args, std::ostream& out) {
   app.add_option("--model", model, "the model, where the plan's own name for it does not resolve here");
   app.add_flag("--json", json, "print the violations as JSON");
   if (!parse_arguments(app, args, out)) return kDone;
-  const LoadedPlan loaded = load(file, model);
+  const LoadedPlan loaded = load_plan(file, model);
   const std::vector<Violation> violations = validate(loaded.plan, loaded.model);
   if (json) {
     nlohmann::json list = nlohmann::json::array();
@@ -137,6 +116,7 @@ int run_plan(const std::vector<std::string>& args, std::ostream& out, std::ostre
     const std::string command = args.empty() ? "" : args.front();
     const std::vector<std::string> rest(args.empty() ? args.begin() : args.begin() + 1, args.end());
     if (command == "explain") return explain_command(rest, out);
+    if (command == "diff") return diff_command(rest, out);
     if (command == "validate") return validate_command(rest, out);
     return solve(args, out);
   });
