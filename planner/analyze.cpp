@@ -21,12 +21,15 @@ double time_error(const PassAnalysis& pass) {
 }
 
 /// Text of the file, on one line whatever it holds.
-std::string quoted(const std::string& text) { return json(text.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string quoted(const std::string& text) {
+  return json(text.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
-void require_same_run(const Plan& plan, const std::string& plan_origin, const RunStats& stats, const std::string& stats_origin) {
+void require_same_run(const Plan& plan, const std::string& plan_origin, const RunStats& stats,
+                      const std::string& stats_origin) {
   const auto refuse = [&](const std::string& key, const std::string& expected, const std::string& found) {
-    throw InputError(stats_origin + ": " + key + ": expected " + expected + " as in " + plan_origin + ", found " + found +
-                     "; these are statistics of another plan");
+    throw InputError(stats_origin + ": " + key + ": expected " + expected + " as in " + plan_origin +
+                     ", found " + found + "; these are statistics of another plan");
   };
   const auto same = [&](const char* key, int64_t expected, int64_t found) {
     if (expected != found) refuse(key, std::to_string(expected), std::to_string(found));
@@ -37,7 +40,8 @@ void require_same_run(const Plan& plan, const std::string& plan_origin, const Ru
   }
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     if (plan.passes[i].name == stats.passes[i].name) continue;
-    refuse("passes[" + std::to_string(i) + "].name", quoted(plan.passes[i].name), quoted(stats.passes[i].name));
+    refuse("passes[" + std::to_string(i) + "].name", quoted(plan.passes[i].name),
+           quoted(stats.passes[i].name));
   }
   same("predicted_peak_bytes", plan.predicted_peak_bytes, stats.predicted_peak_bytes);
 }
@@ -87,7 +91,8 @@ json to_json(const Environment& environment) {
 
 }  // namespace
 
-Analysis analyze(const Plan& plan, const std::string& plan_origin, const RunStats& stats, const std::string& stats_origin) {
+Analysis analyze(const Plan& plan, const std::string& plan_origin, const RunStats& stats,
+                 const std::string& stats_origin) {
   require_same_run(plan, plan_origin, stats, stats_origin);
   Analysis analysis;
   analysis.limit_bytes = plan.limit_bytes;
@@ -103,19 +108,22 @@ Analysis analyze(const Plan& plan, const std::string& plan_origin, const RunStat
                                {plan.passes[i].predicted_peak_bytes, stats.passes[i].peak_bytes},
                                {plan.passes[i].predicted_seconds, stats.passes[i].seconds}});
   }
-  const auto largest = std::max_element(
-      analysis.passes.begin(), analysis.passes.end(),
-      [](const PassAnalysis& a, const PassAnalysis& b) { return a.peak_bytes.measured < b.peak_bytes.measured; });
+  const auto largest = std::max_element(analysis.passes.begin(), analysis.passes.end(),
+                                        [](const PassAnalysis& a, const PassAnalysis& b) {
+                                          return a.peak_bytes.measured < b.peak_bytes.measured;
+                                        });
   if (largest != analysis.passes.end()) largest->decided_peak = true;
-  std::stable_sort(analysis.passes.begin(), analysis.passes.end(),
-                   [](const PassAnalysis& a, const PassAnalysis& b) { return time_error(a) > time_error(b); });
+  std::stable_sort(
+      analysis.passes.begin(), analysis.passes.end(),
+      [](const PassAnalysis& a, const PassAnalysis& b) { return time_error(a) > time_error(b); });
   return analysis;
 }
 
 std::string to_text(const Analysis& analysis) {
   std::vector<std::vector<std::string>> rows{
       {"pass", "name", "peak predicted", "measured", "ratio", "time predicted", "measured", "ratio"}};
-  const auto add = [&](const std::string& number, const std::string& name, const std::vector<std::string>& figures) {
+  const auto add = [&](const std::string& number, const std::string& name,
+                       const std::vector<std::string>& figures) {
     rows.push_back({number, name});
     rows.back().insert(rows.back().end(), figures.begin(), figures.end());
   };

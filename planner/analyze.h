@@ -41,9 +41,10 @@ struct Analysis {
   Environment ran_on;
 };
 
-/// Throws InputError naming `stats_origin` and the key where the statistics are of a run of another plan: another
-/// limit, peak, or number or names of passes.
-Analysis analyze(const Plan& plan, const std::string& plan_origin, const RunStats& stats, const std::string& stats_origin);
+/// Throws InputError naming `stats_origin` and the key where the statistics are of a run of another plan:
+/// another limit, peak, or number or names of passes.
+Analysis analyze(const Plan& plan, const std::string& plan_origin, const RunStats& stats,
+                 const std::string& stats_origin);
 
 /// A table for people.
 std::string to_text(const Analysis& analysis);

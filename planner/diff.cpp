@@ -56,7 +56,8 @@ Values values_of(const Kept& kept, const Graph& graph) {
 std::string whole_step_text(const Step& step, const Graph& graph) {
   std::string text = step_text(step, graph);
   if (step.pad != Axes<int32_t>{}) {
-    text += " pad " + std::to_string(step.pad.t) + "," + std::to_string(step.pad.y) + "," + std::to_string(step.pad.x);
+    text += " pad " + std::to_string(step.pad.t) + "," + std::to_string(step.pad.y) + "," +
+            std::to_string(step.pad.x);
   }
   for (const Operand& input : step.inputs) {
     text += " <- " + graph.tensor(input.tensor).name + (input.step == -1 ? "" : " (tile)");
@@ -85,7 +86,8 @@ std::vector<Difference> alone(const Values& values, PartDifference::Side side) {
   std::vector<Difference> list;
   for (const auto& [key, value] : values) {
     if (value.is_null()) continue;
-    list.push_back(side == PartDifference::only_a ? Difference{key, value, nullptr} : Difference{key, nullptr, value});
+    list.push_back(side == PartDifference::only_a ? Difference{key, value, nullptr}
+                                                  : Difference{key, nullptr, value});
   }
   return list;
 }
@@ -107,20 +109,26 @@ std::vector<std::string> step_texts(const Pass& pass, const Graph& graph) {
   return list;
 }
 
-/// Equality across graphs, whose ids may differ: what the texts leave out is compared by number only in one graph.
+/// Equality across graphs, whose ids may differ: what the texts leave out is compared by number only in one
+/// graph.
 std::vector<Difference> compared(const Pass& a, const Graph& graph_a, const Pass& b, const Graph& graph_b) {
   std::vector<Difference> list = compared(values_of(a), values_of(b));
-  const bool tiles_told = std::any_of(list.begin(), list.end(), [](const Difference& d) { return d.key == "tiles"; });
-  if (!tiles_told && !(a.tiles == b.tiles)) list.push_back({"tiles", tiles_text(a), tiles_text(b) + ", cut elsewhere"});
+  const bool tiles_told =
+      std::any_of(list.begin(), list.end(), [](const Difference& d) { return d.key == "tiles"; });
+  if (!tiles_told && !(a.tiles == b.tiles))
+    list.push_back({"tiles", tiles_text(a), tiles_text(b) + ", cut elsewhere"});
   const std::vector<std::string> steps_a = step_texts(a, graph_a), steps_b = step_texts(b, graph_b);
-  const bool same_wiring = std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(), [](const Step& s, const Step& o) {
-    return s.halo == o.halo && std::equal(s.inputs.begin(), s.inputs.end(), o.inputs.begin(), o.inputs.end(),
-                                          [](const Operand& i, const Operand& k) { return i.step == k.step; });
-  });
+  const bool same_wiring = std::equal(
+      a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(), [](const Step& s, const Step& o) {
+        return s.halo == o.halo &&
+               std::equal(s.inputs.begin(), s.inputs.end(), o.inputs.begin(), o.inputs.end(),
+                          [](const Operand& i, const Operand& k) { return i.step == k.step; });
+      });
   if (steps_a != steps_b || !same_wiring) {
     const json more_a = steps_beyond(steps_a, steps_b), more_b = steps_beyond(steps_b, steps_a);
     const bool moved = more_a.empty() && more_b.empty();
-    list.push_back(moved ? Difference{"steps", "in one order or wiring", "in another"} : Difference{"steps", more_a, more_b});
+    list.push_back(moved ? Difference{"steps", "in one order or wiring", "in another"}
+                         : Difference{"steps", more_a, more_b});
   }
   return list;
 }
@@ -130,9 +138,11 @@ void compare_kept(const Plan& a, const Graph& graph_a, const Plan& b, const Grap
   for (const Kept& entry : a.kept) {
     const std::string& name = graph_a.tensor(entry.tensor).name;
     size_t other = 0;
-    while (other < b.kept.size() && (matched[other] || graph_b.tensor(b.kept[other].tensor).name != name)) ++other;
+    while (other < b.kept.size() && (matched[other] || graph_b.tensor(b.kept[other].tensor).name != name))
+      ++other;
     if (other == b.kept.size()) {
-      diff.kept.push_back({name, -1, PartDifference::only_a, alone(values_of(entry, graph_a), PartDifference::only_a)});
+      diff.kept.push_back(
+          {name, -1, PartDifference::only_a, alone(values_of(entry, graph_a), PartDifference::only_a)});
       continue;
     }
     matched[other] = true;
@@ -150,7 +160,8 @@ void compare_kept(const Plan& a, const Graph& graph_a, const Plan& b, const Grap
   }
 }
 
-void compare_passes(const Plan& a, const Graph& graph_a, const Plan& b, const Graph& graph_b, PlanDiff& diff) {
+void compare_passes(const Plan& a, const Graph& graph_a, const Plan& b, const Graph& graph_b,
+                    PlanDiff& diff) {
   std::vector<PartDifference>& list = diff.passes;
   for (size_t i = 0; i < std::max(a.passes.size(), b.passes.size()); ++i) {
     const auto number = static_cast<int64_t>(i);
@@ -165,8 +176,12 @@ void compare_passes(const Plan& a, const Graph& graph_a, const Plan& b, const Gr
       }
       continue;
     }
-    if (left != nullptr) list.push_back({left->name, number, PartDifference::only_a, alone(values_of(*left), PartDifference::only_a)});
-    if (right != nullptr) list.push_back({right->name, number, PartDifference::only_b, alone(values_of(*right), PartDifference::only_b)});
+    if (left != nullptr)
+      list.push_back(
+          {left->name, number, PartDifference::only_a, alone(values_of(*left), PartDifference::only_a)});
+    if (right != nullptr)
+      list.push_back(
+          {right->name, number, PartDifference::only_b, alone(values_of(*right), PartDifference::only_b)});
   }
 }
 
@@ -174,7 +189,8 @@ void compare_passes(const Plan& a, const Graph& graph_a, const Plan& b, const Gr
 std::optional<double> ratio(const Difference& difference) {
   const std::string& key = difference.key;
   const bool measures = key.ends_with("bytes") || key.ends_with("seconds") || key.ends_with("flops");
-  if (!measures || !difference.a.is_number() || !difference.b.is_number() || difference.a.get<double>() <= 0) return std::nullopt;
+  if (!measures || !difference.a.is_number() || !difference.b.is_number() || difference.a.get<double>() <= 0)
+    return std::nullopt;
   return difference.b.get<double>() / difference.a.get<double>();
 }
 
@@ -220,7 +236,8 @@ void part_text(const PartDifference& part, const std::string& title, std::string
     text += part.side == PartDifference::only_a ? "  only in A:" : "  only in B:";
     const char* separator = " ";
     for (const Difference& d : part.values) {
-      text += separator + words(d.key) + " " + value_text(d.key, part.side == PartDifference::only_a ? d.a : d.b);
+      text +=
+          separator + words(d.key) + " " + value_text(d.key, part.side == PartDifference::only_a ? d.a : d.b);
       separator = ", ";
     }
     text += "\n";
@@ -237,7 +254,9 @@ void part_text(const PartDifference& part, const std::string& title, std::string
   }
 }
 
-std::string counted(size_t count, const char* what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); }
+std::string counted(size_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
 
 json to_json(const std::vector<Difference>& values) {
   json list = json::array();
@@ -251,7 +270,9 @@ json to_json(const std::vector<Difference>& values) {
 json to_json(const std::vector<PartDifference>& parts, const char* name) {
   json list = json::array();
   for (const PartDifference& part : parts) {
-    const char* side = part.side == PartDifference::both ? "both" : part.side == PartDifference::only_a ? "a" : "b";
+    const char* side = part.side == PartDifference::both     ? "both"
+                       : part.side == PartDifference::only_a ? "a"
+                                                             : "b";
     list.push_back({{name, part.name}, {"in", side}, {"values", to_json(part.values)}});
     if (part.pass >= 0) list.back()["pass"] = part.pass;
   }
@@ -273,8 +294,10 @@ std::string to_text(const PlanDiff& diff) {
   std::string text;
   for (const Difference& d : diff.whole) text += line_text(d) + "\n";
   for (const PartDifference& part : diff.kept) part_text(part, "kept " + part.name, text);
-  for (const PartDifference& part : diff.passes) part_text(part, "Pass " + std::to_string(part.pass) + "  " + part.name, text);
-  if (diff.renumbered > 0) text += counted(diff.renumbered, "kept tensor") + " with other block numbers alone\n";
+  for (const PartDifference& part : diff.passes)
+    part_text(part, "Pass " + std::to_string(part.pass) + "  " + part.name, text);
+  if (diff.renumbered > 0)
+    text += counted(diff.renumbered, "kept tensor") + " with other block numbers alone\n";
   text += "the same: " + counted(diff.same_kept, "kept tensor") + ", " + std::to_string(diff.same_passes) +
           (diff.same_passes == 1 ? " pass\n" : " passes\n");
   return text;

@@ -34,13 +34,14 @@ struct PlanDiff {
   bool empty() const { return whole.empty() && kept.empty() && passes.empty() && renumbered == 0; }
 };
 
-/// The graphs are those of the plans' models, which need not be the same. For any two plans that could be read,
-/// valid or not. Empty where the plans are equal.
+/// The graphs are those of the plans' models, which need not be the same. For any two plans that could be
+/// read, valid or not. Empty where the plans are equal.
 PlanDiff diff_plans(const Plan& a, const Graph& graph_a, const Plan& b, const Graph& graph_b);
 
 /// The differences for people, or "no difference".
 std::string to_text(const PlanDiff& diff);
-/// The same for programs: `equal`, and `whole`, `kept`, `passes` with `a`, `b` and, for bytes and seconds, `ratio`.
+/// The same for programs: `equal`, and `whole`, `kept`, `passes` with `a`, `b` and, for bytes and seconds,
+/// `ratio`.
 nlohmann::json to_json(const PlanDiff& diff);
 
 }  // namespace headroom

@@ -7,7 +7,8 @@
 namespace headroom {
 
 int64_t stored_bytes(const Graph& graph, const Plan& plan, const Kept& kept) {
-  return static_cast<int64_t>(kept.blocks.size()) * kept.block_rows * row_bytes(graph, kept.tensor, sizes_of(graph, plan));
+  return static_cast<int64_t>(kept.blocks.size()) * kept.block_rows *
+         row_bytes(graph, kept.tensor, sizes_of(graph, plan));
 }
 
 int64_t window_bytes(const Graph& graph, const Plan& plan, const Kept& kept, size_t number) {

@@ -9,7 +9,8 @@ namespace headroom {
 
 int diff_command(const std::vector<std::string>& args, std::ostream& out) {
   CLI::App app(
-      "Show what differs between two plans: limits and predictions, kept tensors, and pass by pass tiles, steps, peaks\n"
+      "Show what differs between two plans: limits and predictions, kept tensors, and pass by pass tiles, "
+      "steps, peaks\n"
       "and times. Exit code 0 with differences and without.\n\n"
       "Example:\n"
       "  headroom-plan diff tight.json ample.json",
@@ -18,7 +19,8 @@ int diff_command(const std::vector<std::string>& args, std::ostream& out) {
   bool json = false;
   app.add_option("a", file_a, "plan file")->required();
   app.add_option("b", file_b, "plan file to compare it with")->required();
-  app.add_option("--model", model, "the model of both, where the plans' own names for it do not resolve here");
+  app.add_option("--model", model,
+                 "the model of both, where the plans' own names for it do not resolve here");
   app.add_flag("--json", json, "print JSON");
   if (!parse_arguments(app, args, out)) return kDone;
   const LoadedPlan a = load_plan(file_a, model), b = load_plan(file_b, model);

@@ -24,7 +24,8 @@ RunStats as_predicted(const Plan& plan) {
   stats.predicted_peak_bytes = stats.peak_bytes = stats.pool_peak_bytes = plan.predicted_peak_bytes;
   stats.predicted_seconds = stats.seconds = plan.predicted_seconds;
   for (const Pass& pass : plan.passes) {
-    stats.passes.push_back({pass.name, pass.predicted_peak_bytes, pass.predicted_peak_bytes, pass.predicted_seconds, pass.predicted_seconds});
+    stats.passes.push_back({pass.name, pass.predicted_peak_bytes, pass.predicted_peak_bytes,
+                            pass.predicted_seconds, pass.predicted_seconds});
   }
   stats.device = "two cores";
   stats.libraries = "LibTorch";
@@ -61,8 +62,10 @@ TEST_CASE("analyze: the worst prediction of time comes first, and the pass of th
   const std::string text = to_text(analysis);
   CHECK(text.find("conv_out") < text.find("residual"));
   CHECK(text.find("residual") < text.find("conv_in"));
-  const std::string line = text.substr(text.find("residual"), text.find('\n', text.find("residual")) - text.find("residual"));
-  CHECK_THAT(line, Catch::Contains("0.94") && Catch::Contains("0.90") && Catch::EndsWith("<- the measured peak"));
+  const std::string line =
+      text.substr(text.find("residual"), text.find('\n', text.find("residual")) - text.find("residual"));
+  CHECK_THAT(line,
+             Catch::Contains("0.94") && Catch::Contains("0.90") && Catch::EndsWith("<- the measured peak"));
   CHECK(text.find("<- the measured peak") == text.rfind("<- the measured peak"));
   CHECK_THAT(text, Catch::Contains("whole decode") && Catch::Contains("assumptions"));
 
@@ -86,7 +89,8 @@ TEST_CASE("analyze: another machine than the profile's is named") {
   const RunStats stats = as_predicted(plan);
   CHECK_THAT(to_text(analyze(plan, "p", stats, "s")), !Catch::Contains("planned for"));
   plan.environment.device = "sixty-four cores";
-  CHECK_THAT(to_text(analyze(plan, "p", stats, "s")), Catch::Contains("planned for sixty-four cores; LibTorch"));
+  CHECK_THAT(to_text(analyze(plan, "p", stats, "s")),
+             Catch::Contains("planned for sixty-four cores; LibTorch"));
 }
 
 TEST_CASE("analyze: statistics of another plan are refused by what differs") {
@@ -113,20 +117,23 @@ TEST_CASE("analyze: statistics of another plan are refused by what differs") {
 TEST_CASE("explain --analyze and --json") {
   const test::Scratch scratch;
   scratch.write("config.json", test::tiny_config().dump());
-  const std::string model = scratch.folder().string(), file = scratch / "plan.json", stats_file = scratch / "stats.json";
+  const std::string model = scratch.folder().string(), file = scratch / "plan.json",
+                    stats_file = scratch / "stats.json";
   REQUIRE(call(run_plan, {"--model", model, "--size", "48x40", "--limit", "64MiB", "-o", file}).code == 0);
   const json document = read_json_file(file, 1 << 26);
   RunStats stats;
   stats.limit_bytes = document["limit_bytes"];
   stats.predicted_peak_bytes = document["predicted"]["peak_bytes"];
   for (const json& pass : document["passes"]) {
-    stats.passes.push_back({pass["name"], pass["predicted"]["peak_bytes"], 1000, pass["predicted"]["seconds"], 0.5});
+    stats.passes.push_back(
+        {pass["name"], pass["predicted"]["peak_bytes"], 1000, pass["predicted"]["seconds"], 0.5});
   }
   write_stats(stats_file, stats);
   const test::Ended table = call(run_plan, {"explain", file, "--analyze", stats_file});
   INFO(table.err);
   CHECK(table.code == 0);
-  for (const json& pass : document["passes"]) CHECK_THAT(table.out, Catch::Contains(pass["name"].get<std::string>()));
+  for (const json& pass : document["passes"])
+    CHECK_THAT(table.out, Catch::Contains(pass["name"].get<std::string>()));
   const json analysed = json::parse(call(run_plan, {"explain", file, "--analyze", stats_file, "--json"}).out);
   CHECK(analysed["passes"].size() == document["passes"].size());
   CHECK(analysed["passes"][0]["seconds"]["measured"] == 0.5);
@@ -136,7 +143,8 @@ TEST_CASE("explain --analyze and --json") {
 
   stats.passes.pop_back();
   write_stats(stats_file, stats);
-  require_refused(call(run_plan, {"explain", file, "--analyze", stats_file}), 2, {"stats.json: passes: expected"});
+  require_refused(call(run_plan, {"explain", file, "--analyze", stats_file}), 2,
+                  {"stats.json: passes: expected"});
   require_refused(call(run_plan, {"explain", file, "--analyze", file}), 2, {"plan.json: schema"});
   require_refused(call(run_plan, {"explain", file, "--analyze", scratch / "none.json"}), 2, {"none.json"});
   // What the tree says follows from steps and tiles, so they must be sound.

@@ -19,7 +19,8 @@ using test::call;
 using test::require_refused;
 
 const Difference* find(const std::vector<Difference>& values, const std::string& key) {
-  const auto found = std::find_if(values.begin(), values.end(), [&](const Difference& d) { return d.key == key; });
+  const auto found =
+      std::find_if(values.begin(), values.end(), [&](const Difference& d) { return d.key == key; });
   return found == values.end() ? nullptr : &*found;
 }
 
@@ -108,8 +109,14 @@ TEST_CASE("diff: every value that changes is told, and nothing else") {
       {"predicted.seconds", [](Plan& p) { p.passes[1].predicted_seconds += 1; }},
       {"predicted.flops", [](Plan& p) { p.passes[1].predicted_flops += 1; }},
       {"scale", [](Plan& p) { p.passes[1].scale.y = 2; }},
-      {"tiles", [](Plan& p) { p.passes[1].tiles.y = {{0, 8}}; }},
-      {"tiles", [](Plan& p) { p.passes[1].tiles.y = {{0, 3}, {3, 7}, {7, 8}}; }},
+      {"tiles",
+       [](Plan& p) {
+         p.passes[1].tiles.y = {{0, 8}};
+       }},
+      {"tiles",
+       [](Plan& p) {
+         p.passes[1].tiles.y = {{0, 3}, {3, 7}, {7, 8}};
+       }},
       {"steps", [](Plan& p) { p.passes[1].steps.pop_back(); }},
       {"steps", [](Plan& p) { p.passes[1].steps[0].halo = {}; }},
       {"steps", [](Plan& p) { p.passes[1].steps[0].halo.before.t = 1; }},

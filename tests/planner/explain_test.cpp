@@ -21,8 +21,8 @@ Model small_model() {
 
 TEST_CASE("window: the blocks that a sweep has just written, or reads and fetches ahead") {
   const Model model = small_model();
-  // Blocks of one row of two items, 512 bytes. Written by threes, of which two bands are there at a time; read as rows
-  // [0, 4), [2, 7), [5, 8), two of which are there at a time.
+  // Blocks of one row of two items, 512 bytes. Written by threes, of which two bands are there at a time;
+  // read as rows [0, 4), [2, 7), [5, 8), two of which are there at a time.
   const Plan plan = testing::small_plan_below(model.graph, 1);
   CHECK(window_bytes(model.graph, plan, plan.kept[0], 0) == 6 * 512);
   CHECK(window_bytes(model.graph, plan, plan.kept[0], 1) == 7 * 512);
@@ -44,10 +44,14 @@ TEST_CASE("explain tells places, windows, weights and what is proven") {
   plan.assumed = false;
   const std::string text = explain(plan, model);
   CHECK_THAT(text, Catch::Contains("at most 3.2 % above the best") && Catch::Contains("by the profile"));
-  CHECK_THAT(text, Catch::Contains("keep conv_in  4.0 KiB in 16 blocks of 1 rows in scratch, until pass 1; at most 3.5 KiB of it"));
+  CHECK_THAT(
+      text,
+      Catch::Contains(
+          "keep conv_in  4.0 KiB in 16 blocks of 1 rows in scratch, until pass 1; at most 3.5 KiB of it"));
   CHECK_THAT(text, Catch::Contains("read conv_in  from scratch, 3.5 KiB at a time  (for the last time)"));
   CHECK_THAT(text, Catch::Contains("scratch file 4.0 KiB of 4.0 KiB in /scratch"));
-  CHECK_THAT(text, Catch::Contains("weights at most 4.6 KiB, by pass") && Catch::Contains("weights 2.4 KiB\n"));
+  CHECK_THAT(text,
+             Catch::Contains("weights at most 4.6 KiB, by pass") && Catch::Contains("weights 2.4 KiB\n"));
   CHECK_THAT(text, Catch::Contains("costs of two cores; LibTorch"));
 
   const json document = explain_json(plan, model);
@@ -87,7 +91,8 @@ TEST_CASE("a window is never larger than what the peak of its pass has room for"
     style.untiled_rows = 0.1;
     MemoryModel memory;
     memory.block_bytes = 1000;
-    const Plan plan = test::random_plan(model, test::request_for(model, latent), 1, style, memory, random).plan;
+    const Plan plan =
+        test::random_plan(model, test::request_for(model, latent), 1, style, memory, random).plan;
     for (const Kept& entry : plan.kept) {
       if (entry.place == Place::device) continue;
       for (int32_t p = entry.first_pass; p <= entry.last_pass; ++p) {
