@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "decoder/graph/model.h"
@@ -7,11 +8,21 @@
 
 namespace headroom {
 
-/// The plan for people: a tree of passes with what each reads, runs and keeps, its tiles, predicted peak and time, in
-/// the manner of a database's EXPLAIN.
-/// "optimal", or how far from the proven bound.
-std::string proof_text(const Plan& plan);
-
+/// The plan for people: a tree of passes with what each reads, runs and keeps, its tiles, predicted peak and
+/// time, in the manner of a database's EXPLAIN. Only for valid plans.
 std::string explain(const Plan& plan, const Model& model);
+
+/// The same for programs: a document with `passes[]` and, in each, `reads[]`, `steps[]` and `keeps[]`.
+nlohmann::json explain_json(const Plan& plan, const Model& model);
+
+/// How far the plan may be from the fastest one: "optimal", "at most 3.2 % above the best", or that nothing
+/// is known.
+std::string gap_text(const Plan& plan);
+
+/// "12 tiles of 64x32": columns and rows of the first, in the pass's grid.
+std::string tiles_text(const Pass& pass);
+
+/// What a step does, without where it reads: "conv decoder.conv_in halo 1".
+std::string step_text(const Step& step, const Graph& graph);
 
 }  // namespace headroom

@@ -89,7 +89,7 @@ json to_json(const RunStats& stats) {
 RunStats stats_from_json(const JsonFields& file) {
   check_schema(file, "headroom.stats", kStatsVersion);
   RunStats stats;
-  stats.limit_bytes = file["limit_bytes"].integer(0, kMostBytes);
+  stats.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // the largest stands for no limit
   stats.predicted_peak_bytes = file["predicted_peak_bytes"].integer(0, kMostBytes);
   stats.peak_bytes = file["peak_bytes"].integer(0, kMostBytes);
   stats.pool_peak_bytes = file["pool_peak_bytes"].integer(0, kMostBytes);

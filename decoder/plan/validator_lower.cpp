@@ -9,8 +9,8 @@ namespace {
 /// Work that is charged for what has to be remembered, so that a hostile plan cannot fill the memory.
 constexpr int64_t kChangeWork = 16;
 
-/// The most bytes that live in a place at one time, against its limit. Blocks are there at their full size through
-/// the whole of their tensor's passes.
+/// The most bytes that live in a place at one time, against its limit. Blocks are there at their full size
+/// through the whole of their tensor's passes.
 void check_limit(View& view, Place place, int64_t limit_bytes, const char* key) {
   int64_t most = 0;
   size_t where = 0;
@@ -26,8 +26,8 @@ void check_limit(View& view, Place place, int64_t limit_bytes, const char* key) 
   }
   if (most > limit_bytes) {
     view.findings.add(Violation::peak_above_limit, key,
-                      "passes[" + std::to_string(where) + "] has " + std::to_string(most) + " bytes in " + name_of(place) +
-                          ", the limit is " + std::to_string(limit_bytes));
+                      "passes[" + std::to_string(where) + "] has " + std::to_string(most) + " bytes in " +
+                          name_of(place) + ", the limit is " + std::to_string(limit_bytes));
   }
 }
 
@@ -35,11 +35,16 @@ void check_limit(View& view, Place place, int64_t limit_bytes, const char* key) 
 class Window {
  public:
   Window(View& view, const Kept& entry, const std::vector<int64_t>& starts, std::vector<Change>& changes)
-      : view_(view), entry_(entry), starts_(starts), changes_(changes), block_bytes_(view.block_bytes(entry)) {}
+      : view_(view),
+        entry_(entry),
+        starts_(starts),
+        changes_(changes),
+        block_bytes_(view.block_bytes(entry)) {}
 
   bool run() {
     if (!write(static_cast<size_t>(entry_.first_pass))) return false;
-    for (auto p = static_cast<size_t>(entry_.first_pass) + 1; p <= static_cast<size_t>(entry_.last_pass); ++p) {
+    for (auto p = static_cast<size_t>(entry_.first_pass) + 1; p <= static_cast<size_t>(entry_.last_pass);
+         ++p) {
       if (!read(p)) return false;
     }
     return true;
@@ -49,19 +54,22 @@ class Window {
   bool change(int64_t time, int64_t step, int64_t blocks) {
     if (blocks == 0) return true;
     if (!view_.spend(kChangeWork)) return false;
-    changes_.push_back({time, step, blocks < 0 ? -multiply(-blocks, block_bytes_) : multiply(blocks, block_bytes_)});
+    changes_.push_back(
+        {time, step, blocks < 0 ? -multiply(-blocks, block_bytes_) : multiply(blocks, block_bytes_)});
     return true;
   }
 
-  /// A block comes with the step that first writes it. Once its last row is there it leaves for its place, which takes
-  /// until the next band of tiles is done, or the pass.
+  /// A block comes with the step that first writes it. Once its last row is there it leaves for its place,
+  /// which takes until the next band of tiles is done, or the pass.
   bool write(size_t pass) {
     const int64_t rows = static_cast<int64_t>(view_.tile_count(pass, kRows));
     const int64_t begin = starts_[pass], end = starts_[pass + 1];
     const StepRef& writer = view_.writers[static_cast<size_t>(&entry_ - view_.plan.kept.data())].front();
-    std::vector<Interval> bands(static_cast<size_t>(view_.block_count(entry_)), {std::numeric_limits<int64_t>::max(), 0});
+    std::vector<Interval> bands(static_cast<size_t>(view_.block_count(entry_)),
+                                {std::numeric_limits<int64_t>::max(), 0});
     for (int64_t y = 0; y < rows; ++y) {
-      const Interval blocks = view_.blocks_with(entry_, view_.image(pass, entry_.tensor, kRows, static_cast<size_t>(y)));
+      const Interval blocks =
+          view_.blocks_with(entry_, view_.image(pass, entry_.tensor, kRows, static_cast<size_t>(y)));
       if (!view_.spend(1 + blocks.length())) return false;
       for (int64_t block = blocks.begin; block < blocks.end; ++block) {
         Interval& band = bands[static_cast<size_t>(block)];
@@ -135,7 +143,8 @@ void check_lower_places(View& view) {
   check_limit(view, Place::scratch, view.plan.scratch_limit_bytes, "scratch.limit_bytes");
 }
 
-bool append_window(View& view, const Kept& entry, const std::vector<int64_t>& starts, std::vector<Change>& changes) {
+bool append_window(View& view, const Kept& entry, const std::vector<int64_t>& starts,
+                   std::vector<Change>& changes) {
   return Window(view, entry, starts, changes).run();
 }
 

@@ -45,8 +45,9 @@ std::vector<int64_t> check_weights(View& view) {
     by_pass.assign(plan.passes.size(), plan.weights_bytes);
   }
   if (plan.weights_bytes < needed) {
-    view.findings.add(Violation::peak_understated, "weights_bytes",
-                      "parameters take " + std::to_string(needed) + " bytes, found " + std::to_string(plan.weights_bytes));
+    view.findings.add(
+        Violation::peak_understated, "weights_bytes",
+        "parameters take " + std::to_string(needed) + " bytes, found " + std::to_string(plan.weights_bytes));
   }
   return by_pass;
 }

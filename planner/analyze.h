@@ -1,0 +1,54 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decoder/plan/plan.h"
+#include "decoder/plan/stats.h"
+
+namespace headroom {
+
+/// What was predicted and what came of it.
+template <typename T>
+struct Outcome {
+  T predicted{};
+  T measured{};
+  /// Measured over predicted; none where nothing was predicted.
+  std::optional<double> ratio() const {
+    return predicted > 0 ? std::optional(double(measured) / double(predicted)) : std::nullopt;
+  }
+};
+
+struct PassAnalysis {
+  size_t pass = 0;  ///< its number in the plan
+  std::string name;
+  Outcome<int64_t> peak_bytes;
+  Outcome<double> seconds;
+  bool decided_peak = false;  ///< the pass whose measured peak is the largest, the first of several
+};
+
+/// A plan beside a run of it, in the manner of a database's EXPLAIN ANALYZE.
+struct Analysis {
+  std::vector<PassAnalysis> passes;  ///< largest relative error of the predicted time first
+  Outcome<int64_t> peak_bytes;       ///< the whole decode, growth outside the pool included
+  Outcome<double> seconds;
+  int64_t limit_bytes = 0;
+  int64_t outside_bytes = 0;
+  bool assumed = true;      ///< of the plan's costs
+  Environment planned_for;  ///< of the plan's profile
+  Environment ran_on;
+};
+
+/// Throws InputError naming `stats_origin` and the key where the statistics are of a run of another plan:
+/// another limit, peak, or number or names of passes.
+Analysis analyze(const Plan& plan, const std::string& plan_origin, const RunStats& stats,
+                 const std::string& stats_origin);
+
+/// A table for people.
+std::string to_text(const Analysis& analysis);
+/// The same for programs. Ratios are null where nothing was predicted.
+nlohmann::json to_json(const Analysis& analysis);
+
+}  // namespace headroom

@@ -1,0 +1,45 @@
+#include "planner/program/explain_command.h"
+
+#include "decoder/cli/arguments.h"
+#include "decoder/cli/run_guard.h"
+#include "decoder/plan/stats_file.h"
+#include "decoder/plan/validator.h"
+#include "planner/analyze.h"
+#include "planner/explain.h"
+#include "planner/program/loaded_plan.h"
+
+namespace headroom {
+
+int explain_command(const std::vector<std::string>& args, std::ostream& out) {
+  CLI::App app(
+      "Show a plan as a tree of passes: what each reads, runs and keeps, and where, with its peak and time. "
+      "With\n"
+      "--analyze, a table of what was predicted and what a run of the plan measured, the worst prediction "
+      "first.\n\n"
+      "Examples:\n"
+      "  headroom-plan explain plan.json\n"
+      "  headroom-decode --plan plan.json --model vae/ --latent latent.npy -o picture.png --stats "
+      "stats.json\n"
+      "  headroom-plan explain plan.json --analyze stats.json",
+      "headroom-plan explain");
+  std::string file, stats_file, model;
+  bool json = false;
+  app.add_option("plan", file, "plan file")->required();
+  app.add_option("--analyze", stats_file,
+                 "statistics of a run of this plan, as headroom-decode --stats writes them");
+  app.add_option("--model", model, "the model, where the plan's own name for it does not resolve here");
+  app.add_flag("--json", json, "print JSON");
+  if (!parse_arguments(app, args, out)) return kDone;
+  const LoadedPlan loaded = load_plan(file, model);
+  require_valid(loaded.plan, loaded.model, file);
+  if (!stats_file.empty()) {
+    const Analysis analysis = analyze(loaded.plan, file, read_stats(stats_file), stats_file);
+    out << (json ? to_json(analysis).dump(2) + "\n" : to_text(analysis));
+  } else {
+    out << (json ? explain_json(loaded.plan, loaded.model).dump(2) + "\n"
+                 : explain(loaded.plan, loaded.model));
+  }
+  return kDone;
+}
+
+}  // namespace headroom

@@ -1,0 +1,40 @@
+#include "planner/program/frontier_command.h"
+
+#include "decoder/cli/arguments.h"
+#include "decoder/cli/run_guard.h"
+#include "decoder/graph/json_fields.h"
+#include "planner/frontier.h"
+#include "planner/program/request_options.h"
+
+namespace headroom {
+
+int frontier_command(const std::vector<std::string>& args, std::ostream& out) {
+  CLI::App app(
+      "Peak against time: the fastest plan under each of many limits, from the smallest that works to where more memory\n"
+      "gains nothing. Every peak printed is a --limit under which headroom-plan finds that plan.\n\n"
+      "Example:\n"
+      "  headroom-plan frontier --model sdxl --size 1024x1024 -o frontier.json --csv frontier.csv",
+      "headroom-plan frontier");
+  RequestOptions asked;
+  std::string output, csv;
+  size_t points = 32;
+  bool json = false;
+  asked.add_to(app);
+  app.add_option("--points", points, "limits to try")->check(CLI::Range(size_t{2}, size_t{1000}));
+  app.add_option("-o,--output", output, "the frontier as a file (JSON)");
+  app.add_option("--csv", csv, "the same as a table");
+  app.add_flag("--json", json, "print JSON on standard output instead of the plot");
+  if (!parse_arguments(app, args, out)) return kDone;
+
+  const Model model = resolve_model(asked.model);
+  const Request request = asked.request(model);
+  const CostModel costs = asked.costs(model, request);
+  const std::vector<FrontierPoint> found = frontier(model, request, asked.plan_options(), costs, points);
+  const nlohmann::json document = to_json(found, request, costs.assumed());
+  if (!output.empty()) write_file_whole(output, document.dump(1) + "\n");
+  if (!csv.empty()) write_file_whole(csv, frontier_csv(found));
+  out << (json ? document.dump(2) + "\n" : frontier_plot(found));
+  return kDone;
+}
+
+}  // namespace headroom

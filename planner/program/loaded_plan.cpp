@@ -1,0 +1,14 @@
+#include "planner/program/loaded_plan.h"
+
+#include "decoder/plan/plan_file.h"
+
+namespace headroom {
+
+LoadedPlan load_plan(const std::string& file, const std::string& model_argument) {
+  const PlanFile parsed(file);
+  Model model = resolve_model(model_argument.empty() ? parsed.request().model : model_argument);
+  Plan plan = parsed.plan(model.graph);
+  return {std::move(model), std::move(plan)};
+}
+
+}  // namespace headroom

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "decoder/cli/arguments.h"
+#include "decoder/graph/model.h"
+#include "planner/make_plan.h"
+
+namespace headroom {
+
+/// What commands that plan one request have in common.
+struct RequestOptions {
+  std::string model, profile_file, size, dtype = "fp32", host_limit, scratch_folder, scratch_limit, weights = "auto";
+  int64_t frames = 1, batch = 1;
+  bool other_environment = false;
+
+  void add_to(CLI::App& app);
+  /// Throw InputError naming the option, or the file and the field.
+  Request request(const Model& resolved) const;
+  PlanOptions plan_options() const;  ///< without the limit and the time budget
+  CostModel costs(const Model& resolved, const Request& asked) const;
+};
+
+}  // namespace headroom
