@@ -1,8 +1,5 @@
 #include "planner/program/run.h"
 
-#include <algorithm>
-#include <fstream>
-
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/errors.h"
@@ -11,30 +8,13 @@
 #include "decoder/plan/validator.h"
 #include "planner/cost_model.h"
 #include "planner/explain.h"
+#include "planner/program/limit_argument.h"
+#include "planner/program/queue_command.h"
 #include "planner/solver.h"
 #include "profiler/profile/profile_file.h"
 
 namespace headroom {
 namespace {
-
-/// Kept free under --limit auto, for whatever else the machine is doing.
-constexpr int64_t kAutoMarginBytes = int64_t{256} << 20;
-
-int64_t free_memory_bytes() {
-  std::ifstream in("/proc/meminfo");
-  std::string key, unit;
-  int64_t kibibytes = 0;
-  while (in >> key >> kibibytes) {
-    std::getline(in, unit);
-    if (key == "MemAvailable:") return kibibytes * 1024;
-  }
-  throw DeviceError("/proc/meminfo: no MemAvailable; give --limit in bytes");
-}
-
-int64_t limit_from(const std::string& text) {
-  if (text == "auto") return std::max<int64_t>(0, free_memory_bytes() - kAutoMarginBytes);
-  return parse_bytes(text, "--limit");
-}
 
 int solve(const std::vector<std::string>& args, std::ostream& out) {
   CLI::App app(
@@ -43,7 +23,8 @@ int solve(const std::vector<std::string>& args, std::ostream& out) {
       "  headroom-plan --model sdxl --size 1024x1024 --limit 1.25GiB -o plan.json\n"
       "  headroom-plan explain plan.json\n"
       "  headroom-plan validate plan.json\n\n"
-      "Other commands: explain PLAN (a tree of passes), validate PLAN (check it independently); each has --help.\n"
+      "Other commands: explain PLAN (a tree of passes), validate PLAN (check it independently), queue REQUESTS (several\n"
+      "decodes over one pool); each has --help.\n"
       "Exit codes: 0 done; 2 bad usage or input; 3 does not fit (the message has the smallest limit that does); 5 failure.",
       "headroom-plan");
   std::string model_argument, profile_file, size, dtype = "fp32", limit, output;
@@ -138,6 +119,7 @@ int run_plan(const std::vector<std::string>& args, std::ostream& out, std::ostre
     const std::vector<std::string> rest(args.empty() ? args.begin() : args.begin() + 1, args.end());
     if (command == "explain") return explain_command(rest, out);
     if (command == "validate") return validate_command(rest, out);
+    if (command == "queue") return queue_command(rest, out);
     return solve(args, out);
   });
 }
