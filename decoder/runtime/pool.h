@@ -26,13 +26,23 @@ class Pool {
   void deallocate(void* memory);
   bool owns(const void* memory) const;
 
+  /// From now on live and warm bytes together stay within this goal wherever the live ones alone do. The limit at first.
+  void hold_resident(int64_t goal_bytes);
+
   int64_t limit_bytes() const { return limit_bytes_; }
   int64_t live_bytes() const;
   int64_t peak_bytes() const;
   /// Largest sum of live and warm bytes: what the operating system may have seen of this pool.
   int64_t peak_resident_bytes() const;
   int64_t allocations() const;
+  /// The system's own count: bytes of the reserved stretch that are in memory now. Live bytes that nothing has touched
+  /// yet are not among them.
+  int64_t resident_bytes() const;
+  /// Address ranges that all pools of this process have reserved so far.
+  static int64_t reservations();
 
+  /// Starts peak_bytes() afresh from what is live now.
+  void restart_peak();
   /// Peak since the last call of start_window().
   void start_window();
   int64_t window_peak_bytes() const;
@@ -46,13 +56,16 @@ class Pool {
 
   int64_t take_pages(int64_t bytes);
   Ranges::iterator best_fit(int64_t bytes, bool warm);
+  void make_room(int64_t bytes);
   void cool_until(int64_t resident_goal);
   void add_free(int64_t offset, int64_t bytes, bool warm);
 
   mutable std::mutex mutex_;
   int64_t limit_bytes_;
+  int64_t resident_goal_;
   int64_t reserved_bytes_;
   char* base_;
+  int64_t used_end_ = 0;  ///< offset past the last page that was ever handed out
   Ranges free_;
   std::unordered_map<int64_t, int64_t> used_;       // page ranges in use: offset -> bytes
   std::unordered_map<const void*, int64_t> small_;  // heap allocations in use
