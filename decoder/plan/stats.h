@@ -44,6 +44,7 @@ struct DecodeStats {
 /// What the decodes of a queue did to memory from one to the next.
 struct QueueStats {
   std::vector<DecodeStats> decodes;  ///< in the order in which they ran
+  int64_t resident_before_bytes = 0; ///< of the process before the first decode and its weights
   int64_t pool_allocations = 0;      ///< address ranges that were reserved for pools
   int64_t pool_growth_bytes = 0;     ///< growth of the pool's resident high-water mark after the first decode
   /// Largest growth outside the pool since every shape has been seen once.

@@ -95,6 +95,7 @@ QueueStats read_queue(const JsonFields& file) {
   const JsonFields decodes = file["decodes"];
   const size_t count = decodes.size(kMostDecodes);
   for (size_t i = 0; i < count; ++i) queue.decodes.push_back(read_decode(decodes[i]));
+  queue.resident_before_bytes = file["resident_before_bytes"].integer(0, kMostBytes);
   queue.pool_allocations = file["pool_allocations"].integer(0, kMostBytes);
   queue.pool_growth_bytes = file["pool_growth_bytes"].integer(-kMostBytes, kMostBytes);
   queue.outside_growth_after_warmup_bytes = file["outside_growth_after_warmup_bytes"].integer(-kMostBytes, kMostBytes);
@@ -124,6 +125,7 @@ json to_json(const RunStats& stats) {
   if (stats.queue) {
     out["decodes"] = json::array();
     for (const DecodeStats& decode : stats.queue->decodes) out["decodes"].push_back(to_json(decode));
+    out["resident_before_bytes"] = stats.queue->resident_before_bytes;
     out["pool_allocations"] = stats.queue->pool_allocations;
     out["pool_growth_bytes"] = stats.queue->pool_growth_bytes;
     out["outside_growth_after_warmup_bytes"] = stats.queue->outside_growth_after_warmup_bytes;

@@ -191,6 +191,7 @@ RunStats decode_queue(const QueueRun& run, Progress& progress) {
     total.libraries = stats.libraries;
     total.threads = stats.threads;
   }
+  measured.resident_before_bytes = session.resident_before_bytes();
   measured.pool_allocations = Pool::reservations() - reservations_before;
   measured.pool_growth_bytes = session.pool().peak_resident_bytes() - first_resident;
   measured.outside_growth_after_warmup_bytes = growth_after_warmup(measured.decodes, queue.plans.size());

@@ -46,7 +46,9 @@ class DecodeSession {
   RunStats decode(const Plan& plan, const Array& latent, PictureSink& sink, EventSink* events);
 
   const Pool& pool() const { return pool_; }
-  /// What this process holds outside the pool now, less what it held when the session began.
+  /// What this process held when the session began.
+  int64_t resident_before_bytes() const { return resident_before_; }
+  /// What it holds outside the pool now, less that.
   int64_t outside_growth_bytes() const;
 
  private:
