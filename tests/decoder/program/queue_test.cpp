@@ -224,7 +224,7 @@ TEST_CASE("queues that cannot run are refused before the first decode") {
   refuses(ready.queue, {"--verify"}, {"--verify"});
   refuses(ready.queue, {"--plan", ready.queue_file}, {"--plan"});
   ready.scratch.write("queue.json", "[]");
-  require_refused(ready.decode(), 2, {"queue.json: schema"});
+  require_refused(ready.decode(), 2, {"queue.json: expected an object"});
   require_refused(call(run_decode, {"--queue", ready.scratch / "none.json", "--model", kModel}), 2, {"none.json: no such file"});
 }
 
