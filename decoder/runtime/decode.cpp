@@ -71,10 +71,8 @@ DecodeSession::DecodeSession(const Model& model, const ParameterSource& weights,
       source_(weights),
       loading_(std::move(loading)),
       resident_before_(headroom::resident_bytes()),
-      pool_(size.limit_bytes),
-      scope_(pool_) {
-  pool_.hold_resident(size.resident_bytes);
-}
+      pool_(size.limit_bytes, size.resident_goal_bytes),
+      scope_(pool_) {}
 
 const Weights& DecodeSession::load_weights() {
   if (weights_) return *weights_;
@@ -134,8 +132,8 @@ int64_t DecodeSession::outside_growth_bytes() const {
 
 RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent, PictureSink& sink,
                 EventSink* events, const std::function<void(double)>& loading) {
-  const int64_t pool_bytes = plan.limit_bytes - plan.reserve_bytes;
-  return DecodeSession(model, weights, {pool_bytes, pool_bytes}, loading).decode(plan, latent, sink, events);
+  const PoolSize size{plan.limit_bytes - plan.reserve_bytes, plan.predicted_peak_bytes - plan.reserve_bytes};
+  return DecodeSession(model, weights, size, loading).decode(plan, latent, sink, events);
 }
 
 }  // namespace headroom

@@ -27,8 +27,8 @@ std::string device_name();
 
 /// What a session's pool may take.
 struct PoolSize {
-  int64_t limit_bytes = 0;     ///< hard: plans' limit_bytes less their reserve_bytes
-  int64_t resident_bytes = 0;  ///< live and warm pages together, as far as the live ones allow; no more than the limit
+  int64_t limit_bytes = 0;          ///< hard: plans' limit_bytes less their reserve_bytes
+  int64_t resident_goal_bytes = 0;  ///< for live and warm pages together: the largest predicted peak of live bytes
 };
 
 /// Decodes of one model, one after another, from one pool: its addresses are reserved once, its freed pages stay for

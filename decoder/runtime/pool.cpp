@@ -25,7 +25,8 @@ int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit
 
 }  // namespace
 
-Pool::Pool(int64_t limit_bytes) : limit_bytes_(limit_bytes), resident_goal_(limit_bytes) {
+Pool::Pool(int64_t limit_bytes, int64_t resident_goal_bytes)
+    : limit_bytes_(limit_bytes), resident_goal_bytes_(std::min(limit_bytes, resident_goal_bytes)) {
   // Addresses cost nothing; four times the limit leaves room for every order of allocations that we make.
   reserved_bytes_ = round_up(std::min(std::max<int64_t>(limit_bytes, kPage), kMostReserved / 4) * 4, kPage);
   void* memory = mmap(nullptr, static_cast<size_t>(reserved_bytes_), PROT_READ | PROT_WRITE,
@@ -56,7 +57,7 @@ void* Pool::allocate(int64_t bytes) {
   }
   void* memory = nullptr;
   if (small) {
-    make_room(rounded);
+    cool_until(resident_goal_bytes_ - rounded);
     memory = std::aligned_alloc(kAlignment, static_cast<size_t>(rounded));
     if (memory == nullptr) throw DeviceError("the heap is exhausted");
     small_[memory] = rounded;
@@ -102,7 +103,7 @@ Pool::Ranges::iterator Pool::best_fit(int64_t bytes, bool warm) {
 int64_t Pool::take_pages(int64_t bytes) {
   auto range = best_fit(bytes, true);
   if (range == free_.end()) {
-    make_room(bytes);
+    cool_until(resident_goal_bytes_ - bytes);
     range = best_fit(bytes, false);
     if (range == free_.end()) {
       cool_until(live_bytes_);
@@ -117,10 +118,6 @@ int64_t Pool::take_pages(int64_t bytes) {
   if (found.bytes > bytes) free_[offset + bytes] = {found.bytes - bytes, found.warm};
   return offset;
 }
-
-/// Hands warm pages back so that this many bytes more stay within the goal, or where the live ones alone pass it, within
-/// the limit with nothing warm.
-void Pool::make_room(int64_t bytes) { cool_until(std::max(resident_goal_ - bytes, live_bytes_)); }
 
 /// Hands warm pages back, largest ranges first, until live and warm bytes together are within the goal.
 void Pool::cool_until(int64_t resident_goal) {
@@ -191,7 +188,7 @@ int64_t Pool::reservations() { return reservations_made.load(); }
 
 void Pool::hold_resident(int64_t goal_bytes) {
   const std::lock_guard lock(mutex_);
-  resident_goal_ = std::min(goal_bytes, limit_bytes_);
+  resident_goal_bytes_ = std::min(goal_bytes, limit_bytes_);
 }
 
 void Pool::restart_peak() {

@@ -16,7 +16,9 @@ namespace headroom {
 /// Small allocations come from the C++ heap and count as live bytes all the same. Thread-safe.
 class Pool {
  public:
-  explicit Pool(int64_t limit_bytes);
+  /// `resident_goal_bytes`: as in hold_resident().
+  Pool(int64_t limit_bytes, int64_t resident_goal_bytes);
+  explicit Pool(int64_t limit_bytes) : Pool(limit_bytes, limit_bytes) {}
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -26,7 +28,8 @@ class Pool {
   void deallocate(void* memory);
   bool owns(const void* memory) const;
 
-  /// From now on live and warm bytes together stay within this goal wherever the live ones alone do. The limit at first.
+  /// From now on live and warm bytes together stay within this goal wherever the live ones alone do. A goal below what
+  /// is live costs page faults, nothing else.
   void hold_resident(int64_t goal_bytes);
 
   int64_t limit_bytes() const { return limit_bytes_; }
@@ -56,13 +59,12 @@ class Pool {
 
   int64_t take_pages(int64_t bytes);
   Ranges::iterator best_fit(int64_t bytes, bool warm);
-  void make_room(int64_t bytes);
   void cool_until(int64_t resident_goal);
   void add_free(int64_t offset, int64_t bytes, bool warm);
 
   mutable std::mutex mutex_;
   int64_t limit_bytes_;
-  int64_t resident_goal_;
+  int64_t resident_goal_bytes_;
   int64_t reserved_bytes_;
   char* base_;
   int64_t used_end_ = 0;  ///< offset past the last page that was ever handed out
