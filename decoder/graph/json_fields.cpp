@@ -30,6 +30,23 @@ void check_nesting(const std::string& text, const std::string& origin) {
   }
 }
 
+void append_text(const nlohmann::json& value, int depth, int deepest_expanded, std::string& out) {
+  if (!value.is_structured() || value.empty() || depth > deepest_expanded) {
+    out += value.dump();
+    return;
+  }
+  const std::string indent(static_cast<size_t>(depth) + 1, ' ');
+  out += value.is_object() ? '{' : '[';
+  const char* separator = "\n";
+  for (const auto& item : value.items()) {
+    out += separator + indent;
+    if (value.is_object()) out += nlohmann::json(item.key()).dump() + ": ";
+    append_text(item.value(), depth + 1, deepest_expanded, out);
+    separator = ",\n";
+  }
+  out += '\n' + indent.substr(1) + (value.is_object() ? '}' : ']');
+}
+
 }  // namespace
 
 bool JsonFields::has(const std::string& key) const { return value_->is_object() && value_->contains(key); }
@@ -121,6 +138,12 @@ void check_schema(const JsonFields& file, const std::string& schema, int64_t new
     file["version"].fail("written by a newer Headroom: version " + std::to_string(version) +
                          ", this one reads up to " + std::to_string(newest));
   }
+}
+
+std::string json_text(const nlohmann::json& value, int deepest_expanded) {
+  std::string text;
+  append_text(value, 0, deepest_expanded, text);
+  return text;
 }
 
 void write_file_whole(const std::filesystem::path& file, const std::string& text) {

@@ -53,6 +53,9 @@ nlohmann::json parse_json(const std::string& text, const std::string& origin);
 /// Refuses a file whose "schema" is not `schema` or whose integer "version" is above `newest`.
 void check_schema(const JsonFields& file, const std::string& schema, int64_t newest);
 
+/// JSON text with one element to a line; containers deeper than `deepest_expanded` stand on one line.
+std::string json_text(const nlohmann::json& value, int deepest_expanded);
+
 /// Writes the file whole or not at all: to a neighbour first, then renamed. Throws DeviceError.
 void write_file_whole(const std::filesystem::path& file, const std::string& text);
 /// The same for what `write` puts into the stream bit by bit.

@@ -11,6 +11,7 @@ using nlohmann::json;
 constexpr int64_t kMostFileBytes = int64_t{64} << 20;
 constexpr int64_t kMostBytes = int64_t{1} << 60;
 constexpr size_t kMostPasses = 1'000'000;
+constexpr size_t kMostDecodes = 100'000;
 
 double amount(const JsonFields& fields) {
   const double value = fields.number();
@@ -63,6 +64,44 @@ Verification read_verification(const JsonFields& fields) {
   return verification;
 }
 
+json to_json(const DecodeStats& decode) {
+  return {{"name", decode.name},
+          {"request", decode.request},
+          {"repetition", decode.repetition},
+          {"plan", decode.plan},
+          {"seconds", decode.seconds},
+          {"peak_bytes", decode.peak_bytes},
+          {"pool_peak_bytes", decode.pool_peak_bytes},
+          {"resident_bytes", decode.resident_bytes},
+          {"outside_growth_bytes", decode.outside_growth_bytes}};
+}
+
+DecodeStats read_decode(const JsonFields& fields) {
+  DecodeStats decode;
+  decode.name = fields["name"].text();
+  decode.request = static_cast<int32_t>(fields["request"].integer(0, INT32_MAX));
+  decode.repetition = static_cast<int32_t>(fields["repetition"].integer(0, INT32_MAX));
+  decode.plan = static_cast<int32_t>(fields["plan"].integer(0, INT32_MAX));
+  decode.seconds = amount(fields["seconds"]);
+  decode.peak_bytes = fields["peak_bytes"].integer(0, kMostBytes);
+  decode.pool_peak_bytes = fields["pool_peak_bytes"].integer(0, kMostBytes);
+  decode.resident_bytes = fields["resident_bytes"].integer(0, kMostBytes);
+  decode.outside_growth_bytes = fields["outside_growth_bytes"].integer(-kMostBytes, kMostBytes);
+  return decode;
+}
+
+QueueStats read_queue(const JsonFields& file) {
+  QueueStats queue;
+  const JsonFields decodes = file["decodes"];
+  const size_t count = decodes.size(kMostDecodes);
+  for (size_t i = 0; i < count; ++i) queue.decodes.push_back(read_decode(decodes[i]));
+  queue.resident_before_bytes = file["resident_before_bytes"].integer(0, kMostBytes);
+  queue.pool_allocations = file["pool_allocations"].integer(0, kMostBytes);
+  queue.pool_growth_bytes = file["pool_growth_bytes"].integer(-kMostBytes, kMostBytes);
+  queue.outside_growth_after_warmup_bytes = file["outside_growth_after_warmup_bytes"].integer(-kMostBytes, kMostBytes);
+  return queue;
+}
+
 }  // namespace
 
 json to_json(const RunStats& stats) {
@@ -83,6 +122,14 @@ json to_json(const RunStats& stats) {
            {"libraries", stats.libraries},
            {"threads", stats.threads}};
   if (stats.verification) out["verification"] = to_json(*stats.verification);
+  if (stats.queue) {
+    out["decodes"] = json::array();
+    for (const DecodeStats& decode : stats.queue->decodes) out["decodes"].push_back(to_json(decode));
+    out["resident_before_bytes"] = stats.queue->resident_before_bytes;
+    out["pool_allocations"] = stats.queue->pool_allocations;
+    out["pool_growth_bytes"] = stats.queue->pool_growth_bytes;
+    out["outside_growth_after_warmup_bytes"] = stats.queue->outside_growth_after_warmup_bytes;
+  }
   return out;
 }
 
@@ -105,6 +152,7 @@ RunStats stats_from_json(const JsonFields& file) {
   stats.libraries = file["libraries"].text();
   stats.threads = static_cast<int>(file["threads"].integer(0, 1'000'000));
   if (file.has("verification")) stats.verification = read_verification(file["verification"]);
+  if (file.has("decodes")) stats.queue = read_queue(file);
   return stats;
 }
 

@@ -19,6 +19,7 @@
 #include "decoder/program/latent_scale.h"
 #include "decoder/program/parameter_source.h"
 #include "decoder/program/plan_beside.h"
+#include "decoder/program/queue.h"
 #include "decoder/program/verification.h"
 #include "decoder/runtime/decode.h"
 #include "decoder/runtime/process_memory.h"
@@ -29,7 +30,8 @@ namespace headroom {
 namespace {
 
 struct Options {
-  std::string plan_file, limit, profile_file, model, weights, latent, latent_scale = "none", output, stats_file, trace_file, chrome_file;
+  std::string plan_file, limit, queue_file, profile_file, model, weights, latent_scale = "none", output, stats_file, trace_file, chrome_file;
+  std::vector<std::string> latents;
   std::optional<uint64_t> random_seed;
   int threads = 0;
   bool verify = false, json = false, quiet = false;
@@ -39,7 +41,8 @@ constexpr const char* kDescription =
     "Decode a latent into a picture inside a byte budget: the pixels of the untiled decode.\n\n"
     "Examples:\n"
     "  headroom-decode --plan plan.json --model vae/ --latent latent.safetensors -o picture.png\n"
-    "  headroom-decode --limit 576MiB --model sdxl --random-weights 0 --latent latent.npy -o picture.npy --verify\n\n"
+    "  headroom-decode --limit 576MiB --model sdxl --random-weights 0 --latent latent.npy -o picture.npy --verify\n"
+    "  headroom-decode --queue queue.json --model vae/ -o pictures/\n\n"
     "Exit codes: 0 done; 2 bad usage or input; 3 does not fit; 4 stopped before crossing the limit; 5 device failure.";
 
 bool parse(const std::vector<std::string>& args, std::ostream& out, Options& options) {
@@ -47,15 +50,18 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   auto* source = app.add_option_group("How", "one of");
   source->add_option("--plan", options.plan_file, "a plan file from headroom-plan");
   source->add_option("--limit", options.limit, "plan now for this many bytes, weights included (2GiB, 512MiB, auto)");
+  source->add_option("--queue", options.queue_file, "a planned queue from headroom-plan queue: all its decodes, over one pool");
   source->require_option(1);
   app.add_option("--profile", options.profile_file, "with --limit: a profile of this machine to plan with");
   app.add_option("--model", options.model, "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")->required();
   auto* weights = app.add_option("--weights", options.weights, "folder with diffusion_pytorch_model.safetensors; the model's folder by default");
   app.add_option("--random-weights", options.random_seed, "seeded random weights instead of files")->excludes(weights);
-  app.add_option("--latent", options.latent, "latent: .npy or .safetensors[:key], float, NxCxHxW")->required();
+  app.add_option("--latent", options.latents,
+                 "latent: .npy or .safetensors[:key], float, NxCxHxW; with --queue one for each decode whose request names none");
   app.add_option("--latent-scale", options.latent_scale, "none: the decoder's own input; model: as pipelines hand it on, undo the config's scaling")
       ->check(CLI::IsMember({"none", "model"}));
-  app.add_option("-o,--output", options.output, "picture: .png, .npy or .safetensors")->required();
+  app.add_option("-o,--output", options.output,
+                 "picture: .png, .npy or .safetensors; with --queue the folder for all outputs, the queue's own by default");
   app.add_option("--stats", options.stats_file, "write what was measured (JSON)");
   app.add_option("--trace", options.trace_file, "write allocations, passes and tiles as they were (JSON)");
   app.add_option("--chrome", options.chrome_file, "the same for chrome://tracing or Perfetto");
@@ -63,7 +69,16 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_flag("--verify", options.verify, "decode again another way and compare");
   app.add_flag("--json", options.json, "print the statistics as JSON on standard output");
   app.add_flag("--quiet", options.quiet, "no progress bar");
-  return parse_arguments(app, args, out);
+  if (!parse_arguments(app, args, out)) return false;
+  if (!options.queue_file.empty()) {
+    if (options.verify) throw InputError("--verify: not with --queue; decode one of its plans by itself (try headroom-decode --help)");
+    return true;
+  }
+  if (options.latents.size() != 1) {
+    throw InputError("--latent: expected one latent, found " + std::to_string(options.latents.size()) + " (try headroom-decode --help)");
+  }
+  if (options.output.empty()) throw InputError("--output is required (try headroom-decode --help)");
+  return true;
 }
 
 /// Shows which pass and tile the decode is at.
@@ -82,7 +97,7 @@ class ProgressEvents final : public EventSink {
 Plan plan_for(const Options& options, const Model& model, const Array& latent) {
   if (!options.plan_file.empty()) return read_plan(options.plan_file, model.graph);
   if (latent.shape.size() < 4 || (latent.shape.size() == 5 && latent.shape[2] != 1)) {
-    throw InputError(options.latent + ": expected a latent N×C×H×W");
+    throw InputError(options.latents.front() + ": expected a latent N×C×H×W");
   }
   const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
   const int64_t height = latent.shape[latent.shape.size() - 2] * scale.y;
@@ -121,7 +136,7 @@ void print_summary(const RunStats& stats, const std::string& output, std::ostrea
 
 int run(const Options& options, std::ostream& out, std::ostream& err) {
   const Model model = resolve_model(options.model);
-  Array latent = read_latent(options.latent);
+  Array latent = read_latent(options.latents.front());
   if (options.latent_scale == "model") undo_latent_scale(model, latent);
   const Plan plan = plan_for(options, model, latent);
   require_valid(plan, model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
@@ -167,12 +182,29 @@ int run(const Options& options, std::ostream& out, std::ostream& err) {
   return kDone;
 }
 
+int run_queue(const Options& options, std::ostream& out, std::ostream& err) {
+  QueueRun run{resolve_model(options.model), {}, options.queue_file, options.output, options.latents, options.latent_scale,
+               options.threads};
+  run.weights = parameter_source(options.model, options.weights, options.random_seed);
+  Progress progress(err, options.quiet);
+  const RunStats stats = decode_queue(run, progress);
+  progress.show(1, "done");
+  if (!options.stats_file.empty()) write_stats(options.stats_file, stats);
+  if (options.json) {
+    out << to_json(stats).dump(2) << "\n";
+  } else {
+    print_summary(stats, options.queue_file + ": " + std::to_string(stats.queue->decodes.size()) + " decodes", out);
+  }
+  return kDone;
+}
+
 }  // namespace
 
 int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   return guarded("headroom-decode", err, [&] {
     Options options;
-    return parse(args, out, options) ? run(options, out, err) : static_cast<int>(kDone);
+    if (!parse(args, out, options)) return static_cast<int>(kDone);
+    return options.queue_file.empty() ? run(options, out, err) : run_queue(options, out, err);
   });
 }
 

@@ -9,12 +9,11 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <utility>
 
 #include "decoder/graph/errors.h"
 #include "decoder/runtime/convolution.h"
 #include "decoder/runtime/interpreter.h"
-#include "decoder/runtime/pool.h"
-#include "decoder/runtime/pool_allocator.h"
 #include "decoder/runtime/process_memory.h"
 
 namespace headroom {
@@ -68,60 +67,79 @@ std::string device_name() {
 
 int threads_in_use() { return at::get_num_threads(); }
 
-RunStats decode(const Model& model, const Plan& plan, const ParameterSource& source, const Array& latent, PictureSink& sink,
-                EventSink* events, const std::function<void(double)>& loading) {
+DecodeSession::DecodeSession(const Model& model, const ParameterSource& weights, const PoolSize& size,
+                             std::function<void(double)> loading)
+    : model_(model),
+      source_(weights),
+      loading_(std::move(loading)),
+      resident_before_(headroom::resident_bytes()),
+      pool_(size.limit_bytes, size.resident_goal_bytes),
+      scope_(pool_) {}
+
+const Weights& DecodeSession::load_weights() {
+  if (weights_) return *weights_;
+  try {
+    return weights_.emplace(model_.graph, source_, loading_);
+  } catch (const LimitExceeded& refused) {
+    throw LimitExceeded(std::string("loading the weights: ") + refused.what());
+  }
+}
+
+RunStats DecodeSession::decode(const Plan& plan, const Array& latent, PictureSink& sink, EventSink* events) {
   if (plan.request.dtype != Dtype::fp32) {
     throw InputError(std::string("dtype ") + name_of(plan.request.dtype) +
                      ": this version decodes in fp32; plan with --dtype fp32");
   }
-  check_latent(model, plan, latent);
+  check_latent(model_, plan, latent);
   const c10::InferenceMode inference;
   reset_peak_resident();
-  const int64_t resident_before = resident_bytes();
+  pool_.restart_peak();
   const auto start = std::chrono::steady_clock::now();
 
-  Pool pool(plan.limit_bytes - plan.reserve_bytes);
   RunStats stats;
-  {
-    const PoolScope scope(pool);
-    if (events != nullptr) {
-      pool.observe(events->pool_observer());
-      events->allocating(AllocationKind::weights, TensorId{-1});
-    }
-    const Weights weights = [&] {
-      try {
-        return Weights(model.graph, source, loading);
-      } catch (const LimitExceeded& refused) {
-        throw LimitExceeded(std::string("loading the weights: ") + refused.what());
-      }
-    }();
-    for (const Pass& pass : plan.passes) {
-      stats.passes.push_back({pass.name, pass.predicted_peak_bytes, 0, pass.predicted_seconds, 0});
-    }
-    for (int64_t item = 0; item < plan.request.batch; item += plan.slice) {
-      Plan slice = plan;
-      slice.slice = std::min(plan.slice, plan.request.batch - item);  // the last one may be shorter
-      Interpreter interpreter(model, slice, weights, pool, events);
-      interpreter.run(latent, item, sink);
-      for (size_t i = 0; i < plan.passes.size(); ++i) {
-        const PassMeasurement& measured = interpreter.measurements()[i];
-        stats.passes[i].peak_bytes = std::max(stats.passes[i].peak_bytes, measured.peak_bytes);
-        stats.passes[i].seconds += measured.seconds;
-      }
+  if (events != nullptr) {
+    pool_.observe(events->pool_observer());
+    events->allocating(AllocationKind::weights, TensorId{-1});
+  }
+  const Weights& weights = load_weights();
+  for (const Pass& pass : plan.passes) {
+    stats.passes.push_back({pass.name, pass.predicted_peak_bytes, 0, pass.predicted_seconds, 0});
+  }
+  for (int64_t item = 0; item < plan.request.batch; item += plan.slice) {
+    Plan slice = plan;
+    slice.slice = std::min(plan.slice, plan.request.batch - item);  // the last one may be shorter
+    Interpreter interpreter(model_, slice, weights, pool_, events);
+    interpreter.run(latent, item, sink);
+    for (size_t i = 0; i < plan.passes.size(); ++i) {
+      const PassMeasurement& measured = interpreter.measurements()[i];
+      stats.passes[i].peak_bytes = std::max(stats.passes[i].peak_bytes, measured.peak_bytes);
+      stats.passes[i].seconds += measured.seconds;
     }
   }
   stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   stats.limit_bytes = plan.limit_bytes;
   stats.predicted_peak_bytes = plan.predicted_peak_bytes;
   stats.predicted_seconds = plan.predicted_seconds;
-  stats.pool_peak_bytes = pool.peak_bytes();
-  stats.rss_growth_bytes = std::max<int64_t>(0, headroom::peak_resident_bytes() - resident_before);
-  stats.outside_bytes = std::max<int64_t>(0, stats.rss_growth_bytes - pool.peak_resident_bytes());
+  stats.pool_peak_bytes = pool_.peak_bytes();
+  stats.rss_growth_bytes = std::max<int64_t>(0, headroom::peak_resident_bytes() - resident_before_);
+  stats.outside_bytes = std::max<int64_t>(0, stats.rss_growth_bytes - pool_.peak_resident_bytes());
   stats.peak_bytes = stats.pool_peak_bytes + stats.outside_bytes;
   stats.device = device_name();
   stats.libraries = library_versions();
   stats.threads = at::get_num_threads();
+  // What the pool has taken so far is enough for what comes, or for as much of it as was no larger.
+  pool_.hold_resident(pool_.peak_resident_bytes());
   return stats;
+}
+
+int64_t DecodeSession::outside_growth_bytes() const {
+  return headroom::resident_bytes() - resident_before_ - pool_.resident_bytes();
+}
+
+RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent, PictureSink& sink,
+                EventSink* events, const std::function<void(double)>& loading) {
+  const PoolSize size{plan.limit_bytes - plan.reserve_bytes, plan.predicted_peak_bytes - plan.reserve_bytes};
+  return DecodeSession(model, weights, size, loading).decode(plan, latent, sink, events);
 }
 
 }  // namespace headroom

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "decoder/graph/errors.h"
 
@@ -17,16 +19,20 @@ constexpr int64_t kSmallest = 4 * kPage;  // below this the heap serves better t
 constexpr int64_t kAlignment = 64;
 constexpr int64_t kMostReserved = int64_t{1} << 42;
 
+std::atomic<int64_t> reservations_made{0};
+
 int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 }  // namespace
 
-Pool::Pool(int64_t limit_bytes) : limit_bytes_(limit_bytes) {
+Pool::Pool(int64_t limit_bytes, int64_t resident_goal_bytes)
+    : limit_bytes_(limit_bytes), resident_goal_bytes_(std::min(limit_bytes, resident_goal_bytes)) {
   // Addresses cost nothing; four times the limit leaves room for every order of allocations that we make.
   reserved_bytes_ = round_up(std::min(std::max<int64_t>(limit_bytes, kPage), kMostReserved / 4) * 4, kPage);
   void* memory = mmap(nullptr, static_cast<size_t>(reserved_bytes_), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw DeviceError("cannot reserve " + std::to_string(reserved_bytes_) + " bytes of addresses");
+  ++reservations_made;
   base_ = static_cast<char*>(memory);
   free_[0] = {reserved_bytes_, false};
 }
@@ -51,7 +57,7 @@ void* Pool::allocate(int64_t bytes) {
   }
   void* memory = nullptr;
   if (small) {
-    cool_until(limit_bytes_ - rounded);
+    cool_until(resident_goal_bytes_ - rounded);
     memory = std::aligned_alloc(kAlignment, static_cast<size_t>(rounded));
     if (memory == nullptr) throw DeviceError("the heap is exhausted");
     small_[memory] = rounded;
@@ -100,7 +106,7 @@ Pool::Ranges::iterator Pool::best_fit(int64_t bytes, bool warm) {
 int64_t Pool::take_pages(int64_t bytes) {
   auto range = best_fit(bytes, true);
   if (range == free_.end()) {
-    cool_until(limit_bytes_ - bytes);
+    cool_until(resident_goal_bytes_ - bytes);
     range = best_fit(bytes, false);
     if (range == free_.end()) {
       cool_until(live_bytes_);
@@ -109,6 +115,7 @@ int64_t Pool::take_pages(int64_t bytes) {
     if (range == free_.end()) throw DeviceError("the pool's addresses are fragmented");
   }
   const auto [offset, found] = *range;
+  used_end_ = std::max(used_end_, offset + bytes);
   free_.erase(range);
   if (found.warm) warm_bytes_ -= bytes;
   if (found.bytes > bytes) free_[offset + bytes] = {found.bytes - bytes, found.warm};
@@ -163,6 +170,33 @@ int64_t Pool::peak_bytes() const {
 int64_t Pool::peak_resident_bytes() const {
   const std::lock_guard lock(mutex_);
   return peak_resident_bytes_;
+}
+
+int64_t Pool::resident_bytes() const {
+  const std::lock_guard lock(mutex_);
+  constexpr int64_t kPagesAtOnce = 1 << 16;
+  std::vector<unsigned char> present(static_cast<size_t>(std::min(kPagesAtOnce, used_end_ / kPage)));
+  int64_t pages = 0;
+  for (int64_t page = 0; page < used_end_ / kPage; page += kPagesAtOnce) {
+    const int64_t count = std::min(kPagesAtOnce, used_end_ / kPage - page);
+    if (mincore(base_ + page * kPage, static_cast<size_t>(count * kPage), present.data()) != 0) {
+      throw DeviceError("the system does not say which pages are in memory");
+    }
+    pages += std::count_if(present.begin(), present.begin() + count, [](unsigned char flags) { return (flags & 1) != 0; });
+  }
+  return pages * kPage;
+}
+
+int64_t Pool::reservations() { return reservations_made.load(); }
+
+void Pool::hold_resident(int64_t goal_bytes) {
+  const std::lock_guard lock(mutex_);
+  resident_goal_bytes_ = std::min(goal_bytes, limit_bytes_);
+}
+
+void Pool::restart_peak() {
+  const std::lock_guard lock(mutex_);
+  peak_bytes_ = live_bytes_;
 }
 
 int64_t Pool::allocations() const {

@@ -25,7 +25,9 @@ class PoolObserver {
 /// Small allocations come from the C++ heap and count as live bytes all the same. Thread-safe.
 class Pool {
  public:
-  explicit Pool(int64_t limit_bytes);
+  /// `resident_goal_bytes`: as in hold_resident().
+  Pool(int64_t limit_bytes, int64_t resident_goal_bytes);
+  explicit Pool(int64_t limit_bytes) : Pool(limit_bytes, limit_bytes) {}
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -35,6 +37,10 @@ class Pool {
   void deallocate(void* memory);
   bool owns(const void* memory) const;
 
+  /// From now on live and warm bytes together stay within this goal wherever the live ones alone do. A goal below what
+  /// is live costs page faults, nothing else.
+  void hold_resident(int64_t goal_bytes);
+
   int64_t limit_bytes() const { return limit_bytes_; }
   int64_t live_bytes() const;
   int64_t peak_bytes() const;
@@ -43,7 +49,14 @@ class Pool {
   int64_t allocations() const;
   /// Null for none. It must outlive all that is freed while it observes.
   void observe(PoolObserver* observer);
+  /// The system's own count: bytes of the reserved stretch that are in memory now. Live bytes that nothing has touched
+  /// yet are not among them.
+  int64_t resident_bytes() const;
+  /// Address ranges that all pools of this process have reserved so far.
+  static int64_t reservations();
 
+  /// Starts peak_bytes() afresh from what is live now.
+  void restart_peak();
   /// Peak since the last call of start_window().
   void start_window();
   int64_t window_peak_bytes() const;
@@ -62,8 +75,10 @@ class Pool {
 
   mutable std::mutex mutex_;
   int64_t limit_bytes_;
+  int64_t resident_goal_bytes_;
   int64_t reserved_bytes_;
   char* base_;
+  int64_t used_end_ = 0;  ///< offset past the last page that was ever handed out
   Ranges free_;
   std::unordered_map<int64_t, int64_t> used_;       // page ranges in use: offset -> bytes
   std::unordered_map<const void*, int64_t> small_;  // heap allocations in use

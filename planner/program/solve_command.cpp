@@ -24,7 +24,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
       "  headroom-plan explain plan.json\n"
       "  headroom-plan validate plan.json\n\n"
       "Other commands: frontier (peak against time), explain PLAN (a tree of passes; --analyze STATS beside a run of it), diff A B (what differs),\n"
-      "validate PLAN (check it independently); each has --help.\n"
+      "validate PLAN (check it independently), queue REQUESTS (several decodes over one pool); each has --help.\n"
       "Exit codes: 0 done; 2 bad usage or input; 3 does not fit (the message has the smallest limit that does); 5 failure.",
       "headroom-plan");
   RequestOptions asked;

@@ -66,7 +66,7 @@ def mib(count: float | None) -> str:
 
 # Memory ---------------------------------------------------------------------------------------------------------------
 
-def _status_bytes(key: str) -> int:
+def status_bytes(key: str) -> int:
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(key + ":"):
             return int(line.split()[1]) * 1024
@@ -78,10 +78,10 @@ class ResidentWatch:
 
     def __init__(self) -> None:
         Path("/proc/self/clear_refs").write_text("5")
-        self.start_bytes = _status_bytes("VmRSS")
+        self.start_bytes = status_bytes("VmRSS")
 
     def growth_bytes(self) -> int:
-        return max(0, _status_bytes("VmHWM") - self.start_bytes)
+        return max(0, status_bytes("VmHWM") - self.start_bytes)
 
 
 # Models and latents ---------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def write_random_latent(model: str, size: tuple[int, int], seed: int, file: Path
 
 # Programs -------------------------------------------------------------------------------------------------------------
 
-def _run(command: list[str]) -> str:
+def run(command: list[str]) -> str:
     """The standard output of a child that succeeds; otherwise its last words as an error."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
@@ -141,7 +141,7 @@ def make_plan(model: str, size: tuple[int, int], limit_bytes: int, file: Path, p
     """Plans, and returns the plan's figures. Raises DoesNotFit where the limit is too small."""
     command = [str(BIN / "headroom-plan"), "--model", model, "--size", f"{size[0]}x{size[1]}",
                "--limit", str(limit_bytes), "-o", str(file)]
-    _run(command + (["--profile", profile] if profile else []))
+    run(command + (["--profile", profile] if profile else []))
     plan = json.loads(file.read_text())
     return {"limit_bytes": plan["limit_bytes"], "predicted_peak_bytes": plan["predicted"]["peak_bytes"],
             "predicted_seconds": plan["predicted"]["seconds"], "passes": len(plan["passes"]),
@@ -162,7 +162,7 @@ def headroom_decode(model: str, plan: Path, latent: Path, output: Path, seed: in
     stats_file = output.with_suffix(".stats.json")
     command = [str(BIN / "headroom-decode"), "--plan", str(plan), "--model", model, "--latent", str(latent),
                "-o", str(output), "--stats", str(stats_file), "--threads", str(threads), "--quiet"]
-    _run(command + (["--random-weights", str(seed)] if seed is not None else []))
+    run(command + (["--random-weights", str(seed)] if seed is not None else []))
     stats = json.loads(stats_file.read_text())
     figures = ("limit_bytes", "predicted_peak_bytes", "peak_bytes", "pool_peak_bytes", "rss_growth_bytes",
                "predicted_seconds", "libraries")
@@ -175,7 +175,7 @@ def diffusers_decode(model: str, latent: Path, output: Path, seed: int | None, t
     """One decode by diffusers in a fresh process."""
     command = [sys.executable, str(Path(__file__).with_name("reference_decode.py")), "--model", model,
                "--latent", str(latent), "--mode", mode, "--tile", str(tile), "--threads", str(threads), "-o", str(output)]
-    return json.loads(_run(command + (["--random-weights", str(seed)] if seed is not None else [])).splitlines()[-1])
+    return json.loads(run(command + (["--random-weights", str(seed)] if seed is not None else [])).splitlines()[-1])
 
 
 def held(run: Run) -> bool:
@@ -215,7 +215,7 @@ def machine() -> dict[str, Any]:
     return {"cpu": cpu[1] if cpu else "unknown", "cores": len(os.sched_getaffinity(0)),
             "memory_bytes": int(memory[1]) * 1024 if memory else None, "system": release[1] if release else "unknown",
             "load_average": round(os.getloadavg()[0], 2), "python": sys.version.split()[0], **versions,
-            "headroom": _run([str(BIN / "headroom-decode"), "--version"]).split()[-1]}
+            "headroom": run([str(BIN / "headroom-decode"), "--version"]).split()[-1]}
 
 
 def command_line() -> str:

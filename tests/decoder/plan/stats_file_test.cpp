@@ -71,6 +71,27 @@ TEST_CASE("stats file: the keys that others read", "[unit][stats_file]") {
     CHECK(document["passes"][1][key].is_number());
   }
   CHECK_FALSE(document.contains("verification"));
+  CHECK_FALSE(document.contains("decodes"));
+}
+
+TEST_CASE("stats file: a queue's decodes come back, and their wrong values are refused", "[unit][stats_file]") {
+  RunStats stats = sample();
+  stats.passes.clear();
+  stats.queue = QueueStats{{{"a", 0, 0, 1, 0.5, 800, 790, 5000, -10}, {"b", 3, 2, 0, 0.25, 700, 680, 5100, 20}}, 4000, 1, 0, 30};
+  const json document = to_json(stats);
+  CHECK(read(document) == stats);
+  CHECK(document["decodes"][1]["outside_growth_bytes"] == 20);
+  const auto refuses = [&](const char* pointer, const json& value, const std::string& start) {
+    json changed = document;
+    changed[json::json_pointer(pointer)] = value;
+    CHECK_THROWS_WITH(read(changed), Catch::StartsWith("stats.json: " + start));
+  };
+  refuses("/decodes", 5, "decodes: expected an array");
+  refuses("/decodes/1", json::object(), "decodes[1].name: missing");
+  refuses("/decodes/1/peak_bytes", -1, "decodes[1].peak_bytes");
+  refuses("/decodes/0/plan", "first", "decodes[0].plan");
+  refuses("/pool_allocations", nullptr, "pool_allocations");
+  refuses("/pool_growth_bytes", 0.5, "pool_growth_bytes");
 }
 
 TEST_CASE("stats file: wrong values are refused by their path", "[unit][stats_file]") {

@@ -196,5 +196,54 @@ TEST_CASE("any order of allocations keeps contents, counts and the limit") {
   CHECK(refused > 0);
 }
 
+TEST_CASE("a held pool hands warm pages back instead of growing, and grows only for what is live") {
+  Pool pool(64 * kMiB);
+  const auto fragment = [&] {
+    // 12 MiB live at the most, in ranges that do not fit what comes next.
+    void* a = pool.allocate(4 * kMiB);
+    void* b = pool.allocate(4 * kMiB);
+    void* c = pool.allocate(4 * kMiB);
+    pool.deallocate(a);
+    pool.deallocate(c);
+    void* d = pool.allocate(8 * kMiB);
+    pool.deallocate(b);
+    pool.deallocate(d);
+  };
+  SECTION("free to take its limit") {
+    fragment();
+    CHECK(pool.peak_resident_bytes() > 12 * kMiB);
+  }
+  SECTION("held") {
+    pool.hold_resident(12 * kMiB);
+    for (int i = 0; i < 3; ++i) fragment();
+    CHECK(pool.peak_resident_bytes() == 12 * kMiB);
+    void* large = pool.allocate(20 * kMiB);
+    CHECK(pool.peak_resident_bytes() == 20 * kMiB);
+    pool.deallocate(large);
+    CHECK_THROWS_AS(pool.allocate(64 * kMiB + 1), LimitExceeded);
+  }
+}
+
+TEST_CASE("resident bytes are the pages that were touched and not handed back") {
+  const int64_t reservations = Pool::reservations();
+  Pool pool(32 * kMiB);
+  CHECK(Pool::reservations() == reservations + 1);
+  CHECK(pool.resident_bytes() == 0);
+  auto* memory = static_cast<char*>(pool.allocate(8 * kMiB));
+  std::fill_n(memory, 2 * kMiB, '\1');
+  const int64_t touched = pool.resident_bytes();
+  CHECK(touched >= 2 * kMiB);
+  CHECK(touched <= 4 * kMiB);  // a huge page, at the most
+  pool.deallocate(memory);
+  CHECK(pool.resident_bytes() == touched);
+  pool.hold_resident(0);
+  pool.deallocate(pool.allocate(32 * kMiB));  // all that is warm goes before it
+  CHECK(pool.resident_bytes() == 0);
+  CHECK(pool.peak_bytes() == 32 * kMiB);
+  pool.restart_peak();
+  CHECK(pool.peak_bytes() == 0);
+  CHECK(Pool::reservations() == reservations + 1);
+}
+
 }  // namespace
 }  // namespace headroom

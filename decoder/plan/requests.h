@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decoder/plan/plan.h"
+
+namespace headroom {
+
+/// One entry of a queue: a decode, or the same one `count` times over.
+struct QueuedRequest {
+  std::string name;
+  int64_t width_pixels = 0;
+  int64_t height_pixels = 0;
+  int64_t frames = 1;
+  int64_t batch = 1;
+  int64_t count = 1;
+  std::vector<std::string> latents;  ///< none, one for all repetitions, or one for each; relative to the file's folder
+  std::string latent_scale;          ///< "none" or "model"; empty where the file leaves it open
+  std::string output;                ///< empty where the file names none
+  friend bool operator==(const QueuedRequest&, const QueuedRequest&) = default;
+};
+
+/// One decode of a planned queue.
+struct QueuedDecode {
+  int32_t request = 0;
+  int32_t repetition = 0;  ///< 0 to the request's count - 1
+  int32_t plan = 0;
+  friend bool operator==(const QueuedDecode&, const QueuedDecode&) = default;
+};
+
+/// Requests that one process decodes one after another. Plain data; docs/formats.md describes the file.
+struct RequestQueue {
+  std::string model;           ///< the --model argument; empty where the file names none
+  std::optional<Dtype> dtype;
+  std::vector<QueuedRequest> requests;
+
+  bool planned = false;
+  // Of a planned queue:
+  int64_t limit_bytes = 0;          ///< of every plan
+  std::vector<QueuedDecode> order;  ///< each repetition of each request once
+  std::vector<Plan> plans;          ///< one for each distinct shape
+  friend bool operator==(const RequestQueue&, const RequestQueue&) = default;
+};
+
+/// What a planned queue takes, by its plans.
+struct QueuePrediction {
+  int64_t pool_bytes = 0;  ///< the largest plan's peak without its reserve: what one pool for all has to hold
+  int64_t peak_bytes = 0;  ///< the largest plan's peak
+  double seconds = 0;      ///< all decodes
+};
+QueuePrediction predict(const RequestQueue& queue);
+
+/// A path of a request for one of its repetitions: every `{i}` in it is the repetition where there are several.
+std::string path_for(const std::string& path, const QueuedRequest& request, int64_t repetition);
+/// The latent of one repetition; empty where the request names none.
+std::string latent_for(const QueuedRequest& request, int64_t repetition);
+
+/// `requests[3] ("poster")`, with the repetition where there are several. One line, whatever the name holds.
+std::string place_of(const RequestQueue& queue, size_t request);
+std::string place_of(const RequestQueue& queue, const QueuedDecode& decode);
+
+}  // namespace headroom

@@ -1,0 +1,208 @@
+#include "decoder/program/queue.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+
+#include "decoder/files/latent_file.h"
+#include "decoder/files/picture_sink.h"
+#include "decoder/graph/errors.h"
+#include "decoder/plan/requests_file.h"
+#include "decoder/plan/validator.h"
+#include "decoder/program/latent_scale.h"
+#include "decoder/runtime/decode.h"
+#include "decoder/runtime/process_memory.h"
+
+namespace headroom {
+namespace {
+
+using std::filesystem::path;
+
+/// One decode with the files that it reads and writes.
+struct Job {
+  QueuedDecode decode;
+  std::string latent;
+  std::string latent_scale;
+  path output;
+};
+
+PictureShape picture_shape(const Model& model, const Request& request) {
+  return {request.batch, model.graph.tensor(model.graph.output()).channels, request.frames, request.height_pixels,
+          request.width_pixels};
+}
+
+RequestQueue read_queue(const QueueRun& run) {
+  const nlohmann::json document = read_requests_file(run.queue_file);
+  RequestQueue queue = planned_queue_from_json(JsonFields(document, run.queue_file), run.model.graph);
+  for (size_t i = 0; i < queue.plans.size(); ++i) {
+    require_valid(queue.plans[i], run.model, run.queue_file + ": plans[" + std::to_string(i) + "]");
+  }
+  return queue;
+}
+
+/// The latents of the command line, for the decodes whose requests name none: by request, then by repetition.
+class LatentsGiven {
+ public:
+  LatentsGiven(const RequestQueue& queue, const std::vector<std::string>& given) : given_(given) {
+    for (const QueuedRequest& request : queue.requests) {
+      first_.push_back(needed_);
+      if (request.latents.empty()) needed_ += static_cast<size_t>(request.count);
+    }
+    if (needed_ == given.size()) return;
+    throw InputError("--latent: expected one for each of the " + std::to_string(needed_) +
+                     " decodes whose requests name none, found " + std::to_string(given.size()));
+  }
+  const std::string& of(const QueuedDecode& decode) const {
+    return given_[first_[static_cast<size_t>(decode.request)] + static_cast<size_t>(decode.repetition)];
+  }
+
+ private:
+  const std::vector<std::string>& given_;
+  std::vector<size_t> first_;
+  size_t needed_ = 0;
+};
+
+/// Paths in a latent argument may end in `.safetensors:key`; a folder before them changes nothing else.
+std::string in_folder(const path& folder, const std::string& latent) { return (folder / latent).string(); }
+
+std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
+  const path own_folder = path(run.queue_file).parent_path();
+  const path outputs = run.output_folder.empty() ? own_folder : path(run.output_folder);
+  std::error_code error;
+  if (!run.output_folder.empty() && !std::filesystem::is_directory(outputs, error)) {
+    throw InputError(run.output_folder + ": no such folder");
+  }
+  const LatentsGiven given(queue, run.latents);
+  std::vector<Job> jobs;
+  for (const QueuedDecode& decode : queue.order) {
+    const QueuedRequest& request = queue.requests[static_cast<size_t>(decode.request)];
+    if (request.output.empty()) {
+      throw InputError(run.queue_file + ": " + place_of(queue, decode) + ": output: missing");
+    }
+    Job job;
+    job.decode = decode;
+    job.latent = request.latents.empty() ? given.of(decode) : in_folder(own_folder, latent_for(request, decode.repetition));
+    job.latent_scale = request.latent_scale.empty() ? run.latent_scale : request.latent_scale;
+    job.output = outputs / path_for(request.output, request, decode.repetition);
+    sink_buffered_bytes(job.output, picture_shape(run.model, queue.plans[static_cast<size_t>(decode.plan)].request), 1);
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+/// Shows how far the whole queue is, by predicted seconds.
+class QueueProgress final : public EventSink {
+ public:
+  QueueProgress(Progress& progress, const RequestQueue& queue) : progress_(progress), all_(predict(queue).seconds) {}
+  void start(const Plan& plan, const std::string& what) {
+    done_ += current_;
+    current_ = plan.predicted_seconds;
+    what_ = what;
+  }
+  void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override {
+    const double share = (pass + double(tile) / double(tiles)) / double(plan.passes.size());
+    progress_.show(all_ > 0 ? (done_ + share * current_) / all_ : 0, what_);
+  }
+
+ private:
+  Progress& progress_;
+  double all_, done_ = 0, current_ = 0;
+  std::string what_;
+};
+
+RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, DecodeSession& session, EventSink& events) {
+  Array latent = read_latent(job.latent);
+  if (job.latent_scale == "model") undo_latent_scale(run.model, latent);
+  const auto sink = open_sink(job.output, picture_shape(run.model, plan.request));
+  const RunStats stats = session.decode(plan, latent, *sink, &events);
+  sink->finish();
+  return stats;
+}
+
+/// Runs `body`; an error gets `place` in front and `done` behind, and keeps its kind.
+template <typename Body>
+auto naming(const std::string& place, const std::string& done, const Body& body) {
+  const auto named = [&](const std::exception& error) { return place + ": " + error.what() + "; " + done; };
+  try {
+    return body();
+  } catch (const InputError& error) {
+    throw InputError(named(error));
+  } catch (const LimitExceeded& error) {
+    throw LimitExceeded(named(error));
+  } catch (const DeviceError& error) {
+    throw DeviceError(named(error));
+  }
+}
+
+/// Growth outside the pool after the decode that was the first of the last new shape.
+int64_t growth_after_warmup(const std::vector<DecodeStats>& decodes, size_t shapes) {
+  std::vector<bool> seen(shapes, false);
+  size_t warm = 0;
+  for (size_t i = 0; i < decodes.size(); ++i) {
+    const auto plan = static_cast<size_t>(decodes[i].plan);
+    if (!seen[plan]) warm = i;
+    seen[plan] = true;
+  }
+  int64_t growth = 0;
+  for (size_t i = warm; i < decodes.size(); ++i) {
+    growth = std::max(growth, decodes[i].outside_growth_bytes - decodes[warm].outside_growth_bytes);
+  }
+  return growth;
+}
+
+}  // namespace
+
+RunStats decode_queue(const QueueRun& run, Progress& progress) {
+  const RequestQueue queue = read_queue(run);
+  const std::vector<Job> jobs = jobs_of(run, queue);
+  const QueuePrediction prediction = predict(queue);
+  int64_t reserve_bytes = 0;
+  for (const Plan& plan : queue.plans) reserve_bytes = std::max(reserve_bytes, plan.reserve_bytes);
+
+  start_libraries(run.threads);
+  RunStats total;
+  QueueStats measured;
+  measured.decodes.reserve(jobs.size());
+  malloc_trim(0);  // what reading the queue left behind would hide growth
+  const auto start = std::chrono::steady_clock::now();
+  const int64_t reservations_before = Pool::reservations();
+  DecodeSession session(run.model, run.weights, {queue.limit_bytes - reserve_bytes, prediction.pool_bytes},
+                        [&](double share) { progress.show(share, "loading weights"); });
+  QueueProgress events(progress, queue);
+  int64_t first_resident = 0;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const Job& job = jobs[i];
+    const Plan& plan = queue.plans[static_cast<size_t>(job.decode.plan)];
+    const std::string& name = queue.requests[static_cast<size_t>(job.decode.request)].name;
+    events.start(plan, name);
+    const RunStats stats =
+        naming(run.queue_file + ": " + place_of(queue, job.decode),
+               std::to_string(i) + " of " + std::to_string(jobs.size()) + " decodes were done",
+               [&] { return run_job(run, plan, job, session, events); });
+    if (i == 0) first_resident = session.pool().peak_resident_bytes();
+    measured.decodes.push_back({name, job.decode.request, job.decode.repetition, job.decode.plan, stats.seconds, stats.peak_bytes,
+                                stats.pool_peak_bytes, resident_bytes(), session.outside_growth_bytes()});
+    total.pool_peak_bytes = std::max(total.pool_peak_bytes, stats.pool_peak_bytes);
+    total.rss_growth_bytes = std::max(total.rss_growth_bytes, stats.rss_growth_bytes);
+    total.device = stats.device;
+    total.libraries = stats.libraries;
+    total.threads = stats.threads;
+  }
+  measured.resident_before_bytes = session.resident_before_bytes();
+  measured.pool_allocations = Pool::reservations() - reservations_before;
+  measured.pool_growth_bytes = session.pool().peak_resident_bytes() - first_resident;
+  measured.outside_growth_after_warmup_bytes = growth_after_warmup(measured.decodes, queue.plans.size());
+  total.limit_bytes = queue.limit_bytes;
+  total.predicted_peak_bytes = prediction.peak_bytes;
+  total.predicted_seconds = prediction.seconds;
+  total.outside_bytes = std::max<int64_t>(0, total.rss_growth_bytes - session.pool().peak_resident_bytes());
+  total.peak_bytes = total.pool_peak_bytes + total.outside_bytes;
+  total.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  total.queue = std::move(measured);
+  return total;
+}
+
+}  // namespace headroom

@@ -1,0 +1,33 @@
+#include "planner/program/limit_argument.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "decoder/cli/arguments.h"
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+namespace {
+
+/// Kept free under --limit auto, for whatever else the machine is doing.
+constexpr int64_t kAutoMarginBytes = int64_t{256} << 20;
+
+int64_t free_memory_bytes() {
+  std::ifstream in("/proc/meminfo");
+  std::string key, unit;
+  int64_t kibibytes = 0;
+  while (in >> key >> kibibytes) {
+    std::getline(in, unit);
+    if (key == "MemAvailable:") return kibibytes * 1024;
+  }
+  throw DeviceError("/proc/meminfo: no MemAvailable; give --limit in bytes");
+}
+
+}  // namespace
+
+int64_t limit_from(const std::string& text) {
+  if (text == "auto") return std::max<int64_t>(0, free_memory_bytes() - kAutoMarginBytes);
+  return parse_bytes(text, "--limit");
+}
+
+}  // namespace headroom

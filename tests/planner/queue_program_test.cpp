@@ -1,0 +1,191 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "decoder/graph/json_fields.h"
+#include "decoder/plan/requests_file.h"
+#include "planner/program/run.h"
+#include "tests/decoder/files/scratch.h"
+#include "tests/support/program.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+using test::call;
+using test::Ended;
+using test::require_refused;
+using test::Scratch;
+using test::Words;
+
+/// A folder with a config and a file of requests.
+struct Ready {
+  Scratch scratch;
+  std::string model = scratch.folder().string(), file = scratch / "requests.json", output = scratch / "queue.json";
+  json good{{"schema", "headroom.requests"},
+            {"version", 1},
+            {"requests",
+             {{{"name", "small"}, {"width_pixels", 24}, {"height_pixels", 24}, {"latent", "a.npy"}, {"output", "small.png"}},
+              {{"name", "large"},
+               {"width_pixels", 48},
+               {"height_pixels", 40},
+               {"batch", 2},
+               {"count", 3},
+               {"latent", {"b.npy", "/c.npy", "d.safetensors:key"}},
+               {"latent_scale", "model"},
+               {"output", "large-{i}.npy"}}}}};
+
+  Ready() { scratch.write("config.json", test::tiny_config().dump()); }
+  Ended plan(const std::string& text, const std::string& limit = "64MiB", const std::string& to = "") const {
+    scratch.write("requests.json", text);
+    return call(run_plan, {"queue", file, "--model", model, "--limit", limit, "-o", to.empty() ? output : to});
+  }
+  void refuses(const std::string& pointer, const json& value, const std::vector<std::string>& parts) const {
+    json document = good;
+    document[json::json_pointer(pointer)] = value;
+    CAPTURE(pointer, value.dump().substr(0, 80));
+    require_refused(plan(document.dump()), 2, parts);
+    CHECK_FALSE(std::filesystem::exists(output));
+  }
+};
+
+TEST_CASE("a queue is planned into a file of the same schema") {
+  const Ready ready;
+  const Ended ended = ready.plan(ready.good.dump());
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK_THAT(ended.out, Catch::Contains("4 decodes of 2 shapes"));
+  const json queue = read_json_file(ready.output, 1 << 26);
+  CHECK(queue["schema"] == "headroom.requests");
+  CHECK(queue["version"] == 1);
+  CHECK(queue["planned"] == true);
+  CHECK(queue["model"] == ready.model);
+  CHECK(queue["requests"] == ready.good["requests"]);
+  CHECK(queue["limit_bytes"] == 64 << 20);
+  REQUIRE(queue["order"].size() == 4);
+  CHECK(queue["order"][0] == json{{"request", 1}, {"repetition", 0}, {"plan", 0}});
+  CHECK(queue["order"][3] == json{{"request", 0}, {"repetition", 0}, {"plan", 1}});
+  REQUIRE(queue["plans"].size() == 2);
+  CHECK(queue["plans"][0]["schema"] == "headroom.plan");
+  CHECK(queue["predicted"]["peak_bytes"] == queue["plans"][0]["predicted"]["peak_bytes"]);
+
+  // A planned queue can be planned again, by what it says itself, e.g. under another limit.
+  const Ended again = call(run_plan, {"queue", ready.output, "--limit", "32MiB", "-o", ready.output, "--json"});
+  REQUIRE(again.code == 0);
+  CHECK(json::parse(again.out)["limit_bytes"] == 32 << 20);
+  CHECK(json::parse(again.out) == read_json_file(ready.output, 1 << 26));
+}
+
+TEST_CASE("a queue written to another folder finds its latents from there") {
+  const Ready ready;
+  std::filesystem::create_directories(ready.scratch / "below/deep");
+  REQUIRE(ready.plan(ready.good.dump(), "64MiB", ready.scratch / "below/deep/queue.json").code == 0);
+  const json queue = read_json_file(ready.scratch / "below/deep/queue.json", 1 << 26);
+  CHECK(queue["requests"][0]["latent"] == "../../a.npy");
+  CHECK(queue["requests"][1]["latent"] == json{"../../b.npy", "/c.npy", "../../d.safetensors:key"});
+  CHECK(queue["requests"][0]["output"] == "small.png");
+}
+
+TEST_CASE("a queue that does not fit ends with 3, the request and the smallest limit") {
+  const Ready ready;
+  require_refused(ready.plan(ready.good.dump(), "1KiB"), 3, {"requests.json: requests[1] (\"large\"): ", "smallest limit that works"});
+  CHECK_FALSE(std::filesystem::exists(ready.output));
+}
+
+TEST_CASE("hostile requests are refused with 2, by key") {
+  const Ready ready;
+  ready.refuses("/schema", "headroom.plan", {"requests.json: schema"});
+  ready.refuses("/version", 2, {"requests.json: version", "newer"});
+  ready.refuses("/requests", json::object(), {"requests.json: requests: expected an array"});
+  ready.refuses("/requests", json::array(), {"requests.json: requests", "at least one"});
+  ready.refuses("/requests/1", 7, {"requests.json: requests[1]"});
+  ready.refuses("/requests/1/name", "", {"requests.json: requests[1].name"});
+  ready.refuses("/requests/1/name", std::string(100'000, 'x'), {"requests[1].name"});
+  ready.refuses("/requests/1/width_pixels", "wide", {"requests[1].width_pixels"});
+  ready.refuses("/requests/1/width_pixels", 0, {"requests[1].width_pixels"});
+  ready.refuses("/requests/1/width_pixels", 47, {"requests[1] (\"large\")", "47"});
+  ready.refuses("/requests/1/height_pixels", int64_t{1} << 60, {"requests[1].height_pixels"});
+  ready.refuses("/requests/1/frames", 2, {"requests[1] (\"large\")", "frames"});
+  ready.refuses("/requests/1/batch", int64_t{1'000'000'000'000}, {"requests[1].batch"});
+  ready.refuses("/requests/1/count", int64_t{1'000'000'000'000}, {"requests[1].count"});
+  ready.refuses("/requests/1/count", UINT64_MAX, {"requests[1].count"});
+  ready.refuses("/requests/1/count", 2.5, {"requests[1].count"});
+  ready.refuses("/requests/1/count", 2, {"requests[1].latent", "each of the 2 repetitions"});
+  ready.refuses("/requests/1/latent", json::array(), {"requests[1].latent"});
+  ready.refuses("/requests/1/latent/2", 3, {"requests[1].latent[2]"});
+  ready.refuses("/requests/1/latent/2", "", {"requests[1].latent[2]"});
+  ready.refuses("/requests/1/latent_scale", "twice", {"requests[1].latent_scale"});
+  ready.refuses("/requests/1/output", false, {"requests[1].output"});
+  ready.refuses("/dtype", "int8", {"requests.json: dtype"});
+  ready.refuses("/model", 5, {"requests.json: model"});
+  require_refused(ready.plan(std::string(1 << 20, '[')), 2, {"requests.json: nested deeper"});
+  require_refused(ready.plan("{\"schema\":"), 2, {"requests.json: not valid JSON"});
+  require_refused(call(run_plan, {"queue", ready.file, "--limit", "1GiB", "-o", ready.output}), 2, {"requests.json"});
+  json nameless = ready.good;
+  require_refused(call(run_plan, {"queue", ready.scratch.write("r.json", nameless.dump()), "--limit", "1GiB", "-o", ready.output}), 2,
+                  {"r.json: model"});
+  require_refused(call(run_plan, {"queue", ready.scratch / "none.json", "--limit", "1GiB", "-o", ready.output}), 2, {"none.json: no such file"});
+}
+
+TEST_CASE("outputs that would be written twice are refused") {
+  const Ready ready;
+  ready.refuses("/requests/1/output", "large.npy", {"requests[1].output", "large.npy", "{i}"});
+  ready.refuses("/requests/0/output", "./large-1.npy", {"requests[1].output", "large-1.npy"});
+  ready.refuses("/requests/0/output", "x/../large-2.npy", {"requests[1].output", "large-2.npy"});
+  json pngs = ready.good;  // a batch becomes several files
+  pngs["requests"][1]["output"] = "large-{i}.png";
+  pngs["requests"][0]["output"] = "large-2-1.png";
+  require_refused(ready.plan(pngs.dump()), 2, {"requests[1].output", "large-2-1.png"});
+  pngs["requests"][0]["output"] = "large-2-2.png";
+  CHECK(ready.plan(pngs.dump()).code == 0);
+}
+
+TEST_CASE("more pictures or shapes than the bounds are refused before anything is planned") {
+  const Ready ready;
+  json many = ready.good;
+  many["requests"][1]["latent"] = "b.npy";
+  many["requests"][1]["count"] = kMostPictures / 2;
+  require_refused(ready.plan(many.dump()), 2, {"requests[1]", "at most 100000 pictures"});
+  json shapes = ready.good;
+  shapes["requests"] = json::array();
+  for (int64_t i = 0; i <= kMostShapes; ++i) {
+    shapes["requests"].push_back({{"name", "s"}, {"width_pixels", 2 * (i + 1)}, {"height_pixels", 2}});
+  }
+  require_refused(ready.plan(shapes.dump()), 2, {"requests[1000]", "at most 1000 distinct shapes"});
+}
+
+TEST_CASE("a planned queue that contradicts itself is refused by key") {
+  const Ready ready;
+  REQUIRE(ready.plan(ready.good.dump()).code == 0);
+  const Model model = resolve_model(ready.model);
+  const json good = read_json_file(ready.output, 1 << 26);
+  const auto refuses = [&](const std::string& pointer, const json& value, const std::string& start) {
+    json document = good;
+    document[json::json_pointer(pointer)] = value;
+    CAPTURE(pointer);
+    test::require_input_error([&] { planned_queue_from_json(JsonFields(document, "queue.json"), model.graph); },
+                              {"queue.json: " + start});
+  };
+  CHECK(planned_queue_from_json(JsonFields(good, "queue.json"), model.graph).order.size() == 4);
+  refuses("/planned", false, "the requests are not planned yet");
+  refuses("/order/0/request", 2, "order[0].request");
+  refuses("/order/0/request", -1, "order[0].request");
+  refuses("/order/0/repetition", 3, "order[0].repetition");
+  refuses("/order/0/repetition", 1, "order[1]: the decode was listed before");
+  refuses("/order/0/plan", 2, "order[0].plan");
+  refuses("/order/0/plan", 1, "order[0].plan: expected a plan for the shape of requests[1]");
+  refuses("/order/3", good["order"][0], "order[3]: the decode was listed before");
+  refuses("/plans", json::array(), "plans: expected at least one");
+  refuses("/plans/1/limit_bytes", 5, "plans[1].limit_bytes");
+  refuses("/plans/1/passes/0/steps/0/kind", "launch", "plans[1].passes[0].steps[0].kind");
+  refuses("/limit_bytes", "all", "limit_bytes");
+  json fewer = good["order"];
+  fewer.erase(2);
+  refuses("/order", fewer, "order: expected all 4 decodes, found 3");
+  json plans = good["plans"];
+  plans.push_back(plans[0]);
+  refuses("/plans", plans, "plans[2]: no decode uses it");
+}
+
+}  // namespace
+}  // namespace headroom
