@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <optional>
 
 #include "decoder/graph/errors.h"
 #include "decoder/runtime/convolution.h"
@@ -16,6 +17,8 @@
 #include "decoder/runtime/pool.h"
 #include "decoder/runtime/pool_allocator.h"
 #include "decoder/runtime/process_memory.h"
+#include "decoder/runtime/scratch_file.h"
+#include "decoder/runtime/scratch_transfers.h"
 
 namespace headroom {
 namespace {
@@ -33,6 +36,48 @@ void check_latent(const Model& model, const Plan& plan, const Array& latent) {
   };
   throw InputError("latent: expected shape " + text(expected) + " as planned, found " + text(latent.shape));
 }
+
+bool reads_whole(const Graph& graph, const Plan& plan, TensorId tensor) {
+  for (const Pass& pass : plan.passes) {
+    for (const Step& step : pass.steps) {
+      if (step.kind != StepKind::attention) continue;
+      for (size_t i = 0; i < step.inputs.size(); ++i) {
+        if (step.inputs[i].tensor == tensor && is_barrier(graph.op(step.op), i)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// What this device can do with kept tensors that are not on it.
+void check_places(const Graph& graph, const Plan& plan) {
+  for (const Kept& entry : plan.kept) {
+    if (entry.place == Place::device) continue;
+    const std::string named = graph.tensor(entry.tensor).name + " is kept in " + name_of(entry.place) + ": ";
+    if (entry.place == Place::host) throw InputError(named + "on the CPU the device's memory is the host's; plan without a host limit");
+    if (reads_whole(graph, plan, entry.tensor)) throw InputError(named + "attention reads it whole, so it must be on the device");
+    const bool shared = entry.in_place_of != TensorId{-1} || std::any_of(plan.kept.begin(), plan.kept.end(), [&](const Kept& other) {
+                          return other.in_place_of == entry.tensor;
+                        });
+    if (shared) throw InputError(named + "a sum in place needs both its operands on the device");
+  }
+}
+
+/// The scratch file of a decode and the thread that serves it; nothing where the plan keeps nothing there.
+class Scratch {
+ public:
+  Scratch(const Graph& graph, const Plan& plan) {
+    const ScratchLayout layout = scratch_layout(graph, plan);
+    if (layout.slots == 0) return;
+    file_.emplace(plan.scratch_folder, layout.slots, layout.slot_bytes, plan.scratch_limit_bytes);
+    transfers_.emplace(*file_);
+  }
+  ScratchTransfers* transfers() { return transfers_ ? &*transfers_ : nullptr; }
+
+ private:
+  std::optional<ScratchFile> file_;
+  std::optional<ScratchTransfers> transfers_;
+};
 
 }  // namespace
 
@@ -73,6 +118,8 @@ RunStats decode(const Model& model, const Plan& plan, const ParameterSource& sou
                      ": this version decodes in fp32; plan with --dtype fp32");
   }
   check_latent(model, plan, latent);
+  check_places(model.graph, plan);
+  Scratch scratch(model.graph, plan);
   const c10::InferenceMode inference;
   reset_peak_resident();
   const int64_t resident_before = resident_bytes();
@@ -82,20 +129,14 @@ RunStats decode(const Model& model, const Plan& plan, const ParameterSource& sou
   RunStats stats;
   {
     const PoolScope scope(pool);
-    const Weights weights = [&] {
-      try {
-        return Weights(model.graph, source, loading);
-      } catch (const LimitExceeded& refused) {
-        throw LimitExceeded(std::string("loading the weights: ") + refused.what());
-      }
-    }();
+    PlannedWeights weights(model.graph, plan, source, loading);
     for (const Pass& pass : plan.passes) {
       stats.passes.push_back({pass.name, pass.predicted_peak_bytes, 0, pass.predicted_seconds, 0});
     }
     for (int64_t item = 0; item < plan.request.batch; item += plan.slice) {
       Plan slice = plan;
       slice.slice = std::min(plan.slice, plan.request.batch - item);  // the last one may be shorter
-      Interpreter interpreter(model, slice, weights, pool, events);
+      Interpreter interpreter(model, slice, weights, scratch.transfers(), pool, events);
       interpreter.run(latent, item, sink);
       for (size_t i = 0; i < plan.passes.size(); ++i) {
         const PassMeasurement& measured = interpreter.measurements()[i];
@@ -112,6 +153,11 @@ RunStats decode(const Model& model, const Plan& plan, const ParameterSource& sou
   stats.rss_growth_bytes = std::max<int64_t>(0, headroom::peak_resident_bytes() - resident_before);
   stats.outside_bytes = std::max<int64_t>(0, stats.rss_growth_bytes - pool.peak_resident_bytes());
   stats.peak_bytes = stats.pool_peak_bytes + stats.outside_bytes;
+  if (const ScratchTransfers* transfers = scratch.transfers()) {
+    stats.scratch_written_bytes = transfers->written_bytes();
+    stats.scratch_read_bytes = transfers->read_bytes();
+    stats.transfer_wait_seconds = transfers->wait_seconds();
+  }
   stats.device = device_name();
   stats.libraries = library_versions();
   stats.threads = at::get_num_threads();

@@ -38,6 +38,8 @@ struct RandomStyle {
   double in_place = 0.5;  ///< of the residuals that could take over their operand
   double untiled_rows = 0.25, untiled_columns = 0.6;
   int64_t most_tiles = 40;  ///< of one pass
+  double below = 0;         ///< share of the kept tensors that may live below the device and do
+  WeightResidency weights = WeightResidency::resident;
 };
 
 struct RandomPlan {
@@ -65,7 +67,7 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
   for (const BarrierTargets& target : targets) {
     for (TensorId id : target.whole) kept_in[index(id)] = targets.size();  // kept by the pass itself
   }
-  std::vector<bool> kept(graph.tensors().size(), false);
+  std::vector<bool> kept(graph.tensors().size(), false), below(kept);
   std::vector<PassDecision> decisions(targets.size());
   for (size_t pass = 0; pass < targets.size(); ++pass) {
     PassDecision& decision = decisions[pass];
@@ -77,9 +79,15 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
     for (TensorId id : decision.keeps) {
       const TensorId base = in_place_base(graph, kept, goal, id);
       const bool wanted = random.chance(style.in_place);
-      if (base == TensorId{-1} || !wanted) continue;
+      if (base == TensorId{-1} || !wanted || below[index(base)]) continue;
       decision.in_place.push_back(id);
       taken.push_back(base);
+    }
+    for (TensorId id : decision.keeps) {
+      const bool shares = std::find(decision.in_place.begin(), decision.in_place.end(), id) != decision.in_place.end();
+      if (style.below == 0 || !random.chance(style.below) || shares) continue;
+      decision.below.push_back(id);
+      below[index(id)] = true;
     }
     goal.in_place = decision.in_place;
     const Pass lowered = lower_pass(graph, kept, goal);
@@ -116,7 +124,7 @@ inline RandomPlan random_plan(const Model& model, const Request& request, int64_
   for (;;) {
     const std::vector<PassDecision> decisions = draw_decisions(model, latent, style, never, start);
     try {
-      return {decisions, build_plan(model, request, {.slice = slice}, decisions, memory)};
+      return {decisions, build_plan(model, request, {.slice = slice, .weights = style.weights}, decisions, memory)};
     } catch (const std::logic_error& refused) {
       const std::string what = refused.what();
       const size_t end = what.find(" is kept but no later pass reads it");
