@@ -12,6 +12,9 @@ constexpr double kAttentionFlopsPerSecond = 200e9;
 constexpr double kBytesPerSecond = 3e9;       // elementwise work, counted by the bytes that it writes
 constexpr double kStepSeconds = 30e-6;        // waking threads, calling libraries
 constexpr double kReorderBytesPerSecond = 4e9;  // oneDNN copies a convolution's weights at every call
+constexpr double kWeightsBytesPerSecond = 1e9;
+constexpr double kHostBytesPerSecond = 12e9;     // a link of sixteen lanes, pinned memory
+constexpr double kScratchBytesPerSecond = 500e6;  // a solid-state disk
 
 // What oneDNN 3.10 and LibTorch 2.11 were seen to take from the pool (tests/decoder/runtime/workspace_test.cpp).
 constexpr int64_t kChannelPadding = 16;
@@ -133,6 +136,14 @@ double CostModel::least_seconds(const Graph& graph, OpId id, const Sizes& sizes)
   const double whole = double(positions(extent_of(graph.tensor(made), sizes.latent)) * sizes.items);
   return whole * work_per_position(graph, op, sizes) * seconds_per_work(id);
 }
+
+double CostModel::weights_seconds(int64_t bytes) const { return double(bytes) / kWeightsBytesPerSecond; }
+
+double CostModel::read_seconds(Place place, double bytes) const {
+  return bytes / (place == Place::host ? kHostBytesPerSecond : kScratchBytesPerSecond);
+}
+
+double CostModel::write_seconds(Place place, double bytes) const { return read_seconds(place, bytes); }
 
 double pass_flops(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) {
   double sum = 0;

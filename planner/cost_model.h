@@ -28,6 +28,11 @@ class CostModel {
   /// Seconds of one step over all tiles of its pass.
   double step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) const;
   double pass_seconds(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) const;
+  /// Loading parameters.
+  double weights_seconds(int64_t bytes) const;
+  /// Moving blocks between the device and a place below it.
+  double read_seconds(Place place, double bytes) const;
+  double write_seconds(Place place, double bytes) const;
   /// What computing the operation's whole output once takes at the least, however it is tiled.
   double least_seconds(const Graph& graph, OpId op, const Sizes& sizes) const;
 

@@ -46,6 +46,14 @@ void branches(std::string& text, const std::vector<std::string>& lines) {
 
 }  // namespace
 
+std::string proof_text(const Plan& plan) {
+  if (plan.optimal) return "optimal";
+  if (plan.bound_seconds <= 0) return "not proven optimal";
+  char text[64];
+  std::snprintf(text, sizeof text, "at most %.1f %% above the best", 100 * (plan.predicted_seconds / plan.bound_seconds - 1));
+  return text;
+}
+
 std::string explain(const Plan& plan, const Model& model) {
   const Graph& graph = model.graph;
   const Sizes sizes = sizes_of(graph, plan);
@@ -60,7 +68,7 @@ std::string explain(const Plan& plan, const Model& model) {
   text += "peak " + format_bytes(plan.predicted_peak_bytes) + " of " + format_bytes(plan.limit_bytes) + " (weights " +
           format_bytes(plan.weights_bytes) + ", reserve " + format_bytes(plan.reserve_bytes) + "), time " +
           format_seconds(plan.predicted_seconds) + (plan.assumed ? " by assumed costs" : " by the profile") +
-          (plan.optimal ? ", optimal" : ", not proven optimal") + (plan.exact ? ", exact\n" : ", approximate\n");
+          ", " + proof_text(plan) + (plan.exact ? ", exact\n" : ", approximate\n");
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     const Pass& pass = plan.passes[i];
     std::snprintf(line, sizeof line, "Pass %zu  %s  (peak %s, time %s, %.1f GFLOP, %s)\n", i, pass.name.c_str(),

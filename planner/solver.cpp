@@ -2,155 +2,126 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <queue>
-#include <stdexcept>
-
-#include "decoder/graph/errors.h"
-#include "decoder/plan/validator.h"
 
 namespace headroom {
 namespace {
 
 /// How a frontier before a pass was reached most cheaply.
 struct Arrival {
-  double cost = 0;
-  Frontier previous;
+  double cost = std::numeric_limits<double>::infinity();
+  const Frontier* previous = nullptr;
   const Choice* choice = nullptr;
   const Shape* shape = nullptr;
   bool settled = false;
 };
 
-/// Best-first search over (pass, frontier). `extend` gives the cost of a path after one more shape of a choice, or
-/// nothing where the shape is not allowed; `bound` what is still to come at the least.
+using Path = std::vector<Arrival>;
+
+struct Found {
+  Path path;              ///< empty where none was found
+  double bound = 0;       ///< no path costs less
+  bool in_time = true;
+};
+
+/// Best-first search over (pass, frontier). `extend` gives the cost of a path after a choice and the shape that it is taken
+/// with, null where none is allowed. `bound` is what is still to come at the least; with a `greed` above 1 it is
+/// overstated, which finds some path soon and proves nothing.
 template <typename Extend, typename Bound>
-std::optional<std::vector<const Arrival*>> search(PlanSpace& space, std::vector<std::map<Frontier, Arrival>>& arrivals,
-                                                  const Extend& extend, const Bound& bound) {
+Found search(PlanSpace& space, double start, const Extend& extend, const Bound& bound, double greed, const SearchLimits& limits) {
   struct Entry {
     double estimate;
     size_t pass;
     const Frontier* frontier;
+    Arrival* arrival;
     bool operator<(const Entry& other) const {
       // Among equals the deeper one, which is nearer the end.
       return estimate != other.estimate ? estimate > other.estimate : pass < other.pass;
     }
   };
-  arrivals.assign(space.passes() + 1, {});
+  std::vector<std::map<Frontier, Arrival>> arrivals(space.passes() + 1);
   std::priority_queue<Entry> queue;
-  const auto start = arrivals[0].emplace(Frontier{TensorId{0}}, Arrival{}).first;
-  queue.push({bound(0), 0, &start->first});
+  const auto first = arrivals[0].emplace(latent_frontier(), Arrival{}).first;
+  first->second.cost = start;
+  queue.push({start + greed * bound(0), 0, &first->first, &first->second});
+  Found found{{}, std::numeric_limits<double>::infinity(), true};
   while (!queue.empty()) {
     const Entry entry = queue.top();
     queue.pop();
-    Arrival& here = arrivals[entry.pass].at(*entry.frontier);
-    if (here.settled) continue;
-    here.settled = true;
+    if (entry.arrival->settled) continue;
+    entry.arrival->settled = true;
+    found.bound = entry.estimate;
     if (entry.pass == space.passes()) {
-      std::vector<const Arrival*> path;
-      const Frontier* frontier = entry.frontier;
+      const Arrival* step = entry.arrival;
       for (size_t pass = entry.pass; pass > 0; --pass) {
-        path.push_back(&arrivals[pass].at(*frontier));
-        frontier = &path.back()->previous;
+        found.path.push_back(*step);
+        step = &arrivals[pass - 1].at(*step->previous);
       }
-      std::reverse(path.begin(), path.end());
-      return path;
+      std::reverse(found.path.begin(), found.path.end());
+      return found;
     }
-    for (const Choice& choice : space.choices(entry.pass, *entry.frontier)) {
-      double cost = std::numeric_limits<double>::infinity();
-      const Shape* best = nullptr;
-      for (const Shape& shape : choice.shapes) {
-        const std::optional<double> extended = extend(here.cost, shape);
-        if (extended && *extended < cost) {
-          cost = *extended;
-          best = &shape;
-        }
-      }
-      if (best == nullptr) continue;
-      const auto [next, is_new] = arrivals[entry.pass + 1].try_emplace(choice.next);
-      if (!is_new && (next->second.settled || next->second.cost <= cost)) continue;
-      next->second = {cost, *entry.frontier, &choice, best, false};
-      queue.push({cost + bound(entry.pass + 1), entry.pass + 1, &next->first});
+    if (greed <= 1 && entry.estimate >= limits.cutoff_seconds) return found;
+    if (limits.deadline && std::chrono::steady_clock::now() > *limits.deadline) {
+      found.in_time = false;
+      return found;
+    }
+    for (Choice& choice : space.choices(entry.pass, *entry.frontier)) {
+      const auto [cost, shape] = extend(entry.arrival->cost, choice);
+      if (shape == nullptr) continue;
+      const auto next = arrivals[entry.pass + 1].try_emplace(choice.next).first;
+      if (next->second.settled || next->second.cost <= cost) continue;
+      next->second = {cost, entry.frontier, &choice, shape, false};
+      queue.push({cost + greed * bound(entry.pass + 1), entry.pass + 1, &next->first, &next->second});
     }
   }
-  return std::nullopt;
+  return found;
 }
 
-std::string mebibytes(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + "MiB"; }
+PassDecision decision_of(const Arrival& arrival) {
+  return {arrival.choice->keeps, arrival.choice->in_place, arrival.choice->below, arrival.shape->tile};
+}
 
 }  // namespace
 
-std::optional<Solution> fastest(PlanSpace& space, int64_t limit_bytes) {
-  std::vector<std::map<Frontier, Arrival>> arrivals;
-  const auto path = search(
-      space, arrivals,
-      [&](double cost, const Shape& shape) {
-        return shape.peak_bytes <= limit_bytes ? std::optional(cost + shape.seconds) : std::nullopt;
-      },
-      [&](size_t pass) { return space.least_seconds_from(pass); });
-  if (!path) return std::nullopt;
+std::optional<Solution> fastest(PlanSpace& space, int64_t limit_bytes, const SearchLimits& limits) {
+  const auto extend = [&](double cost, Choice& choice) {
+    const Shape* shape = choice.shapes.fastest_within(limit_bytes);
+    return std::pair(shape != nullptr ? cost + shape->seconds : 0, shape);
+  };
+  const auto bound = [&](size_t pass) { return space.least_seconds_from(pass); };
+  Found found;
+  std::optional<Found> fallback;
+  constexpr double kGreed = 4;
+  if (limits.deadline) fallback = search(space, space.start_seconds(), extend, bound, kGreed, limits);
+  found = search(space, space.start_seconds(), extend, bound, 1, limits);
+  if (!found.in_time && fallback) found.path = fallback->path;
+  if (found.path.empty()) return std::nullopt;
   Solution solution;
-  for (const Arrival* arrival : *path) {
-    solution.decisions.push_back({arrival->choice->keeps, arrival->choice->in_place, {}, arrival->shape->tile});
-    solution.pass_seconds.push_back(arrival->shape->seconds);
-    solution.seconds = arrival->cost;
+  solution.bound_seconds = found.bound;
+  for (const Arrival& arrival : found.path) {
+    solution.decisions.push_back(decision_of(arrival));
+    solution.pass_seconds.push_back(arrival.shape->seconds);
+    solution.seconds = arrival.cost;
+    solution.peak_bytes = std::max(solution.peak_bytes, arrival.shape->peak_bytes);
   }
   return solution;
 }
 
 SmallestLimit smallest_limit(PlanSpace& space) {
-  std::vector<std::map<Frontier, Arrival>> arrivals;
-  const auto path = search(
-      space, arrivals, [](double cost, const Shape& shape) { return std::optional(std::max(cost, double(shape.peak_bytes))); },
-      [](size_t) { return 0.0; });
+  const auto extend = [](double cost, Choice& choice) {
+    const Shape* shape = choice.shapes.smallest();
+    return std::pair(std::max(cost, double(shape->peak_bytes)), shape);
+  };
+  const Found found = search(space, 0, extend, [](size_t) { return 0.0; }, 1, {});
   SmallestLimit smallest;
-  for (size_t pass = 0; path && pass < path->size(); ++pass) {
-    const int64_t peak = (*path)[pass]->shape->peak_bytes;
-    if (peak > smallest.bytes) smallest = {peak, pass};
+  for (const Arrival& arrival : found.path) {
+    if (arrival.shape->peak_bytes > smallest.bytes) {
+      smallest.bytes = arrival.shape->peak_bytes;
+      smallest.pass = smallest.decisions.size();
+    }
+    smallest.decisions.push_back(decision_of(arrival));
   }
   return smallest;
-}
-
-Plan make_plan(const Model& model, const Request& request, int64_t limit_bytes, const CostModel& costs) {
-  std::vector<int64_t> slices{request.batch};
-  if (request.batch > 1) slices.push_back(1);
-  std::optional<Solution> best;
-  int64_t best_slice = 0;
-  std::vector<std::unique_ptr<PlanSpace>> spaces;
-  for (int64_t slice : slices) {
-    spaces.push_back(std::make_unique<PlanSpace>(model, request, slice, costs));
-    std::optional<Solution> solution = fastest(*spaces.back(), limit_bytes);
-    if (!solution) continue;
-    solution->seconds *= double(request.batch / slice);
-    if (!best || solution->seconds < best->seconds) {
-      best = std::move(solution);
-      best_slice = slice;
-    }
-  }
-  if (!best) {
-    PlanSpace& smallest_slice = *spaces.back();
-    const SmallestLimit smallest = smallest_limit(smallest_slice);
-    throw DoesNotFit(std::to_string(request.width_pixels) + "x" + std::to_string(request.height_pixels) +
-                         " does not fit " + mebibytes(limit_bytes) + "; the smallest limit that works is " +
-                         mebibytes(smallest.bytes) + " (" + std::to_string(smallest.bytes) + " bytes): pass " +
-                         std::to_string(smallest.pass) + " (" + smallest_slice.pass_name(smallest.pass) + ") needs that much",
-                     smallest.bytes);
-  }
-  Plan plan = build_plan(model, request, {.slice = best_slice}, best->decisions, costs.memory());
-  plan.limit_bytes = limit_bytes;
-  plan.predicted_seconds = best->seconds;
-  plan.optimal = true;
-  plan.exact = true;
-  plan.assumed = costs.assumed();
-  const Sizes sizes = sizes_of(model.graph, plan);
-  for (size_t i = 0; i < plan.passes.size(); ++i) {
-    plan.passes[i].predicted_seconds = best->pass_seconds[i] * double(request.batch / best_slice);
-    plan.passes[i].predicted_flops =
-        pass_flops(model.graph, plan.passes[i], best->decisions[i].tile, sizes) * double(request.batch / best_slice);
-  }
-  // A plan that does not pass is a fault of ours, never of the input.
-  const std::vector<Violation> violations = validate(plan, model);
-  if (!violations.empty()) throw std::logic_error("unsound plan: " + violations[0].place + ": " + violations[0].what);
-  return plan;
 }
 
 }  // namespace headroom

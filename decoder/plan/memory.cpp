@@ -13,6 +13,9 @@ constexpr int64_t kPage = 4096;
 constexpr int64_t kSmallestPaged = 4 * kPage;
 constexpr int64_t kSmallUnit = 64;
 
+// Larger tensors have larger blocks: a plan's size and the time to check it do not grow with the picture.
+constexpr int64_t kMostBlocks = 256;
+
 int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool makes_tile(const Step& step) {
@@ -23,16 +26,6 @@ bool makes_tile(const Step& step) {
 int64_t tile_bytes(const Graph& graph, const Step& step, const Extent& extent, const Sizes& sizes) {
   return allocated_bytes(sizes.items * positions(extent) * graph.tensor(step.tensor).channels *
                          bytes_per_element(sizes.dtype));
-}
-
-int64_t weights_bytes(const Graph& graph, const Op& op, Dtype dtype) {
-  int64_t sum = 0;
-  for (const Parameter& parameter : parameters_of(graph, op)) {
-    int64_t bytes = bytes_per_element(dtype);
-    for (int64_t length : parameter.shape) bytes *= length;
-    sum += ceil_divide(bytes, kParameterAlignment) * kParameterAlignment;
-  }
-  return sum;
 }
 
 }  // namespace
@@ -59,6 +52,16 @@ int64_t weights_bytes(const Graph& graph, Dtype dtype) {
   return sum;
 }
 
+int64_t weights_bytes(const Graph& graph, const Op& op, Dtype dtype) {
+  int64_t sum = 0;
+  for (const Parameter& parameter : parameters_of(graph, op)) {
+    int64_t bytes = bytes_per_element(dtype);
+    for (int64_t length : parameter.shape) bytes *= length;
+    sum += ceil_divide(bytes, kParameterAlignment) * kParameterAlignment;
+  }
+  return sum;
+}
+
 int64_t weights_bytes(const Graph& graph, const Pass& pass, Dtype dtype) {
   int64_t sum = 0;
   for (const Step& step : pass.steps) {
@@ -76,7 +79,7 @@ int64_t row_bytes(const Graph& graph, TensorId id, const Sizes& sizes) {
 
 int64_t block_rows(const Graph& graph, TensorId id, const Sizes& sizes, int64_t block_bytes) {
   const int64_t rows = extent_of(graph.tensor(id), sizes.latent).y;
-  const int64_t blocks = std::clamp<int64_t>(rows * row_bytes(graph, id, sizes) / block_bytes, 1, rows);
+  const int64_t blocks = std::clamp<int64_t>(rows * row_bytes(graph, id, sizes) / block_bytes, 1, std::min(rows, kMostBlocks));
   return ceil_divide(rows, blocks);
 }
 
@@ -194,75 +197,22 @@ std::vector<int64_t> step_bytes(const Graph& graph, const Pass& pass, const Exte
   return bytes;
 }
 
-namespace {
-
-/// The blocks of one kept tensor on the device while a sweep goes on, in bytes.
-class LiveBlocks {
- public:
-  LiveBlocks(const Graph& graph, const Pass& pass, const KeptInPass& entry, const Sizes& sizes)
-      : graph_(graph),
-        pass_(pass),
-        kept_(*entry.kept),
-        written_(entry.written),
-        leaves_(entry.leaves),
-        below_(entry.kept->place != Place::device),
-        count_(block_count(graph, kept_, sizes)),
-        readers_(graph, pass, kept_.tensor, sizes),
-        block_bytes_(sizes.items * allocated_bytes(kept_.block_rows * row_bytes(graph, kept_.tensor, sizes))) {}
-
-  /// The same for every band.
-  bool steady() const { return !written_ && !leaves_ && !below_; }
-  bool written() const { return written_; }
-  TensorId tensor() const { return kept_.tensor; }
-
-  /// While a band's steps run that come before the one that stores the tensor.
-  int64_t before_store(size_t band) const {
-    if (written_) {
-      if (band == 0) return 0;
-      return bytes(blocks_acquired(graph_, pass_, kept_, band - 1).end - first_in_flight(band));
-    }
-    if (below_) {
-      const size_t next = std::min(band + 1, pass_.tiles.y.size() - 1);
-      const int64_t end = std::max(read(band).end, read(next).end);
-      return bytes(std::max<int64_t>(0, end - read(band).begin));
-    }
-    return bytes(leaves_ ? count_ - (band == 0 ? 0 : std::min(count_, read(band).begin)) : count_);
+std::vector<Stretch> stretches_of(const Pass& pass, const std::vector<int64_t>& working_bytes) {
+  std::vector<Stretch> stretches(1);
+  for (size_t i = 0; i < pass.steps.size(); ++i) {
+    if (pass.steps[i].kind == StepKind::store) stretches.push_back({0, pass.steps[i].tensor});
+    stretches.back().working_bytes = std::max(stretches.back().working_bytes, working_bytes[i]);
   }
-  /// While those after it run.
-  int64_t after_store(size_t band) const {
-    return written_ ? bytes(blocks_acquired(graph_, pass_, kept_, band).end - first_in_flight(band)) : before_store(band);
-  }
-
- private:
-  int64_t bytes(int64_t blocks) const { return blocks * block_bytes_; }
-  Interval read(size_t band) const { return blocks_read(readers_, pass_, kept_, band); }
-  int64_t first_in_flight(size_t band) const {
-    return below_ && band > 0 ? blocks_completed(graph_, pass_, kept_, band - 1).begin : 0;
-  }
-
-  const Graph& graph_;
-  const Pass& pass_;
-  const Kept& kept_;
-  bool written_, leaves_, below_;
-  int64_t count_;
-  RowReaders readers_;
-  int64_t block_bytes_;
-};
-
-/// Steps between two stores, of which only the largest matters.
-struct Stretch {
-  int64_t working_bytes = 0;
-  size_t stored = 0;  ///< moving tensors stored before it, in the order of their stores
-};
-
-}  // namespace
+  return stretches;
+}
 
 int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<KeptInPass>& kept,
                         const Extent& tile, const Sizes& sizes, const MemoryModel& model) {
   int64_t steady = 0;
   std::vector<LiveBlocks> read, written;
+  const std::vector<int64_t> working = step_bytes(graph, pass, tile, sizes, model);
+  const std::vector<Stretch> stretches = stretches_of(pass, working);
   for (const KeptInPass& entry : kept) {
-    // Blocks taken over are those of the tensor that is replaced; its entry counts them.
     const LiveBlocks blocks(graph, pass, entry, sizes);
     if (blocks.steady()) {
       steady += blocks.before_store(0);
@@ -270,17 +220,11 @@ int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<
       read.push_back(blocks);
     }
   }
-  const std::vector<int64_t> working = step_bytes(graph, pass, tile, sizes, model);
-  std::vector<Stretch> stretches(1);
-  for (size_t i = 0; i < pass.steps.size(); ++i) {
-    if (pass.steps[i].kind == StepKind::store) {
-      for (const KeptInPass& entry : kept) {
-        if (!entry.written || entry.kept->tensor != pass.steps[i].tensor) continue;
-        written.emplace_back(graph, pass, entry, sizes);
-        stretches.push_back({0, written.size()});
-      }
+  for (const Stretch& stretch : stretches) {
+    // What takes over another's blocks is not stored: the entry of the tensor that it replaces counts them.
+    for (const KeptInPass& entry : kept) {
+      if (entry.written && entry.kept->tensor == stretch.stored) written.emplace_back(graph, pass, entry, sizes);
     }
-    stretches.back().working_bytes = std::max(stretches.back().working_bytes, working[i]);
   }
   const int64_t largest_working = *std::max_element(working.begin(), working.end());
   int64_t peak = steady;
@@ -288,12 +232,9 @@ int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<
     int64_t live = steady;
     for (const LiveBlocks& blocks : read) live += blocks.before_store(band);
     for (const LiveBlocks& blocks : written) live += blocks.before_store(band);
-    size_t stored = 0;
-    for (const Stretch& stretch : stretches) {
-      for (; stored < stretch.stored; ++stored) {
-        live += written[stored].after_store(band) - written[stored].before_store(band);
-      }
-      peak = std::max(peak, live + stretch.working_bytes);
+    for (size_t i = 0; i < stretches.size(); ++i) {
+      if (i > 0) live += written[i - 1].after_store(band) - written[i - 1].before_store(band);
+      peak = std::max(peak, live + stretches[i].working_bytes);
     }
     // The next tile of the band begins beside the blocks that the first one took.
     if (pass.tiles.x.size() > 1) peak = std::max(peak, live + largest_working);

@@ -34,7 +34,8 @@ int64_t latent_bytes(const Graph& graph, const Sizes& sizes);
 
 /// Bytes of all parameters as the runtime lays them out, each on a boundary of 64 bytes.
 int64_t weights_bytes(const Graph& graph, Dtype dtype);
-/// The same for the operations that the steps of one pass carry out.
+/// The same for one operation, and for those that the steps of one pass carry out.
+int64_t weights_bytes(const Graph& graph, const Op& op, Dtype dtype);
 int64_t weights_bytes(const Graph& graph, const Pass& pass, Dtype dtype);
 
 /// Bytes of one row of one batch item.
@@ -102,6 +103,38 @@ struct KeptInPass {
   const Kept* kept = nullptr;
   bool written = false;  ///< this pass writes it
   bool leaves = false;   ///< this pass is the last to read it
+};
+
+/// Steps of a pass between two stores; of the tiles in it only the largest sum matters.
+struct Stretch {
+  int64_t working_bytes = 0;
+  TensorId stored{-1};  ///< the store that it begins with; -1 for the first
+};
+/// `working_bytes` as from step_bytes().
+std::vector<Stretch> stretches_of(const Pass& pass, const std::vector<int64_t>& working_bytes);
+
+/// The blocks of one kept tensor on the device while a sweep goes on, in bytes of all items.
+class LiveBlocks {
+ public:
+  LiveBlocks(const Graph& graph, const Pass& pass, const KeptInPass& entry, const Sizes& sizes);
+
+  /// The same throughout the pass.
+  bool steady() const { return !written_ && !leaves_ && !below_; }
+  /// While those steps of a band run that come before the one that stores the tensor.
+  int64_t before_store(size_t band) const;
+  /// While those after it run.
+  int64_t after_store(size_t band) const;
+
+ private:
+  int64_t first_in_flight(size_t band) const;
+
+  const Graph& graph_;
+  const Pass& pass_;
+  const Kept& kept_;
+  bool written_, leaves_, below_;
+  int64_t count_;
+  RowReaders readers_;
+  int64_t block_bytes_;
 };
 
 /// The pass's peak of kept blocks, tiles and workspace; without weights and reserve.

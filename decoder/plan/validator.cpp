@@ -25,6 +25,8 @@ const char* name_of(Violation::Kind kind) {
       return "statistics missing";
     case Violation::block_conflict:
       return "block in two owners";
+    case Violation::misplaced:
+      return "not on the device";
     case Violation::never_released:
       return "blocks never released";
     case Violation::wrong_output:

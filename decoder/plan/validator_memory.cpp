@@ -7,8 +7,7 @@
 namespace headroom::validation {
 namespace {
 
-/// When one band of a kept tensor holds its blocks. Time is counted in bands of tiles, pass after pass: a
-/// sweep goes along a whole band of tiles before its rows change, so blocks come and go between bands only.
+/// When one block of a kept tensor holds its number, in the time of pass_starts().
 struct Lifetime {
   int64_t acquired = std::numeric_limits<int64_t>::max();
   int64_t released = -1;  ///< the last band of tiles that needs it
@@ -24,12 +23,7 @@ struct Tenancy {
 
 class MemoryCheck {
  public:
-  explicit MemoryCheck(View& view) : view_(view), starts_{0} {
-    for (size_t p = 0; p < view.plan.passes.size(); ++p) {
-      starts_.push_back(starts_.back() + multiply(static_cast<int64_t>(view.tile_count(p, kTime)),
-                                                  static_cast<int64_t>(view.tile_count(p, kRows))));
-    }
-  }
+  explicit MemoryCheck(View& view) : view_(view), starts_(pass_starts(view)) {}
 
   void run() {
     lifetimes_.reserve(view_.plan.kept.size());
@@ -38,44 +32,37 @@ class MemoryCheck {
       if (view_.work_left == 0) return;  // reported by spend()
     }
     check_owners();
+    check_lower_places(view_);
     check_bytes();
   }
 
  private:
-  /// Widens lifetimes by what one pass touches: the bands of rows that `rows_of(i)` along y meets, for each
-  /// tile i.
+  /// Widens lifetimes by what one pass touches: the blocks that have rows of `rows_of(y)`, for each tile y along the
+  /// rows. A block has all frames of its rows, so that every tile along the time touches it.
   template <typename F>
-  bool touch(const Kept& entry, size_t pass, F region_of, std::vector<Lifetime>& bands) {
-    const int64_t height = view_.picture(entry.tensor, kRows).end;
+  bool touch(const Kept& entry, size_t pass, F rows_of, std::vector<Lifetime>& blocks) {
     const size_t times = view_.tile_count(pass, kTime);
     const size_t rows = view_.tile_count(pass, kRows);
-    for (size_t t = 0; t < times; ++t) {
-      const Interval frames = intersect(region_of(kTime, t), view_.picture(entry.tensor, kTime));
-      for (size_t y = 0; y < rows; ++y) {
-        const Interval lines = intersect(region_of(kRows, y), {0, height});
-        const int64_t now = starts_[pass] + static_cast<int64_t>(t * rows + y);
-        if (lines.length() == 0) continue;
-        for (int64_t frame = frames.begin; frame < frames.end; ++frame) {
-          const int64_t first = (frame * height + lines.begin) / entry.block_rows;
-          const int64_t last = (frame * height + lines.end - 1) / entry.block_rows;
-          if (!view_.spend(last - first + 1)) return false;
-          for (int64_t band = first; band <= last; ++band) {
-            Lifetime& life = bands[static_cast<size_t>(band)];
-            life.acquired = std::min(life.acquired, now);
-            life.released = std::max(life.released, now);
-          }
-        }
+    for (size_t y = 0; y < rows; ++y) {
+      const Interval touched = view_.blocks_with(entry, rows_of(y));
+      if (!view_.spend(1 + touched.length())) return false;
+      for (int64_t block = touched.begin; block < touched.end; ++block) {
+        Lifetime& life = blocks[static_cast<size_t>(block)];
+        life.acquired = std::min(life.acquired, starts_[pass] + static_cast<int64_t>(y));
+        life.released = std::max(life.released, starts_[pass] + static_cast<int64_t>((times - 1) * rows + y));
       }
     }
     return true;
   }
 
   std::vector<Lifetime> lifetimes_of(const Kept& entry) {
-    const auto count = static_cast<size_t>(static_cast<int64_t>(entry.blocks.size()) / view_.plan.slice);
+    const auto count = static_cast<size_t>(view_.block_count(entry));
     const auto first = static_cast<size_t>(entry.first_pass);
     const auto last = static_cast<size_t>(entry.last_pass);
+    // Below the device a tensor has its blocks through the whole of its passes, so that transfers never cross.
+    if (entry.place != Place::device) return std::vector<Lifetime>(count, {starts_[first], starts_[last + 1] - 1});
     std::vector<Lifetime> bands(count);
-    const auto own = [&](Axis axis, size_t i) { return view_.image(first, entry.tensor, axis, i); };
+    const auto own = [&](size_t y) { return view_.image(first, entry.tensor, kRows, y); };
     if (!touch(entry, first, own, bands)) return bands;
 
     std::vector<Lifetime> reads(count);
@@ -83,7 +70,7 @@ class MemoryCheck {
     for (size_t s = 0; s < steps.size(); ++s) {
       for (size_t i = 0; i < steps[s].inputs.size(); ++i) {
         if (steps[s].inputs[i] != Operand{entry.tensor, -1}) continue;
-        const auto needed = [&](Axis axis, size_t tile) { return view_.needed({last, s}, i, axis, tile); };
+        const auto needed = [&](size_t y) { return view_.needed({last, s}, i, kRows, y); };
         if (reads_whole(steps[s], i)) {
           for (Lifetime& life : reads) life.released = starts_[last + 1] - 1;
         } else if (!touch(entry, last, needed, reads)) {
@@ -107,8 +94,8 @@ class MemoryCheck {
     return static_cast<int64_t>(lifetimes_[static_cast<size_t>(&entry - view_.plan.kept.data())].size());
   }
 
-  /// Every block number must be let go before another tensor takes it, except where that one replaces it in
-  /// place.
+  /// Every block number of a place must be let go before another tensor takes it, except where that one replaces it
+  /// in place.
   void check_owners() {
     std::vector<Tenancy> tenancies;
     for (const Kept& entry : view_.plan.kept) {
@@ -119,12 +106,12 @@ class MemoryCheck {
       }
     }
     std::sort(tenancies.begin(), tenancies.end(), [](const Tenancy& a, const Tenancy& b) {
-      return a.block != b.block ? a.block < b.block : a.life.acquired < b.life.acquired;
+      return std::tie(a.owner->place, a.block, a.life.acquired) < std::tie(b.owner->place, b.block, b.life.acquired);
     });
     const Tenancy* holder = nullptr;  // of those before, the one that lets go last
     for (const Tenancy& next : tenancies) {
       if (view_.findings.full()) return;
-      if (holder == nullptr || holder->block != next.block) {
+      if (holder == nullptr || holder->block != next.block || holder->owner->place != next.owner->place) {
         holder = &next;
         continue;
       }
@@ -142,10 +129,14 @@ class MemoryCheck {
 
   void report_conflict(const Tenancy& holder, const Tenancy& next) {
     view_.findings.add(Violation::block_conflict, view_.place(*next.owner),
-                       "takes block " + std::to_string(next.block) + " in passes[" +
+                       "takes block " + std::to_string(next.block) + of_place(next.owner->place) + " in passes[" +
                            std::to_string(pass_at(next.life.acquired)) + "], which " +
                            view_.name(holder.owner->tensor) + " holds into passes[" +
                            std::to_string(pass_at(holder.life.released)) + "]");
+  }
+
+  static std::string of_place(Place place) {
+    return place == Place::device ? "" : " of " + std::string(name_of(place));
   }
 
   int64_t pass_at(int64_t time) const {
@@ -177,18 +168,14 @@ class MemoryCheck {
     return stages;
   }
 
-  /// Blocks that come or go: before the steps of a band of tiles, or with the step that first writes them.
-  struct Change {
-    int64_t time = 0;
-    int64_t step = -1;
-    int64_t bytes = 0;
-  };
-
   std::vector<Change> changes() const {
     std::vector<Change> list;
     for (const Kept& entry : view_.plan.kept) {
-      const int64_t band_bytes =
-          multiply(multiply(entry.block_rows, view_.row_bytes(entry.tensor)), view_.plan.slice);
+      if (entry.place != Place::device) {
+        if (!append_window(view_, entry, starts_, list)) return {};
+        continue;
+      }
+      const int64_t band_bytes = view_.block_bytes(entry);
       const Kept* base = entry.in_place_of == TensorId{-1} ? nullptr : view_.kept(entry.in_place_of);
       const StepRef& writer = view_.writers[static_cast<size_t>(&entry - view_.plan.kept.data())].front();
       for (int64_t band = 0; band < band_count(entry); ++band) {
@@ -290,15 +277,15 @@ class MemoryCheck {
 
   void check_bytes() {
     const Plan& plan = view_.plan;
-    int64_t latent_bytes =
-        multiply(view_.row_bytes(view_.graph.latent()), multiply(view_.latent.t, view_.latent.y));
-    latent_bytes = multiply(latent_bytes, plan.slice);
-    const int64_t resident = add(add(plan.weights_bytes, plan.reserve_bytes), latent_bytes);
+    const int64_t latent_bytes =
+        multiply(multiply(view_.row_bytes(view_.graph.latent()), view_.latent.y), plan.slice);
+    const std::vector<int64_t> weights = check_weights(view_);
     const std::vector<int64_t> working = working_peaks();
+    if (view_.work_left == 0) return;  // reported by spend()
     int64_t predicted = 0;
     for (size_t p = 0; p < plan.passes.size(); ++p) {
       const std::string place = "passes[" + std::to_string(p) + "]";
-      const int64_t needed = add(resident, working[p]);
+      const int64_t needed = add(add(add(weights[p], plan.reserve_bytes), latent_bytes), working[p]);
       if (needed > plan.limit_bytes) {
         view_.findings.add(Violation::peak_above_limit, place,
                            "needs at least " + std::to_string(needed) + " bytes, the limit is " +
@@ -325,9 +312,8 @@ class MemoryCheck {
   }
 
   View& view_;
-  std::vector<int64_t>
-      starts_;  ///< for each pass, its first band of tiles in the plan's time; one more at the end
-  std::vector<std::vector<Lifetime>> lifetimes_;  ///< for each entry of plan.kept, by band of rows
+  std::vector<int64_t> starts_;                   ///< pass_starts()
+  std::vector<std::vector<Lifetime>> lifetimes_;  ///< for each entry of plan.kept, by block of one item
 };
 
 }  // namespace

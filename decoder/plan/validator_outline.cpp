@@ -18,6 +18,27 @@ bool is_amount(double value) {
   return std::isfinite(value) && value >= 0;
 }
 
+// Sums of seconds are formed in another order by whoever made the plan.
+constexpr double kRounding = 1e-9;
+/// A plan counts as proven fastest where its bound comes this near.
+constexpr double kProven = 1e-6;
+
+/// The bound, against the seconds of the plan itself. Files of version 1 have none, which reads as 0.
+void check_bound(View& view) {
+  const double bound = view.plan.bound_seconds;
+  const double seconds = view.plan.predicted_seconds;
+  const auto refuse = [&](const char* place, const std::string& what) {
+    view.findings.add(Violation::malformed, place, what);
+  };
+  if (!is_amount(bound)) return refuse("bound_seconds", "expected a finite number of at least 0");
+  if (bound == 0 || !is_amount(seconds)) return;
+  if (bound > seconds * (1 + kRounding)) {
+    refuse("bound_seconds", std::to_string(bound) + " s, but the plan itself takes " + std::to_string(seconds) + " s");
+  } else if (view.plan.optimal && bound < seconds * (1 - kProven)) {
+    refuse("optimal", "the plan takes " + std::to_string(seconds) + " s, proven are only " + std::to_string(bound) + " s");
+  }
+}
+
 void check_numbers(View& view) {
   const Plan& plan = view.plan;
   const auto refuse = [&](bool bad, const char* place, const char* expected) {
@@ -29,7 +50,12 @@ void check_numbers(View& view) {
   refuse(plan.weights_bytes < 0, "weights_bytes", "expected at least 0");
   refuse(plan.reserve_bytes < 0, "reserve_bytes", "expected at least 0");
   refuse(plan.predicted_peak_bytes < 0, "predicted.peak_bytes", "expected at least 0");
+  refuse(plan.host_limit_bytes < 0, "host_limit_bytes", "expected at least 0");
+  refuse(plan.scratch_limit_bytes < 0, "scratch.limit_bytes", "expected at least 0");
+  refuse(plan.weights != WeightResidency::resident && plan.weights != WeightResidency::per_pass, "weights",
+         "expected resident or per_pass");
   refuse(!is_amount(plan.predicted_seconds), "predicted.seconds", "expected a finite number of at least 0");
+  check_bound(view);
   for (size_t axis = 0; axis < 3; ++axis) {
     refuse(!in_range(at(view.latent, kAxes[axis]), 1, kLongestLatent), "request", "picture of no such size");
   }
@@ -40,14 +66,23 @@ void check_numbers(View& view) {
   refuse(!view.is_tensor(view.graph.output()), "request.model", "the model's graph has no output");
 }
 
+void check_place(View& view, const Kept& entry) {
+  const auto refuse = [&](const char* what) {
+    view.findings.add(Violation::malformed, view.place(entry) + ".place", what);
+  };
+  if (entry.place != Place::device && entry.place != Place::host && entry.place != Place::scratch) {
+    refuse("expected device, host or scratch");
+  } else if (entry.place == Place::scratch && view.plan.scratch_folder.empty()) {
+    refuse("the plan names no folder for a scratch file");
+  }
+}
+
 void check_blocks(View& view, const Kept& entry) {
   if (entry.block_rows < 1) {
     view.findings.add(Violation::malformed, view.place(entry) + ".block_rows", "expected at least 1");
     return;
   }
-  const int64_t rows = multiply(view.picture(entry.tensor, kTime).end, view.picture(entry.tensor, kRows).end);
-  const int64_t bands = (rows - 1) / entry.block_rows + 1;
-  const int64_t expected = multiply(bands, view.plan.slice);
+  const int64_t expected = multiply(view.block_count(entry), view.plan.slice);
   if (static_cast<int64_t>(entry.blocks.size()) != expected) {
     view.findings.add(
         Violation::malformed, view.place(entry) + ".blocks",
@@ -79,7 +114,13 @@ void check_kept(View& view, const Kept& entry) {
   if (entry.in_place_of != TensorId{-1}) {
     const Kept* base = view.is_tensor(entry.in_place_of) ? view.kept(entry.in_place_of) : nullptr;
     if (base == nullptr || base == &entry) return refuse(".in_place_of", "expected another kept tensor");
+    for (const Kept* either : {&entry, base}) {
+      if (either->place == Place::device) continue;
+      return view.findings.add(Violation::misplaced, view.place(*either) + ".place",
+                               "blocks are taken over on the device only");
+    }
   }
+  check_place(view, entry);
   check_blocks(view, entry);
 }
 

@@ -123,9 +123,15 @@ class StepCheck {
     }
     if (tile) return refuse(which + "expected a tile, found the kept tensor");
     if (view_.graph.tensor(operand.tensor).statistics || operand.tensor == view_.graph.latent()) return true;
-    if (view_.kept(operand.tensor) == nullptr) {
+    const Kept* kept = view_.kept(operand.tensor);
+    if (kept == nullptr) {
       return refuse(which + view_.name(operand.tensor) + " is not kept, so nothing has written it",
                     Violation::read_before_write);
+    }
+    if (reads_whole(step_, i) && kept->place != Place::device) {
+      return refuse(which + "every tile reads the whole of " + view_.name(operand.tensor) + ", which lives in " +
+                        name_of(kept->place),
+                    Violation::misplaced);
     }
     return true;
   }

@@ -123,8 +123,30 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
 
 int64_t View::row_bytes(TensorId id) const {
   const Tensor& tensor = graph.tensor(id);
-  return multiply(multiply(picture(id, kColumns).end, tensor.channels),
+  return multiply(multiply(multiply(picture(id, kTime).end, picture(id, kColumns).end), tensor.channels),
                   bytes_per_element(plan.request.dtype));
+}
+
+int64_t View::block_bytes(const Kept& entry) const {
+  return multiply(multiply(entry.block_rows, row_bytes(entry.tensor)), plan.slice);
+}
+
+int64_t View::block_count(const Kept& entry) const {
+  return ceil_divide(picture(entry.tensor, kRows).end, entry.block_rows);
+}
+
+Interval View::blocks_with(const Kept& entry, const Interval& rows) const {
+  const Interval inside = intersect(rows, picture(entry.tensor, kRows));
+  return inside.length() == 0 ? Interval{} : Interval{inside.begin / entry.block_rows, (inside.end - 1) / entry.block_rows + 1};
+}
+
+std::vector<int64_t> pass_starts(const View& view) {
+  std::vector<int64_t> starts{0};
+  for (size_t p = 0; p < view.plan.passes.size(); ++p) {
+    starts.push_back(add(starts.back(), multiply(static_cast<int64_t>(view.tile_count(p, kTime)),
+                                                 static_cast<int64_t>(view.tile_count(p, kRows)))));
+  }
+  return starts;
 }
 
 bool makes_tile(StepKind kind) {

@@ -80,8 +80,14 @@ class View {
   /// What the step reads in an operand; beyond the picture too where it is a convolution's.
   Interval needed(const StepRef& ref, size_t input, Axis axis, size_t i) const;
   size_t tile_count(size_t pass, Axis axis) const { return at(plan.passes[pass].tiles, axis).size(); }
-  /// Bytes of one row of one batch item.
+  /// Bytes of one row of one batch item, all of its frames.
   int64_t row_bytes(TensorId id) const;
+  /// Bytes of one block of each item of a slice, at full `block_rows`.
+  int64_t block_bytes(const Kept& entry) const;
+  /// Blocks of one batch item.
+  int64_t block_count(const Kept& entry) const;
+  /// Blocks of one batch item that have some of these rows, which may lie outside the picture.
+  Interval blocks_with(const Kept& entry, const Interval& rows) const;
 
   /// Steps that write each kept tensor, in plan order; set by check_steps. Indexed like plan.kept.
   std::vector<std::vector<StepRef>> writers;
@@ -91,6 +97,18 @@ class View {
  private:
   std::vector<int32_t> kept_index_;  ///< by tensor, -1 where it is not kept
   bool out_of_work_ = false;
+};
+
+/// For each pass, its first band of tiles in the plan's time: bands of tiles are counted, pass after pass, since a sweep
+/// goes along a whole band before its rows change. One more at the end.
+std::vector<int64_t> pass_starts(const View& view);
+
+/// Blocks that come to the device or leave it: before the steps of a band of tiles, or with the step that first writes
+/// them.
+struct Change {
+  int64_t time = 0;
+  int64_t step = -1;
+  int64_t bytes = 0;
 };
 
 /// Steps that make a tile, which later steps of the pass can read.
@@ -108,5 +126,14 @@ void check_steps(View& view);
 void check_flow(View& view);
 /// Owners of blocks, and bytes against the limit. Only for plans that the checks above found sound.
 void check_memory(View& view);
+
+/// Parts of check_memory.
+/// Bytes of parameters that each pass needs on the device; reports where `weights_bytes` is less.
+std::vector<int64_t> check_weights(View& view);
+/// What lives in host memory and in the scratch file, against their limits.
+void check_lower_places(View& view);
+/// Appends the comings and goings of a tensor that lives below the device: only what a sweep is about to read or has
+/// just written is on it. False where the work left did not do.
+bool append_window(View& view, const Kept& entry, const std::vector<int64_t>& starts, std::vector<Change>& changes);
 
 }  // namespace headroom::validation

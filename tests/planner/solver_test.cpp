@@ -1,4 +1,4 @@
-#include "planner/solver.h"
+#include "planner/make_plan.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -71,10 +71,10 @@ struct Case {
 
 /// Every sequence of choices, without memory of what was seen: the least of what `pay` makes of the paths.
 double exhaust(PlanSpace& space, size_t pass, const Frontier& frontier, double so_far,
-               const std::function<double(double, const Choice&)>& pay) {
+               const std::function<double(double, Choice&)>& pay) {
   if (pass == space.passes()) return so_far;
   double best = kInfinity;
-  for (const Choice& choice : space.choices(pass, frontier)) {
+  for (Choice& choice : space.choices(pass, frontier)) {
     const double paid = pay(so_far, choice);
     if (paid < kInfinity) best = std::min(best, exhaust(space, pass + 1, choice.next, paid, pay));
   }
@@ -82,9 +82,9 @@ double exhaust(PlanSpace& space, size_t pass, const Frontier& frontier, double s
 }
 
 double brute_fastest(PlanSpace& space, int64_t limit) {
-  return exhaust(space, 0, {TensorId{0}}, 0, [&](double so_far, const Choice& choice) {
+  return exhaust(space, 0, latent_frontier(), space.start_seconds(), [&](double so_far, Choice& choice) {
     double best = kInfinity;
-    for (const Shape& shape : choice.shapes) {
+    for (const Shape& shape : choice.shapes.all()) {
       if (shape.peak_bytes <= limit) best = std::min(best, so_far + shape.seconds);
     }
     return best;
@@ -92,9 +92,9 @@ double brute_fastest(PlanSpace& space, int64_t limit) {
 }
 
 double brute_smallest_limit(PlanSpace& space) {
-  return exhaust(space, 0, {TensorId{0}}, 0, [](double so_far, const Choice& choice) {
+  return exhaust(space, 0, latent_frontier(), 0, [](double so_far, Choice& choice) {
     double best = kInfinity;
-    for (const Shape& shape : choice.shapes) best = std::min(best, double(shape.peak_bytes));
+    for (const Shape& shape : choice.shapes.all()) best = std::min(best, double(shape.peak_bytes));
     return std::max(so_far, best);
   });
 }
@@ -111,7 +111,7 @@ TEST_CASE("the solver finds what trying every sequence of choices finds") {
   CAPTURE(seed);
   Random random(seed);
   Case c(random);
-  PlanSpace space(c.model, c.request, 1, c.costs);
+  PlanSpace space(c.model, c.request, {}, c.costs);
   const SmallestLimit smallest = smallest_limit(space);
   CHECK(double(smallest.bytes) == brute_smallest_limit(space));
   for (const int64_t limit : limits(smallest.bytes, space.fixed_bytes())) {
@@ -124,7 +124,7 @@ TEST_CASE("the solver finds what trying every sequence of choices finds") {
     plan.limit_bytes = limit;
     CHECK(plan.predicted_peak_bytes <= limit);
     CHECK(validate(plan, c.model).empty());
-    double seconds = 0;
+    double seconds = space.start_seconds();
     for (size_t i = 0; i < plan.passes.size(); ++i) {
       seconds += c.costs.pass_seconds(c.model.graph, plan.passes[i], found->decisions[i].tile,
                                       sizes_of(c.model.graph, plan));
@@ -199,7 +199,7 @@ TEST_CASE("no decisions drawn at random are faster than the solver's") {
   CAPTURE(seed);
   Random random(seed);
   Case c(random);
-  PlanSpace space(c.model, c.request, 1, c.costs);
+  PlanSpace space(c.model, c.request, {}, c.costs);
   const int64_t smallest = smallest_limit(space).bytes;
   for (int trial = 0; trial < 60; ++trial) {
     test::RandomStyle style;
@@ -208,7 +208,7 @@ TEST_CASE("no decisions drawn at random are faster than the solver's") {
     const test::RandomPlan drawn =
         test::random_plan(c.model, c.request, 1, style, c.costs.memory(), random, never_kept(c.model.graph));
     const int64_t limit = random.pick(limits(smallest, space.fixed_bytes()));
-    const double seconds = fastest_shapes(c, drawn.decisions, drawn.plan, limit);
+    const double seconds = space.start_seconds() + fastest_shapes(c, drawn.decisions, drawn.plan, limit);
     const auto found = fastest(space, limit);
     REQUIRE(found.has_value());
     if (seconds >= found->seconds * (1 - 1e-12)) continue;
@@ -238,19 +238,19 @@ TEST_CASE("at the smallest limit a plan exists, and one byte below none") {
   const CostModel costs(model.graph);
   int64_t smallest = 0;
   try {
-    make_plan(model, request, 0, costs);
+    make_plan(model, request, {}, costs);
     FAIL("nothing fits into nothing");
   } catch (const DoesNotFit& refused) {
     smallest = refused.smallest_limit_bytes;
     CHECK_THAT(refused.what(), Catch::Contains(std::to_string(smallest) + " bytes"));
   }
-  const Plan plan = make_plan(model, request, smallest, costs);
+  const Plan plan = make_plan(model, request, {.limit_bytes = smallest}, costs);
   CHECK(plan.predicted_peak_bytes == smallest);
   CHECK(plan.optimal);
   CHECK(plan.exact);
   CHECK(plan.assumed);
   CHECK(validate(plan, model).empty());
-  CHECK_THROWS_AS(make_plan(model, request, smallest - 1, costs), DoesNotFit);
+  CHECK_THROWS_AS(make_plan(model, request, {.limit_bytes = smallest - 1}, costs), DoesNotFit);
 }
 
 TEST_CASE("more memory never makes a plan slower") {
@@ -261,14 +261,14 @@ TEST_CASE("more memory never makes a plan slower") {
   const Request request =
       request_for(model, {1, random.integer(8, 40), random.integer(8, 40)}, random.integer(1, 3));
   const CostModel costs(model.graph);
-  PlanSpace space(model, request, 1, costs);
+  PlanSpace space(model, request, {}, costs);
   const int64_t smallest = smallest_limit(space).bytes;
   double before = kInfinity;
   for (const int64_t limit : limits(smallest, space.fixed_bytes())) {
-    const Plan plan = make_plan(model, request, limit, costs);
+    const Plan plan = make_plan(model, request, {.limit_bytes = limit}, costs);
     CHECK(plan.predicted_seconds <= before);
     CHECK(plan.predicted_peak_bytes <= limit);
-    double seconds = 0;
+    double seconds = plan.weights == WeightResidency::resident ? costs.weights_seconds(plan.weights_bytes) : 0;
     for (const Pass& pass : plan.passes) seconds += pass.predicted_seconds;
     CHECK(seconds == Approx(plan.predicted_seconds).epsilon(1e-9));
     before = plan.predicted_seconds;
@@ -279,9 +279,9 @@ TEST_CASE("SDXL at 512x512 keeps to its limit, and its smallest limit is far bel
   const Model sdxl = resolve_model("sdxl");
   const Request request{"sdxl", 512, 512, 1, 1, Dtype::fp32};
   const CostModel costs(sdxl.graph);
-  const Plan plan = make_plan(sdxl, request, int64_t{576} << 20, costs);
+  const Plan plan = make_plan(sdxl, request, {.limit_bytes = int64_t{576} << 20}, costs);
   CHECK(plan.predicted_peak_bytes <= int64_t{576} << 20);
-  PlanSpace space(sdxl, request, 1, costs);
+  PlanSpace space(sdxl, request, {}, costs);
   const SmallestLimit smallest = smallest_limit(space);
   CHECK(smallest.bytes < int64_t{400} << 20);
   CHECK(smallest.pass < space.passes());

@@ -36,10 +36,9 @@ struct RandomStyle {
   double keep = 0.5;      ///< share of the tensors that are kept
   double late = 0.2;      ///< of these, kept one pass later than they could be
   double in_place = 0.5;  ///< of the residuals that could take over their operand
+  double below = 0;       ///< of the kept tensors whose blocks are nobody else's, in the frame's lower place
   double untiled_rows = 0.25, untiled_columns = 0.6;
   int64_t most_tiles = 40;  ///< of one pass
-  double below = 0;         ///< share of the kept tensors that may live below the device and do
-  WeightResidency weights = WeightResidency::resident;
 };
 
 struct RandomPlan {
@@ -67,7 +66,7 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
   for (const BarrierTargets& target : targets) {
     for (TensorId id : target.whole) kept_in[index(id)] = targets.size();  // kept by the pass itself
   }
-  std::vector<bool> kept(graph.tensors().size(), false), below(kept);
+  std::vector<bool> kept(graph.tensors().size(), false), below(graph.tensors().size(), false);
   std::vector<PassDecision> decisions(targets.size());
   for (size_t pass = 0; pass < targets.size(); ++pass) {
     PassDecision& decision = decisions[pass];
@@ -84,8 +83,8 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
       taken.push_back(base);
     }
     for (TensorId id : decision.keeps) {
-      const bool shares = std::find(decision.in_place.begin(), decision.in_place.end(), id) != decision.in_place.end();
-      if (style.below == 0 || !random.chance(style.below) || shares) continue;
+      const bool own = std::find(decision.in_place.begin(), decision.in_place.end(), id) == decision.in_place.end();
+      if (style.below == 0 || !random.chance(style.below) || !own) continue;
       decision.below.push_back(id);
       below[index(id)] = true;
     }
@@ -115,7 +114,8 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
 /// pass.
 inline RandomPlan random_plan(const Model& model, const Request& request, int64_t slice,
                               const RandomStyle& style, const MemoryModel& memory, Random& random,
-                              std::set<std::string> never = {}) {
+                              std::set<std::string> never = {}, PlanFrame frame = {}) {
+  frame.slice = slice;
   Plan sizes;
   sizes.request = request;
   const Extent latent = sizes_of(model.graph, sizes).latent;
@@ -124,7 +124,7 @@ inline RandomPlan random_plan(const Model& model, const Request& request, int64_
   for (;;) {
     const std::vector<PassDecision> decisions = draw_decisions(model, latent, style, never, start);
     try {
-      return {decisions, build_plan(model, request, {.slice = slice, .weights = style.weights}, decisions, memory)};
+      return {decisions, build_plan(model, request, frame, decisions, memory)};
     } catch (const std::logic_error& refused) {
       const std::string what = refused.what();
       const size_t end = what.find(" is kept but no later pass reads it");

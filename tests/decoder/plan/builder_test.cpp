@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/validator.h"
@@ -20,9 +21,34 @@ std::string to_text(const std::vector<Violation>& violations) {
   return text;
 }
 
-void require_no_violations(Plan plan, const Model& model) {
+/// The most bytes of blocks that a place holds in one pass.
+int64_t bytes_in(const Plan& plan, const Graph& graph, Place place) {
+  const Sizes sizes = sizes_of(graph, plan);
+  int64_t most = 0;
+  for (int32_t pass = 0; pass < static_cast<int32_t>(plan.passes.size()); ++pass) {
+    int64_t live = 0;
+    for (const Kept& entry : plan.kept) {
+      if (entry.place != place || pass < entry.first_pass || pass > entry.last_pass) continue;
+      live += static_cast<int64_t>(entry.blocks.size()) * entry.block_rows * row_bytes(graph, entry.tensor, sizes);
+    }
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+/// Limits as tight as the plan allows.
+Plan with_limits(Plan plan, const Graph& graph) {
   plan.limit_bytes = plan.predicted_peak_bytes;
-  const std::vector<Violation> found = validate(plan, model);
+  plan.host_limit_bytes = bytes_in(plan, graph, Place::host);
+  plan.scratch_limit_bytes = bytes_in(plan, graph, Place::scratch);
+  if (plan.scratch_limit_bytes > 0) plan.scratch_folder = "/scratch";
+  return plan;
+}
+
+void require_no_violations(Plan plan, const Model& model) {
+  plan = with_limits(plan, model.graph);
+  // The extent itself: models of pictures refuse clips, whose plans are made and checked all the same.
+  const std::vector<Violation> found = validate(plan, model.graph, sizes_of(model.graph, plan).latent);
   INFO(to_text(found));
   REQUIRE(found.empty());
   // What has been written and read again is the same plan.
@@ -47,6 +73,132 @@ TEST_CASE("every plan from random decisions is valid") {
   memory.reserve_bytes = random.integer(0, 1000);
   const Request request = request_for(model, latent, batch, random.pick<Dtype>({Dtype::fp32, Dtype::bf16}));
   require_no_violations(test::random_plan(model, request, slice, style, memory, random).plan, model);
+}
+
+/// A plan with tensors below the device, of a few frames.
+struct Drawn {
+  Model model;
+  Plan plan;
+  Extent latent;
+};
+
+Drawn draw_below(uint64_t seed) {
+  Random random(seed);
+  Model model = test::model_of(test::random_config(random));
+  const Extent latent{random.integer(1, 3), random.integer(1, 19), random.integer(1, 19)};
+  const int64_t batch = random.integer(1, 3), slice = random.integer(1, batch);
+  test::RandomStyle style;
+  style.keep = random.pick<double>({0.5, 0.8, 1});
+  style.below = random.pick<double>({0.3, 0.6, 1});
+  style.untiled_rows = 0.1;
+  MemoryModel memory;
+  memory.block_bytes = random.pick<int64_t>({1, 300, 2000, 20'000, int64_t{4} << 20});
+  memory.reserve_bytes = random.integer(0, 1000);
+  const PlanFrame frame{.slice = slice,
+                        .weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
+                        .lower_place = random.pick<Place>({Place::host, Place::scratch})};
+  const Request request = request_for(model, latent, batch, random.pick<Dtype>({Dtype::fp32, Dtype::bf16}));
+  Plan plan = test::random_plan(model, request, slice, style, memory, random, {}, frame).plan;
+  plan = with_limits(plan, model.graph);
+  return {std::move(model), std::move(plan), latent};
+}
+
+TEST_CASE("every plan with tensors below the device is valid") {
+  int64_t below = 0, several = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    const Drawn drawn = draw_below(seed);
+    require_no_violations(drawn.plan, drawn.model);
+    for (const Kept& entry : drawn.plan.kept) {
+      below += entry.place != Place::device;
+      several += entry.place != Place::device && entry.last_pass > entry.first_pass + 1;
+    }
+  }
+  CHECK(below > 200);
+  CHECK(several > 50);
+}
+
+TEST_CASE("corrupted places, limits, weights and bounds are refused by their place") {
+  std::vector<int> tried(9, 0);
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const Drawn drawn = draw_below(seed);
+    const Graph& graph = drawn.model.graph;
+    Random random(seed);
+    Plan plan = drawn.plan;
+    const auto lower_at = std::find_if(plan.kept.begin(), plan.kept.end(), [](const Kept& k) { return k.place != Place::device; });
+    Kept* const lower = lower_at == plan.kept.end() ? nullptr : &*lower_at;
+    const auto place_of = [&](const Kept& entry) {
+      return "kept[" + std::to_string(&entry - plan.kept.data()) + "] (" + graph.tensor(entry.tensor).name + ")";
+    };
+    const auto kind = static_cast<size_t>(random.integer(0, 8));
+    std::string place;  // where the plan must be refused
+    if (kind == 0) {
+      plan.weights_bytes -= plan.weights == WeightResidency::resident ? 1 : plan.weights_bytes;
+      place = "weights_bytes";
+    } else if (kind == 1) {
+      plan.predicted_seconds = random.uniform(0.5, 2);
+      plan.bound_seconds = plan.predicted_seconds * random.uniform(1.001, 3);
+      place = "bound_seconds";
+    } else if (kind == 2) {
+      plan.predicted_seconds = random.uniform(0.5, 2);
+      plan.bound_seconds = plan.predicted_seconds * random.uniform(0.1, 0.999);
+      plan.optimal = true;
+      place = "optimal";
+    } else if (kind == 3) {
+      const auto taker = std::find_if(plan.kept.begin(), plan.kept.end(), [](const Kept& k) { return k.in_place_of != TensorId{-1}; });
+      if (taker == plan.kept.end()) continue;
+      Kept& either = *(random.chance(0.5) ? taker : std::find_if(plan.kept.begin(), plan.kept.end(), [&](const Kept& k) {
+        return k.tensor == taker->in_place_of;
+      }));
+      either.place = Place::host;
+      place = place_of(either) + ".place";
+    } else if (kind == 4) {
+      // Keys and values, which steps of a later pass read over their whole extent.
+      const Op* attention = nullptr;
+      for (const Op& op : graph.ops()) attention = op.kind == OpKind::attention ? &op : attention;
+      if (attention == nullptr) continue;
+      const TensorId whole = attention->inputs[static_cast<size_t>(random.integer(1, 2))];
+      for (Kept& entry : plan.kept) {
+        if (entry.tensor == whole) entry.place = Place::host;
+      }
+      plan.host_limit_bytes = int64_t{1} << 40;
+      place = "(" + graph.tensor(attention->output).name + ")";
+    } else if (lower == nullptr) {
+      continue;
+    } else if (kind == 5) {
+      const bool host = lower->place == Place::host;
+      (host ? plan.host_limit_bytes : plan.scratch_limit_bytes) -= 1;
+      place = host ? "host_limit_bytes" : "scratch.limit_bytes";
+    } else if (kind == 6) {
+      if (lower->place != Place::scratch) continue;
+      plan.scratch_folder.clear();
+      place = place_of(*lower) + ".place";
+    } else if (kind == 7) {
+      lower->place = Place{static_cast<int>(random.integer(3, 1000))};
+      place = place_of(*lower) + ".place";
+    } else {
+      // Two tensors in one block while both are there.
+      Kept* other = nullptr;
+      for (Kept& entry : plan.kept) {
+        const bool meets = entry.place == lower->place && &entry != lower && entry.first_pass <= lower->last_pass;
+        if (meets && lower->first_pass <= entry.last_pass) other = &entry;
+      }
+      if (other == nullptr) continue;
+      other->blocks[static_cast<size_t>(random.integer(0, static_cast<int64_t>(other->blocks.size()) - 1))] =
+          random.pick(lower->blocks);
+      place = "kept[";
+    }
+    ++tried[kind];
+    const std::vector<Violation> found = validate(plan, graph, drawn.latent);
+    CAPTURE(seed, kind, place, to_text(found));
+    REQUIRE_FALSE(found.empty());
+    CHECK(found[0].place.find(place) != std::string::npos);
+    if (kind == 8) CHECK(found[0].kind == Violation::block_conflict);
+  }
+  for (size_t kind = 0; kind < tried.size(); ++kind) {
+    CAPTURE(kind);
+    CHECK(tried[kind] > 3);
+  }
 }
 
 TEST_CASE("the untiled plan is valid, has whole tiles and no limit") {

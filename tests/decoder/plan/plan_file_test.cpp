@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 using testing::small_graph;
 using testing::small_plan;
+using testing::small_plan_below;
 using testing::small_plan_in_place;
 
 Plan read(const json& document, const Graph& graph) {
@@ -61,11 +62,77 @@ TEST_CASE("plan file: a plan comes back as it was", "[unit][plan_file]") {
   CHECK(read(to_json(in_place, pointwise), pointwise) == in_place);
 }
 
+/// A plan that uses every key of version 2.
+Plan plan_with_everything(const Graph& graph) {
+  Plan plan = small_plan_below(graph);
+  plan.kept[1].place = Place::host;
+  plan.host_limit_bytes = 1 << 20;
+  plan.weights = WeightResidency::per_pass;
+  plan.bound_seconds = 0.1 + 0.2;
+  plan.environment = {"two cores, 2 threads", "LibTorch 2.11.0, oneDNN 3.10"};
+  return plan;
+}
+
+TEST_CASE("plan file: places, weights, bound and environment come back as they were", "[unit][plan_file]") {
+  const Graph graph = small_graph();
+  const Plan plan = plan_with_everything(graph);
+  const json document = to_json(plan, graph);
+  CHECK(document["kept"][0]["place"] == "scratch");
+  CHECK(document["kept"][1]["place"] == "host");
+  CHECK(document["weights"] == "per_pass");
+  CHECK(document["host_limit_bytes"] == 1 << 20);
+  CHECK(document["scratch"] == json({{"folder", "/scratch"}, {"limit_bytes", 4096}}));
+  CHECK(document["bound_seconds"] == 0.1 + 0.2);
+  CHECK(document["environment"]["device"] == "two cores, 2 threads");
+  CHECK(document["environment"]["libraries"] == "LibTorch 2.11.0, oneDNN 3.10");
+  CHECK(read(document, graph) == plan);
+
+  TemporaryFile file;
+  write_plan(file.path, plan, graph);
+  CHECK(read_plan(file.path, graph) == plan);
+
+  // What a plan does not use is not written.
+  const json plain = to_json(small_plan(graph), graph);
+  for (const char* key : {"host_limit_bytes", "scratch", "environment"}) CHECK_FALSE(plain.contains(key));
+  CHECK(plain["weights"] == "resident");
+}
+
+TEST_CASE("plan file: without the keys of version 2, everything is resident and on the device", "[unit][plan_file]") {
+  const Graph graph = small_graph();
+  Plan plan = plan_with_everything(graph);
+  json document = to_json(plan, graph);
+  document["version"] = 1;
+  for (const char* key : {"weights", "bound_seconds", "host_limit_bytes", "scratch", "environment"}) document.erase(key);
+  for (json& kept : document["kept"]) kept["place"] = "device";
+  Plan expected = small_plan(graph);
+  CHECK(read(document, graph) == expected);
+
+  // One at a time too, in a file of this version.
+  const json everything = to_json(plan, graph);
+  const auto without = [&](const char* key) {
+    json less = everything;
+    less.erase(key);
+    return read(less, graph);
+  };
+  CHECK(without("weights").weights == WeightResidency::resident);
+  CHECK(without("bound_seconds").bound_seconds == 0);
+  CHECK(without("host_limit_bytes").host_limit_bytes == 0);
+  CHECK(without("scratch").scratch_folder.empty());
+  CHECK(without("environment").environment == Environment{});
+}
+
+TEST_CASE("plan file: a block holds all frames of its rows", "[unit][plan_file]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan(graph);
+  plan.request.frames = 3;
+  CHECK(to_json(plan, graph)["kept"][0]["bytes"] == 3 * 2 * 8 * 8 * 8 * 4);
+}
+
 TEST_CASE("plan file: the keys that others read", "[unit][plan_file]") {
   const Graph graph = small_graph();
   const json document = to_json(small_plan(graph), graph);
   CHECK(document["schema"] == "headroom.plan");
-  CHECK(document["version"] == 1);
+  CHECK(document["version"] == 2);
   CHECK(document["limit_bytes"] == 20'000);
   CHECK(document["predicted"] == json({{"peak_bytes", 18'000}, {"seconds", 0.3}}));
   CHECK(document["optimal"] == false);
@@ -90,8 +157,8 @@ TEST_CASE("plan file: the request is read without a model", "[unit][plan_file]")
 TEST_CASE("plan file: other schemas and newer versions are refused by name", "[unit][plan_file]") {
   const Graph graph = small_graph();
   json document = to_json(small_plan(graph), graph);
-  document["version"] = 2;
-  refuses(document, graph, "version: written by a newer Headroom: version 2");
+  document["version"] = 3;
+  refuses(document, graph, "version: written by a newer Headroom: version 3");
   document["version"] = 0;
   refuses(document, graph, "version: expected an integer");
   document["version"] = 1;
@@ -123,7 +190,24 @@ TEST_CASE("plan file: wrong values are refused by their path", "[unit][plan_file
   refuses_at("/request/width_pixels", 0, "request.width_pixels: expected an integer");
   refuses_at("/request/height_pixels", 1LL << 40, "request.height_pixels: expected an integer");
   refuses_at("/request/model", std::string(5000, 'x'), "request.model: expected a name");
-  refuses_at("/kept/0/place", "moon", "kept[0].place: expected \"device\"");
+  refuses_at("/kept/0/place", "moon", "kept[0].place: expected one of device, host, scratch, found \"moon\"");
+  refuses_at("/kept/0/place", 1, "kept[0].place: expected a string");
+  refuses_at("/weights", "borrowed", "weights: expected one of resident, per_pass, found \"borrowed\"");
+  refuses_at("/weights", true, "weights: expected a string");
+  refuses_at("/bound_seconds", -0.5, "bound_seconds: expected a number of at least 0");
+  refuses_at("/bound_seconds", nullptr, "bound_seconds: expected a number");
+  refuses_at("/host_limit_bytes", -1, "host_limit_bytes: expected an integer");
+  refuses_at("/host_limit_bytes", 0.5, "host_limit_bytes: expected an integer");
+  refuses_at("/host_limit_bytes", INT64_MAX, "host_limit_bytes: expected an integer");
+  refuses_at("/scratch", "/scratch", "scratch: expected an object");
+  refuses_at("/scratch/limit_bytes", 5, "scratch.folder: missing");
+  refuses_at("/scratch/folder", "/scratch", "scratch.limit_bytes: missing");
+  refuses_at("/scratch", {{"folder", 3}, {"limit_bytes", 5}}, "scratch.folder: expected a string");
+  refuses_at("/scratch", {{"folder", std::string(5000, 'x')}, {"limit_bytes", 5}}, "scratch.folder: expected a name");
+  refuses_at("/scratch", {{"folder", "x"}, {"limit_bytes", -5}}, "scratch.limit_bytes: expected an integer");
+  refuses_at("/environment", json::array(), "environment: expected an object");
+  refuses_at("/environment/device", "two cores", "environment.libraries: missing");
+  refuses_at("/environment", {{"device", "two cores"}, {"libraries", 2}}, "environment.libraries: expected a string");
   refuses_at("/kept/0/tensor", "nobody\nknows",
              "kept[0].tensor: expected the name of a tensor of this model");
   refuses_at("/kept/1/in_place_of", 7, "kept[1].in_place_of: expected a string");
@@ -158,6 +242,7 @@ TEST_CASE("plan file: every missing key is named", "[unit][plan_file]") {
   const Graph graph = small_graph();
   const json sound = to_json(small_plan(graph), graph);
   for (const auto& item : sound.items()) {
+    if (item.key() == "weights" || item.key() == "bound_seconds") continue;  // version 1 had none
     json document = sound;
     document.erase(item.key());
     refuses(document, graph, item.key() + ": missing");

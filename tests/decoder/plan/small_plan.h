@@ -23,6 +23,9 @@ constexpr Extent kSmallLatent{1, 8, 8};
 constexpr Halo kOneAround{{0, 1, 1}, {0, 1, 1}};
 constexpr Axes<int32_t> kPadOne{0, 1, 1};
 
+/// Parameters of small_graph(3), each on a boundary of 64 bytes: conv_in 1216, norm 128, conv 2368, conv_out 960.
+constexpr int64_t kSmallWeightBytes = 4672;
+
 /// A step whose operation, if any, makes `tensor`.
 inline Step step_for(const Graph& graph, StepKind kind, const char* tensor, std::vector<Operand> inputs,
                      Halo halo = {}, Axes<int32_t> pad = {}) {
@@ -39,7 +42,7 @@ inline Plan small_plan(const Graph& graph) {
   plan.request = {"small", 16, 16, 1, 2, Dtype::fp32};
   plan.limit_bytes = 20'000;
   plan.slice = 2;
-  plan.weights_bytes = 100;
+  plan.weights_bytes = kSmallWeightBytes;
   plan.reserve_bytes = 20;
   plan.predicted_peak_bytes = 18'000;
   plan.predicted_seconds = 0.3;
@@ -76,6 +79,18 @@ inline Plan small_plan(const Graph& graph) {
     pass.predicted_seconds = 0.1;
     pass.predicted_flops = 1e6;
   }
+  return plan;
+}
+
+/// The same with conv_in in a scratch file, in blocks of `block_rows`.
+inline Plan small_plan_below(const Graph& graph, int64_t block_rows = 2) {
+  Plan plan = small_plan(graph);
+  plan.kept[0].place = Place::scratch;
+  plan.kept[0].block_rows = block_rows;
+  plan.kept[0].blocks.clear();
+  for (int32_t block = 0; block < 2 * 8 / block_rows; ++block) plan.kept[0].blocks.push_back(block);
+  plan.scratch_folder = "/scratch";
+  plan.scratch_limit_bytes = 4096;
   return plan;
 }
 

@@ -87,11 +87,11 @@ TEST_CASE("plans with tensors in a scratch file and weights per pass give the sa
     style.keep = random.pick<double>({0.6, 0.9, 1});
     style.most_tiles = 16;
     style.below = random.pick<double>({0.4, 1});
-    style.weights = random.chance(0.7) ? WeightResidency::per_pass : WeightResidency::resident;
+    const PlanFrame frame{slice, random.chance(0.7) ? WeightResidency::per_pass : WeightResidency::resident, Place::scratch};
     const CostModel costs(model.graph);
     MemoryModel memory = costs.memory();
     memory.block_bytes = random.pick<int64_t>({700, 17'000, 40'000});
-    const test::RandomPlan drawn = test::random_plan(model, request, slice, style, memory, random);
+    const test::RandomPlan drawn = test::random_plan(model, request, frame, style, memory, random);
     std::vector<PassDecision> above = drawn.decisions;
     for (PassDecision& decision : above) decision.below.clear();
     const Plan on_device = unlimited(build_plan(model, request, {.slice = slice}, above, memory));
@@ -100,6 +100,7 @@ TEST_CASE("plans with tensors in a scratch file and weights per pass give the sa
     plan.scratch_folder = scratch.folder();
     const ScratchLayout layout = scratch_layout(model.graph, plan);
     plan.scratch_limit_bytes = layout.slots * layout.slot_bytes;
+    REQUIRE(validate(plan, model).empty());
     const Array input = test::latent_for(model, request, seed);
     const test::Decoded below = test::decode_to_memory(model, plan, test::random_source(seed), input);
     const Array reference =

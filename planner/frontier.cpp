@@ -1,0 +1,102 @@
+#include "planner/frontier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <memory>
+
+#include "decoder/cli/arguments.h"
+
+namespace headroom {
+namespace {
+
+std::optional<FrontierPoint> best_under(const std::vector<std::unique_ptr<PlanSpace>>& spaces, const Request& request, int64_t limit_bytes) {
+  std::optional<FrontierPoint> best;
+  for (const auto& space : spaces) {
+    SearchLimits limits;
+    const auto slices = double(request.batch / space->frame().slice);
+    if (best) limits.cutoff_seconds = space->start_seconds() + (best->seconds - space->start_seconds()) / slices;
+    const std::optional<Solution> found = fastest(*space, limit_bytes, limits);
+    if (!found) continue;
+    const double seconds = batch_seconds(*found, request, *space);
+    if (best && best->seconds <= seconds) continue;
+    best = FrontierPoint{found->peak_bytes, seconds, space->frame()};
+  }
+  return best;
+}
+
+const char* lower_place_of(const SpaceFrame& frame) { return frame.lower_place ? name_of(*frame.lower_place) : "none"; }
+
+}  // namespace
+
+std::vector<FrontierPoint> frontier(const Model& model, const Request& request, const PlanOptions& options,
+                                    const CostModel& costs, size_t most) {
+  const auto spaces = spaces_of(model, request, options, costs);
+  int64_t smallest = std::numeric_limits<int64_t>::max();
+  for (const auto& space : spaces) smallest = std::min(smallest, smallest_limit(*space).bytes);
+  std::vector<FrontierPoint> points;
+  int64_t limit = std::numeric_limits<int64_t>::max();
+  double ratio = 1;
+  while (limit >= smallest && points.size() < most) {
+    const std::optional<FrontierPoint> best = best_under(spaces, request, limit);
+    if (!best) break;
+    points.push_back(*best);
+    if (points.size() == 1 && most > 1) ratio = std::pow(double(smallest) / double(best->peak_bytes), 1.0 / double(most - 1));
+    if (best->peak_bytes <= smallest) break;
+    // The last of the limits is the smallest itself.
+    const auto next = static_cast<int64_t>(double(points.front().peak_bytes) * std::pow(ratio, double(points.size())));
+    limit = std::max(smallest, std::min(best->peak_bytes - 1, points.size() + 1 == most ? smallest : next));
+  }
+  return points;
+}
+
+nlohmann::json to_json(const std::vector<FrontierPoint>& points, const Request& request, bool assumed) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const FrontierPoint& point : points) {
+    list.push_back({{"peak_bytes", point.peak_bytes},
+                    {"seconds", point.seconds},
+                    {"weights", name_of(point.frame.weights)},
+                    {"slice_items", point.frame.slice},
+                    {"lower_place", lower_place_of(point.frame)}});
+  }
+  return {{"schema", "headroom.frontier"},
+          {"version", 1},
+          {"request",
+           {{"model", request.model},
+            {"width_pixels", request.width_pixels},
+            {"height_pixels", request.height_pixels},
+            {"frames", request.frames},
+            {"batch", request.batch},
+            {"dtype", name_of(request.dtype)}}},
+          {"assumed", assumed},
+          {"points", std::move(list)}};
+}
+
+std::string frontier_csv(const std::vector<FrontierPoint>& points) {
+  std::string text = "peak_bytes,seconds,weights,slice_items,lower_place\n";
+  for (const FrontierPoint& point : points) {
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%.9g", point.seconds);
+    text += std::to_string(point.peak_bytes) + "," + seconds + "," + name_of(point.frame.weights) + "," +
+            std::to_string(point.frame.slice) + "," + lower_place_of(point.frame) + "\n";
+  }
+  return text;
+}
+
+std::string frontier_plot(const std::vector<FrontierPoint>& points) {
+  constexpr double kColumns = 60;
+  double slowest = 0;
+  for (const FrontierPoint& point : points) slowest = std::max(slowest, point.seconds);
+  std::string text;
+  for (const FrontierPoint& point : points) {
+    char figures[64];
+    std::snprintf(figures, sizeof figures, "%12s %10s  ", format_bytes(point.peak_bytes).c_str(), format_seconds(point.seconds).c_str());
+    text += figures;
+    for (double drawn = 0; drawn < std::round(kColumns * point.seconds / slowest); ++drawn) text += "▇";
+    text += point.frame.weights == WeightResidency::per_pass ? "  weights per pass\n" : "\n";
+  }
+  return text;
+}
+
+}  // namespace headroom

@@ -1,0 +1,189 @@
+#include "planner/pass_catalog.h"
+
+#include <algorithm>
+
+namespace headroom {
+namespace {
+
+/// How many barriers a pass may recompute across. More never paid in any plan seen, and the bound keeps the number of
+/// frontiers small.
+constexpr int32_t kDeepestRecompute = 8;
+constexpr size_t kMostCreatable = 8;
+
+bool contains(const std::vector<TensorId>& list, TensorId id) {
+  return std::find(list.begin(), list.end(), id) != list.end();
+}
+
+bool pointwise(const Op& op) {
+  return op.kind == OpKind::add || op.kind == OpKind::norm ||
+         (op.kind == OpKind::conv && op.kernel == Axes<int32_t>{1, 1, 1});
+}
+
+}  // namespace
+
+PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t slice, const CostModel& costs)
+    : graph_(model.graph), costs_(costs), targets_(barrier_targets(graph_)), tensor_depths_(barrier_depths(graph_)) {
+  Plan plan;
+  plan.request = request;
+  plan.slice = slice;
+  sizes_ = sizes_of(graph_, plan);
+  for (const BarrierTargets& targets : targets_) {
+    const TensorId any = !targets.statistics.empty() ? graph_.op(targets.statistics[0]).inputs[0]
+                         : !targets.whole.empty()    ? targets.whole[0]
+                                                     : graph_.output();
+    pass_depths_.push_back(tensor_depths_[index(any)]);
+    names_.push_back(graph_.tensor(any).name);
+  }
+  find_candidates();
+  keep_sets_.resize(targets_.size());
+}
+
+/// Leaves out tensors that another candidate always serves better.
+void PassCatalog::find_candidates() {
+  const auto bytes = [&](TensorId id) { return bytes_of(graph_.tensor(id), sizes_.latent, 1, sizes_.dtype); };
+  for (size_t t = 1; t < graph_.tensors().size(); ++t) {
+    const TensorId id{static_cast<int32_t>(t)};
+    const Op& producer = *graph_.producer(id);
+    const bool cheap = producer.kind == OpKind::norm || producer.kind == OpKind::upsample;
+    if (graph_.tensor(id).statistics || id == graph_.output() || cheap) continue;
+    const std::vector<OpId>& readers = graph_.readers(id);
+    const bool read_whole = std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
+      const Op& op = graph_.op(reader);
+      return op.kind == OpKind::statistics || (op.kind == OpKind::attention && op.inputs[0] != id);
+    });
+    if (readers.size() == 1) {
+      // The result that its only reader makes at once is no larger: keep that one instead.
+      const Op& reader = graph_.op(readers[0]);
+      const bool at_once = tensor_depths_[index(reader.output)] == tensor_depths_[t];
+      if (pointwise(reader) && at_once && bytes(reader.output) <= bytes(id)) continue;
+    }
+    if (!read_whole && pointwise(producer) && producer.kind != OpKind::add && bytes(id) >= bytes(producer.inputs[0])) {
+      continue;  // recomputed position by position from something no larger
+    }
+    candidates_.push_back(id);
+  }
+}
+
+std::vector<OpId> PassCatalog::own_operations(size_t pass) const {
+  std::vector<OpId> list;
+  for (size_t i = 0; i < graph_.ops().size(); ++i) {
+    const Op& op = graph_.ops()[i];
+    // Statistics are measured in the pass of their input.
+    const TensorId made = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
+    if (tensor_depths_[index(made)] == pass_depths_[pass]) list.push_back(OpId{static_cast<int32_t>(i)});
+  }
+  return list;
+}
+
+std::vector<bool> PassCatalog::flags(size_t pass, const std::vector<TensorId>& present) const {
+  std::vector<bool> kept(graph_.tensors().size(), false);
+  for (TensorId id : present) kept[index(id)] = true;
+  for (size_t earlier = 0; earlier < pass; ++earlier) {
+    for (OpId op : targets_[earlier].statistics) kept[index(graph_.op(op).output)] = true;
+  }
+  return kept;
+}
+
+std::vector<TensorId> PassCatalog::reached_after(size_t pass, const std::vector<bool>& kept) const {
+  std::vector<bool> reached(graph_.tensors().size(), false);
+  for (size_t later = pass + 1; later < targets_.size(); ++later) {
+    for (OpId op : targets_[later].statistics) reached[index(graph_.op(op).inputs[0])] = true;
+    for (TensorId id : targets_[later].whole) reached[index(id)] = true;
+    if (targets_[later].emits) reached[index(graph_.output())] = true;
+  }
+  std::vector<TensorId> list;
+  for (size_t t = graph_.tensors().size(); t-- > 0;) {
+    if (!reached[t] || graph_.tensors()[t].statistics) continue;
+    const TensorId id{static_cast<int32_t>(t)};
+    if (kept[t] || t == 0) {
+      list.push_back(id);
+      continue;
+    }
+    for (TensorId input : graph_.producer(id)->inputs) reached[index(input)] = true;
+  }
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+bool PassCatalog::too_far_back(size_t pass, const std::vector<TensorId>& present) const {
+  return std::any_of(present.begin(), present.end(), [&](TensorId id) {
+    return tensor_depths_[index(id)] + kDeepestRecompute < pass_depths_[pass];
+  });
+}
+
+std::vector<TensorId> PassCatalog::creatable(size_t pass, const std::vector<TensorId>& present) const {
+  const int32_t depth = pass_depths_[pass];
+  std::vector<TensorId> list;
+  std::vector<bool> kept = flags(pass, present);
+  for (TensorId id : candidates_) {
+    const int32_t own = tensor_depths_[index(id)];
+    if (own > depth || own + 1 < depth || contains(present, id) || contains(targets_[pass].whole, id)) continue;
+    kept[index(id)] = true;
+    if (contains(reached_after(pass, kept), id)) list.push_back(id);
+    kept[index(id)] = false;
+  }
+  // The latest are the ones that passes ahead read first.
+  if (list.size() > kMostCreatable) list.erase(list.begin(), list.end() - kMostCreatable);
+  return list;
+}
+
+std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<TensorId>& present) const {
+  const std::vector<bool> available = flags(pass, present);
+  const std::vector<TensorId> free_choice = creatable(pass, present);
+  std::vector<KeepSet> sets;
+  for (size_t subset = 0; subset < size_t{1} << free_choice.size(); ++subset) {
+    KeepSet set;
+    set.keeps = targets_[pass].whole;
+    for (size_t i = 0; i < free_choice.size(); ++i) {
+      if (subset >> i & 1) set.keeps.push_back(free_choice[i]);
+    }
+    std::vector<bool> after = available;
+    for (TensorId id : set.keeps) after[index(id)] = true;
+    set.next = reached_after(pass, after);
+    const bool useless = std::any_of(set.keeps.begin(), set.keeps.end(), [&](TensorId id) { return !contains(set.next, id); });
+    if (useless || (pass + 1 < targets_.size() && too_far_back(pass, set.next))) continue;
+    const PassGoal goal = goal_of(targets_[pass], {.keeps = set.keeps});
+    for (TensorId id : set.keeps) {
+      const TensorId base = in_place_base(graph_, available, goal, id);
+      if (base != TensorId{-1} && !contains(set.next, base)) set.takeovers.push_back({id, base});
+    }
+    sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+const PassOption& PassCatalog::option(size_t pass, const std::vector<TensorId>& present, KeepSet& set,
+                                    const std::vector<TensorId>& in_place) {
+  std::unique_ptr<PassOption>& option = set.options[in_place];
+  if (option) return *option;
+  std::vector<PresentTensor> tensors;
+  for (TensorId id : present) {
+    if (id == graph_.latent()) continue;
+    const bool replaced = std::any_of(set.takeovers.begin(), set.takeovers.end(), [&](const KeepSet::Takeover& takeover) {
+      return takeover.base == id && contains(in_place, takeover.target);
+    });
+    tensors.push_back({id, false, !contains(set.next, id) && !replaced});
+  }
+  for (TensorId id : set.keeps) tensors.push_back({id, true, false});
+  const PassGoal goal = goal_of(targets_[pass], {.keeps = set.keeps, .in_place = in_place});
+  option = std::make_unique<PassOption>(graph_, costs_, sizes_, lower_pass(graph_, flags(pass, present), goal),
+                                        std::move(tensors));
+  return *option;
+}
+
+bool PassCatalog::may_go_below(size_t pass, TensorId id) const { return !contains(targets_[pass].whole, id); }
+
+int64_t PassCatalog::stored_bytes(TensorId id) const {
+  Kept entry;
+  entry.tensor = id;
+  entry.block_rows = block_rows(graph_, id, sizes_, costs_.memory().block_bytes);
+  return sizes_.items * block_count(graph_, entry, sizes_) * allocated_bytes(entry.block_rows * row_bytes(graph_, id, sizes_));
+}
+
+std::vector<KeepSet>& PassCatalog::keep_sets(size_t pass, const std::vector<TensorId>& present) {
+  const auto [sets, unseen] = keep_sets_[pass].try_emplace(present);
+  if (unseen) sets->second = find_keep_sets(pass, present);
+  return sets->second;
+}
+
+}  // namespace headroom

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/model.h"
+#include "decoder/plan/builder.h"
+#include "planner/cost_model.h"
+#include "planner/pass_option.h"
+
+namespace headroom {
+
+/// What a pass may keep, wherever it lives.
+struct KeepSet {
+  std::vector<TensorId> keeps;
+  std::vector<TensorId> next;  ///< kept tensors that passes after it can reach
+  struct Takeover {
+    TensorId target{-1}, base{-1};
+  };
+  std::vector<Takeover> takeovers;  ///< residuals that could be added in place
+  std::map<std::vector<TensorId>, std::unique_ptr<PassOption>> options{};  ///< by what is added in place
+};
+
+/// Every way to run every pass, for one slicing of the batch; places, limits and the residency of weights are still
+/// open. Worked out when first asked for, and shared by all spaces that differ only in those.
+class PassCatalog {
+ public:
+  PassCatalog(const Model& model, const Request& request, int64_t slice, const CostModel& costs);
+  PassCatalog(const PassCatalog&) = delete;
+  PassCatalog& operator=(const PassCatalog&) = delete;
+
+  size_t passes() const { return targets_.size(); }
+  const std::string& pass_name(size_t pass) const { return names_[pass]; }
+  const Graph& graph() const { return graph_; }
+  const CostModel& costs() const { return costs_; }
+  const Sizes& sizes() const { return sizes_; }
+  /// Operations that pass `pass` must carry out at least, since no earlier one can.
+  std::vector<OpId> own_operations(size_t pass) const;
+
+  /// What pass `pass` may keep where it finds these tensors, sorted.
+  std::vector<KeepSet>& keep_sets(size_t pass, const std::vector<TensorId>& present);
+  const PassOption& option(size_t pass, const std::vector<TensorId>& present, KeepSet& set, const std::vector<TensorId>& in_place);
+  /// Keys and values are read whole by every tile, so they stay on the device.
+  bool may_go_below(size_t pass, TensorId id) const;
+  /// Bytes of a kept tensor's blocks.
+  int64_t stored_bytes(TensorId id) const;
+
+ private:
+  void find_candidates();
+  std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present) const;
+  /// The tensors of `kept` that passes after `pass` reach, without recomputing what is kept.
+  std::vector<TensorId> reached_after(size_t pass, const std::vector<bool>& kept) const;
+  std::vector<bool> flags(size_t pass, const std::vector<TensorId>& present) const;
+  bool too_far_back(size_t pass, const std::vector<TensorId>& present) const;
+  std::vector<KeepSet> find_keep_sets(size_t pass, const std::vector<TensorId>& present) const;
+
+  const Graph& graph_;
+  const CostModel& costs_;
+  Sizes sizes_;
+  std::vector<BarrierTargets> targets_;
+  std::vector<int32_t> tensor_depths_;
+  std::vector<int32_t> pass_depths_;
+  std::vector<std::string> names_;
+  std::vector<TensorId> candidates_;
+  std::vector<std::map<std::vector<TensorId>, std::vector<KeepSet>>> keep_sets_;  ///< by pass and tensors present
+};
+
+}  // namespace headroom

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "decoder/plan/memory.h"
+#include "planner/cost_model.h"
+
+namespace headroom {
+
+/// One tile shape for a pass with what it costs.
+struct Shape {
+  Extent tile;
+  double seconds = 0;
+  int64_t peak_bytes = 0;
+};
+
+/// A tensor that is kept while a pass runs.
+struct PresentTensor {
+  TensorId tensor{-1};
+  bool written = false;  ///< by this pass
+  bool leaves = false;   ///< read for the last time by this pass
+};
+
+/// One way to run a pass: the tensors that it finds, keeps and computes. In which place tensors live is still open, so
+/// that one lowering serves all of them.
+class PassOption {
+ public:
+  /// `lowered` without tiles.
+  PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered, std::vector<PresentTensor> present);
+
+  const std::vector<PresentTensor>& present() const { return present_; }
+  /// Bytes of the parameters that the pass needs.
+  int64_t weights_bytes() const { return weights_bytes_; }
+
+  // What follows serves PricedShapes. Shapes are numbered height by height; `places` is parallel to present().
+  size_t heights() const { return heights_.size(); }
+  size_t widths() const { return heights_.front().columns.size(); }
+  Shape shape(size_t height, size_t width) const;
+  /// Without transfers.
+  double seconds(size_t height, size_t width) const { return heights_[height].columns[width].seconds; }
+  size_t bands(size_t height) const { return heights_[height].bands; }
+  double transfer_seconds(const std::vector<Place>& places) const;
+  /// The most bytes of kept blocks after each store of the pass, over all bands; the first before any.
+  std::vector<int64_t> largest_live(size_t height, const std::vector<Place>& places) const;
+  /// With the tiles that come on top.
+  int64_t peak_bytes(size_t height, size_t width, const std::vector<int64_t>& largest_live) const;
+  /// What no height can go below: everything that is there when the sweep begins, and when it ends.
+  int64_t least_bytes(const std::vector<Place>& places) const;
+
+ private:
+  /// Bytes on the device per band.
+  struct Series {
+    std::vector<int64_t> before, after;  ///< the step that stores the tensor
+  };
+  struct Column {
+    int64_t length = 0;
+    double seconds = 0;
+    bool whole = false;                  ///< one tile per band
+    std::vector<int64_t> stretch_bytes;  ///< of tiles
+  };
+  struct Height {
+    int64_t length = 0;
+    size_t bands = 0;
+    std::vector<Column> columns;
+    /// By present tensor, on the device and below. Filled when first asked for.
+    mutable std::vector<std::array<Series, 2>> live;
+  };
+
+  const Series& series(const Height& height, size_t tensor, bool below) const;
+
+  const Graph& graph_;
+  const CostModel& costs_;
+  const Sizes& sizes_;
+  Pass pass_;
+  std::vector<PresentTensor> present_;
+  std::vector<Kept> entries_;        ///< parallel to present_
+  std::vector<bool> read_;           ///< parallel to present_: some step reads it
+  std::vector<size_t> stored_;       ///< present tensors in the order of their stores
+  std::vector<Height> heights_;
+  std::vector<int64_t> whole_bytes_; ///< parallel to present_
+  int64_t weights_bytes_ = 0;
+};
+
+/// The tile shapes of an option for one placing of its tensors, fastest first. Peaks are worked out when first needed:
+/// most searches look at the first shapes of most choices only.
+class PricedShapes {
+ public:
+  /// `fixed_bytes` and `fixed_seconds` come on top of every shape.
+  PricedShapes(const PassOption& option, std::vector<Place> places, int64_t fixed_bytes, double fixed_seconds);
+
+  /// The fastest shape that needs no more than the limit; null where none does.
+  const Shape* fastest_within(int64_t limit_bytes);
+  /// The shape that needs least.
+  const Shape* smallest();
+  /// Every shape, priced.
+  const std::vector<Shape>& all();
+
+ private:
+  int64_t peak_of(size_t i);
+
+  const PassOption* option_;
+  std::vector<Place> places_;
+  int64_t fixed_bytes_;
+  int64_t least_bytes_;
+  std::vector<Shape> shapes_;                    ///< fastest first; peak_bytes of -1 where not known yet
+  std::vector<std::pair<size_t, size_t>> numbers_;  ///< height and width of each
+  std::vector<std::vector<int64_t>> largest_live_;  ///< by height, empty where not known yet
+};
+
+/// Heights and widths of the tiles that are tried in a grid of this length: the whole, and powers of two.
+std::vector<int64_t> tile_heights(int64_t length);
+std::vector<int64_t> tile_widths(int64_t length);
+
+}  // namespace headroom

@@ -1,0 +1,184 @@
+#include "planner/why_not.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "decoder/cli/arguments.h"
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kAmple = int64_t{1} << 50;
+
+std::string mebibytes_up(int64_t bytes) { return std::to_string((bytes + (int64_t{1} << 20) - 1) >> 20) + "MiB"; }
+
+struct Best {
+  SmallestLimit smallest{std::numeric_limits<int64_t>::max(), 0, {}};
+  SpaceFrame frame{};
+};
+
+Best smallest_over_frames(const Model& model, const Request& request, const PlanOptions& options, const CostModel& costs) {
+  Best best;
+  for (const auto& space : spaces_of(model, request, options, costs)) {
+    SmallestLimit smallest = smallest_limit(*space);
+    if (smallest.decisions.empty() || smallest.bytes >= best.smallest.bytes) continue;
+    best = {std::move(smallest), space->frame()};
+  }
+  return best;
+}
+
+/// The fastest plan over all frames without building it, or nothing.
+std::optional<std::pair<Solution, SpaceFrame>> try_solve(const Model& model, const Request& request, const PlanOptions& options,
+                                                         const CostModel& costs) {
+  std::optional<std::pair<Solution, SpaceFrame>> best;
+  double best_seconds = 0;
+  for (const auto& space : spaces_of(model, request, options, costs)) {
+    std::optional<Solution> found = fastest(*space, options.limit_bytes);
+    if (!found) continue;
+    const double seconds = batch_seconds(*found, request, *space);
+    if (best && best_seconds <= seconds) continue;
+    best_seconds = seconds;
+    best = {std::move(*found), space->frame()};
+    best->first.seconds = seconds;
+  }
+  return best;
+}
+
+/// The most bytes that a plan keeps in one place at one time.
+int64_t bytes_in(const Plan& plan, Place place, const Graph& graph) {
+  const Sizes sizes = sizes_of(graph, plan);
+  int64_t most = 0;
+  for (size_t pass = 0; pass < plan.passes.size(); ++pass) {
+    int64_t sum = 0;
+    for (const Kept& entry : plan.kept) {
+      const bool alive = entry.first_pass <= static_cast<int32_t>(pass) && static_cast<int32_t>(pass) <= entry.last_pass;
+      if (entry.place != place || !alive) continue;
+      sum += static_cast<int64_t>(entry.blocks.size()) * allocated_bytes(entry.block_rows * row_bytes(graph, entry.tensor, sizes));
+    }
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& model, const CostModel& costs) {
+  const Graph& graph = model.graph;
+  const Sizes sizes = sizes_of(graph, plan);
+  const Pass& pass = plan.passes[number];
+  const int64_t weights = plan.weights == WeightResidency::resident ? plan.weights_bytes : weights_bytes(graph, pass, sizes.dtype);
+  std::vector<Blocker> list{{"weights", "weights", weights}, {"reserve", "reserve", plan.reserve_bytes}};
+  for (const Kept& entry : plan.kept) {
+    const auto now = static_cast<int32_t>(number);
+    if (entry.place != Place::device || now < entry.first_pass || now > entry.last_pass || entry.in_place_of != TensorId{-1}) continue;
+    list.push_back({graph.tensor(entry.tensor).name, "kept",
+                    static_cast<int64_t>(entry.blocks.size()) * allocated_bytes(entry.block_rows * row_bytes(graph, entry.tensor, sizes))});
+  }
+  const auto longest = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
+  const std::vector<int64_t> working = step_bytes(graph, pass, per_axis(longest, pass.tiles), sizes, costs.memory());
+  const auto largest = std::max_element(working.begin(), working.end());
+  list.push_back({graph.tensor(pass.steps[static_cast<size_t>(largest - working.begin())].tensor).name, "tiles", *largest});
+  std::sort(list.begin(), list.end(), [](const Blocker& a, const Blocker& b) { return a.bytes > b.bytes; });
+  return list;
+}
+
+Relaxation relax(const std::string& change, const Model& model, const Request& request, const PlanOptions& options,
+                 const CostModel& costs, std::optional<Place> added) {
+  Relaxation relaxation{.change = change};
+  if (const auto found = try_solve(model, request, options, costs)) {
+    relaxation.seconds = found->first.seconds;
+    if (added) {
+      const Plan plan = plan_of(found->first, model, request, found->second, options, costs);
+      relaxation.needs_bytes = bytes_in(plan, *added, model.graph);
+    }
+  } else {
+    relaxation.smallest_limit_bytes = smallest_over_frames(model, request, options, costs).smallest.bytes;
+  }
+  return relaxation;
+}
+
+}  // namespace
+
+WhyNot why_not(const Model& model, const Request& request, const PlanOptions& options, const CostModel& costs) {
+  const Best best = smallest_over_frames(model, request, options, costs);
+  WhyNot why{options.limit_bytes, best.smallest.bytes, best.smallest.pass, {}, {}, {}};
+  const Solution smallest{best.smallest.decisions, std::vector<double>(best.smallest.decisions.size(), 0.0), 0, best.smallest.bytes, 0};
+  PlanOptions enough = options;
+  enough.limit_bytes = best.smallest.bytes;
+  const Plan plan = plan_of(smallest, model, request, best.frame, enough, costs);
+  why.pass_name = plan.passes[why.pass].name;
+  why.blockers = blockers_of(plan, why.pass, model, costs);
+
+  if (options.weights == WeightResidency::resident) {
+    PlanOptions other = options;
+    other.weights.reset();
+    why.relaxations.push_back(relax("--weights-residency auto", model, request, other, costs, {}));
+  }
+  if (options.scratch_limit_bytes < kAmple) {
+    PlanOptions other = options;
+    other.scratch_limit_bytes = kAmple;
+    other.scratch_folder = "scratch";
+    why.relaxations.push_back(relax("--scratch DIR", model, request, other, costs, Place::scratch));
+  }
+  if (options.host_limit_bytes > 0) {
+    PlanOptions other = options;
+    other.host_limit_bytes = kAmple;
+    why.relaxations.push_back(relax("--host-limit", model, request, other, costs, Place::host));
+  }
+  if (request.dtype == Dtype::fp32 && costs.assumed()) {
+    Request other = request;
+    other.dtype = Dtype::bf16;
+    why.relaxations.push_back(relax("--dtype bf16", model, other, options, costs, {}));
+  }
+  std::stable_sort(why.relaxations.begin(), why.relaxations.end(), [](const Relaxation& a, const Relaxation& b) {
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    return a.seconds.value_or(kNever) < b.seconds.value_or(kNever);
+  });
+  return why;
+}
+
+std::string to_text(const WhyNot& why, const Request& request) {
+  std::string text = std::to_string(request.width_pixels) + "x" + std::to_string(request.height_pixels) + " does not fit " +
+                     format_bytes(why.limit_bytes) + "; the smallest limit that works is " + mebibytes_up(why.smallest_limit_bytes) +
+                     " (" + std::to_string(why.smallest_limit_bytes) + " bytes): pass " + std::to_string(why.pass) + " (" +
+                     why.pass_name + ") holds";
+  for (size_t i = 0; i < std::min<size_t>(why.blockers.size(), 4); ++i) {
+    const Blocker& blocker = why.blockers[i];
+    text += (i ? ", " : " ") + (blocker.what == "tiles" ? "tiles of " + blocker.name : blocker.name) + " " + format_bytes(blocker.bytes);
+  }
+  for (const Relaxation& relaxation : why.relaxations) {
+    text += "; with " + relaxation.change + " it ";
+    if (relaxation.seconds) {
+      text += "takes " + format_seconds(*relaxation.seconds);
+      if (relaxation.needs_bytes) text += " and " + mebibytes_up(*relaxation.needs_bytes) + " there";
+    } else {
+      text += "needs " + mebibytes_up(*relaxation.smallest_limit_bytes);
+    }
+  }
+  return text;
+}
+
+nlohmann::json to_json(const WhyNot& why) {
+  nlohmann::json blockers = nlohmann::json::array(), relaxations = nlohmann::json::array();
+  for (const Blocker& b : why.blockers) blockers.push_back({{"name", b.name}, {"what", b.what}, {"bytes", b.bytes}});
+  for (const Relaxation& r : why.relaxations) {
+    nlohmann::json entry{{"change", r.change}, {"fits", r.seconds.has_value()}};
+    if (r.seconds) entry["seconds"] = *r.seconds;
+    if (r.needs_bytes) entry["needs_bytes"] = *r.needs_bytes;
+    if (r.smallest_limit_bytes) entry["smallest_limit_bytes"] = *r.smallest_limit_bytes;
+    relaxations.push_back(std::move(entry));
+  }
+  return {{"fits", false},
+          {"limit_bytes", why.limit_bytes},
+          {"smallest_limit_bytes", why.smallest_limit_bytes},
+          {"pass", why.pass},
+          {"pass_name", why.pass_name},
+          {"blockers", std::move(blockers)},
+          {"relaxations", std::move(relaxations)}};
+}
+
+void throw_does_not_fit(const Model& model, const Request& request, const PlanOptions& options, const CostModel& costs) {
+  const WhyNot why = why_not(model, request, options, costs);
+  throw DoesNotFit(to_text(why, request), why.smallest_limit_bytes);
+}
+
+}  // namespace headroom
