@@ -91,7 +91,7 @@ TEST_CASE("plans with tensors in a scratch file and weights per pass give the sa
     const CostModel costs(model.graph);
     MemoryModel memory = costs.memory();
     memory.block_bytes = random.pick<int64_t>({700, 17'000, 40'000});
-    const test::RandomPlan drawn = test::random_plan(model, request, frame, style, memory, random);
+    const test::RandomPlan drawn = test::random_plan(model, request, slice, style, memory, random, {}, frame);
     std::vector<PassDecision> above = drawn.decisions;
     for (PassDecision& decision : above) decision.below.clear();
     const Plan on_device = unlimited(build_plan(model, request, {.slice = slice}, above, memory));
