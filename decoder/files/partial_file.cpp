@@ -41,6 +41,8 @@ PartialFile::PartialFile(std::filesystem::path file) : file_(std::move(file)), p
   partial_ += ".partial-" + std::to_string(getpid());
   // O_EXCL: whatever else took the name in the meantime, a link of somebody's included, is not written to.
   unlink(partial_.c_str());
+  remove_left_behind(file_, "partial");
+  on_signal_.emplace(partial_);
   descriptor_ = open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail(errno);
 }

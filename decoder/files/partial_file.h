@@ -2,11 +2,15 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+
+#include "decoder/files/left_behind.h"
 
 namespace headroom {
 
 /// A file that appears under its name whole or not at all: it is written as `<name>.partial-<pid>` beside it
-/// and renamed by commit(). Destroyed before that, it leaves nothing.
+/// and renamed by commit(). Destroyed before that, or ended by a signal (left_behind.h), it leaves nothing; what a
+/// killed program left of the same file is removed.
 class PartialFile {
  public:
   /// Throws InputError where the folder does not exist or `file` is a folder, DeviceError where no file can
@@ -32,6 +36,7 @@ class PartialFile {
  private:
   void discard() noexcept;
   std::filesystem::path file_, partial_;
+  std::optional<RemovedOnSignal> on_signal_;
   int descriptor_ = -1;
   int64_t end_ = 0;
 };

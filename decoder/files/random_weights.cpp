@@ -26,16 +26,16 @@ uint64_t fnv1a64(const std::string& text) {
   return hash;
 }
 
-/// out[i] = offset + scale * u(i), u uniform in [-1, 1). With offset 1 and scale 1/4 the product is exact,
+/// Element i is offset + scale * u(i), u uniform in [-1, 1). With offset 1 and scale 1/4 the product is exact,
 /// and with offset 0 the sum is, so that a fused multiply-add gives the same bits as two roundings.
-void fill_uniform(const std::string& name, uint64_t seed, float offset, float scale, int64_t count,
+void fill_uniform(const std::string& name, uint64_t seed, float offset, float scale, const Interval& range,
                   float* out) {
   const uint64_t key = splitmix64_mix(seed ^ fnv1a64(name));
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = range.begin; i < range.end; ++i) {
     const uint64_t x = splitmix64_mix(key + (static_cast<uint64_t>(i) + 1) * 0x9E3779B97F4A7C15u);
     // 24 bits: the conversion, the scaling and the subtraction are all exact.
     const float u = static_cast<float>(static_cast<int32_t>(x >> 40)) * 0x1p-23f - 1.0f;
-    out[i] = offset + scale * u;
+    *out++ = offset + scale * u;
   }
 }
 
@@ -53,6 +53,10 @@ int64_t elements(const std::string& name, const std::vector<int64_t>& shape) {
 }  // namespace
 
 void fill_random(const Parameter& parameter, uint64_t seed, float* out) {
+  fill_random(parameter, seed, {0, elements(parameter.name, parameter.shape)}, out);
+}
+
+void fill_random(const Parameter& parameter, uint64_t seed, const Interval& range, float* out) {
   const int64_t count = elements(parameter.name, parameter.shape);
   float offset = 0.0f;
   float scale = kBiasSpread;
@@ -65,13 +69,13 @@ void fill_random(const Parameter& parameter, uint64_t seed, float* out) {
       scale = static_cast<float>(kGain * std::sqrt(3.0 / fan_in));
     }
   }
-  fill_uniform(parameter.name, seed, offset, scale, count, out);
+  fill_uniform(parameter.name, seed, offset, scale, intersect(range, {0, count}), out);
 }
 
 Array random_latent(std::vector<int64_t> shape, uint64_t seed) {
   const int64_t count = elements("latent", shape);
   Array latent{std::move(shape), std::vector<float>(static_cast<size_t>(count))};
-  fill_uniform("latent", seed, 0.0f, static_cast<float>(std::sqrt(3.0)), count, latent.values.data());
+  fill_uniform("latent", seed, 0.0f, static_cast<float>(std::sqrt(3.0)), {0, count}, latent.values.data());
   return latent;
 }
 

@@ -65,7 +65,12 @@ TensorView SafetensorsFile::tensor(const std::string& name) const {
 }
 
 void copy_as_float(const TensorView& view, float* out) {
-  view.file->read_as_float(view.offset, view.dtype, view.elements(), out);
+  copy_as_float(view, {0, view.elements()}, out);
+}
+
+void copy_as_float(const TensorView& view, const Interval& range, float* out) {
+  const int64_t offset = view.offset + range.begin * stored_element_bytes(view.dtype);
+  view.file->read_as_float(offset, view.dtype, range.length(), out);
 }
 
 }  // namespace headroom

@@ -107,6 +107,12 @@ TensorView WeightFiles::find(const std::string& name) const {
 }
 
 void WeightFiles::read(const Parameter& parameter, float* out) const {
+  int64_t count = 1;
+  for (const int64_t extent : parameter.shape) count *= extent;
+  read(parameter, {0, count}, out);
+}
+
+void WeightFiles::read(const Parameter& parameter, const Interval& range, float* out) const {
   const Place place = require(parameter.name);
   const TensorView view = place.file->tensor(place.stored_name);
   const std::string where = place.file->origin() + ": " + printable(view.name) + ": ";
@@ -114,9 +120,10 @@ void WeightFiles::read(const Parameter& parameter, float* out) const {
     throw InputError(where + "shape: expected " + printable(parameter.shape) + ", found " +
                      printable(view.shape));
   }
-  copy_as_float(view, out);
-  const int64_t bad = first_non_finite(out, view.elements());
-  if (bad >= 0) throw InputError(where + "element " + std::to_string(bad) + " is not finite");
+  const Interval present = intersect(range, {0, view.elements()});
+  copy_as_float(view, present, out);
+  const int64_t bad = first_non_finite(out, present.length());
+  if (bad >= 0) throw InputError(where + "element " + std::to_string(present.begin + bad) + " is not finite");
 }
 
 }  // namespace headroom

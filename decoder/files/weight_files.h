@@ -32,6 +32,8 @@ class WeightFiles {
   /// and a 1×1 convolution stand for one another: [O, I] and [O, I, 1, 1] are the same shape here. Throws
   /// InputError where the tensor is missing, has another shape, or holds a NaN or an infinity.
   void read(const Parameter& parameter, float* out) const;
+  /// The same for the elements of `range` alone, in that order; `out` holds that many.
+  void read(const Parameter& parameter, const Interval& range, float* out) const;
 
  private:
   struct Place {

@@ -148,6 +148,18 @@ Interval blocks_read(const RowReaders& readers, const Pass& pass, const Kept& ke
   return {readers.first_row(tile.begin) / kept.block_rows, ceil_divide(readers.last_row(tile.end), kept.block_rows)};
 }
 
+ScratchLayout scratch_layout(const Graph& graph, const Plan& plan) {
+  const Sizes sizes = sizes_of(graph, plan);
+  ScratchLayout layout;
+  for (const Kept& kept : plan.kept) {
+    if (kept.place != Place::scratch) continue;
+    const int64_t bytes = kept.block_rows * row_bytes(graph, kept.tensor, sizes);
+    layout.slot_bytes = std::max(layout.slot_bytes, ceil_divide(bytes, kPage) * kPage);
+    for (int32_t number : kept.blocks) layout.slots = std::max(layout.slots, int64_t{number} + 1);
+  }
+  return layout;
+}
+
 Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) {
   const Tensor& tensor = graph.tensor(step.tensor);
   return per_axis(

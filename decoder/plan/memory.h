@@ -87,6 +87,13 @@ Interval blocks_read(const RowReaders& readers, const Pass& pass, const Kept& ke
 /// Extent of the largest tile that a step makes, where grid tiles are `tile` long and start at its multiples.
 Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes);
 
+/// How a scratch file is cut: into slots of whole pages, each as large as the largest block that is ever kept there.
+struct ScratchLayout {
+  int64_t slot_bytes = 0;
+  int64_t slots = 0;  ///< the plan's block numbers there are all below this; 0 where nothing is kept in a file
+};
+ScratchLayout scratch_layout(const Graph& graph, const Plan& plan);
+
 /// Bytes of tiles and workspace live while each step runs.
 std::vector<int64_t> step_bytes(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes,
                                 const MemoryModel& model);

@@ -62,6 +62,9 @@ struct RunStats {
   int64_t rss_growth_bytes = 0;  ///< what the operating system saw
   double predicted_seconds = 0;
   double seconds = 0;
+  int64_t scratch_written_bytes = 0;  ///< of kept tensors, to the scratch file
+  int64_t scratch_read_bytes = 0;
+  double transfer_wait_seconds = 0;  ///< that the decode stood still for these transfers
   std::vector<PassStats> passes;
   std::string device;
   std::string libraries;

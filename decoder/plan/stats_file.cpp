@@ -117,6 +117,9 @@ json to_json(const RunStats& stats) {
            {"rss_growth_bytes", stats.rss_growth_bytes},
            {"predicted_seconds", stats.predicted_seconds},
            {"seconds", stats.seconds},
+           {"scratch_written_bytes", stats.scratch_written_bytes},
+           {"scratch_read_bytes", stats.scratch_read_bytes},
+           {"transfer_wait_seconds", stats.transfer_wait_seconds},
            {"passes", std::move(passes)},
            {"device", stats.device},
            {"libraries", stats.libraries},
@@ -145,6 +148,10 @@ RunStats stats_from_json(const JsonFields& file) {
   stats.rss_growth_bytes = file["rss_growth_bytes"].integer(-kMostBytes, kMostBytes);
   stats.predicted_seconds = amount(file["predicted_seconds"]);
   stats.seconds = amount(file["seconds"]);
+  // Earlier releases moved nothing, and said nothing of it.
+  if (file.has("scratch_written_bytes")) stats.scratch_written_bytes = file["scratch_written_bytes"].integer(0, kMostBytes);
+  if (file.has("scratch_read_bytes")) stats.scratch_read_bytes = file["scratch_read_bytes"].integer(0, kMostBytes);
+  if (file.has("transfer_wait_seconds")) stats.transfer_wait_seconds = amount(file["transfer_wait_seconds"]);
   const JsonFields passes = file["passes"];
   const size_t count = passes.size(kMostPasses);
   for (size_t i = 0; i < count; ++i) stats.passes.push_back(read_pass(passes[i]));

@@ -1,7 +1,9 @@
 #include <iostream>
 
+#include "decoder/files/left_behind.h"
 #include "decoder/program/run.h"
 
 int main(int argc, char** argv) {
+  headroom::remove_files_on_signals();
   return headroom::run_decode({argv + 1, argv + argc}, std::cout, std::cerr);
 }

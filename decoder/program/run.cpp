@@ -9,7 +9,9 @@
 #include "decoder/cli/progress.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/files/latent_file.h"
+#include "decoder/files/left_behind.h"
 #include "decoder/files/picture_sink.h"
+#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/builder.h"
@@ -30,11 +32,11 @@ namespace headroom {
 namespace {
 
 struct Options {
-  std::string plan_file, limit, queue_file, profile_file, model, weights, latent_scale = "none", output, stats_file, trace_file, chrome_file;
+  std::string plan_file, limit, queue_file, profile_file, model, weights, latent_scale = "none", output, stats_file, trace_file, chrome_file, scratch, scratch_limit;
   std::vector<std::string> latents;
   std::optional<uint64_t> random_seed;
   int threads = 0;
-  bool verify = false, json = false, quiet = false;
+  bool verify = false, json = false, quiet = false, other_environment = false;
 };
 
 constexpr const char* kDescription =
@@ -62,11 +64,14 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
       ->check(CLI::IsMember({"none", "model"}));
   app.add_option("-o,--output", options.output,
                  "picture: .png, .npy or .safetensors; with --queue the folder for all outputs, the queue's own by default");
+  app.add_option("--scratch", options.scratch, "folder on a disk for kept tensors that the plan puts there, instead of the plan's");
+  app.add_option("--scratch-limit", options.scratch_limit, "the most bytes in that folder (20GiB)");
   app.add_option("--stats", options.stats_file, "write what was measured (JSON)");
   app.add_option("--trace", options.trace_file, "write allocations, passes and tiles as they were (JSON)");
   app.add_option("--chrome", options.chrome_file, "the same for chrome://tracing or Perfetto");
   app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
   app.add_flag("--verify", options.verify, "decode again another way and compare");
+  app.add_flag("--other-environment", options.other_environment, "run a plan whose costs were measured on another machine");
   app.add_flag("--json", options.json, "print the statistics as JSON on standard output");
   app.add_flag("--quiet", options.quiet, "no progress bar");
   if (!parse_arguments(app, args, out)) return false;
@@ -95,7 +100,13 @@ class ProgressEvents final : public EventSink {
 };
 
 Plan plan_for(const Options& options, const Model& model, const Array& latent) {
-  if (!options.plan_file.empty()) return read_plan(options.plan_file, model.graph);
+  const int64_t scratch_limit = options.scratch_limit.empty() ? 0 : parse_bytes(options.scratch_limit, "--scratch-limit");
+  if (!options.plan_file.empty()) {
+    Plan plan = read_plan(options.plan_file, model.graph);
+    if (!options.scratch.empty()) plan.scratch_folder = options.scratch;
+    if (!options.scratch_limit.empty()) plan.scratch_limit_bytes = scratch_limit;
+    return plan;
+  }
   if (latent.shape.size() < 4 || (latent.shape.size() == 5 && latent.shape[2] != 1)) {
     throw InputError(options.latents.front() + ": expected a latent N×C×H×W");
   }
@@ -105,8 +116,20 @@ Plan plan_for(const Options& options, const Model& model, const Array& latent) {
   std::vector<std::string> words{"--model", options.model, "--size", std::to_string(width) + "x" + std::to_string(height),
                                  "--batch", std::to_string(latent.shape[0]), "--limit", options.limit};
   if (!options.profile_file.empty()) words.insert(words.end(), {"--profile", options.profile_file});
+  if (!options.scratch.empty()) words.insert(words.end(), {"--scratch", options.scratch});
+  if (!options.scratch_limit.empty()) words.insert(words.end(), {"--scratch-limit", options.scratch_limit});
   const nlohmann::json document = plan_from_program_beside(words);
   return plan_from_json(JsonFields(document, "headroom-plan"), model.graph);
+}
+
+/// Costs that were measured elsewhere say nothing of this machine's times and workspaces.
+void check_environment(const Options& options, const Plan& plan) {
+  const Environment here{device_name(), library_versions()};
+  if (plan.environment == Environment{} || plan.environment == here || options.other_environment) return;
+  const auto text = [](const Environment& e) { return e.device + " (" + e.libraries + ")"; };
+  throw InputError((options.plan_file.empty() ? options.profile_file : options.plan_file) +
+                   ": environment: the plan's costs were measured on " + printable(text(plan.environment)) + ", this is " +
+                   text(here) + "; plan with a profile of this machine, or give --other-environment");
 }
 
 /// Decodes the same latent untiled where the machine has the memory, otherwise by another plan.
@@ -144,18 +167,21 @@ int run(const Options& options, std::ostream& out, std::ostream& err) {
   const ParameterSource weights = parameter_source(options.model, options.weights, options.random_seed);
   const PictureShape shape{plan.request.batch, model.graph.tensor(model.graph.output()).channels, plan.request.frames,
                            plan.request.height_pixels, plan.request.width_pixels};
+  remove_left_behind(options.output, "verify");
   const auto sink = open_sink(options.output, shape);
   Progress progress(err, options.quiet);
   ProgressEvents events(progress);
   const auto loading = [&](double share) { progress.show(share, "loading weights"); };
 
   start_libraries(options.threads);
+  check_environment(options, plan);
   RunStats stats;
   std::optional<TraceRecorder> recorder;
   if (!options.trace_file.empty() || !options.chrome_file.empty()) recorder.emplace(&events);
   EventSink* const told = recorder ? static_cast<EventSink*>(&*recorder) : &events;
   if (options.verify) {
     const std::filesystem::path copy = options.output + ".verify-" + std::to_string(getpid()) + ".npy";
+    const RemovedOnSignal on_signal(copy);
     const auto copy_sink = open_sink(copy, shape);
     TeeSink both(*sink, *copy_sink);
     stats = decode(model, plan, weights, latent, both, told, loading);

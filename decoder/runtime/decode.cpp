@@ -9,12 +9,15 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <optional>
 #include <utility>
 
 #include "decoder/graph/errors.h"
 #include "decoder/runtime/convolution.h"
 #include "decoder/runtime/interpreter.h"
 #include "decoder/runtime/process_memory.h"
+#include "decoder/runtime/scratch_file.h"
+#include "decoder/runtime/scratch_transfers.h"
 
 namespace headroom {
 namespace {
@@ -32,6 +35,48 @@ void check_latent(const Model& model, const Plan& plan, const Array& latent) {
   };
   throw InputError("latent: expected shape " + text(expected) + " as planned, found " + text(latent.shape));
 }
+
+bool reads_whole(const Graph& graph, const Plan& plan, TensorId tensor) {
+  for (const Pass& pass : plan.passes) {
+    for (const Step& step : pass.steps) {
+      if (step.kind != StepKind::attention) continue;
+      for (size_t i = 0; i < step.inputs.size(); ++i) {
+        if (step.inputs[i].tensor == tensor && is_barrier(graph.op(step.op), i)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// What this device can do with kept tensors that are not on it.
+void check_places(const Graph& graph, const Plan& plan) {
+  for (const Kept& entry : plan.kept) {
+    if (entry.place == Place::device) continue;
+    const std::string named = graph.tensor(entry.tensor).name + " is kept in " + name_of(entry.place) + ": ";
+    if (entry.place == Place::host) throw InputError(named + "on the CPU the device's memory is the host's; plan without a host limit");
+    if (reads_whole(graph, plan, entry.tensor)) throw InputError(named + "attention reads it whole, so it must be on the device");
+    const bool shared = entry.in_place_of != TensorId{-1} || std::any_of(plan.kept.begin(), plan.kept.end(), [&](const Kept& other) {
+                          return other.in_place_of == entry.tensor;
+                        });
+    if (shared) throw InputError(named + "a sum in place needs both its operands on the device");
+  }
+}
+
+/// The scratch file of a decode and the thread that serves it; nothing where the plan keeps nothing there.
+class Scratch {
+ public:
+  Scratch(const Graph& graph, const Plan& plan) {
+    const ScratchLayout layout = scratch_layout(graph, plan);
+    if (layout.slots == 0) return;
+    file_.emplace(plan.scratch_folder, layout.slots, layout.slot_bytes, plan.scratch_limit_bytes);
+    transfers_.emplace(*file_);
+  }
+  ScratchTransfers* transfers() { return transfers_ ? &*transfers_ : nullptr; }
+
+ private:
+  std::optional<ScratchFile> file_;
+  std::optional<ScratchTransfers> transfers_;
+};
 
 }  // namespace
 
@@ -79,7 +124,7 @@ DecodeSession::DecodeSession(const Model& model, const ParameterSource& weights,
 const Weights& DecodeSession::load_weights() {
   if (weights_) return *weights_;
   try {
-    return weights_.emplace(model_.graph, source_, loading_);
+    return weights_.emplace(model_.graph, all_operations(model_.graph), source_, loading_);
   } catch (const LimitExceeded& refused) {
     throw LimitExceeded(std::string("loading the weights: ") + refused.what());
   }
@@ -91,6 +136,8 @@ RunStats DecodeSession::decode(const Plan& plan, const Array& latent, PictureSin
                      ": this version decodes in fp32; plan with --dtype fp32");
   }
   check_latent(model_, plan, latent);
+  check_places(model_.graph, plan);
+  Scratch scratch(model_.graph, plan);
   const c10::InferenceMode inference;
   reset_peak_resident();
   pool_.restart_peak();
@@ -101,14 +148,16 @@ RunStats DecodeSession::decode(const Plan& plan, const Array& latent, PictureSin
     pool_.observe(events->pool_observer());
     events->allocating(AllocationKind::weights, TensorId{-1});
   }
-  const Weights& weights = load_weights();
+  const bool per_pass = plan.weights == WeightResidency::per_pass;
+  if (per_pass) weights_.reset();
+  PlannedWeights weights(model_.graph, plan, source_, per_pass ? nullptr : &load_weights());
   for (const Pass& pass : plan.passes) {
     stats.passes.push_back({pass.name, pass.predicted_peak_bytes, 0, pass.predicted_seconds, 0});
   }
   for (int64_t item = 0; item < plan.request.batch; item += plan.slice) {
     Plan slice = plan;
     slice.slice = std::min(plan.slice, plan.request.batch - item);  // the last one may be shorter
-    Interpreter interpreter(model_, slice, weights, pool_, events);
+    Interpreter interpreter(model_, slice, weights, scratch.transfers(), pool_, events);
     interpreter.run(latent, item, sink);
     for (size_t i = 0; i < plan.passes.size(); ++i) {
       const PassMeasurement& measured = interpreter.measurements()[i];
@@ -124,6 +173,11 @@ RunStats DecodeSession::decode(const Plan& plan, const Array& latent, PictureSin
   stats.rss_growth_bytes = std::max<int64_t>(0, headroom::peak_resident_bytes() - resident_before_);
   stats.outside_bytes = std::max<int64_t>(0, stats.rss_growth_bytes - pool_.peak_resident_bytes());
   stats.peak_bytes = stats.pool_peak_bytes + stats.outside_bytes;
+  if (const ScratchTransfers* transfers = scratch.transfers()) {
+    stats.scratch_written_bytes = transfers->written_bytes();
+    stats.scratch_read_bytes = transfers->read_bytes();
+    stats.transfer_wait_seconds = transfers->wait_seconds();
+  }
   stats.device = device_name();
   stats.libraries = library_versions();
   stats.threads = at::get_num_threads();

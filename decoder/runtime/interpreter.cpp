@@ -24,8 +24,15 @@ void require_finite(const float* values, int64_t count, const std::string& layer
 
 }  // namespace
 
-Interpreter::Interpreter(const Model& model, const Plan& plan, const Weights& weights, Pool& pool, EventSink* events)
-    : graph_(model.graph), plan_(plan), weights_(weights), pool_(pool), events_(events), sizes_(sizes_of(graph_, plan)) {
+Interpreter::Interpreter(const Model& model, const Plan& plan, PlannedWeights& weights, ScratchTransfers* scratch, Pool& pool,
+                         EventSink* events)
+    : graph_(model.graph),
+      plan_(plan),
+      weights_(weights),
+      pool_(pool),
+      events_(events),
+      sizes_(sizes_of(graph_, plan)),
+      kept_(graph_, plan_, sizes_, scratch) {
   measurements_.resize(plan.passes.size());
 }
 
@@ -45,7 +52,6 @@ void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink
     measurement.seconds += seconds_since(start);
     measurement.peak_bytes = std::max(measurement.peak_bytes, pool_.window_peak_bytes());
   }
-  kept_.clear();
   statistics_.clear();
 }
 
@@ -53,32 +59,23 @@ void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink
 void Interpreter::load_latent(const Array& latent) {
   const Tensor& tensor = graph_.tensor(graph_.latent());
   const Extent extent = picture(graph_.latent());
-  KeptMap map({.tensor = graph_.latent(), .block_rows = extent.y}, extent, tensor.channels, sizes_.items);
-  map.acquire({0, 1});
+  const MapView& view = kept_.add_latent();
   const int64_t plane = extent.y * extent.x;
   const float* from = latent.values.data() + first_item_ * tensor.channels * plane;
   for (int64_t item = 0; item < sizes_.items; ++item) {
     for (int64_t c = 0; c < tensor.channels; ++c, from += plane) {
-      float* to = map.view().at(item, 0, 0) + c;
+      float* to = view.at(item, 0, 0) + c;
       for (int64_t i = 0; i < plane; ++i) to[i * tensor.channels] = from[i];
     }
   }
-  kept_.insert_or_assign(graph_.latent(), std::move(map));
 }
 
 void Interpreter::run_pass(size_t number, PictureSink& sink) {
   const Pass& pass = plan_.passes[number];
   const auto pass_number = static_cast<int32_t>(number);
-  for (const Kept& entry : plan_.kept) {
-    if (entry.first_pass != pass_number) continue;
-    if (entry.in_place_of == TensorId{-1}) {
-      kept_.insert_or_assign(entry.tensor, KeptMap(entry, picture(entry.tensor), graph_.tensor(entry.tensor).channels, sizes_.items));
-    } else {
-      // The blocks change hands before the sweep; each position becomes the sum when its tile is added.
-      kept_.insert_or_assign(entry.tensor, std::move(kept_.at(entry.in_place_of)));
-      kept_.erase(entry.in_place_of);
-    }
-  }
+  if (events_ != nullptr) events_->allocating(AllocationKind::weights, TensorId{-1});
+  weights_.begin_pass(number);
+  kept_.begin_pass(number);
   for (const Step& step : pass.steps) {
     if (step.kind != StepKind::statistics) continue;
     statistics_.insert_or_assign(step.tensor, GroupStatistics(sizes_.items, graph_.op(step.op).groups));
@@ -94,6 +91,8 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   const int64_t tiles = static_cast<int64_t>(pass.tiles.t.size() * pass.tiles.y.size() * pass.tiles.x.size());
   int64_t tile = 0;
   for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
+    if (events_ != nullptr) events_->allocating(AllocationKind::kept, TensorId{-1});
+    kept_.begin_band(band);
     for (const Interval& columns : pass.tiles.x) {
       if (events_ != nullptr) events_->tile_started(plan_, pass_number, tile, tiles);
       const Region grid_tile{pass.tiles.t.front(), pass.tiles.y[band], columns};
@@ -108,11 +107,8 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
           pool_.start_window();
         }
         try {
-          if (step.kind == StepKind::store) {
-            if (events_ != nullptr) events_->allocating(AllocationKind::kept, step.tensor);
-            const auto kept = std::find_if(plan_.kept.begin(), plan_.kept.end(), [&](const Kept& k) { return k.tensor == step.tensor; });
-            kept_.at(step.tensor).acquire(blocks_acquired(graph_, pass, *kept, band));
-          }
+          if (events_ != nullptr && step.kind == StepKind::store) events_->allocating(AllocationKind::kept, step.tensor);
+          if (step.kind == StepKind::store) kept_.before_store(step.tensor);
           if (events_ != nullptr) events_->allocating(AllocationKind::workspace, step.tensor);
           run_step(pass, step, grid_tile, sink);
           if (events_ != nullptr && !tiles_[i].empty()) events_->holds_tile(tiles_[i].values.const_data_ptr());
@@ -131,16 +127,10 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
       }
       ++tile;
     }
-    for (const Kept& entry : plan_.kept) {
-      const auto map = kept_.find(entry.tensor);
-      if (entry.last_pass != pass_number || map == kept_.end()) continue;
-      const RowReaders readers(graph_, pass, entry.tensor, sizes_);
-      map->second.release(blocks_released(readers, pass, entry, map->second.blocks_per_item(), band));
-    }
+    kept_.end_band();
   }
-  for (const Kept& entry : plan_.kept) {
-    if (entry.last_pass == pass_number) kept_.erase(entry.tensor);
-  }
+  kept_.end_pass();
+  weights_.end_pass();
   for (const Step& step : pass.steps) {
     if (step.kind == StepKind::statistics && !statistics_.at(step.tensor).finite()) {
       throw DeviceError(graph_.tensor(step.inputs[0].tensor).name + ": its output is not finite; the decode was stopped");
@@ -152,10 +142,10 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
   const Region region = tile_region(graph_, pass, step, grid_tile, sizes_.latent);
   switch (step.kind) {
     case StepKind::store:
-      copy_region(view_of(step.inputs[0]), kept_.at(step.tensor).view(), region, sizes_.items);
+      copy_region(view_of(step.inputs[0]), kept_.view(step.tensor), region, sizes_.items);
       return;
     case StepKind::accumulate:
-      add_region(view_of(step.inputs[0]), kept_.at(step.tensor).view(), region, sizes_.items);
+      add_region(view_of(step.inputs[0]), kept_.view(step.tensor), region, sizes_.items);
       return;
     case StepKind::statistics: {
       // Statistics have no positions of their own: they take the image of the tile in what they measure.
@@ -230,7 +220,7 @@ void Interpreter::emit(const Step& step, const Region& region, PictureSink& sink
 }
 
 MapView Interpreter::view_of(const Operand& operand) {
-  return operand.step >= 0 ? tile_of(operand).view() : kept_.at(operand.tensor).view();
+  return operand.step >= 0 ? tile_of(operand).view() : kept_.view(operand.tensor);
 }
 
 Tile& Interpreter::tile_of(const Operand& operand) { return tiles_[static_cast<size_t>(operand.step)]; }

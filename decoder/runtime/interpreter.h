@@ -10,7 +10,7 @@
 #include "decoder/plan/memory.h"
 #include "decoder/plan/plan.h"
 #include "decoder/runtime/events.h"
-#include "decoder/runtime/kept_map.h"
+#include "decoder/runtime/kept_blocks.h"
 #include "decoder/runtime/pool.h"
 #include "decoder/runtime/statistics.h"
 #include "decoder/runtime/tile.h"
@@ -29,7 +29,9 @@ struct PassMeasurement {
 /// value is not finite.
 class Interpreter {
  public:
-  Interpreter(const Model& model, const Plan& plan, const Weights& weights, Pool& pool, EventSink* events);
+  /// `scratch` is null where the plan keeps nothing in a file.
+  Interpreter(const Model& model, const Plan& plan, PlannedWeights& weights, ScratchTransfers* scratch, Pool& pool,
+              EventSink* events);
 
   /// Decodes items [first, first + plan.slice) of the latent, N×C×T×H×W or N×C×H×W, into the sink.
   void run(const Array& latent, int64_t first_item, PictureSink& sink);
@@ -51,12 +53,12 @@ class Interpreter {
 
   const Graph& graph_;
   const Plan& plan_;
-  const Weights& weights_;
+  PlannedWeights& weights_;
   Pool& pool_;
   EventSink* events_;
   Sizes sizes_;
   int64_t first_item_ = 0;
-  std::map<TensorId, KeptMap> kept_;
+  KeptBlocks kept_;
   std::map<TensorId, GroupStatistics> statistics_;
   std::vector<Tile> tiles_;         ///< by step of the pass that runs
   std::vector<size_t> last_use_;    ///< by step: the last one that reads its tile

@@ -3,14 +3,17 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "decoder/graph/graph.h"
+#include "decoder/plan/plan.h"
 
 namespace headroom {
 
-/// Fills `out` with a parameter's values in the order of its shape.
-using ParameterSource = std::function<void(const Parameter& parameter, float* out)>;
+/// Fills `out` with the elements [begin, end) of a parameter, counted in the order of its shape. Called on several
+/// threads at once.
+using ParameterSource = std::function<void(const Parameter& parameter, const Interval& elements, float* out)>;
 
 /// Parameters of one operation, empty tensors where it has none.
 struct OpWeights {
@@ -18,17 +21,44 @@ struct OpWeights {
   at::Tensor bias;    ///< [O] or [C]
 };
 
-/// All parameters of a decoder in one allocation from the current pool, fp32.
+std::vector<OpId> all_operations(const Graph& graph);
+/// Those that the steps of a pass carry out.
+std::vector<OpId> operations_of(const Pass& pass);
+
+/// Parameters of some operations of a decoder in one allocation from the current pool, fp32. It is as large as
+/// weights_bytes() of decoder/plan/memory.h says; loading takes 64 KiB per thread beside it, outside the pool.
 class Weights {
  public:
   /// Reads every parameter once. `progress` is told the share done, 0 to 1.
-  Weights(const Graph& graph, const ParameterSource& source, const std::function<void(double)>& progress = {});
+  Weights(const Graph& graph, const std::vector<OpId>& operations, const ParameterSource& source,
+          const std::function<void(double)>& progress = {});
 
+  /// Empty tensors for other operations.
   const OpWeights& of(OpId op) const { return ops_[index(op)]; }
 
  private:
   at::Tensor slab_;
   std::vector<OpWeights> ops_;
+};
+
+/// The parameters on the device as a plan wants them: all of them throughout, or those of the pass that runs.
+class PlannedWeights {
+ public:
+  /// `resident` has all parameters; null where the plan brings them in per pass.
+  PlannedWeights(const Graph& graph, const Plan& plan, const ParameterSource& source, const Weights* resident)
+      : graph_(graph), plan_(plan), source_(source), resident_(resident) {}
+
+  /// Throws LimitExceeded and what the source throws.
+  void begin_pass(size_t pass);
+  void end_pass() { of_pass_.reset(); }
+  const OpWeights& of(OpId op) const { return resident_ != nullptr ? resident_->of(op) : of_pass_->of(op); }
+
+ private:
+  const Graph& graph_;
+  const Plan& plan_;
+  const ParameterSource& source_;
+  const Weights* resident_;
+  std::optional<Weights> of_pass_;
 };
 
 }  // namespace headroom

@@ -68,7 +68,7 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out) {
   std::optional<Profile> profile;
   if (!profile_file.empty()) {
     profile = read_profile(profile_file);
-    check_profiled_model(*profile, profile_file, model.graph, {.dtype = dtype});
+    check_profiled_model(*profile, profile_file, model.graph, {model_argument, 1, 1, 1, 1, dtype});
     check_profiled_machine(*profile, profile_file);
   }
   const auto plan_shape = [&](const Request& request) {

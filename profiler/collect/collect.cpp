@@ -99,7 +99,7 @@ double loading_seconds(const Graph& graph, const ParameterSource& source) {
   Pool pool(int64_t{1} << 40);
   const PoolScope scope(pool);
   const auto start = std::chrono::steady_clock::now();
-  const Weights weights(graph, source);
+  const Weights weights(graph, all_operations(graph), source);
   return std::max(1e-9, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 

@@ -9,7 +9,9 @@
 namespace headroom::test {
 
 inline ParameterSource random_source(uint64_t seed) {
-  return [seed](const Parameter& parameter, float* out) { fill_random(parameter, seed, out); };
+  return [seed](const Parameter& parameter, const Interval& elements, float* out) {
+    fill_random(parameter, seed, elements, out);
+  };
 }
 
 /// A latent for the request, of unit variance.

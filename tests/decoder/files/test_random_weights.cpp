@@ -54,6 +54,16 @@ TEST_CASE("the random latent has the bits of the Python twin and unit variance")
   CHECK(std::abs(squares / 65536 - 1) < 0.02);
 }
 
+TEST_CASE("pieces of a random parameter are those of the whole") {
+  const Parameter parameter{"decoder.conv_in.weight", {8, 4, 3, 3}};
+  const std::vector<float> whole = filled(parameter, 9);
+  for (const Interval range : {Interval{0, 288}, {0, 1}, {17, 100}, {287, 288}, {5, 5}}) {
+    std::vector<float> piece(static_cast<size_t>(range.length()));
+    fill_random(parameter, 9, range, piece.data());
+    CHECK(piece == std::vector<float>(whole.begin() + range.begin, whole.begin() + range.end));
+  }
+}
+
 TEST_CASE("a linear layer and a 1×1 convolution of one name have the same values") {
   CHECK(filled({"a.weight", {8, 4}}, 3) == filled({"a.weight", {8, 4, 1, 1}}, 3));
 }

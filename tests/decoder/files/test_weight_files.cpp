@@ -78,6 +78,17 @@ TEST_CASE("weights that are not finite are refused with their place") {
   require_input_error([&] { weights.read({"i", {2}}, out); }, {kSingle, ": i: element 0 is not finite"});
 }
 
+TEST_CASE("pieces of a parameter are read alone, and name the element that is not finite") {
+  const Scratch scratch;
+  scratch.write(kSingle, file_of({{"a", {2, 3}, {1, 2, 3, 4, NAN, 6}}}));
+  const WeightFiles weights(scratch.folder());
+  float out[3] = {};
+  weights.read({"a", {2, 3}}, {1, 4}, out);
+  CHECK(std::vector<float>(out, out + 3) == std::vector<float>{2, 3, 4});
+  require_input_error([&] { weights.read({"a", {2, 3}}, {3, 6}, out); }, {kSingle, ": a: element 4 is not finite"});
+  require_input_error([&] { weights.read({"a", {3, 3}}, {0, 1}, out); }, {kSingle, ": a: shape"});
+}
+
 TEST_CASE("attention is found under its old names") {
   const Scratch scratch;
   const std::string at = "decoder.mid_block.attentions.0.";

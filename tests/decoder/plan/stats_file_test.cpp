@@ -21,6 +21,9 @@ RunStats sample() {
   stats.rss_growth_bytes = -4096;
   stats.predicted_seconds = 0.1 + 0.2;
   stats.seconds = 1.0 / 3;
+  stats.scratch_written_bytes = 4096;
+  stats.scratch_read_bytes = 8192;
+  stats.transfer_wait_seconds = 0.25;
   stats.passes = {{"conv_in", 800, 790, 0.1, 0.11}, {"residual", 900, 880, 0.2, 0.22}};
   stats.device = "cpu";
   stats.libraries = "LibTorch 2.11.0";
@@ -50,6 +53,11 @@ TEST_CASE("stats file: statistics come back as they were", "[unit][stats_file]")
   stats.verification->psnr_db = std::numeric_limits<double>::infinity();
   CHECK(to_json(stats)["verification"]["psnr_db"].is_null());
   CHECK(read(to_json(stats)) == stats);
+
+  json older = to_json(stats);
+  for (const char* key : {"scratch_written_bytes", "scratch_read_bytes", "transfer_wait_seconds"}) older.erase(key);
+  CHECK(read(older).scratch_read_bytes == 0);
+  CHECK(read(older).transfer_wait_seconds == 0);
 
   const auto path =
       std::filesystem::temp_directory_path() / ("headroom-stats-file-test-" + std::to_string(getpid()));

@@ -18,7 +18,9 @@ ParameterSource weights_of(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".safetensors") continue;
     const auto files = std::make_shared<WeightFiles>(folder);
-    return [files](const Parameter& parameter, float* out) { files->read(parameter, out); };
+    return [files](const Parameter& parameter, const Interval& elements, float* out) {
+      files->read(parameter, elements, out);
+    };
   }
   return test::random_source(kWeightsSeed);
 }

@@ -1,7 +1,10 @@
 #include <catch2/catch.hpp>
 
 #include "decoder/graph/errors.h"
+#include "decoder/plan/memory.h"
 #include "decoder/plan/validator.h"
+#include "planner/cost_model.h"
+#include "tests/decoder/files/scratch.h"
 #include "tests/support/decoding.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
@@ -69,6 +72,100 @@ TEST_CASE("any plan gives the pixels of the untiled decode") {
   CHECK(coverage.attention > 10);
 }
 
+TEST_CASE("plans with tensors in a scratch file and weights per pass give the same bits as without, within their peak") {
+  const test::Scratch scratch;
+  int moved = 0, small = 0, wide = 0, sliced = 0, columns = 0, read_twice = 0, bands = 0;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    Random random(seed + 1000);
+    const nlohmann::json config = test::random_config(random);
+    const Extent latent{1, random.integer(1, 14), random.integer(1, 11)};
+    const int64_t batch = random.integer(1, 3), slice = random.integer(1, batch);
+    CAPTURE(seed, config.dump(), latent.y, latent.x, batch, slice);
+    const Model model = test::model_of(config);
+    const Request request = request_for(model, latent, batch);
+    test::RandomStyle style;
+    style.keep = random.pick<double>({0.6, 0.9, 1});
+    style.most_tiles = 16;
+    style.below = random.pick<double>({0.4, 1});
+    const PlanFrame frame{slice, random.chance(0.7) ? WeightResidency::per_pass : WeightResidency::resident, Place::scratch};
+    const CostModel costs(model.graph);
+    MemoryModel memory = costs.memory();
+    memory.block_bytes = random.pick<int64_t>({700, 17'000, 40'000});
+    const test::RandomPlan drawn = test::random_plan(model, request, slice, style, memory, random, {}, frame);
+    std::vector<PassDecision> above = drawn.decisions;
+    for (PassDecision& decision : above) decision.below.clear();
+    const Plan on_device = unlimited(build_plan(model, request, {.slice = slice}, above, memory));
+    Plan plan = drawn.plan;
+    plan.limit_bytes = plan.predicted_peak_bytes;  // not a byte more
+    plan.scratch_folder = scratch.folder();
+    const ScratchLayout layout = scratch_layout(model.graph, plan);
+    plan.scratch_limit_bytes = layout.slots * layout.slot_bytes;
+    REQUIRE(validate(plan, model).empty());
+    const Array input = test::latent_for(model, request, seed);
+    const test::Decoded below = test::decode_to_memory(model, plan, test::random_source(seed), input);
+    const Array reference =
+        test::decode_to_memory(model, on_device, test::random_source(seed), input).picture;
+    CHECK(below.picture.values == reference.values);
+    CHECK(below.stats.pool_peak_bytes + plan.reserve_bytes <= plan.predicted_peak_bytes);
+    for (size_t i = 0; i < plan.passes.size(); ++i) {
+      CAPTURE(i, plan.passes[i].name);
+      CHECK(below.stats.passes[i].peak_bytes + plan.reserve_bytes <= plan.passes[i].predicted_peak_bytes);
+    }
+    CHECK((below.stats.scratch_written_bytes > 0) == (layout.slots > 0));
+    CHECK(below.stats.scratch_read_bytes >= below.stats.scratch_written_bytes);
+    moved += layout.slots > 0 ? 1 : 0;
+    small += layout.slots > 0 && memory.block_bytes < 16'384 ? 1 : 0;
+    wide += layout.slots > 0 && memory.block_bytes >= 16'384 ? 1 : 0;
+    sliced += layout.slots > 0 && slice < batch ? 1 : 0;
+    read_twice += below.stats.scratch_read_bytes > below.stats.scratch_written_bytes ? 1 : 0;
+    for (const Kept& entry : plan.kept) {
+      if (entry.place == Place::device) continue;
+      columns += plan.passes[static_cast<size_t>(entry.first_pass)].tiles.x.size() > 1 ? 1 : 0;
+      bands += plan.passes[static_cast<size_t>(entry.last_pass)].tiles.y.size() > 3 ? 1 : 0;
+    }
+    CHECK(scratch.files().empty());
+  }
+  CHECK(moved > 20);
+  CHECK(small > 3);
+  CHECK(wide > 5);
+  CHECK(sliced > 3);
+  CHECK(read_twice > 3);
+  CHECK(columns > 5);
+  CHECK(bands > 10);
+}
+
+TEST_CASE("tensors below the device that the runtime cannot serve there are refused") {
+  const Model model = test::model_of(test::tiny_config());
+  const Request request = request_for(model, {1, 6, 6});
+  const Array input = test::latent_for(model, request, 7);
+  const test::Scratch scratch;
+  Plan plan = untiled_plan(model, request);
+  plan.scratch_folder = scratch.folder();
+  plan.scratch_limit_bytes = int64_t{1} << 30;
+  const auto refused = [&](const std::vector<std::string>& parts) {
+    test::MemorySink sink(test::picture_shape(model, request));
+    test::require_input_error([&] { decode(model, plan, test::random_source(1), input, sink, nullptr); }, parts);
+  };
+  const auto entry = [&](const std::string& name) -> Kept& {
+    return *std::find_if(plan.kept.begin(), plan.kept.end(),
+                         [&](const Kept& kept) { return model.graph.tensor(kept.tensor).name == name; });
+  };
+  const Plan good = plan;
+  entry("decoder.conv_in").place = Place::host;
+  refused({"decoder.conv_in is kept in host", "on the CPU the device's memory is the host's"});
+  plan = good;
+  entry("decoder.mid_block.attentions.0.to_k").place = Place::scratch;
+  refused({"decoder.mid_block.attentions.0.to_k is kept in scratch", "attention"});
+  plan = good;
+  entry("decoder.conv_in").place = Place::scratch;
+  plan.scratch_limit_bytes = 1;
+  refused({"scratch folder", "limit is 1 bytes"});
+  plan.scratch_folder = "/dev/shm";
+  refused({"/dev/shm", "is in memory"});
+  plan.scratch_folder = "";
+  refused({"scratch folder", "none given"});
+}
+
 TEST_CASE("items of a batch do not see one another") {
   const Model model = test::model_of(test::tiny_config());
   const Request three = request_for(model, {1, 6, 5}, 3), one = request_for(model, {1, 6, 5}, 1);
@@ -127,9 +224,9 @@ TEST_CASE("what is not finite stops the decode and names the layer") {
   const Model model = test::model_of(test::tiny_config());
   const Request request = request_for(model, {1, 4, 4});
   const Array input = test::latent_for(model, request, 6);
-  const auto source = [](const Parameter& parameter, float* out) {
-    fill_random(parameter, 1, out);
-    if (parameter.name == "decoder.up_blocks.0.resnets.0.conv1.weight") out[0] = std::nanf("");
+  const auto source = [](const Parameter& parameter, const Interval& elements, float* out) {
+    fill_random(parameter, 1, elements, out);
+    if (parameter.name == "decoder.up_blocks.0.resnets.0.conv1.weight" && elements.begin == 0) out[0] = std::nanf("");
   };
   test::MemorySink sink(test::picture_shape(model, request));
   start_libraries(2);

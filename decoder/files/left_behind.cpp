@@ -1,0 +1,100 @@
+#include "decoder/files/left_behind.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <system_error>
+
+namespace headroom {
+
+/// One name in a list that only ever grows, so that a signal's handler may walk it at any time. Whoever takes the name
+/// out owns it.
+struct RemovedOnSignal::Entry {
+  std::atomic<const char*> name{nullptr};
+  Entry* next = nullptr;
+};
+
+namespace {
+
+std::atomic<void*> first_entry{nullptr};
+
+constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP};
+
+}  // namespace
+
+RemovedOnSignal::RemovedOnSignal(const std::filesystem::path& file) : name_(strdup(file.c_str())) {
+  if (name_ == nullptr) throw std::bad_alloc();
+  for (auto* entry = static_cast<Entry*>(first_entry.load()); entry != nullptr; entry = entry->next) {
+    const char* none = nullptr;
+    if (!entry->name.compare_exchange_strong(none, name_)) continue;
+    entry_ = entry;
+    return;
+  }
+  entry_ = new Entry;
+  entry_->name = name_;
+  void* head = first_entry.load();
+  do {
+    entry_->next = static_cast<Entry*>(head);
+  } while (!first_entry.compare_exchange_weak(head, entry_));
+}
+
+RemovedOnSignal::~RemovedOnSignal() {
+  const char* mine = name_;
+  if (entry_->name.compare_exchange_strong(mine, nullptr)) std::free(const_cast<char*>(name_));
+}
+
+void remove_named_files() noexcept {
+  for (auto* entry = static_cast<RemovedOnSignal::Entry*>(first_entry.load()); entry != nullptr; entry = entry->next) {
+    if (const char* name = entry->name.exchange(nullptr)) unlink(name);
+  }
+}
+
+namespace {
+
+extern "C" void remove_and_end(int signal_number) {
+  const int before = errno;
+  remove_named_files();
+  raise(signal_number);  // SA_RESETHAND: this time it ends the program
+  errno = before;
+}
+
+}  // namespace
+
+void remove_files_on_signals() {
+  for (const int number : kEnding) {
+    struct sigaction present {};
+    if (sigaction(number, nullptr, &present) == 0 && present.sa_handler == SIG_IGN) continue;
+    struct sigaction action {};
+    action.sa_handler = remove_and_end;
+    action.sa_flags = SA_RESETHAND;
+    sigaction(number, &action, nullptr);
+  }
+  signal(SIGXFSZ, SIG_IGN);
+}
+
+void remove_left_behind(const std::filesystem::path& file, const std::string& mark) noexcept try {
+  const std::string start = file.filename().string() + "." + mark + "-";
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(start)) continue;
+    pid_t process = 0;
+    const char* digits = name.data() + start.size();
+    const char* end = name.data() + name.size();
+    const auto [rest, failed] = std::from_chars(digits, end, process);
+    if (failed != std::errc() || process <= 0 || (rest != end && *rest != '.')) continue;
+    if (kill(process, 0) != 0 && errno == ESRCH) unlink(entry->path().c_str());
+  }
+} catch (...) {
+  // No memory for names: what was left behind stays for the next time.
+}
+
+}  // namespace headroom

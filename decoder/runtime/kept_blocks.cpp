@@ -1,0 +1,129 @@
+#include "decoder/runtime/kept_blocks.h"
+
+#include <algorithm>
+
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+
+KeptBlocks::KeptBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, ScratchTransfers* scratch)
+    : graph_(graph), plan_(plan), sizes_(sizes), scratch_(scratch) {}
+
+KeptBlocks::~KeptBlocks() {
+  // After an error blocks may still be on their way, and their memory goes now.
+  if (scratch_ != nullptr) scratch_->abandon();
+}
+
+const MapView& KeptBlocks::add_latent() {
+  const TensorId id = graph_.latent();
+  const Extent extent = extent_of(graph_.tensor(id), sizes_.latent);
+  KeptMap map({.tensor = id, .block_rows = extent.y}, extent, graph_.tensor(id).channels, sizes_.items);
+  map.acquire({0, 1});
+  return maps_.insert_or_assign(id, std::move(map)).first->second.view();
+}
+
+void KeptBlocks::begin_pass(size_t number) {
+  pass_ = number;
+  for (const Kept& entry : plan_.kept) {
+    if (!written_in_pass(entry)) continue;
+    if (entry.in_place_of == TensorId{-1}) {
+      const Tensor& tensor = graph_.tensor(entry.tensor);
+      maps_.insert_or_assign(entry.tensor, KeptMap(entry, extent_of(tensor, sizes_.latent), tensor.channels, sizes_.items));
+    } else {
+      // The blocks change hands before the sweep; each position becomes the sum when its tile is added.
+      maps_.insert_or_assign(entry.tensor, std::move(maps_.at(entry.in_place_of)));
+      maps_.erase(entry.in_place_of);
+    }
+  }
+  moving_.clear();
+  for (const Kept& entry : plan_.kept) {
+    const auto map = maps_.find(entry.tensor);
+    if (map == maps_.end()) continue;
+    const bool below = entry.place != Place::device;
+    const bool written = written_in_pass(entry) && entry.in_place_of == TensorId{-1};
+    if (below || written || leaves_in_pass(entry)) {
+      moving_.push_back({&entry, &map->second, RowReaders(graph_, pass(), entry.tensor, sizes_)});
+    }
+  }
+}
+
+void KeptBlocks::begin_band(size_t band) {
+  band_ = band;
+  for (Moving& moving : moving_) let_go(moving, band == 0 ? 0 : band - 1);
+  for (Moving& moving : moving_) {
+    if (moving.kept->place == Place::device || written_in_pass(*moving.kept)) continue;
+    if (band == 0) fetch(moving, 0);
+    const ScratchTransfers::Ticket needed = moving.last_fetch;
+    if (band + 1 < pass().tiles.y.size()) fetch(moving, band + 1);
+    scratch_->wait(needed);
+  }
+}
+
+void KeptBlocks::before_store(TensorId tensor) {
+  const auto moving = std::find_if(moving_.begin(), moving_.end(), [&](const Moving& m) { return m.kept->tensor == tensor; });
+  moving->map->acquire(blocks_acquired(graph_, pass(), *moving->kept, band_));
+}
+
+void KeptBlocks::end_band() {
+  const bool last = band_ + 1 == pass().tiles.y.size();
+  for (Moving& moving : moving_) {
+    const Kept& kept = *moving.kept;
+    const int64_t count = moving.map->blocks_per_item();
+    if (kept.place == Place::device) {
+      if (leaves_in_pass(kept)) moving.map->release(blocks_released(moving.readers, pass(), kept, count, band_));
+    } else if (written_in_pass(kept)) {
+      const Interval blocks = blocks_completed(graph_, pass(), kept, band_);
+      if (blocks.length() > 0) moving.leaving.push_back({band_, blocks, scratch_->queue_write(in_file(moving, blocks))});
+    } else {
+      moving.map->release({0, last ? count : std::min(count, blocks_read(moving.readers, pass(), kept, band_ + 1).begin)});
+    }
+  }
+}
+
+void KeptBlocks::end_pass() {
+  for (Moving& moving : moving_) let_go(moving, pass().tiles.y.size());
+  moving_.clear();
+  for (const Kept& entry : plan_.kept) {
+    if (leaves_in_pass(entry)) maps_.erase(entry.tensor);
+  }
+}
+
+/// Frees written blocks that bands before `bands_done` completed, once the file has them.
+void KeptBlocks::let_go(Moving& moving, size_t bands_done) {
+  while (!moving.leaving.empty() && moving.leaving.front().band < bands_done) {
+    scratch_->wait(moving.leaving.front().written);
+    moving.map->release(moving.leaving.front().blocks);
+    moving.leaving.pop_front();
+  }
+}
+
+/// Sends for the blocks up to the last one that `band` reads.
+void KeptBlocks::fetch(Moving& moving, size_t band) {
+  const Interval needed = blocks_read(moving.readers, pass(), *moving.kept, band);
+  if (band == 0) moving.fetched = needed.begin;
+  if (needed.end <= moving.fetched) return;
+  const Interval blocks{moving.fetched, needed.end};
+  try {
+    moving.map->acquire(blocks);
+  } catch (const LimitExceeded& refused) {
+    throw LimitExceeded("pass " + std::to_string(pass_) + " (" + pass().name + "), fetch " +
+                        graph_.tensor(moving.kept->tensor).name + ": " + refused.what());
+  }
+  moving.fetched = blocks.end;
+  moving.last_fetch = scratch_->queue_read(in_file(moving, blocks));
+}
+
+std::vector<ScratchTransfers::Block> KeptBlocks::in_file(const Moving& moving, const Interval& blocks) const {
+  const MapView& view = moving.map->view();
+  const int64_t bytes = allocated_bytes(moving.kept->block_rows * row_bytes(graph_, moving.kept->tensor, sizes_));
+  std::vector<ScratchTransfers::Block> list;
+  for (int64_t item = 0; item < sizes_.items; ++item) {
+    for (int64_t b = blocks.begin; b < blocks.end; ++b) {
+      const auto i = static_cast<size_t>(item * view.blocks_per_item + b);
+      list.push_back({moving.kept->blocks[i], view.blocks[i], bytes});
+    }
+  }
+  return list;
+}
+
+}  // namespace headroom
