@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 
 #include "decoder/graph/errors.h"
@@ -37,6 +38,11 @@ void check_latent(const Model& model, const Plan& plan, const Array& latent) {
 }  // namespace
 
 void start_libraries(int threads) {
+  // oneDNN and LibTorch's layer above it each remember what they made for the last 1024 shapes of convolutions, some
+  // 28 KiB for each shape in either. Tiles at edges make many shapes. 32 hold those of a band of the deepest pass.
+  // Both read the environment when they first make one; what the user set there stays.
+  setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32", 0);
+  setenv("LRU_CACHE_CAPACITY", "32", 0);
   if (threads > 0) at::set_num_threads(threads);
   const c10::InferenceMode inference;
   Tile input = make_tile({{0, 1}, {0, 34}, {0, 34}}, 32, 1);
@@ -78,7 +84,7 @@ RunStats decode(const Model& model, const Plan& plan, const ParameterSource& sou
   const int64_t resident_before = resident_bytes();
   const auto start = std::chrono::steady_clock::now();
 
-  Pool pool(plan.limit_bytes - plan.reserve_bytes);
+  Pool pool(plan.limit_bytes - plan.reserve_bytes, plan.predicted_peak_bytes - plan.reserve_bytes);
   RunStats stats;
   {
     const PoolScope scope(pool);

@@ -21,7 +21,8 @@ int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit
 
 }  // namespace
 
-Pool::Pool(int64_t limit_bytes) : limit_bytes_(limit_bytes) {
+Pool::Pool(int64_t limit_bytes, int64_t resident_goal_bytes)
+    : limit_bytes_(limit_bytes), resident_goal_bytes_(std::min(limit_bytes, resident_goal_bytes)) {
   // Addresses cost nothing; four times the limit leaves room for every order of allocations that we make.
   reserved_bytes_ = round_up(std::min(std::max<int64_t>(limit_bytes, kPage), kMostReserved / 4) * 4, kPage);
   void* memory = mmap(nullptr, static_cast<size_t>(reserved_bytes_), PROT_READ | PROT_WRITE,
@@ -51,7 +52,7 @@ void* Pool::allocate(int64_t bytes) {
   }
   void* memory = nullptr;
   if (small) {
-    cool_until(limit_bytes_ - rounded);
+    cool_until(resident_goal_bytes_ - rounded);
     memory = std::aligned_alloc(kAlignment, static_cast<size_t>(rounded));
     if (memory == nullptr) throw DeviceError("the heap is exhausted");
     small_[memory] = rounded;
@@ -97,7 +98,7 @@ Pool::Ranges::iterator Pool::best_fit(int64_t bytes, bool warm) {
 int64_t Pool::take_pages(int64_t bytes) {
   auto range = best_fit(bytes, true);
   if (range == free_.end()) {
-    cool_until(limit_bytes_ - bytes);
+    cool_until(resident_goal_bytes_ - bytes);
     range = best_fit(bytes, false);
     if (range == free_.end()) {
       cool_until(live_bytes_);

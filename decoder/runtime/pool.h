@@ -11,12 +11,15 @@ namespace headroom {
 /// refused before anything is touched (LimitExceeded).
 ///
 /// Large allocations are page ranges of one reserved stretch of addresses. Freed pages stay mapped ("warm") so
-/// that the next tile finds them without page faults, but live and warm pages together never pass the limit: what
-/// is warm is handed back to the system first. Fragmentation therefore costs addresses, never memory.
+/// that the next tile finds them without page faults, but live and warm pages together never pass the limit, nor the
+/// resident goal where live bytes alone are within it: what is warm is handed back to the system first. Fragmentation therefore costs addresses, never memory.
 /// Small allocations come from the C++ heap and count as live bytes all the same. Thread-safe.
 class Pool {
  public:
-  explicit Pool(int64_t limit_bytes);
+  /// `resident_goal_bytes`: what live and warm pages together are held to, the predicted peak of live bytes. A goal
+  /// below what is live costs page faults, nothing else.
+  Pool(int64_t limit_bytes, int64_t resident_goal_bytes);
+  explicit Pool(int64_t limit_bytes) : Pool(limit_bytes, limit_bytes) {}
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -51,6 +54,7 @@ class Pool {
 
   mutable std::mutex mutex_;
   int64_t limit_bytes_;
+  int64_t resident_goal_bytes_;
   int64_t reserved_bytes_;
   char* base_;
   Ranges free_;
