@@ -17,9 +17,9 @@ constexpr int64_t kScratchBytes = int64_t{64} << 10;
 constexpr int64_t kKeysOfBlock = 512;
 constexpr int64_t queries_of_block(int64_t queries) { return queries >= 768 ? 256 : queries >= 192 ? 64 : 32; }
 
-// Growth outside the pool (docs/planning.md): pages of the libraries' code, MKL's buffers, what oneDNN and LibTorch
-// remember of the last shapes.
-constexpr int64_t kReserveBytes = int64_t{12} << 20;
+// Growth outside the pool (docs/planning.md), 8 to 10 MiB for SDXL with two threads: pages of the libraries' code, MKL's
+// buffers, what oneDNN and LibTorch remember of the last shapes.
+constexpr int64_t kReserveBytes = int64_t{11} << 20;
 
 int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -39,10 +39,10 @@ int64_t attention_scratch_bytes(int64_t queries, int64_t keys, int64_t channels,
   return allocated_bytes(threads * floats * int64_t{sizeof(float)});
 }
 
-int64_t processors() {
+int64_t planned_threads() {
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return std::max<int64_t>(1, std::thread::hardware_concurrency());
+  const bool known = sched_getaffinity(0, sizeof set, &set) == 0;
+  return std::max<int64_t>(2, known ? CPU_COUNT(&set) : std::thread::hardware_concurrency());
 }
 
 MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {

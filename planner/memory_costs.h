@@ -13,10 +13,10 @@ int64_t convolution_workspace_bytes(const Graph& graph, const Op& op);
 /// `keys` are those of one call: the positions of one block of the keys' tensor.
 int64_t attention_scratch_bytes(int64_t queries, int64_t keys, int64_t channels, int64_t threads);
 
-/// Processors that this process may use, which is the number of threads that LibTorch takes by default.
-int64_t processors();
+/// Threads that plans count on: as many as this process has processors, which LibTorch takes by default; two at least.
+int64_t planned_threads();
 
-/// Workspace and reserve of a decode on the CPU with that many threads.
-MemoryModel cpu_memory_model(const Graph& graph, int64_t threads = processors());
+/// Workspace and reserve of a decode on the CPU with that many threads or fewer.
+MemoryModel cpu_memory_model(const Graph& graph, int64_t threads = planned_threads());
 
 }  // namespace headroom

@@ -237,11 +237,22 @@ class LiveBlocks {
   int64_t block_bytes_;
 };
 
-/// Steps between two stores, of which only the largest matters.
-struct Stretch {
-  int64_t working_bytes = 0;
-  size_t stored = 0;  ///< moving tensors stored before it, in the order of their stores
+/// What steps hold while a band runs.
+struct BandBytes {
+  std::vector<int64_t> stretches;  ///< the largest of the steps between two stores of moving tensors, in their order
+  int64_t largest = 0;
 };
+
+BandBytes band_bytes(const std::vector<int64_t>& by_step, const std::vector<size_t>& stores) {
+  BandBytes bytes{std::vector<int64_t>(stores.size() + 1, 0), 0};
+  size_t stretch = 0;
+  for (size_t i = 0; i < by_step.size(); ++i) {
+    while (stretch < stores.size() && stores[stretch] == i) ++stretch;
+    bytes.stretches[stretch] = std::max(bytes.stretches[stretch], by_step[i]);
+    bytes.largest = std::max(bytes.largest, by_step[i]);
+  }
+  return bytes;
+}
 
 }  // namespace
 
@@ -258,33 +269,31 @@ int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<
       read.push_back(blocks);
     }
   }
-  const std::vector<int64_t> working = step_bytes(graph, pass, tile, sizes, model);
-  std::vector<Stretch> stretches(1);
+  std::vector<size_t> stores;
   for (size_t i = 0; i < pass.steps.size(); ++i) {
-    if (pass.steps[i].kind == StepKind::store) {
-      for (const KeptInPass& entry : kept) {
-        if (!entry.written || entry.kept->tensor != pass.steps[i].tensor) continue;
-        written.emplace_back(graph, pass, entry, sizes);
-        stretches.push_back({0, written.size()});
-      }
+    if (pass.steps[i].kind != StepKind::store) continue;
+    for (const KeptInPass& entry : kept) {
+      if (!entry.written || entry.kept->tensor != pass.steps[i].tensor) continue;
+      written.emplace_back(graph, pass, entry, sizes);
+      stores.push_back(i);
     }
-    stretches.back().working_bytes = std::max(stretches.back().working_bytes, working[i]);
   }
-  const int64_t largest_working = *std::max_element(working.begin(), working.end());
+  // The last band holds the most blocks of what is written, and its tiles may be lower than the others.
+  const Extent last_tile{tile.t, std::min(tile.y, pass.tiles.y.back().length()), tile.x};
+  const BandBytes full = band_bytes(step_bytes(graph, pass, tile, sizes, model), stores);
+  const BandBytes last = band_bytes(step_bytes(graph, pass, last_tile, sizes, model), stores);
   int64_t peak = steady;
   for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
+    const BandBytes& working = band + 1 == pass.tiles.y.size() ? last : full;
     int64_t live = steady;
     for (const LiveBlocks& blocks : read) live += blocks.before_store(band);
     for (const LiveBlocks& blocks : written) live += blocks.before_store(band);
-    size_t stored = 0;
-    for (const Stretch& stretch : stretches) {
-      for (; stored < stretch.stored; ++stored) {
-        live += written[stored].after_store(band) - written[stored].before_store(band);
-      }
-      peak = std::max(peak, live + stretch.working_bytes);
+    for (size_t stored = 0; stored <= written.size(); ++stored) {
+      if (stored > 0) live += written[stored - 1].after_store(band) - written[stored - 1].before_store(band);
+      peak = std::max(peak, live + working.stretches[stored]);
     }
     // The next tile of the band begins beside the blocks that the first one took.
-    if (pass.tiles.x.size() > 1) peak = std::max(peak, live + largest_working);
+    if (pass.tiles.x.size() > 1) peak = std::max(peak, live + working.largest);
   }
   return peak;
 }

@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <c10/core/InferenceMode.h>
+#include <malloc.h>
 #include <torch/headeronly/version.h>
 
 #include <algorithm>
@@ -43,6 +44,7 @@ void start_libraries(int threads) {
   // Both read the environment when they first make one; what the user set there stays.
   setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32", 0);
   setenv("LRU_CACHE_CAPACITY", "32", 0);
+  mallopt(M_ARENA_MAX, 1);  // all threads share one heap: what one frees serves the others
   if (threads > 0) at::set_num_threads(threads);
   const c10::InferenceMode inference;
   Tile input = make_tile({{0, 1}, {0, 34}, {0, 34}}, 32, 1);

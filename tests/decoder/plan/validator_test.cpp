@@ -227,10 +227,10 @@ TEST_CASE("validator: blocks that nothing hands back", "[unit][validator]") {
 TEST_CASE("validator: peaks are added up again", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
-  // Pass 0: weights and reserve 120, latent 2048. The last band of tiles begins with three of conv_in's four
-  // bands of 1024: a padded latent tile of 5 by 10 positions, 1600, and conv_in's tile, 1536, are gone before
-  // the store.
-  plan.passes[0].predicted_peak_bytes = 120 + 2048 + 3072 + 1600 + 1536;
+  // Pass 0: weights and reserve 120, latent 2048. The last band of tiles, two rows high, begins with three of
+  // conv_in's four bands of 1024: a padded latent tile of 4 by 10 positions, 1280, and conv_in's tile, 1024, are
+  // gone before the store.
+  plan.passes[0].predicted_peak_bytes = 120 + 2048 + 3072 + 1280 + 1024;
   // Pass 1: five bands when a band of tiles begins, since conv_in's go as the residual's come; norm 3200,
   // conv 1536.
   plan.passes[1].predicted_peak_bytes = 120 + 2048 + 5120 + 3200 + 1536;
