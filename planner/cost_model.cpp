@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/memory_costs.h"
+
 namespace headroom {
 namespace {
 
@@ -15,15 +17,6 @@ constexpr double kReorderBytesPerSecond = 4e9;  // oneDNN copies a convolution's
 constexpr double kWeightsBytesPerSecond = 1e9;
 constexpr double kHostBytesPerSecond = 12e9;     // a link of sixteen lanes, pinned memory
 constexpr double kScratchBytesPerSecond = 500e6;  // a solid-state disk
-
-// What oneDNN 3.10 and LibTorch 2.11 were seen to take from the pool (tests/decoder/runtime/workspace_test.cpp).
-constexpr int64_t kChannelPadding = 16;
-constexpr int64_t kScratchBytes = int64_t{64} << 10;
-constexpr int64_t kAttentionScratchBytes = int64_t{6} << 20;
-// Growth outside the pool: compiled kernels, stacks, file pages in passing.
-constexpr int64_t kReserveBytes = int64_t{16} << 20;
-
-int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 bool counts_flops(const Op& op) { return op.kind == OpKind::conv || op.kind == OpKind::attention; }
 
@@ -52,26 +45,6 @@ double tile_count(const Pass& pass, const Extent& tile, const Sizes& sizes) {
       [](int64_t length, int32_t scale, int64_t size) { return std::ceil(double(length * scale) / double(size)); },
       sizes.latent, pass.scale, tile);
   return along.t * along.y * along.x;
-}
-
-int64_t convolution_workspace(const Graph& graph, const Op& op) {
-  const int64_t outputs = round_up(graph.tensor(op.output).channels, kChannelPadding);
-  const int64_t inputs = round_up(graph.tensor(op.inputs[0]).channels, kChannelPadding);
-  const int64_t taps = int64_t{op.kernel.t} * op.kernel.y * op.kernel.x;
-  return outputs * inputs * taps * int64_t{sizeof(float)} + kScratchBytes;
-}
-
-MemoryModel cpu_memory_model(const Graph& graph) {
-  MemoryModel model;
-  model.reserve_bytes = kReserveBytes;
-  model.workspace_bytes = [&graph](const Op& op, const Extent& tile, int64_t) -> int64_t {
-    if (op.kind == OpKind::conv) return convolution_workspace(graph, op);
-    if (op.kind != OpKind::attention) return 0;
-    // A partial result beside the running one, their log-sum-exps, and the library's own buffers.
-    const int64_t channels = graph.tensor(op.output).channels;
-    return positions(tile) * (channels + 2) * int64_t{sizeof(float)} + kAttentionScratchBytes;
-  };
-  return model;
 }
 
 }  // namespace
@@ -143,7 +116,7 @@ double CostModel::step_seconds(const Graph& graph, const Pass& pass, const Step&
   const Op& op = graph.op(step.op);
   double seconds = fixed + computed * work_per_position(graph, op, sizes) * seconds_per_work(step.op);
   if (op.kind == OpKind::conv) {
-    seconds += tile_count(pass, tile, sizes) * double(convolution_workspace(graph, op)) / kReorderBytesPerSecond;
+    seconds += tile_count(pass, tile, sizes) * double(convolution_workspace_bytes(graph, op)) / kReorderBytesPerSecond;
   }
   return seconds;
 }
@@ -160,7 +133,7 @@ double CostModel::least_seconds(const Graph& graph, OpId id, const Sizes& sizes)
   const TensorId made = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
   const double whole = double(positions(extent_of(graph.tensor(made), sizes.latent)) * sizes.items);
   // There is at least one tile.
-  const double reorder = op.kind == OpKind::conv ? double(convolution_workspace(graph, op)) / kReorderBytesPerSecond : 0;
+  const double reorder = op.kind == OpKind::conv ? double(convolution_workspace_bytes(graph, op)) / kReorderBytesPerSecond : 0;
   return kStepSeconds + reorder + whole * work_per_position(graph, op, sizes) * seconds_per_work(id);
 }
 

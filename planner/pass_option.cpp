@@ -62,9 +62,15 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
     height.live.resize(present_.size());
     for (int64_t columns : widths) {
       const Extent tile{grid.t, rows, columns};
-      Column column{columns, costs_.pass_seconds(graph_, pass_, tile, sizes_), columns == grid.x, {}};
-      const std::vector<int64_t> working = step_bytes(graph_, pass_, tile, sizes_, costs_.memory());
-      for (const Stretch& stretch : stretches_of(pass_, working)) column.stretch_bytes.push_back(stretch.working_bytes);
+      const auto stretch_bytes = [&](const Extent& largest) {
+        std::vector<int64_t> bytes;
+        const std::vector<int64_t> working = step_bytes(graph_, pass_, largest, sizes_, costs_.memory());
+        for (const Stretch& stretch : stretches_of(pass_, working)) bytes.push_back(stretch.working_bytes);
+        return bytes;
+      };
+      Column column{columns, costs_.pass_seconds(graph_, pass_, tile, sizes_), columns == grid.x, stretch_bytes(tile), {}};
+      const Extent last = last_band_tile(tile, grid.y);
+      column.last_stretch_bytes = last == tile ? column.stretch_bytes : stretch_bytes(last);
       height.columns.push_back(std::move(column));
     }
     heights_.push_back(std::move(height));
@@ -114,30 +120,38 @@ int64_t PassOption::least_bytes(const std::vector<Place>& places) const {
   return std::max(begin, end);
 }
 
-std::vector<int64_t> PassOption::largest_live(size_t number, const std::vector<Place>& places) const {
+PassOption::LiveBytes PassOption::live_bytes(size_t number, const std::vector<Place>& places) const {
   const Height& height = heights_[number];
-  std::vector<int64_t> live(height.bands, 0), largest;
+  std::vector<int64_t> live(height.bands, 0);
+  LiveBytes bytes;
+  const auto record = [&] {
+    bytes.largest.push_back(height.bands > 1 ? *std::max_element(live.begin(), live.end() - 1) : 0);
+    bytes.last.push_back(live.back());
+  };
   for (size_t i = 0; i < present_.size(); ++i) {
     const bool stored = std::find(stored_.begin(), stored_.end(), i) != stored_.end();
     if (present_[i].written && !stored) continue;  // in the blocks of the tensor that it replaces
     const std::vector<int64_t>& before = series(height, i, places[i] != Place::device).before;
     for (size_t band = 0; band < height.bands; ++band) live[band] += before[band];
   }
-  largest.push_back(*std::max_element(live.begin(), live.end()));
+  record();
   for (size_t i : stored_) {
     const Series& taken = series(height, i, places[i] != Place::device);
     for (size_t band = 0; band < height.bands; ++band) live[band] += taken.after[band] - taken.before[band];
-    largest.push_back(*std::max_element(live.begin(), live.end()));
+    record();
   }
-  return largest;
+  return bytes;
 }
 
-int64_t PassOption::peak_bytes(size_t height, size_t width, const std::vector<int64_t>& largest_live) const {
+int64_t PassOption::peak_bytes(size_t height, size_t width, const LiveBytes& live) const {
   const Column& column = heights_[height].columns[width];
   int64_t peak = 0;
-  for (size_t k = 0; k < largest_live.size(); ++k) {
-    // Where a band has several tiles, the others find there what the first one stored.
-    peak = std::max(peak, (column.whole ? largest_live[k] : largest_live.back()) + column.stretch_bytes[k]);
+  // Where a band has several tiles, the others find there what the first one stored.
+  for (size_t k = 0; k < live.last.size(); ++k) {
+    if (heights_[height].bands > 1) {
+      peak = std::max(peak, (column.whole ? live.largest[k] : live.largest.back()) + column.stretch_bytes[k]);
+    }
+    peak = std::max(peak, (column.whole ? live.last[k] : live.last.back()) + column.last_stretch_bytes[k]);
   }
   return peak;
 }
@@ -161,14 +175,14 @@ PricedShapes::PricedShapes(const PassOption& option, std::vector<Place> places, 
     shapes_.push_back(shape);
     numbers_.push_back(number);
   }
-  largest_live_.resize(option.heights());
+  live_bytes_.resize(option.heights());
 }
 
 int64_t PricedShapes::peak_of(size_t i) {
   if (shapes_[i].peak_bytes >= 0) return shapes_[i].peak_bytes;
   const auto [height, width] = numbers_[i];
-  if (largest_live_[height].empty()) largest_live_[height] = option_->largest_live(height, places_);
-  return shapes_[i].peak_bytes = fixed_bytes_ + option_->peak_bytes(height, width, largest_live_[height]);
+  if (live_bytes_[height].last.empty()) live_bytes_[height] = option_->live_bytes(height, places_);
+  return shapes_[i].peak_bytes = fixed_bytes_ + option_->peak_bytes(height, width, live_bytes_[height]);
 }
 
 const Shape* PricedShapes::fastest_within(int64_t limit_bytes) {

@@ -41,10 +41,14 @@ class PassOption {
   double seconds(size_t height, size_t width) const { return heights_[height].columns[width].seconds; }
   size_t bands(size_t height) const { return heights_[height].bands; }
   double transfer_seconds(const std::vector<Place>& places) const;
-  /// The most bytes of kept blocks after each store of the pass, over all bands; the first before any.
-  std::vector<int64_t> largest_live(size_t height, const std::vector<Place>& places) const;
+  /// Bytes of kept blocks after each store of the pass; the first before any.
+  struct LiveBytes {
+    std::vector<int64_t> largest;  ///< over all bands but the last
+    std::vector<int64_t> last;     ///< in the last, whose tiles may be lower
+  };
+  LiveBytes live_bytes(size_t height, const std::vector<Place>& places) const;
   /// With the tiles that come on top.
-  int64_t peak_bytes(size_t height, size_t width, const std::vector<int64_t>& largest_live) const;
+  int64_t peak_bytes(size_t height, size_t width, const LiveBytes& live) const;
   /// What no height can go below: everything that is there when the sweep begins, and when it ends.
   int64_t least_bytes(const std::vector<Place>& places) const;
 
@@ -58,6 +62,7 @@ class PassOption {
     double seconds = 0;
     bool whole = false;                  ///< one tile per band
     std::vector<int64_t> stretch_bytes;  ///< of tiles
+    std::vector<int64_t> last_stretch_bytes;  ///< of those in the last band
   };
   struct Height {
     int64_t length = 0;
@@ -105,7 +110,7 @@ class PricedShapes {
   int64_t least_bytes_;
   std::vector<Shape> shapes_;                    ///< fastest first; peak_bytes of -1 where not known yet
   std::vector<std::pair<size_t, size_t>> numbers_;  ///< height and width of each
-  std::vector<std::vector<int64_t>> largest_live_;  ///< by height, empty where not known yet
+  std::vector<PassOption::LiveBytes> live_bytes_;  ///< by height, empty where not known yet
 };
 
 /// Heights and widths of the tiles that are tried in a grid of this length: the whole, and powers of two.

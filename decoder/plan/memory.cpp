@@ -206,12 +206,18 @@ std::vector<Stretch> stretches_of(const Pass& pass, const std::vector<int64_t>& 
   return stretches;
 }
 
+Extent last_band_tile(const Extent& tile, int64_t grid_rows) {
+  const int64_t rest = grid_rows % tile.y;
+  return {tile.t, std::min(grid_rows, rest == 0 ? tile.y : rest), tile.x};
+}
+
 int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<KeptInPass>& kept,
                         const Extent& tile, const Sizes& sizes, const MemoryModel& model) {
+  const Extent last_tile = last_band_tile(tile, sizes.latent.y * pass.scale.y);
+  const std::vector<Stretch> full = stretches_of(pass, step_bytes(graph, pass, tile, sizes, model));
+  const std::vector<Stretch> last = stretches_of(pass, step_bytes(graph, pass, last_tile, sizes, model));
   int64_t steady = 0;
   std::vector<LiveBlocks> read, written;
-  const std::vector<int64_t> working = step_bytes(graph, pass, tile, sizes, model);
-  const std::vector<Stretch> stretches = stretches_of(pass, working);
   for (const KeptInPass& entry : kept) {
     const LiveBlocks blocks(graph, pass, entry, sizes);
     if (blocks.steady()) {
@@ -220,24 +226,25 @@ int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<
       read.push_back(blocks);
     }
   }
-  for (const Stretch& stretch : stretches) {
+  for (const Stretch& stretch : full) {
     // What takes over another's blocks is not stored: the entry of the tensor that it replaces counts them.
     for (const KeptInPass& entry : kept) {
       if (entry.written && entry.kept->tensor == stretch.stored) written.emplace_back(graph, pass, entry, sizes);
     }
   }
-  const int64_t largest_working = *std::max_element(working.begin(), working.end());
   int64_t peak = steady;
   for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
-    int64_t live = steady;
+    const std::vector<Stretch>& stretches = band + 1 == pass.tiles.y.size() ? last : full;
+    int64_t live = steady, largest = 0;
     for (const LiveBlocks& blocks : read) live += blocks.before_store(band);
     for (const LiveBlocks& blocks : written) live += blocks.before_store(band);
     for (size_t i = 0; i < stretches.size(); ++i) {
       if (i > 0) live += written[i - 1].after_store(band) - written[i - 1].before_store(band);
+      largest = std::max(largest, stretches[i].working_bytes);
       peak = std::max(peak, live + stretches[i].working_bytes);
     }
     // The next tile of the band begins beside the blocks that the first one took.
-    if (pass.tiles.x.size() > 1) peak = std::max(peak, live + largest_working);
+    if (pass.tiles.x.size() > 1) peak = std::max(peak, live + largest);
   }
   return peak;
 }

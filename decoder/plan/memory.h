@@ -112,6 +112,8 @@ struct Stretch {
 };
 /// `working_bytes` as from step_bytes().
 std::vector<Stretch> stretches_of(const Pass& pass, const std::vector<int64_t>& working_bytes);
+/// The tiles of a pass's last band, which may be lower than the others.
+Extent last_band_tile(const Extent& tile, int64_t grid_rows);
 
 /// The blocks of one kept tensor on the device while a sweep goes on, in bytes of all items.
 class LiveBlocks {

@@ -151,9 +151,10 @@ class MemoryCheck {
     int64_t most = 0;                 ///< over all stages
   };
 
-  Stages stages_of(size_t pass) const {
+  /// `last`: for the last band of tiles alone, which may be lower than the others.
+  Stages stages_of(size_t pass, bool last) const {
     Stages stages{{0}, {0}, 0};
-    const std::vector<int64_t> live = live_tiles(pass);
+    const std::vector<int64_t> live = live_tiles(pass, last);
     for (size_t s = 0; s < live.size(); ++s) {
       // Only a band's first tile meets rows without blocks; the other tiles of the band find them there.
       const bool begins =
@@ -200,9 +201,12 @@ class MemoryCheck {
     int64_t live = 0;
     size_t next = 0;
     for (size_t p = 0; p < view_.plan.passes.size(); ++p) {
-      const Stages stages = stages_of(p);
+      const Stages of_all = stages_of(p, false);
+      const Stages of_last = stages_of(p, true);
+      const int64_t last_band = starts_[p + 1] - 1;
       int64_t peak = 0;
-      for (int64_t now = starts_[p]; now < starts_[p + 1];) {
+      for (int64_t now = starts_[p]; now <= last_band;) {
+        const Stages& stages = now == last_band ? of_last : of_all;
         for (size_t stage = 0; stage < stages.begins.size(); ++stage) {
           const bool last = stage + 1 == stages.begins.size();
           const int64_t until =
@@ -214,7 +218,8 @@ class MemoryCheck {
         }
         const int64_t change = next < list.size() ? list[next].time : starts_[p + 1];
         // Bands of tiles in which no block comes or goes are all alike.
-        if (std::min(change, starts_[p + 1]) > now + 1) peak = std::max(peak, add(live, stages.most));
+        if (std::min(change, last_band) > now + 1) peak = std::max(peak, add(live, of_all.most));
+        if (change > last_band && now < last_band) peak = std::max(peak, add(live, of_last.most));
         now = std::max(change, now + 1);
       }
       peaks.push_back(peak);
@@ -222,15 +227,16 @@ class MemoryCheck {
     return peaks;
   }
 
-  /// Bytes of the largest tile that a step makes, for all items of a slice.
-  int64_t tile_bytes(const StepRef& ref) const {
+  /// Bytes of the largest tile that a step makes, of those of the last band of rows or of all, for all items of a slice.
+  int64_t tile_bytes(const StepRef& ref, bool last) const {
     const Step& step = view_.step(ref);
     if (!makes_tile(step.kind)) return 0;
     int64_t bytes =
         multiply(view_.graph.tensor(step.tensor).channels, bytes_per_element(view_.plan.request.dtype));
     for (Axis axis : kAxes) {
       int64_t longest = 0;
-      for (size_t i = 0; i < view_.tile_count(ref.pass, axis); ++i) {
+      const size_t tiles = view_.tile_count(ref.pass, axis);
+      for (size_t i = last && axis == kRows ? tiles - 1 : 0; i < tiles; ++i) {
         longest = std::max(longest, view_.region(ref, axis, i).length());
       }
       bytes = multiply(bytes, longest);
@@ -251,13 +257,13 @@ class MemoryCheck {
   }
 
   /// Bytes of tiles that are live while each step of the pass runs. A tile lives until its last reader.
-  std::vector<int64_t> live_tiles(size_t pass) const {
+  std::vector<int64_t> live_tiles(size_t pass, bool last) const {
     const std::vector<Step>& steps = view_.plan.passes[pass].steps;
     std::vector<size_t> last_reader(steps.size());
     std::vector<int64_t> bytes(steps.size());
     for (size_t s = 0; s < steps.size(); ++s) {
       last_reader[s] = s;
-      bytes[s] = tile_bytes({pass, s});
+      bytes[s] = tile_bytes({pass, s}, last);
       for (const Operand& input : steps[s].inputs) {
         if (input.step != -1) last_reader[static_cast<size_t>(input.step)] = s;
       }

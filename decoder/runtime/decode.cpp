@@ -4,10 +4,12 @@
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <c10/core/InferenceMode.h>
+#include <malloc.h>
 #include <torch/headeronly/version.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <utility>
@@ -81,6 +83,12 @@ class Scratch {
 }  // namespace
 
 void start_libraries(int threads) {
+  // oneDNN and LibTorch's layer above it each remember what they made for the last 1024 shapes of convolutions, some
+  // 28 KiB for each shape in either. Tiles at edges make many shapes. 32 hold those of a band of the deepest pass.
+  // Both read the environment when they first make one; what the user set there stays.
+  setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32", 0);
+  setenv("LRU_CACHE_CAPACITY", "32", 0);
+  mallopt(M_ARENA_MAX, 1);  // all threads share one heap: what one frees serves the others
   if (threads > 0) at::set_num_threads(threads);
   const c10::InferenceMode inference;
   Tile input = make_tile({{0, 1}, {0, 34}, {0, 34}}, 32, 1);

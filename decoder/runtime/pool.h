@@ -20,12 +20,13 @@ class PoolObserver {
 /// refused before anything is touched (LimitExceeded).
 ///
 /// Large allocations are page ranges of one reserved stretch of addresses. Freed pages stay mapped ("warm") so
-/// that the next tile finds them without page faults, but live and warm pages together never pass the limit: what
-/// is warm is handed back to the system first. Fragmentation therefore costs addresses, never memory.
+/// that the next tile finds them without page faults, but live and warm pages together never pass the limit, nor the
+/// resident goal where live bytes alone are within it: what is warm is handed back to the system first. Fragmentation therefore costs addresses, never memory.
 /// Small allocations come from the C++ heap and count as live bytes all the same. Thread-safe.
 class Pool {
  public:
-  /// `resident_goal_bytes`: as in hold_resident().
+  /// `resident_goal_bytes`: what live and warm pages together are held to, the predicted peak of live bytes. A goal
+  /// below what is live costs page faults, nothing else.
   Pool(int64_t limit_bytes, int64_t resident_goal_bytes);
   explicit Pool(int64_t limit_bytes) : Pool(limit_bytes, limit_bytes) {}
   ~Pool();

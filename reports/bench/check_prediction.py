@@ -3,7 +3,8 @@
 
     python reports/bench/check_prediction.py --model sdxl --random-weights 0 -o reports/results/prediction-sdxl.json
 
-Each size is decoded under a tight limit (the smallest that headroom-plan allows, times --tight) and an ample one.
+Each size is decoded under three limits: a tight one (the smallest that headroom-plan allows, times --tight), an ample
+one, and a middle one, half-way between the tight one and the peak of the ample plan.
 Expected is: measured <= predicted <= --slack x measured, and everything within the limit. Ends with 1 otherwise.
 """
 
@@ -46,9 +47,9 @@ def main() -> int:
     parser.add_argument("--model", default="sdxl", help="folder in diffusers' layout, or a built-in name, default: %(default)s")
     parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
     parser.add_argument("--sizes", default=SIZES, help="pixels, default: %(default)s")
-    parser.add_argument("--tight", type=float, default=1.15, help="times the smallest limit, default: %(default)s")
-    parser.add_argument("--ample", type=measure.parse_bytes, default="16GiB", help="the other limit, default: %(default)s")
-    parser.add_argument("--slack", type=float, default=1.10, help="largest predicted / measured, default: %(default)s")
+    parser.add_argument("--tight", type=float, default=1.05, help="times the smallest limit, default: %(default)s")
+    parser.add_argument("--ample", type=measure.parse_bytes, default="16GiB", help="the largest limit, default: %(default)s")
+    parser.add_argument("--slack", type=float, default=1.03, help="largest predicted / measured, default: %(default)s")
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
     parser.add_argument("--profile", help="plan by this profile; by assumed costs without")
     parser.add_argument("-o", "--output", type=Path, help="the results, .json; the table lies beside it, .md")
@@ -62,11 +63,14 @@ def main() -> int:
         scratch = Path(folder)
         for size in map(measure.parse_size, args.sizes.split(",")):
             tight = round(measure.smallest_limit(args.model, size, scratch) * args.tight)
-            rows += [check(args, size, kind, limit, scratch) for kind, limit in (("tight", tight), ("ample", args.ample))]
+            most = measure.make_plan(args.model, size, args.ample, scratch / "ample.json", args.profile)["predicted_peak_bytes"]
+            middle = (tight + max(tight, most)) // 2
+            limits = (("tight", tight), ("middle", middle), ("ample", args.ample))
+            rows += [check(args, size, kind, limit, scratch) for kind, limit in limits]
     title = f"Predicted and measured peak, {Path(args.model).name}, fp32, {args.threads} threads"
     markdown = measure.markdown_header(title, header) + table(rows)
-    markdown += (f"\nTight is {args.tight} times the smallest limit that headroom-plan allows. It holds where measured ≤ "
-                 f"predicted ≤ {args.slack:g} × measured,\nwithin the limit. Peaks include the weights.\n")
+    markdown += (f"\nTight is {args.tight} times the smallest limit that headroom-plan allows; middle is half-way from there to the "
+                 f"ample plan's peak.\nIt holds where measured ≤ predicted ≤ {args.slack:g} × measured,\nwithin the limit. Peaks include the weights.\n")
     if args.output:
         measure.write_results(args.output, {"title": title, **header, "rows": rows}, markdown)
     print(markdown)

@@ -8,7 +8,7 @@
 #include "planner/plan_space.h"
 #include "planner/profile_check.h"
 #include "planner/program/run.h"
-#include "planner/solver.h"
+#include "planner/make_plan.h"
 #include "profiler/profile/profile_file.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/program.h"
@@ -117,7 +117,7 @@ TEST_CASE("a plan by laws says what they hold for, and counts the weights") {
   const Model model = test::model_of(test::tiny_config());
   const Request request = request_for(model, {1, 20, 24});
   const Profile profile = profile_of(model, 32, 32, random);
-  const Plan plan = make_plan(model, request, int64_t{1} << 30, CostModel(model.graph, profile, request));
+  const Plan plan = make_plan(model, request, {.limit_bytes = int64_t{1} << 30, .weights = WeightResidency::resident}, CostModel(model.graph, profile, request));
   CHECK_FALSE(plan.assumed);
   CHECK(plan.environment == Environment{profile.device, profile.libraries});
   double seconds = double(plan.weights_bytes) / 1e8;

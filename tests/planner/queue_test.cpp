@@ -9,7 +9,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/plan/validator.h"
-#include "planner/solver.h"
+#include "planner/make_plan.h"
 #include "tests/support/random_queue.h"
 #include "tests/support/tiny_model.h"
 
@@ -29,7 +29,7 @@ struct CountingPlanner {
   std::vector<Request> asked;
   Plan operator()(const Request& request) {
     asked.push_back(request);
-    return make_plan(tiny(), request, limit_bytes, CostModel(tiny().graph));
+    return make_plan(tiny(), request, {.limit_bytes = limit_bytes}, CostModel(tiny().graph));
   }
 };
 

@@ -229,10 +229,10 @@ TEST_CASE("validator: peaks are added up again", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
   const int64_t resident = plan.weights_bytes + plan.reserve_bytes + 2048;
-  // Pass 0: the latent takes 2048. The last band of tiles begins with three of conv_in's four
-  // bands of 1024: a padded latent tile of 5 by 10 positions, 1600, and conv_in's tile, 1536, are gone before
+  // Pass 0: the latent takes 2048. The last band of tiles, two rows high, begins with three of conv_in's four
+  // bands of 1024: a padded latent tile of 4 by 10 positions, 1280, and conv_in's tile, 1024, are gone before
   // the store.
-  plan.passes[0].predicted_peak_bytes = resident + 3072 + 1600 + 1536;
+  plan.passes[0].predicted_peak_bytes = resident + 3072 + 1280 + 1024;
   // Pass 1: five bands when a band of tiles begins, since conv_in's go as the residual's come; norm 3200,
   // conv 1536.
   plan.passes[1].predicted_peak_bytes = resident + 5120 + 3200 + 1536;

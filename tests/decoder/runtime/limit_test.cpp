@@ -108,9 +108,10 @@ TEST_CASE("no plan takes more than it predicts") {
   }
 }
 
-TEST_CASE("what the planner predicts is what the pool measures, to 64 KiB") {
+TEST_CASE("what the planner predicts is what the pool measures, to 80 KiB") {
   const Model model = test::model_of(wide_config());
-  const Request request = request_for(model, {1, 40, 24});
+  // With 41 rows the last band of tiles is lower than the others.
+  const Request request = request_for(model, GENERATE(Extent{1, 40, 24}, Extent{1, 41, 27}));
   const Array latent = test::latent_for(model, request, 3);
   const CostModel costs(model.graph);
   PlanSpace space(model, request, {}, costs);
@@ -124,7 +125,7 @@ TEST_CASE("what the planner predicts is what the pool measures, to 64 KiB") {
     CAPTURE(plan.predicted_peak_bytes, measured);
     CHECK(measured <= plan.predicted_peak_bytes);
     CHECK(plan.predicted_peak_bytes <= limit);
-    CHECK(plan.predicted_peak_bytes - measured <= 64 * 1024);
+    CHECK(plan.predicted_peak_bytes - measured <= 80 * 1024);
     CHECK(stats.predicted_peak_bytes == plan.predicted_peak_bytes);
     CHECK(stats.limit_bytes == plan.limit_bytes);
   }

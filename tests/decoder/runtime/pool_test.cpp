@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -137,6 +138,22 @@ TEST_CASE("fragmented pages serve a large request") {
   CHECK(pool.peak_resident_bytes() <= 10 * kMiB);
   pool.deallocate(large);
   for (size_t i = 1; i < parts.size(); i += 2) pool.deallocate(parts[i]);
+}
+
+TEST_CASE("warm pages are handed back beyond the resident goal, and what is live never suffers from it") {
+  Pool pool(16 * kMiB, 4 * kMiB);
+  void* first = pool.allocate(3 * kMiB);
+  std::memset(first, 1, 3 * kMiB);
+  pool.deallocate(first);
+  void* other = pool.allocate(kMiB);  // from the warm pages
+  CHECK(pool.peak_resident_bytes() == 3 * kMiB);
+  void* larger = pool.allocate(3 * kMiB);  // does not fit in what is warm, of which two pages must go
+  CHECK(pool.peak_resident_bytes() == 4 * kMiB);
+  void* beyond = pool.allocate(8 * kMiB);
+  CHECK(pool.live_bytes() == 12 * kMiB);
+  CHECK(pool.peak_resident_bytes() == 12 * kMiB);
+  for (void* memory : {other, larger, beyond}) pool.deallocate(memory);
+  CHECK_THROWS_AS(Pool(kMiB, 4 * kMiB).allocate(2 * kMiB), LimitExceeded);
 }
 
 TEST_CASE("any order of allocations keeps contents, counts and the limit") {

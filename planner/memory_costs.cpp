@@ -1,0 +1,63 @@
+#include "planner/memory_costs.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <limits>
+#include <thread>
+
+namespace headroom {
+namespace {
+
+// What oneDNN 3.10 was seen to take from the pool.
+constexpr int64_t kChannelPadding = 16;
+constexpr int64_t kScratchBytes = int64_t{64} << 10;
+
+// Blocks of LibTorch 2.11's attention on the CPU (ATen/native/cpu/FlashAttentionKernel.cpp).
+constexpr int64_t kKeysOfBlock = 512;
+constexpr int64_t queries_of_block(int64_t queries) { return queries >= 768 ? 256 : queries >= 192 ? 64 : 32; }
+
+// Growth outside the pool (docs/planning.md), 8 to 10 MiB for SDXL with two threads: pages of the libraries' code, MKL's
+// buffers, what oneDNN and LibTorch remember of the last shapes.
+constexpr int64_t kReserveBytes = int64_t{11} << 20;
+
+int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+}  // namespace
+
+int64_t convolution_workspace_bytes(const Graph& graph, const Op& op) {
+  const int64_t outputs = round_up(graph.tensor(op.output).channels, kChannelPadding);
+  const int64_t inputs = round_up(graph.tensor(op.inputs[0]).channels, kChannelPadding);
+  const int64_t taps = int64_t{op.kernel.t} * op.kernel.y * op.kernel.x;
+  return outputs * inputs * taps * int64_t{sizeof(float)} + kScratchBytes;
+}
+
+int64_t attention_scratch_bytes(int64_t queries, int64_t keys, int64_t channels, int64_t threads) {
+  const int64_t rows = std::min(queries, queries_of_block(queries));
+  // For each row of queries its scores, their largest and their sum, and the result so far.
+  const int64_t floats = rows * (std::min(keys, kKeysOfBlock) + 2 + channels);
+  return allocated_bytes(threads * floats * int64_t{sizeof(float)});
+}
+
+int64_t planned_threads() {
+  cpu_set_t set;
+  const bool known = sched_getaffinity(0, sizeof set, &set) == 0;
+  return std::max<int64_t>(2, known ? CPU_COUNT(&set) : std::thread::hardware_concurrency());
+}
+
+MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
+  MemoryModel model;
+  model.reserve_bytes = kReserveBytes;
+  model.workspace_bytes = [&graph, threads](const Op& op, const Extent& tile, int64_t) -> int64_t {
+    if (op.kind == OpKind::conv) return convolution_workspace_bytes(graph, op);
+    if (op.kind != OpKind::attention) return 0;
+    // A partial result beside the running one, the log-sum-exps of both, and the library's own blocks.
+    const int64_t channels = graph.tensor(op.output).channels;
+    const int64_t row_bytes = positions(tile) * int64_t{sizeof(float)};
+    return allocated_bytes(row_bytes * channels) + 2 * allocated_bytes(row_bytes) +
+           attention_scratch_bytes(positions(tile), std::numeric_limits<int64_t>::max(), channels, threads);
+  };
+  return model;
+}
+
+}  // namespace headroom
