@@ -1,0 +1,37 @@
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+
+#include "decoder/graph/errors.h"
+#include "planner/make_plan.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/random_plan.h"
+
+/// Seconds that planning takes for seeded graphs of 500 operations: `large_graph_timing FIRST LAST`, a line per seed.
+int main(int argc, char** argv) {
+  using namespace headroom;
+  using Clock = std::chrono::steady_clock;
+  if (argc != 3) {
+    std::cerr << "usage: large_graph_timing FIRST_SEED LAST_SEED\n";
+    return 2;
+  }
+  for (int64_t seed = std::atoll(argv[1]); seed <= std::atoll(argv[2]); ++seed) {
+    test::Random random(static_cast<uint64_t>(seed));
+    const Model model = test::large_model(random);
+    const Request request = test::request_for(model, {1, 64, 64});
+    const CostModel costs(model.graph);
+    int64_t smallest = 0;
+    double seconds[2] = {};
+    for (const bool ample : {false, true}) {
+      const auto begin = Clock::now();
+      try {
+        make_plan(model, request, {.limit_bytes = ample ? smallest * 2 : 0}, costs);
+      } catch (const DoesNotFit& refused) {
+        smallest = refused.smallest_limit_bytes;
+      }
+      seconds[ample] = std::chrono::duration<double>(Clock::now() - begin).count();
+    }
+    std::cout << "{\"seed\": " << seed << ", \"operations\": " << model.graph.ops().size() << ", \"smallest_limit_bytes\": " << smallest
+              << ", \"smallest_limit_seconds\": " << seconds[0] << ", \"seconds\": " << seconds[1] << "}" << std::endl;
+  }
+}
