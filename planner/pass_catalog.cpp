@@ -62,6 +62,15 @@ void PassCatalog::find_candidates() {
     }
     candidates_.push_back(id);
   }
+  is_candidate_.assign(graph_.tensors().size(), false);
+  for (TensorId id : candidates_) is_candidate_[index(id)] = true;
+  // Readers come after what they read.
+  last_read_ = tensor_depths_;
+  for (size_t i = graph_.ops().size(); i-- > 0;) {
+    const Op& op = graph_.ops()[i];
+    const int32_t read = is_candidate_[index(op.output)] ? tensor_depths_[index(op.output)] : last_read_[index(op.output)];
+    for (TensorId input : op.inputs) last_read_[index(input)] = std::max(last_read_[index(input)], read);
+  }
 }
 
 std::vector<OpId> PassCatalog::own_operations(size_t pass) const {
@@ -84,30 +93,34 @@ std::vector<bool> PassCatalog::flags(size_t pass, const std::vector<TensorId>& p
   return kept;
 }
 
-std::vector<TensorId> PassCatalog::reached_after(size_t pass, const std::vector<bool>& kept) const {
+std::vector<bool> PassCatalog::read_after(size_t pass, const std::vector<bool>& kept) const {
   std::vector<bool> reached(graph_.tensors().size(), false);
   for (size_t later = pass + 1; later < targets_.size(); ++later) {
     for (OpId op : targets_[later].statistics) reached[index(graph_.op(op).inputs[0])] = true;
     for (TensorId id : targets_[later].whole) reached[index(id)] = true;
     if (targets_[later].emits) reached[index(graph_.output())] = true;
   }
-  std::vector<TensorId> list;
-  for (size_t t = graph_.tensors().size(); t-- > 0;) {
-    if (!reached[t] || graph_.tensors()[t].statistics) continue;
-    const TensorId id{static_cast<int32_t>(t)};
-    if (kept[t] || t == 0) {
-      list.push_back(id);
-      continue;
-    }
-    for (TensorId input : graph_.producer(id)->inputs) reached[index(input)] = true;
+  for (size_t t = graph_.tensors().size(); t-- > 1;) {
+    if (!reached[t] || graph_.tensors()[t].statistics || kept[t]) continue;
+    for (TensorId input : graph_.producer(TensorId{static_cast<int32_t>(t)})->inputs) reached[index(input)] = true;
   }
-  std::sort(list.begin(), list.end());
+  return reached;
+}
+
+std::vector<TensorId> PassCatalog::reached_after(size_t pass, const std::vector<bool>& kept) const {
+  const std::vector<bool> reached = read_after(pass, kept);
+  std::vector<TensorId> list;
+  for (size_t t = 0; t < reached.size(); ++t) {
+    if (reached[t] && (kept[t] || t == 0) && !graph_.tensors()[t].statistics) list.push_back(TensorId{static_cast<int32_t>(t)});
+  }
   return list;
 }
 
-bool PassCatalog::too_far_back(size_t pass, const std::vector<TensorId>& present) const {
-  return std::any_of(present.begin(), present.end(), [&](TensorId id) {
-    return tensor_depths_[index(id)] + kDeepestRecompute < pass_depths_[pass];
+bool PassCatalog::too_far_back(size_t pass, const std::vector<bool>& kept) const {
+  if (pass + 1 == targets_.size()) return false;
+  const std::vector<bool> reached = read_after(pass, kept);
+  return std::any_of(candidates_.begin(), candidates_.end(), [&](TensorId id) {
+    return reached[index(id)] && !kept[index(id)] && tensor_depths_[index(id)] + kDeepestRecompute < pass_depths_[pass + 1];
   });
 }
 
@@ -122,8 +135,15 @@ std::vector<TensorId> PassCatalog::creatable(size_t pass, const std::vector<Tens
     if (contains(reached_after(pass, kept), id)) list.push_back(id);
     kept[index(id)] = false;
   }
-  // The latest are the ones that passes ahead read first.
-  if (list.size() > kMostCreatable) list.erase(list.begin(), list.end() - kMostCreatable);
+  if (list.size() > kMostCreatable) {
+    // What is read too far ahead to be recomputed there must be kept; of the others the latest are those that passes
+    // ahead read first.
+    std::stable_partition(list.begin(), list.end(), [&](TensorId id) {
+      return last_read_[index(id)] <= tensor_depths_[index(id)] + kDeepestRecompute;
+    });
+    list.erase(list.begin(), list.end() - kMostCreatable);
+    std::sort(list.begin(), list.end());
+  }
   return list;
 }
 
@@ -141,7 +161,7 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<
     for (TensorId id : set.keeps) after[index(id)] = true;
     set.next = reached_after(pass, after);
     const bool useless = std::any_of(set.keeps.begin(), set.keeps.end(), [&](TensorId id) { return !contains(set.next, id); });
-    if (useless || (pass + 1 < targets_.size() && too_far_back(pass, set.next))) continue;
+    if (useless || too_far_back(pass, after)) continue;
     const PassGoal goal = goal_of(targets_[pass], {.keeps = set.keeps});
     for (TensorId id : set.keeps) {
       const TensorId base = in_place_base(graph_, available, goal, id);

@@ -53,7 +53,10 @@ class PassCatalog {
   /// The tensors of `kept` that passes after `pass` reach, without recomputing what is kept.
   std::vector<TensorId> reached_after(size_t pass, const std::vector<bool>& kept) const;
   std::vector<bool> flags(size_t pass, const std::vector<TensorId>& present) const;
-  bool too_far_back(size_t pass, const std::vector<TensorId>& present) const;
+  /// All tensors that passes after `pass` read or recompute.
+  std::vector<bool> read_after(size_t pass, const std::vector<bool>& kept) const;
+  /// True where a pass ahead would recompute a candidate across more barriers than plans do.
+  bool too_far_back(size_t pass, const std::vector<bool>& kept) const;
   std::vector<KeepSet> find_keep_sets(size_t pass, const std::vector<TensorId>& present) const;
 
   const Graph& graph_;
@@ -64,6 +67,8 @@ class PassCatalog {
   std::vector<int32_t> pass_depths_;
   std::vector<std::string> names_;
   std::vector<TensorId> candidates_;
+  std::vector<bool> is_candidate_;   ///< by tensor
+  std::vector<int32_t> last_read_;   ///< by tensor: depth of the deepest reader, straight or through what is never kept
   std::vector<std::map<std::vector<TensorId>, std::vector<KeepSet>>> keep_sets_;  ///< by pass and tensors present
 };
 

@@ -163,11 +163,6 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
   for (const TensorId id : keeps) {
     if (!stays[index(id)]) return;  // kept for nothing
   }
-  with[0] = true;
-  const std::vector<bool> needed = read_later(pass, with);
-  for (size_t t = 0; pass + 1 < targets_.size() && t < needed.size(); ++t) {
-    if (needed[t] && depths_[t] + kMostBarriers < pass_depths_[pass]) return;
-  }
 
   // What runs in this pass: everything between what it finds and what it must bring about.
   std::vector<bool> runs(graph_.ops().size(), false);
@@ -186,6 +181,10 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
   }
   for (const TensorId id : keeps) run(id);
   if (targets_[pass].emits) run(graph_.output());
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const TensorId made = graph_.ops()[i].output;
+    if (runs[i] && may_be_kept(made) && depths_[index(made)] + kMostBarriers < pass_depths_[pass]) return;
+  }
 
   OracleChoice choice{keeps, {}, below, 0, {}};
   std::vector<TensorId> replaced;
