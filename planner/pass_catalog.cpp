@@ -35,6 +35,7 @@ PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t sli
     names_.push_back(graph_.tensor(any).name);
   }
   find_candidates();
+  find_own_operations();
   keep_sets_.resize(targets_.size());
 }
 
@@ -73,15 +74,38 @@ void PassCatalog::find_candidates() {
   }
 }
 
-std::vector<OpId> PassCatalog::own_operations(size_t pass) const {
-  std::vector<OpId> list;
-  for (size_t i = 0; i < graph_.ops().size(); ++i) {
-    const Op& op = graph_.ops()[i];
-    // Statistics are measured in the pass of their input.
-    const TensorId made = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
-    if (tensor_depths_[index(made)] == pass_depths_[pass]) list.push_back(OpId{static_cast<int32_t>(i)});
+/// What a pass cannot do without: everything between its targets and the nearest tensors that earlier passes can have kept.
+void PassCatalog::find_own_operations() {
+  std::vector<bool> somewhere(graph_.ops().size(), false);
+  own_operations_.resize(targets_.size());
+  for (size_t pass = 0; pass < targets_.size(); ++pass) {
+    std::vector<bool> needed(graph_.tensors().size(), false);
+    std::vector<OpId>& own = own_operations_[pass];
+    for (OpId op : targets_[pass].statistics) {
+      needed[index(graph_.op(op).inputs[0])] = true;
+      own.push_back(op);
+    }
+    for (TensorId id : targets_[pass].whole) needed[index(id)] = true;
+    if (targets_[pass].emits) needed[index(graph_.output())] = true;
+    for (size_t t = graph_.tensors().size(); t-- > 1;) {
+      const bool kept_before = is_candidate_[t] && tensor_depths_[t] < pass_depths_[pass];
+      if (!needed[t] || kept_before || graph_.tensors()[t].statistics) continue;
+      const OpId op = graph_.tensors()[t].producer;
+      own.push_back(op);
+      for (size_t k = 0; k < graph_.op(op).inputs.size(); ++k) {
+        if (!is_barrier(graph_.op(op), k)) needed[index(graph_.op(op).inputs[k])] = true;
+      }
+    }
+    for (OpId op : own) somewhere[index(op)] = true;
   }
-  return list;
+  // Some pass must run the others as well; which one is open, but none before their inputs are there.
+  for (size_t i = 0; i < graph_.ops().size(); ++i) {
+    if (somewhere[i]) continue;
+    const int32_t depth = tensor_depths_[index(graph_.ops()[i].output)];
+    for (size_t pass = 0; pass < targets_.size(); ++pass) {
+      if (pass_depths_[pass] == depth) own_operations_[pass].push_back(OpId{static_cast<int32_t>(i)});
+    }
+  }
 }
 
 std::vector<bool> PassCatalog::flags(size_t pass, const std::vector<TensorId>& present) const {

@@ -36,8 +36,9 @@ class PassCatalog {
   const Graph& graph() const { return graph_; }
   const CostModel& costs() const { return costs_; }
   const Sizes& sizes() const { return sizes_; }
-  /// Operations that pass `pass` must carry out at least, since no earlier one can.
-  std::vector<OpId> own_operations(size_t pass) const;
+  /// Operations of which every plan runs at least these from pass `pass` on, beside those of later passes: what the pass
+  /// cannot find ready, and what it is the first that can run and some pass must.
+  const std::vector<OpId>& own_operations(size_t pass) const { return own_operations_[pass]; }
 
   /// What pass `pass` may keep where it finds these tensors, sorted.
   std::vector<KeepSet>& keep_sets(size_t pass, const std::vector<TensorId>& present);
@@ -49,6 +50,7 @@ class PassCatalog {
 
  private:
   void find_candidates();
+  void find_own_operations();
   std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present) const;
   /// The tensors of `kept` that passes after `pass` reach, without recomputing what is kept.
   std::vector<TensorId> reached_after(size_t pass, const std::vector<bool>& kept) const;
@@ -67,6 +69,7 @@ class PassCatalog {
   std::vector<int32_t> pass_depths_;
   std::vector<std::string> names_;
   std::vector<TensorId> candidates_;
+  std::vector<std::vector<OpId>> own_operations_;  ///< by pass
   std::vector<bool> is_candidate_;   ///< by tensor
   std::vector<int32_t> last_read_;   ///< by tensor: depth of the deepest reader, straight or through what is never kept
   std::vector<std::map<std::vector<TensorId>, std::vector<KeepSet>>> keep_sets_;  ///< by pass and tensors present

@@ -62,10 +62,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
     height.live.resize(present_.size());
     for (int64_t columns : widths) {
       const Extent tile{grid.t, rows, columns};
-      Column column{columns, costs_.pass_seconds(graph_, pass_, tile, sizes_), columns == grid.x, {}};
-      const std::vector<int64_t> working = step_bytes(graph_, pass_, tile, sizes_, costs_.memory());
-      for (const Stretch& stretch : stretches_of(pass_, working)) column.stretch_bytes.push_back(stretch.working_bytes);
-      height.columns.push_back(std::move(column));
+      height.columns.push_back({columns, costs_.pass_seconds(graph_, pass_, tile, sizes_), columns == grid.x, {}});
     }
     heights_.push_back(std::move(height));
   }
@@ -134,6 +131,10 @@ std::vector<int64_t> PassOption::largest_live(size_t number, const std::vector<P
 
 int64_t PassOption::peak_bytes(size_t height, size_t width, const std::vector<int64_t>& largest_live) const {
   const Column& column = heights_[height].columns[width];
+  if (column.stretch_bytes.empty()) {
+    const std::vector<int64_t> working = step_bytes(graph_, pass_, shape(height, width).tile, sizes_, costs_.memory());
+    for (const Stretch& stretch : stretches_of(pass_, working)) column.stretch_bytes.push_back(stretch.working_bytes);
+  }
   int64_t peak = 0;
   for (size_t k = 0; k < largest_live.size(); ++k) {
     // Where a band has several tiles, the others find there what the first one stored.

@@ -56,8 +56,8 @@ class PassOption {
   struct Column {
     int64_t length = 0;
     double seconds = 0;
-    bool whole = false;                  ///< one tile per band
-    std::vector<int64_t> stretch_bytes;  ///< of tiles
+    bool whole = false;  ///< one tile per band
+    mutable std::vector<int64_t> stretch_bytes;  ///< of tiles; filled when first asked for
   };
   struct Height {
     int64_t length = 0;

@@ -105,10 +105,10 @@ class GraphMaker {
 
 inline Model random_model(Random& random, const GraphStyle& style) { return GraphMaker(random, style).make(); }
 
-/// About 500 operations: residual blocks, a few upsamplings, some attention, skips from anywhere before.
-inline Model large_model(Random& random) {
-  return random_model(random, {.operations = 500, .barriers = 1 << 20, .most_channels = 64, .most_scale = 8, .residual = 0.8,
-                               .long_skip = 0.1, .attention = 0.02, .upsample = 0.05});
+/// Residual blocks, a few upsamplings, some attention, now and then a skip from anywhere before.
+inline Model large_model(Random& random, int64_t operations = 500, double long_skip = 0.1) {
+  return random_model(random, {.operations = operations, .barriers = 1 << 20, .most_channels = 64, .most_scale = 8, .residual = 0.8,
+                               .long_skip = long_skip, .attention = 0.02, .upsample = 0.05});
 }
 
 }  // namespace headroom::test
