@@ -131,8 +131,7 @@ std::vector<bool> PassCatalog::read_after(size_t pass, const std::vector<bool>& 
   return reached;
 }
 
-std::vector<TensorId> PassCatalog::reached_after(size_t pass, const std::vector<bool>& kept) const {
-  const std::vector<bool> reached = read_after(pass, kept);
+std::vector<TensorId> PassCatalog::kept_of(const std::vector<bool>& reached, const std::vector<bool>& kept) const {
   std::vector<TensorId> list;
   for (size_t t = 0; t < reached.size(); ++t) {
     if (reached[t] && (kept[t] || t == 0) && !graph_.tensors()[t].statistics) list.push_back(TensorId{static_cast<int32_t>(t)});
@@ -140,9 +139,8 @@ std::vector<TensorId> PassCatalog::reached_after(size_t pass, const std::vector<
   return list;
 }
 
-bool PassCatalog::too_far_back(size_t pass, const std::vector<bool>& kept) const {
+bool PassCatalog::too_far_back(size_t pass, const std::vector<bool>& reached, const std::vector<bool>& kept) const {
   if (pass + 1 == targets_.size()) return false;
-  const std::vector<bool> reached = read_after(pass, kept);
   return std::any_of(candidates_.begin(), candidates_.end(), [&](TensorId id) {
     return reached[index(id)] && !kept[index(id)] && tensor_depths_[index(id)] + kDeepestRecompute < pass_depths_[pass + 1];
   });
@@ -156,7 +154,7 @@ std::vector<TensorId> PassCatalog::creatable(size_t pass, const std::vector<Tens
     const int32_t own = tensor_depths_[index(id)];
     if (own > depth || own + 1 < depth || contains(present, id) || contains(targets_[pass].whole, id)) continue;
     kept[index(id)] = true;
-    if (contains(reached_after(pass, kept), id)) list.push_back(id);
+    if (read_after(pass, kept)[index(id)]) list.push_back(id);
     kept[index(id)] = false;
   }
   if (list.size() > kMostCreatable) {
@@ -183,9 +181,10 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<
     }
     std::vector<bool> after = available;
     for (TensorId id : set.keeps) after[index(id)] = true;
-    set.next = reached_after(pass, after);
+    const std::vector<bool> reached = read_after(pass, after);
+    set.next = kept_of(reached, after);
     const bool useless = std::any_of(set.keeps.begin(), set.keeps.end(), [&](TensorId id) { return !contains(set.next, id); });
-    if (useless || too_far_back(pass, after)) continue;
+    if (useless || too_far_back(pass, reached, after)) continue;
     const PassGoal goal = goal_of(targets_[pass], {.keeps = set.keeps});
     for (TensorId id : set.keeps) {
       const TensorId base = in_place_base(graph_, available, goal, id);

@@ -52,13 +52,13 @@ class PassCatalog {
   void find_candidates();
   void find_own_operations();
   std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present) const;
-  /// The tensors of `kept` that passes after `pass` reach, without recomputing what is kept.
-  std::vector<TensorId> reached_after(size_t pass, const std::vector<bool>& kept) const;
   std::vector<bool> flags(size_t pass, const std::vector<TensorId>& present) const;
-  /// All tensors that passes after `pass` read or recompute.
+  /// All tensors that passes after `pass` read or recompute, without recomputing what is kept.
   std::vector<bool> read_after(size_t pass, const std::vector<bool>& kept) const;
+  /// Those that are read from where they are kept: what lies ahead depends on them alone.
+  std::vector<TensorId> kept_of(const std::vector<bool>& reached, const std::vector<bool>& kept) const;
   /// True where a pass ahead would recompute a candidate across more barriers than plans do.
-  bool too_far_back(size_t pass, const std::vector<bool>& kept) const;
+  bool too_far_back(size_t pass, const std::vector<bool>& reached, const std::vector<bool>& kept) const;
   std::vector<KeepSet> find_keep_sets(size_t pass, const std::vector<TensorId>& present) const;
 
   const Graph& graph_;

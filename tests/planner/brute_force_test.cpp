@@ -17,8 +17,8 @@ using test::OracleFrame;
 using test::PlanOracle;
 using test::Random;
 
-constexpr size_t kMostChoices = 600;       // of one pass, so that pricing them stays quick
-constexpr double kMostSequences = 200000;  // that are tried one by one
+constexpr size_t kMostChoices = 250;       // of one pass, so that pricing them stays quick
+constexpr double kMostSequences = 50000;  // that are tried one by one
 
 SpaceFrame planner_frame(const OracleFrame& frame) { return {frame.slice, frame.weights, frame.lower_place, frame.lower_limit_bytes}; }
 

@@ -75,7 +75,7 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
     const CostModel costs(model.graph);
     Assumptions assumptions;
     assumptions.memory = costs.memory();
-    const PlanOracle oracle(model, request, frame, assumptions, 400);
+    const PlanOracle oracle(model, request, frame, assumptions, 200);
     if (!oracle.complete()) continue;
     ++tried;
     PlanSpace space(model, request, {frame.slice, frame.weights, frame.lower_place, frame.lower_limit_bytes}, costs);
