@@ -17,10 +17,12 @@ using test::OracleFrame;
 using test::PlanOracle;
 using test::Random;
 
-constexpr size_t kMostChoices = 250;       // of one pass, so that pricing them stays quick
+constexpr size_t kMostChoices = 250;      // of one pass, so that pricing them stays quick
 constexpr double kMostSequences = 50000;  // that are tried one by one
 
-SpaceFrame planner_frame(const OracleFrame& frame) { return {frame.slice, frame.weights, frame.lower_place, frame.lower_limit_bytes}; }
+SpaceFrame planner_frame(const OracleFrame& frame) {
+  return {frame.slice, frame.weights, frame.lower_place, frame.lower_limit_bytes};
+}
 
 struct Drawn {
   Model model;
@@ -39,8 +41,9 @@ Drawn draw(uint64_t seed) {
                                             .most_channels = wide ? 64 : 24,
                                             .long_skip = random.pick<double>({0, 0.3, 0.9})});
   const int64_t columns = wide ? random.integer(500, 4000) : random.integer(3, 60);
-  drawn.request = test::request_for(drawn.model, {1, random.integer(2, 20), columns}, random.pick<int64_t>({1, 1, 1, 3}),
-                                    random.pick<Dtype>({Dtype::fp32, Dtype::bf16}));
+  drawn.request =
+      test::request_for(drawn.model, {1, random.integer(2, 20), columns}, random.pick<int64_t>({1, 1, 1, 3}),
+                        random.pick<Dtype>({Dtype::fp32, Dtype::bf16}));
   drawn.frame.slice = random.pick<int64_t>({1, drawn.request.batch});
   drawn.frame.weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass});
   if (random.chance(0.5)) {
@@ -55,7 +58,8 @@ Drawn draw(uint64_t seed) {
 /// Limits from the smallest that works to where nothing more is gained.
 std::vector<int64_t> limits(int64_t smallest, int64_t fixed, Random& random) {
   const int64_t above = smallest - fixed;
-  return {smallest, smallest + random.integer(1, above), smallest + random.integer(1, 3 * above), int64_t{1} << 50};
+  return {smallest, smallest + random.integer(1, above), smallest + random.integer(1, 3 * above),
+          int64_t{1} << 50};
 }
 
 TEST_CASE("the planner finds what trying every plan of the stated space finds") {
@@ -93,8 +97,10 @@ std::vector<OracleFrame> frames_of(const Request& request, const PlanOptions& op
     for (const WeightResidency weights : {WeightResidency::resident, WeightResidency::per_pass}) {
       if (options.weights && *options.weights != weights) continue;
       frames.push_back({slice, weights, {}, 0});
-      if (options.host_limit_bytes > 0) frames.push_back({slice, weights, Place::host, options.host_limit_bytes});
-      if (options.scratch_limit_bytes > 0) frames.push_back({slice, weights, Place::scratch, options.scratch_limit_bytes});
+      if (options.host_limit_bytes > 0)
+        frames.push_back({slice, weights, Place::host, options.host_limit_bytes});
+      if (options.scratch_limit_bytes > 0)
+        frames.push_back({slice, weights, Place::scratch, options.scratch_limit_bytes});
     }
   }
   return frames;
@@ -111,7 +117,8 @@ TEST_CASE("over all frames, the plan is the fastest of the stated space, and its
     options.scratch_folder = "/";
     if (random.chance(0.5)) options.host_limit_bytes = random.integer(1, 100) * 8192;
     if (random.chance(0.5)) options.scratch_limit_bytes = random.integer(1, 100) * 8192;
-    if (random.chance(0.3)) options.weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass});
+    if (random.chance(0.3))
+      options.weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass});
     std::vector<std::unique_ptr<PlanOracle>> oracles;
     bool complete = true;
     int64_t smallest = std::numeric_limits<int64_t>::max();
@@ -132,7 +139,8 @@ TEST_CASE("over all frames, the plan is the fastest of the stated space, and its
       const std::vector<OracleFrame> frames = frames_of(d.request, options);
       for (size_t i = 0; i < frames.size(); ++i) {
         const double start = oracles[i]->start_seconds();
-        fewest = std::min(fewest, start + (oracles[i]->fewest_seconds(limit) - start) * double(d.request.batch / frames[i].slice));
+        fewest = std::min(fewest, start + (oracles[i]->fewest_seconds(limit) - start) *
+                                              double(d.request.batch / frames[i].slice));
       }
       CAPTURE(limit, smallest);
       const Plan plan = make_plan(d.model, d.request, options, costs);

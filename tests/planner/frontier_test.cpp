@@ -18,8 +18,10 @@ TEST_CASE("a frontier falls, and every point of it is what the planner finds und
     CAPTURE(seed);
     Random random(seed);
     const Model model = random.chance(0.2) ? test::model_of(test::random_config(random))
-                                           : test::random_model(random, {.operations = random.integer(4, 24), .barriers = random.integer(1, 5)});
-    const Request request = test::request_for(model, {1, random.integer(2, 48), random.integer(2, 48)}, random.pick<int64_t>({1, 1, 2}));
+                                           : test::random_model(random, {.operations = random.integer(4, 24),
+                                                                         .barriers = random.integer(1, 5)});
+    const Request request = test::request_for(model, {1, random.integer(2, 48), random.integer(2, 48)},
+                                              random.pick<int64_t>({1, 1, 2}));
     const CostModel costs(model.graph);
     PlanOptions options;
     options.scratch_folder = "/";
@@ -42,7 +44,8 @@ TEST_CASE("a frontier falls, and every point of it is what the planner finds und
     }
     // From where more memory gains nothing to where less is too little.
     options.limit_bytes = int64_t{1} << 50;
-    CHECK(make_plan(model, request, options, costs).predicted_seconds == Approx(points.front().seconds).epsilon(1e-9));
+    CHECK(make_plan(model, request, options, costs).predicted_seconds ==
+          Approx(points.front().seconds).epsilon(1e-9));
     options.limit_bytes = points.back().peak_bytes - 1;
     CHECK_THROWS_AS(make_plan(model, request, options, costs), DoesNotFit);
   }

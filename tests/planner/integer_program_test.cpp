@@ -18,10 +18,10 @@ using test::OracleFrame;
 using test::PlanOracle;
 using test::Random;
 
-/// Plan selection as an integer program: a binary for every way to run every pass with every shape, one of which each
-/// pass takes, and a binary kept[tensor, place, boundary] for every tensor between two passes. A pass's choice must find
-/// exactly the tensors that are kept before it and leave exactly those that are kept after it: equalities tensor by
-/// tensor. Nothing in it knows of paths.
+/// Plan selection as an integer program: a binary for every way to run every pass with every shape, one of
+/// which each pass takes, and a binary kept[tensor, place, boundary] for every tensor between two passes. A
+/// pass's choice must find exactly the tensors that are kept before it and leave exactly those that are kept
+/// after it: equalities tensor by tensor. Nothing in it knows of paths.
 IntegerProgram program_of(const PlanOracle& oracle, int64_t limit_bytes, bool by_peak) {
   IntegerProgram program;
   // Peaks in MiB, so that CBC's tolerances suit both objectives.
@@ -48,7 +48,8 @@ IntegerProgram program_of(const PlanOracle& oracle, int64_t limit_bytes, bool by
           one.push_back({taken, 1});
           peaks.push_back({taken, double(shape.peak_bytes) / kUnit});
           for (const Found& found : state.found) finds[found].push_back({taken, 1});
-          for (const Found& found : oracle.states(pass + 1)[choice.next].found) leaves[found].push_back({taken, 1});
+          for (const Found& found : oracle.states(pass + 1)[choice.next].found)
+            leaves[found].push_back({taken, 1});
         }
       }
     }
@@ -68,20 +69,24 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
   for (uint64_t seed = 70000 + ten * 10; seed < 70000 + (ten + 1) * 10; ++seed) {
     CAPTURE(seed);
     Random random(seed);
-    const Model model = test::random_model(random, {.operations = random.integer(16, 40), .barriers = random.integer(3, 9)});
+    const Model model =
+        test::random_model(random, {.operations = random.integer(16, 40), .barriers = random.integer(3, 9)});
     const Request request = test::request_for(model, {1, random.integer(2, 20), random.integer(3, 60)});
-    OracleFrame frame{1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}), {}, 0};
+    OracleFrame frame{
+        1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}), {}, 0};
     if (random.chance(0.3)) frame = {1, frame.weights, Place::scratch, random.integer(1, 60) * 4096};
     const CostModel costs(model.graph);
     Assumptions assumptions;
     assumptions.memory = costs.memory();
-    const PlanOracle oracle(model, request, frame, assumptions, 200);
+    const PlanOracle oracle(model, request, frame, assumptions, 120);
     if (!oracle.complete()) continue;
     ++tried;
-    PlanSpace space(model, request, {frame.slice, frame.weights, frame.lower_place, frame.lower_limit_bytes}, costs);
+    PlanSpace space(model, request, {frame.slice, frame.weights, frame.lower_place, frame.lower_limit_bytes},
+                    costs);
     const int64_t smallest = smallest_limit(space).bytes;
     CAPTURE(smallest);
-    CHECK(double(smallest) / (1 << 20) == Approx(*program_of(oracle, int64_t{1} << 50, true).least_cost()).epsilon(1e-7));
+    CHECK(double(smallest) / (1 << 20) ==
+          Approx(*program_of(oracle, int64_t{1} << 50, true).least_cost()).epsilon(1e-7));
     CHECK_FALSE(program_of(oracle, smallest - 1, false).least_cost().has_value());
     for (const int64_t limit : {smallest, smallest + random.integer(1, smallest / 4), int64_t{1} << 50}) {
       CAPTURE(limit);

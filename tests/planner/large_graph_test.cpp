@@ -11,7 +11,7 @@ namespace headroom {
 namespace {
 
 TEST_CASE("graphs of 500 operations with skips from far back are planned") {
-  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{6}));
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{4}));
   CAPTURE(seed);
   test::Random random(seed);
   const Model model = test::large_model(random);
@@ -43,7 +43,8 @@ TEST_CASE("a tensor that is read more than eight barriers later is kept until th
   TensorId x = first;
   for (int i = 0; i < 14; ++i) {
     const std::string name = "part" + std::to_string(i);
-    const TensorId n = graph.norm(name + ".norm", x, graph.statistics(name + ".statistics", x, 2, 1e-6), Activation::silu);
+    const TensorId n =
+        graph.norm(name + ".norm", x, graph.statistics(name + ".statistics", x, 2, 1e-6), Activation::silu);
     x = graph.conv(name, n, 8, {1, 3, 3});
   }
   graph.set_output(graph.conv("out", graph.add("skip", x, first), 3, {1, 3, 3}));

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <coin/Cbc_C_Interface.h>
 #include <algorithm>
 #include <cstdio>
-#include <coin/Cbc_C_Interface.h>
 #include <memory>
 #include <stdexcept>
 
@@ -42,7 +42,8 @@ std::optional<double> IntegerProgram::least_cost() const {
   // Column by column: where each begins, its rows, its factors.
   std::vector<std::vector<std::pair<int, double>>> columns(variables_.size());
   for (size_t row = 0; row < rows_.size(); ++row) {
-    for (const auto& [variable, factor] : rows_[row].terms) columns[static_cast<size_t>(variable)].push_back({static_cast<int>(row), factor});
+    for (const auto& [variable, factor] : rows_[row].terms)
+      columns[static_cast<size_t>(variable)].push_back({static_cast<int>(row), factor});
   }
   std::vector<CoinBigIndex> starts{0};
   std::vector<int> indices;
@@ -64,8 +65,9 @@ std::optional<double> IntegerProgram::least_cost() const {
     row_least.push_back(row.least);
     row_most.push_back(row.most);
   }
-  Cbc_loadProblem(model.get(), static_cast<int>(variables_.size()), static_cast<int>(rows_.size()), starts.data(), indices.data(),
-                  factors.data(), least.data(), most.data(), cost.data(), row_least.data(), row_most.data());
+  Cbc_loadProblem(model.get(), static_cast<int>(variables_.size()), static_cast<int>(rows_.size()),
+                  starts.data(), indices.data(), factors.data(), least.data(), most.data(), cost.data(),
+                  row_least.data(), row_most.data());
   for (size_t i = 0; i < variables_.size(); ++i) {
     if (variables_[i].integer) Cbc_setInteger(model.get(), static_cast<int>(i));
   }

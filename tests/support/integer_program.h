@@ -18,7 +18,8 @@ class IntegerProgram {
   void equal(const Terms& terms, double value) { rows_.push_back({terms, value, value}); }
   void at_most(const Terms& terms, double value) { rows_.push_back({terms, -1e300, value}); }
 
-  /// The least cost by CBC; empty where it says that there is no solution. Throws std::runtime_error where it proves neither.
+  /// The least cost by CBC; empty where it says that there is no solution. Throws std::runtime_error where it
+  /// proves neither.
   std::optional<double> least_cost() const;
 
  private:

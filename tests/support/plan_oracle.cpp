@@ -7,15 +7,18 @@
 namespace headroom::test {
 namespace {
 
-constexpr int64_t kMostFree = 8;        // tensors of which a pass is free to keep any
-constexpr int32_t kMostBarriers = 8;    // across which is recomputed
+constexpr int64_t kMostFree = 8;      // tensors of which a pass is free to keep any
+constexpr int32_t kMostBarriers = 8;  // across which is recomputed
 constexpr int64_t kMostBands = 128;
 constexpr int64_t kMostBlocks = 256;
 
-bool has(const std::vector<TensorId>& list, TensorId id) { return std::find(list.begin(), list.end(), id) != list.end(); }
+bool has(const std::vector<TensorId>& list, TensorId id) {
+  return std::find(list.begin(), list.end(), id) != list.end();
+}
 
 bool by_position(const Op& op) {
-  return op.kind == OpKind::add || op.kind == OpKind::norm || (op.kind == OpKind::conv && op.kernel.t * op.kernel.y * op.kernel.x == 1);
+  return op.kind == OpKind::add || op.kind == OpKind::norm ||
+         (op.kind == OpKind::conv && op.kernel.t * op.kernel.y * op.kernel.x == 1);
 }
 
 std::vector<int64_t> heights(int64_t rows) {
@@ -37,10 +40,13 @@ std::vector<int64_t> widths(int64_t columns) {
 
 }  // namespace
 
-PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleFrame& frame, const Assumptions& assumptions, size_t most_choices)
-    : model_(model), graph_(model.graph), frame_(frame), assumptions_(assumptions), most_choices_(most_choices) {
+PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleFrame& frame,
+                       const Assumptions& assumptions, size_t most_choices)
+    : graph_(model.graph), frame_(frame), assumptions_(assumptions), most_choices_(most_choices) {
   const Axes<int32_t> scale = graph_.tensor(graph_.output()).scale;
-  sizes_ = {{request.frames, request.height_pixels / scale.y, request.width_pixels / scale.x}, frame.slice, request.dtype};
+  sizes_ = {{request.frames, request.height_pixels / scale.y, request.width_pixels / scale.x},
+            frame.slice,
+            request.dtype};
   targets_ = barrier_targets(graph_);
   depths_ = barrier_depths(graph_);
   for (const BarrierTargets& target : targets_) {
@@ -49,7 +55,8 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleF
                                                     : target.whole[0];
     pass_depths_.push_back(depths_[index(any)]);
   }
-  if (frame.weights == WeightResidency::resident) start_seconds_ = load_seconds(graph_, sizes_.dtype, assumptions);
+  if (frame.weights == WeightResidency::resident)
+    start_seconds_ = load_seconds(graph_, sizes_.dtype, assumptions);
   states_.resize(targets_.size() + 1);
   numbers_.resize(targets_.size() + 1);
   states_[0].push_back({});
@@ -76,7 +83,9 @@ bool PlanOracle::may_be_kept(TensorId id) const {
   bool at_barrier = false;
   for (const OpId reader : graph_.readers(id)) {
     const Op& op = graph_.op(reader);
-    if (op.kind == OpKind::statistics || (op.kind == OpKind::attention && (op.inputs[1] == id || op.inputs[2] == id))) at_barrier = true;
+    if (op.kind == OpKind::statistics ||
+        (op.kind == OpKind::attention && (op.inputs[1] == id || op.inputs[2] == id)))
+      at_barrier = true;
   }
   if (producer.kind == OpKind::norm || producer.kind == OpKind::upsample) return false;
   const bool pointwise_convolution = producer.kind == OpKind::conv && by_position(producer);
@@ -107,7 +116,8 @@ std::vector<bool> PlanOracle::read_later(size_t pass, const std::vector<bool>& k
 int64_t PlanOracle::rows_of_block(TensorId id) const {
   const Tensor& tensor = graph_.tensor(id);
   const Extent extent = extent_of(tensor, sizes_.latent);
-  const int64_t bytes = extent.t * extent.y * extent.x * tensor.channels * (sizes_.dtype == Dtype::fp32 ? 4 : 2);
+  const int64_t bytes =
+      extent.t * extent.y * extent.x * tensor.channels * (sizes_.dtype == Dtype::fp32 ? 4 : 2);
   int64_t blocks = bytes / assumptions_.memory.block_bytes;
   blocks = std::max<int64_t>(1, std::min({blocks, extent.y, kMostBlocks}));
   return extent.y % blocks == 0 ? extent.y / blocks : extent.y / blocks + 1;
@@ -145,8 +155,8 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
   }
 }
 
-void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps, const std::vector<TensorId>& below,
-                            std::vector<OracleChoice>& choices) {
+void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
+                            const std::vector<TensorId>& below, std::vector<OracleChoice>& choices) {
   std::vector<bool> present(graph_.tensors().size(), false);
   int64_t lower_bytes = 0;
   const auto blocks = [&](TensorId id) { return block_bytes_of(graph_, id, rows_of_block(id), sizes_); };
@@ -192,8 +202,11 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
     const Op& add = *graph_.producer(id);
     if (add.kind != OpKind::add || has(below, id)) continue;
     const TensorId other = add.inputs[0], base = add.inputs[1];
-    const auto kept_base = std::find_if(state.found.begin(), state.found.end(), [&](const Found& f) { return f.tensor == base; });
-    if (kept_base == state.found.end() || kept_base->place != Place::device || present[index(other)] || other == graph_.latent()) continue;
+    const auto kept_base = std::find_if(state.found.begin(), state.found.end(),
+                                        [&](const Found& f) { return f.tensor == base; });
+    if (kept_base == state.found.end() || kept_base->place != Place::device || present[index(other)] ||
+        other == graph_.latent())
+      continue;
     bool alone = !stays[index(base)];
     for (size_t i = 0; i < runs.size(); ++i) {
       const Op& op = graph_.ops()[i];
@@ -230,17 +243,19 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
     for (const OpId op : targets_[earlier].statistics) present[index(graph_.op(op).output)] = true;
   }
   const PassDecision decision{.keeps = keeps, .in_place = choice.in_place};
-  choice.shapes = priced(pass, lower_pass(graph_, present, goal_of(targets_[pass], decision)), tensors);
+  choice.shapes = priced(lower_pass(graph_, present, goal_of(targets_[pass], decision)), tensors);
   choices.push_back(std::move(choice));
 }
 
-std::vector<OracleShape> PlanOracle::priced(size_t, Pass pass, const std::vector<SimulatedTensor>& tensors) const {
+std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const {
   std::vector<OracleShape> shapes;
-  const Extent grid{sizes_.latent.t * pass.scale.t, sizes_.latent.y * pass.scale.y, sizes_.latent.x * pass.scale.x};
+  const Extent grid{sizes_.latent.t * pass.scale.t, sizes_.latent.y * pass.scale.y,
+                    sizes_.latent.x * pass.scale.x};
   for (const int64_t rows : heights(grid.y)) {
     for (const int64_t columns : widths(grid.x)) {
       pass.tiles = {cut(grid.t, grid.t), cut(grid.y, rows), cut(grid.x, columns)};
-      const SimulatedPass simulated = simulate_pass(graph_, pass, tensors, sizes_, frame_.weights, assumptions_, false);
+      const SimulatedPass simulated =
+          simulate_pass(graph_, pass, tensors, sizes_, frame_.weights, assumptions_, false);
       shapes.push_back({{grid.t, rows, columns}, simulated.seconds, simulated.peak_bytes});
     }
   }
@@ -270,7 +285,8 @@ double PlanOracle::fewest_seconds(int64_t limit_bytes) const {
       std::vector<double> of_state;
       for (const OracleChoice& choice : state.choices) {
         double best = kNever;
-        for (const OracleShape& shape : choice.shapes) best = shape.peak_bytes <= limit_bytes ? std::min(best, shape.seconds) : best;
+        for (const OracleShape& shape : choice.shapes)
+          best = shape.peak_bytes <= limit_bytes ? std::min(best, shape.seconds) : best;
         of_state.push_back(best);
       }
       seconds[pass].push_back(std::move(of_state));

@@ -43,13 +43,14 @@ struct OracleFrame {
   int64_t lower_limit_bytes = 0;
 };
 
-/// Every plan of the space that docs/planning.md states, written from that page and priced by simulate_pass(): nothing of
-/// PlanSpace, PassCatalog or CostModel is used. What a plan decides and the tile program that follows from it is the
-/// decoder's (lower_pass), as it is for the planner.
+/// Every plan of the space that docs/planning.md states, written from that page and priced by
+/// simulate_pass(): nothing of PlanSpace, PassCatalog or CostModel is used. What a plan decides and the tile
+/// program that follows from it is the decoder's (lower_pass), as it is for the planner.
 class PlanOracle {
  public:
   /// Gives up where a pass has more than `most_choices` in all.
-  PlanOracle(const Model& model, const Request& request, const OracleFrame& frame, const Assumptions& assumptions, size_t most_choices);
+  PlanOracle(const Model& model, const Request& request, const OracleFrame& frame,
+             const Assumptions& assumptions, size_t most_choices);
 
   bool complete() const { return complete_; }
   size_t passes() const { return targets_.size(); }
@@ -59,30 +60,29 @@ class PlanOracle {
   double sequences() const;
   double start_seconds() const { return start_seconds_; }
 
-  /// By trying every sequence of choices, none left out: the fewest seconds of one slice under the limit, infinite where none fits.
+  /// By trying every sequence of choices, none left out: the fewest seconds of one slice under the limit,
+  /// infinite where none fits.
   double fewest_seconds(int64_t limit_bytes) const;
   /// The same for the smallest peak.
   int64_t smallest_peak() const;
 
  private:
-  struct Finder;
   void expand(size_t pass, OracleState& state);
-  void add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps, const std::vector<TensorId>& below,
-                  std::vector<OracleChoice>& choices);
+  void add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
+                  const std::vector<TensorId>& below, std::vector<OracleChoice>& choices);
   bool may_be_kept(TensorId id) const;
   /// The kept tensors that passes after `pass` read, straight or through what is recomputed.
   std::vector<bool> read_later(size_t pass, const std::vector<bool>& kept) const;
-  std::vector<OracleShape> priced(size_t pass, Pass lowered, const std::vector<SimulatedTensor>& tensors) const;
+  std::vector<OracleShape> priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const;
   int64_t rows_of_block(TensorId id) const;
 
-  const Model& model_;
   const Graph& graph_;
   const OracleFrame frame_;
   const Assumptions& assumptions_;
   const size_t most_choices_;
   Sizes sizes_;
   std::vector<BarrierTargets> targets_;
-  std::vector<int32_t> depths_;       ///< by tensor
+  std::vector<int32_t> depths_;  ///< by tensor
   std::vector<int32_t> pass_depths_;
   std::vector<std::vector<OracleState>> states_;
   std::vector<std::map<std::vector<Found>, size_t>> numbers_;  ///< of states, by pass

@@ -36,10 +36,11 @@ struct SimulatedPass {
   double seconds = 0;           ///< of one slice
 };
 
-/// Runs a pass tile by tile and step by step with a ledger of bytes and a sum of seconds: nothing of the planner's own
-/// sums is used. `pass.tiles` must be set.
-SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vector<SimulatedTensor>& tensors, const Sizes& sizes,
-                            WeightResidency weights, const Assumptions& assumptions, bool with_real_peak);
+/// Runs a pass tile by tile and step by step with a ledger of bytes and a sum of seconds: nothing of the
+/// planner's own sums is used. `pass.tiles` must be set.
+SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vector<SimulatedTensor>& tensors,
+                            const Sizes& sizes, WeightResidency weights, const Assumptions& assumptions,
+                            bool with_real_peak);
 
 struct SimulatedPlan {
   std::vector<SimulatedPass> passes;
