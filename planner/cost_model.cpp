@@ -132,7 +132,6 @@ double CostModel::least_seconds(const Graph& graph, OpId id, const Sizes& sizes)
   const Op& op = graph.op(id);
   const TensorId made = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
   const double whole = double(positions(extent_of(graph.tensor(made), sizes.latent)) * sizes.items);
-  // There is at least one tile.
   const double reorder = op.kind == OpKind::conv ? double(convolution_workspace_bytes(graph, op)) / kReorderBytesPerSecond : 0;
   return kStepSeconds + reorder + whole * work_per_position(graph, op, sizes) * seconds_per_work(id);
 }

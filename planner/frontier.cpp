@@ -41,6 +41,8 @@ std::vector<FrontierPoint> frontier(const Model& model, const Request& request, 
   while (limit >= smallest && points.size() < most) {
     const std::optional<FrontierPoint> best = best_under(spaces, request, limit);
     if (!best) break;
+    // As fast with less: the search under the larger limit found one of several equals.
+    if (!points.empty() && best->seconds <= points.back().seconds * (1 + 1e-12)) points.pop_back();
     points.push_back(*best);
     if (points.size() == 1 && most > 1) ratio = std::pow(double(smallest) / double(best->peak_bytes), 1.0 / double(most - 1));
     if (best->peak_bytes <= smallest) break;

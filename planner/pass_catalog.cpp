@@ -35,6 +35,7 @@ PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t sli
     names_.push_back(graph_.tensor(any).name);
   }
   find_candidates();
+  find_own_operations();
   keep_sets_.resize(targets_.size());
 }
 
@@ -62,17 +63,49 @@ void PassCatalog::find_candidates() {
     }
     candidates_.push_back(id);
   }
+  is_candidate_.assign(graph_.tensors().size(), false);
+  for (TensorId id : candidates_) is_candidate_[index(id)] = true;
+  // Readers come after what they read.
+  last_read_ = tensor_depths_;
+  for (size_t i = graph_.ops().size(); i-- > 0;) {
+    const Op& op = graph_.ops()[i];
+    const int32_t read = is_candidate_[index(op.output)] ? tensor_depths_[index(op.output)] : last_read_[index(op.output)];
+    for (TensorId input : op.inputs) last_read_[index(input)] = std::max(last_read_[index(input)], read);
+  }
 }
 
-std::vector<OpId> PassCatalog::own_operations(size_t pass) const {
-  std::vector<OpId> list;
-  for (size_t i = 0; i < graph_.ops().size(); ++i) {
-    const Op& op = graph_.ops()[i];
-    // Statistics are measured in the pass of their input.
-    const TensorId made = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
-    if (tensor_depths_[index(made)] == pass_depths_[pass]) list.push_back(OpId{static_cast<int32_t>(i)});
+/// What a pass cannot do without: everything between its targets and the nearest tensors that earlier passes can have kept.
+void PassCatalog::find_own_operations() {
+  std::vector<bool> somewhere(graph_.ops().size(), false);
+  own_operations_.resize(targets_.size());
+  for (size_t pass = 0; pass < targets_.size(); ++pass) {
+    std::vector<bool> needed(graph_.tensors().size(), false);
+    std::vector<OpId>& own = own_operations_[pass];
+    for (OpId op : targets_[pass].statistics) {
+      needed[index(graph_.op(op).inputs[0])] = true;
+      own.push_back(op);
+    }
+    for (TensorId id : targets_[pass].whole) needed[index(id)] = true;
+    if (targets_[pass].emits) needed[index(graph_.output())] = true;
+    for (size_t t = graph_.tensors().size(); t-- > 1;) {
+      const bool kept_before = is_candidate_[t] && tensor_depths_[t] < pass_depths_[pass];
+      if (!needed[t] || kept_before || graph_.tensors()[t].statistics) continue;
+      const OpId op = graph_.tensors()[t].producer;
+      own.push_back(op);
+      for (size_t k = 0; k < graph_.op(op).inputs.size(); ++k) {
+        if (!is_barrier(graph_.op(op), k)) needed[index(graph_.op(op).inputs[k])] = true;
+      }
+    }
+    for (OpId op : own) somewhere[index(op)] = true;
   }
-  return list;
+  // Some pass must run the others as well; which one is open, but none before their inputs are there.
+  for (size_t i = 0; i < graph_.ops().size(); ++i) {
+    if (somewhere[i]) continue;
+    const int32_t depth = tensor_depths_[index(graph_.ops()[i].output)];
+    for (size_t pass = 0; pass < targets_.size(); ++pass) {
+      if (pass_depths_[pass] == depth) own_operations_[pass].push_back(OpId{static_cast<int32_t>(i)});
+    }
+  }
 }
 
 std::vector<bool> PassCatalog::flags(size_t pass, const std::vector<TensorId>& present) const {
@@ -84,27 +117,33 @@ std::vector<bool> PassCatalog::flags(size_t pass, const std::vector<TensorId>& p
   return kept;
 }
 
-PassCatalog::Reached PassCatalog::reached_after(size_t pass, const std::vector<bool>& kept) const {
+std::vector<bool> PassCatalog::read_after(size_t pass, const std::vector<bool>& kept) const {
   std::vector<bool> reached(graph_.tensors().size(), false);
   for (size_t later = pass + 1; later < targets_.size(); ++later) {
     for (OpId op : targets_[later].statistics) reached[index(graph_.op(op).inputs[0])] = true;
     for (TensorId id : targets_[later].whole) reached[index(id)] = true;
     if (targets_[later].emits) reached[index(graph_.output())] = true;
   }
-  Reached result;
-  for (size_t t = graph_.tensors().size(); t-- > 0;) {
-    if (!reached[t] || graph_.tensors()[t].statistics) continue;
-    const TensorId id{static_cast<int32_t>(t)};
-    if (kept[t] || id == graph_.latent()) {
-      result.kept.push_back(id);
-      continue;
-    }
-    const bool behind_barrier = graph_.producer(id)->kind == OpKind::norm || graph_.producer(id)->kind == OpKind::attention;
-    result.too_far_back |= behind_barrier && tensor_depths_[t] + kDeepestRecompute < pass_depths_[pass];
-    for (TensorId input : graph_.producer(id)->inputs) reached[index(input)] = true;
+  for (size_t t = graph_.tensors().size(); t-- > 1;) {
+    if (!reached[t] || graph_.tensors()[t].statistics || kept[t]) continue;
+    for (TensorId input : graph_.producer(TensorId{static_cast<int32_t>(t)})->inputs) reached[index(input)] = true;
   }
-  std::reverse(result.kept.begin(), result.kept.end());
-  return result;
+  return reached;
+}
+
+std::vector<TensorId> PassCatalog::kept_of(const std::vector<bool>& reached, const std::vector<bool>& kept) const {
+  std::vector<TensorId> list;
+  for (size_t t = 0; t < reached.size(); ++t) {
+    if (reached[t] && (kept[t] || t == 0) && !graph_.tensors()[t].statistics) list.push_back(TensorId{static_cast<int32_t>(t)});
+  }
+  return list;
+}
+
+bool PassCatalog::too_far_back(size_t pass, const std::vector<bool>& reached, const std::vector<bool>& kept) const {
+  if (pass + 1 == targets_.size()) return false;
+  return std::any_of(candidates_.begin(), candidates_.end(), [&](TensorId id) {
+    return reached[index(id)] && !kept[index(id)] && tensor_depths_[index(id)] + kDeepestRecompute < pass_depths_[pass + 1];
+  });
 }
 
 std::vector<TensorId> PassCatalog::creatable(size_t pass, const std::vector<TensorId>& present) const {
@@ -115,11 +154,18 @@ std::vector<TensorId> PassCatalog::creatable(size_t pass, const std::vector<Tens
     const int32_t own = tensor_depths_[index(id)];
     if (own > depth || own + 1 < depth || contains(present, id) || contains(targets_[pass].whole, id)) continue;
     kept[index(id)] = true;
-    if (contains(reached_after(pass, kept).kept, id)) list.push_back(id);
+    if (read_after(pass, kept)[index(id)]) list.push_back(id);
     kept[index(id)] = false;
   }
-  // The latest are the ones that passes ahead read first.
-  if (list.size() > kMostCreatable) list.erase(list.begin(), list.end() - kMostCreatable);
+  if (list.size() > kMostCreatable) {
+    // What is read too far ahead to be recomputed there must be kept; of the others the latest are those that passes
+    // ahead read first.
+    std::stable_partition(list.begin(), list.end(), [&](TensorId id) {
+      return last_read_[index(id)] <= tensor_depths_[index(id)] + kDeepestRecompute;
+    });
+    list.erase(list.begin(), list.end() - kMostCreatable);
+    std::sort(list.begin(), list.end());
+  }
   return list;
 }
 
@@ -135,10 +181,10 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<
     }
     std::vector<bool> after = available;
     for (TensorId id : set.keeps) after[index(id)] = true;
-    Reached reached = reached_after(pass, after);
-    set.next = std::move(reached.kept);
+    const std::vector<bool> reached = read_after(pass, after);
+    set.next = kept_of(reached, after);
     const bool useless = std::any_of(set.keeps.begin(), set.keeps.end(), [&](TensorId id) { return !contains(set.next, id); });
-    if (useless || reached.too_far_back) continue;
+    if (useless || too_far_back(pass, reached, after)) continue;
     const PassGoal goal = goal_of(targets_[pass], {.keeps = set.keeps});
     for (TensorId id : set.keeps) {
       const TensorId base = in_place_base(graph_, available, goal, id);

@@ -36,8 +36,9 @@ class PassCatalog {
   const Graph& graph() const { return graph_; }
   const CostModel& costs() const { return costs_; }
   const Sizes& sizes() const { return sizes_; }
-  /// Operations that pass `pass` must carry out at least, since no earlier one can.
-  std::vector<OpId> own_operations(size_t pass) const;
+  /// Operations of which every plan runs at least these from pass `pass` on, beside those of later passes: what the pass
+  /// cannot find ready, and what it is the first that can run and some pass must.
+  const std::vector<OpId>& own_operations(size_t pass) const { return own_operations_[pass]; }
 
   /// What handing on what pass `pass` measures takes at the least: a norm of a later pass reads it again, so it is
   /// stored, or added onto what is kept, or computed anew.
@@ -53,14 +54,15 @@ class PassCatalog {
 
  private:
   void find_candidates();
+  void find_own_operations();
   std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present) const;
-  struct Reached {
-    std::vector<TensorId> kept;  ///< sorted
-    bool too_far_back = false;   ///< something would be recomputed across too many barriers
-  };
-  /// The tensors of `kept` that passes after `pass` reach, without recomputing what is kept.
-  Reached reached_after(size_t pass, const std::vector<bool>& kept) const;
   std::vector<bool> flags(size_t pass, const std::vector<TensorId>& present) const;
+  /// All tensors that passes after `pass` read or recompute, without recomputing what is kept.
+  std::vector<bool> read_after(size_t pass, const std::vector<bool>& kept) const;
+  /// Those that are read from where they are kept: what lies ahead depends on them alone.
+  std::vector<TensorId> kept_of(const std::vector<bool>& reached, const std::vector<bool>& kept) const;
+  /// True where a pass ahead would recompute a candidate across more barriers than plans do.
+  bool too_far_back(size_t pass, const std::vector<bool>& reached, const std::vector<bool>& kept) const;
   std::vector<KeepSet> find_keep_sets(size_t pass, const std::vector<TensorId>& present) const;
 
   const Graph& graph_;
@@ -71,6 +73,9 @@ class PassCatalog {
   std::vector<int32_t> pass_depths_;
   std::vector<std::string> names_;
   std::vector<TensorId> candidates_;
+  std::vector<std::vector<OpId>> own_operations_;  ///< by pass
+  std::vector<bool> is_candidate_;   ///< by tensor
+  std::vector<int32_t> last_read_;   ///< by tensor: depth of the deepest reader, straight or through what is never kept
   std::vector<std::map<std::vector<TensorId>, std::vector<KeepSet>>> keep_sets_;  ///< by pass and tensors present
 };
 

@@ -62,16 +62,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
     height.live.resize(present_.size());
     for (int64_t columns : widths) {
       const Extent tile{grid.t, rows, columns};
-      const auto stretch_bytes = [&](const Extent& largest) {
-        std::vector<int64_t> bytes;
-        const std::vector<int64_t> working = step_bytes(graph_, pass_, largest, sizes_, costs_.memory());
-        for (const Stretch& stretch : stretches_of(pass_, working)) bytes.push_back(stretch.working_bytes);
-        return bytes;
-      };
-      Column column{columns, costs_.pass_seconds(graph_, pass_, tile, sizes_), columns == grid.x, stretch_bytes(tile), {}};
-      const Extent last = last_band_tile(tile, grid.y);
-      column.last_stretch_bytes = last == tile ? column.stretch_bytes : stretch_bytes(last);
-      height.columns.push_back(std::move(column));
+      height.columns.push_back({columns, costs_.pass_seconds(graph_, pass_, tile, sizes_), columns == grid.x, {}, {}});
     }
     heights_.push_back(std::move(height));
   }
@@ -145,6 +136,18 @@ PassOption::LiveBytes PassOption::live_bytes(size_t number, const std::vector<Pl
 
 int64_t PassOption::peak_bytes(size_t height, size_t width, const LiveBytes& live) const {
   const Column& column = heights_[height].columns[width];
+  if (column.stretch_bytes.empty()) {
+    const Extent tile = shape(height, width).tile;
+    const auto stretch_bytes = [&](const Extent& largest) {
+      std::vector<int64_t> bytes;
+      const std::vector<int64_t> working = step_bytes(graph_, pass_, largest, sizes_, costs_.memory());
+      for (const Stretch& stretch : stretches_of(pass_, working)) bytes.push_back(stretch.working_bytes);
+      return bytes;
+    };
+    const Extent last = last_band_tile(tile, sizes_.latent.y * pass_.scale.y);
+    column.stretch_bytes = stretch_bytes(tile);
+    column.last_stretch_bytes = last == tile ? column.stretch_bytes : stretch_bytes(last);
+  }
   int64_t peak = 0;
   // Where a band has several tiles, the others find there what the first one stored.
   for (size_t k = 0; k < live.last.size(); ++k) {

@@ -60,9 +60,9 @@ class PassOption {
   struct Column {
     int64_t length = 0;
     double seconds = 0;
-    bool whole = false;                  ///< one tile per band
-    std::vector<int64_t> stretch_bytes;  ///< of tiles
-    std::vector<int64_t> last_stretch_bytes;  ///< of those in the last band
+    bool whole = false;  ///< one tile per band
+    // Of tiles, and of those in the last band; filled when first asked for.
+    mutable std::vector<int64_t> stretch_bytes, last_stretch_bytes;
   };
   struct Height {
     int64_t length = 0;

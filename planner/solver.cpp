@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <queue>
+#include <stdexcept>
 
 namespace headroom {
 namespace {
@@ -25,8 +26,10 @@ struct Found {
 };
 
 /// Best-first search over (pass, frontier). `extend` gives the cost of a path after a choice and the shape that it is taken
-/// with, null where none is allowed. `bound` is what is still to come at the least; with a `greed` above 1 it is
-/// overstated, which finds some path soon and proves nothing.
+/// with, null where none is allowed. `bound` is what is still to come at the least. It counts an operation in the first
+/// pass that could run it even where a later one does, so costs may rise more slowly than it falls: a frontier that is
+/// reached more cheaply later is taken up again. With a `greed` above 1 the bound is overstated, which finds some path
+/// soon and proves nothing.
 template <typename Extend, typename Bound>
 Found search(PlanSpace& space, double start, const Extend& extend, const Bound& bound, double greed, const SearchLimits& limits) {
   struct Entry {
@@ -44,13 +47,13 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
   const auto first = arrivals[0].emplace(latent_frontier(), Arrival{}).first;
   first->second.cost = start;
   queue.push({start + greed * bound(0), 0, &first->first, &first->second});
-  Found found{{}, std::numeric_limits<double>::infinity(), true};
+  Found found;
   while (!queue.empty()) {
     const Entry entry = queue.top();
     queue.pop();
     if (entry.arrival->settled) continue;
     entry.arrival->settled = true;
-    found.bound = entry.estimate;
+    found.bound = std::max(found.bound, entry.estimate);
     if (entry.pass == space.passes()) {
       const Arrival* step = entry.arrival;
       for (size_t pass = entry.pass; pass > 0; --pass) {
@@ -69,7 +72,7 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
       const auto [cost, shape] = extend(entry.arrival->cost, choice);
       if (shape == nullptr) continue;
       const auto next = arrivals[entry.pass + 1].try_emplace(choice.next).first;
-      if (next->second.settled || next->second.cost <= cost) continue;
+      if (next->second.cost <= cost || (greed > 1 && next->second.settled)) continue;
       next->second = {cost, entry.frontier, &choice, shape, false};
       queue.push({cost + greed * bound(entry.pass + 1), entry.pass + 1, &next->first, &next->second});
     }
@@ -113,6 +116,7 @@ SmallestLimit smallest_limit(PlanSpace& space) {
     return std::pair(std::max(cost, double(shape->peak_bytes)), shape);
   };
   const Found found = search(space, 0, extend, [](size_t) { return 0.0; }, 1, {});
+  if (found.path.empty()) throw std::logic_error("a plan space without a plan");
   SmallestLimit smallest;
   for (const Arrival& arrival : found.path) {
     if (arrival.shape->peak_bytes > smallest.bytes) {

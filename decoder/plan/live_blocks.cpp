@@ -19,8 +19,9 @@ int64_t LiveBlocks::before_store(size_t band) const {
   if (written_) {
     return band == 0 ? 0 : block_bytes_ * (blocks_acquired(graph_, pass_, kept_, band - 1).end - first_in_flight(band));
   }
+  if (!below_ && (!leaves_ || band == 0)) return block_bytes_ * count_;
   const Interval read = blocks_read(readers_, pass_, kept_, band);
-  if (!below_) return block_bytes_ * (leaves_ && band > 0 ? count_ - std::min(count_, read.begin) : count_);
+  if (!below_) return block_bytes_ * (count_ - std::min(count_, read.begin));
   const int64_t end = band + 1 < pass_.tiles.y.size() ? blocks_read(readers_, pass_, kept_, band + 1).end : read.end;
   return block_bytes_ * std::max<int64_t>(0, std::max(read.end, end) - read.begin);
 }

@@ -215,7 +215,7 @@ def machine() -> dict[str, Any]:
     return {"cpu": cpu[1] if cpu else "unknown", "cores": len(os.sched_getaffinity(0)),
             "memory_bytes": int(memory[1]) * 1024 if memory else None, "system": release[1] if release else "unknown",
             "load_average": round(os.getloadavg()[0], 2), "python": sys.version.split()[0], **versions,
-            "headroom": run([str(BIN / "headroom-decode"), "--version"]).split()[-1]}
+            "headroom": run([str(BIN / "headroom-plan"), "--version"]).split()[-1]}
 
 
 def command_line() -> str:

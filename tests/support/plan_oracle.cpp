@@ -1,0 +1,339 @@
+#include "tests/support/plan_oracle.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+namespace headroom::test {
+namespace {
+
+constexpr int64_t kMostFree = 8;      // tensors of which a pass is free to keep any
+constexpr int32_t kMostBarriers = 8;  // across which is recomputed
+constexpr int64_t kMostBands = 128;
+constexpr int64_t kMostBlocks = 256;
+
+bool has(const std::vector<TensorId>& list, TensorId id) {
+  return std::find(list.begin(), list.end(), id) != list.end();
+}
+
+bool by_position(const Op& op) {
+  return op.kind == OpKind::add || op.kind == OpKind::norm ||
+         (op.kind == OpKind::conv && op.kernel.t * op.kernel.y * op.kernel.x == 1);
+}
+
+std::vector<int64_t> heights(int64_t rows) {
+  std::vector<int64_t> list{rows};
+  for (int64_t power = 4; power < rows; power *= 2) {
+    if (power * kMostBands >= rows) list.push_back(power);
+  }
+  return list;
+}
+
+/// The whole width and the three largest powers of two below it, from 32 on.
+std::vector<int64_t> widths(int64_t columns) {
+  std::vector<int64_t> powers;
+  for (int64_t power = 32; power < columns; power *= 2) powers.push_back(power);
+  while (powers.size() > 3) powers.erase(powers.begin());
+  powers.push_back(columns);
+  return powers;
+}
+
+}  // namespace
+
+PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleFrame& frame,
+                       const Assumptions& assumptions, size_t most_choices)
+    : graph_(model.graph), frame_(frame), assumptions_(assumptions), most_choices_(most_choices) {
+  const Axes<int32_t> scale = graph_.tensor(graph_.output()).scale;
+  sizes_ = {{request.frames, request.height_pixels / scale.y, request.width_pixels / scale.x},
+            frame.slice,
+            request.dtype};
+  targets_ = barrier_targets(graph_);
+  depths_ = barrier_depths(graph_);
+  for (const BarrierTargets& target : targets_) {
+    const TensorId any = !target.statistics.empty() ? graph_.op(target.statistics[0]).inputs[0]
+                         : target.whole.empty()     ? graph_.output()
+                                                    : target.whole[0];
+    pass_depths_.push_back(depths_[index(any)]);
+  }
+  if (frame.weights == WeightResidency::resident)
+    start_seconds_ = load_seconds(graph_, sizes_.dtype, assumptions);
+  states_.resize(targets_.size() + 1);
+  numbers_.resize(targets_.size() + 1);
+  states_[0].push_back({});
+  for (size_t pass = 0; pass < targets_.size() && complete_; ++pass) {
+    size_t choices = 0;
+    for (OracleState& state : states_[pass]) {
+      expand(pass, state);
+      choices += state.choices.size();
+      if (choices > most_choices_) complete_ = false;
+      if (!complete_) break;
+    }
+  }
+}
+
+/// docs/planning.md, "Keep or drop".
+bool PlanOracle::may_be_kept(TensorId id) const {
+  const Tensor& tensor = graph_.tensor(id);
+  if (id == graph_.latent() || id == graph_.output() || tensor.statistics) return false;
+  const Op& producer = *graph_.producer(id);
+  const auto size = [&](TensorId of) {
+    const Extent extent = extent_of(graph_.tensor(of), sizes_.latent);
+    return extent.t * extent.y * extent.x * graph_.tensor(of).channels;
+  };
+  bool at_barrier = false;
+  for (const OpId reader : graph_.readers(id)) {
+    const Op& op = graph_.op(reader);
+    if (op.kind == OpKind::statistics ||
+        (op.kind == OpKind::attention && (op.inputs[1] == id || op.inputs[2] == id)))
+      at_barrier = true;
+  }
+  if (producer.kind == OpKind::norm || producer.kind == OpKind::upsample) return false;
+  const bool pointwise_convolution = producer.kind == OpKind::conv && by_position(producer);
+  if (pointwise_convolution && !at_barrier && size(id) >= size(producer.inputs[0])) return false;
+  if (graph_.readers(id).size() != 1) return true;
+  const Op& reader = graph_.op(graph_.readers(id)[0]);
+  const bool same_pass = depths_[index(reader.output)] == depths_[index(id)];
+  return !(by_position(reader) && same_pass && size(reader.output) <= size(id));
+}
+
+std::vector<bool> PlanOracle::read_later(size_t pass, const std::vector<bool>& kept) const {
+  std::vector<bool> read(kept.size(), false);
+  const std::function<void(TensorId)> visit = [&](TensorId id) {
+    if (read[index(id)] || graph_.tensor(id).statistics) return;
+    read[index(id)] = true;
+    if (kept[index(id)] || id == graph_.latent()) return;
+    for (const TensorId input : graph_.producer(id)->inputs) visit(input);
+  };
+  for (size_t later = pass + 1; later < targets_.size(); ++later) {
+    for (const OpId op : targets_[later].statistics) visit(graph_.op(op).inputs[0]);
+    for (const TensorId id : targets_[later].whole) visit(id);
+    if (targets_[later].emits) visit(graph_.output());
+  }
+  for (size_t t = 0; t < read.size(); ++t) read[t] = read[t] && kept[t];
+  return read;
+}
+
+int64_t PlanOracle::rows_of_block(TensorId id) const {
+  const Tensor& tensor = graph_.tensor(id);
+  const Extent extent = extent_of(tensor, sizes_.latent);
+  const int64_t bytes =
+      extent.t * extent.y * extent.x * tensor.channels * (sizes_.dtype == Dtype::fp32 ? 4 : 2);
+  int64_t blocks = bytes / assumptions_.memory.block_bytes;
+  blocks = std::max<int64_t>(1, std::min({blocks, extent.y, kMostBlocks}));
+  return extent.y % blocks == 0 ? extent.y / blocks : extent.y / blocks + 1;
+}
+
+void PlanOracle::expand(size_t pass, OracleState& state) {
+  std::vector<bool> present(graph_.tensors().size(), false);
+  for (const Found& found : state.found) present[index(found.tensor)] = true;
+  std::vector<TensorId> free;
+  for (size_t t = 0; t < graph_.tensors().size(); ++t) {
+    const TensorId id{static_cast<int32_t>(t)};
+    const bool now = depths_[t] == pass_depths_[pass] || depths_[t] + 1 == pass_depths_[pass];
+    if (!now || present[t] || has(targets_[pass].whole, id) || !may_be_kept(id)) continue;
+    std::vector<bool> with = present;
+    with[t] = true;
+    if (read_later(pass, with)[t]) free.push_back(id);
+  }
+  while (static_cast<int64_t>(free.size()) > kMostFree) free.erase(free.begin());
+  for (size_t subset = 0; subset < size_t{1} << free.size(); ++subset) {
+    std::vector<TensorId> keeps, movable;
+    for (size_t i = 0; i < free.size(); ++i) {
+      if (subset >> i & 1) keeps.push_back(free[i]);
+    }
+    if (frame_.lower_place) movable = keeps;
+    keeps.insert(keeps.end(), targets_[pass].whole.begin(), targets_[pass].whole.end());
+    for (size_t placing = 0; placing < size_t{1} << movable.size(); ++placing) {
+      std::vector<TensorId> below;
+      for (size_t i = 0; i < movable.size(); ++i) {
+        if (placing >> i & 1) below.push_back(movable[i]);
+      }
+      add_choice(pass, state, keeps, below, state.choices);
+      if (state.choices.size() > most_choices_) complete_ = false;
+      if (!complete_) return;
+    }
+  }
+}
+
+void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
+                            const std::vector<TensorId>& below, std::vector<OracleChoice>& choices) {
+  std::vector<bool> present(graph_.tensors().size(), false);
+  int64_t lower_bytes = 0;
+  const auto blocks = [&](TensorId id) { return block_bytes_of(graph_, id, rows_of_block(id), sizes_); };
+  for (const Found& found : state.found) {
+    present[index(found.tensor)] = true;
+    if (found.place != Place::device) lower_bytes += blocks(found.tensor);
+  }
+  for (const TensorId id : below) lower_bytes += blocks(id);
+  if (lower_bytes > frame_.lower_limit_bytes && lower_bytes > 0) return;
+
+  std::vector<bool> with = present;
+  for (const TensorId id : keeps) with[index(id)] = true;
+  const std::vector<bool> stays = read_later(pass, with);
+  for (const TensorId id : keeps) {
+    if (!stays[index(id)]) return;  // kept for nothing
+  }
+
+  // What runs in this pass: everything between what it finds and what it must bring about.
+  std::vector<bool> runs(graph_.ops().size(), false);
+  const std::function<void(TensorId)> run = [&](TensorId id) {
+    if (present[index(id)] || id == graph_.latent() || graph_.tensor(id).statistics) return;
+    const OpId op = graph_.tensor(id).producer;
+    if (runs[index(op)]) return;
+    runs[index(op)] = true;
+    for (size_t k = 0; k < graph_.op(op).inputs.size(); ++k) {
+      if (!is_barrier(graph_.op(op), k)) run(graph_.op(op).inputs[k]);
+    }
+  };
+  for (const OpId op : targets_[pass].statistics) {
+    runs[index(op)] = true;
+    run(graph_.op(op).inputs[0]);
+  }
+  for (const TensorId id : keeps) run(id);
+  if (targets_[pass].emits) run(graph_.output());
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const TensorId made = graph_.ops()[i].output;
+    if (runs[i] && may_be_kept(made) && depths_[index(made)] + kMostBarriers < pass_depths_[pass]) return;
+  }
+
+  OracleChoice choice{keeps, {}, below, 0, {}};
+  std::vector<TensorId> replaced;
+  for (const TensorId id : keeps) {
+    const Op& add = *graph_.producer(id);
+    if (add.kind != OpKind::add || has(below, id)) continue;
+    const TensorId other = add.inputs[0], base = add.inputs[1];
+    const auto kept_base = std::find_if(state.found.begin(), state.found.end(),
+                                        [&](const Found& f) { return f.tensor == base; });
+    if (kept_base == state.found.end() || kept_base->place != Place::device || present[index(other)] ||
+        other == graph_.latent())
+      continue;
+    bool alone = !stays[index(base)];
+    for (size_t i = 0; i < runs.size(); ++i) {
+      const Op& op = graph_.ops()[i];
+      if (!runs[i] || &op == &add) continue;
+      for (const TensorId input : op.inputs) {
+        if (input == base || (input == id && op.kind != OpKind::statistics)) alone = false;
+      }
+    }
+    if (!alone) continue;
+    choice.in_place.push_back(id);
+    replaced.push_back(base);
+  }
+
+  std::vector<SimulatedTensor> tensors;
+  for (const Found& found : state.found) {
+    const bool leaves = !stays[index(found.tensor)] && !has(replaced, found.tensor);
+    tensors.push_back({found.tensor, found.place, rows_of_block(found.tensor), false, leaves});
+  }
+  std::vector<Found> after;
+  for (const Found& found : state.found) {
+    if (stays[index(found.tensor)]) after.push_back(found);
+  }
+  for (const TensorId id : keeps) {
+    const Place place = has(below, id) ? *frame_.lower_place : Place::device;
+    after.push_back({id, place});
+    if (!has(choice.in_place, id)) tensors.push_back({id, place, rows_of_block(id), true, false});
+  }
+  std::sort(after.begin(), after.end());
+  const auto [number, is_new] = numbers_[pass + 1].try_emplace(after, states_[pass + 1].size());
+  if (is_new) states_[pass + 1].push_back({after, {}});
+  choice.next = number->second;
+
+  for (size_t earlier = 0; earlier < pass; ++earlier) {
+    for (const OpId op : targets_[earlier].statistics) present[index(graph_.op(op).output)] = true;
+  }
+  const PassDecision decision{.keeps = keeps, .in_place = choice.in_place};
+  choice.shapes = priced(lower_pass(graph_, present, goal_of(targets_[pass], decision)), tensors);
+  choices.push_back(std::move(choice));
+}
+
+std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const {
+  std::vector<OracleShape> shapes;
+  const Extent grid{sizes_.latent.t * pass.scale.t, sizes_.latent.y * pass.scale.y,
+                    sizes_.latent.x * pass.scale.x};
+  for (const int64_t rows : heights(grid.y)) {
+    for (const int64_t columns : widths(grid.x)) {
+      pass.tiles = {cut(grid.t, grid.t), cut(grid.y, rows), cut(grid.x, columns)};
+      const SimulatedPass simulated =
+          simulate_pass(graph_, pass, tensors, sizes_, frame_.weights, assumptions_, false);
+      shapes.push_back({{grid.t, rows, columns}, simulated.seconds, simulated.peak_bytes});
+    }
+  }
+  return shapes;
+}
+
+double PlanOracle::sequences() const {
+  std::vector<double> ahead(states_.back().size(), 1);
+  for (size_t pass = targets_.size(); pass-- > 0;) {
+    std::vector<double> from;
+    for (const OracleState& state : states_[pass]) {
+      double sum = 0;
+      for (const OracleChoice& choice : state.choices) sum += ahead[choice.next];
+      from.push_back(sum);
+    }
+    ahead = std::move(from);
+  }
+  return ahead[0];
+}
+
+double PlanOracle::fewest_seconds(int64_t limit_bytes) const {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  // The fastest shape of each choice, once; then every sequence of choices.
+  std::vector<std::vector<std::vector<double>>> seconds(targets_.size());
+  for (size_t pass = 0; pass < targets_.size(); ++pass) {
+    for (const OracleState& state : states_[pass]) {
+      std::vector<double> of_state;
+      for (const OracleChoice& choice : state.choices) {
+        double best = kNever;
+        for (const OracleShape& shape : choice.shapes)
+          best = shape.peak_bytes <= limit_bytes ? std::min(best, shape.seconds) : best;
+        of_state.push_back(best);
+      }
+      seconds[pass].push_back(std::move(of_state));
+    }
+  }
+  double best = kNever;
+  const std::function<void(size_t, size_t, double)> walk = [&](size_t pass, size_t number, double so_far) {
+    if (pass == targets_.size()) {
+      best = std::min(best, so_far);
+      return;
+    }
+    const OracleState& state = states_[pass][number];
+    for (size_t i = 0; i < state.choices.size(); ++i) {
+      const double more = seconds[pass][number][i];
+      if (more < kNever) walk(pass + 1, state.choices[i].next, so_far + more);
+    }
+  };
+  walk(0, 0, start_seconds_);
+  return best;
+}
+
+int64_t PlanOracle::smallest_peak() const {
+  int64_t best = std::numeric_limits<int64_t>::max();
+  std::vector<std::vector<std::vector<int64_t>>> peaks(targets_.size());
+  for (size_t pass = 0; pass < targets_.size(); ++pass) {
+    for (const OracleState& state : states_[pass]) {
+      std::vector<int64_t> of_state;
+      for (const OracleChoice& choice : state.choices) {
+        int64_t least = std::numeric_limits<int64_t>::max();
+        for (const OracleShape& shape : choice.shapes) least = std::min(least, shape.peak_bytes);
+        of_state.push_back(least);
+      }
+      peaks[pass].push_back(std::move(of_state));
+    }
+  }
+  const std::function<void(size_t, size_t, int64_t)> walk = [&](size_t pass, size_t number, int64_t so_far) {
+    if (pass == targets_.size()) {
+      best = std::min(best, so_far);
+      return;
+    }
+    const OracleState& state = states_[pass][number];
+    for (size_t i = 0; i < state.choices.size(); ++i) {
+      walk(pass + 1, state.choices[i].next, std::max(so_far, peaks[pass][number][i]));
+    }
+  };
+  walk(0, 0, 0);
+  return best;
+}
+
+}  // namespace headroom::test

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "decoder/plan/builder.h"
+#include "tests/support/plan_simulation.h"
+
+namespace headroom::test {
+
+/// A kept tensor between two passes.
+struct Found {
+  TensorId tensor{-1};
+  Place place = Place::device;
+  friend auto operator<=>(const Found&, const Found&) = default;
+};
+
+struct OracleShape {
+  Extent tile;
+  double seconds = 0;
+  int64_t peak_bytes = 0;
+};
+
+/// One way to run a pass from what it finds, priced by the simulation.
+struct OracleChoice {
+  std::vector<TensorId> keeps, in_place, below;
+  size_t next = 0;  ///< state before the next pass
+  std::vector<OracleShape> shapes;
+};
+
+/// What a pass may find.
+struct OracleState {
+  std::vector<Found> found;
+  std::vector<OracleChoice> choices;
+};
+
+/// What is the same for all plans of one frame.
+struct OracleFrame {
+  int64_t slice = 1;
+  WeightResidency weights = WeightResidency::resident;
+  std::optional<Place> lower_place{};
+  int64_t lower_limit_bytes = 0;
+};
+
+/// Every plan of the space that docs/planning.md states, written from that page and priced by
+/// simulate_pass(): nothing of PlanSpace, PassCatalog or CostModel is used. What a plan decides and the tile
+/// program that follows from it is the decoder's (lower_pass), as it is for the planner.
+class PlanOracle {
+ public:
+  /// Gives up where a pass has more than `most_choices` in all.
+  PlanOracle(const Model& model, const Request& request, const OracleFrame& frame,
+             const Assumptions& assumptions, size_t most_choices);
+
+  bool complete() const { return complete_; }
+  size_t passes() const { return targets_.size(); }
+  /// The states before a pass; the first pass has one.
+  const std::vector<OracleState>& states(size_t pass) const { return states_[pass]; }
+  /// Sequences of choices from the first pass to the last.
+  double sequences() const;
+  double start_seconds() const { return start_seconds_; }
+
+  /// By trying every sequence of choices, none left out: the fewest seconds of one slice under the limit,
+  /// infinite where none fits.
+  double fewest_seconds(int64_t limit_bytes) const;
+  /// The same for the smallest peak.
+  int64_t smallest_peak() const;
+
+ private:
+  void expand(size_t pass, OracleState& state);
+  void add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
+                  const std::vector<TensorId>& below, std::vector<OracleChoice>& choices);
+  bool may_be_kept(TensorId id) const;
+  /// The kept tensors that passes after `pass` read, straight or through what is recomputed.
+  std::vector<bool> read_later(size_t pass, const std::vector<bool>& kept) const;
+  std::vector<OracleShape> priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const;
+  int64_t rows_of_block(TensorId id) const;
+
+  const Graph& graph_;
+  const OracleFrame frame_;
+  const Assumptions& assumptions_;
+  const size_t most_choices_;
+  Sizes sizes_;
+  std::vector<BarrierTargets> targets_;
+  std::vector<int32_t> depths_;  ///< by tensor
+  std::vector<int32_t> pass_depths_;
+  std::vector<std::vector<OracleState>> states_;
+  std::vector<std::map<std::vector<Found>, size_t>> numbers_;  ///< of states, by pass
+  double start_seconds_ = 0;
+  bool complete_ = true;
+};
+
+}  // namespace headroom::test

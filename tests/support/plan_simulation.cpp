@@ -1,0 +1,389 @@
+#include "tests/support/plan_simulation.h"
+
+#include <algorithm>
+#include <set>
+
+#include "decoder/plan/lowering.h"
+
+namespace headroom::test {
+namespace {
+
+constexpr int64_t kKibibyte = 1024;
+
+int64_t blocks_per_item(const Graph& graph, TensorId id, int64_t block_rows, const Sizes& sizes) {
+  const int64_t rows = extent_of(graph.tensor(id), sizes.latent).y;
+  int64_t count = 0;
+  for (int64_t row = 0; row < rows; row += block_rows) ++count;
+  return count;
+}
+
+int64_t padded_weights_bytes(const Graph& graph, const Op& op) {
+  const auto padded = [](int64_t channels) {
+    return channels % 16 == 0 ? channels : channels + 16 - channels % 16;
+  };
+  return padded(graph.tensor(op.inputs[0]).channels) * padded(graph.tensor(op.output).channels) *
+             op.kernel.t * op.kernel.y * op.kernel.x * 4 +
+         64 * kKibibyte;
+}
+
+/// The tensor whose positions a step goes over.
+TensorId swept(const Step& step) {
+  return step.kind == StepKind::statistics ? step.inputs[0].tensor : step.tensor;
+}
+
+bool holds_tile(StepKind kind) {
+  return kind == StepKind::gather || kind == StepKind::norm || kind == StepKind::upsample ||
+         kind == StepKind::conv || kind == StepKind::add || kind == StepKind::attention;
+}
+
+/// Seconds of a step for each position of one item, without what it costs once per tile.
+double seconds_per_position(const Graph& graph, const Step& step, const Sizes& sizes,
+                            const Assumptions& assumptions) {
+  const double element = sizes.dtype == Dtype::fp32 ? 4 : 2;
+  const double channels = double(graph.tensor(swept(step)).channels);
+  if (step.kind == StepKind::conv) {
+    const Op& op = graph.op(step.op);
+    const double taps = double(op.kernel.t) * op.kernel.y * op.kernel.x;
+    return 2 * taps * double(graph.tensor(op.inputs[0]).channels) * channels /
+           assumptions.convolution_flops_per_second;
+  }
+  if (step.kind == StepKind::attention) {
+    const Extent keys = extent_of(graph.tensor(graph.op(step.op).inputs[1]), sizes.latent);
+    return 4 * double(keys.t * keys.y * keys.x) * channels / assumptions.attention_flops_per_second;
+  }
+  return channels * element / assumptions.written_bytes_per_second;
+}
+
+/// Positions along one axis that a step goes over in each interval of the grid: its share of the tensor, and
+/// the halo towards every neighbour.
+std::vector<double> priced_lengths(const std::vector<Interval>& grid, int32_t scale, int32_t grid_scale,
+                                   int32_t before, int32_t after) {
+  std::vector<double> lengths;
+  for (size_t i = 0; i < grid.size(); ++i) {
+    double length = double(grid[i].end - grid[i].begin) * scale / grid_scale;
+    if (i > 0) length += before;
+    if (i + 1 < grid.size()) length += after;
+    lengths.push_back(length);
+  }
+  return lengths;
+}
+
+/// Positions along one axis of the largest tile, as they are counted: one more where boundaries of tiles may
+/// fall inside a position.
+int64_t counted_length(int64_t longest, int32_t scale, int32_t grid_scale, int32_t halo, int32_t pad, int64_t extent) {
+  int64_t touched = 0;
+  for (int64_t position = 0; position < longest * scale; position += grid_scale) ++touched;
+  if (longest * scale % grid_scale != 0) ++touched;
+  return std::min(std::min(touched, extent) + halo, extent + 2 * pad);
+}
+
+/// What one step takes and costs.
+struct StepLedger {
+  bool tile = false;
+  bool in_operand = false;  ///< an add writes over the tile of its first operand
+  int64_t tile_bytes = 0;
+  int64_t workspace_bytes = 0;
+  size_t last_reader = 0;
+  double per_tile = 0, per_position = 0;
+  std::vector<double> t, y, x;  ///< positions by interval
+};
+
+/// For tiles of one height; those of the last band may be lower than the others.
+std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass, int64_t height, const Sizes& sizes,
+                                  const Assumptions& assumptions) {
+  std::vector<StepLedger> ledger(pass.steps.size());
+  for (size_t i = 0; i < pass.steps.size(); ++i) {
+    const Step& step = pass.steps[i];
+    const Tensor& tensor = graph.tensor(swept(step));
+    StepLedger& entry = ledger[i];
+    entry.last_reader = i;
+    for (const Operand& operand : step.inputs) {
+      if (operand.step >= 0) ledger[static_cast<size_t>(operand.step)].last_reader = i;
+    }
+    entry.per_tile = assumptions.step_seconds;
+    if (step.kind == StepKind::conv)
+      entry.per_tile +=
+          double(padded_weights_bytes(graph, graph.op(step.op))) / assumptions.reorder_bytes_per_second;
+    entry.per_position = seconds_per_position(graph, step, sizes, assumptions) * double(sizes.items);
+    entry.t =
+        priced_lengths(pass.tiles.t, tensor.scale.t, pass.scale.t, step.halo.before.t, step.halo.after.t);
+    entry.y =
+        priced_lengths(pass.tiles.y, tensor.scale.y, pass.scale.y, step.halo.before.y, step.halo.after.y);
+    entry.x =
+        priced_lengths(pass.tiles.x, tensor.scale.x, pass.scale.x, step.halo.before.x, step.halo.after.x);
+    if (!holds_tile(step.kind)) continue;
+    entry.tile = true;
+    entry.in_operand = step.kind == StepKind::add;
+    const auto halo = per_axis([](int32_t a, int32_t b) { return a + b; }, step.halo.before, step.halo.after);
+    const Extent extent = extent_of(tensor, sizes.latent);
+    const Extent counted{
+        counted_length(pass.tiles.t.front().length(), tensor.scale.t, pass.scale.t, halo.t, step.pad.t, extent.t),
+        counted_length(height, tensor.scale.y, pass.scale.y, halo.y, step.pad.y, extent.y),
+        counted_length(pass.tiles.x.front().length(), tensor.scale.x, pass.scale.x, halo.x, step.pad.x, extent.x)};
+    const int64_t element = sizes.dtype == Dtype::fp32 ? 4 : 2;
+    entry.tile_bytes =
+        pool_bytes(sizes.items * counted.t * counted.y * counted.x * tensor.channels * element);
+    if (step.op != OpId{-1} && assumptions.memory.workspace_bytes) {
+      entry.workspace_bytes = assumptions.memory.workspace_bytes(graph.op(step.op), counted, sizes.items);
+    }
+  }
+  return ledger;
+}
+
+/// The first and last row, end exclusive, of a kept tensor that steps read for one band; empty where none
+/// does.
+Interval rows_read(const Graph& graph, const Pass& pass, TensorId id, size_t band, const Sizes& sizes) {
+  const int64_t rows = extent_of(graph.tensor(id), sizes.latent).y;
+  Interval all{rows, 0};
+  for (const Step& step : pass.steps) {
+    for (size_t k = 0; k < step.inputs.size(); ++k) {
+      if (step.inputs[k].tensor != id || step.inputs[k].step != -1) continue;
+      Interval read{0, rows};
+      const bool own = step.kind == StepKind::statistics || step.kind == StepKind::accumulate;
+      const Region grid{pass.tiles.t[0], pass.tiles.y[band], pass.tiles.x[0]};
+      Step reader = step;
+      if (own) reader.tensor = id;
+      const Region made = tile_region(graph, pass, reader, grid, sizes.latent);
+      if (own || step.kind == StepKind::gather) {
+        read = made.y;
+      } else if (!is_barrier(graph.op(step.op), k)) {
+        const int64_t made_rows = extent_of(graph.tensor(step.tensor), sizes.latent).y;
+        Region inside = made;
+        inside.y = intersect(made.y, {0, made_rows});  // the rest is zeros
+        read = needed_region(graph, graph.op(step.op), k, inside).y;
+      }
+      read = intersect(read, {0, rows});
+      all = {std::min(all.begin, read.begin), std::max(all.end, read.end)};
+    }
+  }
+  return all;
+}
+
+/// Which blocks of one tensor, of one item, are on the device.
+class Blocks {
+ public:
+  Blocks(const Graph& graph, const Pass& pass, const SimulatedTensor& tensor, const Sizes& sizes)
+      : tensor_(tensor),
+        on_device_(static_cast<size_t>(blocks_per_item(graph, tensor.tensor, tensor.block_rows, sizes)),
+                   false),
+        last_band_(on_device_.size(), -1),
+        bytes_(block_bytes_of(graph, tensor.tensor, tensor.block_rows, sizes) /
+               static_cast<int64_t>(on_device_.size())) {
+    const Tensor& shape = graph.tensor(tensor.tensor);
+    for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
+      const Interval rows = tensor.written ? intersect(image(pass.tiles.y[band], shape.scale.y, pass.scale.y),
+                                                       {0, extent_of(shape, sizes.latent).y})
+                                           : rows_read(graph, pass, tensor.tensor, band, sizes);
+      touched_.push_back(rows.length() == 0 ? Interval{0, 0}
+                                            : Interval{rows.begin / tensor.block_rows,
+                                                       (rows.end - 1) / tensor.block_rows + 1});
+      for (int64_t b = touched_.back().begin; b < touched_.back().end; ++b)
+        last_band_[static_cast<size_t>(b)] = static_cast<int64_t>(band);
+    }
+    if (!tensor.written && tensor.place == Place::device) on_device_.assign(on_device_.size(), true);
+  }
+
+  TensorId tensor() const { return tensor_.tensor; }
+  bool written() const { return tensor_.written; }
+
+  void begin_band(size_t number) {
+    const auto band = static_cast<int64_t>(number);
+    for (size_t b = 0; b < on_device_.size(); ++b) {
+      if (tensor_.written) {
+        // Below the device, what the band before completed is still leaving.
+        if (tensor_.place != Place::device && last_band_[b] < band - 1) on_device_[b] = false;
+      } else if (tensor_.place == Place::device) {
+        if (tensor_.leaves && number > 0 && last_band_[b] < band) on_device_[b] = false;
+      } else {
+        const auto block = static_cast<int64_t>(b);
+        on_device_[b] = within(number, block) || (number + 1 < touched_.size() && within(number + 1, block));
+      }
+    }
+  }
+  void store(size_t band) {
+    for (int64_t b = touched_[band].begin; b < touched_[band].end; ++b)
+      on_device_[static_cast<size_t>(b)] = true;
+  }
+  int64_t live_bytes() const { return bytes_ * std::count(on_device_.begin(), on_device_.end(), true); }
+  /// Of all that this pass moves to or from the place below.
+  int64_t moved_bytes() const {
+    const bool moves = tensor_.place != Place::device && std::any_of(last_band_.begin(), last_band_.end(),
+                                                                     [](int64_t band) { return band >= 0; });
+    return moves ? bytes_ * static_cast<int64_t>(on_device_.size()) : 0;
+  }
+  Place place() const { return tensor_.place; }
+
+ private:
+  bool within(size_t band, int64_t block) const {
+    return touched_[band].begin <= block && block < touched_[band].end;
+  }
+
+  const SimulatedTensor tensor_;
+  std::vector<bool> on_device_;
+  std::vector<int64_t> last_band_;  ///< that touches the block
+  std::vector<Interval> touched_;   ///< blocks, by band
+  int64_t bytes_;                   ///< of one block number, all items
+};
+
+/// One tile through all steps: calls `at(step, bytes)` with the bytes of tiles and workspace while each step
+/// runs.
+template <typename BytesOf, typename At>
+void run_tile(const std::vector<StepLedger>& ledger, const BytesOf& bytes_of_tile, const At& at) {
+  int64_t held = 0;
+  for (size_t i = 0; i < ledger.size(); ++i) {
+    const StepLedger& step = ledger[i];
+    if (step.tile && !step.in_operand) held += bytes_of_tile(i);
+    at(i, held + step.workspace_bytes);
+    for (size_t k = 0; k < i; ++k) {
+      if (ledger[k].tile && ledger[k].last_reader == i) held -= bytes_of_tile(k);
+    }
+    if (step.in_operand) held += bytes_of_tile(i);
+    if (step.tile && step.last_reader == i) held -= bytes_of_tile(i);
+  }
+}
+
+}  // namespace
+
+int64_t pool_bytes(int64_t bytes) {
+  const int64_t unit = bytes >= 16 * kKibibyte ? 4 * kKibibyte : 64;
+  const int64_t rest = bytes % unit;
+  return rest == 0 ? bytes : bytes + unit - rest;
+}
+
+int64_t parameter_bytes(const Graph& graph, const Op& op, Dtype dtype) {
+  int64_t sum = 0;
+  for (const Parameter& parameter : parameters_of(graph, op)) {
+    int64_t bytes = dtype == Dtype::fp32 ? 4 : 2;
+    for (const int64_t length : parameter.shape) bytes *= length;
+    while (bytes % 64 != 0) bytes += 2;
+    sum += bytes;
+  }
+  return sum;
+}
+
+double load_seconds(const Graph& graph, Dtype dtype, const Assumptions& assumptions) {
+  int64_t bytes = 0;
+  for (const Op& op : graph.ops()) bytes += parameter_bytes(graph, op, dtype);
+  return double(bytes) / assumptions.weights_bytes_per_second;
+}
+
+int64_t block_bytes_of(const Graph& graph, TensorId id, int64_t block_rows, const Sizes& sizes) {
+  const Tensor& tensor = graph.tensor(id);
+  const Extent extent = extent_of(tensor, sizes.latent);
+  const int64_t row = extent.t * extent.x * tensor.channels * (sizes.dtype == Dtype::fp32 ? 4 : 2);
+  return sizes.items * blocks_per_item(graph, id, block_rows, sizes) * pool_bytes(block_rows * row);
+}
+
+SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vector<SimulatedTensor>& tensors,
+                            const Sizes& sizes, WeightResidency weights, const Assumptions& assumptions,
+                            bool with_real_peak) {
+  const std::vector<StepLedger> full = ledger_of(graph, pass, pass.tiles.y.front().length(), sizes, assumptions);
+  const std::vector<StepLedger> last = ledger_of(graph, pass, pass.tiles.y.back().length(), sizes, assumptions);
+  std::set<OpId> operations;
+  for (const Step& step : pass.steps) operations.insert(step.op);
+  int64_t loaded = 0;
+  for (size_t op = 0; op < graph.ops().size(); ++op) {
+    const bool counts =
+        weights == WeightResidency::resident || operations.contains(OpId{static_cast<int32_t>(op)});
+    if (counts) loaded += parameter_bytes(graph, graph.ops()[op], sizes.dtype);
+  }
+  const Extent latent = extent_of(graph.tensor(graph.latent()), sizes.latent);
+  const int64_t element = sizes.dtype == Dtype::fp32 ? 4 : 2;
+  const int64_t throughout = pool_bytes(loaded) + assumptions.memory.reserve_bytes +
+                             sizes.items * pool_bytes(latent.t * latent.y * latent.x *
+                                                      graph.tensor(graph.latent()).channels * element);
+  std::vector<Blocks> kept;
+  for (const SimulatedTensor& tensor : tensors) kept.emplace_back(graph, pass, tensor, sizes);
+
+  SimulatedPass result;
+  double compute = 0;
+  std::vector<int64_t> real_bytes(full.size()), live_at(full.size());
+  for (size_t t = 0; t < pass.tiles.t.size(); ++t) {
+    for (size_t y = 0; y < pass.tiles.y.size(); ++y) {
+      const std::vector<StepLedger>& ledger = y + 1 == pass.tiles.y.size() ? last : full;
+      int64_t live = throughout;
+      for (Blocks& blocks : kept) {
+        blocks.begin_band(y);
+        live += blocks.live_bytes();
+      }
+      for (size_t x = 0; x < pass.tiles.x.size(); ++x) {
+        run_tile(
+            ledger, [&](size_t i) { return ledger[i].tile_bytes; },
+            [&](size_t i, int64_t bytes) {
+              if (x == 0 && pass.steps[i].kind == StepKind::store) {
+                for (Blocks& blocks : kept) {
+                  if (!blocks.written() || blocks.tensor() != pass.steps[i].tensor) continue;
+                  live -= blocks.live_bytes();
+                  blocks.store(y);
+                  live += blocks.live_bytes();
+                }
+              }
+              live_at[i] = live;
+              result.peak_bytes = std::max(result.peak_bytes, live + bytes);
+              compute += ledger[i].per_tile +
+                         ledger[i].per_position * ledger[i].t[t] * ledger[i].y[y] * ledger[i].x[x];
+            });
+        if (!with_real_peak) continue;
+        const Region grid{pass.tiles.t[t], pass.tiles.y[y], pass.tiles.x[x]};
+        for (size_t i = 0; i < ledger.size(); ++i) {
+          if (!ledger[i].tile) continue;
+          const Extent real = extent_of(tile_region(graph, pass, pass.steps[i], grid, sizes.latent));
+          real_bytes[i] = pool_bytes(sizes.items * positions(real) *
+                                     graph.tensor(pass.steps[i].tensor).channels * element);
+        }
+        run_tile(
+            ledger, [&](size_t i) { return real_bytes[i]; },
+            [&](size_t i, int64_t bytes) {
+              result.real_peak_bytes = std::max(result.real_peak_bytes, live_at[i] + bytes);
+            });
+      }
+    }
+  }
+  double transfer = 0;
+  for (const Blocks& blocks : kept) {
+    const double rate = blocks.place() == Place::host ? assumptions.host_bytes_per_second
+                                                      : assumptions.scratch_bytes_per_second;
+    transfer += double(blocks.moved_bytes()) / rate;
+  }
+  // All bands but one move their blocks while another band computes.
+  result.seconds = std::max(compute, transfer) + std::min(compute, transfer) / double(pass.tiles.y.size());
+  if (weights == WeightResidency::per_pass)
+    result.seconds += double(loaded) / assumptions.weights_bytes_per_second;
+  return result;
+}
+
+SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& assumptions) {
+  const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
+  const Sizes sizes{
+      {plan.request.frames, plan.request.height_pixels / scale.y, plan.request.width_pixels / scale.x},
+      plan.slice,
+      plan.request.dtype};
+  SimulatedPlan result;
+  double slice_seconds = 0;
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    const auto pass = static_cast<int32_t>(i);
+    std::vector<SimulatedTensor> tensors;
+    for (const Kept& entry : plan.kept) {
+      const Kept* successor = nullptr;
+      for (const Kept& other : plan.kept) {
+        if (other.in_place_of == entry.tensor) successor = &other;
+      }
+      if (pass < entry.first_pass || pass > entry.last_pass) continue;
+      const bool written = pass == entry.first_pass;
+      if (written && entry.in_place_of != TensorId{-1})
+        continue;  // it has the blocks of the tensor that it replaces
+      tensors.push_back({entry.tensor, entry.place, entry.block_rows, written,
+                         pass == entry.last_pass && successor == nullptr});
+    }
+    result.passes.push_back(
+        simulate_pass(graph, plan.passes[i], tensors, sizes, plan.weights, assumptions, true));
+    result.peak_bytes = std::max(result.peak_bytes, result.passes.back().peak_bytes);
+    slice_seconds += result.passes.back().seconds;
+  }
+  result.seconds = slice_seconds * double(plan.request.batch / plan.slice);
+  if (plan.weights == WeightResidency::resident)
+    result.seconds += load_seconds(graph, plan.request.dtype, assumptions);
+  return result;
+}
+
+}  // namespace headroom::test

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/model.h"
+#include "tests/support/random.h"
+
+namespace headroom::test {
+
+/// How random decoders are drawn.
+struct GraphStyle {
+  int64_t operations = 20;  ///< at the least, unless `barriers` come first
+  int64_t barriers = 4;     ///< at the most, before the last one
+  int64_t most_channels = 24;
+  int32_t most_scale = 2;  ///< of the picture over the latent
+  double residual = 0.6;   ///< share of the parts that are residual blocks
+  double long_skip = 0.3;  ///< of the parts that are followed by a tensor from far back
+  double attention = 0.1;
+  double upsample = 0.2;
+};
+
+/// Residual blocks, attention, upsampling, plain convolutions and skips from anywhere before.
+class GraphMaker {
+ public:
+  GraphMaker(Random& random, const GraphStyle& style) : random_(random), style_(style) {}
+
+  Model make() {
+    model_.name = "random";
+    model_.class_name = "AutoencoderKL";
+    model_.latent_channels = 4;
+    x_ = graph().conv("in", graph().add_latent(4), channels(), {1, 3, 3});
+    earlier_.push_back(x_);
+    while (barriers_ < style_.barriers && static_cast<int64_t>(graph().ops().size()) < style_.operations)
+      add_part();
+    graph().set_output(graph().conv("out", normed("norm_out", x_), 3, {1, 3, 3}));
+    return std::move(model_);
+  }
+
+ private:
+  Graph& graph() { return model_.graph; }
+  int64_t channels() { return 4 * random_.integer(1, style_.most_channels / 4); }
+  int64_t channels_of(TensorId id) { return graph().tensor(id).channels; }
+
+  TensorId normed(const std::string& name, TensorId from) {
+    ++barriers_;
+    return graph().norm(name, from, graph().statistics(name + ".statistics", from, 2, 1e-6),
+                        Activation::silu);
+  }
+
+  void add_part() {
+    const std::string name = "part" + std::to_string(parts_++);
+    const double kind = random_.uniform(0, 1);
+    if (kind < style_.attention && barriers_ + 2 <= style_.barriers) {
+      attend(name);
+    } else if (kind < style_.attention + style_.upsample &&
+               graph().tensor(x_).scale.y * 2 <= style_.most_scale) {
+      x_ = graph().conv(name + ".conv", graph().upsample(name, x_, {1, 2, 2}), channels(), {1, 3, 3});
+    } else if (kind < style_.attention + style_.upsample + style_.residual) {
+      add_residual(name);
+    } else {
+      x_ = graph().conv(name, random_.chance(0.5) ? normed(name + ".norm", x_) : x_, channels(), {1, 3, 3});
+    }
+    if (random_.chance(style_.long_skip)) add_skip(name + ".skip");
+    earlier_.push_back(x_);
+  }
+
+  void attend(const std::string& name) {
+    const TensorId n = normed(name + ".norm", x_);
+    const int64_t width = channels_of(x_);
+    const TensorId q = graph().conv(name + ".q", n, width, {1, 1, 1});
+    const TensorId k = graph().conv(name + ".k", n, width, {1, 1, 1});
+    const TensorId v = graph().conv(name + ".v", n, width, {1, 1, 1});
+    ++barriers_;
+    x_ = graph().add(
+        name, graph().conv(name + ".out", graph().attention(name + ".mix", q, k, v), width, {1, 1, 1}), x_);
+  }
+
+  void add_residual(const std::string& name) {
+    const int64_t wide = random_.chance(0.5) ? channels_of(x_) : channels();
+    TensorId h = graph().conv(name + ".conv1", normed(name + ".norm1", x_), wide, {1, 3, 3});
+    if (random_.chance(0.7) && barriers_ < style_.barriers) {
+      h = graph().conv(name + ".conv2", normed(name + ".norm2", h), wide, {1, 3, 3});
+    }
+    x_ = graph().add(name, h,
+                     wide == channels_of(x_) ? x_ : graph().conv(name + ".shortcut", x_, wide, {1, 1, 1}));
+  }
+
+  /// Adds what some earlier part made, through a convolution and upsampling where shapes ask for it.
+  void add_skip(const std::string& name) {
+    TensorId from = random_.pick(earlier_);
+    if (from == x_) return;
+    const int32_t factor = graph().tensor(x_).scale.y / graph().tensor(from).scale.y;
+    if (channels_of(from) != channels_of(x_) || random_.chance(0.4)) {
+      const int32_t side = random_.pick<int32_t>({1, 3});
+      from = graph().conv(name + ".conv", from, channels_of(x_), {1, side, side});
+    }
+    if (factor > 1) from = graph().upsample(name + ".up", from, {1, factor, factor});
+    x_ = random_.chance(0.5) ? graph().add(name, x_, from) : graph().add(name, from, x_);
+  }
+
+  Random& random_;
+  const GraphStyle style_;
+  Model model_;
+  TensorId x_{-1};
+  std::vector<TensorId> earlier_;  ///< what each part made
+  int64_t barriers_ = 0, parts_ = 0;
+};
+
+inline Model random_model(Random& random, const GraphStyle& style) {
+  return GraphMaker(random, style).make();
+}
+
+/// Residual blocks, a few upsamplings, some attention, now and then a skip from anywhere before.
+inline Model large_model(Random& random, int64_t operations = 500, double long_skip = 0.1) {
+  return random_model(random, {.operations = operations,
+                               .barriers = 1 << 20,
+                               .most_channels = 64,
+                               .most_scale = 8,
+                               .residual = 0.8,
+                               .long_skip = long_skip,
+                               .attention = 0.02,
+                               .upsample = 0.05});
+}
+
+}  // namespace headroom::test
