@@ -26,27 +26,29 @@ double work_per_position(const Graph& graph, const Op& op, const Sizes& sizes) {
   return double(channels * bytes_per_element(sizes.dtype));
 }
 
-/// Positions that a step computes over all tiles of one batch item, halos included.
-double step_positions(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) {
-  const bool measures = step.kind == StepKind::statistics;
-  const Tensor& tensor = graph.tensor(measures ? step.inputs[0].tensor : step.tensor);
-  const auto along = per_axis(
-      [](int64_t grid, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int64_t extent) {
-        const double own = std::min(double(grid) * scale / grid_scale, double(extent));
-        const double tiles = std::ceil(double(extent) / own);
-        return double(extent) + (tiles - 1) * (before + after);
+/// Along one axis: positions that a step computes over all tiles, halos included, and tiles.
+struct Along {
+  double positions = 0;
+  double tiles = 0;
+};
+
+Along along(int64_t tile, int64_t grid, int32_t scale, int32_t grid_scale, int32_t halo, int64_t extent) {
+  const double own = std::min(double(tile) * scale / grid_scale, double(extent));
+  return {double(extent) + (std::ceil(double(extent) / own) - 1) * halo, std::ceil(double(grid) / double(tile))};
+}
+
+/// What a step's work is measured by.
+TensorId measured_tensor(const Step& step) { return step.kind == StepKind::statistics ? step.inputs[0].tensor : step.tensor; }
+
+/// All three axes of a step's work under tiles of this extent.
+Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) {
+  const Tensor& tensor = graph.tensor(measured_tensor(step));
+  return per_axis(
+      [](int64_t length, int64_t latent, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int64_t extent) {
+        return along(length, latent * grid_scale, scale, grid_scale, before + after, extent);
       },
-      tile, tensor.scale, pass.scale, step.halo.before, step.halo.after, extent_of(tensor, sizes.latent));
-  return along.t * along.y * along.x;
+      tile, sizes.latent, tensor.scale, pass.scale, step.halo.before, step.halo.after, extent_of(tensor, sizes.latent));
 }
-
-double tile_count(const Pass& pass, const Extent& tile, const Sizes& sizes) {
-  const auto along = per_axis(
-      [](int64_t length, int32_t scale, int64_t size) { return std::ceil(double(length * scale) / double(size)); },
-      sizes.latent, pass.scale, tile);
-  return along.t * along.y * along.x;
-}
-
 }  // namespace
 
 CostModel::CostModel(const Graph& graph)
@@ -104,19 +106,47 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
   }
 }
 
+CostModel::StepRates CostModel::rates_of(const Graph& graph, const Step& step, const Sizes& sizes) const {
+  if (step.op == OpId{-1}) {
+    const auto bytes = double(graph.tensor(step.tensor).channels * bytes_per_element(sizes.dtype));
+    return {kStepSeconds, bytes / kBytesPerSecond * double(sizes.items)};
+  }
+  const Op& op = graph.op(step.op);
+  const double reorder = op.kind == OpKind::conv ? double(convolution_workspace_bytes(graph, op)) / kReorderBytesPerSecond : 0;
+  return {kStepSeconds + reorder, work_per_position(graph, op, sizes) * seconds_per_work(step.op) * double(sizes.items)};
+}
+
 double CostModel::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                                const Sizes& sizes) const {
   if (laws_) return laws_->step_seconds(graph, pass, step, tile, sizes);
-  const double computed = step_positions(graph, pass, step, tile, sizes) * double(sizes.items);
-  const double fixed = kStepSeconds * tile_count(pass, tile, sizes);
-  if (step.op == OpId{-1}) {
-    const double bytes = computed * double(graph.tensor(step.tensor).channels * bytes_per_element(sizes.dtype));
-    return fixed + bytes / kBytesPerSecond;
-  }
-  const Op& op = graph.op(step.op);
-  double seconds = fixed + computed * work_per_position(graph, op, sizes) * seconds_per_work(step.op);
-  if (op.kind == OpKind::conv) {
-    seconds += tile_count(pass, tile, sizes) * double(convolution_workspace_bytes(graph, op)) / kReorderBytesPerSecond;
+  const StepRates rates = rates_of(graph, step, sizes);
+  const Axes<Along> work = work_along(graph, pass, step, tile, sizes);
+  return rates.per_tile * work.t.tiles * work.y.tiles * work.x.tiles +
+         rates.per_position * work.t.positions * work.y.positions * work.x.positions;
+}
+
+std::vector<double> CostModel::shape_seconds(const Graph& graph, const Pass& pass, int64_t length, const std::vector<int64_t>& heights,
+                                             const std::vector<int64_t>& widths, const Sizes& sizes) const {
+  std::vector<double> seconds(heights.size() * widths.size(), 0);
+  std::vector<Along> columns(widths.size());
+  for (const Step& step : pass.steps) {
+    if (laws_) {
+      for (size_t i = 0; i < seconds.size(); ++i) {
+        seconds[i] += laws_->step_seconds(graph, pass, step, {length, heights[i / widths.size()], widths[i % widths.size()]}, sizes);
+      }
+      continue;
+    }
+    // The work of a tile is a product over the axes, so each length is looked at once.
+    const StepRates rates = rates_of(graph, step, sizes);
+    for (size_t k = 0; k < widths.size(); ++k) columns[k] = work_along(graph, pass, step, {length, heights[0], widths[k]}, sizes).x;
+    for (size_t i = 0; i < heights.size(); ++i) {
+      const Axes<Along> work = work_along(graph, pass, step, {length, heights[i], widths[0]}, sizes);
+      const double per_tile = rates.per_tile * work.t.tiles * work.y.tiles;
+      const double per_position = rates.per_position * work.t.positions * work.y.positions;
+      for (size_t k = 0; k < widths.size(); ++k) {
+        seconds[i * widths.size() + k] += per_tile * columns[k].tiles + per_position * columns[k].positions;
+      }
+    }
   }
   return seconds;
 }
@@ -157,7 +187,8 @@ double pass_flops(const Graph& graph, const Pass& pass, const Extent& tile, cons
   double sum = 0;
   for (const Step& step : pass.steps) {
     if (step.op == OpId{-1}) continue;
-    sum += step_positions(graph, pass, step, tile, sizes) * double(sizes.items) *
+    const Axes<Along> work = work_along(graph, pass, step, tile, sizes);
+    sum += work.t.positions * work.y.positions * work.x.positions * double(sizes.items) *
            flops_per_position(graph, graph.op(step.op), sizes.latent);
   }
   return sum;

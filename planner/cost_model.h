@@ -36,12 +36,19 @@ class CostModel {
   /// Moving blocks between the device and a place below it.
   double read_seconds(Place place, double bytes) const;
   double write_seconds(Place place, double bytes) const;
+  /// pass_seconds() for each height with each width, height by height.
+  std::vector<double> shape_seconds(const Graph& graph, const Pass& pass, int64_t length, const std::vector<int64_t>& heights,
+                                    const std::vector<int64_t>& widths, const Sizes& sizes) const;
   /// What computing the operation's whole output once takes at the least, however it is tiled.
   double least_seconds(const Graph& graph, OpId op, const Sizes& sizes) const;
   /// What writing a whole tensor to its blocks takes at the least.
   double least_store_seconds(const Graph& graph, TensorId tensor, const Sizes& sizes) const;
 
  private:
+  struct StepRates {
+    double per_tile = 0, per_position = 0;
+  };
+  StepRates rates_of(const Graph& graph, const Step& step, const Sizes& sizes) const;
   double seconds_per_work(OpId op) const { return seconds_per_work_[index(op)]; }
   std::vector<double> seconds_per_work_;  ///< by operation
   std::shared_ptr<const LawTable> laws_;  ///< null without

@@ -17,9 +17,9 @@ constexpr int64_t kScratchBytes = int64_t{64} << 10;
 constexpr int64_t kKeysOfBlock = 512;
 constexpr int64_t queries_of_block(int64_t queries) { return queries >= 768 ? 256 : queries >= 192 ? 64 : 32; }
 
-// Growth outside the pool (docs/planning.md), 8 to 10 MiB for SDXL with two threads: pages of the libraries' code, MKL's
-// buffers, what oneDNN and LibTorch remember of the last shapes.
-constexpr int64_t kReserveBytes = int64_t{11} << 20;
+// Growth outside the pool (docs/planning.md), 6 to 8 MiB for SDXL with two threads: pages of the libraries' code, what
+// oneDNN and LibTorch remember of the last shapes.
+constexpr int64_t kReserveBytes = int64_t{8} << 20;
 
 int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 

@@ -35,6 +35,7 @@ PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t sli
     names_.push_back(graph_.tensor(any).name);
   }
   find_candidates();
+  find_demands();
   find_own_operations();
   keep_sets_.resize(targets_.size());
 }
@@ -117,14 +118,30 @@ std::vector<bool> PassCatalog::flags(size_t pass, const std::vector<TensorId>& p
   return kept;
 }
 
-std::vector<bool> PassCatalog::read_after(size_t pass, const std::vector<bool>& kept) const {
-  std::vector<bool> reached(graph_.tensors().size(), false);
-  for (size_t later = pass + 1; later < targets_.size(); ++later) {
-    for (OpId op : targets_[later].statistics) reached[index(graph_.op(op).inputs[0])] = true;
-    for (TensorId id : targets_[later].whole) reached[index(id)] = true;
-    if (targets_[later].emits) reached[index(graph_.output())] = true;
+void PassCatalog::find_demands() {
+  for (size_t pass = 0; pass < targets_.size(); ++pass) {
+    std::vector<bool> reached(graph_.tensors().size(), false);
+    for (size_t later = pass + 1; later < targets_.size(); ++later) {
+      for (OpId op : targets_[later].statistics) reached[index(graph_.op(op).inputs[0])] = true;
+      for (TensorId id : targets_[later].whole) reached[index(id)] = true;
+      if (targets_[later].emits) reached[index(graph_.output())] = true;
+    }
+    size_t deepest = 1;
+    for (size_t t = graph_.tensors().size(); t-- > 1;) {
+      const bool deeper = tensor_depths_[t] > pass_depths_[pass];
+      if (!deeper) deepest = std::max(deepest, t + 1);
+      if (!reached[t] || graph_.tensors()[t].statistics || !deeper) continue;
+      for (TensorId input : graph_.producer(TensorId{static_cast<int32_t>(t)})->inputs) reached[index(input)] = true;
+      reached[t] = false;  // not there yet, so it cannot be kept
+    }
+    demands_.push_back(std::move(reached));
+    deepest_.push_back(deepest);
   }
-  for (size_t t = graph_.tensors().size(); t-- > 1;) {
+}
+
+std::vector<bool> PassCatalog::read_after(size_t pass, const std::vector<bool>& kept) const {
+  std::vector<bool> reached = demands_[pass];
+  for (size_t t = deepest_[pass]; t-- > 1;) {
     if (!reached[t] || graph_.tensors()[t].statistics || kept[t]) continue;
     for (TensorId input : graph_.producer(TensorId{static_cast<int32_t>(t)})->inputs) reached[index(input)] = true;
   }

@@ -62,6 +62,8 @@ class PassCatalog {
   /// Those that are read from where they are kept: what lies ahead depends on them alone.
   std::vector<TensorId> kept_of(const std::vector<bool>& reached, const std::vector<bool>& kept) const;
   /// True where a pass ahead would recompute a candidate across more barriers than plans do.
+  /// What deeper passes read directly, whatever is kept: nothing of theirs can be ready. Found once for each pass.
+  void find_demands();
   bool too_far_back(size_t pass, const std::vector<bool>& reached, const std::vector<bool>& kept) const;
   std::vector<KeepSet> find_keep_sets(size_t pass, const std::vector<TensorId>& present) const;
 
@@ -73,6 +75,8 @@ class PassCatalog {
   std::vector<int32_t> pass_depths_;
   std::vector<std::string> names_;
   std::vector<TensorId> candidates_;
+  std::vector<std::vector<bool>> demands_;  ///< by pass: tensors that passes after it reach through deeper ones
+  std::vector<size_t> deepest_;             ///< by pass: one past its last tensor, those of earlier passes included
   std::vector<std::vector<OpId>> own_operations_;  ///< by pass
   std::vector<bool> is_candidate_;   ///< by tensor
   std::vector<int32_t> last_read_;   ///< by tensor: depth of the deepest reader, straight or through what is never kept

@@ -56,13 +56,14 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
   }
   weights_bytes_ = headroom::weights_bytes(graph_, pass_, sizes_.dtype);
   const Extent grid = per_axis([](int64_t length, int32_t scale) { return length * scale; }, sizes_.latent, pass_.scale);
-  const std::vector<int64_t> widths = tile_widths(grid.x);
-  for (int64_t rows : tile_heights(grid.y)) {
+  const std::vector<int64_t> widths = tile_widths(grid.x), rows_of_heights = tile_heights(grid.y);
+  const std::vector<double> seconds = costs_.shape_seconds(graph_, pass_, grid.t, rows_of_heights, widths, sizes_);
+  for (int64_t rows : rows_of_heights) {
     Height height{rows, static_cast<size_t>((grid.y + rows - 1) / rows), {}, {}};
     height.live.resize(present_.size());
     for (int64_t columns : widths) {
-      const Extent tile{grid.t, rows, columns};
-      height.columns.push_back({columns, costs_.pass_seconds(graph_, pass_, tile, sizes_), columns == grid.x, {}, {}});
+      const size_t shape = heights_.size() * widths.size() + height.columns.size();
+      height.columns.push_back({columns, seconds[shape], columns == grid.x, {}, {}});
     }
     heights_.push_back(std::move(height));
   }

@@ -50,7 +50,7 @@ class Lowering {
   Pass run() {
     set_scale();
     collect_needs();
-    for (size_t i = 0; i < graph_.ops().size(); ++i) emit_op(OpId{static_cast<int32_t>(i)});
+    for (size_t i = first_op_; i < end_op_; ++i) emit_op(OpId{static_cast<int32_t>(i)});
     if (goal_.emits) push({.kind = StepKind::emit, .tensor = graph_.output(), .inputs = {read(graph_.output())}});
     return std::move(pass_);
   }
@@ -77,15 +77,24 @@ class Lowering {
     }
     if (goal_.emits) needs_[index(graph_.output())].add_loose({});
 
-    for (size_t i = graph_.ops().size(); i-- > 0;) {
+    end_op_ = 0;
+    const auto runs = [&](OpId op) { end_op_ = std::max(end_op_, index(op) + 1); };
+    for (OpId op : goal_.statistics) runs(op);
+    for (TensorId id : goal_.keeps) runs(graph_.tensor(id).producer);
+    if (goal_.emits) runs(graph_.tensor(graph_.output()).producer);
+    first_op_ = end_op_;
+    for (OpId op : goal_.statistics) first_op_ = std::min(first_op_, index(op));
+    for (size_t i = end_op_; i-- > 0;) {
       const Op& op = graph_.ops()[i];
       if (contains(goal_.in_place, op.output)) {
         // The tile of the other operand is added onto the kept one; both are read at their own positions.
         for (TensorId input : op.inputs) needs_[index(input)].add_loose({});
+        first_op_ = i;
         continue;
       }
       const Need& need = needs_[index(op.output)];
       if (!need.any() || is_kept(op.output)) continue;
+      first_op_ = std::min(first_op_, i);
       const Halo halo = need.all();
       for (size_t k = 0; k < op.inputs.size(); ++k) {
         Need& input = needs_[index(op.inputs[k])];
@@ -216,6 +225,7 @@ class Lowering {
   const PassGoal& goal_;
   std::vector<Need> needs_;
   std::vector<int32_t> made_;  ///< step that made the tensor's tile
+  size_t first_op_ = 0, end_op_ = 0;  ///< operations outside do not run in this pass
   Pass pass_;
 };
 

@@ -4,10 +4,10 @@
     python reports/bench/check_time_prediction.py --model sdxl --random-weights 0 --size 512x512 \\
         -o reports/results/time-prediction-sdxl-512-cpu.json
 
-Limits run from the smallest that headroom-plan allows to one that is ample. Decodes of all limits take turns, `--repeats`
+Limits are points of `headroom-plan frontier`, from the smallest peak that it allows to where more gains nothing. Decodes of all limits take turns, `--repeats`
 times; the median of each counts. Around each decode a reference convolution is timed, in turn with it: its rate over the
 rate beside the profile tells how much slower the machine was meanwhile. Expected is |predicted / measured - 1| <= --slack
-for the passes together. Ends with 1 otherwise.
+for the passes together, and measured peak <= predicted <= --peak-slack x measured. Ends with 1 otherwise.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def profile(args: argparse.Namespace, file: Path) -> dict[str, Any]:
     command += ["--hold-out", args.hold_out] if args.hold_out else []
     command += ["--random-weights", str(args.random_weights)] if args.random_weights is not None else []
     start = time.perf_counter()
-    found = measure.json.loads(measure._run(command))
+    found = measure.json.loads(measure.run(command))
     return {"seconds": time.perf_counter() - start, "device": found["device"], "libraries": found["libraries"],
             "weights_bytes_per_second": found["weights_bytes_per_second"], "laws": len(found["laws"]),
             "median_held_out_error": float(np.median([law["held_out_error"] for law in found["laws"]])),
@@ -59,12 +59,12 @@ def profile(args: argparse.Namespace, file: Path) -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    lines = [["limit", "tiles in all", "predicted", "measured", "spread", "predicted / measured", "machine's rate", "holds"]]
+    lines = [["limit", "tiles in all", "predicted", "measured", "spread", "predicted / measured", "the same, peak", "machine's rate", "holds"]]
     for row in rows:
         m = row["measured_seconds"]
         lines.append([mib(row["limit_bytes"]), str(row["tiles"]), f"{row['predicted_seconds']:.2f} s", f"{m['median']:.2f} s",
                       f"{m['least']:.2f}–{m['most']:.2f} s", f"{row['predicted_over_measured']:.2f}",
-                      f"{row['machine_rate']:.2f}", "yes" if row["holds"] else "NO"])
+                      f"{row['peak_ratio']:.3f}", f"{row['machine_rate']:.2f}", "yes" if row["holds"] else "NO"])
     return measure.markdown_table(lines)
 
 
@@ -77,9 +77,9 @@ def main() -> int:
     parser.add_argument("--profile-sizes", help="sizes to profile, default: the size that is decoded")
     parser.add_argument("--hold-out", help="sizes that the profile leaves out and predicts")
     parser.add_argument("--limits", type=int, default=6, help="how many limits, smallest to ample, default: %(default)s")
-    parser.add_argument("--ample", type=measure.parse_bytes, default="2GiB", help="the largest, default: %(default)s")
     parser.add_argument("--repeats", type=int, default=3, help="decodes of each, default: %(default)s")
     parser.add_argument("--slack", type=float, default=0.20, help="largest error of the time, default: %(default)s")
+    parser.add_argument("--peak-slack", type=float, default=1.03, help="largest predicted / measured peak, default: %(default)s")
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
     parser.add_argument("-o", "--output", type=Path, help="the results, .json; the table lies beside it, .md")
     args = parser.parse_args()
@@ -97,8 +97,10 @@ def main() -> int:
         profile_rate = (rate_before + reference.flops_per_second()) / 2
         measure.note(f"profiled; reference convolution {profile_rate / 1e9:.0f} GFLOP/s")
 
-        smallest = measure.smallest_limit(args.model, args.size, scratch, str(profile_file))
-        limits = [round(limit) for limit in np.geomspace(smallest, args.ample, args.limits)]
+        size = f"{args.size[0]}x{args.size[1]}"
+        found = measure.json.loads(measure.run([str(measure.BIN / "headroom-plan"), "frontier", "--model", args.model, "--size", size,
+                                                "--profile", str(profile_file), "--points", str(args.limits), "--json"]))
+        limits = sorted(point["peak_bytes"] for point in found["points"])
         rows = []
         for i, limit in enumerate(limits):
             plan_file = scratch / f"plan-{i}.json"
@@ -115,7 +117,8 @@ def main() -> int:
                 run = measure.headroom_decode(args.model, scratch / f"plan-{i}.json", latent, scratch / "out.npy",
                                               args.random_weights, args.threads)
                 rate = (before + reference.flops_per_second()) / 2 / profile_rate
-                row["runs"].append({"seconds": run["seconds"], "seconds_with_weights": run["seconds_with_weights"],
+                row["runs"].append({"peak_bytes": run["peak_bytes"], "predicted_peak_bytes": run["predicted_peak_bytes"],
+                                    "seconds": run["seconds"], "seconds_with_weights": run["seconds_with_weights"],
                                     "machine_rate": rate})
                 measure.note(f"{mib(row['limit_bytes'])}, run {repeat + 1}: predicted {row['predicted_seconds']:.2f} s, measured "
                              f"{run['seconds']:.2f} s, machine at {rate:.2f} of the profile's")
@@ -124,12 +127,13 @@ def main() -> int:
         row["measured_seconds_with_weights"] = measure.spread([run["seconds_with_weights"] for run in row["runs"]])
         row["machine_rate"] = float(np.median([run["machine_rate"] for run in row["runs"]]))
         row["predicted_over_measured"] = row["predicted_seconds"] / row["measured_seconds"]["median"]
-        row["holds"] = abs(row["predicted_over_measured"] - 1) <= args.slack
+        row["peak_ratio"] = max((run["predicted_peak_bytes"] / run["peak_bytes"] for run in row["runs"]), key=lambda r: abs(r - 1))
+        row["holds"] = abs(row["predicted_over_measured"] - 1) <= args.slack and 1 <= row["peak_ratio"] <= args.peak_slack
     size = f"{args.size[0]}×{args.size[1]}"
     title = f"Predicted and measured time, {Path(args.model).name} {size}, fp32, {args.threads} threads"
     markdown = measure.markdown_header(title, header) + table(rows)
     markdown += (f"\nTimes are those of the passes, medians of {args.repeats} decodes in turn. It holds within "
-                 f"{args.slack:.0%}. The machine's rate is that of a\nreference convolution beside the decodes, over the "
+                 f"{args.slack:.0%}, and where measured peak ≤ predicted ≤ {args.peak_slack:g} × measured. The machine's rate is that of a\nreference convolution beside the decodes, over the "
                  "one beside the profile.\n")
     if profiled:
         markdown += (f"\nProfile: {profiled['seconds']:.0f} s, {profiled['laws']} laws, median error between knots "

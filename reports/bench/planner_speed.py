@@ -27,7 +27,7 @@ def timed(command: list[str], runs: int) -> dict[str, float]:
     seconds = []
     for _ in range(runs):
         begin = time.perf_counter()
-        measure._run(command)
+        measure.run(command)
         seconds.append(time.perf_counter() - begin)
     return measure.spread(seconds)
 
