@@ -48,6 +48,7 @@ int64_t planned_threads() {
 MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
   MemoryModel model;
   model.reserve_bytes = kReserveBytes;
+  model.reserve_bytes_per_pixel = 1;
   model.workspace_bytes = [&graph, threads](const Op& op, const Extent& tile, int64_t) -> int64_t {
     if (op.kind == OpKind::conv) return convolution_workspace_bytes(graph, op);
     if (op.kind != OpKind::attention) return 0;

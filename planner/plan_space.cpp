@@ -32,7 +32,7 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const SpaceFrame& fra
   const CostModel& costs = catalog_->costs();
   const Sizes& sizes = catalog_->sizes();
   const bool per_pass = frame.weights == WeightResidency::per_pass;
-  fixed_bytes_ = latent_bytes(graph, sizes) + costs.memory().reserve_bytes;
+  fixed_bytes_ = latent_bytes(graph, sizes) + reserve_bytes(graph, sizes, costs.memory());
   if (!per_pass) {
     const int64_t weights = weights_bytes(graph, sizes.dtype);
     fixed_bytes_ += allocated_bytes(weights);

@@ -155,7 +155,7 @@ class Builder {
   }
 
   void predict(const std::vector<PassDecision>& decisions) {
-    plan_.reserve_bytes = memory_.reserve_bytes;
+    plan_.reserve_bytes = reserve_bytes(graph_, sizes_, memory_);
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       Pass& pass = plan_.passes[i];
       const int64_t weights = plan_.weights == WeightResidency::resident ? weights_bytes(graph_, sizes_.dtype)

@@ -37,6 +37,11 @@ Sizes sizes_of(const Graph& graph, const Plan& plan) {
           plan.request.dtype};
 }
 
+int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model) {
+  const int64_t pixels = positions(extent_of(graph.tensor(graph.output()), sizes.latent)) * sizes.items;
+  return model.reserve_bytes + model.reserve_bytes_per_pixel * pixels;
+}
+
 int64_t allocated_bytes(int64_t bytes) {
   const int64_t unit = bytes < kSmallestPaged ? kSmallUnit : kPage;
   return ceil_divide(bytes, unit) * unit;

@@ -13,6 +13,8 @@ struct MemoryModel {
   std::function<int64_t(const Op& op, const Extent& output_tile, int64_t items)> workspace_bytes;
   /// What libraries take outside the pool, in all.
   int64_t reserve_bytes = 0;
+  /// And for every pixel of a slice: lists of blocks, sums of rows, what outputs collect.
+  int64_t reserve_bytes_per_pixel = 0;
   /// Blocks of kept tensors are made about this large.
   int64_t block_bytes = int64_t{4} << 20;
 };
@@ -25,6 +27,9 @@ struct Sizes {
 };
 
 Sizes sizes_of(const Graph& graph, const Plan& plan);
+
+/// Growth outside the pool that a plan allows for.
+int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model);
 
 /// What the pool takes for an allocation of this many bytes: whole pages, or 64 bytes for small ones.
 int64_t allocated_bytes(int64_t bytes);

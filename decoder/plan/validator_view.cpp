@@ -6,8 +6,9 @@
 namespace headroom::validation {
 namespace {
 
+// Not (a + b - 1) / b: a hostile plan's numbers may lie at the edge of what an int64_t holds.
 int64_t ceil_divide(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
+  return a / b + (a % b > 0 ? 1 : 0);
 }
 
 }  // namespace

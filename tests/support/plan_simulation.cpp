@@ -290,6 +290,8 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
   const Extent latent = extent_of(graph.tensor(graph.latent()), sizes.latent);
   const int64_t element = sizes.dtype == Dtype::fp32 ? 4 : 2;
   const int64_t throughout = pool_bytes(loaded) + assumptions.memory.reserve_bytes +
+                             assumptions.memory.reserve_bytes_per_pixel * sizes.items *
+                                 positions(extent_of(graph.tensor(graph.output()), sizes.latent)) +
                              sizes.items * pool_bytes(latent.t * latent.y * latent.x *
                                                       graph.tensor(graph.latent()).channels * element);
   std::vector<Blocks> kept;

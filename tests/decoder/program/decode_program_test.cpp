@@ -442,7 +442,7 @@ TEST_CASE("a plan with a scratch file runs, compares and says what it moved") {
   CHECK(std::filesystem::is_empty(ready.folder));
 }
 
-TEST_CASE("--scratch and --scratch-limit replace the plan's own") {
+TEST_CASE("a plan's scratch folder and limit give way to --scratch and --scratch-limit") {
   const Moving ready;
   const std::string other = ready.scratch / "other";
   ready.refuses({"--scratch", other}, {"other", "no such folder"});
