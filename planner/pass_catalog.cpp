@@ -37,7 +37,9 @@ PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t sli
   find_candidates();
   find_demands();
   find_own_operations();
+  find_stored_bytes();
   keep_sets_.resize(targets_.size());
+  works_.resize(targets_.size());
 }
 
 /// Leaves out tensors that another candidate always serves better.
@@ -186,7 +188,26 @@ std::vector<TensorId> PassCatalog::creatable(size_t pass, const std::vector<Tens
   return list;
 }
 
-std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<TensorId>& present) const {
+std::vector<TensorId> PassCatalog::read_by(size_t pass, const std::vector<TensorId>& keeps, const std::vector<bool>& kept) const {
+  std::vector<bool> needed(graph_.tensors().size(), false);
+  for (OpId op : targets_[pass].statistics) needed[index(graph_.op(op).inputs[0])] = true;
+  for (TensorId id : keeps) needed[index(id)] = true;
+  if (targets_[pass].emits) needed[index(graph_.output())] = true;
+  std::vector<TensorId> read;
+  for (size_t t = deepest_[pass]; t-- > 1;) {
+    if (!needed[t] || graph_.tensors()[t].statistics) continue;
+    const TensorId id{static_cast<int32_t>(t)};
+    if (kept[t]) {
+      read.push_back(id);
+      continue;
+    }
+    for (TensorId input : graph_.producer(id)->inputs) needed[index(input)] = true;
+  }
+  std::reverse(read.begin(), read.end());
+  return read;
+}
+
+std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<TensorId>& present) {
   const std::vector<bool> available = flags(pass, present);
   const std::vector<TensorId> free_choice = creatable(pass, present);
   std::vector<KeepSet> sets;
@@ -202,42 +223,64 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<
     set.next = kept_of(reached, after);
     const bool useless = std::any_of(set.keeps.begin(), set.keeps.end(), [&](TensorId id) { return !contains(set.next, id); });
     if (useless || too_far_back(pass, reached, after)) continue;
-    const PassGoal goal = goal_of(targets_[pass], {.keeps = set.keeps});
-    for (TensorId id : set.keeps) {
-      const TensorId base = in_place_base(graph_, available, goal, id);
-      if (base != TensorId{-1} && !contains(set.next, base)) set.takeovers.push_back({id, base});
+    // What it does not read and nothing later does either is dropped here; the rest stays.
+    std::vector<TensorId> touched = read_by(pass, set.keeps, available);
+    for (TensorId id : present) {
+      if (id == graph_.latent() || contains(touched, id)) continue;
+      (contains(set.next, id) ? set.passing : touched).push_back(id);
     }
+    set.work = &work_of(pass, available, set, touched);
     sets.push_back(std::move(set));
   }
   return sets;
 }
 
-const PassOption& PassCatalog::option(size_t pass, const std::vector<TensorId>& present, KeepSet& set,
-                                    const std::vector<TensorId>& in_place) {
-  std::unique_ptr<PassOption>& option = set.options[in_place];
-  if (option) return *option;
-  std::vector<PresentTensor> tensors;
-  for (TensorId id : present) {
-    if (id == graph_.latent()) continue;
-    const bool replaced = std::any_of(set.takeovers.begin(), set.takeovers.end(), [&](const KeepSet::Takeover& takeover) {
-      return takeover.base == id && contains(in_place, takeover.target);
-    });
-    tensors.push_back({id, false, !contains(set.next, id) && !replaced});
+PassWork& PassCatalog::work_of(size_t pass, const std::vector<bool>& kept, const KeepSet& set, const std::vector<TensorId>& touched) {
+  std::vector<TouchedTensor> key;
+  for (TensorId id : touched) key.push_back({id, false, !contains(set.next, id)});
+  for (TensorId id : set.keeps) key.push_back({id, true, false});
+  const auto [entry, is_new] = works_[pass].try_emplace(key);
+  PassWork& work = entry->second;
+  if (!is_new) return work;
+  Pass lowered = lower_pass(graph_, kept, goal_of(targets_[pass], {.keeps = set.keeps}));
+  for (TensorId id : set.keeps) {
+    const TensorId base = in_place_base(graph_, kept, lowered, id);
+    if (base != TensorId{-1} && !contains(set.next, base)) work.takeovers.push_back({id, base});
   }
-  for (TensorId id : set.keeps) tensors.push_back({id, true, false});
+  work.options[{}] = std::make_unique<PassOption>(graph_, costs_, sizes_, std::move(lowered), std::move(key));
+  return work;
+}
+
+const PassOption& PassCatalog::option(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
+                                      const std::vector<TensorId>& in_place) {
+  std::unique_ptr<PassOption>& option = set.work->options[in_place];
+  if (option) return *option;
+  std::vector<TouchedTensor> touched = set.work->options.at({})->touched();
+  for (TouchedTensor& tensor : touched) {
+    // The tensor that takes its blocks over stays in them.
+    const bool replaced = std::any_of(set.work->takeovers.begin(), set.work->takeovers.end(), [&](const PassWork::Takeover& takeover) {
+      return takeover.base == tensor.tensor && contains(in_place, takeover.target);
+    });
+    if (replaced) tensor.leaves = false;
+  }
   const PassGoal goal = goal_of(targets_[pass], {.keeps = set.keeps, .in_place = in_place});
-  option = std::make_unique<PassOption>(graph_, costs_, sizes_, lower_pass(graph_, flags(pass, present), goal),
-                                        std::move(tensors));
+  option = std::make_unique<PassOption>(graph_, costs_, sizes_, lower_pass(graph_, flags(pass, present), goal), std::move(touched));
   return *option;
 }
 
 bool PassCatalog::may_go_below(size_t pass, TensorId id) const { return !contains(targets_[pass].whole, id); }
 
-int64_t PassCatalog::stored_bytes(TensorId id) const {
-  Kept entry;
-  entry.tensor = id;
-  entry.block_rows = block_rows(graph_, id, sizes_, costs_.memory().block_bytes);
-  return sizes_.items * block_count(graph_, entry, sizes_) * allocated_bytes(entry.block_rows * row_bytes(graph_, id, sizes_));
+/// Bytes of every tensor's blocks, were it kept.
+void PassCatalog::find_stored_bytes() {
+  stored_bytes_.assign(graph_.tensors().size(), 0);
+  for (size_t t = 0; t < stored_bytes_.size(); ++t) {
+    Kept entry;
+    entry.tensor = TensorId{static_cast<int32_t>(t)};
+    if (graph_.tensor(entry.tensor).statistics) continue;
+    entry.block_rows = block_rows(graph_, entry.tensor, sizes_, costs_.memory().block_bytes);
+    const int64_t block = allocated_bytes(entry.block_rows * row_bytes(graph_, entry.tensor, sizes_));
+    stored_bytes_[t] = sizes_.items * block_count(graph_, entry, sizes_) * block;
+  }
 }
 
 double PassCatalog::least_handover_seconds(size_t pass) const {

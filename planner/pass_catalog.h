@@ -12,15 +12,22 @@
 
 namespace headroom {
 
-/// What a pass may keep, wherever it lives.
-struct KeepSet {
-  std::vector<TensorId> keeps;
-  std::vector<TensorId> next;  ///< kept tensors that passes after it can reach
+/// What a pass does with the kept tensors that it touches. What merely stays meanwhile does not change it, so all
+/// frontiers that agree in the tensors touched share it.
+struct PassWork {
   struct Takeover {
     TensorId target{-1}, base{-1};
   };
   std::vector<Takeover> takeovers;  ///< residuals that could be added in place
   std::map<std::vector<TensorId>, std::unique_ptr<PassOption>> options{};  ///< by what is added in place
+};
+
+/// What a pass may keep, wherever it lives.
+struct KeepSet {
+  std::vector<TensorId> keeps;
+  std::vector<TensorId> next;     ///< kept tensors that passes after it can reach
+  std::vector<TensorId> passing;  ///< those of `next` that the pass does not touch
+  PassWork* work = nullptr;
 };
 
 /// Every way to run every pass, for one slicing of the batch; places, limits and the residency of weights are still
@@ -46,26 +53,32 @@ class PassCatalog {
 
   /// What pass `pass` may keep where it finds these tensors, sorted.
   std::vector<KeepSet>& keep_sets(size_t pass, const std::vector<TensorId>& present);
-  const PassOption& option(size_t pass, const std::vector<TensorId>& present, KeepSet& set, const std::vector<TensorId>& in_place);
+  const PassOption& option(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
+                           const std::vector<TensorId>& in_place);
   /// Keys and values are read whole by every tile, so they stay on the device.
   bool may_go_below(size_t pass, TensorId id) const;
   /// Bytes of a kept tensor's blocks.
-  int64_t stored_bytes(TensorId id) const;
+  int64_t stored_bytes(TensorId id) const { return stored_bytes_[index(id)]; }
 
  private:
   void find_candidates();
   void find_own_operations();
+  void find_stored_bytes();
   std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present) const;
   std::vector<bool> flags(size_t pass, const std::vector<TensorId>& present) const;
   /// All tensors that passes after `pass` read or recompute, without recomputing what is kept.
   std::vector<bool> read_after(size_t pass, const std::vector<bool>& kept) const;
   /// Those that are read from where they are kept: what lies ahead depends on them alone.
   std::vector<TensorId> kept_of(const std::vector<bool>& reached, const std::vector<bool>& kept) const;
-  /// True where a pass ahead would recompute a candidate across more barriers than plans do.
+  /// Kept tensors that the pass reads, sorted; the latent is none of them.
+  std::vector<TensorId> read_by(size_t pass, const std::vector<TensorId>& keeps, const std::vector<bool>& kept) const;
   /// What deeper passes read directly, whatever is kept: nothing of theirs can be ready. Found once for each pass.
   void find_demands();
+  /// True where a pass ahead would recompute a candidate across more barriers than plans do.
   bool too_far_back(size_t pass, const std::vector<bool>& reached, const std::vector<bool>& kept) const;
-  std::vector<KeepSet> find_keep_sets(size_t pass, const std::vector<TensorId>& present) const;
+  std::vector<KeepSet> find_keep_sets(size_t pass, const std::vector<TensorId>& present);
+  /// The pass's work where `kept` is there, `next` after it, and it reads or drops `touched`.
+  PassWork& work_of(size_t pass, const std::vector<bool>& kept, const KeepSet& set, const std::vector<TensorId>& touched);
 
   const Graph& graph_;
   const CostModel& costs_;
@@ -79,8 +92,10 @@ class PassCatalog {
   std::vector<size_t> deepest_;             ///< by pass: one past its last tensor, those of earlier passes included
   std::vector<std::vector<OpId>> own_operations_;  ///< by pass
   std::vector<bool> is_candidate_;   ///< by tensor
+  std::vector<int64_t> stored_bytes_;  ///< by tensor
   std::vector<int32_t> last_read_;   ///< by tensor: depth of the deepest reader, straight or through what is never kept
   std::vector<std::map<std::vector<TensorId>, std::vector<KeepSet>>> keep_sets_;  ///< by pass and tensors present
+  std::vector<std::map<std::vector<TouchedTensor>, PassWork>> works_;             ///< by pass and tensors touched
 };
 
 }  // namespace headroom

@@ -37,9 +37,9 @@ std::vector<int64_t> tile_heights(int64_t length) {
 std::vector<int64_t> tile_widths(int64_t length) { return halvings(length, kLeastColumns, kMostWidths); }
 
 PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered,
-                       std::vector<PresentTensor> present)
-    : graph_(graph), costs_(costs), sizes_(sizes), pass_(std::move(lowered)), present_(std::move(present)) {
-  for (const PresentTensor& tensor : present_) {
+                       std::vector<TouchedTensor> touched)
+    : graph_(graph), costs_(costs), sizes_(sizes), pass_(std::move(lowered)), touched_(std::move(touched)) {
+  for (const TouchedTensor& tensor : touched_) {
     Kept entry;
     entry.tensor = tensor.tensor;
     entry.block_rows = block_rows(graph_, tensor.tensor, sizes_, costs_.memory().block_bytes);
@@ -50,9 +50,9 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
   }
   for (const Step& step : pass_.steps) {
     if (step.kind != StepKind::store) continue;
-    const auto stored = std::find_if(present_.begin(), present_.end(),
-                                     [&](const PresentTensor& tensor) { return tensor.tensor == step.tensor; });
-    stored_.push_back(static_cast<size_t>(stored - present_.begin()));
+    const auto stored = std::find_if(touched_.begin(), touched_.end(),
+                                     [&](const TouchedTensor& tensor) { return tensor.tensor == step.tensor; });
+    stored_.push_back(static_cast<size_t>(stored - touched_.begin()));
   }
   weights_bytes_ = headroom::weights_bytes(graph_, pass_, sizes_.dtype);
   const Extent grid = per_axis([](int64_t length, int32_t scale) { return length * scale; }, sizes_.latent, pass_.scale);
@@ -60,7 +60,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
   const std::vector<double> seconds = costs_.shape_seconds(graph_, pass_, grid.t, rows_of_heights, widths, sizes_);
   for (int64_t rows : rows_of_heights) {
     Height height{rows, static_cast<size_t>((grid.y + rows - 1) / rows), {}, {}};
-    height.live.resize(present_.size());
+    height.live.resize(touched_.size());
     for (int64_t columns : widths) {
       const size_t shape = heights_.size() * widths.size() + height.columns.size();
       height.columns.push_back({columns, seconds[shape], columns == grid.x, {}, {}});
@@ -76,7 +76,7 @@ const PassOption::Series& PassOption::series(const Height& height, size_t tensor
   pass.tiles.y = cut(sizes_.latent.y * pass_.scale.y, height.length);
   Kept entry = entries_[tensor];
   if (below) entry.place = Place::scratch;  // windows are the same in every place below the device
-  const LiveBlocks blocks(graph_, pass, {&entry, present_[tensor].written, present_[tensor].leaves}, sizes_);
+  const LiveBlocks blocks(graph_, pass, {&entry, touched_[tensor].written, touched_[tensor].leaves}, sizes_);
   for (size_t band = 0; band < height.bands; ++band) {
     series.before.push_back(blocks.before_store(band));
     series.after.push_back(blocks.after_store(band));
@@ -90,9 +90,9 @@ Shape PassOption::shape(size_t height, size_t width) const {
 
 double PassOption::transfer_seconds(const std::vector<Place>& places) const {
   double seconds = 0;
-  for (size_t i = 0; i < present_.size(); ++i) {
+  for (size_t i = 0; i < touched_.size(); ++i) {
     if (places[i] == Place::device) continue;
-    if (present_[i].written) {
+    if (touched_[i].written) {
       seconds += costs_.write_seconds(places[i], double(whole_bytes_[i]));
     } else if (read_[i]) {
       seconds += costs_.read_seconds(places[i], double(whole_bytes_[i]));
@@ -103,11 +103,11 @@ double PassOption::transfer_seconds(const std::vector<Place>& places) const {
 
 int64_t PassOption::least_bytes(const std::vector<Place>& places) const {
   int64_t begin = 0, end = 0;
-  for (size_t i = 0; i < present_.size(); ++i) {
+  for (size_t i = 0; i < touched_.size(); ++i) {
     if (places[i] != Place::device) continue;
     const bool stored = std::find(stored_.begin(), stored_.end(), i) != stored_.end();
-    if (!present_[i].written) begin += whole_bytes_[i];
-    if (present_[i].written ? stored : !present_[i].leaves) end += whole_bytes_[i];
+    if (!touched_[i].written) begin += whole_bytes_[i];
+    if (touched_[i].written ? stored : !touched_[i].leaves) end += whole_bytes_[i];
   }
   return std::max(begin, end);
 }
@@ -120,9 +120,9 @@ PassOption::LiveBytes PassOption::live_bytes(size_t number, const std::vector<Pl
     bytes.largest.push_back(height.bands > 1 ? *std::max_element(live.begin(), live.end() - 1) : 0);
     bytes.last.push_back(live.back());
   };
-  for (size_t i = 0; i < present_.size(); ++i) {
+  for (size_t i = 0; i < touched_.size(); ++i) {
     const bool stored = std::find(stored_.begin(), stored_.end(), i) != stored_.end();
-    if (present_[i].written && !stored) continue;  // in the blocks of the tensor that it replaces
+    if (touched_[i].written && !stored) continue;  // in the blocks of the tensor that it replaces
     const std::vector<int64_t>& before = series(height, i, places[i] != Place::device).before;
     for (size_t band = 0; band < height.bands; ++band) live[band] += before[band];
   }

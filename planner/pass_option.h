@@ -15,25 +15,27 @@ struct Shape {
   int64_t peak_bytes = 0;
 };
 
-/// A tensor that is kept while a pass runs.
-struct PresentTensor {
+/// A kept tensor that a pass reads, writes or drops.
+struct TouchedTensor {
   TensorId tensor{-1};
   bool written = false;  ///< by this pass
-  bool leaves = false;   ///< read for the last time by this pass
+  bool leaves = false;   ///< nothing after this pass reads it
+  friend auto operator<=>(const TouchedTensor&, const TouchedTensor&) = default;
 };
 
-/// One way to run a pass: the tensors that it finds, keeps and computes. In which place tensors live is still open, so
-/// that one lowering serves all of them.
+/// One way to run a pass: the kept tensors that it touches, and what it computes. In which place they live is still open,
+/// and so is what else is kept meanwhile: one lowering serves all of that.
 class PassOption {
  public:
   /// `lowered` without tiles.
-  PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered, std::vector<PresentTensor> present);
+  PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered, std::vector<TouchedTensor> touched);
 
-  const std::vector<PresentTensor>& present() const { return present_; }
+  const std::vector<TouchedTensor>& touched() const { return touched_; }
+  const Pass& lowered() const { return pass_; }
   /// Bytes of the parameters that the pass needs.
   int64_t weights_bytes() const { return weights_bytes_; }
 
-  // What follows serves PricedShapes. Shapes are numbered height by height; `places` is parallel to present().
+  // What follows serves PricedShapes. Shapes are numbered height by height; `places` is parallel to touched().
   size_t heights() const { return heights_.size(); }
   size_t widths() const { return heights_.front().columns.size(); }
   Shape shape(size_t height, size_t width) const;
@@ -68,7 +70,7 @@ class PassOption {
     int64_t length = 0;
     size_t bands = 0;
     std::vector<Column> columns;
-    /// By present tensor, on the device and below. Filled when first asked for.
+    /// By touched tensor, on the device and below. Filled when first asked for.
     mutable std::vector<std::array<Series, 2>> live;
   };
 
@@ -78,12 +80,12 @@ class PassOption {
   const CostModel& costs_;
   const Sizes& sizes_;
   Pass pass_;
-  std::vector<PresentTensor> present_;
-  std::vector<Kept> entries_;        ///< parallel to present_
-  std::vector<bool> read_;           ///< parallel to present_: some step reads it
-  std::vector<size_t> stored_;       ///< present tensors in the order of their stores
+  std::vector<TouchedTensor> touched_;
+  std::vector<Kept> entries_;        ///< parallel to touched_
+  std::vector<bool> read_;           ///< parallel to touched_: some step reads it
+  std::vector<size_t> stored_;       ///< touched tensors in the order of their stores
   std::vector<Height> heights_;
-  std::vector<int64_t> whole_bytes_; ///< parallel to present_
+  std::vector<int64_t> whole_bytes_; ///< parallel to touched_
   int64_t weights_bytes_ = 0;
 };
 

@@ -58,7 +58,7 @@ int64_t PlanSpace::bytes_below(const Frontier& frontier, const std::vector<Tenso
   return sum;
 }
 
-void PlanSpace::add_choices(size_t pass, const Frontier& frontier, KeepSet& set, std::vector<Choice>& list) {
+void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet& set, std::vector<Choice>& list) {
   std::vector<TensorId> movable;
   for (TensorId id : set.keeps) {
     if (frame_.lower_place && catalog_->may_go_below(pass, id)) movable.push_back(id);
@@ -70,7 +70,7 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, KeepSet& set,
       if (placing >> i & 1) below.push_back(movable[i]);
     }
     if (frame_.lower_place && bytes_below(frontier, below) > frame_.lower_limit_bytes) continue;
-    for (const KeepSet::Takeover& takeover : set.takeovers) {
+    for (const PassWork::Takeover& takeover : set.work->takeovers) {
       if (place_of(frontier, takeover.base) == Place::device && !contains(below, takeover.target)) in_place.push_back(takeover.target);
     }
     const auto place_after = [&](TensorId id) {
@@ -81,18 +81,26 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, KeepSet& set,
     for (TensorId id : set.next) next.push_back({id, place_after(id)});
     const PassOption& option = catalog_->option(pass, present, set, in_place);
     std::vector<Place> places;
-    for (const PresentTensor& tensor : option.present()) places.push_back(place_after(tensor.tensor));
-    const bool per_pass = frame_.weights == WeightResidency::per_pass;
-    PricedShapes shapes(option, std::move(places), fixed_bytes_ + (per_pass ? allocated_bytes(option.weights_bytes()) : 0),
-                        per_pass ? catalog_->costs().weights_seconds(option.weights_bytes()) : 0);
-    list.push_back({set.keeps, std::move(in_place), std::move(below), std::move(next), std::move(shapes)});
+    for (const TouchedTensor& tensor : option.touched()) places.push_back(place_after(tensor.tensor));
+    int64_t passing_bytes = 0;
+    for (TensorId id : set.passing) passing_bytes += place_of(frontier, id) == Place::device ? catalog_->stored_bytes(id) : 0;
+    list.push_back({set.keeps, std::move(in_place), std::move(below), std::move(next), &priced(option, places), passing_bytes});
   }
+}
+
+PricedShapes& PlanSpace::priced(const PassOption& option, const std::vector<Place>& places) {
+  const auto known = priced_.find({&option, places});
+  if (known != priced_.end()) return known->second;
+  const bool per_pass = frame_.weights == WeightResidency::per_pass;
+  const int64_t bytes = fixed_bytes_ + (per_pass ? allocated_bytes(option.weights_bytes()) : 0);
+  const double seconds = per_pass ? catalog_->costs().weights_seconds(option.weights_bytes()) : 0;
+  return priced_.emplace(std::pair(&option, places), PricedShapes(option, places, bytes, seconds)).first->second;
 }
 
 std::vector<Choice>& PlanSpace::choices(size_t pass, const Frontier& frontier) {
   const auto [known, is_new] = choices_[pass].try_emplace(frontier);
   if (!is_new) return known->second;
-  for (KeepSet& set : catalog_->keep_sets(pass, tensors_of(frontier))) add_choices(pass, frontier, set, known->second);
+  for (const KeepSet& set : catalog_->keep_sets(pass, tensors_of(frontier))) add_choices(pass, frontier, set, known->second);
   return known->second;
 }
 

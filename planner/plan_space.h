@@ -27,7 +27,9 @@ struct Choice {
   std::vector<TensorId> in_place;
   std::vector<TensorId> below;  ///< those of `keeps` that live in the lower place
   Frontier next;
-  PricedShapes shapes;
+  PricedShapes* shapes;        ///< without what passes by
+  int64_t passing_bytes = 0;   ///< of tensors on the device that the pass does not touch
+  int64_t peak_bytes(const Shape& shape) const { return passing_bytes + shape.peak_bytes; }
 };
 
 /// What is the same for all plans of one space. Spaces are searched one by one, and the best plan of all is taken.
@@ -63,7 +65,8 @@ class PlanSpace {
 
  private:
   /// One choice for every placing of what is kept.
-  void add_choices(size_t pass, const Frontier& frontier, KeepSet& set, std::vector<Choice>& list);
+  void add_choices(size_t pass, const Frontier& frontier, const KeepSet& set, std::vector<Choice>& list);
+  PricedShapes& priced(const PassOption& option, const std::vector<Place>& places);
   int64_t bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const;
 
   std::shared_ptr<PassCatalog> catalog_;
@@ -72,6 +75,7 @@ class PlanSpace {
   int64_t fixed_bytes_ = 0;
   double start_seconds_ = 0;
   std::vector<std::map<Frontier, std::vector<Choice>>> choices_;  ///< by pass
+  std::map<std::pair<const PassOption*, std::vector<Place>>, PricedShapes> priced_;
 };
 
 }  // namespace headroom

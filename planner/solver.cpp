@@ -88,7 +88,7 @@ PassDecision decision_of(const Arrival& arrival) {
 
 std::optional<Solution> fastest(PlanSpace& space, int64_t limit_bytes, const SearchLimits& limits) {
   const auto extend = [&](double cost, Choice& choice) {
-    const Shape* shape = choice.shapes.fastest_within(limit_bytes);
+    const Shape* shape = choice.shapes->fastest_within(limit_bytes - choice.passing_bytes);
     return std::pair(shape != nullptr ? cost + shape->seconds : 0, shape);
   };
   const auto bound = [&](size_t pass) { return space.least_seconds_from(pass); };
@@ -105,22 +105,22 @@ std::optional<Solution> fastest(PlanSpace& space, int64_t limit_bytes, const Sea
     solution.decisions.push_back(decision_of(arrival));
     solution.pass_seconds.push_back(arrival.shape->seconds);
     solution.seconds = arrival.cost;
-    solution.peak_bytes = std::max(solution.peak_bytes, arrival.shape->peak_bytes);
+    solution.peak_bytes = std::max(solution.peak_bytes, arrival.choice->peak_bytes(*arrival.shape));
   }
   return solution;
 }
 
 SmallestLimit smallest_limit(PlanSpace& space) {
   const auto extend = [](double cost, Choice& choice) {
-    const Shape* shape = choice.shapes.smallest();
-    return std::pair(std::max(cost, double(shape->peak_bytes)), shape);
+    const Shape* shape = choice.shapes->smallest();
+    return std::pair(std::max(cost, double(choice.peak_bytes(*shape))), shape);
   };
   const Found found = search(space, 0, extend, [](size_t) { return 0.0; }, 1, {});
   if (found.path.empty()) throw std::logic_error("a plan space without a plan");
   SmallestLimit smallest;
   for (const Arrival& arrival : found.path) {
-    if (arrival.shape->peak_bytes > smallest.bytes) {
-      smallest.bytes = arrival.shape->peak_bytes;
+    if (const int64_t peak = arrival.choice->peak_bytes(*arrival.shape); peak > smallest.bytes) {
+      smallest.bytes = peak;
       smallest.pass = smallest.decisions.size();
     }
     smallest.decisions.push_back(decision_of(arrival));

@@ -257,17 +257,17 @@ Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoa
 }
 
 TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal, TensorId target) {
-  const Op* add = graph.producer(target);
-  if (add == nullptr || add->kind != OpKind::add) return TensorId{-1};
-  TensorId base{-1};
-  for (TensorId input : add->inputs) {
-    if (kept[index(input)]) base = input;
-  }
-  if (base == TensorId{-1} || (kept[index(add->inputs[0])] && kept[index(add->inputs[1])])) return TensorId{-1};
   PassGoal without = goal;
   without.in_place.clear();
-  const Pass pass = lower_pass(graph, kept, without);
-  for (const Step& step : pass.steps) {
+  return in_place_base(graph, kept, lower_pass(graph, kept, without), target);
+}
+
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const Pass& without, TensorId target) {
+  const Op* add = graph.producer(target);
+  if (add == nullptr || add->kind != OpKind::add) return TensorId{-1};
+  if (kept[index(add->inputs[0])] == kept[index(add->inputs[1])]) return TensorId{-1};
+  const TensorId base = add->inputs[kept[index(add->inputs[0])] ? 0 : 1];
+  for (const Step& step : without.steps) {
     for (const Operand& operand : step.inputs) {
       if (operand.tensor == base && step.tensor != target) return TensorId{-1};
       const bool own_use = step.kind == StepKind::store || step.kind == StepKind::statistics;

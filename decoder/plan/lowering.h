@@ -34,6 +34,8 @@ Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoa
 /// The kept operand whose blocks `target` could take over in a pass with this goal, or -1: its producer must add
 /// that operand, and nothing else in the pass may read it or need `target` beyond the tile.
 TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal, TensorId target);
+/// The same where the pass has been lowered already, with nothing in place.
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const Pass& without, TensorId target);
 
 /// The image of a grid interval in a tensor of another scale: every position that the interval touches.
 Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale);

@@ -84,8 +84,8 @@ double exhaust(PlanSpace& space, size_t pass, const Frontier& frontier, double s
 double brute_fastest(PlanSpace& space, int64_t limit) {
   return exhaust(space, 0, latent_frontier(), space.start_seconds(), [&](double so_far, Choice& choice) {
     double best = kInfinity;
-    for (const Shape& shape : choice.shapes.all()) {
-      if (shape.peak_bytes <= limit) best = std::min(best, so_far + shape.seconds);
+    for (const Shape& shape : choice.shapes->all()) {
+      if (choice.peak_bytes(shape) <= limit) best = std::min(best, so_far + shape.seconds);
     }
     return best;
   });
@@ -94,7 +94,7 @@ double brute_fastest(PlanSpace& space, int64_t limit) {
 double brute_smallest_limit(PlanSpace& space) {
   return exhaust(space, 0, latent_frontier(), 0, [](double so_far, Choice& choice) {
     double best = kInfinity;
-    for (const Shape& shape : choice.shapes.all()) best = std::min(best, double(shape.peak_bytes));
+    for (const Shape& shape : choice.shapes->all()) best = std::min(best, double(choice.peak_bytes(shape)));
     return std::max(so_far, best);
   });
 }
