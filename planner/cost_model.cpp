@@ -33,8 +33,8 @@ struct Along {
 };
 
 Along along(int64_t tile, int64_t grid, int32_t scale, int32_t grid_scale, int32_t halo, int64_t extent) {
-  const double own = std::min(double(tile) * scale / grid_scale, double(extent));
-  return {double(extent) + (std::ceil(double(extent) / own) - 1) * halo, std::ceil(double(grid) / double(tile))};
+  const auto count = [](int64_t whole, int64_t part) { return std::max<int64_t>(1, (whole + part - 1) / part); };
+  return {double(extent + (count(extent * grid_scale, tile * scale) - 1) * halo), double(count(grid, tile))};
 }
 
 /// What a step's work is measured by.

@@ -4,26 +4,16 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <memory>
 
 #include "decoder/cli/arguments.h"
 
 namespace headroom {
 namespace {
 
-std::optional<FrontierPoint> best_under(const std::vector<std::unique_ptr<PlanSpace>>& spaces, const Request& request, int64_t limit_bytes) {
-  std::optional<FrontierPoint> best;
-  for (const auto& space : spaces) {
-    SearchLimits limits;
-    const auto slices = double(request.batch / space->frame().slice);
-    if (best) limits.cutoff_seconds = space->start_seconds() + (best->seconds - space->start_seconds()) / slices;
-    const std::optional<Solution> found = fastest(*space, limit_bytes, limits);
-    if (!found) continue;
-    const double seconds = batch_seconds(*found, request, *space);
-    if (best && best->seconds <= seconds) continue;
-    best = FrontierPoint{found->peak_bytes, seconds, space->frame()};
-  }
-  return best;
+std::optional<FrontierPoint> best_under(const Spaces& spaces, const Request& request, int64_t limit_bytes) {
+  const FrameSearch search = fastest_over(spaces, request, limit_bytes);
+  if (!search.best) return std::nullopt;
+  return FrontierPoint{search.best->solution.peak_bytes, search.best->seconds, search.best->frame};
 }
 
 const char* lower_place_of(const SpaceFrame& frame) { return frame.lower_place ? name_of(*frame.lower_place) : "none"; }
@@ -32,9 +22,8 @@ const char* lower_place_of(const SpaceFrame& frame) { return frame.lower_place ?
 
 std::vector<FrontierPoint> frontier(const Model& model, const Request& request, const PlanOptions& options,
                                     const CostModel& costs, size_t most) {
-  const auto spaces = spaces_of(model, request, options, costs);
-  int64_t smallest = std::numeric_limits<int64_t>::max();
-  for (const auto& space : spaces) smallest = std::min(smallest, smallest_limit(*space).bytes);
+  const Spaces spaces = spaces_of(model, request, options, costs);
+  const int64_t smallest = smallest_over(spaces).smallest.bytes;
   std::vector<FrontierPoint> points;
   int64_t limit = std::numeric_limits<int64_t>::max();
   double ratio = 1;

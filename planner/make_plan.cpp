@@ -1,7 +1,6 @@
 #include "planner/make_plan.h"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 
 #include "decoder/graph/errors.h"
@@ -9,39 +8,6 @@
 #include "planner/why_not.h"
 
 namespace headroom {
-namespace {
-
-constexpr double kForever = std::numeric_limits<double>::infinity();
-
-}  // namespace
-
-std::vector<std::unique_ptr<PlanSpace>> spaces_of(const Model& model, const Request& request, const PlanOptions& options,
-                                                  const CostModel& costs) {
-  std::vector<int64_t> slices{request.batch};
-  if (request.batch > 1) slices.push_back(1);
-  std::vector<WeightResidency> residencies{WeightResidency::resident, WeightResidency::per_pass};
-  if (options.weights) residencies = {*options.weights};
-  std::vector<std::unique_ptr<PlanSpace>> spaces;
-  for (int64_t slice : slices) {
-    const auto catalog = std::make_shared<PassCatalog>(model, request, slice, costs);
-    for (WeightResidency weights : residencies) {
-      const auto add = [&](std::optional<Place> lower, int64_t limit) {
-        spaces.push_back(std::make_unique<PlanSpace>(catalog, SpaceFrame{slice, weights, lower, limit}));
-      };
-      // A space with a lower place contains the one without.
-      if (options.host_limit_bytes > 0) add(Place::host, options.host_limit_bytes);
-      if (options.scratch_limit_bytes > 0) add(Place::scratch, options.scratch_limit_bytes);
-      if (options.host_limit_bytes <= 0 && options.scratch_limit_bytes <= 0) add({}, 0);
-    }
-  }
-  return spaces;
-}
-
-double batch_seconds(const Solution& solution, const Request& request, const PlanSpace& space) {
-  const auto slices = double(request.batch / space.frame().slice);
-  return space.start_seconds() + (solution.seconds - space.start_seconds()) * slices;
-}
-
 Plan plan_of(const Solution& solution, const Model& model, const Request& request, const SpaceFrame& frame,
              const PlanOptions& options, const CostModel& costs) {
   const PlanFrame plan_frame{frame.slice, frame.weights, frame.lower_place.value_or(Place::scratch)};
@@ -75,38 +41,14 @@ Plan make_plan(const Model& model, const Request& request, const PlanOptions& op
     deadline = std::chrono::steady_clock::now() +
                std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(*options.time_budget_seconds));
   }
-  std::optional<Solution> best;
-  SpaceFrame best_frame;
-  double best_seconds = 0, start_seconds = 0;
-  double bound = kForever;
-  bool in_time = true;
-  for (const auto& shared : spaces_of(model, request, options, costs)) {
-    PlanSpace& space = *shared;
-    const SpaceFrame& frame = space.frame();
-    const auto slices = double(request.batch / frame.slice);
-    // Only what is faster than the best so far is of use.
-    const double enough = best ? space.start_seconds() + (best_seconds - space.start_seconds()) / slices : kForever;
-    std::optional<Solution> solution = fastest(space, options.limit_bytes, {deadline, enough});
-    if (deadline && std::chrono::steady_clock::now() > *deadline) in_time = false;
-    if (!solution) {
-      if (!in_time) bound = 0;  // this space has not been searched to its end
-      continue;  // nothing fits, or nothing faster
-    }
-    const double seconds = batch_seconds(*solution, request, space);
-    bound = std::min(bound, space.start_seconds() + (solution->bound_seconds - space.start_seconds()) * slices);
-    if (best && best_seconds <= seconds) continue;
-    best = std::move(solution);
-    best_frame = frame;
-    best_seconds = seconds;
-    start_seconds = space.start_seconds();
-  }
-  if (!best) {
-    if (!in_time) throw InputError("--time-budget: ended before any plan was found; allow more time");
+  const FrameSearch search = fastest_over(spaces_of(model, request, options, costs), request, options.limit_bytes, deadline);
+  if (!search.best) {
+    if (!search.in_time) throw InputError("--time-budget: ended before any plan was found; allow more time");
     throw_does_not_fit(model, request, options, costs);
   }
-  Plan plan = plan_of(*best, model, request, best_frame, options, costs);
-  plan.predicted_seconds += start_seconds;
-  plan.bound_seconds = std::min(bound, plan.predicted_seconds);
+  Plan plan = plan_of(search.best->solution, model, request, search.best->frame, options, costs);
+  plan.predicted_seconds += search.best->start_seconds;
+  plan.bound_seconds = std::min(search.bound_seconds, plan.predicted_seconds);
   plan.optimal = plan.bound_seconds >= plan.predicted_seconds * (1 - 1e-9);
   return plan;
 }

@@ -17,9 +17,10 @@ constexpr int64_t kScratchBytes = int64_t{64} << 10;
 constexpr int64_t kKeysOfBlock = 512;
 constexpr int64_t queries_of_block(int64_t queries) { return queries >= 768 ? 256 : queries >= 192 ? 64 : 32; }
 
-// Growth outside the pool (docs/planning.md), 6 to 8 MiB for SDXL with two threads: pages of the libraries' code, what
-// oneDNN and LibTorch remember of the last shapes.
-constexpr int64_t kReserveBytes = int64_t{8} << 20;
+// Growth outside the pool (docs/planning.md), measured for SDXL with two threads from 264x200 to 2048x2048: pages of the
+// libraries' code, what oneDNN and LibTorch remember of the last shapes; and lists that grow with the picture.
+constexpr int64_t kReserveBytes = int64_t{6} << 20;
+constexpr double kReserveBytesPerPixel = 1.25;
 
 int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -48,7 +49,7 @@ int64_t planned_threads() {
 MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
   MemoryModel model;
   model.reserve_bytes = kReserveBytes;
-  model.reserve_bytes_per_pixel = 1;
+  model.reserve_bytes_per_pixel = kReserveBytesPerPixel;
   model.workspace_bytes = [&graph, threads](const Op& op, const Extent& tile, int64_t) -> int64_t {
     if (op.kind == OpKind::conv) return convolution_workspace_bytes(graph, op);
     if (op.kind != OpKind::attention) return 0;

@@ -9,6 +9,7 @@
 #include "decoder/plan/builder.h"
 #include "planner/cost_model.h"
 #include "planner/pass_option.h"
+#include "planner/pass_reach.h"
 
 namespace headroom {
 
@@ -27,6 +28,10 @@ struct KeepSet {
   std::vector<TensorId> keeps;
   std::vector<TensorId> next;     ///< kept tensors that passes after it can reach
   std::vector<TensorId> passing;  ///< those of `next` that the pass does not touch
+  /// What passes after it must compute again, at the least, because nothing they can reach was kept: least_seconds and
+  /// parameters of each such operation, once, beside PassReach::own_operations() of those passes.
+  double again_seconds = 0;
+  int64_t again_weights_bytes = 0;
   PassWork* work = nullptr;
 };
 
@@ -38,14 +43,11 @@ class PassCatalog {
   PassCatalog(const PassCatalog&) = delete;
   PassCatalog& operator=(const PassCatalog&) = delete;
 
-  size_t passes() const { return targets_.size(); }
-  const std::string& pass_name(size_t pass) const { return names_[pass]; }
+  size_t passes() const { return reach_.passes(); }
   const Graph& graph() const { return graph_; }
   const CostModel& costs() const { return costs_; }
   const Sizes& sizes() const { return sizes_; }
-  /// Operations of which every plan runs at least these from pass `pass` on, beside those of later passes: what the pass
-  /// cannot find ready, and what it is the first that can run and some pass must.
-  const std::vector<OpId>& own_operations(size_t pass) const { return own_operations_[pass]; }
+  const PassReach& reach() const { return reach_; }
 
   /// What handing on what pass `pass` measures takes at the least: a norm of a later pass reads it again, so it is
   /// stored, or added onto what is kept, or computed anew.
@@ -61,39 +63,19 @@ class PassCatalog {
   int64_t stored_bytes(TensorId id) const { return stored_bytes_[index(id)]; }
 
  private:
-  void find_candidates();
-  void find_own_operations();
-  void find_stored_bytes();
-  std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present) const;
-  std::vector<bool> flags(size_t pass, const std::vector<TensorId>& present) const;
-  /// All tensors that passes after `pass` read or recompute, without recomputing what is kept.
-  std::vector<bool> read_after(size_t pass, const std::vector<bool>& kept) const;
-  /// Those that are read from where they are kept: what lies ahead depends on them alone.
-  std::vector<TensorId> kept_of(const std::vector<bool>& reached, const std::vector<bool>& kept) const;
-  /// Kept tensors that the pass reads, sorted; the latent is none of them.
-  std::vector<TensorId> read_by(size_t pass, const std::vector<TensorId>& keeps, const std::vector<bool>& kept) const;
-  /// What deeper passes read directly, whatever is kept: nothing of theirs can be ready. Found once for each pass.
-  void find_demands();
-  /// True where a pass ahead would recompute a candidate across more barriers than plans do.
-  bool too_far_back(size_t pass, const std::vector<bool>& reached, const std::vector<bool>& kept) const;
+  void find_sizes();
   std::vector<KeepSet> find_keep_sets(size_t pass, const std::vector<TensorId>& present);
-  /// The pass's work where `kept` is there, `next` after it, and it reads or drops `touched`.
-  PassWork& work_of(size_t pass, const std::vector<bool>& kept, const KeepSet& set, const std::vector<TensorId>& touched);
+  /// The pass's work where `present` is there and it reads or drops `touched`.
+  PassWork& work_of(size_t pass, const std::vector<TensorId>& present, const KeepSet& set, const std::vector<TensorId>& touched);
+  std::unique_ptr<PassOption> priced(Pass lowered, std::vector<TouchedTensor> touched) const;
 
   const Graph& graph_;
   const CostModel& costs_;
-  Sizes sizes_;
-  std::vector<BarrierTargets> targets_;
-  std::vector<int32_t> tensor_depths_;
-  std::vector<int32_t> pass_depths_;
-  std::vector<std::string> names_;
-  std::vector<TensorId> candidates_;
-  std::vector<std::vector<bool>> demands_;  ///< by pass: tensors that passes after it reach through deeper ones
-  std::vector<size_t> deepest_;             ///< by pass: one past its last tensor, those of earlier passes included
-  std::vector<std::vector<OpId>> own_operations_;  ///< by pass
-  std::vector<bool> is_candidate_;   ///< by tensor
-  std::vector<int64_t> stored_bytes_;  ///< by tensor
-  std::vector<int32_t> last_read_;   ///< by tensor: depth of the deepest reader, straight or through what is never kept
+  const Sizes sizes_;
+  const PassReach reach_;
+  std::vector<int64_t> op_weights_bytes_;  ///< by operation
+  std::vector<double> op_least_seconds_;   ///< by operation
+  std::vector<int64_t> stored_bytes_;      ///< by tensor
   std::vector<std::map<std::vector<TensorId>, std::vector<KeepSet>>> keep_sets_;  ///< by pass and tensors present
   std::vector<std::map<std::vector<TouchedTensor>, PassWork>> works_;             ///< by pass and tensors touched
 };

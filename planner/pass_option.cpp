@@ -37,8 +37,13 @@ std::vector<int64_t> tile_heights(int64_t length) {
 std::vector<int64_t> tile_widths(int64_t length) { return halvings(length, kLeastColumns, kMostWidths); }
 
 PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered,
-                       std::vector<TouchedTensor> touched)
-    : graph_(graph), costs_(costs), sizes_(sizes), pass_(std::move(lowered)), touched_(std::move(touched)) {
+                       std::vector<TouchedTensor> touched, int64_t weights_bytes)
+    : graph_(graph),
+      costs_(costs),
+      sizes_(sizes),
+      pass_(std::move(lowered)),
+      touched_(std::move(touched)),
+      weights_bytes_(weights_bytes) {
   for (const TouchedTensor& tensor : touched_) {
     Kept entry;
     entry.tensor = tensor.tensor;
@@ -54,29 +59,25 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
                                      [&](const TouchedTensor& tensor) { return tensor.tensor == step.tensor; });
     stored_.push_back(static_cast<size_t>(stored - touched_.begin()));
   }
-  weights_bytes_ = headroom::weights_bytes(graph_, pass_, sizes_.dtype);
   const Extent grid = per_axis([](int64_t length, int32_t scale) { return length * scale; }, sizes_.latent, pass_.scale);
   const std::vector<int64_t> widths = tile_widths(grid.x), rows_of_heights = tile_heights(grid.y);
   const std::vector<double> seconds = costs_.shape_seconds(graph_, pass_, grid.t, rows_of_heights, widths, sizes_);
   for (int64_t rows : rows_of_heights) {
-    Height height{rows, static_cast<size_t>((grid.y + rows - 1) / rows), {}, {}};
-    height.live.resize(touched_.size());
-    for (int64_t columns : widths) {
-      const size_t shape = heights_.size() * widths.size() + height.columns.size();
-      height.columns.push_back({columns, seconds[shape], columns == grid.x, {}, {}});
-    }
-    heights_.push_back(std::move(height));
+    heights_.push_back({rows, static_cast<size_t>((grid.y + rows - 1) / rows)});
+    for (int64_t columns : widths) columns_.push_back({columns, seconds[columns_.size()], columns == grid.x, {}, {}});
   }
 }
 
-const PassOption::Series& PassOption::series(const Height& height, size_t tensor, bool below) const {
-  Series& series = height.live[tensor][below];
+const PassOption::Series& PassOption::series(size_t number, size_t tensor, bool below) const {
+  live_.resize(heights_.size());
+  live_[number].resize(touched_.size());
+  Series& series = live_[number][tensor][below];
   if (!series.before.empty()) return series;
-  Pass pass = pass_;
-  pass.tiles.y = cut(sizes_.latent.y * pass_.scale.y, height.length);
+  const Height& height = heights_[number];
+  pass_.tiles.y = cut(sizes_.latent.y * pass_.scale.y, height.length);
   Kept entry = entries_[tensor];
   if (below) entry.place = Place::scratch;  // windows are the same in every place below the device
-  const LiveBlocks blocks(graph_, pass, {&entry, touched_[tensor].written, touched_[tensor].leaves}, sizes_);
+  const LiveBlocks blocks(graph_, pass_, {&entry, touched_[tensor].written, touched_[tensor].leaves}, sizes_);
   for (size_t band = 0; band < height.bands; ++band) {
     series.before.push_back(blocks.before_store(band));
     series.after.push_back(blocks.after_store(band));
@@ -85,7 +86,7 @@ const PassOption::Series& PassOption::series(const Height& height, size_t tensor
 }
 
 Shape PassOption::shape(size_t height, size_t width) const {
-  return {{sizes_.latent.t * pass_.scale.t, heights_[height].length, heights_[height].columns[width].length}, 0, -1};
+  return {{sizes_.latent.t * pass_.scale.t, heights_[height].length, column(height, width).length}, 0, -1};
 }
 
 double PassOption::transfer_seconds(const std::vector<Place>& places) const {
@@ -123,12 +124,12 @@ PassOption::LiveBytes PassOption::live_bytes(size_t number, const std::vector<Pl
   for (size_t i = 0; i < touched_.size(); ++i) {
     const bool stored = std::find(stored_.begin(), stored_.end(), i) != stored_.end();
     if (touched_[i].written && !stored) continue;  // in the blocks of the tensor that it replaces
-    const std::vector<int64_t>& before = series(height, i, places[i] != Place::device).before;
+    const std::vector<int64_t>& before = series(number, i, places[i] != Place::device).before;
     for (size_t band = 0; band < height.bands; ++band) live[band] += before[band];
   }
   record();
   for (size_t i : stored_) {
-    const Series& taken = series(height, i, places[i] != Place::device);
+    const Series& taken = series(number, i, places[i] != Place::device);
     for (size_t band = 0; band < height.bands; ++band) live[band] += taken.after[band] - taken.before[band];
     record();
   }
@@ -136,7 +137,7 @@ PassOption::LiveBytes PassOption::live_bytes(size_t number, const std::vector<Pl
 }
 
 int64_t PassOption::peak_bytes(size_t height, size_t width, const LiveBytes& live) const {
-  const Column& column = heights_[height].columns[width];
+  const Column& column = this->column(height, width);
   if (column.stretch_bytes.empty()) {
     const Extent tile = shape(height, width).tile;
     const auto stretch_bytes = [&](const Extent& largest) {

@@ -27,8 +27,9 @@ struct TouchedTensor {
 /// and so is what else is kept meanwhile: one lowering serves all of that.
 class PassOption {
  public:
-  /// `lowered` without tiles.
-  PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered, std::vector<TouchedTensor> touched);
+  /// `lowered` without tiles; `weights_bytes` are those of the parameters that it needs.
+  PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered, std::vector<TouchedTensor> touched,
+             int64_t weights_bytes);
 
   const std::vector<TouchedTensor>& touched() const { return touched_; }
   const Pass& lowered() const { return pass_; }
@@ -37,10 +38,10 @@ class PassOption {
 
   // What follows serves PricedShapes. Shapes are numbered height by height; `places` is parallel to touched().
   size_t heights() const { return heights_.size(); }
-  size_t widths() const { return heights_.front().columns.size(); }
+  size_t widths() const { return columns_.size() / heights_.size(); }
   Shape shape(size_t height, size_t width) const;
   /// Without transfers.
-  double seconds(size_t height, size_t width) const { return heights_[height].columns[width].seconds; }
+  double seconds(size_t height, size_t width) const { return column(height, width).seconds; }
   size_t bands(size_t height) const { return heights_[height].bands; }
   double transfer_seconds(const std::vector<Place>& places) const;
   /// Bytes of kept blocks after each store of the pass; the first before any.
@@ -69,22 +70,23 @@ class PassOption {
   struct Height {
     int64_t length = 0;
     size_t bands = 0;
-    std::vector<Column> columns;
-    /// By touched tensor, on the device and below. Filled when first asked for.
-    mutable std::vector<std::array<Series, 2>> live;
   };
 
-  const Series& series(const Height& height, size_t tensor, bool below) const;
+  const Column& column(size_t height, size_t width) const { return columns_[height * widths() + width]; }
+  const Series& series(size_t height, size_t tensor, bool below) const;
 
   const Graph& graph_;
   const CostModel& costs_;
   const Sizes& sizes_;
-  Pass pass_;
+  mutable Pass pass_;  ///< its tiles are those of the height that was looked at last
   std::vector<TouchedTensor> touched_;
   std::vector<Kept> entries_;        ///< parallel to touched_
   std::vector<bool> read_;           ///< parallel to touched_: some step reads it
   std::vector<size_t> stored_;       ///< touched tensors in the order of their stores
   std::vector<Height> heights_;
+  std::vector<Column> columns_;  ///< height by height
+  /// By height and touched tensor, on the device and below. Filled when first asked for.
+  mutable std::vector<std::vector<std::array<Series, 2>>> live_;
   std::vector<int64_t> whole_bytes_; ///< parallel to touched_
   int64_t weights_bytes_ = 0;
 };
@@ -96,6 +98,8 @@ class PricedShapes {
   /// `fixed_bytes` and `fixed_seconds` come on top of every shape.
   PricedShapes(const PassOption& option, std::vector<Place> places, int64_t fixed_bytes, double fixed_seconds);
 
+  /// The fastest shape of all, whatever it needs.
+  const Shape& fastest() const { return shapes_.front(); }
   /// The fastest shape that needs no more than the limit; null where none does.
   const Shape* fastest_within(int64_t limit_bytes);
   /// The shape that needs least.

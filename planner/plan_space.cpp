@@ -41,7 +41,7 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const SpaceFrame& fra
   least_seconds_from_.assign(passes() + 1, 0);
   for (size_t pass = passes(); pass-- > 0;) {
     double seconds = 0;
-    for (OpId op : catalog_->own_operations(pass)) {
+    for (OpId op : catalog_->reach().own_operations(pass)) {
       seconds += costs.least_seconds(graph, op, sizes);
       if (per_pass) seconds += costs.weights_seconds(weights_bytes(graph, graph.op(op), sizes.dtype));
     }
@@ -84,7 +84,9 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
     for (const TouchedTensor& tensor : option.touched()) places.push_back(place_after(tensor.tensor));
     int64_t passing_bytes = 0;
     for (TensorId id : set.passing) passing_bytes += place_of(frontier, id) == Place::device ? catalog_->stored_bytes(id) : 0;
-    list.push_back({set.keeps, std::move(in_place), std::move(below), std::move(next), &priced(option, places), passing_bytes});
+    double again = set.again_seconds;
+    if (frame_.weights == WeightResidency::per_pass) again += catalog_->costs().weights_seconds(set.again_weights_bytes);
+    list.push_back({set.keeps, std::move(in_place), std::move(below), std::move(next), &priced(option, places), again, passing_bytes});
   }
 }
 

@@ -28,6 +28,7 @@ struct Choice {
   std::vector<TensorId> below;  ///< those of `keeps` that live in the lower place
   Frontier next;
   PricedShapes* shapes;        ///< without what passes by
+  double again_seconds = 0;    ///< what passes ahead must compute again at the least, beside least_seconds_from()
   int64_t passing_bytes = 0;   ///< of tensors on the device that the pass does not touch
   int64_t peak_bytes(const Shape& shape) const { return passing_bytes + shape.peak_bytes; }
 };

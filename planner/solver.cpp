@@ -26,7 +26,8 @@ struct Found {
 };
 
 /// Best-first search over (pass, frontier). `extend` gives the cost of a path after a choice and the shape that it is taken
-/// with, null where none is allowed. `bound` is what is still to come at the least. It counts an operation in the first
+/// with, null where none is allowed. `bound` is what is still to come at the least: of a pass on, and again of what was
+/// dropped. It counts an operation in the first
 /// pass that could run it even where a later one does, so costs may rise more slowly than it falls: a frontier that is
 /// reached more cheaply later is taken up again. With a `greed` above 1 the bound is overstated, which finds some path
 /// soon and proves nothing.
@@ -46,7 +47,7 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
   std::priority_queue<Entry> queue;
   const auto first = arrivals[0].emplace(latent_frontier(), Arrival{}).first;
   first->second.cost = start;
-  queue.push({start + greed * bound(0), 0, &first->first, &first->second});
+  queue.push({start + greed * bound(0, 0), 0, &first->first, &first->second});
   Found found;
   while (!queue.empty()) {
     const Entry entry = queue.top();
@@ -74,7 +75,7 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
       const auto next = arrivals[entry.pass + 1].try_emplace(choice.next).first;
       if (next->second.cost <= cost || (greed > 1 && next->second.settled)) continue;
       next->second = {cost, entry.frontier, &choice, shape, false};
-      queue.push({cost + greed * bound(entry.pass + 1), entry.pass + 1, &next->first, &next->second});
+      queue.push({cost + greed * bound(entry.pass + 1, choice.again_seconds), entry.pass + 1, &next->first, &next->second});
     }
   }
   return found;
@@ -87,11 +88,13 @@ PassDecision decision_of(const Arrival& arrival) {
 }  // namespace
 
 std::optional<Solution> fastest(PlanSpace& space, int64_t limit_bytes, const SearchLimits& limits) {
+  bool hindered = false;
   const auto extend = [&](double cost, Choice& choice) {
     const Shape* shape = choice.shapes->fastest_within(limit_bytes - choice.passing_bytes);
+    hindered = hindered || shape != &choice.shapes->fastest();
     return std::pair(shape != nullptr ? cost + shape->seconds : 0, shape);
   };
-  const auto bound = [&](size_t pass) { return space.least_seconds_from(pass); };
+  const auto bound = [&](size_t pass, double again) { return space.least_seconds_from(pass) + again; };
   Found found;
   std::optional<Found> fallback;
   constexpr double kGreed = 4;
@@ -101,6 +104,7 @@ std::optional<Solution> fastest(PlanSpace& space, int64_t limit_bytes, const Sea
   if (found.path.empty()) return std::nullopt;
   Solution solution;
   solution.bound_seconds = found.bound;
+  solution.unhindered = found.in_time && !hindered;
   for (const Arrival& arrival : found.path) {
     solution.decisions.push_back(decision_of(arrival));
     solution.pass_seconds.push_back(arrival.shape->seconds);
@@ -115,7 +119,7 @@ SmallestLimit smallest_limit(PlanSpace& space) {
     const Shape* shape = choice.shapes->smallest();
     return std::pair(std::max(cost, double(choice.peak_bytes(*shape))), shape);
   };
-  const Found found = search(space, 0, extend, [](size_t) { return 0.0; }, 1, {});
+  const Found found = search(space, 0, extend, [](size_t, double) { return 0.0; }, 1, {});
   if (found.path.empty()) throw std::logic_error("a plan space without a plan");
   SmallestLimit smallest;
   for (const Arrival& arrival : found.path) {

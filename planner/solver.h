@@ -23,6 +23,7 @@ struct Solution {
   double seconds = 0;
   int64_t peak_bytes = 0;
   double bound_seconds = 0;  ///< no plan of the space under this limit is faster
+  bool unhindered = false;   ///< the limit excluded nothing on the way: without one the solution is the same
 };
 
 /// The fastest path over (pass, frontier) under the limit: A* with the bound of PlanSpace::least_seconds_from, which

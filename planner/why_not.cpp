@@ -13,38 +13,6 @@ constexpr int64_t kAmple = int64_t{1} << 50;
 
 std::string mebibytes_up(int64_t bytes) { return std::to_string((bytes + (int64_t{1} << 20) - 1) >> 20) + "MiB"; }
 
-struct Best {
-  SmallestLimit smallest{std::numeric_limits<int64_t>::max(), 0, {}};
-  SpaceFrame frame{};
-};
-
-Best smallest_over_frames(const Model& model, const Request& request, const PlanOptions& options, const CostModel& costs) {
-  Best best;
-  for (const auto& space : spaces_of(model, request, options, costs)) {
-    SmallestLimit smallest = smallest_limit(*space);
-    if (smallest.decisions.empty() || smallest.bytes >= best.smallest.bytes) continue;
-    best = {std::move(smallest), space->frame()};
-  }
-  return best;
-}
-
-/// The fastest plan over all frames without building it, or nothing.
-std::optional<std::pair<Solution, SpaceFrame>> try_solve(const Model& model, const Request& request, const PlanOptions& options,
-                                                         const CostModel& costs) {
-  std::optional<std::pair<Solution, SpaceFrame>> best;
-  double best_seconds = 0;
-  for (const auto& space : spaces_of(model, request, options, costs)) {
-    std::optional<Solution> found = fastest(*space, options.limit_bytes);
-    if (!found) continue;
-    const double seconds = batch_seconds(*found, request, *space);
-    if (best && best_seconds <= seconds) continue;
-    best_seconds = seconds;
-    best = {std::move(*found), space->frame()};
-    best->first.seconds = seconds;
-  }
-  return best;
-}
-
 /// The most bytes that a plan keeps in one place at one time.
 int64_t bytes_in(const Plan& plan, Place place, const Graph& graph) {
   const Sizes sizes = sizes_of(graph, plan);
@@ -84,14 +52,15 @@ std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& m
 Relaxation relax(const std::string& change, const Model& model, const Request& request, const PlanOptions& options,
                  const CostModel& costs, std::optional<Place> added) {
   Relaxation relaxation{.change = change};
-  if (const auto found = try_solve(model, request, options, costs)) {
-    relaxation.seconds = found->first.seconds;
+  const Spaces spaces = spaces_of(model, request, options, costs);
+  if (const FrameSearch found = fastest_over(spaces, request, options.limit_bytes); found.best) {
+    relaxation.seconds = found.best->seconds;
     if (added) {
-      const Plan plan = plan_of(found->first, model, request, found->second, options, costs);
+      const Plan plan = plan_of(found.best->solution, model, request, found.best->frame, options, costs);
       relaxation.needs_bytes = bytes_in(plan, *added, model.graph);
     }
   } else {
-    relaxation.smallest_limit_bytes = smallest_over_frames(model, request, options, costs).smallest.bytes;
+    relaxation.smallest_limit_bytes = smallest_over(spaces).smallest.bytes;
   }
   return relaxation;
 }
@@ -99,7 +68,7 @@ Relaxation relax(const std::string& change, const Model& model, const Request& r
 }  // namespace
 
 WhyNot why_not(const Model& model, const Request& request, const PlanOptions& options, const CostModel& costs) {
-  const Best best = smallest_over_frames(model, request, options, costs);
+  const SmallestOver best = smallest_over(spaces_of(model, request, options, costs));
   WhyNot why{options.limit_bytes, best.smallest.bytes, best.smallest.pass, {}, {}, {}};
   const Solution smallest{best.smallest.decisions, std::vector<double>(best.smallest.decisions.size(), 0.0), 0, best.smallest.bytes, 0};
   PlanOptions enough = options;

@@ -1,6 +1,7 @@
 #include "decoder/plan/lowering.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -40,6 +41,29 @@ struct Need {
   void add_loose(const Halo& halo) { loose = loose ? widest(*loose, halo) : halo; }
 };
 
+/// Needs by tensor. A pass touches few of a graph's tensors, so the others take no space.
+class Needs {
+ public:
+  explicit Needs(size_t tensors) : place_(tensors, -1) {}
+  Need& operator[](TensorId id) {
+    int32_t& place = place_[index(id)];
+    if (place < 0) {
+      place = static_cast<int32_t>(needs_.size());
+      needs_.emplace_back();
+    }
+    return needs_[static_cast<size_t>(place)];
+  }
+  const Need& of(TensorId id) const {
+    static const Need kNone;
+    const int32_t place = place_[index(id)];
+    return place < 0 ? kNone : needs_[static_cast<size_t>(place)];
+  }
+
+ private:
+  std::vector<int32_t> place_;
+  std::deque<Need> needs_;  // references stay valid as it grows
+};
+
 bool contains(const auto& list, auto value) { return std::find(list.begin(), list.end(), value) != list.end(); }
 
 class Lowering {
@@ -71,11 +95,11 @@ class Lowering {
   }
 
   void collect_needs() {
-    for (OpId op : goal_.statistics) needs_[index(graph_.op(op).inputs[0])].add_loose({});
+    for (OpId op : goal_.statistics) needs_[graph_.op(op).inputs[0]].add_loose({});
     for (TensorId id : goal_.keeps) {
-      if (!contains(goal_.in_place, id)) needs_[index(id)].add_loose({});
+      if (!contains(goal_.in_place, id)) needs_[id].add_loose({});
     }
-    if (goal_.emits) needs_[index(graph_.output())].add_loose({});
+    if (goal_.emits) needs_[graph_.output()].add_loose({});
 
     end_op_ = 0;
     const auto runs = [&](OpId op) { end_op_ = std::max(end_op_, index(op) + 1); };
@@ -88,16 +112,16 @@ class Lowering {
       const Op& op = graph_.ops()[i];
       if (contains(goal_.in_place, op.output)) {
         // The tile of the other operand is added onto the kept one; both are read at their own positions.
-        for (TensorId input : op.inputs) needs_[index(input)].add_loose({});
+        for (TensorId input : op.inputs) needs_[input].add_loose({});
         first_op_ = i;
         continue;
       }
-      const Need& need = needs_[index(op.output)];
+      const Need& need = needs_.of(op.output);
       if (!need.any() || is_kept(op.output)) continue;
       first_op_ = std::min(first_op_, i);
       const Halo halo = need.all();
       for (size_t k = 0; k < op.inputs.size(); ++k) {
-        Need& input = needs_[index(op.inputs[k])];
+        Need& input = needs_[op.inputs[k]];
         if (is_barrier(op, k)) {
           if (!kept_[index(op.inputs[k])]) throw std::logic_error(op.name + " needs a barrier that no pass has provided");
         } else if (op.kind == OpKind::conv || op.kind == OpKind::attention) {
@@ -158,7 +182,7 @@ class Lowering {
             .inputs = {read_exact(other, {}), {base, -1}}});
       return;
     }
-    const Need& need = needs_[index(op.output)];
+    const Need& need = needs_.of(op.output);
     if (!need.any() || is_kept(op.output)) return;
 
     Step step{.kind = StepKind::conv, .op = id, .tensor = op.output, .inputs = {}, .halo = need.all(), .pad = {}};
@@ -208,7 +232,7 @@ class Lowering {
     for (OpId reader : graph_.readers(id)) {
       const Op& op = graph_.op(reader);
       const bool runs = op.kind == OpKind::statistics ? contains(goal_.statistics, reader)
-                                                      : needs_[index(op.output)].any() || contains(goal_.in_place, op.output);
+                                                      : needs_.of(op.output).any() || contains(goal_.in_place, op.output);
       count += runs ? 1 : 0;
     }
     return count;
@@ -223,7 +247,7 @@ class Lowering {
   const Graph& graph_;
   const std::vector<bool>& kept_;
   const PassGoal& goal_;
-  std::vector<Need> needs_;
+  Needs needs_;
   std::vector<int32_t> made_;  ///< step that made the tensor's tile
   size_t first_op_ = 0, end_op_ = 0;  ///< operations outside do not run in this pass
   Pass pass_;

@@ -1,6 +1,7 @@
 #include "decoder/plan/memory.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "decoder/plan/lowering.h"
 
@@ -39,7 +40,7 @@ Sizes sizes_of(const Graph& graph, const Plan& plan) {
 
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model) {
   const int64_t pixels = positions(extent_of(graph.tensor(graph.output()), sizes.latent)) * sizes.items;
-  return model.reserve_bytes + model.reserve_bytes_per_pixel * pixels;
+  return model.reserve_bytes + std::llround(model.reserve_bytes_per_pixel * double(pixels));
 }
 
 int64_t allocated_bytes(int64_t bytes) {

@@ -14,7 +14,7 @@ struct MemoryModel {
   /// What libraries take outside the pool, in all.
   int64_t reserve_bytes = 0;
   /// And for every pixel of a slice: lists of blocks, sums of rows, what outputs collect.
-  int64_t reserve_bytes_per_pixel = 0;
+  double reserve_bytes_per_pixel = 0;
   /// Blocks of kept tensors are made about this large.
   int64_t block_bytes = int64_t{4} << 20;
 };

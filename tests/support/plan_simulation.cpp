@@ -1,6 +1,7 @@
 #include "tests/support/plan_simulation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "decoder/plan/lowering.h"
@@ -290,8 +291,8 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
   const Extent latent = extent_of(graph.tensor(graph.latent()), sizes.latent);
   const int64_t element = sizes.dtype == Dtype::fp32 ? 4 : 2;
   const int64_t throughout = pool_bytes(loaded) + assumptions.memory.reserve_bytes +
-                             assumptions.memory.reserve_bytes_per_pixel * sizes.items *
-                                 positions(extent_of(graph.tensor(graph.output()), sizes.latent)) +
+                             std::llround(assumptions.memory.reserve_bytes_per_pixel *
+                                          double(sizes.items * positions(extent_of(graph.tensor(graph.output()), sizes.latent)))) +
                              sizes.items * pool_bytes(latent.t * latent.y * latent.x *
                                                       graph.tensor(graph.latent()).channels * element);
   std::vector<Blocks> kept;

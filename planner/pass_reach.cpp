@@ -1,0 +1,243 @@
+#include "planner/pass_reach.h"
+
+#include <algorithm>
+
+namespace headroom {
+namespace {
+
+/// How many barriers a pass may recompute across. More never paid in any plan seen, and the bound keeps the number of
+/// frontiers small.
+constexpr int32_t kDeepestRecompute = 8;
+constexpr size_t kMostCreatable = 8;
+
+bool contains(const std::vector<TensorId>& list, TensorId id) {
+  return std::find(list.begin(), list.end(), id) != list.end();
+}
+
+bool pointwise(const Op& op) {
+  return op.kind == OpKind::add || op.kind == OpKind::norm ||
+         (op.kind == OpKind::conv && op.kernel == Axes<int32_t>{1, 1, 1});
+}
+
+TensorId tensor_id(size_t number) { return TensorId{static_cast<int32_t>(number)}; }
+
+TensorId any_target(const Graph& graph, const BarrierTargets& targets) {
+  if (!targets.statistics.empty()) return graph.op(targets.statistics[0]).inputs[0];
+  return targets.whole.empty() ? graph.output() : targets.whole[0];
+}
+
+/// What the pass must compute whole, before any choice.
+TensorSet goals_of(const Graph& graph, const BarrierTargets& targets) {
+  TensorSet goals(graph.tensors().size());
+  for (OpId op : targets.statistics) goals.insert(graph.op(op).inputs[0]);
+  for (TensorId id : targets.whole) goals.insert(id);
+  if (targets.emits) goals.insert(graph.output());
+  return goals;
+}
+
+}  // namespace
+
+PassReach::PassReach(const Graph& graph, const Sizes& sizes)
+    : graph_(graph),
+      targets_(barrier_targets(graph)),
+      tensor_depths_(barrier_depths(graph)),
+      is_candidate_(graph.tensors().size()),
+      statistics_(graph.tensors().size()) {
+  for (const BarrierTargets& targets : targets_) pass_depths_.push_back(tensor_depths_[index(any_target(graph_, targets))]);
+  for (size_t t = 0; t < graph_.tensors().size(); ++t) {
+    if (graph_.tensors()[t].statistics) statistics_.insert(tensor_id(t));
+  }
+  find_candidates(sizes);
+  find_last_reads();
+  find_demands();
+  find_own_operations();
+  find_masks();
+}
+
+const std::string& PassReach::name(size_t pass) const { return graph_.tensor(any_target(graph_, targets_[pass])).name; }
+
+/// Leaves out tensors that another candidate always serves better.
+void PassReach::find_candidates(const Sizes& sizes) {
+  const auto bytes = [&](TensorId id) { return bytes_of(graph_.tensor(id), sizes.latent, 1, sizes.dtype); };
+  for (size_t t = 1; t < graph_.tensors().size(); ++t) {
+    const TensorId id = tensor_id(t);
+    const Op& producer = *graph_.producer(id);
+    const bool cheap = producer.kind == OpKind::norm || producer.kind == OpKind::upsample;
+    if (statistics_.contains(id) || id == graph_.output() || cheap) continue;
+    const std::vector<OpId>& readers = graph_.readers(id);
+    const bool read_whole = std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
+      const Op& op = graph_.op(reader);
+      return op.kind == OpKind::statistics || (op.kind == OpKind::attention && op.inputs[0] != id);
+    });
+    if (readers.size() == 1) {
+      // The result that its only reader makes at once is no larger: keep that one instead.
+      const Op& reader = graph_.op(readers[0]);
+      const bool at_once = tensor_depths_[index(reader.output)] == tensor_depths_[t];
+      if (pointwise(reader) && at_once && bytes(reader.output) <= bytes(id)) continue;
+    }
+    if (!read_whole && pointwise(producer) && producer.kind != OpKind::add && bytes(id) >= bytes(producer.inputs[0])) {
+      continue;  // recomputed position by position from something no larger
+    }
+    candidates_.push_back(id);
+    is_candidate_.insert(id);
+  }
+}
+
+void PassReach::find_last_reads() {
+  last_read_ = tensor_depths_;
+  // Readers come after what they read.
+  for (size_t i = graph_.ops().size(); i-- > 0;) {
+    const Op& op = graph_.ops()[i];
+    const int32_t read = is_candidate_.contains(op.output) ? tensor_depths_[index(op.output)] : last_read_[index(op.output)];
+    for (TensorId input : op.inputs) last_read_[index(input)] = std::max(last_read_[index(input)], read);
+  }
+}
+
+void PassReach::find_demands() {
+  for (size_t pass = 0; pass < passes(); ++pass) {
+    TensorSet reached(graph_.tensors().size());
+    for (size_t later = pass + 1; later < passes(); ++later) reached |= goals_of(graph_, targets_[later]);
+    TensorId end{1};
+    for (size_t t = graph_.tensors().size(); t-- > 1;) {
+      const TensorId id = tensor_id(t);
+      const bool deeper = tensor_depths_[t] > pass_depths_[pass];
+      if (!deeper) end = std::max(end, tensor_id(t + 1));
+      if (!deeper || !reached.contains(id) || statistics_.contains(id)) continue;
+      for (TensorId input : graph_.producer(id)->inputs) reached.insert(input);
+      reached.erase(id);  // not there yet, so it cannot be kept
+    }
+    demands_.push_back(std::move(reached));
+    end_.push_back(end);
+  }
+}
+
+/// What a pass cannot do without: everything between its targets and the nearest tensors that earlier passes can have kept.
+void PassReach::find_own_operations() {
+  std::vector<bool> somewhere(graph_.ops().size(), false);
+  own_operations_.resize(passes());
+  for (size_t pass = 0; pass < passes(); ++pass) {
+    std::vector<OpId>& own = own_operations_[pass] = targets_[pass].statistics;
+    TensorSet needed = goals_of(graph_, targets_[pass]);
+    for (TensorId id = needed.last_before(tensor_id(graph_.tensors().size())); id > TensorId{0}; id = needed.last_before(id)) {
+      const bool kept_before = is_candidate_.contains(id) && tensor_depths_[index(id)] < pass_depths_[pass];
+      if (kept_before || statistics_.contains(id)) continue;
+      const OpId op = graph_.tensor(id).producer;
+      own.push_back(op);
+      for (size_t k = 0; k < graph_.op(op).inputs.size(); ++k) {
+        if (!is_barrier(graph_.op(op), k)) needed.insert(graph_.op(op).inputs[k]);
+      }
+    }
+    for (OpId op : own) somewhere[index(op)] = true;
+  }
+  // Some pass must run the others as well; which one is open, but none before their inputs are there.
+  for (size_t i = 0; i < graph_.ops().size(); ++i) {
+    if (somewhere[i]) continue;
+    const int32_t depth = tensor_depths_[index(graph_.ops()[i].output)];
+    for (size_t pass = 0; pass < passes(); ++pass) {
+      if (pass_depths_[pass] == depth) own_operations_[pass].push_back(OpId{static_cast<int32_t>(i)});
+    }
+  }
+}
+
+void PassReach::find_masks() {
+  const TensorSet none(graph_.tensors().size());
+  own_later_.assign(passes(), none);
+  far_back_.assign(passes(), none);
+  in_reach_.resize(passes());
+  for (size_t pass = passes(); pass-- > 0;) {
+    for (TensorId id : candidates_) {
+      const int32_t own = tensor_depths_[index(id)], depth = pass_depths_[pass];
+      const bool may_keep = own == depth || own + 1 == depth;
+      if (may_keep && !contains(targets_[pass].whole, id)) in_reach_[pass].push_back(id);
+      if (pass + 1 < passes() && own + kDeepestRecompute < pass_depths_[pass + 1]) far_back_[pass].insert(id);
+    }
+    if (pass + 1 == passes()) continue;
+    own_later_[pass] = own_later_[pass + 1];
+    for (OpId op : own_operations_[pass + 1]) own_later_[pass].insert(graph_.op(op).output);
+  }
+}
+
+TensorSet PassReach::set_of(const std::vector<TensorId>& tensors) const {
+  TensorSet set(graph_.tensors().size());
+  for (TensorId id : tensors) set.insert(id);
+  return set;
+}
+
+std::vector<bool> PassReach::available(size_t pass, const std::vector<TensorId>& present) const {
+  std::vector<bool> there(graph_.tensors().size(), false);
+  for (TensorId id : present) there[index(id)] = true;
+  for (size_t earlier = 0; earlier < pass; ++earlier) {
+    for (OpId op : targets_[earlier].statistics) there[index(graph_.op(op).output)] = true;
+  }
+  return there;
+}
+
+void PassReach::walk_back(TensorSet& reached, TensorId end, const TensorSet& kept) const {
+  for (TensorId id = reached.last_before(end); id > TensorId{0}; id = reached.last_before(id)) {
+    if (kept.contains(id) || statistics_.contains(id)) continue;
+    for (TensorId input : graph_.producer(id)->inputs) reached.insert(input);
+  }
+}
+
+TensorSet PassReach::read_after(size_t pass, const TensorSet& kept) const {
+  TensorSet reached = demands_[pass];
+  walk_back(reached, end_[pass], kept);
+  return reached;
+}
+
+std::vector<TensorId> PassReach::kept_of(const TensorSet& reached, const TensorSet& kept) const {
+  TensorSet read = kept;
+  read.insert(graph_.latent());
+  read &= reached;
+  return read.members();
+}
+
+std::vector<TensorId> PassReach::read_by(size_t pass, const std::vector<TensorId>& keeps, const TensorSet& kept) const {
+  TensorSet needed = goals_of(graph_, targets_[pass]);
+  for (TensorId id : keeps) needed.insert(id);
+  walk_back(needed, end_[pass], kept);
+  needed &= kept;
+  needed.erase(graph_.latent());
+  return needed.members();
+}
+
+bool PassReach::too_far_back(size_t pass, const TensorSet& reached, const TensorSet& kept) const {
+  TensorSet far = far_back_[pass];
+  far &= reached;
+  far -= kept;
+  return !far.empty();
+}
+
+std::vector<OpId> PassReach::again(size_t pass, const TensorSet& reached, const TensorSet& kept) const {
+  TensorSet made = reached;
+  made -= kept;
+  made -= statistics_;
+  made -= own_later_[pass];
+  made.erase(graph_.latent());
+  std::vector<OpId> ops;
+  for (TensorId id : made.members()) ops.push_back(graph_.tensor(id).producer);
+  return ops;
+}
+
+std::vector<TensorId> PassReach::creatable(size_t pass, const std::vector<TensorId>& present) const {
+  std::vector<TensorId> list;
+  TensorSet kept = set_of(present);
+  for (TensorId id : in_reach_[pass]) {
+    if (kept.contains(id)) continue;
+    kept.insert(id);
+    if (read_after(pass, kept).contains(id)) list.push_back(id);
+    kept.erase(id);
+  }
+  if (list.size() > kMostCreatable) {
+    // What is read too far ahead to be recomputed there must be kept; of the others the latest are those that passes
+    // ahead read first.
+    std::stable_partition(list.begin(), list.end(), [&](TensorId id) {
+      return last_read_[index(id)] <= tensor_depths_[index(id)] + kDeepestRecompute;
+    });
+    list.erase(list.begin(), list.end() - kMostCreatable);
+    std::sort(list.begin(), list.end());
+  }
+  return list;
+}
+
+}  // namespace headroom
