@@ -32,23 +32,37 @@ struct Along {
   double tiles = 0;
 };
 
-Along along(int64_t tile, int64_t grid, int32_t scale, int32_t grid_scale, int32_t halo, int64_t extent) {
+/// One axis of a step's work: the pass's grid, the tensor that is measured, what tiles overlap by.
+struct StepAxis {
+  int64_t grid = 0;
+  int32_t scale = 1, grid_scale = 1;
+  int32_t halo = 0;
+  int64_t extent = 0;
+};
+
+Along along(const StepAxis& axis, int64_t tile) {
   const auto count = [](int64_t whole, int64_t part) { return std::max<int64_t>(1, (whole + part - 1) / part); };
-  return {double(extent + (count(extent * grid_scale, tile * scale) - 1) * halo), double(count(grid, tile))};
+  const int64_t overlaps = count(axis.extent * axis.grid_scale, tile * axis.scale) - 1;
+  return {double(axis.extent + overlaps * axis.halo), double(count(axis.grid, tile))};
 }
 
 /// What a step's work is measured by.
 TensorId measured_tensor(const Step& step) { return step.kind == StepKind::statistics ? step.inputs[0].tensor : step.tensor; }
 
-/// All three axes of a step's work under tiles of this extent.
-Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) {
+Axes<StepAxis> axes_of(const Graph& graph, const Pass& pass, const Step& step, const Sizes& sizes) {
   const Tensor& tensor = graph.tensor(measured_tensor(step));
   return per_axis(
-      [](int64_t length, int64_t latent, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int64_t extent) {
-        return along(length, latent * grid_scale, scale, grid_scale, before + after, extent);
+      [](int64_t latent, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int64_t extent) {
+        return StepAxis{latent * grid_scale, scale, grid_scale, before + after, extent};
       },
-      tile, sizes.latent, tensor.scale, pass.scale, step.halo.before, step.halo.after, extent_of(tensor, sizes.latent));
+      sizes.latent, tensor.scale, pass.scale, step.halo.before, step.halo.after, extent_of(tensor, sizes.latent));
 }
+
+/// All three axes of a step's work under tiles of this extent.
+Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) {
+  return per_axis([](const StepAxis& axis, int64_t length) { return along(axis, length); }, axes_of(graph, pass, step, sizes), tile);
+}
+
 }  // namespace
 
 CostModel::CostModel(const Graph& graph)
@@ -138,11 +152,13 @@ std::vector<double> CostModel::shape_seconds(const Graph& graph, const Pass& pas
     }
     // The work of a tile is a product over the axes, so each length is looked at once.
     const StepRates rates = rates_of(graph, step, sizes);
-    for (size_t k = 0; k < widths.size(); ++k) columns[k] = work_along(graph, pass, step, {length, heights[0], widths[k]}, sizes).x;
+    const Axes<StepAxis> axes = axes_of(graph, pass, step, sizes);
+    const Along time = along(axes.t, length);
+    for (size_t k = 0; k < widths.size(); ++k) columns[k] = along(axes.x, widths[k]);
     for (size_t i = 0; i < heights.size(); ++i) {
-      const Axes<Along> work = work_along(graph, pass, step, {length, heights[i], widths[0]}, sizes);
-      const double per_tile = rates.per_tile * work.t.tiles * work.y.tiles;
-      const double per_position = rates.per_position * work.t.positions * work.y.positions;
+      const Along rows = along(axes.y, heights[i]);
+      const double per_tile = rates.per_tile * time.tiles * rows.tiles;
+      const double per_position = rates.per_position * time.positions * rows.positions;
       for (size_t k = 0; k < widths.size(); ++k) {
         seconds[i * widths.size() + k] += per_tile * columns[k].tiles + per_position * columns[k].positions;
       }
