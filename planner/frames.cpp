@@ -7,11 +7,17 @@ namespace {
 
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
-/// True where no plan of `frame` can be faster than one that no limit kept from anything: weights that come pass by pass
-/// are brought in no less often than those that stay, and transfers only add time.
+/// True where no plan of `frame` can be faster than one that the limit kept from nothing: all else is the same, and
+/// weights that come pass by pass are brought in no less often than those that stay.
 bool cannot_be_faster(const SpaceFrame& frame, const FrameSearch::Best& best) {
-  const bool weights_stay = best.frame.weights == WeightResidency::resident || frame.weights == WeightResidency::per_pass;
-  return best.solution.unhindered && best.frame.slice == frame.slice && weights_stay;
+  const SpaceFrame& other = best.frame;
+  const bool same_places = other.lower_place == frame.lower_place && other.lower_limit_bytes == frame.lower_limit_bytes;
+  return best.solution.unhindered && other.slice == frame.slice && same_places && other.weights == WeightResidency::resident;
+}
+
+double whole_batch(double slice_seconds, const PlanSpace& space, const Request& request) {
+  const double start = space.start_seconds();
+  return start + (slice_seconds - start) * double(request.batch / space.frame().slice);
 }
 
 }  // namespace
@@ -40,25 +46,30 @@ Spaces spaces_of(const Model& model, const Request& request, const PlanOptions& 
 FrameSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
                          std::optional<std::chrono::steady_clock::time_point> deadline) {
   FrameSearch search;
-  search.bound_seconds = kForever;
   std::optional<FrameSearch::Best>& best = search.best;
-  for (const auto& space : spaces) {
-    const SpaceFrame& frame = space->frame();
-    if (best && cannot_be_faster(frame, *best)) continue;
-    const double start = space->start_seconds();
-    const auto slices = double(request.batch / frame.slice);
-    // Only what is faster than the best so far is of use.
-    const double enough = best ? start + (best->seconds - start) / slices : kForever;
-    std::optional<Solution> solution = fastest(*space, limit_bytes, {deadline, enough});
-    if (deadline && std::chrono::steady_clock::now() > *deadline) search.in_time = false;
-    if (!solution) {
-      if (!search.in_time) search.bound_seconds = 0;  // this space has not been searched to its end
-      continue;  // nothing fits, or nothing faster
+  const auto take = [&](Solution solution, const PlanSpace& space) {
+    const double seconds = whole_batch(solution.seconds, space, request);
+    if (!best || seconds < best->seconds) best = {std::move(solution), space.frame(), space.start_seconds(), seconds};
+  };
+  if (deadline) {
+    // Something of every frame before the proof of any.
+    for (const auto& space : spaces) {
+      if (auto solution = some_path(*space, limit_bytes, *deadline)) take(std::move(*solution), *space);
     }
-    search.bound_seconds = std::min(search.bound_seconds, start + (solution->bound_seconds - start) * slices);
-    const double seconds = start + (solution->seconds - start) * slices;
-    if (!best || seconds < best->seconds) best = {std::move(*solution), frame, start, seconds};
   }
+  double unfinished = kForever;
+  for (const auto& space : spaces) {
+    if (best && cannot_be_faster(space->frame(), *best)) continue;
+    const double start = space->start_seconds();
+    // Only what is faster than the best so far is of use.
+    const double enough = best ? start + (best->seconds - start) / double(request.batch / space->frame().slice) : kForever;
+    SpaceSearch found = fastest(*space, limit_bytes, {deadline, enough});
+    if (found.solution) take(std::move(*found.solution), *space);
+    if (found.in_time) continue;
+    search.in_time = false;
+    unfinished = std::min(unfinished, whole_batch(found.bound_seconds, *space, request));
+  }
+  search.bound_seconds = best ? std::min(best->seconds, unfinished) : unfinished;
   return search;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>

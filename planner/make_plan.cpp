@@ -44,7 +44,7 @@ Plan make_plan(const Model& model, const Request& request, const PlanOptions& op
   const FrameSearch search = fastest_over(spaces_of(model, request, options, costs), request, options.limit_bytes, deadline);
   if (!search.best) {
     if (!search.in_time) throw InputError("--time-budget: ended before any plan was found; allow more time");
-    throw_does_not_fit(model, request, options, costs);
+    throw NothingFits(why_not(model, request, options, costs), request);
   }
   Plan plan = plan_of(search.best->solution, model, request, search.best->frame, options, costs);
   plan.predicted_seconds += search.best->start_seconds;

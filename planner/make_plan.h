@@ -5,7 +5,7 @@
 namespace headroom {
 
 /// The fastest plan under the options' limits over all frames, checked by the validator.
-/// Throws DoesNotFit with the smallest limit that would do, what stands in the way, and what else would help;
+/// Throws NothingFits with the smallest limit that would do, what stands in the way, and what else would help;
 /// InputError where the time budget ends before any plan was found.
 Plan make_plan(const Model& model, const Request& request, const PlanOptions& options, const CostModel& costs);
 

@@ -45,22 +45,21 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<
       set.again_seconds += op_least_seconds_[index(op)];
       set.again_weights_bytes += op_weights_bytes_[index(op)];
     }
-    // What it does not read and nothing later does either is dropped here; the rest stays.
-    std::vector<TensorId> touched = reach_.read_by(pass, set.keeps, available);
+    // What the pass does not read stays: only what it makes could stand in for it, and that is made of it.
+    const std::vector<TensorId> read = reach_.read_by(pass, set.keeps, available);
     for (TensorId id : present) {
-      if (id == graph_.latent() || contains(touched, id)) continue;
-      (contains(set.next, id) ? set.passing : touched).push_back(id);
+      if (id != graph_.latent() && !contains(read, id)) set.passing.push_back(id);
     }
-    set.work = &work_of(pass, present, set, touched);
+    set.work = &work_of(pass, present, set, read);
     sets.push_back(std::move(set));
   }
   return sets;
 }
 
 PassWork& PassCatalog::work_of(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
-                               const std::vector<TensorId>& touched) {
+                               const std::vector<TensorId>& read) {
   std::vector<TouchedTensor> key;
-  for (TensorId id : touched) key.push_back({id, false, !contains(set.next, id)});
+  for (TensorId id : read) key.push_back({id, false, !contains(set.next, id)});
   for (TensorId id : set.keeps) key.push_back({id, true, false});
   const auto [entry, is_new] = works_[pass].try_emplace(key);
   PassWork& work = entry->second;
@@ -119,13 +118,7 @@ void PassCatalog::find_sizes() {
 
 double PassCatalog::least_handover_seconds(size_t pass) const {
   double seconds = 0;
-  std::vector<TensorId> handed = reach_.targets(pass).whole;
-  for (OpId id : reach_.targets(pass).statistics) {
-    const TensorId measured = graph_.op(id).inputs[0];
-    const bool added = measured == graph_.latent() || graph_.producer(measured)->kind == OpKind::add;
-    if (!added && !contains(handed, measured)) handed.push_back(measured);
-  }
-  for (TensorId id : handed) {
+  for (TensorId id : reach_.handed_on(pass)) {
     double least = costs_.least_store_seconds(graph_, id, sizes_);
     if (!contains(reach_.targets(pass).whole, id)) {
       least = std::min(least, costs_.least_seconds(graph_, graph_.tensor(id).producer, sizes_));

@@ -2,7 +2,6 @@
 
 #include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "decoder/graph/model.h"
@@ -28,8 +27,8 @@ struct KeepSet {
   std::vector<TensorId> keeps;
   std::vector<TensorId> next;     ///< kept tensors that passes after it can reach
   std::vector<TensorId> passing;  ///< those of `next` that the pass does not touch
-  /// What passes after it must compute again, at the least, because nothing they can reach was kept: least_seconds and
-  /// parameters of each such operation, once, beside PassReach::own_operations() of those passes.
+  /// What passes after it must run at the least since its result was not kept (PassReach::again): least seconds and
+  /// parameters of each operation, once.
   double again_seconds = 0;
   int64_t again_weights_bytes = 0;
   PassWork* work = nullptr;
@@ -65,8 +64,8 @@ class PassCatalog {
  private:
   void find_sizes();
   std::vector<KeepSet> find_keep_sets(size_t pass, const std::vector<TensorId>& present);
-  /// The pass's work where `present` is there and it reads or drops `touched`.
-  PassWork& work_of(size_t pass, const std::vector<TensorId>& present, const KeepSet& set, const std::vector<TensorId>& touched);
+  /// The pass's work where `present` is there and it reads `read` of it.
+  PassWork& work_of(size_t pass, const std::vector<TensorId>& present, const KeepSet& set, const std::vector<TensorId>& read);
   std::unique_ptr<PassOption> priced(Pass lowered, std::vector<TouchedTensor> touched) const;
 
   const Graph& graph_;

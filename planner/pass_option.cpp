@@ -1,6 +1,7 @@
 #include "planner/pass_option.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "decoder/plan/builder.h"
 
@@ -18,12 +19,6 @@ std::vector<int64_t> halvings(int64_t length, int64_t least, int64_t most) {
   while (power * 2 < length) power *= 2;
   for (; power >= least && power < length && static_cast<int64_t>(lengths.size()) < most; power /= 2) lengths.push_back(power);
   return lengths;
-}
-
-bool reads_whole(const Pass& pass, TensorId id) {
-  return std::any_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
-    return std::find(step.inputs.begin(), step.inputs.end(), Operand{id, -1}) != step.inputs.end();
-  });
 }
 
 }  // namespace
@@ -49,7 +44,6 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
     entry.tensor = tensor.tensor;
     entry.block_rows = block_rows(graph_, tensor.tensor, sizes_, costs_.memory().block_bytes);
     entries_.push_back(entry);
-    read_.push_back(reads_whole(pass_, tensor.tensor));
     whole_bytes_.push_back(sizes_.items * block_count(graph_, entry, sizes_) *
                            allocated_bytes(entry.block_rows * row_bytes(graph_, tensor.tensor, sizes_)));
   }
@@ -64,7 +58,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
   const std::vector<double> seconds = costs_.shape_seconds(graph_, pass_, grid.t, rows_of_heights, widths, sizes_);
   for (int64_t rows : rows_of_heights) {
     heights_.push_back({rows, static_cast<size_t>((grid.y + rows - 1) / rows)});
-    for (int64_t columns : widths) columns_.push_back({columns, seconds[columns_.size()], columns == grid.x, {}, {}});
+    for (int64_t columns : widths) columns_.push_back({columns, seconds[columns_.size()]});
   }
 }
 
@@ -85,19 +79,16 @@ const PassOption::Series& PassOption::series(size_t number, size_t tensor, bool 
   return series;
 }
 
-Shape PassOption::shape(size_t height, size_t width) const {
-  return {{sizes_.latent.t * pass_.scale.t, heights_[height].length, column(height, width).length}, 0, -1};
+Extent PassOption::tile(size_t height, size_t width) const {
+  return {sizes_.latent.t * pass_.scale.t, heights_[height].length, column(height, width).length};
 }
 
 double PassOption::transfer_seconds(const std::vector<Place>& places) const {
   double seconds = 0;
   for (size_t i = 0; i < touched_.size(); ++i) {
     if (places[i] == Place::device) continue;
-    if (touched_[i].written) {
-      seconds += costs_.write_seconds(places[i], double(whole_bytes_[i]));
-    } else if (read_[i]) {
-      seconds += costs_.read_seconds(places[i], double(whole_bytes_[i]));
-    }
+    const auto bytes = double(whole_bytes_[i]);
+    seconds += touched_[i].written ? costs_.write_seconds(places[i], bytes) : costs_.read_seconds(places[i], bytes);
   }
   return seconds;
 }
@@ -136,27 +127,33 @@ PassOption::LiveBytes PassOption::live_bytes(size_t number, const std::vector<Pl
   return bytes;
 }
 
+const PassOption::Working& PassOption::working(size_t height, size_t width) const {
+  const auto [entry, is_new] = working_.try_emplace({height, width});
+  Working& working = entry->second;
+  if (!is_new) return working;
+  const auto stretch_bytes = [&](const Extent& largest) {
+    std::vector<int64_t> bytes;
+    for (const Stretch& stretch : stretches_of(pass_, step_bytes(graph_, pass_, largest, sizes_, costs_.memory()))) {
+      bytes.push_back(stretch.working_bytes);
+    }
+    return bytes;
+  };
+  const Extent full = tile(height, width), last = last_band_tile(full, sizes_.latent.y * pass_.scale.y);
+  working.full = stretch_bytes(full);
+  working.last = last == full ? working.full : stretch_bytes(last);
+  return working;
+}
+
 int64_t PassOption::peak_bytes(size_t height, size_t width, const LiveBytes& live) const {
-  const Column& column = this->column(height, width);
-  if (column.stretch_bytes.empty()) {
-    const Extent tile = shape(height, width).tile;
-    const auto stretch_bytes = [&](const Extent& largest) {
-      std::vector<int64_t> bytes;
-      const std::vector<int64_t> working = step_bytes(graph_, pass_, largest, sizes_, costs_.memory());
-      for (const Stretch& stretch : stretches_of(pass_, working)) bytes.push_back(stretch.working_bytes);
-      return bytes;
-    };
-    const Extent last = last_band_tile(tile, sizes_.latent.y * pass_.scale.y);
-    column.stretch_bytes = stretch_bytes(tile);
-    column.last_stretch_bytes = last == tile ? column.stretch_bytes : stretch_bytes(last);
-  }
+  const Working& tiles = working(height, width);
+  const bool one_tile = column(height, width).length == sizes_.latent.x * pass_.scale.x;
   int64_t peak = 0;
   // Where a band has several tiles, the others find there what the first one stored.
   for (size_t k = 0; k < live.last.size(); ++k) {
     if (heights_[height].bands > 1) {
-      peak = std::max(peak, (column.whole ? live.largest[k] : live.largest.back()) + column.stretch_bytes[k]);
+      peak = std::max(peak, (one_tile ? live.largest[k] : live.largest.back()) + tiles.full[k]);
     }
-    peak = std::max(peak, (column.whole ? live.last[k] : live.last.back()) + column.last_stretch_bytes[k]);
+    peak = std::max(peak, (one_tile ? live.last[k] : live.last.back()) + tiles.last[k]);
   }
   return peak;
 }
@@ -164,30 +161,27 @@ int64_t PassOption::peak_bytes(size_t height, size_t width, const LiveBytes& liv
 PricedShapes::PricedShapes(const PassOption& option, std::vector<Place> places, int64_t fixed_bytes, double fixed_seconds)
     : option_(&option), places_(std::move(places)), fixed_bytes_(fixed_bytes), least_bytes_(fixed_bytes + option.least_bytes(places_)) {
   const double transfer = option.transfer_seconds(places_);
-  std::vector<std::pair<double, std::pair<size_t, size_t>>> order;
-  for (size_t height = 0; height < option.heights(); ++height) {
-    for (size_t width = 0; width < option.widths(); ++width) {
+  shapes_.reserve(option.heights() * option.widths());
+  for (uint32_t height = 0; height < option.heights(); ++height) {
+    for (uint32_t width = 0; width < option.widths(); ++width) {
       // Transfers overlap with compute band by band: only those of one band stand alone.
       const double compute = option.seconds(height, width);
       const double seconds = std::max(compute, transfer) + std::min(compute, transfer) / double(option.bands(height));
-      order.push_back({fixed_seconds + seconds, {height, width}});
+      shapes_.push_back({fixed_seconds + seconds, -1, height, width});
     }
   }
-  std::sort(order.begin(), order.end());
-  for (const auto& [seconds, number] : order) {
-    Shape shape = option.shape(number.first, number.second);
-    shape.seconds = seconds;
-    shapes_.push_back(shape);
-    numbers_.push_back(number);
-  }
-  live_bytes_.resize(option.heights());
+  const auto faster = [](const Shape& a, const Shape& b) {
+    return std::tie(a.seconds, a.height, a.width) < std::tie(b.seconds, b.height, b.width);
+  };
+  std::sort(shapes_.begin(), shapes_.end(), faster);
 }
 
 int64_t PricedShapes::peak_of(size_t i) {
-  if (shapes_[i].peak_bytes >= 0) return shapes_[i].peak_bytes;
-  const auto [height, width] = numbers_[i];
-  if (live_bytes_[height].last.empty()) live_bytes_[height] = option_->live_bytes(height, places_);
-  return shapes_[i].peak_bytes = fixed_bytes_ + option_->peak_bytes(height, width, live_bytes_[height]);
+  Shape& shape = shapes_[i];
+  if (shape.peak_bytes >= 0) return shape.peak_bytes;
+  const auto [live, is_new] = live_bytes_.try_emplace(shape.height);
+  if (is_new) live->second = option_->live_bytes(shape.height, places_);
+  return shape.peak_bytes = fixed_bytes_ + option_->peak_bytes(shape.height, shape.width, live->second);
 }
 
 const Shape* PricedShapes::fastest_within(int64_t limit_bytes) {

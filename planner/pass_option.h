@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <vector>
 
 #include "decoder/plan/memory.h"
@@ -8,14 +9,14 @@
 
 namespace headroom {
 
-/// One tile shape for a pass with what it costs.
+/// One tile shape for a pass, by the numbers of its height and width, with what it costs.
 struct Shape {
-  Extent tile;
   double seconds = 0;
-  int64_t peak_bytes = 0;
+  int64_t peak_bytes = -1;  ///< -1 where not known yet
+  uint32_t height = 0, width = 0;
 };
 
-/// A kept tensor that a pass reads, writes or drops.
+/// A kept tensor that a pass reads or writes.
 struct TouchedTensor {
   TensorId tensor{-1};
   bool written = false;  ///< by this pass
@@ -32,14 +33,13 @@ class PassOption {
              int64_t weights_bytes);
 
   const std::vector<TouchedTensor>& touched() const { return touched_; }
-  const Pass& lowered() const { return pass_; }
   /// Bytes of the parameters that the pass needs.
   int64_t weights_bytes() const { return weights_bytes_; }
 
   // What follows serves PricedShapes. Shapes are numbered height by height; `places` is parallel to touched().
   size_t heights() const { return heights_.size(); }
   size_t widths() const { return columns_.size() / heights_.size(); }
-  Shape shape(size_t height, size_t width) const;
+  Extent tile(size_t height, size_t width) const;
   /// Without transfers.
   double seconds(size_t height, size_t width) const { return column(height, width).seconds; }
   size_t bands(size_t height) const { return heights_[height].bands; }
@@ -63,9 +63,10 @@ class PassOption {
   struct Column {
     int64_t length = 0;
     double seconds = 0;
-    bool whole = false;  ///< one tile per band
-    // Of tiles, and of those in the last band; filled when first asked for.
-    mutable std::vector<int64_t> stretch_bytes, last_stretch_bytes;
+  };
+  /// Bytes of the tiles in every stretch of the pass.
+  struct Working {
+    std::vector<int64_t> full, last;  ///< of all bands but the last, and of that
   };
   struct Height {
     int64_t length = 0;
@@ -73,6 +74,7 @@ class PassOption {
   };
 
   const Column& column(size_t height, size_t width) const { return columns_[height * widths() + width]; }
+  const Working& working(size_t height, size_t width) const;
   const Series& series(size_t height, size_t tensor, bool below) const;
 
   const Graph& graph_;
@@ -81,11 +83,12 @@ class PassOption {
   mutable Pass pass_;  ///< its tiles are those of the height that was looked at last
   std::vector<TouchedTensor> touched_;
   std::vector<Kept> entries_;        ///< parallel to touched_
-  std::vector<bool> read_;           ///< parallel to touched_: some step reads it
   std::vector<size_t> stored_;       ///< touched tensors in the order of their stores
   std::vector<Height> heights_;
   std::vector<Column> columns_;  ///< height by height
-  /// By height and touched tensor, on the device and below. Filled when first asked for.
+  // Filled when first asked for. Most shapes of most options never are.
+  mutable std::map<std::pair<size_t, size_t>, Working> working_;  ///< by height and width
+  /// By height and touched tensor, on the device and below.
   mutable std::vector<std::vector<std::array<Series, 2>>> live_;
   std::vector<int64_t> whole_bytes_; ///< parallel to touched_
   int64_t weights_bytes_ = 0;
@@ -102,6 +105,7 @@ class PricedShapes {
   const Shape& fastest() const { return shapes_.front(); }
   /// The fastest shape that needs no more than the limit; null where none does.
   const Shape* fastest_within(int64_t limit_bytes);
+  Extent tile(const Shape& shape) const { return option_->tile(shape.height, shape.width); }
   /// The shape that needs least.
   const Shape* smallest();
   /// Every shape, priced.
@@ -114,9 +118,8 @@ class PricedShapes {
   std::vector<Place> places_;
   int64_t fixed_bytes_;
   int64_t least_bytes_;
-  std::vector<Shape> shapes_;                    ///< fastest first; peak_bytes of -1 where not known yet
-  std::vector<std::pair<size_t, size_t>> numbers_;  ///< height and width of each
-  std::vector<PassOption::LiveBytes> live_bytes_;  ///< by height, empty where not known yet
+  std::vector<Shape> shapes_;                            ///< fastest first
+  std::map<uint32_t, PassOption::LiveBytes> live_bytes_;  ///< by height, of those that were asked for
 };
 
 /// Heights and widths of the tiles that are tried in a grid of this length: the whole, and powers of two.

@@ -42,8 +42,12 @@ PassReach::PassReach(const Graph& graph, const Sizes& sizes)
       targets_(barrier_targets(graph)),
       tensor_depths_(barrier_depths(graph)),
       is_candidate_(graph.tensors().size()),
+      is_whole_(graph.tensors().size()),
       statistics_(graph.tensors().size()) {
-  for (const BarrierTargets& targets : targets_) pass_depths_.push_back(tensor_depths_[index(any_target(graph_, targets))]);
+  for (const BarrierTargets& targets : targets_) {
+    pass_depths_.push_back(tensor_depths_[index(any_target(graph_, targets))]);
+    for (TensorId id : targets.whole) is_whole_.insert(id);
+  }
   for (size_t t = 0; t < graph_.tensors().size(); ++t) {
     if (graph_.tensors()[t].statistics) statistics_.insert(tensor_id(t));
   }
@@ -54,9 +58,7 @@ PassReach::PassReach(const Graph& graph, const Sizes& sizes)
   find_masks();
 }
 
-const std::string& PassReach::name(size_t pass) const { return graph_.tensor(any_target(graph_, targets_[pass])).name; }
-
-/// Leaves out tensors that another candidate always serves better.
+/// Leaves out tensors that in decoders another candidate serves better, or little work from one: fewer frontiers.
 void PassReach::find_candidates(const Sizes& sizes) {
   const auto bytes = [&](TensorId id) { return bytes_of(graph_.tensor(id), sizes.latent, 1, sizes.dtype); };
   for (size_t t = 1; t < graph_.tensors().size(); ++t) {
@@ -78,9 +80,9 @@ void PassReach::find_candidates(const Sizes& sizes) {
     if (!read_whole && pointwise(producer) && producer.kind != OpKind::add && bytes(id) >= bytes(producer.inputs[0])) {
       continue;  // recomputed position by position from something no larger
     }
-    candidates_.push_back(id);
     is_candidate_.insert(id);
   }
+  candidates_ = is_candidate_.members();
 }
 
 void PassReach::find_last_reads() {
@@ -119,7 +121,8 @@ void PassReach::find_own_operations() {
     std::vector<OpId>& own = own_operations_[pass] = targets_[pass].statistics;
     TensorSet needed = goals_of(graph_, targets_[pass]);
     for (TensorId id = needed.last_before(tensor_id(graph_.tensors().size())); id > TensorId{0}; id = needed.last_before(id)) {
-      const bool kept_before = is_candidate_.contains(id) && tensor_depths_[index(id)] < pass_depths_[pass];
+      const bool may_be_kept = is_candidate_.contains(id) || is_whole_.contains(id);
+      const bool kept_before = may_be_kept && tensor_depths_[index(id)] < pass_depths_[pass];
       if (kept_before || statistics_.contains(id)) continue;
       const OpId op = graph_.tensor(id).producer;
       own.push_back(op);
@@ -129,9 +132,13 @@ void PassReach::find_own_operations() {
     }
     for (OpId op : own) somewhere[index(op)] = true;
   }
-  // Some pass must run the others as well; which one is open, but none before their inputs are there.
+  // Some pass must run the others as well, where anything needs them; which one is open, but none before their inputs are
+  // there.
+  TensorSet needed(graph_.tensors().size());
+  for (const BarrierTargets& targets : targets_) needed |= goals_of(graph_, targets);
+  walk_back(needed, tensor_id(graph_.tensors().size()), TensorSet(graph_.tensors().size()));
   for (size_t i = 0; i < graph_.ops().size(); ++i) {
-    if (somewhere[i]) continue;
+    if (somewhere[i] || !needed.contains(graph_.ops()[i].output)) continue;
     const int32_t depth = tensor_depths_[index(graph_.ops()[i].output)];
     for (size_t pass = 0; pass < passes(); ++pass) {
       if (pass_depths_[pass] == depth) own_operations_[pass].push_back(OpId{static_cast<int32_t>(i)});
@@ -155,6 +162,18 @@ void PassReach::find_masks() {
     own_later_[pass] = own_later_[pass + 1];
     for (OpId op : own_operations_[pass + 1]) own_later_[pass].insert(graph_.op(op).output);
   }
+}
+
+std::vector<TensorId> PassReach::handed_on(size_t pass) const {
+  std::vector<TensorId> list = targets_[pass].whole;
+  for (OpId id : targets_[pass].statistics) {
+    const TensorId measured = graph_.op(id).inputs[0];
+    if (is_candidate_.contains(measured) && !contains(list, measured)) list.push_back(measured);
+  }
+  std::erase_if(list, [&](TensorId id) {
+    return graph_.producer(id)->kind == OpKind::add || !demands_[pass].contains(id);
+  });
+  return list;
 }
 
 TensorSet PassReach::set_of(const std::vector<TensorId>& tensors) const {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "decoder/plan/lowering.h"
@@ -17,11 +16,12 @@ class PassReach {
 
   size_t passes() const { return targets_.size(); }
   const BarrierTargets& targets(size_t pass) const { return targets_[pass]; }
-  /// The tensor that the pass is named after.
-  const std::string& name(size_t pass) const;
   /// Operations of which every plan runs at least these from pass `pass` on, beside those of later passes: what the pass
   /// cannot find ready, and what it is the first that can run and some pass must.
   const std::vector<OpId>& own_operations(size_t pass) const { return own_operations_[pass]; }
+
+  /// What the pass computes whole and later passes read: results of adds, which may be accumulated in place, are left out.
+  std::vector<TensorId> handed_on(size_t pass) const;
 
   TensorSet set_of(const std::vector<TensorId>& tensors) const;
   /// For lower_pass(): these and the statistics that earlier passes have measured.
@@ -36,8 +36,8 @@ class PassReach {
   std::vector<TensorId> read_by(size_t pass, const std::vector<TensorId>& keeps, const TensorSet& kept) const;
   /// True where a pass ahead would recompute a candidate across more barriers than plans do.
   bool too_far_back(size_t pass, const TensorSet& reached, const TensorSet& kept) const;
-  /// Operations that passes after `pass` must run again since nothing they reach was kept, beside own_operations() of
-  /// those passes.
+  /// Operations of passes up to `pass` whose results are reached later but not kept: some pass after it must run them,
+  /// beside own_operations() of those passes.
   std::vector<OpId> again(size_t pass, const TensorSet& reached, const TensorSet& kept) const;
 
  private:
@@ -54,7 +54,7 @@ class PassReach {
   std::vector<int32_t> tensor_depths_;
   std::vector<int32_t> pass_depths_;
   std::vector<TensorId> candidates_;      ///< tensors that may be kept
-  TensorSet is_candidate_, statistics_;
+  TensorSet is_candidate_, is_whole_, statistics_;
   std::vector<int32_t> last_read_;        ///< by tensor: depth of the deepest reader, straight or through what is never kept
   std::vector<std::vector<OpId>> own_operations_;
   // By pass:

@@ -82,29 +82,22 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
 }
 
 PassDecision decision_of(const Arrival& arrival) {
-  return {arrival.choice->keeps, arrival.choice->in_place, arrival.choice->below, arrival.shape->tile};
+  return {arrival.choice->keeps, arrival.choice->in_place, arrival.choice->below, arrival.choice->shapes->tile(*arrival.shape)};
 }
 
-}  // namespace
-
-std::optional<Solution> fastest(PlanSpace& space, int64_t limit_bytes, const SearchLimits& limits) {
-  bool hindered = false;
+/// `hindered` becomes true where the limit kept a choice from its fastest shape.
+Found search_by_time(PlanSpace& space, int64_t limit_bytes, double greed, const SearchLimits& limits, bool& hindered) {
   const auto extend = [&](double cost, Choice& choice) {
     const Shape* shape = choice.shapes->fastest_within(limit_bytes - choice.passing_bytes);
     hindered = hindered || shape != &choice.shapes->fastest();
     return std::pair(shape != nullptr ? cost + shape->seconds : 0, shape);
   };
   const auto bound = [&](size_t pass, double again) { return space.least_seconds_from(pass) + again; };
-  Found found;
-  std::optional<Found> fallback;
-  constexpr double kGreed = 4;
-  if (limits.deadline) fallback = search(space, space.start_seconds(), extend, bound, kGreed, limits);
-  found = search(space, space.start_seconds(), extend, bound, 1, limits);
-  if (!found.in_time && fallback) found.path = fallback->path;
-  if (found.path.empty()) return std::nullopt;
+  return search(space, space.start_seconds(), extend, bound, greed, limits);
+}
+
+Solution solution_of(const Found& found) {
   Solution solution;
-  solution.bound_seconds = found.bound;
-  solution.unhindered = found.in_time && !hindered;
   for (const Arrival& arrival : found.path) {
     solution.decisions.push_back(decision_of(arrival));
     solution.pass_seconds.push_back(arrival.shape->seconds);
@@ -112,6 +105,26 @@ std::optional<Solution> fastest(PlanSpace& space, int64_t limit_bytes, const Sea
     solution.peak_bytes = std::max(solution.peak_bytes, arrival.choice->peak_bytes(*arrival.shape));
   }
   return solution;
+}
+
+}  // namespace
+
+SpaceSearch fastest(PlanSpace& space, int64_t limit_bytes, const SearchLimits& limits) {
+  bool hindered = false;
+  const Found found = search_by_time(space, limit_bytes, 1, limits, hindered);
+  SpaceSearch done{std::nullopt, found.bound, found.in_time};
+  if (found.path.empty()) return done;
+  done.solution = solution_of(found);
+  done.solution->unhindered = !hindered;
+  return done;
+}
+
+std::optional<Solution> some_path(PlanSpace& space, int64_t limit_bytes, std::chrono::steady_clock::time_point deadline) {
+  constexpr double kGreed = 4;
+  bool hindered = false;
+  const Found found = search_by_time(space, limit_bytes, kGreed, {.deadline = deadline}, hindered);
+  if (found.path.empty()) return std::nullopt;
+  return solution_of(found);
 }
 
 SmallestLimit smallest_limit(PlanSpace& space) {

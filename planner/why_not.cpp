@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "decoder/cli/arguments.h"
-#include "decoder/graph/errors.h"
+#include "planner/make_plan.h"
 
 namespace headroom {
 namespace {
@@ -37,7 +37,9 @@ std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& m
   std::vector<Blocker> list{{"weights", "weights", weights}, {"reserve", "reserve", plan.reserve_bytes}};
   for (const Kept& entry : plan.kept) {
     const auto now = static_cast<int32_t>(number);
-    if (entry.place != Place::device || now < entry.first_pass || now > entry.last_pass || entry.in_place_of != TensorId{-1}) continue;
+    if (entry.place != Place::device || now < entry.first_pass || now > entry.last_pass) continue;
+    // In the pass that takes blocks over they are listed under the tensor that had them.
+    if (entry.in_place_of != TensorId{-1} && now == entry.first_pass) continue;
     list.push_back({graph.tensor(entry.tensor).name, "kept",
                     static_cast<int64_t>(entry.blocks.size()) * allocated_bytes(entry.block_rows * row_bytes(graph, entry.tensor, sizes))});
   }
@@ -143,11 +145,6 @@ nlohmann::json to_json(const WhyNot& why) {
           {"pass_name", why.pass_name},
           {"blockers", std::move(blockers)},
           {"relaxations", std::move(relaxations)}};
-}
-
-void throw_does_not_fit(const Model& model, const Request& request, const PlanOptions& options, const CostModel& costs) {
-  const WhyNot why = why_not(model, request, options, costs);
-  throw DoesNotFit(to_text(why, request), why.smallest_limit_bytes);
 }
 
 }  // namespace headroom

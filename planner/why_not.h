@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/make_plan.h"
+#include "decoder/graph/errors.h"
+#include "planner/frames.h"
 
 namespace headroom {
 
@@ -41,7 +42,11 @@ WhyNot why_not(const Model& model, const Request& request, const PlanOptions& op
 std::string to_text(const WhyNot& why, const Request& request);
 nlohmann::json to_json(const WhyNot& why);
 
-[[noreturn]] void throw_does_not_fit(const Model& model, const Request& request, const PlanOptions& options,
-                                     const CostModel& costs);
+/// With all that was found out.
+class NothingFits : public DoesNotFit {
+ public:
+  NothingFits(const WhyNot& found, const Request& request) : DoesNotFit(to_text(found, request), found.smallest_limit_bytes), why(found) {}
+  WhyNot why;
+};
 
 }  // namespace headroom

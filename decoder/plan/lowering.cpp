@@ -289,8 +289,9 @@ TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const 
 TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const Pass& without, TensorId target) {
   const Op* add = graph.producer(target);
   if (add == nullptr || add->kind != OpKind::add) return TensorId{-1};
-  if (kept[index(add->inputs[0])] == kept[index(add->inputs[1])]) return TensorId{-1};
-  const TensorId base = add->inputs[kept[index(add->inputs[0])] ? 0 : 1];
+  const auto has_blocks = [&](TensorId id) { return id != graph.latent() && kept[index(id)]; };
+  if (has_blocks(add->inputs[0]) == has_blocks(add->inputs[1])) return TensorId{-1};
+  const TensorId base = add->inputs[has_blocks(add->inputs[0]) ? 0 : 1];
   for (const Step& step : without.steps) {
     for (const Operand& operand : step.inputs) {
       if (operand.tensor == base && step.tensor != target) return TensorId{-1};

@@ -47,8 +47,8 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
   Plan plan;
   try {
     plan = make_plan(model, request, options, costs);
-  } catch (const DoesNotFit&) {
-    if (json) out << to_json(why_not(model, request, options, costs)).dump(2) << "\n";
+  } catch (const NothingFits& refused) {
+    if (json) out << to_json(refused.why).dump(2) << "\n";
     throw;
   }
   if (!asked.profile_file.empty()) check_profiled_range(read_profile(asked.profile_file), asked.profile_file, model.graph, plan);

@@ -43,9 +43,17 @@ struct Call {
 struct Subject {
   Law law;
   std::function<Call(int64_t rows, int64_t columns)> prepare;
-  std::vector<std::pair<int64_t, int64_t>> held_out;
-  std::vector<double> held_out_seconds;
+  std::vector<std::pair<int64_t, int64_t>> held_out{};
+  // What the sweeps found, by point: those of the law, then those held out.
+  std::vector<std::vector<double>> found{};
 };
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
 
 /// Values between -1 and 1; the same few thousand over and over.
 void fill(float* values, int64_t count) {
@@ -227,7 +235,7 @@ class Measuring {
         return;
       }
       known[name] = subjects_.size();
-      subjects_.push_back({empty_law(name, whole, kind), prepare, {}, {}});
+      subjects_.push_back({empty_law(name, whole, kind), prepare});
     };
     for (const Extent& latent : latents) {
       for (const Op& op : graph.ops()) {
@@ -254,7 +262,7 @@ class Measuring {
     }
     for (Subject& entry : subjects_) {
       entry.held_out = between(entry.law);
-      entry.held_out_seconds.assign(entry.held_out.size(), kUnknown);
+      entry.found.resize(entry.law.seconds.size() + entry.held_out.size());
     }
   }
 
@@ -287,9 +295,8 @@ class Measuring {
       spent += seconds.back();
       if (seconds.size() >= kMostCalls) break;
     }
-    // What disturbs a call only ever lengthens it.
-    std::nth_element(seconds.begin(), seconds.begin() + static_cast<int64_t>(seconds.size() / 4), seconds.end());
-    return seconds[seconds.size() / 4];
+    // Not the quickest: a decode makes each call as it comes.
+    return median(std::move(seconds));
   }
 
   void measure(Subject& subject, Pool& pool) {
@@ -298,23 +305,26 @@ class Measuring {
     bool first = true;
     // From the largest down: the first call brings all pages in that the others need.
     for (size_t i = law.seconds.size(); i-- > 0;) {
-      if (law.seconds[i] >= kOnceSeconds && law.seconds[i] < kUnknown) continue;
-      if (is_large(law, i)) continue;
+      if (is_large(law, i) || known(subject.found[i])) continue;
       const Call call = subject.prepare(law.rows[i / width], law.columns[i % width]);
       if (first) call.run();
       first = false;
       const int64_t before = pool.live_bytes();
       pool.start_window();
-      law.seconds[i] = std::min(law.seconds[i], time(call));
+      subject.found[i].push_back(time(call));
       const int64_t beside = pool.window_peak_bytes() - before - call.result_bytes;
       law.workspace_bytes[i] = std::max({law.workspace_bytes[i], beside, int64_t{0}});
     }
     for (size_t i = 0; i < subject.held_out.size(); ++i) {
-      if (subject.held_out_seconds[i] >= kOnceSeconds && subject.held_out_seconds[i] < kUnknown) continue;
+      std::vector<double>& found = subject.found[law.seconds.size() + i];
+      if (known(found)) continue;
       const Call call = subject.prepare(subject.held_out[i].first, subject.held_out[i].second);
-      subject.held_out_seconds[i] = std::min(subject.held_out_seconds[i], time(call));
+      found.push_back(time(call));
     }
   }
+
+  /// True where a call takes so long that one sweep is enough.
+  static bool known(const std::vector<double>& found) { return !found.empty() && found.front() >= kOnceSeconds; }
 
   /// The highest tiles are measured at full width alone; those of fewer columns are to the knot before as these are.
   static bool is_large(const Law& law, size_t i) {
@@ -327,6 +337,9 @@ class Measuring {
     Law law = std::move(subject.law);
     const size_t width = law.columns.size();
     for (size_t i = 0; i < law.seconds.size(); ++i) {
+      if (!subject.found[i].empty()) law.seconds[i] = median(subject.found[i]);
+    }
+    for (size_t i = 0; i < law.seconds.size(); ++i) {
       if (!is_large(law, i)) continue;
       law.seconds[i] = law.seconds[i - width] * law.seconds.back() / law.seconds[law.seconds.size() - 1 - width];
       law.workspace_bytes[i] = std::max(law.workspace_bytes[i - width], law.workspace_bytes.back());
@@ -336,7 +349,7 @@ class Measuring {
     std::vector<double> errors;
     for (size_t i = 0; i < subject.held_out.size(); ++i) {
       const auto [rows, columns] = subject.held_out[i];
-      errors.push_back(std::abs(law.seconds_at(double(rows), double(columns)) / std::max(subject.held_out_seconds[i], 1e-9) - 1));
+      errors.push_back(std::abs(law.seconds_at(double(rows), double(columns)) / std::max(median(subject.found[law.seconds.size() + i]), 1e-9) - 1));
     }
     law.held_out_points = static_cast<int64_t>(errors.size());
     if (!errors.empty()) {

@@ -22,7 +22,7 @@ struct Options {
   std::string plan, latent, trace, chrome, model, weights, sizes, held_out, scratch, output, csv, device = "cpu", dtype = "fp32";
   std::optional<uint64_t> random_seed;
   int64_t batch = 1;
-  int threads = 0, repeats = 2;
+  int threads = 0, repeats = 3;
   bool json = false, quiet = false;
 };
 
@@ -48,7 +48,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--hold-out", options.held_out, "sizes to measure and compare with what the others predict");
   app.add_option("--scratch", options.scratch, "folder for plans that keep tensors in files: measure its rates (512 MiB)");
   app.add_option("--batch", options.batch, "pictures in the latent")->check(CLI::Range(int64_t{1}, int64_t{4096}));
-  app.add_option("--repeats", options.repeats, "runs per size, sweeps over the extents of tiles; the shortest times count")->check(CLI::Range(1, 100));
+  app.add_option("--repeats", options.repeats, "runs per size, of which the quickest counts, and sweeps over the extents of tiles, whose median does")->check(CLI::Range(1, 100));
   app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
   app.add_option("-o,--output", options.output, "the profile; with --plan the record");
   app.add_option("--csv", options.csv, "the layers as a table");

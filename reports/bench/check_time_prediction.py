@@ -59,7 +59,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         m = row["measured_seconds"]
         lines.append([mib(row["limit_bytes"]), str(row["tiles"]), f"{row['predicted_seconds']:.2f} s", f"{m['median']:.2f} s",
                       f"{m['least']:.2f}–{m['most']:.2f} s", f"{row['machine_rate']:.2f}", f"{row['calibrated_seconds']['median']:.2f} s",
-                      f"{row['predicted_over_calibrated']:.2f}", f"{row['peak_ratio']:.3f}", "yes" if row["holds"] else "NO"])
+                      f"{row['predicted_over_calibrated']:.2f}", f"{row['peak_ratios'][-1]:.3f}", "yes" if row["holds"] else "NO"])
     return measure.markdown_table(lines)
 
 
@@ -68,7 +68,7 @@ def main() -> int:
     parser.add_argument("--model", default="sdxl", help="folder in diffusers' layout, or a built-in name, default: %(default)s")
     parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
     parser.add_argument("--size", type=measure.parse_size, default="512x512", help="pixels, default: %(default)s")
-    parser.add_argument("--profile", type=Path, help="use this profile; without, one is made first")
+    parser.add_argument("--profile", type=Path, help="use this profile, and compare times as they are; without, one is made first")
     parser.add_argument("--profile-sizes", help="sizes to profile, default: the size that is decoded")
     parser.add_argument("--hold-out", help="sizes that the profile leaves out and predicts")
     parser.add_argument("--limits", type=int, default=6, help="how many limits, smallest to ample, default: %(default)s")
@@ -91,7 +91,7 @@ def main() -> int:
         profiled = None if args.profile else profile(args, profile_file)
         beside.append(yardstick.seconds())
         profile_seconds = sum(beside) / 2
-        measure.note(f"profiled; yardstick {beside[0]:.2f} s before, {beside[1]:.2f} s after")
+        measure.note(f"profiled; the small decode takes {beside[0]:.2f} s before, {beside[1]:.2f} s after")
 
         size = f"{args.size[0]}x{args.size[1]}"
         found = measure.json.loads(measure.run([str(measure.BIN / "headroom-plan"), "frontier", "--model", args.model, "--size", size,
@@ -113,7 +113,8 @@ def main() -> int:
                 run = measure.headroom_decode(args.model, scratch / f"plan-{i}.json", latent, scratch / "out.npy",
                                               args.random_weights, args.threads)
                 after = yardstick.seconds()
-                rate = profile_seconds / ((before + after) / 2)
+                # Nobody knows how fast the machine was when a profile from elsewhere was made.
+                rate = 1.0 if args.profile else profile_seconds / ((before + after) / 2)
                 before = after
                 row["runs"].append({"peak_bytes": run["peak_bytes"], "predicted_peak_bytes": run["predicted_peak_bytes"],
                                     "seconds": run["seconds"], "seconds_with_weights": run["seconds_with_weights"],
@@ -127,8 +128,8 @@ def main() -> int:
         row["calibrated_seconds"] = measure.spread([run["calibrated_seconds"] for run in row["runs"]])
         row["predicted_over_measured"] = row["predicted_seconds"] / row["measured_seconds"]["median"]
         row["predicted_over_calibrated"] = row["predicted_seconds"] / row["calibrated_seconds"]["median"]
-        row["peak_ratio"] = max((run["predicted_peak_bytes"] / run["peak_bytes"] for run in row["runs"]), key=lambda r: abs(r - 1))
-        row["holds"] = abs(row["predicted_over_calibrated"] - 1) <= args.slack and 1 <= row["peak_ratio"] <= args.peak_slack
+        row["peak_ratios"] = sorted(run["predicted_peak_bytes"] / run["peak_bytes"] for run in row["runs"])
+        row["holds"] = abs(row["predicted_over_calibrated"] - 1) <= args.slack and all(1 <= r <= args.peak_slack for r in row["peak_ratios"])
     size = f"{args.size[0]}×{args.size[1]}"
     title = f"Predicted and measured time, {Path(args.model).name} {size}, fp32, {args.threads} threads"
     markdown = measure.markdown_header(title, header) + table(rows)

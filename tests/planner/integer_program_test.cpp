@@ -90,7 +90,7 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
     CHECK_FALSE(program_of(oracle, smallest - 1, false).least_cost().has_value());
     for (const int64_t limit : {smallest, smallest + random.integer(1, smallest / 4), int64_t{1} << 50}) {
       CAPTURE(limit);
-      const std::optional<Solution> found = fastest(space, limit);
+      const std::optional<Solution> found = fastest(space, limit).solution;
       REQUIRE(found.has_value());
       const std::optional<double> least = program_of(oracle, limit, false).least_cost();
       REQUIRE(least.has_value());

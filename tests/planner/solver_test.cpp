@@ -116,7 +116,7 @@ TEST_CASE("the solver finds what trying every sequence of choices finds") {
   CHECK(double(smallest.bytes) == brute_smallest_limit(space));
   for (const int64_t limit : limits(smallest.bytes, space.fixed_bytes())) {
     CAPTURE(smallest.bytes, limit);
-    const auto found = fastest(space, limit);
+    const auto found = fastest(space, limit).solution;
     REQUIRE(found.has_value());
     CHECK(found->seconds == Approx(brute_fastest(space, limit)).epsilon(1e-12));
     // The decisions cost what the solver says, and the plan made of them fits and is valid.
@@ -131,7 +131,7 @@ TEST_CASE("the solver finds what trying every sequence of choices finds") {
     }
     CHECK(seconds == Approx(found->seconds).epsilon(1e-12));
   }
-  CHECK_FALSE(fastest(space, smallest.bytes - 1).has_value());
+  CHECK_FALSE(fastest(space, smallest.bytes - 1).solution.has_value());
 }
 
 /// Tile lengths of the space as docs/planning.md states it: the whole, or powers of two down to `smallest`.
@@ -209,7 +209,7 @@ TEST_CASE("no decisions drawn at random are faster than the solver's") {
         test::random_plan(c.model, c.request, 1, style, c.costs.memory(), random, never_kept(c.model.graph));
     const int64_t limit = random.pick(limits(smallest, space.fixed_bytes()));
     const double seconds = space.start_seconds() + fastest_shapes(c, drawn.decisions, drawn.plan, limit);
-    const auto found = fastest(space, limit);
+    const auto found = fastest(space, limit).solution;
     REQUIRE(found.has_value());
     if (seconds >= found->seconds * (1 - 1e-12)) continue;
     std::string keeps;

@@ -1,0 +1,44 @@
+#include "planner/why_not.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "planner/make_plan.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/random_plan.h"
+
+namespace headroom {
+namespace {
+
+using test::Random;
+
+TEST_CASE("what stands in the way adds up to the smallest limit, each thing once") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{60}));
+  CAPTURE(seed);
+  Random random(seed);
+  const Model model = test::random_model(random, {.operations = 30, .barriers = random.integer(2, 10)});
+  const Extent latent{1, random.integer(4, 40), random.integer(4, 40)};
+  const Request request = test::request_for(model, latent);
+  const CostModel costs(model.graph);
+  const WhyNot why = why_not(model, request, {.limit_bytes = 1}, costs);
+  // Kept tensors are listed whole, and of the tiles the largest sum: no less than what is there at the peak.
+  int64_t listed = 4096;  // weights are rounded up to pages
+  std::set<std::string> kept;
+  for (const Blocker& blocker : why.blockers) {
+    listed += blocker.bytes;
+    if (blocker.what == "kept") CHECK(kept.insert(blocker.name).second);
+  }
+  CHECK(listed + latent_bytes(model.graph, {latent, 1, request.dtype}) >= why.smallest_limit_bytes);
+  CHECK_NOTHROW(make_plan(model, request, {.limit_bytes = why.smallest_limit_bytes}, costs));
+  try {
+    make_plan(model, request, {.limit_bytes = why.smallest_limit_bytes - 1}, costs);
+    FAIL("fits below the smallest limit");
+  } catch (const NothingFits& refused) {
+    CHECK(refused.smallest_limit_bytes == why.smallest_limit_bytes);
+    CHECK(refused.why.blockers.size() == why.blockers.size());
+    CHECK_THAT(refused.what(), Catch::Contains(why.pass_name));
+  }
+}
+
+}  // namespace
+}  // namespace headroom
