@@ -100,6 +100,9 @@ WhyNot why_not(const Model& model, const Request& request, const PlanOptions& op
     other.dtype = Dtype::bf16;
     why.relaxations.push_back(relax("--dtype bf16", model, other, options, costs, {}));
   }
+  std::erase_if(why.relaxations, [&](const Relaxation& relaxation) {
+    return !relaxation.seconds && *relaxation.smallest_limit_bytes >= why.smallest_limit_bytes;  // of no help
+  });
   std::stable_sort(why.relaxations.begin(), why.relaxations.end(), [](const Relaxation& a, const Relaxation& b) {
     constexpr double kNever = std::numeric_limits<double>::infinity();
     return a.seconds.value_or(kNever) < b.seconds.value_or(kNever);

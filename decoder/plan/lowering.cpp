@@ -1,7 +1,6 @@
 #include "decoder/plan/lowering.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -44,7 +43,8 @@ struct Need {
 /// Needs by tensor. A pass touches few of a graph's tensors, so the others take no space.
 class Needs {
  public:
-  explicit Needs(size_t tensors) : place_(tensors, -1) {}
+  explicit Needs(size_t tensors) : place_(tensors, -1) { needs_.reserve(16); }
+  /// The reference is good until the next call.
   Need& operator[](TensorId id) {
     int32_t& place = place_[index(id)];
     if (place < 0) {
@@ -61,7 +61,7 @@ class Needs {
 
  private:
   std::vector<int32_t> place_;
-  std::deque<Need> needs_;  // references stay valid as it grows
+  std::vector<Need> needs_;
 };
 
 bool contains(const auto& list, auto value) { return std::find(list.begin(), list.end(), value) != list.end(); }
