@@ -70,11 +70,11 @@ PassWork& PassCatalog::work_of(size_t pass, const std::vector<TensorId>& present
     const TensorId base = in_place_base(graph_, kept, lowered, id);
     if (base != TensorId{-1} && !contains(set.next, base)) work.takeovers.push_back({id, base});
   }
-  work.options[{}] = priced(std::move(lowered), std::move(key));
+  work.options[{}] = option_of(std::move(lowered), std::move(key));
   return work;
 }
 
-std::unique_ptr<PassOption> PassCatalog::priced(Pass lowered, std::vector<TouchedTensor> touched) const {
+std::unique_ptr<PassOption> PassCatalog::option_of(Pass lowered, std::vector<TouchedTensor> touched) const {
   int64_t bytes = 0;
   for (const Step& step : lowered.steps) bytes += step.op != OpId{-1} ? op_weights_bytes_[index(step.op)] : 0;
   return std::make_unique<PassOption>(graph_, costs_, sizes_, std::move(lowered), std::move(touched), bytes);
@@ -93,8 +93,14 @@ const PassOption& PassCatalog::option(size_t pass, const std::vector<TensorId>& 
     if (replaced) tensor.leaves = false;
   }
   const PassGoal goal = goal_of(reach_.targets(pass), {.keeps = set.keeps, .in_place = in_place});
-  option = priced(lower_pass(graph_, reach_.available(pass, present), goal), std::move(touched));
+  option = option_of(lower_pass(graph_, reach_.available(pass, present), goal), std::move(touched));
   return *option;
+}
+
+PricedShapes& PassCatalog::priced(const PassOption& option, const std::vector<Place>& places) {
+  const auto known = priced_.find({&option, places});
+  if (known != priced_.end()) return known->second;
+  return priced_.emplace(std::pair(&option, places), PricedShapes(option, places)).first->second;
 }
 
 bool PassCatalog::may_go_below(size_t pass, TensorId id) const { return !contains(reach_.targets(pass).whole, id); }

@@ -56,6 +56,8 @@ class PassCatalog {
   std::vector<KeepSet>& keep_sets(size_t pass, const std::vector<TensorId>& present);
   const PassOption& option(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
                            const std::vector<TensorId>& in_place);
+  /// The option's shapes for one placing of the tensors that it touches.
+  PricedShapes& priced(const PassOption& option, const std::vector<Place>& places);
   /// Keys and values are read whole by every tile, so they stay on the device.
   bool may_go_below(size_t pass, TensorId id) const;
   /// Bytes of a kept tensor's blocks.
@@ -66,7 +68,7 @@ class PassCatalog {
   std::vector<KeepSet> find_keep_sets(size_t pass, const std::vector<TensorId>& present);
   /// The pass's work where `present` is there and it reads `read` of it.
   PassWork& work_of(size_t pass, const std::vector<TensorId>& present, const KeepSet& set, const std::vector<TensorId>& read);
-  std::unique_ptr<PassOption> priced(Pass lowered, std::vector<TouchedTensor> touched) const;
+  std::unique_ptr<PassOption> option_of(Pass lowered, std::vector<TouchedTensor> touched) const;
 
   const Graph& graph_;
   const CostModel& costs_;
@@ -77,6 +79,7 @@ class PassCatalog {
   std::vector<int64_t> stored_bytes_;      ///< by tensor
   std::vector<std::map<std::vector<TensorId>, std::vector<KeepSet>>> keep_sets_;  ///< by pass and tensors present
   std::vector<std::map<std::vector<TouchedTensor>, PassWork>> works_;             ///< by pass and tensors touched
+  std::map<std::pair<const PassOption*, std::vector<Place>>, PricedShapes> priced_;
 };
 
 }  // namespace headroom

@@ -158,8 +158,8 @@ int64_t PassOption::peak_bytes(size_t height, size_t width, const LiveBytes& liv
   return peak;
 }
 
-PricedShapes::PricedShapes(const PassOption& option, std::vector<Place> places, int64_t fixed_bytes, double fixed_seconds)
-    : option_(&option), places_(std::move(places)), fixed_bytes_(fixed_bytes), least_bytes_(fixed_bytes + option.least_bytes(places_)) {
+PricedShapes::PricedShapes(const PassOption& option, std::vector<Place> places)
+    : option_(&option), places_(std::move(places)), least_bytes_(option.least_bytes(places_)) {
   const double transfer = option.transfer_seconds(places_);
   shapes_.reserve(option.heights() * option.widths());
   for (uint32_t height = 0; height < option.heights(); ++height) {
@@ -167,7 +167,7 @@ PricedShapes::PricedShapes(const PassOption& option, std::vector<Place> places, 
       // Transfers overlap with compute band by band: only those of one band stand alone.
       const double compute = option.seconds(height, width);
       const double seconds = std::max(compute, transfer) + std::min(compute, transfer) / double(option.bands(height));
-      shapes_.push_back({fixed_seconds + seconds, -1, height, width});
+      shapes_.push_back({seconds, -1, height, width});
     }
   }
   const auto faster = [](const Shape& a, const Shape& b) {
@@ -181,7 +181,7 @@ int64_t PricedShapes::peak_of(size_t i) {
   if (shape.peak_bytes >= 0) return shape.peak_bytes;
   const auto [live, is_new] = live_bytes_.try_emplace(shape.height);
   if (is_new) live->second = option_->live_bytes(shape.height, places_);
-  return shape.peak_bytes = fixed_bytes_ + option_->peak_bytes(shape.height, shape.width, live->second);
+  return shape.peak_bytes = option_->peak_bytes(shape.height, shape.width, live->second);
 }
 
 const Shape* PricedShapes::fastest_within(int64_t limit_bytes) {

@@ -98,8 +98,7 @@ class PassOption {
 /// most searches look at the first shapes of most choices only.
 class PricedShapes {
  public:
-  /// `fixed_bytes` and `fixed_seconds` come on top of every shape.
-  PricedShapes(const PassOption& option, std::vector<Place> places, int64_t fixed_bytes, double fixed_seconds);
+  PricedShapes(const PassOption& option, std::vector<Place> places);
 
   /// The fastest shape of all, whatever it needs.
   const Shape& fastest() const { return shapes_.front(); }
@@ -116,7 +115,6 @@ class PricedShapes {
 
   const PassOption* option_;
   std::vector<Place> places_;
-  int64_t fixed_bytes_;
   int64_t least_bytes_;
   std::vector<Shape> shapes_;                            ///< fastest first
   std::map<uint32_t, PassOption::LiveBytes> live_bytes_;  ///< by height, of those that were asked for

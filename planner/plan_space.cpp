@@ -82,21 +82,19 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
     const PassOption& option = catalog_->option(pass, present, set, in_place);
     std::vector<Place> places;
     for (const TouchedTensor& tensor : option.touched()) places.push_back(place_after(tensor.tensor));
-    int64_t passing_bytes = 0;
-    for (TensorId id : set.passing) passing_bytes += place_of(frontier, id) == Place::device ? catalog_->stored_bytes(id) : 0;
-    double again = set.again_seconds;
-    if (frame_.weights == WeightResidency::per_pass) again += catalog_->costs().weights_seconds(set.again_weights_bytes);
-    list.push_back({set.keeps, std::move(in_place), std::move(below), std::move(next), &priced(option, places), again, passing_bytes});
+    Choice choice{set.keeps, std::move(in_place), std::move(below), std::move(next), &catalog_->priced(option, places)};
+    choice.beside_bytes = fixed_bytes_;
+    for (TensorId id : set.passing) {
+      if (place_of(frontier, id) == Place::device) choice.beside_bytes += catalog_->stored_bytes(id);
+    }
+    choice.again_seconds = set.again_seconds;
+    if (frame_.weights == WeightResidency::per_pass) {
+      choice.beside_bytes += allocated_bytes(option.weights_bytes());
+      choice.beside_seconds = catalog_->costs().weights_seconds(option.weights_bytes());
+      choice.again_seconds += catalog_->costs().weights_seconds(set.again_weights_bytes);
+    }
+    list.push_back(std::move(choice));
   }
-}
-
-PricedShapes& PlanSpace::priced(const PassOption& option, const std::vector<Place>& places) {
-  const auto known = priced_.find({&option, places});
-  if (known != priced_.end()) return known->second;
-  const bool per_pass = frame_.weights == WeightResidency::per_pass;
-  const int64_t bytes = fixed_bytes_ + (per_pass ? allocated_bytes(option.weights_bytes()) : 0);
-  const double seconds = per_pass ? catalog_->costs().weights_seconds(option.weights_bytes()) : 0;
-  return priced_.emplace(std::pair(&option, places), PricedShapes(option, places, bytes, seconds)).first->second;
 }
 
 std::vector<Choice>& PlanSpace::choices(size_t pass, const Frontier& frontier) {

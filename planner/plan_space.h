@@ -27,10 +27,12 @@ struct Choice {
   std::vector<TensorId> in_place;
   std::vector<TensorId> below;  ///< those of `keeps` that live in the lower place
   Frontier next;
-  PricedShapes* shapes;        ///< without what passes by
-  double again_seconds = 0;    ///< what passes ahead must compute again at the least, beside least_seconds_from()
-  int64_t passing_bytes = 0;   ///< of tensors on the device that the pass does not touch
-  int64_t peak_bytes(const Shape& shape) const { return passing_bytes + shape.peak_bytes; }
+  PricedShapes* shapes = nullptr;  ///< without what follows
+  int64_t beside_bytes = 0;        ///< weights, latent, reserve, and tensors on the device that the pass does not touch
+  double beside_seconds = 0;       ///< bringing the pass's weights in
+  double again_seconds = 0;        ///< what passes ahead must run at the least, beside least_seconds_from()
+  int64_t peak_bytes(const Shape& shape) const { return beside_bytes + shape.peak_bytes; }
+  double seconds(const Shape& shape) const { return beside_seconds + shape.seconds; }
 };
 
 /// What is the same for all plans of one space. Spaces are searched one by one, and the best plan of all is taken.
@@ -67,7 +69,6 @@ class PlanSpace {
  private:
   /// One choice for every placing of what is kept.
   void add_choices(size_t pass, const Frontier& frontier, const KeepSet& set, std::vector<Choice>& list);
-  PricedShapes& priced(const PassOption& option, const std::vector<Place>& places);
   int64_t bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const;
 
   std::shared_ptr<PassCatalog> catalog_;
@@ -76,7 +77,6 @@ class PlanSpace {
   int64_t fixed_bytes_ = 0;
   double start_seconds_ = 0;
   std::vector<std::map<Frontier, std::vector<Choice>>> choices_;  ///< by pass
-  std::map<std::pair<const PassOption*, std::vector<Place>>, PricedShapes> priced_;
 };
 
 }  // namespace headroom

@@ -88,9 +88,9 @@ PassDecision decision_of(const Arrival& arrival) {
 /// `hindered` becomes true where the limit kept a choice from its fastest shape.
 Found search_by_time(PlanSpace& space, int64_t limit_bytes, double greed, const SearchLimits& limits, bool& hindered) {
   const auto extend = [&](double cost, Choice& choice) {
-    const Shape* shape = choice.shapes->fastest_within(limit_bytes - choice.passing_bytes);
+    const Shape* shape = choice.shapes->fastest_within(limit_bytes - choice.beside_bytes);
     hindered = hindered || shape != &choice.shapes->fastest();
-    return std::pair(shape != nullptr ? cost + shape->seconds : 0, shape);
+    return std::pair(shape != nullptr ? cost + choice.seconds(*shape) : 0, shape);
   };
   const auto bound = [&](size_t pass, double again) { return space.least_seconds_from(pass) + again; };
   return search(space, space.start_seconds(), extend, bound, greed, limits);
@@ -100,7 +100,7 @@ Solution solution_of(const Found& found) {
   Solution solution;
   for (const Arrival& arrival : found.path) {
     solution.decisions.push_back(decision_of(arrival));
-    solution.pass_seconds.push_back(arrival.shape->seconds);
+    solution.pass_seconds.push_back(arrival.choice->seconds(*arrival.shape));
     solution.seconds = arrival.cost;
     solution.peak_bytes = std::max(solution.peak_bytes, arrival.choice->peak_bytes(*arrival.shape));
   }

@@ -85,7 +85,7 @@ double brute_fastest(PlanSpace& space, int64_t limit) {
   return exhaust(space, 0, latent_frontier(), space.start_seconds(), [&](double so_far, Choice& choice) {
     double best = kInfinity;
     for (const Shape& shape : choice.shapes->all()) {
-      if (choice.peak_bytes(shape) <= limit) best = std::min(best, so_far + shape.seconds);
+      if (choice.peak_bytes(shape) <= limit) best = std::min(best, so_far + choice.seconds(shape));
     }
     return best;
   });
