@@ -11,14 +11,16 @@ namespace {
 // Assumptions for a machine that was not profiled: two cores with AVX-512, LibTorch 2.11, fp32.
 constexpr double kConvolutionFlopsPerSecond = 170e9;
 constexpr double kAttentionFlopsPerSecond = 200e9;
-constexpr double kBytesPerSecond = 3e9;       // elementwise work, counted by the bytes that it writes
-constexpr double kStepSeconds = 30e-6;        // waking threads, calling libraries
+constexpr double kBytesPerSecond = 3e9;         // elementwise work, counted by the bytes that it writes
+constexpr double kStepSeconds = 30e-6;          // waking threads, calling libraries
 constexpr double kReorderBytesPerSecond = 4e9;  // oneDNN copies a convolution's weights at every call
 constexpr double kWeightsBytesPerSecond = 1e9;
-constexpr double kHostBytesPerSecond = 12e9;     // a link of sixteen lanes, pinned memory
+constexpr double kHostBytesPerSecond = 12e9;      // a link of sixteen lanes, pinned memory
 constexpr double kScratchBytesPerSecond = 500e6;  // a solid-state disk
 
-bool counts_flops(const Op& op) { return op.kind == OpKind::conv || op.kind == OpKind::attention; }
+bool counts_flops(const Op& op) {
+  return op.kind == OpKind::conv || op.kind == OpKind::attention;
+}
 
 double work_per_position(const Graph& graph, const Op& op, const Sizes& sizes) {
   if (counts_flops(op)) return flops_per_position(graph, op, sizes.latent);
@@ -41,13 +43,17 @@ struct StepAxis {
 };
 
 Along along(const StepAxis& axis, int64_t tile) {
-  const auto count = [](int64_t whole, int64_t part) { return std::max<int64_t>(1, (whole + part - 1) / part); };
+  const auto count = [](int64_t whole, int64_t part) {
+    return std::max<int64_t>(1, (whole + part - 1) / part);
+  };
   const int64_t overlaps = count(axis.extent * axis.grid_scale, tile * axis.scale) - 1;
   return {double(axis.extent + overlaps * axis.halo), double(count(axis.grid, tile))};
 }
 
 /// What a step's work is measured by.
-TensorId measured_tensor(const Step& step) { return step.kind == StepKind::statistics ? step.inputs[0].tensor : step.tensor; }
+TensorId measured_tensor(const Step& step) {
+  return step.kind == StepKind::statistics ? step.inputs[0].tensor : step.tensor;
+}
 
 Axes<StepAxis> axes_of(const Graph& graph, const Pass& pass, const Step& step, const Sizes& sizes) {
   const Tensor& tensor = graph.tensor(measured_tensor(step));
@@ -55,12 +61,15 @@ Axes<StepAxis> axes_of(const Graph& graph, const Pass& pass, const Step& step, c
       [](int64_t latent, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int64_t extent) {
         return StepAxis{latent * grid_scale, scale, grid_scale, before + after, extent};
       },
-      sizes.latent, tensor.scale, pass.scale, step.halo.before, step.halo.after, extent_of(tensor, sizes.latent));
+      sizes.latent, tensor.scale, pass.scale, step.halo.before, step.halo.after,
+      extent_of(tensor, sizes.latent));
 }
 
 /// All three axes of a step's work under tiles of this extent.
-Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) {
-  return per_axis([](const StepAxis& axis, int64_t length) { return along(axis, length); }, axes_of(graph, pass, step, sizes), tile);
+Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                       const Sizes& sizes) {
+  return per_axis([](const StepAxis& axis, int64_t length) { return along(axis, length); },
+                  axes_of(graph, pass, step, sizes), tile);
 }
 
 }  // namespace
@@ -90,7 +99,8 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
   if (const auto laws = std::make_shared<const LawTable>(graph, profile); laws->complete()) {
     laws_ = laws;
     // The larger of what the libraries were seen to take elsewhere and here.
-    memory_.workspace_bytes = [&graph, laws, elsewhere = memory_.workspace_bytes](const Op& op, const Extent& tile, int64_t items) {
+    memory_.workspace_bytes = [&graph, laws, elsewhere = memory_.workspace_bytes](
+                                  const Op& op, const Extent& tile, int64_t items) {
       const Law& law = laws->of(graph.tensor(op.output).producer);
       const bool attends = op.kind == OpKind::attention;
       const int64_t here = attends ? law.workspace_at(positions(tile), law.columns.back())
@@ -109,14 +119,16 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
   }
   const ProfiledSize& size = profile.sizes[nearest];
   const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
-  const Sizes sizes{{1, size.height_pixels / scale.y, size.width_pixels / scale.x}, size.batch, profile.dtype};
+  const Sizes sizes{
+      {1, size.height_pixels / scale.y, size.width_pixels / scale.x}, size.batch, profile.dtype};
   for (const LayerProfile& layer : profile.layers) {
     const OpId id = graph.find_op(layer.name);
     if (id == OpId{-1} || layer.sizes[nearest].seconds <= 0) continue;
     const Op& op = graph.op(id);
     const TensorId measured = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
     const double whole = double(positions(extent_of(graph.tensor(measured), sizes.latent)) * sizes.items);
-    seconds_per_work_[index(id)] = layer.sizes[nearest].seconds / (whole * work_per_position(graph, op, sizes));
+    seconds_per_work_[index(id)] =
+        layer.sizes[nearest].seconds / (whole * work_per_position(graph, op, sizes));
   }
 }
 
@@ -126,8 +138,10 @@ CostModel::StepRates CostModel::rates_of(const Graph& graph, const Step& step, c
     return {kStepSeconds, bytes / kBytesPerSecond * double(sizes.items)};
   }
   const Op& op = graph.op(step.op);
-  const double reorder = op.kind == OpKind::conv ? double(convolution_workspace_bytes(graph, op)) / kReorderBytesPerSecond : 0;
-  return {kStepSeconds + reorder, work_per_position(graph, op, sizes) * seconds_per_work(step.op) * double(sizes.items)};
+  const double reorder =
+      op.kind == OpKind::conv ? double(convolution_workspace_bytes(graph, op)) / kReorderBytesPerSecond : 0;
+  return {kStepSeconds + reorder,
+          work_per_position(graph, op, sizes) * seconds_per_work(step.op) * double(sizes.items)};
 }
 
 double CostModel::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
@@ -139,14 +153,16 @@ double CostModel::step_seconds(const Graph& graph, const Pass& pass, const Step&
          rates.per_position * work.t.positions * work.y.positions * work.x.positions;
 }
 
-std::vector<double> CostModel::shape_seconds(const Graph& graph, const Pass& pass, int64_t length, const std::vector<int64_t>& heights,
+std::vector<double> CostModel::shape_seconds(const Graph& graph, const Pass& pass, int64_t length,
+                                             const std::vector<int64_t>& heights,
                                              const std::vector<int64_t>& widths, const Sizes& sizes) const {
   std::vector<double> seconds(heights.size() * widths.size(), 0);
   std::vector<Along> columns(widths.size());
   for (const Step& step : pass.steps) {
     if (laws_) {
       for (size_t i = 0; i < seconds.size(); ++i) {
-        seconds[i] += laws_->step_seconds(graph, pass, step, {length, heights[i / widths.size()], widths[i % widths.size()]}, sizes);
+        seconds[i] += laws_->step_seconds(
+            graph, pass, step, {length, heights[i / widths.size()], widths[i % widths.size()]}, sizes);
       }
       continue;
     }
@@ -167,7 +183,8 @@ std::vector<double> CostModel::shape_seconds(const Graph& graph, const Pass& pas
   return seconds;
 }
 
-double CostModel::pass_seconds(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) const {
+double CostModel::pass_seconds(const Graph& graph, const Pass& pass, const Extent& tile,
+                               const Sizes& sizes) const {
   double sum = 0;
   for (const Step& step : pass.steps) sum += step_seconds(graph, pass, step, tile, sizes);
   return sum;
@@ -178,7 +195,8 @@ double CostModel::least_seconds(const Graph& graph, OpId id, const Sizes& sizes)
   const Op& op = graph.op(id);
   const TensorId made = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
   const double whole = double(positions(extent_of(graph.tensor(made), sizes.latent)) * sizes.items);
-  const double reorder = op.kind == OpKind::conv ? double(convolution_workspace_bytes(graph, op)) / kReorderBytesPerSecond : 0;
+  const double reorder =
+      op.kind == OpKind::conv ? double(convolution_workspace_bytes(graph, op)) / kReorderBytesPerSecond : 0;
   return kStepSeconds + reorder + whole * work_per_position(graph, op, sizes) * seconds_per_work(id);
 }
 
@@ -189,7 +207,9 @@ double CostModel::least_store_seconds(const Graph& graph, TensorId id, const Siz
   return kStepSeconds + whole * double(tensor.channels * bytes_per_element(sizes.dtype)) / kBytesPerSecond;
 }
 
-double CostModel::weights_seconds(int64_t bytes) const { return double(bytes) / weights_bytes_per_second_; }
+double CostModel::weights_seconds(int64_t bytes) const {
+  return double(bytes) / weights_bytes_per_second_;
+}
 
 double CostModel::read_seconds(Place place, double bytes) const {
   return bytes / (place == Place::host ? kHostBytesPerSecond : scratch_read_bytes_per_second_);

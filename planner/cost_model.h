@@ -13,14 +13,15 @@ namespace headroom {
 
 /// What steps cost: seconds and workspace, from a profile of this machine or from stated assumptions.
 ///
-/// With a profile a step's time is that of its law at the extent of each of its tiles. Without one, or with a profile of
-/// version 1, it is its work divided by a rate, plus a fixed time per tile; work is FLOPs for convolutions and
-/// attention, bytes written for everything else. Rates that nothing measured are those of a two-core server
-/// (docs/planning.md), and plans say so.
+/// With a profile a step's time is that of its law at the extent of each of its tiles. Without one, or with a
+/// profile of version 1, it is its work divided by a rate, plus a fixed time per tile; work is FLOPs for
+/// convolutions and attention, bytes written for everything else. Rates that nothing measured are those of a
+/// two-core server (docs/planning.md), and plans say so.
 class CostModel {
  public:
   explicit CostModel(const Graph& graph);
-  /// The profile's laws; without laws, rates per layer at the profiled size nearest to the one that is planned.
+  /// The profile's laws; without laws, rates per layer at the profiled size nearest to the one that is
+  /// planned.
   CostModel(const Graph& graph, const Profile& profile, const Request& request);
 
   bool assumed() const { return assumed_; }
@@ -29,7 +30,8 @@ class CostModel {
   /// What the costs hold for; empty texts where they are assumed.
   const Environment& environment() const { return environment_; }
   /// Seconds of one step over all tiles of its pass.
-  double step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) const;
+  double step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                      const Sizes& sizes) const;
   double pass_seconds(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) const;
   /// Loading parameters.
   double weights_seconds(int64_t bytes) const;
@@ -37,8 +39,9 @@ class CostModel {
   double read_seconds(Place place, double bytes) const;
   double write_seconds(Place place, double bytes) const;
   /// pass_seconds() for each height with each width, height by height.
-  std::vector<double> shape_seconds(const Graph& graph, const Pass& pass, int64_t length, const std::vector<int64_t>& heights,
-                                    const std::vector<int64_t>& widths, const Sizes& sizes) const;
+  std::vector<double> shape_seconds(const Graph& graph, const Pass& pass, int64_t length,
+                                    const std::vector<int64_t>& heights, const std::vector<int64_t>& widths,
+                                    const Sizes& sizes) const;
   /// What computing the operation's whole output once takes at the least, however it is tiled.
   double least_seconds(const Graph& graph, OpId op, const Sizes& sizes) const;
   /// What writing a whole tensor to its blocks takes at the least.

@@ -7,12 +7,14 @@ namespace {
 
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
-/// True where no plan of `frame` can be faster than one that the limit kept from nothing: all else is the same, and
-/// weights that come pass by pass are brought in no less often than those that stay.
+/// True where no plan of `frame` can be faster than one that the limit kept from nothing: all else is the
+/// same, and weights that come pass by pass are brought in no less often than those that stay.
 bool cannot_be_faster(const SpaceFrame& frame, const FrameSearch::Best& best) {
   const SpaceFrame& other = best.frame;
-  const bool same_places = other.lower_place == frame.lower_place && other.lower_limit_bytes == frame.lower_limit_bytes;
-  return best.solution.unhindered && other.slice == frame.slice && same_places && other.weights == WeightResidency::resident;
+  const bool same_places =
+      other.lower_place == frame.lower_place && other.lower_limit_bytes == frame.lower_limit_bytes;
+  return best.solution.unhindered && other.slice == frame.slice && same_places &&
+         other.weights == WeightResidency::resident;
 }
 
 double whole_batch(double slice_seconds, const PlanSpace& space, const Request& request) {
@@ -22,7 +24,8 @@ double whole_batch(double slice_seconds, const PlanSpace& space, const Request& 
 
 }  // namespace
 
-Spaces spaces_of(const Model& model, const Request& request, const PlanOptions& options, const CostModel& costs) {
+Spaces spaces_of(const Model& model, const Request& request, const PlanOptions& options,
+                 const CostModel& costs) {
   std::vector<int64_t> slices{request.batch};
   if (request.batch > 1) slices.push_back(1);
   std::vector<WeightResidency> residencies{WeightResidency::resident, WeightResidency::per_pass};
@@ -49,7 +52,8 @@ FrameSearch fastest_over(const Spaces& spaces, const Request& request, int64_t l
   std::optional<FrameSearch::Best>& best = search.best;
   const auto take = [&](Solution solution, const PlanSpace& space) {
     const double seconds = whole_batch(solution.seconds, space, request);
-    if (!best || seconds < best->seconds) best = {std::move(solution), space.frame(), space.start_seconds(), seconds};
+    if (!best || seconds < best->seconds)
+      best = {std::move(solution), space.frame(), space.start_seconds(), seconds};
   };
   if (deadline) {
     // Something of every frame before the proof of any.
@@ -62,7 +66,8 @@ FrameSearch fastest_over(const Spaces& spaces, const Request& request, int64_t l
     if (best && cannot_be_faster(space->frame(), *best)) continue;
     const double start = space->start_seconds();
     // Only what is faster than the best so far is of use.
-    const double enough = best ? start + (best->seconds - start) / double(request.batch / space->frame().slice) : kForever;
+    const double enough =
+        best ? start + (best->seconds - start) / double(request.batch / space->frame().slice) : kForever;
     SpaceSearch found = fastest(*space, limit_bytes, {deadline, enough});
     if (found.solution) take(std::move(*found.solution), *space);
     if (found.in_time) continue;

@@ -26,7 +26,8 @@ struct PlanOptions {
 using Spaces = std::vector<std::unique_ptr<PlanSpace>>;
 
 /// The spaces of every frame that the options allow: together they are what is searched.
-Spaces spaces_of(const Model& model, const Request& request, const PlanOptions& options, const CostModel& costs);
+Spaces spaces_of(const Model& model, const Request& request, const PlanOptions& options,
+                 const CostModel& costs);
 
 /// The best of all frames under a limit, and what has been proven of it.
 struct FrameSearch {

@@ -16,7 +16,9 @@ std::optional<FrontierPoint> best_under(const Spaces& spaces, const Request& req
   return FrontierPoint{search.best->solution.peak_bytes, search.best->seconds, search.best->frame};
 }
 
-const char* lower_place_of(const SpaceFrame& frame) { return frame.lower_place ? name_of(*frame.lower_place) : "none"; }
+const char* lower_place_of(const SpaceFrame& frame) {
+  return frame.lower_place ? name_of(*frame.lower_place) : "none";
+}
 
 }  // namespace
 
@@ -33,10 +35,12 @@ std::vector<FrontierPoint> frontier(const Model& model, const Request& request, 
     // As fast with less: the search under the larger limit found one of several equals.
     if (!points.empty() && best->seconds <= points.back().seconds * (1 + 1e-12)) points.pop_back();
     points.push_back(*best);
-    if (points.size() == 1 && most > 1) ratio = std::pow(double(smallest) / double(best->peak_bytes), 1.0 / double(most - 1));
+    if (points.size() == 1 && most > 1)
+      ratio = std::pow(double(smallest) / double(best->peak_bytes), 1.0 / double(most - 1));
     if (best->peak_bytes <= smallest) break;
     // The last of the limits is the smallest itself.
-    const auto next = static_cast<int64_t>(double(points.front().peak_bytes) * std::pow(ratio, double(points.size())));
+    const auto next =
+        static_cast<int64_t>(double(points.front().peak_bytes) * std::pow(ratio, double(points.size())));
     limit = std::max(smallest, std::min(best->peak_bytes - 1, points.size() + 1 == most ? smallest : next));
   }
   return points;
@@ -82,7 +86,8 @@ std::string frontier_plot(const std::vector<FrontierPoint>& points) {
   std::string text;
   for (const FrontierPoint& point : points) {
     char figures[64];
-    std::snprintf(figures, sizeof figures, "%12s %10s  ", format_bytes(point.peak_bytes).c_str(), format_seconds(point.seconds).c_str());
+    std::snprintf(figures, sizeof figures, "%12s %10s  ", format_bytes(point.peak_bytes).c_str(),
+                  format_seconds(point.seconds).c_str());
     text += figures;
     for (double drawn = 0; drawn < std::round(kColumns * point.seconds / slowest); ++drawn) text += "▇";
     text += point.frame.weights == WeightResidency::per_pass ? "  weights per pass\n" : "\n";

@@ -15,10 +15,10 @@ struct FrontierPoint {
   SpaceFrame frame;
 };
 
-/// Peak against time: the fastest plan under each of up to `most` limits, from the smallest that works to where more
-/// memory gains nothing, spread evenly in their logarithms. Largest peak first; each point is slower and smaller than the
-/// one before. All limits are searched in the same spaces, so what one finds out serves the others.
-/// `options.limit_bytes` is not used.
+/// Peak against time: the fastest plan under each of up to `most` limits, from the smallest that works to
+/// where more memory gains nothing, spread evenly in their logarithms. Largest peak first; each point is
+/// slower and smaller than the one before. All limits are searched in the same spaces, so what one finds out
+/// serves the others. `options.limit_bytes` is not used.
 std::vector<FrontierPoint> frontier(const Model& model, const Request& request, const PlanOptions& options,
                                     const CostModel& costs, size_t most);
 

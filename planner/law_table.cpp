@@ -26,7 +26,8 @@ struct Runs {
   }
 };
 
-Runs runs_along(int64_t latent, int32_t grid_scale, int64_t tile, int32_t scale, int32_t before, int32_t after, int32_t pad) {
+Runs runs_along(int64_t latent, int32_t grid_scale, int64_t tile, int32_t scale, int32_t before,
+                int32_t after, int32_t pad) {
   const int64_t grid = latent * grid_scale, extent = latent * scale;
   const int64_t count = (grid + tile - 1) / tile;
   const auto length = [&](int64_t i) {
@@ -46,7 +47,8 @@ Runs runs_along(int64_t latent, int32_t grid_scale, int64_t tile, int32_t scale,
 
 LawTable::LawTable(const Graph& graph, const Profile& profile) : laws_(profile.laws) {
   const auto find = [&](const std::string& name) {
-    const auto found = std::find_if(laws_.begin(), laws_.end(), [&](const Law& law) { return law.name == name; });
+    const auto found =
+        std::find_if(laws_.begin(), laws_.end(), [&](const Law& law) { return law.name == name; });
     return found == laws_.end() ? -1 : static_cast<int32_t>(found - laws_.begin());
   };
   const auto needed = [&](const std::string& name) {
@@ -57,7 +59,8 @@ LawTable::LawTable(const Graph& graph, const Profile& profile) : laws_(profile.l
   for (const Op& op : graph.ops()) {
     of_op_.push_back(needed(law_name(graph, op)));
     const bool adds = op.kind == OpKind::add;
-    accumulate_.push_back(adds ? needed(moving_law_name("accumulate", graph.tensor(op.output).channels)) : -1);
+    accumulate_.push_back(adds ? needed(moving_law_name("accumulate", graph.tensor(op.output).channels))
+                               : -1);
   }
   for (size_t t = 0; t < graph.tensors().size(); ++t) {
     const Tensor& tensor = graph.tensors()[t];
@@ -72,11 +75,21 @@ LawTable::LawTable(const Graph& graph, const Profile& profile) : laws_(profile.l
 const Law& LawTable::of(const Step& step) const {
   int32_t found = -1;
   switch (step.kind) {
-    case StepKind::gather: found = gather_[index(step.tensor)]; break;
-    case StepKind::store: found = store_[index(step.tensor)]; break;
-    case StepKind::emit: found = emit_[index(step.tensor)]; break;
-    case StepKind::accumulate: found = accumulate_[index(step.op)]; break;
-    default: found = of_op_[index(step.op)]; break;
+    case StepKind::gather:
+      found = gather_[index(step.tensor)];
+      break;
+    case StepKind::store:
+      found = store_[index(step.tensor)];
+      break;
+    case StepKind::emit:
+      found = emit_[index(step.tensor)];
+      break;
+    case StepKind::accumulate:
+      found = accumulate_[index(step.op)];
+      break;
+    default:
+      found = of_op_[index(step.op)];
+      break;
   }
   if (found < 0) throw std::logic_error("a step without a law");
   return laws_[static_cast<size_t>(found)];
@@ -85,9 +98,12 @@ const Law& LawTable::of(const Step& step) const {
 double LawTable::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                               const Sizes& sizes) const {
   const Law& law = of(step);
-  const Tensor& tensor = graph.tensor(step.kind == StepKind::statistics ? step.inputs[0].tensor : step.tensor);
-  const Runs rows = runs_along(sizes.latent.y, pass.scale.y, tile.y, tensor.scale.y, step.halo.before.y, step.halo.after.y, step.pad.y);
-  const Runs columns = runs_along(sizes.latent.x, pass.scale.x, tile.x, tensor.scale.x, step.halo.before.x, step.halo.after.x, step.pad.x);
+  const Tensor& tensor =
+      graph.tensor(step.kind == StepKind::statistics ? step.inputs[0].tensor : step.tensor);
+  const Runs rows = runs_along(sizes.latent.y, pass.scale.y, tile.y, tensor.scale.y, step.halo.before.y,
+                               step.halo.after.y, step.pad.y);
+  const Runs columns = runs_along(sizes.latent.x, pass.scale.x, tile.x, tensor.scale.x, step.halo.before.x,
+                                  step.halo.after.x, step.pad.x);
   const auto layers = double(sizes.latent.t * tensor.scale.t * sizes.items);  // work on them is done at once
   const bool attends = step.kind == StepKind::attention;
   const double keys = attends ? double(law_extent(graph, graph.op(step.op), sizes.latent).x) : 0;

@@ -19,8 +19,10 @@ class LawTable {
   const Law& of(OpId op) const { return laws_[static_cast<size_t>(of_op_[index(op)])]; }
   /// The law of a step, sums onto what is kept and moves included.
   const Law& of(const Step& step) const;
-  /// Seconds of one step over all tiles of its pass: every tile at its own extent, clipped at the picture's edges.
-  double step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) const;
+  /// Seconds of one step over all tiles of its pass: every tile at its own extent, clipped at the picture's
+  /// edges.
+  double step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                      const Sizes& sizes) const;
   /// What computing an operation's output once takes at the least, however it is tiled.
   double least_seconds(const Graph& graph, OpId op, const Sizes& sizes) const;
 

@@ -14,7 +14,8 @@ Plan plan_of(const Solution& solution, const Model& model, const Request& reques
   Plan plan = build_plan(model, request, plan_frame, solution.decisions, costs.memory());
   plan.limit_bytes = options.limit_bytes;
   if (frame.lower_place == Place::host) plan.host_limit_bytes = frame.lower_limit_bytes;
-  const bool uses_scratch = std::any_of(plan.kept.begin(), plan.kept.end(), [](const Kept& k) { return k.place == Place::scratch; });
+  const bool uses_scratch = std::any_of(plan.kept.begin(), plan.kept.end(),
+                                        [](const Kept& k) { return k.place == Place::scratch; });
   if (uses_scratch) {
     plan.scratch_folder = options.scratch_folder;
     plan.scratch_limit_bytes = frame.lower_limit_bytes;
@@ -31,17 +32,21 @@ Plan plan_of(const Solution& solution, const Model& model, const Request& reques
     plan.predicted_seconds += pass.predicted_seconds;
   }
   const std::vector<Violation> violations = validate(plan, model);
-  if (!violations.empty()) throw std::logic_error("unsound plan: " + violations[0].place + ": " + violations[0].what);
+  if (!violations.empty())
+    throw std::logic_error("unsound plan: " + violations[0].place + ": " + violations[0].what);
   return plan;
 }
 
-Plan make_plan(const Model& model, const Request& request, const PlanOptions& options, const CostModel& costs) {
+Plan make_plan(const Model& model, const Request& request, const PlanOptions& options,
+               const CostModel& costs) {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   if (options.time_budget_seconds) {
-    deadline = std::chrono::steady_clock::now() +
-               std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(*options.time_budget_seconds));
+    deadline =
+        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                               std::chrono::duration<double>(*options.time_budget_seconds));
   }
-  const FrameSearch search = fastest_over(spaces_of(model, request, options, costs), request, options.limit_bytes, deadline);
+  const FrameSearch search =
+      fastest_over(spaces_of(model, request, options, costs), request, options.limit_bytes, deadline);
   if (!search.best) {
     if (!search.in_time) throw InputError("--time-budget: ended before any plan was found; allow more time");
     throw NothingFits(why_not(model, request, options, costs), request);

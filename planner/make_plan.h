@@ -5,11 +5,13 @@
 namespace headroom {
 
 /// The fastest plan under the options' limits over all frames, checked by the validator.
-/// Throws NothingFits with the smallest limit that would do, what stands in the way, and what else would help;
-/// InputError where the time budget ends before any plan was found.
-Plan make_plan(const Model& model, const Request& request, const PlanOptions& options, const CostModel& costs);
+/// Throws NothingFits with the smallest limit that would do, what stands in the way, and what else would
+/// help; InputError where the time budget ends before any plan was found.
+Plan make_plan(const Model& model, const Request& request, const PlanOptions& options,
+               const CostModel& costs);
 
-/// The plan of a solution, checked by the validator: one that does not pass is a fault of ours (std::logic_error).
+/// The plan of a solution, checked by the validator: one that does not pass is a fault of ours
+/// (std::logic_error).
 Plan plan_of(const Solution& solution, const Model& model, const Request& request, const SpaceFrame& frame,
              const PlanOptions& options, const CostModel& costs);
 

@@ -15,14 +15,19 @@ constexpr int64_t kScratchBytes = int64_t{64} << 10;
 
 // Blocks of LibTorch 2.11's attention on the CPU (ATen/native/cpu/FlashAttentionKernel.cpp).
 constexpr int64_t kKeysOfBlock = 512;
-constexpr int64_t queries_of_block(int64_t queries) { return queries >= 768 ? 256 : queries >= 192 ? 64 : 32; }
+constexpr int64_t queries_of_block(int64_t queries) {
+  return queries >= 768 ? 256 : queries >= 192 ? 64 : 32;
+}
 
-// Growth outside the pool (docs/planning.md), measured for SDXL with two threads from 264x200 to 2048x2048: pages of the
-// libraries' code, what oneDNN and LibTorch remember of the last shapes; and lists that grow with the picture.
+// Growth outside the pool (docs/planning.md), measured for SDXL with two threads from 264x200 to 2048x2048:
+// pages of the libraries' code, what oneDNN and LibTorch remember of the last shapes; and lists that grow
+// with the picture.
 constexpr int64_t kReserveBytes = int64_t{6} << 20;
 constexpr double kReserveBytesPerPixel = 1.25;
 
-int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+int64_t round_up(int64_t value, int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
 
 }  // namespace
 

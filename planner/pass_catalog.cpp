@@ -38,7 +38,8 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<
     TensorSet after = available;
     for (TensorId id : set.keeps) after.insert(id);
     const TensorSet reached = reach_.read_after(pass, after);
-    const bool useless = std::any_of(set.keeps.begin(), set.keeps.end(), [&](TensorId id) { return !reached.contains(id); });
+    const bool useless =
+        std::any_of(set.keeps.begin(), set.keeps.end(), [&](TensorId id) { return !reached.contains(id); });
     if (useless || reach_.too_far_back(pass, reached, after)) continue;
     set.next = reach_.kept_of(reached, after);
     for (OpId op : reach_.again(pass, reached, after)) {
@@ -87,9 +88,10 @@ const PassOption& PassCatalog::option(size_t pass, const std::vector<TensorId>& 
   std::vector<TouchedTensor> touched = set.work->options.at({})->touched();
   for (TouchedTensor& tensor : touched) {
     // The tensor that takes its blocks over stays in them.
-    const bool replaced = std::any_of(set.work->takeovers.begin(), set.work->takeovers.end(), [&](const PassWork::Takeover& takeover) {
-      return takeover.base == tensor.tensor && contains(in_place, takeover.target);
-    });
+    const bool replaced = std::any_of(
+        set.work->takeovers.begin(), set.work->takeovers.end(), [&](const PassWork::Takeover& takeover) {
+          return takeover.base == tensor.tensor && contains(in_place, takeover.target);
+        });
     if (replaced) tensor.leaves = false;
   }
   const PassGoal goal = goal_of(reach_.targets(pass), {.keeps = set.keeps, .in_place = in_place});
@@ -103,9 +105,12 @@ PricedShapes& PassCatalog::priced(const PassOption& option, const std::vector<Pl
   return priced_.emplace(std::pair(&option, places), PricedShapes(option, places)).first->second;
 }
 
-bool PassCatalog::may_go_below(size_t pass, TensorId id) const { return !contains(reach_.targets(pass).whole, id); }
+bool PassCatalog::may_go_below(size_t pass, TensorId id) const {
+  return !contains(reach_.targets(pass).whole, id);
+}
 
-/// What every operation's parameters take and the operation itself at the least; every tensor's blocks, were it kept.
+/// What every operation's parameters take and the operation itself at the least; every tensor's blocks, were
+/// it kept.
 void PassCatalog::find_sizes() {
   for (size_t i = 0; i < graph_.ops().size(); ++i) {
     op_weights_bytes_.push_back(weights_bytes(graph_, graph_.ops()[i], sizes_.dtype));

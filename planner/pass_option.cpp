@@ -17,7 +17,8 @@ std::vector<int64_t> halvings(int64_t length, int64_t least, int64_t most) {
   std::vector<int64_t> lengths{length};
   int64_t power = least;
   while (power * 2 < length) power *= 2;
-  for (; power >= least && power < length && static_cast<int64_t>(lengths.size()) < most; power /= 2) lengths.push_back(power);
+  for (; power >= least && power < length && static_cast<int64_t>(lengths.size()) < most; power /= 2)
+    lengths.push_back(power);
   return lengths;
 }
 
@@ -29,7 +30,9 @@ std::vector<int64_t> tile_heights(int64_t length) {
   return halvings(length, least, 64);
 }
 
-std::vector<int64_t> tile_widths(int64_t length) { return halvings(length, kLeastColumns, kMostWidths); }
+std::vector<int64_t> tile_widths(int64_t length) {
+  return halvings(length, kLeastColumns, kMostWidths);
+}
 
 PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered,
                        std::vector<TouchedTensor> touched, int64_t weights_bytes)
@@ -49,13 +52,16 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
   }
   for (const Step& step : pass_.steps) {
     if (step.kind != StepKind::store) continue;
-    const auto stored = std::find_if(touched_.begin(), touched_.end(),
-                                     [&](const TouchedTensor& tensor) { return tensor.tensor == step.tensor; });
+    const auto stored = std::find_if(touched_.begin(), touched_.end(), [&](const TouchedTensor& tensor) {
+      return tensor.tensor == step.tensor;
+    });
     stored_.push_back(static_cast<size_t>(stored - touched_.begin()));
   }
-  const Extent grid = per_axis([](int64_t length, int32_t scale) { return length * scale; }, sizes_.latent, pass_.scale);
+  const Extent grid =
+      per_axis([](int64_t length, int32_t scale) { return length * scale; }, sizes_.latent, pass_.scale);
   const std::vector<int64_t> widths = tile_widths(grid.x), rows_of_heights = tile_heights(grid.y);
-  const std::vector<double> seconds = costs_.shape_seconds(graph_, pass_, grid.t, rows_of_heights, widths, sizes_);
+  const std::vector<double> seconds =
+      costs_.shape_seconds(graph_, pass_, grid.t, rows_of_heights, widths, sizes_);
   for (int64_t rows : rows_of_heights) {
     heights_.push_back({rows, static_cast<size_t>((grid.y + rows - 1) / rows)});
     for (int64_t columns : widths) columns_.push_back({columns, seconds[columns_.size()]});
@@ -88,7 +94,8 @@ double PassOption::transfer_seconds(const std::vector<Place>& places) const {
   for (size_t i = 0; i < touched_.size(); ++i) {
     if (places[i] == Place::device) continue;
     const auto bytes = double(whole_bytes_[i]);
-    seconds += touched_[i].written ? costs_.write_seconds(places[i], bytes) : costs_.read_seconds(places[i], bytes);
+    seconds +=
+        touched_[i].written ? costs_.write_seconds(places[i], bytes) : costs_.read_seconds(places[i], bytes);
   }
   return seconds;
 }
@@ -133,7 +140,8 @@ const PassOption::Working& PassOption::working(size_t height, size_t width) cons
   if (!is_new) return working;
   const auto stretch_bytes = [&](const Extent& largest) {
     std::vector<int64_t> bytes;
-    for (const Stretch& stretch : stretches_of(pass_, step_bytes(graph_, pass_, largest, sizes_, costs_.memory()))) {
+    for (const Stretch& stretch :
+         stretches_of(pass_, step_bytes(graph_, pass_, largest, sizes_, costs_.memory()))) {
       bytes.push_back(stretch.working_bytes);
     }
     return bytes;
@@ -166,7 +174,8 @@ PricedShapes::PricedShapes(const PassOption& option, std::vector<Place> places)
     for (uint32_t width = 0; width < option.widths(); ++width) {
       // Transfers overlap with compute band by band: only those of one band stand alone.
       const double compute = option.seconds(height, width);
-      const double seconds = std::max(compute, transfer) + std::min(compute, transfer) / double(option.bands(height));
+      const double seconds =
+          std::max(compute, transfer) + std::min(compute, transfer) / double(option.bands(height));
       shapes_.push_back({seconds, -1, height, width});
     }
   }
@@ -193,7 +202,8 @@ const Shape* PricedShapes::fastest_within(int64_t limit_bytes) {
 }
 
 const Shape* PricedShapes::smallest() {
-  return &*std::min_element(all().begin(), all().end(), [](const Shape& a, const Shape& b) { return a.peak_bytes < b.peak_bytes; });
+  return &*std::min_element(all().begin(), all().end(),
+                            [](const Shape& a, const Shape& b) { return a.peak_bytes < b.peak_bytes; });
 }
 
 const std::vector<Shape>& PricedShapes::all() {

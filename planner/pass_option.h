@@ -24,19 +24,20 @@ struct TouchedTensor {
   friend auto operator<=>(const TouchedTensor&, const TouchedTensor&) = default;
 };
 
-/// One way to run a pass: the kept tensors that it touches, and what it computes. In which place they live is still open,
-/// and so is what else is kept meanwhile: one lowering serves all of that.
+/// One way to run a pass: the kept tensors that it touches, and what it computes. In which place they live is
+/// still open, and so is what else is kept meanwhile: one lowering serves all of that.
 class PassOption {
  public:
   /// `lowered` without tiles; `weights_bytes` are those of the parameters that it needs.
-  PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered, std::vector<TouchedTensor> touched,
-             int64_t weights_bytes);
+  PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered,
+             std::vector<TouchedTensor> touched, int64_t weights_bytes);
 
   const std::vector<TouchedTensor>& touched() const { return touched_; }
   /// Bytes of the parameters that the pass needs.
   int64_t weights_bytes() const { return weights_bytes_; }
 
-  // What follows serves PricedShapes. Shapes are numbered height by height; `places` is parallel to touched().
+  // What follows serves PricedShapes. Shapes are numbered height by height; `places` is parallel to
+  // touched().
   size_t heights() const { return heights_.size(); }
   size_t widths() const { return columns_.size() / heights_.size(); }
   Extent tile(size_t height, size_t width) const;
@@ -82,20 +83,20 @@ class PassOption {
   const Sizes& sizes_;
   mutable Pass pass_;  ///< its tiles are those of the height that was looked at last
   std::vector<TouchedTensor> touched_;
-  std::vector<Kept> entries_;        ///< parallel to touched_
-  std::vector<size_t> stored_;       ///< touched tensors in the order of their stores
+  std::vector<Kept> entries_;   ///< parallel to touched_
+  std::vector<size_t> stored_;  ///< touched tensors in the order of their stores
   std::vector<Height> heights_;
   std::vector<Column> columns_;  ///< height by height
   // Filled when first asked for. Most shapes of most options never are.
   mutable std::map<std::pair<size_t, size_t>, Working> working_;  ///< by height and width
   /// By height and touched tensor, on the device and below.
   mutable std::vector<std::vector<std::array<Series, 2>>> live_;
-  std::vector<int64_t> whole_bytes_; ///< parallel to touched_
+  std::vector<int64_t> whole_bytes_;  ///< parallel to touched_
   int64_t weights_bytes_ = 0;
 };
 
-/// The tile shapes of an option for one placing of its tensors, fastest first. Peaks are worked out when first needed:
-/// most searches look at the first shapes of most choices only.
+/// The tile shapes of an option for one placing of its tensors, fastest first. Peaks are worked out when
+/// first needed: most searches look at the first shapes of most choices only.
 class PricedShapes {
  public:
   PricedShapes(const PassOption& option, std::vector<Place> places);
@@ -116,7 +117,7 @@ class PricedShapes {
   const PassOption* option_;
   std::vector<Place> places_;
   int64_t least_bytes_;
-  std::vector<Shape> shapes_;                            ///< fastest first
+  std::vector<Shape> shapes_;                             ///< fastest first
   std::map<uint32_t, PassOption::LiveBytes> live_bytes_;  ///< by height, of those that were asked for
 };
 

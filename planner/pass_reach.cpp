@@ -5,8 +5,8 @@
 namespace headroom {
 namespace {
 
-/// How many barriers a pass may recompute across. More never paid in any plan seen, and the bound keeps the number of
-/// frontiers small.
+/// How many barriers a pass may recompute across. More never paid in any plan seen, and the bound keeps the
+/// number of frontiers small.
 constexpr int32_t kDeepestRecompute = 8;
 constexpr size_t kMostCreatable = 8;
 
@@ -19,7 +19,9 @@ bool pointwise(const Op& op) {
          (op.kind == OpKind::conv && op.kernel == Axes<int32_t>{1, 1, 1});
 }
 
-TensorId tensor_id(size_t number) { return TensorId{static_cast<int32_t>(number)}; }
+TensorId tensor_id(size_t number) {
+  return TensorId{static_cast<int32_t>(number)};
+}
 
 TensorId any_target(const Graph& graph, const BarrierTargets& targets) {
   if (!targets.statistics.empty()) return graph.op(targets.statistics[0]).inputs[0];
@@ -58,7 +60,8 @@ PassReach::PassReach(const Graph& graph, const Sizes& sizes)
   find_masks();
 }
 
-/// Leaves out tensors that in decoders another candidate serves better, or little work from one: fewer frontiers.
+/// Leaves out tensors that in decoders another candidate serves better, or little work from one: fewer
+/// frontiers.
 void PassReach::find_candidates(const Sizes& sizes) {
   const auto bytes = [&](TensorId id) { return bytes_of(graph_.tensor(id), sizes.latent, 1, sizes.dtype); };
   for (size_t t = 1; t < graph_.tensors().size(); ++t) {
@@ -77,7 +80,8 @@ void PassReach::find_candidates(const Sizes& sizes) {
       const bool at_once = tensor_depths_[index(reader.output)] == tensor_depths_[t];
       if (pointwise(reader) && at_once && bytes(reader.output) <= bytes(id)) continue;
     }
-    if (!read_whole && pointwise(producer) && producer.kind != OpKind::add && bytes(id) >= bytes(producer.inputs[0])) {
+    if (!read_whole && pointwise(producer) && producer.kind != OpKind::add &&
+        bytes(id) >= bytes(producer.inputs[0])) {
       continue;  // recomputed position by position from something no larger
     }
     is_candidate_.insert(id);
@@ -90,7 +94,8 @@ void PassReach::find_last_reads() {
   // Readers come after what they read.
   for (size_t i = graph_.ops().size(); i-- > 0;) {
     const Op& op = graph_.ops()[i];
-    const int32_t read = is_candidate_.contains(op.output) ? tensor_depths_[index(op.output)] : last_read_[index(op.output)];
+    const int32_t read =
+        is_candidate_.contains(op.output) ? tensor_depths_[index(op.output)] : last_read_[index(op.output)];
     for (TensorId input : op.inputs) last_read_[index(input)] = std::max(last_read_[index(input)], read);
   }
 }
@@ -113,14 +118,16 @@ void PassReach::find_demands() {
   }
 }
 
-/// What a pass cannot do without: everything between its targets and the nearest tensors that earlier passes can have kept.
+/// What a pass cannot do without: everything between its targets and the nearest tensors that earlier passes
+/// can have kept.
 void PassReach::find_own_operations() {
   std::vector<bool> somewhere(graph_.ops().size(), false);
   own_operations_.resize(passes());
   for (size_t pass = 0; pass < passes(); ++pass) {
     std::vector<OpId>& own = own_operations_[pass] = targets_[pass].statistics;
     TensorSet needed = goals_of(graph_, targets_[pass]);
-    for (TensorId id = needed.last_before(tensor_id(graph_.tensors().size())); id > TensorId{0}; id = needed.last_before(id)) {
+    for (TensorId id = needed.last_before(tensor_id(graph_.tensors().size())); id > TensorId{0};
+         id = needed.last_before(id)) {
       const bool may_be_kept = is_candidate_.contains(id) || is_whole_.contains(id);
       const bool kept_before = may_be_kept && tensor_depths_[index(id)] < pass_depths_[pass];
       if (kept_before || statistics_.contains(id)) continue;
@@ -132,8 +139,8 @@ void PassReach::find_own_operations() {
     }
     for (OpId op : own) somewhere[index(op)] = true;
   }
-  // Some pass must run the others as well, where anything needs them; which one is open, but none before their inputs are
-  // there.
+  // Some pass must run the others as well, where anything needs them; which one is open, but none before
+  // their inputs are there.
   TensorSet needed(graph_.tensors().size());
   for (const BarrierTargets& targets : targets_) needed |= goals_of(graph_, targets);
   walk_back(needed, tensor_id(graph_.tensors().size()), TensorSet(graph_.tensors().size()));
@@ -211,7 +218,8 @@ std::vector<TensorId> PassReach::kept_of(const TensorSet& reached, const TensorS
   return read.members();
 }
 
-std::vector<TensorId> PassReach::read_by(size_t pass, const std::vector<TensorId>& keeps, const TensorSet& kept) const {
+std::vector<TensorId> PassReach::read_by(size_t pass, const std::vector<TensorId>& keeps,
+                                         const TensorSet& kept) const {
   TensorSet needed = goals_of(graph_, targets_[pass]);
   for (TensorId id : keeps) needed.insert(id);
   walk_back(needed, end_[pass], kept);
@@ -248,8 +256,8 @@ std::vector<TensorId> PassReach::creatable(size_t pass, const std::vector<Tensor
     kept.erase(id);
   }
   if (list.size() > kMostCreatable) {
-    // What is read too far ahead to be recomputed there must be kept; of the others the latest are those that passes
-    // ahead read first.
+    // What is read too far ahead to be recomputed there must be kept; of the others the latest are those that
+    // passes ahead read first.
     std::stable_partition(list.begin(), list.end(), [&](TensorId id) {
       return last_read_[index(id)] <= tensor_depths_[index(id)] + kDeepestRecompute;
     });

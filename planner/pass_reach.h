@@ -8,19 +8,20 @@
 
 namespace headroom {
 
-/// Which tensors the passes of a graph can keep, read and reach: what the plan space knows of the graph before anything
-/// has a cost. Sets of kept tensors need not hold the latent, which is always there.
+/// Which tensors the passes of a graph can keep, read and reach: what the plan space knows of the graph
+/// before anything has a cost. Sets of kept tensors need not hold the latent, which is always there.
 class PassReach {
  public:
   PassReach(const Graph& graph, const Sizes& sizes);
 
   size_t passes() const { return targets_.size(); }
   const BarrierTargets& targets(size_t pass) const { return targets_[pass]; }
-  /// Operations of which every plan runs at least these from pass `pass` on, beside those of later passes: what the pass
-  /// cannot find ready, and what it is the first that can run and some pass must.
+  /// Operations of which every plan runs at least these from pass `pass` on, beside those of later passes:
+  /// what the pass cannot find ready, and what it is the first that can run and some pass must.
   const std::vector<OpId>& own_operations(size_t pass) const { return own_operations_[pass]; }
 
-  /// What the pass computes whole and later passes read: results of adds, which may be accumulated in place, are left out.
+  /// What the pass computes whole and later passes read: results of adds, which may be accumulated in place,
+  /// are left out.
   std::vector<TensorId> handed_on(size_t pass) const;
 
   TensorSet set_of(const std::vector<TensorId>& tensors) const;
@@ -30,14 +31,15 @@ class PassReach {
   std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present) const;
   /// All tensors that passes after `pass` read or recompute, without recomputing what is kept.
   TensorSet read_after(size_t pass, const TensorSet& kept) const;
-  /// Those of them that are read from where they are kept: what lies ahead depends on them alone. The latent may be one.
+  /// Those of them that are read from where they are kept: what lies ahead depends on them alone. The latent
+  /// may be one.
   std::vector<TensorId> kept_of(const TensorSet& reached, const TensorSet& kept) const;
   /// Kept tensors that the pass reads, sorted; the latent is none of them.
   std::vector<TensorId> read_by(size_t pass, const std::vector<TensorId>& keeps, const TensorSet& kept) const;
   /// True where a pass ahead would recompute a candidate across more barriers than plans do.
   bool too_far_back(size_t pass, const TensorSet& reached, const TensorSet& kept) const;
-  /// Operations of passes up to `pass` whose results are reached later but not kept: some pass after it must run them,
-  /// beside own_operations() of those passes.
+  /// Operations of passes up to `pass` whose results are reached later but not kept: some pass after it must
+  /// run them, beside own_operations() of those passes.
   std::vector<OpId> again(size_t pass, const TensorSet& reached, const TensorSet& kept) const;
 
  private:
@@ -53,15 +55,17 @@ class PassReach {
   std::vector<BarrierTargets> targets_;
   std::vector<int32_t> tensor_depths_;
   std::vector<int32_t> pass_depths_;
-  std::vector<TensorId> candidates_;      ///< tensors that may be kept
+  std::vector<TensorId> candidates_;  ///< tensors that may be kept
   TensorSet is_candidate_, is_whole_, statistics_;
-  std::vector<int32_t> last_read_;        ///< by tensor: depth of the deepest reader, straight or through what is never kept
+  std::vector<int32_t>
+      last_read_;  ///< by tensor: depth of the deepest reader, straight or through what is never kept
   std::vector<std::vector<OpId>> own_operations_;
   // By pass:
-  std::vector<TensorSet> demands_;        ///< what deeper passes reach directly, whatever is kept: nothing of theirs can be ready
-  std::vector<TensorId> end_;             ///< one past its last tensor, those of earlier passes included
-  std::vector<TensorSet> own_later_;      ///< results of own operations of later passes
-  std::vector<TensorSet> far_back_;       ///< candidates that the next pass may not recompute any more
+  std::vector<TensorSet>
+      demands_;  ///< what deeper passes reach directly, whatever is kept: nothing of theirs can be ready
+  std::vector<TensorId> end_;         ///< one past its last tensor, those of earlier passes included
+  std::vector<TensorSet> own_later_;  ///< results of own operations of later passes
+  std::vector<TensorSet> far_back_;   ///< candidates that the next pass may not recompute any more
   std::vector<std::vector<TensorId>> in_reach_;  ///< candidates that the pass may keep
 };
 

@@ -16,18 +16,23 @@ std::vector<TensorId> tensors_of(const Frontier& frontier) {
 }
 
 Place place_of(const Frontier& frontier, TensorId id) {
-  const auto found = std::find_if(frontier.begin(), frontier.end(), [&](const Residence& r) { return r.tensor == id; });
+  const auto found =
+      std::find_if(frontier.begin(), frontier.end(), [&](const Residence& r) { return r.tensor == id; });
   return found == frontier.end() ? Place::device : found->place;
 }
 
 }  // namespace
 
-Frontier latent_frontier() { return {{TensorId{0}, Place::device}}; }
+Frontier latent_frontier() {
+  return {{TensorId{0}, Place::device}};
+}
 
-PlanSpace::PlanSpace(const Model& model, const Request& request, const SpaceFrame& frame, const CostModel& costs)
+PlanSpace::PlanSpace(const Model& model, const Request& request, const SpaceFrame& frame,
+                     const CostModel& costs)
     : PlanSpace(std::make_shared<PassCatalog>(model, request, frame.slice, costs), frame) {}
 
-PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const SpaceFrame& frame) : catalog_(std::move(catalog)), frame_(frame) {
+PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const SpaceFrame& frame)
+    : catalog_(std::move(catalog)), frame_(frame) {
   const Graph& graph = catalog_->graph();
   const CostModel& costs = catalog_->costs();
   const Sizes& sizes = catalog_->sizes();
@@ -45,7 +50,8 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const SpaceFrame& fra
       seconds += costs.least_seconds(graph, op, sizes);
       if (per_pass) seconds += costs.weights_seconds(weights_bytes(graph, graph.op(op), sizes.dtype));
     }
-    least_seconds_from_[pass] = least_seconds_from_[pass + 1] + seconds + catalog_->least_handover_seconds(pass);
+    least_seconds_from_[pass] =
+        least_seconds_from_[pass + 1] + seconds + catalog_->least_handover_seconds(pass);
   }
   choices_.resize(passes());
 }
@@ -53,12 +59,14 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const SpaceFrame& fra
 /// Bytes in the lower place while a pass runs.
 int64_t PlanSpace::bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const {
   int64_t sum = 0;
-  for (const Residence& residence : frontier) sum += residence.place != Place::device ? catalog_->stored_bytes(residence.tensor) : 0;
+  for (const Residence& residence : frontier)
+    sum += residence.place != Place::device ? catalog_->stored_bytes(residence.tensor) : 0;
   for (TensorId id : below) sum += catalog_->stored_bytes(id);
   return sum;
 }
 
-void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet& set, std::vector<Choice>& list) {
+void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet& set,
+                            std::vector<Choice>& list) {
   std::vector<TensorId> movable;
   for (TensorId id : set.keeps) {
     if (frame_.lower_place && catalog_->may_go_below(pass, id)) movable.push_back(id);
@@ -71,7 +79,8 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
     }
     if (frame_.lower_place && bytes_below(frontier, below) > frame_.lower_limit_bytes) continue;
     for (const PassWork::Takeover& takeover : set.work->takeovers) {
-      if (place_of(frontier, takeover.base) == Place::device && !contains(below, takeover.target)) in_place.push_back(takeover.target);
+      if (place_of(frontier, takeover.base) == Place::device && !contains(below, takeover.target))
+        in_place.push_back(takeover.target);
     }
     const auto place_after = [&](TensorId id) {
       if (contains(set.keeps, id)) return contains(below, id) ? *frame_.lower_place : Place::device;
@@ -82,7 +91,8 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
     const PassOption& option = catalog_->option(pass, present, set, in_place);
     std::vector<Place> places;
     for (const TouchedTensor& tensor : option.touched()) places.push_back(place_after(tensor.tensor));
-    Choice choice{set.keeps, std::move(in_place), std::move(below), std::move(next), &catalog_->priced(option, places)};
+    Choice choice{set.keeps, std::move(in_place), std::move(below), std::move(next),
+                  &catalog_->priced(option, places)};
     choice.beside_bytes = fixed_bytes_;
     for (TensorId id : set.passing) {
       if (place_of(frontier, id) == Place::device) choice.beside_bytes += catalog_->stored_bytes(id);
@@ -100,7 +110,8 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
 std::vector<Choice>& PlanSpace::choices(size_t pass, const Frontier& frontier) {
   const auto [known, is_new] = choices_[pass].try_emplace(frontier);
   if (!is_new) return known->second;
-  for (const KeepSet& set : catalog_->keep_sets(pass, tensors_of(frontier))) add_choices(pass, frontier, set, known->second);
+  for (const KeepSet& set : catalog_->keep_sets(pass, tensors_of(frontier)))
+    add_choices(pass, frontier, set, known->second);
   return known->second;
 }
 

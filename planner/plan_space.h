@@ -28,14 +28,16 @@ struct Choice {
   std::vector<TensorId> below;  ///< those of `keeps` that live in the lower place
   Frontier next;
   PricedShapes* shapes = nullptr;  ///< without what follows
-  int64_t beside_bytes = 0;        ///< weights, latent, reserve, and tensors on the device that the pass does not touch
-  double beside_seconds = 0;       ///< bringing the pass's weights in
-  double again_seconds = 0;        ///< what passes ahead must run at the least, beside least_seconds_from()
+  int64_t beside_bytes =
+      0;  ///< weights, latent, reserve, and tensors on the device that the pass does not touch
+  double beside_seconds = 0;  ///< bringing the pass's weights in
+  double again_seconds = 0;   ///< what passes ahead must run at the least, beside least_seconds_from()
   int64_t peak_bytes(const Shape& shape) const { return beside_bytes + shape.peak_bytes; }
   double seconds(const Shape& shape) const { return beside_seconds + shape.seconds; }
 };
 
-/// What is the same for all plans of one space. Spaces are searched one by one, and the best plan of all is taken.
+/// What is the same for all plans of one space. Spaces are searched one by one, and the best plan of all is
+/// taken.
 struct SpaceFrame {
   int64_t slice = 1;
   WeightResidency weights = WeightResidency::resident;
@@ -45,9 +47,9 @@ struct SpaceFrame {
 };
 
 /// The plans that are searched for one frame. docs/planning.md states the space; in short: passes in order of
-/// barrier depth; a tensor is kept in the pass that first can compute it or in the next one, on the device or below,
-/// and dropped as soon as nothing ahead reaches it; residuals are added in place where nothing else reads them; tiles
-/// are bands or rectangles of halved extents.
+/// barrier depth; a tensor is kept in the pass that first can compute it or in the next one, on the device or
+/// below, and dropped as soon as nothing ahead reaches it; residuals are added in place where nothing else
+/// reads them; tiles are bands or rectangles of halved extents.
 class PlanSpace {
  public:
   PlanSpace(const Model& model, const Request& request, const SpaceFrame& frame, const CostModel& costs);

@@ -12,25 +12,29 @@ std::string processor_name() {
   std::ifstream in("/proc/cpuinfo");
   std::string line;
   while (std::getline(in, line)) {
-    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos) return line.substr(line.find(": ") + 2);
+    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
+      return line.substr(line.find(": ") + 2);
   }
   return "CPU";
 }
 
 }  // namespace
 
-void check_profiled_model(const Profile& profile, const std::string& file, const Graph& graph, const Request& request) {
+void check_profiled_model(const Profile& profile, const std::string& file, const Graph& graph,
+                          const Request& request) {
   if (profile.dtype != request.dtype) {
-    throw InputError(file + ": dtype: expected " + name_of(request.dtype) + " as asked for, found " + name_of(profile.dtype));
+    throw InputError(file + ": dtype: expected " + name_of(request.dtype) + " as asked for, found " +
+                     name_of(profile.dtype));
   }
   const auto differs = [&](size_t layer, const std::string& what) {
-    throw InputError(file + ": layers[" + std::to_string(layer) + "]: expected " + what + " of " + request.model +
-                     "; it is a profile of another model, " + profile.model);
+    throw InputError(file + ": layers[" + std::to_string(layer) + "]: expected " + what + " of " +
+                     request.model + "; it is a profile of another model, " + profile.model);
   };
   const std::vector<Op>& ops = graph.ops();
   if (profile.layers.size() != ops.size()) {
-    throw InputError(file + ": layers: expected the " + std::to_string(ops.size()) + " layers of " + request.model + ", found " +
-                     std::to_string(profile.layers.size()) + "; it is a profile of another model, " + profile.model);
+    throw InputError(file + ": layers: expected the " + std::to_string(ops.size()) + " layers of " +
+                     request.model + ", found " + std::to_string(profile.layers.size()) +
+                     "; it is a profile of another model, " + profile.model);
   }
   const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
   for (size_t i = 0; i < ops.size(); ++i) {
@@ -58,7 +62,8 @@ void check_profiled_machine(const Profile& profile, const std::string& file) {
                    "\"; give --other-environment to plan for that machine");
 }
 
-void check_profiled_range(const Profile& profile, const std::string& file, const Graph& graph, const Plan& plan) {
+void check_profiled_range(const Profile& profile, const std::string& file, const Graph& graph,
+                          const Plan& plan) {
   const LawTable laws(graph, profile);
   if (!laws.complete()) return;
   const Sizes sizes = sizes_of(graph, plan);
@@ -74,11 +79,12 @@ void check_profiled_range(const Profile& profile, const std::string& file, const
       if (op.kind == OpKind::attention) most *= double(law_extent(graph, op, sizes.latent).x);
       const Law& law = laws.of(step.op);
       if (law.speaks_of(most)) continue;
-      throw InputError(file + ": layers[" + std::to_string(index(step.op)) + "] (" + op.name + "): seen from " +
-                       std::to_string(law.least_positions()) + " to " + std::to_string(law.most_positions()) +
-                       " positions, with its cost still changing, and the plan has tiles of " +
-                       std::to_string(static_cast<int64_t>(most)) + "; profile a size near " +
-                       std::to_string(plan.request.width_pixels) + "x" + std::to_string(plan.request.height_pixels));
+      throw InputError(
+          file + ": layers[" + std::to_string(index(step.op)) + "] (" + op.name + "): seen from " +
+          std::to_string(law.least_positions()) + " to " + std::to_string(law.most_positions()) +
+          " positions, with its cost still changing, and the plan has tiles of " +
+          std::to_string(static_cast<int64_t>(most)) + "; profile a size near " +
+          std::to_string(plan.request.width_pixels) + "x" + std::to_string(plan.request.height_pixels));
     }
   }
 }

@@ -17,19 +17,23 @@ struct Shape {
   std::vector<size_t> requests;
 };
 
-std::vector<Shape> distinct_shapes(const RequestQueue& queue, const std::string& model_argument, Dtype dtype) {
+std::vector<Shape> distinct_shapes(const RequestQueue& queue, const std::string& model_argument,
+                                   Dtype dtype) {
   std::vector<Shape> shapes;
   std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>, size_t> known;
   for (size_t i = 0; i < queue.requests.size(); ++i) {
     const QueuedRequest& r = queue.requests[i];
-    const auto [at, is_new] = known.try_emplace({r.width_pixels, r.height_pixels, r.frames, r.batch}, shapes.size());
-    if (is_new) shapes.push_back({{model_argument, r.width_pixels, r.height_pixels, r.frames, r.batch, dtype}, {}});
+    const auto [at, is_new] =
+        known.try_emplace({r.width_pixels, r.height_pixels, r.frames, r.batch}, shapes.size());
+    if (is_new)
+      shapes.push_back({{model_argument, r.width_pixels, r.height_pixels, r.frames, r.batch, dtype}, {}});
     shapes[at->second].requests.push_back(i);
   }
   return shapes;
 }
 
-/// One plan for each shape. Where some do not fit, all are tried, so that the message has the limit that suits them all.
+/// One plan for each shape. Where some do not fit, all are tried, so that the message has the limit that
+/// suits them all.
 std::vector<Plan> plan_shapes(const RequestQueue& queue, const std::vector<Shape>& shapes, const Model& model,
                               const PlanShape& plan_shape, const std::string& origin) {
   std::vector<Plan> plans;
@@ -55,8 +59,9 @@ std::vector<Plan> plan_shapes(const RequestQueue& queue, const std::vector<Shape
 
 }  // namespace
 
-RequestQueue plan_queue(RequestQueue queue, const Model& model, const std::string& model_argument, Dtype dtype,
-                        int64_t limit_bytes, const PlanShape& plan_shape, const std::string& origin) {
+RequestQueue plan_queue(RequestQueue queue, const Model& model, const std::string& model_argument,
+                        Dtype dtype, int64_t limit_bytes, const PlanShape& plan_shape,
+                        const std::string& origin) {
   const std::vector<Shape> shapes = distinct_shapes(queue, model_argument, dtype);
   std::vector<Plan> plans = plan_shapes(queue, shapes, model, plan_shape, origin);
 

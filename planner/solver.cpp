@@ -20,19 +20,20 @@ struct Arrival {
 using Path = std::vector<Arrival>;
 
 struct Found {
-  Path path;              ///< empty where none was found
-  double bound = 0;       ///< no path costs less
+  Path path;         ///< empty where none was found
+  double bound = 0;  ///< no path costs less
   bool in_time = true;
 };
 
-/// Best-first search over (pass, frontier). `extend` gives the cost of a path after a choice and the shape that it is taken
-/// with, null where none is allowed. `bound` is what is still to come at the least: of a pass on, and again of what was
-/// dropped. It counts an operation in the first
-/// pass that could run it even where a later one does, so costs may rise more slowly than it falls: a frontier that is
-/// reached more cheaply later is taken up again. With a `greed` above 1 the bound is overstated, which finds some path
+/// Best-first search over (pass, frontier). `extend` gives the cost of a path after a choice and the shape
+/// that it is taken with, null where none is allowed. `bound` is what is still to come at the least: of a
+/// pass on, and again of what was dropped. It counts an operation in the first pass that could run it even
+/// where a later one does, so costs may rise more slowly than it falls: a frontier that is reached more
+/// cheaply later is taken up again. With a `greed` above 1 the bound is overstated, which finds some path
 /// soon and proves nothing.
 template <typename Extend, typename Bound>
-Found search(PlanSpace& space, double start, const Extend& extend, const Bound& bound, double greed, const SearchLimits& limits) {
+Found search(PlanSpace& space, double start, const Extend& extend, const Bound& bound, double greed,
+             const SearchLimits& limits) {
   struct Entry {
     double estimate;
     size_t pass;
@@ -75,18 +76,21 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
       const auto next = arrivals[entry.pass + 1].try_emplace(choice.next).first;
       if (next->second.cost <= cost || (greed > 1 && next->second.settled)) continue;
       next->second = {cost, entry.frontier, &choice, shape, false};
-      queue.push({cost + greed * bound(entry.pass + 1, choice.again_seconds), entry.pass + 1, &next->first, &next->second});
+      queue.push({cost + greed * bound(entry.pass + 1, choice.again_seconds), entry.pass + 1, &next->first,
+                  &next->second});
     }
   }
   return found;
 }
 
 PassDecision decision_of(const Arrival& arrival) {
-  return {arrival.choice->keeps, arrival.choice->in_place, arrival.choice->below, arrival.choice->shapes->tile(*arrival.shape)};
+  return {arrival.choice->keeps, arrival.choice->in_place, arrival.choice->below,
+          arrival.choice->shapes->tile(*arrival.shape)};
 }
 
 /// `hindered` becomes true where the limit kept a choice from its fastest shape.
-Found search_by_time(PlanSpace& space, int64_t limit_bytes, double greed, const SearchLimits& limits, bool& hindered) {
+Found search_by_time(PlanSpace& space, int64_t limit_bytes, double greed, const SearchLimits& limits,
+                     bool& hindered) {
   const auto extend = [&](double cost, Choice& choice) {
     const Shape* shape = choice.shapes->fastest_within(limit_bytes - choice.beside_bytes);
     hindered = hindered || shape != &choice.shapes->fastest();
@@ -119,7 +123,8 @@ SpaceSearch fastest(PlanSpace& space, int64_t limit_bytes, const SearchLimits& l
   return done;
 }
 
-std::optional<Solution> some_path(PlanSpace& space, int64_t limit_bytes, std::chrono::steady_clock::time_point deadline) {
+std::optional<Solution> some_path(PlanSpace& space, int64_t limit_bytes,
+                                  std::chrono::steady_clock::time_point deadline) {
   constexpr double kGreed = 4;
   bool hindered = false;
   const Found found = search_by_time(space, limit_bytes, kGreed, {.deadline = deadline}, hindered);

@@ -9,7 +9,8 @@
 
 namespace headroom {
 
-/// Tensors of one graph, a bit each: the planner walks thousands of times over which are kept and which are reached.
+/// Tensors of one graph, a bit each: the planner walks thousands of times over which are kept and which are
+/// reached.
 class TensorSet {
  public:
   explicit TensorSet(size_t tensors) : words_((tensors + kBits - 1) / kBits) {}
@@ -34,8 +35,8 @@ class TensorSet {
     return std::all_of(words_.begin(), words_.end(), [](uint64_t word) { return word == 0; });
   }
 
-  /// The last member before `end`, -1 where there is none. Members that are inserted before the one just visited are
-  /// visited as well, so this walks from results back to what they are made of.
+  /// The last member before `end`, -1 where there is none. Members that are inserted before the one just
+  /// visited are visited as well, so this walks from results back to what they are made of.
   TensorId last_before(TensorId end) const {
     size_t word = index(end) / kBits;
     if (word >= words_.size()) return members_of(words_.size() - 1, ~uint64_t{0});

@@ -11,7 +11,9 @@ namespace {
 
 constexpr int64_t kAmple = int64_t{1} << 50;
 
-std::string mebibytes_up(int64_t bytes) { return std::to_string((bytes + (int64_t{1} << 20) - 1) >> 20) + "MiB"; }
+std::string mebibytes_up(int64_t bytes) {
+  return std::to_string((bytes + (int64_t{1} << 20) - 1) >> 20) + "MiB";
+}
 
 /// The most bytes that a plan keeps in one place at one time.
 int64_t bytes_in(const Plan& plan, Place place, const Graph& graph) {
@@ -20,20 +22,24 @@ int64_t bytes_in(const Plan& plan, Place place, const Graph& graph) {
   for (size_t pass = 0; pass < plan.passes.size(); ++pass) {
     int64_t sum = 0;
     for (const Kept& entry : plan.kept) {
-      const bool alive = entry.first_pass <= static_cast<int32_t>(pass) && static_cast<int32_t>(pass) <= entry.last_pass;
+      const bool alive =
+          entry.first_pass <= static_cast<int32_t>(pass) && static_cast<int32_t>(pass) <= entry.last_pass;
       if (entry.place != place || !alive) continue;
-      sum += static_cast<int64_t>(entry.blocks.size()) * allocated_bytes(entry.block_rows * row_bytes(graph, entry.tensor, sizes));
+      sum += static_cast<int64_t>(entry.blocks.size()) *
+             allocated_bytes(entry.block_rows * row_bytes(graph, entry.tensor, sizes));
     }
     most = std::max(most, sum);
   }
   return most;
 }
 
-std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& model, const CostModel& costs) {
+std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& model,
+                                 const CostModel& costs) {
   const Graph& graph = model.graph;
   const Sizes sizes = sizes_of(graph, plan);
   const Pass& pass = plan.passes[number];
-  const int64_t weights = plan.weights == WeightResidency::resident ? plan.weights_bytes : weights_bytes(graph, pass, sizes.dtype);
+  const int64_t weights = plan.weights == WeightResidency::resident ? plan.weights_bytes
+                                                                    : weights_bytes(graph, pass, sizes.dtype);
   std::vector<Blocker> list{{"weights", "weights", weights}, {"reserve", "reserve", plan.reserve_bytes}};
   for (const Kept& entry : plan.kept) {
     const auto now = static_cast<int32_t>(number);
@@ -41,18 +47,21 @@ std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& m
     // In the pass that takes blocks over they are listed under the tensor that had them.
     if (entry.in_place_of != TensorId{-1} && now == entry.first_pass) continue;
     list.push_back({graph.tensor(entry.tensor).name, "kept",
-                    static_cast<int64_t>(entry.blocks.size()) * allocated_bytes(entry.block_rows * row_bytes(graph, entry.tensor, sizes))});
+                    static_cast<int64_t>(entry.blocks.size()) *
+                        allocated_bytes(entry.block_rows * row_bytes(graph, entry.tensor, sizes))});
   }
   const auto longest = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
-  const std::vector<int64_t> working = step_bytes(graph, pass, per_axis(longest, pass.tiles), sizes, costs.memory());
+  const std::vector<int64_t> working =
+      step_bytes(graph, pass, per_axis(longest, pass.tiles), sizes, costs.memory());
   const auto largest = std::max_element(working.begin(), working.end());
-  list.push_back({graph.tensor(pass.steps[static_cast<size_t>(largest - working.begin())].tensor).name, "tiles", *largest});
+  list.push_back({graph.tensor(pass.steps[static_cast<size_t>(largest - working.begin())].tensor).name,
+                  "tiles", *largest});
   std::sort(list.begin(), list.end(), [](const Blocker& a, const Blocker& b) { return a.bytes > b.bytes; });
   return list;
 }
 
-Relaxation relax(const std::string& change, const Model& model, const Request& request, const PlanOptions& options,
-                 const CostModel& costs, std::optional<Place> added) {
+Relaxation relax(const std::string& change, const Model& model, const Request& request,
+                 const PlanOptions& options, const CostModel& costs, std::optional<Place> added) {
   Relaxation relaxation{.change = change};
   const Spaces spaces = spaces_of(model, request, options, costs);
   if (const FrameSearch found = fastest_over(spaces, request, options.limit_bytes); found.best) {
@@ -69,10 +78,12 @@ Relaxation relax(const std::string& change, const Model& model, const Request& r
 
 }  // namespace
 
-WhyNot why_not(const Model& model, const Request& request, const PlanOptions& options, const CostModel& costs) {
+WhyNot why_not(const Model& model, const Request& request, const PlanOptions& options,
+               const CostModel& costs) {
   const SmallestOver best = smallest_over(spaces_of(model, request, options, costs));
   WhyNot why{options.limit_bytes, best.smallest.bytes, best.smallest.pass, {}, {}, {}};
-  const Solution smallest{best.smallest.decisions, std::vector<double>(best.smallest.decisions.size(), 0.0), 0, best.smallest.bytes, 0};
+  const Solution smallest{best.smallest.decisions, std::vector<double>(best.smallest.decisions.size(), 0.0),
+                          0, best.smallest.bytes, 0};
   PlanOptions enough = options;
   enough.limit_bytes = best.smallest.bytes;
   const Plan plan = plan_of(smallest, model, request, best.frame, enough, costs);
@@ -103,21 +114,24 @@ WhyNot why_not(const Model& model, const Request& request, const PlanOptions& op
   std::erase_if(why.relaxations, [&](const Relaxation& relaxation) {
     return !relaxation.seconds && *relaxation.smallest_limit_bytes >= why.smallest_limit_bytes;  // of no help
   });
-  std::stable_sort(why.relaxations.begin(), why.relaxations.end(), [](const Relaxation& a, const Relaxation& b) {
-    constexpr double kNever = std::numeric_limits<double>::infinity();
-    return a.seconds.value_or(kNever) < b.seconds.value_or(kNever);
-  });
+  std::stable_sort(why.relaxations.begin(), why.relaxations.end(),
+                   [](const Relaxation& a, const Relaxation& b) {
+                     constexpr double kNever = std::numeric_limits<double>::infinity();
+                     return a.seconds.value_or(kNever) < b.seconds.value_or(kNever);
+                   });
   return why;
 }
 
 std::string to_text(const WhyNot& why, const Request& request) {
-  std::string text = std::to_string(request.width_pixels) + "x" + std::to_string(request.height_pixels) + " does not fit " +
-                     format_bytes(why.limit_bytes) + "; the smallest limit that works is " + mebibytes_up(why.smallest_limit_bytes) +
-                     " (" + std::to_string(why.smallest_limit_bytes) + " bytes): pass " + std::to_string(why.pass) + " (" +
-                     why.pass_name + ") holds";
+  std::string text = std::to_string(request.width_pixels) + "x" + std::to_string(request.height_pixels) +
+                     " does not fit " + format_bytes(why.limit_bytes) +
+                     "; the smallest limit that works is " + mebibytes_up(why.smallest_limit_bytes) + " (" +
+                     std::to_string(why.smallest_limit_bytes) + " bytes): pass " + std::to_string(why.pass) +
+                     " (" + why.pass_name + ") holds";
   for (size_t i = 0; i < std::min<size_t>(why.blockers.size(), 4); ++i) {
     const Blocker& blocker = why.blockers[i];
-    text += (i ? ", " : " ") + (blocker.what == "tiles" ? "tiles of " + blocker.name : blocker.name) + " " + format_bytes(blocker.bytes);
+    text += (i ? ", " : " ") + (blocker.what == "tiles" ? "tiles of " + blocker.name : blocker.name) + " " +
+            format_bytes(blocker.bytes);
   }
   for (const Relaxation& relaxation : why.relaxations) {
     text += "; with " + relaxation.change + " it ";
@@ -133,7 +147,8 @@ std::string to_text(const WhyNot& why, const Request& request) {
 
 nlohmann::json to_json(const WhyNot& why) {
   nlohmann::json blockers = nlohmann::json::array(), relaxations = nlohmann::json::array();
-  for (const Blocker& b : why.blockers) blockers.push_back({{"name", b.name}, {"what", b.what}, {"bytes", b.bytes}});
+  for (const Blocker& b : why.blockers)
+    blockers.push_back({{"name", b.name}, {"what", b.what}, {"bytes", b.bytes}});
   for (const Relaxation& r : why.relaxations) {
     nlohmann::json entry{{"change", r.change}, {"fits", r.seconds.has_value()}};
     if (r.seconds) entry["seconds"] = *r.seconds;

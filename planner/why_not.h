@@ -19,9 +19,9 @@ struct Blocker {
 
 /// One change of the request or the options, and what it would bring.
 struct Relaxation {
-  std::string change;                         ///< as an option of the command, e.g. "--dtype bf16"
-  std::optional<double> seconds{};            ///< of the plan that it makes possible
-  std::optional<int64_t> needs_bytes{};       ///< in the place that it adds
+  std::string change;                             ///< as an option of the command, e.g. "--dtype bf16"
+  std::optional<double> seconds{};                ///< of the plan that it makes possible
+  std::optional<int64_t> needs_bytes{};           ///< in the place that it adds
   std::optional<int64_t> smallest_limit_bytes{};  ///< where it alone does not do
 };
 
@@ -36,7 +36,8 @@ struct WhyNot {
 };
 
 /// Solves for the smallest limit and for each relaxation alone.
-WhyNot why_not(const Model& model, const Request& request, const PlanOptions& options, const CostModel& costs);
+WhyNot why_not(const Model& model, const Request& request, const PlanOptions& options,
+               const CostModel& costs);
 
 /// One line: the smallest limit, the pass and its largest tensors, the relaxations with their figures.
 std::string to_text(const WhyNot& why, const Request& request);
@@ -45,7 +46,8 @@ nlohmann::json to_json(const WhyNot& why);
 /// With all that was found out.
 class NothingFits : public DoesNotFit {
  public:
-  NothingFits(const WhyNot& found, const Request& request) : DoesNotFit(to_text(found, request), found.smallest_limit_bytes), why(found) {}
+  NothingFits(const WhyNot& found, const Request& request)
+      : DoesNotFit(to_text(found, request), found.smallest_limit_bytes), why(found) {}
   WhyNot why;
 };
 

@@ -19,9 +19,9 @@ std::string printed(const char* format, double value, const char* unit) {
 
 int64_t parse_bytes(const std::string& text, const std::string& option) {
   static const std::map<std::string, double> units{
-      {"", 1},        {"B", 1},           {"KB", 1e3},           {"MB", 1e6},           {"GB", 1e9},
-      {"TB", 1e12},   {"KiB", 1024.0},    {"MiB", 1048576.0},    {"GiB", 1073741824.0}, {"TiB", 1099511627776.0},
-      {"K", 1024.0},  {"M", 1048576.0},   {"G", 1073741824.0},   {"T", 1099511627776.0}};
+      {"", 1},       {"B", 1},         {"KB", 1e3},         {"MB", 1e6},           {"GB", 1e9},
+      {"TB", 1e12},  {"KiB", 1024.0},  {"MiB", 1048576.0},  {"GiB", 1073741824.0}, {"TiB", 1099511627776.0},
+      {"K", 1024.0}, {"M", 1048576.0}, {"G", 1073741824.0}, {"T", 1099511627776.0}};
   size_t used = 0;
   double number = -1;
   try {
@@ -51,7 +51,8 @@ std::string format_seconds(double seconds) {
 std::pair<int64_t, int64_t> parse_size(const std::string& text, const std::string& option) {
   int64_t width = 0, height = 0;
   int used = 0;
-  const bool fits = text.size() < 24 && std::sscanf(text.c_str(), "%9ldx%9ld%n", &width, &height, &used) == 2 &&
+  const bool fits = text.size() < 24 &&
+                    std::sscanf(text.c_str(), "%9ldx%9ld%n", &width, &height, &used) == 2 &&
                     used == static_cast<int>(text.size());
   if (!fits || width < 1 || height < 1) {
     throw InputError(option + ": expected WIDTHxHEIGHT in pixels such as 1024x768, found '" + text + "'");

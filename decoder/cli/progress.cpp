@@ -21,8 +21,9 @@ void Progress::show(double share, const std::string& what) {
   last_ = now;
   constexpr int kWidth = 30;
   const int filled = static_cast<int>(std::clamp(share, 0.0, 1.0) * kWidth);
-  stream_ << "\r\033[K[" << std::string(static_cast<size_t>(filled), '#') << std::string(static_cast<size_t>(kWidth - filled), ' ')
-          << "] " << static_cast<int>(share * 100) << " % " << what.substr(0, 60) << std::flush;
+  stream_ << "\r\033[K[" << std::string(static_cast<size_t>(filled), '#')
+          << std::string(static_cast<size_t>(kWidth - filled), ' ') << "] " << static_cast<int>(share * 100)
+          << " % " << what.substr(0, 60) << std::flush;
 }
 
 }  // namespace headroom

@@ -9,7 +9,8 @@ namespace headroom {
 /// A progress bar on a terminal; silent elsewhere. It is wiped when it goes.
 class Progress {
  public:
-  /// `stream` is standard error; `quiet` silences it. A bar is drawn only where file descriptor 2 is a terminal.
+  /// `stream` is standard error; `quiet` silences it. A bar is drawn only where file descriptor 2 is a
+  /// terminal.
   Progress(std::ostream& stream, bool quiet);
   ~Progress();
   Progress(const Progress&) = delete;

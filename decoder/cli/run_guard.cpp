@@ -11,7 +11,9 @@ namespace headroom {
 namespace {
 
 /// The first line: libraries add stack traces to their messages.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
 
 }  // namespace
 

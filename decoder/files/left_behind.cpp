@@ -13,8 +13,8 @@
 
 namespace headroom {
 
-/// One name in a list that only ever grows, so that a signal's handler may walk it at any time. Whoever takes the name
-/// out owns it.
+/// One name in a list that only ever grows, so that a signal's handler may walk it at any time. Whoever takes
+/// the name out owns it.
 struct RemovedOnSignal::Entry {
   std::atomic<const char*> name{nullptr};
   Entry* next = nullptr;
@@ -50,7 +50,8 @@ RemovedOnSignal::~RemovedOnSignal() {
 }
 
 void remove_named_files() noexcept {
-  for (auto* entry = static_cast<RemovedOnSignal::Entry*>(first_entry.load()); entry != nullptr; entry = entry->next) {
+  for (auto* entry = static_cast<RemovedOnSignal::Entry*>(first_entry.load()); entry != nullptr;
+       entry = entry->next) {
     if (const char* name = entry->name.exchange(nullptr)) unlink(name);
   }
 }

@@ -5,8 +5,8 @@
 
 namespace headroom {
 
-/// Names a file that must not outlive the program: where a signal of remove_files_on_signals() ends it, the file goes
-/// first. The owner removes it in every other case.
+/// Names a file that must not outlive the program: where a signal of remove_files_on_signals() ends it, the
+/// file goes first. The owner removes it in every other case.
 class RemovedOnSignal {
  public:
   explicit RemovedOnSignal(const std::filesystem::path& file);
@@ -21,12 +21,13 @@ class RemovedOnSignal {
   const char* name_;
 };
 
-/// From now on SIGINT, SIGTERM and SIGHUP remove what RemovedOnSignal names before they end the program, as they would
-/// without this; those that are ignored stay so. A file that becomes too large is an error of its write, not the end.
+/// From now on SIGINT, SIGTERM and SIGHUP remove what RemovedOnSignal names before they end the program, as
+/// they would without this; those that are ignored stay so. A file that becomes too large is an error of its
+/// write, not the end.
 void remove_files_on_signals();
 
-/// Removes the neighbours `<file>.<mark>-<pid>` and `<file>.<mark>-<pid>.…` that a program left behind which was
-/// killed: those whose process is no more.
+/// Removes the neighbours `<file>.<mark>-<pid>` and `<file>.<mark>-<pid>.…` that a program left behind which
+/// was killed: those whose process is no more.
 void remove_left_behind(const std::filesystem::path& file, const std::string& mark) noexcept;
 
 }  // namespace headroom

@@ -9,8 +9,8 @@
 namespace headroom {
 
 /// A file that appears under its name whole or not at all: it is written as `<name>.partial-<pid>` beside it
-/// and renamed by commit(). Destroyed before that, or ended by a signal (left_behind.h), it leaves nothing; what a
-/// killed program left of the same file is removed.
+/// and renamed by commit(). Destroyed before that, or ended by a signal (left_behind.h), it leaves nothing;
+/// what a killed program left of the same file is removed.
 class PartialFile {
  public:
   /// Throws InputError where the folder does not exist or `file` is a folder, DeviceError where no file can

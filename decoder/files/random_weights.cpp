@@ -26,8 +26,8 @@ uint64_t fnv1a64(const std::string& text) {
   return hash;
 }
 
-/// Element i is offset + scale * u(i), u uniform in [-1, 1). With offset 1 and scale 1/4 the product is exact,
-/// and with offset 0 the sum is, so that a fused multiply-add gives the same bits as two roundings.
+/// Element i is offset + scale * u(i), u uniform in [-1, 1). With offset 1 and scale 1/4 the product is
+/// exact, and with offset 0 the sum is, so that a fused multiply-add gives the same bits as two roundings.
 void fill_uniform(const std::string& name, uint64_t seed, float offset, float scale, const Interval& range,
                   float* out) {
   const uint64_t key = splitmix64_mix(seed ^ fnv1a64(name));

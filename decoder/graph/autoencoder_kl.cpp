@@ -15,7 +15,8 @@ Activation parse_activation(const JsonFields& field) {
                                                        {"gelu", Activation::gelu},
                                                        {"mish", Activation::mish}};
   const auto found = known.find(field.text());
-  if (found == known.end()) field.fail("'" + field.text() + "' is not supported; expected silu, swish, relu, gelu or mish");
+  if (found == known.end())
+    field.fail("'" + field.text() + "' is not supported; expected silu, swish, relu, gelu or mish");
   return found->second;
 }
 
@@ -35,7 +36,9 @@ Config read_config(const JsonFields& json) {
   const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
     return json.has(key) && !json[key].is_null() ? json[key].integer(1, most) : otherwise;
   };
-  const auto flag = [&](const char* key, bool otherwise) { return json.has(key) ? json[key].boolean() : otherwise; };
+  const auto flag = [&](const char* key, bool otherwise) {
+    return json.has(key) ? json[key].boolean() : otherwise;
+  };
 
   config.latent_channels = integer("latent_channels", 1024, config.latent_channels);
   config.out_channels = integer("out_channels", 1024, config.out_channels);
@@ -51,8 +54,8 @@ Config read_config(const JsonFields& json) {
     for (size_t i = 0; i < widths.size(8); ++i) {
       config.widths.push_back(widths[i].integer(1, kMostChannels));
       if (config.widths.back() % config.groups != 0) {
-        widths[i].fail("expected a multiple of norm_num_groups = " + std::to_string(config.groups) + ", found " +
-                       std::to_string(config.widths.back()));
+        widths[i].fail("expected a multiple of norm_num_groups = " + std::to_string(config.groups) +
+                       ", found " + std::to_string(config.widths.back()));
       }
     }
     if (config.widths.empty()) widths.fail("expected at least one width");
@@ -68,8 +71,8 @@ Config read_config(const JsonFields& json) {
     }
   }
   if (blocks != config.widths.size()) {
-    json.fail("up_block_types: expected as many as block_out_channels has, " + std::to_string(config.widths.size()) +
-              ", found " + std::to_string(blocks));
+    json.fail("up_block_types: expected as many as block_out_channels has, " +
+              std::to_string(config.widths.size()) + ", found " + std::to_string(blocks));
   }
   return config;
 }

@@ -23,7 +23,9 @@ auto per_axis(F f, const A&... axes) -> Axes<decltype(f(axes.t...))> {
 /// Positions along each axis.
 using Extent = Axes<int64_t>;
 
-inline int64_t positions(const Extent& extent) { return extent.t * extent.y * extent.x; }
+inline int64_t positions(const Extent& extent) {
+  return extent.t * extent.y * extent.x;
+}
 
 /// A half-open interval of positions along one axis. It may reach outside the picture, where values are zero.
 struct Interval {

@@ -8,19 +8,28 @@
 namespace headroom {
 namespace {
 
-int64_t floor_divide(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
+int64_t floor_divide(int64_t a, int64_t b) {
+  return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
+}
 
-double taps(const Op& op) { return double(op.kernel.t) * op.kernel.y * op.kernel.x; }
+double taps(const Op& op) {
+  return double(op.kernel.t) * op.kernel.y * op.kernel.x;
+}
 
 }  // namespace
 
-int64_t bytes_per_element(Dtype dtype) { return dtype == Dtype::fp32 ? 4 : 2; }
+int64_t bytes_per_element(Dtype dtype) {
+  return dtype == Dtype::fp32 ? 4 : 2;
+}
 
 const char* name_of(Dtype dtype) {
   switch (dtype) {
-    case Dtype::fp32: return "fp32";
-    case Dtype::bf16: return "bf16";
-    case Dtype::fp16: return "fp16";
+    case Dtype::fp32:
+      return "fp32";
+    case Dtype::bf16:
+      return "bf16";
+    case Dtype::fp16:
+      return "fp16";
   }
   return "?";
 }
@@ -34,12 +43,18 @@ Dtype parse_dtype(const std::string& text) {
 
 const char* name_of(OpKind kind) {
   switch (kind) {
-    case OpKind::conv: return "conv";
-    case OpKind::upsample: return "upsample";
-    case OpKind::statistics: return "statistics";
-    case OpKind::norm: return "norm";
-    case OpKind::add: return "add";
-    case OpKind::attention: return "attention";
+    case OpKind::conv:
+      return "conv";
+    case OpKind::upsample:
+      return "upsample";
+    case OpKind::statistics:
+      return "statistics";
+    case OpKind::norm:
+      return "norm";
+    case OpKind::add:
+      return "add";
+    case OpKind::attention:
+      return "attention";
   }
   return "?";
 }
@@ -101,7 +116,8 @@ TensorId Graph::add(const std::string& name, TensorId a, TensorId b) {
 
 TensorId Graph::attention(const std::string& name, TensorId q, TensorId k, TensorId v) {
   const Tensor from = tensor(q);
-  return append({.name = name, .kind = OpKind::attention, .inputs = {q, k, v}}, tensor(v).channels, from.scale);
+  return append({.name = name, .kind = OpKind::attention, .inputs = {q, k, v}}, tensor(v).channels,
+                from.scale);
 }
 
 const Op* Graph::producer(TensorId id) const {
@@ -110,7 +126,8 @@ const Op* Graph::producer(TensorId id) const {
 }
 
 TensorId Graph::find_tensor(const std::string& name) const {
-  const auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const Tensor& t) { return t.name == name; });
+  const auto found =
+      std::find_if(tensors_.begin(), tensors_.end(), [&](const Tensor& t) { return t.name == name; });
   return TensorId{found == tensors_.end() ? -1 : static_cast<int32_t>(found - tensors_.begin())};
 }
 
@@ -179,15 +196,20 @@ double flops_per_position(const Graph& graph, const Op& op, const Extent& latent
   const auto channels = double(graph.tensor(op.output).channels);
   const auto input_channels = double(graph.tensor(op.inputs[0]).channels);
   switch (op.kind) {
-    case OpKind::conv: return 2 * taps(op) * input_channels * channels;
+    case OpKind::conv:
+      return 2 * taps(op) * input_channels * channels;
     case OpKind::attention: {
       const auto keys = double(positions(extent_of(graph.tensor(op.inputs[1]), latent)));
       return 4 * keys * channels;
     }
-    case OpKind::norm: return 8 * channels;
-    case OpKind::add: return channels;
-    case OpKind::statistics: return 3 * input_channels;
-    case OpKind::upsample: return 0;
+    case OpKind::norm:
+      return 8 * channels;
+    case OpKind::add:
+      return channels;
+    case OpKind::statistics:
+      return 3 * input_channels;
+    case OpKind::upsample:
+      return 0;
   }
   return 0;
 }

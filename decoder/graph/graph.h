@@ -10,8 +10,12 @@ namespace headroom {
 
 enum class TensorId : int32_t {};
 enum class OpId : int32_t {};
-constexpr size_t index(TensorId id) { return static_cast<size_t>(id); }
-constexpr size_t index(OpId id) { return static_cast<size_t>(id); }
+constexpr size_t index(TensorId id) {
+  return static_cast<size_t>(id);
+}
+constexpr size_t index(OpId id) {
+  return static_cast<size_t>(id);
+}
 
 enum class Dtype { fp32, bf16, fp16 };
 int64_t bytes_per_element(Dtype dtype);
@@ -108,8 +112,9 @@ int64_t bytes_of(const Tensor& tensor, const Extent& latent, int64_t batch, Dtyp
 
 /// Shapes of an operation's parameters.
 struct Parameter {
-  std::string name;            ///< as in the weights file
-  std::vector<int64_t> shape;  ///< convolutions: {out, in, kt, ky, kx} without the leading axes of extent 1 in 2-D models
+  std::string name;  ///< as in the weights file
+  std::vector<int64_t>
+      shape;  ///< convolutions: {out, in, kt, ky, kx} without the leading axes of extent 1 in 2-D models
 };
 std::vector<Parameter> parameters_of(const Graph& graph, const Op& op);
 /// Elements of all parameters of the operation.

@@ -49,7 +49,9 @@ void append_text(const nlohmann::json& value, int depth, int deepest_expanded, s
 
 }  // namespace
 
-bool JsonFields::has(const std::string& key) const { return value_->is_object() && value_->contains(key); }
+bool JsonFields::has(const std::string& key) const {
+  return value_->is_object() && value_->contains(key);
+}
 
 JsonFields JsonFields::operator[](const std::string& key) const {
   if (!value_->is_object()) fail("expected an object, found " + std::string(value_->type_name()));
@@ -122,17 +124,20 @@ nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_by
   const auto size = std::filesystem::file_size(file, error);
   if (error) throw InputError(file.string() + ": " + error.message());
   if (static_cast<int64_t>(size) > most_bytes) {
-    throw InputError(file.string() + ": larger than the " + std::to_string(most_bytes) + " bytes such a file may have");
+    throw InputError(file.string() + ": larger than the " + std::to_string(most_bytes) +
+                     " bytes such a file may have");
   }
   std::ifstream in(file, std::ios::binary);
   std::string text(size, '\0');
-  if (!in.read(text.data(), static_cast<std::streamsize>(size))) throw InputError(file.string() + ": cannot be read");
+  if (!in.read(text.data(), static_cast<std::streamsize>(size)))
+    throw InputError(file.string() + ": cannot be read");
   return parse_json(text, file.string());
 }
 
 void check_schema(const JsonFields& file, const std::string& schema, int64_t newest) {
   const std::string found = file["schema"].text();
-  if (found != schema) file["schema"].fail("expected \"" + schema + "\", found \"" + found.substr(0, 40) + "\"");
+  if (found != schema)
+    file["schema"].fail("expected \"" + schema + "\", found \"" + found.substr(0, 40) + "\"");
   const int64_t version = file["version"].integer(1, INT32_MAX);
   if (version > newest) {
     file["version"].fail("written by a newer Headroom: version " + std::to_string(version) +
@@ -147,7 +152,8 @@ std::string json_text(const nlohmann::json& value, int deepest_expanded) {
 }
 
 void write_file_whole(const std::filesystem::path& file, const std::string& text) {
-  write_file_whole(file, [&](std::ostream& out) { out.write(text.data(), static_cast<std::streamsize>(text.size())); });
+  write_file_whole(
+      file, [&](std::ostream& out) { out.write(text.data(), static_cast<std::streamsize>(text.size())); });
 }
 
 void write_file_whole(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write) {

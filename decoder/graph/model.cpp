@@ -26,13 +26,17 @@ const std::map<std::string, std::string>& built_ins() {
          "norm_num_groups": 32, "act_fn": "silu", "out_channels": 3,
          "up_block_types": ["UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D"], )";
   static const std::map<std::string, std::string> table{
-      {"sd15", "{" + four_blocks + R"("latent_channels": 4, "scaling_factor": 0.18215, "force_upcast": false})"},
-      {"sdxl", "{" + four_blocks + R"("latent_channels": 4, "scaling_factor": 0.13025, "force_upcast": true})"},
-      {"sd3", "{" + four_blocks +
-                  R"("latent_channels": 16, "scaling_factor": 1.5305, "shift_factor": 0.0609, "force_upcast": true,
+      {"sd15",
+       "{" + four_blocks + R"("latent_channels": 4, "scaling_factor": 0.18215, "force_upcast": false})"},
+      {"sdxl",
+       "{" + four_blocks + R"("latent_channels": 4, "scaling_factor": 0.13025, "force_upcast": true})"},
+      {"sd3",
+       "{" + four_blocks +
+           R"("latent_channels": 16, "scaling_factor": 1.5305, "shift_factor": 0.0609, "force_upcast": true,
                      "use_post_quant_conv": false})"},
-      {"flux", "{" + four_blocks +
-                   R"("latent_channels": 16, "scaling_factor": 0.3611, "shift_factor": 0.1159, "force_upcast": true,
+      {"flux",
+       "{" + four_blocks +
+           R"("latent_channels": 16, "scaling_factor": 0.3611, "shift_factor": 0.1159, "force_upcast": true,
                       "use_post_quant_conv": false})"},
   };
   return table;
@@ -94,13 +98,15 @@ Extent latent_extent(const Model& model, int64_t width_pixels, int64_t height_pi
   const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
   const auto latent_length = [](int64_t pixels, int32_t factor, const char* what) {
     if (pixels < 1 || pixels > kMostPixels || pixels % factor != 0) {
-      throw InputError(std::string("--size: expected a ") + what + " that is a multiple of " + std::to_string(factor) +
-                       " up to " + std::to_string(kMostPixels) + ", found " + std::to_string(pixels));
+      throw InputError(std::string("--size: expected a ") + what + " that is a multiple of " +
+                       std::to_string(factor) + " up to " + std::to_string(kMostPixels) + ", found " +
+                       std::to_string(pixels));
     }
     return pixels / factor;
   };
   if (frames != 1) {
-    throw InputError("--frames: " + model.class_name + " decodes single pictures; expected 1, found " + std::to_string(frames));
+    throw InputError("--frames: " + model.class_name + " decodes single pictures; expected 1, found " +
+                     std::to_string(frames));
   }
   return {1, latent_length(height_pixels, scale.y, "height"), latent_length(width_pixels, scale.x, "width")};
 }

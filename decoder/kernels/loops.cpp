@@ -5,11 +5,12 @@
 namespace headroom::kernels {
 namespace {
 
-/// e^x after Cephes' expf, relative error below 2e-7: x = n ln 2 + r, a polynomial in r, and the power of two put
-/// into the exponent bits.
+/// e^x after Cephes' expf, relative error below 2e-7: x = n ln 2 + r, a polynomial in r, and the power of two
+/// put into the exponent bits.
 inline float exponential(float x) {
   x = x < -87.0f ? -87.0f : (x > 87.0f ? 87.0f : x);
-  const float rounded = x * 1.44269504088896341f + 12582912.0f;  // 1.5 * 2^23 leaves the integer in the low bits
+  const float rounded =
+      x * 1.44269504088896341f + 12582912.0f;  // 1.5 * 2^23 leaves the integer in the low bits
   const float n = rounded - 12582912.0f;
   const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
   float p = 1.9875691500e-4f;
@@ -23,7 +24,8 @@ inline float exponential(float x) {
   return mantissa * std::bit_cast<float>(exponent << 23);
 }
 
-void affine(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale, const float* shift) {
+void affine(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
+            const float* shift) {
   for (int64_t p = 0; p < pixels; ++p, x += channels, out += channels) {
 #pragma omp simd
     for (int64_t c = 0; c < channels; ++c) out[c] = x[c] * scale[c] + shift[c];

@@ -8,7 +8,8 @@ namespace headroom::kernels {
 
 struct Loops {
   /// out = x * scale + shift per channel.
-  void (*affine)(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale, const float* shift);
+  void (*affine)(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
+                 const float* shift);
   /// The same, then SiLU.
   void (*affine_silu)(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
                       const float* shift);

@@ -11,11 +11,18 @@ void activate(float* out, int64_t count, Activation activation) {
   for (int64_t i = 0; i < count; ++i) {
     const float v = out[i];
     switch (activation) {
-      case Activation::relu: out[i] = v < 0 ? 0 : v; break;
-      case Activation::gelu: out[i] = 0.5f * v * (1.0f + std::erf(v * 0.70710678118654752f)); break;
-      case Activation::mish: out[i] = v * std::tanh(v > 20 ? v : std::log1p(std::exp(v))); break;
+      case Activation::relu:
+        out[i] = v < 0 ? 0 : v;
+        break;
+      case Activation::gelu:
+        out[i] = 0.5f * v * (1.0f + std::erf(v * 0.70710678118654752f));
+        break;
+      case Activation::mish:
+        out[i] = v * std::tanh(v > 20 ? v : std::log1p(std::exp(v)));
+        break;
       case Activation::none:
-      case Activation::silu: break;
+      case Activation::silu:
+        break;
     }
   }
 }

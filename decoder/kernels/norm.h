@@ -7,8 +7,8 @@
 namespace headroom::kernels {
 
 /// out[p][c] = activation(x[p][c] * scale[c] + shift[c]) for `pixels` pixels of `channels` values each.
-/// In place where out == x. SiLU and mish take their exponential from a polynomial with a relative error below
-/// 2e-7 (Cephes' expf); gelu is the exact form with erf.
+/// In place where out == x. SiLU and mish take their exponential from a polynomial with a relative error
+/// below 2e-7 (Cephes' expf); gelu is the exact form with erf.
 void norm_activate(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
                    const float* shift, Activation activation);
 

@@ -13,7 +13,8 @@ void channel_sums(const float* x, int64_t pixels, int64_t channels, double* sum,
   for (int64_t begin = 0; begin < pixels; begin += kRunPixels) {
     const int64_t run = std::min(kRunPixels, pixels - begin);
     const float* start = x + begin * channels;
-    for (int64_t c = 0; c < whole; c += kLanes) loops().sum_16(start + c, run, channels, sum + c, square_sum + c);
+    for (int64_t c = 0; c < whole; c += kLanes)
+      loops().sum_16(start + c, run, channels, sum + c, square_sum + c);
     for (int64_t p = 0; p < run && whole < channels; ++p) {
       for (int64_t c = whole; c < channels; ++c) {
         const double v = start[p * channels + c];

@@ -78,7 +78,8 @@ class Builder {
       for (size_t i = 0; i < plan_.passes.size(); ++i) {
         for (const Step& step : plan_.passes[i].steps) {
           for (const Operand& operand : step.inputs) {
-            if (operand.tensor == entry.tensor && operand.step == -1) entry.last_pass = static_cast<int32_t>(i);
+            if (operand.tensor == entry.tensor && operand.step == -1)
+              entry.last_pass = static_cast<int32_t>(i);
           }
         }
       }
@@ -93,7 +94,8 @@ class Builder {
   }
 
   bool taken_over(TensorId id) const {
-    return std::any_of(plan_.kept.begin(), plan_.kept.end(), [&](const Kept& k) { return k.in_place_of == id; });
+    return std::any_of(plan_.kept.begin(), plan_.kept.end(),
+                       [&](const Kept& k) { return k.in_place_of == id; });
   }
 
   std::vector<KeptInPass> kept_in(size_t pass) const {
@@ -108,8 +110,8 @@ class Builder {
   }
 
   void number_blocks() {
-    // A place below the device has its own numbers, and a tensor there has its blocks through the whole of the passes
-    // that write and read it.
+    // A place below the device has its own numbers, and a tensor there has its blocks through the whole of
+    // the passes that write and read it.
     BlockNumbers numbers, below;
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       const Pass& pass = plan_.passes[i];
@@ -136,10 +138,12 @@ class Builder {
       }
       for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
         for (Kept* entry : written) {
-          for_blocks(*entry, blocks_acquired(graph_, pass, *entry, band), [&](int32_t& b) { b = numbers.take(); });
+          for_blocks(*entry, blocks_acquired(graph_, pass, *entry, band),
+                     [&](int32_t& b) { b = numbers.take(); });
         }
         for (Kept* entry : leaving) {
-          const Interval blocks = blocks_released({graph_, pass, entry->tensor, sizes_}, pass, *entry, block_count(graph_, *entry, sizes_), band);
+          const Interval blocks = blocks_released({graph_, pass, entry->tensor, sizes_}, pass, *entry,
+                                                  block_count(graph_, *entry, sizes_), band);
           for_blocks(*entry, blocks, [&](int32_t& b) { numbers.give_back(b); });
         }
       }
@@ -150,7 +154,8 @@ class Builder {
   void for_blocks(Kept& entry, const Interval& bands, F f) {
     const int64_t count = block_count(graph_, entry, sizes_);
     for (int64_t item = 0; item < sizes_.items; ++item) {
-      for (int64_t b = bands.begin; b < bands.end; ++b) f(entry.blocks[static_cast<size_t>(item * count + b)]);
+      for (int64_t b = bands.begin; b < bands.end; ++b)
+        f(entry.blocks[static_cast<size_t>(item * count + b)]);
     }
   }
 
@@ -158,11 +163,13 @@ class Builder {
     plan_.reserve_bytes = reserve_bytes(graph_, sizes_, memory_);
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       Pass& pass = plan_.passes[i];
-      const int64_t weights = plan_.weights == WeightResidency::resident ? weights_bytes(graph_, sizes_.dtype)
-                                                                         : weights_bytes(graph_, pass, sizes_.dtype);
+      const int64_t weights = plan_.weights == WeightResidency::resident
+                                  ? weights_bytes(graph_, sizes_.dtype)
+                                  : weights_bytes(graph_, pass, sizes_.dtype);
       plan_.weights_bytes = std::max(plan_.weights_bytes, weights);
-      pass.predicted_peak_bytes = allocated_bytes(weights) + latent_bytes(graph_, sizes_) + plan_.reserve_bytes +
-                                  pass_peak_bytes(graph_, pass, kept_in(i), decisions[i].tile, sizes_, memory_);
+      pass.predicted_peak_bytes =
+          allocated_bytes(weights) + latent_bytes(graph_, sizes_) + plan_.reserve_bytes +
+          pass_peak_bytes(graph_, pass, kept_in(i), decisions[i].tile, sizes_, memory_);
       plan_.predicted_peak_bytes = std::max(plan_.predicted_peak_bytes, pass.predicted_peak_bytes);
     }
   }
@@ -186,7 +193,8 @@ PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision) {
 }
 
 Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Extent& latent) {
-  return per_axis([](int64_t length, int32_t scale, int64_t size) { return cut(length * scale, std::max<int64_t>(size, 1)); },
+  return per_axis([](int64_t length, int32_t scale,
+                     int64_t size) { return cut(length * scale, std::max<int64_t>(size, 1)); },
                   latent, pass.scale, tile);
 }
 
@@ -212,12 +220,14 @@ Plan untiled_plan(const Model& model, const Request& request) {
   for (size_t t = 1; t < graph.tensors().size(); ++t) {
     const TensorId id{static_cast<int32_t>(t)};
     const Op& producer = *graph.producer(id);
-    if (graph.tensor(id).statistics || producer.kind == OpKind::norm || producer.kind == OpKind::upsample) continue;
-    const bool read_deeper = std::any_of(graph.readers(id).begin(), graph.readers(id).end(), [&](OpId reader) {
-      return depths[index(graph.op(reader).output)] > depths[t];
-    });
+    if (graph.tensor(id).statistics || producer.kind == OpKind::norm || producer.kind == OpKind::upsample)
+      continue;
+    const bool read_deeper =
+        std::any_of(graph.readers(id).begin(), graph.readers(id).end(),
+                    [&](OpId reader) { return depths[index(graph.op(reader).output)] > depths[t]; });
     const auto pass = std::find(pass_depths.begin(), pass_depths.end(), depths[t]);
-    if (read_deeper && pass != pass_depths.end()) decisions[static_cast<size_t>(pass - pass_depths.begin())].keeps.push_back(id);
+    if (read_deeper && pass != pass_depths.end())
+      decisions[static_cast<size_t>(pass - pass_depths.begin())].keeps.push_back(id);
   }
   Plan plan = build_plan(model, request, {.slice = request.batch}, decisions, {});
   plan.limit_bytes = std::numeric_limits<int64_t>::max();

@@ -13,8 +13,9 @@ namespace headroom {
 struct PassDecision {
   std::vector<TensorId> keeps{};     ///< written whole in this pass
   std::vector<TensorId> in_place{};  ///< those of `keeps` that take over the blocks of what they are added to
-  std::vector<TensorId> below{};     ///< those of `keeps`, of keys and values none, that live in the plan's lower place
-  Extent tile{};                     ///< length of tiles in the pass's grid; larger than the grid means whole
+  std::vector<TensorId>
+      below{};    ///< those of `keeps`, of keys and values none, that live in the plan's lower place
+  Extent tile{};  ///< length of tiles in the pass's grid; larger than the grid means whole
 };
 
 /// The goal of a pass: its barriers and what is to be kept.
@@ -39,8 +40,8 @@ Plan build_plan(const Model& model, const Request& request, const PlanFrame& fra
 /// decode, for comparison and for profiling. It has no limit.
 Plan untiled_plan(const Model& model, const Request& request);
 
-/// The same decisions with tiles half as high, so that it fits wherever `plan` does: an independent way to the
-/// same pixels.
+/// The same decisions with tiles half as high, so that it fits wherever `plan` does: an independent way to
+/// the same pixels.
 Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& memory);
 
 }  // namespace headroom

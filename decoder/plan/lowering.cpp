@@ -15,9 +15,12 @@ Halo widest(const Halo& a, const Halo& b) {
 
 /// The halo of an input that makes an output halo possible.
 Halo input_halo(const Op& op, size_t input, const Halo& output) {
-  const auto back = [](int32_t out, int32_t factor, int32_t own) { return (out + factor - 1) / factor + own; };
+  const auto back = [](int32_t out, int32_t factor, int32_t own) {
+    return (out + factor - 1) / factor + own;
+  };
   const Halo own = reach(op, input);
-  return {per_axis(back, output.before, op.factor, own.before), per_axis(back, output.after, op.factor, own.after)};
+  return {per_axis(back, output.before, op.factor, own.before),
+          per_axis(back, output.after, op.factor, own.after)};
 }
 
 /// A tile that a reader wants exactly, contiguous, with zeros where it leaves the picture.
@@ -29,8 +32,8 @@ struct ExactDemand {
 
 /// What the steps of a pass need of one tensor.
 struct Need {
-  std::optional<Halo> loose;        ///< read by steps that can gather it themselves
-  std::vector<ExactDemand> exact;   ///< one per convolution or attention that reads it
+  std::optional<Halo> loose;       ///< read by steps that can gather it themselves
+  std::vector<ExactDemand> exact;  ///< one per convolution or attention that reads it
   bool any() const { return loose || !exact.empty(); }
   Halo all() const {
     Halo halo = loose.value_or(Halo{});
@@ -64,18 +67,25 @@ class Needs {
   std::vector<Need> needs_;
 };
 
-bool contains(const auto& list, auto value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+bool contains(const auto& list, auto value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
 
 class Lowering {
  public:
   Lowering(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal)
-      : graph_(graph), kept_(kept), goal_(goal), needs_(graph.tensors().size()), made_(graph.tensors().size(), -1) {}
+      : graph_(graph),
+        kept_(kept),
+        goal_(goal),
+        needs_(graph.tensors().size()),
+        made_(graph.tensors().size(), -1) {}
 
   Pass run() {
     set_scale();
     collect_needs();
     for (size_t i = first_op_; i < end_op_; ++i) emit_op(OpId{static_cast<int32_t>(i)});
-    if (goal_.emits) push({.kind = StepKind::emit, .tensor = graph_.output(), .inputs = {read(graph_.output())}});
+    if (goal_.emits)
+      push({.kind = StepKind::emit, .tensor = graph_.output(), .inputs = {read(graph_.output())}});
     return std::move(pass_);
   }
 
@@ -89,7 +99,8 @@ class Lowering {
     if (wanted.empty()) throw std::logic_error("a pass without a goal");
     pass_.scale = graph_.tensor(wanted.front()).scale;
     for (TensorId id : wanted) {
-      pass_.scale = per_axis([](int32_t a, int32_t b) { return std::min(a, b); }, pass_.scale, graph_.tensor(id).scale);
+      pass_.scale =
+          per_axis([](int32_t a, int32_t b) { return std::min(a, b); }, pass_.scale, graph_.tensor(id).scale);
     }
     pass_.name = graph_.tensor(wanted.front()).name;
   }
@@ -123,11 +134,13 @@ class Lowering {
       for (size_t k = 0; k < op.inputs.size(); ++k) {
         Need& input = needs_[op.inputs[k]];
         if (is_barrier(op, k)) {
-          if (!kept_[index(op.inputs[k])]) throw std::logic_error(op.name + " needs a barrier that no pass has provided");
+          if (!kept_[index(op.inputs[k])])
+            throw std::logic_error(op.name + " needs a barrier that no pass has provided");
         } else if (op.kind == OpKind::conv || op.kind == OpKind::attention) {
           const Halo wanted = input_halo(op, k, halo);
           const Halo own = reach(op, k);
-          const auto pad = per_axis([](int32_t a, int32_t b) { return std::max(a, b); }, own.before, own.after);
+          const auto pad =
+              per_axis([](int32_t a, int32_t b) { return std::max(a, b); }, own.before, own.after);
           input.exact.push_back({wanted, pad});
         } else {
           input.add_loose(input_halo(op, k, halo));
@@ -168,7 +181,10 @@ class Lowering {
     const Op& op = graph_.op(id);
     if (op.kind == OpKind::statistics) {
       if (contains(goal_.statistics, id)) {
-        push({.kind = StepKind::statistics, .op = id, .tensor = op.output, .inputs = {read_written(op.inputs[0])}});
+        push({.kind = StepKind::statistics,
+              .op = id,
+              .tensor = op.output,
+              .inputs = {read_written(op.inputs[0])}});
       }
       return;
     }
@@ -185,10 +201,13 @@ class Lowering {
     const Need& need = needs_.of(op.output);
     if (!need.any() || is_kept(op.output)) return;
 
-    Step step{.kind = StepKind::conv, .op = id, .tensor = op.output, .inputs = {}, .halo = need.all(), .pad = {}};
+    Step step{
+        .kind = StepKind::conv, .op = id, .tensor = op.output, .inputs = {}, .halo = need.all(), .pad = {}};
     if (makes_exact_tile(op, need)) step.pad = need.exact.front().pad;
     switch (op.kind) {
-      case OpKind::conv: step.inputs = {read_exact(op.inputs[0], conv_demand(op, step.halo))}; break;
+      case OpKind::conv:
+        step.inputs = {read_exact(op.inputs[0], conv_demand(op, step.halo))};
+        break;
       case OpKind::norm:
         step.kind = StepKind::norm;
         step.inputs = {read(op.inputs[0]), {op.inputs[1], -1}};
@@ -205,7 +224,8 @@ class Lowering {
         step.kind = StepKind::add;
         step.inputs = {own_tile(op, step.halo), read(op.inputs[1])};
         break;
-      case OpKind::statistics: break;
+      case OpKind::statistics:
+        break;
     }
     made_[index(op.output)] = push(std::move(step));
     if (contains(goal_.keeps, op.output)) {
@@ -215,7 +235,8 @@ class Lowering {
 
   static ExactDemand conv_demand(const Op& op, const Halo& halo) {
     const Halo own = reach(op, 0);
-    return {input_halo(op, 0, halo), per_axis([](int32_t a, int32_t b) { return std::max(a, b); }, own.before, own.after)};
+    return {input_halo(op, 0, halo),
+            per_axis([](int32_t a, int32_t b) { return std::max(a, b); }, own.before, own.after)};
   }
 
   /// An add overwrites the tile of its first operand, so that tile must be exact and read by nothing else.
@@ -223,7 +244,8 @@ class Lowering {
     const TensorId id = op.inputs[0];
     const int32_t step = made_[index(id)];
     const bool sole_reader = !contains(goal_.keeps, id) && readers_in_pass(id) == 1;
-    if (!is_kept(id) && step >= 0 && sole_reader && pass_.steps[static_cast<size_t>(step)].halo == halo) return {id, step};
+    if (!is_kept(id) && step >= 0 && sole_reader && pass_.steps[static_cast<size_t>(step)].halo == halo)
+      return {id, step};
     return {id, push({.kind = StepKind::gather, .tensor = id, .inputs = {read(id)}, .halo = halo})};
   }
 
@@ -231,8 +253,9 @@ class Lowering {
     int64_t count = 0;
     for (OpId reader : graph_.readers(id)) {
       const Op& op = graph_.op(reader);
-      const bool runs = op.kind == OpKind::statistics ? contains(goal_.statistics, reader)
-                                                      : needs_.of(op.output).any() || contains(goal_.in_place, op.output);
+      const bool runs = op.kind == OpKind::statistics
+                            ? contains(goal_.statistics, reader)
+                            : needs_.of(op.output).any() || contains(goal_.in_place, op.output);
       count += runs ? 1 : 0;
     }
     return count;
@@ -248,7 +271,7 @@ class Lowering {
   const std::vector<bool>& kept_;
   const PassGoal& goal_;
   Needs needs_;
-  std::vector<int32_t> made_;  ///< step that made the tensor's tile
+  std::vector<int32_t> made_;         ///< step that made the tensor's tile
   size_t first_op_ = 0, end_op_ = 0;  ///< operations outside do not run in this pass
   Pass pass_;
 };
@@ -280,13 +303,15 @@ Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoa
   return Lowering(graph, kept, goal).run();
 }
 
-TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal, TensorId target) {
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal,
+                       TensorId target) {
   PassGoal without = goal;
   without.in_place.clear();
   return in_place_base(graph, kept, lower_pass(graph, kept, without), target);
 }
 
-TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const Pass& without, TensorId target) {
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const Pass& without,
+                       TensorId target) {
   const Op* add = graph.producer(target);
   if (add == nullptr || add->kind != OpKind::add) return TensorId{-1};
   const auto has_blocks = [&](TensorId id) { return id != graph.latent() && kept[index(id)]; };
@@ -316,12 +341,14 @@ Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const
         const Interval own = image(grid, scale, grid_scale);
         return intersect({own.begin - before, own.end + after}, {-pad, extent + pad});
       },
-      grid_tile, tensor.scale, pass.scale, step.halo.before, step.halo.after, step.pad, extent_of(tensor, latent));
+      grid_tile, tensor.scale, pass.scale, step.halo.before, step.halo.after, step.pad,
+      extent_of(tensor, latent));
 }
 
 std::vector<Interval> cut(int64_t length, int64_t tile) {
   std::vector<Interval> intervals;
-  for (int64_t begin = 0; begin < length; begin += tile) intervals.push_back({begin, std::min(length, begin + tile)});
+  for (int64_t begin = 0; begin < length; begin += tile)
+    intervals.push_back({begin, std::min(length, begin + tile)});
   return intervals;
 }
 

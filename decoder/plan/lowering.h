@@ -8,13 +8,15 @@ namespace headroom {
 
 /// What one pass must bring about.
 struct PassGoal {
-  std::vector<OpId> statistics;   ///< statistics operations to measure
-  std::vector<TensorId> keeps;    ///< tensors to write whole
-  std::vector<TensorId> in_place; ///< those of `keeps` that take over the blocks of a kept operand of their add
-  bool emits = false;             ///< hand the graph's output on
+  std::vector<OpId> statistics;  ///< statistics operations to measure
+  std::vector<TensorId> keeps;   ///< tensors to write whole
+  std::vector<TensorId>
+      in_place;        ///< those of `keeps` that take over the blocks of a kept operand of their add
+  bool emits = false;  ///< hand the graph's output on
 };
 
-/// The barriers of one depth: what the pass of that depth must compute whole before anything deeper can start.
+/// The barriers of one depth: what the pass of that depth must compute whole before anything deeper can
+/// start.
 struct BarrierTargets {
   std::vector<OpId> statistics;
   std::vector<TensorId> whole;  ///< keys and values
@@ -24,18 +26,20 @@ struct BarrierTargets {
 /// One entry per pass, in the order in which passes must run; the last one emits the output.
 std::vector<BarrierTargets> barrier_targets(const Graph& graph);
 
-/// Lowers a pass to the steps that every tile runs. Operations between what is kept and the goals are repeated
-/// per tile with the halo that the later ones need; positions outside the picture appear only where a convolution
-/// reads them, as zeros. Tiles and predictions are left empty.
-/// `kept[i]` says whether tensor i can be read whole: written by an earlier pass, or measured if it is statistics.
-/// Throws std::logic_error where the goal needs something that only a later pass could provide.
+/// Lowers a pass to the steps that every tile runs. Operations between what is kept and the goals are
+/// repeated per tile with the halo that the later ones need; positions outside the picture appear only where
+/// a convolution reads them, as zeros. Tiles and predictions are left empty. `kept[i]` says whether tensor i
+/// can be read whole: written by an earlier pass, or measured if it is statistics. Throws std::logic_error
+/// where the goal needs something that only a later pass could provide.
 Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal);
 
-/// The kept operand whose blocks `target` could take over in a pass with this goal, or -1: its producer must add
-/// that operand, and nothing else in the pass may read it or need `target` beyond the tile.
-TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal, TensorId target);
+/// The kept operand whose blocks `target` could take over in a pass with this goal, or -1: its producer must
+/// add that operand, and nothing else in the pass may read it or need `target` beyond the tile.
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal,
+                       TensorId target);
 /// The same where the pass has been lowered already, with nothing in place.
-TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const Pass& without, TensorId target);
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const Pass& without,
+                       TensorId target);
 
 /// The image of a grid interval in a tensor of another scale: every position that the interval touches.
 Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale);

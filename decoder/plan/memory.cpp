@@ -17,11 +17,13 @@ constexpr int64_t kSmallUnit = 64;
 // Larger tensors have larger blocks: a plan's size and the time to check it do not grow with the picture.
 constexpr int64_t kMostBlocks = 256;
 
-int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t ceil_divide(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
 
 bool makes_tile(const Step& step) {
-  return step.kind != StepKind::statistics && step.kind != StepKind::store && step.kind != StepKind::accumulate &&
-         step.kind != StepKind::emit;
+  return step.kind != StepKind::statistics && step.kind != StepKind::store &&
+         step.kind != StepKind::accumulate && step.kind != StepKind::emit;
 }
 
 int64_t tile_bytes(const Graph& graph, const Step& step, const Extent& extent, const Sizes& sizes) {
@@ -85,7 +87,8 @@ int64_t row_bytes(const Graph& graph, TensorId id, const Sizes& sizes) {
 
 int64_t block_rows(const Graph& graph, TensorId id, const Sizes& sizes, int64_t block_bytes) {
   const int64_t rows = extent_of(graph.tensor(id), sizes.latent).y;
-  const int64_t blocks = std::clamp<int64_t>(rows * row_bytes(graph, id, sizes) / block_bytes, 1, std::min(rows, kMostBlocks));
+  const int64_t blocks =
+      std::clamp<int64_t>(rows * row_bytes(graph, id, sizes) / block_bytes, 1, std::min(rows, kMostBlocks));
   return ceil_divide(rows, blocks);
 }
 
@@ -102,11 +105,12 @@ RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, co
                             step.kind == StepKind::add || step.kind == StepKind::attention;
       if (computes) {
         const Op& op = graph.op(step.op);
-        readers_.push_back({graph.tensor(step.tensor).scale.y, step.halo.before.y, step.halo.after.y, op.factor.y,
-                            reach(op, i).before.y, is_barrier(op, i)});
+        readers_.push_back({graph.tensor(step.tensor).scale.y, step.halo.before.y, step.halo.after.y,
+                            op.factor.y, reach(op, i).before.y, is_barrier(op, i)});
       } else {
         // Gathers, statistics and accumulations read the positions of their own tile.
-        readers_.push_back({graph.tensor(tensor).scale.y, step.halo.before.y, step.halo.after.y, 1, 0, false});
+        readers_.push_back(
+            {graph.tensor(tensor).scale.y, step.halo.before.y, step.halo.after.y, 1, 0, false});
       }
     }
   }
@@ -135,7 +139,8 @@ Interval blocks_acquired(const Graph& graph, const Pass& pass, const Kept& kept,
   return {ceil_divide(rows.begin, kept.block_rows), ceil_divide(rows.end, kept.block_rows)};
 }
 
-Interval blocks_released(const RowReaders& readers, const Pass& pass, const Kept& kept, int64_t block_count, size_t band) {
+Interval blocks_released(const RowReaders& readers, const Pass& pass, const Kept& kept, int64_t block_count,
+                         size_t band) {
   const auto first_block = [&](size_t of_band) {
     return std::min(block_count, readers.first_row(pass.tiles.y[of_band].begin) / kept.block_rows);
   };
@@ -146,12 +151,14 @@ Interval blocks_released(const RowReaders& readers, const Pass& pass, const Kept
 Interval blocks_completed(const Graph& graph, const Pass& pass, const Kept& kept, size_t band) {
   const Interval rows = image(pass.tiles.y[band], graph.tensor(kept.tensor).scale.y, pass.scale.y);
   const bool last = band + 1 == pass.tiles.y.size();
-  return {rows.begin / kept.block_rows, last ? ceil_divide(rows.end, kept.block_rows) : rows.end / kept.block_rows};
+  return {rows.begin / kept.block_rows,
+          last ? ceil_divide(rows.end, kept.block_rows) : rows.end / kept.block_rows};
 }
 
 Interval blocks_read(const RowReaders& readers, const Pass& pass, const Kept& kept, size_t band) {
   const Interval& tile = pass.tiles.y[band];
-  return {readers.first_row(tile.begin) / kept.block_rows, ceil_divide(readers.last_row(tile.end), kept.block_rows)};
+  return {readers.first_row(tile.begin) / kept.block_rows,
+          ceil_divide(readers.last_row(tile.end), kept.block_rows)};
 }
 
 ScratchLayout scratch_layout(const Graph& graph, const Plan& plan) {
@@ -166,16 +173,19 @@ ScratchLayout scratch_layout(const Graph& graph, const Plan& plan) {
   return layout;
 }
 
-Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) {
+Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                    const Sizes& sizes) {
   const Tensor& tensor = graph.tensor(step.tensor);
   return per_axis(
-      [](int64_t grid, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int32_t pad, int64_t extent) {
+      [](int64_t grid, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int32_t pad,
+         int64_t extent) {
         // Tiles of a coarser tensor whose boundaries fall inside a position touch one position more.
         const bool aligned = grid * scale % grid_scale == 0;
         const int64_t own = ceil_divide(grid * scale, grid_scale) + (aligned ? 0 : 1);
         return std::min<int64_t>(std::min(own, extent) + before + after, extent + 2 * pad);
       },
-      tile, tensor.scale, pass.scale, step.halo.before, step.halo.after, step.pad, extent_of(tensor, sizes.latent));
+      tile, tensor.scale, pass.scale, step.halo.before, step.halo.after, step.pad,
+      extent_of(tensor, sizes.latent));
 }
 
 std::vector<int64_t> step_bytes(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes,
@@ -235,7 +245,8 @@ int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<
   for (const Stretch& stretch : full) {
     // What takes over another's blocks is not stored: the entry of the tensor that it replaces counts them.
     for (const KeptInPass& entry : kept) {
-      if (entry.written && entry.kept->tensor == stretch.stored) written.emplace_back(graph, pass, entry, sizes);
+      if (entry.written && entry.kept->tensor == stretch.stored)
+        written.emplace_back(graph, pass, entry, sizes);
     }
   }
   int64_t peak = steady;

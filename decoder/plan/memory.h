@@ -67,22 +67,25 @@ class RowReaders {
     int32_t after;
     int32_t factor;  ///< between its rows and the kept tensor's
     int32_t reach;
-    bool all;        ///< a barrier: every row, for every tile
+    bool all;  ///< a barrier: every row, for every tile
   };
   std::vector<Reader> readers_;
   int32_t grid_scale_;
   int64_t rows_;
 };
 
-// A sweep moves over a kept tensor band by band. On the device, blocks are taken as the writing pass first touches
-// them and handed back as the last reading pass leaves them behind. Below the device they are there only while they
-// are needed: a written block leaves for its place once all of its rows are there, and is on the device until the next
-// band is done; a reading pass fetches the blocks of a band while the band before it runs.
+// A sweep moves over a kept tensor band by band. On the device, blocks are taken as the writing pass first
+// touches them and handed back as the last reading pass leaves them behind. Below the device they are there
+// only while they are needed: a written block leaves for its place once all of its rows are there, and is on
+// the device until the next band is done; a reading pass fetches the blocks of a band while the band before
+// it runs.
 
-/// Blocks of a kept tensor, per batch item, that the sweep writes first in band `band` of the pass that writes it.
+/// Blocks of a kept tensor, per batch item, that the sweep writes first in band `band` of the pass that
+/// writes it.
 Interval blocks_acquired(const Graph& graph, const Pass& pass, const Kept& kept, size_t band);
 /// Blocks that its last pass hands back after band `band`.
-Interval blocks_released(const RowReaders& readers, const Pass& pass, const Kept& kept, int64_t block_count, size_t band);
+Interval blocks_released(const RowReaders& readers, const Pass& pass, const Kept& kept, int64_t block_count,
+                         size_t band);
 
 /// Blocks whose last rows band `band` of the writing pass writes: they leave for a place below the device.
 Interval blocks_completed(const Graph& graph, const Pass& pass, const Kept& kept, size_t band);
@@ -90,12 +93,15 @@ Interval blocks_completed(const Graph& graph, const Pass& pass, const Kept& kept
 Interval blocks_read(const RowReaders& readers, const Pass& pass, const Kept& kept, size_t band);
 
 /// Extent of the largest tile that a step makes, where grid tiles are `tile` long and start at its multiples.
-Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes);
+Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                    const Sizes& sizes);
 
-/// How a scratch file is cut: into slots of whole pages, each as large as the largest block that is ever kept there.
+/// How a scratch file is cut: into slots of whole pages, each as large as the largest block that is ever kept
+/// there.
 struct ScratchLayout {
   int64_t slot_bytes = 0;
-  int64_t slots = 0;  ///< the plan's block numbers there are all below this; 0 where nothing is kept in a file
+  int64_t slots =
+      0;  ///< the plan's block numbers there are all below this; 0 where nothing is kept in a file
 };
 ScratchLayout scratch_layout(const Graph& graph, const Plan& plan);
 

@@ -19,8 +19,8 @@ struct Request {
   friend bool operator==(const Request&, const Request&) = default;
 };
 
-/// Where a kept tensor lives. Below the device, only the blocks that a sweep is about to read or has just written
-/// are on it.
+/// Where a kept tensor lives. Below the device, only the blocks that a sweep is about to read or has just
+/// written are on it.
 enum class Place {
   device,
   host,     ///< memory of the host, where the device has its own
@@ -47,7 +47,8 @@ struct Environment {
 struct Kept {
   TensorId tensor{-1};
   int64_t block_rows = 0;
-  /// One number per block, item by item, top to bottom; each place counts its own. A number has one owner at a time.
+  /// One number per block, item by item, top to bottom; each place counts its own. A number has one owner at
+  /// a time.
   std::vector<int32_t> blocks{};
   int32_t first_pass = 0;  ///< the pass that writes it
   int32_t last_pass = 0;   ///< the last pass that reads it; it hands the blocks back as it sweeps past them
@@ -83,11 +84,12 @@ struct Operand {
 /// positions, widened by `halo`, cut to the picture widened by `pad`.
 struct Step {
   StepKind kind{};
-  OpId op{-1};           ///< the operation carried out; -1 for gather, store and emit
-  TensorId tensor{-1};   ///< what the step makes: a tile of it, or for statistics, store and accumulate the whole
+  OpId op{-1};  ///< the operation carried out; -1 for gather, store and emit
+  TensorId tensor{
+      -1};  ///< what the step makes: a tile of it, or for statistics, store and accumulate the whole
   std::vector<Operand> inputs{};
   Halo halo{};
-  Axes<int32_t> pad{};   ///< positions outside the picture that are present, as zeros, on each side
+  Axes<int32_t> pad{};  ///< positions outside the picture that are present, as zeros, on each side
   friend bool operator==(const Step&, const Step&) = default;
 };
 
@@ -112,17 +114,17 @@ struct Plan {
   /// Batch items that go through all passes together; the batch is run in such slices.
   int64_t slice = 1;
   WeightResidency weights = WeightResidency::resident;
-  int64_t weights_bytes = 0;   ///< parameters on the device at one time, at the most
-  int64_t reserve_bytes = 0;   ///< for what libraries allocate outside the pool
+  int64_t weights_bytes = 0;        ///< parameters on the device at one time, at the most
+  int64_t reserve_bytes = 0;        ///< for what libraries allocate outside the pool
   int64_t host_limit_bytes = 0;     ///< for kept tensors in host memory
   int64_t scratch_limit_bytes = 0;  ///< for kept tensors in the scratch file
   std::string scratch_folder;       ///< where that file is made; empty where nothing is kept there
   int64_t predicted_peak_bytes = 0;
   double predicted_seconds = 0;
   double bound_seconds = 0;  ///< no plan of the space is faster: what has been proven so far
-  bool optimal = false;  ///< proven fastest in the plan space of docs/planning.md
+  bool optimal = false;      ///< proven fastest in the plan space of docs/planning.md
   bool exact = true;
-  bool assumed = true;   ///< costs are stated assumptions, not a profile of this machine
+  bool assumed = true;      ///< costs are stated assumptions, not a profile of this machine
   Environment environment;  ///< of that profile
   std::vector<Kept> kept;
   std::vector<Pass> passes;

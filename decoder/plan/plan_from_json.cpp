@@ -137,8 +137,8 @@ class PlanReader {
 
   StepKind step_kind(const JsonFields& fields) const {
     return one_of(fields, std::array{StepKind::gather, StepKind::norm, StepKind::upsample, StepKind::conv,
-                                     StepKind::add, StepKind::attention, StepKind::statistics, StepKind::store,
-                                     StepKind::accumulate, StepKind::emit});
+                                     StepKind::add, StepKind::attention, StepKind::statistics,
+                                     StepKind::store, StepKind::accumulate, StepKind::emit});
   }
 
   Step read_step(const JsonFields& fields) const {
@@ -206,7 +206,8 @@ Plan plan_from_json(const JsonFields& file, const Graph& graph) {
     plan.scratch_limit_bytes = file["scratch"]["limit_bytes"].integer(0, kMostBytes);
   }
   if (file.has("environment")) {
-    plan.environment = {name_text(file["environment"]["device"]), name_text(file["environment"]["libraries"])};
+    plan.environment = {name_text(file["environment"]["device"]),
+                        name_text(file["environment"]["libraries"])};
   }
   plan.optimal = file["optimal"].boolean();
   plan.exact = file["exact"].boolean();

@@ -101,20 +101,20 @@ json to_json(const Plan& plan, const Graph& graph) {
   json passes = json::array();
   for (const Pass& pass : plan.passes) passes.push_back(pass_to_json(pass, graph));
   json out{{"schema", "headroom.plan"},
-          {"version", kPlanVersion},
-          {"request", request_to_json(plan.request)},
-          {"limit_bytes", plan.limit_bytes},
-          {"slice_items", plan.slice},
-          {"weights", name_of(plan.weights)},
-          {"weights_bytes", plan.weights_bytes},
-          {"reserve_bytes", plan.reserve_bytes},
-          {"predicted", {{"peak_bytes", plan.predicted_peak_bytes}, {"seconds", plan.predicted_seconds}}},
-          {"bound_seconds", plan.bound_seconds},
-          {"optimal", plan.optimal},
-          {"exact", plan.exact},
-          {"assumed", plan.assumed},
-          {"kept", std::move(kept)},
-          {"passes", std::move(passes)}};
+           {"version", kPlanVersion},
+           {"request", request_to_json(plan.request)},
+           {"limit_bytes", plan.limit_bytes},
+           {"slice_items", plan.slice},
+           {"weights", name_of(plan.weights)},
+           {"weights_bytes", plan.weights_bytes},
+           {"reserve_bytes", plan.reserve_bytes},
+           {"predicted", {{"peak_bytes", plan.predicted_peak_bytes}, {"seconds", plan.predicted_seconds}}},
+           {"bound_seconds", plan.bound_seconds},
+           {"optimal", plan.optimal},
+           {"exact", plan.exact},
+           {"assumed", plan.assumed},
+           {"kept", std::move(kept)},
+           {"passes", std::move(passes)}};
   if (plan.host_limit_bytes > 0) out["host_limit_bytes"] = plan.host_limit_bytes;
   if (!plan.scratch_folder.empty()) {
     out["scratch"] = {{"folder", plan.scratch_folder}, {"limit_bytes", plan.scratch_limit_bytes}};

@@ -36,7 +36,8 @@ std::string latent_for(const QueuedRequest& request, int64_t repetition) {
 
 std::string place_of(const RequestQueue& queue, size_t request) {
   // dump() escapes what a hostile name may hold.
-  return "requests[" + std::to_string(request) + "] (" + nlohmann::json(queue.requests[request].name).dump() + ")";
+  return "requests[" + std::to_string(request) + "] (" + nlohmann::json(queue.requests[request].name).dump() +
+         ")";
 }
 
 std::string place_of(const RequestQueue& queue, const QueuedDecode& decode) {

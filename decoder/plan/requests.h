@@ -17,9 +17,10 @@ struct QueuedRequest {
   int64_t frames = 1;
   int64_t batch = 1;
   int64_t count = 1;
-  std::vector<std::string> latents;  ///< none, one for all repetitions, or one for each; relative to the file's folder
-  std::string latent_scale;          ///< "none" or "model"; empty where the file leaves it open
-  std::string output;                ///< empty where the file names none
+  std::vector<std::string>
+      latents;  ///< none, one for all repetitions, or one for each; relative to the file's folder
+  std::string latent_scale;  ///< "none" or "model"; empty where the file leaves it open
+  std::string output;        ///< empty where the file names none
   friend bool operator==(const QueuedRequest&, const QueuedRequest&) = default;
 };
 
@@ -33,7 +34,7 @@ struct QueuedDecode {
 
 /// Requests that one process decodes one after another. Plain data; docs/formats.md describes the file.
 struct RequestQueue {
-  std::string model;           ///< the --model argument; empty where the file names none
+  std::string model;  ///< the --model argument; empty where the file names none
   std::optional<Dtype> dtype;
   std::vector<QueuedRequest> requests;
 
@@ -53,7 +54,8 @@ struct QueuePrediction {
 };
 QueuePrediction predict(const RequestQueue& queue);
 
-/// A path of a request for one of its repetitions: every `{i}` in it is the repetition where there are several.
+/// A path of a request for one of its repetitions: every `{i}` in it is the repetition where there are
+/// several.
 std::string path_for(const std::string& path, const QueuedRequest& request, int64_t repetition);
 /// The latent of one repetition; empty where the request names none.
 std::string latent_for(const QueuedRequest& request, int64_t repetition);

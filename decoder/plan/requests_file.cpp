@@ -23,17 +23,21 @@ constexpr size_t kMostBlocks = 4'000'000;
 std::string text_of(const JsonFields& fields, size_t most_bytes) {
   std::string text = fields.text();
   if (text.empty() || text.size() > most_bytes) {
-    fields.fail("expected 1 to " + std::to_string(most_bytes) + " bytes, found " + std::to_string(text.size()));
+    fields.fail("expected 1 to " + std::to_string(most_bytes) + " bytes, found " +
+                std::to_string(text.size()));
   }
   return text;
 }
 
-int64_t integer_or(const JsonFields& fields, const char* key, int64_t least, int64_t most, int64_t otherwise) {
+int64_t integer_or(const JsonFields& fields, const char* key, int64_t least, int64_t most,
+                   int64_t otherwise) {
   return fields.has(key) ? fields[key].integer(least, most) : otherwise;
 }
 
 json to_json(const QueuedRequest& request) {
-  json out{{"name", request.name}, {"width_pixels", request.width_pixels}, {"height_pixels", request.height_pixels}};
+  json out{{"name", request.name},
+           {"width_pixels", request.width_pixels},
+           {"height_pixels", request.height_pixels}};
   if (request.frames != 1) out["frames"] = request.frames;
   if (request.batch != 1) out["batch"] = request.batch;
   if (request.count != 1) out["count"] = request.count;
@@ -57,8 +61,8 @@ QueuedRequest read_request_entry(const JsonFields& fields) {
     if (latent.is_array()) {
       const size_t found = latent.size(static_cast<size_t>(kMostPictures));
       if (static_cast<int64_t>(found) != request.count) {
-        latent.fail("expected a path for each of the " + std::to_string(request.count) + " repetitions, found " +
-                    std::to_string(found));
+        latent.fail("expected a path for each of the " + std::to_string(request.count) +
+                    " repetitions, found " + std::to_string(found));
       }
       for (size_t i = 0; i < found; ++i) request.latents.push_back(text_of(latent[i], kMostPathBytes));
     } else {
@@ -68,7 +72,8 @@ QueuedRequest read_request_entry(const JsonFields& fields) {
   if (fields.has("latent_scale")) {
     request.latent_scale = fields["latent_scale"].text();
     if (request.latent_scale != "none" && request.latent_scale != "model") {
-      fields["latent_scale"].fail("expected none or model, found " + fields["latent_scale"].value().dump().substr(0, 40));
+      fields["latent_scale"].fail("expected none or model, found " +
+                                  fields["latent_scale"].value().dump().substr(0, 40));
     }
   }
   if (fields.has("output")) request.output = text_of(fields["output"], kMostPathBytes);
@@ -77,11 +82,13 @@ QueuedRequest read_request_entry(const JsonFields& fields) {
 
 /// The names of the files that one decode writes; a batch of pictures has one for each.
 std::vector<std::string> output_files(const QueuedRequest& request, int64_t repetition) {
-  const std::filesystem::path path = std::filesystem::path(path_for(request.output, request, repetition)).lexically_normal();
+  const std::filesystem::path path =
+      std::filesystem::path(path_for(request.output, request, repetition)).lexically_normal();
   if (path.extension() != ".png" || request.batch == 1) return {path.string()};
   std::vector<std::string> files;
   for (int64_t item = 0; item < request.batch; ++item) {
-    files.push_back((path.parent_path() / (path.stem().string() + "-" + std::to_string(item) + ".png")).string());
+    files.push_back(
+        (path.parent_path() / (path.stem().string() + "-" + std::to_string(item) + ".png")).string());
   }
   return files;
 }
@@ -94,7 +101,9 @@ void check_outputs_differ(const JsonFields& list, const std::vector<QueuedReques
       for (std::string& file : output_files(requests[i], repetition)) {
         const std::string shown = json(file).dump().substr(0, 160);
         if (taken.insert(std::move(file)).second) continue;
-        list[i]["output"].fail("expected a file of its own for each decode ({i} stands for the repetition), found " + shown + " twice");
+        list[i]["output"].fail(
+            "expected a file of its own for each decode ({i} stands for the repetition), found " + shown +
+            " twice");
       }
     }
   }
@@ -103,14 +112,16 @@ void check_outputs_differ(const JsonFields& list, const std::vector<QueuedReques
 /// The order covers each repetition of each request once, with a plan of its shape.
 void check_order(const JsonFields& file, const RequestQueue& queue) {
   std::vector<std::vector<bool>> seen;
-  for (const QueuedRequest& request : queue.requests) seen.emplace_back(static_cast<size_t>(request.count), false);
+  for (const QueuedRequest& request : queue.requests)
+    seen.emplace_back(static_cast<size_t>(request.count), false);
   std::vector<bool> used(queue.plans.size(), false);
   for (size_t i = 0; i < queue.order.size(); ++i) {
     const QueuedDecode& decode = queue.order[i];
     const auto request_index = static_cast<size_t>(decode.request);
     const QueuedRequest& request = queue.requests[request_index];
     if (decode.repetition >= request.count) {
-      file["order"][i]["repetition"].fail("expected less than the request's count of " + std::to_string(request.count));
+      file["order"][i]["repetition"].fail("expected less than the request's count of " +
+                                          std::to_string(request.count));
     }
     std::vector<bool>::reference here = seen[request_index][static_cast<size_t>(decode.repetition)];
     if (here) file["order"][i].fail("the decode was listed before");
@@ -118,7 +129,8 @@ void check_order(const JsonFields& file, const RequestQueue& queue) {
     const Request& planned = queue.plans[static_cast<size_t>(decode.plan)].request;
     if (std::tie(planned.width_pixels, planned.height_pixels, planned.frames, planned.batch) !=
         std::tie(request.width_pixels, request.height_pixels, request.frames, request.batch)) {
-      file["order"][i]["plan"].fail("expected a plan for the shape of requests[" + std::to_string(decode.request) + "]");
+      file["order"][i]["plan"].fail("expected a plan for the shape of requests[" +
+                                    std::to_string(decode.request) + "]");
     }
     used[static_cast<size_t>(decode.plan)] = true;
   }
@@ -126,7 +138,8 @@ void check_order(const JsonFields& file, const RequestQueue& queue) {
   int64_t decodes = 0;
   for (const QueuedRequest& request : queue.requests) decodes += request.count;
   if (static_cast<int64_t>(queue.order.size()) != decodes) {
-    file["order"].fail("expected all " + std::to_string(decodes) + " decodes, found " + std::to_string(queue.order.size()));
+    file["order"].fail("expected all " + std::to_string(decodes) + " decodes, found " +
+                       std::to_string(queue.order.size()));
   }
   for (size_t i = 0; i < used.size(); ++i) {
     if (!used[i]) file["plans"][i].fail("no decode uses it");
@@ -148,7 +161,8 @@ json to_json(const RequestQueue& queue, const Graph& graph) {
   out["predicted"] = {{"peak_bytes", prediction.peak_bytes}, {"seconds", prediction.seconds}};
   out["order"] = json::array();
   for (const QueuedDecode& decode : queue.order) {
-    out["order"].push_back({{"request", decode.request}, {"repetition", decode.repetition}, {"plan", decode.plan}});
+    out["order"].push_back(
+        {{"request", decode.request}, {"repetition", decode.repetition}, {"plan", decode.plan}});
   }
   out["plans"] = json::array();
   for (const Plan& plan : queue.plans) out["plans"].push_back(to_json(plan, graph));
@@ -175,7 +189,8 @@ RequestQueue requests_from_json(const JsonFields& file) {
   for (size_t i = 0; i < entries; ++i) {
     const QueuedRequest request = read_request_entry(list[i]);
     pictures += request.count * request.batch;
-    if (pictures > kMostPictures) list[i].fail("expected at most " + std::to_string(kMostPictures) + " pictures in the queue");
+    if (pictures > kMostPictures)
+      list[i].fail("expected at most " + std::to_string(kMostPictures) + " pictures in the queue");
     shapes.insert({request.width_pixels, request.height_pixels, request.frames, request.batch});
     if (static_cast<int64_t>(shapes.size()) > kMostShapes) {
       list[i].fail("expected at most " + std::to_string(kMostShapes) + " distinct shapes in the queue");
@@ -201,8 +216,10 @@ RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph)
     Plan plan = plan_from_json(plans[i], graph);
     if (plan.limit_bytes != queue.limit_bytes) plans[i]["limit_bytes"].fail("expected the queue's own limit");
     for (const Kept& kept : plan.kept) blocks += kept.blocks.size();
-    if (blocks > kMostBlocks) plans[i].fail("expected at most " + std::to_string(kMostBlocks) + " blocks in all plans together");
-    if (i > 0 && plan.request.dtype != queue.plans[0].request.dtype) plans[i]["request"]["dtype"].fail("expected that of all plans");
+    if (blocks > kMostBlocks)
+      plans[i].fail("expected at most " + std::to_string(kMostBlocks) + " blocks in all plans together");
+    if (i > 0 && plan.request.dtype != queue.plans[0].request.dtype)
+      plans[i]["request"]["dtype"].fail("expected that of all plans");
     queue.plans.push_back(std::move(plan));
   }
   const JsonFields order = file["order"];
@@ -211,20 +228,24 @@ RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph)
     const auto number = [&](const char* key, size_t count) {
       return static_cast<int32_t>(order[i][key].integer(0, static_cast<int64_t>(count) - 1));
     };
-    queue.order.push_back({number("request", queue.requests.size()), number("repetition", static_cast<size_t>(kMostPictures)),
+    queue.order.push_back({number("request", queue.requests.size()),
+                           number("repetition", static_cast<size_t>(kMostPictures)),
                            number("plan", queue.plans.size())});
   }
   check_order(file, queue);
   return queue;
 }
 
-json read_requests_file(const std::filesystem::path& file) { return read_json_file(file, kMostFileBytes); }
+json read_requests_file(const std::filesystem::path& file) {
+  return read_json_file(file, kMostFileBytes);
+}
 
 void write_queue(const std::filesystem::path& file, const RequestQueue& queue, const Graph& graph) {
   const std::string text = json_text(to_json(queue, graph), 1) + '\n';
   if (static_cast<int64_t>(text.size()) > kMostFileBytes) {
     throw InputError(file.string() + ": the plans of this queue take " + std::to_string(text.size()) +
-                     " bytes, more than the " + std::to_string(kMostFileBytes) + " that such a file may have: split the queue");
+                     " bytes, more than the " + std::to_string(kMostFileBytes) +
+                     " that such a file may have: split the queue");
   }
   write_file_whole(file, text);
 }

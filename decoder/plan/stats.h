@@ -29,30 +29,32 @@ struct Verification {
 
 /// One decode of a queue.
 struct DecodeStats {
-  std::string name;      ///< the request's
-  int32_t request = 0;   ///< index in the queue
+  std::string name;     ///< the request's
+  int32_t request = 0;  ///< index in the queue
   int32_t repetition = 0;
-  int32_t plan = 0;      ///< index in the queue: decodes of one plan have one shape
+  int32_t plan = 0;  ///< index in the queue: decodes of one plan have one shape
   double seconds = 0;
   int64_t peak_bytes = 0;       ///< pool_peak_bytes and growth outside, as in RunStats
   int64_t pool_peak_bytes = 0;  ///< live bytes of the pool at their highest in this decode
   int64_t resident_bytes = 0;   ///< of the process when it was done
-  int64_t outside_growth_bytes = 0;  ///< of these, outside the pool, less what was there before the first decode
+  int64_t outside_growth_bytes =
+      0;  ///< of these, outside the pool, less what was there before the first decode
   friend bool operator==(const DecodeStats&, const DecodeStats&) = default;
 };
 
 /// What the decodes of a queue did to memory from one to the next.
 struct QueueStats {
-  std::vector<DecodeStats> decodes;  ///< in the order in which they ran
-  int64_t resident_before_bytes = 0; ///< of the process before the first decode and its weights
-  int64_t pool_allocations = 0;      ///< address ranges that were reserved for pools
-  int64_t pool_growth_bytes = 0;     ///< growth of the pool's resident high-water mark after the first decode
+  std::vector<DecodeStats> decodes;   ///< in the order in which they ran
+  int64_t resident_before_bytes = 0;  ///< of the process before the first decode and its weights
+  int64_t pool_allocations = 0;       ///< address ranges that were reserved for pools
+  int64_t pool_growth_bytes = 0;  ///< growth of the pool's resident high-water mark after the first decode
   /// Largest growth outside the pool since every shape has been seen once.
   int64_t outside_growth_after_warmup_bytes = 0;
   friend bool operator==(const QueueStats&, const QueueStats&) = default;
 };
 
-/// What one decode measured, or all of a queue in total. Peaks count device bytes of every kind that the limit covers.
+/// What one decode measured, or all of a queue in total. Peaks count device bytes of every kind that the
+/// limit covers.
 struct RunStats {
   int64_t limit_bytes = 0;
   int64_t predicted_peak_bytes = 0;

@@ -98,7 +98,8 @@ QueueStats read_queue(const JsonFields& file) {
   queue.resident_before_bytes = file["resident_before_bytes"].integer(0, kMostBytes);
   queue.pool_allocations = file["pool_allocations"].integer(0, kMostBytes);
   queue.pool_growth_bytes = file["pool_growth_bytes"].integer(-kMostBytes, kMostBytes);
-  queue.outside_growth_after_warmup_bytes = file["outside_growth_after_warmup_bytes"].integer(-kMostBytes, kMostBytes);
+  queue.outside_growth_after_warmup_bytes =
+      file["outside_growth_after_warmup_bytes"].integer(-kMostBytes, kMostBytes);
   return queue;
 }
 
@@ -149,8 +150,10 @@ RunStats stats_from_json(const JsonFields& file) {
   stats.predicted_seconds = amount(file["predicted_seconds"]);
   stats.seconds = amount(file["seconds"]);
   // Earlier releases moved nothing, and said nothing of it.
-  if (file.has("scratch_written_bytes")) stats.scratch_written_bytes = file["scratch_written_bytes"].integer(0, kMostBytes);
-  if (file.has("scratch_read_bytes")) stats.scratch_read_bytes = file["scratch_read_bytes"].integer(0, kMostBytes);
+  if (file.has("scratch_written_bytes"))
+    stats.scratch_written_bytes = file["scratch_written_bytes"].integer(0, kMostBytes);
+  if (file.has("scratch_read_bytes"))
+    stats.scratch_read_bytes = file["scratch_read_bytes"].integer(0, kMostBytes);
   if (file.has("transfer_wait_seconds")) stats.transfer_wait_seconds = amount(file["transfer_wait_seconds"]);
   const JsonFields passes = file["passes"];
   const size_t count = passes.size(kMostPasses);

@@ -51,7 +51,8 @@ struct OutsideSample {
   friend bool operator==(const OutsideSample&, const OutsideSample&) = default;
 };
 
-/// How one decode used time and memory. The bytes of all events up to one add up to the pool's live bytes there.
+/// How one decode used time and memory. The bytes of all events up to one add up to the pool's live bytes
+/// there.
 struct Trace {
   std::string model;
   std::string device;
@@ -59,13 +60,13 @@ struct Trace {
   int64_t limit_bytes = 0;
   double seconds = 0;
   std::vector<TraceEvent> events;
-  /// Where many allocations were: from here on events are sums over a step, or over a pass, at its highest moment and
-  /// at its end. Below zero where they are single allocations throughout.
+  /// Where many allocations were: from here on events are sums over a step, or over a pass, at its highest
+  /// moment and at its end. Below zero where they are single allocations throughout.
   double summed_by_step_from_seconds = -1;
   double summed_by_pass_from_seconds = -1;
   std::vector<TraceInterval> passes;
-  std::vector<TraceInterval> tiles;  ///< the first ones, where there are very many
-  std::vector<TraceInterval> steps;  ///< the same
+  std::vector<TraceInterval> tiles;     ///< the first ones, where there are very many
+  std::vector<TraceInterval> steps;     ///< the same
   std::vector<TraceStepSum> step_sums;  ///< of all steps
   int64_t tiles_left_out = 0;
   int64_t steps_left_out = 0;

@@ -36,26 +36,35 @@ class Elements {
 };
 
 std::string step_name(const Plan& plan, const Graph& graph, const TraceInterval& interval) {
-  const Step& step = plan.passes[static_cast<size_t>(interval.pass)].steps[static_cast<size_t>(interval.step)];
+  const Step& step =
+      plan.passes[static_cast<size_t>(interval.pass)].steps[static_cast<size_t>(interval.step)];
   return std::string(name_of(step.kind)) + " " + graph.tensor(step.tensor).name;
 }
 
-double microseconds(double seconds) { return seconds * 1e6; }
+double microseconds(double seconds) {
+  return seconds * 1e6;
+}
 
 }  // namespace
 
 const char* name_of(AllocationKind kind) {
   switch (kind) {
-    case AllocationKind::weights: return "weights";
-    case AllocationKind::latent: return "latent";
-    case AllocationKind::kept: return "kept";
-    case AllocationKind::tile: return "tile";
-    case AllocationKind::workspace: return "workspace";
+    case AllocationKind::weights:
+      return "weights";
+    case AllocationKind::latent:
+      return "latent";
+    case AllocationKind::kept:
+      return "kept";
+    case AllocationKind::tile:
+      return "tile";
+    case AllocationKind::workspace:
+      return "workspace";
   }
   return "workspace";
 }
 
-void write_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan, const Graph& graph) {
+void write_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan,
+                 const Graph& graph) {
   write_file_whole(file, [&](std::ostream& out) {
     json head{{"schema", "headroom.trace"},
               {"version", kTraceVersion},
@@ -69,9 +78,12 @@ void write_trace(const std::filesystem::path& file, const Trace& trace, const Pl
               {"event_fields", {"seconds", "kind", "layer", "pass", "tile", "bytes"}},
               {"tile_fields", {"begin_seconds", "end_seconds", "item", "pass", "tile"}},
               {"outside_fields", {"seconds", "bytes"}}};
-    if (trace.summed_by_step_from_seconds >= 0) head["summed_by_step_from_seconds"] = trace.summed_by_step_from_seconds;
-    if (trace.summed_by_pass_from_seconds >= 0) head["summed_by_pass_from_seconds"] = trace.summed_by_pass_from_seconds;
-    for (size_t kind = 0; kind < kAllocationKinds; ++kind) head["kinds"].push_back(name_of(static_cast<AllocationKind>(kind)));
+    if (trace.summed_by_step_from_seconds >= 0)
+      head["summed_by_step_from_seconds"] = trace.summed_by_step_from_seconds;
+    if (trace.summed_by_pass_from_seconds >= 0)
+      head["summed_by_pass_from_seconds"] = trace.summed_by_pass_from_seconds;
+    for (size_t kind = 0; kind < kAllocationKinds; ++kind)
+      head["kinds"].push_back(name_of(static_cast<AllocationKind>(kind)));
     for (const Tensor& tensor : graph.tensors()) head["layers"].push_back(tensor.name);
     std::string text = head.dump();
     text.pop_back();
@@ -100,14 +112,15 @@ void write_trace(const std::filesystem::path& file, const Trace& trace, const Pl
     out << ",\n\"tiles\":";
     Elements tiles(out);
     for (const TraceInterval& tile : trace.tiles) {
-      tiles.add("[%.6f,%.6f,%ld,%d,%ld]", tile.begin_seconds, tile.end_seconds, tile.item, tile.pass, tile.tile);
+      tiles.add("[%.6f,%.6f,%ld,%d,%ld]", tile.begin_seconds, tile.end_seconds, tile.item, tile.pass,
+                tile.tile);
     }
     tiles.end();
     out << ",\n\"events\":";
     Elements events(out);
     for (const TraceEvent& event : trace.events) {
-      events.add("[%.6f,%d,%d,%d,%ld,%ld]", event.seconds, static_cast<int>(event.kind), static_cast<int>(event.layer),
-                 event.pass, event.tile, event.bytes);
+      events.add("[%.6f,%d,%d,%d,%ld,%ld]", event.seconds, static_cast<int>(event.kind),
+                 static_cast<int>(event.layer), event.pass, event.tile, event.bytes);
     }
     events.end();
     out << ",\n\"outside\":";
@@ -118,15 +131,24 @@ void write_trace(const std::filesystem::path& file, const Trace& trace, const Pl
   });
 }
 
-void write_chrome_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan, const Graph& graph) {
+void write_chrome_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan,
+                        const Graph& graph) {
   write_file_whole(file, [&](std::ostream& out) {
     out << "{\"displayTimeUnit\":\"ms\",\"otherData\":"
-        << json{{"model", trace.model}, {"device", trace.device}, {"libraries", trace.libraries}}.dump() << ",\n\"traceEvents\":";
+        << json{{"model", trace.model}, {"device", trace.device}, {"libraries", trace.libraries}}.dump()
+        << ",\n\"traceEvents\":";
     Elements events(out);
     constexpr std::array<const char*, 3> kTracks{"passes", "tiles", "steps"};
-    events.add({{"ph", "M"}, {"pid", 1}, {"name", "process_name"}, {"args", {{"name", "decode of " + trace.model}}}});
+    events.add({{"ph", "M"},
+                {"pid", 1},
+                {"name", "process_name"},
+                {"args", {{"name", "decode of " + trace.model}}}});
     for (size_t track = 0; track < kTracks.size(); ++track) {
-      events.add({{"ph", "M"}, {"pid", 1}, {"tid", track + 1}, {"name", "thread_name"}, {"args", {{"name", kTracks[track]}}}});
+      events.add({{"ph", "M"},
+                  {"pid", 1},
+                  {"tid", track + 1},
+                  {"name", "thread_name"},
+                  {"args", {{"name", kTracks[track]}}}});
     }
     // Names are written as JSON once each; they come again for every tile.
     std::vector<std::string> pass_names;
@@ -134,12 +156,15 @@ void write_chrome_trace(const std::filesystem::path& file, const Trace& trace, c
     const auto duration = [&](const std::string& name, int track, const TraceInterval& interval) {
       char text[160];
       std::snprintf(text, sizeof text, ",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f}", track,
-                    microseconds(interval.begin_seconds), microseconds(interval.end_seconds - interval.begin_seconds));
+                    microseconds(interval.begin_seconds),
+                    microseconds(interval.end_seconds - interval.begin_seconds));
       events.add("%s", "{\"name\":");
       out << name << text;
     };
-    for (const TraceInterval& pass : trace.passes) duration(pass_names[static_cast<size_t>(pass.pass)], 1, pass);
-    for (const TraceInterval& tile : trace.tiles) duration("\"tile " + std::to_string(tile.tile) + "\"", 2, tile);
+    for (const TraceInterval& pass : trace.passes)
+      duration(pass_names[static_cast<size_t>(pass.pass)], 1, pass);
+    for (const TraceInterval& tile : trace.tiles)
+      duration("\"tile " + std::to_string(tile.tile) + "\"", 2, tile);
     std::map<std::pair<int32_t, int32_t>, std::string> step_names;
     for (const TraceInterval& step : trace.steps) {
       std::string& name = step_names[{step.pass, step.step}];
@@ -150,12 +175,12 @@ void write_chrome_trace(const std::filesystem::path& file, const Trace& trace, c
     for (const TraceEvent& event : trace.events) {
       const auto kind = static_cast<size_t>(event.kind);
       live[kind] += event.bytes;
-      events.add("{\"name\":\"%s\",\"ph\":\"C\",\"pid\":1,\"ts\":%.3f,\"args\":{\"bytes\":%ld}}", name_of(event.kind),
-                 microseconds(event.seconds), live[kind]);
+      events.add("{\"name\":\"%s\",\"ph\":\"C\",\"pid\":1,\"ts\":%.3f,\"args\":{\"bytes\":%ld}}",
+                 name_of(event.kind), microseconds(event.seconds), live[kind]);
     }
     for (const OutsideSample& sample : trace.outside) {
-      events.add("{\"name\":\"outside\",\"ph\":\"C\",\"pid\":1,\"ts\":%.3f,\"args\":{\"bytes\":%ld}}", microseconds(sample.seconds),
-                 sample.bytes);
+      events.add("{\"name\":\"outside\",\"ph\":\"C\",\"pid\":1,\"ts\":%.3f,\"args\":{\"bytes\":%ld}}",
+                 microseconds(sample.seconds), sample.bytes);
     }
     events.end();
     out << "}\n";

@@ -13,6 +13,7 @@ void write_trace(const std::filesystem::path& file, const Trace& trace, const Pl
 
 /// The same in the Trace Event Format that chrome://tracing and Perfetto read: passes, tiles and steps as
 /// durations, a counter for each kind of allocation. Throws DeviceError.
-void write_chrome_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan, const Graph& graph);
+void write_chrome_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan,
+                        const Graph& graph);
 
 }  // namespace headroom

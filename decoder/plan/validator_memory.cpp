@@ -37,8 +37,8 @@ class MemoryCheck {
   }
 
  private:
-  /// Widens lifetimes by what one pass touches: the blocks that have rows of `rows_of(y)`, for each tile y along the
-  /// rows. A block has all frames of its rows, so that every tile along the time touches it.
+  /// Widens lifetimes by what one pass touches: the blocks that have rows of `rows_of(y)`, for each tile y
+  /// along the rows. A block has all frames of its rows, so that every tile along the time touches it.
   template <typename F>
   bool touch(const Kept& entry, size_t pass, F rows_of, std::vector<Lifetime>& blocks) {
     const size_t times = view_.tile_count(pass, kTime);
@@ -59,8 +59,10 @@ class MemoryCheck {
     const auto count = static_cast<size_t>(view_.block_count(entry));
     const auto first = static_cast<size_t>(entry.first_pass);
     const auto last = static_cast<size_t>(entry.last_pass);
-    // Below the device a tensor has its blocks through the whole of its passes, so that transfers never cross.
-    if (entry.place != Place::device) return std::vector<Lifetime>(count, {starts_[first], starts_[last + 1] - 1});
+    // Below the device a tensor has its blocks through the whole of its passes, so that transfers never
+    // cross.
+    if (entry.place != Place::device)
+      return std::vector<Lifetime>(count, {starts_[first], starts_[last + 1] - 1});
     std::vector<Lifetime> bands(count);
     const auto own = [&](size_t y) { return view_.image(first, entry.tensor, kRows, y); };
     if (!touch(entry, first, own, bands)) return bands;
@@ -94,8 +96,8 @@ class MemoryCheck {
     return static_cast<int64_t>(lifetimes_[static_cast<size_t>(&entry - view_.plan.kept.data())].size());
   }
 
-  /// Every block number of a place must be let go before another tensor takes it, except where that one replaces it
-  /// in place.
+  /// Every block number of a place must be let go before another tensor takes it, except where that one
+  /// replaces it in place.
   void check_owners() {
     std::vector<Tenancy> tenancies;
     for (const Kept& entry : view_.plan.kept) {
@@ -106,7 +108,8 @@ class MemoryCheck {
       }
     }
     std::sort(tenancies.begin(), tenancies.end(), [](const Tenancy& a, const Tenancy& b) {
-      return std::tie(a.owner->place, a.block, a.life.acquired) < std::tie(b.owner->place, b.block, b.life.acquired);
+      return std::tie(a.owner->place, a.block, a.life.acquired) <
+             std::tie(b.owner->place, b.block, b.life.acquired);
     });
     const Tenancy* holder = nullptr;  // of those before, the one that lets go last
     for (const Tenancy& next : tenancies) {
@@ -129,8 +132,8 @@ class MemoryCheck {
 
   void report_conflict(const Tenancy& holder, const Tenancy& next) {
     view_.findings.add(Violation::block_conflict, view_.place(*next.owner),
-                       "takes block " + std::to_string(next.block) + of_place(next.owner->place) + " in passes[" +
-                           std::to_string(pass_at(next.life.acquired)) + "], which " +
+                       "takes block " + std::to_string(next.block) + of_place(next.owner->place) +
+                           " in passes[" + std::to_string(pass_at(next.life.acquired)) + "], which " +
                            view_.name(holder.owner->tensor) + " holds into passes[" +
                            std::to_string(pass_at(holder.life.released)) + "]");
   }
@@ -227,7 +230,8 @@ class MemoryCheck {
     return peaks;
   }
 
-  /// Bytes of the largest tile that a step makes, of those of the last band of rows or of all, for all items of a slice.
+  /// Bytes of the largest tile that a step makes, of those of the last band of rows or of all, for all items
+  /// of a slice.
   int64_t tile_bytes(const StepRef& ref, bool last) const {
     const Step& step = view_.step(ref);
     if (!makes_tile(step.kind)) return 0;

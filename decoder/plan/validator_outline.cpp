@@ -33,9 +33,11 @@ void check_bound(View& view) {
   if (!is_amount(bound)) return refuse("bound_seconds", "expected a finite number of at least 0");
   if (bound == 0 || !is_amount(seconds)) return;
   if (bound > seconds * (1 + kRounding)) {
-    refuse("bound_seconds", std::to_string(bound) + " s, but the plan itself takes " + std::to_string(seconds) + " s");
+    refuse("bound_seconds",
+           std::to_string(bound) + " s, but the plan itself takes " + std::to_string(seconds) + " s");
   } else if (view.plan.optimal && bound < seconds * (1 - kProven)) {
-    refuse("optimal", "the plan takes " + std::to_string(seconds) + " s, proven are only " + std::to_string(bound) + " s");
+    refuse("optimal", "the plan takes " + std::to_string(seconds) + " s, proven are only " +
+                          std::to_string(bound) + " s");
   }
 }
 

@@ -129,8 +129,8 @@ class StepCheck {
                     Violation::read_before_write);
     }
     if (reads_whole(step_, i) && kept->place != Place::device) {
-      return refuse(which + "every tile reads the whole of " + view_.name(operand.tensor) + ", which lives in " +
-                        name_of(kept->place),
+      return refuse(which + "every tile reads the whole of " + view_.name(operand.tensor) +
+                        ", which lives in " + name_of(kept->place),
                     Violation::misplaced);
     }
     return true;

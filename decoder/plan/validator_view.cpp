@@ -138,7 +138,9 @@ int64_t View::block_count(const Kept& entry) const {
 
 Interval View::blocks_with(const Kept& entry, const Interval& rows) const {
   const Interval inside = intersect(rows, picture(entry.tensor, kRows));
-  return inside.length() == 0 ? Interval{} : Interval{inside.begin / entry.block_rows, (inside.end - 1) / entry.block_rows + 1};
+  return inside.length() == 0
+             ? Interval{}
+             : Interval{inside.begin / entry.block_rows, (inside.end - 1) / entry.block_rows + 1};
 }
 
 std::vector<int64_t> pass_starts(const View& view) {

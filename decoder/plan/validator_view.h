@@ -99,12 +99,12 @@ class View {
   bool out_of_work_ = false;
 };
 
-/// For each pass, its first band of tiles in the plan's time: bands of tiles are counted, pass after pass, since a sweep
-/// goes along a whole band before its rows change. One more at the end.
+/// For each pass, its first band of tiles in the plan's time: bands of tiles are counted, pass after pass,
+/// since a sweep goes along a whole band before its rows change. One more at the end.
 std::vector<int64_t> pass_starts(const View& view);
 
-/// Blocks that come to the device or leave it: before the steps of a band of tiles, or with the step that first writes
-/// them.
+/// Blocks that come to the device or leave it: before the steps of a band of tiles, or with the step that
+/// first writes them.
 struct Change {
   int64_t time = 0;
   int64_t step = -1;
@@ -132,8 +132,9 @@ void check_memory(View& view);
 std::vector<int64_t> check_weights(View& view);
 /// What lives in host memory and in the scratch file, against their limits.
 void check_lower_places(View& view);
-/// Appends the comings and goings of a tensor that lives below the device: only what a sweep is about to read or has
-/// just written is on it. False where the work left did not do.
-bool append_window(View& view, const Kept& entry, const std::vector<int64_t>& starts, std::vector<Change>& changes);
+/// Appends the comings and goings of a tensor that lives below the device: only what a sweep is about to read
+/// or has just written is on it. False where the work left did not do.
+bool append_window(View& view, const Kept& entry, const std::vector<int64_t>& starts,
+                   std::vector<Change>& changes);
 
 }  // namespace headroom::validation

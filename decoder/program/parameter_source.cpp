@@ -9,7 +9,8 @@
 
 namespace headroom {
 
-ParameterSource parameter_source(const std::string& model, const std::string& weights, std::optional<uint64_t> random_seed) {
+ParameterSource parameter_source(const std::string& model, const std::string& weights,
+                                 std::optional<uint64_t> random_seed) {
   if (random_seed) {
     return [seed = *random_seed](const Parameter& parameter, const Interval& elements, float* out) {
       fill_random(parameter, seed, elements, out);
@@ -17,10 +18,13 @@ ParameterSource parameter_source(const std::string& model, const std::string& we
   }
   std::error_code error;
   if (weights.empty() && !std::filesystem::is_directory(model, error)) {
-    throw InputError("--model " + model + " has no weights of its own: give --weights DIR or --random-weights SEED");
+    throw InputError("--model " + model +
+                     " has no weights of its own: give --weights DIR or --random-weights SEED");
   }
   auto files = std::make_shared<WeightFiles>(weights.empty() ? model : weights);
-  return [files](const Parameter& parameter, const Interval& elements, float* out) { files->read(parameter, elements, out); };
+  return [files](const Parameter& parameter, const Interval& elements, float* out) {
+    files->read(parameter, elements, out);
+  };
 }
 
 }  // namespace headroom

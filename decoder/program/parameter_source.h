@@ -8,8 +8,9 @@
 
 namespace headroom {
 
-/// Where a program's weights come from: a seed if given, else the folder `weights`, else the model's own folder.
-/// Throws InputError where there is none of these, and what WeightFiles throws.
-ParameterSource parameter_source(const std::string& model, const std::string& weights, std::optional<uint64_t> random_seed);
+/// Where a program's weights come from: a seed if given, else the folder `weights`, else the model's own
+/// folder. Throws InputError where there is none of these, and what WeightFiles throws.
+ParameterSource parameter_source(const std::string& model, const std::string& weights,
+                                 std::optional<uint64_t> random_seed);
 
 }  // namespace headroom

@@ -63,11 +63,13 @@ nlohmann::json plan_from_program_beside(const std::vector<std::string>& argument
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages_file.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
   pid_t child = 0;
   const int failed = posix_spawn(&child, program.c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) throw DeviceError(program + ": cannot be run; --limit needs headroom-plan beside headroom-decode");
+  if (failed != 0)
+    throw DeviceError(program + ": cannot be run; --limit needs headroom-plan beside headroom-decode");
   int status = 0;
   waitpid(child, &status, 0);
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : kDeviceFailure;

@@ -30,8 +30,8 @@ struct Job {
 };
 
 PictureShape picture_shape(const Model& model, const Request& request) {
-  return {request.batch, model.graph.tensor(model.graph.output()).channels, request.frames, request.height_pixels,
-          request.width_pixels};
+  return {request.batch, model.graph.tensor(model.graph.output()).channels, request.frames,
+          request.height_pixels, request.width_pixels};
 }
 
 RequestQueue read_queue(const QueueRun& run) {
@@ -66,7 +66,9 @@ class LatentsGiven {
 };
 
 /// Paths in a latent argument may end in `.safetensors:key`; a folder before them changes nothing else.
-std::string in_folder(const path& folder, const std::string& latent) { return (folder / latent).string(); }
+std::string in_folder(const path& folder, const std::string& latent) {
+  return (folder / latent).string();
+}
 
 std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
   const path own_folder = path(run.queue_file).parent_path();
@@ -84,10 +86,12 @@ std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
     }
     Job job;
     job.decode = decode;
-    job.latent = request.latents.empty() ? given.of(decode) : in_folder(own_folder, latent_for(request, decode.repetition));
+    job.latent = request.latents.empty() ? given.of(decode)
+                                         : in_folder(own_folder, latent_for(request, decode.repetition));
     job.latent_scale = request.latent_scale.empty() ? run.latent_scale : request.latent_scale;
     job.output = outputs / path_for(request.output, request, decode.repetition);
-    sink_buffered_bytes(job.output, picture_shape(run.model, queue.plans[static_cast<size_t>(decode.plan)].request), 1);
+    sink_buffered_bytes(job.output,
+                        picture_shape(run.model, queue.plans[static_cast<size_t>(decode.plan)].request), 1);
     jobs.push_back(std::move(job));
   }
   return jobs;
@@ -96,7 +100,8 @@ std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
 /// Shows how far the whole queue is, by predicted seconds.
 class QueueProgress final : public EventSink {
  public:
-  QueueProgress(Progress& progress, const RequestQueue& queue) : progress_(progress), all_(predict(queue).seconds) {}
+  QueueProgress(Progress& progress, const RequestQueue& queue)
+      : progress_(progress), all_(predict(queue).seconds) {}
   void start(const Plan& plan, const std::string& what) {
     done_ += current_;
     current_ = plan.predicted_seconds;
@@ -113,7 +118,8 @@ class QueueProgress final : public EventSink {
   std::string what_;
 };
 
-RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, DecodeSession& session, EventSink& events) {
+RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, DecodeSession& session,
+                 EventSink& events) {
   Array latent = read_latent(job.latent);
   if (job.latent_scale == "model") undo_latent_scale(run.model, latent);
   const auto sink = open_sink(job.output, picture_shape(run.model, plan.request));
@@ -183,8 +189,9 @@ RunStats decode_queue(const QueueRun& run, Progress& progress) {
                std::to_string(i) + " of " + std::to_string(jobs.size()) + " decodes were done",
                [&] { return run_job(run, plan, job, session, events); });
     if (i == 0) first_resident = session.pool().peak_resident_bytes();
-    measured.decodes.push_back({name, job.decode.request, job.decode.repetition, job.decode.plan, stats.seconds, stats.peak_bytes,
-                                stats.pool_peak_bytes, resident_bytes(), session.outside_growth_bytes()});
+    measured.decodes.push_back({name, job.decode.request, job.decode.repetition, job.decode.plan,
+                                stats.seconds, stats.peak_bytes, stats.pool_peak_bytes, resident_bytes(),
+                                session.outside_growth_bytes()});
     total.pool_peak_bytes = std::max(total.pool_peak_bytes, stats.pool_peak_bytes);
     total.rss_growth_bytes = std::max(total.rss_growth_bytes, stats.rss_growth_bytes);
     total.device = stats.device;

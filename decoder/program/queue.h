@@ -15,15 +15,16 @@ struct QueueRun {
   Model model;
   ParameterSource weights;
   std::string queue_file;
-  std::string output_folder;         ///< for all outputs; the queue file's own where empty
-  std::vector<std::string> latents;  ///< one for each decode whose request names none: by request, then by repetition
-  std::string latent_scale;          ///< "none" or "model", where a request leaves it open
-  int threads = 0;                   ///< 0: LibTorch's choice
+  std::string output_folder;  ///< for all outputs; the queue file's own where empty
+  std::vector<std::string>
+      latents;               ///< one for each decode whose request names none: by request, then by repetition
+  std::string latent_scale;  ///< "none" or "model", where a request leaves it open
+  int threads = 0;           ///< 0: LibTorch's choice
 };
 
-/// Decodes the whole queue in its order from one pool. Everything that can be checked before the first decode is.
-/// A decode that fails ends the run with its own error, which names the request; the outputs before it are there.
-/// Throws InputError, LimitExceeded, DeviceError.
+/// Decodes the whole queue in its order from one pool. Everything that can be checked before the first decode
+/// is. A decode that fails ends the run with its own error, which names the request; the outputs before it
+/// are there. Throws InputError, LimitExceeded, DeviceError.
 RunStats decode_queue(const QueueRun& run, Progress& progress);
 
 }  // namespace headroom

@@ -23,16 +23,17 @@
 #include "decoder/program/plan_beside.h"
 #include "decoder/program/queue.h"
 #include "decoder/program/verification.h"
+#include "decoder/program/write_traces.h"
 #include "decoder/runtime/decode.h"
 #include "decoder/runtime/process_memory.h"
-#include "decoder/program/write_traces.h"
 #include "decoder/runtime/trace_recorder.h"
 
 namespace headroom {
 namespace {
 
 struct Options {
-  std::string plan_file, limit, queue_file, profile_file, model, weights, latent_scale = "none", output, stats_file, trace_file, chrome_file, scratch, scratch_limit;
+  std::string plan_file, limit, queue_file, profile_file, model, weights,
+      latent_scale = "none", output, stats_file, trace_file, chrome_file, scratch, scratch_limit;
   std::vector<std::string> latents;
   std::optional<uint64_t> random_seed;
   int threads = 0;
@@ -43,44 +44,61 @@ constexpr const char* kDescription =
     "Decode a latent into a picture inside a byte budget: the pixels of the untiled decode.\n\n"
     "Examples:\n"
     "  headroom-decode --plan plan.json --model vae/ --latent latent.safetensors -o picture.png\n"
-    "  headroom-decode --limit 576MiB --model sdxl --random-weights 0 --latent latent.npy -o picture.npy --verify\n"
+    "  headroom-decode --limit 576MiB --model sdxl --random-weights 0 --latent latent.npy -o picture.npy "
+    "--verify\n"
     "  headroom-decode --queue queue.json --model vae/ -o pictures/\n\n"
-    "Exit codes: 0 done; 2 bad usage or input; 3 does not fit; 4 stopped before crossing the limit; 5 device failure.";
+    "Exit codes: 0 done; 2 bad usage or input; 3 does not fit; 4 stopped before crossing the limit; 5 device "
+    "failure.";
 
 bool parse(const std::vector<std::string>& args, std::ostream& out, Options& options) {
   CLI::App app(kDescription, "headroom-decode");
   auto* source = app.add_option_group("How", "one of");
   source->add_option("--plan", options.plan_file, "a plan file from headroom-plan");
-  source->add_option("--limit", options.limit, "plan now for this many bytes, weights included (2GiB, 512MiB, auto)");
-  source->add_option("--queue", options.queue_file, "a planned queue from headroom-plan queue: all its decodes, over one pool");
+  source->add_option("--limit", options.limit,
+                     "plan now for this many bytes, weights included (2GiB, 512MiB, auto)");
+  source->add_option("--queue", options.queue_file,
+                     "a planned queue from headroom-plan queue: all its decodes, over one pool");
   source->require_option(1);
   app.add_option("--profile", options.profile_file, "with --limit: a profile of this machine to plan with");
-  app.add_option("--model", options.model, "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")->required();
-  auto* weights = app.add_option("--weights", options.weights, "folder with diffusion_pytorch_model.safetensors; the model's folder by default");
-  app.add_option("--random-weights", options.random_seed, "seeded random weights instead of files")->excludes(weights);
+  app.add_option("--model", options.model,
+                 "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")
+      ->required();
+  auto* weights =
+      app.add_option("--weights", options.weights,
+                     "folder with diffusion_pytorch_model.safetensors; the model's folder by default");
+  app.add_option("--random-weights", options.random_seed, "seeded random weights instead of files")
+      ->excludes(weights);
   app.add_option("--latent", options.latents,
-                 "latent: .npy or .safetensors[:key], float, NxCxHxW; with --queue one for each decode whose request names none");
-  app.add_option("--latent-scale", options.latent_scale, "none: the decoder's own input; model: as pipelines hand it on, undo the config's scaling")
+                 "latent: .npy or .safetensors[:key], float, NxCxHxW; with --queue one for each decode whose "
+                 "request names none");
+  app.add_option("--latent-scale", options.latent_scale,
+                 "none: the decoder's own input; model: as pipelines hand it on, undo the config's scaling")
       ->check(CLI::IsMember({"none", "model"}));
   app.add_option("-o,--output", options.output,
-                 "picture: .png, .npy or .safetensors; with --queue the folder for all outputs, the queue's own by default");
-  app.add_option("--scratch", options.scratch, "folder on a disk for kept tensors that the plan puts there, instead of the plan's");
+                 "picture: .png, .npy or .safetensors; with --queue the folder for all outputs, the queue's "
+                 "own by default");
+  app.add_option("--scratch", options.scratch,
+                 "folder on a disk for kept tensors that the plan puts there, instead of the plan's");
   app.add_option("--scratch-limit", options.scratch_limit, "the most bytes in that folder (20GiB)");
   app.add_option("--stats", options.stats_file, "write what was measured (JSON)");
   app.add_option("--trace", options.trace_file, "write allocations, passes and tiles as they were (JSON)");
   app.add_option("--chrome", options.chrome_file, "the same for chrome://tracing or Perfetto");
   app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
   app.add_flag("--verify", options.verify, "decode again another way and compare");
-  app.add_flag("--other-environment", options.other_environment, "run a plan whose costs were measured on another machine");
+  app.add_flag("--other-environment", options.other_environment,
+               "run a plan whose costs were measured on another machine");
   app.add_flag("--json", options.json, "print the statistics as JSON on standard output");
   app.add_flag("--quiet", options.quiet, "no progress bar");
   if (!parse_arguments(app, args, out)) return false;
   if (!options.queue_file.empty()) {
-    if (options.verify) throw InputError("--verify: not with --queue; decode one of its plans by itself (try headroom-decode --help)");
+    if (options.verify)
+      throw InputError(
+          "--verify: not with --queue; decode one of its plans by itself (try headroom-decode --help)");
     return true;
   }
   if (options.latents.size() != 1) {
-    throw InputError("--latent: expected one latent, found " + std::to_string(options.latents.size()) + " (try headroom-decode --help)");
+    throw InputError("--latent: expected one latent, found " + std::to_string(options.latents.size()) +
+                     " (try headroom-decode --help)");
   }
   if (options.output.empty()) throw InputError("--output is required (try headroom-decode --help)");
   return true;
@@ -100,7 +118,8 @@ class ProgressEvents final : public EventSink {
 };
 
 Plan plan_for(const Options& options, const Model& model, const Array& latent) {
-  const int64_t scratch_limit = options.scratch_limit.empty() ? 0 : parse_bytes(options.scratch_limit, "--scratch-limit");
+  const int64_t scratch_limit =
+      options.scratch_limit.empty() ? 0 : parse_bytes(options.scratch_limit, "--scratch-limit");
   if (!options.plan_file.empty()) {
     Plan plan = read_plan(options.plan_file, model.graph);
     if (!options.scratch.empty()) plan.scratch_folder = options.scratch;
@@ -113,8 +132,10 @@ Plan plan_for(const Options& options, const Model& model, const Array& latent) {
   const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
   const int64_t height = latent.shape[latent.shape.size() - 2] * scale.y;
   const int64_t width = latent.shape.back() * scale.x;
-  std::vector<std::string> words{"--model", options.model, "--size", std::to_string(width) + "x" + std::to_string(height),
-                                 "--batch", std::to_string(latent.shape[0]), "--limit", options.limit};
+  std::vector<std::string> words{"--model", options.model,
+                                 "--size",  std::to_string(width) + "x" + std::to_string(height),
+                                 "--batch", std::to_string(latent.shape[0]),
+                                 "--limit", options.limit};
   if (!options.profile_file.empty()) words.insert(words.end(), {"--profile", options.profile_file});
   if (!options.scratch.empty()) words.insert(words.end(), {"--scratch", options.scratch});
   if (!options.scratch_limit.empty()) words.insert(words.end(), {"--scratch-limit", options.scratch_limit});
@@ -128,8 +149,9 @@ void check_environment(const Options& options, const Plan& plan) {
   if (plan.environment == Environment{} || plan.environment == here || options.other_environment) return;
   const auto text = [](const Environment& e) { return e.device + " (" + e.libraries + ")"; };
   throw InputError((options.plan_file.empty() ? options.profile_file : options.plan_file) +
-                   ": environment: the plan's costs were measured on " + printable(text(plan.environment)) + ", this is " +
-                   text(here) + "; plan with a profile of this machine, or give --other-environment");
+                   ": environment: the plan's costs were measured on " + printable(text(plan.environment)) +
+                   ", this is " + text(here) +
+                   "; plan with a profile of this machine, or give --other-environment");
 }
 
 /// Decodes the same latent untiled where the machine has the memory, otherwise by another plan.
@@ -143,17 +165,21 @@ Verification verify(const Model& model, const Plan& plan, const ParameterSource&
   if (!untiled_fits) reference = with_halved_tiles(model, plan, {});
   decode(model, reference, weights, latent, comparison, &events);
   comparison.finish();
-  return comparison.result(untiled_fits ? "the untiled decode"
-                                        : "another plan under the same limit (tiles half as high); untiled would not fit this machine");
+  return comparison.result(
+      untiled_fits
+          ? "the untiled decode"
+          : "another plan under the same limit (tiles half as high); untiled would not fit this machine");
 }
 
 void print_summary(const RunStats& stats, const std::string& output, std::ostream& out) {
-  out << output << ": " << format_seconds(stats.seconds) << ", peak " << format_bytes(stats.peak_bytes) << " (predicted "
-      << format_bytes(stats.predicted_peak_bytes) << ", limit " << format_bytes(stats.limit_bytes) << "), resident growth "
-      << format_bytes(stats.rss_growth_bytes) << "\n";
+  out << output << ": " << format_seconds(stats.seconds) << ", peak " << format_bytes(stats.peak_bytes)
+      << " (predicted " << format_bytes(stats.predicted_peak_bytes) << ", limit "
+      << format_bytes(stats.limit_bytes) << "), resident growth " << format_bytes(stats.rss_growth_bytes)
+      << "\n";
   if (const auto& v = stats.verification) {
-    out << "compared with " << v->compared_with << ": largest error " << v->largest_error << " (" << v->largest_error_relative
-        << " of the largest magnitude " << v->reference_magnitude << "), PSNR " << v->psnr_db << " dB\n";
+    out << "compared with " << v->compared_with << ": largest error " << v->largest_error << " ("
+        << v->largest_error_relative << " of the largest magnitude " << v->reference_magnitude << "), PSNR "
+        << v->psnr_db << " dB\n";
   }
 }
 
@@ -165,8 +191,8 @@ int run(const Options& options, std::ostream& out, std::ostream& err) {
   require_valid(plan, model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
 
   const ParameterSource weights = parameter_source(options.model, options.weights, options.random_seed);
-  const PictureShape shape{plan.request.batch, model.graph.tensor(model.graph.output()).channels, plan.request.frames,
-                           plan.request.height_pixels, plan.request.width_pixels};
+  const PictureShape shape{plan.request.batch, model.graph.tensor(model.graph.output()).channels,
+                           plan.request.frames, plan.request.height_pixels, plan.request.width_pixels};
   remove_left_behind(options.output, "verify");
   const auto sink = open_sink(options.output, shape);
   Progress progress(err, options.quiet);
@@ -209,7 +235,12 @@ int run(const Options& options, std::ostream& out, std::ostream& err) {
 }
 
 int run_queue(const Options& options, std::ostream& out, std::ostream& err) {
-  QueueRun run{resolve_model(options.model), {}, options.queue_file, options.output, options.latents, options.latent_scale,
+  QueueRun run{resolve_model(options.model),
+               {},
+               options.queue_file,
+               options.output,
+               options.latents,
+               options.latent_scale,
                options.threads};
   run.weights = parameter_source(options.model, options.weights, options.random_seed);
   Progress progress(err, options.quiet);
@@ -219,7 +250,8 @@ int run_queue(const Options& options, std::ostream& out, std::ostream& err) {
   if (options.json) {
     out << to_json(stats).dump(2) << "\n";
   } else {
-    print_summary(stats, options.queue_file + ": " + std::to_string(stats.queue->decodes.size()) + " decodes", out);
+    print_summary(stats, options.queue_file + ": " + std::to_string(stats.queue->decodes.size()) + " decodes",
+                  out);
   }
   return kDone;
 }

@@ -22,20 +22,26 @@ void TeeSink::complete() {
   second_.finish();
 }
 
-ComparingSink::ComparingSink(const std::filesystem::path& npy, const PictureShape& shape) : PictureSink(shape) {
-  const auto values = static_cast<size_t>(shape.items * shape.channels * shape.frames * shape.rows * shape.columns);
+ComparingSink::ComparingSink(const std::filesystem::path& npy, const PictureShape& shape)
+    : PictureSink(shape) {
+  const auto values =
+      static_cast<size_t>(shape.items * shape.channels * shape.frames * shape.rows * shape.columns);
   std::error_code error;
   mapped_bytes_ = std::filesystem::file_size(npy, error);
   const int file = open(npy.c_str(), O_RDONLY | O_CLOEXEC);
-  if (error || file < 0 || mapped_bytes_ < values * sizeof(float)) throw DeviceError(npy.string() + ": cannot be read back");
+  if (error || file < 0 || mapped_bytes_ < values * sizeof(float))
+    throw DeviceError(npy.string() + ": cannot be read back");
   mapping_ = mmap(nullptr, mapped_bytes_, PROT_READ, MAP_PRIVATE, file, 0);
   close(file);
   if (mapping_ == MAP_FAILED) throw DeviceError(npy.string() + ": cannot be mapped");
   // The values stand at the end, after a header of any length.
-  picture_ = reinterpret_cast<const float*>(static_cast<const char*>(mapping_) + mapped_bytes_ - values * sizeof(float));
+  picture_ = reinterpret_cast<const float*>(static_cast<const char*>(mapping_) + mapped_bytes_ -
+                                            values * sizeof(float));
 }
 
-ComparingSink::~ComparingSink() { munmap(mapping_, mapped_bytes_); }
+ComparingSink::~ComparingSink() {
+  munmap(mapping_, mapped_bytes_);
+}
 
 void ComparingSink::put(int64_t item, const Region& region, const float* pixels) {
   const PictureShape& s = shape();
@@ -44,7 +50,8 @@ void ComparingSink::put(int64_t item, const Region& region, const float* pixels)
       for (int64_t x = region.x.begin; x < region.x.end; ++x) {
         for (int64_t c = 0; c < s.channels; ++c) {
           const double reference = *pixels++;
-          const double found = picture_[(((item * s.channels + c) * s.frames + t) * s.rows + y) * s.columns + x];
+          const double found =
+              picture_[(((item * s.channels + c) * s.frames + t) * s.rows + y) * s.columns + x];
           const double error = std::abs(found - reference);
           largest_error_ = std::max(largest_error_, error);
           square_error_ += error * error;
@@ -62,7 +69,8 @@ Verification ComparingSink::result(const std::string& compared_with) const {
   v.compared_with = compared_with;
   v.largest_error = largest_error_;
   v.reference_magnitude = std::max(std::abs(smallest_), std::abs(largest_));
-  v.largest_error_relative = v.reference_magnitude > 0 ? largest_error_ / v.reference_magnitude : largest_error_;
+  v.largest_error_relative =
+      v.reference_magnitude > 0 ? largest_error_ / v.reference_magnitude : largest_error_;
   const double mean_square = square_error_ / double(std::max<int64_t>(count_, 1));
   v.psnr_db = mean_square > 0 ? 20 * std::log10((largest_ - smallest_) / std::sqrt(mean_square))
                               : std::numeric_limits<double>::infinity();

@@ -10,7 +10,8 @@ namespace headroom {
 /// Hands every region to two sinks.
 class TeeSink final : public PictureSink {
  public:
-  TeeSink(PictureSink& first, PictureSink& second) : PictureSink(first.shape()), first_(first), second_(second) {}
+  TeeSink(PictureSink& first, PictureSink& second)
+      : PictureSink(first.shape()), first_(first), second_(second) {}
 
  private:
   void put(int64_t item, const Region& region, const float* pixels) override;

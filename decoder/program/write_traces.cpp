@@ -4,8 +4,8 @@
 
 namespace headroom {
 
-void write_traces(Trace trace, const Plan& plan, const Model& model, const RunStats& stats, const std::string& trace_file,
-                  const std::string& chrome_file) {
+void write_traces(Trace trace, const Plan& plan, const Model& model, const RunStats& stats,
+                  const std::string& trace_file, const std::string& chrome_file) {
   trace.model = plan.request.model;
   trace.device = stats.device;
   trace.libraries = stats.libraries;

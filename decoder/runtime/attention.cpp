@@ -1,7 +1,7 @@
 #include "decoder/runtime/attention.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ at::Tensor as_sequence(float* data, int64_t positions, int64_t channels) {
 }
 
 /// Folds a partial result into a running one; both are means weighted by exp(their log-sum-exp).
-void merge(float* total, float* total_log, const float* part, const float* part_log, int64_t queries, int64_t channels) {
+void merge(float* total, float* total_log, const float* part, const float* part_log, int64_t queries,
+           int64_t channels) {
   for_rows(1, {0, queries}, channels, [&](int64_t, int64_t i) {
     const float larger = std::max(total_log[i], part_log[i]);
     const float a = std::exp(total_log[i] - larger);
@@ -40,7 +41,8 @@ Tile attend(const Tile& queries, const MapView& keys, const MapView& values, int
   const int64_t rows = keys.region.y.length();
   Tile result;
   result.region = queries.region;
-  result.values = at::empty({items, queries.values.size(1), queries.values.size(2), values.channels}, at::kFloat);
+  result.values =
+      at::empty({items, queries.values.size(1), queries.values.size(2), values.channels}, at::kFloat);
   for (int64_t item = 0; item < items; ++item) {
     const at::Tensor q = as_sequence(queries.view().blocks[static_cast<size_t>(item)], count, channels);
     float* total = result.view().blocks[static_cast<size_t>(item)];
@@ -49,14 +51,15 @@ Tile attend(const Tile& queries, const MapView& keys, const MapView& values, int
       const int64_t positions = std::min(keys.block_rows, rows - b * keys.block_rows) * columns;
       const auto i = static_cast<size_t>(item * keys.blocks_per_item + b);
       auto [part, part_log] = at::_scaled_dot_product_flash_attention_for_cpu(
-          q, as_sequence(keys.blocks[i], positions, channels), as_sequence(values.blocks[i], positions, values.channels));
+          q, as_sequence(keys.blocks[i], positions, channels),
+          as_sequence(values.blocks[i], positions, values.channels));
       part = part.contiguous();
       if (b == 0) {
         std::copy_n(part.const_data_ptr<float>(), count * values.channels, total);
         total_log = part_log.contiguous();
       } else {
-        merge(total, total_log.data_ptr<float>(), part.const_data_ptr<float>(), part_log.contiguous().const_data_ptr<float>(),
-              count, values.channels);
+        merge(total, total_log.data_ptr<float>(), part.const_data_ptr<float>(),
+              part_log.contiguous().const_data_ptr<float>(), count, values.channels);
       }
     }
   }

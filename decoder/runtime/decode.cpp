@@ -1,8 +1,8 @@
 #include "decoder/runtime/decode.h"
 
-#include <ATen/ops/zeros.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 #include <malloc.h>
 #include <torch/headeronly/version.h>
@@ -25,7 +25,8 @@ namespace headroom {
 namespace {
 
 void check_latent(const Model& model, const Plan& plan, const Array& latent) {
-  const Extent extent = latent_extent(model, plan.request.width_pixels, plan.request.height_pixels, plan.request.frames);
+  const Extent extent =
+      latent_extent(model, plan.request.width_pixels, plan.request.height_pixels, plan.request.frames);
   const std::vector<int64_t> expected{plan.request.batch, model.latent_channels, extent.y, extent.x};
   std::vector<int64_t> found = latent.shape;
   if (found.size() == 5 && found[2] == 1) found.erase(found.begin() + 2);
@@ -55,11 +56,13 @@ void check_places(const Graph& graph, const Plan& plan) {
   for (const Kept& entry : plan.kept) {
     if (entry.place == Place::device) continue;
     const std::string named = graph.tensor(entry.tensor).name + " is kept in " + name_of(entry.place) + ": ";
-    if (entry.place == Place::host) throw InputError(named + "on the CPU the device's memory is the host's; plan without a host limit");
-    if (reads_whole(graph, plan, entry.tensor)) throw InputError(named + "attention reads it whole, so it must be on the device");
-    const bool shared = entry.in_place_of != TensorId{-1} || std::any_of(plan.kept.begin(), plan.kept.end(), [&](const Kept& other) {
-                          return other.in_place_of == entry.tensor;
-                        });
+    if (entry.place == Place::host)
+      throw InputError(named + "on the CPU the device's memory is the host's; plan without a host limit");
+    if (reads_whole(graph, plan, entry.tensor))
+      throw InputError(named + "attention reads it whole, so it must be on the device");
+    const bool shared = entry.in_place_of != TensorId{-1} ||
+                        std::any_of(plan.kept.begin(), plan.kept.end(),
+                                    [&](const Kept& other) { return other.in_place_of == entry.tensor; });
     if (shared) throw InputError(named + "a sum in place needs both its operands on the device");
   }
 }
@@ -83,13 +86,14 @@ class Scratch {
 }  // namespace
 
 void start_libraries(int threads) {
-  // oneDNN and LibTorch's layer above it each remember what they made for the last 1024 shapes of convolutions, some
-  // 28 KiB for each shape in either. Tiles at edges make many shapes. 32 hold those of a band of the deepest pass.
-  // Both read the environment when they first make one; what the user set there stays.
+  // oneDNN and LibTorch's layer above it each remember what they made for the last 1024 shapes of
+  // convolutions, some 28 KiB for each shape in either. Tiles at edges make many shapes. 32 hold those of a
+  // band of the deepest pass. Both read the environment when they first make one; what the user set there
+  // stays.
   setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32", 0);
   setenv("LRU_CACHE_CAPACITY", "32", 0);
   setenv("MKL_DISABLE_FAST_MM", "1", 0);  // MKL hands its buffers back after each call
-  mallopt(M_ARENA_MAX, 1);  // all threads share one heap: what one frees serves the others
+  mallopt(M_ARENA_MAX, 1);                // all threads share one heap: what one frees serves the others
   if (threads > 0) at::set_num_threads(threads);
   const c10::InferenceMode inference;
   Tile input = make_tile({{0, 1}, {0, 34}, {0, 34}}, 32, 1);
@@ -102,9 +106,10 @@ std::string library_versions() {
   const std::string config = at::show_config();
   const std::string key = "MKL-DNN v";
   const size_t begin = config.find(key);
-  const std::string onednn = begin == std::string::npos
-                                 ? "none"
-                                 : config.substr(begin + key.size(), config.find(' ', begin + key.size()) - begin - key.size());
+  const std::string onednn =
+      begin == std::string::npos
+          ? "none"
+          : config.substr(begin + key.size(), config.find(' ', begin + key.size()) - begin - key.size());
   return std::string("LibTorch ") + TORCH_VERSION + ", oneDNN " + onednn;
 }
 
@@ -119,7 +124,9 @@ std::string device_name() {
   return name + ", " + std::to_string(at::get_num_threads()) + " threads";
 }
 
-int threads_in_use() { return at::get_num_threads(); }
+int threads_in_use() {
+  return at::get_num_threads();
+}
 
 DecodeSession::DecodeSession(const Model& model, const ParameterSource& weights, const PoolSize& size,
                              std::function<void(double)> loading)
@@ -199,8 +206,8 @@ int64_t DecodeSession::outside_growth_bytes() const {
   return headroom::resident_bytes() - resident_before_ - pool_.resident_bytes();
 }
 
-RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent, PictureSink& sink,
-                EventSink* events, const std::function<void(double)>& loading) {
+RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
+                PictureSink& sink, EventSink* events, const std::function<void(double)>& loading) {
   const PoolSize size{plan.limit_bytes - plan.reserve_bytes, plan.predicted_peak_bytes - plan.reserve_bytes};
   return DecodeSession(model, weights, size, loading).decode(plan, latent, sink, events);
 }

@@ -20,7 +20,8 @@ namespace headroom {
 /// measured. Idempotent. `threads` of 0 leaves LibTorch's choice.
 void start_libraries(int threads);
 
-/// Names and versions of the libraries that decide times and workspaces, e.g. "LibTorch 2.11.0, oneDNN 3.10.2".
+/// Names and versions of the libraries that decide times and workspaces, e.g. "LibTorch 2.11.0,
+/// oneDNN 3.10.2".
 std::string library_versions();
 /// The processor's name and the threads in use.
 std::string device_name();
@@ -28,22 +29,24 @@ int threads_in_use();
 
 /// What a session's pool may take.
 struct PoolSize {
-  int64_t limit_bytes = 0;          ///< hard: plans' limit_bytes less their reserve_bytes
-  int64_t resident_goal_bytes = 0;  ///< for live and warm pages together: the largest predicted peak of live bytes
+  int64_t limit_bytes = 0;  ///< hard: plans' limit_bytes less their reserve_bytes
+  int64_t resident_goal_bytes =
+      0;  ///< for live and warm pages together: the largest predicted peak of live bytes
 };
 
-/// Decodes of one model, one after another, from one pool: its addresses are reserved once, its freed pages stay for
-/// the next decode, and weights are loaded once. While it lives, LibTorch's CPU tensors come from its pool.
-/// start_libraries() first.
+/// Decodes of one model, one after another, from one pool: its addresses are reserved once, its freed pages
+/// stay for the next decode, and weights are loaded once. While it lives, LibTorch's CPU tensors come from
+/// its pool. start_libraries() first.
 class DecodeSession {
  public:
   /// `loading` is told the share of the weights that is there. All references must outlive the session.
   DecodeSession(const Model& model, const ParameterSource& weights, const PoolSize& size,
                 std::function<void(double)> loading = {});
 
-  /// Runs the whole plan: every slice of the batch, output; weights before it where they are not there yet. Results do
-  /// not depend on what ran before. Throws InputError where the latent does not have the plan's shape or the plan's
-  /// dtype cannot be run; LimitExceeded, DeviceError. The sink is not finished: that is the caller's, once all is well.
+  /// Runs the whole plan: every slice of the batch, output; weights before it where they are not there yet.
+  /// Results do not depend on what ran before. Throws InputError where the latent does not have the plan's
+  /// shape or the plan's dtype cannot be run; LimitExceeded, DeviceError. The sink is not finished: that is
+  /// the caller's, once all is well.
   RunStats decode(const Plan& plan, const Array& latent, PictureSink& sink, EventSink* events);
 
   const Pool& pool() const { return pool_; }
@@ -65,7 +68,7 @@ class DecodeSession {
 };
 
 /// A session of one decode, within the plan's limit.
-RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent, PictureSink& sink,
-                EventSink* events, const std::function<void(double)>& loading = {});
+RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
+                PictureSink& sink, EventSink* events, const std::function<void(double)>& loading = {});
 
 }  // namespace headroom

@@ -9,13 +9,14 @@ namespace headroom {
 
 class PoolObserver;
 
-/// What a decode tells while it runs. Called on the decoding thread, between steps; implementations must be quick.
+/// What a decode tells while it runs. Called on the decoding thread, between steps; implementations must be
+/// quick.
 class EventSink {
  public:
   virtual ~EventSink() = default;
 
   struct StepDone {
-    int64_t item = 0;   ///< first batch item of the slice
+    int64_t item = 0;  ///< first batch item of the slice
     int32_t pass = 0;
     int64_t tile = 0;
     int32_t step = 0;

@@ -15,7 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 void require_finite(const float* values, int64_t count, const std::string& layer) {
   const bool finite = std::all_of(values, values + count, [](float v) { return std::isfinite(v); });
@@ -24,8 +26,8 @@ void require_finite(const float* values, int64_t count, const std::string& layer
 
 }  // namespace
 
-Interpreter::Interpreter(const Model& model, const Plan& plan, PlannedWeights& weights, ScratchTransfers* scratch, Pool& pool,
-                         EventSink* events)
+Interpreter::Interpreter(const Model& model, const Plan& plan, PlannedWeights& weights,
+                         ScratchTransfers* scratch, Pool& pool, EventSink* events)
     : graph_(model.graph),
       plan_(plan),
       weights_(weights),
@@ -107,21 +109,25 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
           pool_.start_window();
         }
         try {
-          if (events_ != nullptr && step.kind == StepKind::store) events_->allocating(AllocationKind::kept, step.tensor);
+          if (events_ != nullptr && step.kind == StepKind::store)
+            events_->allocating(AllocationKind::kept, step.tensor);
           if (step.kind == StepKind::store) kept_.before_store(step.tensor);
           if (events_ != nullptr) events_->allocating(AllocationKind::workspace, step.tensor);
           run_step(pass, step, grid_tile, sink);
-          if (events_ != nullptr && !tiles_[i].empty()) events_->holds_tile(tiles_[i].values.const_data_ptr());
+          if (events_ != nullptr && !tiles_[i].empty())
+            events_->holds_tile(tiles_[i].values.const_data_ptr());
         } catch (const LimitExceeded& refused) {
-          throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name + "), " + name_of(step.kind) + " " +
-                              graph_.tensor(step.tensor).name + ": " + refused.what());
+          throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name + "), " +
+                              name_of(step.kind) + " " + graph_.tensor(step.tensor).name + ": " +
+                              refused.what());
         }
         drop_dead_tiles(i);
         if (events_ != nullptr) {
           done.peak_bytes = pool_.window_peak_bytes();
           done.live_after_bytes = pool_.live_bytes();
           done.seconds = seconds_since(start);
-          measurements_[number].peak_bytes = std::max({measurements_[number].peak_bytes, pass_peak, done.peak_bytes});
+          measurements_[number].peak_bytes =
+              std::max({measurements_[number].peak_bytes, pass_peak, done.peak_bytes});
           events_->step_done(plan_, done);
         }
       }
@@ -133,7 +139,8 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   weights_.end_pass();
   for (const Step& step : pass.steps) {
     if (step.kind == StepKind::statistics && !statistics_.at(step.tensor).finite()) {
-      throw DeviceError(graph_.tensor(step.inputs[0].tensor).name + ": its output is not finite; the decode was stopped");
+      throw DeviceError(graph_.tensor(step.inputs[0].tensor).name +
+                        ": its output is not finite; the decode was stopped");
     }
   }
 }
@@ -151,11 +158,16 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
       // Statistics have no positions of their own: they take the image of the tile in what they measure.
       Step measured = step;
       measured.tensor = step.inputs[0].tensor;
-      statistics_.at(step.tensor).add(view_of(step.inputs[0]), tile_region(graph_, pass, measured, grid_tile, sizes_.latent), sizes_.items);
+      statistics_.at(step.tensor)
+          .add(view_of(step.inputs[0]), tile_region(graph_, pass, measured, grid_tile, sizes_.latent),
+               sizes_.items);
       return;
     }
-    case StepKind::emit: emit(step, region, sink); return;
-    default: break;
+    case StepKind::emit:
+      emit(step, region, sink);
+      return;
+    default:
+      break;
   }
   const size_t slot = static_cast<size_t>(&step - pass.steps.data());
   tiles_[slot] = compute(pass, step, region);
@@ -191,7 +203,8 @@ Tile Interpreter::compute(const Pass&, const Step& step, const Region& region) {
       add_region(view_of(step.inputs[1]), tile.view(), region, sizes_.items);
       return tile;
     }
-    default: throw std::logic_error("not a step that makes a tile");
+    default:
+      throw std::logic_error("not a step that makes a tile");
   }
 }
 
@@ -214,7 +227,8 @@ void Interpreter::emit(const Step& step, const Region& region, PictureSink& sink
   }
   for (int64_t item = 0; item < sizes_.items; ++item) {
     const float* pixels = tile->view().at(item, region.y.begin, region.x.begin);
-    require_finite(pixels, region.y.length() * region.x.length() * view.channels, graph_.tensor(step.tensor).name);
+    require_finite(pixels, region.y.length() * region.x.length() * view.channels,
+                   graph_.tensor(step.tensor).name);
     sink.write(first_item_ + item, region, pixels);
   }
 }
@@ -223,7 +237,9 @@ MapView Interpreter::view_of(const Operand& operand) {
   return operand.step >= 0 ? tile_of(operand).view() : kept_.view(operand.tensor);
 }
 
-Tile& Interpreter::tile_of(const Operand& operand) { return tiles_[static_cast<size_t>(operand.step)]; }
+Tile& Interpreter::tile_of(const Operand& operand) {
+  return tiles_[static_cast<size_t>(operand.step)];
+}
 
 void Interpreter::drop_dead_tiles(size_t step) {
   for (size_t i = 0; i <= step; ++i) {

@@ -25,13 +25,13 @@ struct PassMeasurement {
 };
 
 /// Runs the passes of a plan for one slice of the batch. Every tensor comes from the current pool.
-/// Throws LimitExceeded naming pass, layer, what was asked and what was live; DeviceError naming the layer where a
-/// value is not finite.
+/// Throws LimitExceeded naming pass, layer, what was asked and what was live; DeviceError naming the layer
+/// where a value is not finite.
 class Interpreter {
  public:
   /// `scratch` is null where the plan keeps nothing in a file.
-  Interpreter(const Model& model, const Plan& plan, PlannedWeights& weights, ScratchTransfers* scratch, Pool& pool,
-              EventSink* events);
+  Interpreter(const Model& model, const Plan& plan, PlannedWeights& weights, ScratchTransfers* scratch,
+              Pool& pool, EventSink* events);
 
   /// Decodes items [first, first + plan.slice) of the latent, N×C×T×H×W or N×C×H×W, into the sink.
   void run(const Array& latent, int64_t first_item, PictureSink& sink);
@@ -60,8 +60,8 @@ class Interpreter {
   int64_t first_item_ = 0;
   KeptBlocks kept_;
   std::map<TensorId, GroupStatistics> statistics_;
-  std::vector<Tile> tiles_;         ///< by step of the pass that runs
-  std::vector<size_t> last_use_;    ///< by step: the last one that reads its tile
+  std::vector<Tile> tiles_;       ///< by step of the pass that runs
+  std::vector<size_t> last_use_;  ///< by step: the last one that reads its tile
   std::vector<PassMeasurement> measurements_;
 };
 

@@ -28,7 +28,8 @@ void KeptBlocks::begin_pass(size_t number) {
     if (!written_in_pass(entry)) continue;
     if (entry.in_place_of == TensorId{-1}) {
       const Tensor& tensor = graph_.tensor(entry.tensor);
-      maps_.insert_or_assign(entry.tensor, KeptMap(entry, extent_of(tensor, sizes_.latent), tensor.channels, sizes_.items));
+      maps_.insert_or_assign(entry.tensor,
+                             KeptMap(entry, extent_of(tensor, sizes_.latent), tensor.channels, sizes_.items));
     } else {
       // The blocks change hands before the sweep; each position becomes the sum when its tile is added.
       maps_.insert_or_assign(entry.tensor, std::move(maps_.at(entry.in_place_of)));
@@ -60,7 +61,8 @@ void KeptBlocks::begin_band(size_t band) {
 }
 
 void KeptBlocks::before_store(TensorId tensor) {
-  const auto moving = std::find_if(moving_.begin(), moving_.end(), [&](const Moving& m) { return m.kept->tensor == tensor; });
+  const auto moving =
+      std::find_if(moving_.begin(), moving_.end(), [&](const Moving& m) { return m.kept->tensor == tensor; });
   moving->map->acquire(blocks_acquired(graph_, pass(), *moving->kept, band_));
 }
 
@@ -70,12 +72,15 @@ void KeptBlocks::end_band() {
     const Kept& kept = *moving.kept;
     const int64_t count = moving.map->blocks_per_item();
     if (kept.place == Place::device) {
-      if (leaves_in_pass(kept)) moving.map->release(blocks_released(moving.readers, pass(), kept, count, band_));
+      if (leaves_in_pass(kept))
+        moving.map->release(blocks_released(moving.readers, pass(), kept, count, band_));
     } else if (written_in_pass(kept)) {
       const Interval blocks = blocks_completed(graph_, pass(), kept, band_);
-      if (blocks.length() > 0) moving.leaving.push_back({band_, blocks, scratch_->queue_write(in_file(moving, blocks))});
+      if (blocks.length() > 0)
+        moving.leaving.push_back({band_, blocks, scratch_->queue_write(in_file(moving, blocks))});
     } else {
-      moving.map->release({0, last ? count : std::min(count, blocks_read(moving.readers, pass(), kept, band_ + 1).begin)});
+      moving.map->release(
+          {0, last ? count : std::min(count, blocks_read(moving.readers, pass(), kept, band_ + 1).begin)});
     }
   }
 }
@@ -115,7 +120,8 @@ void KeptBlocks::fetch(Moving& moving, size_t band) {
 
 std::vector<ScratchTransfers::Block> KeptBlocks::in_file(const Moving& moving, const Interval& blocks) const {
   const MapView& view = moving.map->view();
-  const int64_t bytes = allocated_bytes(moving.kept->block_rows * row_bytes(graph_, moving.kept->tensor, sizes_));
+  const int64_t bytes =
+      allocated_bytes(moving.kept->block_rows * row_bytes(graph_, moving.kept->tensor, sizes_));
   std::vector<ScratchTransfers::Block> list;
   for (int64_t item = 0; item < sizes_.items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {

@@ -11,12 +11,14 @@
 
 namespace headroom {
 
-/// The kept tensors of one slice of the batch. Takes their blocks from the pool and hands them back as the sweep of a
-/// pass moves on, and moves those that live in the scratch file there and back, exactly as decoder/plan/memory.h
-/// counts them. Throws LimitExceeded naming what was to be taken, DeviceError where a transfer failed.
+/// The kept tensors of one slice of the batch. Takes their blocks from the pool and hands them back as the
+/// sweep of a pass moves on, and moves those that live in the scratch file there and back, exactly as
+/// decoder/plan/memory.h counts them. Throws LimitExceeded naming what was to be taken, DeviceError where a
+/// transfer failed.
 class KeptBlocks {
  public:
-  /// `scratch` is null where the plan keeps nothing there; it may be shared by slices that run one after another.
+  /// `scratch` is null where the plan keeps nothing there; it may be shared by slices that run one after
+  /// another.
   KeptBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, ScratchTransfers* scratch);
   ~KeptBlocks();
   KeptBlocks(const KeptBlocks&) = delete;
@@ -26,8 +28,8 @@ class KeptBlocks {
   const MapView& add_latent();
 
   void begin_pass(size_t pass);
-  /// Before the steps of a band of tiles: afterwards the rows that they read are there, and those of the next band are
-  /// on their way.
+  /// Before the steps of a band of tiles: afterwards the rows that they read are there, and those of the next
+  /// band are on their way.
   void begin_band(size_t band);
   /// Before the step that writes this band's rows of `tensor`.
   void before_store(TensorId tensor);
@@ -48,8 +50,8 @@ class KeptBlocks {
     const Kept* kept;
     KeptMap* map;
     RowReaders readers;
-    std::deque<Leaving> leaving{};            ///< of a tensor on its way to the scratch file
-    int64_t fetched = 0;                      ///< blocks before this one have been sent for
+    std::deque<Leaving> leaving{};  ///< of a tensor on its way to the scratch file
+    int64_t fetched = 0;            ///< blocks before this one have been sent for
     ScratchTransfers::Ticket last_fetch = 0;
   };
 

@@ -4,9 +4,14 @@
 
 namespace headroom {
 
-KeptMap::KeptMap(const Kept& kept, const Extent& picture, int64_t channels, int64_t items) : picture_(picture) {
+KeptMap::KeptMap(const Kept& kept, const Extent& picture, int64_t channels, int64_t items)
+    : picture_(picture) {
   const int64_t blocks = (picture.y + kept.block_rows - 1) / kept.block_rows;
-  view_ = {.region = whole(picture), .channels = channels, .block_rows = kept.block_rows, .blocks_per_item = blocks, .blocks = {}};
+  view_ = {.region = whole(picture),
+           .channels = channels,
+           .block_rows = kept.block_rows,
+           .blocks_per_item = blocks,
+           .blocks = {}};
   view_.blocks.resize(static_cast<size_t>(items * blocks), nullptr);
   storage_.resize(view_.blocks.size());
 }

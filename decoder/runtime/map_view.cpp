@@ -18,7 +18,11 @@ void copy(const float* from, float* to, int64_t count) {
 }  // namespace
 
 Region inside(const Region& region, const Extent& picture) {
-  return per_axis([](const Interval& a, int64_t length) { return intersect(a, {0, length}); }, region, picture);
+  return per_axis(
+      [](const Interval& a, int64_t length) {
+        return intersect(a, {0, length});
+      },
+      region, picture);
 }
 
 void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) {
@@ -28,8 +32,10 @@ void gather(const MapView& source, const MapView& target, const Extent& picture,
     float* row = target.at(item, y, target.region.x.begin);
     if (y < part.y.begin || y >= part.y.end) return zero(row, columns, target.channels);
     zero(row, part.x.begin - target.region.x.begin, target.channels);
-    copy(source.at(item, y, part.x.begin), target.at(item, y, part.x.begin), part.x.length() * target.channels);
-    zero(row + (part.x.end - target.region.x.begin) * target.channels, target.region.x.end - part.x.end, target.channels);
+    copy(source.at(item, y, part.x.begin), target.at(item, y, part.x.begin),
+         part.x.length() * target.channels);
+    zero(row + (part.x.end - target.region.x.begin) * target.channels, target.region.x.end - part.x.end,
+         target.channels);
   });
 }
 
@@ -49,8 +55,8 @@ void add_region(const MapView& source, const MapView& target, const Region& regi
   });
 }
 
-void upsample(const MapView& source, const MapView& target, const Axes<int32_t>& factor, const Extent& picture,
-              int64_t items) {
+void upsample(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
+              const Extent& picture, int64_t items) {
   const Region part = inside(target.region, picture);
   const int64_t columns = target.region.x.length();
   const int64_t channels = target.channels;

@@ -10,7 +10,7 @@ namespace headroom {
 /// Where the values of a region lie: rows of pixels, channels last, in blocks of equal height. A tile is one
 /// block per batch item; a kept tensor has many. Pictures only (t = 1).
 struct MapView {
-  Region region;          ///< positions present
+  Region region;  ///< positions present
   int64_t channels = 0;
   int64_t block_rows = 0;
   int64_t blocks_per_item = 0;
@@ -21,7 +21,8 @@ struct MapView {
     const int64_t row = y - region.y.begin;
     const int64_t block = item * blocks_per_item + row / block_rows;
     const int64_t columns = region.x.length();
-    return blocks[static_cast<size_t>(block)] + ((row % block_rows) * columns + (x - region.x.begin)) * channels;
+    return blocks[static_cast<size_t>(block)] +
+           ((row % block_rows) * columns + (x - region.x.begin)) * channels;
   }
 };
 
@@ -37,7 +38,7 @@ void copy_region(const MapView& source, const MapView& target, const Region& reg
 /// Adds a region of `source` onto `target`.
 void add_region(const MapView& source, const MapView& target, const Region& region, int64_t items);
 /// Nearest upsampling into target's region; positions outside the picture (target's own extent) are zero.
-void upsample(const MapView& source, const MapView& target, const Axes<int32_t>& factor, const Extent& picture,
-              int64_t items);
+void upsample(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
+              const Extent& picture, int64_t items);
 
 }  // namespace headroom

@@ -8,13 +8,15 @@
 
 namespace headroom {
 
-void normalise(const MapView& source, const Tile& target, Activation activation, double epsilon, const OpWeights& weights,
-               const GroupStatistics& statistics, const Extent& picture, int64_t items) {
+void normalise(const MapView& source, const Tile& target, Activation activation, double epsilon,
+               const OpWeights& weights, const GroupStatistics& statistics, const Extent& picture,
+               int64_t items) {
   const int64_t channels = source.channels;
   std::vector<float> scales(static_cast<size_t>(items * channels)), shifts(scales.size());
   for (int64_t item = 0; item < items; ++item) {
-    statistics.affine(item, channels, epsilon, weights.weight.const_data_ptr<float>(), weights.bias.const_data_ptr<float>(),
-                      scales.data() + item * channels, shifts.data() + item * channels);
+    statistics.affine(item, channels, epsilon, weights.weight.const_data_ptr<float>(),
+                      weights.bias.const_data_ptr<float>(), scales.data() + item * channels,
+                      shifts.data() + item * channels);
   }
   const MapView view = target.view();
   const Region part = inside(view.region, picture);

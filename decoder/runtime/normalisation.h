@@ -8,7 +8,8 @@
 namespace headroom {
 
 /// Normalises and activates `source` into target's region, zero outside the picture.
-void normalise(const MapView& source, const Tile& target, Activation activation, double epsilon, const OpWeights& weights,
-               const GroupStatistics& statistics, const Extent& picture, int64_t items);
+void normalise(const MapView& source, const Tile& target, Activation activation, double epsilon,
+               const OpWeights& weights, const GroupStatistics& statistics, const Extent& picture,
+               int64_t items);
 
 }  // namespace headroom

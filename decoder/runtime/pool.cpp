@@ -21,7 +21,9 @@ constexpr int64_t kMostReserved = int64_t{1} << 42;
 
 std::atomic<int64_t> reservations_made{0};
 
-int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
+int64_t round_up(int64_t bytes, int64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
 
 }  // namespace
 
@@ -31,13 +33,16 @@ Pool::Pool(int64_t limit_bytes, int64_t resident_goal_bytes)
   reserved_bytes_ = round_up(std::min(std::max<int64_t>(limit_bytes, kPage), kMostReserved / 4) * 4, kPage);
   void* memory = mmap(nullptr, static_cast<size_t>(reserved_bytes_), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw DeviceError("cannot reserve " + std::to_string(reserved_bytes_) + " bytes of addresses");
+  if (memory == MAP_FAILED)
+    throw DeviceError("cannot reserve " + std::to_string(reserved_bytes_) + " bytes of addresses");
   ++reservations_made;
   base_ = static_cast<char*>(memory);
   free_[0] = {reserved_bytes_, false};
 }
 
-Pool::~Pool() { munmap(base_, static_cast<size_t>(reserved_bytes_)); }
+Pool::~Pool() {
+  munmap(base_, static_cast<size_t>(reserved_bytes_));
+}
 
 bool Pool::owns(const void* memory) const {
   const char* p = static_cast<const char*>(memory);
@@ -49,7 +54,8 @@ bool Pool::owns(const void* memory) const {
 void* Pool::allocate(int64_t bytes) {
   const std::lock_guard lock(mutex_);
   const bool small = bytes < kSmallest;
-  const bool sane = bytes >= 0 && bytes <= std::min(limit_bytes_, kMostReserved);  // so that rounding cannot overflow
+  const bool sane =
+      bytes >= 0 && bytes <= std::min(limit_bytes_, kMostReserved);  // so that rounding cannot overflow
   const int64_t rounded = sane ? round_up(std::max<int64_t>(bytes, 1), small ? kAlignment : kPage) : 0;
   if (!sane || rounded > limit_bytes_ - live_bytes_) {
     throw LimitExceeded("asked for " + std::to_string(bytes) + " bytes with " + std::to_string(live_bytes_) +
@@ -127,7 +133,8 @@ void Pool::cool_until(int64_t resident_goal) {
   while (live_bytes_ + warm_bytes_ > resident_goal && warm_bytes_ > 0) {
     auto largest = free_.end();
     for (auto range = free_.begin(); range != free_.end(); ++range) {
-      if (range->second.warm && (largest == free_.end() || range->second.bytes > largest->second.bytes)) largest = range;
+      if (range->second.warm && (largest == free_.end() || range->second.bytes > largest->second.bytes))
+        largest = range;
     }
     const auto [offset, range] = *largest;
     const int64_t bytes = std::min(range.bytes, round_up(live_bytes_ + warm_bytes_ - resident_goal, kPage));
@@ -182,12 +189,15 @@ int64_t Pool::resident_bytes() const {
     if (mincore(base_ + page * kPage, static_cast<size_t>(count * kPage), present.data()) != 0) {
       throw DeviceError("the system does not say which pages are in memory");
     }
-    pages += std::count_if(present.begin(), present.begin() + count, [](unsigned char flags) { return (flags & 1) != 0; });
+    pages += std::count_if(present.begin(), present.begin() + count,
+                           [](unsigned char flags) { return (flags & 1) != 0; });
   }
   return pages * kPage;
 }
 
-int64_t Pool::reservations() { return reservations_made.load(); }
+int64_t Pool::reservations() {
+  return reservations_made.load();
+}
 
 void Pool::hold_resident(int64_t goal_bytes) {
   const std::lock_guard lock(mutex_);

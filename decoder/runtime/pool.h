@@ -19,14 +19,15 @@ class PoolObserver {
 /// All memory of a decode, with a hard limit: an allocation that would take the live bytes above the limit is
 /// refused before anything is touched (LimitExceeded).
 ///
-/// Large allocations are page ranges of one reserved stretch of addresses. Freed pages stay mapped ("warm") so
-/// that the next tile finds them without page faults, but live and warm pages together never pass the limit, nor the
-/// resident goal where live bytes alone are within it: what is warm is handed back to the system first. Fragmentation therefore costs addresses, never memory.
-/// Small allocations come from the C++ heap and count as live bytes all the same. Thread-safe.
+/// Large allocations are page ranges of one reserved stretch of addresses. Freed pages stay mapped ("warm")
+/// so that the next tile finds them without page faults, but live and warm pages together never pass the
+/// limit, nor the resident goal where live bytes alone are within it: what is warm is handed back to the
+/// system first. Fragmentation therefore costs addresses, never memory. Small allocations come from the C++
+/// heap and count as live bytes all the same. Thread-safe.
 class Pool {
  public:
-  /// `resident_goal_bytes`: what live and warm pages together are held to, the predicted peak of live bytes. A goal
-  /// below what is live costs page faults, nothing else.
+  /// `resident_goal_bytes`: what live and warm pages together are held to, the predicted peak of live bytes.
+  /// A goal below what is live costs page faults, nothing else.
   Pool(int64_t limit_bytes, int64_t resident_goal_bytes);
   explicit Pool(int64_t limit_bytes) : Pool(limit_bytes, limit_bytes) {}
   ~Pool();
@@ -38,8 +39,8 @@ class Pool {
   void deallocate(void* memory);
   bool owns(const void* memory) const;
 
-  /// From now on live and warm bytes together stay within this goal wherever the live ones alone do. A goal below what
-  /// is live costs page faults, nothing else.
+  /// From now on live and warm bytes together stay within this goal wherever the live ones alone do. A goal
+  /// below what is live costs page faults, nothing else.
   void hold_resident(int64_t goal_bytes);
 
   int64_t limit_bytes() const { return limit_bytes_; }
@@ -50,8 +51,8 @@ class Pool {
   int64_t allocations() const;
   /// Null for none. It must outlive all that is freed while it observes.
   void observe(PoolObserver* observer);
-  /// The system's own count: bytes of the reserved stretch that are in memory now. Live bytes that nothing has touched
-  /// yet are not among them.
+  /// The system's own count: bytes of the reserved stretch that are in memory now. Live bytes that nothing
+  /// has touched yet are not among them.
   int64_t resident_bytes() const;
   /// Address ranges that all pools of this process have reserved so far.
   static int64_t reservations();

@@ -25,8 +25,12 @@ int64_t number_in(const char* file) {
 
 }  // namespace
 
-int64_t resident_bytes() { return kibibytes("/proc/self/status", "VmRSS") * 1024; }
-int64_t peak_resident_bytes() { return kibibytes("/proc/self/status", "VmHWM") * 1024; }
+int64_t resident_bytes() {
+  return kibibytes("/proc/self/status", "VmRSS") * 1024;
+}
+int64_t peak_resident_bytes() {
+  return kibibytes("/proc/self/status", "VmHWM") * 1024;
+}
 
 bool reset_peak_resident() {
   std::ofstream out("/proc/self/clear_refs");

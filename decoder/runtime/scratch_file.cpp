@@ -20,14 +20,18 @@ namespace {
 constexpr int64_t kPage = 4096;
 constexpr int64_t kBetweenBytes = 16 * kPage;
 
-int64_t round_up(int64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+int64_t round_up(int64_t bytes) {
+  return (bytes + kPage - 1) / kPage * kPage;
+}
 
-std::string message_of(int error_number) { return std::generic_category().message(error_number); }
+std::string message_of(int error_number) {
+  return std::generic_category().message(error_number);
+}
 
 /// Whether the disk or the system ran short, where anything else is the folder's fault.
 bool is_shortage(int error_number) {
-  return error_number == ENOSPC || error_number == EDQUOT || error_number == EMFILE || error_number == ENFILE ||
-         error_number == ENOMEM || error_number == EIO;
+  return error_number == ENOSPC || error_number == EDQUOT || error_number == EMFILE ||
+         error_number == ENFILE || error_number == ENOMEM || error_number == EIO;
 }
 
 int open_unnamed(const std::string& folder) {
@@ -46,11 +50,13 @@ bool whole_pages(const void* memory, int64_t bytes) {
 
 }  // namespace
 
-ScratchFile::ScratchFile(const std::string& folder, int64_t slots, int64_t slot_bytes, int64_t limit_bytes, Access access)
+ScratchFile::ScratchFile(const std::string& folder, int64_t slots, int64_t slot_bytes, int64_t limit_bytes,
+                         Access access)
     : folder_(folder), slot_bytes_(slot_bytes), access_(access) {
   const std::string named = "scratch folder " + (folder.empty() ? std::string("(none given)") : folder);
   struct stat status {};
-  if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) throw InputError(named + ": no such folder");
+  if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+    throw InputError(named + ": no such folder");
   struct statfs system {};
   if (statfs(folder.c_str(), &system) == 0) {
     const auto magic = static_cast<uint32_t>(system.f_type);
@@ -59,8 +65,9 @@ ScratchFile::ScratchFile(const std::string& folder, int64_t slots, int64_t slot_
     }
   }
   if (slots > limit_bytes / slot_bytes) {
-    throw InputError(named + ": the plan keeps " + std::to_string(slots) + " blocks of " + std::to_string(slot_bytes) +
-                     " bytes there, its limit is " + std::to_string(limit_bytes) + " bytes");
+    throw InputError(named + ": the plan keeps " + std::to_string(slots) + " blocks of " +
+                     std::to_string(slot_bytes) + " bytes there, its limit is " +
+                     std::to_string(limit_bytes) + " bytes");
   }
   descriptor_ = open_unnamed(folder);
   if (descriptor_ < 0) {
@@ -99,10 +106,12 @@ void ScratchFile::claim(int64_t bytes) {
   do {
     failed = fallocate(descriptor_, 0, 0, bytes) == 0 ? 0 : errno;
   } while (failed == EINTR);
-  if (failed == EOPNOTSUPP) failed = ftruncate(descriptor_, bytes) == 0 ? 0 : errno;  // full disks show when written to
+  if (failed == EOPNOTSUPP)
+    failed = ftruncate(descriptor_, bytes) == 0 ? 0 : errno;  // full disks show when written to
   if (failed == 0) return;
   struct statfs system {};
-  const int64_t free_bytes = fstatfs(descriptor_, &system) == 0 ? int64_t(system.f_bavail) * int64_t(system.f_bsize) : 0;
+  const int64_t free_bytes =
+      fstatfs(descriptor_, &system) == 0 ? int64_t(system.f_bavail) * int64_t(system.f_bsize) : 0;
   fail(std::to_string(bytes) + " bytes are needed, " + std::to_string(free_bytes) + " are free", failed);
 }
 
@@ -129,8 +138,10 @@ void ScratchFile::transfer(const char* what, int64_t offset, int64_t bytes, Call
 }
 
 void ScratchFile::drop_from_cache(int64_t offset, int64_t bytes) {
-  // Only clean pages can be dropped. Where this does not work the cache has them: slower for others, not wrong.
-  sync_file_range(descriptor_, offset, bytes, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  // Only clean pages can be dropped. Where this does not work the cache has them: slower for others, not
+  // wrong.
+  sync_file_range(descriptor_, offset, bytes,
+                  SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
   posix_fadvise(descriptor_, offset, bytes, POSIX_FADV_DONTNEED);
 }
 

@@ -5,24 +5,24 @@
 
 namespace headroom {
 
-/// A file of equal slots, each for one block of a kept tensor that is not in memory. It has no name, so it is gone
-/// with the process however that ends. Reads and writes go past the page cache where the file system lets them;
-/// elsewhere they are dropped from it at once. Not thread-safe.
+/// A file of equal slots, each for one block of a kept tensor that is not in memory. It has no name, so it is
+/// gone with the process however that ends. Reads and writes go past the page cache where the file system
+/// lets them; elsewhere they are dropped from it at once. Not thread-safe.
 class ScratchFile {
  public:
   enum class Access { direct, buffered };
 
-  /// Claims all slots on the disk at once. `slot_bytes` is a multiple of 4096. `access` direct means: where possible.
-  /// Throws InputError where there is no such folder, where it cannot be written to, where it is in memory, or where
-  /// the slots take more than `limit_bytes`; DeviceError where the disk is too full.
+  /// Claims all slots on the disk at once. `slot_bytes` is a multiple of 4096. `access` direct means: where
+  /// possible. Throws InputError where there is no such folder, where it cannot be written to, where it is in
+  /// memory, or where the slots take more than `limit_bytes`; DeviceError where the disk is too full.
   ScratchFile(const std::string& folder, int64_t slots, int64_t slot_bytes, int64_t limit_bytes,
               Access access = Access::direct);
   ~ScratchFile();
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
 
-  /// At most a slot's bytes. From memory that begins at a page and holds whole pages nothing is copied in between.
-  /// Throws DeviceError.
+  /// At most a slot's bytes. From memory that begins at a page and holds whole pages nothing is copied in
+  /// between. Throws DeviceError.
   void write(int64_t slot, const void* memory, int64_t bytes);
   void read(int64_t slot, void* memory, int64_t bytes);
 

@@ -73,7 +73,8 @@ void ScratchTransfers::work() {
       std::exception_ptr failure;
       try {
         const Block& block = request.block;
-        request.write ? file_.write(block.slot, block.memory, block.bytes) : file_.read(block.slot, block.memory, block.bytes);
+        request.write ? file_.write(block.slot, block.memory, block.bytes)
+                      : file_.read(block.slot, block.memory, block.bytes);
       } catch (...) {
         failure = std::current_exception();
       }

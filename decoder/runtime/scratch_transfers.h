@@ -12,9 +12,9 @@
 
 namespace headroom {
 
-/// Moves blocks between memory and a scratch file on a thread of its own, in the order in which they are queued,
-/// while the decoding thread computes. The memory must stay as it is until the transfer has been waited for.
-/// To be called from one thread.
+/// Moves blocks between memory and a scratch file on a thread of its own, in the order in which they are
+/// queued, while the decoding thread computes. The memory must stay as it is until the transfer has been
+/// waited for. To be called from one thread.
 class ScratchTransfers {
  public:
   struct Block {

@@ -52,8 +52,8 @@ bool GroupStatistics::finite() const {
   return true;
 }
 
-void GroupStatistics::affine(int64_t item, int64_t channels, double epsilon, const float* weight, const float* bias,
-                             float* scale, float* shift) const {
+void GroupStatistics::affine(int64_t item, int64_t channels, double epsilon, const float* weight,
+                             const float* bias, float* scale, float* shift) const {
   const int64_t group_channels = channels / groups_;
   for (int64_t c = 0; c < channels; ++c) {
     const Moments& moments = moments_[static_cast<size_t>(item * groups_ + c / group_channels)];

@@ -5,7 +5,11 @@
 namespace headroom {
 
 MapView Tile::view() const {
-  MapView view{.region = region, .channels = values.size(3), .block_rows = values.size(1), .blocks_per_item = 1, .blocks = {}};
+  MapView view{.region = region,
+               .channels = values.size(3),
+               .block_rows = values.size(1),
+               .blocks_per_item = 1,
+               .blocks = {}};
   const int64_t item_values = values.size(1) * values.size(2) * values.size(3);
   for (int64_t item = 0; item < values.size(0); ++item) {
     view.blocks.push_back(values.data_ptr<float>() + item * item_values);

@@ -8,12 +8,17 @@
 namespace headroom {
 namespace {
 
-int64_t sum(const std::array<int64_t, kAllocationKinds>& bytes) { return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}); }
+int64_t sum(const std::array<int64_t, kAllocationKinds>& bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+}
 
 }  // namespace
 
 TraceRecorder::TraceRecorder(EventSink* next, const TraceBounds& bounds)
-    : next_(next), bounds_(bounds), start_(std::chrono::steady_clock::now()), resident_at_start_(resident_bytes()) {}
+    : next_(next),
+      bounds_(bounds),
+      start_(std::chrono::steady_clock::now()),
+      resident_at_start_(resident_bytes()) {}
 
 Trace TraceRecorder::finish() {
   const std::lock_guard lock(mutex_);
@@ -37,7 +42,8 @@ void TraceRecorder::tile_started(const Plan& plan, int32_t pass, int64_t tile, i
     }
     tile_ = {.begin_seconds = at, .end_seconds = at, .pass = pass, .tile = tile};
     in_tile_ = true;
-    if (trace_.outside.empty() || at - trace_.outside.back().seconds >= sample_period_seconds_) sample_outside();
+    if (trace_.outside.empty() || at - trace_.outside.back().seconds >= sample_period_seconds_)
+      sample_outside();
   }
   if (next_ != nullptr) next_->tile_started(plan, pass, tile, tiles);
 }
@@ -53,7 +59,9 @@ void TraceRecorder::step_done(const Plan& plan, const StepDone& done) {
     } else {
       ++trace_.steps_left_out;
     }
-    TraceStepSum& total = step_sums_.try_emplace({done.pass, done.step}, TraceStepSum{done.pass, done.step, 0, 0}).first->second;
+    TraceStepSum& total =
+        step_sums_.try_emplace({done.pass, done.step}, TraceStepSum{done.pass, done.step, 0, 0})
+            .first->second;
     ++total.calls;
     total.seconds += done.seconds;
     if (detail_ == Detail::steps) sum_up();
@@ -66,7 +74,8 @@ void TraceRecorder::step_done(const Plan& plan, const StepDone& done) {
       }
       in_tile_ = false;
     }
-    if (trace_.outside.empty() || at - trace_.outside.back().seconds >= sample_period_seconds_) sample_outside();
+    if (trace_.outside.empty() || at - trace_.outside.back().seconds >= sample_period_seconds_)
+      sample_outside();
   }
   if (next_ != nullptr) next_->step_done(plan, done);
 }
@@ -106,7 +115,8 @@ void TraceRecorder::allocated(const void* memory, int64_t bytes, int64_t live_by
   const std::lock_guard lock(mutex_);
   pool_resident_bytes_ = live_bytes + warm_bytes;
   const bool single = detail_ == Detail::single;
-  held_[memory] = {bytes, ++allocations_, single ? static_cast<int64_t>(trace_.events.size()) : -1, layer_, kind_};
+  held_[memory] = {bytes, ++allocations_, single ? static_cast<int64_t>(trace_.events.size()) : -1, layer_,
+                   kind_};
   count(kind_, bytes, layer_);
 }
 
@@ -145,8 +155,8 @@ void TraceRecorder::put(const Bytes& target, double seconds) {
   for (size_t kind = 0; kind < kAllocationKinds; ++kind) {
     const int64_t bytes = target[kind] - written_[kind];
     if (bytes == 0) continue;
-    trace_.events.push_back({seconds, bytes, detail_ == Detail::steps && in_tile_ ? tile_.tile : -1, in_pass_ ? pass_.pass : -1,
-                             TensorId{-1}, static_cast<AllocationKind>(kind)});
+    trace_.events.push_back({seconds, bytes, detail_ == Detail::steps && in_tile_ ? tile_.tile : -1,
+                             in_pass_ ? pass_.pass : -1, TensorId{-1}, static_cast<AllocationKind>(kind)});
   }
   written_ = target;
 }
@@ -167,7 +177,8 @@ void TraceRecorder::sum_up() {
 }
 
 void TraceRecorder::sample_outside() {
-  trace_.outside.push_back({now(), std::max<int64_t>(0, resident_bytes() - resident_at_start_ - pool_resident_bytes_)});
+  trace_.outside.push_back(
+      {now(), std::max<int64_t>(0, resident_bytes() - resident_at_start_ - pool_resident_bytes_)});
   if (trace_.outside.size() < bounds_.outside) return;
   // Half as many, and half as often from here on.
   size_t kept = 0;

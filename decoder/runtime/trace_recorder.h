@@ -49,7 +49,9 @@ class TraceRecorder final : public EventSink, private PoolObserver {
 
   void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
   void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
-  double now() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double now() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
   void count(AllocationKind kind, int64_t bytes, TensorId layer);
   /// Puts down what changed since the last time: up to the highest moment, and from there to now.
   void sum_up();

@@ -50,7 +50,8 @@ void load_channels_last(const ParameterSource& source, const Parameter& paramete
 }
 
 void load(const ParameterSource& source, const Parameter& parameter, float* out) {
-  for_pieces(elements(parameter), 1, [&](const Interval& piece) { source(parameter, piece, out + piece.begin); });
+  for_pieces(elements(parameter), 1,
+             [&](const Interval& piece) { source(parameter, piece, out + piece.begin); });
 }
 
 int64_t slab_floats(const Graph& graph, const std::vector<OpId>& operations) {
@@ -89,7 +90,8 @@ Weights::Weights(const Graph& graph, const std::vector<OpId>& operations, const 
       const std::vector<int64_t>& shape = weight.shape;
       if (shape.size() == 4) {
         load_channels_last(source, weight, next);
-        weights.weight = at::from_blob(next, {shape[0], shape[2], shape[3], shape[1]}, at::kFloat).permute({0, 3, 1, 2});
+        weights.weight =
+            at::from_blob(next, {shape[0], shape[2], shape[3], shape[1]}, at::kFloat).permute({0, 3, 1, 2});
       } else {
         load(source, weight, next);
         weights.weight = at::from_blob(next, shape, at::kFloat);
@@ -109,7 +111,8 @@ void PlannedWeights::begin_pass(size_t number) {
   try {
     of_pass_.emplace(graph_, operations_of(pass), source_);
   } catch (const LimitExceeded& refused) {
-    throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name + "), loading its weights: " + refused.what());
+    throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name +
+                        "), loading its weights: " + refused.what());
   }
 }
 

@@ -11,8 +11,8 @@
 
 namespace headroom {
 
-/// Fills `out` with the elements [begin, end) of a parameter, counted in the order of its shape. Called on several
-/// threads at once.
+/// Fills `out` with the elements [begin, end) of a parameter, counted in the order of its shape. Called on
+/// several threads at once.
 using ParameterSource = std::function<void(const Parameter& parameter, const Interval& elements, float* out)>;
 
 /// Parameters of one operation, empty tensors where it has none.
@@ -25,8 +25,9 @@ std::vector<OpId> all_operations(const Graph& graph);
 /// Those that the steps of a pass carry out.
 std::vector<OpId> operations_of(const Pass& pass);
 
-/// Parameters of some operations of a decoder in one allocation from the current pool, fp32. It is as large as
-/// weights_bytes() of decoder/plan/memory.h says; loading takes 64 KiB per thread beside it, outside the pool.
+/// Parameters of some operations of a decoder in one allocation from the current pool, fp32. It is as large
+/// as weights_bytes() of decoder/plan/memory.h says; loading takes 64 KiB per thread beside it, outside the
+/// pool.
 class Weights {
  public:
   /// Reads every parameter once. `progress` is told the share done, 0 to 1.

@@ -10,7 +10,8 @@ namespace headroom {
 
 int frontier_command(const std::vector<std::string>& args, std::ostream& out) {
   CLI::App app(
-      "Peak against time: the fastest plan under each of many limits, from the smallest that works to where more memory\n"
+      "Peak against time: the fastest plan under each of many limits, from the smallest that works to where "
+      "more memory\n"
       "gains nothing. Every peak printed is a --limit under which headroom-plan finds that plan.\n\n"
       "Example:\n"
       "  headroom-plan frontier --model sdxl --size 1024x1024 -o frontier.json --csv frontier.csv",

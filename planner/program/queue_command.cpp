@@ -7,18 +7,21 @@
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/requests_file.h"
-#include "planner/program/limit_argument.h"
-#include "planner/queue.h"
 #include "planner/make_plan.h"
 #include "planner/profile_check.h"
+#include "planner/program/limit_argument.h"
+#include "planner/queue.h"
 #include "profiler/profile/profile_file.h"
 
 namespace headroom {
 namespace {
 
 /// Latents are named relative to the file that names them: where the queue is written elsewhere, from there.
-void move_latents(RequestQueue& queue, const std::filesystem::path& from_file, const std::filesystem::path& to_file) {
-  const auto folder = [](const std::filesystem::path& file) { return std::filesystem::absolute(file).parent_path().lexically_normal(); };
+void move_latents(RequestQueue& queue, const std::filesystem::path& from_file,
+                  const std::filesystem::path& to_file) {
+  const auto folder = [](const std::filesystem::path& file) {
+    return std::filesystem::absolute(file).parent_path().lexically_normal();
+  };
   const std::filesystem::path way = folder(from_file).lexically_relative(folder(to_file));
   if (way == ".") return;
   for (QueuedRequest& request : queue.requests) {
@@ -30,17 +33,19 @@ void move_latents(RequestQueue& queue, const std::filesystem::path& from_file, c
 
 void print_summary(const RequestQueue& queue, const std::string& output, std::ostream& out) {
   const QueuePrediction prediction = predict(queue);
-  out << output << ": " << queue.order.size() << " decodes of " << queue.plans.size() << " shapes, one pool of "
-      << format_bytes(prediction.pool_bytes) << ", peak " << format_bytes(prediction.peak_bytes) << " of "
-      << format_bytes(queue.limit_bytes) << ", " << format_seconds(prediction.seconds)
-      << (queue.plans.front().assumed ? " by assumed costs" : "") << "\n";
+  out << output << ": " << queue.order.size() << " decodes of " << queue.plans.size()
+      << " shapes, one pool of " << format_bytes(prediction.pool_bytes) << ", peak "
+      << format_bytes(prediction.peak_bytes) << " of " << format_bytes(queue.limit_bytes) << ", "
+      << format_seconds(prediction.seconds) << (queue.plans.front().assumed ? " by assumed costs" : "")
+      << "\n";
 }
 
 }  // namespace
 
 int queue_command(const std::vector<std::string>& args, std::ostream& out) {
   CLI::App app(
-      "Plan several decodes that run in one process, one after another, over one pool: a plan for each distinct shape,\n"
+      "Plan several decodes that run in one process, one after another, over one pool: a plan for each "
+      "distinct shape,\n"
       "largest need first. headroom-decode --queue runs them.\n\n"
       "Example:\n"
       "  headroom-plan queue requests.json --model sdxl --limit 1.25GiB -o queue.json",
@@ -48,10 +53,13 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out) {
   std::string file, model_argument, profile_file, dtype_argument, limit, output;
   bool json = false;
   app.add_option("requests", file, "the requests, a headroom.requests file")->required();
-  app.add_option("--model", model_argument, "folder with config.json, or a built-in name; the file's own by default");
+  app.add_option("--model", model_argument,
+                 "folder with config.json, or a built-in name; the file's own by default");
   app.add_option("--profile", profile_file, "costs measured by headroom-profile; stated assumptions without");
   app.add_option("--dtype", dtype_argument, "fp32, bf16 or fp16; the file's own by default, else fp32");
-  app.add_option("--limit", limit, "device bytes for all of them, weights included: 2GiB, 512MiB, or auto for what is free")->required();
+  app.add_option("--limit", limit,
+                 "device bytes for all of them, weights included: 2GiB, 512MiB, or auto for what is free")
+      ->required();
   app.add_option("-o,--output", output, "the planned queue")->required();
   app.add_flag("--json", json, "print the planned queue on standard output as well");
   if (!parse_arguments(app, args, out)) return kDone;
@@ -62,7 +70,8 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out) {
   }();
   if (model_argument.empty()) model_argument = queue.model;
   if (model_argument.empty()) throw InputError(file + ": model: missing; give it there or as --model");
-  const Dtype dtype = dtype_argument.empty() ? queue.dtype.value_or(Dtype::fp32) : parse_dtype(dtype_argument);
+  const Dtype dtype =
+      dtype_argument.empty() ? queue.dtype.value_or(Dtype::fp32) : parse_dtype(dtype_argument);
   const Model model = resolve_model(model_argument);
   const int64_t limit_bytes = limit_from(limit);
   std::optional<Profile> profile;

@@ -12,24 +12,30 @@ namespace {
 int64_t free_disk_bytes(const std::string& folder) {
   std::error_code error;
   const std::filesystem::space_info space = std::filesystem::space(folder, error);
-  if (error) throw InputError("--scratch " + folder + ": expected a folder that exists (" + error.message() + ")");
+  if (error)
+    throw InputError("--scratch " + folder + ": expected a folder that exists (" + error.message() + ")");
   return static_cast<int64_t>(space.available);
 }
 
 }  // namespace
 
 void RequestOptions::add_to(CLI::App& app) {
-  app.add_option("--model", model, "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")->required();
+  app.add_option("--model", model, "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")
+      ->required();
   app.add_option("--profile", profile_file, "costs measured by headroom-profile; stated assumptions without");
-  app.add_flag("--other-environment", other_environment, "plan by a profile of another processor than this one");
+  app.add_flag("--other-environment", other_environment,
+               "plan by a profile of another processor than this one");
   app.add_option("--size", size, "picture size in pixels, WIDTHxHEIGHT")->required();
-  app.add_option("--frames", frames, "frames; 1 for pictures")->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
+  app.add_option("--frames", frames, "frames; 1 for pictures")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   app.add_option("--batch", batch, "pictures in the latent")->check(CLI::Range(int64_t{1}, int64_t{4096}));
   app.add_option("--dtype", dtype, "fp32, bf16 or fp16");
-  app.add_option("--host-limit", host_limit, "host memory for kept tensors, where the device has its own memory");
+  app.add_option("--host-limit", host_limit,
+                 "host memory for kept tensors, where the device has its own memory");
   app.add_option("--scratch", scratch_folder, "a folder on a disk for a scratch file of kept tensors");
   app.add_option("--scratch-limit", scratch_limit, "bytes of that file; what is free there without");
-  app.add_option("--weights-residency", weights, "parameters in memory throughout, brought in per pass, or whichever is faster")
+  app.add_option("--weights-residency", weights,
+                 "parameters in memory throughout, brought in per pass, or whichever is faster")
       ->check(CLI::IsMember({"auto", "resident", "per_pass"}));
 }
 
@@ -44,7 +50,8 @@ PlanOptions RequestOptions::plan_options() const {
   if (!host_limit.empty()) options.host_limit_bytes = parse_bytes(host_limit, "--host-limit");
   if (!scratch_folder.empty()) {
     options.scratch_folder = scratch_folder;
-    options.scratch_limit_bytes = scratch_limit.empty() ? free_disk_bytes(scratch_folder) : parse_bytes(scratch_limit, "--scratch-limit");
+    options.scratch_limit_bytes = scratch_limit.empty() ? free_disk_bytes(scratch_folder)
+                                                        : parse_bytes(scratch_limit, "--scratch-limit");
   } else if (!scratch_limit.empty()) {
     throw InputError("--scratch-limit: expected --scratch FOLDER beside it");
   }

@@ -16,24 +16,31 @@ namespace headroom {
 
 int solve_command(const std::vector<std::string>& args, std::ostream& out) {
   CLI::App app(
-      "Plan the decode of a latent under a memory limit: what to keep and where, what to recompute, which tiles.\n\n"
+      "Plan the decode of a latent under a memory limit: what to keep and where, what to recompute, which "
+      "tiles.\n\n"
       "Examples:\n"
       "  headroom-plan --model sdxl --size 1024x1024 --limit 1.25GiB -o plan.json\n"
       "  headroom-plan --model sdxl --size 2048x2048 --limit 1GiB --scratch /var/tmp -o plan.json\n"
       "  headroom-plan frontier --model sdxl --size 1024x1024\n"
       "  headroom-plan explain plan.json\n"
       "  headroom-plan validate plan.json\n\n"
-      "Other commands: frontier (peak against time), explain PLAN (a tree of passes; --analyze STATS beside a run of it), diff A B (what differs),\n"
-      "validate PLAN (check it independently), queue REQUESTS (several decodes over one pool); each has --help.\n"
-      "Exit codes: 0 done; 2 bad usage or input; 3 does not fit (the message has the smallest limit that does); 5 failure.",
+      "Other commands: frontier (peak against time), explain PLAN (a tree of passes; --analyze STATS beside "
+      "a run of it), diff A B (what differs),\n"
+      "validate PLAN (check it independently), queue REQUESTS (several decodes over one pool); each has "
+      "--help.\n"
+      "Exit codes: 0 done; 2 bad usage or input; 3 does not fit (the message has the smallest limit that "
+      "does); 5 failure.",
       "headroom-plan");
   RequestOptions asked;
   std::string limit, output;
   double time_budget_seconds = 0;
   bool json = false;
   asked.add_to(app);
-  app.add_option("--limit", limit, "device bytes, weights included: 2GiB, 512MiB, or auto for what is free")->required();
-  app.add_option("--time-budget", time_budget_seconds, "seconds to search; the best found by then, with its bound")->check(CLI::Range(0.0, 1e6));
+  app.add_option("--limit", limit, "device bytes, weights included: 2GiB, 512MiB, or auto for what is free")
+      ->required();
+  app.add_option("--time-budget", time_budget_seconds,
+                 "seconds to search; the best found by then, with its bound")
+      ->check(CLI::Range(0.0, 1e6));
   app.add_option("-o,--output", output, "the plan file")->required();
   app.add_flag("--json", json, "print the plan on standard output as well; where none fits, why");
   if (!parse_arguments(app, args, out)) return kDone;
@@ -51,14 +58,16 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
     if (json) out << to_json(refused.why).dump(2) << "\n";
     throw;
   }
-  if (!asked.profile_file.empty()) check_profiled_range(read_profile(asked.profile_file), asked.profile_file, model.graph, plan);
+  if (!asked.profile_file.empty())
+    check_profiled_range(read_profile(asked.profile_file), asked.profile_file, model.graph, plan);
   write_plan(output, plan, model.graph);
   if (json) {
     out << to_json(plan, model.graph).dump(2) << "\n";
   } else {
-    out << output << ": peak " << format_bytes(plan.predicted_peak_bytes) << " of " << format_bytes(options.limit_bytes) << ", "
-        << format_seconds(plan.predicted_seconds) << (plan.assumed ? " by assumed costs" : "") << ", " << plan.passes.size()
-        << " passes, " << plan.kept.size() << " kept tensors, " << gap_text(plan) << "\n";
+    out << output << ": peak " << format_bytes(plan.predicted_peak_bytes) << " of "
+        << format_bytes(options.limit_bytes) << ", " << format_seconds(plan.predicted_seconds)
+        << (plan.assumed ? " by assumed costs" : "") << ", " << plan.passes.size() << " passes, "
+        << plan.kept.size() << " kept tensors, " << gap_text(plan) << "\n";
   }
   return kDone;
 }

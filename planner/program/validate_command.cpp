@@ -10,7 +10,8 @@
 namespace headroom {
 
 int validate_command(const std::vector<std::string>& args, std::ostream& out) {
-  CLI::App app("Check a plan independently of what made it: every position, block, statistic and byte.", "headroom-plan validate");
+  CLI::App app("Check a plan independently of what made it: every position, block, statistic and byte.",
+               "headroom-plan validate");
   std::string file, model;
   bool json = false;
   app.add_option("plan", file, "plan file")->required();
@@ -21,7 +22,8 @@ int validate_command(const std::vector<std::string>& args, std::ostream& out) {
   const std::vector<Violation> violations = validate(loaded.plan, loaded.model);
   if (json) {
     nlohmann::json list = nlohmann::json::array();
-    for (const Violation& v : violations) list.push_back({{"kind", name_of(v.kind)}, {"place", v.place}, {"what", v.what}});
+    for (const Violation& v : violations)
+      list.push_back({{"kind", name_of(v.kind)}, {"place", v.place}, {"what", v.what}});
     out << nlohmann::json{{"valid", violations.empty()}, {"violations", list}}.dump(2) << "\n";
   }
   require_valid(loaded.plan, loaded.model, file);

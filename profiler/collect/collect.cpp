@@ -31,7 +31,8 @@ class NoSink final : public PictureSink {
 /// Keeps, per operation, its measurement, and the step at which most was live.
 class LayerRecorder final : public EventSink {
  public:
-  LayerRecorder(const Graph& graph, const Sizes& sizes, std::function<void(double, const std::string&)> progress)
+  LayerRecorder(const Graph& graph, const Sizes& sizes,
+                std::function<void(double, const std::string&)> progress)
       : graph_(graph), sizes_(sizes), progress_(std::move(progress)) {}
 
   void step_done(const Plan& plan, const StepDone& done) override {
@@ -70,7 +71,8 @@ class LayerRecorder final : public EventSink {
 };
 
 /// Everything that was live at the peak, largest first: weights, kept tensors, tiles; the rest is workspace.
-std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& plan, const Graph& graph, const Sizes& sizes) {
+std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& plan, const Graph& graph,
+                                const Sizes& sizes) {
   std::vector<LiveTensor> live{{"weights", plan.weights_bytes}};
   const Pass& pass = plan.passes[static_cast<size_t>(peak.pass)];
   const auto add = [&](const std::string& name, TensorId id) {
@@ -84,12 +86,14 @@ std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& pla
     if (stored != pass.steps.end() && stored - pass.steps.begin() > peak.step) continue;
     add(graph.tensor(entry.tensor).name, entry.tensor);
   }
-  const std::vector<int64_t> bytes = step_bytes(graph, pass, {int64_t{1} << 40, int64_t{1} << 40, int64_t{1} << 40}, sizes, {});
+  const std::vector<int64_t> bytes =
+      step_bytes(graph, pass, {int64_t{1} << 40, int64_t{1} << 40, int64_t{1} << 40}, sizes, {});
   live.push_back({"tiles of " + pass.name, bytes[static_cast<size_t>(peak.step)]});
   int64_t named = 0;
   for (const LiveTensor& tensor : live) named += tensor.bytes;
   live.push_back({"workspace", std::max<int64_t>(0, peak.peak_bytes - named)});
-  std::sort(live.begin(), live.end(), [](const LiveTensor& a, const LiveTensor& b) { return a.bytes > b.bytes; });
+  std::sort(live.begin(), live.end(),
+            [](const LiveTensor& a, const LiveTensor& b) { return a.bytes > b.bytes; });
   return live;
 }
 
@@ -104,7 +108,8 @@ double loading_seconds(const Graph& graph, const ParameterSource& source) {
 }
 
 /// Fills in what the laws say of the layers of a size.
-void predict(const Graph& graph, const Extent& latent, int64_t items, const Profile& profile, HeldOutSize& size) {
+void predict(const Graph& graph, const Extent& latent, int64_t items, const Profile& profile,
+             HeldOutSize& size) {
   for (size_t i = 0; i < size.layers.size(); ++i) {
     const Extent extent = law_extent(graph, graph.ops()[i], latent);
     size.layers[i].predicted_seconds =
@@ -133,7 +138,8 @@ Profile collect_profile(const Model& model, const ProfileRequest& request, const
     profile.scratch_write_bytes_per_second = rates.write_bytes_per_second;
     profile.scratch_read_bytes_per_second = rates.read_bytes_per_second;
   }
-  for (const Op& op : graph.ops()) profile.layers.push_back({op.name, name_of(op.kind), {}, law_name(graph, op)});
+  for (const Op& op : graph.ops())
+    profile.layers.push_back({op.name, name_of(op.kind), {}, law_name(graph, op)});
   constexpr double kSizesShare = 0.3;  // of the time, roughly
   std::vector<std::pair<int64_t, int64_t>> sizes = request.sizes;
   sizes.insert(sizes.end(), request.held_out.begin(), request.held_out.end());
@@ -162,7 +168,8 @@ Profile collect_profile(const Model& model, const ProfileRequest& request, const
     if (held_out) {
       profile.held_out.push_back({width, height, 0, 0, {}});
       for (size_t i = 0; i < graph.ops().size(); ++i) {
-        profile.held_out.back().layers.push_back({graph.ops()[i].name, recorder.layer(OpId{static_cast<int32_t>(i)}).seconds, 0});
+        profile.held_out.back().layers.push_back(
+            {graph.ops()[i].name, recorder.layer(OpId{static_cast<int32_t>(i)}).seconds, 0});
       }
       continue;
     }
@@ -179,7 +186,9 @@ Profile collect_profile(const Model& model, const ProfileRequest& request, const
   profile.laws = measure_laws(graph, latents, request.repeats, [&](double share, const std::string& law) {
     progress(kSizesShare + (1 - kSizesShare) * share, law);
   });
-  for (HeldOutSize& size : profile.held_out) predict(graph, latent_extent(model, size.width_pixels, size.height_pixels, 1), request.batch, profile, size);
+  for (HeldOutSize& size : profile.held_out)
+    predict(graph, latent_extent(model, size.width_pixels, size.height_pixels, 1), request.batch, profile,
+            size);
   return profile;
 }
 

@@ -29,7 +29,9 @@ class NamelessFile {
   explicit NamelessFile(const std::filesystem::path& folder) {
     std::string pattern = (folder / ".headroom-rate-XXXXXX").string();
     file_ = mkostemp(pattern.data(), O_CLOEXEC);
-    if (file_ < 0) throw InputError("--scratch " + folder.string() + ": no file can be made there: " + std::strerror(errno));
+    if (file_ < 0)
+      throw InputError("--scratch " + folder.string() +
+                       ": no file can be made there: " + std::strerror(errno));
     unlink(pattern.c_str());
     // Where the file system cannot do without its cache, flushing and dropping it has to do.
     fcntl(file_, F_SETFL, fcntl(file_, F_GETFL) | O_DIRECT);
@@ -52,8 +54,10 @@ double rate(int64_t bytes, Clock::time_point start) {
 FolderRates measure_folder(const std::filesystem::path& folder) {
   const NamelessFile file(folder);
   struct statvfs space {};
-  if (fstatvfs(file.descriptor(), &space) != 0) throw DeviceError(folder.string() + ": " + std::strerror(errno));
-  const auto free_bytes = static_cast<int64_t>(std::min<uint64_t>(uint64_t{space.f_bavail} * space.f_frsize, uint64_t{1} << 60));
+  if (fstatvfs(file.descriptor(), &space) != 0)
+    throw DeviceError(folder.string() + ": " + std::strerror(errno));
+  const auto free_bytes =
+      static_cast<int64_t>(std::min<uint64_t>(uint64_t{space.f_bavail} * space.f_frsize, uint64_t{1} << 60));
   const int64_t bytes = std::min(kMostBytes, free_bytes / 2) / kPiece * kPiece;
   if (bytes == 0) throw InputError("--scratch " + folder.string() + ": too little space to measure");
   const std::unique_ptr<void, decltype(&free)> memory(aligned_alloc(kSector, kPiece), &free);
@@ -63,17 +67,18 @@ FolderRates measure_folder(const std::filesystem::path& folder) {
   const auto each_piece = [&](const char* what, auto transfer) {
     const auto start = Clock::now();
     for (int64_t offset = 0; offset < bytes; offset += kPiece) {
-      if (transfer(offset) != kPiece) throw DeviceError(folder.string() + ": " + what + " fails: " + std::strerror(errno));
+      if (transfer(offset) != kPiece)
+        throw DeviceError(folder.string() + ": " + what + " fails: " + std::strerror(errno));
     }
     if (fdatasync(file.descriptor()) != 0) throw DeviceError(folder.string() + ": " + std::strerror(errno));
     return rate(bytes, start);
   };
   FolderRates rates;
-  rates.write_bytes_per_second =
-      each_piece("writing", [&](int64_t offset) { return pwrite(file.descriptor(), memory.get(), kPiece, offset); });
+  rates.write_bytes_per_second = each_piece(
+      "writing", [&](int64_t offset) { return pwrite(file.descriptor(), memory.get(), kPiece, offset); });
   posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
-  rates.read_bytes_per_second =
-      each_piece("reading", [&](int64_t offset) { return pread(file.descriptor(), memory.get(), kPiece, offset); });
+  rates.read_bytes_per_second = each_piece(
+      "reading", [&](int64_t offset) { return pread(file.descriptor(), memory.get(), kPiece, offset); });
   return rates;
 }
 

@@ -24,14 +24,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kPointSeconds = 5e-3;   // of calls for one point in one sweep
+constexpr double kPointSeconds = 5e-3;  // of calls for one point in one sweep
 constexpr int kMostCalls = 400;
-constexpr double kOnceSeconds = 50e-3;   // a call this long is measured once in all
+constexpr double kOnceSeconds = 50e-3;  // a call this long is measured once in all
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 constexpr int64_t kLargePositions = 1 << 13;
-constexpr int64_t kFarApartBytes = int64_t{96} << 20;  // calls move through so much, so that caches do not hold it
+constexpr int64_t kFarApartBytes = int64_t{96}
+                                   << 20;  // calls move through so much, so that caches do not hold it
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// A call that can be repeated, ready to run, and the bytes that its result takes.
 struct Call {
@@ -63,7 +66,8 @@ void fill(float* values, int64_t count) {
     state = state * 1664525u + 1013904223u;
     values[i] = float(state >> 8) * 0x1p-23f - 1.0f;
   }
-  for (int64_t i = kDrawn; i < count; i += kDrawn) std::copy_n(values, std::min(kDrawn, count - i), values + i);
+  for (int64_t i = kDrawn; i < count; i += kDrawn)
+    std::copy_n(values, std::min(kDrawn, count - i), values + i);
 }
 
 at::Tensor filled(at::IntArrayRef shape) {
@@ -72,8 +76,12 @@ at::Tensor filled(at::IntArrayRef shape) {
   return tensor;
 }
 
-Region region_of(int64_t rows, int64_t columns) { return {{0, 1}, {0, rows}, {0, columns}}; }
-int64_t float_bytes(int64_t positions, int64_t channels) { return allocated_bytes(positions * channels * int64_t{sizeof(float)}); }
+Region region_of(int64_t rows, int64_t columns) {
+  return {{0, 1}, {0, rows}, {0, columns}};
+}
+int64_t float_bytes(int64_t positions, int64_t channels) {
+  return allocated_bytes(positions * channels * int64_t{sizeof(float)});
+}
 
 /// A tensor that is kept, as sweeps meet it: each view lies after the one before, round and round.
 class Store {
@@ -85,7 +93,11 @@ class Store {
       values_ = filled({std::max<int64_t>(count, kFarApartBytes / int64_t{sizeof(float)})});
     }
     if (offset_ + count > values_.numel()) offset_ = 0;
-    MapView view{.region = region_of(rows, columns), .channels = channels, .block_rows = rows, .blocks_per_item = 1, .blocks = {}};
+    MapView view{.region = region_of(rows, columns),
+                 .channels = channels,
+                 .block_rows = rows,
+                 .blocks_per_item = 1,
+                 .blocks = {}};
     view.blocks.push_back(values_.data_ptr<float>() + offset_);
     offset_ += (count + 15) / 16 * 16;
     return view;
@@ -104,16 +116,20 @@ Tile filled_tile(int64_t rows, int64_t columns, int64_t channels) {
 
 Call convolution(const Graph& graph, const Op& op, int64_t rows, int64_t columns) {
   const int64_t in = graph.tensor(op.inputs[0]).channels, out = graph.tensor(op.output).channels;
-  const auto input = std::make_shared<Tile>(filled_tile(rows + op.kernel.y - 1, columns + op.kernel.x - 1, in));
+  const auto input =
+      std::make_shared<Tile>(filled_tile(rows + op.kernel.y - 1, columns + op.kernel.x - 1, in));
   const at::Tensor weight = filled({out, op.kernel.y, op.kernel.x, in}).permute({0, 3, 1, 2});
   const at::Tensor bias = filled({out});
-  return {[=] { convolve(*input, weight, bias, region_of(rows, columns)); }, float_bytes(rows * columns, out)};
+  return {[=] { convolve(*input, weight, bias, region_of(rows, columns)); },
+          float_bytes(rows * columns, out)};
 }
 
 Call attention(const Graph& graph, const Op& op, int64_t queries, int64_t keys) {
-  const int64_t channels = graph.tensor(op.inputs[0]).channels, value_channels = graph.tensor(op.inputs[2]).channels;
+  const int64_t channels = graph.tensor(op.inputs[0]).channels,
+                value_channels = graph.tensor(op.inputs[2]).channels;
   const auto tile = std::make_shared<Tile>(filled_tile(1, queries, channels));
-  const int64_t block = std::clamp<int64_t>(MemoryModel{}.block_bytes / (channels * int64_t{sizeof(float)}), 1, keys);
+  const int64_t block =
+      std::clamp<int64_t>(MemoryModel{}.block_bytes / (channels * int64_t{sizeof(float)}), 1, keys);
   const auto whole_map = [&](int64_t of_channels) {
     const auto map = std::make_shared<KeptMap>(Kept{.block_rows = block}, Extent{1, keys, 1}, of_channels, 1);
     map->acquire({0, map->blocks_per_item()});
@@ -121,15 +137,19 @@ Call attention(const Graph& graph, const Op& op, int64_t queries, int64_t keys) 
     return map;
   };
   const auto key_map = whole_map(channels), value_map = whole_map(value_channels);
-  return {[=] { attend(*tile, key_map->view(), value_map->view(), 1); }, float_bytes(queries, value_channels)};
+  return {[=] { attend(*tile, key_map->view(), value_map->view(), 1); },
+          float_bytes(queries, value_channels)};
 }
 
-Call operation(const Graph& graph, const Op& op, const std::shared_ptr<Store>& store, int64_t rows, int64_t columns) {
+Call operation(const Graph& graph, const Op& op, const std::shared_ptr<Store>& store, int64_t rows,
+               int64_t columns) {
   const int64_t channels = graph.tensor(op.kind == OpKind::statistics ? op.inputs[0] : op.output).channels;
   const Extent extent{1, rows, columns};
   switch (op.kind) {
-    case OpKind::conv: return convolution(graph, op, rows, columns);
-    case OpKind::attention: return attention(graph, op, rows, columns);
+    case OpKind::conv:
+      return convolution(graph, op, rows, columns);
+    case OpKind::attention:
+      return attention(graph, op, rows, columns);
     case OpKind::statistics: {
       const auto tile = std::make_shared<Tile>(filled_tile(rows, columns, channels));
       const auto statistics = std::make_shared<GroupStatistics>(1, op.groups);
@@ -142,15 +162,17 @@ Call operation(const Graph& graph, const Op& op, const std::shared_ptr<Store>& s
       statistics->add(sample.view(), sample.region, 1);
       const OpWeights weights{filled({channels}), filled({channels})};
       return {[=, activation = op.activation] {
-                normalise(store->next(rows, columns, channels), make_tile(region_of(rows, columns), channels, 1), activation,
-                          1e-6, weights, *statistics, extent, 1);
+                normalise(store->next(rows, columns, channels),
+                          make_tile(region_of(rows, columns), channels, 1), activation, 1e-6, weights,
+                          *statistics, extent, 1);
               },
               float_bytes(rows * columns, channels)};
     }
     case OpKind::upsample: {
       const Axes<int32_t> factor = op.factor;
       return {[=] {
-                const MapView source = store->next((rows + factor.y - 1) / factor.y, (columns + factor.x - 1) / factor.x, channels);
+                const MapView source = store->next((rows + factor.y - 1) / factor.y,
+                                                   (columns + factor.x - 1) / factor.x, channels);
                 upsample(source, make_tile(region_of(rows, columns), channels, 1).view(), factor, extent, 1);
               },
               float_bytes(rows * columns, channels)};
@@ -164,11 +186,13 @@ Call operation(const Graph& graph, const Op& op, const std::shared_ptr<Store>& s
 }
 
 /// Steps that move pixels between tiles and what is kept.
-Call moving(const std::string& step, int64_t channels, const std::shared_ptr<Store>& store, int64_t rows, int64_t columns) {
+Call moving(const std::string& step, int64_t channels, const std::shared_ptr<Store>& store, int64_t rows,
+            int64_t columns) {
   const Extent extent{1, rows, columns};
   if (step == "gather") {
     return {[=] {
-              gather(store->next(rows, columns, channels), make_tile(region_of(rows, columns), channels, 1).view(), extent, 1);
+              gather(store->next(rows, columns, channels),
+                     make_tile(region_of(rows, columns), channels, 1).view(), extent, 1);
             },
             float_bytes(rows * columns, channels)};
   }
@@ -182,7 +206,8 @@ Call moving(const std::string& step, int64_t channels, const std::shared_ptr<Sto
   // Emitting: the values are looked through before the sink has them.
   return {[=] {
             const float* values = tile->values.const_data_ptr<float>();
-            const bool finite = std::all_of(values, values + tile->values.numel(), [](float v) { return std::isfinite(v); });
+            const bool finite =
+                std::all_of(values, values + tile->values.numel(), [](float v) { return std::isfinite(v); });
             if (!finite) throw std::logic_error("not finite");
           },
           0};
@@ -217,7 +242,8 @@ Law empty_law(const std::string& name, const Extent& whole, OpKind kind) {
 /// Extents between the knots, inside the range.
 std::vector<std::pair<int64_t, int64_t>> between(const Law& law) {
   std::vector<std::pair<int64_t, int64_t>> points;
-  for (const auto& [y, x] : {std::pair<int64_t, int64_t>{5, 40}, {10, 100}, {20, 34}, {24, 180}, {40, 68}, {90, 200}}) {
+  for (const auto& [y, x] :
+       {std::pair<int64_t, int64_t>{5, 40}, {10, 100}, {20, 34}, {24, 180}, {40, 68}, {90, 200}}) {
     if (y < law.rows.back() && x < law.columns.back()) points.emplace_back(y, x);
   }
   return points;
@@ -230,7 +256,8 @@ class Measuring {
     const auto subject = [&](const std::string& name, const Extent& whole, OpKind kind, auto prepare) {
       if (const auto found = known.find(name); found != known.end()) {
         const Law& before = subjects_[found->second].law;
-        const Extent larger{1, std::max(whole.y, before.rows.back()), std::max(whole.x, before.columns.back())};
+        const Extent larger{1, std::max(whole.y, before.rows.back()),
+                            std::max(whole.x, before.columns.back())};
         subjects_[found->second].law = empty_law(name, larger, kind);
         return;
       }
@@ -240,7 +267,9 @@ class Measuring {
     for (const Extent& latent : latents) {
       for (const Op& op : graph.ops()) {
         subject(law_name(graph, op), law_extent(graph, op, latent), op.kind,
-                [this, &op](int64_t rows, int64_t columns) { return operation(graph_, op, store_, rows, columns); });
+                [this, &op](int64_t rows, int64_t columns) {
+                  return operation(graph_, op, store_, rows, columns);
+                });
         // A tile of anything may be copied, one of a result stored, one of a sum added onto what is kept.
         if (op.kind == OpKind::statistics) continue;
         const Tensor& made = graph.tensor(op.output);
@@ -248,7 +277,8 @@ class Measuring {
         for (const char* step : {"gather", "store", "accumulate", "emit"}) {
           if (step[0] == 'a' && op.kind != OpKind::add) continue;
           if (step[0] == 'e' && op.output != graph.output()) continue;
-          subject(moving_law_name(step, made.channels), {1, whole.t * whole.y, whole.x}, op.kind == OpKind::attention ? OpKind::conv : op.kind,
+          subject(moving_law_name(step, made.channels), {1, whole.t * whole.y, whole.x},
+                  op.kind == OpKind::attention ? OpKind::conv : op.kind,
                   [this, step, channels = made.channels](int64_t rows, int64_t columns) {
                     return moving(step, channels, store_, rows, columns);
                   });
@@ -324,9 +354,12 @@ class Measuring {
   }
 
   /// True where a call takes so long that one sweep is enough.
-  static bool known(const std::vector<double>& found) { return !found.empty() && found.front() >= kOnceSeconds; }
+  static bool known(const std::vector<double>& found) {
+    return !found.empty() && found.front() >= kOnceSeconds;
+  }
 
-  /// The highest tiles are measured at full width alone; those of fewer columns are to the knot before as these are.
+  /// The highest tiles are measured at full width alone; those of fewer columns are to the knot before as
+  /// these are.
   static bool is_large(const Law& law, size_t i) {
     const size_t width = law.columns.size();
     return law.rows.size() > 2 && i / width + 1 == law.rows.size() && i % width + 1 < width &&
@@ -341,7 +374,8 @@ class Measuring {
     }
     for (size_t i = 0; i < law.seconds.size(); ++i) {
       if (!is_large(law, i)) continue;
-      law.seconds[i] = law.seconds[i - width] * law.seconds.back() / law.seconds[law.seconds.size() - 1 - width];
+      law.seconds[i] =
+          law.seconds[i - width] * law.seconds.back() / law.seconds[law.seconds.size() - 1 - width];
       law.workspace_bytes[i] = std::max(law.workspace_bytes[i - width], law.workspace_bytes.back());
     }
     for (double& seconds : law.seconds) seconds = std::max(seconds, 1e-9);
@@ -349,7 +383,9 @@ class Measuring {
     std::vector<double> errors;
     for (size_t i = 0; i < subject.held_out.size(); ++i) {
       const auto [rows, columns] = subject.held_out[i];
-      errors.push_back(std::abs(law.seconds_at(double(rows), double(columns)) / std::max(median(subject.found[law.seconds.size() + i]), 1e-9) - 1));
+      errors.push_back(std::abs(law.seconds_at(double(rows), double(columns)) /
+                                    std::max(median(subject.found[law.seconds.size() + i]), 1e-9) -
+                                1));
     }
     law.held_out_points = static_cast<int64_t>(errors.size());
     if (!errors.empty()) {

@@ -9,8 +9,8 @@ namespace {
 constexpr double kBeyondSeen = 4;
 constexpr double kPiecesAgree = 0.15;
 
-/// The piece of a knot list that holds `at`: its first knot, and how far along it lies; beyond the ends less than 0 or
-/// more than 1.
+/// The piece of a knot list that holds `at`: its first knot, and how far along it lies; beyond the ends less
+/// than 0 or more than 1.
 struct Place {
   size_t knot = 0;
   double share = 0;
@@ -23,12 +23,14 @@ Place place(const std::vector<int64_t>& knots, double at) {
   return {knot, (at - double(knots[knot])) / double(knots[knot + 1] - knots[knot])};
 }
 
-/// Value at `at` of the piece from (from, low) to (to, high), or beyond an end of the law. `last_rate` is the rate at
-/// the law's far corner for what is being counted.
-double along(double at, double from, double low, double to, double high, bool first, bool last, double last_rate) {
+/// Value at `at` of the piece from (from, low) to (to, high), or beyond an end of the law. `last_rate` is the
+/// rate at the law's far corner for what is being counted.
+double along(double at, double from, double low, double to, double high, bool first, bool last,
+             double last_rate) {
   if (last && at > to) {
     const double average = high / to;
-    const double slope = std::max(std::min((high - low) / (to - from), average), std::min(average, last_rate));
+    const double slope =
+        std::max(std::min((high - low) / (to - from), average), std::min(average, last_rate));
     return high + slope * (at - to);
   }
   const double value = low + (high - low) * (at - from) / (to - from);
@@ -37,11 +39,16 @@ double along(double at, double from, double low, double to, double high, bool fi
 
 const char* name_of(Activation activation) {
   switch (activation) {
-    case Activation::none: return "none";
-    case Activation::silu: return "silu";
-    case Activation::relu: return "relu";
-    case Activation::gelu: return "gelu";
-    case Activation::mish: return "mish";
+    case Activation::none:
+      return "none";
+    case Activation::silu:
+      return "silu";
+    case Activation::relu:
+      return "relu";
+    case Activation::gelu:
+      return "gelu";
+    case Activation::mish:
+      return "mish";
   }
   return "none";
 }
@@ -56,13 +63,13 @@ double Law::seconds_at(double row_count, double column_count) const {
     const double* line = seconds.data() + row * width;
     if (width == 1) return line[0] * column_count / double(columns[0]);
     const size_t i = place(columns, column_count).knot;
-    return along(column_count, double(columns[i]), line[i], double(columns[i + 1]), line[i + 1], i == 0, i + 2 == width,
-                 corner * double(rows[row]));
+    return along(column_count, double(columns[i]), line[i], double(columns[i + 1]), line[i + 1], i == 0,
+                 i + 2 == width, corner * double(rows[row]));
   };
   const double low = in_row(y.knot);
   if (rows.size() == 1) return low * row_count / double(rows[0]);
-  return along(row_count, double(rows[y.knot]), low, double(rows[y.knot + 1]), in_row(y.knot + 1), y.knot == 0,
-               y.knot + 2 == rows.size(), corner * column_count);
+  return along(row_count, double(rows[y.knot]), low, double(rows[y.knot + 1]), in_row(y.knot + 1),
+               y.knot == 0, y.knot + 2 == rows.size(), corner * column_count);
 }
 
 int64_t Law::workspace_at(int64_t row_count, int64_t column_count) const {
@@ -80,12 +87,13 @@ int64_t Law::workspace_at(int64_t row_count, int64_t column_count) const {
   const double beyond = std::max(1.0, double(row_count) / double(rows.back())) *
                         std::max(1.0, double(column_count) / double(columns.back()));
   // What grew towards the end of what was seen grows on; what did not is a buffer of fixed size.
-  const bool grows = workspace_bytes.size() > 1 && workspace_bytes.back() > workspace_bytes[workspace_bytes.size() / 2];
+  const bool grows =
+      workspace_bytes.size() > 1 && workspace_bytes.back() > workspace_bytes[workspace_bytes.size() / 2];
   return beyond > 1 && grows ? static_cast<int64_t>(std::min(double(largest) * beyond, 0x1p60)) : largest;
 }
 
-// Along one axis a piece is linear, so seconds over positions is monotone there and least at a knot. Beyond the ends
-// `along` never goes below the rate of a knot.
+// Along one axis a piece is linear, so seconds over positions is monotone there and least at a knot. Beyond
+// the ends `along` never goes below the rate of a knot.
 double Law::least_seconds_per_position() const {
   double least = seconds[0] / double(rows[0] * columns[0]);
   for (size_t i = 0; i < seconds.size(); ++i) {
@@ -131,23 +139,33 @@ std::string law_name(const Graph& graph, const Op& op) {
   const std::string inputs = std::to_string(graph.tensor(op.inputs[0]).channels);
   const std::string outputs = std::to_string(graph.tensor(op.output).channels);
   switch (op.kind) {
-    case OpKind::conv: return "conv " + axes(op.kernel) + " " + inputs + "->" + outputs;
-    case OpKind::upsample: return "upsample " + axes(op.factor) + " " + outputs;
-    case OpKind::statistics: return "statistics " + inputs + " in " + std::to_string(op.groups);
-    case OpKind::norm: return "norm " + outputs + " " + name_of(op.activation);
-    case OpKind::add: return "add " + outputs;
-    case OpKind::attention: return "attention " + inputs + "->" + outputs;
+    case OpKind::conv:
+      return "conv " + axes(op.kernel) + " " + inputs + "->" + outputs;
+    case OpKind::upsample:
+      return "upsample " + axes(op.factor) + " " + outputs;
+    case OpKind::statistics:
+      return "statistics " + inputs + " in " + std::to_string(op.groups);
+    case OpKind::norm:
+      return "norm " + outputs + " " + name_of(op.activation);
+    case OpKind::add:
+      return "add " + outputs;
+    case OpKind::attention:
+      return "attention " + inputs + "->" + outputs;
   }
   return {};
 }
 
-std::string moving_law_name(const char* step, int64_t channels) { return std::string(step) + " " + std::to_string(channels); }
+std::string moving_law_name(const char* step, int64_t channels) {
+  return std::string(step) + " " + std::to_string(channels);
+}
 
 Extent law_extent(const Graph& graph, const Op& op, const Extent& latent) {
   if (op.kind == OpKind::attention) {
-    return {1, positions(extent_of(graph.tensor(op.output), latent)), positions(extent_of(graph.tensor(op.inputs[1]), latent))};
+    return {1, positions(extent_of(graph.tensor(op.output), latent)),
+            positions(extent_of(graph.tensor(op.inputs[1]), latent))};
   }
-  const Extent extent = extent_of(graph.tensor(op.kind == OpKind::statistics ? op.inputs[0] : op.output), latent);
+  const Extent extent =
+      extent_of(graph.tensor(op.kind == OpKind::statistics ? op.inputs[0] : op.output), latent);
   return {1, extent.t * extent.y, extent.x};
 }
 

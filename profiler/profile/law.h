@@ -8,17 +8,20 @@
 
 namespace headroom {
 
-/// What one kind of call costs over the extents of the tile that it makes: a table over rows × columns, linear along
-/// each axis between its knots. A fixed part, a part for each row and one for each position are thus met exactly, and
-/// where a library switches its algorithm the pieces differ. For attention rows are queries and columns keys.
+/// What one kind of call costs over the extents of the tile that it makes: a table over rows × columns,
+/// linear along each axis between its knots. A fixed part, a part for each row and one for each position are
+/// thus met exactly, and where a library switches its algorithm the pieces differ. For attention rows are
+/// queries and columns keys.
 ///
-/// Beyond the last knot the end piece goes on, at a rate between the one along its own piece and the law's last one.
+/// Beyond the last knot the end piece goes on, at a rate between the one along its own piece and the law's
+/// last one.
 struct Law {
   std::string name;              ///< what was called, e.g. "conv 3x3 512->256"
   std::vector<int64_t> rows;     ///< knots, ascending, at least one
   std::vector<int64_t> columns;  ///< the same
   std::vector<double> seconds;   ///< of one call: rows × columns, row by row
-  std::vector<int64_t> workspace_bytes;  ///< pool bytes beside inputs and output at the call's highest moment; the same order
+  std::vector<int64_t>
+      workspace_bytes;  ///< pool bytes beside inputs and output at the call's highest moment; the same order
   int64_t held_out_points = 0;
   double held_out_error = 0;  ///< median relative error at points that were measured and are no knots
   friend bool operator==(const Law&, const Law&) = default;
@@ -34,8 +37,8 @@ struct Law {
 
   int64_t least_positions() const { return rows.front() * columns.front(); }
   int64_t most_positions() const { return rows.back() * columns.back(); }
-  /// Whether the law may speak of so many positions: within four times what was seen, or beyond it where the last two
-  /// pieces agree within 15 % and the law's own error.
+  /// Whether the law may speak of so many positions: within four times what was seen, or beyond it where the
+  /// last two pieces agree within 15 % and the law's own error.
   bool speaks_of(double positions) const;
 };
 
@@ -48,8 +51,8 @@ std::string law_name(const Graph& graph, const Op& op);
 /// Of a step that moves whole pixels: "gather", "store", "emit" or "accumulate".
 std::string moving_law_name(const char* step, int64_t channels);
 
-/// Extents that a law speaks of, for an operation whose output has this many positions: statistics have those of
-/// what they measure, attention queries and keys.
+/// Extents that a law speaks of, for an operation whose output has this many positions: statistics have those
+/// of what they measure, attention queries and keys.
 Extent law_extent(const Graph& graph, const Op& op, const Extent& latent);
 
 }  // namespace headroom

@@ -24,7 +24,7 @@ struct LayerProfile {
   std::string name;
   std::string kind;
   std::vector<LayerMeasurement> sizes;  ///< parallel to Profile::sizes
-  std::string law{};                    ///< name of the entry of Profile::laws that it follows; empty in version 1
+  std::string law{};  ///< name of the entry of Profile::laws that it follows; empty in version 1
   friend bool operator==(const LayerProfile&, const LayerProfile&) = default;
 };
 
@@ -72,9 +72,10 @@ struct Profile {
   int64_t weights_bytes = 0;
   int threads = 0;            ///< 0 in version 1
   int64_t outside_bytes = 0;  ///< largest growth outside the pool
-  double weights_bytes_per_second = 0;  ///< of parameters brought into the pool from where the profile took them; 0 if not measured
-  std::string weights_source{};         ///< "files" or "random"
-  std::string scratch_folder{};         ///< where the two rates were measured; empty if they were not
+  double weights_bytes_per_second =
+      0;  ///< of parameters brought into the pool from where the profile took them; 0 if not measured
+  std::string weights_source{};  ///< "files" or "random"
+  std::string scratch_folder{};  ///< where the two rates were measured; empty if they were not
   double scratch_write_bytes_per_second = 0;
   double scratch_read_bytes_per_second = 0;
   std::vector<ProfiledSize> sizes;

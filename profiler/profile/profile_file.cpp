@@ -13,7 +13,9 @@ constexpr size_t kMostLaws = 1000;
 constexpr size_t kMostKnots = 1000;
 constexpr int64_t kMostKnot = int64_t{1} << 40;
 
-int64_t bytes(const JsonFields& field) { return field.integer(0, int64_t{1} << 60); }
+int64_t bytes(const JsonFields& field) {
+  return field.integer(0, int64_t{1} << 60);
+}
 
 double not_negative(const JsonFields& field) {
   const double value = field.number();
@@ -68,7 +70,9 @@ Law law_from_json(const JsonFields& entry) {
 }
 
 nlohmann::json to_json(const HeldOutSize& size) {
-  const auto error = [](double predicted, double measured) { return measured > 0 ? predicted / measured - 1 : 0; };
+  const auto error = [](double predicted, double measured) {
+    return measured > 0 ? predicted / measured - 1 : 0;
+  };
   nlohmann::json layers = nlohmann::json::array();
   for (const HeldOutSize::Layer& layer : size.layers) {
     layers.push_back({{"name", layer.name},
@@ -85,12 +89,15 @@ nlohmann::json to_json(const HeldOutSize& size) {
 }
 
 HeldOutSize held_out_from_json(const JsonFields& entry) {
-  HeldOutSize size{entry["width_pixels"].integer(1, kMostPixels), entry["height_pixels"].integer(1, kMostPixels),
-                   not_negative(entry["seconds"]), not_negative(entry["predicted_seconds"]), {}};
+  HeldOutSize size{entry["width_pixels"].integer(1, kMostPixels),
+                   entry["height_pixels"].integer(1, kMostPixels),
+                   not_negative(entry["seconds"]),
+                   not_negative(entry["predicted_seconds"]),
+                   {}};
   const JsonFields layers = entry["layers"];
   for (size_t i = 0; i < layers.size(kMostLayers); ++i) {
-    size.layers.push_back(
-        {layers[i]["name"].text(), not_negative(layers[i]["seconds"]), not_negative(layers[i]["predicted_seconds"])});
+    size.layers.push_back({layers[i]["name"].text(), not_negative(layers[i]["seconds"]),
+                           not_negative(layers[i]["predicted_seconds"])});
   }
   return size;
 }
@@ -110,10 +117,12 @@ void read_laws(const JsonFields& file, Profile& profile) {
   for (size_t i = 0; i < laws.size(kMostLaws); ++i) {
     profile.laws.push_back(law_from_json(laws[i]));
     const Law* first = profile.find_law(profile.laws.back().name);
-    if (first != &profile.laws.back()) laws[i]["name"].fail("expected a name of its own, found that of an earlier law");
+    if (first != &profile.laws.back())
+      laws[i]["name"].fail("expected a name of its own, found that of an earlier law");
   }
   const JsonFields held_out = file["held_out"];
-  for (size_t i = 0; i < held_out.size(kMostSizes); ++i) profile.held_out.push_back(held_out_from_json(held_out[i]));
+  for (size_t i = 0; i < held_out.size(kMostSizes); ++i)
+    profile.held_out.push_back(held_out_from_json(held_out[i]));
 }
 
 }  // namespace
@@ -122,7 +131,8 @@ nlohmann::json to_json(const Profile& profile) {
   nlohmann::json sizes = nlohmann::json::array();
   for (const ProfiledSize& size : profile.sizes) {
     nlohmann::json live = nlohmann::json::array();
-    for (const LiveTensor& tensor : size.peak_live) live.push_back({{"name", tensor.name}, {"bytes", tensor.bytes}});
+    for (const LiveTensor& tensor : size.peak_live)
+      live.push_back({{"name", tensor.name}, {"bytes", tensor.bytes}});
     sizes.push_back({{"width_pixels", size.width_pixels},
                      {"height_pixels", size.height_pixels},
                      {"frames", size.frames},
@@ -244,9 +254,9 @@ std::string layers_csv(const Profile& profile) {
   for (const LayerProfile& layer : profile.layers) {
     for (size_t i = 0; i < layer.sizes.size(); ++i) {
       const LayerMeasurement& m = layer.sizes[i];
-      csv << layer.name << ',' << layer.kind << ',' << profile.sizes[i].width_pixels << ',' << profile.sizes[i].height_pixels
-          << ',' << m.activation_bytes << ',' << m.live_bytes << ',' << m.workspace_bytes << ',' << m.seconds << ','
-          << m.flops << '\n';
+      csv << layer.name << ',' << layer.kind << ',' << profile.sizes[i].width_pixels << ','
+          << profile.sizes[i].height_pixels << ',' << m.activation_bytes << ',' << m.live_bytes << ','
+          << m.workspace_bytes << ',' << m.seconds << ',' << m.flops << '\n';
     }
   }
   return csv.str();

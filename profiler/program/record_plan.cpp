@@ -24,7 +24,8 @@ class ProgressEvents final : public EventSink {
  public:
   explicit ProgressEvents(Progress& progress) : progress_(progress) {}
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override {
-    progress_.show((pass + double(tile) / double(tiles)) / double(plan.passes.size()), plan.passes[static_cast<size_t>(pass)].name);
+    progress_.show((pass + double(tile) / double(tiles)) / double(plan.passes.size()),
+                   plan.passes[static_cast<size_t>(pass)].name);
   }
 
  private:
@@ -33,19 +34,22 @@ class ProgressEvents final : public EventSink {
 
 }  // namespace
 
-RunStats record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights, Progress& progress) {
+RunStats record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights,
+                     Progress& progress) {
   const Plan plan = read_plan(request.plan_file, model.graph);
   require_valid(plan, model, request.plan_file);
   const Request& decoded = plan.request;
   const Extent extent = latent_extent(model, decoded.width_pixels, decoded.height_pixels, decoded.frames);
-  const Array latent = request.latent.empty() ? random_latent({decoded.batch, model.latent_channels, extent.y, extent.x}, 0)
-                                              : read_latent(request.latent);
+  const Array latent = request.latent.empty()
+                           ? random_latent({decoded.batch, model.latent_channels, extent.y, extent.x}, 0)
+                           : read_latent(request.latent);
   start_libraries(request.threads);
-  NoSink sink({decoded.batch, model.graph.tensor(model.graph.output()).channels, decoded.frames, decoded.height_pixels,
-               decoded.width_pixels});
+  NoSink sink({decoded.batch, model.graph.tensor(model.graph.output()).channels, decoded.frames,
+               decoded.height_pixels, decoded.width_pixels});
   ProgressEvents events(progress);
   TraceRecorder recorder(&events);
-  const RunStats stats = decode(model, plan, weights, latent, sink, &recorder, [&](double share) { progress.show(share, "loading weights"); });
+  const RunStats stats = decode(model, plan, weights, latent, sink, &recorder,
+                                [&](double share) { progress.show(share, "loading weights"); });
   write_traces(recorder.finish(), plan, model, stats, request.trace_file, request.chrome_file);
   return stats;
 }

@@ -19,6 +19,7 @@ struct RecordRequest {
 };
 
 /// Runs the plan, drops the picture and writes what was recorded.
-RunStats record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights, Progress& progress);
+RunStats record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights,
+                     Progress& progress);
 
 }  // namespace headroom

@@ -8,10 +8,10 @@
 #include "decoder/cli/progress.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/errors.h"
+#include "decoder/plan/stats_file.h"
 #include "decoder/program/parameter_source.h"
 #include "decoder/runtime/decode.h"
 #include "profiler/collect/collect.h"
-#include "decoder/plan/stats_file.h"
 #include "profiler/profile/profile_file.h"
 #include "profiler/program/record_plan.h"
 
@@ -19,7 +19,8 @@ namespace headroom {
 namespace {
 
 struct Options {
-  std::string plan, latent, trace, chrome, model, weights, sizes, held_out, scratch, output, csv, device = "cpu", dtype = "fp32";
+  std::string plan, latent, trace, chrome, model, weights, sizes, held_out, scratch, output, csv,
+      device = "cpu", dtype = "fp32";
   std::optional<uint64_t> random_seed;
   int64_t batch = 1;
   int threads = 0, repeats = 3;
@@ -28,27 +29,41 @@ struct Options {
 
 bool parse(const std::vector<std::string>& args, std::ostream& out, Options& options) {
   CLI::App app(
-      "Measure what every layer of a decoder needs, untiled, at several sizes: bytes, workspace, time; and what each\n"
-      "kind of call costs over all extents of tiles. The profile makes headroom-plan's predictions those of this machine.\n\n"
+      "Measure what every layer of a decoder needs, untiled, at several sizes: bytes, workspace, time; and "
+      "what each\n"
+      "kind of call costs over all extents of tiles. The profile makes headroom-plan's predictions those of "
+      "this machine.\n\n"
       "Example:\n"
       "  headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json --csv layers.csv\n"
-      "  headroom-profile --plan plan.json --model sdxl --random-weights 0 -o trace.json --chrome trace.chrome.json",
+      "  headroom-profile --plan plan.json --model sdxl --random-weights 0 -o trace.json --chrome "
+      "trace.chrome.json",
       "headroom-profile");
-  app.add_option("--model", options.model, "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")->required();
-  auto* weights = app.add_option("--weights", options.weights, "folder with diffusion_pytorch_model.safetensors; the model's folder by default");
-  app.add_option("--random-weights", options.random_seed, "seeded random weights; the default for built-in models (costs do not depend on values)")
+  app.add_option("--model", options.model,
+                 "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")
+      ->required();
+  auto* weights =
+      app.add_option("--weights", options.weights,
+                     "folder with diffusion_pytorch_model.safetensors; the model's folder by default");
+  app.add_option("--random-weights", options.random_seed,
+                 "seeded random weights; the default for built-in models (costs do not depend on values)")
       ->excludes(weights);
   app.add_option("--device", options.device, "cpu")->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--dtype", options.dtype, "fp32");
   app.add_option("--sizes", options.sizes, "picture sizes in pixels, WIDTHxHEIGHT,…");
   app.add_option("--plan", options.plan, "run this plan instead and record allocations, passes and tiles");
-  app.add_option("--latent", options.latent, "with --plan: .npy or .safetensors[:key]; seeded random without");
+  app.add_option("--latent", options.latent,
+                 "with --plan: .npy or .safetensors[:key]; seeded random without");
   app.add_option("--trace", options.trace, "with --plan: the record; the same as -o");
   app.add_option("--chrome", options.chrome, "with --plan: the record for chrome://tracing or Perfetto");
   app.add_option("--hold-out", options.held_out, "sizes to measure and compare with what the others predict");
-  app.add_option("--scratch", options.scratch, "folder for plans that keep tensors in files: measure its rates (512 MiB)");
-  app.add_option("--batch", options.batch, "pictures in the latent")->check(CLI::Range(int64_t{1}, int64_t{4096}));
-  app.add_option("--repeats", options.repeats, "runs per size, of which the quickest counts, and sweeps over the extents of tiles, whose median does")->check(CLI::Range(1, 100));
+  app.add_option("--scratch", options.scratch,
+                 "folder for plans that keep tensors in files: measure its rates (512 MiB)");
+  app.add_option("--batch", options.batch, "pictures in the latent")
+      ->check(CLI::Range(int64_t{1}, int64_t{4096}));
+  app.add_option("--repeats", options.repeats,
+                 "runs per size, of which the quickest counts, and sweeps over the extents of tiles, whose "
+                 "median does")
+      ->check(CLI::Range(1, 100));
   app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
   app.add_option("-o,--output", options.output, "the profile; with --plan the record");
   app.add_option("--csv", options.csv, "the layers as a table");
@@ -66,21 +81,25 @@ double median_error(const Profile& profile) {
 
 void print_summary(const Profile& profile, const std::string& output, std::ostream& out) {
   for (const ProfiledSize& size : profile.sizes) {
-    out << size.width_pixels << "x" << size.height_pixels << ": " << format_seconds(size.seconds) << ", untiled peak "
-        << format_bytes(size.peak_bytes) << " at " << size.peak_layer << "; live then:";
+    out << size.width_pixels << "x" << size.height_pixels << ": " << format_seconds(size.seconds)
+        << ", untiled peak " << format_bytes(size.peak_bytes) << " at " << size.peak_layer << "; live then:";
     for (size_t i = 0; i < std::min<size_t>(size.peak_live.size(), 4); ++i) {
       out << (i ? ", " : " ") << size.peak_live[i].name << " " << format_bytes(size.peak_live[i].bytes);
     }
     out << "\n";
   }
   for (const HeldOutSize& size : profile.held_out) {
-    out << size.width_pixels << "x" << size.height_pixels << ", held out: layers " << format_seconds(size.seconds) << ", predicted "
-        << format_seconds(size.predicted_seconds) << " (" << std::showpos << std::fixed << std::setprecision(1)
-        << 100 * (size.predicted_seconds / size.seconds - 1) << std::noshowpos << std::defaultfloat << " %)\n";
+    out << size.width_pixels << "x" << size.height_pixels << ", held out: layers "
+        << format_seconds(size.seconds) << ", predicted " << format_seconds(size.predicted_seconds) << " ("
+        << std::showpos << std::fixed << std::setprecision(1)
+        << 100 * (size.predicted_seconds / size.seconds - 1) << std::noshowpos << std::defaultfloat
+        << " %)\n";
   }
-  out << output << ": " << profile.layers.size() << " layers at " << profile.sizes.size() << " sizes, " << profile.laws.size()
-      << " laws, median error between their knots " << std::setprecision(2) << 100 * median_error(profile) << " %; weights at "
-      << format_bytes(static_cast<int64_t>(profile.weights_bytes_per_second)) << "/s (" << profile.weights_source << ")\n";
+  out << output << ": " << profile.layers.size() << " layers at " << profile.sizes.size() << " sizes, "
+      << profile.laws.size() << " laws, median error between their knots " << std::setprecision(2)
+      << 100 * median_error(profile) << " %; weights at "
+      << format_bytes(static_cast<int64_t>(profile.weights_bytes_per_second)) << "/s ("
+      << profile.weights_source << ")\n";
 }
 
 /// What is asked for beyond what the parser can tell.
@@ -91,34 +110,41 @@ void check_options(const Options& options) {
   if (options.plan.empty()) {
     needs(!options.sizes.empty(), "--sizes is required, or --plan");
     needs(!options.output.empty(), "--output is required");
-    needs(options.latent.empty() && options.trace.empty() && options.chrome.empty(), "--latent, --trace and --chrome go with --plan");
+    needs(options.latent.empty() && options.trace.empty() && options.chrome.empty(),
+          "--latent, --trace and --chrome go with --plan");
   } else {
     needs(options.sizes.empty() && options.held_out.empty() && options.csv.empty() && options.scratch.empty(),
           "--sizes, --hold-out, --csv and --scratch do not go with --plan");
-    needs(options.output.empty() || options.trace.empty(), "with --plan, -o and --trace mean the same: expected one of them");
-    needs(!options.output.empty() || !options.trace.empty() || !options.chrome.empty(), "--plan needs --output");
+    needs(options.output.empty() || options.trace.empty(),
+          "with --plan, -o and --trace mean the same: expected one of them");
+    needs(!options.output.empty() || !options.trace.empty() || !options.chrome.empty(),
+          "--plan needs --output");
   }
 }
 
 int run(const Options& options, std::ostream& out, std::ostream& err) {
   check_options(options);
   if (options.device == "cuda") throw DeviceError("--device cuda: this build decodes on the CPU");
-  if (parse_dtype(options.dtype) != Dtype::fp32) throw InputError("--dtype " + options.dtype + ": this version measures fp32");
+  if (parse_dtype(options.dtype) != Dtype::fp32)
+    throw InputError("--dtype " + options.dtype + ": this version measures fp32");
   const Model model = resolve_model(options.model);
   const std::vector<std::string> built_in = built_in_models();
   std::optional<uint64_t> seed = options.random_seed;
-  if (options.weights.empty() && std::find(built_in.begin(), built_in.end(), options.model) != built_in.end()) seed = seed.value_or(0);
+  if (options.weights.empty() && std::find(built_in.begin(), built_in.end(), options.model) != built_in.end())
+    seed = seed.value_or(0);
   if (!options.plan.empty()) {
     const ParameterSource weights = parameter_source(options.model, options.weights, seed);
     Progress progress(err, options.quiet);
-    const RecordRequest record{options.plan, options.latent, options.output.empty() ? options.trace : options.output, options.chrome,
+    const RecordRequest record{options.plan, options.latent,
+                               options.output.empty() ? options.trace : options.output, options.chrome,
                                options.threads};
     const RunStats stats = record_plan(model, record, weights, progress);
     if (options.json) {
       out << to_json(stats).dump(2) << "\n";
     } else {
-      out << options.plan << ": " << format_seconds(stats.seconds) << " (predicted " << format_seconds(stats.predicted_seconds)
-          << "), peak " << format_bytes(stats.peak_bytes) << " (predicted " << format_bytes(stats.predicted_peak_bytes) << ")\n";
+      out << options.plan << ": " << format_seconds(stats.seconds) << " (predicted "
+          << format_seconds(stats.predicted_seconds) << "), peak " << format_bytes(stats.peak_bytes)
+          << " (predicted " << format_bytes(stats.predicted_peak_bytes) << ")\n";
     }
     return kDone;
   }
@@ -139,7 +165,8 @@ int run(const Options& options, std::ostream& out, std::ostream& err) {
   Profile profile;
   {
     Progress progress(err, options.quiet);
-    profile = collect_profile(model, request, weights, [&](double share, const std::string& what) { progress.show(share, what); });
+    profile = collect_profile(model, request, weights,
+                              [&](double share, const std::string& what) { progress.show(share, what); });
   }
   write_file_whole(options.output, to_json(profile).dump(1) + "\n");
   if (!options.csv.empty()) write_file_whole(options.csv, layers_csv(profile));

@@ -31,8 +31,8 @@ struct Drawn {
   Assumptions assumptions;
 };
 
-/// A graph of two to five passes. Some are wide, so that tensors have several blocks. `odd` is the share of parts that no
-/// model family has.
+/// A graph of two to five passes. Some are wide, so that tensors have several blocks. `odd` is the share of
+/// parts that no model family has.
 Drawn draw(uint64_t seed, double odd = 0) {
   Random random(seed);
   Drawn drawn;

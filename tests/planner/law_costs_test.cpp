@@ -5,10 +5,10 @@
 #include "decoder/graph/errors.h"
 #include "decoder/plan/builder.h"
 #include "planner/cost_model.h"
+#include "planner/make_plan.h"
 #include "planner/plan_space.h"
 #include "planner/profile_check.h"
 #include "planner/program/run.h"
-#include "planner/make_plan.h"
 #include "profiler/profile/profile_file.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/program.h"
@@ -23,7 +23,8 @@ using test::request_for;
 
 Law law_for(const std::string& name, Random& random) {
   Law law{name, {1, 4, 16, 64}, {4, 32, 128}, {}, {}, 0, 0};
-  const double fixed = random.uniform(1e-6, 1e-4), row = random.uniform(0, 1e-5), position = random.uniform(1e-9, 1e-6);
+  const double fixed = random.uniform(1e-6, 1e-4), row = random.uniform(0, 1e-5),
+               position = random.uniform(1e-9, 1e-6);
   for (int64_t y : law.rows) {
     for (int64_t x : law.columns) law.seconds.push_back(fixed + row * double(y) + position * double(y * x));
   }
@@ -54,10 +55,13 @@ Profile profile_of(const Model& model, int64_t width, int64_t height, Random& ra
   for (const Op& op : graph.ops()) {
     add_law(law_name(graph, op));
     if (op.kind != OpKind::statistics) {
-      for (const char* step : {"gather", "store", "accumulate", "emit"}) add_law(moving_law_name(step, graph.tensor(op.output).channels));
+      for (const char* step : {"gather", "store", "accumulate", "emit"})
+        add_law(moving_law_name(step, graph.tensor(op.output).channels));
     }
-    profile.layers.push_back(
-        {op.name, name_of(op.kind), {{bytes_of(graph.tensor(op.output), latent, 1, Dtype::fp32), 0, 0, 0.1, 1}}, law_name(graph, op)});
+    profile.layers.push_back({op.name,
+                              name_of(op.kind),
+                              {{bytes_of(graph.tensor(op.output), latent, 1, Dtype::fp32), 0, 0, 0.1, 1}},
+                              law_name(graph, op)});
   }
   return profile;
 }
@@ -80,7 +84,8 @@ TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
       Step sized = step;
       if (step.kind == StepKind::statistics) sized.tensor = step.inputs[0].tensor;
       std::string name;
-      if (step.kind == StepKind::gather || step.kind == StepKind::store || step.kind == StepKind::emit || step.kind == StepKind::accumulate) {
+      if (step.kind == StepKind::gather || step.kind == StepKind::store || step.kind == StepKind::emit ||
+          step.kind == StepKind::accumulate) {
         name = moving_law_name(name_of(step.kind), model.graph.tensor(step.tensor).channels);
       } else {
         name = law_name(model.graph, model.graph.op(step.op));
@@ -88,7 +93,8 @@ TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
       const Law& law = *profile.find_law(name);
       for (const Interval& y : pass.tiles.y) {
         for (const Interval& x : pass.tiles.x) {
-          const Extent extent = extent_of(tile_region(model.graph, pass, sized, {pass.tiles.t[0], y, x}, sizes.latent));
+          const Extent extent =
+              extent_of(tile_region(model.graph, pass, sized, {pass.tiles.t[0], y, x}, sizes.latent));
           if (step.kind == StepKind::attention) {
             const double keys = double(law_extent(model.graph, model.graph.op(step.op), sizes.latent).x);
             sum += double(batch) * law.seconds_at(double(positions(extent)), keys);
@@ -100,8 +106,8 @@ TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
       recomputed += costs.step_seconds(model.graph, pass, step, drawn.decisions[p].tile, sizes);
     }
     CAPTURE(p, pass.name);
-    // Tiles next to the outermost are clipped only where halos outreach a whole tile, and images of odd tiles differ by
-    // a position.
+    // Tiles next to the outermost are clipped only where halos outreach a whole tile, and images of odd tiles
+    // differ by a position.
     CHECK(recomputed == Approx(sum).epsilon(0.15));
     CHECK(costs.pass_seconds(model.graph, pass, drawn.decisions[p].tile, sizes) == Approx(recomputed));
     for (const Step& step : pass.steps) {
@@ -117,7 +123,9 @@ TEST_CASE("a plan by laws says what they hold for, and counts the weights") {
   const Model model = test::model_of(test::tiny_config());
   const Request request = request_for(model, {1, 20, 24});
   const Profile profile = profile_of(model, 32, 32, random);
-  const Plan plan = make_plan(model, request, {.limit_bytes = int64_t{1} << 30, .weights = WeightResidency::resident}, CostModel(model.graph, profile, request));
+  const Plan plan =
+      make_plan(model, request, {.limit_bytes = int64_t{1} << 30, .weights = WeightResidency::resident},
+                CostModel(model.graph, profile, request));
   CHECK_FALSE(plan.assumed);
   CHECK(plan.environment == Environment{profile.device, profile.libraries});
   double seconds = double(plan.weights_bytes) / 1e8;
@@ -131,10 +139,11 @@ TEST_CASE("headroom-plan refuses a profile that is not of this model, dtype, mac
   scratch.write("config.json", test::tiny_config().dump());
   const std::string model_folder = scratch.folder().string();
   const Model model = resolve_model(model_folder);
-  const auto planned = [&](const Profile& profile, const std::vector<std::string>& more = {}, const std::string& size = "48x40") {
+  const auto planned = [&](const Profile& profile, const std::vector<std::string>& more = {},
+                           const std::string& size = "48x40") {
     write_file_whole(scratch / "profile.json", to_json(profile).dump());
-    return test::call(run_plan, test::joined({"--model", model_folder, "--profile", scratch / "profile.json", "--size", size,
-                                              "--limit", "4GiB", "-o", scratch / "plan.json"},
+    return test::call(run_plan, test::joined({"--model", model_folder, "--profile", scratch / "profile.json",
+                                              "--size", size, "--limit", "4GiB", "-o", scratch / "plan.json"},
                                              more));
   };
   const Profile good = profile_of(model, 32, 32, random);
@@ -156,10 +165,12 @@ TEST_CASE("headroom-plan refuses a profile that is not of this model, dtype, mac
 
   other = good;
   other.device = "Another Processor, 64 threads";
-  test::require_refused(planned(other), 2, {"profile.json: device", "Another Processor, 64 threads", "--other-environment"});
+  test::require_refused(planned(other), 2,
+                        {"profile.json: device", "Another Processor, 64 threads", "--other-environment"});
   CHECK(planned(other, {"--other-environment"}).code == 0);
 
-  // Towards 64x128 positions the convolutions were still becoming cheaper; a plan with far more is not to be believed.
+  // Towards 64x128 positions the convolutions were still becoming cheaper; a plan with far more is not to be
+  // believed.
   other = good;
   for (Law& law : other.laws) {
     if (law.name.rfind("conv", 0) != 0) continue;
@@ -169,8 +180,9 @@ TEST_CASE("headroom-plan refuses a profile that is not of this model, dtype, mac
     }
   }
   CHECK(planned(other).code == 0);
-  test::require_refused(planned(other, {}, "1024x1024"), 2,
-                        {"profile.json: layers[", "seen from 4 to 8192 positions", "still changing", "near 1024x1024"});
+  test::require_refused(
+      planned(other, {}, "1024x1024"), 2,
+      {"profile.json: layers[", "seen from 4 to 8192 positions", "still changing", "near 1024x1024"});
   CHECK(planned(good, {}, "1024x1024").code == 0);
 }
 

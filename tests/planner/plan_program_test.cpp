@@ -84,7 +84,8 @@ TEST_CASE("what does not fit ends with 3 and the smallest limit, which works to 
 }
 
 TEST_CASE("help and version") {
-  for (const Words& words : {Words{"--help"}, {"explain", "--help"}, {"diff", "--help"}, {"validate", "--help"}}) {
+  for (const Words& words :
+       {Words{"--help"}, {"explain", "--help"}, {"diff", "--help"}, {"validate", "--help"}}) {
     const Ended ended = plan(words);
     CHECK(ended.code == 0);
     CHECK(ended.err.empty());
@@ -93,7 +94,8 @@ TEST_CASE("help and version") {
   CHECK_THAT(plan({"--help"}).out,
              Catch::Contains("--limit") && Catch::Contains("--size") && Catch::Contains("Exit codes"));
   for (const char* command : {"explain", "diff"}) {
-    CHECK_THAT(plan({command, "--help"}).out, Catch::Contains(std::string("headroom-plan ") + command) && Catch::Contains("Example"));
+    CHECK_THAT(plan({command, "--help"}).out,
+               Catch::Contains(std::string("headroom-plan ") + command) && Catch::Contains("Example"));
   }
   CHECK(plan({"--version"}).out == std::string("headroom-plan ") + HEADROOM_VERSION + "\n");
 }

@@ -21,11 +21,16 @@ using test::Words;
 /// A folder with a config and a file of requests.
 struct Ready {
   Scratch scratch;
-  std::string model = scratch.folder().string(), file = scratch / "requests.json", output = scratch / "queue.json";
+  std::string model = scratch.folder().string(), file = scratch / "requests.json",
+              output = scratch / "queue.json";
   json good{{"schema", "headroom.requests"},
             {"version", 1},
             {"requests",
-             {{{"name", "small"}, {"width_pixels", 24}, {"height_pixels", 24}, {"latent", "a.npy"}, {"output", "small.png"}},
+             {{{"name", "small"},
+               {"width_pixels", 24},
+               {"height_pixels", 24},
+               {"latent", "a.npy"},
+               {"output", "small.png"}},
               {{"name", "large"},
                {"width_pixels", 48},
                {"height_pixels", 40},
@@ -38,7 +43,8 @@ struct Ready {
   Ready() { scratch.write("config.json", test::tiny_config().dump()); }
   Ended plan(const std::string& text, const std::string& limit = "64MiB", const std::string& to = "") const {
     scratch.write("requests.json", text);
-    return call(run_plan, {"queue", file, "--model", model, "--limit", limit, "-o", to.empty() ? output : to});
+    return call(run_plan,
+                {"queue", file, "--model", model, "--limit", limit, "-o", to.empty() ? output : to});
   }
   void refuses(const std::string& pointer, const json& value, const std::vector<std::string>& parts) const {
     json document = good;
@@ -70,7 +76,8 @@ TEST_CASE("a queue is planned into a file of the same schema") {
   CHECK(queue["predicted"]["peak_bytes"] == queue["plans"][0]["predicted"]["peak_bytes"]);
 
   // A planned queue can be planned again, by what it says itself, e.g. under another limit.
-  const Ended again = call(run_plan, {"queue", ready.output, "--limit", "32MiB", "-o", ready.output, "--json"});
+  const Ended again =
+      call(run_plan, {"queue", ready.output, "--limit", "32MiB", "-o", ready.output, "--json"});
   REQUIRE(again.code == 0);
   CHECK(json::parse(again.out)["limit_bytes"] == 32 << 20);
   CHECK(json::parse(again.out) == read_json_file(ready.output, 1 << 26));
@@ -88,7 +95,8 @@ TEST_CASE("a queue written to another folder finds its latents from there") {
 
 TEST_CASE("a queue that does not fit ends with 3, the request and the smallest limit") {
   const Ready ready;
-  require_refused(ready.plan(ready.good.dump(), "1KiB"), 3, {"requests.json: requests[1] (\"large\"): ", "smallest limit that works"});
+  require_refused(ready.plan(ready.good.dump(), "1KiB"), 3,
+                  {"requests.json: requests[1] (\"large\"): ", "smallest limit that works"});
   CHECK_FALSE(std::filesystem::exists(ready.output));
 }
 
@@ -120,11 +128,15 @@ TEST_CASE("hostile requests are refused with 2, by key") {
   ready.refuses("/model", 5, {"requests.json: model"});
   require_refused(ready.plan(std::string(1 << 20, '[')), 2, {"requests.json: nested deeper"});
   require_refused(ready.plan("{\"schema\":"), 2, {"requests.json: not valid JSON"});
-  require_refused(call(run_plan, {"queue", ready.file, "--limit", "1GiB", "-o", ready.output}), 2, {"requests.json"});
+  require_refused(call(run_plan, {"queue", ready.file, "--limit", "1GiB", "-o", ready.output}), 2,
+                  {"requests.json"});
   json nameless = ready.good;
-  require_refused(call(run_plan, {"queue", ready.scratch.write("r.json", nameless.dump()), "--limit", "1GiB", "-o", ready.output}), 2,
-                  {"r.json: model"});
-  require_refused(call(run_plan, {"queue", ready.scratch / "none.json", "--limit", "1GiB", "-o", ready.output}), 2, {"none.json: no such file"});
+  require_refused(call(run_plan, {"queue", ready.scratch.write("r.json", nameless.dump()), "--limit", "1GiB",
+                                  "-o", ready.output}),
+                  2, {"r.json: model"});
+  require_refused(
+      call(run_plan, {"queue", ready.scratch / "none.json", "--limit", "1GiB", "-o", ready.output}), 2,
+      {"none.json: no such file"});
 }
 
 TEST_CASE("outputs that would be written twice are refused") {
@@ -163,8 +175,9 @@ TEST_CASE("a planned queue that contradicts itself is refused by key") {
     json document = good;
     document[json::json_pointer(pointer)] = value;
     CAPTURE(pointer);
-    test::require_input_error([&] { planned_queue_from_json(JsonFields(document, "queue.json"), model.graph); },
-                              {"queue.json: " + start});
+    test::require_input_error(
+        [&] { planned_queue_from_json(JsonFields(document, "queue.json"), model.graph); },
+        {"queue.json: " + start});
   };
   CHECK(planned_queue_from_json(JsonFields(good, "queue.json"), model.graph).order.size() == 4);
   refuses("/planned", false, "the requests are not planned yet");

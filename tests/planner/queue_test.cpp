@@ -37,8 +37,12 @@ RequestQueue planned(const RequestQueue& queue, int64_t limit_bytes, CountingPla
   return plan_queue(queue, tiny(), "tiny", Dtype::fp32, limit_bytes, std::ref(planner), "requests.json");
 }
 
-auto shape_of(const QueuedRequest& r) { return std::tuple(r.width_pixels, r.height_pixels, r.frames, r.batch); }
-auto shape_of(const Request& r) { return std::tuple(r.width_pixels, r.height_pixels, r.frames, r.batch); }
+auto shape_of(const QueuedRequest& r) {
+  return std::tuple(r.width_pixels, r.height_pixels, r.frames, r.batch);
+}
+auto shape_of(const Request& r) {
+  return std::tuple(r.width_pixels, r.height_pixels, r.frames, r.batch);
+}
 
 TEST_CASE("a planned queue has every decode once, the largest need first, and equal shapes together") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{20}));
@@ -120,8 +124,10 @@ TEST_CASE("what does not fit names the request that needs the most, and a limit 
     FAIL("nothing fits into nothing");
   } catch (const DoesNotFit& refused) {
     smallest = refused.smallest_limit_bytes;
-    CHECK_THAT(refused.what(), Catch::StartsWith("requests.json: requests[") && Catch::Contains("(\"request ") &&
-                                   Catch::Contains("smallest limit that works") && Catch::Contains(std::to_string(smallest) + " bytes"));
+    CHECK_THAT(refused.what(), Catch::StartsWith("requests.json: requests[") &&
+                                   Catch::Contains("(\"request ") &&
+                                   Catch::Contains("smallest limit that works") &&
+                                   Catch::Contains(std::to_string(smallest) + " bytes"));
   }
   CountingPlanner enough{smallest, {}};
   CHECK(predict(planned(queue, smallest, enough)).peak_bytes <= smallest);

@@ -268,7 +268,8 @@ TEST_CASE("more memory never makes a plan slower") {
     const Plan plan = make_plan(model, request, {.limit_bytes = limit}, costs);
     CHECK(plan.predicted_seconds <= before);
     CHECK(plan.predicted_peak_bytes <= limit);
-    double seconds = plan.weights == WeightResidency::resident ? costs.weights_seconds(plan.weights_bytes) : 0;
+    double seconds =
+        plan.weights == WeightResidency::resident ? costs.weights_seconds(plan.weights_bytes) : 0;
     for (const Pass& pass : plan.passes) seconds += pass.predicted_seconds;
     CHECK(seconds == Approx(plan.predicted_seconds).epsilon(1e-9));
     before = plan.predicted_seconds;

@@ -18,7 +18,8 @@ double cost(double rows, double columns) {
   return 2e-6 + rows * 4e-9 + rows * columns * position + at_switch;
 }
 
-Law law_of(const std::vector<int64_t>& rows, const std::vector<int64_t>& columns, double (*f)(double, double)) {
+Law law_of(const std::vector<int64_t>& rows, const std::vector<int64_t>& columns,
+           double (*f)(double, double)) {
   Law law{"conv 3x3 8->8", rows, columns, {}, {}, 0, 0};
   for (int64_t y : rows) {
     for (int64_t x : columns) {
@@ -53,16 +54,20 @@ TEST_CASE("no extent costs less for each position than the least that is stated"
   Random random(2);
   for (int round = 0; round < 200; ++round) {
     Law law{"x", {1}, {1}, {}, {}, 0, 0};
-    for (int64_t i = random.integer(0, 4); i > 0; --i) law.rows.push_back(law.rows.back() + random.integer(1, 40));
-    for (int64_t i = random.integer(0, 3); i > 0; --i) law.columns.push_back(law.columns.back() + random.integer(1, 90));
+    for (int64_t i = random.integer(0, 4); i > 0; --i)
+      law.rows.push_back(law.rows.back() + random.integer(1, 40));
+    for (int64_t i = random.integer(0, 3); i > 0; --i)
+      law.columns.push_back(law.columns.back() + random.integer(1, 90));
     for (size_t i = 0; i < law.rows.size() * law.columns.size(); ++i) {
-      law.seconds.push_back(random.uniform(0.1, 3) * double(law.rows[i / law.columns.size()] * law.columns[i % law.columns.size()]));
+      law.seconds.push_back(random.uniform(0.1, 3) *
+                            double(law.rows[i / law.columns.size()] * law.columns[i % law.columns.size()]));
     }
     law.workspace_bytes.assign(law.seconds.size(), 0);
     make_monotone(law);
     const double least = law.least_seconds_per_position();
     for (int i = 0; i < 100; ++i) {
-      const double rows = random.uniform(0.5, 3.0 * double(law.rows.back())), columns = random.uniform(0.5, 3.0 * double(law.columns.back()));
+      const double rows = random.uniform(0.5, 3.0 * double(law.rows.back())),
+                   columns = random.uniform(0.5, 3.0 * double(law.columns.back()));
       CAPTURE(round, rows, columns);
       CHECK(law.seconds_at(rows, columns) >= least * rows * columns * (1 - 1e-9));
       CHECK(law.seconds_at(rows, columns) >= law.least_seconds_per_row(columns) * rows * (1 - 1e-9));

@@ -21,15 +21,22 @@ Profile sample() {
   profile.outside_bytes = 123;
   profile.sizes = {{256, 128, 1, 2, 1000, 0.1, "decoder.conv_in", {{"weights", 700}, {"workspace", 300}}},
                    {512, 512, 1, 1, int64_t{1} << 35, 1.0 / 3, "decoder.conv_out", {}}};
-  profile.layers = {{"decoder.conv_in", "conv", {{10, 20, 30, 0.25, 1e9}, {40, 50, 60, 0.1 + 0.2, 4e9}}, "conv 3x3 4->8"},
-                    {"decoder.conv_out", "conv", {{1, 2, 3, 0, 0}, {int64_t{1} << 33, 5, 6, 1e-7, 1e15}}, "conv 3x3 8->3"}};
+  profile.layers = {
+      {"decoder.conv_in", "conv", {{10, 20, 30, 0.25, 1e9}, {40, 50, 60, 0.1 + 0.2, 4e9}}, "conv 3x3 4->8"},
+      {"decoder.conv_out", "conv", {{1, 2, 3, 0, 0}, {int64_t{1} << 33, 5, 6, 1e-7, 1e15}}, "conv 3x3 8->3"}};
   profile.threads = 2;
   profile.weights_bytes_per_second = 1e9 / 3;
   profile.weights_source = "files";
   profile.scratch_folder = "/scratch";
   profile.scratch_write_bytes_per_second = 1e8 / 7;
   profile.scratch_read_bytes_per_second = 2e8;
-  profile.laws = {{"conv 3x3 4->8", {1, 4, 64}, {4, 32}, {1e-6, 0.1, 0.2, 0.3, 0.4, 1.0 / 3}, {0, 1, 2, 3, 4, int64_t{1} << 40}, 3, 0.05},
+  profile.laws = {{"conv 3x3 4->8",
+                   {1, 4, 64},
+                   {4, 32},
+                   {1e-6, 0.1, 0.2, 0.3, 0.4, 1.0 / 3},
+                   {0, 1, 2, 3, 4, int64_t{1} << 40},
+                   3,
+                   0.05},
                   {"conv 3x3 8->3", {7}, {9}, {0.5}, {0}, 0, 0}};
   profile.held_out = {{384, 128, 1.5, 1.25, {{"decoder.conv_in", 1, 0.75}, {"decoder.conv_out", 0.5, 0.5}}}};
   return profile;
@@ -52,8 +59,8 @@ TEST_CASE("a profile has the keys that others read") {
   CHECK(document["schema"] == "headroom.profile");
   CHECK(document["version"] == 2);
   for (const char* key :
-       {"model", "dtype", "device", "libraries", "weights_bytes", "outside_bytes", "sizes", "layers", "laws", "held_out",
-        "threads", "weights_bytes_per_second", "weights_source", "scratch"}) {
+       {"model", "dtype", "device", "libraries", "weights_bytes", "outside_bytes", "sizes", "layers", "laws",
+        "held_out", "threads", "weights_bytes_per_second", "weights_source", "scratch"}) {
     CHECK(document.contains(key));
   }
   for (const json& layer : document["layers"]) {
@@ -103,7 +110,8 @@ TEST_CASE("hostile profiles are refused by file and key") {
   refused(pointer("/layers/1/workspace_bytes/0"), UINT64_MAX, {"profile.json: layers[1].workspace_bytes[0]"});
   refused(pointer("/threads"), 0, {"profile.json: threads"});
   refused(pointer("/weights_bytes_per_second"), -1, {"profile.json: weights_bytes_per_second"});
-  refused(pointer("/scratch/scratch_read_bytes_per_second"), 0, {"profile.json: scratch.scratch_read_bytes_per_second"});
+  refused(pointer("/scratch/scratch_read_bytes_per_second"), 0,
+          {"profile.json: scratch.scratch_read_bytes_per_second"});
   refused(pointer("/layers/0/law"), "conv 9x9", {"profile.json: layers[0].law"});
   refused(pointer("/laws"), json::object(), {"profile.json: laws", "array"});
   refused(pointer("/laws/0/rows"), json::array(), {"profile.json: laws[0].rows"});
@@ -129,7 +137,9 @@ TEST_CASE("a profile of version 1, without laws, is read") {
   Profile profile = sample();
   json document = to_json(profile);
   document["version"] = 1;
-  for (const char* key : {"threads", "weights_bytes_per_second", "weights_source", "scratch", "laws", "held_out"}) document.erase(key);
+  for (const char* key :
+       {"threads", "weights_bytes_per_second", "weights_source", "scratch", "laws", "held_out"})
+    document.erase(key);
   for (json& layer : document["layers"]) layer.erase("law");
   const Profile read_back = read(document);
   CHECK(read_back.sizes == profile.sizes);

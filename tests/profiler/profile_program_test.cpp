@@ -24,13 +24,13 @@ TEST_CASE("profiling a tiny model gives every layer at every size") {
   const Scratch scratch;
   const std::string model = test::write_model(scratch / "model", test::tiny_config(), 1);
   const std::string file = scratch / "profile.json", csv = scratch / "layers.csv";
-  const Words words{"--model", model, "--sizes",   "16x8,24x24", "-o",        file,
-                    "--csv",   csv,   "--repeats", "1",          "--threads", "2",
-                    "--hold-out", "16x16"};
+  const Words words{"--model", model,       "--sizes", "16x8,24x24", "-o", file,         "--csv",
+                    csv,       "--repeats", "1",       "--threads",  "2",  "--hold-out", "16x16"};
   const Ended ended = call(run_profile, words);
   INFO(ended.err);
   REQUIRE(ended.code == 0);
-  CHECK_THAT(ended.out, Catch::Contains("16x8") && Catch::Contains("24x24") && Catch::Contains("16x16, held out"));
+  CHECK_THAT(ended.out,
+             Catch::Contains("16x8") && Catch::Contains("24x24") && Catch::Contains("16x16, held out"));
   CHECK(scratch.files() == std::vector<std::string>{"layers.csv", "model", "profile.json"});
 
   const Profile profile = read_profile(file);
@@ -118,7 +118,8 @@ TEST_CASE("a plan is run and recorded") {
   const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);
   const std::string plan = scratch / "plan.json", trace = scratch / "trace.json";
   REQUIRE(call(run_plan, {"--model", model, "--size", "24x16", "--limit", "64MiB", "-o", plan}).code == 0);
-  const Ended ended = call(run_profile, {"--plan", plan, "--model", model, "--trace", trace, "--chrome", scratch / "chrome.json"});
+  const Ended ended = call(
+      run_profile, {"--plan", plan, "--model", model, "--trace", trace, "--chrome", scratch / "chrome.json"});
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   CHECK(read_json_file(trace, 1 << 24)["schema"] == "headroom.trace");

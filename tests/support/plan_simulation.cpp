@@ -71,7 +71,8 @@ std::vector<double> priced_lengths(const std::vector<Interval>& grid, int32_t sc
 
 /// Positions along one axis of the largest tile, as they are counted: one more where boundaries of tiles may
 /// fall inside a position.
-int64_t counted_length(int64_t longest, int32_t scale, int32_t grid_scale, int32_t halo, int32_t pad, int64_t extent) {
+int64_t counted_length(int64_t longest, int32_t scale, int32_t grid_scale, int32_t halo, int32_t pad,
+                       int64_t extent) {
   int64_t touched = 0;
   for (int64_t position = 0; position < longest * scale; position += grid_scale) ++touched;
   if (longest * scale % grid_scale != 0) ++touched;
@@ -117,10 +118,11 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass, int64_t 
     entry.in_operand = step.kind == StepKind::add;
     const auto halo = per_axis([](int32_t a, int32_t b) { return a + b; }, step.halo.before, step.halo.after);
     const Extent extent = extent_of(tensor, sizes.latent);
-    const Extent counted{
-        counted_length(pass.tiles.t.front().length(), tensor.scale.t, pass.scale.t, halo.t, step.pad.t, extent.t),
-        counted_length(height, tensor.scale.y, pass.scale.y, halo.y, step.pad.y, extent.y),
-        counted_length(pass.tiles.x.front().length(), tensor.scale.x, pass.scale.x, halo.x, step.pad.x, extent.x)};
+    const Extent counted{counted_length(pass.tiles.t.front().length(), tensor.scale.t, pass.scale.t, halo.t,
+                                        step.pad.t, extent.t),
+                         counted_length(height, tensor.scale.y, pass.scale.y, halo.y, step.pad.y, extent.y),
+                         counted_length(pass.tiles.x.front().length(), tensor.scale.x, pass.scale.x, halo.x,
+                                        step.pad.x, extent.x)};
     const int64_t element = sizes.dtype == Dtype::fp32 ? 4 : 2;
     entry.tile_bytes =
         pool_bytes(sizes.items * counted.t * counted.y * counted.x * tensor.channels * element);
@@ -278,8 +280,10 @@ int64_t block_bytes_of(const Graph& graph, TensorId id, int64_t block_rows, cons
 SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vector<SimulatedTensor>& tensors,
                             const Sizes& sizes, WeightResidency weights, const Assumptions& assumptions,
                             bool with_real_peak) {
-  const std::vector<StepLedger> full = ledger_of(graph, pass, pass.tiles.y.front().length(), sizes, assumptions);
-  const std::vector<StepLedger> last = ledger_of(graph, pass, pass.tiles.y.back().length(), sizes, assumptions);
+  const std::vector<StepLedger> full =
+      ledger_of(graph, pass, pass.tiles.y.front().length(), sizes, assumptions);
+  const std::vector<StepLedger> last =
+      ledger_of(graph, pass, pass.tiles.y.back().length(), sizes, assumptions);
   std::set<OpId> operations;
   for (const Step& step : pass.steps) operations.insert(step.op);
   int64_t loaded = 0;
@@ -290,11 +294,12 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
   }
   const Extent latent = extent_of(graph.tensor(graph.latent()), sizes.latent);
   const int64_t element = sizes.dtype == Dtype::fp32 ? 4 : 2;
-  const int64_t throughout = pool_bytes(loaded) + assumptions.memory.reserve_bytes +
-                             std::llround(assumptions.memory.reserve_bytes_per_pixel *
-                                          double(sizes.items * positions(extent_of(graph.tensor(graph.output()), sizes.latent)))) +
-                             sizes.items * pool_bytes(latent.t * latent.y * latent.x *
-                                                      graph.tensor(graph.latent()).channels * element);
+  const int64_t throughout =
+      pool_bytes(loaded) + assumptions.memory.reserve_bytes +
+      std::llround(assumptions.memory.reserve_bytes_per_pixel *
+                   double(sizes.items * positions(extent_of(graph.tensor(graph.output()), sizes.latent)))) +
+      sizes.items *
+          pool_bytes(latent.t * latent.y * latent.x * graph.tensor(graph.latent()).channels * element);
   std::vector<Blocks> kept;
   for (const SimulatedTensor& tensor : tensors) kept.emplace_back(graph, pass, tensor, sizes);
 

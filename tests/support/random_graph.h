@@ -19,7 +19,7 @@ struct GraphStyle {
   double long_skip = 0.3;  ///< of the parts that are followed by a tensor from far back
   double attention = 0.1;
   double upsample = 0.2;
-  double odd = 0;          ///< share of the parts that no model family has, but a graph may
+  double odd = 0;  ///< share of the parts that no model family has, but a graph may
 };
 
 /// Residual blocks, attention, upsampling, plain convolutions and skips from anywhere before.
@@ -73,7 +73,8 @@ class GraphMaker {
     const int64_t which = random_.integer(0, 4);
     if (which == 0 && graph().tensor(x_).scale.y * 2 <= style_.most_scale) {
       // A norm right after upsampling: what is measured is never kept.
-      x_ = graph().conv(name + ".conv", normed(name + ".norm", graph().upsample(name, x_, {1, 2, 2})), channels(), {1, 3, 3});
+      x_ = graph().conv(name + ".conv", normed(name + ".norm", graph().upsample(name, x_, {1, 2, 2})),
+                        channels(), {1, 3, 3});
     } else if (which == 1 && barriers_ + 2 <= style_.barriers) {
       // Keys, values and queries straight from a norm.
       const TensorId n = normed(name + ".norm", x_);
@@ -83,14 +84,16 @@ class GraphMaker {
       // A key that is a sum with something kept.
       const TensorId n = normed(name + ".norm", x_);
       const TensorId q = graph().conv(name + ".q", n, channels_of(x_), {1, 1, 1});
-      const TensorId k = graph().add(name + ".k", graph().conv(name + ".k.conv", n, channels_of(x_), {1, 1, 1}), x_);
+      const TensorId k =
+          graph().add(name + ".k", graph().conv(name + ".k.conv", n, channels_of(x_), {1, 1, 1}), x_);
       ++barriers_;
       x_ = graph().add(name, graph().attention(name + ".mix", q, k, n), x_);
     } else if (which == 3) {
       graph().conv(name + ".unread", x_, channels(), {1, 3, 3});
       x_ = graph().conv(name, x_, channels(), {1, 1, 1});
     } else if (graph().tensor(x_).scale.y == 1) {
-      x_ = graph().add(name, graph().conv(name + ".conv", normed(name + ".norm", x_), 4, {1, 3, 3}), graph().latent());
+      x_ = graph().add(name, graph().conv(name + ".conv", normed(name + ".norm", x_), 4, {1, 3, 3}),
+                       graph().latent());
     }
   }
 

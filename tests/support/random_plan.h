@@ -83,7 +83,8 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
       taken.push_back(base);
     }
     for (TensorId id : decision.keeps) {
-      const bool own = std::find(decision.in_place.begin(), decision.in_place.end(), id) == decision.in_place.end();
+      const bool own =
+          std::find(decision.in_place.begin(), decision.in_place.end(), id) == decision.in_place.end();
       if (style.below == 0 || !random.chance(style.below) || !own) continue;
       decision.below.push_back(id);
       below[index(id)] = true;

@@ -85,7 +85,11 @@ TEST_CASE("pieces of a parameter are read alone, and name the element that is no
   float out[3] = {};
   weights.read({"a", {2, 3}}, {1, 4}, out);
   CHECK(std::vector<float>(out, out + 3) == std::vector<float>{2, 3, 4});
-  require_input_error([&] { weights.read({"a", {2, 3}}, {3, 6}, out); }, {kSingle, ": a: element 4 is not finite"});
+  require_input_error(
+      [&] {
+        weights.read({"a", {2, 3}}, {3, 6}, out);
+      },
+      {kSingle, ": a: element 4 is not finite"});
   require_input_error([&] { weights.read({"a", {3, 3}}, {0, 1}, out); }, {kSingle, ": a: shape"});
 }
 

@@ -29,7 +29,8 @@ int64_t bytes_in(const Plan& plan, const Graph& graph, Place place) {
     int64_t live = 0;
     for (const Kept& entry : plan.kept) {
       if (entry.place != place || pass < entry.first_pass || pass > entry.last_pass) continue;
-      live += static_cast<int64_t>(entry.blocks.size()) * entry.block_rows * row_bytes(graph, entry.tensor, sizes);
+      live += static_cast<int64_t>(entry.blocks.size()) * entry.block_rows *
+              row_bytes(graph, entry.tensor, sizes);
     }
     most = std::max(most, live);
   }
@@ -94,9 +95,10 @@ Drawn draw_below(uint64_t seed) {
   MemoryModel memory;
   memory.block_bytes = random.pick<int64_t>({1, 300, 2000, 20'000, int64_t{4} << 20});
   memory.reserve_bytes = random.integer(0, 1000);
-  const PlanFrame frame{.slice = slice,
-                        .weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
-                        .lower_place = random.pick<Place>({Place::host, Place::scratch})};
+  const PlanFrame frame{
+      .slice = slice,
+      .weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
+      .lower_place = random.pick<Place>({Place::host, Place::scratch})};
   const Request request = request_for(model, latent, batch, random.pick<Dtype>({Dtype::fp32, Dtype::bf16}));
   Plan plan = test::random_plan(model, request, slice, style, memory, random, {}, frame).plan;
   plan = with_limits(plan, model.graph);
@@ -125,10 +127,12 @@ TEST_CASE("corrupted places, limits, weights and bounds are refused by their pla
     const Graph& graph = drawn.model.graph;
     Random random(seed);
     Plan plan = drawn.plan;
-    const auto lower_at = std::find_if(plan.kept.begin(), plan.kept.end(), [](const Kept& k) { return k.place != Place::device; });
+    const auto lower_at = std::find_if(plan.kept.begin(), plan.kept.end(),
+                                       [](const Kept& k) { return k.place != Place::device; });
     Kept* const lower = lower_at == plan.kept.end() ? nullptr : &*lower_at;
     const auto place_of = [&](const Kept& entry) {
-      return "kept[" + std::to_string(&entry - plan.kept.data()) + "] (" + graph.tensor(entry.tensor).name + ")";
+      return "kept[" + std::to_string(&entry - plan.kept.data()) + "] (" + graph.tensor(entry.tensor).name +
+             ")";
     };
     const auto kind = static_cast<size_t>(random.integer(0, 8));
     std::string place;  // where the plan must be refused
@@ -145,11 +149,13 @@ TEST_CASE("corrupted places, limits, weights and bounds are refused by their pla
       plan.optimal = true;
       place = "optimal";
     } else if (kind == 3) {
-      const auto taker = std::find_if(plan.kept.begin(), plan.kept.end(), [](const Kept& k) { return k.in_place_of != TensorId{-1}; });
+      const auto taker = std::find_if(plan.kept.begin(), plan.kept.end(),
+                                      [](const Kept& k) { return k.in_place_of != TensorId{-1}; });
       if (taker == plan.kept.end()) continue;
-      Kept& either = *(random.chance(0.5) ? taker : std::find_if(plan.kept.begin(), plan.kept.end(), [&](const Kept& k) {
-        return k.tensor == taker->in_place_of;
-      }));
+      Kept& either =
+          *(random.chance(0.5) ? taker : std::find_if(plan.kept.begin(), plan.kept.end(), [&](const Kept& k) {
+            return k.tensor == taker->in_place_of;
+          }));
       either.place = Place::host;
       place = place_of(either) + ".place";
     } else if (kind == 4) {
@@ -180,7 +186,8 @@ TEST_CASE("corrupted places, limits, weights and bounds are refused by their pla
       // Two tensors in one block while both are there.
       Kept* other = nullptr;
       for (Kept& entry : plan.kept) {
-        const bool meets = entry.place == lower->place && &entry != lower && entry.first_pass <= lower->last_pass;
+        const bool meets =
+            entry.place == lower->place && &entry != lower && entry.first_pass <= lower->last_pass;
         if (meets && lower->first_pass <= entry.last_pass) other = &entry;
       }
       if (other == nullptr) continue;

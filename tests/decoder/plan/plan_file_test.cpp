@@ -97,12 +97,14 @@ TEST_CASE("plan file: places, weights, bound and environment come back as they w
   CHECK(plain["weights"] == "resident");
 }
 
-TEST_CASE("plan file: without the keys of version 2, everything is resident and on the device", "[unit][plan_file]") {
+TEST_CASE("plan file: without the keys of version 2, everything is resident and on the device",
+          "[unit][plan_file]") {
   const Graph graph = small_graph();
   Plan plan = plan_with_everything(graph);
   json document = to_json(plan, graph);
   document["version"] = 1;
-  for (const char* key : {"weights", "bound_seconds", "host_limit_bytes", "scratch", "environment"}) document.erase(key);
+  for (const char* key : {"weights", "bound_seconds", "host_limit_bytes", "scratch", "environment"})
+    document.erase(key);
   for (json& kept : document["kept"]) kept["place"] = "device";
   Plan expected = small_plan(graph);
   CHECK(read(document, graph) == expected);
@@ -203,11 +205,13 @@ TEST_CASE("plan file: wrong values are refused by their path", "[unit][plan_file
   refuses_at("/scratch/limit_bytes", 5, "scratch.folder: missing");
   refuses_at("/scratch/folder", "/scratch", "scratch.limit_bytes: missing");
   refuses_at("/scratch", {{"folder", 3}, {"limit_bytes", 5}}, "scratch.folder: expected a string");
-  refuses_at("/scratch", {{"folder", std::string(5000, 'x')}, {"limit_bytes", 5}}, "scratch.folder: expected a name");
+  refuses_at("/scratch", {{"folder", std::string(5000, 'x')}, {"limit_bytes", 5}},
+             "scratch.folder: expected a name");
   refuses_at("/scratch", {{"folder", "x"}, {"limit_bytes", -5}}, "scratch.limit_bytes: expected an integer");
   refuses_at("/environment", json::array(), "environment: expected an object");
   refuses_at("/environment/device", "two cores", "environment.libraries: missing");
-  refuses_at("/environment", {{"device", "two cores"}, {"libraries", 2}}, "environment.libraries: expected a string");
+  refuses_at("/environment", {{"device", "two cores"}, {"libraries", 2}},
+             "environment.libraries: expected a string");
   refuses_at("/kept/0/tensor", "nobody\nknows",
              "kept[0].tensor: expected the name of a tensor of this model");
   refuses_at("/kept/1/in_place_of", 7, "kept[1].in_place_of: expected a string");

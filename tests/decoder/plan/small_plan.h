@@ -23,7 +23,8 @@ constexpr Extent kSmallLatent{1, 8, 8};
 constexpr Halo kOneAround{{0, 1, 1}, {0, 1, 1}};
 constexpr Axes<int32_t> kPadOne{0, 1, 1};
 
-/// Parameters of small_graph(3), each on a boundary of 64 bytes: conv_in 1216, norm 128, conv 2368, conv_out 960.
+/// Parameters of small_graph(3), each on a boundary of 64 bytes: conv_in 1216, norm 128, conv 2368, conv_out
+/// 960.
 constexpr int64_t kSmallWeightBytes = 4672;
 
 /// A step whose operation, if any, makes `tensor`.

@@ -55,7 +55,8 @@ TEST_CASE("stats file: statistics come back as they were", "[unit][stats_file]")
   CHECK(read(to_json(stats)) == stats);
 
   json older = to_json(stats);
-  for (const char* key : {"scratch_written_bytes", "scratch_read_bytes", "transfer_wait_seconds"}) older.erase(key);
+  for (const char* key : {"scratch_written_bytes", "scratch_read_bytes", "transfer_wait_seconds"})
+    older.erase(key);
   CHECK(read(older).scratch_read_bytes == 0);
   CHECK(read(older).transfer_wait_seconds == 0);
 
@@ -82,10 +83,12 @@ TEST_CASE("stats file: the keys that others read", "[unit][stats_file]") {
   CHECK_FALSE(document.contains("decodes"));
 }
 
-TEST_CASE("stats file: a queue's decodes come back, and their wrong values are refused", "[unit][stats_file]") {
+TEST_CASE("stats file: a queue's decodes come back, and their wrong values are refused",
+          "[unit][stats_file]") {
   RunStats stats = sample();
   stats.passes.clear();
-  stats.queue = QueueStats{{{"a", 0, 0, 1, 0.5, 800, 790, 5000, -10}, {"b", 3, 2, 0, 0.25, 700, 680, 5100, 20}}, 4000, 1, 0, 30};
+  stats.queue = QueueStats{
+      {{"a", 0, 0, 1, 0.5, 800, 790, 5000, -10}, {"b", 3, 2, 0, 0.25, 700, 680, 5100, 20}}, 4000, 1, 0, 30};
   const json document = to_json(stats);
   CHECK(read(document) == stats);
   CHECK(document["decodes"][1]["outside_growth_bytes"] == 20);

@@ -301,7 +301,8 @@ TEST_CASE("validator: a block has all frames of its rows", "[unit][validator]") 
   for (int32_t block = 16; block < 32; ++block) per_frame.kept[0].blocks.push_back(block);
   CHECK(validate(per_frame, graph, clip)[0].place == "kept[0] (conv_in).blocks");
 
-  // Cut along the time, the sweep comes back to every block once more: the first to go goes with the last of the tiles.
+  // Cut along the time, the sweep comes back to every block once more: the first to go goes with the last of
+  // the tiles.
   plan.passes[1].tiles.t = {{0, 1}, {1, 3}};
   plan.kept[1].blocks[2] = plan.kept[0].blocks[0];
   const std::vector<Violation> found = validate(plan, graph, clip);
@@ -380,9 +381,11 @@ TEST_CASE("validator: each place counts its own blocks", "[unit][validator]") {
   plan.kept[0].place = plan.kept[1].place = Place::device;
   accepts(plan, graph);
 
-  // A number of the device that comes between two owners of the same number below it does not hide them from each other.
+  // A number of the device that comes between two owners of the same number below it does not hide them from
+  // each other.
   plan = small_plan_below(graph);
-  const TensorId start = graph.find_tensor("conv_in"), change = graph.find_tensor("conv"), sum = graph.find_tensor("residual");
+  const TensorId start = graph.find_tensor("conv_in"), change = graph.find_tensor("conv"),
+                 sum = graph.find_tensor("residual");
   Pass adds = plan.passes[1];
   adds.steps = {step_for(graph, StepKind::add, "residual", {{change}, {start}}),
                 step_for(graph, StepKind::store, "residual", {{sum, 0}})};
@@ -405,7 +408,8 @@ TEST_CASE("validator: what must be on the device", "[unit][validator]") {
     plan.scratch_folder = "/scratch";
     plan.scratch_limit_bytes = 1 << 20;
     plan.kept[entry].place = Place::scratch;
-    refuses(plan, pointwise, Violation::misplaced, entry == 0 ? "kept[0] (conv_in).place" : "kept[1] (residual).place");
+    refuses(plan, pointwise, Violation::misplaced,
+            entry == 0 ? "kept[0] (conv_in).place" : "kept[1] (residual).place");
   }
 
   Graph graph;  // every tile of queries reads all keys and values
@@ -443,49 +447,57 @@ TEST_CASE("validator: what must be on the device", "[unit][validator]") {
 void needs(Plan plan, const Graph& graph, size_t pass, int64_t bytes) {
   plan.passes[pass].predicted_peak_bytes = bytes;
   plan.predicted_peak_bytes = 0;
-  for (const Pass& p : plan.passes) plan.predicted_peak_bytes = std::max(plan.predicted_peak_bytes, p.predicted_peak_bytes);
+  for (const Pass& p : plan.passes)
+    plan.predicted_peak_bytes = std::max(plan.predicted_peak_bytes, p.predicted_peak_bytes);
   accepts(plan, graph);
   plan.passes[pass].predicted_peak_bytes -= 1;
   plan.predicted_peak_bytes = 0;
-  for (const Pass& p : plan.passes) plan.predicted_peak_bytes = std::max(plan.predicted_peak_bytes, p.predicted_peak_bytes);
-  refuses(plan, graph, Violation::peak_understated, "passes[" + std::to_string(pass) + "].predicted.peak_bytes");
+  for (const Pass& p : plan.passes)
+    plan.predicted_peak_bytes = std::max(plan.predicted_peak_bytes, p.predicted_peak_bytes);
+  refuses(plan, graph, Violation::peak_understated,
+          "passes[" + std::to_string(pass) + "].predicted.peak_bytes");
 }
 
 TEST_CASE("validator: below the device only a window of blocks is on it", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan_below(graph);
   const int64_t resident = plan.weights_bytes + plan.reserve_bytes + 2048;
-  // Pass 0 touches blocks {0, 1}, {1, 2}, {3} of 1024 bytes, the last ones of a band of tiles incomplete. Each is there
-  // until the band after its last one: two as a band begins, beside the latent's tile 1600 and conv_in's 1536.
+  // Pass 0 touches blocks {0, 1}, {1, 2}, {3} of 1024 bytes, the last ones of a band of tiles incomplete.
+  // Each is there until the band after its last one: two as a band begins, beside the latent's tile 1600 and
+  // conv_in's 1536.
   needs(plan, graph, 0, resident + 2048 + 1600 + 1536);
 
-  // Bands of one row: a block of four fills up while four of them pass, and the fifth takes the next one beside it.
+  // Bands of one row: a block of four fills up while four of them pass, and the fifth takes the next one
+  // beside it.
   Plan rows = small_plan_below(graph, 4);
   rows.passes[0].tiles.y.clear();
   for (int64_t y = 0; y < 8; ++y) rows.passes[0].tiles.y.push_back({y, y + 1});
   needs(rows, graph, 0, resident + 2 * 2048 + 512);
 
-  // Pass 1 reads rows [0, 4), [2, 7), [5, 8), here in blocks of a row, 512 bytes. The second band has six of them: its
-  // own five and the last, which is being fetched. The residual's blocks and tiles are those of the plan without.
+  // Pass 1 reads rows [0, 4), [2, 7), [5, 8), here in blocks of a row, 512 bytes. The second band has six of
+  // them: its own five and the last, which is being fetched. The residual's blocks and tiles are those of the
+  // plan without.
   needs(small_plan_below(graph, 1), graph, 1, resident + 6 * 512 + 2048 + 3200 + 1536);
   // Pass 2 knows nothing of conv_in any more.
   needs(plan, graph, 2, resident + 4096 + 5120 + 1152);
 
   // Read by pass 2 alone, conv_in leaves no bytes in pass 1: there the residual's take all.
   Plan idle = small_plan_below(graph, 1);
-  const TensorId latent = graph.latent(), start = graph.find_tensor("conv_in"), normal = graph.find_tensor("norm");
+  const TensorId latent = graph.latent(), start = graph.find_tensor("conv_in"),
+                 normal = graph.find_tensor("norm");
   idle.passes[1].steps = {
       step_for(graph, StepKind::gather, "latent", {{latent}}, {{0, 2, 2}, {0, 2, 2}}, {0, 1, 1}),
       step_for(graph, StepKind::conv, "conv_in", {{latent, 0}}, kOneAround),
-      step_for(graph, StepKind::norm, "norm", {{start, 1}, {graph.find_tensor("norm.statistics")}}, kOneAround, kPadOne),
+      step_for(graph, StepKind::norm, "norm", {{start, 1}, {graph.find_tensor("norm.statistics")}},
+               kOneAround, kPadOne),
       step_for(graph, StepKind::conv, "conv", {{normal, 2}}),
       step_for(graph, StepKind::add, "residual", {{graph.find_tensor("conv"), 3}, {start, 1}}),
       step_for(graph, StepKind::store, "residual", {{graph.find_tensor("residual"), 4}})};
   idle.passes[2].steps.push_back(step_for(graph, StepKind::gather, "conv_in", {{start}}));
   idle.kept[0].last_pass = 2;
   idle.limit_bytes = idle.passes[2].predicted_peak_bytes = 30'000;
-  // conv_in 5 by 8, norm 5 by 10, conv 3 by 8 of 64 bytes; two of the residual's blocks as the second band begins. The
-  // last band has a third, but lower tiles.
+  // conv_in 5 by 8, norm 5 by 10, conv 3 by 8 of 64 bytes; two of the residual's blocks as the second band
+  // begins. The last band has a third, but lower tiles.
   needs(idle, graph, 1, resident + 2048 + 64 * (5 * 8 + 5 * 10 + 3 * 8));
 }
 
@@ -536,7 +548,8 @@ TEST_CASE("validator: the bound and what is proven", "[unit][validator]") {
   accepts(plan, graph);
   plan.bound_seconds = plan.predicted_seconds * (1 + 1e-8);
   refuses(plan, graph, Violation::malformed, "bound_seconds");
-  for (double bound : {-1.0, -1e-300, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+  for (double bound :
+       {-1.0, -1e-300, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     plan.bound_seconds = bound;
     refuses(plan, graph, Violation::malformed, "bound_seconds");
   }

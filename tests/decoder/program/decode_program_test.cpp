@@ -417,7 +417,8 @@ struct Moving : Ready {
     memory.block_bytes = 20'000;
     memory.reserve_bytes = int64_t{16} << 20;
     const PlanFrame frame{1, WeightResidency::per_pass, Place::scratch};
-    Plan plan = test::random_plan(of, test::request_for(of, {1, rows, 6}), 1, style, memory, random, {}, frame).plan;
+    Plan plan =
+        test::random_plan(of, test::request_for(of, {1, rows, 6}), 1, style, memory, random, {}, frame).plan;
     plan.request.model = model;
     // What libraries take is not in this model of memory.
     for (Pass& pass : plan.passes) pass.predicted_peak_bytes += int64_t{64} << 20;
@@ -465,8 +466,8 @@ TEST_CASE("a plan whose costs were measured elsewhere is refused, unless that is
   CHECK(call(run_decode, joined(ready.words(), {"--other-environment"})).code == 0);
 }
 
-/// Starts the built program and ends it with this signal, `milliseconds` after it began its output in `folder`. False
-/// where it had ended by then.
+/// Starts the built program and ends it with this signal, `milliseconds` after it began its output in
+/// `folder`. False where it had ended by then.
 bool interrupted(const Words& words, const Scratch& folder, int signal_number, int milliseconds) {
   const pid_t child = fork();
   if (child == 0) {
@@ -483,10 +484,12 @@ bool interrupted(const Words& words, const Scratch& folder, int signal_number, i
   const auto began = [&] {
     const std::vector<std::string> names = folder.files();
     const std::string mark = ".partial-" + std::to_string(child);
-    return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return name.ends_with(mark); });
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return name.ends_with(mark); });
   };
   siginfo_t ended{};
-  while (!began() && waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0) {
+  while (!began() && waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         ended.si_pid == 0) {
     usleep(1000);
   }
   usleep(static_cast<useconds_t>(milliseconds) * 1000);
@@ -502,7 +505,8 @@ TEST_CASE("a decode that is ended by a signal leaves no output and no scratch fi
   const Words words = ready.words({"-o", ready.scratch / ("out" + suffix)});
   const auto partial_files = [&] {
     int count = 0;
-    for (const std::string& name : ready.scratch.files()) count += name.find(".partial-") != std::string::npos ? 1 : 0;
+    for (const std::string& name : ready.scratch.files())
+      count += name.find(".partial-") != std::string::npos ? 1 : 0;
     return count;
   };
   int killed = 0, terminated = 0, left = 0;
@@ -538,7 +542,8 @@ TEST_CASE("what a killed decode of the same output left behind goes, and nothing
   waitpid(gone, nullptr, 0);
   const std::string dead = std::to_string(gone), alive = std::to_string(getppid());
   const std::vector<std::string> others{"out.npy.partial-" + alive, "out.npy.partial-x", "out.npy.partial-",
-                                        "other.npy.partial-" + dead, "out.npy.partial-" + dead + "0000000000"};
+                                        "other.npy.partial-" + dead,
+                                        "out.npy.partial-" + dead + "0000000000"};
   for (const std::string& name : others) ready.scratch.write(name, "x");
   for (const std::string& name : {"out.npy.partial-" + dead, "out.npy.verify-" + dead + ".npy",
                                   "out.npy.verify-" + dead + ".npy.partial-" + dead}) {

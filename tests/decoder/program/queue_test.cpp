@@ -28,7 +28,8 @@ constexpr const char* kModel = HEADROOM_TEST_DATA "/demo_model";
 /// Requests of several sizes with counts and a batch, their latents, and the queue that is planned of them.
 struct Ready {
   Scratch scratch;
-  std::string requests_file = scratch / "requests.json", queue_file = scratch / "queue.json", stats_file = scratch / "stats.json";
+  std::string requests_file = scratch / "requests.json", queue_file = scratch / "queue.json",
+              stats_file = scratch / "stats.json";
   json requests = json::array();
   json queue;
 
@@ -41,29 +42,35 @@ struct Ready {
     plan();
   }
   void add(const std::string& name, int64_t width, int64_t height, int64_t batch, int64_t count) {
-    json request{{"name", name}, {"width_pixels", width}, {"height_pixels", height}, {"output", name + "-{i}.npy"}};
+    json request{
+        {"name", name}, {"width_pixels", width}, {"height_pixels", height}, {"output", name + "-{i}.npy"}};
     if (count == 1) request["output"] = name + ".npy";
     if (batch > 1) request["batch"] = batch;
     if (count > 1) request["count"] = count;
     request["latent"] = json::array();
     for (int64_t i = 0; i < count; ++i) {
       const std::string file = "latent-" + name + std::to_string(i) + ".npy";
-      test::write_npy(scratch / file, random_latent({batch, 4, height / 8, width / 8}, 10 * requests.size() + static_cast<uint64_t>(i)));
+      test::write_npy(scratch / file, random_latent({batch, 4, height / 8, width / 8},
+                                                    10 * requests.size() + static_cast<uint64_t>(i)));
       request["latent"].push_back(file);
     }
     if (count == 1) request["latent"] = request["latent"][0];
     requests.push_back(request);
   }
   void plan() {
-    scratch.write("requests.json", json{{"schema", "headroom.requests"}, {"version", 1}, {"requests", requests}}.dump());
-    const Ended planned = call(run_plan, {"queue", requests_file, "--model", kModel, "--limit", "48MiB", "-o", queue_file});
+    scratch.write("requests.json",
+                  json{{"schema", "headroom.requests"}, {"version", 1}, {"requests", requests}}.dump());
+    const Ended planned =
+        call(run_plan, {"queue", requests_file, "--model", kModel, "--limit", "48MiB", "-o", queue_file});
     INFO(planned.err);
     REQUIRE(planned.code == 0);
     queue = read_json_file(queue_file, 1 << 28);
   }
   void write(const json& changed) const { scratch.write("queue.json", changed.dump()); }
   Ended decode(const Words& more = {}) const {
-    return call(run_decode, joined({"--queue", queue_file, "--model", kModel, "--stats", stats_file, "--threads", "2"}, more));
+    return call(
+        run_decode,
+        joined({"--queue", queue_file, "--model", kModel, "--stats", stats_file, "--threads", "2"}, more));
   }
   RunStats decoded(const Words& more = {}) const {
     const Ended ended = decode(more);
@@ -91,10 +98,13 @@ TEST_CASE("each result of a queue equals a run of the same plan by itself, bit f
     const bool several = request.value("count", 1) > 1;
     const std::string repetition = std::to_string(decode["repetition"].get<int>());
     const std::string name = request["name"].get<std::string>() + (several ? "-" + repetition : "");
-    const std::string latent = several ? request["latent"][decode["repetition"].get<size_t>()] : request["latent"];
-    const std::string plan = ready.scratch.write("plan.json", ready.queue["plans"][decode["plan"].get<size_t>()].dump());
+    const std::string latent =
+        several ? request["latent"][decode["repetition"].get<size_t>()] : request["latent"];
+    const std::string plan =
+        ready.scratch.write("plan.json", ready.queue["plans"][decode["plan"].get<size_t>()].dump());
     const std::string alone = ready.scratch / "alone.npy";
-    const Ended ended = call(run_decode, {"--plan", plan, "--model", kModel, "--latent", ready.scratch / latent, "-o", alone, "--threads", "2"});
+    const Ended ended = call(run_decode, {"--plan", plan, "--model", kModel, "--latent",
+                                          ready.scratch / latent, "-o", alone, "--threads", "2"});
     INFO(ended.err);
     REQUIRE(ended.code == 0);
     CAPTURE(name);
@@ -127,7 +137,8 @@ TEST_CASE("another order of the queue gives the same results") {
   test::Random random(seed);
   json shuffled = ready.queue;
   json& order = shuffled["order"];
-  for (size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[static_cast<size_t>(random.integer(0, static_cast<int64_t>(i)))]);
+  for (size_t i = order.size() - 1; i > 0; --i)
+    std::swap(order[i], order[static_cast<size_t>(random.integer(0, static_cast<int64_t>(i)))]);
   std::filesystem::create_directory(ready.scratch / "shuffled");
   ready.write(shuffled);
   const RunStats stats = ready.decoded({"-o", ready.scratch / "shuffled"});
@@ -148,12 +159,15 @@ TEST_CASE("the pool grows where the largest does not come first") {
 TEST_CASE("a decode that fails ends the queue by name, and what was done before it stays") {
   const Ready ready;
   const json first = ready.queue["order"][0], second = ready.queue["order"][1];
-  const auto request_of = [&](const json& decode) { return ready.queue["requests"][decode["request"].get<size_t>()]; };
+  const auto request_of = [&](const json& decode) {
+    return ready.queue["requests"][decode["request"].get<size_t>()];
+  };
   REQUIRE(request_of(first)["name"] == "c");  // a batch of two
   REQUIRE(request_of(second)["name"] == "b");
   ready.scratch.write("latent-b0.npy", "not an array");
   const std::vector<std::string> before = ready.scratch.files();
-  require_refused(ready.decode(), 2, {"headroom-decode: ", "requests[1] (\"b\")", "latent-b0.npy", "1 of 8 decodes were done"});
+  require_refused(ready.decode(), 2,
+                  {"headroom-decode: ", "requests[1] (\"b\")", "latent-b0.npy", "1 of 8 decodes were done"});
   std::vector<std::string> expected = before;
   expected.push_back("c.npy");
   std::sort(expected.begin(), expected.end());
@@ -171,7 +185,12 @@ TEST_CASE("latents that requests leave open come from the command line") {
   ready.plan();
   std::filesystem::create_directory(ready.scratch / "given");
   const auto latent = [&](const char* name) { return (ready.scratch / name).string(); };
-  const Words words{"-o", ready.scratch / "given", "--latent", latent("latent-a0.npy"), latent("latent-a1.npy"), latent("latent-d0.npy")};
+  const Words words{"-o",
+                    ready.scratch / "given",
+                    "--latent",
+                    latent("latent-a0.npy"),
+                    latent("latent-a1.npy"),
+                    latent("latent-d0.npy")};
   ready.decoded(words);
   CHECK(ready.outputs("given") == expected);
   require_refused(ready.decode(), 2, {"--latent: expected one for each of the 3 decodes", "found 0"});
@@ -193,7 +212,8 @@ TEST_CASE("a request's own latent scale is undone") {
   ready.scratch.write("expected.npy", expected);
   const Array wanted = read_latent(ready.scratch / "expected.npy");
   double largest = 0;
-  for (size_t i = 0; i < found.values.size(); ++i) largest = std::max(largest, double(std::abs(found.values[i] - wanted.values[i])));
+  for (size_t i = 0; i < found.values.size(); ++i)
+    largest = std::max(largest, double(std::abs(found.values[i] - wanted.values[i])));
   CHECK(largest < 1e-3);
 }
 
@@ -225,7 +245,8 @@ TEST_CASE("queues that cannot run are refused before the first decode") {
   refuses(ready.queue, {"--plan", ready.queue_file}, {"--plan"});
   ready.scratch.write("queue.json", "[]");
   require_refused(ready.decode(), 2, {"queue.json: expected an object"});
-  require_refused(call(run_decode, {"--queue", ready.scratch / "none.json", "--model", kModel}), 2, {"none.json: no such file"});
+  require_refused(call(run_decode, {"--queue", ready.scratch / "none.json", "--model", kModel}), 2,
+                  {"none.json: no such file"});
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ constexpr int64_t kNoLimit = int64_t{1} << 40;
 class Memory {
  public:
   Memory(int64_t bytes, bool pages) : bytes_(bytes), skipped_(pages ? 0 : 64) {
-    base_.reset(static_cast<char*>(std::aligned_alloc(kPage, static_cast<size_t>((bytes / kPage + 2) * kPage))));
+    base_.reset(
+        static_cast<char*>(std::aligned_alloc(kPage, static_cast<size_t>((bytes / kPage + 2) * kPage))));
   }
   char* data() const { return base_.get() + skipped_; }
   int64_t bytes() const { return bytes_; }
@@ -53,7 +54,8 @@ TEST_CASE("what goes into a slot comes out of it, whole pages or not, past the p
   ScratchFile file(scratch.folder(), 7, slot_bytes, kNoLimit, access);
   test::Random random(5);
   std::vector<Memory> blocks;
-  for (const int64_t bytes : {slot_bytes, kPage, int64_t{64}, int64_t{64 * 100}, slot_bytes - 64, 17 * kPage, 16 * kPage}) {
+  for (const int64_t bytes :
+       {slot_bytes, kPage, int64_t{64}, int64_t{64 * 100}, slot_bytes - 64, 17 * kPage, 16 * kPage}) {
     blocks.emplace_back(bytes, bytes % kPage == 0 && bytes != 17 * kPage);
     blocks.back().fill(random);
   }
@@ -108,7 +110,8 @@ TEST_CASE("a scratch file above its limit is refused, with both figures") {
   require_input_error([&] { ScratchFile(scratch.folder(), 3, kPage, 3 * kPage - 1); },
                       {scratch.folder(), "3 blocks of 4096 bytes", std::to_string(3 * kPage - 1)});
   CHECK_NOTHROW(ScratchFile(scratch.folder(), 3, kPage, 3 * kPage));
-  require_input_error([&] { ScratchFile(scratch.folder(), int64_t{1} << 40, int64_t{1} << 40, kNoLimit); }, {"limit"});
+  require_input_error([&] { ScratchFile(scratch.folder(), int64_t{1} << 40, int64_t{1} << 40, kNoLimit); },
+                      {"limit"});
 }
 
 /// Files of this process may not become larger, as on a full disk.

@@ -72,7 +72,9 @@ TEST_CASE("any plan gives the pixels of the untiled decode") {
   CHECK(coverage.attention > 10);
 }
 
-TEST_CASE("plans with tensors in a scratch file and weights per pass give the same bits as without, within their peak") {
+TEST_CASE(
+    "plans with tensors in a scratch file and weights per pass give the same bits as without, within their "
+    "peak") {
   const test::Scratch scratch;
   int moved = 0, small = 0, wide = 0, sliced = 0, columns = 0, read_twice = 0, bands = 0;
   for (uint64_t seed = 0; seed < 30; ++seed) {
@@ -87,7 +89,8 @@ TEST_CASE("plans with tensors in a scratch file and weights per pass give the sa
     style.keep = random.pick<double>({0.6, 0.9, 1});
     style.most_tiles = 16;
     style.below = random.pick<double>({0.4, 1});
-    const PlanFrame frame{slice, random.chance(0.7) ? WeightResidency::per_pass : WeightResidency::resident, Place::scratch};
+    const PlanFrame frame{slice, random.chance(0.7) ? WeightResidency::per_pass : WeightResidency::resident,
+                          Place::scratch};
     const CostModel costs(model.graph);
     MemoryModel memory = costs.memory();
     memory.block_bytes = random.pick<int64_t>({700, 17'000, 40'000});
@@ -144,7 +147,8 @@ TEST_CASE("tensors below the device that the runtime cannot serve there are refu
   plan.scratch_limit_bytes = int64_t{1} << 30;
   const auto refused = [&](const std::vector<std::string>& parts) {
     test::MemorySink sink(test::picture_shape(model, request));
-    test::require_input_error([&] { decode(model, plan, test::random_source(1), input, sink, nullptr); }, parts);
+    test::require_input_error([&] { decode(model, plan, test::random_source(1), input, sink, nullptr); },
+                              parts);
   };
   const auto entry = [&](const std::string& name) -> Kept& {
     return *std::find_if(plan.kept.begin(), plan.kept.end(),
@@ -226,7 +230,8 @@ TEST_CASE("what is not finite stops the decode and names the layer") {
   const Array input = test::latent_for(model, request, 6);
   const auto source = [](const Parameter& parameter, const Interval& elements, float* out) {
     fill_random(parameter, 1, elements, out);
-    if (parameter.name == "decoder.up_blocks.0.resnets.0.conv1.weight" && elements.begin == 0) out[0] = std::nanf("");
+    if (parameter.name == "decoder.up_blocks.0.resnets.0.conv1.weight" && elements.begin == 0)
+      out[0] = std::nanf("");
   };
   test::MemorySink sink(test::picture_shape(model, request));
   start_libraries(2);

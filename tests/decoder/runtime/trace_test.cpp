@@ -3,9 +3,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "decoder/graph/json_fields.h"
 #include "decoder/plan/trace_file.h"
 #include "decoder/runtime/trace_recorder.h"
-#include "decoder/graph/json_fields.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/decoding.h"
 #include "tests/support/random_plan.h"
@@ -63,13 +63,16 @@ Recorded record(uint64_t seed, const TraceBounds& bounds) {
   Recorded recorded;
   recorded.model = test::model_of(test::random_config(random));
   const int64_t batch = random.integer(1, 2);
-  const Request request = request_for(recorded.model, {1, random.integer(4, 16), random.integer(4, 16)}, batch);
+  const Request request =
+      request_for(recorded.model, {1, random.integer(4, 16), random.integer(4, 16)}, batch);
   recorded.plan = test::random_plan(recorded.model, request, random.integer(1, batch), {}, {}, random).plan;
   recorded.plan.limit_bytes = int64_t{1} << 40;
   TraceRecorder recorder(nullptr, bounds);
   Listening listening(recorder);
   const Array latent = test::latent_for(recorded.model, request, seed);
-  recorded.stats = test::decode_to_memory(recorded.model, recorded.plan, test::random_source(seed), latent, &listening).stats;
+  recorded.stats =
+      test::decode_to_memory(recorded.model, recorded.plan, test::random_source(seed), latent, &listening)
+          .stats;
   recorded.trace = recorder.finish();
   recorded.live = listening.live;
   recorded.steps = listening.steps;
@@ -122,8 +125,8 @@ TEST_CASE("a trace has every pass, tile and step, one inside the other") {
   CHECK(calls == recorded.steps);
   const auto inside = [](const TraceInterval& inner, const std::vector<TraceInterval>& list) {
     return std::any_of(list.begin(), list.end(), [&](const TraceInterval& outer) {
-      return outer.pass == inner.pass && outer.item == inner.item && outer.begin_seconds <= inner.begin_seconds + 1e-4 &&
-             inner.end_seconds <= outer.end_seconds;
+      return outer.pass == inner.pass && outer.item == inner.item &&
+             outer.begin_seconds <= inner.begin_seconds + 1e-4 && inner.end_seconds <= outer.end_seconds;
     });
   };
   for (const TraceInterval& tile : trace.tiles) CHECK(inside(tile, trace.passes));
@@ -137,7 +140,11 @@ TEST_CASE("a trace within tight bounds still has the peak, and adds up where it 
   const uint64_t seed = GENERATE(range(uint64_t{30}, uint64_t{36}));
   const bool by_pass = GENERATE(false, true);
   CAPTURE(seed, by_pass);
-  TraceBounds bounds{.single_events = 200, .events = by_pass ? size_t{260} : size_t{100'000}, .tiles = 3, .steps = 5, .outside = 2};
+  TraceBounds bounds{.single_events = 200,
+                     .events = by_pass ? size_t{260} : size_t{100'000},
+                     .tiles = 3,
+                     .steps = 5,
+                     .outside = 2};
   const Recorded recorded = record(seed, bounds);
   const Trace& trace = recorded.trace;
   REQUIRE(recorded.live.size() > bounds.single_events);
@@ -148,7 +155,8 @@ TEST_CASE("a trace within tight bounds still has the peak, and adds up where it 
   for (size_t i = 0; i < trace.events.size(); ++i) {
     live[static_cast<size_t>(trace.events[i].kind)] += trace.events[i].bytes;
     REQUIRE(live[static_cast<size_t>(trace.events[i].kind)] >= 0);
-    const bool moment_ends = i + 1 == trace.events.size() || trace.events[i + 1].seconds > trace.events[i].seconds;
+    const bool moment_ends =
+        i + 1 == trace.events.size() || trace.events[i + 1].seconds > trace.events[i].seconds;
     int64_t sum = 0;
     for (int64_t bytes : live) sum += bytes;
     if (moment_ends || i < bounds.single_events) largest = std::max(largest, sum);
