@@ -339,13 +339,14 @@ TEST_CASE("hostile plans are refused by key, and plans that lie by place") {
   ready.refuses({"--model", "sdxl", "--random-weights", "1"}, {"plan.json"});
 }
 
-/// The plan with all that it says of memory scaled down, as far as the validator can know it to be possible.
+/// The plan with all that it says of tiles and blocks scaled down, as far as the validator can know it to be possible.
 std::optional<json> understated(const Ready& ready, double share) {
   json plan = ready.plan_json();
-  const auto scaled = [&](const json& bytes) { return static_cast<int64_t>(bytes.get<double>() * share); };
+  const int64_t weights = plan["weights_bytes"].get<int64_t>();
+  const int64_t own =
+      plan["predicted"]["peak_bytes"].get<int64_t>() - plan["reserve_bytes"].get<int64_t>() - weights;
   plan["reserve_bytes"] = 0;
-  const int64_t fixed = plan["weights_bytes"].get<int64_t>();
-  plan["limit_bytes"] = fixed + scaled(plan["predicted"]["peak_bytes"]);
+  plan["limit_bytes"] = weights + static_cast<int64_t>(double(own) * share);
   plan["predicted"]["peak_bytes"] = plan["limit_bytes"];
   for (json& pass : plan["passes"]) pass["predicted"]["peak_bytes"] = plan["limit_bytes"];
   ready.write_plan_json(plan);
@@ -361,7 +362,7 @@ TEST_CASE("a plan whose predictions are too low is stopped with 4, and nothing i
   const Ready ready(config);
   const json good = ready.plan_json();
   int stopped = 0;
-  for (const double share : {0.0005, 0.001, 0.002, 0.004, 0.006}) {
+  for (const double share : {0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95}) {
     ready.write_plan_json(good);
     if (!understated(ready, share)) continue;
     const Words words =
