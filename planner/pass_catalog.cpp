@@ -5,10 +5,6 @@
 namespace headroom {
 namespace {
 
-bool contains(const std::vector<TensorId>& list, TensorId id) {
-  return std::find(list.begin(), list.end(), id) != list.end();
-}
-
 Sizes sizes_for(const Graph& graph, const Request& request, int64_t slice) {
   Plan plan;
   plan.request = request;
@@ -122,8 +118,7 @@ void PassCatalog::find_sizes() {
     entry.tensor = TensorId{static_cast<int32_t>(t)};
     if (graph_.tensor(entry.tensor).statistics) continue;
     entry.block_rows = block_rows(graph_, entry.tensor, sizes_, costs_.memory().block_bytes);
-    const int64_t block = allocated_bytes(entry.block_rows * row_bytes(graph_, entry.tensor, sizes_));
-    stored_bytes_[t] = sizes_.items * block_count(graph_, entry, sizes_) * block;
+    stored_bytes_[t] = kept_bytes(graph_, entry, sizes_);
   }
 }
 

@@ -47,8 +47,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
     entry.tensor = tensor.tensor;
     entry.block_rows = block_rows(graph_, tensor.tensor, sizes_, costs_.memory().block_bytes);
     entries_.push_back(entry);
-    whole_bytes_.push_back(sizes_.items * block_count(graph_, entry, sizes_) *
-                           allocated_bytes(entry.block_rows * row_bytes(graph_, tensor.tensor, sizes_)));
+    whole_bytes_.push_back(kept_bytes(graph_, entry, sizes_));
   }
   for (const Step& step : pass_.steps) {
     if (step.kind != StepKind::store) continue;

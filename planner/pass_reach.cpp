@@ -10,10 +10,6 @@ namespace {
 constexpr int32_t kDeepestRecompute = 8;
 constexpr size_t kMostCreatable = 8;
 
-bool contains(const std::vector<TensorId>& list, TensorId id) {
-  return std::find(list.begin(), list.end(), id) != list.end();
-}
-
 bool pointwise(const Op& op) {
   return op.kind == OpKind::add || op.kind == OpKind::norm ||
          (op.kind == OpKind::conv && op.kernel == Axes<int32_t>{1, 1, 1});
@@ -28,7 +24,6 @@ TensorId any_target(const Graph& graph, const BarrierTargets& targets) {
   return targets.whole.empty() ? graph.output() : targets.whole[0];
 }
 
-/// What the pass must compute whole, before any choice.
 TensorSet goals_of(const Graph& graph, const BarrierTargets& targets) {
   TensorSet goals(graph.tensors().size());
   for (OpId op : targets.statistics) goals.insert(graph.op(op).inputs[0]);
@@ -46,9 +41,13 @@ PassReach::PassReach(const Graph& graph, const Sizes& sizes)
       is_candidate_(graph.tensors().size()),
       is_whole_(graph.tensors().size()),
       statistics_(graph.tensors().size()) {
+  std::vector<bool> measured(graph_.tensors().size(), false);
   for (const BarrierTargets& targets : targets_) {
     pass_depths_.push_back(tensor_depths_[index(any_target(graph_, targets))]);
     for (TensorId id : targets.whole) is_whole_.insert(id);
+    goals_.push_back(goals_of(graph_, targets));
+    measured_.push_back(measured);
+    for (OpId op : targets.statistics) measured[index(graph_.op(op).output)] = true;
   }
   for (size_t t = 0; t < graph_.tensors().size(); ++t) {
     if (graph_.tensors()[t].statistics) statistics_.insert(tensor_id(t));
@@ -103,7 +102,7 @@ void PassReach::find_last_reads() {
 void PassReach::find_demands() {
   for (size_t pass = 0; pass < passes(); ++pass) {
     TensorSet reached(graph_.tensors().size());
-    for (size_t later = pass + 1; later < passes(); ++later) reached |= goals_of(graph_, targets_[later]);
+    for (size_t later = pass + 1; later < passes(); ++later) reached |= goals_[later];
     TensorId end{1};
     for (size_t t = graph_.tensors().size(); t-- > 1;) {
       const TensorId id = tensor_id(t);
@@ -125,7 +124,7 @@ void PassReach::find_own_operations() {
   own_operations_.resize(passes());
   for (size_t pass = 0; pass < passes(); ++pass) {
     std::vector<OpId>& own = own_operations_[pass] = targets_[pass].statistics;
-    TensorSet needed = goals_of(graph_, targets_[pass]);
+    TensorSet needed = goals_[pass];
     for (TensorId id = needed.last_before(tensor_id(graph_.tensors().size())); id > TensorId{0};
          id = needed.last_before(id)) {
       const bool may_be_kept = is_candidate_.contains(id) || is_whole_.contains(id);
@@ -142,7 +141,7 @@ void PassReach::find_own_operations() {
   // Some pass must run the others as well, where anything needs them; which one is open, but none before
   // their inputs are there.
   TensorSet needed(graph_.tensors().size());
-  for (const BarrierTargets& targets : targets_) needed |= goals_of(graph_, targets);
+  for (const TensorSet& goals : goals_) needed |= goals;
   walk_back(needed, tensor_id(graph_.tensors().size()), TensorSet(graph_.tensors().size()));
   for (size_t i = 0; i < graph_.ops().size(); ++i) {
     if (somewhere[i] || !needed.contains(graph_.ops()[i].output)) continue;
@@ -190,11 +189,8 @@ TensorSet PassReach::set_of(const std::vector<TensorId>& tensors) const {
 }
 
 std::vector<bool> PassReach::available(size_t pass, const std::vector<TensorId>& present) const {
-  std::vector<bool> there(graph_.tensors().size(), false);
+  std::vector<bool> there = measured_[pass];
   for (TensorId id : present) there[index(id)] = true;
-  for (size_t earlier = 0; earlier < pass; ++earlier) {
-    for (OpId op : targets_[earlier].statistics) there[index(graph_.op(op).output)] = true;
-  }
   return there;
 }
 
@@ -220,7 +216,7 @@ std::vector<TensorId> PassReach::kept_of(const TensorSet& reached, const TensorS
 
 std::vector<TensorId> PassReach::read_by(size_t pass, const std::vector<TensorId>& keeps,
                                          const TensorSet& kept) const {
-  TensorSet needed = goals_of(graph_, targets_[pass]);
+  TensorSet needed = goals_[pass];
   for (TensorId id : keeps) needed.insert(id);
   walk_back(needed, end_[pass], kept);
   needed &= kept;

@@ -61,6 +61,8 @@ class PassReach {
       last_read_;  ///< by tensor: depth of the deepest reader, straight or through what is never kept
   std::vector<std::vector<OpId>> own_operations_;
   // By pass:
+  std::vector<TensorSet> goals_;             ///< what it must compute whole, before any choice
+  std::vector<std::vector<bool>> measured_;  ///< by tensor: statistics that earlier passes have measured
   std::vector<TensorSet>
       demands_;  ///< what deeper passes reach directly, whatever is kept: nothing of theirs can be ready
   std::vector<TensorId> end_;         ///< one past its last tensor, those of earlier passes included

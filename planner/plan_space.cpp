@@ -5,10 +5,6 @@
 namespace headroom {
 namespace {
 
-bool contains(const std::vector<TensorId>& list, TensorId id) {
-  return std::find(list.begin(), list.end(), id) != list.end();
-}
-
 std::vector<TensorId> tensors_of(const Frontier& frontier) {
   std::vector<TensorId> tensors;
   for (const Residence& residence : frontier) tensors.push_back(residence.tensor);

@@ -25,8 +25,7 @@ int64_t bytes_in(const Plan& plan, Place place, const Graph& graph) {
       const bool alive =
           entry.first_pass <= static_cast<int32_t>(pass) && static_cast<int32_t>(pass) <= entry.last_pass;
       if (entry.place != place || !alive) continue;
-      sum += static_cast<int64_t>(entry.blocks.size()) *
-             allocated_bytes(entry.block_rows * row_bytes(graph, entry.tensor, sizes));
+      sum += kept_bytes(graph, entry, sizes);
     }
     most = std::max(most, sum);
   }
@@ -46,9 +45,7 @@ std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& m
     if (entry.place != Place::device || now < entry.first_pass || now > entry.last_pass) continue;
     // In the pass that takes blocks over they are listed under the tensor that had them.
     if (entry.in_place_of != TensorId{-1} && now == entry.first_pass) continue;
-    list.push_back({graph.tensor(entry.tensor).name, "kept",
-                    static_cast<int64_t>(entry.blocks.size()) *
-                        allocated_bytes(entry.block_rows * row_bytes(graph, entry.tensor, sizes))});
+    list.push_back({graph.tensor(entry.tensor).name, "kept", kept_bytes(graph, entry, sizes)});
   }
   const auto longest = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
   const std::vector<int64_t> working =

@@ -30,7 +30,7 @@ int64_t window_bytes(const Graph& graph, const Plan& plan, const Kept& kept, siz
     }
     most = std::max(most, there.end - there.begin);
   }
-  return most * sizes.items * allocated_bytes(kept.block_rows * row_bytes(graph, kept.tensor, sizes));
+  return most * sizes.items * kept_block_bytes(graph, kept, sizes);
 }
 
 int64_t window_bytes(const Graph& graph, const Plan& plan, const Kept& kept) {

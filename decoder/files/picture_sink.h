@@ -45,10 +45,19 @@ class PictureSink {
   int64_t positions_left_;
 };
 
-/// A sink chosen by suffix:
-///   .png          8 bits, 1 channel (gray) or 3 (RGB), frames = 1; several items become name-0.png,
-///   name-1.png … .npy          fp32, N×C×H×W, with frames > 1 N×C×T×H×W .safetensors  the same as the one
-///   tensor "sample"
+/// Drops the picture, for decodes of which only the way there is wanted.
+class DiscardingSink final : public PictureSink {
+ public:
+  using PictureSink::PictureSink;
+
+ private:
+  void put(int64_t, const Region&, const float*) override {}
+  void complete() override {}
+};
+
+/// A sink chosen by suffix. `.png`: 8 bits, 1 channel (gray) or 3 (RGB), frames = 1; several items become
+/// name-0.png, name-1.png … `.npy`: fp32, N×C×H×W, with frames > 1 N×C×T×H×W. `.safetensors`: the same as the
+/// one tensor "sample".
 /// Throws InputError where the suffix, the shape for it or the folder is not one to write to, DeviceError
 /// where the file cannot be made.
 std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const PictureShape& shape);

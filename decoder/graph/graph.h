@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,6 +16,12 @@ constexpr size_t index(TensorId id) {
 }
 constexpr size_t index(OpId id) {
   return static_cast<size_t>(id);
+}
+
+/// Whether a list of ids has this one. Lists of a pass or a frontier are short.
+template <typename Id>
+bool contains(const std::vector<Id>& list, Id id) {
+  return std::find(list.begin(), list.end(), id) != list.end();
 }
 
 enum class Dtype { fp32, bf16, fp16 };

@@ -10,10 +10,6 @@ namespace {
 
 constexpr int32_t kNever = -1;
 
-bool contains(const std::vector<TensorId>& list, TensorId id) {
-  return std::find(list.begin(), list.end(), id) != list.end();
-}
-
 /// Smallest free numbers first, so that numbers stay close to the number of blocks in use.
 class BlockNumbers {
  public:

@@ -13,7 +13,7 @@ LiveBlocks::LiveBlocks(const Graph& graph, const Pass& pass, const KeptInPass& e
       below_(entry.kept->place != Place::device),
       count_(block_count(graph, kept_, sizes)),
       readers_(graph, pass, kept_.tensor, sizes),
-      block_bytes_(sizes.items * allocated_bytes(kept_.block_rows * row_bytes(graph, kept_.tensor, sizes))) {}
+      block_bytes_(sizes.items * kept_block_bytes(graph, kept_, sizes)) {}
 
 int64_t LiveBlocks::before_store(size_t band) const {
   if (written_) {

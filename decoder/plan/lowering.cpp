@@ -67,10 +67,6 @@ class Needs {
   std::vector<Need> needs_;
 };
 
-bool contains(const auto& list, auto value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
-
 class Lowering {
  public:
   Lowering(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal)

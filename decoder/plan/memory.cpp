@@ -96,6 +96,14 @@ int64_t block_count(const Graph& graph, const Kept& kept, const Sizes& sizes) {
   return ceil_divide(extent_of(graph.tensor(kept.tensor), sizes.latent).y, kept.block_rows);
 }
 
+int64_t kept_block_bytes(const Graph& graph, const Kept& kept, const Sizes& sizes) {
+  return allocated_bytes(kept.block_rows * row_bytes(graph, kept.tensor, sizes));
+}
+
+int64_t kept_bytes(const Graph& graph, const Kept& kept, const Sizes& sizes) {
+  return sizes.items * block_count(graph, kept, sizes) * kept_block_bytes(graph, kept, sizes);
+}
+
 RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, const Sizes& sizes)
     : grid_scale_(pass.scale.y), rows_(extent_of(graph.tensor(tensor), sizes.latent).y) {
   for (const Step& step : pass.steps) {

@@ -50,6 +50,10 @@ int64_t block_rows(const Graph& graph, TensorId tensor, const Sizes& sizes, int6
 /// Blocks per batch item.
 int64_t block_count(const Graph& graph, const Kept& kept, const Sizes& sizes);
 
+/// Bytes that the pool takes for one block of one batch item, and for all blocks of all items.
+int64_t kept_block_bytes(const Graph& graph, const Kept& kept, const Sizes& sizes);
+int64_t kept_bytes(const Graph& graph, const Kept& kept, const Sizes& sizes);
+
 /// How the steps of a pass read the rows of one kept tensor.
 class RowReaders {
  public:

@@ -21,6 +21,7 @@
 #include "decoder/program/latent_scale.h"
 #include "decoder/program/parameter_source.h"
 #include "decoder/program/plan_beside.h"
+#include "decoder/program/progress_events.h"
 #include "decoder/program/queue.h"
 #include "decoder/program/verification.h"
 #include "decoder/program/write_traces.h"
@@ -103,19 +104,6 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   if (options.output.empty()) throw InputError("--output is required (try headroom-decode --help)");
   return true;
 }
-
-/// Shows which pass and tile the decode is at.
-class ProgressEvents final : public EventSink {
- public:
-  explicit ProgressEvents(Progress& progress) : progress_(progress) {}
-  void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override {
-    const double share = (pass + double(tile) / double(tiles)) / double(plan.passes.size());
-    progress_.show(share, plan.passes[static_cast<size_t>(pass)].name);
-  }
-
- private:
-  Progress& progress_;
-};
 
 Plan plan_for(const Options& options, const Model& model, const Array& latent) {
   const int64_t scratch_limit =

@@ -120,8 +120,7 @@ void KeptBlocks::fetch(Moving& moving, size_t band) {
 
 std::vector<ScratchTransfers::Block> KeptBlocks::in_file(const Moving& moving, const Interval& blocks) const {
   const MapView& view = moving.map->view();
-  const int64_t bytes =
-      allocated_bytes(moving.kept->block_rows * row_bytes(graph_, moving.kept->tensor, sizes_));
+  const int64_t bytes = kept_block_bytes(graph_, *moving.kept, sizes_);
   std::vector<ScratchTransfers::Block> list;
   for (int64_t item = 0; item < sizes_.items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {

@@ -18,16 +18,6 @@
 namespace headroom {
 namespace {
 
-/// Drops the picture: only the way to it is measured.
-class NoSink final : public PictureSink {
- public:
-  using PictureSink::PictureSink;
-
- private:
-  void put(int64_t, const Region&, const float*) override {}
-  void complete() override {}
-};
-
 /// Keeps, per operation, its measurement, and the step at which most was live.
 class LayerRecorder final : public EventSink {
  public:
@@ -159,7 +149,7 @@ Profile collect_profile(const Model& model, const ProfileRequest& request, const
       progress(kSizesShare * (double(s) + share) / double(sizes.size()), label + " " + layer);
     });
     for (int run = 0; run < request.repeats; ++run) {
-      NoSink sink(shape);
+      DiscardingSink sink(shape);
       const RunStats stats = decode(model, plan, weights, input, sink, &recorder);
       size.peak_bytes = std::max(size.peak_bytes, stats.peak_bytes);
       size.seconds = std::min(size.seconds, stats.seconds);

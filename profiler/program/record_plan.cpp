@@ -4,35 +4,12 @@
 #include "decoder/files/random_weights.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/validator.h"
+#include "decoder/program/progress_events.h"
 #include "decoder/program/write_traces.h"
 #include "decoder/runtime/decode.h"
 #include "decoder/runtime/trace_recorder.h"
 
 namespace headroom {
-namespace {
-
-class NoSink final : public PictureSink {
- public:
-  using PictureSink::PictureSink;
-
- private:
-  void put(int64_t, const Region&, const float*) override {}
-  void complete() override {}
-};
-
-class ProgressEvents final : public EventSink {
- public:
-  explicit ProgressEvents(Progress& progress) : progress_(progress) {}
-  void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override {
-    progress_.show((pass + double(tile) / double(tiles)) / double(plan.passes.size()),
-                   plan.passes[static_cast<size_t>(pass)].name);
-  }
-
- private:
-  Progress& progress_;
-};
-
-}  // namespace
 
 RunStats record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights,
                      Progress& progress) {
@@ -44,8 +21,8 @@ RunStats record_plan(const Model& model, const RecordRequest& request, const Par
                            ? random_latent({decoded.batch, model.latent_channels, extent.y, extent.x}, 0)
                            : read_latent(request.latent);
   start_libraries(request.threads);
-  NoSink sink({decoded.batch, model.graph.tensor(model.graph.output()).channels, decoded.frames,
-               decoded.height_pixels, decoded.width_pixels});
+  DiscardingSink sink({decoded.batch, model.graph.tensor(model.graph.output()).channels, decoded.frames,
+                       decoded.height_pixels, decoded.width_pixels});
   ProgressEvents events(progress);
   TraceRecorder recorder(&events);
   const RunStats stats = decode(model, plan, weights, latent, sink, &recorder,

@@ -44,18 +44,12 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="sdxl", help="folder in diffusers' layout, or a built-in name, default: %(default)s")
-    parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
+    measure.add_run_arguments(parser, model="sdxl")
     parser.add_argument("--sizes", default=SIZES, help="pixels, default: %(default)s")
     parser.add_argument("--tight", type=float, default=1.05, help="times the smallest limit, default: %(default)s")
     parser.add_argument("--ample", type=measure.parse_bytes, default="16GiB", help="the largest limit, default: %(default)s")
     parser.add_argument("--slack", type=float, default=1.03, help="largest predicted / measured, default: %(default)s")
-    parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
-    parser.add_argument("--profile", help="plan by this profile; by assumed costs without")
-    parser.add_argument("-o", "--output", type=Path, help="the results, .json; the table lies beside it, .md")
-    args = parser.parse_args()
-    if args.model in measure.BUILT_INS and args.random_weights is None:
-        args.random_weights = 0
+    args = measure.parse_run_arguments(parser)
 
     header = measure.result_header()
     rows = []

@@ -65,10 +65,8 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="sdxl", help="folder in diffusers' layout, or a built-in name, default: %(default)s")
-    parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
+    measure.add_run_arguments(parser, model="sdxl", profile="use this profile, and compare times as they are; without, one is made first")
     parser.add_argument("--size", type=measure.parse_size, default="512x512", help="pixels, default: %(default)s")
-    parser.add_argument("--profile", type=Path, help="use this profile, and compare times as they are; without, one is made first")
     parser.add_argument("--profile-sizes", help="sizes to profile, default: the size that is decoded")
     parser.add_argument("--hold-out", help="sizes that the profile leaves out and predicts")
     parser.add_argument("--limits", type=int, default=6, help="how many limits, smallest to ample, default: %(default)s")
@@ -76,11 +74,7 @@ def main() -> int:
     parser.add_argument("--slack", type=float, default=0.20, help="largest error of the time, default: %(default)s")
     parser.add_argument("--peak-slack", type=float, default=1.03, help="largest predicted / measured peak, default: %(default)s")
     parser.add_argument("--yardstick", type=measure.parse_size, default="256x256", help="pixels of the small decode, default: %(default)s")
-    parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
-    parser.add_argument("-o", "--output", type=Path, help="the results, .json; the table lies beside it, .md")
-    args = parser.parse_args()
-    if args.model in measure.BUILT_INS and args.random_weights is None:
-        args.random_weights = 0
+    args = measure.parse_run_arguments(parser)
 
     header = measure.result_header()
     with tempfile.TemporaryDirectory() as folder:

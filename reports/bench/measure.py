@@ -122,6 +122,25 @@ def write_random_latent(model: str, size: tuple[int, int], seed: int, file: Path
     return file
 
 
+# Arguments ------------------------------------------------------------------------------------------------------------
+
+def add_run_arguments(parser: argparse.ArgumentParser, model: str, profile: str = "plan by this profile; by assumed costs without") -> None:
+    """What every check takes: the model and its weights, threads, a profile, the results' file."""
+    parser.add_argument("--model", default=model, help="folder in diffusers' layout, or a built-in name, default: %(default)s")
+    parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
+    parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
+    parser.add_argument("--profile", help=profile)
+    parser.add_argument("-o", "--output", type=Path, help="the results, .json; the table lies beside it, .md")
+
+
+def parse_run_arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """Built-in models have no weights of their own: without a seed theirs is 0."""
+    args = parser.parse_args()
+    if args.model in BUILT_INS and args.random_weights is None:
+        args.random_weights = 0
+    return args
+
+
 # Programs -------------------------------------------------------------------------------------------------------------
 
 def run(command: list[str]) -> str:
