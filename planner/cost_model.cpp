@@ -11,15 +11,25 @@ namespace {
 // Assumptions for a machine that was not profiled: two cores with AVX-512, LibTorch 2.11, fp32.
 constexpr double kConvolutionFlopsPerSecond = 170e9;
 constexpr double kAttentionFlopsPerSecond = 200e9;
-constexpr double kBytesPerSecond = 3e9;         // elementwise work, counted by the bytes that it writes
-constexpr double kStepSeconds = 30e-6;          // waking threads, calling libraries
-constexpr double kReorderBytesPerSecond = 4e9;  // oneDNN copies a convolution's weights at every call
+constexpr double kBytesPerSecond = 3e9;  // elementwise work, counted by the bytes that it writes
+constexpr double kStepSeconds = 30e-6;   // waking threads, calling libraries
+// Time of a convolution in the Winograd form as a share of the direct one's, transforms included; over
+// upsampling the direct form saves more itself.
+constexpr double kWinogradShare = 0.4, kUpsampledWinogradShare = 0.6;
+constexpr double kTransformBytesPerSecond = 4e9;  // kernels brought into that form
 constexpr double kWeightsBytesPerSecond = 1e9;
 constexpr double kHostBytesPerSecond = 12e9;      // a link of sixteen lanes, pinned memory
 constexpr double kScratchBytesPerSecond = 500e6;  // a solid-state disk
 
 bool counts_flops(const Op& op) {
   return op.kind == OpKind::conv || op.kind == OpKind::attention;
+}
+
+double form_share(const Graph& graph, const Op& op, ConvolutionForm form) {
+  if (op.kind != OpKind::conv) return 1;
+  const KernelShape kernel = kernel_shape(graph, op);
+  if (form_of(kernel, form) == ConvolutionForm::direct) return 1;
+  return kernel.upsamples ? kUpsampledWinogradShare : kWinogradShare;
 }
 
 double work_per_position(const Graph& graph, const Op& op, const Sizes& sizes) {
@@ -76,6 +86,7 @@ Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, c
 
 CostModel::CostModel(const Graph& graph)
     : weights_bytes_per_second_(kWeightsBytesPerSecond),
+      transform_bytes_per_second_(kTransformBytesPerSecond),
       scratch_write_bytes_per_second_(kScratchBytesPerSecond),
       scratch_read_bytes_per_second_(kScratchBytesPerSecond),
       memory_(cpu_memory_model(graph)) {
@@ -94,18 +105,21 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
     if (rate > 0) assumed = rate;
   };
   take(profile.weights_bytes_per_second, weights_bytes_per_second_);
+  take(profile.transform_bytes_per_second, transform_bytes_per_second_);
   take(profile.scratch_write_bytes_per_second, scratch_write_bytes_per_second_);
   take(profile.scratch_read_bytes_per_second, scratch_read_bytes_per_second_);
   if (const auto laws = std::make_shared<const LawTable>(graph, profile); laws->complete()) {
     laws_ = laws;
-    // The larger of what the libraries were seen to take elsewhere and here.
+    // The larger of what was seen elsewhere and here; convolutions take what the runtime is told to.
     memory_.workspace_bytes = [&graph, laws, elsewhere = memory_.workspace_bytes](
-                                  const Op& op, const Extent& tile, int64_t items) {
-      const Law& law = laws->of(graph.tensor(op.output).producer);
+                                  const Op& op, ConvolutionForm form, const Extent& tile, int64_t items) {
+      const int64_t known = elsewhere(op, form, tile, items);
+      if (op.kind == OpKind::conv) return known;
+      const Law& law = laws->of(graph.tensor(op.output).producer, form);
       const bool attends = op.kind == OpKind::attention;
       const int64_t here = attends ? law.workspace_at(positions(tile), law.columns.back())
                                    : law.workspace_at(tile.t * tile.y * items, tile.x);
-      return std::max(here, elsewhere(op, tile, items));
+      return std::max(here, known);
     };
     return;
   }
@@ -132,22 +146,21 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
   }
 }
 
-CostModel::StepRates CostModel::rates_of(const Graph& graph, const Step& step, const Sizes& sizes) const {
+CostModel::StepRates CostModel::rates_of(const Graph& graph, const Step& step, ConvolutionForm form,
+                                         const Sizes& sizes) const {
   if (step.op == OpId{-1}) {
     const auto bytes = double(graph.tensor(step.tensor).channels * bytes_per_element(sizes.dtype));
     return {kStepSeconds, bytes / kBytesPerSecond * double(sizes.items)};
   }
   const Op& op = graph.op(step.op);
-  const double reorder =
-      op.kind == OpKind::conv ? double(convolution_workspace_bytes(graph, op)) / kReorderBytesPerSecond : 0;
-  return {kStepSeconds + reorder,
-          work_per_position(graph, op, sizes) * seconds_per_work(step.op) * double(sizes.items)};
+  return {kStepSeconds, work_per_position(graph, op, sizes) * form_share(graph, op, form) *
+                            seconds_per_work(step.op) * double(sizes.items)};
 }
 
 double CostModel::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                                const Sizes& sizes) const {
   if (laws_) return laws_->step_seconds(graph, pass, step, tile, sizes);
-  const StepRates rates = rates_of(graph, step, sizes);
+  const StepRates rates = rates_of(graph, step, pass.convolutions, sizes);
   const Axes<Along> work = work_along(graph, pass, step, tile, sizes);
   return rates.per_tile * work.t.tiles * work.y.tiles * work.x.tiles +
          rates.per_position * work.t.positions * work.y.positions * work.x.positions;
@@ -167,7 +180,7 @@ std::vector<double> CostModel::shape_seconds(const Graph& graph, const Pass& pas
       continue;
     }
     // The work of a tile is a product over the axes, so each length is looked at once.
-    const StepRates rates = rates_of(graph, step, sizes);
+    const StepRates rates = rates_of(graph, step, pass.convolutions, sizes);
     const Axes<StepAxis> axes = axes_of(graph, pass, step, sizes);
     const Along time = along(axes.t, length);
     for (size_t k = 0; k < widths.size(); ++k) columns[k] = along(axes.x, widths[k]);
@@ -195,20 +208,25 @@ double CostModel::least_seconds(const Graph& graph, OpId id, const Sizes& sizes)
   const Op& op = graph.op(id);
   const TensorId made = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
   const double whole = double(positions(extent_of(graph.tensor(made), sizes.latent)) * sizes.items);
-  const double reorder =
-      op.kind == OpKind::conv ? double(convolution_workspace_bytes(graph, op)) / kReorderBytesPerSecond : 0;
-  return kStepSeconds + reorder + whole * work_per_position(graph, op, sizes) * seconds_per_work(id);
+  const double share = form_share(graph, op, ConvolutionForm::winograd);  // the faster one
+  return kStepSeconds + whole * work_per_position(graph, op, sizes) * share * seconds_per_work(id);
 }
 
 double CostModel::least_store_seconds(const Graph& graph, TensorId id, const Sizes& sizes) const {
   const Tensor& tensor = graph.tensor(id);
   const double whole = double(positions(extent_of(tensor, sizes.latent)) * sizes.items);
-  if (laws_) return whole * laws_->of({.kind = StepKind::store, .tensor = id}).least_seconds_per_position();
+  if (laws_)
+    return whole * laws_->of({.kind = StepKind::store, .tensor = id}, ConvolutionForm::direct)
+                       .least_seconds_per_position();
   return kStepSeconds + whole * double(tensor.channels * bytes_per_element(sizes.dtype)) / kBytesPerSecond;
 }
 
 double CostModel::weights_seconds(int64_t bytes) const {
   return double(bytes) / weights_bytes_per_second_;
+}
+
+double CostModel::transform_seconds(int64_t bytes) const {
+  return double(bytes) / transform_bytes_per_second_;
 }
 
 double CostModel::read_seconds(Place place, double bytes) const {

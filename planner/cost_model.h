@@ -33,12 +33,14 @@ class CostModel {
   double step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                       const Sizes& sizes) const;
   double pass_seconds(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) const;
-  /// Loading parameters.
+  /// Loading parameters: `bytes` of them in the direct form.
   double weights_seconds(int64_t bytes) const;
+  /// Bringing kernels into the Winograd form, `bytes` of it.
+  double transform_seconds(int64_t bytes) const;
   /// Moving blocks between the device and a place below it.
   double read_seconds(Place place, double bytes) const;
   double write_seconds(Place place, double bytes) const;
-  /// pass_seconds() for each height with each width, height by height.
+  /// pass_seconds() for each height with each width, height by height, in the pass's form of convolutions.
   std::vector<double> shape_seconds(const Graph& graph, const Pass& pass, int64_t length,
                                     const std::vector<int64_t>& heights, const std::vector<int64_t>& widths,
                                     const Sizes& sizes) const;
@@ -51,12 +53,13 @@ class CostModel {
   struct StepRates {
     double per_tile = 0, per_position = 0;
   };
-  StepRates rates_of(const Graph& graph, const Step& step, const Sizes& sizes) const;
+  StepRates rates_of(const Graph& graph, const Step& step, ConvolutionForm form, const Sizes& sizes) const;
   double seconds_per_work(OpId op) const { return seconds_per_work_[index(op)]; }
   std::vector<double> seconds_per_work_;  ///< by operation
   std::shared_ptr<const LawTable> laws_;  ///< null without
   Environment environment_;
   double weights_bytes_per_second_;  ///< parameters brought onto the device
+  double transform_bytes_per_second_;
   double scratch_write_bytes_per_second_, scratch_read_bytes_per_second_;
   MemoryModel memory_;
   bool assumed_ = true;

@@ -70,6 +70,7 @@ Values values_of(const Pass& pass) {
           {"predicted.seconds", pass.predicted_seconds},
           {"predicted.flops", pass.predicted_flops},
           {"scale", {pass.scale.t, pass.scale.y, pass.scale.x}},
+          {"convolutions", name_of(pass.convolutions)},
           {"tiles", tiles_text(pass)}};
 }
 

@@ -155,8 +155,10 @@ std::string explain(const Plan& plan, const Model& model) {
             format_bytes(pass.predicted_peak_bytes) + ", time " + format_seconds(pass.predicted_seconds) +
             ", " + with_digits(pass.predicted_flops / 1e9, 1) + " GFLOP, " + tiles_text(pass) + ")\n";
     std::vector<std::string> lines;
-    if (plan.weights == WeightResidency::per_pass) {
-      lines.push_back("weights " + format_bytes(weights_bytes(graph, pass, plan.request.dtype)));
+    const int64_t brought = pass_weights_bytes(graph, pass, pass.convolutions, plan.weights);
+    if (brought > 0) {
+      lines.push_back("weights " + format_bytes(brought) +
+                      (pass.convolutions == ConvolutionForm::winograd ? ", kernels in Winograd form" : ""));
     }
     for (TensorId id : read_in(plan, graph, i)) lines.push_back(read_text(plan, graph, id, i));
     for (const Step& step : pass.steps) lines.push_back(step_text(step, graph));
@@ -196,17 +198,16 @@ json explain_json(const Plan& plan, const Model& model) {
       if (entry.in_place_of != TensorId{-1})
         keeps.back()["in_place_of"] = graph.tensor(entry.in_place_of).name;
     }
-    const bool by_pass = plan.weights == WeightResidency::per_pass;
-    passes.push_back(
-        {{"name", pass.name},
-         {"peak_bytes", pass.predicted_peak_bytes},
-         {"weights_bytes", by_pass ? weights_bytes(graph, pass, plan.request.dtype) : plan.weights_bytes},
-         {"seconds", pass.predicted_seconds},
-         {"flops", pass.predicted_flops},
-         {"tiles", {pass.tiles.t.size(), pass.tiles.y.size(), pass.tiles.x.size()}},
-         {"reads", std::move(reads)},
-         {"steps", std::move(steps)},
-         {"keeps", std::move(keeps)}});
+    passes.push_back({{"name", pass.name},
+                      {"peak_bytes", pass.predicted_peak_bytes},
+                      {"weights_bytes", device_weights_bytes(graph, plan, pass)},
+                      {"convolutions", name_of(pass.convolutions)},
+                      {"seconds", pass.predicted_seconds},
+                      {"flops", pass.predicted_flops},
+                      {"tiles", {pass.tiles.t.size(), pass.tiles.y.size(), pass.tiles.x.size()}},
+                      {"reads", std::move(reads)},
+                      {"steps", std::move(steps)},
+                      {"keeps", std::move(keeps)}});
   }
   json gap;  // null where no bound is known
   if (plan.optimal || plan.bound_seconds > 0) {

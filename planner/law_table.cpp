@@ -57,7 +57,8 @@ LawTable::LawTable(const Graph& graph, const Profile& profile) : laws_(profile.l
     return found;
   };
   for (const Op& op : graph.ops()) {
-    of_op_.push_back(needed(law_name(graph, op)));
+    for (ConvolutionForm form : {ConvolutionForm::direct, ConvolutionForm::winograd})
+      of_op_[static_cast<size_t>(form)].push_back(needed(law_name(graph, op, form)));
     const bool adds = op.kind == OpKind::add;
     accumulate_.push_back(adds ? needed(moving_law_name("accumulate", graph.tensor(op.output).channels))
                                : -1);
@@ -72,7 +73,7 @@ LawTable::LawTable(const Graph& graph, const Profile& profile) : laws_(profile.l
   }
 }
 
-const Law& LawTable::of(const Step& step) const {
+const Law& LawTable::of(const Step& step, ConvolutionForm form) const {
   int32_t found = -1;
   switch (step.kind) {
     case StepKind::gather:
@@ -88,7 +89,7 @@ const Law& LawTable::of(const Step& step) const {
       found = accumulate_[index(step.op)];
       break;
     default:
-      found = of_op_[index(step.op)];
+      found = of_op_[static_cast<size_t>(form)][index(step.op)];
       break;
   }
   if (found < 0) throw std::logic_error("a step without a law");
@@ -97,7 +98,7 @@ const Law& LawTable::of(const Step& step) const {
 
 double LawTable::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                               const Sizes& sizes) const {
-  const Law& law = of(step);
+  const Law& law = of(step, pass.convolutions);
   const Tensor& tensor =
       graph.tensor(step.kind == StepKind::statistics ? step.inputs[0].tensor : step.tensor);
   const Runs rows = runs_along(sizes.latent.y, pass.scale.y, tile.y, tensor.scale.y, step.halo.before.y,
@@ -120,12 +121,12 @@ double LawTable::step_seconds(const Graph& graph, const Pass& pass, const Step& 
 
 double LawTable::least_seconds(const Graph& graph, OpId id, const Sizes& sizes) const {
   const Op& op = graph.op(id);
-  const Law& law = of(id);
   const Extent extent = law_extent(graph, op, sizes.latent);
+  const Law &direct = of(id, ConvolutionForm::direct), &winograd = of(id, ConvolutionForm::winograd);
   if (op.kind == OpKind::attention) {
-    return law.least_seconds_per_row(double(extent.x)) * double(extent.y * sizes.items);
+    return direct.least_seconds_per_row(double(extent.x)) * double(extent.y * sizes.items);
   }
-  double rate = law.least_seconds_per_position();
+  double rate = std::min(direct.least_seconds_per_position(), winograd.least_seconds_per_position());
   if (accumulate_[index(id)] >= 0) {
     rate = std::min(rate, laws_[static_cast<size_t>(accumulate_[index(id)])].least_seconds_per_position());
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "decoder/plan/memory.h"
@@ -16,9 +17,11 @@ class LawTable {
   /// True where every step that a plan of this graph can have has its law.
   bool complete() const { return complete_; }
   /// The law of an operation carried out on a tile. It must be there.
-  const Law& of(OpId op) const { return laws_[static_cast<size_t>(of_op_[index(op)])]; }
+  const Law& of(OpId op, ConvolutionForm form) const {
+    return laws_[static_cast<size_t>(of_op_[static_cast<size_t>(form)][index(op)])];
+  }
   /// The law of a step, sums onto what is kept and moves included.
-  const Law& of(const Step& step) const;
+  const Law& of(const Step& step, ConvolutionForm form) const;
   /// Seconds of one step over all tiles of its pass: every tile at its own extent, clipped at the picture's
   /// edges.
   double step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
@@ -28,7 +31,8 @@ class LawTable {
 
  private:
   std::vector<Law> laws_;
-  std::vector<int32_t> of_op_, accumulate_;     // by operation; -1 where there is none
+  std::array<std::vector<int32_t>, 2> of_op_;   // by form of convolutions and operation
+  std::vector<int32_t> accumulate_;             // by operation; -1 where there is none
   std::vector<int32_t> gather_, store_, emit_;  // by tensor
   bool complete_ = true;
 };

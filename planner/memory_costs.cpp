@@ -9,10 +9,6 @@
 namespace headroom {
 namespace {
 
-// What oneDNN 3.10 was seen to take from the pool.
-constexpr int64_t kChannelPadding = 16;
-constexpr int64_t kScratchBytes = int64_t{64} << 10;
-
 // Blocks of LibTorch 2.11's attention on the CPU (ATen/native/cpu/FlashAttentionKernel.cpp).
 constexpr int64_t kKeysOfBlock = 512;
 constexpr int64_t queries_of_block(int64_t queries) {
@@ -25,18 +21,7 @@ constexpr int64_t queries_of_block(int64_t queries) {
 constexpr int64_t kReserveBytes = int64_t{6} << 20;
 constexpr double kReserveBytesPerPixel = 1.25;
 
-int64_t round_up(int64_t value, int64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
 }  // namespace
-
-int64_t convolution_workspace_bytes(const Graph& graph, const Op& op) {
-  const int64_t outputs = round_up(graph.tensor(op.output).channels, kChannelPadding);
-  const int64_t inputs = round_up(graph.tensor(op.inputs[0]).channels, kChannelPadding);
-  const int64_t taps = int64_t{op.kernel.t} * op.kernel.y * op.kernel.x;
-  return outputs * inputs * taps * int64_t{sizeof(float)} + kScratchBytes;
-}
 
 int64_t attention_scratch_bytes(int64_t queries, int64_t keys, int64_t channels, int64_t threads) {
   const int64_t rows = std::min(queries, queries_of_block(queries));
@@ -55,8 +40,13 @@ MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
   MemoryModel model;
   model.reserve_bytes = kReserveBytes;
   model.reserve_bytes_per_pixel = kReserveBytesPerPixel;
-  model.workspace_bytes = [&graph, threads](const Op& op, const Extent& tile, int64_t) -> int64_t {
-    if (op.kind == OpKind::conv) return convolution_workspace_bytes(graph, op);
+  model.workspace_bytes = [&graph, threads](const Op& op, ConvolutionForm form, const Extent& tile,
+                                            int64_t items) -> int64_t {
+    if (op.kind == OpKind::conv) {
+      const KernelShape kernel = kernel_shape(graph, op);
+      return allocated_bytes(
+          convolution_workspace_bytes(kernel, form_of(kernel, form), tile, items, threads));
+    }
     if (op.kind != OpKind::attention) return 0;
     // A partial result beside the running one, the log-sum-exps of both, and the library's own blocks.
     const int64_t channels = graph.tensor(op.output).channels;

@@ -6,10 +6,6 @@
 
 namespace headroom {
 
-/// Bytes that oneDNN takes from the pool during a convolution, beside its tiles: a copy of the weights in its
-/// own order.
-int64_t convolution_workspace_bytes(const Graph& graph, const Op& op);
-
 /// Bytes that LibTorch's attention takes for its own blocks of scores and results, one set for each thread.
 /// `keys` are those of one call: the positions of one block of the keys' tensor.
 int64_t attention_scratch_bytes(int64_t queries, int64_t keys, int64_t channels, int64_t threads);

@@ -72,9 +72,7 @@ PassWork& PassCatalog::work_of(size_t pass, const std::vector<TensorId>& present
 }
 
 std::unique_ptr<PassOption> PassCatalog::option_of(Pass lowered, std::vector<TouchedTensor> touched) const {
-  int64_t bytes = 0;
-  for (const Step& step : lowered.steps) bytes += step.op != OpId{-1} ? op_weights_bytes_[index(step.op)] : 0;
-  return std::make_unique<PassOption>(graph_, costs_, sizes_, std::move(lowered), std::move(touched), bytes);
+  return std::make_unique<PassOption>(graph_, costs_, sizes_, std::move(lowered), std::move(touched));
 }
 
 const PassOption& PassCatalog::option(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
@@ -95,10 +93,12 @@ const PassOption& PassCatalog::option(size_t pass, const std::vector<TensorId>& 
   return *option;
 }
 
-PricedShapes& PassCatalog::priced(const PassOption& option, const std::vector<Place>& places) {
-  const auto known = priced_.find({&option, places});
+PricedShapes& PassCatalog::priced(const PassOption& option, const std::vector<Place>& places,
+                                  WeightResidency residency) {
+  const std::tuple key(&option, places, residency);
+  const auto known = priced_.find(key);
   if (known != priced_.end()) return known->second;
-  return priced_.emplace(std::pair(&option, places), PricedShapes(option, places)).first->second;
+  return priced_.emplace(key, PricedShapes(option, places, residency)).first->second;
 }
 
 bool PassCatalog::may_go_below(size_t pass, TensorId id) const {
@@ -109,7 +109,7 @@ bool PassCatalog::may_go_below(size_t pass, TensorId id) const {
 /// it kept.
 void PassCatalog::find_sizes() {
   for (size_t i = 0; i < graph_.ops().size(); ++i) {
-    op_weights_bytes_.push_back(weights_bytes(graph_, graph_.ops()[i], sizes_.dtype));
+    op_weights_bytes_.push_back(weights_bytes(graph_, graph_.ops()[i], ConvolutionForm::direct));
     op_least_seconds_.push_back(costs_.least_seconds(graph_, OpId{static_cast<int32_t>(i)}, sizes_));
   }
   stored_bytes_.assign(graph_.tensors().size(), 0);

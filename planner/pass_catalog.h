@@ -56,8 +56,8 @@ class PassCatalog {
   std::vector<KeepSet>& keep_sets(size_t pass, const std::vector<TensorId>& present);
   const PassOption& option(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
                            const std::vector<TensorId>& in_place);
-  /// The option's shapes for one placing of the tensors that it touches.
-  PricedShapes& priced(const PassOption& option, const std::vector<Place>& places);
+  /// The option's shapes for one placing of the tensors that it touches, and of its parameters.
+  PricedShapes& priced(const PassOption& option, const std::vector<Place>& places, WeightResidency residency);
   /// Keys and values are read whole by every tile, so they stay on the device.
   bool may_go_below(size_t pass, TensorId id) const;
   /// Bytes of a kept tensor's blocks.
@@ -75,13 +75,13 @@ class PassCatalog {
   const CostModel& costs_;
   const Sizes sizes_;
   const PassReach reach_;
-  std::vector<int64_t> op_weights_bytes_;  ///< by operation
+  std::vector<int64_t> op_weights_bytes_;  ///< by operation, in the direct form
   std::vector<double> op_least_seconds_;   ///< by operation
   std::vector<int64_t> stored_bytes_;      ///< by tensor
   std::vector<std::map<std::vector<TensorId>, std::vector<KeepSet>>>
       keep_sets_;                                                      ///< by pass and tensors present
   std::vector<std::map<std::vector<TouchedTensor>, PassWork>> works_;  ///< by pass and tensors touched
-  std::map<std::pair<const PassOption*, std::vector<Place>>, PricedShapes> priced_;
+  std::map<std::tuple<const PassOption*, std::vector<Place>, WeightResidency>, PricedShapes> priced_;
 };
 
 }  // namespace headroom

@@ -35,13 +35,13 @@ std::vector<int64_t> tile_widths(int64_t length) {
 }
 
 PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered,
-                       std::vector<TouchedTensor> touched, int64_t weights_bytes)
+                       std::vector<TouchedTensor> touched)
     : graph_(graph),
       costs_(costs),
       sizes_(sizes),
       pass_(std::move(lowered)),
       touched_(std::move(touched)),
-      weights_bytes_(weights_bytes) {
+      forms_{ConvolutionForm::direct} {
   for (const TouchedTensor& tensor : touched_) {
     Kept entry;
     entry.tensor = tensor.tensor;
@@ -58,13 +58,32 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
   }
   const Extent grid =
       per_axis([](int64_t length, int32_t scale) { return length * scale; }, sizes_.latent, pass_.scale);
-  const std::vector<int64_t> widths = tile_widths(grid.x), rows_of_heights = tile_heights(grid.y);
-  const std::vector<double> seconds =
-      costs_.shape_seconds(graph_, pass_, grid.t, rows_of_heights, widths, sizes_);
-  for (int64_t rows : rows_of_heights) {
-    heights_.push_back({rows, static_cast<size_t>((grid.y + rows - 1) / rows)});
-    for (int64_t columns : widths) columns_.push_back({columns, seconds[columns_.size()]});
+  widths_ = tile_widths(grid.x);
+  const std::vector<int64_t> heights = tile_heights(grid.y);
+  for (int64_t rows : heights) heights_.push_back({rows, static_cast<size_t>((grid.y + rows - 1) / rows)});
+  const bool both = std::any_of(pass_.steps.begin(), pass_.steps.end(),
+                                [&](const Step& step) { return has_winograd_form(graph_, step.op); });
+  if (both) forms_.push_back(ConvolutionForm::winograd);
+  for (ConvolutionForm form : forms_) {
+    pass_.convolutions = form;
+    seconds_.push_back(costs_.shape_seconds(graph_, pass_, grid.t, heights, widths_, sizes_));
+    const auto bytes = [&](WeightResidency residency) {
+      return pass_weights_bytes(graph_, pass_, form, residency);
+    };
+    brought_.push_back({bytes(WeightResidency::per_pass), bytes(WeightResidency::resident)});
+    if (form == ConvolutionForm::direct) continue;
+    const double transform = costs_.transform_seconds(brought_.back().beside_resident);
+    for (double& seconds : seconds_.back()) seconds += transform;
   }
+}
+
+double PassOption::seconds(const Shape& shape) const {
+  return seconds_[static_cast<size_t>(shape.form)][shape.height * widths() + shape.width];
+}
+
+int64_t PassOption::brought_bytes(ConvolutionForm form, WeightResidency residency) const {
+  const Brought& brought = brought_[static_cast<size_t>(form)];
+  return allocated_bytes(residency == WeightResidency::per_pass ? brought.per_pass : brought.beside_resident);
 }
 
 const PassOption::Series& PassOption::series(size_t number, size_t tensor, bool below) const {
@@ -85,7 +104,7 @@ const PassOption::Series& PassOption::series(size_t number, size_t tensor, bool 
 }
 
 Extent PassOption::tile(size_t height, size_t width) const {
-  return {sizes_.latent.t * pass_.scale.t, heights_[height].length, column(height, width).length};
+  return {sizes_.latent.t * pass_.scale.t, heights_[height].length, widths_[width]};
 }
 
 double PassOption::transfer_seconds(const std::vector<Place>& places) const {
@@ -133,10 +152,11 @@ PassOption::LiveBytes PassOption::live_bytes(size_t number, const std::vector<Pl
   return bytes;
 }
 
-const PassOption::Working& PassOption::working(size_t height, size_t width) const {
-  const auto [entry, is_new] = working_.try_emplace({height, width});
+const PassOption::Working& PassOption::working(const Shape& shape) const {
+  const auto [entry, is_new] = working_.try_emplace({shape.height, shape.width, shape.form});
   Working& working = entry->second;
   if (!is_new) return working;
+  pass_.convolutions = shape.form;
   const auto stretch_bytes = [&](const Extent& largest) {
     std::vector<int64_t> bytes;
     for (const Stretch& stretch :
@@ -145,19 +165,20 @@ const PassOption::Working& PassOption::working(size_t height, size_t width) cons
     }
     return bytes;
   };
-  const Extent full = tile(height, width), last = last_band_tile(full, sizes_.latent.y * pass_.scale.y);
+  const Extent full = tile(shape.height, shape.width),
+               last = last_band_tile(full, sizes_.latent.y * pass_.scale.y);
   working.full = stretch_bytes(full);
   working.last = last == full ? working.full : stretch_bytes(last);
   return working;
 }
 
-int64_t PassOption::peak_bytes(size_t height, size_t width, const LiveBytes& live) const {
-  const Working& tiles = working(height, width);
-  const bool one_tile = column(height, width).length == sizes_.latent.x * pass_.scale.x;
+int64_t PassOption::peak_bytes(const Shape& shape, const LiveBytes& live) const {
+  const Working& tiles = working(shape);
+  const bool one_tile = widths_[shape.width] == sizes_.latent.x * pass_.scale.x;
   int64_t peak = 0;
   // Where a band has several tiles, the others find there what the first one stored.
   for (size_t k = 0; k < live.last.size(); ++k) {
-    if (heights_[height].bands > 1) {
+    if (heights_[shape.height].bands > 1) {
       peak = std::max(peak, (one_tile ? live.largest[k] : live.largest.back()) + tiles.full[k]);
     }
     peak = std::max(peak, (one_tile ? live.last[k] : live.last.back()) + tiles.last[k]);
@@ -165,21 +186,27 @@ int64_t PassOption::peak_bytes(size_t height, size_t width, const LiveBytes& liv
   return peak;
 }
 
-PricedShapes::PricedShapes(const PassOption& option, std::vector<Place> places)
-    : option_(&option), places_(std::move(places)), least_bytes_(option.least_bytes(places_)) {
+PricedShapes::PricedShapes(const PassOption& option, std::vector<Place> places, WeightResidency residency)
+    : option_(&option),
+      places_(std::move(places)),
+      residency_(residency),
+      least_bytes_(option.least_bytes(places_) + option.brought_bytes(ConvolutionForm::direct, residency)) {
   const double transfer = option.transfer_seconds(places_);
-  shapes_.reserve(option.heights() * option.widths());
-  for (uint32_t height = 0; height < option.heights(); ++height) {
-    for (uint32_t width = 0; width < option.widths(); ++width) {
-      // Transfers overlap with compute band by band: only those of one band stand alone.
-      const double compute = option.seconds(height, width);
-      const double seconds =
-          std::max(compute, transfer) + std::min(compute, transfer) / double(option.bands(height));
-      shapes_.push_back({seconds, -1, height, width});
+  shapes_.reserve(option.heights() * option.widths() * option.forms().size());
+  for (ConvolutionForm form : option.forms()) {
+    for (uint32_t height = 0; height < option.heights(); ++height) {
+      for (uint32_t width = 0; width < option.widths(); ++width) {
+        Shape shape{0, -1, height, width, form};
+        // Transfers overlap with compute band by band: only those of one band stand alone.
+        const double compute = option.seconds(shape);
+        shape.seconds =
+            std::max(compute, transfer) + std::min(compute, transfer) / double(option.bands(height));
+        shapes_.push_back(shape);
+      }
     }
   }
   const auto faster = [](const Shape& a, const Shape& b) {
-    return std::tie(a.seconds, a.height, a.width) < std::tie(b.seconds, b.height, b.width);
+    return std::tie(a.seconds, a.height, a.width, a.form) < std::tie(b.seconds, b.height, b.width, b.form);
   };
   std::sort(shapes_.begin(), shapes_.end(), faster);
 }
@@ -189,7 +216,8 @@ int64_t PricedShapes::peak_of(size_t i) {
   if (shape.peak_bytes >= 0) return shape.peak_bytes;
   const auto [live, is_new] = live_bytes_.try_emplace(shape.height);
   if (is_new) live->second = option_->live_bytes(shape.height, places_);
-  return shape.peak_bytes = option_->peak_bytes(shape.height, shape.width, live->second);
+  return shape.peak_bytes =
+             option_->peak_bytes(shape, live->second) + option_->brought_bytes(shape.form, residency_);
 }
 
 const Shape* PricedShapes::fastest_within(int64_t limit_bytes) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "decoder/plan/memory.h"
@@ -9,11 +10,13 @@
 
 namespace headroom {
 
-/// One tile shape for a pass, by the numbers of its height and width, with what it costs.
+/// One tile shape for a pass, by the numbers of its height and width, and the form of its convolutions, with
+/// what they cost.
 struct Shape {
   double seconds = 0;
   int64_t peak_bytes = -1;  ///< -1 where not known yet
   uint32_t height = 0, width = 0;
+  ConvolutionForm form = ConvolutionForm::direct;
 };
 
 /// A kept tensor that a pass reads or writes.
@@ -28,21 +31,26 @@ struct TouchedTensor {
 /// still open, and so is what else is kept meanwhile: one lowering serves all of that.
 class PassOption {
  public:
-  /// `lowered` without tiles; `weights_bytes` are those of the parameters that it needs.
+  /// `lowered` without tiles.
   PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered,
-             std::vector<TouchedTensor> touched, int64_t weights_bytes);
+             std::vector<TouchedTensor> touched);
 
   const std::vector<TouchedTensor>& touched() const { return touched_; }
-  /// Bytes of the parameters that the pass needs.
-  int64_t weights_bytes() const { return weights_bytes_; }
+  /// Bytes of the parameters that the pass needs, in the direct form.
+  int64_t parameter_bytes() const { return brought_[0].per_pass; }
 
   // What follows serves PricedShapes. Shapes are numbered height by height; `places` is parallel to
   // touched().
   size_t heights() const { return heights_.size(); }
-  size_t widths() const { return columns_.size() / heights_.size(); }
+  size_t widths() const { return widths_.size(); }
+  /// The direct one, and the Winograd one where it changes anything.
+  const std::vector<ConvolutionForm>& forms() const { return forms_; }
   Extent tile(size_t height, size_t width) const;
-  /// Without transfers.
-  double seconds(size_t height, size_t width) const { return column(height, width).seconds; }
+  /// Without transfers and without bringing parameters in, but with bringing them into their form.
+  double seconds(const Shape& shape) const;
+  /// What the pass brings onto the device for its convolutions in this form, and all parameters where none
+  /// are there.
+  int64_t brought_bytes(ConvolutionForm form, WeightResidency residency) const;
   size_t bands(size_t height) const { return heights_[height].bands; }
   double transfer_seconds(const std::vector<Place>& places) const;
   /// Bytes of kept blocks after each store of the pass; the first before any.
@@ -52,7 +60,7 @@ class PassOption {
   };
   LiveBytes live_bytes(size_t height, const std::vector<Place>& places) const;
   /// With the tiles that come on top.
-  int64_t peak_bytes(size_t height, size_t width, const LiveBytes& live) const;
+  int64_t peak_bytes(const Shape& shape, const LiveBytes& live) const;
   /// What no height can go below: everything that is there when the sweep begins, and when it ends.
   int64_t least_bytes(const std::vector<Place>& places) const;
 
@@ -61,9 +69,8 @@ class PassOption {
   struct Series {
     std::vector<int64_t> before, after;  ///< the step that stores the tensor
   };
-  struct Column {
-    int64_t length = 0;
-    double seconds = 0;
+  struct Brought {
+    int64_t per_pass = 0, beside_resident = 0;
   };
   /// Bytes of the tiles in every stretch of the pass.
   struct Working {
@@ -74,32 +81,33 @@ class PassOption {
     size_t bands = 0;
   };
 
-  const Column& column(size_t height, size_t width) const { return columns_[height * widths() + width]; }
-  const Working& working(size_t height, size_t width) const;
+  const Working& working(const Shape& shape) const;
   const Series& series(size_t height, size_t tensor, bool below) const;
 
   const Graph& graph_;
   const CostModel& costs_;
   const Sizes& sizes_;
-  mutable Pass pass_;  ///< its tiles are those of the height that was looked at last
+  mutable Pass pass_;  ///< its tiles and form are those of the shape that was looked at last
   std::vector<TouchedTensor> touched_;
   std::vector<Kept> entries_;   ///< parallel to touched_
   std::vector<size_t> stored_;  ///< touched tensors in the order of their stores
   std::vector<Height> heights_;
-  std::vector<Column> columns_;  ///< height by height
+  std::vector<int64_t> widths_;
+  std::vector<ConvolutionForm> forms_;
+  std::vector<std::vector<double>> seconds_;  ///< parallel to forms_, height by height
+  std::vector<Brought> brought_;              ///< parallel to forms_
   // Filled when first asked for. Most shapes of most options never are.
-  mutable std::map<std::pair<size_t, size_t>, Working> working_;  ///< by height and width
+  mutable std::map<std::tuple<uint32_t, uint32_t, ConvolutionForm>, Working> working_;
   /// By height and touched tensor, on the device and below.
   mutable std::vector<std::vector<std::array<Series, 2>>> live_;
   std::vector<int64_t> whole_bytes_;  ///< parallel to touched_
-  int64_t weights_bytes_ = 0;
 };
 
-/// The tile shapes of an option for one placing of its tensors, fastest first. Peaks are worked out when
-/// first needed: most searches look at the first shapes of most choices only.
+/// The tile shapes of an option for one placing of its tensors and its parameters, fastest first. Peaks are
+/// worked out when first needed: most searches look at the first shapes of most choices only.
 class PricedShapes {
  public:
-  PricedShapes(const PassOption& option, std::vector<Place> places);
+  PricedShapes(const PassOption& option, std::vector<Place> places, WeightResidency residency);
 
   /// The fastest shape of all, whatever it needs.
   const Shape& fastest() const { return shapes_.front(); }
@@ -116,6 +124,7 @@ class PricedShapes {
 
   const PassOption* option_;
   std::vector<Place> places_;
+  WeightResidency residency_;
   int64_t least_bytes_;
   std::vector<Shape> shapes_;                             ///< fastest first
   std::map<uint32_t, PassOption::LiveBytes> live_bytes_;  ///< by height, of those that were asked for

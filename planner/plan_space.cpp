@@ -35,7 +35,7 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const SpaceFrame& fra
   const bool per_pass = frame.weights == WeightResidency::per_pass;
   fixed_bytes_ = latent_bytes(graph, sizes) + reserve_bytes(graph, sizes, costs.memory());
   if (!per_pass) {
-    const int64_t weights = weights_bytes(graph, sizes.dtype);
+    const int64_t weights = resident_weights_bytes(graph);
     fixed_bytes_ += allocated_bytes(weights);
     start_seconds_ = costs.weights_seconds(weights);
   }
@@ -44,7 +44,8 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const SpaceFrame& fra
     double seconds = 0;
     for (OpId op : catalog_->reach().own_operations(pass)) {
       seconds += costs.least_seconds(graph, op, sizes);
-      if (per_pass) seconds += costs.weights_seconds(weights_bytes(graph, graph.op(op), sizes.dtype));
+      if (per_pass)
+        seconds += costs.weights_seconds(weights_bytes(graph, graph.op(op), ConvolutionForm::direct));
     }
     least_seconds_from_[pass] =
         least_seconds_from_[pass + 1] + seconds + catalog_->least_handover_seconds(pass);
@@ -88,15 +89,14 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
     std::vector<Place> places;
     for (const TouchedTensor& tensor : option.touched()) places.push_back(place_after(tensor.tensor));
     Choice choice{set.keeps, std::move(in_place), std::move(below), std::move(next),
-                  &catalog_->priced(option, places)};
+                  &catalog_->priced(option, places, frame_.weights)};
     choice.beside_bytes = fixed_bytes_;
     for (TensorId id : set.passing) {
       if (place_of(frontier, id) == Place::device) choice.beside_bytes += catalog_->stored_bytes(id);
     }
     choice.again_seconds = set.again_seconds;
     if (frame_.weights == WeightResidency::per_pass) {
-      choice.beside_bytes += allocated_bytes(option.weights_bytes());
-      choice.beside_seconds = catalog_->costs().weights_seconds(option.weights_bytes());
+      choice.beside_seconds = catalog_->costs().weights_seconds(option.parameter_bytes());
       choice.again_seconds += catalog_->costs().weights_seconds(set.again_weights_bytes);
     }
     list.push_back(std::move(choice));

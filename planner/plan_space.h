@@ -27,9 +27,9 @@ struct Choice {
   std::vector<TensorId> in_place;
   std::vector<TensorId> below;  ///< those of `keeps` that live in the lower place
   Frontier next;
-  PricedShapes* shapes = nullptr;  ///< without what follows
+  PricedShapes* shapes = nullptr;  ///< with what the pass brings in, without what follows
   int64_t beside_bytes =
-      0;  ///< weights, latent, reserve, and tensors on the device that the pass does not touch
+      0;  ///< resident weights, latent, reserve, and tensors on the device that the pass does not touch
   double beside_seconds = 0;  ///< bringing the pass's weights in
   double again_seconds = 0;   ///< what passes ahead must run at the least, beside least_seconds_from()
   int64_t peak_bytes(const Shape& shape) const { return beside_bytes + shape.peak_bytes; }

@@ -42,7 +42,8 @@ void check_profiled_model(const Profile& profile, const std::string& file, const
     if (layer.name != ops[i].name || layer.kind != name_of(ops[i].kind)) {
       differs(i, std::string(name_of(ops[i].kind)) + " " + ops[i].name);
     }
-    if (!layer.law.empty() && layer.law != law_name(graph, ops[i])) differs(i, law_name(graph, ops[i]));
+    const std::string law = law_name(graph, ops[i], ConvolutionForm::winograd);
+    if (!layer.law.empty() && layer.law != law) differs(i, law);
     for (size_t s = 0; s < profile.sizes.size(); ++s) {
       const ProfiledSize& size = profile.sizes[s];
       const Extent latent{size.frames, size.height_pixels / scale.y, size.width_pixels / scale.x};
@@ -77,7 +78,7 @@ void check_profiled_range(const Profile& profile, const std::string& file, const
       if (step.kind == StepKind::statistics) sized.tensor = step.inputs[0].tensor;
       double most = double(positions(largest_tile(graph, pass, sized, tile, sizes)) * sizes.items);
       if (op.kind == OpKind::attention) most *= double(law_extent(graph, op, sizes.latent).x);
-      const Law& law = laws.of(step.op);
+      const Law& law = laws.of(step, pass.convolutions);
       if (law.speaks_of(most)) continue;
       throw InputError(
           file + ": layers[" + std::to_string(index(step.op)) + "] (" + op.name + "): seen from " +

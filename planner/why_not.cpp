@@ -37,8 +37,7 @@ std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& m
   const Graph& graph = model.graph;
   const Sizes sizes = sizes_of(graph, plan);
   const Pass& pass = plan.passes[number];
-  const int64_t weights = plan.weights == WeightResidency::resident ? plan.weights_bytes
-                                                                    : weights_bytes(graph, pass, sizes.dtype);
+  const int64_t weights = device_weights_bytes(graph, plan, pass);
   std::vector<Blocker> list{{"weights", "weights", weights}, {"reserve", "reserve", plan.reserve_bytes}};
   for (const Kept& entry : plan.kept) {
     const auto now = static_cast<int32_t>(number);

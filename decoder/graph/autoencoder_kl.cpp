@@ -103,8 +103,7 @@ class Builder {
   }
 
   TensorId upsample(const std::string& name, TensorId x) {
-    const TensorId large = graph_.upsample(name + ".nearest", x, {1, 2, 2});
-    return graph_.conv(name + ".conv", large, graph_.tensor(x).channels, {1, 3, 3});
+    return graph_.upsampled_conv(name + ".conv", x, graph_.tensor(x).channels);
   }
 
   TensorId normalised(const std::string& name, TensorId x, Activation activation) {

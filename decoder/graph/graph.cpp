@@ -12,8 +12,14 @@ int64_t floor_divide(int64_t a, int64_t b) {
   return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
 }
 
+/// Taps of a convolution along one axis; over nearest upsampling those of one phase.
+int32_t taps_along(int32_t kernel, int32_t factor) {
+  return (kernel + factor - 1) / factor;
+}
+
 double taps(const Op& op) {
-  return double(op.kernel.t) * op.kernel.y * op.kernel.x;
+  const auto along = per_axis(taps_along, op.kernel, op.factor);
+  return double(along.t) * along.y * along.x;
 }
 
 }  // namespace
@@ -83,6 +89,13 @@ TensorId Graph::conv(const std::string& name, TensorId x, int64_t channels, Axes
   return append({.name = name, .kind = OpKind::conv, .inputs = {x}, .kernel = kernel}, channels, scale);
 }
 
+TensorId Graph::upsampled_conv(const std::string& name, TensorId x, int64_t channels) {
+  const Axes<int32_t> factor{1, 2, 2};
+  const auto scale = per_axis([](int32_t a, int32_t b) { return a * b; }, tensor(x).scale, factor);
+  return append({.name = name, .kind = OpKind::conv, .inputs = {x}, .kernel = {1, 3, 3}, .factor = factor},
+                channels, scale);
+}
+
 TensorId Graph::upsample(const std::string& name, TensorId x, Axes<int32_t> factor) {
   const auto scale = per_axis([](int32_t a, int32_t b) { return a * b; }, tensor(x).scale, factor);
   const int64_t channels = tensor(x).channels;
@@ -138,7 +151,8 @@ OpId Graph::find_op(const std::string& name) const {
 
 Halo reach(const Op& op, size_t) {
   if (op.kind != OpKind::conv) return {};
-  const auto half = per_axis([](int32_t k) { return k / 2; }, op.kernel);
+  const auto half =
+      per_axis([](int32_t k, int32_t factor) { return (k / 2 + factor - 1) / factor; }, op.kernel, op.factor);
   return {half, half};
 }
 

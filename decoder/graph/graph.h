@@ -41,8 +41,9 @@ struct Tensor {
 };
 
 enum class OpKind {
-  conv,        ///< {x} -> y: convolution, stride 1, zero padding that keeps the extent
-  upsample,    ///< {x} -> y: nearest, by `factor`
+  conv,      ///< {x} -> y: convolution, stride 1, zero padding that keeps the extent; of x repeated `factor`
+             ///< times along each axis (nearest upsampling), which is never made whole
+  upsample,  ///< {x} -> y: nearest, by `factor`
   statistics,  ///< {x} -> s: mean and deviation over each group of channels and all positions; a barrier
   norm,        ///< {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
   add,         ///< {a, b} -> y
@@ -59,7 +60,7 @@ struct Op {
   std::vector<TensorId> inputs{};
   TensorId output{-1};
   Axes<int32_t> kernel{1, 1, 1};  ///< conv: odd along every axis
-  Axes<int32_t> factor{1, 1, 1};  ///< upsample
+  Axes<int32_t> factor{1, 1, 1};  ///< upsample, conv
   int32_t groups = 0;             ///< statistics, norm
   double epsilon = 0;             ///< statistics
   Activation activation = Activation::none;
@@ -71,6 +72,8 @@ class Graph {
   /// The latent. Called once, first.
   TensorId add_latent(int64_t channels);
   TensorId conv(const std::string& name, TensorId x, int64_t channels, Axes<int32_t> kernel);
+  /// A 3×3 convolution of x upsampled by 2 along rows and columns: four phases with 2×2 kernels on x itself.
+  TensorId upsampled_conv(const std::string& name, TensorId x, int64_t channels);
   TensorId upsample(const std::string& name, TensorId x, Axes<int32_t> factor);
   TensorId statistics(const std::string& name, TensorId x, int32_t groups, double epsilon);
   TensorId norm(const std::string& name, TensorId x, TensorId statistics, Activation activation);
@@ -102,7 +105,7 @@ class Graph {
 };
 
 /// How far beyond an output position an operation reads in input `input`, in that input's own positions.
-/// Upsampling reads no further than the position it repeats.
+/// Upsampling reads no further than the position it repeats; behind it a convolution of 3 reads one further.
 Halo reach(const Op& op, size_t input);
 
 /// True where input `input` is needed over its whole extent before any output exists.
@@ -128,7 +131,8 @@ std::vector<Parameter> parameters_of(const Graph& graph, const Op& op);
 int64_t parameter_elements(const Graph& graph, const Op& op);
 int64_t parameter_elements(const Graph& graph);
 
-/// Floating-point operations for one output position (all channels), multiply and add counted separately.
+/// Floating-point operations for one output position (all channels), multiply and add counted separately; of
+/// convolutions those of the direct form, over upsampling by phases.
 /// Attention depends on the number of keys: `latent` gives their extent.
 double flops_per_position(const Graph& graph, const Op& op, const Extent& latent);
 

@@ -2,9 +2,18 @@
 
 #include <cstdint>
 
+#include "decoder/kernels/multiply.h"
+#include "decoder/kernels/winograd.h"
+
 // The inner loops, compiled once per instruction set (CMakeLists.txt) and chosen at run time by `loops()`.
 // Plain C++ that the compiler vectorises; no thread is started here.
 namespace headroom::kernels {
+
+/// The transforms of one Winograd algorithm, a block at a time.
+struct WinogradLoops {
+  void (*in)(const WinogradInput& block);
+  void (*out)(const WinogradOutput& block);
+};
 
 struct Loops {
   /// out = x * scale + shift per channel.
@@ -15,10 +24,14 @@ struct Loops {
                       const float* shift);
   /// Adds values and squares of 16 neighbouring channels over `pixels` pixels to sum and square_sum.
   void (*sum_16)(const float* x, int64_t pixels, int64_t channels, double* sum, double* square_sum);
+  void (*multiply)(const Product& product);
+  WinogradLoops winograd_plain;
+  WinogradLoops winograd_upsampled;
 };
 
 extern const Loops baseline_loops;
 extern const Loops avx2_loops;
+extern const Loops avx512_loops;
 
 /// The fastest that this processor runs.
 const Loops& loops();

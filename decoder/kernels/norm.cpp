@@ -29,14 +29,6 @@ void activate(float* out, int64_t count, Activation activation) {
 
 }  // namespace
 
-const Loops& loops() {
-#if defined(__x86_64__)
-  static const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (has_avx2) return avx2_loops;
-#endif
-  return baseline_loops;
-}
-
 void norm_activate(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
                    const float* shift, Activation activation) {
   if (activation == Activation::silu) {

@@ -8,7 +8,7 @@ namespace headroom::kernels {
 
 void channel_sums(const float* x, int64_t pixels, int64_t channels, double* sum, double* square_sum) {
   constexpr int64_t kLanes = 16;
-  constexpr int64_t kRunPixels = 256;  // pixels of one run stay in the second-level cache
+  constexpr int64_t kRunPixels = 8;  // of one run: they stay in the first-level cache
   const int64_t whole = channels / kLanes * kLanes;
   for (int64_t begin = 0; begin < pixels; begin += kRunPixels) {
     const int64_t run = std::min(kRunPixels, pixels - begin);

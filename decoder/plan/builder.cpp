@@ -52,6 +52,7 @@ class Builder {
       const PassGoal goal = goal_of(targets_[i], decisions[i]);
       Pass pass = lower_pass(graph_, kept, goal);
       pass.tiles = cut_grid(pass, decisions[i].tile, sizes_.latent);
+      pass.convolutions = decisions[i].convolutions;
       for (TensorId id : goal.keeps) {
         Kept entry{.tensor = id, .first_pass = static_cast<int32_t>(i), .last_pass = kNever};
         entry.block_rows = block_rows(graph_, id, sizes_, memory_.block_bytes);
@@ -159,13 +160,13 @@ class Builder {
     plan_.reserve_bytes = reserve_bytes(graph_, sizes_, memory_);
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       Pass& pass = plan_.passes[i];
-      const int64_t weights = plan_.weights == WeightResidency::resident
-                                  ? weights_bytes(graph_, sizes_.dtype)
-                                  : weights_bytes(graph_, pass, sizes_.dtype);
-      plan_.weights_bytes = std::max(plan_.weights_bytes, weights);
+      const int64_t resident =
+          plan_.weights == WeightResidency::resident ? resident_weights_bytes(graph_) : 0;
+      const int64_t brought = pass_weights_bytes(graph_, pass, pass.convolutions, plan_.weights);
+      plan_.weights_bytes = std::max(plan_.weights_bytes, resident + brought);
       pass.predicted_peak_bytes =
-          allocated_bytes(weights) + latent_bytes(graph_, sizes_) + plan_.reserve_bytes +
-          pass_peak_bytes(graph_, pass, kept_in(i), decisions[i].tile, sizes_, memory_);
+          allocated_bytes(resident) + allocated_bytes(brought) + latent_bytes(graph_, sizes_) +
+          plan_.reserve_bytes + pass_peak_bytes(graph_, pass, kept_in(i), decisions[i].tile, sizes_, memory_);
       plan_.predicted_peak_bytes = std::max(plan_.predicted_peak_bytes, pass.predicted_peak_bytes);
     }
   }
@@ -199,7 +200,7 @@ Plan build_plan(const Model& model, const Request& request, const PlanFrame& fra
   return Builder(model, request, frame, memory).run(decisions);
 }
 
-Plan untiled_plan(const Model& model, const Request& request) {
+Plan untiled_plan(const Model& model, const Request& request, ConvolutionForm convolutions) {
   const Graph& graph = model.graph;
   const std::vector<int32_t> depths = barrier_depths(graph);
   const std::vector<BarrierTargets> targets = barrier_targets(graph);
@@ -208,6 +209,7 @@ Plan untiled_plan(const Model& model, const Request& request) {
   std::vector<int32_t> pass_depths;
   for (size_t i = 0; i < targets.size(); ++i) {
     decisions[i].tile = {kWhole, kWhole, kWhole};
+    decisions[i].convolutions = convolutions;
     const TensorId any = !targets[i].statistics.empty() ? graph.op(targets[i].statistics[0]).inputs[0]
                          : !targets[i].whole.empty()    ? targets[i].whole[0]
                                                         : graph.output();

@@ -16,6 +16,7 @@ struct PassDecision {
   std::vector<TensorId>
       below{};    ///< those of `keeps`, of keys and values none, that live in the plan's lower place
   Extent tile{};  ///< length of tiles in the pass's grid; larger than the grid means whole
+  ConvolutionForm convolutions = ConvolutionForm::direct;
 };
 
 /// The goal of a pass: its barriers and what is to be kept.
@@ -38,10 +39,11 @@ Plan build_plan(const Model& model, const Request& request, const PlanFrame& fra
 
 /// The plan that decodes every pass as one tile and keeps every tensor that a later pass reads: the untiled
 /// decode, for comparison and for profiling. It has no limit.
-Plan untiled_plan(const Model& model, const Request& request);
+Plan untiled_plan(const Model& model, const Request& request,
+                  ConvolutionForm convolutions = ConvolutionForm::direct);
 
-/// The same decisions with tiles half as high, so that it fits wherever `plan` does: an independent way to
-/// the same pixels.
+/// The same decisions with tiles half as high and convolutions in the direct form, so that it fits wherever
+/// `plan` does: an independent way to the same pixels.
 Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& memory);
 
 }  // namespace headroom

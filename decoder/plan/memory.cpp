@@ -54,29 +54,45 @@ int64_t latent_bytes(const Graph& graph, const Sizes& sizes) {
   return sizes.items * allocated_bytes(bytes_of(graph.tensor(graph.latent()), sizes.latent, 1, sizes.dtype));
 }
 
-int64_t weights_bytes(const Graph& graph, Dtype dtype) {
-  int64_t sum = 0;
-  for (const Op& op : graph.ops()) sum += weights_bytes(graph, op, dtype);
-  return sum;
-}
-
-int64_t weights_bytes(const Graph& graph, const Op& op, Dtype dtype) {
+int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionForm form) {
   int64_t sum = 0;
   for (const Parameter& parameter : parameters_of(graph, op)) {
-    int64_t bytes = bytes_per_element(dtype);
-    for (int64_t length : parameter.shape) bytes *= length;
-    sum += ceil_divide(bytes, kParameterAlignment) * kParameterAlignment;
+    int64_t floats = 1;
+    for (int64_t length : parameter.shape) floats *= length;
+    if (parameter.shape.size() > 1) {
+      const KernelShape kernel = kernel_shape(graph, op);
+      floats = kernel.floats(form_of(kernel, form));
+    }
+    sum += ceil_divide(floats * int64_t{sizeof(float)}, kParameterAlignment) * kParameterAlignment;
   }
   return sum;
 }
 
-int64_t weights_bytes(const Graph& graph, const Pass& pass, Dtype dtype) {
+int64_t resident_weights_bytes(const Graph& graph) {
+  int64_t sum = 0;
+  for (const Op& op : graph.ops()) sum += weights_bytes(graph, op, ConvolutionForm::direct);
+  return sum;
+}
+
+int64_t pass_weights_bytes(const Graph& graph, const Pass& pass, ConvolutionForm form,
+                           WeightResidency residency) {
   int64_t sum = 0;
   for (const Step& step : pass.steps) {
     // A norm's parameters are read with its step; statistics have none.
-    if (step.op != OpId{-1}) sum += weights_bytes(graph, graph.op(step.op), dtype);
+    if (step.op == OpId{-1}) continue;
+    const Op& op = graph.op(step.op);
+    if (residency == WeightResidency::per_pass) {
+      sum += weights_bytes(graph, op, form);
+    } else if (form == ConvolutionForm::winograd && has_winograd_form(graph, step.op)) {
+      sum += kernel_shape(graph, op).floats(form) * int64_t{sizeof(float)};
+    }
   }
   return sum;
+}
+
+int64_t device_weights_bytes(const Graph& graph, const Plan& plan, const Pass& pass) {
+  const int64_t throughout = plan.weights == WeightResidency::resident ? resident_weights_bytes(graph) : 0;
+  return throughout + pass_weights_bytes(graph, pass, pass.convolutions, plan.weights);
 }
 
 int64_t row_bytes(const Graph& graph, TensorId id, const Sizes& sizes) {
@@ -212,7 +228,7 @@ std::vector<int64_t> step_bytes(const Graph& graph, const Pass& pass, const Exte
     if (!makes_tile(step)) continue;
     const Extent extent = largest_tile(graph, pass, step, tile, sizes);
     if (model.workspace_bytes && step.op != OpId{-1}) {
-      bytes[i] += model.workspace_bytes(graph.op(step.op), extent, sizes.items);
+      bytes[i] += model.workspace_bytes(graph.op(step.op), pass.convolutions, extent, sizes.items);
     }
     // An add takes its first operand's tile over: it is new only after the add itself.
     const size_t from = step.kind == StepKind::add ? i + 1 : i;

@@ -9,8 +9,10 @@ namespace headroom {
 
 /// What the memory of a plan depends on beside the plan itself.
 struct MemoryModel {
-  /// Bytes that a library takes from the pool while it runs `op` on a tile of this extent, beside the tiles.
-  std::function<int64_t(const Op& op, const Extent& output_tile, int64_t items)> workspace_bytes;
+  /// Bytes taken from the pool while `op` runs on a tile of this extent, beside the tiles; `form` is that of
+  /// the pass.
+  std::function<int64_t(const Op& op, ConvolutionForm form, const Extent& output_tile, int64_t items)>
+      workspace_bytes;
   /// What libraries take outside the pool, in all.
   int64_t reserve_bytes = 0;
   /// And for every pixel of a slice: lists of blocks, sums of rows, what outputs collect.
@@ -37,11 +39,17 @@ int64_t allocated_bytes(int64_t bytes);
 /// Bytes of one slice of the latent, which is there throughout.
 int64_t latent_bytes(const Graph& graph, const Sizes& sizes);
 
-/// Bytes of all parameters as the runtime lays them out, each on a boundary of 64 bytes.
-int64_t weights_bytes(const Graph& graph, Dtype dtype);
-/// The same for one operation, and for those that the steps of one pass carry out.
-int64_t weights_bytes(const Graph& graph, const Op& op, Dtype dtype);
-int64_t weights_bytes(const Graph& graph, const Pass& pass, Dtype dtype);
+/// Bytes of an operation's parameters as the runtime lays them out, in fp32 whatever the dtype: kernels
+/// packed in this form, each parameter on a boundary of 64 bytes.
+int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionForm form);
+/// Of all parameters where they stay on the device throughout: kernels are in the direct form.
+int64_t resident_weights_bytes(const Graph& graph);
+/// Of what a pass brings onto the device: its parameters, or, beside resident ones, its kernels in the
+/// Winograd form.
+int64_t pass_weights_bytes(const Graph& graph, const Pass& pass, ConvolutionForm form,
+                           WeightResidency residency);
+/// All parameters that are on the device during one pass.
+int64_t device_weights_bytes(const Graph& graph, const Plan& plan, const Pass& pass);
 
 /// Bytes of one row of one batch item.
 int64_t row_bytes(const Graph& graph, TensorId tensor, const Sizes& sizes);

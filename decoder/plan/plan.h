@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "decoder/graph/graph.h"
+#include "decoder/plan/convolution.h"
 
 namespace headroom {
 
@@ -63,7 +64,7 @@ enum class StepKind {
   gather,      ///< copy a region into a tile, zero outside the picture
   norm,        ///< normalise and activate a region into a tile, zero outside the picture
   upsample,    ///< repeat a region into a tile, zero outside the picture
-  conv,        ///< convolve a tile; reads exactly its halo, pads nothing
+  conv,        ///< convolve a tile that holds its halo, zeros outside the picture included; pads nothing
   add,         ///< sum of two regions
   attention,   ///< a tile of queries against all keys and values
   statistics,  ///< merge the tile's own positions into the statistics
@@ -101,6 +102,7 @@ struct Pass {
   /// Half-open intervals along each axis, in grid positions; tiles are their product.
   Axes<std::vector<Interval>> tiles;
   std::vector<Step> steps;
+  ConvolutionForm convolutions = ConvolutionForm::direct;
   int64_t predicted_peak_bytes = 0;
   double predicted_seconds = 0;
   double predicted_flops = 0;
@@ -114,7 +116,7 @@ struct Plan {
   /// Batch items that go through all passes together; the batch is run in such slices.
   int64_t slice = 1;
   WeightResidency weights = WeightResidency::resident;
-  int64_t weights_bytes = 0;        ///< parameters on the device at one time, at the most
+  int64_t weights_bytes = 0;        ///< packed parameters on the device at one time, at the most
   int64_t reserve_bytes = 0;        ///< for what libraries allocate outside the pool
   int64_t host_limit_bytes = 0;     ///< for kept tensors in host memory
   int64_t scratch_limit_bytes = 0;  ///< for kept tensors in the scratch file

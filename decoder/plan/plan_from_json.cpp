@@ -97,6 +97,10 @@ class PlanReader {
     const size_t count = steps.size(kMostSteps);
     pass.steps.reserve(count);
     for (size_t i = 0; i < count; ++i) pass.steps.push_back(read_step(steps[i]));
+    if (fields.has("convolutions")) {
+      pass.convolutions =
+          one_of(fields["convolutions"], std::array{ConvolutionForm::direct, ConvolutionForm::winograd});
+    }
     const JsonFields predicted = fields["predicted"];
     pass.predicted_peak_bytes = predicted["peak_bytes"].integer(0, kMostBytes);
     pass.predicted_seconds = amount(predicted["seconds"]);

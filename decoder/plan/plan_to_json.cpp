@@ -73,6 +73,7 @@ json pass_to_json(const Pass& pass, const Graph& graph) {
   for (const Step& step : pass.steps) steps.push_back(step_to_json(step, graph));
   return {{"name", pass.name},
           {"scale", axes_to_json(pass.scale)},
+          {"convolutions", name_of(pass.convolutions)},
           {"tiles",
            {{"t", intervals_to_json(pass.tiles.t)},
             {"y", intervals_to_json(pass.tiles.y)},

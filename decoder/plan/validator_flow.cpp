@@ -90,15 +90,14 @@ class FlowCheck {
   void check_tile_operand(const StepRef& ref, size_t input) {
     const Operand& operand = view_.step(ref).inputs[input];
     const StepRef maker{ref.pass, static_cast<size_t>(operand.step)};
-    const bool exactly = view_.step(ref).kind == StepKind::conv;
     on_every_axis(ref, [&](Axis axis, size_t i) {
       const Interval needed = view_.needed(ref, input, axis, i);
       const Interval made = view_.region(maker, axis, i);
-      if (exactly ? made == needed : made.contains(needed)) return true;
+      if (made.contains(needed)) return true;
       refuse(Violation::missing_halo, ref,
-             "needs " + std::string(exactly ? "exactly " : "") + to_text(needed) + " of " +
-                 view_.name(operand.tensor) + " along " + letter(axis) + " for tile " + std::to_string(i) +
-                 "; step " + std::to_string(operand.step) + " makes " + to_text(made));
+             "needs " + to_text(needed) + " of " + view_.name(operand.tensor) + " along " + letter(axis) +
+                 " for tile " + std::to_string(i) + "; step " + std::to_string(operand.step) + " makes " +
+                 to_text(made));
       return false;
     });
   }

@@ -161,6 +161,9 @@ void check_pass(View& view, size_t p) {
   if (!is_amount(pass.predicted_seconds) || !is_amount(pass.predicted_flops)) {
     view.findings.add(Violation::malformed, place + ".predicted", "expected finite numbers of at least 0");
   }
+  if (pass.convolutions != ConvolutionForm::direct && pass.convolutions != ConvolutionForm::winograd) {
+    view.findings.add(Violation::malformed, place + ".convolutions", "expected direct or winograd");
+  }
   for (Axis axis : kAxes) {
     if (!in_range(at(pass.scale, axis), 1, kLargestScale)) {
       view.findings.add(Violation::malformed, place + ".scale", "expected from 1 to 4096");

@@ -112,8 +112,11 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
   if (writes_whole(reader.kind)) return image(ref.pass, read, axis, i);
   const Interval out = region(ref, axis, i);
   if (reader.kind == StepKind::conv) {
-    const Halo halo = reach(graph.op(reader.op), input);
-    return {out.begin - at(halo.before, axis), out.end + at(halo.after, axis)};
+    const Op& op = graph.op(reader.op);
+    const int64_t factor = at(op.factor, axis);
+    // Over nearest upsampling an output reads the position it repeats and those next to it.
+    const int64_t beyond = ceil_divide(at(op.kernel, axis) / 2, factor);
+    return {out.begin / factor - beyond, ceil_divide(out.end, factor) + beyond};
   }
   // Positions outside the picture are zeros that the step writes itself.
   const Interval inside = intersect(out, picture(reader.tensor, axis));

@@ -8,25 +8,61 @@ namespace {
 
 /// Every parameter begins on a boundary of this many bytes.
 constexpr int64_t kBoundaryBytes = 64;
+constexpr int64_t kFloatBytes = 4;
+constexpr int64_t kOutputUnit = 16;
 
-int64_t bytes_of(const View& view, const Op& op) {
-  int64_t sum = 0;
-  for (const Parameter& parameter : parameters_of(view.graph, op)) {
-    int64_t bytes = bytes_per_element(view.plan.request.dtype);
-    for (int64_t length : parameter.shape) bytes = multiply(bytes, length);
-    sum = add(sum, multiply((bytes - 1) / kBoundaryBytes + 1, kBoundaryBytes));
-  }
-  return sum;
+int64_t on_boundary(int64_t bytes) {
+  return multiply((bytes - 1) / kBoundaryBytes + 1, kBoundaryBytes);
 }
 
-/// An operation's parameters are there once, however many steps of the pass carry it out.
-int64_t bytes_of(const Pass& pass, const std::vector<int64_t>& by_op) {
+/// True for the kernels that a pass in the Winograd form holds otherwise: 3×3, of 16 input channels or more.
+bool changes_form(const View& view, const Op& op) {
+  return op.kind == OpKind::conv && op.kernel.y == 3 && op.kernel.x == 3 &&
+         view.graph.tensor(op.inputs[0]).channels >= 16;
+}
+
+/// Bytes of a packed kernel: so many matrices of all pairs of channels, outputs padded to 16.
+int64_t kernel_bytes(const View& view, const Op& op, int64_t matrices) {
+  const int64_t outputs = view.graph.tensor(op.output).channels;
+  const int64_t padded = multiply((outputs - 1) / kOutputUnit + 1, kOutputUnit);
+  return multiply(multiply(multiply(matrices, view.graph.tensor(op.inputs[0]).channels), padded),
+                  kFloatBytes);
+}
+
+/// Over upsampling by 2 the direct form has 2×2 taps for each of 2×2 phases, the other one 8×8 products;
+/// without, a matrix for each tap and 6×6 products.
+int64_t winograd_bytes(const View& view, const Op& op) {
+  return kernel_bytes(view, op, op.factor.y > 1 ? 64 : 36);
+}
+int64_t direct_bytes(const View& view, const Op& op) {
+  return kernel_bytes(view, op, op.factor.y > 1 ? 16 : multiply(op.kernel.y, op.kernel.x));
+}
+
+/// All parameters of an operation, its kernel in the form of `pass`.
+int64_t bytes_of(const View& view, const Op& op, ConvolutionForm form) {
+  const int64_t channels = on_boundary(multiply(view.graph.tensor(op.output).channels, kFloatBytes));
+  if (op.kind == OpKind::norm) return multiply(channels, 2);
+  if (op.kind != OpKind::conv) return 0;
+  const bool winograd = form == ConvolutionForm::winograd && changes_form(view, op);
+  return add(channels, on_boundary(winograd ? winograd_bytes(view, op) : direct_bytes(view, op)));
+}
+
+/// What a pass brings in. An operation's parameters are there once, however many steps of the pass carry it
+/// out.
+int64_t brought_bytes(const View& view, const Pass& pass) {
   std::set<OpId> ops;
   for (const Step& step : pass.steps) {
     if (step.op != OpId{-1}) ops.insert(step.op);
   }
   int64_t sum = 0;
-  for (OpId op : ops) sum = add(sum, by_op[index(op)]);
+  for (OpId id : ops) {
+    const Op& op = view.graph.op(id);
+    if (view.plan.weights == WeightResidency::per_pass) {
+      sum = add(sum, bytes_of(view, op, pass.convolutions));
+    } else if (pass.convolutions == ConvolutionForm::winograd && changes_form(view, op)) {
+      sum = add(sum, winograd_bytes(view, op));
+    }
+  }
   return sum;
 }
 
@@ -34,16 +70,14 @@ int64_t bytes_of(const Pass& pass, const std::vector<int64_t>& by_op) {
 
 std::vector<int64_t> check_weights(View& view) {
   const Plan& plan = view.plan;
-  std::vector<int64_t> by_op, by_pass;
-  for (const Op& op : view.graph.ops()) by_op.push_back(bytes_of(view, op));
-  int64_t needed = 0;
-  if (plan.weights == WeightResidency::per_pass) {
-    for (const Pass& pass : plan.passes) by_pass.push_back(bytes_of(pass, by_op));
-    needed = *std::max_element(by_pass.begin(), by_pass.end());
-  } else {
-    for (int64_t bytes : by_op) needed = add(needed, bytes);
-    by_pass.assign(plan.passes.size(), plan.weights_bytes);
+  int64_t resident = 0;
+  if (plan.weights == WeightResidency::resident) {
+    for (const Op& op : view.graph.ops())
+      resident = add(resident, bytes_of(view, op, ConvolutionForm::direct));
   }
+  std::vector<int64_t> by_pass;
+  for (const Pass& pass : plan.passes) by_pass.push_back(add(resident, brought_bytes(view, pass)));
+  const int64_t needed = *std::max_element(by_pass.begin(), by_pass.end());
   if (plan.weights_bytes < needed) {
     view.findings.add(
         Violation::peak_understated, "weights_bytes",

@@ -1,13 +1,31 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include "decoder/runtime/tile.h"
+#include "decoder/plan/convolution.h"
+#include "decoder/runtime/map_view.h"
 
 namespace headroom {
 
-/// Convolves a tile, padding nothing: values [N, Y + ky - 1, X + kx - 1, C] give [N, Y, X, O].
-/// weight [O, C, ky, kx] in channels-last order, bias [O]. The output tile is allocated by the library.
-Tile convolve(const Tile& input, const at::Tensor& weight, const at::Tensor& bias, const Region& output);
+/// A kernel as it is multiplied with (decoder/kernels/packing.h).
+struct PackedKernel {
+  KernelShape shape;
+  ConvolutionForm form = ConvolutionForm::direct;
+  const float* values = nullptr;
+};
+
+/// What happens to what the target holds.
+enum class Onto { replace, add };
+
+/// Convolves a tile, with all threads. `input` is one block per item and holds `region` with its halo, zeros
+/// outside the picture included; nothing is padded here. Writes `region` of `target`, which may be a tile or
+/// a kept tensor. `bias` has one value for each output channel. The Winograd form takes workspace from the
+/// current pool, as winograd_work() says.
+void convolve(const MapView& input, const PackedKernel& kernel, const float* bias, const MapView& target,
+              const Region& region, int64_t items, Onto onto = Onto::replace);
+
+/// The two forms.
+void convolve_directly(const MapView& input, const PackedKernel& kernel, const float* bias,
+                       const MapView& target, const Region& region, int64_t items, Onto onto);
+void convolve_by_winograd(const MapView& input, const PackedKernel& kernel, const float* bias,
+                          const MapView& target, const Region& region, int64_t items, Onto onto);
 
 }  // namespace headroom

@@ -96,10 +96,15 @@ void start_libraries(int threads) {
   mallopt(M_ARENA_MAX, 1);                // all threads share one heap: what one frees serves the others
   if (threads > 0) at::set_num_threads(threads);
   const c10::InferenceMode inference;
+  const Region region{{0, 1}, {1, 33}, {1, 33}};
   Tile input = make_tile({{0, 1}, {0, 34}, {0, 34}}, 32, 1);
   input.values.zero_();
-  const at::Tensor weight = at::zeros({32, 3, 3, 32}, at::kFloat).permute({0, 3, 1, 2});
-  convolve(input, weight, at::zeros({32}, at::kFloat), {{0, 1}, {0, 32}, {0, 32}});
+  const KernelShape shape{32, 32, 3, 3};
+  const at::Tensor kernel = at::zeros({shape.floats(ConvolutionForm::winograd)}, at::kFloat);
+  for (ConvolutionForm form : {ConvolutionForm::direct, ConvolutionForm::winograd}) {
+    convolve(input.view(), {shape, form, kernel.const_data_ptr<float>()}, kernel.const_data_ptr<float>(),
+             make_tile(region, 32, 1).view(), region, 1);
+  }
 }
 
 std::string library_versions() {
@@ -140,7 +145,8 @@ DecodeSession::DecodeSession(const Model& model, const ParameterSource& weights,
 const Weights& DecodeSession::load_weights() {
   if (weights_) return *weights_;
   try {
-    return weights_.emplace(model_.graph, all_operations(model_.graph), source_, loading_);
+    return weights_.emplace(model_.graph, all_operations(model_.graph), ConvolutionForm::direct, source_,
+                            loading_);
   } catch (const LimitExceeded& refused) {
     throw LimitExceeded(std::string("loading the weights: ") + refused.what());
   }

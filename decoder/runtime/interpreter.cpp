@@ -194,7 +194,10 @@ Tile Interpreter::compute(const Pass&, const Step& step, const Region& region) {
     }
     case StepKind::conv: {
       const OpWeights& weights = weights_.of(step.op);
-      return convolve(tile_of(step.inputs[0]), weights.weight, weights.bias, region);
+      Tile tile = make_tile(region, channels, sizes_.items);
+      convolve(tile_of(step.inputs[0]).view(), weights.kernel, weights.bias, tile.view(), region,
+               sizes_.items);
+      return tile;
     }
     case StepKind::attention:
       return attend(tile_of(step.inputs[0]), view_of(step.inputs[1]), view_of(step.inputs[2]), sizes_.items);

@@ -14,8 +14,7 @@ void normalise(const MapView& source, const Tile& target, Activation activation,
   const int64_t channels = source.channels;
   std::vector<float> scales(static_cast<size_t>(items * channels)), shifts(scales.size());
   for (int64_t item = 0; item < items; ++item) {
-    statistics.affine(item, channels, epsilon, weights.weight.const_data_ptr<float>(),
-                      weights.bias.const_data_ptr<float>(), scales.data() + item * channels,
+    statistics.affine(item, channels, epsilon, weights.scale, weights.bias, scales.data() + item * channels,
                       shifts.data() + item * channels);
   }
   const MapView view = target.view();

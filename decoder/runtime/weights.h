@@ -8,6 +8,7 @@
 
 #include "decoder/graph/graph.h"
 #include "decoder/plan/plan.h"
+#include "decoder/runtime/convolution.h"
 
 namespace headroom {
 
@@ -15,26 +16,28 @@ namespace headroom {
 /// several threads at once.
 using ParameterSource = std::function<void(const Parameter& parameter, const Interval& elements, float* out)>;
 
-/// Parameters of one operation, empty tensors where it has none.
+/// Parameters of one operation; null where it has none.
 struct OpWeights {
-  at::Tensor weight;  ///< convolutions: [O, I, ky, kx] in channels-last order; norms: [C]
-  at::Tensor bias;    ///< [O] or [C]
+  PackedKernel kernel{};         ///< convolutions
+  const float* scale = nullptr;  ///< norms: one for each channel
+  const float* bias = nullptr;   ///< one for each channel
 };
 
 std::vector<OpId> all_operations(const Graph& graph);
 /// Those that the steps of a pass carry out.
 std::vector<OpId> operations_of(const Pass& pass);
 
-/// Parameters of some operations of a decoder in one allocation from the current pool, fp32. It is as large
-/// as weights_bytes() of decoder/plan/memory.h says; loading takes 64 KiB per thread beside it, outside the
+/// Parameters of some operations of a decoder in one allocation from the current pool, kernels packed. It is
+/// as large as decoder/plan/memory.h says; packing takes a few hundred KiB per thread beside it, outside the
 /// pool.
 class Weights {
  public:
   /// Reads every parameter once. `progress` is told the share done, 0 to 1.
-  Weights(const Graph& graph, const std::vector<OpId>& operations, const ParameterSource& source,
-          const std::function<void(double)>& progress = {});
+  Weights(const Graph& graph, const std::vector<OpId>& operations, ConvolutionForm form,
+          const ParameterSource& source, const std::function<void(double)>& progress = {});
+  /// Those kernels among `operations` that have a Winograd form, in it; all else is borrowed from `direct`.
+  Weights(const Graph& graph, const std::vector<OpId>& operations, const Weights& direct);
 
-  /// Empty tensors for other operations.
   const OpWeights& of(OpId op) const { return ops_[index(op)]; }
 
  private:
@@ -52,7 +55,7 @@ class PlannedWeights {
   /// Throws LimitExceeded and what the source throws.
   void begin_pass(size_t pass);
   void end_pass() { of_pass_.reset(); }
-  const OpWeights& of(OpId op) const { return resident_ != nullptr ? resident_->of(op) : of_pass_->of(op); }
+  const OpWeights& of(OpId op) const { return of_pass_ ? of_pass_->of(op) : resident_->of(op); }
 
  private:
   const Graph& graph_;

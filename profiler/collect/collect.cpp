@@ -87,14 +87,35 @@ std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& pla
   return live;
 }
 
-/// Seconds that bringing all parameters into a pool takes.
-double loading_seconds(const Graph& graph, const ParameterSource& source) {
+struct LoadingRates {
+  double direct_bytes_per_second = 0;     ///< from the source into the pool
+  double transform_bytes_per_second = 0;  ///< from there into the Winograd form, bytes of that
+};
+
+LoadingRates loading_rates(const Graph& graph, const ParameterSource& source) {
+  using Clock = std::chrono::steady_clock;
   const c10::InferenceMode inference;
   Pool pool(int64_t{1} << 40);
   const PoolScope scope(pool);
-  const auto start = std::chrono::steady_clock::now();
-  const Weights weights(graph, all_operations(graph), source);
-  return std::max(1e-9, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  const auto rate = [](int64_t bytes, Clock::time_point start) {
+    return double(bytes) / std::max(1e-9, std::chrono::duration<double>(Clock::now() - start).count());
+  };
+  LoadingRates rates;
+  auto start = Clock::now();
+  const Weights direct(graph, all_operations(graph), ConvolutionForm::direct, source);
+  rates.direct_bytes_per_second = rate(resident_weights_bytes(graph), start);
+  // Kernel by kernel, into the same pages from the second on, as passes do it.
+  std::vector<double> seen;
+  for (OpId op : all_operations(graph)) {
+    if (!has_winograd_form(graph, op)) continue;
+    start = Clock::now();
+    const Weights winograd(graph, {op}, direct);
+    seen.push_back(rate(kernel_shape(graph, graph.op(op)).floats(ConvolutionForm::winograd) * 4, start));
+  }
+  if (seen.empty()) return rates;
+  std::sort(seen.begin(), seen.end());
+  rates.transform_bytes_per_second = seen[seen.size() / 2];
+  return rates;
 }
 
 /// Fills in what the laws say of the layers of a size.
@@ -119,17 +140,19 @@ Profile collect_profile(const Model& model, const ProfileRequest& request, const
   profile.device = device_name();
   profile.libraries = library_versions();
   profile.threads = threads_in_use();
-  profile.weights_bytes = weights_bytes(graph, Dtype::fp32);
+  profile.weights_bytes = resident_weights_bytes(graph);
   profile.weights_source = request.weights_source;
-  profile.weights_bytes_per_second = double(profile.weights_bytes) / loading_seconds(graph, weights);
+  const LoadingRates rates = loading_rates(graph, weights);
+  profile.weights_bytes_per_second = rates.direct_bytes_per_second;
+  profile.transform_bytes_per_second = rates.transform_bytes_per_second;
   if (!request.scratch_folder.empty()) {
-    const FolderRates rates = measure_folder(request.scratch_folder);
+    const FolderRates folder = measure_folder(request.scratch_folder);
     profile.scratch_folder = request.scratch_folder;
-    profile.scratch_write_bytes_per_second = rates.write_bytes_per_second;
-    profile.scratch_read_bytes_per_second = rates.read_bytes_per_second;
+    profile.scratch_write_bytes_per_second = folder.write_bytes_per_second;
+    profile.scratch_read_bytes_per_second = folder.read_bytes_per_second;
   }
   for (const Op& op : graph.ops())
-    profile.layers.push_back({op.name, name_of(op.kind), {}, law_name(graph, op)});
+    profile.layers.push_back({op.name, name_of(op.kind), {}, law_name(graph, op, ConvolutionForm::winograd)});
   constexpr double kSizesShare = 0.3;  // of the time, roughly
   std::vector<std::pair<int64_t, int64_t>> sizes = request.sizes;
   sizes.insert(sizes.end(), request.held_out.begin(), request.held_out.end());
@@ -139,7 +162,7 @@ Profile collect_profile(const Model& model, const ProfileRequest& request, const
     const bool held_out = s >= request.sizes.size();
     const Request decoded{request.model, width, height, 1, request.batch, Dtype::fp32};
     const Extent latent = latent_extent(model, width, height, 1);
-    const Plan plan = untiled_plan(model, decoded);
+    const Plan plan = untiled_plan(model, decoded, ConvolutionForm::winograd);
     const Sizes extents = sizes_of(graph, plan);
     const Array input = random_latent({request.batch, model.latent_channels, latent.y, latent.x}, 0);
     const PictureShape shape{request.batch, graph.tensor(graph.output()).channels, 1, height, width};

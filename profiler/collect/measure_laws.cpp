@@ -114,14 +114,21 @@ Tile filled_tile(int64_t rows, int64_t columns, int64_t channels) {
   return tile;
 }
 
-Call convolution(const Graph& graph, const Op& op, int64_t rows, int64_t columns) {
-  const int64_t in = graph.tensor(op.inputs[0]).channels, out = graph.tensor(op.output).channels;
-  const auto input =
-      std::make_shared<Tile>(filled_tile(rows + op.kernel.y - 1, columns + op.kernel.x - 1, in));
-  const at::Tensor weight = filled({out, op.kernel.y, op.kernel.x, in}).permute({0, 3, 1, 2});
-  const at::Tensor bias = filled({out});
-  return {[=] { convolve(*input, weight, bias, region_of(rows, columns)); },
-          float_bytes(rows * columns, out)};
+Call convolution(const Graph& graph, const Op& op, ConvolutionForm form, int64_t rows, int64_t columns) {
+  const KernelShape shape = kernel_shape(graph, op);
+  const ConvolutionForm own = form_of(shape, form);
+  // A tile that begins at an even position, well inside the picture.
+  const Region region{{0, 1}, {2, 2 + rows}, {2, 2 + columns}};
+  const Region needed = needed_region(graph, op, 0, region);
+  const auto input = std::make_shared<Tile>(make_tile(needed, shape.inputs, 1));
+  fill(input->values.data_ptr<float>(), input->values.numel());
+  const at::Tensor values = filled({shape.floats(own)});
+  const at::Tensor bias = filled({shape.outputs});
+  return {[=] {
+            convolve(input->view(), {shape, own, values.const_data_ptr<float>()},
+                     bias.const_data_ptr<float>(), make_tile(region, shape.outputs, 1).view(), region, 1);
+          },
+          float_bytes(rows * columns, shape.outputs)};
 }
 
 Call attention(const Graph& graph, const Op& op, int64_t queries, int64_t keys) {
@@ -141,13 +148,13 @@ Call attention(const Graph& graph, const Op& op, int64_t queries, int64_t keys) 
           float_bytes(queries, value_channels)};
 }
 
-Call operation(const Graph& graph, const Op& op, const std::shared_ptr<Store>& store, int64_t rows,
-               int64_t columns) {
+Call operation(const Graph& graph, const Op& op, ConvolutionForm form, const std::shared_ptr<Store>& store,
+               int64_t rows, int64_t columns) {
   const int64_t channels = graph.tensor(op.kind == OpKind::statistics ? op.inputs[0] : op.output).channels;
   const Extent extent{1, rows, columns};
   switch (op.kind) {
     case OpKind::conv:
-      return convolution(graph, op, rows, columns);
+      return convolution(graph, op, form, rows, columns);
     case OpKind::attention:
       return attention(graph, op, rows, columns);
     case OpKind::statistics: {
@@ -160,8 +167,9 @@ Call operation(const Graph& graph, const Op& op, const std::shared_ptr<Store>& s
       const auto statistics = std::make_shared<GroupStatistics>(1, measured.groups);
       const Tile sample = filled_tile(4, 4, channels);
       statistics->add(sample.view(), sample.region, 1);
-      const OpWeights weights{filled({channels}), filled({channels})};
-      return {[=, activation = op.activation] {
+      const at::Tensor scale = filled({channels}), bias = filled({channels});
+      const OpWeights weights{.scale = scale.const_data_ptr<float>(), .bias = bias.const_data_ptr<float>()};
+      return {[=, held = std::pair(scale, bias), activation = op.activation] {
                 normalise(store->next(rows, columns, channels),
                           make_tile(region_of(rows, columns), channels, 1), activation, 1e-6, weights,
                           *statistics, extent, 1);
@@ -266,10 +274,14 @@ class Measuring {
     };
     for (const Extent& latent : latents) {
       for (const Op& op : graph.ops()) {
-        subject(law_name(graph, op), law_extent(graph, op, latent), op.kind,
-                [this, &op](int64_t rows, int64_t columns) {
-                  return operation(graph_, op, store_, rows, columns);
-                });
+        for (ConvolutionForm form : {ConvolutionForm::direct, ConvolutionForm::winograd}) {
+          const bool same = law_name(graph, op, form) == law_name(graph, op);
+          if (form == ConvolutionForm::winograd && same) continue;
+          subject(law_name(graph, op, form), law_extent(graph, op, latent), op.kind,
+                  [this, &op, form](int64_t rows, int64_t columns) {
+                    return operation(graph_, op, form, store_, rows, columns);
+                  });
+        }
         // A tile of anything may be copied, one of a result stored, one of a sum added onto what is kept.
         if (op.kind == OpKind::statistics) continue;
         const Tensor& made = graph.tensor(op.output);

@@ -132,15 +132,19 @@ void make_monotone(Law& law) {
   }
 }
 
-std::string law_name(const Graph& graph, const Op& op) {
+std::string law_name(const Graph& graph, const Op& op, ConvolutionForm form) {
   const auto axes = [](const Axes<int32_t>& a) {
     return (a.t > 1 ? std::to_string(a.t) + "x" : "") + std::to_string(a.y) + "x" + std::to_string(a.x);
   };
   const std::string inputs = std::to_string(graph.tensor(op.inputs[0]).channels);
   const std::string outputs = std::to_string(graph.tensor(op.output).channels);
   switch (op.kind) {
-    case OpKind::conv:
-      return "conv " + axes(op.kernel) + " " + inputs + "->" + outputs;
+    case OpKind::conv: {
+      const ConvolutionForm own = form_of(kernel_shape(graph, op), form);
+      const std::string upsamples = op.factor.y > 1 ? "upsampled " : "";
+      return upsamples + (own == ConvolutionForm::winograd ? "winograd " : "conv ") + axes(op.kernel) + " " +
+             inputs + "->" + outputs;
+    }
     case OpKind::upsample:
       return "upsample " + axes(op.factor) + " " + outputs;
     case OpKind::statistics:

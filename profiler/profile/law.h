@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "decoder/graph/graph.h"
+#include "decoder/plan/convolution.h"
 
 namespace headroom {
 
@@ -47,7 +48,8 @@ void make_monotone(Law& law);
 
 /// The name of the law of an operation: kind and everything of it that its cost depends on beside extents.
 /// Operations of one name share a law.
-std::string law_name(const Graph& graph, const Op& op);
+/// Convolutions that have a Winograd form have a law for each form.
+std::string law_name(const Graph& graph, const Op& op, ConvolutionForm form = ConvolutionForm::direct);
 /// Of a step that moves whole pixels: "gather", "store", "emit" or "accumulate".
 std::string moving_law_name(const char* step, int64_t channels);
 

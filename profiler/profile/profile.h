@@ -74,6 +74,8 @@ struct Profile {
   int64_t outside_bytes = 0;  ///< largest growth outside the pool
   double weights_bytes_per_second =
       0;  ///< of parameters brought into the pool from where the profile took them; 0 if not measured
+  double transform_bytes_per_second =
+      0;  ///< of kernels brought into the Winograd form, counted there; 0 if not measured
   std::string weights_source{};  ///< "files" or "random"
   std::string scratch_folder{};  ///< where the two rates were measured; empty if they were not
   double scratch_write_bytes_per_second = 0;

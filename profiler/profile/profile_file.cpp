@@ -106,6 +106,8 @@ HeldOutSize held_out_from_json(const JsonFields& entry) {
 void read_laws(const JsonFields& file, Profile& profile) {
   profile.threads = static_cast<int>(file["threads"].integer(1, 1 << 20));
   profile.weights_bytes_per_second = not_negative(file["weights_bytes_per_second"]);
+  if (file.has("transform_bytes_per_second"))
+    profile.transform_bytes_per_second = not_negative(file["transform_bytes_per_second"]);
   profile.weights_source = file["weights_source"].text();
   if (file.has("scratch")) {
     const JsonFields scratch = file["scratch"];
@@ -173,6 +175,7 @@ nlohmann::json to_json(const Profile& profile) {
                      {"threads", profile.threads},
                      {"weights_bytes", profile.weights_bytes},
                      {"weights_bytes_per_second", profile.weights_bytes_per_second},
+                     {"transform_bytes_per_second", profile.transform_bytes_per_second},
                      {"weights_source", profile.weights_source},
                      {"outside_bytes", profile.outside_bytes},
                      {"sizes", sizes},

@@ -182,7 +182,7 @@ TEST_CASE("diff: bytes and seconds come with their ratio") {
   CHECK(document["whole"][0]["ratio"] == 3);
   CHECK(document["whole"][1]["ratio"] == 0.5);
   CHECK(document["passes"][0]["values"][0]["ratio"] == 2);
-  CHECK_THAT(to_text(diff), Catch::Contains("predicted peak  17.6 KiB -> 52.7 KiB  (3 times)") &&
+  CHECK_THAT(to_text(diff), Catch::Contains("predicted peak  25.4 KiB -> 76.2 KiB  (3 times)") &&
                                 Catch::Contains("predicted time  300.0 ms -> 150.0 ms  (0.5 times)"));
 }
 

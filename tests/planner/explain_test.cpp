@@ -51,7 +51,7 @@ TEST_CASE("explain tells places, windows, weights and what is proven") {
   CHECK_THAT(text, Catch::Contains("read conv_in  from scratch, 3.5 KiB at a time  (for the last time)"));
   CHECK_THAT(text, Catch::Contains("scratch file 4.0 KiB of 4.0 KiB in /scratch"));
   CHECK_THAT(text,
-             Catch::Contains("weights at most 4.6 KiB, by pass") && Catch::Contains("weights 2.4 KiB\n"));
+             Catch::Contains("weights at most 11.6 KiB, by pass") && Catch::Contains("weights 4.7 KiB\n"));
   CHECK_THAT(text, Catch::Contains("costs of two cores; LibTorch"));
 
   const json document = explain_json(plan, model);
@@ -67,7 +67,7 @@ TEST_CASE("explain tells places, windows, weights and what is proven") {
   CHECK(kept["window_bytes"] == 7 * 512);
   CHECK(document["passes"][1]["reads"][0]["place"] == "scratch");
   CHECK(document["passes"][1]["reads"][0]["last_time"] == true);
-  CHECK(document["passes"][1]["weights_bytes"] == 128 + 2368);
+  CHECK(document["passes"][1]["weights_bytes"] == 128 + 4672);
   CHECK(document["passes"][1]["steps"].size() == plan.passes[1].steps.size());
 
   plan.optimal = true;

@@ -18,6 +18,9 @@ using test::OracleFrame;
 using test::PlanOracle;
 using test::Random;
 
+/// CBC takes costs that differ by less than its tolerances for equal, and passes take milliseconds.
+constexpr double kTimeUnits = 1e5;
+
 /// Plan selection as an integer program: a binary for every way to run every pass with every shape, one of
 /// which each pass takes, and a binary kept[tensor, place, boundary] for every tensor between two passes. A
 /// pass's choice must find exactly the tensors that are kept before it and leave exactly those that are kept
@@ -44,7 +47,7 @@ IntegerProgram program_of(const PlanOracle& oracle, int64_t limit_bytes, bool by
       for (const test::OracleChoice& choice : state.choices) {
         for (const test::OracleShape& shape : choice.shapes) {
           if (shape.peak_bytes > limit_bytes) continue;
-          const int taken = program.binary(by_peak ? 0 : shape.seconds);
+          const int taken = program.binary(by_peak ? 0 : shape.seconds * kTimeUnits);
           one.push_back({taken, 1});
           peaks.push_back({taken, double(shape.peak_bytes) / kUnit});
           for (const Found& found : state.found) finds[found].push_back({taken, 1});
@@ -94,7 +97,7 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
       REQUIRE(found.has_value());
       const std::optional<double> least = program_of(oracle, limit, false).least_cost();
       REQUIRE(least.has_value());
-      CHECK(found->seconds == Approx(oracle.start_seconds() + *least).epsilon(1e-7));
+      CHECK(found->seconds == Approx(oracle.start_seconds() + *least / kTimeUnits).epsilon(1e-7));
     }
   }
   CHECK(tried >= 3);

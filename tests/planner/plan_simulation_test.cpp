@@ -35,10 +35,17 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
       transfer += costs.read_seconds(entry.place, bytes);
     }
   }
-  const double compute = costs.pass_seconds(model.graph, pass, tile, sizes);
-  const double weights = plan.weights == WeightResidency::per_pass
-                             ? costs.weights_seconds(weights_bytes(model.graph, pass, sizes.dtype))
-                             : 0;
+  double weights = 0, transform = 0;
+  for (const Step& step : pass.steps) {
+    if (step.op == OpId{-1}) continue;
+    const Op& op = model.graph.op(step.op);
+    if (plan.weights == WeightResidency::per_pass)
+      weights += costs.weights_seconds(weights_bytes(model.graph, op, ConvolutionForm::direct));
+    if (pass.convolutions == ConvolutionForm::winograd && has_winograd_form(model.graph, step.op))
+      transform +=
+          costs.transform_seconds(4 * kernel_shape(model.graph, op).floats(ConvolutionForm::winograd));
+  }
+  const double compute = transform + costs.pass_seconds(model.graph, pass, tile, sizes);
   return weights + std::max(compute, transfer) + std::min(compute, transfer) / double(pass.tiles.y.size());
 }
 

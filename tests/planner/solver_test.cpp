@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <set>
+#include <tuple>
 
 #include "decoder/graph/errors.h"
 #include "decoder/plan/validator.h"
@@ -126,6 +127,8 @@ TEST_CASE("the solver finds what trying every sequence of choices finds") {
     CHECK(validate(plan, c.model).empty());
     double seconds = space.start_seconds();
     for (size_t i = 0; i < plan.passes.size(); ++i) {
+      seconds += c.costs.transform_seconds(pass_weights_bytes(
+          c.model.graph, plan.passes[i], plan.passes[i].convolutions, WeightResidency::resident));
       seconds += c.costs.pass_seconds(c.model.graph, plan.passes[i], found->decisions[i].tile,
                                       sizes_of(c.model.graph, plan));
     }
@@ -147,24 +150,30 @@ double fastest_shapes(const Case& c, std::vector<PassDecision> decisions, const 
   // Each shape is tried in all passes at once: passes do not depend on one another's tiles, only on what is
   // kept.
   std::vector<double> best(decisions.size(), kInfinity);
-  std::vector<std::vector<Extent>> shapes(decisions.size());
+  std::vector<std::vector<std::pair<Extent, ConvolutionForm>>> shapes(decisions.size());
   size_t most = 0;
   for (size_t i = 0; i < decisions.size(); ++i) {
     const Extent grid = per_axis([](int64_t length, int32_t scale) { return length * scale; }, sizes.latent,
                                  plan.passes[i].scale);
     for (const int64_t y : stated_lengths(grid.y, 4)) {
-      for (const int64_t x : stated_lengths(grid.x, 32)) shapes[i].push_back({1, y, x});
+      for (const int64_t x : stated_lengths(grid.x, 32)) {
+        for (ConvolutionForm form : {ConvolutionForm::direct, ConvolutionForm::winograd})
+          shapes[i].push_back({{1, y, x}, form});
+      }
     }
     most = std::max(most, shapes[i].size());
   }
   for (size_t s = 0; s < most; ++s) {
     for (size_t i = 0; i < decisions.size(); ++i)
-      decisions[i].tile = shapes[i][std::min(s, shapes[i].size() - 1)];
+      std::tie(decisions[i].tile, decisions[i].convolutions) = shapes[i][std::min(s, shapes[i].size() - 1)];
     const Plan built = build_plan(c.model, c.request, {}, decisions, c.costs.memory());
     for (size_t i = 0; i < decisions.size(); ++i) {
       if (built.passes[i].predicted_peak_bytes > limit) continue;
+      const Pass& pass = built.passes[i];
+      const double transform = c.costs.transform_seconds(
+          pass_weights_bytes(c.model.graph, pass, pass.convolutions, WeightResidency::resident));
       best[i] =
-          std::min(best[i], c.costs.pass_seconds(c.model.graph, built.passes[i], decisions[i].tile, sizes));
+          std::min(best[i], transform + c.costs.pass_seconds(c.model.graph, pass, decisions[i].tile, sizes));
     }
   }
   double sum = 0;
@@ -268,8 +277,9 @@ TEST_CASE("more memory never makes a plan slower") {
     const Plan plan = make_plan(model, request, {.limit_bytes = limit}, costs);
     CHECK(plan.predicted_seconds <= before);
     CHECK(plan.predicted_peak_bytes <= limit);
-    double seconds =
-        plan.weights == WeightResidency::resident ? costs.weights_seconds(plan.weights_bytes) : 0;
+    double seconds = plan.weights == WeightResidency::resident
+                         ? costs.weights_seconds(resident_weights_bytes(model.graph))
+                         : 0;
     for (const Pass& pass : plan.passes) seconds += pass.predicted_seconds;
     CHECK(seconds == Approx(plan.predicted_seconds).epsilon(1e-9));
     before = plan.predicted_seconds;

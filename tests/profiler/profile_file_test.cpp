@@ -26,6 +26,7 @@ Profile sample() {
       {"decoder.conv_out", "conv", {{1, 2, 3, 0, 0}, {int64_t{1} << 33, 5, 6, 1e-7, 1e15}}, "conv 3x3 8->3"}};
   profile.threads = 2;
   profile.weights_bytes_per_second = 1e9 / 3;
+  profile.transform_bytes_per_second = 1e10 / 3;
   profile.weights_source = "files";
   profile.scratch_folder = "/scratch";
   profile.scratch_write_bytes_per_second = 1e8 / 7;
@@ -125,7 +126,8 @@ TEST_CASE("hostile profiles are refused by file and key") {
   refused(pointer("/laws/1/name"), "conv 3x3 4->8", {"profile.json: laws[1].name"});
   refused(pointer("/held_out/0/layers/1/seconds"), "x", {"profile.json: held_out[0].layers[1].seconds"});
   for (const auto& entry : good.items()) {
-    if (entry.key() == "scratch") continue;  // there only where it was measured
+    // There only where it was measured.
+    if (entry.key() == "scratch" || entry.key() == "transform_bytes_per_second") continue;
     json document = good;
     document.erase(entry.key());
     require_input_error([&] { read(document); }, {"profile.json: " + entry.key() + ": missing"});

@@ -55,8 +55,7 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleF
                                                     : target.whole[0];
     pass_depths_.push_back(depths_[index(any)]);
   }
-  if (frame.weights == WeightResidency::resident)
-    start_seconds_ = load_seconds(graph_, sizes_.dtype, assumptions);
+  if (frame.weights == WeightResidency::resident) start_seconds_ = load_seconds(graph_, assumptions);
   states_.resize(targets_.size() + 1);
   numbers_.resize(targets_.size() + 1);
   states_[0].push_back({});
@@ -251,12 +250,20 @@ std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<Simulat
   std::vector<OracleShape> shapes;
   const Extent grid{sizes_.latent.t * pass.scale.t, sizes_.latent.y * pass.scale.y,
                     sizes_.latent.x * pass.scale.x};
-  for (const int64_t rows : heights(grid.y)) {
-    for (const int64_t columns : widths(grid.x)) {
-      pass.tiles = {cut(grid.t, grid.t), cut(grid.y, rows), cut(grid.x, columns)};
-      const SimulatedPass simulated =
-          simulate_pass(graph_, pass, tensors, sizes_, frame_.weights, assumptions_, false);
-      shapes.push_back({{grid.t, rows, columns}, simulated.seconds, simulated.peak_bytes});
+  std::vector<ConvolutionForm> forms{ConvolutionForm::direct};
+  for (const Step& step : pass.steps) {
+    if (forms.size() == 1 && step.op != OpId{-1} && has_two_forms(graph_, graph_.op(step.op)))
+      forms.push_back(ConvolutionForm::winograd);
+  }
+  for (const ConvolutionForm form : forms) {
+    pass.convolutions = form;
+    for (const int64_t rows : heights(grid.y)) {
+      for (const int64_t columns : widths(grid.x)) {
+        pass.tiles = {cut(grid.t, grid.t), cut(grid.y, rows), cut(grid.x, columns)};
+        const SimulatedPass simulated =
+            simulate_pass(graph_, pass, tensors, sizes_, frame_.weights, assumptions_, false);
+        shapes.push_back({{grid.t, rows, columns}, simulated.seconds, simulated.peak_bytes});
+      }
     }
   }
   return shapes;

@@ -18,13 +18,15 @@ int64_t blocks_per_item(const Graph& graph, TensorId id, int64_t block_rows, con
   return count;
 }
 
-int64_t padded_weights_bytes(const Graph& graph, const Op& op) {
-  const auto padded = [](int64_t channels) {
-    return channels % 16 == 0 ? channels : channels + 16 - channels % 16;
-  };
-  return padded(graph.tensor(op.inputs[0]).channels) * padded(graph.tensor(op.output).channels) *
-             op.kernel.t * op.kernel.y * op.kernel.x * 4 +
-         64 * kKibibyte;
+/// Bytes of a kernel: so many matrices of input by output channels, of which each row has whole cache lines.
+int64_t kernel_bytes(const Graph& graph, const Op& op, int64_t matrices) {
+  int64_t row = graph.tensor(op.output).channels * 4;
+  while (row % 64 != 0) ++row;
+  return matrices * graph.tensor(op.inputs[0]).channels * row;
+}
+
+int64_t winograd_bytes(const Graph& graph, const Op& op) {
+  return kernel_bytes(graph, op, op.factor.y == 2 ? 8 * 8 : 6 * 6);
 }
 
 /// The tensor whose positions a step goes over.
@@ -38,14 +40,18 @@ bool holds_tile(StepKind kind) {
 }
 
 /// Seconds of a step for each position of one item, without what it costs once per tile.
-double seconds_per_position(const Graph& graph, const Step& step, const Sizes& sizes,
+double seconds_per_position(const Graph& graph, const Step& step, ConvolutionForm form, const Sizes& sizes,
                             const Assumptions& assumptions) {
   const double element = sizes.dtype == Dtype::fp32 ? 4 : 2;
   const double channels = double(graph.tensor(swept(step)).channels);
   if (step.kind == StepKind::conv) {
     const Op& op = graph.op(step.op);
-    const double taps = double(op.kernel.t) * op.kernel.y * op.kernel.x;
-    return 2 * taps * double(graph.tensor(op.inputs[0]).channels) * channels /
+    // Over upsampling two taps of three along each axis fall together.
+    const double taps = op.factor.y == 2 ? 4 : double(op.kernel.t) * op.kernel.y * op.kernel.x;
+    double share = 1;
+    if (form == ConvolutionForm::winograd && has_two_forms(graph, op))
+      share = op.factor.y == 2 ? assumptions.upsampled_winograd_share : assumptions.winograd_share;
+    return share * 2 * taps * double(graph.tensor(op.inputs[0]).channels) * channels /
            assumptions.convolution_flops_per_second;
   }
   if (step.kind == StepKind::attention) {
@@ -103,10 +109,8 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass, int64_t 
       if (operand.step >= 0) ledger[static_cast<size_t>(operand.step)].last_reader = i;
     }
     entry.per_tile = assumptions.step_seconds;
-    if (step.kind == StepKind::conv)
-      entry.per_tile +=
-          double(padded_weights_bytes(graph, graph.op(step.op))) / assumptions.reorder_bytes_per_second;
-    entry.per_position = seconds_per_position(graph, step, sizes, assumptions) * double(sizes.items);
+    entry.per_position =
+        seconds_per_position(graph, step, pass.convolutions, sizes, assumptions) * double(sizes.items);
     entry.t =
         priced_lengths(pass.tiles.t, tensor.scale.t, pass.scale.t, step.halo.before.t, step.halo.after.t);
     entry.y =
@@ -127,7 +131,8 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass, int64_t 
     entry.tile_bytes =
         pool_bytes(sizes.items * counted.t * counted.y * counted.x * tensor.channels * element);
     if (step.op != OpId{-1} && assumptions.memory.workspace_bytes) {
-      entry.workspace_bytes = assumptions.memory.workspace_bytes(graph.op(step.op), counted, sizes.items);
+      entry.workspace_bytes =
+          assumptions.memory.workspace_bytes(graph.op(step.op), pass.convolutions, counted, sizes.items);
     }
   }
   return ledger;
@@ -253,20 +258,24 @@ int64_t pool_bytes(int64_t bytes) {
   return rest == 0 ? bytes : bytes + unit - rest;
 }
 
-int64_t parameter_bytes(const Graph& graph, const Op& op, Dtype dtype) {
-  int64_t sum = 0;
-  for (const Parameter& parameter : parameters_of(graph, op)) {
-    int64_t bytes = dtype == Dtype::fp32 ? 4 : 2;
-    for (const int64_t length : parameter.shape) bytes *= length;
-    while (bytes % 64 != 0) bytes += 2;
-    sum += bytes;
-  }
-  return sum;
+bool has_two_forms(const Graph& graph, const Op& op) {
+  return op.kind == OpKind::conv && op.kernel.y * op.kernel.x == 9 && op.kernel.y == op.kernel.x &&
+         graph.tensor(op.inputs[0]).channels >= 16;
 }
 
-double load_seconds(const Graph& graph, Dtype dtype, const Assumptions& assumptions) {
+int64_t parameter_bytes(const Graph& graph, const Op& op, ConvolutionForm form) {
+  int64_t vector = graph.tensor(op.output).channels * 4;
+  while (vector % 64 != 0) ++vector;
+  if (op.kind == OpKind::norm) return vector + vector;
+  if (op.kind != OpKind::conv) return 0;
+  if (form == ConvolutionForm::winograd && has_two_forms(graph, op))
+    return winograd_bytes(graph, op) + vector;
+  return kernel_bytes(graph, op, op.factor.y == 2 ? 4 * 4 : op.kernel.y * op.kernel.x) + vector;
+}
+
+double load_seconds(const Graph& graph, const Assumptions& assumptions) {
   int64_t bytes = 0;
-  for (const Op& op : graph.ops()) bytes += parameter_bytes(graph, op, dtype);
+  for (const Op& op : graph.ops()) bytes += parameter_bytes(graph, op, ConvolutionForm::direct);
   return double(bytes) / assumptions.weights_bytes_per_second;
 }
 
@@ -286,16 +295,24 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
       ledger_of(graph, pass, pass.tiles.y.back().length(), sizes, assumptions);
   std::set<OpId> operations;
   for (const Step& step : pass.steps) operations.insert(step.op);
-  int64_t loaded = 0;
-  for (size_t op = 0; op < graph.ops().size(); ++op) {
-    const bool counts =
-        weights == WeightResidency::resident || operations.contains(OpId{static_cast<int32_t>(op)});
-    if (counts) loaded += parameter_bytes(graph, graph.ops()[op], sizes.dtype);
+  int64_t resident = 0, brought = 0, loaded = 0, transformed = 0;
+  for (size_t number = 0; number < graph.ops().size(); ++number) {
+    const Op& op = graph.ops()[number];
+    const bool runs = operations.contains(OpId{static_cast<int32_t>(number)});
+    const bool changes = runs && pass.convolutions == ConvolutionForm::winograd && has_two_forms(graph, op);
+    if (changes) transformed += winograd_bytes(graph, op);
+    if (weights == WeightResidency::resident) {
+      resident += parameter_bytes(graph, op, ConvolutionForm::direct);
+      if (changes) brought += winograd_bytes(graph, op);
+    } else if (runs) {
+      brought += parameter_bytes(graph, op, pass.convolutions);
+      loaded += parameter_bytes(graph, op, ConvolutionForm::direct);
+    }
   }
   const Extent latent = extent_of(graph.tensor(graph.latent()), sizes.latent);
   const int64_t element = sizes.dtype == Dtype::fp32 ? 4 : 2;
   const int64_t throughout =
-      pool_bytes(loaded) + assumptions.memory.reserve_bytes +
+      pool_bytes(resident) + pool_bytes(brought) + assumptions.memory.reserve_bytes +
       std::llround(assumptions.memory.reserve_bytes_per_pixel *
                    double(sizes.items * positions(extent_of(graph.tensor(graph.output()), sizes.latent)))) +
       sizes.items *
@@ -304,7 +321,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
   for (const SimulatedTensor& tensor : tensors) kept.emplace_back(graph, pass, tensor, sizes);
 
   SimulatedPass result;
-  double compute = 0;
+  double compute = double(transformed) / assumptions.transform_bytes_per_second;
   std::vector<int64_t> real_bytes(full.size()), live_at(full.size());
   for (size_t t = 0; t < pass.tiles.t.size(); ++t) {
     for (size_t y = 0; y < pass.tiles.y.size(); ++y) {
@@ -355,8 +372,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
   }
   // All bands but one move their blocks while another band computes.
   result.seconds = std::max(compute, transfer) + std::min(compute, transfer) / double(pass.tiles.y.size());
-  if (weights == WeightResidency::per_pass)
-    result.seconds += double(loaded) / assumptions.weights_bytes_per_second;
+  result.seconds += double(loaded) / assumptions.weights_bytes_per_second;
   return result;
 }
 
@@ -389,8 +405,7 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
     slice_seconds += result.passes.back().seconds;
   }
   result.seconds = slice_seconds * double(plan.request.batch / plan.slice);
-  if (plan.weights == WeightResidency::resident)
-    result.seconds += load_seconds(graph, plan.request.dtype, assumptions);
+  if (plan.weights == WeightResidency::resident) result.seconds += load_seconds(graph, assumptions);
   return result;
 }
 

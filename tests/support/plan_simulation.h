@@ -14,7 +14,8 @@ struct Assumptions {
   double attention_flops_per_second = 200e9;
   double written_bytes_per_second = 3e9;
   double step_seconds = 30e-6;
-  double reorder_bytes_per_second = 4e9;
+  double winograd_share = 0.4, upsampled_winograd_share = 0.6;  ///< of the direct form's time
+  double transform_bytes_per_second = 4e9;
   double weights_bytes_per_second = 1e9;
   double host_bytes_per_second = 12e9;
   double scratch_bytes_per_second = 500e6;
@@ -51,10 +52,12 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
 
 /// What the pool takes for so many bytes.
 int64_t pool_bytes(int64_t bytes);
-/// Parameters of one operation, each from a boundary of 64 bytes.
-int64_t parameter_bytes(const Graph& graph, const Op& op, Dtype dtype);
+/// Parameters of one operation as they are packed, each from a boundary of 64 bytes.
+int64_t parameter_bytes(const Graph& graph, const Op& op, ConvolutionForm form);
+/// True where the Winograd form changes something.
+bool has_two_forms(const Graph& graph, const Op& op);
 /// Seconds of bringing all parameters in before the first pass.
-double load_seconds(const Graph& graph, Dtype dtype, const Assumptions& assumptions);
+double load_seconds(const Graph& graph, const Assumptions& assumptions);
 /// Bytes of all blocks of a kept tensor, of all items.
 int64_t block_bytes_of(const Graph& graph, TensorId tensor, int64_t block_rows, const Sizes& sizes);
 

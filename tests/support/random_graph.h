@@ -59,7 +59,9 @@ class GraphMaker {
       attend(name);
     } else if (kind < style_.attention + style_.upsample &&
                graph().tensor(x_).scale.y * 2 <= style_.most_scale) {
-      x_ = graph().conv(name + ".conv", graph().upsample(name, x_, {1, 2, 2}), channels(), {1, 3, 3});
+      x_ = random_.chance(0.5)
+               ? graph().conv(name + ".conv", graph().upsample(name, x_, {1, 2, 2}), channels(), {1, 3, 3})
+               : graph().upsampled_conv(name + ".conv", x_, channels());
     } else if (kind < style_.attention + style_.upsample + style_.residual) {
       add_residual(name);
     } else {

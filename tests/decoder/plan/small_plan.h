@@ -23,9 +23,9 @@ constexpr Extent kSmallLatent{1, 8, 8};
 constexpr Halo kOneAround{{0, 1, 1}, {0, 1, 1}};
 constexpr Axes<int32_t> kPadOne{0, 1, 1};
 
-/// Parameters of small_graph(3), each on a boundary of 64 bytes: conv_in 1216, norm 128, conv 2368, conv_out
-/// 960.
-constexpr int64_t kSmallWeightBytes = 4672;
+/// Parameters of small_graph(3), outputs padded to 16, each on a boundary of 64 bytes: conv_in 2368, norm
+/// 128, conv 4672, conv_out 4672.
+constexpr int64_t kSmallWeightBytes = 11840;
 
 /// A step whose operation, if any, makes `tensor`.
 inline Step step_for(const Graph& graph, StepKind kind, const char* tensor, std::vector<Operand> inputs,
@@ -41,11 +41,11 @@ inline Plan small_plan(const Graph& graph) {
   const auto id = [&](const char* name) { return graph.find_tensor(name); };
   Plan plan;
   plan.request = {"small", 16, 16, 1, 2, Dtype::fp32};
-  plan.limit_bytes = 20'000;
+  plan.limit_bytes = 28'000;
   plan.slice = 2;
   plan.weights_bytes = kSmallWeightBytes;
   plan.reserve_bytes = 20;
-  plan.predicted_peak_bytes = 18'000;
+  plan.predicted_peak_bytes = 26'000;
   plan.predicted_seconds = 0.3;
   plan.kept = {{id("conv_in"), 2, {0, 1, 2, 3, 4, 5, 6, 7}, 0, 1, TensorId{-1}},
                {id("residual"), 2, {8, 9, 10, 11, 12, 13, 14, 15}, 1, 2, TensorId{-1}}};
@@ -76,7 +76,7 @@ inline Plan small_plan(const Graph& graph) {
                  step_for(graph, StepKind::conv, "conv_out", {{id("upsample"), 0}}),
                  step_for(graph, StepKind::emit, "conv_out", {{id("conv_out"), 1}})};
   for (Pass& pass : plan.passes) {
-    pass.predicted_peak_bytes = 18'000;
+    pass.predicted_peak_bytes = 26'000;
     pass.predicted_seconds = 0.1;
     pass.predicted_flops = 1e6;
   }

@@ -113,11 +113,10 @@ TEST_CASE("validator: a tile lacks its halo", "[unit][validator]") {
   plan.passes[2].steps[0].pad.x = 0;  // no zeros left of the picture
   refuses(plan, graph, Violation::missing_halo, "passes[2].steps[1] (conv_out)");
 
-  plan = small_plan(graph);
-  plan.passes[1].steps[0].halo.before.x =
-      2;  // a convolution wants exactly its halo; the picture's edge hides nothing
+  plan = small_plan(graph);  // more than its halo does no harm
+  plan.passes[1].steps[0].halo.before.x = 2;
   plan.passes[1].steps[0].pad.x = 2;
-  refuses(plan, graph, Violation::missing_halo, "passes[1].steps[1] (conv)");
+  accepts(plan, graph);
 
   plan = small_plan(graph);  // a cone needs the sum of the halos
   const TensorId latent = graph.latent();
@@ -263,12 +262,13 @@ TEST_CASE("validator: peaks are added up again", "[unit][validator]") {
   refuses(plan, graph, Violation::peak_understated, "passes[1].predicted.peak_bytes");
 
   plan = small_plan(graph);
-  plan.limit_bytes = 17'999;
+  plan.limit_bytes = 25'999;
   refuses(plan, graph, Violation::peak_above_limit, "predicted.peak_bytes");
 
   const Graph pointwise = small_graph(1);
   plan = small_plan_in_place(pointwise);  // blocks taken over count once: 4096, norm 1536 and conv 1536
-  plan.passes[1].predicted_peak_bytes = resident + 4096 + 1536 + 1536;
+  const int64_t smaller = 4672 - (8 * 16 * 4 + 64);  // the block's kernel has one tap
+  plan.passes[1].predicted_peak_bytes = resident - smaller + 4096 + 1536 + 1536;
   accepts(plan, pointwise);
   plan.passes[1].predicted_peak_bytes -= 1;
   refuses(plan, pointwise, Violation::peak_understated, "passes[1].predicted.peak_bytes");
@@ -506,23 +506,22 @@ TEST_CASE("validator: weights, all of them or by pass", "[unit][validator]") {
   Plan plan = small_plan(graph);
   plan.weights_bytes -= 1;
   refuses(plan, graph, Violation::peak_understated, "weights_bytes");
-  plan.request.dtype = Dtype::bf16;
-  plan.weights_bytes = 576 + 64 + 64 + 64 + 1152 + 64 + 448 + 64;  // each parameter on a boundary of 64 bytes
-  accepts(plan, graph);
-  plan.weights_bytes -= 1;
+  plan.request.dtype = Dtype::bf16;  // packed in fp32 all the same
   refuses(plan, graph, Violation::peak_understated, "weights_bytes");
+  plan.weights_bytes += 1;
+  accepts(plan, graph);
 
   plan = small_plan(graph);
   plan.weights = WeightResidency::per_pass;
-  plan.weights_bytes = 128 + 2368;  // pass 1: norm and conv
+  plan.weights_bytes = 128 + 4672;  // pass 1: norm and conv
   accepts(plan, graph);
   plan.weights_bytes -= 1;
   refuses(plan, graph, Violation::peak_understated, "weights_bytes");
   plan.weights_bytes += 1;
   const int64_t fixed = plan.reserve_bytes + 2048;
-  needs(plan, graph, 0, 1216 + fixed + 3072 + 1280 + 1024);
-  needs(plan, graph, 1, 128 + 2368 + fixed + 5120 + 3200 + 1536);
-  needs(plan, graph, 2, 960 + fixed + 4096 + 5120 + 1152);
+  needs(plan, graph, 0, 2368 + fixed + 3072 + 1280 + 1024);
+  needs(plan, graph, 1, 128 + 4672 + fixed + 5120 + 3200 + 1536);
+  needs(plan, graph, 2, 4672 + fixed + 4096 + 5120 + 1152);
 
   // Two steps of one operation share its parameters.
   plan.passes[1].steps.push_back(plan.passes[1].steps[0]);
@@ -736,9 +735,8 @@ TEST_CASE("validator: require_valid names file, place and reason", "[unit][valid
   Plan plan = small_plan(model.graph);
   CHECK_NOTHROW(require_valid(plan, model, "plan.json"));
   plan.passes[1].steps[0].halo.after.y = 0;
-  CHECK_THROWS_WITH(
-      require_valid(plan, model, "plan.json"),
-      Catch::StartsWith("plan.json: passes[1].steps[1] (conv): tile without its halo: needs exactly"));
+  CHECK_THROWS_WITH(require_valid(plan, model, "plan.json"),
+                    Catch::StartsWith("plan.json: passes[1].steps[1] (conv): tile without its halo: needs"));
   plan.request.width_pixels = 17;
   CHECK_THROWS_AS(require_valid(plan, model, "plan.json"), InputError);
 }

@@ -62,15 +62,18 @@ TEST_CASE("convolutions of many shapes leave less behind outside the pool than t
   const Model model = test::model_of(test::tiny_config({16, 32}));
   const int64_t reserve = cpu_memory_model(model.graph).reserve_bytes;
   const PoolScope scope(pool);
-  const at::Tensor weight = at::zeros({32, 3, 3, 32}, at::kFloat).permute({0, 3, 1, 2});
-  const at::Tensor bias = at::zeros({32}, at::kFloat);
+  const KernelShape shape{32, 32, 3, 3};
+  const at::Tensor zeros = at::zeros({shape.floats(ConvolutionForm::winograd)}, at::kFloat);
+  const float* values = zeros.const_data_ptr<float>();
   REQUIRE(reset_peak_resident());
   const int64_t before = resident_bytes();
   for (int64_t rows = 3; rows < 23; ++rows) {
     for (int64_t columns = 3; columns < 33; ++columns) {
       Tile input = make_tile({{0, 1}, {0, rows}, {0, columns}}, 32, 1);
       input.values.zero_();
-      convolve(input, weight, bias, {{0, 1}, {1, rows - 1}, {1, columns - 1}});
+      const Region region{{0, 1}, {1, rows - 1}, {1, columns - 1}};
+      for (ConvolutionForm form : {ConvolutionForm::direct, ConvolutionForm::winograd})
+        convolve(input.view(), {shape, form, values}, values, make_tile(region, 32, 1).view(), region, 1);
     }
   }
   // 600 shapes; remembered all, they take more than 30 MiB.

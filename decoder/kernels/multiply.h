@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+namespace headroom::kernels {
+
+/// Columns of one panel of a packed matrix. Matrices are cut into panels of this many columns, the last one
+/// narrower but a multiple of 16; a panel lies row by row.
+constexpr int64_t kPanelColumns = 64;
+
+/// Where one tap of a convolution reads: distances in floats from the product's `a` and `b`.
+struct Tap {
+  int64_t a = 0;
+  int64_t b = 0;
+};
+
+/// c[row][column] = sum over taps and depth of a[tap.a + row * a_row + k] * b[tap.b + k * width + column],
+/// for one panel. A 1×1 convolution has one tap, a 3×3 one nine: rows are then neighbouring pixels.
+struct Product {
+  const float* a = nullptr;
+  int64_t a_row = 0;  ///< floats between rows
+  const float* b = nullptr;
+  int64_t width = 0;  ///< of the panel: 16, 32, 48 or 64
+  const Tap* taps = nullptr;
+  int64_t tap_count = 0;
+  int64_t depth = 0;
+  float* c = nullptr;
+  int64_t c_row = 0;
+  int64_t rows = 0;
+  int64_t columns = 0;          ///< of c: at most `width`, those of b beyond are ignored
+  const float* bias = nullptr;  ///< `columns` values added to each row; null for none
+  bool add = false;             ///< onto what c holds
+};
+
+}  // namespace headroom::kernels

@@ -1,0 +1,129 @@
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "decoder/kernels/loops.h"
+#include "decoder/kernels/packing.h"
+#include "decoder/runtime/convolution.h"
+
+namespace headroom {
+namespace {
+
+using kernels::Product;
+using kernels::Tap;
+
+// Rows of a panel, over all taps, that stay in the second-level cache while a thread goes through its pixels.
+constexpr int64_t kPanelRows = 1152;
+
+/// Outputs that share one set of taps: all of them, or every second row and column over upsampling.
+struct Phase {
+  int64_t row = 0, column = 0;
+  std::vector<Tap> taps;
+};
+
+/// Distances of `a` are from the first input of a pixel's window, of `b` from the kernel's first matrix.
+std::vector<Phase> phases_of(const KernelShape& shape, int64_t input_columns) {
+  const int64_t count = shape.upsamples ? 2 : 1;
+  const int64_t rows = shape.upsamples ? 2 : shape.rows, columns = shape.upsamples ? 2 : shape.columns;
+  std::vector<Phase> phases;
+  for (int64_t py = 0; py < count; ++py) {
+    for (int64_t px = 0; px < count; ++px) {
+      Phase phase{py, px, {}};
+      for (int64_t y = 0; y < rows; ++y) {
+        for (int64_t x = 0; x < columns; ++x) {
+          const int64_t matrix = (py * rows + y) * shape.direct_columns() + px * columns + x;
+          phase.taps.push_back({(y * input_columns + x) * shape.inputs, matrix * shape.matrix_floats()});
+        }
+      }
+      phases.push_back(std::move(phase));
+    }
+  }
+  return phases;
+}
+
+/// One panel of outputs over some rows of pixels.
+class PanelOfRows {
+ public:
+  PanelOfRows(const MapView& input, const PackedKernel& kernel, const float* bias, const MapView& target,
+              const Region& region, const std::vector<Phase>& phases, Onto onto)
+      : input_(input),
+        kernel_(kernel),
+        bias_(bias),
+        target_(target),
+        region_(region),
+        phases_(phases),
+        onto_(onto) {}
+
+  /// Rows are counted through all items.
+  void run(int64_t panel, const Interval& rows) const {
+    const KernelShape& shape = kernel_.shape;
+    const int64_t first = panel * kernels::kPanelColumns;
+    Product product;
+    product.width = kernels::panel_width(shape, first);
+    product.columns = std::min(product.width, shape.outputs - first);
+    const auto taps = static_cast<int64_t>(phases_.front().taps.size());
+    const int64_t depth = std::max<int64_t>(1, kPanelRows / taps);
+    for (int64_t k = 0; k < shape.inputs; k += depth) {
+      product.depth = std::min(depth, shape.inputs - k);
+      product.b = kernel_.values + kernels::panel_offset(shape, first) + k * product.width;
+      product.bias = k == 0 ? bias_ + first : nullptr;
+      product.add = k > 0 || onto_ == Onto::add;
+      const int64_t height = region_.y.length();
+      for (int64_t row = rows.begin; row < rows.end; ++row)
+        run_row(product, row / height, region_.y.begin + row % height, k, first);
+    }
+  }
+
+ private:
+  void run_row(Product product, int64_t item, int64_t y, int64_t k, int64_t first) const {
+    const KernelShape& shape = kernel_.shape;
+    const int64_t step = shape.upsamples ? 2 : 1;
+    for (const Phase& phase : phases_) {
+      if (y % step != phase.row) continue;
+      const int64_t x = region_.x.begin + (phase.column + step - region_.x.begin % step) % step;
+      if (x >= region_.x.end) continue;
+      // The window of an upsampled output begins at the position before the one that it repeats, of an odd
+      // one there.
+      const int64_t top = shape.upsamples ? y / 2 - 1 + phase.row : y - shape.rows / 2;
+      const int64_t left = shape.upsamples ? x / 2 - 1 + phase.column : x - shape.columns / 2;
+      product.a = input_.at(item, top, left) + k;
+      product.a_row = shape.inputs;
+      product.taps = phase.taps.data();
+      product.tap_count = static_cast<int64_t>(phase.taps.size());
+      product.c = target_.at(item, y, x) + first;
+      product.c_row = step * shape.outputs;
+      product.rows = (region_.x.end - x + step - 1) / step;
+      kernels::loops().multiply(product);
+    }
+  }
+
+  const MapView& input_;
+  const PackedKernel& kernel_;
+  const float* bias_;
+  const MapView& target_;
+  const Region& region_;
+  const std::vector<Phase>& phases_;
+  Onto onto_;
+};
+
+}  // namespace
+
+void convolve_directly(const MapView& input, const PackedKernel& kernel, const float* bias,
+                       const MapView& target, const Region& region, int64_t items, Onto onto) {
+  const std::vector<Phase> phases = phases_of(kernel.shape, input.region.x.length());
+  const PanelOfRows work(input, kernel, bias, target, region, phases, onto);
+  const int64_t rows = items * region.y.length();
+  const int64_t panels =
+      (kernel.shape.padded_outputs() + kernels::kPanelColumns - 1) / kernels::kPanelColumns;
+  // Panel by panel, so that threads share the kernel between them where there is more than one panel.
+  const int64_t groups = std::min<int64_t>(rows, at::get_num_threads());
+  at::parallel_for(0, panels * groups, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t group = i % groups;
+      work.run(i / groups, {rows * group / groups, rows * (group + 1) / groups});
+    }
+  });
+}
+
+}  // namespace headroom
