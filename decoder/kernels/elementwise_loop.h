@@ -16,13 +16,13 @@ typedef float FloatsOfDoubles __attribute__((vector_size(kLanes * 2), aligned(4)
 /// normal numbers: processors take a hundred times as long over subnormal ones.
 inline Lanes exponential(Lanes x) {
   constexpr float kMost = 87.0f;
-  x = x > kMost ? Lanes{} + kMost : x;
-  x = x < -kMost ? Lanes{} - kMost : x;
+  x = x > kMost ? spread(kMost) : x;
+  x = x < -kMost ? spread(-kMost) : x;
   const Lanes rounded =
       x * 1.44269504088896341f + 12582912.0f;  // 1.5 * 2^23 leaves the integer in the low bits
   const Lanes n = rounded - 12582912.0f;
   const Lanes r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-  Lanes p = Lanes{} + 1.9875691500e-4f;
+  Lanes p = spread(1.9875691500e-4f);
   p = p * r + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
   p = p * r + 4.1665795894e-2f;

@@ -23,6 +23,11 @@ inline int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
+/// The value in every lane. Less zero is nothing to compute; plus zero would be, since it turns -0 into 0.
+inline Lanes spread(float value) {
+  return value - Lanes{};
+}
+
 inline Lanes load(const float* from) {
   return *reinterpret_cast<const LanesInMemory*>(from);
 }

@@ -30,6 +30,8 @@ struct Product {
   int64_t columns = 0;          ///< of c: at most `width`, those of b beyond are ignored
   const float* bias = nullptr;  ///< `columns` values added to each row; null for none
   bool add = false;             ///< onto what c holds
+  const float* ahead =
+      nullptr;  ///< the panel that is multiplied with next, to be brought closer; null for none
 };
 
 }  // namespace headroom::kernels

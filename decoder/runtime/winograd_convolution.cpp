@@ -102,6 +102,7 @@ class Winograd {
       product.width = product.columns = kernels::panel_width(shape, first);
       product.b = matrix + kernels::panel_offset(shape, first);
       product.c = outputs + first;
+      product.ahead = product.b + shape.inputs * product.width;  // panels lie one after another
       kernels::loops().multiply(product);
     }
   }
