@@ -112,13 +112,14 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
     laws_ = laws;
     // The larger of what was seen elsewhere and here; convolutions take what the runtime is told to.
     memory_.workspace_bytes = [&graph, laws, elsewhere = memory_.workspace_bytes](
-                                  const Op& op, ConvolutionForm form, const Extent& tile, int64_t items) {
-      const int64_t known = elsewhere(op, form, tile, items);
+                                  const Op& op, ConvolutionForm form, const Extent& tile,
+                                  const Sizes& sizes) {
+      const int64_t known = elsewhere(op, form, tile, sizes);
       if (op.kind == OpKind::conv) return known;
       const Law& law = laws->of(graph.tensor(op.output).producer, form);
       const bool attends = op.kind == OpKind::attention;
       const int64_t here = attends ? law.workspace_at(positions(tile), law.columns.back())
-                                   : law.workspace_at(tile.t * tile.y * items, tile.x);
+                                   : law.workspace_at(tile.t * tile.y * sizes.items, tile.x);
       return std::max(here, known);
     };
     return;

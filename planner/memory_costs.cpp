@@ -41,17 +41,22 @@ MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
   model.reserve_bytes = kReserveBytes;
   model.reserve_bytes_per_pixel = kReserveBytesPerPixel;
   model.workspace_bytes = [&graph, threads](const Op& op, ConvolutionForm form, const Extent& tile,
-                                            int64_t items) -> int64_t {
+                                            const Sizes& sizes) -> int64_t {
     if (op.kind == OpKind::conv) {
       const KernelShape kernel = kernel_shape(graph, op);
       return allocated_bytes(
-          convolution_workspace_bytes(kernel, form_of(kernel, form), tile, items, threads));
+          convolution_workspace_bytes(kernel, form_of(kernel, form), tile, sizes.items, threads));
     }
     if (op.kind != OpKind::attention) return 0;
     // A partial result beside the running one, the log-sum-exps of both, and the library's own blocks.
     const int64_t channels = graph.tensor(op.output).channels;
     const int64_t row_bytes = positions(tile) * int64_t{sizeof(float)};
-    return allocated_bytes(row_bytes * channels) + 2 * allocated_bytes(row_bytes) +
+    const int64_t keys = positions(extent_of(graph.tensor(op.inputs[1]), sizes.latent));
+    const int64_t widened =
+        sizes.dtype == Dtype::fp32
+            ? 0
+            : 2 * allocated_bytes(std::min(keys, kWidenedPositions) * channels * int64_t{sizeof(float)});
+    return widened + allocated_bytes(row_bytes * channels) + 2 * allocated_bytes(row_bytes) +
            attention_scratch_bytes(positions(tile), std::numeric_limits<int64_t>::max(), channels, threads);
   };
   return model;

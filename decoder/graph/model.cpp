@@ -94,6 +94,10 @@ std::vector<std::string> built_in_models() {
   return names;
 }
 
+Dtype decoding_dtype(const Model& model, Dtype asked) {
+  return asked == Dtype::fp16 && model.force_upcast ? Dtype::fp32 : asked;
+}
+
 Extent latent_extent(const Model& model, int64_t width_pixels, int64_t height_pixels, int64_t frames) {
   const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
   const auto latent_length = [](int64_t pixels, int32_t factor, const char* what) {

@@ -2,6 +2,7 @@
 
 #include "decoder/kernels/elementwise_loop.h"
 #include "decoder/kernels/multiply_loop.h"
+#include "decoder/kernels/storage_loop.h"
 #include "decoder/kernels/winograd_loop.h"
 
 namespace headroom::kernels {
@@ -12,6 +13,10 @@ const Loops HEADROOM_LOOPS{affine<Identity>,
                            sum_16,
                            multiply,
                            {winograd_in<Plain>, winograd_out<Plain>},
-                           {winograd_in<Upsampled>, winograd_out<Upsampled>}};
+                           {winograd_in<Upsampled>, winograd_out<Upsampled>},
+                           widen_bf16,
+                           widen_fp16,
+                           narrow_bf16,
+                           narrow_fp16};
 
 }  // namespace headroom::kernels

@@ -27,6 +27,11 @@ struct Loops {
   void (*multiply)(const Product& product);
   WinogradLoops winograd_plain;
   WinogradLoops winograd_upsampled;
+  /// Between fp32 and 16 bits, rounding to nearest even.
+  void (*widen_bf16)(const uint16_t* from, float* to, int64_t count);
+  void (*widen_fp16)(const uint16_t* from, float* to, int64_t count);
+  void (*narrow_bf16)(const float* from, uint16_t* to, int64_t count);
+  void (*narrow_fp16)(const float* from, uint16_t* to, int64_t count);
 };
 
 extern const Loops baseline_loops;

@@ -28,7 +28,7 @@ bool makes_tile(const Step& step) {
 
 int64_t tile_bytes(const Graph& graph, const Step& step, const Extent& extent, const Sizes& sizes) {
   return allocated_bytes(sizes.items * positions(extent) * graph.tensor(step.tensor).channels *
-                         bytes_per_element(sizes.dtype));
+                         kTileElementBytes);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ int64_t allocated_bytes(int64_t bytes) {
 }
 
 int64_t latent_bytes(const Graph& graph, const Sizes& sizes) {
-  return sizes.items * allocated_bytes(bytes_of(graph.tensor(graph.latent()), sizes.latent, 1, sizes.dtype));
+  return sizes.items * allocated_bytes(bytes_of(graph.tensor(graph.latent()), sizes.latent, 1, Dtype::fp32));
 }
 
 int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionForm form) {
@@ -228,7 +228,7 @@ std::vector<int64_t> step_bytes(const Graph& graph, const Pass& pass, const Exte
     if (!makes_tile(step)) continue;
     const Extent extent = largest_tile(graph, pass, step, tile, sizes);
     if (model.workspace_bytes && step.op != OpId{-1}) {
-      bytes[i] += model.workspace_bytes(graph.op(step.op), pass.convolutions, extent, sizes.items);
+      bytes[i] += model.workspace_bytes(graph.op(step.op), pass.convolutions, extent, sizes);
     }
     // An add takes its first operand's tile over: it is new only after the add itself.
     const size_t from = step.kind == StepKind::add ? i + 1 : i;

@@ -7,11 +7,18 @@
 
 namespace headroom {
 
+/// Sizes shared by all passes of a plan.
+struct Sizes {
+  Extent latent;
+  int64_t items = 1;  ///< batch items that go through a pass together
+  Dtype dtype = Dtype::fp32;
+};
+
 /// What the memory of a plan depends on beside the plan itself.
 struct MemoryModel {
   /// Bytes taken from the pool while `op` runs on a tile of this extent, beside the tiles; `form` is that of
   /// the pass.
-  std::function<int64_t(const Op& op, ConvolutionForm form, const Extent& output_tile, int64_t items)>
+  std::function<int64_t(const Op& op, ConvolutionForm form, const Extent& output_tile, const Sizes& sizes)>
       workspace_bytes;
   /// What libraries take outside the pool, in all.
   int64_t reserve_bytes = 0;
@@ -21,13 +28,6 @@ struct MemoryModel {
   int64_t block_bytes = int64_t{4} << 20;
 };
 
-/// Sizes shared by all passes of a plan.
-struct Sizes {
-  Extent latent;
-  int64_t items = 1;  ///< batch items that go through a pass together
-  Dtype dtype = Dtype::fp32;
-};
-
 Sizes sizes_of(const Graph& graph, const Plan& plan);
 
 /// Growth outside the pool that a plan allows for.
@@ -35,6 +35,12 @@ int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel&
 
 /// What the pool takes for an allocation of this many bytes: whole pages, or 64 bytes for small ones.
 int64_t allocated_bytes(int64_t bytes);
+
+// On the CPU tiles and the latent are fp32, whatever the plan's dtype: only kept tensors are stored in it.
+constexpr int64_t kTileElementBytes = 4;
+
+/// Keys and values that are stored in 16 bits are widened so many positions at a time.
+constexpr int64_t kWidenedPositions = 2048;
 
 /// Bytes of one slice of the latent, which is there throughout.
 int64_t latent_bytes(const Graph& graph, const Sizes& sizes);

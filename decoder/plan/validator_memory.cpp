@@ -7,6 +7,9 @@
 namespace headroom::validation {
 namespace {
 
+/// An element of a tile or of the latent: both are fp32 in every dtype.
+constexpr int64_t kComputedBytes = 4;
+
 /// When one block of a kept tensor holds its number, in the time of pass_starts().
 struct Lifetime {
   int64_t acquired = std::numeric_limits<int64_t>::max();
@@ -235,8 +238,7 @@ class MemoryCheck {
   int64_t tile_bytes(const StepRef& ref, bool last) const {
     const Step& step = view_.step(ref);
     if (!makes_tile(step.kind)) return 0;
-    int64_t bytes =
-        multiply(view_.graph.tensor(step.tensor).channels, bytes_per_element(view_.plan.request.dtype));
+    int64_t bytes = multiply(view_.graph.tensor(step.tensor).channels, kComputedBytes);
     for (Axis axis : kAxes) {
       int64_t longest = 0;
       const size_t tiles = view_.tile_count(ref.pass, axis);
@@ -288,7 +290,8 @@ class MemoryCheck {
   void check_bytes() {
     const Plan& plan = view_.plan;
     const int64_t latent_bytes =
-        multiply(multiply(view_.row_bytes(view_.graph.latent()), view_.latent.y), plan.slice);
+        multiply(multiply(multiply(multiply(view_.latent.t, view_.latent.y), view_.latent.x), plan.slice),
+                 multiply(view_.graph.tensor(view_.graph.latent()).channels, kComputedBytes));
     const std::vector<int64_t> weights = check_weights(view_);
     const std::vector<int64_t> working = working_peaks();
     if (view_.work_left == 0) return;  // reported by spend()

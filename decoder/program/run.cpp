@@ -38,6 +38,7 @@ struct Options {
   std::vector<std::string> latents;
   std::optional<uint64_t> random_seed;
   int threads = 0;
+  std::string dtype;
   bool verify = false, json = false, quiet = false, other_environment = false;
 };
 
@@ -61,6 +62,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
                      "a planned queue from headroom-plan queue: all its decodes, over one pool");
   source->require_option(1);
   app.add_option("--profile", options.profile_file, "with --limit: a profile of this machine to plan with");
+  app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp);
   app.add_option("--model", options.model,
                  "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")
       ->required();
@@ -97,6 +99,8 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
           "--verify: not with --queue; decode one of its plans by itself (try headroom-decode --help)");
     return true;
   }
+  if (!options.dtype.empty() && options.limit.empty())
+    throw InputError("--dtype: goes with --limit; a plan has its own (try headroom-decode --help)");
   if (options.latents.size() != 1) {
     throw InputError("--latent: expected one latent, found " + std::to_string(options.latents.size()) +
                      " (try headroom-decode --help)");
@@ -124,6 +128,7 @@ Plan plan_for(const Options& options, const Model& model, const Array& latent) {
                                  "--size",  std::to_string(width) + "x" + std::to_string(height),
                                  "--batch", std::to_string(latent.shape[0]),
                                  "--limit", options.limit};
+  if (!options.dtype.empty()) words.insert(words.end(), {"--dtype", options.dtype});
   if (!options.profile_file.empty()) words.insert(words.end(), {"--profile", options.profile_file});
   if (!options.scratch.empty()) words.insert(words.end(), {"--scratch", options.scratch});
   if (!options.scratch_limit.empty()) words.insert(words.end(), {"--scratch-limit", options.scratch_limit});

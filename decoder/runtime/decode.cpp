@@ -153,10 +153,6 @@ const Weights& DecodeSession::load_weights() {
 }
 
 RunStats DecodeSession::decode(const Plan& plan, const Array& latent, PictureSink& sink, EventSink* events) {
-  if (plan.request.dtype != Dtype::fp32) {
-    throw InputError(std::string("dtype ") + name_of(plan.request.dtype) +
-                     ": this version decodes in fp32; plan with --dtype fp32");
-  }
   check_latent(model_, plan, latent);
   check_places(model_.graph, plan);
   Scratch scratch(model_.graph, plan);

@@ -171,6 +171,11 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
   }
   const size_t slot = static_cast<size_t>(&step - pass.steps.data());
   tiles_[slot] = compute(pass, step, region);
+  // What may be kept has the values that it would be read back with, so that keeping it changes nothing.
+  const bool makes_values =
+      step.kind == StepKind::conv || step.kind == StepKind::add || step.kind == StepKind::attention;
+  if (makes_values && step.tensor != graph_.output())
+    round_tile(tiles_[slot].view(), sizes_.dtype, sizes_.items);
 }
 
 Tile Interpreter::compute(const Pass&, const Step& step, const Region& region) {

@@ -17,7 +17,8 @@ KeptBlocks::~KeptBlocks() {
 const MapView& KeptBlocks::add_latent() {
   const TensorId id = graph_.latent();
   const Extent extent = extent_of(graph_.tensor(id), sizes_.latent);
-  KeptMap map({.tensor = id, .block_rows = extent.y}, extent, graph_.tensor(id).channels, sizes_.items);
+  KeptMap map({.tensor = id, .block_rows = extent.y}, extent, graph_.tensor(id).channels, sizes_.items,
+              Dtype::fp32);
   map.acquire({0, 1});
   return maps_.insert_or_assign(id, std::move(map)).first->second.view();
 }
@@ -28,8 +29,8 @@ void KeptBlocks::begin_pass(size_t number) {
     if (!written_in_pass(entry)) continue;
     if (entry.in_place_of == TensorId{-1}) {
       const Tensor& tensor = graph_.tensor(entry.tensor);
-      maps_.insert_or_assign(entry.tensor,
-                             KeptMap(entry, extent_of(tensor, sizes_.latent), tensor.channels, sizes_.items));
+      maps_.insert_or_assign(entry.tensor, KeptMap(entry, extent_of(tensor, sizes_.latent), tensor.channels,
+                                                   sizes_.items, sizes_.dtype));
     } else {
       // The blocks change hands before the sweep; each position becomes the sum when its tile is added.
       maps_.insert_or_assign(entry.tensor, std::move(maps_.at(entry.in_place_of)));

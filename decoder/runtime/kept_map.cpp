@@ -4,14 +4,15 @@
 
 namespace headroom {
 
-KeptMap::KeptMap(const Kept& kept, const Extent& picture, int64_t channels, int64_t items)
+KeptMap::KeptMap(const Kept& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype)
     : picture_(picture) {
   const int64_t blocks = (picture.y + kept.block_rows - 1) / kept.block_rows;
   view_ = {.region = whole(picture),
            .channels = channels,
            .block_rows = kept.block_rows,
            .blocks_per_item = blocks,
-           .blocks = {}};
+           .blocks = {},
+           .dtype = dtype};
   view_.blocks.resize(static_cast<size_t>(items * blocks), nullptr);
   storage_.resize(view_.blocks.size());
 }
@@ -22,8 +23,9 @@ void KeptMap::acquire(const Interval& blocks) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
       const auto i = static_cast<size_t>(item * view_.blocks_per_item + b);
       if (storage_[i].defined()) continue;
-      storage_[i] = at::empty({view_.block_rows * picture_.x * view_.channels}, at::kFloat);
-      view_.blocks[i] = storage_[i].data_ptr<float>();
+      const int64_t bytes = view_.block_rows * picture_.x * view_.channels * bytes_per_element(view_.dtype);
+      storage_[i] = at::empty({bytes}, at::kByte);
+      view_.blocks[i] = storage_[i].data_ptr();
     }
   }
 }

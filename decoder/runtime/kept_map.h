@@ -12,7 +12,7 @@ namespace headroom {
 /// A kept tensor in memory: the blocks that are there now.
 class KeptMap {
  public:
-  KeptMap(const Kept& kept, const Extent& picture, int64_t channels, int64_t items);
+  KeptMap(const Kept& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype);
 
   /// Takes blocks [begin, end) of every item from the pool, where they are not there yet.
   void acquire(const Interval& blocks);

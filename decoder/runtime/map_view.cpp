@@ -1,7 +1,9 @@
 #include "decoder/runtime/map_view.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "decoder/kernels/storage.h"
 #include "decoder/runtime/rows.h"
 
 namespace headroom {
@@ -11,9 +13,8 @@ void zero(float* pixels, int64_t count, int64_t channels) {
   if (count > 0) std::memset(pixels, 0, static_cast<size_t>(count * channels) * sizeof(float));
 }
 
-void copy(const float* from, float* to, int64_t count) {
-  std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
-}
+/// Values that are converted at one time: they stay in the first-level cache.
+constexpr int64_t kPiece = 4096;
 
 }  // namespace
 
@@ -32,8 +33,8 @@ void gather(const MapView& source, const MapView& target, const Extent& picture,
     float* row = target.at(item, y, target.region.x.begin);
     if (y < part.y.begin || y >= part.y.end) return zero(row, columns, target.channels);
     zero(row, part.x.begin - target.region.x.begin, target.channels);
-    copy(source.at(item, y, part.x.begin), target.at(item, y, part.x.begin),
-         part.x.length() * target.channels);
+    kernels::widen(source.dtype, source.place(item, y, part.x.begin), target.at(item, y, part.x.begin),
+                   part.x.length() * target.channels);
     zero(row + (part.x.end - target.region.x.begin) * target.channels, target.region.x.end - part.x.end,
          target.channels);
   });
@@ -42,16 +43,47 @@ void gather(const MapView& source, const MapView& target, const Extent& picture,
 void copy_region(const MapView& source, const MapView& target, const Region& region, int64_t items) {
   const int64_t values = region.x.length() * source.channels;
   for_rows(items, region.y, values, [&](int64_t item, int64_t y) {
-    copy(source.at(item, y, region.x.begin), target.at(item, y, region.x.begin), values);
+    const void* from = source.place(item, y, region.x.begin);
+    void* to = target.place(item, y, region.x.begin);
+    if (source.dtype == target.dtype) {
+      std::memcpy(to, from, static_cast<size_t>(values * bytes_per_element(source.dtype)));
+    } else if (source.dtype == Dtype::fp32) {
+      kernels::narrow(target.dtype, static_cast<const float*>(from), to, values);
+    } else {
+      kernels::widen(source.dtype, from, static_cast<float*>(to), values);
+    }
   });
 }
 
 void add_region(const MapView& source, const MapView& target, const Region& region, int64_t items) {
   const int64_t values = region.x.length() * source.channels;
   for_rows(items, region.y, values, [&](int64_t item, int64_t y) {
-    const float* from = source.at(item, y, region.x.begin);
-    float* to = target.at(item, y, region.x.begin);
-    for (int64_t i = 0; i < values; ++i) to[i] += from[i];
+    const auto* from = static_cast<const std::byte*>(source.place(item, y, region.x.begin));
+    auto* to = static_cast<std::byte*>(target.place(item, y, region.x.begin));
+    float terms[kPiece], sums[kPiece];
+    for (int64_t i = 0; i < values; i += kPiece) {
+      const int64_t count = std::min(kPiece, values - i);
+      const std::byte* from_piece = from + i * bytes_per_element(source.dtype);
+      std::byte* to_piece = to + i * bytes_per_element(target.dtype);
+      const bool direct = target.dtype == Dtype::fp32;
+      float* sum = direct ? reinterpret_cast<float*>(to_piece) : sums;
+      const float* term = reinterpret_cast<const float*>(from_piece);
+      if (!direct) kernels::widen(target.dtype, to_piece, sum, count);
+      if (source.dtype != Dtype::fp32) {
+        kernels::widen(source.dtype, from_piece, terms, count);
+        term = terms;
+      }
+      for (int64_t k = 0; k < count; ++k) sum[k] += term[k];
+      if (!direct) kernels::narrow(target.dtype, sum, to_piece, count);
+    }
+  });
+}
+
+void round_tile(const MapView& tile, Dtype dtype, int64_t items) {
+  if (dtype == Dtype::fp32) return;
+  const int64_t values = tile.region.x.length() * tile.channels;
+  for_rows(items, tile.region.y, values, [&](int64_t item, int64_t y) {
+    kernels::round_to(dtype, tile.at(item, y, tile.region.x.begin), values);
   });
 }
 
@@ -66,7 +98,7 @@ void upsample(const MapView& source, const MapView& target, const Axes<int32_t>&
     zero(row, part.x.begin - target.region.x.begin, channels);
     float* to = target.at(item, y, part.x.begin);
     for (int64_t x = part.x.begin; x < part.x.end; ++x, to += channels) {
-      copy(source.at(item, y / factor.y, x / factor.x), to, channels);
+      kernels::widen(source.dtype, source.place(item, y / factor.y, x / factor.x), to, channels);
     }
     zero(to, target.region.x.end - part.x.end, channels);
   });

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "decoder/graph/axes.h"
+#include "decoder/graph/graph.h"
 
 namespace headroom {
 
@@ -14,16 +16,19 @@ struct MapView {
   int64_t channels = 0;
   int64_t block_rows = 0;
   int64_t blocks_per_item = 0;
-  std::vector<float*> blocks;  ///< item by item, top to bottom; null where not in memory
+  std::vector<void*> blocks;  ///< item by item, top to bottom; null where not in memory
+  Dtype dtype = Dtype::fp32;  ///< of the values in them
 
-  /// The pixel at row y, column x of an item. The position must be present.
-  float* at(int64_t item, int64_t y, int64_t x) const {
+  /// Where the pixel at row y, column x of an item lies. The position must be present.
+  void* place(int64_t item, int64_t y, int64_t x) const {
     const int64_t row = y - region.y.begin;
     const int64_t block = item * blocks_per_item + row / block_rows;
     const int64_t columns = region.x.length();
-    return blocks[static_cast<size_t>(block)] +
-           ((row % block_rows) * columns + (x - region.x.begin)) * channels;
+    return static_cast<std::byte*>(blocks[static_cast<size_t>(block)]) +
+           ((row % block_rows) * columns + (x - region.x.begin)) * channels * bytes_per_element(dtype);
   }
+  /// The same as fp32, which it must be: tiles and the latent are.
+  float* at(int64_t item, int64_t y, int64_t x) const { return static_cast<float*>(place(item, y, x)); }
 };
 
 /// The part of `region` that lies inside the picture.
@@ -31,13 +36,17 @@ Region inside(const Region& region, const Extent& picture);
 
 // What follows works on `items` batch items with all threads. Views hold one block list for all items.
 
-/// Copies `source` to `target` over target's region, zero outside the picture.
+// Sources and targets may be stored in 16 bits where it is not said otherwise.
+
+/// Copies `source` to a tile over its region, zero outside the picture.
 void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items);
 /// Copies a region that both hold.
 void copy_region(const MapView& source, const MapView& target, const Region& region, int64_t items);
-/// Adds a region of `source` onto `target`.
+/// Adds a region of `source` onto `target`, in fp32, rounded once where that is stored in 16 bits.
 void add_region(const MapView& source, const MapView& target, const Region& region, int64_t items);
-/// Nearest upsampling into target's region; positions outside the picture (target's own extent) are zero.
+/// Rounds a tile to what it would be read back as from this dtype.
+void round_tile(const MapView& tile, Dtype dtype, int64_t items);
+/// Nearest upsampling into a tile's region; positions outside the picture (target's own extent) are zero.
 void upsample(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
               const Extent& picture, int64_t items);
 

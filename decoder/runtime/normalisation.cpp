@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "decoder/kernels/norm.h"
+#include "decoder/kernels/storage.h"
 #include "decoder/runtime/rows.h"
 
 namespace headroom {
@@ -29,8 +30,20 @@ void normalise(const MapView& source, const Tile& target, Activation activation,
       return;
     }
     std::fill_n(row, left * channels, 0.0f);
-    kernels::norm_activate(source.at(item, y, part.x.begin), row + left * channels, part.x.length(), channels,
-                           scales.data() + item * channels, shifts.data() + item * channels, activation);
+    const float* scale = scales.data() + item * channels;
+    const float* shift = shifts.data() + item * channels;
+    // What is stored in 16 bits is widened where it is to be, a piece that stays in the first-level cache at
+    // a time.
+    constexpr int64_t kPiece = 4096;
+    const bool as_it_is = source.dtype == Dtype::fp32;
+    const int64_t piece = as_it_is ? part.x.length() : std::max<int64_t>(1, kPiece / channels);
+    for (int64_t x = part.x.begin; x < part.x.end; x += piece) {
+      const int64_t pixels = std::min(piece, part.x.end - x);
+      float* to = row + (x - view.region.x.begin) * channels;
+      if (!as_it_is) kernels::widen(source.dtype, source.place(item, y, x), to, pixels * channels);
+      kernels::norm_activate(as_it_is ? source.at(item, y, x) : to, to, pixels, channels, scale, shift,
+                             activation);
+    }
     std::fill_n(row + (columns - right) * channels, right * channels, 0.0f);
   });
 }

@@ -1,8 +1,10 @@
 #include "decoder/runtime/statistics.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "decoder/kernels/statistics.h"
+#include "decoder/kernels/storage.h"
 #include "decoder/runtime/rows.h"
 
 namespace headroom {
@@ -24,7 +26,18 @@ void GroupStatistics::add(const MapView& view, const Region& region, int64_t ite
   std::vector<double> sums(static_cast<size_t>(items * rows * channels * 2), 0.0);
   for_rows(items, region.y, columns * channels, [&](int64_t item, int64_t y) {
     double* sum = sums.data() + (item * rows + (y - region.y.begin)) * channels * 2;
-    kernels::channel_sums(view.at(item, y, region.x.begin), columns, channels, sum, sum + channels);
+    if (view.dtype == Dtype::fp32) {
+      kernels::channel_sums(view.at(item, y, region.x.begin), columns, channels, sum, sum + channels);
+      return;
+    }
+    constexpr int64_t kPiece = 8192;  // values that are converted at one time
+    const int64_t piece = std::max<int64_t>(1, kPiece / channels);
+    std::vector<float> values(static_cast<size_t>(std::min(piece, columns) * channels));
+    for (int64_t x = region.x.begin; x < region.x.end; x += piece) {
+      const int64_t pixels = std::min(piece, region.x.end - x);
+      kernels::widen(view.dtype, view.place(item, y, x), values.data(), pixels * channels);
+      kernels::channel_sums(values.data(), pixels, channels, sum, sum + channels);
+    }
   });
   const int64_t group_channels = channels / groups_;
   for (int64_t item = 0; item < items; ++item) {

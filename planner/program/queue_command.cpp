@@ -56,7 +56,8 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out) {
   app.add_option("--model", model_argument,
                  "folder with config.json, or a built-in name; the file's own by default");
   app.add_option("--profile", profile_file, "costs measured by headroom-profile; stated assumptions without");
-  app.add_option("--dtype", dtype_argument, "fp32, bf16 or fp16; the file's own by default, else fp32");
+  app.add_option("--dtype", dtype_argument,
+                 std::string(kDtypeHelp) + "; the file's own by default, else fp32");
   app.add_option("--limit", limit,
                  "device bytes for all of them, weights included: 2GiB, 512MiB, or auto for what is free")
       ->required();
@@ -70,9 +71,9 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out) {
   }();
   if (model_argument.empty()) model_argument = queue.model;
   if (model_argument.empty()) throw InputError(file + ": model: missing; give it there or as --model");
-  const Dtype dtype =
-      dtype_argument.empty() ? queue.dtype.value_or(Dtype::fp32) : parse_dtype(dtype_argument);
   const Model model = resolve_model(model_argument);
+  const Dtype dtype = decoding_dtype(
+      model, dtype_argument.empty() ? queue.dtype.value_or(Dtype::fp32) : parse_dtype(dtype_argument));
   const int64_t limit_bytes = limit_from(limit);
   std::optional<Profile> profile;
   if (!profile_file.empty()) {

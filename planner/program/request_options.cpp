@@ -29,7 +29,7 @@ void RequestOptions::add_to(CLI::App& app) {
   app.add_option("--frames", frames, "frames; 1 for pictures")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   app.add_option("--batch", batch, "pictures in the latent")->check(CLI::Range(int64_t{1}, int64_t{4096}));
-  app.add_option("--dtype", dtype, "fp32, bf16 or fp16");
+  app.add_option("--dtype", dtype, kDtypeHelp);
   app.add_option("--host-limit", host_limit,
                  "host memory for kept tensors, where the device has its own memory");
   app.add_option("--scratch", scratch_folder, "a folder on a disk for a scratch file of kept tensors");
@@ -42,7 +42,7 @@ void RequestOptions::add_to(CLI::App& app) {
 Request RequestOptions::request(const Model& resolved) const {
   const auto [width, height] = parse_size(size, "--size");
   latent_extent(resolved, width, height, frames);
-  return {model, width, height, frames, batch, parse_dtype(dtype)};
+  return {model, width, height, frames, batch, decoding_dtype(resolved, parse_dtype(dtype))};
 }
 
 PlanOptions RequestOptions::plan_options() const {

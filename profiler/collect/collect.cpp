@@ -137,6 +137,7 @@ Profile collect_profile(const Model& model, const ProfileRequest& request, const
   const Graph& graph = model.graph;
   Profile profile;
   profile.model = request.model;
+  profile.dtype = request.dtype;
   profile.device = device_name();
   profile.libraries = library_versions();
   profile.threads = threads_in_use();
@@ -160,7 +161,7 @@ Profile collect_profile(const Model& model, const ProfileRequest& request, const
   for (size_t s = 0; s < sizes.size(); ++s) {
     const auto [width, height] = sizes[s];
     const bool held_out = s >= request.sizes.size();
-    const Request decoded{request.model, width, height, 1, request.batch, Dtype::fp32};
+    const Request decoded{request.model, width, height, 1, request.batch, request.dtype};
     const Extent latent = latent_extent(model, width, height, 1);
     const Plan plan = untiled_plan(model, decoded, ConvolutionForm::winograd);
     const Sizes extents = sizes_of(graph, plan);
@@ -196,9 +197,9 @@ Profile collect_profile(const Model& model, const ProfileRequest& request, const
       profile.layers[i].sizes.push_back(recorder.layer(OpId{static_cast<int32_t>(i)}));
     }
   }
-  profile.laws = measure_laws(graph, latents, request.repeats, [&](double share, const std::string& law) {
-    progress(kSizesShare + (1 - kSizesShare) * share, law);
-  });
+  profile.laws = measure_laws(
+      graph, latents, request.dtype, request.repeats,
+      [&](double share, const std::string& law) { progress(kSizesShare + (1 - kSizesShare) * share, law); });
   for (HeldOutSize& size : profile.held_out)
     predict(graph, latent_extent(model, size.width_pixels, size.height_pixels, 1), request.batch, profile,
             size);

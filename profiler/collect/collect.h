@@ -18,6 +18,7 @@ struct ProfileRequest {
   std::vector<std::pair<int64_t, int64_t>>
       held_out{};  ///< measured and compared with the laws, which do not see them
   int64_t batch = 1;
+  Dtype dtype = Dtype::fp32;  ///< of kept tensors
   int repeats = 2;
   std::string weights_source;    ///< "files" or "random"
   std::string scratch_folder{};  ///< measure how fast files there are written and read; empty to leave it

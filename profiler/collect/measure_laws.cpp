@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
 
+#include "decoder/kernels/storage.h"
 #include "decoder/plan/memory.h"
 #include "decoder/runtime/attention.h"
 #include "decoder/runtime/convolution.h"
@@ -83,29 +85,46 @@ int64_t float_bytes(int64_t positions, int64_t channels) {
   return allocated_bytes(positions * channels * int64_t{sizeof(float)});
 }
 
+/// Values between -1 and 1 as they are stored.
+at::Tensor stored(int64_t count, Dtype dtype) {
+  const at::Tensor bytes = at::empty({count * bytes_per_element(dtype)}, at::kByte);
+  constexpr int64_t kPiece = 4099;
+  std::vector<float> values(kPiece);
+  fill(values.data(), kPiece);
+  auto* to = static_cast<std::byte*>(bytes.data_ptr());
+  for (int64_t i = 0; i < count; i += kPiece)
+    kernels::narrow(dtype, values.data(), to + i * bytes_per_element(dtype), std::min(kPiece, count - i));
+  return bytes;
+}
+
 /// A tensor that is kept, as sweeps meet it: each view lies after the one before, round and round.
 class Store {
  public:
+  explicit Store(Dtype dtype) : dtype_(dtype) {}
+  Dtype dtype() const { return dtype_; }
   MapView next(int64_t rows, int64_t columns, int64_t channels) {
     const int64_t count = rows * columns * channels;
-    if (!values_.defined() || values_.numel() < count) {
+    if (count_ < count) {
       values_ = at::Tensor();
-      values_ = filled({std::max<int64_t>(count, kFarApartBytes / int64_t{sizeof(float)})});
+      count_ = std::max<int64_t>(count, kFarApartBytes / bytes_per_element(dtype_));
+      values_ = stored(count_, dtype_);
     }
-    if (offset_ + count > values_.numel()) offset_ = 0;
+    if (offset_ + count > count_) offset_ = 0;
     MapView view{.region = region_of(rows, columns),
                  .channels = channels,
                  .block_rows = rows,
                  .blocks_per_item = 1,
-                 .blocks = {}};
-    view.blocks.push_back(values_.data_ptr<float>() + offset_);
+                 .blocks = {},
+                 .dtype = dtype_};
+    view.blocks.push_back(static_cast<std::byte*>(values_.data_ptr()) + offset_ * bytes_per_element(dtype_));
     offset_ += (count + 15) / 16 * 16;
     return view;
   }
 
  private:
+  const Dtype dtype_;
   at::Tensor values_;
-  int64_t offset_ = 0;
+  int64_t count_ = 0, offset_ = 0;
 };
 
 Tile filled_tile(int64_t rows, int64_t columns, int64_t channels) {
@@ -114,7 +133,8 @@ Tile filled_tile(int64_t rows, int64_t columns, int64_t channels) {
   return tile;
 }
 
-Call convolution(const Graph& graph, const Op& op, ConvolutionForm form, int64_t rows, int64_t columns) {
+Call convolution(const Graph& graph, const Op& op, ConvolutionForm form, Dtype dtype, int64_t rows,
+                 int64_t columns) {
   const KernelShape shape = kernel_shape(graph, op);
   const ConvolutionForm own = form_of(shape, form);
   // A tile that begins at an even position, well inside the picture.
@@ -125,26 +145,31 @@ Call convolution(const Graph& graph, const Op& op, ConvolutionForm form, int64_t
   const at::Tensor values = filled({shape.floats(own)});
   const at::Tensor bias = filled({shape.outputs});
   return {[=] {
+            const Tile made = make_tile(region, shape.outputs, 1);
             convolve(input->view(), {shape, own, values.const_data_ptr<float>()},
-                     bias.const_data_ptr<float>(), make_tile(region, shape.outputs, 1).view(), region, 1);
+                     bias.const_data_ptr<float>(), made.view(), region, 1);
+            round_tile(made.view(), dtype, 1);
           },
           float_bytes(rows * columns, shape.outputs)};
 }
 
-Call attention(const Graph& graph, const Op& op, int64_t queries, int64_t keys) {
+Call attention(const Graph& graph, const Op& op, Dtype dtype, int64_t queries, int64_t keys) {
   const int64_t channels = graph.tensor(op.inputs[0]).channels,
                 value_channels = graph.tensor(op.inputs[2]).channels;
   const auto tile = std::make_shared<Tile>(filled_tile(1, queries, channels));
   const int64_t block =
-      std::clamp<int64_t>(MemoryModel{}.block_bytes / (channels * int64_t{sizeof(float)}), 1, keys);
+      std::clamp<int64_t>(MemoryModel{}.block_bytes / (channels * bytes_per_element(dtype)), 1, keys);
   const auto whole_map = [&](int64_t of_channels) {
-    const auto map = std::make_shared<KeptMap>(Kept{.block_rows = block}, Extent{1, keys, 1}, of_channels, 1);
+    const auto map =
+        std::make_shared<KeptMap>(Kept{.block_rows = block}, Extent{1, keys, 1}, of_channels, 1, dtype);
     map->acquire({0, map->blocks_per_item()});
-    for (float* values : map->view().blocks) fill(values, block * of_channels);
+    const int64_t bytes = block * of_channels * bytes_per_element(dtype);
+    const at::Tensor values = stored(block * of_channels, dtype);
+    for (void* to : map->view().blocks) std::memcpy(to, values.const_data_ptr(), static_cast<size_t>(bytes));
     return map;
   };
   const auto key_map = whole_map(channels), value_map = whole_map(value_channels);
-  return {[=] { attend(*tile, key_map->view(), value_map->view(), 1); },
+  return {[=] { round_tile(attend(*tile, key_map->view(), value_map->view(), 1).view(), dtype, 1); },
           float_bytes(queries, value_channels)};
 }
 
@@ -154,9 +179,9 @@ Call operation(const Graph& graph, const Op& op, ConvolutionForm form, const std
   const Extent extent{1, rows, columns};
   switch (op.kind) {
     case OpKind::conv:
-      return convolution(graph, op, form, rows, columns);
+      return convolution(graph, op, form, store->dtype(), rows, columns);
     case OpKind::attention:
-      return attention(graph, op, rows, columns);
+      return attention(graph, op, store->dtype(), rows, columns);
     case OpKind::statistics: {
       const auto tile = std::make_shared<Tile>(filled_tile(rows, columns, channels));
       const auto statistics = std::make_shared<GroupStatistics>(1, op.groups);
@@ -187,7 +212,11 @@ Call operation(const Graph& graph, const Op& op, ConvolutionForm form, const std
     }
     case OpKind::add: {
       const auto tile = std::make_shared<Tile>(filled_tile(rows, columns, channels));
-      return {[=] { add_region(store->next(rows, columns, channels), tile->view(), tile->region, 1); }, 0};
+      return {[=] {
+                add_region(store->next(rows, columns, channels), tile->view(), tile->region, 1);
+                round_tile(tile->view(), store->dtype(), 1);
+              },
+              0};
     }
   }
   return {};
@@ -259,7 +288,8 @@ std::vector<std::pair<int64_t, int64_t>> between(const Law& law) {
 
 class Measuring {
  public:
-  Measuring(const Graph& graph, const std::vector<Extent>& latents) : graph_(graph) {
+  Measuring(const Graph& graph, const std::vector<Extent>& latents, Dtype dtype)
+      : graph_(graph), store_(std::make_shared<Store>(dtype)) {
     std::map<std::string, size_t> known;
     const auto subject = [&](const std::string& name, const Extent& whole, OpKind kind, auto prepare) {
       if (const auto found = known.find(name); found != known.end()) {
@@ -408,16 +438,16 @@ class Measuring {
   }
 
   const Graph& graph_;
-  std::shared_ptr<Store> store_ = std::make_shared<Store>();
+  std::shared_ptr<Store> store_;
   std::vector<Subject> subjects_;
 };
 
 }  // namespace
 
-std::vector<Law> measure_laws(const Graph& graph, const std::vector<Extent>& latents, int sweeps,
+std::vector<Law> measure_laws(const Graph& graph, const std::vector<Extent>& latents, Dtype dtype, int sweeps,
                               const std::function<void(double, const std::string&)>& progress) {
   const c10::InferenceMode inference;
-  return Measuring(graph, latents).run(sweeps, progress);
+  return Measuring(graph, latents, dtype).run(sweeps, progress);
 }
 
 }  // namespace headroom

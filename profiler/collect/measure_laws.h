@@ -14,7 +14,7 @@ namespace headroom {
 /// there already. Extents go up to those of the whole tensors of the largest latent. Each point is measured
 /// in `sweeps` sweeps; the median of their medians counts. start_libraries() first. `progress` is told the
 /// share done and what is measured.
-std::vector<Law> measure_laws(const Graph& graph, const std::vector<Extent>& latents, int sweeps,
+std::vector<Law> measure_laws(const Graph& graph, const std::vector<Extent>& latents, Dtype dtype, int sweeps,
                               const std::function<void(double, const std::string&)>& progress);
 
 }  // namespace headroom

@@ -48,7 +48,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
                  "seeded random weights; the default for built-in models (costs do not depend on values)")
       ->excludes(weights);
   app.add_option("--device", options.device, "cpu")->check(CLI::IsMember({"cpu", "cuda"}));
-  app.add_option("--dtype", options.dtype, "fp32");
+  app.add_option("--dtype", options.dtype, kDtypeHelp);
   app.add_option("--sizes", options.sizes, "picture sizes in pixels, WIDTHxHEIGHT,…");
   app.add_option("--plan", options.plan, "run this plan instead and record allocations, passes and tiles");
   app.add_option("--latent", options.latent,
@@ -125,8 +125,6 @@ void check_options(const Options& options) {
 int run(const Options& options, std::ostream& out, std::ostream& err) {
   check_options(options);
   if (options.device == "cuda") throw DeviceError("--device cuda: this build decodes on the CPU");
-  if (parse_dtype(options.dtype) != Dtype::fp32)
-    throw InputError("--dtype " + options.dtype + ": this version measures fp32");
   const Model model = resolve_model(options.model);
   const std::vector<std::string> built_in = built_in_models();
   std::optional<uint64_t> seed = options.random_seed;
@@ -154,6 +152,7 @@ int run(const Options& options, std::ostream& out, std::ostream& err) {
   if (!options.held_out.empty()) request.held_out = parse_sizes(options.held_out, "--hold-out");
   request.batch = options.batch;
   request.repeats = options.repeats;
+  request.dtype = decoding_dtype(model, parse_dtype(options.dtype));
   request.scratch_folder = options.scratch;
   for (const auto& list : {request.sizes, request.held_out}) {
     for (const auto& [width, height] : list) latent_extent(model, width, height, 1);

@@ -127,12 +127,11 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass, int64_t 
                          counted_length(height, tensor.scale.y, pass.scale.y, halo.y, step.pad.y, extent.y),
                          counted_length(pass.tiles.x.front().length(), tensor.scale.x, pass.scale.x, halo.x,
                                         step.pad.x, extent.x)};
-    const int64_t element = sizes.dtype == Dtype::fp32 ? 4 : 2;
-    entry.tile_bytes =
-        pool_bytes(sizes.items * counted.t * counted.y * counted.x * tensor.channels * element);
+    // Tiles are fp32 in every dtype.
+    entry.tile_bytes = pool_bytes(sizes.items * counted.t * counted.y * counted.x * tensor.channels * 4);
     if (step.op != OpId{-1} && assumptions.memory.workspace_bytes) {
       entry.workspace_bytes =
-          assumptions.memory.workspace_bytes(graph.op(step.op), pass.convolutions, counted, sizes.items);
+          assumptions.memory.workspace_bytes(graph.op(step.op), pass.convolutions, counted, sizes);
     }
   }
   return ledger;
@@ -310,7 +309,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
     }
   }
   const Extent latent = extent_of(graph.tensor(graph.latent()), sizes.latent);
-  const int64_t element = sizes.dtype == Dtype::fp32 ? 4 : 2;
+  const int64_t element = 4;  // of the latent and of tiles, in every dtype
   const int64_t throughout =
       pool_bytes(resident) + pool_bytes(brought) + assumptions.memory.reserve_bytes +
       std::llround(assumptions.memory.reserve_bytes_per_pixel *

@@ -105,7 +105,7 @@ TEST_CASE("a region of a convolution equals that of the whole, in both forms") {
     const Weights transformed(conv.graph, {conv.op}, direct);
     for (const Weights* weights : {&direct, &loaded, &transformed}) {
       Tile tile = make_tile(region, outputs, items);
-      KeptMap map(Kept{.block_rows = 3}, {1, height * scale, width * scale}, outputs, items);
+      KeptMap map(Kept{.block_rows = 3}, {1, height * scale, width * scale}, outputs, items, Dtype::fp32);
       if (into_blocks) map.acquire({0, map.blocks_per_item()});
       const MapView target = into_blocks ? map.view() : tile.view();
       for (int64_t item = 0; item < items; ++item) {
