@@ -2,12 +2,16 @@
 """Headroom against diffusers on the same weights and latent, side by side.
 
     python reports/bench/bench_decode.py --model sdxl --size 512x512 --random-weights 0 \\
-        --limits 576MiB,2GiB --pairs 3 --threads 2 -o reports/results/sdxl-512.json
+        --limits 200MiB,400MiB,2GiB --rounds 5 -o reports/results/sdxl-512.json
 
-Every run is a fresh process. Each run of Headroom (and of the other --modes of diffusers) follows a run of diffusers
-untiled and is compared with that neighbour, in time and in pixels, since a machine's clock moves. Seconds are those of
-the decode with its weights in place. Writes the JSON file and, beside it, a Markdown table. Ends with 1 where
-Headroom's error passes 1e-4 of the reference's magnitude, its peak the limit, or its resident growth the limit + 32 MiB.
+Every run is a fresh process. In a round all contenders run one after another, diffusers untiled, in channels-last and
+tiled between Headroom's runs, and times are compared within the round, since a machine's speed moves. The rate of
+LibTorch's convolutions is measured in every round too: what the decoder's FLOPs take at that rate is the yardstick.
+Seconds are those of the decode with its weights in place. Errors are against diffusers untiled in fp32.
+
+Writes the JSON file and, beside it, a Markdown table. Ends with 1 where Headroom's error in fp32 passes 1e-4 of the
+reference's magnitude, its PSNR in 16 bits is below diffusers', its peak passes the limit, or its resident growth the
+limit + 32 MiB.
 """
 
 import argparse
@@ -20,7 +24,7 @@ import numpy as np
 import measure
 from measure import EXACT, Run, decibels, mib, spread
 
-MODES = ("untiled", "channels-last", "tiled")
+UNTILED, CHANNELS_LAST = "diffusers untiled", "diffusers channels-last"
 Decode = Callable[[Path], Run]
 
 
@@ -32,92 +36,107 @@ def limit_list(text: str) -> list[str]:
 
 
 def contenders(args: argparse.Namespace, size: tuple[int, int], latent: Path, scratch: Path) -> dict[str, tuple[Run, Decode]]:
-    """By name: what is known beforehand, and the decode into a file."""
-    found: dict[str, tuple[Run, Decode]] = {}
-    for text in args.limits:
-        plan_file = scratch / f"plan-{text}.json"
-        plan = measure.make_plan(args.model, size, measure.parse_bytes(text), plan_file, args.profile)
+    """By name and in the order of a round: what is known beforehand, and the decode into a file."""
+    def theirs(mode: str, tile: int = 0) -> tuple[Run, Decode]:
+        return {}, lambda output: measure.diffusers_decode(args.model, latent, output, args.random_weights, args.threads,
+                                                           mode, tile, args.dtype)
+
+    def ours(text: str) -> tuple[Run, Decode]:
+        file = scratch / f"plan-{text}.json"
+        plan = measure.make_plan(args.model, size, measure.parse_bytes(text), file, args.profile, args.dtype)
         measure.note(f"plan for {text}: peak {mib(plan['predicted_peak_bytes'])}, {plan['passes']} passes")
+        return plan, lambda output: measure.headroom_decode(args.model, file, latent, output, args.random_weights, args.threads)
 
-        def ours(output: Path, plan_file: Path = plan_file) -> Run:
-            return measure.headroom_decode(args.model, plan_file, latent, output, args.random_weights, args.threads)
-
-        found[f"Headroom, {text}"] = (plan, ours)
-    for mode in args.modes:
-        if mode == "untiled":
-            continue
-
-        def theirs(output: Path, mode: str = mode) -> Run:
-            return measure.diffusers_decode(args.model, latent, output, args.random_weights, args.threads, mode, args.tile)
-
-        found[f"diffusers {mode}" + (f" {args.tile}" if mode == "tiled" else "")] = ({}, theirs)
-    return found
+    diffusers = {UNTILED: theirs("untiled"), CHANNELS_LAST: theirs("channels-last"),
+                 **{f"diffusers tiled {tile}": theirs("tiled", tile) for tile in args.tiles}}
+    headroom = {f"Headroom, {text}": ours(text) for text in args.limits}
+    order: dict[str, tuple[Run, Decode]] = {}
+    while diffusers or headroom:  # in turns, so that neighbours are of different kinds
+        for kind in (diffusers, headroom):
+            if kind:
+                name = next(iter(kind))
+                order[name] = kind.pop(name)
+    return order
 
 
-def run_pairs(args: argparse.Namespace, latent: Path, scratch: Path, runs: dict[str, tuple[Run, Decode]]) -> list[Run]:
-    """The pairs in the order in which they ran."""
-    pairs = []
-    for round_number in range(1, args.pairs + 1):
+def run_rounds(args: argparse.Namespace, runs: dict[str, tuple[Run, Decode]], reference: np.ndarray | None, scratch: Path) -> list[Run]:
+    """For each round the convolution rate and each contender's run. `reference` is fp32; None where untiled is that."""
+    rounds = []
+    for number in range(1, args.rounds + 1):
+        entry: dict[str, Any] = {"flops_per_second": measure.convolution_rate(args.threads, args.dtype), "runs": {}}
+        measure.note(f"round {number}/{args.rounds}: convolutions at {entry['flops_per_second'] / 1e9:.0f} GFLOP/s")
         for name, (_, decode) in runs.items():
-            untiled = measure.diffusers_decode(args.model, latent, scratch / "untiled.npy", args.random_weights, args.threads)
             run = decode(scratch / "run.npy")
-            error = measure.compare(np.load(scratch / "run.npy"), np.load(scratch / "untiled.npy"))
-            pair = {"name": name, "untiled": untiled, "run": run, "time_ratio": run["seconds"] / untiled["seconds"], **error}
-            pairs.append(pair)
-            measure.note(f"pair {round_number}/{args.pairs}, {name}: {run['seconds']:.2f} s, untiled {untiled['seconds']:.2f} s, "
-                         f"ratio {pair['time_ratio']:.2f}, resident growth {mib(run['rss_growth_bytes'])}, "
-                         f"error {error['largest_error_relative']:.1e}")
-    return pairs
+            picture = np.load(scratch / "run.npy")
+            if name == UNTILED and args.dtype == "fp32":
+                reference = picture
+            run.update(measure.compare(picture, reference))
+            entry["runs"][name] = run
+            measure.note(f"  {name}: {run['seconds']:.2f} s, resident growth {mib(run['rss_growth_bytes'])}, "
+                         f"error {run['largest_error_relative']:.1e}")
+        rounds.append(entry)
+    return rounds
 
 
-def memory(runs: list[Run], ours: bool) -> dict[str, int]:
-    """Headroom's largest, and diffusers' median, whose allocator leaves more or less behind from run to run."""
-    keys = ("peak_bytes", "rss_growth_bytes", "peak_above_weights_bytes", "weights_bytes")
-    typical = max if ours else np.median
-    return {key: int(typical([run[key] for run in runs])) for key in keys if key in runs[0]}
+def above_weights(run: Run, plan: Run) -> int:
+    """Growth beside the weights: diffusers' is measured so; from Headroom's the most weights at one time are taken off."""
+    return run["peak_above_weights_bytes"] if not plan else run["rss_growth_bytes"] - plan["weights_bytes"]
 
 
-def summary(name: str, plan: Run, pairs: list[Run]) -> dict[str, Any]:
-    runs = [pair["run"] for pair in pairs]
-    psnr = [pair["psnr_db"] for pair in pairs if pair["psnr_db"] is not None]
+def summary(name: str, plan: Run, rounds: list[Run], untiled_bytes: int, flops: float, dtype: str) -> dict[str, Any]:
+    """Headroom's largest memory, and diffusers' median, whose allocator leaves more or less behind from run to run."""
+    runs = [each["runs"][name] for each in rounds]
+    typical = max if plan else np.median
+
+    def against(other: str) -> dict[str, float] | None:
+        return spread([each["runs"][name]["seconds"] / each["runs"][other]["seconds"] for each in rounds]) if other != name else None
+
+    above = int(typical([above_weights(run, plan) for run in runs]))
+    psnr = [run["psnr_db"] for run in runs if run["psnr_db"] is not None]
+    tiled = [other for other in rounds[0]["runs"] if other.startswith("diffusers tiled")]
+    nearest = min(tiled, key=lambda other: abs(np.median([r["runs"][other]["peak_above_weights_bytes"] for r in rounds]) - above),
+                  default=None) if plan else None
     entry = {"name": name, "limit_bytes": plan.get("limit_bytes"), "predicted_peak_bytes": plan.get("predicted_peak_bytes"),
-             **memory(runs, ours=bool(plan)),
+             "peak_bytes": int(typical([run["peak_bytes"] for run in runs])),
+             "rss_growth_bytes": int(typical([run["rss_growth_bytes"] for run in runs])),
+             "peak_above_weights_bytes": above, "peak_share": above / untiled_bytes if untiled_bytes else 1.0,
              "seconds": spread([run["seconds"] for run in runs]),
-             "time_ratio": spread([pair["time_ratio"] for pair in pairs]),
-             "largest_error": max(pair["largest_error"] for pair in pairs),
-             "largest_error_relative": max(pair["largest_error_relative"] for pair in pairs),
-             "psnr_db": min(psnr, default=None)}
+             "time_ratio": against(UNTILED), "time_ratio_channels_last": against(CHANNELS_LAST),
+             "nearest_tiling": nearest, "faster_than_nearest_tiling":
+                 spread([each["runs"][nearest]["seconds"] / each["runs"][name]["seconds"] for each in rounds]) if nearest else None,
+             "of_convolution_rate": spread([each["runs"][name]["seconds"] * each["flops_per_second"] / flops for each in rounds]),
+             "largest_error": max(run["largest_error"] for run in runs),
+             "largest_error_relative": max(run["largest_error_relative"] for run in runs), "psnr_db": min(psnr, default=None)}
     if plan:
-        entry["exact"] = entry["largest_error_relative"] <= EXACT
+        worst_of_theirs = min(each["runs"][UNTILED]["psnr_db"] or np.inf for each in rounds)
+        entry["exact"] = (entry["largest_error_relative"] <= EXACT if dtype == "fp32"
+                          else entry["psnr_db"] is None or entry["psnr_db"] >= worst_of_theirs)
         entry["within_limit"] = all(map(measure.held, runs))
     return entry
 
 
-def untiled_summary(pairs: list[Run]) -> dict[str, Any]:
-    runs = [pair["untiled"] for pair in pairs]
-    return {"name": "diffusers untiled", "seconds": spread([run["seconds"] for run in runs]),
-            **memory(runs, ours=False)}
-
-
 def table(rows: list[dict[str, Any]]) -> str:
-    def ranged(values: dict[str, float] | None, unit: str) -> str:
-        return f"{values['median']:.2f}{unit} ({values['least']:.2f}–{values['most']:.2f})" if values else "1"
+    def ranged(values: dict[str, float] | None, unit: str = "") -> str:
+        return f"{values['median']:.2f}{unit} ({values['least']:.2f}–{values['most']:.2f})" if values else "–"
 
-    lines = [["decode", "limit", "predicted peak", "measured peak", "resident growth", "time", "time against untiled",
-              "largest error", "relative", "PSNR"]]
+    lines = [["decode", "predicted peak", "resident growth", "above weights", "share of untiled's", "time", "against untiled",
+              "against channels-last", "of FLOPs / rate", "tiling takes", "largest error", "PSNR"]]
     for row in rows:
-        compared = "largest_error" in row
-        lines.append([row["name"], mib(row.get("limit_bytes")), mib(row.get("predicted_peak_bytes")), mib(row["peak_bytes"]),
-                      mib(row["rss_growth_bytes"]), ranged(row["seconds"], " s"), ranged(row.get("time_ratio"), ""),
-                      *([f"{row['largest_error']:.1e}", f"{row['largest_error_relative']:.1e}", decibels(row["psnr_db"])]
-                        if compared else ["–"] * 3)])
+        tiling = ranged(row["faster_than_nearest_tiling"]) + f", {row['nearest_tiling'][10:]}" if row["nearest_tiling"] else "–"
+        lines.append([row["name"], mib(row["predicted_peak_bytes"]), mib(row["rss_growth_bytes"]),
+                      mib(row["peak_above_weights_bytes"]), f"{row['peak_share']:.2f}", ranged(row["seconds"], " s"),
+                      ranged(row["time_ratio"]), ranged(row["time_ratio_channels_last"]), ranged(row["of_convolution_rate"]),
+                      tiling, f"{row['largest_error_relative']:.1e}", decibels(row["psnr_db"])])
     return measure.markdown_table(lines)
 
 
-def notes(pairs: int) -> str:
-    return (f"\nPeaks include the weights: Headroom's largest, diffusers' median of its runs (for it, resident growth). Times: "
-            f"median\n(least–most) of {pairs} pair(s), each against the run of diffusers untiled just before it, for the decode "
-            "with its weights in\nplace. Errors are against diffusers untiled; relative is to its largest magnitude.\n")
+def notes(rounds: int, dtype: str, gflops: dict[str, float], flops: float) -> str:
+    return (f"\nTimes: median (least–most) of {rounds} round(s), ratios within a round, for the decode with its weights in place. "
+            "Resident growth\nincludes the weights: Headroom's largest, diffusers' median. Above weights: without them; from "
+            "Headroom's the most that its plan has of\nthem at one time is taken off. LibTorch's convolutions ran at "
+            f"{gflops['median']:.0f} GFLOP/s ({gflops['least']:.0f}–{gflops['most']:.0f}) in {dtype}; FLOPs / rate is what the "
+            f"decoder's\n{flops / 1e9:.0f} GFLOP (upsampling by phases) take at that. \"Tiling takes\": the time of diffusers' tiling of "
+            "the nearest peak over this one. Errors\nare against diffusers untiled in fp32, relative to its largest magnitude.\n")
 
 
 def main() -> int:
@@ -126,21 +145,19 @@ def main() -> int:
     parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
     parser.add_argument("--size", type=measure.parse_size, help="pixels, WIDTHxHEIGHT: a random latent of this size")
     parser.add_argument("--latent", type=Path, help="a latent's file instead")
-    parser.add_argument("--limits", type=limit_list, default=[], help="for example 576MiB,2GiB")
-    parser.add_argument("--modes", type=lambda text: text.split(","), default=["untiled"],
-                        help="of diffusers: untiled (always), channels-last, tiled; commas between")
-    parser.add_argument("--tile", type=int, default=32, help="tiled: latent positions a side, default: %(default)s")
-    parser.add_argument("--pairs", type=int, default=3, help="default: %(default)s")
+    parser.add_argument("--limits", type=limit_list, required=True, help="for example 400MiB,2GiB")
+    parser.add_argument("--tiles", type=lambda text: [int(each) for each in text.split(",")] if text else [], default=[32],
+                        help="diffusers' tiling: latent positions a side, commas between, default: 32; empty for none")
+    parser.add_argument("--dtype", choices=("fp32", "bf16", "fp16"), default="fp32", help="of both sides, default: %(default)s")
+    parser.add_argument("--rounds", type=int, default=3, help="default: %(default)s")
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
     parser.add_argument("--profile", help="plan by this profile; by assumed costs without")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the results, .json; the table lies beside it, .md")
     args = parser.parse_args()
-    if unknown := set(args.modes) - set(MODES):
-        parser.error(f"--modes: expected {', '.join(MODES)}, found {', '.join(unknown)}")
     if (args.size is None) == (args.latent is None):
         parser.error("expected --size or --latent")
-    if args.pairs < 1 or not (args.limits or set(args.modes) - {"untiled"}):
-        parser.error("expected at least one pair, and a limit or another mode to compare")
+    if args.rounds < 1:
+        parser.error("--rounds: expected at least 1")
 
     header = measure.result_header()
     with tempfile.TemporaryDirectory() as folder:
@@ -150,14 +167,23 @@ def main() -> int:
         scale, shape = measure.scale_factor(args.model), measure.read_latent(latent).shape
         size = (shape[-1] * scale, shape[-2] * scale)
         runs = contenders(args, size, latent, scratch)
-        pairs = run_pairs(args, latent, scratch, runs)
-    rows = [untiled_summary(pairs)]
-    rows += [summary(name, plan, [pair for pair in pairs if pair["name"] == name]) for name, (plan, _) in runs.items()]
-    title = f"{Path(args.model).name} {size[0]}×{size[1]}, fp32, {args.threads} threads"
+        reference = None
+        if args.dtype != "fp32":
+            measure.diffusers_decode(args.model, latent, scratch / "fp32.npy", args.random_weights, args.threads)
+            reference = np.load(scratch / "fp32.npy")
+        flops = measure.make_plan(args.model, size, 1 << 50, scratch / "ample.json")["flops"]
+        rounds = run_rounds(args, runs, reference, scratch)
+    untiled_bytes = int(np.median([each["runs"][UNTILED]["peak_above_weights_bytes"] for each in rounds]))
+    rows = [summary(name, plan, rounds, untiled_bytes, flops, args.dtype) for name, (plan, _) in runs.items()]
+    rows.sort(key=lambda row: row["name"].startswith("Headroom"))
+    gflops = spread([each["flops_per_second"] / 1e9 for each in rounds])
+    title = f"{Path(args.model).name} {size[0]}×{size[1]}, {args.dtype}, {args.threads} threads"
     costs = "a profile" if args.profile else "assumed costs"
-    markdown = measure.markdown_header(title, header) + table(rows) + notes(args.pairs) + f"Plans are made with {costs}.\n"
+    markdown = (measure.markdown_header(title, header) + table(rows) + notes(args.rounds, args.dtype, gflops, flops)
+                + f"Plans are made with {costs}.\n")
     plans = {name: plan for name, (plan, _) in runs.items() if plan}
-    measure.write_results(args.output, {"title": title, **header, "rows": rows, "plans": plans, "pairs": pairs}, markdown)
+    measure.write_results(args.output, {"title": title, **header, "flops": flops, "rows": rows, "plans": plans, "rounds": rounds},
+                          markdown)
     print(markdown)
     return 0 if all(row.get("exact", True) and row.get("within_limit", True) for row in rows) else 1
 

@@ -156,14 +156,16 @@ def run(command: list[str]) -> str:
     raise RuntimeError(message)
 
 
-def make_plan(model: str, size: tuple[int, int], limit_bytes: int, file: Path, profile: str | None = None) -> Run:
+def make_plan(model: str, size: tuple[int, int], limit_bytes: int, file: Path, profile: str | None = None,
+              dtype: str = "fp32", programs: Path = BIN) -> Run:
     """Plans, and returns the plan's figures. Raises DoesNotFit where the limit is too small."""
-    command = [str(BIN / "headroom-plan"), "--model", model, "--size", f"{size[0]}x{size[1]}",
+    command = [str(programs / "headroom-plan"), "--model", model, "--size", f"{size[0]}x{size[1]}", "--dtype", dtype,
                "--limit", str(limit_bytes), "-o", str(file)]
     run(command + (["--profile", profile] if profile else []))
     plan = json.loads(file.read_text())
     return {"limit_bytes": plan["limit_bytes"], "predicted_peak_bytes": plan["predicted"]["peak_bytes"],
             "predicted_seconds": plan["predicted"]["seconds"], "passes": len(plan["passes"]),
+            "weights_bytes": plan["weights_bytes"], "flops": sum(each["predicted"]["flops"] for each in plan["passes"]),
             "optimal": plan["optimal"], "assumed": plan.get("assumed", False)}
 
 
@@ -176,10 +178,11 @@ def smallest_limit(model: str, size: tuple[int, int], scratch: Path, profile: st
     return MIB
 
 
-def headroom_decode(model: str, plan: Path, latent: Path, output: Path, seed: int | None, threads: int) -> Run:
+def headroom_decode(model: str, plan: Path, latent: Path, output: Path, seed: int | None, threads: int,
+                    programs: Path = BIN) -> Run:
     """One decode in a fresh process. `seconds` is the passes alone, as the weights are ready for diffusers too."""
     stats_file = output.with_suffix(".stats.json")
-    command = [str(BIN / "headroom-decode"), "--plan", str(plan), "--model", model, "--latent", str(latent),
+    command = [str(programs / "headroom-decode"), "--plan", str(plan), "--model", model, "--latent", str(latent),
                "-o", str(output), "--stats", str(stats_file), "--threads", str(threads), "--quiet"]
     run(command + (["--random-weights", str(seed)] if seed is not None else []))
     stats = json.loads(stats_file.read_text())
@@ -190,11 +193,17 @@ def headroom_decode(model: str, plan: Path, latent: Path, output: Path, seed: in
 
 
 def diffusers_decode(model: str, latent: Path, output: Path, seed: int | None, threads: int, mode: str = "untiled",
-                     tile: int = 32) -> Run:
+                     tile: int = 32, dtype: str = "fp32") -> Run:
     """One decode by diffusers in a fresh process."""
     command = [sys.executable, str(Path(__file__).with_name("reference_decode.py")), "--model", model,
-               "--latent", str(latent), "--mode", mode, "--tile", str(tile), "--threads", str(threads), "-o", str(output)]
+               "--latent", str(latent), "--mode", mode, "--tile", str(tile), "--threads", str(threads), "--dtype", dtype, "-o", str(output)]
     return json.loads(run(command + (["--random-weights", str(seed)] if seed is not None else [])).splitlines()[-1])
+
+
+def convolution_rate(threads: int, dtype: str = "fp32") -> float:
+    """FLOP/s of LibTorch's 3×3 convolutions on bands of pixels, channels last: oneDNN at its best."""
+    command = [sys.executable, str(Path(__file__).with_name("convolution_rate.py")), "--threads", str(threads), "--dtype", dtype]
+    return json.loads(run(command))["flops_per_second"]
 
 
 def held(run: Run) -> bool:

@@ -30,6 +30,9 @@ sys.path.insert(0, str(ROOT / "tests" / "reference"))
 from random_weights import fill_module  # noqa: E402
 
 
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+
+
 def build(model: str) -> AutoencoderKL:
     """The autoencoder without its encoder, its weights allocated but not touched."""
     with torch.device("meta"):
@@ -75,6 +78,9 @@ def measure(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]]:
         vae.enable_tiling()
         vae.tile_latent_min_size, vae.tile_sample_min_size = args.tile, args.tile * scale_factor(args.model)
         vae.tile_overlap_factor = 0.25
+    if args.dtype != "fp32":
+        vae.to(DTYPES[args.dtype])
+        latent = latent.to(DTYPES[args.dtype])
     tidy()
     loading_bytes = whole.growth_bytes()
     decode = ResidentWatch()
@@ -84,7 +90,7 @@ def measure(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]]:
     above = decode.growth_bytes()
     peak = max(loading_bytes, decode.start_bytes - whole.start_bytes + above)
     weights = sum(parameter.numel() * parameter.element_size() for parameter in vae.parameters())
-    return out.contiguous().numpy(), {
+    return out.float().contiguous().numpy(), {
         "seconds": seconds, "peak_bytes": peak, "rss_growth_bytes": peak, "peak_above_weights_bytes": above,
         "weights_bytes": weights, "threads": torch.get_num_threads()}
 
@@ -96,6 +102,7 @@ def main() -> None:
     parser.add_argument("--latent", type=Path, required=True, help=".npy or .safetensors")
     parser.add_argument("--mode", choices=("untiled", "channels-last", "tiled"), default="untiled")
     parser.add_argument("--tile", type=int, default=32, help="tiled: latent positions a side, default: %(default)s")
+    parser.add_argument("--dtype", choices=DTYPES, default="fp32", help="default: %(default)s")
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the decoded picture, .npy")
     args = parser.parse_args()

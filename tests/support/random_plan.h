@@ -38,7 +38,8 @@ struct RandomStyle {
   double in_place = 0.5;  ///< of the residuals that could take over their operand
   double below = 0;       ///< of the kept tensors whose blocks are nobody else's, in the frame's lower place
   double untiled_rows = 0.25, untiled_columns = 0.6;
-  int64_t most_tiles = 40;  ///< of one pass
+  int64_t most_tiles = 40;                           ///< of one pass
+  ConvolutionForm form = ConvolutionForm::winograd;  ///< of half of the passes; the others are direct
 };
 
 struct RandomPlan {
@@ -102,6 +103,7 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
       return ((grid.y + decision.tile.y - 1) / decision.tile.y) *
              ((grid.x + decision.tile.x - 1) / decision.tile.x);
     };
+    decision.convolutions = random.pick<ConvolutionForm>({ConvolutionForm::direct, style.form});
     while (tiles() > style.most_tiles)
       ++(decision.tile.x < decision.tile.y ? decision.tile.x : decision.tile.y);
     for (TensorId id : goal.keeps) kept[index(id)] = true;
