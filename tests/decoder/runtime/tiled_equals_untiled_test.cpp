@@ -224,7 +224,7 @@ TEST_CASE("the same plan gives the same bytes again") {
   CHECK(first.values == second.values);
 }
 
-TEST_CASE("in 16 bits too a plan does not change a pixel, and pixels are near those of fp32") {
+TEST_CASE("in 16 bits what is kept changes no bit, tiles no more than rounding, and fp32 is near") {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     Random random(seed + 500);
     const nlohmann::json config = test::random_config(random);
@@ -235,23 +235,31 @@ TEST_CASE("in 16 bits too a plan does not change a pixel, and pixels are near th
     const Model model = test::model_of(config);
     const Request request = request_for(model, latent, batch, dtype);
     test::RandomStyle style;
-    style.form = ConvolutionForm::direct;  // sums in one order, so that values before rounding are the same
+    style.form = ConvolutionForm::direct;
     style.keep = random.pick<double>({0, 0.5, 1});
     style.most_tiles = 10;
-    const CostModel costs(model.graph);
-    MemoryModel memory = costs.memory();
-    memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
-    Plan plan = test::random_plan(model, request, slice, style, memory, random).plan;
+    // Sums in one order in half of the cases: then values before rounding are the same, and so must those
+    // after be.
+    const bool whole = random.chance(0.5);
+    if (whole) style.untiled_rows = style.untiled_columns = 1;
+    const MemoryModel memory = CostModel(model.graph).memory();
+    // What norms make is never kept by the planner, and so not rounded.
+    std::set<std::string> never;
+    for (const Op& op : model.graph.ops()) {
+      if (op.kind == OpKind::norm) never.insert(op.name);
+    }
+    Plan plan = test::random_plan(model, request, slice, style, memory, random, never).plan;
     plan.limit_bytes = plan.predicted_peak_bytes;
     REQUIRE(validate(plan, model).empty());
     const Array input = test::latent_for(model, request, seed);
     const auto source = test::random_source(seed);
     const Array tiled = test::decode_to_memory(model, plan, source, input).picture;
-    CHECK(tiled.values ==
-          test::decode_to_memory(model, untiled_plan(model, request), source, input).picture.values);
+    const Array untiled = test::decode_to_memory(model, untiled_plan(model, request), source, input).picture;
     const Request full = request_for(model, latent, batch, Dtype::fp32);
-    const double error = test::relative_error(
-        tiled, test::decode_to_memory(model, untiled_plan(model, full), source, input).picture);
+    const Array exact = test::decode_to_memory(model, untiled_plan(model, full), source, input).picture;
+    const double error = test::relative_error(untiled, exact);
+    if (whole) CHECK(tiled.values == untiled.values);
+    CHECK(test::relative_error(tiled, exact) <= 2 * error);
     CHECK(error <= (dtype == Dtype::bf16 ? 0.1 : 0.02));
     CHECK(error > 0);
   }

@@ -107,11 +107,14 @@ TEST_CASE("the kinds of a trace add up to what the pool holds, at every event") 
   CHECK(most[size_t(AllocationKind::weights)] >= recorded.plan.weights_bytes);
   CHECK(most[size_t(AllocationKind::latent)] > 0);
   CHECK(most[size_t(AllocationKind::tile)] > 0);
-  const bool takes_workspace =
-      std::any_of(recorded.plan.passes.begin(), recorded.plan.passes.end(), [](const Pass& pass) {
-        return std::any_of(pass.steps.begin(), pass.steps.end(),
-                           [&](const Step& step) { return step.kind == StepKind::attention; });
-      });
+  bool takes_workspace = false;
+  for (const Pass& pass : recorded.plan.passes) {
+    for (const Step& step : pass.steps) {
+      const bool transforms =
+          pass.convolutions == ConvolutionForm::winograd && has_winograd_form(recorded.model.graph, step.op);
+      takes_workspace = takes_workspace || transforms || step.kind == StepKind::attention;
+    }
+  }
   CHECK((most[size_t(AllocationKind::workspace)] > 0) == takes_workspace);
   CHECK((most[size_t(AllocationKind::kept)] > 0) == !recorded.plan.kept.empty());
   CHECK(trace.summed_by_step_from_seconds < 0);
