@@ -54,7 +54,7 @@ KernelShape kernel_shape(const Graph& graph, const Op& conv);
 /// The form in which a convolution runs in a pass of this form: kernels other than 3×3 have no other than the
 /// direct one, and few input channels leave nothing to be saved.
 ConvolutionForm form_of(const KernelShape& kernel, ConvolutionForm of_pass);
-/// True where some convolution of the graph has a Winograd form.
+/// True where the operation is a convolution that has a Winograd form.
 bool has_winograd_form(const Graph& graph, OpId op);
 
 /// The blocks of a Winograd convolution over a tile, and how they are shared out: each thread takes chunks of

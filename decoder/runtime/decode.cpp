@@ -86,12 +86,6 @@ class Scratch {
 }  // namespace
 
 void start_libraries(int threads) {
-  // oneDNN and LibTorch's layer above it each remember what they made for the last 1024 shapes of
-  // convolutions, some 28 KiB for each shape in either. Tiles at edges make many shapes. 32 hold those of a
-  // band of the deepest pass. Both read the environment when they first make one; what the user set there
-  // stays.
-  setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32", 0);
-  setenv("LRU_CACHE_CAPACITY", "32", 0);
   setenv("MKL_DISABLE_FAST_MM", "1", 0);  // MKL hands its buffers back after each call
   mallopt(M_ARENA_MAX, 1);                // all threads share one heap: what one frees serves the others
   if (threads > 0) at::set_num_threads(threads);
