@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "decoder/kernels/multiply.h"
 #include "decoder/kernels/winograd.h"
@@ -38,7 +39,14 @@ extern const Loops baseline_loops;
 extern const Loops avx2_loops;
 extern const Loops avx512_loops;
 
-/// The fastest that this processor runs.
+struct NamedLoops {
+  const char* name;  ///< of the instruction set
+  const Loops* loops;
+};
+/// Those that this processor runs, the fastest last.
+std::vector<NamedLoops> loops_that_run();
+/// The fastest.
+const NamedLoops& fastest_loops();
 const Loops& loops();
 
 }  // namespace headroom::kernels

@@ -33,7 +33,6 @@ struct WinogradOutput {
   const float* bias = nullptr;   ///< `channels` values
   float* const* rows = nullptr;  ///< as many as WinogradShape::out
   int64_t first_column = 0, end_column = 0;
-  bool add = false;  ///< onto what is there
 };
 
 }  // namespace headroom::kernels

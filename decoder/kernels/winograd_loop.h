@@ -112,9 +112,7 @@ void transform_out(const WinogradOutput& block) {
       const int64_t first = kWhole ? 0 : block.first_column, end = kWhole ? shape.out : block.end_column;
       for (int64_t j = first; j < end; ++j) {
         float* to = block.rows[i] + (j - first) * block.channels + c;
-        Lanes value = transformed[j] + bias;
-        if (block.add) value += load_part(to, count);
-        store_part(to, value, count);
+        store_part(to, transformed[j] + bias, count);
       }
     }
   }

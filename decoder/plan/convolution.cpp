@@ -1,6 +1,7 @@
 #include "decoder/plan/convolution.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace headroom {
 namespace {
@@ -35,6 +36,7 @@ int64_t KernelShape::matrices(ConvolutionForm form) const {
 }
 
 KernelShape kernel_shape(const Graph& graph, const Op& conv) {
+  if (conv.kernel.t != 1) throw std::logic_error(conv.name + ": kernels over time have no packed form yet");
   return {graph.tensor(conv.inputs[0]).channels, graph.tensor(conv.output).channels, conv.kernel.y,
           conv.kernel.x, conv.factor.y > 1};
 }
@@ -68,11 +70,10 @@ int64_t convolution_workspace_bytes(const KernelShape& kernel, ConvolutionForm f
   if (form == ConvolutionForm::direct) return 0;
   // Over upsampling a tile that begins at an odd position touches one position more.
   const Region region = per_axis([](int64_t length) { return Interval{1, 1 + length}; }, output);
-  const Region aligned = whole(output);
-  const auto bytes = [&](const Region& at) {
-    return threads * winograd_work(kernel, at, items, threads).thread_floats * int64_t{sizeof(float)};
-  };
-  return std::max(bytes(region), bytes(aligned));
+  int64_t floats = 0;
+  for (int64_t fewer = 1; fewer <= threads; ++fewer)
+    floats = std::max(floats, fewer * winograd_work(kernel, region, items, fewer).thread_floats);
+  return floats * int64_t{sizeof(float)};
 }
 
 }  // namespace headroom

@@ -71,7 +71,7 @@ struct WinogradWork {
 /// For outputs of `region`, of `items` items each.
 WinogradWork winograd_work(const KernelShape& kernel, const Region& region, int64_t items, int64_t threads);
 
-/// Workspace of one call, at the most, wherever the tile lies.
+/// Workspace of one call with so many threads or fewer, at the most, wherever the tile lies.
 int64_t convolution_workspace_bytes(const KernelShape& kernel, ConvolutionForm form, const Extent& output,
                                     int64_t items, int64_t threads);
 

@@ -54,6 +54,14 @@ int64_t latent_bytes(const Graph& graph, const Sizes& sizes) {
   return sizes.items * allocated_bytes(bytes_of(graph.tensor(graph.latent()), sizes.latent, 1, Dtype::fp32));
 }
 
+std::vector<OpId> operations_of(const Pass& pass) {
+  std::vector<OpId> operations;
+  for (const Step& step : pass.steps) {
+    if (step.op != OpId{-1} && !contains(operations, step.op)) operations.push_back(step.op);
+  }
+  return operations;
+}
+
 int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionForm form) {
   int64_t sum = 0;
   for (const Parameter& parameter : parameters_of(graph, op)) {
@@ -77,13 +85,11 @@ int64_t resident_weights_bytes(const Graph& graph) {
 int64_t pass_weights_bytes(const Graph& graph, const Pass& pass, ConvolutionForm form,
                            WeightResidency residency) {
   int64_t sum = 0;
-  for (const Step& step : pass.steps) {
-    // A norm's parameters are read with its step; statistics have none.
-    if (step.op == OpId{-1}) continue;
-    const Op& op = graph.op(step.op);
+  for (OpId id : operations_of(pass)) {
+    const Op& op = graph.op(id);
     if (residency == WeightResidency::per_pass) {
       sum += weights_bytes(graph, op, form);
-    } else if (form == ConvolutionForm::winograd && has_winograd_form(graph, step.op)) {
+    } else if (form == ConvolutionForm::winograd && has_winograd_form(graph, id)) {
       sum += kernel_shape(graph, op).floats(form) * int64_t{sizeof(float)};
     }
   }

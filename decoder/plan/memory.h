@@ -45,6 +45,9 @@ constexpr int64_t kWidenedPositions = 2048;
 /// Bytes of one slice of the latent, which is there throughout.
 int64_t latent_bytes(const Graph& graph, const Sizes& sizes);
 
+/// Operations that the steps of a pass carry out, each once: their parameters are there once.
+std::vector<OpId> operations_of(const Pass& pass);
+
 /// Bytes of an operation's parameters as the runtime lays them out, in fp32 whatever the dtype: kernels
 /// packed in this form, each parameter on a boundary of 64 bytes.
 int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionForm form);

@@ -93,14 +93,14 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_flag("--json", options.json, "print the statistics as JSON on standard output");
   app.add_flag("--quiet", options.quiet, "no progress bar");
   if (!parse_arguments(app, args, out)) return false;
+  if (!options.dtype.empty() && options.limit.empty())
+    throw InputError("--dtype: goes with --limit; a plan has its own (try headroom-decode --help)");
   if (!options.queue_file.empty()) {
     if (options.verify)
       throw InputError(
           "--verify: not with --queue; decode one of its plans by itself (try headroom-decode --help)");
     return true;
   }
-  if (!options.dtype.empty() && options.limit.empty())
-    throw InputError("--dtype: goes with --limit; a plan has its own (try headroom-decode --help)");
   if (options.latents.size() != 1) {
     throw InputError("--latent: expected one latent, found " + std::to_string(options.latents.size()) +
                      " (try headroom-decode --help)");

@@ -68,7 +68,8 @@ Tile attend(const Tile& queries, const MapView& keys, const MapView& values, int
     bool first = true;
     for (int64_t b = 0; b < keys.blocks_per_item; ++b) {
       const int64_t of_block = std::min(keys.block_rows, rows - b * keys.block_rows) * columns;
-      const int64_t at_once = keys.dtype == Dtype::fp32 ? of_block : kWidenedPositions;
+      const int64_t at_once =
+          keys.dtype == Dtype::fp32 && values.dtype == Dtype::fp32 ? of_block : kWidenedPositions;
       const auto i = static_cast<size_t>(item * keys.blocks_per_item + b);
       for (int64_t begin = 0; begin < of_block; begin += at_once) {
         const Interval positions{begin, std::min(of_block, begin + at_once)};

@@ -3,11 +3,11 @@
 namespace headroom {
 
 void convolve(const MapView& input, const PackedKernel& kernel, const float* bias, const MapView& target,
-              const Region& region, int64_t items, Onto onto) {
+              const Region& region, int64_t items) {
   if (kernel.form == ConvolutionForm::winograd) {
-    convolve_by_winograd(input, kernel, bias, target, region, items, onto);
+    convolve_by_winograd(input, kernel, bias, target, region, items);
   } else {
-    convolve_directly(input, kernel, bias, target, region, items, onto);
+    convolve_directly(input, kernel, bias, target, region, items);
   }
 }
 

@@ -12,20 +12,17 @@ struct PackedKernel {
   const float* values = nullptr;
 };
 
-/// What happens to what the target holds.
-enum class Onto { replace, add };
-
 /// Convolves a tile, with all threads. `input` is one block per item and holds `region` with its halo, zeros
-/// outside the picture included; nothing is padded here. Writes `region` of `target`, which may be a tile or
-/// a kept tensor. `bias` has one value for each output channel. The Winograd form takes workspace from the
-/// current pool, as winograd_work() says.
+/// outside the picture included; nothing is padded here. Writes `region` of `target`, which is fp32 too.
+/// `bias` has one value for each output channel. The Winograd form takes workspace from the current pool, as
+/// winograd_work() says.
 void convolve(const MapView& input, const PackedKernel& kernel, const float* bias, const MapView& target,
-              const Region& region, int64_t items, Onto onto = Onto::replace);
+              const Region& region, int64_t items);
 
 /// The two forms.
 void convolve_directly(const MapView& input, const PackedKernel& kernel, const float* bias,
-                       const MapView& target, const Region& region, int64_t items, Onto onto);
+                       const MapView& target, const Region& region, int64_t items);
 void convolve_by_winograd(const MapView& input, const PackedKernel& kernel, const float* bias,
-                          const MapView& target, const Region& region, int64_t items, Onto onto);
+                          const MapView& target, const Region& region, int64_t items);
 
 }  // namespace headroom

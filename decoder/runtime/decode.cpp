@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "decoder/graph/errors.h"
+#include "decoder/kernels/loops.h"
 #include "decoder/runtime/convolution.h"
 #include "decoder/runtime/interpreter.h"
 #include "decoder/runtime/process_memory.h"
@@ -49,6 +50,22 @@ bool reads_whole(const Graph& graph, const Plan& plan, TensorId tensor) {
     }
   }
   return false;
+}
+
+/// Attention walks keys and values block by block together.
+void check_blocks(const Graph& graph, const Plan& plan) {
+  const auto rows_of = [&](TensorId id) -> int64_t {
+    for (const Kept& entry : plan.kept) {
+      if (entry.tensor == id) return entry.block_rows;
+    }
+    return extent_of(graph.tensor(id), sizes_of(graph, plan).latent).y;  // the latent is one block
+  };
+  for (const Op& op : graph.ops()) {
+    if (op.kind != OpKind::attention || rows_of(op.inputs[1]) == rows_of(op.inputs[2])) continue;
+    throw InputError(op.name + ": its keys are kept in blocks of " + std::to_string(rows_of(op.inputs[1])) +
+                     " rows, its values in blocks of " + std::to_string(rows_of(op.inputs[2])) +
+                     "; expected the same");
+  }
 }
 
 /// What this device can do with kept tensors that are not on it.
@@ -102,14 +119,8 @@ void start_libraries(int threads) {
 }
 
 std::string library_versions() {
-  const std::string config = at::show_config();
-  const std::string key = "MKL-DNN v";
-  const size_t begin = config.find(key);
-  const std::string onednn =
-      begin == std::string::npos
-          ? "none"
-          : config.substr(begin + key.size(), config.find(' ', begin + key.size()) - begin - key.size());
-  return std::string("LibTorch ") + TORCH_VERSION + ", oneDNN " + onednn;
+  return std::string("Headroom ") + HEADROOM_VERSION + " for " + kernels::fastest_loops().name +
+         ", LibTorch " + TORCH_VERSION;
 }
 
 std::string device_name() {
@@ -149,6 +160,7 @@ const Weights& DecodeSession::load_weights() {
 RunStats DecodeSession::decode(const Plan& plan, const Array& latent, PictureSink& sink, EventSink* events) {
   check_latent(model_, plan, latent);
   check_places(model_.graph, plan);
+  check_blocks(model_.graph, plan);
   Scratch scratch(model_.graph, plan);
   const c10::InferenceMode inference;
   reset_peak_resident();

@@ -20,8 +20,7 @@ namespace headroom {
 /// measured. Idempotent. `threads` of 0 leaves LibTorch's choice.
 void start_libraries(int threads);
 
-/// Names and versions of the libraries that decide times and workspaces, e.g. "LibTorch 2.11.0,
-/// oneDNN 3.10.2".
+/// What decides times and workspaces beside the processor, e.g. "Headroom 0.1.0 for avx512, LibTorch 2.11.0".
 std::string library_versions();
 /// The processor's name and the threads in use.
 std::string device_name();

@@ -46,14 +46,8 @@ std::vector<Phase> phases_of(const KernelShape& shape, int64_t input_columns) {
 class PanelOfRows {
  public:
   PanelOfRows(const MapView& input, const PackedKernel& kernel, const float* bias, const MapView& target,
-              const Region& region, const std::vector<Phase>& phases, Onto onto)
-      : input_(input),
-        kernel_(kernel),
-        bias_(bias),
-        target_(target),
-        region_(region),
-        phases_(phases),
-        onto_(onto) {}
+              const Region& region, const std::vector<Phase>& phases)
+      : input_(input), kernel_(kernel), bias_(bias), target_(target), region_(region), phases_(phases) {}
 
   /// Rows are counted through all items.
   void run(int64_t panel, const Interval& rows) const {
@@ -68,7 +62,7 @@ class PanelOfRows {
       product.depth = std::min(depth, shape.inputs - k);
       product.b = kernel_.values + kernels::panel_offset(shape, first) + k * product.width;
       product.bias = k == 0 ? bias_ + first : nullptr;
-      product.add = k > 0 || onto_ == Onto::add;
+      product.add = k > 0;
       const int64_t height = region_.y.length();
       for (int64_t row = rows.begin; row < rows.end; ++row)
         run_row(product, row / height, region_.y.begin + row % height, k, first);
@@ -104,15 +98,14 @@ class PanelOfRows {
   const MapView& target_;
   const Region& region_;
   const std::vector<Phase>& phases_;
-  Onto onto_;
 };
 
 }  // namespace
 
 void convolve_directly(const MapView& input, const PackedKernel& kernel, const float* bias,
-                       const MapView& target, const Region& region, int64_t items, Onto onto) {
+                       const MapView& target, const Region& region, int64_t items) {
   const std::vector<Phase> phases = phases_of(kernel.shape, input.region.x.length());
-  const PanelOfRows work(input, kernel, bias, target, region, phases, onto);
+  const PanelOfRows work(input, kernel, bias, target, region, phases);
   const int64_t rows = items * region.y.length();
   const int64_t panels =
       (kernel.shape.padded_outputs() + kernels::kPanelColumns - 1) / kernels::kPanelColumns;

@@ -4,9 +4,8 @@
 
 namespace headroom {
 
-/// While it lives, every CPU tensor that LibTorch makes on any thread, and every buffer that its oneDNN asks
-/// for, comes from `pool`. Scopes nest; the innermost serves. The pool must outlive all that was allocated
-/// from it.
+/// While it lives, every CPU tensor that LibTorch makes on any thread comes from `pool`. Scopes nest; the
+/// innermost serves. The pool must outlive all that was allocated from it.
 class PoolScope {
  public:
   explicit PoolScope(Pool& pool);

@@ -30,8 +30,10 @@ void GroupStatistics::add(const MapView& view, const Region& region, int64_t ite
       kernels::channel_sums(view.at(item, y, region.x.begin), columns, channels, sum, sum + channels);
       return;
     }
-    constexpr int64_t kPiece = 8192;  // values that are converted at one time
-    const int64_t piece = std::max<int64_t>(1, kPiece / channels);
+    // So many values are converted at one time, in whole runs of what channel_sums() adds up before it hands
+    // on, so that sums come in the order in which a tile's do.
+    constexpr int64_t kPiece = 8192, kRun = 8;
+    const int64_t piece = std::max(kRun, kPiece / channels / kRun * kRun);
     std::vector<float> values(static_cast<size_t>(std::min(piece, columns) * channels));
     for (int64_t x = region.x.begin; x < region.x.end; x += piece) {
       const int64_t pixels = std::min(piece, region.x.end - x);

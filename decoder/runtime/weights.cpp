@@ -7,6 +7,7 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/kernels/packing.h"
+#include "decoder/plan/memory.h"
 
 namespace headroom {
 namespace {
@@ -17,7 +18,7 @@ constexpr int64_t kAlignedFloats = 16;
 constexpr int64_t kPieceFloats = int64_t{16} << 10;
 // Kernels are packed in parts of so many outputs and inputs.
 constexpr int64_t kPartOutputs = 16;
-constexpr int64_t kPartInputs = 128;
+constexpr int64_t kPartInputs = 64;
 
 int64_t aligned(int64_t floats) {
   return (floats + kAlignedFloats - 1) / kAlignedFloats * kAlignedFloats;
@@ -100,16 +101,6 @@ void load(const ParameterSource& source, const Parameter& parameter, float* out)
              [&](const Interval& piece) { source(parameter, piece, out + piece.begin); });
 }
 
-/// Floats of an operation's first parameter and of its bias, each on a boundary; 0 where it has none.
-int64_t parameter_floats(const Graph& graph, const Op& op, ConvolutionForm form) {
-  const std::vector<Parameter> parameters = parameters_of(graph, op);
-  if (parameters.empty()) return 0;
-  const KernelShape shape = kernel_shape(graph, op);
-  const int64_t first =
-      op.kind == OpKind::conv ? shape.floats(form_of(shape, form)) : elements(parameters[0]);
-  return aligned(first) + aligned(elements(parameters[1]));
-}
-
 }  // namespace
 
 std::vector<OpId> all_operations(const Graph& graph) {
@@ -118,19 +109,11 @@ std::vector<OpId> all_operations(const Graph& graph) {
   return operations;
 }
 
-std::vector<OpId> operations_of(const Pass& pass) {
-  std::vector<OpId> operations;
-  for (const Step& step : pass.steps) {
-    if (step.op != OpId{-1}) operations.push_back(step.op);
-  }
-  return operations;
-}
-
 Weights::Weights(const Graph& graph, const std::vector<OpId>& operations, ConvolutionForm form,
                  const ParameterSource& source, const std::function<void(double)>& progress)
     : ops_(graph.ops().size()) {
   int64_t floats = 0;
-  for (OpId op : operations) floats += parameter_floats(graph, graph.op(op), form);
+  for (OpId op : operations) floats += weights_bytes(graph, graph.op(op), form) / int64_t{sizeof(float)};
   slab_ = at::empty({floats}, at::kFloat);
   float* next = slab_.data_ptr<float>();
   for (size_t i = 0; i < operations.size(); ++i) {

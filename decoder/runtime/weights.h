@@ -24,11 +24,9 @@ struct OpWeights {
 };
 
 std::vector<OpId> all_operations(const Graph& graph);
-/// Those that the steps of a pass carry out.
-std::vector<OpId> operations_of(const Pass& pass);
 
 /// Parameters of some operations of a decoder in one allocation from the current pool, kernels packed. It is
-/// as large as decoder/plan/memory.h says; packing takes a few hundred KiB per thread beside it, outside the
+/// as large as decoder/plan/memory.h says; packing takes some 100 KiB per thread beside it, outside the
 /// pool.
 class Weights {
  public:

@@ -40,14 +40,13 @@ Window window_of(const KernelShape& kernel, int64_t block, const Interval& input
 class Winograd {
  public:
   Winograd(const MapView& input, const PackedKernel& kernel, const float* bias, const MapView& target,
-           const Region& region, const WinogradWork& work, Onto onto)
+           const Region& region, const WinogradWork& work)
       : input_(input),
         kernel_(kernel),
         bias_(bias),
         target_(target),
         region_(region),
         work_(work),
-        onto_(onto),
         loops_(kernel.shape.upsamples ? kernels::loops().winograd_upsampled
                                       : kernels::loops().winograd_plain) {}
 
@@ -115,7 +114,7 @@ class Winograd {
           target_.at(place.item, place.y.out_begin + i, place.x.out_begin + place.x.out.begin);
     }
     loops_.out({products, work_.output_product_floats(), kernel_.shape.outputs, bias_, rows.data(),
-                place.x.out.begin, place.x.out.end, onto_ == Onto::add});
+                place.x.out.begin, place.x.out.end});
   }
 
   const MapView& input_;
@@ -124,14 +123,13 @@ class Winograd {
   const MapView& target_;
   const Region& region_;
   const WinogradWork& work_;
-  Onto onto_;
   const kernels::WinogradLoops& loops_;
 };
 
 }  // namespace
 
 void convolve_by_winograd(const MapView& input, const PackedKernel& kernel, const float* bias,
-                          const MapView& target, const Region& region, int64_t items, Onto onto) {
+                          const MapView& target, const Region& region, int64_t items) {
   const int64_t threads = at::get_num_threads();
   const WinogradWork work = winograd_work(kernel.shape, region, items, threads);
   const int64_t blocks = items * work.rows * work.columns;
@@ -140,7 +138,7 @@ void convolve_by_winograd(const MapView& input, const PackedKernel& kernel, cons
   const int64_t chunks = std::min(blocks, rounds * threads);
   const at::Tensor buffers = at::empty({threads * work.thread_floats}, at::kFloat);
   float* first_buffer = buffers.data_ptr<float>();
-  const Winograd winograd(input, kernel, bias, target, region, work, onto);
+  const Winograd winograd(input, kernel, bias, target, region, work);
   at::parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
     float* buffer = first_buffer + at::get_thread_num() * work.thread_floats;
     for (int64_t i = begin; i < end; ++i)

@@ -36,7 +36,8 @@ class LayerRecorder final : public EventSink {
     measured.activation_bytes = bytes_of(graph_.tensor(op.output), sizes_.latent, sizes_.items, sizes_.dtype);
     measured.live_bytes = done.peak_bytes;
     const bool in_place = op.kind == OpKind::add || op.kind == OpKind::statistics;
-    const int64_t made = in_place ? 0 : measured.activation_bytes;
+    const int64_t tile = bytes_of(graph_.tensor(op.output), sizes_.latent, sizes_.items, Dtype::fp32);
+    const int64_t made = in_place ? 0 : tile;
     measured.workspace_bytes = std::max<int64_t>(0, done.peak_bytes - done.live_before_bytes - made);
     measured.seconds = done.seconds;
     const TensorId computed = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
@@ -63,8 +64,8 @@ class LayerRecorder final : public EventSink {
 /// Everything that was live at the peak, largest first: weights, kept tensors, tiles; the rest is workspace.
 std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& plan, const Graph& graph,
                                 const Sizes& sizes) {
-  std::vector<LiveTensor> live{{"weights", plan.weights_bytes}};
   const Pass& pass = plan.passes[static_cast<size_t>(peak.pass)];
+  std::vector<LiveTensor> live{{"weights", device_weights_bytes(graph, plan, pass)}};
   const auto add = [&](const std::string& name, TensorId id) {
     live.push_back({name, bytes_of(graph.tensor(id), sizes.latent, sizes.items, sizes.dtype)});
   };

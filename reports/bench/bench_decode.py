@@ -78,12 +78,12 @@ def run_rounds(args: argparse.Namespace, runs: dict[str, tuple[Run, Decode]], re
     return rounds
 
 
-def above_weights(run: Run, plan: Run) -> int:
-    """Growth beside the weights: diffusers' is measured so; from Headroom's the most weights at one time are taken off."""
-    return run["peak_above_weights_bytes"] if not plan else run["rss_growth_bytes"] - plan["weights_bytes"]
+def above_weights(run: Run, weights_bytes: int) -> int:
+    """Growth beyond the model's weights, as its file has them: the same bytes are taken off for everyone."""
+    return max(0, run["rss_growth_bytes"] - weights_bytes)
 
 
-def summary(name: str, plan: Run, rounds: list[Run], untiled_bytes: int, flops: float, dtype: str) -> dict[str, Any]:
+def summary(name: str, plan: Run, rounds: list[Run], weights_bytes: int, flops: float, dtype: str) -> dict[str, Any]:
     """Headroom's largest memory, and diffusers' median, whose allocator leaves more or less behind from run to run."""
     runs = [each["runs"][name] for each in rounds]
     typical = max if plan else np.median
@@ -91,15 +91,18 @@ def summary(name: str, plan: Run, rounds: list[Run], untiled_bytes: int, flops: 
     def against(other: str) -> dict[str, float] | None:
         return spread([each["runs"][name]["seconds"] / each["runs"][other]["seconds"] for each in rounds]) if other != name else None
 
-    above = int(typical([above_weights(run, plan) for run in runs]))
+    def above_of(other: str) -> int:
+        return int(np.median([above_weights(each["runs"][other], weights_bytes) for each in rounds]))
+
+    above = int(typical([above_weights(run, weights_bytes) for run in runs]))
     psnr = [run["psnr_db"] for run in runs if run["psnr_db"] is not None]
     tiled = [other for other in rounds[0]["runs"] if other.startswith("diffusers tiled")]
-    nearest = min(tiled, key=lambda other: abs(np.median([r["runs"][other]["peak_above_weights_bytes"] for r in rounds]) - above),
+    nearest = min(tiled, key=lambda other: abs(above_of(other) - above),
                   default=None) if plan else None
     entry = {"name": name, "limit_bytes": plan.get("limit_bytes"), "predicted_peak_bytes": plan.get("predicted_peak_bytes"),
              "peak_bytes": int(typical([run["peak_bytes"] for run in runs])),
              "rss_growth_bytes": int(typical([run["rss_growth_bytes"] for run in runs])),
-             "peak_above_weights_bytes": above, "peak_share": above / untiled_bytes if untiled_bytes else 1.0,
+             "peak_above_weights_bytes": above, "peak_share": above / above_of(UNTILED),
              "seconds": spread([run["seconds"] for run in runs]),
              "time_ratio": against(UNTILED), "time_ratio_channels_last": against(CHANNELS_LAST),
              "nearest_tiling": nearest, "faster_than_nearest_tiling":
@@ -132,8 +135,8 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def notes(rounds: int, dtype: str, gflops: dict[str, float], flops: float) -> str:
     return (f"\nTimes: median (least–most) of {rounds} round(s), ratios within a round, for the decode with its weights in place. "
-            "Resident growth\nincludes the weights: Headroom's largest, diffusers' median. Above weights: without them; from "
-            "Headroom's the most that its plan has of\nthem at one time is taken off. LibTorch's convolutions ran at "
+            "Resident growth\nincludes the weights: Headroom's largest, diffusers' median. Above weights: less the "
+            "model's weights in this dtype, for\neveryone, though Headroom may hold only some of them or hold them packed. LibTorch's convolutions ran at "
             f"{gflops['median']:.0f} GFLOP/s ({gflops['least']:.0f}–{gflops['most']:.0f}) in {dtype}; FLOPs / rate is what the "
             f"decoder's\n{flops / 1e9:.0f} GFLOP (upsampling by phases) take at that. \"Tiling takes\": the time of diffusers' tiling of "
             "the nearest peak over this one. Errors\nare against diffusers untiled in fp32, relative to its largest magnitude.\n")
@@ -173,8 +176,8 @@ def main() -> int:
             reference = np.load(scratch / "fp32.npy")
         flops = measure.make_plan(args.model, size, 1 << 50, scratch / "ample.json")["flops"]
         rounds = run_rounds(args, runs, reference, scratch)
-    untiled_bytes = int(np.median([each["runs"][UNTILED]["peak_above_weights_bytes"] for each in rounds]))
-    rows = [summary(name, plan, rounds, untiled_bytes, flops, args.dtype) for name, (plan, _) in runs.items()]
+    weights_bytes = rounds[0]["runs"][UNTILED]["weights_bytes"]
+    rows = [summary(name, plan, rounds, weights_bytes, flops, args.dtype) for name, (plan, _) in runs.items()]
     rows.sort(key=lambda row: row["name"].startswith("Headroom"))
     gflops = spread([each["flops_per_second"] / 1e9 for each in rounds])
     title = f"{Path(args.model).name} {size[0]}×{size[1]}, {args.dtype}, {args.threads} threads"

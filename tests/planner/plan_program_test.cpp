@@ -320,17 +320,28 @@ TEST_CASE("explain prints every pass with what it reads and keeps") {
   CHECK_THAT(ended.out, Catch::Contains("emit decoder.conv_out"));
 }
 
-TEST_CASE("SDXL at 8192x8192 in fp16 is planned under 48 GiB and its plan is valid") {
+TEST_CASE("SDXL at 8192x8192 in bf16 is planned under 48 GiB and its plan is valid") {
   const Scratch scratch;
   const std::string file = scratch / "plan.json";
   const Ended ended =
-      plan({"--model", "sdxl", "--size", "8192x8192", "--dtype", "fp16", "--limit", "48GiB", "-o", file});
+      plan({"--model", "sdxl", "--size", "8192x8192", "--dtype", "bf16", "--limit", "48GiB", "-o", file});
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   const json document = read_json_file(file, 1 << 28);
   CHECK(document["predicted"]["peak_bytes"] <= int64_t{48} << 30);
   CHECK(document["optimal"] == true);
+  CHECK(document["request"]["dtype"] == "bf16");
   CHECK(plan({"validate", file}).code == 0);
+}
+
+TEST_CASE("fp16 is fp32 for a model that overflows in it") {
+  const Scratch scratch;
+  const std::string file = scratch / "plan.json";
+  for (const auto& [model, dtype] : {std::pair{"sdxl", "fp32"}, {"sd15", "fp16"}}) {
+    REQUIRE(plan({"--model", model, "--size", "256x256", "--dtype", "fp16", "--limit", "1GiB", "-o", file})
+                .code == 0);
+    CHECK(read_json_file(file, 1 << 28)["request"]["dtype"] == dtype);
+  }
 }
 
 }  // namespace

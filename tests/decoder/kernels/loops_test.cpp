@@ -19,13 +19,8 @@ constexpr double kFloatEpsilon = 0x1p-24;  // half a unit in the last place of 1
 
 /// The variants that this processor runs.
 std::vector<std::pair<std::string, const Loops*>> variants() {
-  std::vector<std::pair<std::string, const Loops*>> list{{"baseline", &baseline_loops}};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) list.emplace_back("avx2", &avx2_loops);
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
-    list.emplace_back("avx512", &avx512_loops);
-#endif
+  std::vector<std::pair<std::string, const Loops*>> list;
+  for (const NamedLoops& each : loops_that_run()) list.emplace_back(each.name, each.loops);
   return list;
 }
 

@@ -66,14 +66,8 @@ void check_format(Widen widen_all, Narrow narrow_all, int exponent_bits, int man
 
 TEST_CASE(
     "all 65536 patterns of bf16 and fp16 widen exactly, and fp32 narrows to the nearest, ties to even") {
-  std::vector<const Loops*> variants{&baseline_loops};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) variants.push_back(&avx2_loops);
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
-    variants.push_back(&avx512_loops);
-#endif
-  for (const Loops* loops : variants) {
+  for (const NamedLoops& each : loops_that_run()) {
+    const Loops* loops = each.loops;
     check_format(loops->widen_bf16, loops->narrow_bf16, 8, 7);
     check_format(loops->widen_fp16, loops->narrow_fp16, 5, 10);
   }

@@ -1,5 +1,7 @@
 #include "decoder/plan/validator.h"
 
+#include "decoder/plan/builder.h"
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
@@ -499,6 +501,35 @@ TEST_CASE("validator: below the device only a window of blocks is on it", "[unit
   // conv_in 5 by 8, norm 5 by 10, conv 3 by 8 of 64 bytes; two of the residual's blocks as the second band
   // begins. The last band has a third, but lower tiles.
   needs(idle, graph, 1, resident + 2048 + 64 * (5 * 8 + 5 * 10 + 3 * 8));
+}
+
+TEST_CASE("validator: kernels in the Winograd form count with the pass", "[unit][validator]") {
+  for (const bool upsamples : {false, true}) {
+    Graph graph;
+    const TensorId latent = graph.add_latent(16);
+    graph.set_output(upsamples ? graph.upsampled_conv("conv", latent, 3)
+                               : graph.conv("conv", latent, 3, {1, 3, 3}));
+    const int64_t direct = (upsamples ? 16 : 9) * 16 * 16 * 4 + 64,
+                  winograd = (upsamples ? 64 : 36) * 16 * 16 * 4;
+    Model model;
+    model.graph = graph;
+    Request request{"small", upsamples ? 16 : 8, upsamples ? 16 : 8, 1, 1, Dtype::fp32};
+    for (const auto& [residency, bytes] : {std::pair{WeightResidency::resident, direct + winograd},
+                                           {WeightResidency::per_pass, winograd + 64}}) {
+      PassDecision decision;
+      decision.tile = {1, 64, 64};
+      decision.convolutions = ConvolutionForm::winograd;
+      Plan plan = build_plan(model, request, {1, residency}, {decision}, {});
+      plan.limit_bytes = plan.predicted_peak_bytes;
+      CHECK(plan.weights_bytes == bytes);
+      accepts(plan, graph);
+      plan.weights_bytes -= 1;
+      refuses(plan, graph, Violation::peak_understated, "weights_bytes");
+      plan.weights_bytes += 1;
+      plan.passes[0].convolutions = ConvolutionForm{7};
+      refuses(plan, graph, Violation::malformed, "passes[0].convolutions");
+    }
+  }
 }
 
 TEST_CASE("validator: weights, all of them or by pass", "[unit][validator]") {

@@ -1,4 +1,10 @@
 #include "decoder/runtime/attention.h"
+#include "decoder/kernels/storage.h"
+#include "decoder/plan/memory.h"
+#include "decoder/runtime/kept_map.h"
+#include "decoder/runtime/pool.h"
+#include "decoder/runtime/pool_allocator.h"
+#include "planner/memory_costs.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -96,6 +102,61 @@ TEST_CASE("attention over blocks is the softmax over all positions") {
       largest = std::max(largest, std::abs(double(result.values.data_ptr<float>()[i]) - expected[i]));
     }
     CHECK(largest < 5e-6);
+  }
+}
+
+TEST_CASE(
+    "attention over keys and values in 16 bits is that over the values they hold, within its workspace") {
+  const Dtype dtype = GENERATE(Dtype::bf16, Dtype::fp16);
+  const int64_t block_rows = GENERATE(int64_t{50}, int64_t{31});
+  CAPTURE(name_of(dtype), block_rows);
+  start_libraries(2);
+  Random random(77);
+  // More positions in a block than are widened at one time.
+  const int64_t rows = 50, columns = 100, channels = 16, query_rows = 2;
+  REQUIRE(block_rows * columns > kWidenedPositions);
+  const auto draw = [&](int64_t count) {
+    std::vector<float> values(static_cast<size_t>(count));
+    for (float& value : values) value = static_cast<float>(random.uniform(-1, 1));
+    kernels::round_to(dtype, values.data(), count);
+    return values;
+  };
+  const std::vector<float> keys = draw(rows * columns * channels), values = draw(rows * columns * channels);
+  Graph graph;
+  const TensorId latent = graph.add_latent(channels);
+  const TensorId q = graph.conv("q", latent, channels, {1, 1, 1}),
+                 k = graph.conv("k", latent, channels, {1, 1, 1}),
+                 v = graph.conv("v", latent, channels, {1, 1, 1});
+  graph.set_output(graph.attention("attention", q, k, v));
+  const MemoryModel memory = cpu_memory_model(graph, 2);
+  const Extent tile{1, query_rows, columns};
+  const int64_t result_bytes = allocated_bytes(positions(tile) * channels * int64_t{sizeof(float)});
+  Pool pool(int64_t{64} << 20);
+  const PoolScope scope(pool);
+  Tile queries = make_tile({{0, 1}, {0, query_rows}, {0, columns}}, channels, 1);
+  const std::vector<float> query_values = draw(query_rows * columns * channels);
+  std::copy(query_values.begin(), query_values.end(), queries.values.data_ptr<float>());
+  const auto stored = [&](const std::vector<float>& all) {
+    KeptMap map(Kept{.block_rows = block_rows}, {1, rows, columns}, channels, 1, dtype);
+    map.acquire({0, map.blocks_per_item()});
+    for (int64_t y = 0; y < rows; ++y)
+      kernels::narrow(dtype, all.data() + y * columns * channels, map.view().place(0, y, 0),
+                      columns * channels);
+    return map;
+  };
+  const KeptMap key_map = stored(keys), value_map = stored(values);
+  const int64_t before = pool.live_bytes();
+  pool.start_window();
+  const Tile narrow = attend(queries, key_map.view(), value_map.view(), 1);
+  CHECK(pool.window_peak_bytes() - before <=
+        result_bytes + memory.workspace_bytes(graph.op(graph.find_op("attention")), ConvolutionForm::direct,
+                                              tile, {{1, rows, columns}, 1, dtype}));
+  const Blocks wide_keys(keys, 1, rows, columns, channels, rows),
+      wide_values(values, 1, rows, columns, channels, rows);
+  const Tile wide = attend(queries, wide_keys.view, wide_values.view, 1);
+  for (int64_t i = 0; i < wide.values.numel(); ++i) {
+    REQUIRE(narrow.values.const_data_ptr<float>()[i] ==
+            Approx(wide.values.const_data_ptr<float>()[i]).epsilon(1e-4).margin(1e-6));
   }
 }
 

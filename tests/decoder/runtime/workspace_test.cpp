@@ -76,7 +76,7 @@ TEST_CASE("convolutions of many shapes leave less behind outside the pool than t
         convolve(input.view(), {shape, form, values}, values, make_tile(region, 32, 1).view(), region, 1);
     }
   }
-  // 600 shapes; remembered all, they take more than 30 MiB.
+  // 600 shapes: nothing may be remembered for each.
   CHECK(peak_resident_bytes() - before - pool.peak_resident_bytes() < reserve / 2);
 }
 
