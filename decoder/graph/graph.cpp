@@ -12,6 +12,10 @@ int64_t floor_divide(int64_t a, int64_t b) {
   return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
 }
 
+Axes<int32_t> times(const Axes<int32_t>& scale, const Axes<int32_t>& factor) {
+  return per_axis([](int32_t a, int32_t b) { return a * b; }, scale, factor);
+}
+
 /// Taps of a convolution along one axis; over nearest upsampling those of one phase.
 int32_t taps_along(int32_t kernel, int32_t factor) {
   return (kernel + factor - 1) / factor;
@@ -91,13 +95,13 @@ TensorId Graph::conv(const std::string& name, TensorId x, int64_t channels, Axes
 
 TensorId Graph::upsampled_conv(const std::string& name, TensorId x, int64_t channels) {
   const Axes<int32_t> factor{1, 2, 2};
-  const auto scale = per_axis([](int32_t a, int32_t b) { return a * b; }, tensor(x).scale, factor);
+  const Axes<int32_t> scale = times(tensor(x).scale, factor);
   return append({.name = name, .kind = OpKind::conv, .inputs = {x}, .kernel = {1, 3, 3}, .factor = factor},
                 channels, scale);
 }
 
 TensorId Graph::upsample(const std::string& name, TensorId x, Axes<int32_t> factor) {
-  const auto scale = per_axis([](int32_t a, int32_t b) { return a * b; }, tensor(x).scale, factor);
+  const Axes<int32_t> scale = times(tensor(x).scale, factor);
   const int64_t channels = tensor(x).channels;
   return append({.name = name, .kind = OpKind::upsample, .inputs = {x}, .factor = factor}, channels, scale);
 }

@@ -57,6 +57,14 @@ struct Upsampled {
   }
 };
 
+/// True where every row and column of a block's window is there and channels fill whole registers.
+template <class Block>
+bool is_whole(const Block& block, int64_t length) {
+  bool whole = block.first_column == 0 && block.end_column == length && block.channels % kLanes == 0;
+  for (int64_t i = 0; i < length; ++i) whole = whole && block.rows[i] != nullptr;
+  return whole;
+}
+
 template <class Algorithm, bool kWhole>
 void transform_in(const WinogradInput& block) {
   constexpr WinogradShape shape = Algorithm::kShape;
@@ -86,9 +94,7 @@ void transform_in(const WinogradInput& block) {
 template <class Algorithm>
 void winograd_in(const WinogradInput& block) {
   constexpr WinogradShape shape = Algorithm::kShape;
-  bool whole = block.first_column == 0 && block.end_column == shape.in && block.channels % kLanes == 0;
-  for (int64_t i = 0; i < shape.in; ++i) whole = whole && block.rows[i] != nullptr;
-  whole ? transform_in<Algorithm, true>(block) : transform_in<Algorithm, false>(block);
+  is_whole(block, shape.in) ? transform_in<Algorithm, true>(block) : transform_in<Algorithm, false>(block);
 }
 
 template <class Algorithm, bool kWhole>
@@ -121,9 +127,7 @@ void transform_out(const WinogradOutput& block) {
 template <class Algorithm>
 void winograd_out(const WinogradOutput& block) {
   constexpr WinogradShape shape = Algorithm::kShape;
-  bool whole = block.first_column == 0 && block.end_column == shape.out && block.channels % kLanes == 0;
-  for (int64_t i = 0; i < shape.out; ++i) whole = whole && block.rows[i] != nullptr;
-  whole ? transform_out<Algorithm, true>(block) : transform_out<Algorithm, false>(block);
+  is_whole(block, shape.out) ? transform_out<Algorithm, true>(block) : transform_out<Algorithm, false>(block);
 }
 
 }  // namespace

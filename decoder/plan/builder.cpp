@@ -158,10 +158,9 @@ class Builder {
 
   void predict(const std::vector<PassDecision>& decisions) {
     plan_.reserve_bytes = reserve_bytes(graph_, sizes_, memory_);
+    const int64_t resident = plan_.weights == WeightResidency::resident ? resident_weights_bytes(graph_) : 0;
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       Pass& pass = plan_.passes[i];
-      const int64_t resident =
-          plan_.weights == WeightResidency::resident ? resident_weights_bytes(graph_) : 0;
       const int64_t brought = pass_weights_bytes(graph_, pass, pass.convolutions, plan_.weights);
       plan_.weights_bytes = std::max(plan_.weights_bytes, resident + brought);
       pass.predicted_peak_bytes =

@@ -12,8 +12,6 @@ namespace headroom {
 namespace {
 
 using kernels::Product;
-using kernels::WinogradInput;
-using kernels::WinogradOutput;
 
 constexpr int64_t kMostIn = 6, kMostOut = 6;
 

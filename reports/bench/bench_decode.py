@@ -185,9 +185,8 @@ def main() -> int:
     markdown = (measure.markdown_header(title, header) + table(rows) + notes(args.rounds, args.dtype, gflops, flops)
                 + f"Plans are made with {costs}.\n")
     plans = {name: plan for name, (plan, _) in runs.items() if plan}
-    measure.write_results(args.output, {"title": title, **header, "flops": flops, "rows": rows, "plans": plans, "rounds": rounds},
-                          markdown)
-    print(markdown)
+    measure.publish(args.output, {"title": title, **header, "flops": flops, "rows": rows, "plans": plans, "rounds": rounds},
+                    markdown)
     return 0 if all(row.get("exact", True) and row.get("within_limit", True) for row in rows) else 1
 
 

@@ -65,9 +65,7 @@ def main() -> int:
     markdown = measure.markdown_header(title, header) + table(rows)
     markdown += (f"\nTight is {args.tight} times the smallest limit that headroom-plan allows; middle is half-way from there to the "
                  f"ample plan's peak.\nIt holds where measured ≤ predicted ≤ {args.slack:g} × measured,\nwithin the limit. Peaks include the weights.\n")
-    if args.output:
-        measure.write_results(args.output, {"title": title, **header, "rows": rows}, markdown)
-    print(markdown)
+    measure.publish(args.output, {"title": title, **header, "rows": rows}, markdown)
     return 0 if all(row["prediction_holds"] and row["within_limit"] for row in rows) else 1
 
 

@@ -136,9 +136,7 @@ def main() -> int:
         for each in profiled["held_out"]:
             markdown += (f"Held out {each['width_pixels']}×{each['height_pixels']}: layers {each['seconds']:.2f} s, predicted "
                          f"{each['predicted_seconds']:.2f} s ({each['error']:+.1%}).\n")
-    if args.output:
-        measure.write_results(args.output, {"title": title, **header, "profile": profiled, "rows": rows}, markdown)
-    print(markdown)
+    measure.publish(args.output, {"title": title, **header, "profile": profiled, "rows": rows}, markdown)
     return 0 if all(row["holds"] for row in rows) else 1
 
 

@@ -20,7 +20,8 @@ from measure import Run, mib, spread
 
 
 def compare_limit(args: argparse.Namespace, builds: dict[str, Path], limit: str, latent: Path, scratch: Path) -> dict[str, Any]:
-    plans = {name: measure.make_plan(args.model, args.size, measure.parse_bytes(limit), scratch / f"{name}.json", programs=programs)
+    plans = {name: measure.make_plan(args.model, args.size, measure.parse_bytes(limit), scratch / f"{name}.json", args.profile,
+                                     programs=programs)
              for name, programs in builds.items()}
     runs: dict[str, list[Run]] = {name: [] for name in builds}
     for number in range(args.rounds):
@@ -58,9 +59,7 @@ def main() -> int:
                       *(mib(row["peak_bytes"][name]) for name in builds), f"{row['largest_error_relative']:.1e}"])
     title = f"{Path(args.model).name} {args.size[0]}×{args.size[1]}: two builds, {args.threads} threads"
     markdown = measure.markdown_header(title, header) + measure.markdown_table(lines) + "\nMedians of the decodes' seconds.\n"
-    if args.output:
-        measure.write_results(args.output, {"title": title, **header, "rows": rows}, markdown)
-    print(markdown)
+    measure.publish(args.output, {"title": title, **header, "rows": rows}, markdown)
     return 0
 
 

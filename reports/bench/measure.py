@@ -277,11 +277,13 @@ def markdown_table(rows: list[list[str]]) -> str:
     return "\n".join([lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]) + "\n"
 
 
-def write_results(file: Path, data: dict[str, Any], markdown: str) -> None:
-    """The JSON file, and the Markdown beside it under the same stem."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
-    file.with_suffix(".md").write_text(markdown)
+def publish(file: Path | None, data: dict[str, Any], markdown: str) -> None:
+    """Prints the Markdown; where a file is given writes the JSON to it, and the Markdown beside it under the same stem."""
+    if file:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+        file.with_suffix(".md").write_text(markdown)
+    print(markdown)
 
 
 def run_main(main: Callable[[], int]) -> None:

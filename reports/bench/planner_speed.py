@@ -73,9 +73,7 @@ def main() -> int:
         [["what", f"median of {args.runs}", "target", "met"], *map(cells, rows)])
     markdown += ("\nPrograms with start-up and writing the plan. Graphs through the library: ample is without a limit, tight with three\n"
                  "quarters of what that plan takes; both ways of holding weights are searched and the plan is validated.\n")
-    if args.output:
-        measure.write_results(args.output, {"title": title, **header, "rows": rows}, markdown)
-    print(markdown)
+    measure.publish(args.output, {"title": title, **header, "rows": rows}, markdown)
     return 0
 
 

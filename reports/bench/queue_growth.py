@@ -159,9 +159,7 @@ def main() -> int:
                  f"{seen / MIB:.1f} MiB in all decodes of a shape that had been seen.\n"
                  f"- {equal} of {len(requests)} results equal a run of the same plan in a process of its own, bit for bit.\n"
                  f"- {'All as expected' if all(checks.values()) else 'NOT as expected: ' + ', '.join(k for k, ok in checks.items() if not ok)}.\n")
-    if args.output:
-        measure.write_results(args.output, {"title": title, **header, **result}, markdown)
-    print(markdown)
+    measure.publish(args.output, {"title": title, **header, **result}, markdown)
     return 0 if all(checks.values()) else 1
 
 

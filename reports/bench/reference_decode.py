@@ -24,13 +24,11 @@ import torch
 from diffusers import AutoencoderKL
 from safetensors import safe_open
 
+from convolution_rate import DTYPES
 from measure import ROOT, ResidentWatch, model_config, read_latent, scale_factor
 
 sys.path.insert(0, str(ROOT / "tests" / "reference"))
 from random_weights import fill_module  # noqa: E402
-
-
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def build(model: str) -> AutoencoderKL:

@@ -13,12 +13,6 @@ namespace {
 
 using test::Random;
 
-std::vector<std::pair<std::string, const Loops*>> variants() {
-  std::vector<std::pair<std::string, const Loops*>> list;
-  for (const NamedLoops& each : loops_that_run()) list.emplace_back(each.name, each.loops);
-  return list;
-}
-
 std::vector<float> values(Random& random, int64_t count, double reach = 1) {
   std::vector<float> list(static_cast<size_t>(count));
   for (float& value : list) value = static_cast<float>(random.uniform(-reach, reach));
@@ -40,7 +34,7 @@ TEST_CASE("products of every height, width, depth and number of taps") {
   const std::vector<float> a = values(random, rows * a_row + 3 * taps),
                            b = values(random, taps * depth * width), bias = values(random, columns),
                            before = values(random, rows * c_row);
-  for (const auto& [name, loops] : variants()) {
+  for (const auto& [name, loops] : loops_that_run()) {
     CAPTURE(name);
     std::vector<float> c = before;
     Product product{a.data(), a_row,    b.data(), width, list.data(), taps,
@@ -164,7 +158,7 @@ TEST_CASE("a Winograd block gives the convolution's outputs, edges and all") {
                  : 0.0;
   };
   const int64_t products = block.products * block.products, in_row = (shape.inputs + 15) / 16 * 16;
-  for (const auto& [name, loops] : variants()) {
+  for (const auto& [name, loops] : loops_that_run()) {
     CAPTURE(name);
     const WinogradLoops& transforms = upsamples ? loops->winograd_upsampled : loops->winograd_plain;
     std::vector<float> transformed(static_cast<size_t>(products * in_row)),

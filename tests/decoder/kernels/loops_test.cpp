@@ -17,13 +17,6 @@ constexpr uint64_t kSeed = 7001;
 constexpr int64_t kMostChannels = 70;
 constexpr double kFloatEpsilon = 0x1p-24;  // half a unit in the last place of 1
 
-/// The variants that this processor runs.
-std::vector<std::pair<std::string, const Loops*>> variants() {
-  std::vector<std::pair<std::string, const Loops*>> list;
-  for (const NamedLoops& each : loops_that_run()) list.emplace_back(each.name, each.loops);
-  return list;
-}
-
 std::vector<float> values(test::Random& random, int64_t count, double low, double high) {
   std::vector<float> list(static_cast<size_t>(count));
   for (float& value : list) value = static_cast<float>(random.uniform(low, high));
@@ -64,7 +57,7 @@ double activated(double v, Activation activation) {
 TEST_CASE("scale and shift per channel, for every count of channels") {
   CAPTURE(kSeed);
   test::Random random(kSeed);
-  for (const auto& [name, loops] : variants()) {
+  for (const auto& [name, loops] : loops_that_run()) {
     for (int64_t channels = 1; channels <= kMostChannels; ++channels) {
       CAPTURE(name, channels);
       const int64_t pixels = random.integer(1, 9);
@@ -92,7 +85,7 @@ TEST_CASE("scale and shift per channel, for every count of channels") {
 }
 
 TEST_CASE("SiLU over its whole range, far ends included") {
-  for (const auto& [name, loops] : variants()) {
+  for (const auto& [name, loops] : loops_that_run()) {
     CAPTURE(name);
     std::vector<float> x;
     for (double v = -86; v <= 200; v += 0.0137) x.push_back(static_cast<float>(v));
@@ -118,7 +111,7 @@ TEST_CASE("SiLU over its whole range, far ends included") {
 TEST_CASE("a value that is not finite stays so") {
   const float one = 1, nought = 0;
   const std::vector<float> x{std::nanf(""), HUGE_VALF};
-  for (const auto& [name, loops] : variants()) {
+  for (const auto& [name, loops] : loops_that_run()) {
     CAPTURE(name);
     std::vector<float> out(2);
     loops->affine_silu(x.data(), out.data(), 2, 1, &one, &nought);
@@ -130,7 +123,7 @@ TEST_CASE("a value that is not finite stays so") {
 TEST_CASE("sums over 16 neighbouring channels") {
   CAPTURE(kSeed);
   test::Random random(kSeed);
-  for (const auto& [name, loops] : variants()) {
+  for (const auto& [name, loops] : loops_that_run()) {
     for (int64_t channels = 16; channels <= kMostChannels; ++channels) {
       CAPTURE(name, channels);
       const int64_t pixels = random.integer(1, 40), first = random.integer(0, channels - 16);

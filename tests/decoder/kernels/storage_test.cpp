@@ -66,8 +66,8 @@ void check_format(Widen widen_all, Narrow narrow_all, int exponent_bits, int man
 
 TEST_CASE(
     "all 65536 patterns of bf16 and fp16 widen exactly, and fp32 narrows to the nearest, ties to even") {
-  for (const NamedLoops& each : loops_that_run()) {
-    const Loops* loops = each.loops;
+  for (const auto& [name, loops] : loops_that_run()) {
+    CAPTURE(name);
     check_format(loops->widen_bf16, loops->narrow_bf16, 8, 7);
     check_format(loops->widen_fp16, loops->narrow_fp16, 5, 10);
   }
