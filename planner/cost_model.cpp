@@ -35,7 +35,13 @@ double form_share(const Graph& graph, const Op& op, ConvolutionForm form) {
 double work_per_position(const Graph& graph, const Op& op, const Sizes& sizes) {
   if (counts_flops(op)) return flops_per_position(graph, op, sizes.latent);
   const int64_t channels = graph.tensor(op.kind == OpKind::statistics ? op.inputs[0] : op.output).channels;
-  return double(channels * bytes_per_element(sizes.dtype));
+  return double(channels * kTileElementBytes);
+}
+
+/// Bytes that a step which only moves values writes for each position.
+double moved_bytes(const Graph& graph, const Step& step, const Sizes& sizes) {
+  const int64_t element = step.kind == StepKind::store ? bytes_per_element(sizes.dtype) : kTileElementBytes;
+  return double(graph.tensor(step.tensor).channels * element);
 }
 
 /// Along one axis: positions that a step computes over all tiles, halos included, and tiles.
@@ -149,10 +155,8 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
 
 CostModel::StepRates CostModel::rates_of(const Graph& graph, const Step& step, ConvolutionForm form,
                                          const Sizes& sizes) const {
-  if (step.op == OpId{-1}) {
-    const auto bytes = double(graph.tensor(step.tensor).channels * bytes_per_element(sizes.dtype));
-    return {kStepSeconds, bytes / kBytesPerSecond * double(sizes.items)};
-  }
+  if (step.op == OpId{-1})
+    return {kStepSeconds, moved_bytes(graph, step, sizes) / kBytesPerSecond * double(sizes.items)};
   const Op& op = graph.op(step.op);
   return {kStepSeconds, work_per_position(graph, op, sizes) * form_share(graph, op, form) *
                             seconds_per_work(step.op) * double(sizes.items)};

@@ -9,6 +9,11 @@
 
 namespace headroom {
 
+/// What programs say of their --dtype (decoding_dtype).
+constexpr const char* kDtypeHelp =
+    "what kept tensors are stored in: fp32, bf16, or fp16, which becomes fp32 where config.json has "
+    "force_upcast";
+
 /// Bytes from "2GiB", "512MiB", "64KiB", "1.25 GB" or a plain number. Throws InputError naming `option`.
 int64_t parse_bytes(const std::string& text, const std::string& option);
 /// "1.2 GiB", "313.0 MiB": three significant figures or so, for people.

@@ -40,10 +40,6 @@ std::vector<std::string> built_in_models();
 /// The dtype in which a model decodes where `asked` is asked for: fp32 instead of fp16 where its config has
 /// force_upcast. bf16 has fp32's range and needs none.
 Dtype decoding_dtype(const Model& model, Dtype asked);
-/// What programs say of their --dtype.
-constexpr const char* kDtypeHelp =
-    "what kept tensors are stored in: fp32, bf16, or fp16, which becomes fp32 where config.json has "
-    "force_upcast";
 
 /// The latent's extent for a picture of this many pixels.
 /// Throws InputError where the size is not a multiple of the decoder's scale.

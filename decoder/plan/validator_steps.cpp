@@ -36,12 +36,24 @@ bool is_known(StepKind kind) {
   return kind >= StepKind::gather && kind <= StepKind::emit;
 }
 
+/// Whether the step computes on a tile of this operand, and so cannot read the kept tensor itself.
+bool reads_tile(StepKind kind, size_t input) {
+  if (kind == StepKind::conv || kind == StepKind::store) return true;
+  return input == 0 && (kind == StepKind::add || kind == StepKind::accumulate || kind == StepKind::attention);
+}
+
 /// Checks one step. Every check that fails reports and returns false: later ones build on the earlier.
 class StepCheck {
  public:
-  StepCheck(View& view, const StepRef& ref) : view_(view), ref_(ref), step_(view.step(ref)) {}
+  /// `taken_over`: for each step of the pass, whether a step before this one has added onto its tile.
+  StepCheck(View& view, const StepRef& ref, std::vector<bool>& taken_over)
+      : view_(view), ref_(ref), step_(view.step(ref)), taken_over_(taken_over) {}
 
-  bool run() { return check_operation() && check_widths() && check_inputs() && check_target(); }
+  bool run() {
+    if (!check_operation() || !check_widths() || !check_inputs() || !check_target()) return false;
+    if (step_.kind == StepKind::add) taken_over_[static_cast<size_t>(step_.inputs[0].step)] = true;
+    return true;
+  }
 
  private:
   bool refuse(const std::string& what, Violation::Kind kind = Violation::malformed) {
@@ -115,8 +127,7 @@ class StepCheck {
     const Operand& operand = step_.inputs[i];
     const std::string which = "operand " + std::to_string(i) + ": ";
     const bool whole = reads_whole(step_, i) || (step_.kind == StepKind::accumulate && i == 1);
-    const bool tile = step_.kind == StepKind::conv || step_.kind == StepKind::store ||
-                      (step_.kind == StepKind::accumulate && i == 0);
+    const bool tile = reads_tile(step_.kind, i);
     if (operand.step != -1) {
       if (whole) return refuse(which + "expected the whole tensor, found a tile");
       return check_tile(operand, which);
@@ -147,6 +158,11 @@ class StepCheck {
       return refuse(which + "step " + std::to_string(operand.step) + " makes no tile of " +
                     view_.name(operand.tensor));
     }
+    if (taken_over_[static_cast<size_t>(operand.step)]) {
+      return refuse(which + "reads the tile of step " + std::to_string(operand.step) +
+                        " after a step has added onto it",
+                    Violation::read_after_release);
+    }
     return true;
   }
 
@@ -171,6 +187,7 @@ class StepCheck {
   View& view_;
   const StepRef ref_;
   const Step& step_;
+  std::vector<bool>& taken_over_;
 };
 
 }  // namespace
@@ -180,8 +197,9 @@ void check_steps(View& view) {
     const size_t count = view.plan.passes[p].steps.size();
     if (!view.spend(static_cast<int64_t>(count))) return;
     view.well_formed[p].resize(count);
+    std::vector<bool> taken_over(count);
     for (size_t s = 0; s < count && !view.findings.full(); ++s) {
-      view.well_formed[p][s] = StepCheck(view, {p, s}).run();
+      view.well_formed[p][s] = StepCheck(view, {p, s}, taken_over).run();
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "decoder/cli/arguments.h"
 #include "decoder/graph/errors.h"
 #include "planner/profile_check.h"
 #include "profiler/profile/profile_file.h"

@@ -115,6 +115,30 @@ TEST_CASE("with --json it prints the profile alone on standard output") {
   CHECK(document == read_json_file(scratch / "profile.json", 1 << 24));
 }
 
+TEST_CASE("a profile in 16 bits serves plans in 16 bits") {
+  const Scratch scratch;
+  const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);
+  const std::string file = scratch / "profile.json";
+  const Ended ended = call(run_profile, {"--model", model, "--sizes", "16x16", "--dtype", "bf16", "-o", file,
+                                         "--repeats", "1", "--quiet"});
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  const Graph graph = resolve_model(model).graph;
+  const Profile profile = read_profile(file);
+  CHECK(profile.dtype == Dtype::bf16);
+  for (const LayerProfile& layer : profile.layers) {
+    const Tensor& made = graph.tensor(graph.op(graph.find_op(layer.name)).output);
+    CHECK(layer.sizes[0].activation_bytes == bytes_of(made, {1, 16, 16}, 1, Dtype::bf16));
+  }
+  const Words asked{"--model", model,   "--profile", file,   "--size", "32x24",
+                    "--limit", "64MiB", "--dtype",   "bf16", "-o",     scratch / "plan.json",
+                    "--json"};
+  const Ended planned = call(run_plan, asked);
+  INFO(planned.err);
+  REQUIRE(planned.code == 0);
+  CHECK(json::parse(planned.out)["assumed"] == false);
+}
+
 TEST_CASE("a plan is run and recorded") {
   const Scratch scratch;
   const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);

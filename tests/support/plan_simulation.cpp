@@ -42,7 +42,8 @@ bool holds_tile(StepKind kind) {
 /// Seconds of a step for each position of one item, without what it costs once per tile.
 double seconds_per_position(const Graph& graph, const Step& step, ConvolutionForm form, const Sizes& sizes,
                             const Assumptions& assumptions) {
-  const double element = sizes.dtype == Dtype::fp32 ? 4 : 2;
+  // Only what is stored is in the plan's dtype.
+  const double element = step.kind == StepKind::store && sizes.dtype != Dtype::fp32 ? 2 : 4;
   const double channels = double(graph.tensor(swept(step)).channels);
   if (step.kind == StepKind::conv) {
     const Op& op = graph.op(step.op);

@@ -339,7 +339,8 @@ TEST_CASE("hostile plans are refused by key, and plans that lie by place") {
   ready.refuses({"--model", "sdxl", "--random-weights", "1"}, {"plan.json"});
 }
 
-/// The plan with all that it says of tiles and blocks scaled down, as far as the validator can know it to be possible.
+/// The plan with all that it says of tiles and blocks scaled down, as far as the validator can know it to be
+/// possible.
 std::optional<json> understated(const Ready& ready, double share) {
   json plan = ready.plan_json();
   const int64_t weights = plan["weights_bytes"].get<int64_t>();
@@ -566,12 +567,38 @@ TEST_CASE("with --limit it plans with the program beside") {
   INFO(ended.err);
   CHECK(ended.code == 0);
   CHECK(read_latent(ready.output).shape == std::vector<int64_t>{1, 3, 10, 12});
-  std::filesystem::remove(ready.output);
   words[1] = "1MiB";
+  std::filesystem::remove(ready.output);
   require_refused(spawn(words), 3, {"headroom-decode: ", "smallest limit that works"});
   words[1] = "lots";
   require_refused(spawn(words), 2, {"--limit", "lots"});
   CHECK_FALSE(std::filesystem::exists(ready.output));
+}
+
+TEST_CASE("with --limit and --dtype what is kept is stored in 16 bits, unless the config forbids it") {
+  const Ready ready;
+  const auto decoded = [&](const std::string& dtype) {
+    Words words = ready.words({"--quiet", "", "--dtype", dtype, "--stats", ready.scratch / "stats.json"});
+    words.erase(std::remove(words.begin(), words.end(), ""), words.end());
+    words[0] = "--limit";
+    words[1] = "64MiB";
+    const Ended ended = spawn(words);
+    INFO(ended.err);
+    REQUIRE(ended.code == 0);
+    return std::pair{read_latent(ready.output).values, read_json_file(ready.scratch / "stats.json", 1 << 24)};
+  };
+  const auto [exact, exact_stats] = decoded("fp32");
+  const auto [rounded, rounded_stats] = decoded("bf16");
+  CHECK(rounded_stats["peak_bytes"] < exact_stats["peak_bytes"]);
+  REQUIRE(rounded.size() == exact.size());
+  double largest = 0, error = 0;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    largest = std::max(largest, std::abs(double(exact[i])));
+    error = std::max(error, std::abs(double(exact[i]) - double(rounded[i])));
+  }
+  CHECK(error > 0);
+  CHECK(error < 0.03 * largest);          // eight bits of mantissa, some layers deep
+  CHECK(decoded("fp16").first == exact);  // the config has force_upcast
 }
 
 }  // namespace
