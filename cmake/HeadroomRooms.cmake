@@ -21,7 +21,8 @@ set(HEADROOM_ROOM_ORDER
   decoder_graph decoder_cli decoder_files decoder_plan decoder_kernels decoder_runtime decoder_program
   profiler_profile profiler_collect profiler_program
   planner planner_program
-  reports_render gui)
+  reports_figures reports_render reports_program
+  gui_models gui_views gui_program)
 
 # headroom_room(<name> SOURCES <file>... [ROOMS <room>...] [LIBRARIES <target>...])
 # ROOMS are public links; LIBRARIES are third-party targets, public as well since headers name them.

@@ -25,25 +25,29 @@ std::string quoted(const std::string& text) {
   return json(text.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-void require_same_run(const Plan& plan, const std::string& plan_origin, const RunStats& stats,
-                      const std::string& stats_origin) {
-  const auto refuse = [&](const std::string& key, const std::string& expected, const std::string& found) {
-    throw InputError(stats_origin + ": " + key + ": expected " + expected + " as in " + plan_origin +
-                     ", found " + found + "; these are statistics of another plan");
+/// A value of the statistics that no run of the plan could have written.
+struct Mismatch {
+  std::string key, expected, found;
+};
+
+std::optional<Mismatch> mismatch(const Plan& plan, const RunStats& stats) {
+  const auto differs = [](const char* key, int64_t expected, int64_t found) {
+    return Mismatch{key, std::to_string(expected), std::to_string(found)};
   };
-  const auto same = [&](const char* key, int64_t expected, int64_t found) {
-    if (expected != found) refuse(key, std::to_string(expected), std::to_string(found));
-  };
-  same("limit_bytes", plan.limit_bytes, stats.limit_bytes);
+  if (plan.limit_bytes != stats.limit_bytes)
+    return differs("limit_bytes", plan.limit_bytes, stats.limit_bytes);
   if (plan.passes.size() != stats.passes.size()) {
-    refuse("passes", std::to_string(plan.passes.size()) + " passes", std::to_string(stats.passes.size()));
+    return Mismatch{"passes", std::to_string(plan.passes.size()) + " passes",
+                    std::to_string(stats.passes.size())};
   }
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     if (plan.passes[i].name == stats.passes[i].name) continue;
-    refuse("passes[" + std::to_string(i) + "].name", quoted(plan.passes[i].name),
-           quoted(stats.passes[i].name));
+    return Mismatch{"passes[" + std::to_string(i) + "].name", quoted(plan.passes[i].name),
+                    quoted(stats.passes[i].name)};
   }
-  same("predicted_peak_bytes", plan.predicted_peak_bytes, stats.predicted_peak_bytes);
+  if (plan.predicted_peak_bytes != stats.predicted_peak_bytes)
+    return differs("predicted_peak_bytes", plan.predicted_peak_bytes, stats.predicted_peak_bytes);
+  return std::nullopt;
 }
 
 std::string ratio_text(const std::optional<double>& ratio) {
@@ -91,9 +95,16 @@ json to_json(const Environment& environment) {
 
 }  // namespace
 
+bool belongs_to(const Plan& plan, const RunStats& stats) {
+  return !mismatch(plan, stats);
+}
+
 Analysis analyze(const Plan& plan, const std::string& plan_origin, const RunStats& stats,
                  const std::string& stats_origin) {
-  require_same_run(plan, plan_origin, stats, stats_origin);
+  if (const std::optional<Mismatch> other = mismatch(plan, stats)) {
+    throw InputError(stats_origin + ": " + other->key + ": expected " + other->expected + " as in " +
+                     plan_origin + ", found " + other->found + "; these are statistics of another plan");
+  }
   Analysis analysis;
   analysis.limit_bytes = plan.limit_bytes;
   analysis.outside_bytes = stats.outside_bytes;

@@ -41,8 +41,11 @@ struct Analysis {
   Environment ran_on;
 };
 
-/// Throws InputError naming `stats_origin` and the key where the statistics are of a run of another plan:
-/// another limit, peak, or number or names of passes.
+/// True where the statistics are of a run of this plan, as far as can be told: the same limit and peak, and
+/// the same passes by number and name. Those of a queue belong to no single plan.
+bool belongs_to(const Plan& plan, const RunStats& stats);
+
+/// Throws InputError naming `stats_origin` and the key where the statistics do not belong to the plan.
 Analysis analyze(const Plan& plan, const std::string& plan_origin, const RunStats& stats,
                  const std::string& stats_origin);
 

@@ -195,33 +195,8 @@ std::optional<double> ratio(const Difference& difference) {
   return difference.b.get<double>() / difference.a.get<double>();
 }
 
-std::string value_text(const std::string& key, const json& value) {
-  if (value.is_null()) return "none";
-  if (value.is_string()) return value.get<std::string>().empty() ? "none" : value.get<std::string>();
-  if (value.is_number() && key.ends_with("bytes")) return format_bytes(value.get<int64_t>());
-  if (value.is_number() && key.ends_with("seconds")) return format_seconds(value.get<double>());
-  if (value.is_number() && key.ends_with("flops")) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%.1f GFLOP", value.get<double>() / 1e9);
-    return text;
-  }
-  return value.dump();
-}
-
-/// The key in words: `predicted.peak_bytes` is "predicted peak".
-std::string words(std::string key) {
-  for (const char* unit : {"_bytes", "_pixels", "_items"}) {
-    if (key.ends_with(unit)) key.resize(key.size() - std::string(unit).size());
-  }
-  if (key == "predicted.seconds") return "predicted time";
-  if (key == "bound_seconds") return "bound";
-  std::replace(key.begin(), key.end(), '.', ' ');
-  std::replace(key.begin(), key.end(), '_', ' ');
-  return key;
-}
-
 std::string line_text(const Difference& difference) {
-  std::string text = words(difference.key) + "  " + value_text(difference.key, difference.a) + " -> " +
+  std::string text = key_text(difference.key) + "  " + value_text(difference.key, difference.a) + " -> " +
                      value_text(difference.key, difference.b);
   if (const std::optional<double> times = ratio(difference)) {
     char factor[64];
@@ -237,8 +212,8 @@ void part_text(const PartDifference& part, const std::string& title, std::string
     text += part.side == PartDifference::only_a ? "  only in A:" : "  only in B:";
     const char* separator = " ";
     for (const Difference& d : part.values) {
-      text +=
-          separator + words(d.key) + " " + value_text(d.key, part.side == PartDifference::only_a ? d.a : d.b);
+      text += separator + key_text(d.key) + " " +
+              value_text(d.key, part.side == PartDifference::only_a ? d.a : d.b);
       separator = ", ";
     }
     text += "\n";
@@ -288,6 +263,30 @@ PlanDiff diff_plans(const Plan& a, const Graph& graph_a, const Plan& b, const Gr
   compare_kept(a, graph_a, b, graph_b, diff);
   compare_passes(a, graph_a, b, graph_b, diff);
   return diff;
+}
+
+std::string key_text(std::string key) {
+  for (const char* unit : {"_bytes", "_pixels", "_items"}) {
+    if (key.ends_with(unit)) key.resize(key.size() - std::string(unit).size());
+  }
+  if (key == "predicted.seconds") return "predicted time";
+  if (key == "bound_seconds") return "bound";
+  std::replace(key.begin(), key.end(), '.', ' ');
+  std::replace(key.begin(), key.end(), '_', ' ');
+  return key;
+}
+
+std::string value_text(const std::string& key, const json& value) {
+  if (value.is_null()) return "none";
+  if (value.is_string()) return value.get<std::string>().empty() ? "none" : value.get<std::string>();
+  if (value.is_number() && key.ends_with("bytes")) return format_bytes(value.get<int64_t>());
+  if (value.is_number() && key.ends_with("seconds")) return format_seconds(value.get<double>());
+  if (value.is_number() && key.ends_with("flops")) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.1f GFLOP", value.get<double>() / 1e9);
+    return text;
+  }
+  return value.dump();
 }
 
 std::string to_text(const PlanDiff& diff) {

@@ -38,6 +38,11 @@ struct PlanDiff {
 /// read, valid or not. Empty where the plans are equal.
 PlanDiff diff_plans(const Plan& a, const Graph& graph_a, const Plan& b, const Graph& graph_b);
 
+/// A key in words: `predicted.peak_bytes` is "predicted peak".
+std::string key_text(std::string key);
+/// A value as its key's unit asks for: "1.2 GiB"; "none" where there is none.
+std::string value_text(const std::string& key, const nlohmann::json& value);
+
 /// The differences for people, or "no difference".
 std::string to_text(const PlanDiff& diff);
 /// The same for programs: `equal`, and `whole`, `kept`, `passes` with `a`, `b` and, for bytes and seconds,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <set>
 
 #include "decoder/cli/arguments.h"
 #include "decoder/plan/memory.h"
@@ -44,18 +43,6 @@ bool written_in(const Plan& plan, TensorId id, size_t pass) {
   return std::any_of(plan.kept.begin(), plan.kept.end(), [&](const Kept& k) {
     return k.tensor == id && k.first_pass == static_cast<int32_t>(pass);
   });
-}
-
-/// What a pass reads whole that earlier passes wrote, and the latent.
-std::set<TensorId> read_in(const Plan& plan, const Graph& graph, size_t pass) {
-  std::set<TensorId> read;
-  for (const Step& step : plan.passes[pass].steps) {
-    for (const Operand& operand : step.inputs) {
-      const bool own = operand.tensor != graph.latent() && written_in(plan, operand.tensor, pass);
-      if (operand.step == -1 && !graph.tensor(operand.tensor).statistics && !own) read.insert(operand.tensor);
-    }
-  }
-  return read;
 }
 
 const Kept* kept_of(const Plan& plan, TensorId id) {
@@ -142,6 +129,17 @@ std::string tiles_text(const Pass& pass) {
          first(pass.tiles.y) + (pass.tiles.t.size() > 1 ? ", " + first(pass.tiles.t) + " frames" : "");
 }
 
+std::set<TensorId> tensors_read(const Plan& plan, const Graph& graph, size_t pass) {
+  std::set<TensorId> read;
+  for (const Step& step : plan.passes[pass].steps) {
+    for (const Operand& operand : step.inputs) {
+      const bool own = operand.tensor != graph.latent() && written_in(plan, operand.tensor, pass);
+      if (operand.step == -1 && !graph.tensor(operand.tensor).statistics && !own) read.insert(operand.tensor);
+    }
+  }
+  return read;
+}
+
 std::string step_text(const Step& step, const Graph& graph) {
   return std::string(name_of(step.kind)) + " " + graph.tensor(step.tensor).name + halo_text(step.halo);
 }
@@ -160,7 +158,7 @@ std::string explain(const Plan& plan, const Model& model) {
       lines.push_back("weights " + format_bytes(brought) +
                       (pass.convolutions == ConvolutionForm::winograd ? ", kernels in Winograd form" : ""));
     }
-    for (TensorId id : read_in(plan, graph, i)) lines.push_back(read_text(plan, graph, id, i));
+    for (TensorId id : tensors_read(plan, graph, i)) lines.push_back(read_text(plan, graph, id, i));
     for (const Step& step : pass.steps) lines.push_back(step_text(step, graph));
     for (const Kept& entry : plan.kept) {
       if (entry.first_pass == static_cast<int32_t>(i))
@@ -177,7 +175,7 @@ json explain_json(const Plan& plan, const Model& model) {
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     const Pass& pass = plan.passes[i];
     json reads = json::array(), steps = json::array(), keeps = json::array();
-    for (TensorId id : read_in(plan, graph, i)) {
+    for (TensorId id : tensors_read(plan, graph, i)) {
       const Kept* kept = kept_of(plan, id);
       reads.push_back({{"tensor", graph.tensor(id).name},
                        {"place", name_of(kept == nullptr ? Place::device : kept->place)}});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "decoder/graph/model.h"
@@ -21,6 +22,9 @@ std::string gap_text(const Plan& plan);
 
 /// "12 tiles of 64x32": columns and rows of the first, in the pass's grid.
 std::string tiles_text(const Pass& pass);
+
+/// What a pass reads whole that earlier passes wrote, and the latent; statistics are not among it.
+std::set<TensorId> tensors_read(const Plan& plan, const Graph& graph, size_t pass);
 
 /// What a step does, without where it reads: "conv decoder.conv_in halo 1".
 std::string step_text(const Step& step, const Graph& graph);

@@ -56,15 +56,16 @@ std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& m
   return list;
 }
 
-Relaxation relax(const std::string& change, const Model& model, const Request& request,
-                 const PlanOptions& options, const CostModel& costs, std::optional<Place> added) {
-  Relaxation relaxation{.change = change};
-  const Spaces spaces = spaces_of(model, request, options, costs);
-  if (const FrameSearch found = fastest_over(spaces, request, options.limit_bytes); found.best) {
+Relaxation relax(const Change& change, const Model& model, const CostModel& costs) {
+  Relaxation relaxation{.change = change.option};
+  const Spaces spaces = spaces_of(model, change.request, change.options, costs);
+  if (const FrameSearch found = fastest_over(spaces, change.request, change.options.limit_bytes);
+      found.best) {
     relaxation.seconds = found.best->seconds;
-    if (added) {
-      const Plan plan = plan_of(found.best->solution, model, request, found.best->frame, options, costs);
-      relaxation.needs_bytes = bytes_in(plan, *added, model.graph);
+    if (change.added) {
+      const Plan plan =
+          plan_of(found.best->solution, model, change.request, found.best->frame, change.options, costs);
+      relaxation.needs_bytes = bytes_in(plan, *change.added, model.graph);
     }
   } else {
     relaxation.smallest_limit_bytes = smallest_over(spaces).smallest.bytes;
@@ -73,6 +74,42 @@ Relaxation relax(const std::string& change, const Model& model, const Request& r
 }
 
 }  // namespace
+
+std::vector<Change> changes_of(const Model& model, const Request& request, const PlanOptions& options,
+                               const CostModel& costs) {
+  std::vector<Change> list;
+  const auto change = [&](const std::string& option, const std::string& meaning) -> Change& {
+    return list.emplace_back(Change{option, meaning, request, options});
+  };
+  if (options.weights == WeightResidency::resident) {
+    change("--weights-residency auto", "weights are brought in pass by pass where that is better")
+        .options.weights.reset();
+  }
+  if (options.scratch_limit_bytes < kAmple) {
+    const bool some = options.scratch_limit_bytes > 0;
+    Change& scratch =
+        change(some ? "--scratch-limit" : "--scratch DIR",
+               std::string("kept tensors may live in a ") + (some ? "larger " : "") + "file on a disk");
+    scratch.options.scratch_limit_bytes = kAmple;
+    if (!some) scratch.options.scratch_folder = "scratch";
+    scratch.added = Place::scratch;
+  }
+  if (options.host_limit_bytes > 0) {
+    Change& host = change("--host-limit", "kept tensors may take more of the host's memory");
+    host.options.host_limit_bytes = kAmple;
+    host.added = Place::host;
+  }
+  // A profile is of one dtype.
+  if (request.dtype == Dtype::fp32 && costs.assumed()) {
+    for (const Dtype dtype : {Dtype::bf16, Dtype::fp16}) {
+      if (decoding_dtype(model, dtype) != dtype) continue;
+      change(std::string("--dtype ") + name_of(dtype),
+             std::string("kept tensors are stored in 16 bits, as ") + name_of(dtype))
+          .request.dtype = dtype;
+    }
+  }
+  return list;
+}
 
 WhyNot why_not(const Model& model, const Request& request, const PlanOptions& options,
                const CostModel& costs) {
@@ -86,27 +123,8 @@ WhyNot why_not(const Model& model, const Request& request, const PlanOptions& op
   why.pass_name = plan.passes[why.pass].name;
   why.blockers = blockers_of(plan, why.pass, model, costs);
 
-  if (options.weights == WeightResidency::resident) {
-    PlanOptions other = options;
-    other.weights.reset();
-    why.relaxations.push_back(relax("--weights-residency auto", model, request, other, costs, {}));
-  }
-  if (options.scratch_limit_bytes < kAmple) {
-    PlanOptions other = options;
-    other.scratch_limit_bytes = kAmple;
-    other.scratch_folder = "scratch";
-    why.relaxations.push_back(relax("--scratch DIR", model, request, other, costs, Place::scratch));
-  }
-  if (options.host_limit_bytes > 0) {
-    PlanOptions other = options;
-    other.host_limit_bytes = kAmple;
-    why.relaxations.push_back(relax("--host-limit", model, request, other, costs, Place::host));
-  }
-  if (request.dtype == Dtype::fp32 && costs.assumed()) {
-    Request other = request;
-    other.dtype = Dtype::bf16;
-    why.relaxations.push_back(relax("--dtype bf16", model, other, options, costs, {}));
-  }
+  for (const Change& change : changes_of(model, request, options, costs))
+    why.relaxations.push_back(relax(change, model, costs));
   std::erase_if(why.relaxations, [&](const Relaxation& relaxation) {
     return !relaxation.seconds && *relaxation.smallest_limit_bytes >= why.smallest_limit_bytes;  // of no help
   });

@@ -17,6 +17,19 @@ struct Blocker {
   int64_t bytes = 0;
 };
 
+/// A change of the request or of the options under which less memory may do.
+struct Change {
+  std::string option;   ///< as an option of the command, e.g. "--dtype bf16"
+  std::string meaning;  ///< in words: "kept tensors are stored in 16 bits"
+  Request request;      ///< with the change
+  PlanOptions options;
+  std::optional<Place> added{};  ///< the place that it makes room in
+};
+
+/// Every change that is known to help, each alone. Batches in slices need none: they are searched anyway.
+std::vector<Change> changes_of(const Model& model, const Request& request, const PlanOptions& options,
+                               const CostModel& costs);
+
 /// One change of the request or the options, and what it would bring.
 struct Relaxation {
   std::string change;                             ///< as an option of the command, e.g. "--dtype bf16"

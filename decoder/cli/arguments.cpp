@@ -45,6 +45,7 @@ std::string format_bytes(int64_t bytes) {
 }
 
 std::string format_seconds(double seconds) {
+  if (seconds != 0 && std::abs(seconds) < 1e-3) return printed("%.1f %s", seconds * 1e6, "µs");
   return seconds < 1 ? printed("%.1f %s", seconds * 1e3, "ms") : printed("%.2f %s", seconds, "s");
 }
 

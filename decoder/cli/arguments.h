@@ -18,7 +18,7 @@ constexpr const char* kDtypeHelp =
 int64_t parse_bytes(const std::string& text, const std::string& option);
 /// "1.2 GiB", "313.0 MiB": three significant figures or so, for people.
 std::string format_bytes(int64_t bytes);
-/// "0.82 s", "12.3 ms".
+/// "1.82 s", "12.3 ms", "4.5 µs".
 std::string format_seconds(double seconds);
 
 /// Width and height from "1024x768". Throws InputError naming `option`.

@@ -1,29 +1,49 @@
 #include "decoder/cli/progress.h"
 
+#include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <chrono>
 #include <iostream>
 
+#include "decoder/cli/progress_bar.h"
+#include "decoder/cli/progress_writer.h"
+
 namespace headroom {
+namespace {
 
-Progress::Progress(std::ostream& stream, bool quiet)
-    : stream_(stream), shown_(!quiet && &stream == &std::cerr && isatty(STDERR_FILENO) == 1) {}
+class NoProgress final : public Progress {
+  void tell(const ProgressNews&) override {}
+};
 
-Progress::~Progress() {
-  if (shown_) stream_ << "\r\033[K" << std::flush;
+}  // namespace
+
+void add_progress_options(CLI::App& app, ProgressOptions& options) {
+  auto* style = app.add_option("--progress", options.style,
+                               "on standard error: bar; lines, JSON for other programs (docs/formats.md); "
+                               "none; auto: a bar on a terminal")
+                    ->check(CLI::IsMember({"auto", "bar", "lines", "none"}));
+  app.add_flag("--quiet", options.quiet, "no progress, the same as --progress none")->excludes(style);
 }
 
-void Progress::show(double share, const std::string& what) {
-  if (!shown_) return;
-  const auto now = std::chrono::steady_clock::now();
-  if (now - last_ < std::chrono::milliseconds(80) && share < 1) return;
-  last_ = now;
-  constexpr int kWidth = 30;
-  const int filled = static_cast<int>(std::clamp(share, 0.0, 1.0) * kWidth);
-  stream_ << "\r\033[K[" << std::string(static_cast<size_t>(filled), '#')
-          << std::string(static_cast<size_t>(kWidth - filled), ' ') << "] " << static_cast<int>(share * 100)
-          << " % " << what.substr(0, 60) << std::flush;
+std::unique_ptr<Progress> make_progress(const ProgressOptions& options, std::ostream& stream) {
+  const bool standard_error = &stream == &std::cerr;
+  const bool terminal = standard_error && isatty(STDERR_FILENO) == 1;
+  if (options.quiet) return std::make_unique<NoProgress>();
+  if (options.style == "lines") {
+    const auto start = std::chrono::steady_clock::now();
+    const auto clock = [start] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    return std::make_unique<ProgressWriter>(stream, clock, standard_error ? STDERR_FILENO : -1);
+  }
+  if (options.style == "bar" || (options.style == "auto" && terminal))
+    return std::make_unique<ProgressBar>(stream);
+  return std::make_unique<NoProgress>();
+}
+
+void ignore_closed_pipes() {
+  signal(SIGPIPE, SIG_IGN);
 }
 
 }  // namespace headroom

@@ -13,6 +13,7 @@
 #include "decoder/plan/requests_file.h"
 #include "decoder/plan/validator.h"
 #include "decoder/program/latent_scale.h"
+#include "decoder/program/progress_events.h"
 #include "decoder/runtime/decode.h"
 #include "decoder/runtime/process_memory.h"
 
@@ -97,34 +98,39 @@ std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
   return jobs;
 }
 
-/// Shows how far the whole queue is, by predicted seconds.
-class QueueProgress final : public EventSink {
- public:
-  QueueProgress(Progress& progress, const RequestQueue& queue)
-      : progress_(progress), all_(predict(queue).seconds) {}
-  void start(const Plan& plan, const std::string& what) {
-    done_ += current_;
-    current_ = plan.predicted_seconds;
-    what_ = what;
-  }
-  void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override {
-    const double share = (pass + double(tile) / double(tiles)) / double(plan.passes.size());
-    progress_.show(all_ > 0 ? (done_ + share * current_) / all_ : 0, what_);
-  }
+/// What is known of the whole queue before its first decode.
+RunBegun begun(const QueueRun& run, const RequestQueue& queue, const QueuePrediction& prediction) {
+  RunBegun news;
+  news.program = "headroom-decode";
+  news.model = run.model.name;
+  news.output = run.output_folder;
+  news.limit_bytes = queue.limit_bytes;
+  news.predicted_peak_bytes = prediction.peak_bytes;
+  news.predicted_seconds = prediction.seconds;
+  news.decodes = static_cast<int64_t>(queue.order.size());
+  return news;
+}
 
- private:
-  Progress& progress_;
-  double all_, done_ = 0, current_ = 0;
-  std::string what_;
-};
+/// Where the decodes of a queue begin and end, of its whole: by predicted time.
+std::vector<double> shares_of(const RequestQueue& queue, double predicted_seconds) {
+  std::vector<double> shares{0};
+  for (size_t i = 0; i < queue.order.size(); ++i) {
+    const Plan& plan = queue.plans[static_cast<size_t>(queue.order[i].plan)];
+    const double share =
+        predicted_seconds > 0 ? plan.predicted_seconds / predicted_seconds : 1 / double(queue.order.size());
+    shares.push_back(shares.back() + share);
+  }
+  return shares;
+}
 
 RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, DecodeSession& session,
-                 EventSink& events) {
+                 ProgressEvents& events) {
   Array latent = read_latent(job.latent);
   if (job.latent_scale == "model") undo_latent_scale(run.model, latent);
   const auto sink = open_sink(job.output, picture_shape(run.model, plan.request));
-  const RunStats stats = session.decode(plan, latent, *sink, &events);
-  sink->finish();
+  ToldSink told(*sink, events);
+  const RunStats stats = session.decode(plan, latent, told, &events);
+  told.finish();
   return stats;
 }
 
@@ -168,22 +174,25 @@ RunStats decode_queue(const QueueRun& run, Progress& progress) {
   int64_t reserve_bytes = 0;
   for (const Plan& plan : queue.plans) reserve_bytes = std::max(reserve_bytes, plan.reserve_bytes);
 
+  progress.tell(begun(run, queue, prediction));
   start_libraries(run.threads);
+  const std::vector<double> shares = shares_of(queue, prediction.seconds);
   RunStats total;
   QueueStats measured;
   measured.decodes.reserve(jobs.size());
   malloc_trim(0);  // what reading the queue left behind would hide growth
   const auto start = std::chrono::steady_clock::now();
   const int64_t reservations_before = Pool::reservations();
+  ProgressEvents events(progress);  // before the session, whose pool tells it of the weights' end
   DecodeSession session(run.model, run.weights, {queue.limit_bytes - reserve_bytes, prediction.pool_bytes},
-                        [&](double share) { progress.show(share, "loading weights"); });
-  QueueProgress events(progress, queue);
+                        [&](double share) { events.loading(share); });
   int64_t first_resident = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {
     const Job& job = jobs[i];
     const Plan& plan = queue.plans[static_cast<size_t>(job.decode.plan)];
     const std::string& name = queue.requests[static_cast<size_t>(job.decode.request)].name;
-    events.start(plan, name);
+    progress.tell(DecodeStarted{static_cast<int64_t>(i), static_cast<int64_t>(jobs.size()), name});
+    events.start_part(shares[i], shares[i + 1]);
     const RunStats stats =
         naming(run.queue_file + ": " + place_of(queue, job.decode),
                std::to_string(i) + " of " + std::to_string(jobs.size()) + " decodes were done",

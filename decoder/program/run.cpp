@@ -11,6 +11,7 @@
 #include "decoder/files/latent_file.h"
 #include "decoder/files/left_behind.h"
 #include "decoder/files/picture_sink.h"
+#include "decoder/files/preview_sink.h"
 #include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
@@ -34,12 +35,14 @@ namespace {
 
 struct Options {
   std::string plan_file, limit, queue_file, profile_file, model, weights,
-      latent_scale = "none", output, stats_file, trace_file, chrome_file, scratch, scratch_limit;
+      latent_scale = "none", output, preview_file, stats_file, trace_file, chrome_file, scratch,
+      scratch_limit;
   std::vector<std::string> latents;
   std::optional<uint64_t> random_seed;
   int threads = 0;
   std::string dtype;
-  bool verify = false, json = false, quiet = false, other_environment = false;
+  bool verify = false, json = false, other_environment = false;
+  ProgressOptions progress;
 };
 
 constexpr const char* kDescription =
@@ -80,6 +83,9 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("-o,--output", options.output,
                  "picture: .png, .npy or .safetensors; with --queue the folder for all outputs, the queue's "
                  "own by default");
+  app.add_option("--preview", options.preview_file,
+                 "keep a small copy of the picture up to date while it is decoded: .ppm, at most 1024 pixels "
+                 "across");
   app.add_option("--scratch", options.scratch,
                  "folder on a disk for kept tensors that the plan puts there, instead of the plan's");
   app.add_option("--scratch-limit", options.scratch_limit, "the most bytes in that folder (20GiB)");
@@ -91,14 +97,18 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_flag("--other-environment", options.other_environment,
                "run a plan whose costs were measured on another machine");
   app.add_flag("--json", options.json, "print the statistics as JSON on standard output");
-  app.add_flag("--quiet", options.quiet, "no progress bar");
+  add_progress_options(app, options.progress);
   if (!parse_arguments(app, args, out)) return false;
   if (!options.dtype.empty() && options.limit.empty())
     throw InputError("--dtype: goes with --limit; a plan has its own (try headroom-decode --help)");
   if (!options.queue_file.empty()) {
-    if (options.verify)
-      throw InputError(
-          "--verify: not with --queue; decode one of its plans by itself (try headroom-decode --help)");
+    for (const auto& [given, name] :
+         {std::pair{options.verify, "--verify"}, std::pair{!options.preview_file.empty(), "--preview"}}) {
+      if (given)
+        throw InputError(
+            std::string(name) +
+            ": not with --queue; decode one of its plans by itself (try headroom-decode --help)");
+    }
     return true;
   }
   if (options.latents.size() != 1) {
@@ -156,12 +166,14 @@ Verification verify(const Model& model, const Plan& plan, const ParameterSource&
   // What the library takes beside the tiles is not in this figure: half as much again is ample.
   const bool untiled_fits = reference.predicted_peak_bytes * 3 / 2 < available_bytes();
   if (!untiled_fits) reference = with_halved_tiles(model, plan, {});
-  decode(model, reference, weights, latent, comparison, &events);
-  comparison.finish();
-  return comparison.result(
+  const std::string compared_with =
       untiled_fits
           ? "the untiled decode"
-          : "another plan under the same limit (tiles half as high); untiled would not fit this machine");
+          : "another plan under the same limit (tiles half as high); untiled would not fit this machine";
+  progress.tell(VerificationStarted{compared_with});
+  decode(model, reference, weights, latent, comparison, &events);
+  comparison.finish();
+  return comparison.result(compared_with);
 }
 
 void print_summary(const RunStats& stats, const std::string& output, std::ostream& out) {
@@ -176,10 +188,11 @@ void print_summary(const RunStats& stats, const std::string& output, std::ostrea
   }
 }
 
-int run(const Options& options, std::ostream& out, std::ostream& err) {
+RunStats run(const Options& options, Progress& progress) {
   const Model model = resolve_model(options.model);
   Array latent = read_latent(options.latents.front());
   if (options.latent_scale == "model") undo_latent_scale(model, latent);
+  if (options.plan_file.empty()) progress.tell(WorkDone{0, "planning"});
   const Plan plan = plan_for(options, model, latent);
   require_valid(plan, model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
 
@@ -187,23 +200,29 @@ int run(const Options& options, std::ostream& out, std::ostream& err) {
   const PictureShape shape{plan.request.batch, model.graph.tensor(model.graph.output()).channels,
                            plan.request.frames, plan.request.height_pixels, plan.request.width_pixels};
   remove_left_behind(options.output, "verify");
-  const auto sink = open_sink(options.output, shape);
-  Progress progress(err, options.quiet);
-  ProgressEvents events(progress);
-  const auto loading = [&](double share) { progress.show(share, "loading weights"); };
+  const auto output = open_sink(options.output, shape);
+  std::optional<PreviewSink> preview;
+  if (!options.preview_file.empty()) preview.emplace(*output, options.preview_file);
+  PictureSink& shown = preview ? static_cast<PictureSink&>(*preview) : *output;
+  RunBegun news = begun("headroom-decode", plan);
+  news.output = options.output;
+  news.preview = options.preview_file;
+  progress.tell(news);
 
   start_libraries(options.threads);
   check_environment(options, plan);
   RunStats stats;
   std::optional<TraceRecorder> recorder;
-  if (!options.trace_file.empty() || !options.chrome_file.empty()) recorder.emplace(&events);
-  EventSink* const told = recorder ? static_cast<EventSink*>(&*recorder) : &events;
+  if (!options.trace_file.empty() || !options.chrome_file.empty()) recorder.emplace();
+  ProgressEvents events(progress, recorder ? &*recorder : nullptr);
+  ToldSink sink(shown, events);
+  const auto loading = [&](double share) { events.loading(share); };
   if (options.verify) {
     const std::filesystem::path copy = options.output + ".verify-" + std::to_string(getpid()) + ".npy";
     const RemovedOnSignal on_signal(copy);
     const auto copy_sink = open_sink(copy, shape);
-    TeeSink both(*sink, *copy_sink);
-    stats = decode(model, plan, weights, latent, both, told, loading);
+    TeeSink both(sink, *copy_sink);
+    stats = decode(model, plan, weights, latent, both, &events, loading);
     both.finish();
     try {
       stats.verification = verify(model, plan, weights, latent, copy, shape, progress);
@@ -213,21 +232,14 @@ int run(const Options& options, std::ostream& out, std::ostream& err) {
     }
     std::filesystem::remove(copy);
   } else {
-    stats = decode(model, plan, weights, latent, *sink, told, loading);
-    sink->finish();
+    stats = decode(model, plan, weights, latent, sink, &events, loading);
+    sink.finish();
   }
-  progress.show(1, "done");
-  if (!options.stats_file.empty()) write_stats(options.stats_file, stats);
   if (recorder) write_traces(recorder->finish(), plan, model, stats, options.trace_file, options.chrome_file);
-  if (options.json) {
-    out << to_json(stats).dump(2) << "\n";
-  } else {
-    print_summary(stats, options.output, out);
-  }
-  return kDone;
+  return stats;
 }
 
-int run_queue(const Options& options, std::ostream& out, std::ostream& err) {
+RunStats run_queue(const Options& options, Progress& progress) {
   QueueRun run{resolve_model(options.model),
                {},
                options.queue_file,
@@ -236,27 +248,41 @@ int run_queue(const Options& options, std::ostream& out, std::ostream& err) {
                options.latent_scale,
                options.threads};
   run.weights = parameter_source(options.model, options.weights, options.random_seed);
-  Progress progress(err, options.quiet);
-  const RunStats stats = decode_queue(run, progress);
-  progress.show(1, "done");
-  if (!options.stats_file.empty()) write_stats(options.stats_file, stats);
+  return decode_queue(run, progress);
+}
+
+void print_results(const Options& options, const RunStats& stats, std::ostream& out) {
   if (options.json) {
     out << to_json(stats).dump(2) << "\n";
-  } else {
+  } else if (stats.queue) {
     print_summary(stats, options.queue_file + ": " + std::to_string(stats.queue->decodes.size()) + " decodes",
                   out);
+  } else {
+    print_summary(stats, options.output, out);
   }
-  return kDone;
 }
 
 }  // namespace
 
 int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-  return guarded("headroom-decode", err, [&] {
+  std::unique_ptr<Progress> progress;
+  RunEnded ended;
+  ended.exit_code = guarded("headroom-decode", err, [&] {
     Options options;
     if (!parse(args, out, options)) return static_cast<int>(kDone);
-    return options.queue_file.empty() ? run(options, out, err) : run_queue(options, out, err);
+    progress = make_progress(options.progress, err);
+    const WipedProgress wiped(*progress);
+    const RunStats stats =
+        options.queue_file.empty() ? run(options, *progress) : run_queue(options, *progress);
+    if (!options.stats_file.empty()) write_stats(options.stats_file, stats);
+    progress->wipe();
+    print_results(options, stats, out);
+    ended.peak_bytes = stats.peak_bytes;
+    ended.decode_seconds = stats.seconds;
+    return static_cast<int>(kDone);
   });
+  if (progress) progress->tell(ended);
+  return ended.exit_code;
 }
 
 }  // namespace headroom

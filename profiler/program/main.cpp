@@ -1,7 +1,9 @@
 #include <iostream>
 
+#include "decoder/cli/progress.h"
 #include "profiler/program/run.h"
 
 int main(int argc, char** argv) {
+  headroom::ignore_closed_pipes();
   return headroom::run_profile({argv + 1, argv + argc}, std::cout, std::cerr);
 }

@@ -20,13 +20,16 @@ RunStats record_plan(const Model& model, const RecordRequest& request, const Par
   const Array latent = request.latent.empty()
                            ? random_latent({decoded.batch, model.latent_channels, extent.y, extent.x}, 0)
                            : read_latent(request.latent);
+  RunBegun news = begun("headroom-profile", plan);
+  news.output = request.trace_file.empty() ? request.chrome_file : request.trace_file;
+  progress.tell(news);
   start_libraries(request.threads);
   DiscardingSink sink({decoded.batch, model.graph.tensor(model.graph.output()).channels, decoded.frames,
                        decoded.height_pixels, decoded.width_pixels});
-  ProgressEvents events(progress);
-  TraceRecorder recorder(&events);
-  const RunStats stats = decode(model, plan, weights, latent, sink, &recorder,
-                                [&](double share) { progress.show(share, "loading weights"); });
+  TraceRecorder recorder;
+  ProgressEvents events(progress, &recorder);
+  const RunStats stats =
+      decode(model, plan, weights, latent, sink, &events, [&](double share) { events.loading(share); });
   write_traces(recorder.finish(), plan, model, stats, request.trace_file, request.chrome_file);
   return stats;
 }

@@ -24,7 +24,8 @@ struct Options {
   std::optional<uint64_t> random_seed;
   int64_t batch = 1;
   int threads = 0, repeats = 3;
-  bool json = false, quiet = false;
+  bool json = false;
+  ProgressOptions progress;
 };
 
 bool parse(const std::vector<std::string>& args, std::ostream& out, Options& options) {
@@ -68,7 +69,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("-o,--output", options.output, "the profile; with --plan the record");
   app.add_option("--csv", options.csv, "the layers as a table");
   app.add_flag("--json", options.json, "print the profile on standard output");
-  app.add_flag("--quiet", options.quiet, "no progress bar");
+  add_progress_options(app, options.progress);
   return parse_arguments(app, args, out);
 }
 
@@ -122,30 +123,17 @@ void check_options(const Options& options) {
   }
 }
 
-int run(const Options& options, std::ostream& out, std::ostream& err) {
-  check_options(options);
-  if (options.device == "cuda") throw DeviceError("--device cuda: this build decodes on the CPU");
-  const Model model = resolve_model(options.model);
-  const std::vector<std::string> built_in = built_in_models();
-  std::optional<uint64_t> seed = options.random_seed;
-  if (options.weights.empty() && std::find(built_in.begin(), built_in.end(), options.model) != built_in.end())
-    seed = seed.value_or(0);
-  if (!options.plan.empty()) {
-    const ParameterSource weights = parameter_source(options.model, options.weights, seed);
-    Progress progress(err, options.quiet);
-    const RecordRequest record{options.plan, options.latent,
-                               options.output.empty() ? options.trace : options.output, options.chrome,
-                               options.threads};
-    const RunStats stats = record_plan(model, record, weights, progress);
-    if (options.json) {
-      out << to_json(stats).dump(2) << "\n";
-    } else {
-      out << options.plan << ": " << format_seconds(stats.seconds) << " (predicted "
-          << format_seconds(stats.predicted_seconds) << "), peak " << format_bytes(stats.peak_bytes)
-          << " (predicted " << format_bytes(stats.predicted_peak_bytes) << ")\n";
-    }
-    return kDone;
-  }
+RunStats record(const Options& options, const Model& model, std::optional<uint64_t> seed,
+                Progress& progress) {
+  const ParameterSource weights = parameter_source(options.model, options.weights, seed);
+  const RecordRequest request{options.plan, options.latent,
+                              options.output.empty() ? options.trace : options.output, options.chrome,
+                              options.threads};
+  return record_plan(model, request, weights, progress);
+}
+
+Profile measure(const Options& options, const Model& model, std::optional<uint64_t> seed,
+                Progress& progress) {
   ProfileRequest request;
   request.model = options.model;
   request.sizes = parse_sizes(options.sizes, "--sizes");
@@ -159,31 +147,68 @@ int run(const Options& options, std::ostream& out, std::ostream& err) {
   }
   const ParameterSource weights = parameter_source(options.model, options.weights, seed);
   request.weights_source = seed ? "random" : "files";
+  RunBegun news;
+  news.program = "headroom-profile";
+  news.model = options.model;
+  news.output = options.output;
+  news.batch = options.batch;
+  progress.tell(news);
 
   start_libraries(options.threads);
-  Profile profile;
-  {
-    Progress progress(err, options.quiet);
-    profile = collect_profile(model, request, weights,
-                              [&](double share, const std::string& what) { progress.show(share, what); });
-  }
+  Profile profile = collect_profile(model, request, weights, [&](double share, const std::string& what) {
+    progress.tell(WorkDone{std::clamp(share, 0.0, 1.0), what});
+  });
   write_file_whole(options.output, to_json(profile).dump(1) + "\n");
   if (!options.csv.empty()) write_file_whole(options.csv, layers_csv(profile));
+  return profile;
+}
+
+/// Prints nothing before the progress is wiped.
+RunEnded run(const Options& options, Progress& progress, std::ostream& out) {
+  check_options(options);
+  if (options.device == "cuda") throw DeviceError("--device cuda: this build decodes on the CPU");
+  const Model model = resolve_model(options.model);
+  const std::vector<std::string> built_in = built_in_models();
+  std::optional<uint64_t> seed = options.random_seed;
+  if (options.weights.empty() && std::find(built_in.begin(), built_in.end(), options.model) != built_in.end())
+    seed = seed.value_or(0);
+  if (!options.plan.empty()) {
+    const RunStats stats = record(options, model, seed, progress);
+    progress.wipe();
+    if (options.json) {
+      out << to_json(stats).dump(2) << "\n";
+    } else {
+      out << options.plan << ": " << format_seconds(stats.seconds) << " (predicted "
+          << format_seconds(stats.predicted_seconds) << "), peak " << format_bytes(stats.peak_bytes)
+          << " (predicted " << format_bytes(stats.predicted_peak_bytes) << ")\n";
+    }
+    return {kDone, stats.peak_bytes, stats.seconds};
+  }
+  const Profile profile = measure(options, model, seed, progress);
+  progress.wipe();
   if (options.json) {
     out << to_json(profile).dump(2) << "\n";
   } else {
     print_summary(profile, options.output, out);
   }
-  return kDone;
+  return {};
 }
 
 }  // namespace
 
 int run_profile(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-  return guarded("headroom-profile", err, [&] {
+  std::unique_ptr<Progress> progress;
+  RunEnded ended;
+  ended.exit_code = guarded("headroom-profile", err, [&] {
     Options options;
-    return parse(args, out, options) ? run(options, out, err) : static_cast<int>(kDone);
+    if (!parse(args, out, options)) return static_cast<int>(kDone);
+    progress = make_progress(options.progress, err);
+    const WipedProgress wiped(*progress);
+    ended = run(options, *progress, out);
+    return static_cast<int>(kDone);
   });
+  if (progress) progress->tell(ended);
+  return ended.exit_code;
 }
 
 }  // namespace headroom

@@ -5,8 +5,9 @@
     python reports/bench/demo.py --update-docs    # also small copies in docs/pictures/
 
 Writes untiled.png (diffusers), picture.png (Headroom), blended.png (diffusers' enable_tiling, at the tile size whose
-peak is nearest to Headroom's), difference.png (both errors, amplified alike), closeup.png and table.md. Ends with 1
-where Headroom's error passes 1e-4 of the reference's magnitude or its resident growth the limit + 32 MiB.
+peak is nearest to Headroom's), difference.png (both errors, amplified alike), closeup.png and table.md; for headroom-gui
+plan.json, stats.json, trace.json, profile.json and frontier.json, and of these report.html. Ends with 1 where Headroom's
+error passes 1e-4 of the reference's magnitude or its resident growth the limit + 32 MiB.
 """
 
 import argparse
@@ -23,6 +24,8 @@ from measure import EXACT, MIB, ROOT, Run, decibels, mib
 
 TILES = (16, 24, 32, 48, 64, 96)
 LIMIT_STEP = 16 * MIB
+PROFILED_SIZES = "256x256,512x384,768x768"
+DECODE_FILES = ("plan.json", "stats.json", "trace.json")
 DOCS = ROOT / "docs" / "pictures"
 DOCS_WIDTH = 1200
 DOCS_BYTES = 300_000
@@ -56,7 +59,8 @@ def decode_ours(args: argparse.Namespace, plan: Path, scratch: Path) -> Run:
     picture = measure.headroom_decode(args.model, plan, args.latent, args.output / "picture.png", args.random_weights,
                                       args.threads)
     (args.output / "picture.stats.json").replace(args.output / "stats.json")
-    values = measure.headroom_decode(args.model, plan, args.latent, scratch / "ours.npy", args.random_weights, args.threads)
+    values = measure.headroom_decode(args.model, plan, args.latent, scratch / "ours.npy", args.random_weights, args.threads,
+                                     extra=["--trace", str(args.output / "trace.json")])
     return {**picture, **{key: max(picture[key], values[key]) for key in ("peak_bytes", "rss_growth_bytes")}}
 
 
@@ -73,6 +77,20 @@ def nearest_tiles(args: argparse.Namespace, target_bytes: int, scratch: Path) ->
         low, high = (middle + 1, high) if runs[tile]["peak_bytes"] < target_bytes else (low, middle)
     best = min(runs, key=lambda tile: abs(math.log(runs[tile]["peak_bytes"] / target_bytes)))
     return best, runs[best]
+
+
+def views(args: argparse.Namespace, size: tuple[int, int]) -> None:
+    """What the GUI and the report show beside the plan, its statistics and the trace: a profile, a frontier, the page."""
+    def program(name: str, *words: str) -> None:
+        measure.run([str(measure.BIN / name), *words])
+
+    file = {name: str(args.output / name) for name in ("profile.json", "frontier.json", "report.html", *DECODE_FILES)}
+    weights = ["--random-weights", str(args.random_weights)] if args.random_weights is not None else []
+    program("headroom-profile", "--model", args.model, *weights, "--sizes", PROFILED_SIZES, "--threads", str(args.threads),
+            "--repeats", "1", "--quiet", "-o", file["profile.json"])
+    program("headroom-plan", "frontier", "--model", args.model, "--size", f"{size[0]}x{size[1]}", "-o", file["frontier.json"])
+    program("headroom-report", *(file[name] for name in (*DECODE_FILES, "profile.json", "frontier.json")), "--model", args.model,
+            "-o", file["report.html"])
 
 
 # Pictures -------------------------------------------------------------------------------------------------------------
@@ -200,6 +218,7 @@ def main() -> int:
         ours = decode_ours(args, args.output / "plan.json", scratch)
         measure.note(f"Headroom: peak {mib(ours['peak_bytes'])}, {ours['seconds']:.1f} s")
         tile, tiled = nearest_tiles(args, ours["rss_growth_bytes"], scratch)
+        views(args, size)
 
         reference, exact, blended = (load_picture(scratch / f"{name}.npy") for name in ("untiled", "ours", f"tiled-{tile}"))
     errors = {"tiled": measure.compare(blended, reference), "ours": measure.compare(exact, reference)}

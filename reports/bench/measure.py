@@ -17,7 +17,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import numpy as np
 from safetensors.numpy import load_file
@@ -179,11 +179,11 @@ def smallest_limit(model: str, size: tuple[int, int], scratch: Path, profile: st
 
 
 def headroom_decode(model: str, plan: Path, latent: Path, output: Path, seed: int | None, threads: int,
-                    programs: Path = BIN) -> Run:
+                    programs: Path = BIN, extra: Sequence[str] = ()) -> Run:
     """One decode in a fresh process. `seconds` is the passes alone, as the weights are ready for diffusers too."""
     stats_file = output.with_suffix(".stats.json")
     command = [str(programs / "headroom-decode"), "--plan", str(plan), "--model", model, "--latent", str(latent),
-               "-o", str(output), "--stats", str(stats_file), "--threads", str(threads), "--quiet"]
+               "-o", str(output), "--stats", str(stats_file), "--threads", str(threads), "--quiet", *extra]
     run(command + (["--random-weights", str(seed)] if seed is not None else []))
     stats = json.loads(stats_file.read_text())
     figures = ("limit_bytes", "predicted_peak_bytes", "peak_bytes", "pool_peak_bytes", "rss_growth_bytes",

@@ -96,7 +96,9 @@ TEST_CASE("analyze: another machine than the profile's is named") {
 TEST_CASE("analyze: statistics of another plan are refused by what differs") {
   const Graph graph = testing::small_graph();
   const Plan plan = testing::small_plan(graph);
+  CHECK(belongs_to(plan, as_predicted(plan)));
   const auto refuses = [&](const RunStats& stats, const std::string& start) {
+    CHECK_FALSE(belongs_to(plan, stats));
     CHECK_THROWS_WITH(analyze(plan, "plan.json", stats, "stats.json"), Catch::StartsWith(start));
     CHECK_THROWS_AS(analyze(plan, "plan.json", stats, "stats.json"), InputError);
   };

@@ -8,6 +8,7 @@
 #include "tests/support/model_folder.h"
 #include "tests/support/program.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/told.h"
 
 namespace headroom {
 namespace {
@@ -164,6 +165,42 @@ TEST_CASE("a plan is run and recorded") {
   refused({"--plan", plan, "-o", trace, "--latent", "none.npy"}, {"none.npy"});
   refused({"--plan", scratch / "model/config.json", "-o", trace}, {"config.json", "schema"});
   refused({"--sizes", "8x8", "-o", trace, "--chrome", trace}, {"--chrome"});
+}
+
+TEST_CASE("with --progress lines it tells how far it is") {
+  const Scratch scratch;
+  const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);
+  const std::string plan = scratch / "plan.json", output = scratch / "out.json";
+  REQUIRE(call(run_plan, {"--model", model, "--size", "24x16", "--limit", "64MiB", "-o", plan}).code == 0);
+  const auto lines_of = [&](const Words& words) {
+    const Ended ended =
+        call(run_profile, joined({"--model", model, "-o", output, "--progress", "lines"}, words));
+    INFO(ended.err);
+    REQUIRE(ended.code == 0);
+    const test::Told lines = test::told(ended.err);
+    CHECK(lines.messages.empty());
+    const auto begun = std::get<RunBegun>(lines.events.front().news);
+    CHECK(begun.program == "headroom-profile");
+    CHECK(begun.model == model);
+    CHECK(begun.output == output);
+    return lines;
+  };
+  const test::Told measured = lines_of({"--sizes", "8x8,16x16", "--repeats", "1"});
+  double share = 0;
+  for (const WorkDone& work : measured.news<WorkDone>()) {
+    CHECK(work.share >= share);
+    CHECK_FALSE(work.what.empty());
+    share = work.share;
+  }
+  CHECK(share > 0.9);
+  CHECK(std::get<RunEnded>(measured.events.back().news) == RunEnded{});
+
+  const test::Told recorded = lines_of({"--plan", plan});
+  CHECK(std::get<RunBegun>(recorded.events.front().news).width_pixels == 24);
+  REQUIRE_FALSE(recorded.news<TileDone>().empty());
+  CHECK(recorded.news<TileDone>().back().share == 1);
+  CHECK_FALSE(recorded.news<MemorySample>().empty());
+  CHECK(std::get<RunEnded>(recorded.events.back().news).peak_bytes > 0);
 }
 
 TEST_CASE("help, version and bad usage") {

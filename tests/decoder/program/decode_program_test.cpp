@@ -589,7 +589,7 @@ TEST_CASE("with --limit and --dtype what is kept is stored in 16 bits, unless th
   };
   const auto [exact, exact_stats] = decoded("fp32");
   const auto [rounded, rounded_stats] = decoded("bf16");
-  CHECK(rounded_stats["peak_bytes"] < exact_stats["peak_bytes"]);
+  CHECK(rounded_stats["pool_peak_bytes"] < exact_stats["pool_peak_bytes"]);
   REQUIRE(rounded.size() == exact.size());
   double largest = 0, error = 0;
   for (size_t i = 0; i < exact.size(); ++i) {

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <QElapsedTimer>
+#include <QObject>
+#include <QProcess>
+#include <QStringList>
+#include <QTimer>
+#include <optional>
+#include <vector>
+
+#include "decoder/cli/progress_lines.h"
+
+namespace headroom::gui {
+
+/// Where the program `name` lies: beside this one, or in the folder that the environment variable
+/// HEADROOM_BIN names.
+QString programBeside(const QString& name);
+
+/// Device memory of a run at one moment.
+struct RunMemory {
+  double seconds = 0;  ///< since the program began
+  MemorySample sample;
+};
+
+/// What a run has told so far.
+struct RunProgress {
+  RunBegun begun;
+  double share = 0;   ///< of the decode that runs, 0 to 1
+  QString doing;      ///< the pass, the weights or what is measured
+  int64_t pass = -1;  ///< from 0; -1: none yet
+  int64_t passes = 0;
+  bool verifying = false;         ///< --verify's second decode runs, to which the limit does not apply
+  double seconds = 0;             ///< of the last news
+  std::vector<RunMemory> memory;  ///< of the decode under the limit; thinned out by halves, peaks kept
+  std::vector<std::pair<double, QString>> passes_begun;  ///< seconds and names of those that were told
+  int64_t regions = 0;                                   ///< lines that told of something new in the picture
+  std::optional<RunEnded> ended;
+};
+
+/// One run of headroom-decode or headroom-profile as a child process.
+class ChildRun : public QObject {
+  Q_OBJECT
+ public:
+  enum class State {
+    idle,
+    running,
+    cancelling,
+    done,
+    cancelled,
+    failed,  ///< it ended by itself with an exit code above 0, or could not be started
+    killed,  ///< a signal ended it that did not come from cancel()
+  };
+  Q_ENUM(State)
+
+  explicit ChildRun(QObject* parent = nullptr);
+  /// Ends a program that still runs.
+  ~ChildRun() override;
+
+  /// Starts a program, unless one runs. `--progress lines` is among `arguments` already.
+  void start(const QString& program, const QStringList& arguments);
+  /// Asks it to end, and ends it where it has not after three seconds.
+  void cancel();
+
+  State state() const { return state_; }
+  bool running() const { return state_ == State::running || state_ == State::cancelling; }
+  const RunProgress& progress() const { return progress_; }
+  /// How long it goes on, by its pace so far, and before there is one by what was predicted.
+  std::optional<double> secondsLeft() const;
+  /// What it wrote on standard error beside its progress, the last lines of it.
+  const QStringList& messages() const { return messages_; }
+  /// What it wrote on standard output.
+  QString output() const { return QString::fromUtf8(output_); }
+  /// Progress lines that could not be read.
+  int64_t damagedLines() const { return reader_->damaged(); }
+  /// How it ended, in a sentence with the program's own words.
+  QString report() const;
+
+ Q_SIGNALS:
+  void stateChanged(headroom::gui::ChildRun::State state);
+  void progressed();
+  void messageCame(const QString& line);
+
+ private:
+  void readErrors();
+  void readOutput();
+  void take(const ProgressEvent& event);
+  void addMemory(const RunMemory& memory);
+  void addMessage(const std::string& line);
+  void end(int exit_code, QProcess::ExitStatus status);
+  void setState(State state);
+  /// The last message without the program's name.
+  QString lastWords() const;
+
+  QProcess process_;
+  QTimer patience_;  ///< until a program that was asked to end is ended
+  std::optional<ProgressReader> reader_;
+  RunProgress progress_;
+  double pace_from_seconds_ = 0;  ///< when the share began to count
+  QElapsedTimer since_news_;
+  QStringList messages_;
+  QByteArray output_;
+  State state_ = State::idle;
+  QString program_;  ///< its name
+  int code_ = 0;     ///< exit code, or the signal's number
+  QString start_failure_;
+};
+
+}  // namespace headroom::gui

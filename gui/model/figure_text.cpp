@@ -1,0 +1,35 @@
+#include "gui/model/figure_text.h"
+
+#include <QCoreApplication>
+
+namespace headroom::gui {
+namespace {
+
+QString translated(const QString& text) {
+  return QCoreApplication::translate("figures", text.toUtf8().constData());
+}
+
+}  // namespace
+
+QString figure_text(const std::string& text) {
+  const QString whole = QString::fromStdString(text);
+  if (whole.isEmpty()) return whole;
+  const QString known = translated(whole);
+  if (known != whole) return known;
+  // The longest known beginning that ends before a space, a colon or a comma.
+  for (qsizetype end = whole.size() - 1; end > 0; --end) {
+    if (!QStringLiteral(" :,").contains(whole[end])) continue;
+    const QString word = whole.left(end), translation = translated(word);
+    if (translation != word) return translation + whole.mid(end);
+  }
+  return whole;
+}
+
+QString figure_text(Unit unit, double value) {
+  const QString text = QString::fromStdString(format(unit, value));
+  const qsizetype space = text.lastIndexOf(QLatin1Char(' '));
+  if (space < 0) return text;
+  return text.left(space + 1) + translated(text.mid(space + 1));
+}
+
+}  // namespace headroom::gui

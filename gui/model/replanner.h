@@ -1,0 +1,73 @@
+#pragma once
+
+#include <QObject>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gui/model/patient_thread.h"
+#include "gui/model/workspace.h"
+#include "planner/frontier.h"
+#include "planner/why_not.h"
+#include "reports/figures/peak.h"
+
+namespace headroom::gui {
+
+/// What came of a question.
+struct Answer {
+  PlanningQuestion question;
+  DocumentPtr plan;               ///< null where nothing fits; not in a file yet
+  PeakDecision peak;              ///< of the plan
+  std::optional<WhyNot> why_not;  ///< where nothing fits; its smallest limit is 0 as long as it is looked for
+  QString failure;                ///< empty, or why it could not be planned at all
+  bool final = true;              ///< false where more is on its way: a proof, or what else would help
+  double seconds = 0;             ///< from when it was taken up to this answer
+};
+
+/// Peak against time of a question whatever its limit, as far as it is known.
+struct FoundFrontier {
+  PlanningQuestion question;
+  std::vector<FrontierPoint> points;  ///< largest peak first
+  bool complete = false;
+  QString failure;  ///< empty, or why it could not be planned at all
+};
+
+/// Plans in threads of its own, always the newest question: those that wait are dropped, and answers to older
+/// ones than the newest are not told. What a question has in common with the one before (model, costs,
+/// spaces, plans that were found) is kept, so that a moved limit is answered in well below 100 ms. A search
+/// that takes longer is answered with the best so far, and again when it is done or has gone on for a second.
+/// What cannot be stopped has a thread of its own, which the next limit does not wait for: the smallest
+/// limit, what else would help, the frontier.
+class Replanner : public QObject {
+  Q_OBJECT
+ public:
+  explicit Replanner(QObject* parent = nullptr);
+  /// Takes about a second at most, whatever is being searched.
+  ~Replanner() override;
+  bool busy() const;
+
+ public Q_SLOTS:
+  void ask(const headroom::gui::PlanningQuestion& question);
+  /// The same question without its limit: the frontier with up to so many points, told by frontierFound()
+  /// again and again as it gets finer.
+  void askFrontier(const headroom::gui::PlanningQuestion& question, int points);
+
+ Q_SIGNALS:
+  void answered(const headroom::gui::Answer& answer);
+  void frontierFound(const headroom::gui::FoundFrontier& found);
+  void busyChanged(bool busy);
+
+ private:
+  struct Board;
+  class Worker;
+  class QuickWorker;
+  class SlowWorker;
+  void tell(const Answer& answer, quint64 number);
+  void tellFrontier(const FoundFrontier& found, quint64 number);
+  void setOpen(bool& open, bool now);
+  std::shared_ptr<Board> board_;
+  PatientThread quick_, slow_;
+  bool plan_open_ = false, frontier_open_ = false;
+};
+
+}  // namespace headroom::gui

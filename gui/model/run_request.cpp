@@ -1,0 +1,149 @@
+#include "gui/model/run_request.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <algorithm>
+#include <optional>
+
+#include "decoder/cli/arguments.h"
+#include "decoder/graph/errors.h"
+#include "decoder/graph/model.h"
+
+namespace headroom::gui {
+namespace {
+
+/// What a check of the tools says; empty where it is content. Beside its field it needs no name.
+template <typename Check>
+QString complaint(const char* name, const Check& check) {
+  try {
+    check();
+    return {};
+  } catch (const InputError& error) {
+    const QString text = QString::fromStdString(error.what());
+    const QString named = QString::fromLatin1(name) + QStringLiteral(": ");
+    return text.startsWith(named) ? text.mid(named.size()) : text;
+  }
+}
+
+bool built_in(const QString& model) {
+  const std::vector<std::string> names = built_in_models();
+  return std::find(names.begin(), names.end(), model.toStdString()) != names.end();
+}
+
+/// A latent may name a tensor of its file: latent.safetensors:key.
+QString file_of_latent(const QString& latent) {
+  const qsizetype key = latent.lastIndexOf(QStringLiteral(".safetensors:"));
+  return key < 0 ? latent : latent.left(key + QStringLiteral(".safetensors").size());
+}
+
+}  // namespace
+
+std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
+  std::vector<RunProblem> found;
+  const auto report = [&](RunField field, const QString& text) {
+    const bool first = std::none_of(found.begin(), found.end(),
+                                    [&](const RunProblem& problem) { return problem.field == field; });
+    if (first && !text.isEmpty()) found.push_back({field, text});
+  };
+  const bool decode = request.kind == RunRequest::Kind::decode;
+
+  if (request.model.isEmpty()) report(RunField::model, tr("A folder with config.json, or a built-in name."));
+  std::optional<Model> model;
+  report(RunField::model, complaint("model", [&] { model = resolve_model(request.model.toStdString()); }));
+
+  if (request.random_weights) {
+    bool is_number = false;
+    request.seed.toULongLong(&is_number);
+    if (!is_number) report(RunField::seed, tr("A whole number of at least 0."));
+  } else if (!request.weights.isEmpty()) {
+    if (!QFileInfo(request.weights).isDir()) report(RunField::weights, tr("There is no such folder."));
+  } else if (decode && built_in(request.model)) {
+    report(RunField::weights, tr("A built-in model has no weights of its own: a folder, or random weights."));
+  }
+
+  if (decode) {
+    const QString latent = file_of_latent(request.latent);
+    if (!latent.endsWith(QStringLiteral(".npy")) && !latent.endsWith(QStringLiteral(".safetensors"))) {
+      report(RunField::latent, tr("A file in .npy or .safetensors."));
+    } else if (!QFileInfo(latent).isFile()) {
+      report(RunField::latent, tr("There is no such file."));
+    }
+    if (request.by_plan) {
+      if (request.plan.isEmpty()) {
+        report(RunField::plan, tr("No plan is open: open one, or decode within a limit."));
+      } else if (!QFileInfo(request.plan).isFile()) {
+        report(RunField::plan, tr("There is no such file."));
+      }
+    } else if (request.limit != QStringLiteral("auto")) {
+      report(RunField::limit, complaint("limit", [&] { parse_bytes(request.limit.toStdString(), "limit"); }));
+    }
+  } else {
+    report(RunField::sizes, complaint("sizes", [&] {
+             for (const auto& [width, height] : parse_sizes(request.sizes.toStdString(), "sizes")) {
+               if (model) latent_extent(*model, width, height, 1);
+             }
+           }));
+  }
+
+  const QFileInfo output(request.output);
+  const QStringList suffixes =
+      decode ? QStringList{QStringLiteral("png"), QStringLiteral("npy"), QStringLiteral("safetensors")}
+             : QStringList{QStringLiteral("json")};
+  if (!suffixes.contains(output.suffix())) {
+    report(RunField::output, decode ? tr("A file in .png, .npy or .safetensors.") : tr("A file in .json."));
+  } else if (!output.dir().exists()) {
+    report(RunField::output, tr("Its folder does not exist."));
+  }
+  return found;
+}
+
+QString program_of(const RunRequest& request) {
+  return request.kind == RunRequest::Kind::decode ? QStringLiteral("headroom-decode")
+                                                  : QStringLiteral("headroom-profile");
+}
+
+RunFiles files_of(const RunRequest& request, const QString& folder) {
+  if (request.kind != RunRequest::Kind::decode) return {};
+  const QFileInfo output(request.output);
+  const QString stem = output.dir().filePath(output.completeBaseName());
+  return {stem + QStringLiteral(".stats.json"),
+          request.record_trace ? stem + QStringLiteral(".trace.json") : QString(),
+          QDir(folder).filePath(QStringLiteral("preview.ppm"))};
+}
+
+QStringList arguments_of(const RunRequest& request, const RunFiles& files) {
+  QStringList words{QStringLiteral("--progress"), QStringLiteral("lines"), QStringLiteral("--model"),
+                    request.model};
+  const auto add = [&](const char* option, const QString& value) {
+    if (!value.isEmpty()) words << QString::fromLatin1(option) << value;
+  };
+  if (request.random_weights) {
+    add("--random-weights", request.seed);
+  } else {
+    add("--weights", request.weights);
+  }
+  if (request.kind == RunRequest::Kind::decode) {
+    if (request.by_plan) {
+      add("--plan", request.plan);
+    } else {
+      add("--limit", request.limit);
+    }
+    add("--latent", request.latent);
+    add("--stats", files.stats);
+    add("--trace", files.trace);
+    add("--preview", files.preview);
+  } else {
+    add("--sizes", request.sizes);
+  }
+  add("--output", request.output);
+  return words;
+}
+
+QStringList results_of(const RunRequest& request, const RunFiles& files) {
+  QStringList results = request.kind == RunRequest::Kind::decode ? QStringList{files.stats, files.trace}
+                                                                 : QStringList{request.output};
+  results.removeAll(QString());
+  return results;
+}
+
+}  // namespace headroom::gui

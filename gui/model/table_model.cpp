@@ -1,0 +1,132 @@
+#include "gui/model/table_model.h"
+
+#include <QColor>
+#include <QFont>
+#include <algorithm>
+
+#include "gui/model/figure_text.h"
+
+namespace headroom::gui {
+namespace {
+
+/// Shows on light and dark backgrounds alike.
+const QColor kStandsOutTint(230, 159, 0, 45);
+
+QString text_of(const Column& column, const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return figure_text(*text);
+  if (const auto* number = std::get_if<double>(&cell); number != nullptr && column.unit != Unit::none)
+    return figure_text(column.unit, *number);
+  return QString::fromStdString(cell_text(column, cell));
+}
+
+QVariant sort_key(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return QString::fromStdString(*text);
+  if (const auto* number = std::get_if<double>(&cell)) return *number;
+  return {};
+}
+
+QVariant bar_of(const Column& column, const Cell& cell, double largest) {
+  const auto* number = std::get_if<double>(&cell);
+  if (!column.bars || number == nullptr || largest <= 0) return {};
+  return std::clamp(*number / largest, 0.0, 1.0);
+}
+
+}  // namespace
+
+void TableModel::setTable(Table table) {
+  beginResetModel();
+  table_ = std::move(table);
+  largest_ = largest_numbers(table_);
+  endResetModel();
+}
+
+int TableModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(table_.rows.size());
+}
+
+int TableModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(table_.columns.size());
+}
+
+QVariant TableModel::data(const QModelIndex& index, int role) const {
+  if (!checkIndex(index, CheckIndexOption::IndexIsValid | CheckIndexOption::ParentIsInvalid)) return {};
+  const Row& row = table_.rows[static_cast<size_t>(index.row())];
+  const auto at = static_cast<size_t>(index.column());
+  const Column& column = table_.columns[at];
+  if (at >= row.cells.size()) return {};
+  const Cell& cell = row.cells[at];
+  switch (role) {
+    case Qt::DisplayRole:
+      return text_of(column, cell);
+    case Qt::ToolTipRole:
+      return column.is_text ? text_of(column, cell) : QVariant();
+    case Qt::TextAlignmentRole:
+      return QVariant::fromValue(Qt::Alignment(column.is_text ? Qt::AlignLeft : Qt::AlignRight) |
+                                 Qt::AlignVCenter);
+    case Qt::FontRole: {
+      if (!row.stands_out) return {};
+      QFont font;
+      font.setBold(true);
+      return font;
+    }
+    case Qt::BackgroundRole:
+      return row.stands_out ? QVariant(kStandsOutTint) : QVariant();
+    case kSort:
+      return sort_key(cell);
+    case kBar:
+      return bar_of(column, cell, largest_[at]);
+    case kStandsOut:
+      return row.stands_out;
+    default:
+      return {};
+  }
+}
+
+QVariant TableModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
+  const Column& column = table_.columns[static_cast<size_t>(section)];
+  switch (role) {
+    case Qt::DisplayRole: {
+      const QString title = figure_text(column.title);
+      return column.group.empty() ? title : figure_text(column.group) + QLatin1Char('\n') + title;
+    }
+    case Qt::ToolTipRole:
+      return figure_text(column.explanation);
+    case Qt::TextAlignmentRole:
+      return QVariant::fromValue(Qt::Alignment(column.is_text ? Qt::AlignLeft : Qt::AlignRight) |
+                                 Qt::AlignVCenter);
+    default:
+      return {};
+  }
+}
+
+SortFilter::SortFilter(QObject* parent) : QSortFilterProxyModel(parent) {
+  setSortRole(TableModel::kSort);
+}
+
+void SortFilter::setText(const QString& text) {
+  text_ = text.trimmed();
+  invalidateFilter();
+}
+
+bool SortFilter::lessThan(const QModelIndex& left, const QModelIndex& right) const {
+  const QVariant a = left.data(TableModel::kSort), b = right.data(TableModel::kSort);
+  // The proxy turns the answer round to sort downwards, so "last either way" depends on the direction.
+  if (!a.isValid() || !b.isValid()) {
+    const bool upwards = sortOrder() == Qt::AscendingOrder;
+    return a.isValid() == b.isValid() ? left.row() < right.row() : a.isValid() == upwards;
+  }
+  if (a.typeId() == QMetaType::Double && b.typeId() == QMetaType::Double) return a.toDouble() < b.toDouble();
+  return QString::localeAwareCompare(a.toString(), b.toString()) < 0;
+}
+
+bool SortFilter::filterAcceptsRow(int row, const QModelIndex& parent) const {
+  if (text_.isEmpty()) return true;
+  for (int column = 0; column < sourceModel()->columnCount(parent); ++column) {
+    const QString cell = sourceModel()->index(row, column, parent).data(Qt::DisplayRole).toString();
+    if (cell.contains(text_, Qt::CaseInsensitive)) return true;
+  }
+  return false;
+}
+
+}  // namespace headroom::gui

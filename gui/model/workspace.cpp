@@ -1,0 +1,128 @@
+#include "gui/model/workspace.h"
+
+#include <QFileInfo>
+#include <QMetaObject>
+#include <algorithm>
+
+namespace headroom::gui {
+namespace {
+
+bool same_kind(const DocumentPtr& a, const DocumentPtr& b) {
+  return a->contents.index() == b->contents.index();
+}
+
+/// Whether the profile is what the plan's costs come from, as far as the plan tells.
+bool is_profile_of(const DocumentPtr& profile, const Plan& plan) {
+  const auto* measured = profile == nullptr ? nullptr : profile->as<Profile>();
+  return measured != nullptr && !plan.assumed && measured->device == plan.environment.device &&
+         measured->libraries == plan.environment.libraries;
+}
+
+PlanningQuestion question_of(const Plan& plan) {
+  PlanningQuestion question;
+  question.model = plan.request.model;
+  question.request = plan.request;
+  question.options.limit_bytes = plan.limit_bytes;
+  question.options.host_limit_bytes = plan.host_limit_bytes;
+  question.options.scratch_limit_bytes = plan.scratch_limit_bytes;
+  question.options.scratch_folder = plan.scratch_folder;
+  return question;
+}
+
+}  // namespace
+
+Workspace::Workspace(QObject* parent) : QObject(parent) {
+  readers_.setMaxThreadCount(1);
+}
+
+Workspace::~Workspace() {
+  readers_.clear();
+  readers_.waitForDone();
+}
+
+void Workspace::open(const QStringList& files) {
+  for (const QString& name : files) {
+    if (++opening_ == 1) Q_EMIT busyChanged(true);
+    // Absolute, so that a file keeps its name among the recent ones and opening it again replaces it.
+    const std::filesystem::path file = QFileInfo(name).absoluteFilePath().toStdString();
+    readers_.start([this, file] {
+      DocumentPtr document;
+      QString failure;
+      try {
+        document = read_document(file);
+      } catch (const InputError& error) {
+        failure = QString::fromUtf8(error.what());
+      } catch (const std::exception& error) {
+        failure = QString::fromStdString(file.string() + ": " + error.what());
+      }
+      QMetaObject::invokeMethod(
+          this, [this, document, failure] { finish(document, failure); }, Qt::QueuedConnection);
+    });
+  }
+}
+
+void Workspace::finish(const DocumentPtr& document, const QString& failure) {
+  if (document != nullptr) {
+    add(document);
+    Q_EMIT opened(document);
+  } else {
+    Q_EMIT failed(failure);
+  }
+  if (--opening_ == 0) Q_EMIT busyChanged(false);
+}
+
+void Workspace::add(const DocumentPtr& document) {
+  const auto same_file = std::find_if(documents_.begin(), documents_.end(),
+                                      [&](const DocumentPtr& open) { return open->file == document->file; });
+  if (same_file == documents_.end()) {
+    documents_.push_back(document);
+  } else {
+    const DocumentPtr before = *same_file;
+    *same_file = document;
+    std::erase(chosen_, before);
+    if (question_.profile == before)
+      question_.profile = document->as<Profile>() == nullptr ? nullptr : document;
+  }
+  choose(document);
+}
+
+void Workspace::choose(const DocumentPtr& document) {
+  if (std::find(documents_.begin(), documents_.end(), document) == documents_.end()) return;
+  std::erase_if(chosen_, [&](const DocumentPtr& other) { return same_kind(other, document); });
+  chosen_.push_back(document);
+  Q_EMIT documentsChanged();
+  if (const auto* plan = document->as<PlanDocument>()) {
+    PlanningQuestion question = question_of(plan->plan);
+    const DocumentPtr profile = chosen<Profile>();
+    if (is_profile_of(profile, plan->plan)) question.profile = profile;
+    ask(question);
+  } else if (document->as<Profile>() != nullptr && question_.profile != document) {
+    // A plan may have been opened before the profile that it was made with.
+    const DocumentPtr plan_file = chosen<PlanDocument>();
+    if (plan_file == nullptr || !is_profile_of(document, plan_file->as<PlanDocument>()->plan)) return;
+    question_.profile = document;
+    Q_EMIT questionChanged();
+  }
+}
+
+void Workspace::close(const DocumentPtr& document) {
+  const DocumentPtr closed = document;  // the argument may be an element of what is changed here
+  if (std::erase(documents_, closed) == 0) return;
+  if (std::erase(chosen_, closed) > 0) {
+    const auto next = std::find_if(documents_.rbegin(), documents_.rend(),
+                                   [&](const DocumentPtr& other) { return same_kind(other, closed); });
+    if (next != documents_.rend()) chosen_.push_back(*next);
+  }
+  Q_EMIT documentsChanged();
+  if (question_.profile == closed) {
+    question_.profile = nullptr;
+    Q_EMIT questionChanged();
+  }
+}
+
+void Workspace::ask(const PlanningQuestion& question) {
+  question_ = question;
+  Q_EMIT questionChanged();
+}
+
+}  // namespace headroom::gui

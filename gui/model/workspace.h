@@ -1,0 +1,68 @@
+#pragma once
+
+#include <QObject>
+#include <QStringList>
+#include <QThreadPool>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/frames.h"
+#include "reports/figures/document.h"
+
+namespace headroom::gui {
+
+/// What is planned: shared by the pages that ask the planner, so that a limit that is moved on one is seen on
+/// all.
+struct PlanningQuestion {
+  std::string model = "sdxl";  ///< folder or built-in name
+  Request request;             ///< its `model` is the same text
+  PlanOptions options;
+  DocumentPtr profile;  ///< costs; null: stated assumptions
+};
+
+/// The files that are open, one of each kind chosen, and the question that is planned. Files are read in a
+/// worker thread; everything else happens in the thread of the GUI.
+class Workspace : public QObject {
+  Q_OBJECT
+ public:
+  explicit Workspace(QObject* parent = nullptr);
+  ~Workspace() override;
+
+  const std::vector<DocumentPtr>& documents() const { return documents_; }
+  /// The chosen file of one kind: the last one opened, unless another was chosen. Null where none is open.
+  template <typename T>
+  DocumentPtr chosen() const {
+    for (const DocumentPtr& document : chosen_) {
+      if (document->as<T>() != nullptr) return document;
+    }
+    return nullptr;
+  }
+  const PlanningQuestion& question() const { return question_; }
+  bool busy() const { return opening_ > 0; }
+
+ public Q_SLOTS:
+  /// Reads files one after another; each ends in opened() or failed(). A plan sets the question.
+  void open(const QStringList& files);
+  void choose(const headroom::DocumentPtr& document);
+  void close(const headroom::DocumentPtr& document);
+  void ask(const headroom::gui::PlanningQuestion& question);
+
+ Q_SIGNALS:
+  void opened(const headroom::DocumentPtr& document);
+  void failed(const QString& message);  ///< in the words of the tools: file, field, what was expected
+  void documentsChanged();
+  void questionChanged();
+  void busyChanged(bool busy);
+
+ private:
+  void finish(const DocumentPtr& document, const QString& failure);
+  void add(const DocumentPtr& document);
+  QThreadPool readers_;
+  std::vector<DocumentPtr> documents_;
+  std::vector<DocumentPtr> chosen_;  ///< at most one of each kind
+  PlanningQuestion question_;
+  int opening_ = 0;
+};
+
+}  // namespace headroom::gui

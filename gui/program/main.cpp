@@ -1,0 +1,5 @@
+#include "gui/program/run.h"
+
+int main(int argc, char** argv) {
+  return headroom::gui::run_gui(argc, argv);
+}

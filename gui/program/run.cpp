@@ -1,0 +1,141 @@
+#include "gui/program/run.h"
+
+#include <QApplication>
+#include <QDir>
+#include <QFont>
+#include <QSettings>
+#include <iostream>
+
+#include "decoder/cli/arguments.h"
+#include "decoder/cli/run_guard.h"
+#include "decoder/graph/errors.h"
+#include "gui/view/main_window.h"
+#include "gui/view/message_bar.h"
+#include "gui/view/screenshots.h"
+
+namespace headroom::gui {
+namespace {
+
+constexpr int kLargestSide = 16384;
+
+/// A screen is only needed for a window that someone looks at.
+void choose_platform(bool needs_screen) {
+  if (qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) return;
+  if (!needs_screen) {
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    return;
+  }
+#ifdef Q_OS_LINUX
+  // Without this check Qt aborts the process.
+  if (qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY"))
+    throw DeviceError("no display: set DISPLAY or WAYLAND_DISPLAY, or write pictures with --screenshot DIR");
+#endif
+}
+
+void apply(const GuiArguments& arguments, WindowSettings& settings) {
+  if (!arguments.theme.empty()) settings.theme = theme_named(QString::fromStdString(arguments.theme));
+  if (!arguments.language.empty()) settings.language = QString::fromStdString(arguments.language);
+}
+
+QStringList files_of(const GuiArguments& arguments) {
+  QStringList files;
+  for (const std::string& file : arguments.files) files << QString::fromStdString(file);
+  return files;
+}
+
+/// What Qt says of platforms without a screen concerns nobody; faults of ours are exceptions.
+void drop_warnings(QtMsgType type, const QMessageLogContext&, const QString& text) {
+  if (type == QtCriticalMsg || type == QtFatalMsg) std::cerr << text.toStdString() << "\n";
+}
+
+/// Always the same picture: nothing of what a user's windows remember is read or written.
+int take_screenshots(const GuiArguments& arguments) {
+  const QString folder = QString::fromStdString(arguments.screenshot_folder);
+  if (!QDir().mkpath(folder))
+    throw InputError("--screenshot: the folder " + arguments.screenshot_folder + " cannot be made");
+  WindowSettings settings;
+  settings.theme = Theme::light;
+  settings.language = QStringLiteral("en");
+  apply(arguments, settings);
+  Workspace workspace;
+  QString fault;
+  QObject::connect(&workspace, &Workspace::failed, &workspace, [&](const QString& message) {
+    if (fault.isEmpty()) fault = message;
+  });
+  MainWindow window(workspace, settings);
+  if (arguments.width > 0) window.resize(arguments.width, arguments.height);
+  window.show();
+  workspace.open(files_of(arguments));
+  wait_until_idle(window);
+  if (!fault.isEmpty()) throw InputError(fault.toStdString());
+  write_screenshots(window, folder);
+  return kDone;
+}
+
+int show_window(const GuiArguments& arguments) {
+  QSettings kept;
+  WindowSettings settings = read_settings(kept);
+  apply(arguments, settings);
+  Workspace workspace;
+  MainWindow window(workspace, settings);
+  if (arguments.width > 0) window.resize(arguments.width, arguments.height);
+  QObject::connect(&window, &MainWindow::settingsChanged, &window,
+                   [&] { write_settings(kept, window.settings()); });
+  window.show();
+  workspace.open(files_of(arguments));
+  return QApplication::exec();
+}
+
+}  // namespace
+
+std::optional<GuiArguments> gui_arguments(const std::vector<std::string>& args, std::ostream& out) {
+  CLI::App app(
+      "See where a decode's memory goes: timelines of plans and runs, layers, scaling, the frontier of peak "
+      "against time, and "
+      "plans solved anew while a limit is moved.\n\n"
+      "Examples:\n"
+      "  headroom-gui\n"
+      "  headroom-gui plan.json stats.json trace.json\n"
+      "  headroom-gui profile.json --screenshot pictures/ --theme dark --size 1600x1000\n\n"
+      "Exit codes: 0 done; 2 bad usage or, with --screenshot, bad input; 5 no display or a picture that "
+      "cannot be written.",
+      "headroom-gui");
+  GuiArguments arguments;
+  std::string size;
+  app.add_option("FILE", arguments.files, "plans, statistics, traces, profiles and frontiers to open");
+  app.add_option("--screenshot", arguments.screenshot_folder,
+                 "write every page as a picture into this folder and end; needs no display");
+  app.add_option("--theme", arguments.theme, "system, light or dark; as last time by default")
+      ->check(CLI::IsMember({"system", "light", "dark"}));
+  app.add_option("--language", arguments.language, "system, en or zh_CN; as last time by default")
+      ->check(CLI::IsMember({"system", "en", "zh_CN"}));
+  app.add_option("--size", size, "of the window in pixels: 1280x800");
+  if (!parse_arguments(app, args, out)) return {};
+  if (!size.empty()) {
+    const auto [width, height] = parse_size(size, "--size");
+    if (width > kLargestSide || height > kLargestSide)
+      throw InputError("--size: expected at most 16384x16384, found " + size);
+    arguments.width = static_cast<int>(width);
+    arguments.height = static_cast<int>(height);
+  }
+  if (app.count("--screenshot") > 0 && arguments.screenshot_folder.empty())
+    throw InputError("--screenshot: expected a folder");
+  return arguments;
+}
+
+int run_gui(int argc, char** argv) {
+  return guarded("headroom-gui", std::cerr, [&] {
+    const std::optional<GuiArguments> arguments = gui_arguments({argv + 1, argv + argc}, std::cout);
+    if (!arguments) return static_cast<int>(kDone);
+    choose_platform(arguments->screenshot_folder.empty());
+    if (!arguments->screenshot_folder.empty()) qInstallMessageHandler(drop_warnings);
+    int count = 1;  // the rest is ours and not Qt's
+    QApplication application(count, argv);
+    QApplication::setOrganizationName(QStringLiteral("headroom"));
+    QApplication::setApplicationName(QStringLiteral("headroom-gui"));
+    QApplication::setApplicationVersion(QStringLiteral(HEADROOM_VERSION));
+    return arguments->screenshot_folder.empty() ? show_window(*arguments) : take_screenshots(*arguments);
+  });
+}
+
+}  // namespace headroom::gui

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace headroom::gui {
+
+/// What the command line of headroom-gui asks for.
+struct GuiArguments {
+  std::vector<std::string> files;
+  std::string screenshot_folder;  ///< empty: a window
+  std::string theme;              ///< these two: empty where the window's memory decides
+  std::string language;
+  int width = 0;  ///< 0: the same
+  int height = 0;
+};
+
+/// Arguments without the program's name. Nothing where --help or --version was answered on `out`. Throws
+/// InputError.
+std::optional<GuiArguments> gui_arguments(const std::vector<std::string>& args, std::ostream& out);
+
+/// The program headroom-gui. Returns the exit code (decoder/cli/run_guard.h).
+int run_gui(int argc, char** argv);
+
+}  // namespace headroom::gui

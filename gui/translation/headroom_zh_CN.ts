@@ -1,0 +1,2137 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="zh_CN">
+<context>
+    <name>figures</name>
+    <message>
+        <source>layer</source>
+        <translation>层</translation>
+    </message>
+    <message>
+        <source>weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
+        <source>latent</source>
+        <translation>潜变量</translation>
+    </message>
+    <message>
+        <source>kept tensors</source>
+        <translation>保留张量</translation>
+    </message>
+    <message>
+        <source>tiles</source>
+        <translation>切块</translation>
+    </message>
+    <message>
+        <source>workspace</source>
+        <translation>工作区</translation>
+    </message>
+    <message>
+        <source>outside the pool</source>
+        <translation>内存池之外</translation>
+    </message>
+    <message>
+        <source>weights of the pass</source>
+        <translation>本遍的权重</translation>
+    </message>
+    <message>
+        <source>reserve</source>
+        <translation>预留</translation>
+    </message>
+    <message>
+        <source>kept</source>
+        <translation>保留</translation>
+    </message>
+    <message>
+        <source>tile</source>
+        <translation>切块</translation>
+    </message>
+    <message>
+        <source>tiles of</source>
+        <translation>切块：</translation>
+    </message>
+    <message>
+        <source>conv</source>
+        <translation>卷积</translation>
+    </message>
+    <message>
+        <source>upsample</source>
+        <translation>上采样</translation>
+    </message>
+    <message>
+        <source>statistics</source>
+        <translation>统计量</translation>
+    </message>
+    <message>
+        <source>norm</source>
+        <translation>归一化</translation>
+    </message>
+    <message>
+        <source>add</source>
+        <translation>相加</translation>
+    </message>
+    <message>
+        <source>attention</source>
+        <translation>注意力</translation>
+    </message>
+    <message>
+        <source>gather</source>
+        <translation>收集</translation>
+    </message>
+    <message>
+        <source>store</source>
+        <translation>存储</translation>
+    </message>
+    <message>
+        <source>accumulate</source>
+        <translation>累加</translation>
+    </message>
+    <message>
+        <source>emit</source>
+        <translation>输出</translation>
+    </message>
+    <message>
+        <source>direct</source>
+        <translation>直接</translation>
+    </message>
+    <message>
+        <source>winograd</source>
+        <translation>Winograd</translation>
+    </message>
+    <message>
+        <source>device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>host</source>
+        <translation>主机内存</translation>
+    </message>
+    <message>
+        <source>scratch</source>
+        <translation>暂存文件</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>resident</source>
+        <translation>常驻</translation>
+    </message>
+    <message>
+        <source>per_pass</source>
+        <translation>逐遍载入</translation>
+    </message>
+    <message>
+        <source>time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>peak</source>
+        <translation>峰值</translation>
+    </message>
+    <message>
+        <source>limit</source>
+        <translation>上限</translation>
+    </message>
+    <message>
+        <source>picture</source>
+        <translation>图像</translation>
+    </message>
+    <message>
+        <source>untiled</source>
+        <translation>不切块</translation>
+    </message>
+    <message>
+        <source>smallest limit</source>
+        <translation>最小上限</translation>
+    </message>
+    <message>
+        <source>untiled, measured</source>
+        <translation>不切块，实测</translation>
+    </message>
+    <message>
+        <source>runs of plans, measured</source>
+        <translation>按方案运行，实测</translation>
+    </message>
+    <message>
+        <source>planned</source>
+        <translation>有方案</translation>
+    </message>
+    <message>
+        <source>predicted</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>measured</source>
+        <translation>实测</translation>
+    </message>
+    <message>
+        <source>fastest plan</source>
+        <translation>最快方案</translation>
+    </message>
+    <message>
+        <source>plans</source>
+        <translation>方案</translation>
+    </message>
+    <message>
+        <source>positions of a tile</source>
+        <translation>切块的位置数</translation>
+    </message>
+    <message>
+        <source>queries × keys</source>
+        <translation>查询 × 键</translation>
+    </message>
+    <message>
+        <source>time of one call</source>
+        <translation>单次调用时间</translation>
+    </message>
+    <message>
+        <source>Passes of the plan</source>
+        <translation>方案的各遍</translation>
+    </message>
+    <message>
+        <source>Passes, predicted and measured</source>
+        <translation>各遍：预测与实测</translation>
+    </message>
+    <message>
+        <source>Passes of the run</source>
+        <translation>运行的各遍</translation>
+    </message>
+    <message>
+        <source>Peak of each pass</source>
+        <translation>各遍的峰值</translation>
+    </message>
+    <message>
+        <source>Kept tensors</source>
+        <translation>保留张量</translation>
+    </message>
+    <message>
+        <source>Peak against time</source>
+        <translation>峰值与时间</translation>
+    </message>
+    <message>
+        <source>Peak against resolution</source>
+        <translation>峰值与分辨率</translation>
+    </message>
+    <message>
+        <source>Layers of</source>
+        <translation>层：</translation>
+    </message>
+    <message>
+        <source>Live at the peak of</source>
+        <translation>峰值时在用：</translation>
+    </message>
+    <message>
+        <source>on the device at</source>
+        <translation>设备上的内容，时刻</translation>
+    </message>
+    <message>
+        <source>What would lower the peak</source>
+        <translation>怎样降低峰值</translation>
+    </message>
+    <message>
+        <source>kind</source>
+        <translation>种类</translation>
+    </message>
+    <message>
+        <source>law</source>
+        <translation>规律</translation>
+    </message>
+    <message>
+        <source>activation</source>
+        <translation>激活</translation>
+    </message>
+    <message>
+        <source>live</source>
+        <translation>在用</translation>
+    </message>
+    <message>
+        <source>work</source>
+        <translation>计算量</translation>
+    </message>
+    <message>
+        <source>pass</source>
+        <translation>遍</translation>
+    </message>
+    <message>
+        <source>name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>convolutions</source>
+        <translation>卷积形式</translation>
+    </message>
+    <message>
+        <source>ratio</source>
+        <translation>比值</translation>
+    </message>
+    <message>
+        <source>size</source>
+        <translation>大小</translation>
+    </message>
+    <message>
+        <source>share</source>
+        <translation>占比</translation>
+    </message>
+    <message>
+        <source>tensor</source>
+        <translation>张量</translation>
+    </message>
+    <message>
+        <source>place</source>
+        <translation>位置</translation>
+    </message>
+    <message>
+        <source>written in</source>
+        <translation>写入于</translation>
+    </message>
+    <message>
+        <source>read in</source>
+        <translation>读取于</translation>
+    </message>
+    <message>
+        <source>until</source>
+        <translation>直到</translation>
+    </message>
+    <message>
+        <source>in place of</source>
+        <translation>取代</translation>
+    </message>
+    <message>
+        <source>slice items</source>
+        <translation>每批份数</translation>
+    </message>
+    <message>
+        <source>lower place</source>
+        <translation>下级位置</translation>
+    </message>
+    <message>
+        <source>change</source>
+        <translation>改动</translation>
+    </message>
+    <message>
+        <source>meaning</source>
+        <translation>含义</translation>
+    </message>
+    <message>
+        <source>saved</source>
+        <translation>节省</translation>
+    </message>
+    <message>
+        <source>item</source>
+        <translation>项目</translation>
+    </message>
+    <message>
+        <source>What the layer hands on: its whole output, as it is stored.</source>
+        <translation>该层交出的内容：按存储格式计的完整输出。</translation>
+    </message>
+    <message>
+        <source>Taken while the layer runs, beside its inputs and its output: buffers, and the rim of zeros that a convolution reads.</source>
+        <translation>该层运行期间在输入和输出之外占用的内存：缓冲区，以及卷积读取的一圈零。</translation>
+    </message>
+    <message>
+        <source>All that is on the device at the layer&apos;s highest moment, weights and kept tensors of other layers included.</source>
+        <translation>该层最高时刻设备上的全部内容，包括权重和其他层的保留张量。</translation>
+    </message>
+    <message>
+        <source>Floating-point operations of the direct form, a multiplication and an addition counted as two.</source>
+        <translation>直接形式的浮点运算次数，一次乘法和一次加法计为两次。</translation>
+    </message>
+    <message>
+        <source>The shortest of the profiled runs.</source>
+        <translation>各次剖析运行中最短的时间。</translation>
+    </message>
+    <message>
+        <source>Layers that differ in their extents alone share a law of their cost.</source>
+        <translation>仅尺寸不同的层共用一条耗时规律。</translation>
+    </message>
+    <message>
+        <source>Of all that was on the device then.</source>
+        <translation>占当时设备上全部内容的比例。</translation>
+    </message>
+    <message>
+        <source>of all that is on the device then</source>
+        <translation>占当时设备上全部内容的比例</translation>
+    </message>
+    <message>
+        <source>Measured over predicted.</source>
+        <translation>实测除以预测。</translation>
+    </message>
+    <message>
+        <source>All device bytes at the pass&apos;s highest moment, weights and reserve included.</source>
+        <translation>该遍最高时刻设备上的全部字节，包括权重和预留。</translation>
+    </message>
+    <message>
+        <source>The highest moment of the pool in this pass; growth outside the pool is not in it.</source>
+        <translation>该遍中内存池的最高时刻；不含内存池之外的增长。</translation>
+    </message>
+    <message>
+        <source>Of all tiles, those of every slice of the batch.</source>
+        <translation>全部切块，含批次的每个分片。</translation>
+    </message>
+    <message>
+        <source>Of the same.</source>
+        <translation>同上。</translation>
+    </message>
+    <message>
+        <source>Columns by rows of the first tile, in positions of the pass&apos;s grid.</source>
+        <translation>首个切块的列 × 行，以该遍网格的位置计。</translation>
+    </message>
+    <message>
+        <source>The form of its 3×3 convolutions: direct, or Winograd, which multiplies less and takes larger kernels and workspace.</source>
+        <translation>其 3×3 卷积的形式：直接，或 Winograd（乘法更少，但卷积核和工作区更大）。</translation>
+    </message>
+    <message>
+        <source>Floating-point operations of the direct form, halos included.</source>
+        <translation>直接形式的浮点运算次数，包括边缘。</translation>
+    </message>
+    <message>
+        <source>Where it is stored whole.</source>
+        <translation>完整存放的位置。</translation>
+    </message>
+    <message>
+        <source>The pass that writes it.</source>
+        <translation>写入它的那一遍。</translation>
+    </message>
+    <message>
+        <source>The passes that read it whole.</source>
+        <translation>读取整个张量的各遍。</translation>
+    </message>
+    <message>
+        <source>The last pass that reads it, which hands its blocks back as it goes.</source>
+        <translation>最后读取它的一遍，边读边交还其内存块。</translation>
+    </message>
+    <message>
+        <source>The tensor whose blocks it takes over as it is written.</source>
+        <translation>写入时接管其内存块的那个张量。</translation>
+    </message>
+    <message>
+        <source>Of the plan, and the smallest limit under which it is found.</source>
+        <translation>该方案的峰值，也是能得到它的最小上限。</translation>
+    </message>
+    <message>
+        <source>Predicted.</source>
+        <translation>预测值。</translation>
+    </message>
+    <message>
+        <source>All on the device throughout, or those of a pass brought in before it.</source>
+        <translation>全部常驻设备，或在每一遍之前载入该遍所需的部分。</translation>
+    </message>
+    <message>
+        <source>Batch items that go through all passes together.</source>
+        <translation>一起走完所有遍的批次份数。</translation>
+    </message>
+    <message>
+        <source>Where tensors might live beside the device.</source>
+        <translation>张量在设备之外可以存放的位置。</translation>
+    </message>
+    <message>
+        <source>As an option of headroom-plan.</source>
+        <translation>写成 headroom-plan 的选项。</translation>
+    </message>
+    <message>
+        <source>The smallest limit under which there is a plan with this change alone.</source>
+        <translation>只作此改动时仍有方案的最小上限。</translation>
+    </message>
+    <message>
+        <source>Of the peak as it is.</source>
+        <translation>相对于现在的峰值。</translation>
+    </message>
+    <message>
+        <source>What is saved, of the peak as it is.</source>
+        <translation>节省部分占现在峰值的比例。</translation>
+    </message>
+    <message>
+        <source>Predicted, under that limit.</source>
+        <translation>在该上限下的预测值。</translation>
+    </message>
+    <message>
+        <source>nothing but a smaller limit</source>
+        <translation>只降低上限，其他不变</translation>
+    </message>
+    <message>
+        <source>weights are brought in pass by pass where that is better</source>
+        <translation>在更合算时逐遍载入权重</translation>
+    </message>
+    <message>
+        <source>kept tensors may live in a file on a disk</source>
+        <translation>保留张量可以存放在磁盘文件中</translation>
+    </message>
+    <message>
+        <source>kept tensors may live in a larger file on a disk</source>
+        <translation>保留张量可以存放在更大的磁盘文件中</translation>
+    </message>
+    <message>
+        <source>kept tensors may take more of the host&apos;s memory</source>
+        <translation>保留张量可以占用更多主机内存</translation>
+    </message>
+    <message>
+        <source>kept tensors are stored in 16 bits, as bf16</source>
+        <translation>保留张量以 16 位 bf16 存储</translation>
+    </message>
+    <message>
+        <source>kept tensors are stored in 16 bits, as fp16</source>
+        <translation>保留张量以 16 位 fp16 存储</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Work</source>
+        <translation>计算量</translation>
+    </message>
+    <message>
+        <source>Other figures</source>
+        <translation>其他数据</translation>
+    </message>
+    <message>
+        <source>What else differs</source>
+        <translation>其他不同之处</translation>
+    </message>
+    <message>
+        <source>Time of layers</source>
+        <translation>各层时间</translation>
+    </message>
+    <message>
+        <source>Live bytes of layers</source>
+        <translation>各层在用字节</translation>
+    </message>
+    <message>
+        <source>Workspace of layers</source>
+        <translation>各层工作区</translation>
+    </message>
+    <message>
+        <source>Activations of layers</source>
+        <translation>各层激活</translation>
+    </message>
+    <message>
+        <source>Bytes in a second</source>
+        <translation>每秒字节数</translation>
+    </message>
+    <message>
+        <source>whole decode</source>
+        <translation>整个解码</translation>
+    </message>
+    <message>
+        <source>weights brought in</source>
+        <translation>载入权重</translation>
+    </message>
+    <message>
+        <source>kernels transformed</source>
+        <translation>变换卷积核</translation>
+    </message>
+    <message>
+        <source>scratch file written</source>
+        <translation>写暂存文件</translation>
+    </message>
+    <message>
+        <source>scratch file read</source>
+        <translation>读暂存文件</translation>
+    </message>
+    <message>
+        <source>model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>sizes</source>
+        <translation>尺寸</translation>
+    </message>
+    <message>
+        <source>dtype</source>
+        <translation>数据类型</translation>
+    </message>
+    <message>
+        <source>libraries</source>
+        <translation>库</translation>
+    </message>
+    <message>
+        <source>weights from</source>
+        <translation>权重来源</translation>
+    </message>
+    <message>
+        <source>scratch folder</source>
+        <translation>暂存文件夹</translation>
+    </message>
+    <message>
+        <source>predicted peak</source>
+        <translation>预测峰值</translation>
+    </message>
+    <message>
+        <source>peak of the pool</source>
+        <translation>内存池峰值</translation>
+    </message>
+    <message>
+        <source>growth outside the pool</source>
+        <translation>内存池之外的增长</translation>
+    </message>
+    <message>
+        <source>growth of the resident size</source>
+        <translation>常驻内存增长</translation>
+    </message>
+    <message>
+        <source>written to the scratch file</source>
+        <translation>写入暂存文件</translation>
+    </message>
+    <message>
+        <source>read from the scratch file</source>
+        <translation>从暂存文件读取</translation>
+    </message>
+    <message>
+        <source>predicted time</source>
+        <translation>预测时间</translation>
+    </message>
+    <message>
+        <source>waiting for transfers</source>
+        <translation>等待传输</translation>
+    </message>
+    <message>
+        <source>threads</source>
+        <translation>线程数</translation>
+    </message>
+    <message>
+        <source>largest error, relative</source>
+        <translation>最大相对误差</translation>
+    </message>
+    <message>
+        <source>PSNR in dB</source>
+        <translation>PSNR（dB）</translation>
+    </message>
+    <message>
+        <source>verified against</source>
+        <translation>对照</translation>
+    </message>
+    <message>
+        <source>frames</source>
+        <translation>帧数</translation>
+    </message>
+    <message>
+        <source>batch</source>
+        <translation>批次</translation>
+    </message>
+    <message>
+        <source>costs</source>
+        <translation>代价</translation>
+    </message>
+    <message>
+        <source>assumed</source>
+        <translation>假定</translation>
+    </message>
+    <message>
+        <source>profile</source>
+        <translation>剖析</translation>
+    </message>
+    <message>
+        <source>smallest plan</source>
+        <translation>最小方案</translation>
+    </message>
+    <message>
+        <source>Peak</source>
+        <translation>峰值</translation>
+    </message>
+    <message>
+        <source>steps</source>
+        <translation>步骤</translation>
+    </message>
+    <message>
+        <source>decode</source>
+        <translation>解码</translation>
+    </message>
+    <message>
+        <source>under</source>
+        <translation>上限</translation>
+    </message>
+    <message>
+        <source>plan</source>
+        <translation>方案</translation>
+    </message>
+    <message>
+        <source>stats</source>
+        <translation>运行统计</translation>
+    </message>
+    <message>
+        <source>trace</source>
+        <translation>跟踪</translation>
+    </message>
+    <message>
+        <source>frontier</source>
+        <translation>前沿</translation>
+    </message>
+    <message>
+        <source>pixel</source>
+        <translation>像素</translation>
+    </message>
+    <message>
+        <source>kpixel</source>
+        <translation>千像素</translation>
+    </message>
+    <message>
+        <source>Mpixel</source>
+        <translation>百万像素</translation>
+    </message>
+    <message>
+        <source>Gpixel</source>
+        <translation>十亿像素</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::AnswerPanel</name>
+    <message>
+        <source>%1 throughout</source>
+        <translation>%1，始终驻留</translation>
+    </message>
+    <message>
+        <source>at most %1, pass by pass</source>
+        <translation>至多 %1，逐遍载入</translation>
+    </message>
+    <message>
+        <source>Bring &amp;weights in pass by pass</source>
+        <translation>逐遍载入权重(&amp;W)</translation>
+    </message>
+    <message>
+        <source>Keep tensors in a scratch &amp;file…</source>
+        <translation>把张量存入暂存文件(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>Allow more &amp;host memory</source>
+        <translation>允许更多主机内存(&amp;H)</translation>
+    </message>
+    <message>
+        <source>Store kept tensors in &amp;bf16</source>
+        <translation>以 bf16 存储保留张量(&amp;B)</translation>
+    </message>
+    <message>
+        <source>%1
+still needs %2</source>
+        <translation>%1
+仍需 %2</translation>
+    </message>
+    <message>
+        <source>%1
+takes %2</source>
+        <translation>%1
+需时 %2</translation>
+    </message>
+    <message>
+        <source>%1
+takes %2 and %3 there</source>
+        <translation>%1
+需时 %2，并在该处占用 %3</translation>
+    </message>
+    <message>
+        <source>Folder for a scratch file</source>
+        <translation>暂存文件的文件夹</translation>
+    </message>
+    <message>
+        <source>Peak</source>
+        <translation>峰值</translation>
+    </message>
+    <message>
+        <source>The most device bytes at any moment, of every kind.</source>
+        <translation>任一时刻设备上各类内存之和的最大值。</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Of the whole decode, as the costs predict it.</source>
+        <translation>按代价预测的整个解码时间。</translation>
+    </message>
+    <message>
+        <source>Proof</source>
+        <translation>证明</translation>
+    </message>
+    <message>
+        <source>Whether a faster plan under this limit can exist among all that are searched.</source>
+        <translation>在所搜索的全部方案中，此上限下是否可能有更快的。</translation>
+    </message>
+    <message>
+        <source>Passes</source>
+        <translation>遍数</translation>
+    </message>
+    <message>
+        <source>Sweeps over the picture, tile by tile; each ends where all of a tensor is needed.</source>
+        <translation>逐块扫过图像的次数；每一遍到需要某个完整张量处结束。</translation>
+    </message>
+    <message>
+        <source>Weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
+        <source>Parameters on the device.</source>
+        <translation>设备上的参数。</translation>
+    </message>
+    <message>
+        <source>Decided by</source>
+        <translation>决定者</translation>
+    </message>
+    <message>
+        <source>What runs at the peak.</source>
+        <translation>峰值时正在运行的步骤。</translation>
+    </message>
+    <message>
+        <source>On the device at the peak</source>
+        <translation>峰值时设备上的内容</translation>
+    </message>
+    <message>
+        <source>Still searching for a faster one…</source>
+        <translation>仍在寻找更快的方案…</translation>
+    </message>
+    <message>
+        <source>&amp;Use this plan</source>
+        <translation>使用此方案(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Shows it on the Plan, Timeline and Run pages.</source>
+        <translation>在“方案”“时间线”“运行”页显示它。</translation>
+    </message>
+    <message>
+        <source>&amp;Save plan…</source>
+        <translation>保存方案(&amp;S)…</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1，上限 %2</translation>
+    </message>
+    <message>
+        <source>%1 by assumed costs</source>
+        <translation>%1，按假定代价</translation>
+    </message>
+    <message>
+        <source>%1 by the profile</source>
+        <translation>%1，按剖析</translation>
+    </message>
+    <message>
+        <source>, %1 of the batch at a time</source>
+        <translation>，每次处理批次中的 %1 份</translation>
+    </message>
+    <message>
+        <source>Does not fit %1; the smallest limit that works is %2.</source>
+        <translation>%1 放不下；可行的最小上限是 %2。</translation>
+    </message>
+    <message>
+        <source>Pass %1 (%2) forbids less; it holds what stands below.</source>
+        <translation>第 %1 遍（%2）不允许更小；它占用的内容见下。</translation>
+    </message>
+    <message>
+        <source>Use the s&amp;mallest limit, %1</source>
+        <translation>使用最小上限 %1(&amp;M)</translation>
+    </message>
+    <message>
+        <source>As the option %1 of headroom-plan</source>
+        <translation>即 headroom-plan 的选项 %1</translation>
+    </message>
+    <message>
+        <source>Does not fit %1; looking for the smallest limit…</source>
+        <translation>%1 放不下；正在寻找最小上限…</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::ChartView</name>
+    <message>
+        <source>Chart</source>
+        <translation>图表</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <translation>%1：%2</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::ChildRun</name>
+    <message>
+        <source>loading weights, %1 %</source>
+        <translation>正在载入权重，%1 %</translation>
+    </message>
+    <message>
+        <source>%1 runs.</source>
+        <translation>%1 正在运行。</translation>
+    </message>
+    <message>
+        <source>%1 is asked to end.</source>
+        <translation>已请求结束 %1。</translation>
+    </message>
+    <message>
+        <source>Cancelled.</source>
+        <translation>已取消。</translation>
+    </message>
+    <message>
+        <source>The system ended it (signal 9), most likely for memory.</source>
+        <translation>被系统终止（信号 9），很可能是内存不足。</translation>
+    </message>
+    <message>
+        <source>It crashed (signal %1). %2</source>
+        <translation>程序崩溃（信号 %1）。%2</translation>
+    </message>
+    <message>
+        <source>Done.</source>
+        <translation>完成。</translation>
+    </message>
+    <message>
+        <source>Done in %1, peak %2.</source>
+        <translation>完成，用时 %1，峰值 %2。</translation>
+    </message>
+    <message>
+        <source>Done in %1, peak %2 of a limit of %3.</source>
+        <translation>完成，用时 %1，峰值 %2，上限 %3。</translation>
+    </message>
+    <message>
+        <source>%1 cannot be started: %2</source>
+        <translation>无法启动 %1：%2</translation>
+    </message>
+    <message>
+        <source>It failed</source>
+        <translation>运行失败</translation>
+    </message>
+    <message>
+        <source>The input was refused</source>
+        <translation>输入被拒绝</translation>
+    </message>
+    <message>
+        <source>It does not fit</source>
+        <translation>放不下</translation>
+    </message>
+    <message>
+        <source>It was stopped at the limit</source>
+        <translation>到达上限，已停止</translation>
+    </message>
+    <message>
+        <source>The device or a library failed</source>
+        <translation>设备或库出错</translation>
+    </message>
+    <message>
+        <source>%1 (exit code %2).</source>
+        <translation>%1（退出码 %2）。</translation>
+    </message>
+    <message>
+        <source>%1 (exit code %2): %3</source>
+        <translation>%1（退出码 %2）：%3</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::ComparePage</name>
+    <message>
+        <source>&amp;A</source>
+        <translation>&amp;A</translation>
+    </message>
+    <message>
+        <source>Swap A and B</source>
+        <translation>交换 A 与 B</translation>
+    </message>
+    <message>
+        <source>&amp;B</source>
+        <translation>&amp;B</translation>
+    </message>
+    <message>
+        <source>Open two files of one kind to compare them.</source>
+        <translation>打开两个同类文件即可比较。</translation>
+    </message>
+    <message>
+        <source>Open another file of this kind to compare with: %1</source>
+        <translation>再打开一个同类文件以便比较：%1</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>比较</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::DocumentsDock</name>
+    <message>
+        <source>Plans</source>
+        <translation>方案</translation>
+    </message>
+    <message>
+        <source>Runs</source>
+        <translation>运行</translation>
+    </message>
+    <message>
+        <source>Traces</source>
+        <translation>跟踪</translation>
+    </message>
+    <message>
+        <source>Profiles</source>
+        <translation>剖析</translation>
+    </message>
+    <message>
+        <source>Frontiers</source>
+        <translation>前沿</translation>
+    </message>
+    <message>
+        <source>Open files</source>
+        <translation>打开的文件</translation>
+    </message>
+    <message>
+        <source>&amp;Close file</source>
+        <translation>关闭文件(&amp;C)</translation>
+    </message>
+    <message>
+        <source>chosen</source>
+        <translation>已选</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::FrontierPage</name>
+    <message>
+        <source>Planning…</source>
+        <translation>正在规划…</translation>
+    </message>
+    <message>
+        <source>Peak against time</source>
+        <translation>峰值与时间</translation>
+    </message>
+    <message>
+        <source>nothing fits</source>
+        <translation>放不下</translation>
+    </message>
+    <message>
+        <source>limit %1</source>
+        <translation>上限 %1</translation>
+    </message>
+    <message>
+        <source>Save plan</source>
+        <translation>保存方案</translation>
+    </message>
+    <message>
+        <source>The Plan, Timeline and Run pages show this plan; save it to keep it</source>
+        <translation>“方案”“时间线”“运行”页显示此方案；要保留请保存</translation>
+    </message>
+    <message>
+        <source>Plans (*.json)</source>
+        <translation>方案 (*.json)</translation>
+    </message>
+    <message>
+        <source>Saved %1</source>
+        <translation>已保存 %1</translation>
+    </message>
+    <message>
+        <source>Frontier</source>
+        <translation>前沿</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::Glossary</name>
+    <message>
+        <source>Peak</source>
+        <translation>峰值</translation>
+    </message>
+    <message>
+        <source>The largest number of bytes in use at one time: weights, kept tensors, tiles, workspace and what grows outside the pool.</source>
+        <translation>同一时刻占用字节数的最大值：权重、保留张量、切块、工作区以及内存池之外的增长。</translation>
+    </message>
+    <message>
+        <source>Limit</source>
+        <translation>上限</translation>
+    </message>
+    <message>
+        <source>What the peak may be at most. A plan under a limit never crosses it: a run that would stops before.</source>
+        <translation>峰值至多允许多大。上限之下的方案绝不越过它：将要越过的运行会提前停止。</translation>
+    </message>
+    <message>
+        <source>Plan</source>
+        <translation>方案</translation>
+    </message>
+    <message>
+        <source>How one decode runs under a limit: its passes, the tensors that it keeps and where, its tiles, and what is predicted of each pass.</source>
+        <translation>一次解码在上限之下如何运行：分哪些遍，保留哪些张量、放在何处，怎样切块，以及对每一遍的预测。</translation>
+    </message>
+    <message>
+        <source>Barrier</source>
+        <translation>屏障</translation>
+    </message>
+    <message>
+        <source>An operation that must see the whole picture before it can go on: the statistics of a GroupNorm, the keys and values of attention. Between two barriers a tile gives exactly the untiled values.</source>
+        <translation>必须看过整幅图像才能继续的运算：GroupNorm 的统计量，注意力的键和值。两个屏障之间，切块得到的数值与不切块时完全相同。</translation>
+    </message>
+    <message>
+        <source>Pass</source>
+        <translation>遍</translation>
+    </message>
+    <message>
+        <source>One sweep of tiles over the picture, which ends in what a barrier or the output needs.</source>
+        <translation>切块扫过整幅图像一次，得到屏障或输出所需的内容。</translation>
+    </message>
+    <message>
+        <source>Tile</source>
+        <translation>切块</translation>
+    </message>
+    <message>
+        <source>A part of the picture that runs through all steps of a pass at once.</source>
+        <translation>图像的一部分，一次走完一遍中的所有步骤。</translation>
+    </message>
+    <message>
+        <source>Halo</source>
+        <translation>边缘</translation>
+    </message>
+    <message>
+        <source>The rows and columns around a tile that its convolutions read: computed again for each tile, thrown away after it.</source>
+        <translation>切块周围供卷积读取的行和列：每个切块重新计算，用后丢弃。</translation>
+    </message>
+    <message>
+        <source>Kept tensor</source>
+        <translation>保留张量</translation>
+    </message>
+    <message>
+        <source>A tensor that is stored whole from the pass that writes it to the last that reads it: on the device, in host memory or in a scratch file. What is not kept is computed again by each pass that needs it.</source>
+        <translation>从写入它的一遍到最后读取它的一遍都完整保存的张量：在设备上、主机内存中或暂存文件里。未保留的张量由需要它的每一遍重新计算。</translation>
+    </message>
+    <message>
+        <source>Workspace</source>
+        <translation>工作区</translation>
+    </message>
+    <message>
+        <source>Memory that a step takes while it runs, beside what it reads and makes.</source>
+        <translation>步骤运行期间，在其输入和输出之外占用的内存。</translation>
+    </message>
+    <message>
+        <source>Outside the pool, reserve</source>
+        <translation>内存池之外、预留</translation>
+    </message>
+    <message>
+        <source>Growth of the process that is not ours: stacks, compiled kernels, small things. A plan reserves bytes for it.</source>
+        <translation>不由我们分配的进程增长：栈、编译的内核等零碎。方案为此预留字节。</translation>
+    </message>
+    <message>
+        <source>Live set</source>
+        <translation>在用内容</translation>
+    </message>
+    <message>
+        <source>Everything that is on the device at one moment.</source>
+        <translation>某一时刻设备上的全部内容。</translation>
+    </message>
+    <message>
+        <source>Frontier</source>
+        <translation>前沿</translation>
+    </message>
+    <message>
+        <source>The fastest plan under every limit: what a smaller peak costs in time, and where more memory gains nothing.</source>
+        <translation>每个上限下的最快方案：峰值更小要多花多少时间，内存再多到何处便无益。</translation>
+    </message>
+    <message>
+        <source>Optimal, bound</source>
+        <translation>最优、界</translation>
+    </message>
+    <message>
+        <source>A plan is optimal where it is proven that none of the plan space is faster; otherwise the bound says how much faster one could be at most.</source>
+        <translation>若已证明方案空间中没有更快的，方案即为最优；否则界说明至多还能快多少。</translation>
+    </message>
+    <message>
+        <source>Profile, law</source>
+        <translation>剖析、规律</translation>
+    </message>
+    <message>
+        <source>What layers cost on this machine. A law gives the time of one kind of call for any tile. Without a profile the planner uses stated assumptions, and says so.</source>
+        <translation>各层在本机上的代价。规律给出某类调用在任意切块下的时间。没有剖析时，规划器使用写明的假定并加以说明。</translation>
+    </message>
+    <message>
+        <source>Untiled</source>
+        <translation>不切块</translation>
+    </message>
+    <message>
+        <source>The decode as it is built: every layer over the whole picture at once. Headroom&apos;s plans give its pixels.</source>
+        <translation>原样解码：每一层一次处理整幅图像。Headroom 的方案得到与之相同的像素。</translation>
+    </message>
+    <message>
+        <source>GiB, MiB, KiB</source>
+        <translation>GiB、MiB、KiB</translation>
+    </message>
+    <message>
+        <source>1024 MiB, 1024 KiB, 1024 bytes.</source>
+        <translation>1024 MiB、1024 KiB、1024 字节。</translation>
+    </message>
+    <message>
+        <source>&amp;Close</source>
+        <translation>关闭(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Exact VAE decoding inside a byte budget: the pixels of the untiled decode, the peak known before the run.</source>
+        <translation>在字节预算之内精确进行 VAE 解码：像素与不切块解码相同，运行之前就知道峰值。</translation>
+    </message>
+    <message>
+        <source>Headroom&apos;s sources are under the Apache License 2.0.</source>
+        <translation>Headroom 的源代码采用 Apache License 2.0。</translation>
+    </message>
+    <message>
+        <source>Plots are drawn by QCustomPlot 2.1 by Emanuel Eichhammer, which is under the GNU General Public License 3 or later. This program is linked with it and is therefore under the same terms; Headroom&apos;s libraries and other programs are not linked with it.</source>
+        <translation>图表由 Emanuel Eichhammer 的 QCustomPlot 2.1 绘制，其许可为 GNU 通用公共许可证第 3 版或更新版本。本程序与其链接，因此适用同样的条款；Headroom 的库和其他程序不与其链接。</translation>
+    </message>
+    <message>
+        <source>Windows are made with Qt 6, under the GNU Lesser General Public License 3. JSON files are read with nlohmann/json and command lines with CLI11, under the MIT and the BSD licence.</source>
+        <translation>窗口采用 Qt 6，其许可为 GNU 宽通用公共许可证第 3 版。JSON 文件用 nlohmann/json 读取，命令行用 CLI11 解析，许可分别为 MIT 和 BSD。</translation>
+    </message>
+    <message>
+        <source>What the words mean</source>
+        <translation>术语解释</translation>
+    </message>
+    <message>
+        <source>About Headroom</source>
+        <translation>关于 Headroom</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::GridView</name>
+    <message>
+        <source>done</source>
+        <translation>已完成</translation>
+    </message>
+    <message>
+        <source>current tile</source>
+        <translation>当前切块</translation>
+    </message>
+    <message>
+        <source>its halo</source>
+        <translation>其边缘</translation>
+    </message>
+    <message>
+        <source>Goes through the tiles in the order in which they run.</source>
+        <translation>按运行顺序播放各切块。</translation>
+    </message>
+    <message>
+        <source>Play</source>
+        <translation>播放</translation>
+    </message>
+    <message>
+        <source>Tile</source>
+        <translation>切块</translation>
+    </message>
+    <message>
+        <source>The tile that is looked at; arrow keys go one further.</source>
+        <translation>正在查看的切块；方向键移动一个。</translation>
+    </message>
+    <message>
+        <source>Tile %1 of %2: rows %3 to %4, columns %5 to %6; with its halo %7 % more positions.</source>
+        <translation>第 %1 / %2 个切块：行 %3 至 %4，列 %5 至 %6；含边缘则位置多 %7 %。</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::KeptView</name>
+    <message>
+        <source>on the device</source>
+        <translation>在设备上</translation>
+    </message>
+    <message>
+        <source>in host memory</source>
+        <translation>在主机内存中</translation>
+    </message>
+    <message>
+        <source>in the scratch file</source>
+        <translation>在暂存文件中</translation>
+    </message>
+    <message>
+        <source>Kept tensors against passes</source>
+        <translation>各遍中的保留张量</translation>
+    </message>
+    <message>
+        <source>%1: %2 %3, written in pass %4, read in %5</source>
+        <translation>%1：%2 %3，第 %4 遍写入，读取于 %5</translation>
+    </message>
+    <message>
+        <source>, in place of %1</source>
+        <translation>，取代 %1</translation>
+    </message>
+    <message>
+        <source>○ read</source>
+        <translation>○ 读取</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::LayersPage</name>
+    <message>
+        <source>Open a profile to see what each layer needs: headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json, or the page Run.</source>
+        <translation>打开一份剖析即可查看每层所需：headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json，或使用“运行”页。</translation>
+    </message>
+    <message>
+        <source>Law of the layer</source>
+        <translation>该层的规律</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>尺寸</translation>
+    </message>
+    <message>
+        <source>Live at the peak o&amp;f</source>
+        <translation>峰值时在用，尺寸(&amp;F)</translation>
+    </message>
+    <message>
+        <source>%1 in %2, profiled on %3 with %4. Layers that make a peak stand out; choose one to see its law.</source>
+        <translation>%1，%2，在 %3 上以 %4 剖析。造成峰值的层以粗体突出；选择一层查看其规律。</translation>
+    </message>
+    <message>
+        <source>This layer has no law: it was profiled with an earlier release, or moves nothing.</source>
+        <translation>该层没有规律：由较早版本剖析，或不搬动数据。</translation>
+    </message>
+    <message>
+        <source>Choose a layer to see how its time grows with the tile.</source>
+        <translation>选择一层，查看其时间如何随切块增长。</translation>
+    </message>
+    <message>
+        <source>%1: time of one call against the positions of its tile.</source>
+        <translation>%1：单次调用时间与切块位置数的关系。</translation>
+    </message>
+    <message>
+        <source>Off by %1 at %2 tiles that were measured and are not in it.</source>
+        <translation>在 %2 个未用于拟合的实测切块上偏差 %1。</translation>
+    </message>
+    <message>
+        <source>%1, while %2 ran.</source>
+        <translation>%1，当时正在运行 %2。</translation>
+    </message>
+    <message>
+        <source>Layers</source>
+        <translation>层</translation>
+    </message>
+    <message>
+        <source>Live at the peak</source>
+        <translation>峰值时在用</translation>
+    </message>
+    <message>
+        <source>Law</source>
+        <translation>规律</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::LimitField</name>
+    <message>
+        <source>The most device memory that a decode may take at any moment, weights included: 1.2GiB, 800MiB, or bytes.</source>
+        <translation>解码在任一时刻至多可占用的设备内存，包括权重：1.2GiB、800MiB 或字节数。</translation>
+    </message>
+    <message>
+        <source>&amp;Limit</source>
+        <translation>上限(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Limit</source>
+        <translation>上限</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::MainWindow</name>
+    <message>
+        <source>&amp;File</source>
+        <translation>文件(&amp;F)</translation>
+    </message>
+    <message>
+        <source>&amp;Open…</source>
+        <translation>打开(&amp;O)…</translation>
+    </message>
+    <message>
+        <source>Open &amp;recent</source>
+        <translation>最近打开(&amp;R)</translation>
+    </message>
+    <message>
+        <source>&amp;Export view</source>
+        <translation>导出视图(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Ctrl+E</source>
+        <translation>Ctrl+E</translation>
+    </message>
+    <message>
+        <source>&amp;Close file</source>
+        <translation>关闭文件(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Close &amp;all files</source>
+        <translation>关闭所有文件(&amp;A)</translation>
+    </message>
+    <message>
+        <source>&amp;Quit</source>
+        <translation>退出(&amp;Q)</translation>
+    </message>
+    <message>
+        <source>&amp;View</source>
+        <translation>视图(&amp;V)</translation>
+    </message>
+    <message>
+        <source>&amp;Theme</source>
+        <translation>主题(&amp;T)</translation>
+    </message>
+    <message>
+        <source>&amp;System</source>
+        <translation>跟随系统(&amp;S)</translation>
+    </message>
+    <message>
+        <source>&amp;Light</source>
+        <translation>浅色(&amp;L)</translation>
+    </message>
+    <message>
+        <source>&amp;Dark</source>
+        <translation>深色(&amp;D)</translation>
+    </message>
+    <message>
+        <source>L&amp;anguage</source>
+        <translation>语言(&amp;A)</translation>
+    </message>
+    <message>
+        <source>&amp;Help</source>
+        <translation>帮助(&amp;H)</translation>
+    </message>
+    <message>
+        <source>&amp;What the words mean</source>
+        <translation>术语解释(&amp;W)</translation>
+    </message>
+    <message>
+        <source>&amp;About Headroom</source>
+        <translation>关于 Headroom(&amp;A)</translation>
+    </message>
+    <message>
+        <source>None yet</source>
+        <translation>暂无</translation>
+    </message>
+    <message>
+        <source>%1 (%2)…</source>
+        <translation>%1（%2）…</translation>
+    </message>
+    <message>
+        <source>Nothing on this page yet</source>
+        <translation>此页尚无内容</translation>
+    </message>
+    <message>
+        <source>Export %1</source>
+        <translation>导出 %1</translation>
+    </message>
+    <message>
+        <source>Written: %1</source>
+        <translation>已写入：%1</translation>
+    </message>
+    <message>
+        <source>%1 – Headroom</source>
+        <translation>%1 – Headroom</translation>
+    </message>
+    <message>
+        <source>Open files</source>
+        <translation>打开文件</translation>
+    </message>
+    <message>
+        <source>Headroom&apos;s files (*.json)</source>
+        <translation>Headroom 文件 (*.json)</translation>
+    </message>
+    <message>
+        <source>All files (*)</source>
+        <translation>所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>The language changes when headroom-gui starts again: something is running.</source>
+        <translation>有任务正在运行，语言将在 headroom-gui 下次启动时改变。</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::MessageBar</name>
+    <message>
+        <source>Fault</source>
+        <translation>错误</translation>
+    </message>
+    <message>
+        <source>Dismiss</source>
+        <translation>忽略</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::PassTree</name>
+    <message>
+        <source>read %1</source>
+        <translation>读取 %1</translation>
+    </message>
+    <message>
+        <source> from %1, %2 at a time</source>
+        <translation>，来自%1，每次 %2</translation>
+    </message>
+    <message>
+        <source>%1 (for the last time)</source>
+        <translation>%1（最后一次）</translation>
+    </message>
+    <message>
+        <source>keep %1, %2</source>
+        <translation>保留 %1，%2</translation>
+    </message>
+    <message>
+        <source> on the device</source>
+        <translation>，在设备上</translation>
+    </message>
+    <message>
+        <source> in %1, at most %2 of it on the device</source>
+        <translation>，在%1中，设备上至多 %2</translation>
+    </message>
+    <message>
+        <source>, until pass %1</source>
+        <translation>，直到第 %1 遍</translation>
+    </message>
+    <message>
+        <source>, in place of %1</source>
+        <translation>，取代 %1</translation>
+    </message>
+    <message>
+        <source>weights %1</source>
+        <translation>权重 %1</translation>
+    </message>
+    <message>
+        <source>, kernels in Winograd form</source>
+        <translation>，卷积核为 Winograd 形式</translation>
+    </message>
+    <message>
+        <source>The highest of all passes: it decides the peak.</source>
+        <translation>各遍中最高的：它决定峰值。</translation>
+    </message>
+    <message>
+        <source>%1 (reads it)</source>
+        <translation>%1（读取它）</translation>
+    </message>
+    <message>
+        <source>%1 ◀</source>
+        <translation>%1 ◀</translation>
+    </message>
+    <message>
+        <source>Pass</source>
+        <translation>遍</translation>
+    </message>
+    <message>
+        <source>Peak</source>
+        <translation>峰值</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::PlanPage</name>
+    <message>
+        <source>Open a plan, or use one from the Frontier page.</source>
+        <translation>打开一个方案，或从“前沿”页使用一个。</translation>
+    </message>
+    <message>
+        <source>Passes</source>
+        <translation>各遍</translation>
+    </message>
+    <message>
+        <source>Beside its run %1</source>
+        <translation>对照运行 %1</translation>
+    </message>
+    <message>
+        <source>Plan</source>
+        <translation>方案</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::RequestForm</name>
+    <message>
+        <source>whichever is faster</source>
+        <translation>取较快者</translation>
+    </message>
+    <message>
+        <source>on the device throughout</source>
+        <translation>始终在设备上</translation>
+    </message>
+    <message>
+        <source>brought in pass by pass</source>
+        <translation>逐遍载入</translation>
+    </message>
+    <message>
+        <source>Folder of a model</source>
+        <translation>模型文件夹</translation>
+    </message>
+    <message>
+        <source>&amp;Model</source>
+        <translation>模型(&amp;M)</translation>
+    </message>
+    <message>
+        <source>The decoder: a built-in name, or a folder in diffusers&apos; layout with config.json. Weights are not needed to plan.</source>
+        <translation>解码器：内置名称，或 diffusers 布局、含 config.json 的文件夹。规划不需要权重。</translation>
+    </message>
+    <message>
+        <source>Si&amp;ze in pixels</source>
+        <translation>像素尺寸(&amp;Z)</translation>
+    </message>
+    <message>
+        <source>Width × height of the decoded picture, multiples of what the decoder upsamples by.</source>
+        <translation>解码图像的宽 × 高，须为解码器放大倍数的整数倍。</translation>
+    </message>
+    <message>
+        <source>Width in pixels</source>
+        <translation>宽（像素）</translation>
+    </message>
+    <message>
+        <source>Height in pixels</source>
+        <translation>高（像素）</translation>
+    </message>
+    <message>
+        <source>F&amp;rames</source>
+        <translation>帧数(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Frames of a clip; 1 for pictures.</source>
+        <translation>视频的帧数；图像为 1。</translation>
+    </message>
+    <message>
+        <source>&amp;Batch</source>
+        <translation>批次(&amp;B)</translation>
+    </message>
+    <message>
+        <source>Pictures in one latent: a plan runs them together or one after another, whichever fits and is faster.</source>
+        <translation>一个潜变量中的图像数：方案一起或逐个处理，取放得下且较快者。</translation>
+    </message>
+    <message>
+        <source>&amp;Dtype</source>
+        <translation>数据类型(&amp;D)</translation>
+    </message>
+    <message>
+        <source>What tensors that are kept between passes are stored in: 16 bits take half the memory of fp32.</source>
+        <translation>遍与遍之间保留张量的存储类型：16 位占 fp32 一半的内存。</translation>
+    </message>
+    <message>
+        <source>&amp;Weights</source>
+        <translation>权重(&amp;W)</translation>
+    </message>
+    <message>
+        <source>When the model&apos;s parameters are on the device: all of them throughout, or only those of the pass that runs, which takes less memory and some time for bringing them in.</source>
+        <translation>模型参数何时在设备上：全部始终驻留，或只载入当前一遍所需的，后者占用内存更少，但载入要花时间。</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>Hos&amp;t memory</source>
+        <translation>主机内存(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Memory of the host for kept tensors, where the device has memory of its own: 8GiB.</source>
+        <translation>设备有独立内存时，主机可用于保留张量的内存：8GiB。</translation>
+    </message>
+    <message>
+        <source>Folder for a scratch file</source>
+        <translation>暂存文件的文件夹</translation>
+    </message>
+    <message>
+        <source>Scratch f&amp;older</source>
+        <translation>暂存文件夹(&amp;O)</translation>
+    </message>
+    <message>
+        <source>A folder on a disk, where kept tensors may live in a file: less memory, and time for moving them.</source>
+        <translation>磁盘上的文件夹，保留张量可存入其中的文件：内存更少，但搬移要花时间。</translation>
+    </message>
+    <message>
+        <source>what is free there</source>
+        <translation>该处的可用空间</translation>
+    </message>
+    <message>
+        <source>Scratch l&amp;imit</source>
+        <translation>暂存上限(&amp;I)</translation>
+    </message>
+    <message>
+        <source>The largest that the scratch file may get.</source>
+        <translation>暂存文件的最大大小。</translation>
+    </message>
+    <message>
+        <source>&amp;Costs</source>
+        <translation>代价(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Where the times of layers come from: a profile of this machine that is open, or stated assumptions.</source>
+        <translation>各层时间的来源：已打开的本机剖析，或写明的假定。</translation>
+    </message>
+    <message>
+        <source>Choose a folder…</source>
+        <translation>选择文件夹…</translation>
+    </message>
+    <message>
+        <source>stated assumptions</source>
+        <translation>写明的假定</translation>
+    </message>
+    <message>
+        <source>decodes in %1: the model&apos;s config.json has force_upcast</source>
+        <translation>以 %1 解码：模型的 config.json 含 force_upcast</translation>
+    </message>
+    <message>
+        <source>plans are for another machine: %1</source>
+        <translation>方案用于另一台机器：%1</translation>
+    </message>
+    <message>
+        <source>expected a scratch folder beside it</source>
+        <translation>还需要暂存文件夹</translation>
+    </message>
+    <message>
+        <source>expected a folder that exists</source>
+        <translation>需要已存在的文件夹</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::RunCheck</name>
+    <message>
+        <source>A folder with config.json, or a built-in name.</source>
+        <translation>含 config.json 的文件夹，或内置名称。</translation>
+    </message>
+    <message>
+        <source>A whole number of at least 0.</source>
+        <translation>不小于 0 的整数。</translation>
+    </message>
+    <message>
+        <source>There is no such folder.</source>
+        <translation>没有这个文件夹。</translation>
+    </message>
+    <message>
+        <source>A built-in model has no weights of its own: a folder, or random weights.</source>
+        <translation>内置模型不带权重：请给出文件夹或使用随机权重。</translation>
+    </message>
+    <message>
+        <source>A file in .npy or .safetensors.</source>
+        <translation>.npy 或 .safetensors 文件。</translation>
+    </message>
+    <message>
+        <source>There is no such file.</source>
+        <translation>没有这个文件。</translation>
+    </message>
+    <message>
+        <source>No plan is open: open one, or decode within a limit.</source>
+        <translation>没有打开的方案：请打开一个，或按上限解码。</translation>
+    </message>
+    <message>
+        <source>A file in .png, .npy or .safetensors.</source>
+        <translation>.png、.npy 或 .safetensors 文件。</translation>
+    </message>
+    <message>
+        <source>A file in .json.</source>
+        <translation>.json 文件。</translation>
+    </message>
+    <message>
+        <source>Its folder does not exist.</source>
+        <translation>其文件夹不存在。</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::RunForm</name>
+    <message>
+        <source>%1: %2×%3</source>
+        <translation>%1：%2×%3</translation>
+    </message>
+    <message>
+        <source>&amp;Decode a latent</source>
+        <translation>解码潜变量(&amp;D)</translation>
+    </message>
+    <message>
+        <source>Runs headroom-decode: the latent becomes a picture inside the limit.</source>
+        <translation>运行 headroom-decode：在上限之内把潜变量变成图像。</translation>
+    </message>
+    <message>
+        <source>Measure the la&amp;yers</source>
+        <translation>测量各层(&amp;Y)</translation>
+    </message>
+    <message>
+        <source>Runs headroom-profile: what each layer of the decoder costs on this machine, in bytes and time. Plans made with this profile predict this machine&apos;s times.</source>
+        <translation>运行 headroom-profile：解码器各层在本机上的字节与时间代价。用此剖析得到的方案能预测本机的时间。</translation>
+    </message>
+    <message>
+        <source>&amp;Model</source>
+        <translation>模型(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Folder of a model</source>
+        <translation>模型文件夹</translation>
+    </message>
+    <message>
+        <source>The decoder: a folder in diffusers&apos; layout with config.json and weights, or a built-in name.</source>
+        <translation>解码器：diffusers 布局、含 config.json 和权重的文件夹，或内置名称。</translation>
+    </message>
+    <message>
+        <source>the model&apos;s own folder</source>
+        <translation>模型自己的文件夹</translation>
+    </message>
+    <message>
+        <source>&amp;Weights</source>
+        <translation>权重(&amp;W)</translation>
+    </message>
+    <message>
+        <source>Folder of the weights</source>
+        <translation>权重文件夹</translation>
+    </message>
+    <message>
+        <source>A folder with diffusion_pytorch_model.safetensors, one file or sharded.</source>
+        <translation>含 diffusion_pytorch_model.safetensors 的文件夹，单个文件或分片。</translation>
+    </message>
+    <message>
+        <source>&amp;Random weights</source>
+        <translation>随机权重(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Fills the model from a seed: the picture is noise, memory and time are those of real weights.</source>
+        <translation>由种子填充模型：图像是噪声，内存和时间与真实权重相同。</translation>
+    </message>
+    <message>
+        <source>S&amp;eed</source>
+        <translation>种子(&amp;E)</translation>
+    </message>
+    <message>
+        <source>A whole number; the same seed gives the same weights everywhere.</source>
+        <translation>整数；相同的种子在任何地方都给出相同的权重。</translation>
+    </message>
+    <message>
+        <source>latent.npy, latent.safetensors</source>
+        <translation>latent.npy、latent.safetensors</translation>
+    </message>
+    <message>
+        <source>L&amp;atent</source>
+        <translation>潜变量(&amp;A)</translation>
+    </message>
+    <message>
+        <source>Latent</source>
+        <translation>潜变量</translation>
+    </message>
+    <message>
+        <source>What the diffusion model made and the decoder turns into a picture: floats, batch × channels × height × width.</source>
+        <translation>扩散模型生成、由解码器变成图像的内容：浮点数，批次 × 通道 × 高 × 宽。</translation>
+    </message>
+    <message>
+        <source>By a &amp;plan that is open</source>
+        <translation>按打开的方案(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Runs the plan as it is, so that what it predicted stands beside what was measured.</source>
+        <translation>原样运行方案，使预测与实测可以对照。</translation>
+    </message>
+    <message>
+        <source>Within a l&amp;imit</source>
+        <translation>按上限(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Plans first, for the latent&apos;s size and this many bytes.</source>
+        <translation>先按潜变量的尺寸和此字节数规划。</translation>
+    </message>
+    <message>
+        <source>Pla&amp;n</source>
+        <translation>方案(&amp;N)</translation>
+    </message>
+    <message>
+        <source>The plans that are open. The pages Frontier and Plan make some.</source>
+        <translation>打开的方案。可由“前沿”和“方案”页得到。</translation>
+    </message>
+    <message>
+        <source>&amp;Limit</source>
+        <translation>上限(&amp;L)</translation>
+    </message>
+    <message>
+        <source>The most device memory that the decode may take at any moment, weights included. auto: what is free.</source>
+        <translation>解码在任一时刻至多可占用的设备内存，包括权重。auto：可用的内存。</translation>
+    </message>
+    <message>
+        <source>Si&amp;zes</source>
+        <translation>尺寸(&amp;Z)</translation>
+    </message>
+    <message>
+        <source>Pictures at which the layers are measured untiled, in pixels: WIDTHxHEIGHT, with commas between them. Two sizes and more show how costs grow.</source>
+        <translation>不切块测量各层所用的图像尺寸（像素）：宽x高，以逗号分隔。两个以上的尺寸可看出代价如何增长。</translation>
+    </message>
+    <message>
+        <source>&amp;Output</source>
+        <translation>输出(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Output</source>
+        <translation>输出</translation>
+    </message>
+    <message>
+        <source>The picture (.png, .npy or .safetensors); the profile (.json). Statistics and trace of a decode stand beside it and are named after it.</source>
+        <translation>图像（.png、.npy 或 .safetensors）；剖析（.json）。解码的统计和跟踪放在旁边并以其命名。</translation>
+    </message>
+    <message>
+        <source>Record a &amp;trace</source>
+        <translation>记录跟踪(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Every allocation, pass and tile as it was, for the page Timeline: up to some 50 MB.</source>
+        <translation>每次分配、每一遍、每个切块的实况，供“时间线”页使用：约至 50 MB。</translation>
+    </message>
+    <message>
+        <source>Choose…</source>
+        <translation>选择…</translation>
+    </message>
+    <message>
+        <source>Latents (*.npy *.safetensors)</source>
+        <translation>潜变量 (*.npy *.safetensors)</translation>
+    </message>
+    <message>
+        <source>Pictures (*.png *.npy *.safetensors)</source>
+        <translation>图像 (*.png *.npy *.safetensors)</translation>
+    </message>
+    <message>
+        <source>Profiles (*.json)</source>
+        <translation>剖析 (*.json)</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::RunPage</name>
+    <message>
+        <source>Device memory</source>
+        <translation>设备内存</translation>
+    </message>
+    <message>
+        <source>in the pool</source>
+        <translation>内存池中</translation>
+    </message>
+    <message>
+        <source>&amp;Start</source>
+        <translation>开始(&amp;S)</translation>
+    </message>
+    <message>
+        <source>&amp;Cancel</source>
+        <translation>取消(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Asks the program to end, and ends it after three seconds. No output is left.</source>
+        <translation>请求程序结束，三秒后强制结束。不留下输出。</translation>
+    </message>
+    <message>
+        <source>Progress</source>
+        <translation>进度</translation>
+    </message>
+    <message>
+        <source>How the run ended</source>
+        <translation>运行结果</translation>
+    </message>
+    <message>
+        <source>Device memory while it runs</source>
+        <translation>运行时的设备内存</translation>
+    </message>
+    <message>
+        <source>The picture appears here, tile by tile.</source>
+        <translation>图像将在此逐块出现。</translation>
+    </message>
+    <message>
+        <source>The picture so far</source>
+        <translation>目前的图像</translation>
+    </message>
+    <message>
+        <source>Messages of the program</source>
+        <translation>程序的消息</translation>
+    </message>
+    <message>
+        <source>compared with another decode</source>
+        <translation>与另一次解码比较</translation>
+    </message>
+    <message>
+        <source>pass %1 of %2</source>
+        <translation>第 %1 遍，共 %2 遍</translation>
+    </message>
+    <message>
+        <source>starting</source>
+        <translation>正在启动</translation>
+    </message>
+    <message>
+        <source>%1 left</source>
+        <translation>剩余 %1</translation>
+    </message>
+    <message>
+        <source>, </source>
+        <translation>，</translation>
+    </message>
+    <message>
+        <source>Run</source>
+        <translation>运行</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::ScalingPage</name>
+    <message>
+        <source>%1, about %2×%3</source>
+        <translation>%1，约 %2×%3</translation>
+    </message>
+    <message>
+        <source>%1: not even %2×%3 fits.</source>
+        <translation>%1：连 %2×%3 也放不下。</translation>
+    </message>
+    <message>
+        <source>%1: %2 and more.</source>
+        <translation>%1：%2 及以上。</translation>
+    </message>
+    <message>
+        <source>%1: up to %2.</source>
+        <translation>%1：至多 %2。</translation>
+    </message>
+    <message>
+        <source>Drag the limit&apos;s line to see which sizes fit.</source>
+        <translation>拖动上限线，查看哪些尺寸放得下。</translation>
+    </message>
+    <message>
+        <source>Sto&amp;p</source>
+        <translation>停止(&amp;P)</translation>
+    </message>
+    <message>
+        <source>&amp;Go on</source>
+        <translation>继续(&amp;G)</translation>
+    </message>
+    <message>
+        <source>%1 pixels</source>
+        <translation>%1 像素</translation>
+    </message>
+    <message>
+        <source>The longer side of the largest picture that is looked at; large ones take seconds.</source>
+        <translation>考察的最大图像的长边；很大时需要数秒。</translation>
+    </message>
+    <message>
+        <source>Sizes &amp;up to</source>
+        <translation>尺寸上至(&amp;U)</translation>
+    </message>
+    <message>
+        <source>%v of %m sizes</source>
+        <translation>%v / %m 个尺寸</translation>
+    </message>
+    <message>
+        <source>Law of la&amp;yer</source>
+        <translation>层的规律(&amp;Y)</translation>
+    </message>
+    <message>
+        <source>How the time of one call of the layer grows with its tile, as the profile measured it.</source>
+        <translation>按剖析的测量，该层单次调用的时间如何随切块增长。</translation>
+    </message>
+    <message>
+        <source>limit %1</source>
+        <translation>上限 %1</translation>
+    </message>
+    <message>
+        <source>Set a limit to see the largest pictures that fit it.</source>
+        <translation>设定上限，查看放得下的最大图像。</translation>
+    </message>
+    <message>
+        <source>The largest pictures within %1:</source>
+        <translation>%1 之内最大的图像：</translation>
+    </message>
+    <message>
+        <source>Untiled</source>
+        <translation>不切块</translation>
+    </message>
+    <message>
+        <source>Planned</source>
+        <translation>有方案</translation>
+    </message>
+    <message>
+        <source>Open a profile of this machine to see how the time of its layers grows.</source>
+        <translation>打开本机的剖析，查看各层时间如何增长。</translation>
+    </message>
+    <message>
+        <source>%1: seen from %2 to %3 positions; at %4 more its error was %5.</source>
+        <translation>%1：测量范围 %2 至 %3 个位置；另外 %4 处的误差为 %5。</translation>
+    </message>
+    <message>
+        <source>Scaling</source>
+        <translation>缩放</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::StartPage</name>
+    <message>
+        <source>Where does a decode&apos;s memory go, and how small can it be?</source>
+        <translation>解码的内存用在哪里？最少要多少？</translation>
+    </message>
+    <message>
+        <source>Headroom plans how a VAE decoder runs inside a limit of memory, with the pixels of the untiled decode. This window shows what a plan predicts, what a run measured, and what another limit would cost.</source>
+        <translation>Headroom 规划 VAE 解码器如何在内存上限之内运行，并得到与不切块解码相同的像素。本窗口显示方案的预测、运行的实测，以及换一个上限的代价。</translation>
+    </message>
+    <message>
+        <source>&amp;Plan a decode</source>
+        <translation>规划解码(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Open the &amp;demo&apos;s files</source>
+        <translation>打开演示文件(&amp;D)</translation>
+    </message>
+    <message>
+        <source>&amp;Open files…</source>
+        <translation>打开文件(&amp;O)…</translation>
+    </message>
+    <message>
+        <source>Choose a model, a size and a limit, and see the fastest plan that fits, while you move the limit.</source>
+        <translation>选择模型、尺寸和上限，移动上限的同时即可看到放得下的最快方案。</translation>
+    </message>
+    <message>
+        <source>Look at the moment of the peak: what was on the device, which layer made it, what would lower it. Files can be dropped anywhere on this window.</source>
+        <translation>查看峰值时刻：设备上有什么，由哪一层造成，怎样能降低。文件可以拖放到窗口的任何位置。</translation>
+    </message>
+    <message>
+        <source>Opened before</source>
+        <translation>以前打开的文件</translation>
+    </message>
+    <message>
+        <source>Files opened before</source>
+        <translation>以前打开的文件</translation>
+    </message>
+    <message>
+        <source>There is no folder demo/ beside this program or above it. In Headroom&apos;s folder, &lt;code&gt;make demo&lt;/code&gt; makes one: it decodes a picture inside a limit and leaves the plan and what was measured.</source>
+        <translation>本程序旁边或上级没有 demo/ 文件夹。在 Headroom 的文件夹中执行 &lt;code&gt;make demo&lt;/code&gt; 即可生成：它在上限之内解码一幅图像，并留下方案和实测结果。</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>开始</translation>
+    </message>
+    <message>
+        <source>Run the plan on the page &lt;b&gt;Run&lt;/b&gt; and watch its memory. The demo has the files of such a run ready.</source>
+        <translation>在&lt;b&gt;运行&lt;/b&gt;页执行方案并观察其内存。演示中备有这样一次运行的文件。</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::TableView</name>
+    <message>
+        <source>Filter (Ctrl+F)</source>
+        <translation>筛选 (Ctrl+F)</translation>
+    </message>
+    <message>
+        <source>Filter</source>
+        <translation>筛选</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 / %2</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::TimelinePage</name>
+    <message>
+        <source>Predicted</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>Measured</source>
+        <translation>实测</translation>
+    </message>
+    <message>
+        <source>Open a plan to see the memory that it predicts, a trace to see what a run took, or both: they stand one above the other. A trace is recorded on the page Run or with headroom-decode --trace trace.json.</source>
+        <translation>打开方案可查看其预测的内存，打开跟踪可查看一次运行的实际占用；两者都打开则上下对照。跟踪可在“运行”页或用 headroom-decode --trace trace.json 记录。</translation>
+    </message>
+    <message>
+        <source>&amp;Go to the peak</source>
+        <translation>转到峰值(&amp;G)</translation>
+    </message>
+    <message>
+        <source>A click on a chart holds the cursor, another lets it go. Wheel: zoom, drag: pan, double click: all.</source>
+        <translation>单击图表固定光标，再次单击放开。滚轮：缩放；拖动：平移；双击：全部。</translation>
+    </message>
+    <message>
+        <source>Timeline</source>
+        <translation>时间线</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::TimelineSide</name>
+    <message>
+        <source>%1, live at %2: %3</source>
+        <translation>%1，%2 时在用：%3</translation>
+    </message>
+    <message>
+        <source>%1, live at %2: %3, in pass %4, %5</source>
+        <translation>%1，%2 时在用：%3，第 %4 遍，%5</translation>
+    </message>
+    <message>
+        <source>%1, live set</source>
+        <translation>%1，在用内容</translation>
+    </message>
+</context>
+</TS>

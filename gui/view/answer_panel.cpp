@@ -1,0 +1,243 @@
+#include "gui/view/answer_panel.h"
+
+#include <QFileDialog>
+#include <QFormLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QStorageInfo>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/model/figure_text.h"
+#include "gui/view/table_view.h"
+#include "planner/explain.h"
+
+namespace headroom::gui {
+namespace {
+
+constexpr int64_t kMebibyte = int64_t{1} << 20;
+
+QString bytes(int64_t count) {
+  return figure_text(Unit::bytes, double(count));
+}
+
+QLabel* paragraph(QWidget* parent) {
+  auto* label = new QLabel(parent);
+  label->setWordWrap(true);
+  label->setTextFormat(Qt::PlainText);
+  label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  return label;
+}
+
+/// Bytes, of what, and what for. Names are long, so they come after what is to be seen at once.
+template <typename Entry, typename Kind>
+Table holdings(const std::vector<Entry>& entries, const Kind& kind) {
+  Table table;
+  table.columns = {{.title = "memory", .unit = Unit::bytes, .bars = true},
+                   {.title = "name", .is_text = true},
+                   {.title = "kind", .is_text = true}};
+  for (const Entry& entry : entries) {
+    if (entry.bytes > 0) table.rows.push_back({{double(entry.bytes), entry.name, std::string(kind(entry))}});
+  }
+  return table;
+}
+
+QString weights_text(const Plan& plan) {
+  return plan.weights == WeightResidency::resident
+             ? AnswerPanel::tr("%1 throughout").arg(bytes(plan.weights_bytes))
+             : AnswerPanel::tr("at most %1, pass by pass").arg(bytes(plan.weights_bytes));
+}
+
+QString relaxation_name(const std::string& change) {
+  if (change.starts_with("--weights-residency")) return AnswerPanel::tr("Bring &weights in pass by pass");
+  if (change.starts_with("--scratch")) return AnswerPanel::tr("Keep tensors in a scratch &file…");
+  if (change.starts_with("--host-limit")) return AnswerPanel::tr("Allow more &host memory");
+  if (change.starts_with("--dtype bf16")) return AnswerPanel::tr("Store kept tensors in &bf16");
+  return QString::fromStdString(change);
+}
+
+QString relaxation_text(const Relaxation& relaxation) {
+  const QString name = relaxation_name(relaxation.change);
+  if (!relaxation.seconds)
+    return AnswerPanel::tr("%1\nstill needs %2")
+        .arg(name, bytes(relaxation.smallest_limit_bytes.value_or(0)));
+  const QString time = figure_text(Unit::seconds, *relaxation.seconds);
+  if (!relaxation.needs_bytes) return AnswerPanel::tr("%1\ntakes %2").arg(name, time);
+  return AnswerPanel::tr("%1\ntakes %2 and %3 there").arg(name, time, bytes(*relaxation.needs_bytes));
+}
+
+/// The question with this relaxation; none where the user gave no folder.
+std::optional<PlanningQuestion> relaxed(PlanningQuestion question, const Relaxation& relaxation,
+                                        QWidget* parent) {
+  PlanOptions& options = question.options;
+  if (relaxation.change.starts_with("--weights-residency")) {
+    options.weights.reset();
+  } else if (relaxation.change.starts_with("--scratch")) {
+    if (options.scratch_folder.empty()) {
+      const QString folder =
+          QFileDialog::getExistingDirectory(parent, AnswerPanel::tr("Folder for a scratch file"));
+      if (folder.isEmpty()) return std::nullopt;
+      options.scratch_folder = folder.toStdString();
+    }
+    options.scratch_limit_bytes =
+        QStorageInfo(QString::fromStdString(options.scratch_folder)).bytesAvailable();
+  } else if (relaxation.change.starts_with("--host-limit")) {
+    const int64_t needed = std::max(relaxation.needs_bytes.value_or(0), options.host_limit_bytes);
+    options.host_limit_bytes = (needed + kMebibyte - 1) / kMebibyte * kMebibyte;
+  } else if (relaxation.change.starts_with("--dtype bf16")) {
+    question.request.dtype = Dtype::bf16;
+  }
+  return question;
+}
+
+}  // namespace
+
+AnswerPanel::AnswerPanel(Workspace& workspace, QWidget* parent)
+    : QStackedWidget(parent), workspace_(workspace) {
+  addWidget(buildWords());
+  addWidget(buildPlan());
+  addWidget(buildWhyNot());
+}
+
+QWidget* AnswerPanel::buildWords() {
+  auto* page = new QWidget(this);
+  auto* column = new QVBoxLayout(page);
+  words_ = paragraph(page);
+  words_->setObjectName("words");
+  column->addWidget(words_);
+  column->addStretch();
+  return page;
+}
+
+QWidget* AnswerPanel::buildPlan() {
+  auto* page = new QWidget(this);
+  auto* column = new QVBoxLayout(page);
+  facts_ = new QFormLayout;
+  facts_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+  column->addLayout(facts_);
+  peak_ = fact(tr("Peak"), "peak", tr("The most device bytes at any moment, of every kind."));
+  time_ = fact(tr("Time"), "time", tr("Of the whole decode, as the costs predict it."));
+  proof_ = fact(tr("Proof"), "proof",
+                tr("Whether a faster plan under this limit can exist among all that are searched."));
+  passes_ = fact(tr("Passes"), "passes",
+                 tr("Sweeps over the picture, tile by tile; each ends where all of a tensor is needed."));
+  weights_ = fact(tr("Weights"), "weights-held", tr("Parameters on the device."));
+  decided_ = fact(tr("Decided by"), "decided", tr("What runs at the peak."));
+  auto* heading = new QLabel(tr("On the device at the peak"), page);
+  column->addWidget(heading);
+  live_ = new TableView(page);
+  live_->setObjectName("frontier-live");
+  live_->filter()->hide();
+  column->addWidget(live_, 1);
+  going_on_ = paragraph(page);
+  going_on_->setText(tr("Still searching for a faster one…"));
+  column->addWidget(going_on_);
+  auto* buttons = new QHBoxLayout;
+  auto* use = new QPushButton(tr("&Use this plan"), page);
+  use->setObjectName("use-plan");
+  use->setToolTip(tr("Shows it on the Plan, Timeline and Run pages."));
+  auto* save = new QPushButton(tr("&Save plan…"), page);
+  save->setObjectName("save-plan");
+  buttons->addWidget(use);
+  buttons->addWidget(save);
+  column->addLayout(buttons);
+  connect(use, &QPushButton::clicked, this, &AnswerPanel::useAsked);
+  connect(save, &QPushButton::clicked, this, &AnswerPanel::saveAsked);
+  return page;
+}
+
+QWidget* AnswerPanel::buildWhyNot() {
+  auto* page = new QWidget(this);
+  auto* column = new QVBoxLayout(page);
+  reason_ = paragraph(page);
+  reason_->setObjectName("reason");
+  column->addWidget(reason_);
+  smallest_ = new QPushButton(page);
+  smallest_->setObjectName("use-smallest");
+  connect(smallest_, &QPushButton::clicked, this, [this] {
+    PlanningQuestion question = workspace_.question();
+    question.options.limit_bytes = smallest_limit_;
+    workspace_.ask(question);
+  });
+  column->addWidget(smallest_);
+  helps_ = new QVBoxLayout;
+  column->addLayout(helps_);
+  blockers_ = new TableView(page);
+  blockers_->setObjectName("frontier-blockers");
+  blockers_->filter()->hide();
+  column->addWidget(blockers_, 1);
+  return page;
+}
+
+QLabel* AnswerPanel::fact(const QString& name, const char* object, const QString& explanation) {
+  QLabel* value = paragraph(this);
+  value->setObjectName(object);
+  value->setToolTip(explanation);
+  auto* title = new QLabel(name, this);
+  title->setToolTip(explanation);
+  facts_->addRow(title, value);
+  return value;
+}
+
+void AnswerPanel::showWords(const QString& words) {
+  words_->setText(words);
+  setCurrentIndex(0);
+}
+
+void AnswerPanel::showAnswer(const Answer& answer) {
+  if (answer.plan != nullptr) return showPlan(answer);
+  if (answer.why_not) return showWhyNot(*answer.why_not);
+  showWords(answer.failure);
+}
+
+void AnswerPanel::showPlan(const Answer& answer) {
+  const Plan& plan = answer.plan->as<PlanDocument>()->plan;
+  peak_->setText(tr("%1 of %2").arg(bytes(plan.predicted_peak_bytes), bytes(plan.limit_bytes)));
+  time_->setText((plan.assumed ? tr("%1 by assumed costs") : tr("%1 by the profile"))
+                     .arg(figure_text(Unit::seconds, plan.predicted_seconds)));
+  proof_->setText(QString::fromStdString(gap_text(plan)));
+  QString passes = QString::number(plan.passes.size());
+  if (plan.slice < plan.request.batch) passes += tr(", %1 of the batch at a time").arg(plan.slice);
+  passes_->setText(passes);
+  weights_->setText(weights_text(plan));
+  decided_->setText(QString::fromStdString(answer.peak.pass_name + ": " + answer.peak.step));
+  live_->setTable(holdings(answer.peak.live, [](const LiveEntry& entry) { return name_of(entry.kind); }));
+  going_on_->setVisible(!answer.final);
+  setCurrentIndex(1);
+}
+
+void AnswerPanel::showWhyNot(const WhyNot& why) {
+  const bool known = why.smallest_limit_bytes > 0;
+  QString reason = known ? tr("Does not fit %1; the smallest limit that works is %2.")
+                               .arg(bytes(why.limit_bytes), bytes(why.smallest_limit_bytes))
+                         : tr("Does not fit %1; looking for the smallest limit…").arg(bytes(why.limit_bytes));
+  if (!why.pass_name.empty()) {
+    reason += "\n" + tr("Pass %1 (%2) forbids less; it holds what stands below.")
+                         .arg(why.pass)
+                         .arg(QString::fromStdString(why.pass_name));
+  }
+  reason_->setText(reason);
+  smallest_limit_ = why.smallest_limit_bytes;
+  smallest_->setText(tr("Use the s&mallest limit, %1").arg(bytes(smallest_limit_)));
+  smallest_->setVisible(known);
+  while (QLayoutItem* item = helps_->takeAt(0)) {
+    item->widget()->deleteLater();
+    delete item;
+  }
+  for (const Relaxation& relaxation : why.relaxations) helps_->addWidget(buttonFor(relaxation));
+  blockers_->setTable(holdings(why.blockers, [](const Blocker& blocker) { return blocker.what; }));
+  setCurrentIndex(2);
+}
+
+QPushButton* AnswerPanel::buttonFor(const Relaxation& relaxation) {
+  auto* button = new QPushButton(relaxation_text(relaxation), this);
+  button->setObjectName("relax " + QString::fromStdString(relaxation.change));
+  button->setToolTip(tr("As the option %1 of headroom-plan").arg(QString::fromStdString(relaxation.change)));
+  connect(button, &QPushButton::clicked, this, [this, relaxation] {
+    if (const auto question = relaxed(workspace_.question(), relaxation, this)) workspace_.ask(*question);
+  });
+  return button;
+}
+
+}  // namespace headroom::gui

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <QStackedWidget>
+
+#include "gui/model/replanner.h"
+
+class QFormLayout;
+class QLabel;
+class QPushButton;
+class QVBoxLayout;
+
+namespace headroom::gui {
+
+class TableView;
+
+/// The plan under the limit in figures; or why there is none, with a button for each thing that would help.
+class AnswerPanel : public QStackedWidget {
+  Q_OBJECT
+ public:
+  explicit AnswerPanel(Workspace& workspace, QWidget* parent = nullptr);
+  void showAnswer(const Answer& answer);
+  void showWords(const QString& words);
+  /// What is on the device at the peak.
+  TableView& live() { return *live_; }
+
+ Q_SIGNALS:
+  void useAsked();
+  void saveAsked();
+
+ private:
+  QWidget* buildWords();
+  QWidget* buildPlan();
+  QWidget* buildWhyNot();
+  QLabel* fact(const QString& name, const char* object, const QString& explanation);
+  void showPlan(const Answer& answer);
+  void showWhyNot(const WhyNot& why);
+  QPushButton* buttonFor(const Relaxation& relaxation);
+
+  Workspace& workspace_;
+  QFormLayout* facts_;
+  QLabel *words_, *peak_, *time_, *proof_, *passes_, *weights_, *decided_, *going_on_, *reason_;
+  QPushButton* smallest_;
+  QVBoxLayout* helps_;
+  TableView *live_, *blockers_;
+  int64_t smallest_limit_ = 0;
+};
+
+}  // namespace headroom::gui

@@ -1,0 +1,212 @@
+#include "gui/view/chart_axis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "gui/model/figure_text.h"
+
+namespace headroom::gui {
+namespace {
+
+QString with_digits(double value, double step, double one, const char* unit) {
+  const int digits = std::clamp(static_cast<int>(std::ceil(-std::log10(step / one) - 1e-9)), 0, 9);
+  return QString::number(value / one, 'f', digits) + QLatin1Char(' ') + QLatin1String(unit);
+}
+
+QString bytes_with_digits(double value, double step) {
+  constexpr double kKibi = 1024, kMebi = kKibi * 1024, kGibi = kMebi * 1024;
+  if (value >= kGibi) return with_digits(value, step, kGibi, "GiB");
+  if (value >= kMebi) return with_digits(value, step, kMebi, "MiB");
+  if (value >= kKibi) return with_digits(value, step, kKibi, "KiB");
+  return with_digits(value, step, 1, "B");
+}
+
+/// Bytes are marked at powers of two, everything else at round decimal numbers.
+class UnitTicker final : public QCPAxisTicker {
+ public:
+  explicit UnitTicker(Unit unit) : unit_(unit) {}
+
+ protected:
+  double getTickStep(const QCPRange& range) override {
+    if (unit_ != Unit::bytes) return QCPAxisTicker::getTickStep(range);
+    return std::exp2(std::round(std::log2(std::max(range.size() / tickCount(), 1e-9))));
+  }
+  int getSubTickCount(double step) override {
+    return unit_ == Unit::bytes ? 3 : QCPAxisTicker::getSubTickCount(step);
+  }
+  QVector<QString> createLabelVector(const QVector<double>& ticks, const QLocale&, QChar, int) override {
+    const double step = ticks.size() > 1 ? ticks[1] - ticks[0] : 1;
+    QVector<QString> labels;
+    for (const double tick : ticks) labels << tick_text(unit_, std::abs(tick) < step / 1e6 ? 0 : tick, step);
+    return labels;
+  }
+
+ private:
+  Unit unit_;
+};
+
+class LogUnitTicker final : public QCPAxisTickerLog {
+ public:
+  explicit LogUnitTicker(Unit unit) : unit_(unit) {
+    // A picture of twice the side has four times the pixels.
+    setLogBase(unit == Unit::bytes ? 2 : unit == Unit::pixels ? 4 : 10);
+    setSubTickCount(unit == Unit::bytes || unit == Unit::pixels ? 1 : 8);
+  }
+
+ protected:
+  QString getTickLabel(double tick, const QLocale&, QChar, int) override {
+    return tick_text(unit_, tick, tick * (logBase() - 1));
+  }
+
+ private:
+  Unit unit_;
+};
+
+/// Names at 0, 1, 2 …: as many as fit, the ends of long ones, which is what tells layers apart.
+class CategoryTicker final : public QCPAxisTicker {
+ public:
+  explicit CategoryTicker(const std::vector<std::string>& categories) {
+    for (const std::string& category : categories) names_ << figure_text(category);
+  }
+
+ protected:
+  double getTickStep(const QCPRange& range) override {
+    return std::max(1.0, std::ceil(range.size() / tickCount()));
+  }
+  int getSubTickCount(double) override { return 0; }
+  QString getTickLabel(double tick, const QLocale&, QChar, int) override {
+    const auto at = std::llround(tick);
+    if (at < 0 || at >= names_.size() || std::abs(tick - double(at)) > 1e-6) return {};
+    constexpr int kMost = 22;
+    const QString& name = names_[at];
+    return name.size() <= kMost ? name : QStringLiteral("…") + name.right(kMost - 1);
+  }
+
+ private:
+  QStringList names_;
+};
+
+struct Bounds {
+  double least = HUGE_VAL, most = -HUGE_VAL;
+  bool logarithmic = false;
+  bool empty() const { return least > most; }
+  void take(double value) {
+    if (!std::isfinite(value) || (logarithmic && value <= 0)) return;
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+  /// With `share` of the whole beside each end.
+  QCPRange widened(double before, double after, double nothing = 1) const {
+    if (empty()) return logarithmic ? QCPRange(nothing, nothing * 10) : QCPRange(0, nothing);
+    if (logarithmic) {
+      const double whole = std::max(std::log(most / least), std::log(2.0));
+      return {least * std::exp(-whole * before), most * std::exp(whole * after)};
+    }
+    double whole = most - least;
+    if (whole <= 0) whole = std::max(std::abs(most), 1e-9);
+    return {least - whole * before, most + whole * after};
+  }
+};
+
+QCPRange x_extent(const Chart& chart) {
+  Bounds bounds;
+  bounds.logarithmic = chart.x.logarithmic;
+  bool exact = false;
+  for (const Series& series : chart.series) {
+    exact = exact || series.mark == Mark::area;
+    if (series.mark == Mark::bars || !chart.categories.empty()) {
+      const auto last =
+          std::max(series.x.empty() ? 0.0 : series.x.back(), double(chart.categories.size()) - 1);
+      return {-0.7, last + 0.7};
+    }
+    for (const double x : series.x) bounds.take(x);
+  }
+  for (const Span& span : chart.spans) {
+    bounds.take(span.begin);
+    bounds.take(span.end);
+    exact = true;
+  }
+  for (const Note& note : chart.notes) bounds.take(note.x);
+  if (exact && !bounds.empty() && bounds.most > bounds.least) return {bounds.least, bounds.most};
+  for (const Guide& guide : chart.guides) {
+    if (guide.vertical) bounds.take(guide.at);
+  }
+  return bounds.widened(0.05, 0.05);
+}
+
+QCPRange y_extent(const Chart& chart) {
+  Bounds bounds;
+  bounds.logarithmic = chart.y.logarithmic;
+  if (!bounds.logarithmic) bounds.take(0);
+  for (const Series& series : chart.series) {
+    if (series.mark == Mark::area) continue;
+    for (const double y : series.y) bounds.take(y);
+  }
+  if (const Stack stack = stacked(chart); !stack.tops.empty()) {
+    for (const double y : stack.tops.back()) bounds.take(y);
+  }
+  for (const Note& note : chart.notes) bounds.take(note.y);
+  // A limit far above would press everything else flat: it is then named at the edge.
+  const double highest = bounds.empty() ? 0 : bounds.most;
+  for (const Guide& guide : chart.guides) {
+    if (!guide.vertical && (bounds.logarithmic || highest <= 0 || guide.at <= 2 * highest))
+      bounds.take(guide.at);
+  }
+  const QCPRange range =
+      bounds.widened(0, chart.spans.empty() ? 0.1 : 0.16);  // with a line for passes' names
+  if (bounds.logarithmic) return bounds.widened(0.05, 0.1);
+  return {bounds.empty() || bounds.least >= 0 ? 0 : range.lower - range.size() * 0.05, range.upper};
+}
+
+}  // namespace
+
+Stack stacked(const Chart& chart) {
+  std::vector<const Series*> areas;
+  for (const Series& series : chart.series) {
+    if (series.mark == Mark::area) areas.push_back(&series);
+  }
+  Stack stack;
+  if (areas.empty()) return stack;
+  const bool alike =
+      std::all_of(areas.begin(), areas.end(), [&](const Series* area) { return area->x == areas[0]->x; });
+  if (alike) {
+    stack.x = areas[0]->x;
+  } else {
+    std::set<double> places;
+    for (const Series* area : areas) places.insert(area->x.begin(), area->x.end());
+    stack.x.assign(places.begin(), places.end());
+  }
+  std::vector<double> top(stack.x.size(), 0);
+  for (const Series* area : areas) {
+    size_t next = 0;
+    for (size_t i = 0; i < stack.x.size(); ++i) {
+      while (next < area->x.size() && next < area->y.size() && area->x[next] <= stack.x[i]) ++next;
+      if (next > 0) top[i] += area->y[next - 1];
+    }
+    stack.tops.push_back(top);
+  }
+  return stack;
+}
+
+ChartExtent extent_of(const Chart& chart) {
+  return {x_extent(chart), y_extent(chart)};
+}
+
+QSharedPointer<QCPAxisTicker> ticker_of(const ChartAxis& axis, const std::vector<std::string>& categories) {
+  if (!categories.empty()) return QSharedPointer<QCPAxisTicker>(new CategoryTicker(categories));
+  if (axis.logarithmic) return QSharedPointer<QCPAxisTicker>(new LogUnitTicker(axis.unit));
+  return QSharedPointer<QCPAxisTicker>(new UnitTicker(axis.unit));
+}
+
+QString tick_text(Unit unit, double value, double step) {
+  if (unit == Unit::seconds && value > 0 && value < 1e-4)
+    return QString::number(value * 1e6, 'g', 3) + QStringLiteral(" µs");  // the reports' texts end at 0.1 ms
+  const QString text = figure_text(unit, value);
+  if (text != figure_text(unit, value + step) && text != figure_text(unit, value - step)) return text;
+  if (unit == Unit::bytes) return bytes_with_digits(value, step);
+  if (unit == Unit::seconds) return with_digits(value, step, 1, "s");
+  return QString::number(value, 'g', 12);
+}
+
+}  // namespace headroom::gui

@@ -1,0 +1,211 @@
+#include "gui/view/chart_layers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/model/figure_text.h"
+#include "gui/view/chart_view.h"
+
+namespace headroom::gui {
+namespace {
+
+constexpr double kPadding = 3;
+
+/// Moves a label down, then up, until it covers none that is already there.
+QRectF freed(QRectF place, const std::vector<QRectF>& taken, const QRect& within) {
+  const auto collides = [&](const QRectF& candidate) {
+    return std::any_of(taken.begin(), taken.end(),
+                       [&](const QRectF& other) { return other.intersects(candidate); });
+  };
+  for (const int direction : {1, -1}) {
+    for (int step = 0; step < 6; ++step) {
+      const QRectF moved = place.translated(0, direction * step * (place.height() + 1));
+      if (moved.top() >= within.top() && moved.bottom() <= within.bottom() + 1 && !collides(moved))
+        return moved;
+    }
+  }
+  return place;
+}
+
+QRectF kept_within(QRectF place, const QRect& within) {
+  if (place.right() > within.right()) place.moveRight(within.right());
+  if (place.left() < within.left()) place.moveLeft(within.left());
+  if (place.bottom() > within.bottom()) place.moveBottom(within.bottom());
+  if (place.top() < within.top()) place.moveTop(within.top());
+  return place;
+}
+
+}  // namespace
+
+void ChartLayer::setLook(const QPalette& palette, const QFont& font) {
+  palette_ = palette;
+  font_ = font;
+}
+
+QRect ChartLayer::clipRect() const {
+  return mParentPlot->axisRect()->rect();
+}
+
+void ChartLayer::applyDefaultAntialiasingHint(QCPPainter* painter) const {
+  painter->setAntialiasing(true);
+}
+
+void ChartLayer::label(QCPPainter* painter, const QRectF& place, const QString& text,
+                       const QColor& colour) const {
+  QColor ground = palette_.color(QPalette::Base);
+  ground.setAlpha(205);
+  painter->setPen(Qt::NoPen);
+  painter->setBrush(ground);
+  painter->drawRect(place);
+  painter->setPen(colour);
+  painter->setFont(font_);
+  painter->drawText(place, Qt::AlignCenter, text);
+}
+
+void ChartBands::draw(QCPPainter* painter) {
+  const QRect area = clipRect();
+  const QCPAxis* axis = mParentPlot->xAxis;
+  QColor band = palette_.color(QPalette::Text);
+  band.setAlpha(16);
+  painter->setAntialiasing(false);
+  painter->setPen(Qt::NoPen);
+  painter->setBrush(band);
+  for (size_t i = 1; i < spans_.size(); i += 2) {
+    const double left = axis->coordToPixel(spans_[i].begin), right = axis->coordToPixel(spans_[i].end);
+    if (right < area.left() || left > area.right()) continue;
+    painter->drawRect(QRectF(left, area.top(), right - left, area.height()));
+  }
+}
+
+void ChartMarks::show(const Chart& chart) {
+  spans_ = chart.spans;
+  guides_ = chart.guides;
+  notes_ = chart.notes;
+}
+
+void ChartMarks::draw(QCPPainter* painter) {
+  std::vector<QRectF> taken;
+  drawNames(painter);
+  for (const Guide& guide : guides_) drawGuide(painter, guide, taken);
+  for (const Note& note : notes_) drawNote(painter, note, taken);
+}
+
+void ChartMarks::drawNames(QCPPainter* painter) const {
+  const QRect area = clipRect();
+  const QCPAxis* axis = mParentPlot->xAxis;
+  QFont small = font_;
+  small.setPointSizeF(font_.pointSizeF() * 0.85);
+  const QFontMetricsF metrics(small);
+  QColor faint = palette_.color(QPalette::Text);
+  faint.setAlpha(150);
+  painter->setFont(small);
+  painter->setPen(faint);
+  for (const Span& span : spans_) {
+    const double left = std::max(axis->coordToPixel(span.begin), double(area.left())) + kPadding;
+    const double right = std::min(axis->coordToPixel(span.end), double(area.right())) - kPadding;
+    if (right - left < metrics.averageCharWidth() * 5) continue;
+    // The end of a layer's name tells more than its beginning; other words are shown whole or not at all.
+    QString name = figure_text(span.name);
+    if (name.contains(QLatin1Char('.'))) name = metrics.elidedText(name, Qt::ElideLeft, right - left);
+    if (metrics.horizontalAdvance(name) > right - left) continue;
+    painter->drawText(QRectF(left, area.top() + 1, right - left, metrics.height()), Qt::AlignCenter, name);
+  }
+}
+
+void ChartMarks::drawGuide(QCPPainter* painter, const Guide& guide, std::vector<QRectF>& taken) const {
+  const QRect area = clipRect();
+  const QCPAxis* axis = guide.vertical ? mParentPlot->xAxis : mParentPlot->yAxis;
+  if (axis->scaleType() == QCPAxis::stLogarithmic && guide.at <= 0) return;
+  const QColor colour = colour_of(guide.ink, palette_);
+  const double at = axis->coordToPixel(guide.at);
+  const QFontMetricsF metrics(font_);
+  QString text = figure_text(guide.label);
+  painter->setPen(QPen(colour, 1.5, Qt::DashLine));
+  if (guide.vertical) {
+    if (at < area.left() || at > area.right()) return;
+    painter->drawLine(QPointF(at, area.top()), QPointF(at, area.bottom()));
+    const QSizeF size(metrics.horizontalAdvance(text) + 2 * kPadding, metrics.height());
+    const bool left = at + size.width() + kPadding > area.right();
+    const QRectF place(QPointF(left ? at - size.width() - kPadding : at + kPadding, area.top() + kPadding),
+                       size);
+    taken.push_back(freed(kept_within(place, area), taken, area));
+  } else {
+    const bool above = at < area.top();
+    const bool below = at > area.bottom();
+    if (above) text += QStringLiteral(" ↑");
+    if (below) text += QStringLiteral(" ↓");
+    if (!above && !below) painter->drawLine(QPointF(area.left(), at), QPointF(area.right(), at));
+    const QSizeF size(metrics.horizontalAdvance(text) + 2 * kPadding, metrics.height());
+    const double names = spans_.empty() ? 0 : metrics.height();  // below the names of bands
+    double top = above ? area.top() + names : at - size.height() - 1;
+    if (!above && top < area.top() + names) top = at + 2;
+    const QRectF place(QPointF(area.right() - size.width() - kPadding, top), size);
+    taken.push_back(freed(kept_within(place, area), taken, area));
+  }
+  if (!text.isEmpty()) label(painter, taken.back(), text, colour);
+}
+
+void ChartMarks::drawNote(QCPPainter* painter, const Note& note, std::vector<QRectF>& taken) const {
+  const QRect area = clipRect();
+  const QPointF at(mParentPlot->xAxis->coordToPixel(note.x), mParentPlot->yAxis->coordToPixel(note.y));
+  if (!std::isfinite(at.x()) || !std::isfinite(at.y()) || at.x() < area.left() - 1 ||
+      at.x() > area.right() + 1)
+    return;
+  const QColor text_colour = palette_.color(QPalette::Text);
+  painter->setPen(QPen(text_colour, 1.5));
+  painter->setBrush(palette_.color(QPalette::Base));
+  painter->drawEllipse(at, 3.5, 3.5);
+  const QString text = figure_text(note.text);
+  const QFontMetricsF metrics(font_);
+  const QSizeF size(metrics.horizontalAdvance(text) + 2 * kPadding, metrics.height());
+  const bool left = at.x() + size.width() + 8 > area.right();
+  // Above the point: curves that go on to either side stay visible.
+  const QRectF place(QPointF(left ? at.x() - size.width() - 5 : at.x() + 5, at.y() - size.height() - 3),
+                     size);
+  taken.push_back(freed(kept_within(place, area), taken, area));
+  label(painter, taken.back(), text, text_colour);
+}
+
+bool ChartCursor::onHandle(const QPointF& position) const {
+  constexpr double kReach = 7;
+  if (!handle || !clipRect().adjusted(-4, -4, 4, 4).contains(position.toPoint())) return false;
+  return handle->vertical ? std::abs(mParentPlot->xAxis->coordToPixel(handle->at) - position.x()) <= kReach
+                          : std::abs(mParentPlot->yAxis->coordToPixel(handle->at) - position.y()) <= kReach;
+}
+
+void ChartCursor::draw(QCPPainter* painter) {
+  const QRect area = clipRect();
+  const QFontMetricsF metrics(font_);
+  if (x) {
+    const double at = mParentPlot->xAxis->coordToPixel(*x);
+    painter->setPen(QPen(palette_.color(QPalette::Text), pinned ? 2 : 1));
+    painter->drawLine(QPointF(at, area.top()), QPointF(at, area.bottom()));
+  }
+  if (!handle) return;
+  const QCPAxis* axis = handle->vertical ? mParentPlot->xAxis : mParentPlot->yAxis;
+  const double at = axis->coordToPixel(handle->at);
+  if (!std::isfinite(at)) return;
+  const QColor colour = colour_of(Ink::limit, palette_);
+  painter->setPen(QPen(colour, 2));
+  QPointF grip;
+  if (handle->vertical) {
+    painter->drawLine(QPointF(at, area.top()), QPointF(at, area.bottom()));
+    grip = QPointF(at, area.center().y());
+  } else {
+    painter->drawLine(QPointF(area.left(), at), QPointF(area.right(), at));
+    grip = QPointF(area.center().x(), at);
+  }
+  painter->setBrush(palette_.color(QPalette::Base));
+  const QSizeF grip_size = handle->vertical ? QSizeF(9, 22) : QSizeF(22, 9);
+  painter->drawRoundedRect(QRectF(grip - QPointF(grip_size.width() / 2, grip_size.height() / 2), grip_size),
+                           3, 3);
+  if (handle->label.isEmpty()) return;
+  const QSizeF size(metrics.horizontalAdvance(handle->label) + 2 * kPadding, metrics.height());
+  const QPointF corner = handle->vertical ? QPointF(at + 7, area.bottom() - size.height() - 4)
+                                          : QPointF(area.right() - size.width() - 4, at - size.height() - 3);
+  QRectF place(corner, size);
+  if (handle->vertical && place.right() > area.right()) place.moveRight(at - 7);
+  label(painter, kept_within(place, area), handle->label, colour);
+}
+
+}  // namespace headroom::gui

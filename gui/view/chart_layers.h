@@ -1,0 +1,78 @@
+#pragma once
+
+#include <qcustomplot.h>
+
+#include <optional>
+
+#include "reports/figures/chart.h"
+
+namespace headroom::gui {
+
+/// Something of ours on a plot, drawn within its axes with the widget's own colours.
+class ChartLayer : public QCPLayerable {
+ public:
+  ChartLayer(QCustomPlot* plot, const QString& layer) : QCPLayerable(plot, layer) {}
+  void setLook(const QPalette& palette, const QFont& font);
+
+ protected:
+  QRect clipRect() const override;
+  void applyDefaultAntialiasingHint(QCPPainter* painter) const override;
+  /// A text on a background that keeps it readable over areas.
+  void label(QCPPainter* painter, const QRectF& place, const QString& text, const QColor& colour) const;
+
+  QPalette palette_;
+  QFont font_;
+};
+
+/// Passes as bands behind everything else.
+class ChartBands final : public ChartLayer {
+ public:
+  using ChartLayer::ChartLayer;
+  void show(const std::vector<Span>& spans) { spans_ = spans; }
+
+ protected:
+  void draw(QCPPainter* painter) override;
+
+ private:
+  std::vector<Span> spans_;
+};
+
+/// Guides with their labels, notes, and the names of bands that are wide enough.
+class ChartMarks final : public ChartLayer {
+ public:
+  using ChartLayer::ChartLayer;
+  void show(const Chart& chart);
+
+ protected:
+  void draw(QCPPainter* painter) override;
+
+ private:
+  void drawNames(QCPPainter* painter) const;
+  void drawGuide(QCPPainter* painter, const Guide& guide, std::vector<QRectF>& taken) const;
+  void drawNote(QCPPainter* painter, const Note& note, std::vector<QRectF>& taken) const;
+  std::vector<Span> spans_;
+  std::vector<Guide> guides_;
+  std::vector<Note> notes_;
+};
+
+/// What moves: the cursor and a handle that can be dragged. On a buffer of its own, so that the rest is not
+/// drawn anew.
+class ChartCursor final : public ChartLayer {
+ public:
+  using ChartLayer::ChartLayer;
+  struct Handle {
+    double at = 0;
+    bool vertical = true;
+    QString label;
+  };
+  std::optional<double> x;
+  bool pinned = false;
+  std::optional<Handle> handle;
+  /// In pixels of the plot: whether a position is on the handle.
+  bool onHandle(const QPointF& position) const;
+
+ protected:
+  void draw(QCPPainter* painter) override;
+};
+
+}  // namespace headroom::gui

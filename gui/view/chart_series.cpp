@@ -1,0 +1,126 @@
+#include "gui/view/chart_series.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "gui/view/chart_view.h"
+
+namespace headroom::gui {
+namespace {
+
+/// Few points are drawn as such, so that one sees what was computed and what lies between.
+constexpr size_t kMostDots = 80;
+constexpr std::array kDashes{Qt::SolidLine, Qt::DashLine, Qt::DotLine, Qt::DashDotLine};
+
+template <typename Data>
+QSharedPointer<QCPDataContainer<Data>> data_of(const std::vector<double>& x, const std::vector<double>& y) {
+  auto data = QSharedPointer<QCPDataContainer<Data>>::create();
+  QVector<Data> points;
+  const size_t count = std::min(x.size(), y.size());
+  points.reserve(static_cast<qsizetype>(count));
+  for (size_t i = 0; i < count; ++i) points.append(Data(x[i], y[i]));
+  data->set(points, true);
+  return data;
+}
+
+}  // namespace
+
+bool ChartSeries::fits(const Chart& chart) const {
+  if (shown_.size() != chart.series.size()) return false;
+  for (size_t i = 0; i < shown_.size(); ++i) {
+    if (shown_[i].mark != chart.series[i].mark) return false;
+  }
+  return true;
+}
+
+void ChartSeries::rebuild(const Chart& chart) {
+  plot_.clearPlottables();
+  shown_.assign(chart.series.size(), {});
+  outline_ = nullptr;
+  // Each area is filled down to the axis and the ones below it drawn over it: the last area comes first.
+  for (size_t i = chart.series.size(); i-- > 0;) {
+    if (chart.series[i].mark != Mark::area) continue;
+    if (outline_ == nullptr) {
+      outline_ = plot_.addGraph();
+      outline_->setLineStyle(QCPGraph::lsStepLeft);
+    }
+    shown_[i].graph = plot_.addGraph();
+    shown_[i].graph->setLineStyle(QCPGraph::lsStepLeft);
+    shown_[i].graph->setAntialiasedFill(false);  // edges of neighbours would shine through
+    shown_[i].graph->setPen(Qt::NoPen);
+  }
+  const auto bars = std::count_if(chart.series.begin(), chart.series.end(),
+                                  [](const Series& series) { return series.mark == Mark::bars; });
+  delete group_;
+  group_ = bars > 1 ? new QCPBarsGroup(&plot_) : nullptr;
+  if (group_ != nullptr) {
+    group_->setSpacingType(QCPBarsGroup::stPlotCoords);
+    group_->setSpacing(0);
+  }
+  for (size_t i = 0; i < chart.series.size(); ++i) {
+    shown_[i].mark = chart.series[i].mark;
+    switch (chart.series[i].mark) {
+      case Mark::area:
+        break;
+      case Mark::bars:
+        shown_[i].bars = new QCPBars(plot_.xAxis, plot_.yAxis);
+        shown_[i].bars->setWidth(0.8 / double(bars));
+        shown_[i].bars->setAntialiased(false);
+        if (group_ != nullptr) shown_[i].bars->setBarsGroup(group_);
+        break;
+      case Mark::line:
+      case Mark::steps:
+      case Mark::points:
+        shown_[i].graph = plot_.addGraph();
+        shown_[i].graph->setLineStyle(chart.series[i].mark == Mark::line    ? QCPGraph::lsLine
+                                      : chart.series[i].mark == Mark::steps ? QCPGraph::lsStepLeft
+                                                                            : QCPGraph::lsNone);
+        break;
+    }
+  }
+}
+
+void ChartSeries::show(const Chart& chart) {
+  if (!fits(chart)) rebuild(chart);
+  const Stack stack = stacked(chart);
+  size_t area = 0;
+  for (size_t i = 0; i < chart.series.size(); ++i) {
+    const Series& series = chart.series[i];
+    if (series.mark == Mark::bars) {
+      shown_[i].bars->setData(data_of<QCPBarsData>(series.x, series.y));
+    } else if (series.mark == Mark::area) {
+      shown_[i].graph->setData(data_of<QCPGraphData>(stack.x, stack.tops[area++]));
+    } else {
+      shown_[i].graph->setData(data_of<QCPGraphData>(series.x, series.y));
+    }
+  }
+  if (outline_ != nullptr) outline_->setData(data_of<QCPGraphData>(stack.x, stack.tops.back()));
+}
+
+void ChartSeries::colour(const Chart& chart, const QPalette& palette) {
+  std::map<std::pair<Ink, Mark>, size_t> seen;  // lines of one ink are told apart by their dashes
+  for (size_t i = 0; i < shown_.size(); ++i) {
+    const Series& series = chart.series[i];
+    const QColor colour = colour_of(series.ink, palette);
+    if (shown_[i].bars != nullptr) {
+      shown_[i].bars->setPen(Qt::NoPen);
+      shown_[i].bars->setBrush(colour);
+    } else if (series.mark == Mark::area) {
+      shown_[i].graph->setBrush(colour);
+      // A peak that is narrower than a pixel leaves no fill: its outline does.
+      if (outline_ != nullptr) outline_->setPen(QPen(colour.darker(115), 1));
+    } else {
+      const size_t alike = seen[{series.ink, series.mark}]++;
+      shown_[i].graph->setPen(QPen(colour, 2, kDashes[alike % kDashes.size()]));
+      const bool dots =
+          series.mark == Mark::points || (series.mark == Mark::line && series.x.size() <= kMostDots);
+      shown_[i].graph->setScatterStyle(
+          dots ? QCPScatterStyle(QCPScatterStyle::ssDisc, colour, colour, series.mark == Mark::points ? 8 : 5)
+               : QCPScatterStyle(QCPScatterStyle::ssNone));
+    }
+  }
+}
+
+}  // namespace headroom::gui

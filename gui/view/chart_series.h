@@ -1,0 +1,33 @@
+#pragma once
+
+#include <QPalette>
+#include <vector>
+
+#include "gui/view/chart_axis.h"
+
+namespace headroom::gui {
+
+/// The plottables of a chart's series. Where a new chart has the series of the one before, only their data
+/// change: a chart that is panned over costs no more than its columns.
+class ChartSeries {
+ public:
+  explicit ChartSeries(QCustomPlot& plot) : plot_(plot) {}
+
+  void show(const Chart& chart);
+  void colour(const Chart& chart, const QPalette& palette);
+
+ private:
+  struct Shown {
+    Mark mark{};
+    QCPGraph* graph = nullptr;  ///< of bars: null
+    QCPBars* bars = nullptr;
+  };
+  bool fits(const Chart& chart) const;
+  void rebuild(const Chart& chart);
+  QCustomPlot& plot_;
+  std::vector<Shown> shown_;     ///< parallel to the chart's series
+  QCPGraph* outline_ = nullptr;  ///< of all areas together
+  QCPBarsGroup* group_ = nullptr;
+};
+
+}  // namespace headroom::gui

@@ -1,0 +1,263 @@
+#include "gui/view/chart_view.h"
+
+#include <qcustomplot.h>
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMetaMethod>
+#include <QToolTip>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/model/figure_text.h"
+#include "gui/view/chart_head.h"
+#include "gui/view/chart_layers.h"
+#include "gui/view/chart_series.h"
+
+namespace headroom::gui {
+namespace {
+
+const QString kBandsLayer = QStringLiteral("bands"), kMarksLayer = QStringLiteral("marks"),
+              kCursorLayer = QStringLiteral("cursor");
+
+void add_layers(QCustomPlot& plot) {
+  plot.addLayer(kBandsLayer, plot.layer(QStringLiteral("grid")), QCustomPlot::limBelow);
+  plot.addLayer(kMarksLayer, plot.layer(QStringLiteral("axes")), QCustomPlot::limAbove);
+  plot.addLayer(kCursorLayer, plot.layer(QStringLiteral("overlay")), QCustomPlot::limAbove);
+  plot.layer(kCursorLayer)->setMode(QCPLayer::lmBuffered);
+}
+
+void set_axis(QCPAxis& axis, const ChartAxis& shown, const std::vector<std::string>& categories) {
+  axis.setLabel(figure_text(shown.title));
+  axis.setScaleType(shown.logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
+  axis.setTicker(ticker_of(shown, categories));
+  axis.setTickLabelRotation(categories.size() > 4 ? 40 : 0);
+  axis.setSubTicks(categories.empty());
+}
+
+void colour_axis(QCPAxis& axis, const QPalette& palette, const QFont& font) {
+  const QColor text = palette.color(QPalette::Text);
+  QColor line = text, grid = text;
+  line.setAlpha(140);
+  grid.setAlpha(40);
+  axis.setBasePen(QPen(line));
+  axis.setTickPen(QPen(line));
+  axis.setSubTickPen(QPen(line));
+  axis.setTickLabelColor(text);
+  axis.setLabelColor(text);
+  axis.setTickLabelFont(font);
+  axis.setLabelFont(font);
+  axis.grid()->setPen(QPen(grid, 1, Qt::DotLine));
+  axis.grid()->setZeroLinePen(Qt::NoPen);
+}
+
+/// What a series says at x: of held ones the last value before it, of others the nearest. Nothing where x is
+/// outside.
+std::optional<double> value_at(const Series& series, double x) {
+  const size_t count = std::min(series.x.size(), series.y.size());
+  if (count == 0 || (series.mark != Mark::bars && x < series.x.front())) return {};
+  const auto after = std::upper_bound(series.x.begin(), series.x.begin() + std::ptrdiff_t(count), x);
+  auto at = static_cast<size_t>(after - series.x.begin());
+  if (at > 0) --at;
+  const bool held = series.mark == Mark::area || series.mark == Mark::steps;
+  if (!held && at + 1 < count && series.x[at + 1] - x < x - series.x[at]) ++at;
+  return series.y[at];
+}
+
+/// A visible stretch moved and cut so that nothing beyond the chart is shown.
+QCPRange within(const QCPRange& all, QCPRange range, bool logarithmic) {
+  if (range.size() >= all.size()) return all;
+  if (logarithmic) {
+    range = QCPRange(std::max(range.lower, all.lower), std::min(range.upper, all.upper));
+    return range.lower < range.upper ? range : all;
+  }
+  const double size = std::max(range.size(), all.size() * 1e-7);  // closer, numbers lose their last digits
+  if (range.lower < all.lower) range.lower = all.lower;
+  if (range.lower + size > all.upper) range.lower = all.upper - size;
+  return {range.lower, std::min(range.lower + size, all.upper)};
+}
+
+}  // namespace
+
+ChartView::ChartView(QWidget* parent)
+    : QWidget(parent), plot_(new QCustomPlot(this)), extent_(std::make_unique<ChartExtent>()) {
+  series_ = std::make_unique<ChartSeries>(*plot_);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(1, 1, 1, 1);
+  layout->addWidget(plot_);
+  setFocusPolicy(Qt::StrongFocus);
+  plot_->setFocusPolicy(Qt::ClickFocus);
+  plot_->setFocusProxy(this);
+  plot_->installEventFilter(this);
+  plot_->setMouseTracking(true);
+  plot_->setAutoAddPlottableToLegend(false);
+  plot_->setNoAntialiasingOnDrag(true);
+  plot_->setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
+  plot_->axisRect()->setRangeDrag(Qt::Horizontal);
+  plot_->axisRect()->setRangeZoom(Qt::Horizontal);
+  add_layers(*plot_);
+  bands_ = new ChartBands(plot_, kBandsLayer);
+  marks_ = new ChartMarks(plot_, kMarksLayer);
+  cursor_ = new ChartCursor(plot_, kCursorLayer);
+  plot_->plotLayout()->insertRow(0);
+  head_ = new ChartHead(plot_);
+  plot_->plotLayout()->addElement(0, 0, head_);
+  plot_->plotLayout()->setRowStretchFactor(0, 0.0001);
+  plot_->plotLayout()->setRowSpacing(0);
+  plot_->axisRect()->setMinimumMargins(QMargins(4, 8, 14, 4));
+  plot_->setMinimumSize(80, 60);  // without a size there is nothing to draw on
+  connect(plot_->xAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, &ChartView::rangeMoved);
+  connect(plot_, &QCustomPlot::beforeReplot, this, &ChartView::beforeDrawing);
+  connectMouse();
+  setAccessibleName(tr("Chart"));
+  colour();
+}
+
+ChartView::~ChartView() = default;
+
+void ChartView::setChart(const Chart& chart, bool keep_range) {
+  source_ = nullptr;
+  stale_ = false;
+  chart_ = chart;
+  *extent_ = extent_of(chart_);
+  draw();
+  plot_->yAxis->setRange(extent_->y);
+  if (keep_range) {
+    rangeMoved(plot_->xAxis->range());
+  } else {
+    plot_->xAxis->setRange(extent_->x);
+  }
+}
+
+void ChartView::setSource(double begin, double end, std::function<Chart(double, double, size_t)> source) {
+  source_ = nullptr;  // not asked while the axes are set
+  chart_ = source(begin, end, columns());
+  *extent_ = extent_of(chart_);  // heights of the whole: a column shows its highest moment
+  extent_->x = QCPRange(begin, std::max(end, begin + 1e-9));
+  draw();
+  plot_->yAxis->setRange(extent_->y);
+  plot_->xAxis->setRange(extent_->x);
+  source_ = std::move(source);
+}
+
+void ChartView::beforeDrawing() {
+  // As many marks as have room.
+  const QSize area = plot_->axisRect()->size();
+  const bool names = !chart_.categories.empty();
+  plot_->xAxis->ticker()->setTickCount(std::clamp(area.width() / (names ? 26 : 105), 2, names ? 60 : 12));
+  plot_->yAxis->ticker()->setTickCount(std::clamp(area.height() / 36, 2, 8));
+  if (!stale_ || !source_) return;
+  stale_ = false;
+  const QCPRange range = plot_->xAxis->range();
+  chart_ = source_(range.lower, range.upper, columns());
+  series_->show(chart_);
+  series_->colour(chart_, palette());
+  bands_->show(chart_.spans);
+  marks_->show(chart_);
+}
+
+void ChartView::draw() {
+  set_axis(*plot_->xAxis, chart_.x, chart_.categories);
+  set_axis(*plot_->yAxis, chart_.y, {});
+  series_->show(chart_);
+  bands_->show(chart_.spans);
+  marks_->show(chart_);
+  setAccessibleDescription(figure_text(chart_.title));
+  colour();
+}
+
+void ChartView::colour() {
+  const QPalette colours = palette();
+  plot_->setBackground(QBrush(colours.color(QPalette::Base)));
+  colour_axis(*plot_->xAxis, colours, font());
+  colour_axis(*plot_->yAxis, colours, font());
+  series_->colour(chart_, colours);
+  head_->show(chart_, colours, font());
+  for (ChartLayer* layer : {static_cast<ChartLayer*>(bands_), static_cast<ChartLayer*>(marks_),
+                            static_cast<ChartLayer*>(cursor_)})
+    layer->setLook(colours, font());
+  plot_->replot(QCustomPlot::rpQueuedReplot);
+}
+
+void ChartView::rangeMoved(const QCPRange& range) {
+  const QCPRange kept = within(extent_->x, range, chart_.x.logarithmic);
+  if (kept.lower != range.lower || kept.upper != range.upper) {
+    const QSignalBlocker quiet(plot_->xAxis);
+    plot_->xAxis->setRange(kept);
+  }
+  stale_ = true;
+  plot_->replot(QCustomPlot::rpQueuedReplot);
+  Q_EMIT rangeChanged(kept.lower, kept.upper);
+}
+
+std::pair<double, double> ChartView::visibleRange() const {
+  const QCPRange range = plot_->xAxis->range();
+  return {range.lower, range.upper};
+}
+
+void ChartView::setVisibleRange(double begin, double end) {
+  plot_->xAxis->setRange(begin, end);
+}
+
+size_t ChartView::columns() const {
+  const QMargins margins = plot_->axisRect()->margins();
+  const double across = plot_->width() - margins.left() - margins.right();
+  return static_cast<size_t>(std::max(across * plot_->devicePixelRatioF(), 64.0));
+}
+
+double ChartView::columnWidth() const {
+  return plot_->xAxis->range().size() / double(columns());
+}
+
+QString ChartView::textAt(double x) const {
+  QStringList lines;
+  const auto category = std::llround(x);
+  if (!chart_.categories.empty()) {
+    if (category < 0 || category >= std::ssize(chart_.categories)) return {};
+    lines << figure_text(chart_.categories[static_cast<size_t>(category)]);
+    x = double(category);
+  } else {
+    for (const Span& span : chart_.spans) {
+      if (span.begin <= x && x < span.end) lines << QString::fromStdString(span.name);
+    }
+    lines << tick_text(chart_.x.unit, x, columnWidth());
+  }
+  for (const Series& series : chart_.series) {
+    const std::optional<double> y = value_at(series, x);
+    if (!y) continue;
+    const QString value = figure_text(chart_.y.unit, *y);
+    lines << (series.name.empty() ? value : tr("%1: %2").arg(figure_text(series.name), value));
+  }
+  return lines.join(QLatin1Char('\n'));
+}
+
+void ChartView::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange ||
+      event->type() == QEvent::StyleChange)
+    colour();
+}
+
+void ChartView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  stale_ = true;  // another width has other columns
+}
+
+void ChartView::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setPen(palette().color(hasFocus() ? QPalette::Highlight : QPalette::Mid));
+  painter.drawRect(rect().adjusted(0, 0, -1, -1));
+}
+
+void ChartView::focusInEvent(QFocusEvent* event) {
+  QWidget::focusInEvent(event);
+  update();
+}
+
+void ChartView::focusOutEvent(QFocusEvent* event) {
+  QWidget::focusOutEvent(event);
+  update();
+}
+
+}  // namespace headroom::gui

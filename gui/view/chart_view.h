@@ -1,0 +1,110 @@
+#pragma once
+
+#include <QWidget>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gui/view/page.h"
+#include "reports/figures/chart.h"
+
+class QCustomPlot;
+class QCPRange;
+
+namespace headroom::gui {
+
+class ChartBands;
+class ChartCursor;
+class ChartHead;
+class ChartMarks;
+class ChartSeries;
+struct ChartExtent;
+
+/// The colour of an ink on this palette: light and dark have their own.
+QColor colour_of(Ink ink, const QPalette& palette);
+
+/// Draws a Chart with QCustomPlot. The wheel zooms the x axis, dragging pans, a double click shows all; a
+/// cursor line follows the mouse where `cursorMoved` is of use.
+///
+/// With the keyboard: arrows move the cursor (with Shift further), Home and End go to the ends, + and - zoom,
+/// 0 shows all, Page Up and Page Down pan, Ctrl with arrows moves the handle.
+class ChartView : public QWidget {
+  Q_OBJECT
+ public:
+  explicit ChartView(QWidget* parent = nullptr);
+  ~ChartView() override;
+
+  /// Replaces what is drawn. With `keep_range` the visible stretch stays.
+  void setChart(const Chart& chart, bool keep_range = false);
+  const Chart& chart() const { return chart_; }
+  /// A chart that depends on what is visible: asked for whenever the range or the width in pixels changes, so
+  /// that a million moments are drawn as some thousand columns.
+  void setSource(double begin, double end,
+                 std::function<Chart(double begin, double end, size_t columns)> source);
+  /// A handle on the x or y axis that can be dragged: a limit. Its position in the chart's units.
+  void setHandle(double at, bool vertical, const QString& label);
+  void clearHandle();
+  double handle() const;
+  void setCursor(std::optional<double> x);
+  std::optional<double> cursor() const;
+  /// A click then holds the cursor where it is, until the next one.
+  void setPinnable(bool pinnable) { pinnable_ = pinnable; }
+  bool pinned() const;
+  void setPinned(bool pinned);
+  QCustomPlot* plot() { return plot_; }
+  std::pair<double, double> visibleRange() const;
+  void setVisibleRange(double begin, double end);
+  /// How much of the x axis one column of pixels covers.
+  double columnWidth() const;
+  /// What there is at x, a line for each series: for tooltips and screen readers.
+  QString textAt(double x) const;
+  Export exporter(const QString& name);
+
+  QSize sizeHint() const override { return {480, 260}; }
+  QSize minimumSizeHint() const override { return {240, 120}; }
+
+ Q_SIGNALS:
+  void cursorMoved(double x);  ///< the mouse moved over the chart, or an arrow key moved the cursor
+  void pinnedChanged(bool pinned);
+  void handleMoved(double at);  ///< while it is dragged
+  void handleReleased(double at);
+  void rangeChanged(double begin, double end);
+
+ protected:
+  void changeEvent(QEvent* event) override;  ///< palette: redraws
+  void resizeEvent(QResizeEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;  ///< the frame that shows the keyboard's focus
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  void draw();
+  void colour();
+  void beforeDrawing();
+  void connectMouse();
+  void rangeMoved(const QCPRange& range);
+  void zoom(double factor);
+  void moveCursorTo(double x);
+  bool moveCursorBy(int steps);
+  void moveHandleTo(double at);
+  void redrawCursor();
+  bool cursorIsOfUse() const;
+  size_t columns() const;
+  QCustomPlot* plot_;
+  std::unique_ptr<ChartSeries> series_;
+  std::unique_ptr<ChartExtent> extent_;
+  ChartBands* bands_;
+  ChartMarks* marks_;
+  ChartCursor* cursor_;
+  ChartHead* head_;
+  Chart chart_;
+  std::function<Chart(double, double, size_t)> source_;
+  bool stale_ = false;  ///< the source is asked before the next drawing
+  bool pinnable_ = false, dragging_ = false;
+  QPoint pressed_at_;
+};
+
+}  // namespace headroom::gui

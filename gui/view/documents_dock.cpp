@@ -1,0 +1,109 @@
+#include "gui/view/documents_dock.h"
+
+#include <QPushButton>
+#include <QShortcut>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+#include <array>
+#include <map>
+
+namespace headroom::gui {
+namespace {
+
+constexpr int kNumber = Qt::UserRole;  ///< of the document among those that are open
+
+QString title_of_kind(const std::string& kind) {
+  if (kind == "plan") return DocumentsDock::tr("Plans");
+  if (kind == "stats") return DocumentsDock::tr("Runs");
+  if (kind == "trace") return DocumentsDock::tr("Traces");
+  if (kind == "profile") return DocumentsDock::tr("Profiles");
+  return DocumentsDock::tr("Frontiers");
+}
+
+DocumentPtr chosen_like(const Workspace& workspace, const Document& document) {
+  return std::visit(
+      [&](const auto& contents) { return workspace.chosen<std::decay_t<decltype(contents)>>(); },
+      document.contents);
+}
+
+}  // namespace
+
+DocumentsDock::DocumentsDock(Workspace& workspace, QWidget* parent)
+    : QDockWidget(tr("Open files"), parent), workspace_(workspace) {
+  setObjectName(QStringLiteral("documents"));
+  auto* content = new QWidget(this);
+  tree_ = new QTreeWidget(content);
+  tree_->setHeaderHidden(true);
+  tree_->setRootIsDecorated(false);
+  tree_->setIndentation(12);
+  tree_->setTextElideMode(Qt::ElideMiddle);
+  tree_->setAccessibleName(windowTitle());
+  tree_->setMinimumWidth(140);
+  close_ = new QPushButton(tr("&Close file"), content);
+  auto* layout = new QVBoxLayout(content);
+  layout->setContentsMargins(4, 4, 4, 4);
+  layout->addWidget(tree_, 1);
+  layout->addWidget(close_);
+  setWidget(content);
+
+  connect(tree_, &QTreeWidget::itemClicked, this, &DocumentsDock::chooseItem);
+  connect(tree_, &QTreeWidget::itemActivated, this, &DocumentsDock::chooseItem);
+  connect(tree_, &QTreeWidget::currentItemChanged, this,
+          [this](const QTreeWidgetItem* item) { close_->setEnabled(documentOf(item) != nullptr); });
+  connect(close_, &QPushButton::clicked, this, &DocumentsDock::closeCurrent);
+  auto* remove = new QShortcut(QKeySequence::Delete, tree_);
+  remove->setContext(Qt::WidgetShortcut);
+  connect(remove, &QShortcut::activated, this, &DocumentsDock::closeCurrent);
+  // Queued: the list must not vanish while one of its own clicks is being answered.
+  connect(&workspace_, &Workspace::documentsChanged, this, &DocumentsDock::list, Qt::QueuedConnection);
+  list();
+}
+
+void DocumentsDock::list() {
+  const DocumentPtr before = documentOf(tree_->currentItem());
+  tree_->clear();
+  const std::vector<DocumentPtr>& documents = workspace_.documents();
+  std::map<size_t, QTreeWidgetItem*> kinds;  // by place in the variant, and in that order
+  for (const DocumentPtr& document : documents) kinds[document->contents.index()] = nullptr;
+  for (auto& [index, kind] : kinds) {
+    kind = new QTreeWidgetItem(tree_);
+    kind->setFlags(Qt::ItemIsEnabled);
+    kind->setExpanded(true);
+  }
+  for (size_t i = 0; i < documents.size(); ++i) {
+    const Document& document = *documents[i];
+    QTreeWidgetItem* kind = kinds[document.contents.index()];
+    kind->setText(0, title_of_kind(kind_of(document)));
+    const bool chosen = chosen_like(workspace_, document) == documents[i];
+    const QString name = QString::fromStdString(document.file.filename().string());
+    auto* item = new QTreeWidgetItem(kind, {(chosen ? QStringLiteral("● ") : QStringLiteral("○ ")) + name});
+    QFont font = item->font(0);
+    font.setBold(chosen);
+    item->setFont(0, font);
+    item->setData(0, kNumber, static_cast<int>(i));
+    const QString summary_line = QString::fromStdString(summary(document));
+    item->setToolTip(0, summary_line + QLatin1Char('\n') + QString::fromStdString(document.file.string()));
+    item->setData(0, Qt::AccessibleDescriptionRole, chosen ? tr("chosen") : QString());
+    if (documents[i] == before) tree_->setCurrentItem(item);
+  }
+  close_->setEnabled(documentOf(tree_->currentItem()) != nullptr);
+}
+
+DocumentPtr DocumentsDock::documentOf(const QTreeWidgetItem* item) const {
+  const QVariant number = item == nullptr ? QVariant() : item->data(0, kNumber);
+  if (!number.isValid() || number.toUInt() >= workspace_.documents().size()) return nullptr;
+  return workspace_.documents()[number.toUInt()];
+}
+
+void DocumentsDock::chooseItem(const QTreeWidgetItem* item) {
+  const DocumentPtr document = documentOf(item);
+  if (document == nullptr) return;
+  if (chosen_like(workspace_, *document) != document) workspace_.choose(document);
+  Q_EMIT message(QString::fromStdString(summary(*document)));
+}
+
+void DocumentsDock::closeCurrent() {
+  if (const DocumentPtr document = documentOf(tree_->currentItem())) workspace_.close(document);
+}
+
+}  // namespace headroom::gui

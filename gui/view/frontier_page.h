@@ -1,0 +1,69 @@
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gui/model/replanner.h"
+#include "gui/view/page.h"
+
+namespace headroom::gui {
+
+class AnswerPanel;
+class ChartView;
+class LimitField;
+class TableView;
+
+/// Peak against time of what is asked for, with the limit as a handle: the plan under it is found while it
+/// moves, or why there is none. A plan becomes a document only when it is used or saved, so that dragging
+/// leaves nothing behind.
+class FrontierPage : public Page {
+  Q_OBJECT
+ public:
+  explicit FrontierPage(Workspace& workspace, QWidget* parent = nullptr);
+  QString key() const override { return QStringLiteral("frontier"); }
+  QString title() const override { return tr("Frontier"); }
+  bool busy() const override { return replanner_.busy(); }
+  std::vector<Export> exports() override;
+
+  /// What is shown beside the frontier.
+  const Answer& answer() const { return answer_; }
+  /// Writes the plan that is shown, whole or not at all, and opens it. Throws DeviceError.
+  void savePlan(const QString& file);
+
+ public Q_SLOTS:
+  /// Makes the plan that is shown the one that the other pages show: in a file that is gone with the window,
+  /// in place of the one that was used before.
+  void usePlan();
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  QWidget* buildMiddle();
+  void plan();
+  void take(const Answer& answer);
+  void takeFrontier(const FoundFrontier& found);
+  void showPoints(const std::vector<FrontierPoint>& points);
+  void chooseLimit();
+  void draw();
+  void askForFile();
+  QString fileName() const;
+  /// Runs what writes files and says what went wrong.
+  template <typename Write>
+  void attempt(const Write& write);
+
+  Workspace& workspace_;
+  Replanner replanner_;
+  std::optional<PlanningQuestion> asked_;
+  std::vector<FrontierPoint> points_;
+  Answer answer_;
+  std::optional<PlanningQuestion> opening_;  ///< the question of a plan that was just written
+  std::pair<double, double> whole_range_{};  ///< of the chart, unless it is zoomed
+  LimitField* limit_;
+  ChartView* chart_;
+  TableView* table_;
+  AnswerPanel* panel_;
+};
+
+}  // namespace headroom::gui

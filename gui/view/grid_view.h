@@ -1,0 +1,53 @@
+#pragma once
+
+#include <QWidget>
+
+#include "gui/view/page.h"
+#include "reports/figures/document.h"
+
+class QLabel;
+class QSlider;
+class QTimer;
+class QToolButton;
+
+namespace headroom::gui {
+
+/// One tile of a pass in positions of the pass's grid.
+struct GridTile {
+  size_t row = 0, column = 0;
+  Region own;   ///< what it adds to the pass's results
+  Region read;  ///< own and halo of everything that is computed for it, within the picture
+};
+/// `tile` counts row by row, the order in which the decoder runs them.
+GridTile grid_tile(const PlanDocument& document, size_t pass, size_t tile);
+
+/// The picture as one pass cuts it into tiles: those that are done, the current one and its halo. A slider
+/// and a play button go through them in the order in which they run.
+class GridView : public QWidget {
+  Q_OBJECT
+ public:
+  explicit GridView(QWidget* parent = nullptr);
+  /// Null clears it.
+  void setPass(const DocumentPtr& plan, size_t pass);
+  int tile() const;
+  int tiles() const;
+  Export exporter(const QString& name);
+
+ public Q_SLOTS:
+  void setTile(int tile);
+  void play(bool on);
+
+ Q_SIGNALS:
+  void tileChanged(int tile);
+
+ private:
+  class Canvas;
+  void describe();
+  Canvas* canvas_;
+  QSlider* slider_;
+  QToolButton* play_;
+  QLabel* words_;
+  QTimer* timer_;
+};
+
+}  // namespace headroom::gui

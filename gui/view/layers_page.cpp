@@ -1,0 +1,169 @@
+#include "gui/view/layers_page.h"
+
+#include <QComboBox>
+#include <QFileInfo>
+#include <QFormLayout>
+#include <QLabel>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "gui/model/figure_text.h"
+#include "gui/view/chart_view.h"
+#include "gui/view/table_view.h"
+#include "reports/figures/layers.h"
+
+namespace headroom::gui {
+namespace {
+
+QVBoxLayout* column_in(QWidget* widget) {
+  auto* layout = new QVBoxLayout(widget);
+  layout->setContentsMargins(0, 0, 0, 0);
+  return layout;
+}
+
+QLabel* wrapped(const QString& text, QWidget* parent) {
+  auto* label = new QLabel(text, parent);
+  label->setWordWrap(true);
+  return label;
+}
+
+}  // namespace
+
+LayersPage::LayersPage(Workspace& workspace, QWidget* parent)
+    : Page(parent), workspace_(workspace), stack_(new QStackedWidget(this)) {
+  auto* nothing =
+      wrapped(tr("Open a profile to see what each layer needs: headroom-profile --model sdxl --sizes "
+                 "256x256,512x512 -o profile.json, or the page Run."),
+              this);
+  nothing->setAlignment(Qt::AlignCenter);
+  nothing->setMargin(40);
+  stack_->addWidget(nothing);
+
+  auto* both = new QSplitter(Qt::Vertical, this);
+  both->setObjectName(QStringLiteral("layers"));
+  both->setChildrenCollapsible(false);
+  auto* above = new QWidget(both);
+  heading_ = wrapped({}, above);
+  layers_ = new TableView(above);
+  layers_->setObjectName(QStringLiteral("layers"));
+  layers_->view()->setSelectionMode(QAbstractItemView::SingleSelection);
+  QVBoxLayout* column = column_in(above);
+  column->addWidget(heading_);
+  column->addWidget(layers_, 1);
+
+  auto* below = new QSplitter(Qt::Horizontal, both);
+  below->setObjectName(QStringLiteral("law"));
+  below->setChildrenCollapsible(false);
+  auto* law_box = new QWidget(below);
+  law_note_ = wrapped({}, law_box);
+  law_ = new ChartView(law_box);
+  law_->setAccessibleName(tr("Law of the layer"));
+  column = column_in(law_box);
+  column->addWidget(law_note_);
+  column->addWidget(law_, 1);
+
+  auto* peak_box = new QWidget(below);
+  sizes_ = new QComboBox(peak_box);
+  sizes_->setAccessibleName(tr("Size"));
+  peak_note_ = wrapped({}, peak_box);
+  live_ = new TableView(peak_box);
+  live_->setObjectName(QStringLiteral("live"));
+  column = column_in(peak_box);
+  auto* row = new QFormLayout;
+  row->addRow(tr("Live at the peak o&f"), sizes_);
+  column->addLayout(row);
+  column->addWidget(peak_note_);
+  column->addWidget(live_, 1);
+  both->setStretchFactor(0, 3);
+  both->setStretchFactor(1, 2);
+  stack_->addWidget(both);
+  column_in(this)->addWidget(stack_);
+  layout()->setContentsMargins(8, 8, 8, 8);
+
+  connect(&workspace_, &Workspace::documentsChanged, this, &LayersPage::showProfile);
+  connect(layers_, &TableView::rowChosen, this, &LayersPage::showLaw);
+  connect(sizes_, &QComboBox::currentIndexChanged, this, &LayersPage::showPeak);
+  showProfile();
+}
+
+void LayersPage::showProfile() {
+  const DocumentPtr chosen = workspace_.chosen<Profile>();
+  if (chosen != nullptr && chosen == document_) return;
+  document_ = chosen;
+  stack_->setCurrentIndex(document_ == nullptr ? 0 : 1);
+  if (document_ == nullptr) return;
+  const Profile& profile = *document_->as<Profile>();
+  heading_->setText(
+      tr("%1 in %2, profiled on %3 with %4. Layers that make a peak stand out; choose one to see its law.")
+          .arg(QString::fromStdString(profile.model), QLatin1String(name_of(profile.dtype)),
+               QString::fromStdString(profile.device), QString::fromStdString(profile.libraries)));
+  layers_->setTable(layers_table(profile));
+  {
+    const QSignalBlocker quiet(sizes_);
+    sizes_->clear();
+    for (const ProfiledSize& size : profile.sizes) sizes_->addItem(QString::fromStdString(size_text(size)));
+    sizes_->setCurrentIndex(sizes_->count() - 1);  // the largest is what is in the way
+  }
+  showPeak();
+  int first = profile.layers.empty() ? -1 : 0;
+  for (size_t row = 0; row < layers_->table().rows.size() && first == 0; ++row) {
+    if (layers_->table().rows[row].stands_out) first = static_cast<int>(row);
+  }
+  if (first >= 0) {
+    const QModelIndex source = layers_->model().index(first, 0);
+    const auto* sorted = static_cast<const SortFilter*>(layers_->view()->model());
+    layers_->view()->setCurrentIndex(sorted->mapFromSource(source));
+    layers_->view()->scrollTo(sorted->mapFromSource(source), QAbstractItemView::PositionAtCenter);
+  }
+  showLaw(first);
+}
+
+void LayersPage::showLaw(int row) {
+  if (document_ == nullptr) return;
+  const Profile& profile = *document_->as<Profile>();
+  const bool there = row >= 0 && row < std::ssize(profile.layers);
+  const Law* law = there ? profile.find_law(profile.layers[static_cast<size_t>(row)].law) : nullptr;
+  law_->setVisible(law != nullptr);
+  if (law == nullptr) {
+    law_note_->setText(
+        there ? tr("This layer has no law: it was profiled with an earlier release, or moves nothing.")
+              : tr("Choose a layer to see how its time grows with the tile."));
+    return;
+  }
+  QString note =
+      tr("%1: time of one call against the positions of its tile.").arg(QString::fromStdString(law->name));
+  if (law->held_out_points > 0) {
+    note += QLatin1Char(' ') + tr("Off by %1 at %2 tiles that were measured and are not in it.")
+                                   .arg(figure_text(Unit::share, law->held_out_error))
+                                   .arg(law->held_out_points);
+  }
+  law_note_->setText(note);
+  Chart chart = law_chart(*law);
+  chart.title.clear();  // the note says it
+  law_->setChart(chart);
+}
+
+void LayersPage::showPeak() {
+  if (document_ == nullptr || sizes_->currentIndex() < 0) {
+    live_->setTable({});
+    return;
+  }
+  const Profile& profile = *document_->as<Profile>();
+  const auto at = static_cast<size_t>(sizes_->currentIndex());
+  const ProfiledSize& size = profile.sizes[at];
+  peak_note_->setText(
+      tr("%1, while %2 ran.")
+          .arg(figure_text(Unit::bytes, double(size.peak_bytes)), QString::fromStdString(size.peak_layer)));
+  live_->setTable(peak_live_table(profile, at));
+}
+
+std::vector<Export> LayersPage::exports() {
+  if (document_ == nullptr) return {};
+  std::vector<Export> all{layers_->exporter(tr("Layers")), live_->exporter(tr("Live at the peak"))};
+  if (law_->isVisibleTo(this)) all.push_back(law_->exporter(tr("Law")));
+  return all;
+}
+
+}  // namespace headroom::gui

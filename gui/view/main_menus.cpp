@@ -1,0 +1,163 @@
+// The menus of the main window.
+
+#include <QActionGroup>
+#include <QApplication>
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenu>
+#include <QMenuBar>
+#include <QStatusBar>
+#include <QTabWidget>
+
+#include "gui/view/documents_dock.h"
+#include "gui/view/glossary.h"
+#include "gui/view/main_window.h"
+#include "gui/view/message_bar.h"
+
+namespace headroom::gui {
+namespace {
+
+QString listed(const QStringList& suffixes) {
+  QStringList upper;
+  for (const QString& suffix : suffixes) upper << suffix.toUpper();
+  return upper.join(QStringLiteral(", "));
+}
+
+/// A name as a file may be called everywhere.
+QString file_name(const QString& name) {
+  QString plain;
+  for (const QChar c : name.toLower()) plain += c.isLetterOrNumber() ? c : QLatin1Char('-');
+  while (plain.contains(QLatin1String("--"))) plain.replace(QLatin1String("--"), QLatin1String("-"));
+  return plain;
+}
+
+}  // namespace
+
+void MainWindow::buildMenus() {
+  menuBar()->clear();  // deletes the menus, which own their actions
+  buildFileMenu();
+  buildViewMenu();
+  buildHelpMenu();
+}
+
+void MainWindow::buildFileMenu() {
+  QMenu* file = menuBar()->addMenu(tr("&File"));
+  file->addAction(tr("&Open…"), QKeySequence::Open, this, &MainWindow::chooseFiles);
+  QMenu* recent = file->addMenu(tr("Open &recent"));
+  connect(recent, &QMenu::aboutToShow, this, [this, recent] { listRecent(recent); });
+  file->addSeparator();
+  exports_ = file->addMenu(tr("&Export view"));
+  connect(exports_, &QMenu::aboutToShow, this, [this] { listExports(exports_); });
+  auto* export_key = new QAction(exports_);
+  export_key->setShortcut(QKeySequence(tr("Ctrl+E")));
+  connect(export_key, &QAction::triggered, this, [this] { exports_->popup(mapToGlobal(QPoint(80, 80))); });
+  tabs_->addAction(export_key);  // the entry itself opens a menu and takes no shortcut
+  file->addSeparator();
+  file->addAction(tr("&Close file"), QKeySequence::Close, documents_, &DocumentsDock::closeCurrent);
+  QAction* all = file->addAction(tr("Close &all files"), this, [this] {
+    while (!workspace_.documents().empty()) workspace_.close(workspace_.documents().back());
+  });
+  connect(file, &QMenu::aboutToShow, all, [this, all] { all->setEnabled(!workspace_.documents().empty()); });
+  QAction* before_quit = file->addSeparator();
+  QAction* quit = file->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
+  // What the page adds of its own, such as saving its plan.
+  connect(file, &QMenu::aboutToShow, this, [this, file, before_quit, quit] {
+    for (QAction* action : file->actions()) {
+      if (action->parent() != file && action->menu() == nullptr && action != quit) file->removeAction(action);
+    }
+    if (const Page* page = currentPage()) file->insertActions(before_quit, page->actions());
+  });
+}
+
+void MainWindow::buildViewMenu() {
+  QMenu* view = menuBar()->addMenu(tr("&View"));
+  page_actions_ = new QActionGroup(view);
+  for (size_t i = 0; i < pages_.size(); ++i) {
+    const auto number = static_cast<int>(i);
+    QAction* action = view->addAction(QStringLiteral("&%1 %2").arg(number + 1).arg(pages_[i]->title()),
+                                      QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_1 + number)), this,
+                                      [this, number] { tabs_->setCurrentIndex(number); });
+    action->setCheckable(true);
+    page_actions_->addAction(action);
+  }
+  view->addSeparator();
+  view->addAction(documents_->toggleViewAction());
+  QMenu* themes = view->addMenu(tr("&Theme"));
+  auto* theme_group = new QActionGroup(themes);
+  for (const auto& [theme, name] :
+       {std::pair(Theme::system, tr("&System")), std::pair(Theme::light, tr("&Light")),
+        std::pair(Theme::dark, tr("&Dark"))}) {
+    QAction* action = themes->addAction(name, this, [this, theme = theme] { setTheme(theme); });
+    action->setCheckable(true);
+    action->setChecked(theme == settings_.theme);
+    theme_group->addAction(action);
+  }
+  QMenu* languages = view->addMenu(tr("L&anguage"));
+  auto* language_group = new QActionGroup(languages);
+  // Languages in their own words, so that they are found in any.
+  for (const auto& [code, name] : {std::pair(QStringLiteral("system"), tr("&System")),
+                                   std::pair(QStringLiteral("en"), QStringLiteral("&English")),
+                                   std::pair(QStringLiteral("zh_CN"), QStringLiteral("简体中文 (&Z)"))}) {
+    QAction* action = languages->addAction(name, this, [this, code = code] { setLanguage(code); });
+    action->setCheckable(true);
+    action->setChecked(code == settings_.language);
+    language_group->addAction(action);
+  }
+}
+
+void MainWindow::buildHelpMenu() {
+  QMenu* help = menuBar()->addMenu(tr("&Help"));
+  help->addAction(tr("&What the words mean"), QKeySequence::HelpContents, this,
+                  [this] { show_glossary(this); });
+  help->addSeparator();
+  help->addAction(tr("&About Headroom"), this, [this] { show_about(this); });
+}
+
+void MainWindow::listRecent(QMenu* menu) {
+  menu->clear();
+  for (const QString& file : settings_.recent_files) {
+    // An ampersand would underline the letter after it.
+    QString text = QDir::toNativeSeparators(file);
+    menu->addAction(text.replace(QLatin1Char('&'), QLatin1String("&&")), this,
+                    [this, file] { workspace_.open({file}); });
+  }
+  if (menu->isEmpty()) menu->addAction(tr("None yet"))->setEnabled(false);
+}
+
+void MainWindow::listExports(QMenu* menu) {
+  menu->clear();
+  if (Page* page = currentPage()) {
+    for (const Export& what : page->exports()) {
+      menu->addAction(tr("%1 (%2)…").arg(what.name, listed(what.suffixes)), this,
+                      [this, what] { save(what); });
+    }
+  }
+  if (menu->isEmpty()) menu->addAction(tr("Nothing on this page yet"))->setEnabled(false);
+}
+
+void MainWindow::save(const Export& what) {
+  auto* dialog = new QFileDialog(this, tr("Export %1").arg(what.name));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setAcceptMode(QFileDialog::AcceptSave);
+  QStringList filters;
+  for (const QString& suffix : what.suffixes)
+    filters << QStringLiteral("%1 (*.%2)").arg(suffix.toUpper(), suffix);
+  dialog->setNameFilters(filters);
+  dialog->setDefaultSuffix(what.suffixes.first());
+  connect(dialog, &QFileDialog::filterSelected, dialog, [dialog](const QString& filter) {
+    dialog->setDefaultSuffix(filter.section(QLatin1Char(' '), 0, 0).toLower());
+  });
+  dialog->selectFile(file_name(what.name) + QLatin1Char('.') + what.suffixes.first());
+  connect(dialog, &QFileDialog::fileSelected, this, [this, what](const QString& file) {
+    try {
+      what.write(file);
+      statusBar()->showMessage(tr("Written: %1").arg(QDir::toNativeSeparators(file)));
+    } catch (const std::exception& error) {
+      messages_->add(QString::fromUtf8(error.what()));
+    }
+  });
+  dialog->open();
+}
+
+}  // namespace headroom::gui

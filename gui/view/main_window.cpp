@@ -1,0 +1,300 @@
+#include "gui/view/main_window.h"
+
+#include <QActionGroup>
+#include <QCloseEvent>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QProgressBar>
+#include <QShortcut>
+#include <QSplitter>
+#include <QStatusBar>
+#include <QTabWidget>
+#include <QTimer>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/view/compare_page.h"
+#include "gui/view/documents_dock.h"
+#include "gui/view/frontier_page.h"
+#include "gui/view/layers_page.h"
+#include "gui/view/message_bar.h"
+#include "gui/view/plan_page.h"
+#include "gui/view/run_page.h"
+#include "gui/view/scaling_page.h"
+#include "gui/view/start_page.h"
+#include "gui/view/table_view.h"
+#include "gui/view/timeline_page.h"
+
+namespace headroom::gui {
+namespace {
+
+constexpr int kMostRecent = 12, kMessageMilliseconds = 10000;
+const QSize kUsualSize(1280, 820);
+
+QStringList local_files(const QMimeData* data) {
+  QStringList files;
+  for (const QUrl& url : data->urls()) {
+    if (url.isLocalFile()) files << url.toLocalFile();
+  }
+  return files;
+}
+
+/// The page that shows a file best; it is turned to from the start page.
+QString page_of(const Document& document) {
+  const std::string kind = kind_of(document);
+  if (kind == "profile") return QStringLiteral("layers");
+  if (kind == "stats") return QStringLiteral("plan");
+  if (kind == "frontier") return QStringLiteral("frontier");
+  return QStringLiteral("timeline");
+}
+
+/// What there is to remember on a page, by a name that stays the same.
+template <typename Widget>
+QMap<QString, Widget*> named(const Page& page) {
+  QMap<QString, Widget*> found;
+  const QList<Widget*> widgets = page.findChildren<Widget*>();
+  for (qsizetype i = 0; i < widgets.size(); ++i) {
+    const QString name = widgets[i]->objectName();
+    found[page.key() + QLatin1Char('/') + QLatin1String(Widget::staticMetaObject.className()) +
+          QLatin1Char('.') + (name.isEmpty() ? QString::number(i) : name)] = widgets[i];
+  }
+  return found;
+}
+
+}  // namespace
+
+MainWindow::MainWindow(Workspace& workspace, const WindowSettings& settings, QWidget* parent)
+    : QMainWindow(parent), workspace_(workspace), settings_(settings), busy_(new QProgressBar(this)) {
+  setAcceptDrops(true);
+  busy_->setRange(0, 0);  // moves to and fro: nobody knows how long
+  busy_->setTextVisible(false);
+  busy_->setFixedSize(96, busy_->fontMetrics().height());
+  busy_->hide();
+  statusBar()->addPermanentWidget(busy_);
+  apply_theme(settings_.theme);
+  language_.use(settings_.language);
+  build();
+  connect(&workspace_, &Workspace::opened, this, &MainWindow::fileOpened);
+  connect(&workspace_, &Workspace::failed, this, [this](const QString& fault) { messages_->add(fault); });
+  connect(&workspace_, &Workspace::busyChanged, this, &MainWindow::filesRead);
+  connect(&workspace_, &Workspace::documentsChanged, this, &MainWindow::documentsChanged);
+  if (settings_.geometry.isEmpty() || !restoreGeometry(settings_.geometry)) resize(kUsualSize);
+  if (settings_.docks.isEmpty() || !restoreState(settings_.docks)) narrowDock();
+  any_documents_ = !workspace_.documents().empty();
+  documents_->setVisible(any_documents_);
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::narrowDock() {
+  constexpr int kUsualDock = 176;
+  resizeDocks({documents_}, {kUsualDock}, Qt::Horizontal);
+}
+
+void MainWindow::build() {
+  const QStringList faults = messages_ == nullptr ? QStringList() : messages_->messages();
+  page_actions_ = nullptr;
+  delete documents_;
+  auto* central = new QWidget(this);
+  messages_ = new MessageBar(central);
+  tabs_ = new QTabWidget(central);
+  tabs_->setDocumentMode(true);
+  auto* column = new QVBoxLayout(central);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(messages_);
+  column->addWidget(tabs_, 1);
+  pages_.clear();  // setCentralWidget deletes those that were there
+  setCentralWidget(central);
+  buildPages();
+  documents_ = new DocumentsDock(workspace_, this);
+  addDockWidget(Qt::LeftDockWidgetArea, documents_);
+  connect(documents_, &DocumentsDock::message, statusBar(),
+          [this](const QString& text) { statusBar()->showMessage(text, kMessageMilliseconds); });
+  buildMenus();
+  auto* dismiss = new QShortcut(QKeySequence(Qt::Key_Escape), central);
+  dismiss->setContext(Qt::WidgetWithChildrenShortcut);
+  connect(dismiss, &QShortcut::activated, messages_, &MessageBar::dismissAll);
+  for (qsizetype i = faults.size(); i-- > 0;) messages_->add(faults[i]);
+  restoreViews();
+  showPage(settings_.page);
+  pageShown();
+}
+
+void MainWindow::buildPages() {
+  start_ = new StartPage(workspace_);
+  pages_ = {start_,
+            new TimelinePage(workspace_),
+            new LayersPage(workspace_),
+            new ScalingPage(workspace_),
+            new PlanPage(workspace_),
+            new FrontierPage(workspace_),
+            new RunPage(workspace_),
+            new ComparePage(workspace_)};
+  for (Page* page : pages_) {
+    tabs_->addTab(page, page->title());
+    connect(page, &Page::message, this,
+            [this](const QString& text) { statusBar()->showMessage(text, kMessageMilliseconds); });
+    connect(page, &Page::busyChanged, this, &MainWindow::showBusy);
+  }
+  start_->setRecentFiles(settings_.recent_files);
+  connect(start_, &StartPage::openAsked, this, &MainWindow::chooseFiles);
+  connect(start_, &StartPage::planAsked, this, [this] { showPage(QStringLiteral("frontier")); });
+  connect(tabs_, &QTabWidget::currentChanged, this, &MainWindow::pageShown);
+}
+
+Page* MainWindow::currentPage() const {
+  const int at = tabs_->currentIndex();
+  return at < 0 || at >= std::ssize(pages_) ? nullptr : pages_[static_cast<size_t>(at)];
+}
+
+void MainWindow::showPage(const QString& key) {
+  for (Page* page : pages_) {
+    if (page->key() == key) tabs_->setCurrentWidget(page);
+  }
+}
+
+void MainWindow::pageShown() {
+  const Page* page = currentPage();
+  if (page == nullptr) return;
+  setWindowTitle(tr("%1 – Headroom").arg(page->title()));
+  if (page_actions_ == nullptr) return;
+  const QList<QAction*> actions = page_actions_->actions();
+  if (tabs_->currentIndex() < actions.size()) actions[tabs_->currentIndex()]->setChecked(true);
+}
+
+bool MainWindow::busy() const {
+  return workspace_.busy() ||
+         std::any_of(pages_.begin(), pages_.end(), [](const Page* page) { return page->busy(); });
+}
+
+void MainWindow::showBusy() {
+  busy_->setVisible(busy());
+}
+
+void MainWindow::chooseFiles() {
+  auto* dialog = new QFileDialog(this, tr("Open files"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setFileMode(QFileDialog::ExistingFiles);
+  dialog->setNameFilters({tr("Headroom's files (*.json)"), tr("All files (*)")});
+  if (!settings_.recent_files.isEmpty())
+    dialog->setDirectory(QFileInfo(settings_.recent_files.first()).absolutePath());
+  connect(dialog, &QFileDialog::filesSelected, &workspace_, &Workspace::open);
+  dialog->open();
+}
+
+void MainWindow::fileOpened(const DocumentPtr& document) {
+  const QString file = QString::fromStdString(document->file.string());
+  settings_.recent_files.removeAll(file);
+  settings_.recent_files.prepend(file);
+  while (settings_.recent_files.size() > kMostRecent) settings_.recent_files.removeLast();
+  start_->setRecentFiles(settings_.recent_files);
+  statusBar()->showMessage(
+      QString::fromStdString(document->file.filename().string() + ": " + summary(*document)),
+      kMessageMilliseconds);
+  // Of several files the one with the most to see decides where to go.
+  const QString page = page_of(*document);
+  if (currentPage() == start_ && (page_after_reading_.isEmpty() || page == QLatin1String("timeline")))
+    page_after_reading_ = page;
+  Q_EMIT settingsChanged();
+}
+
+void MainWindow::filesRead(bool busy) {
+  showBusy();
+  if (busy || page_after_reading_.isEmpty()) return;
+  if (currentPage() == start_) showPage(page_after_reading_);
+  page_after_reading_.clear();
+}
+
+void MainWindow::documentsChanged() {
+  // The first file shows the list and the last takes it away; in between it is as the user wants it.
+  const bool any = !workspace_.documents().empty();
+  if (any == any_documents_) return;
+  any_documents_ = any;
+  documents_->setVisible(any);
+  if (any && settings_.docks.isEmpty()) narrowDock();
+}
+
+void MainWindow::setTheme(Theme theme) {
+  settings_.theme = theme;
+  apply_theme(theme);
+  Q_EMIT settingsChanged();
+}
+
+void MainWindow::setLanguage(const QString& code) {
+  settings_.language = code;
+  Q_EMIT settingsChanged();
+  if (busy()) {
+    statusBar()->showMessage(tr("The language changes when headroom-gui starts again: something is running."),
+                             kMessageMilliseconds);
+    return;
+  }
+  // After the menu that asked for it is done with its click.
+  QTimer::singleShot(0, this, [this] {
+    settings_ = settings();
+    language_.use(settings_.language);
+    build();
+    documents_->setVisible(any_documents_);
+    restoreState(settings_.docks);
+    showBusy();
+  });
+}
+
+void MainWindow::rememberViews(WindowSettings& settings) const {
+  for (const Page* page : pages_) {
+    const auto splitters = named<QSplitter>(*page);
+    for (auto at = splitters.begin(); at != splitters.end(); ++at) {
+      // One that was never shown has no sizes to remember.
+      const QList<int> sizes = at.value()->sizes();
+      if (std::any_of(sizes.begin(), sizes.end(), [](int size) { return size > 0; }))
+        settings.views[at.key()] = at.value()->saveState();
+    }
+    const auto tables = named<TableView>(*page);
+    for (auto at = tables.begin(); at != tables.end(); ++at) {
+      if (!at.value()->table().columns.empty()) settings.views[at.key()] = at.value()->saveState();
+    }
+  }
+}
+
+void MainWindow::restoreViews() {
+  for (const Page* page : pages_) {
+    const auto splitters = named<QSplitter>(*page);
+    for (auto at = splitters.begin(); at != splitters.end(); ++at) {
+      if (settings_.views.contains(at.key())) at.value()->restoreState(settings_.views[at.key()]);
+    }
+    const auto tables = named<TableView>(*page);
+    for (auto at = tables.begin(); at != tables.end(); ++at) {
+      if (settings_.views.contains(at.key())) at.value()->restoreState(settings_.views[at.key()]);
+    }
+  }
+}
+
+WindowSettings MainWindow::settings() const {
+  WindowSettings settings = settings_;
+  rememberViews(settings);
+  if (const Page* page = currentPage()) settings.page = page->key();
+  settings.geometry = saveGeometry();
+  settings.docks = saveState();
+  return settings;
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  Q_EMIT settingsChanged();
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (!local_files(event->mimeData()).isEmpty()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  const QStringList files = local_files(event->mimeData());
+  if (files.isEmpty()) return;
+  event->acceptProposedAction();
+  workspace_.open(files);
+}
+
+}  // namespace headroom::gui

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <QIcon>
+#include <QWidget>
+#include <functional>
+#include <vector>
+
+namespace headroom::gui {
+
+/// Something on a page that can be saved: a plot as PNG, SVG or PDF, a table as CSV.
+struct Export {
+  QString name;          ///< for file names and menus
+  QStringList suffixes;  ///< "png", "svg", "pdf" or "csv"
+  /// Writes the file, whose suffix is one of these. Throws DeviceError.
+  std::function<void(const QString& file)> write;
+};
+
+/// One view of the workspace. Pages hold wiring; figures come from reports/figures, work happens in workers.
+class Page : public QWidget {
+  Q_OBJECT
+ public:
+  explicit Page(QWidget* parent = nullptr) : QWidget(parent) {}
+  /// Stable, for settings and screenshots: "timeline".
+  virtual QString key() const = 0;
+  /// Translated, for the tab.
+  virtual QString title() const = 0;
+  /// Whether it waits for a worker: screenshots wait until it does not.
+  virtual bool busy() const { return false; }
+  virtual std::vector<Export> exports() { return {}; }
+
+ Q_SIGNALS:
+  void message(const QString& text);  ///< for the status bar
+  void busyChanged();
+};
+
+}  // namespace headroom::gui

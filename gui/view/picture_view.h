@@ -1,0 +1,28 @@
+#pragma once
+
+#include <QImage>
+#include <QWidget>
+
+namespace headroom::gui {
+
+/// A picture as large as fits, or words where there is none yet.
+class PictureView : public QWidget {
+  Q_OBJECT
+ public:
+  explicit PictureView(const QString& words, QWidget* parent = nullptr);
+  /// Reads the file again; where it cannot be read what is shown stays. Returns whether it could.
+  bool read(const QString& file);
+  void clear();
+  const QImage& image() const { return image_; }
+  QSize sizeHint() const override { return {320, 320}; }
+  QSize minimumSizeHint() const override { return {120, 120}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  QString words_;
+  QImage image_;
+};
+
+}  // namespace headroom::gui

@@ -1,0 +1,160 @@
+#include "gui/view/plan_page.h"
+
+#include <QFrame>
+#include <QHeaderView>
+#include <QLabel>
+#include <QScrollArea>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QTableView>
+#include <QTreeView>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "decoder/graph/errors.h"
+#include "decoder/graph/json_fields.h"
+#include "gui/model/figure_text.h"
+#include "gui/view/grid_view.h"
+#include "gui/view/kept_view.h"
+#include "gui/view/table_view.h"
+#include "planner/analyze.h"
+#include "planner/explain.h"
+
+namespace headroom::gui {
+PlanPage::PlanPage(Workspace& workspace, QWidget* parent) : Page(parent), workspace_(workspace) {
+  stack_ = new QStackedWidget(this);
+  auto* nothing = new QLabel(tr("Open a plan, or use one from the Frontier page."), stack_);
+  nothing->setAlignment(Qt::AlignCenter);
+  nothing->setWordWrap(true);
+  stack_->addWidget(nothing);
+  stack_->addWidget(buildViews());
+  auto* layout = new QVBoxLayout(this);
+  layout->addWidget(stack_);
+  connect(&workspace_, &Workspace::documentsChanged, this, &PlanPage::refresh);
+  refresh();
+}
+
+QWidget* PlanPage::buildViews() {
+  auto* views = new QWidget(stack_);
+  auto* column = new QVBoxLayout(views);
+  column->setContentsMargins({});
+  summary_ = new QLabel(views);
+  summary_->setWordWrap(true);
+  summary_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  column->addWidget(summary_);
+  auto* halves = new QSplitter(Qt::Vertical, views);
+  halves->setObjectName("plan-halves");
+  auto* top = new QSplitter(Qt::Horizontal, halves);
+  top->setObjectName("plan-views");
+  tree_ = new QTreeView(top);
+  tree_->setObjectName("passes");
+  tree_->setModel(&model_);
+  tree_->setUniformRowHeights(true);
+  tree_->setTextElideMode(Qt::ElideMiddle);  // both ends of a name tell something
+  tree_->setAccessibleName(tr("Passes"));
+  tree_->header()->setStretchLastSection(false);
+  tree_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+  tree_->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
+  tree_->header()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
+  grid_ = new GridView(top);
+  auto* area = new QScrollArea(top);
+  area->setWidgetResizable(true);
+  kept_ = new KeptView(area);
+  area->setWidget(kept_);
+  tree_->setMinimumWidth(48 * fontMetrics().averageCharWidth());  // numbers and the half of a name
+  top->setStretchFactor(0, 2);
+  top->setStretchFactor(1, 1);
+  top->setStretchFactor(2, 2);
+  table_ = new TableView(halves);
+  table_->setObjectName("plan-passes");
+  halves->setStretchFactor(0, 3);
+  halves->setStretchFactor(1, 2);
+  column->addWidget(halves, 1);
+  connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this,
+          [this](const QModelIndex& current) { choosePass(PassTree::pass_of(current)); });
+  connect(table_, &TableView::rowChosen, this, &PlanPage::choosePass);  // a row for each pass, in order
+  connect(kept_, &KeptView::passChosen, this, &PlanPage::choosePass);
+  connect(kept_, &KeptView::tensorChosen, this, &PlanPage::markReaders);
+  return views;
+}
+
+/// An open run of the plan; null where there is none.
+DocumentPtr PlanPage::runOf(const DocumentPtr& plan) const {
+  std::vector<DocumentPtr> candidates{workspace_.chosen<RunStats>()};
+  candidates.insert(candidates.end(), workspace_.documents().rbegin(), workspace_.documents().rend());
+  for (const DocumentPtr& document : candidates) {
+    if (document == nullptr || document->as<RunStats>() == nullptr) continue;
+    try {
+      analyze(plan->as<PlanDocument>()->plan, plan->file.string(), *document->as<RunStats>(),
+              document->file.string());
+      return document;
+    } catch (const InputError&) {
+      // Of another plan.
+    }
+  }
+  return nullptr;
+}
+
+void PlanPage::refresh() {
+  const DocumentPtr plan = workspace_.chosen<PlanDocument>();
+  const DocumentPtr run = plan == nullptr ? nullptr : runOf(plan);
+  const bool other = plan != plan_;
+  if (!other && run == run_) return;
+  plan_ = plan;
+  run_ = run;
+  stack_->setCurrentIndex(plan_ == nullptr ? 0 : 1);
+  if (plan_ == nullptr) {
+    model_.setPlan(nullptr);
+    grid_->setPass(nullptr, 0);
+    kept_->setSpans({}, 0);
+    pass_ = -1;
+    return;
+  }
+  const auto& document = *plan_->as<PlanDocument>();
+  QString words = QString::fromStdString(summary(*plan_) + ", " + gap_text(document.plan));
+  if (run_ != nullptr)
+    words += "\n" + tr("Beside its run %1").arg(QString::fromStdString(run_->file.filename().string()));
+  summary_->setText(words);
+  table_->setTable(passes_table(document, run_ == nullptr ? nullptr : run_->as<RunStats>()));
+  if (!other) return;
+  pass_ = -1;
+  model_.setPlan(plan_);
+  for (int row = 0; row < model_.rowCount(); ++row) {
+    const QModelIndex parent = model_.index(row, 0);
+    for (int line = 0; line < model_.rowCount(parent); ++line)
+      tree_->setFirstColumnSpanned(line, parent, true);
+  }
+  kept_->setSpans(kept_spans(document), static_cast<int>(document.plan.passes.size()));
+  const auto highest = std::max_element(
+      document.plan.passes.begin(), document.plan.passes.end(),
+      [](const Pass& a, const Pass& b) { return a.predicted_peak_bytes < b.predicted_peak_bytes; });
+  choosePass(static_cast<int>(highest - document.plan.passes.begin()));
+}
+
+void PlanPage::choosePass(int pass) {
+  if (plan_ == nullptr || pass < 0 || pass >= model_.rowCount() || pass == pass_) return;
+  pass_ = pass;
+  grid_->setPass(plan_, static_cast<size_t>(pass));
+  kept_->setPass(pass);
+  if (PassTree::pass_of(tree_->currentIndex()) != pass) tree_->setCurrentIndex(model_.index(pass, 0));
+  const QModelIndex row = table_->model().index(pass, 0);
+  if (const auto* sorted = qobject_cast<QSortFilterProxyModel*>(table_->view()->model())) {
+    const QModelIndex shown = sorted->mapFromSource(row);
+    if (shown.isValid() && shown.row() != table_->view()->currentIndex().row())
+      table_->view()->setCurrentIndex(shown);
+  }
+}
+
+void PlanPage::markReaders(int tensor) {
+  model_.setMarked(tensor < 0 ? std::vector<int32_t>{} : kept_->spans()[static_cast<size_t>(tensor)].read_in);
+}
+
+std::vector<Export> PlanPage::exports() {
+  if (plan_ == nullptr) return {};
+  Export kept_figures{QStringLiteral("kept-tensors"), {QStringLiteral("csv")}, [this](const QString& file) {
+                        write_file_whole(file.toStdString(), to_csv(kept_table(*plan_->as<PlanDocument>())));
+                      }};
+  return {grid_->exporter("tiles"), kept_->exporter("kept"), kept_figures, table_->exporter("passes")};
+}
+
+}  // namespace headroom::gui

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "gui/model/pass_tree.h"
+#include "gui/model/workspace.h"
+#include "gui/view/page.h"
+
+class QLabel;
+class QStackedWidget;
+class QTreeView;
+
+namespace headroom::gui {
+
+class GridView;
+class KeptView;
+class TableView;
+
+/// The chosen plan: its passes as a tree, the tiles of one, what is kept through which, and all passes in
+/// figures beside a run where one is open. Choosing a pass anywhere shows it everywhere.
+class PlanPage : public Page {
+  Q_OBJECT
+ public:
+  explicit PlanPage(Workspace& workspace, QWidget* parent = nullptr);
+  QString key() const override { return QStringLiteral("plan"); }
+  QString title() const override { return tr("Plan"); }
+  std::vector<Export> exports() override;
+
+  int pass() const { return pass_; }
+
+ public Q_SLOTS:
+  void choosePass(int pass);
+
+ private:
+  QWidget* buildViews();
+  void refresh();
+  DocumentPtr runOf(const DocumentPtr& plan) const;
+  void markReaders(int tensor);
+
+  Workspace& workspace_;
+  DocumentPtr plan_, run_;
+  int pass_ = -1;
+  PassTree model_;
+  QStackedWidget* stack_;
+  QLabel* summary_;
+  QTreeView* tree_;
+  GridView* grid_;
+  KeptView* kept_;
+  TableView* table_;
+};
+
+}  // namespace headroom::gui

@@ -1,0 +1,380 @@
+#include "gui/view/request_form.h"
+
+#include <QComboBox>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSpinBox>
+#include <QStorageInfo>
+#include <QStyle>
+#include <QToolButton>
+#include <algorithm>
+
+#include "decoder/cli/arguments.h"
+#include "decoder/graph/errors.h"
+#include "gui/model/groundwork.h"
+#include "gui/view/input_note.h"
+#include "gui/view/limit_field.h"
+#include "planner/profile_check.h"
+
+namespace headroom::gui {
+
+namespace {
+
+constexpr int kTyping = 500, kChosen = 0;  // milliseconds
+constexpr int kMostPixels = 1 << 20;
+
+QString without_mnemonic(QString label) {
+  return label.remove('&');
+}
+
+QString weights_name(int entry) {
+  switch (entry) {
+    case 0:
+      return RequestForm::tr("whichever is faster");
+    case 1:
+      return RequestForm::tr("on the device throughout");
+    default:
+      return RequestForm::tr("brought in pass by pass");
+  }
+}
+
+constexpr std::optional<WeightResidency> kWeights[] = {std::nullopt, WeightResidency::resident,
+                                                       WeightResidency::per_pass};
+
+/// What a model decodes in where this is asked for; the same where there is no such model.
+Dtype decoded_in(const std::string& model, Dtype asked) {
+  try {
+    return decoding_dtype(resolve_model(model), asked);
+  } catch (const InputError&) {
+    return asked;
+  }
+}
+
+}  // namespace
+
+RequestForm::RequestForm(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+  rows_ = new QFormLayout(this);
+  rows_->setContentsMargins({});
+  rows_->setRowWrapPolicy(QFormLayout::WrapAllRows);
+  rows_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+  buildModel();
+  buildSize();
+  buildStorage();
+  buildPlaces();
+  buildProfile();
+  pause_.setSingleShot(true);
+  connect(&pause_, &QTimer::timeout, this, &RequestForm::apply);
+  connect(&workspace_, &Workspace::questionChanged, this, [this] {
+    // A limit that moves leaves alone what is being typed.
+    if (!same_but_limit(workspace_.question(), shown_)) showQuestion();
+  });
+  connect(&workspace_, &Workspace::documentsChanged, this, &RequestForm::listProfiles);
+  showQuestion();
+  if (workspace_.question().request.width_pixels <= 0) changed(kChosen);
+}
+
+void RequestForm::buildModel() {
+  model_ = new QComboBox(this);
+  model_->setObjectName("model");
+  model_->setEditable(true);
+  model_->setInsertPolicy(QComboBox::NoInsert);
+  model_->setMinimumContentsLength(12);
+  model_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  for (const std::string& name : built_in_models()) model_->addItem(QString::fromStdString(name));
+  connect(model_, &QComboBox::currentTextChanged, this, [this] { changed(kTyping); });
+  QWidget* editor = withFolderButton(model_, tr("Folder of a model"),
+                                     [this](const QString& folder) { model_->setCurrentText(folder); });
+  addRow(tr("&Model"), editor, "--model",
+         tr("The decoder: a built-in name, or a folder in diffusers' layout with config.json. Weights are "
+            "not needed "
+            "to plan."));
+}
+
+void RequestForm::buildSize() {
+  width_ = number(kMostPixels, "width");
+  height_ = number(kMostPixels, "height");
+  for (QSpinBox* box : {width_, height_}) {
+    box->setSingleStep(64);
+    box->setValue(1024);
+  }
+  auto* editor = new QWidget(this);
+  auto* row = new QHBoxLayout(editor);
+  row->setContentsMargins({});
+  row->addWidget(width_, 1);
+  row->addWidget(new QLabel("×", editor));
+  row->addWidget(height_, 1);
+  editor->setFocusProxy(width_);
+  addRow(tr("Si&ze in pixels"), editor, "--size",
+         tr("Width × height of the decoded picture, multiples of what the decoder upsamples by."));
+  width_->setAccessibleName(tr("Width in pixels"));
+  height_->setAccessibleName(tr("Height in pixels"));
+  frames_ = number(1 << 20, "frames");
+  addRow(tr("F&rames"), frames_, "--frames", tr("Frames of a clip; 1 for pictures."));
+  batch_ = number(4096, "batch");
+  addRow(tr("&Batch"), batch_, "--batch",
+         tr("Pictures in one latent: a plan runs them together or one after another, whichever fits and is "
+            "faster."));
+}
+
+void RequestForm::buildStorage() {
+  dtype_ = new QComboBox(this);
+  dtype_->setObjectName("dtype");
+  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16}) dtype_->addItem(name_of(dtype));
+  connect(dtype_, &QComboBox::currentIndexChanged, this, [this] { changed(kChosen); });
+  addRow(
+      tr("&Dtype"), dtype_, "--dtype",
+      tr("What tensors that are kept between passes are stored in: 16 bits take half the memory of fp32."));
+  weights_ = new QComboBox(this);
+  weights_->setObjectName("weights");
+  for (int i = 0; i < 3; ++i) weights_->addItem(weights_name(i));
+  weights_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  connect(weights_, &QComboBox::currentIndexChanged, this, [this] { changed(kChosen); });
+  addRow(tr("&Weights"), weights_, "--weights-residency",
+         tr("When the model's parameters are on the device: all of them throughout, or only those of the "
+            "pass that "
+            "runs, which takes less memory and some time for bringing them in."));
+}
+
+void RequestForm::buildPlaces() {
+  const auto line = [this](const char* name, const QString& placeholder) {
+    auto* field = new QLineEdit(this);
+    field->setObjectName(name);
+    field->setPlaceholderText(placeholder);
+    connect(field, &QLineEdit::textEdited, this, [this] { changed(kTyping); });
+    connect(field, &QLineEdit::editingFinished, this, [this] {
+      if (pause_.isActive()) changed(kChosen);
+    });
+    return field;
+  };
+  host_limit_ = line("host-limit", tr("none"));
+  addRow(tr("Hos&t memory"), host_limit_, "--host-limit",
+         tr("Memory of the host for kept tensors, where the device has memory of its own: 8GiB."));
+  scratch_folder_ = line("scratch", tr("none"));
+  QWidget* editor =
+      withFolderButton(scratch_folder_, tr("Folder for a scratch file"), [this](const QString& folder) {
+        scratch_folder_->setText(folder);
+        changed(kChosen);
+      });
+  addRow(tr("Scratch f&older"), editor, "--scratch",
+         tr("A folder on a disk, where kept tensors may live in a file: less memory, and time for moving "
+            "them."));
+  scratch_limit_ = line("scratch-limit", tr("what is free there"));
+  addRow(tr("Scratch l&imit"), scratch_limit_, "--scratch-limit",
+         tr("The largest that the scratch file may get."));
+}
+
+void RequestForm::buildProfile() {
+  profile_ = new QComboBox(this);
+  profile_->setObjectName("profile");
+  profile_->setMinimumContentsLength(12);
+  profile_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  connect(profile_, &QComboBox::currentIndexChanged, this, [this] { changed(kChosen); });
+  addRow(tr("&Costs"), profile_, "--profile",
+         tr("Where the times of layers come from: a profile of this machine that is open, or stated "
+            "assumptions."));
+}
+
+QSpinBox* RequestForm::number(int most, const QString& name) {
+  auto* box = new QSpinBox(this);
+  box->setObjectName(name);
+  box->setRange(1, most);
+  connect(box, &QSpinBox::valueChanged, this, [this] { changed(kTyping); });
+  connect(box, &QSpinBox::editingFinished, this, [this] {
+    if (pause_.isActive()) changed(kChosen);
+  });
+  return box;
+}
+
+QWidget* RequestForm::withFolderButton(QWidget* field, const QString& caption,
+                                       const std::function<void(const QString&)>& take) {
+  auto* editor = new QWidget(this);
+  auto* row = new QHBoxLayout(editor);
+  row->setContentsMargins({});
+  row->addWidget(field, 1);
+  auto* button = new QToolButton(editor);
+  button->setIcon(style()->standardIcon(QStyle::SP_DirOpenIcon));
+  button->setToolTip(tr("Choose a folder…"));
+  button->setAccessibleName(caption);
+  button->setFocusPolicy(Qt::TabFocus);
+  connect(button, &QToolButton::clicked, this, [this, caption, take] {
+    const QString folder = QFileDialog::getExistingDirectory(this, caption);
+    if (!folder.isEmpty()) take(folder);
+  });
+  row->addWidget(button);
+  editor->setFocusProxy(field);
+  return editor;
+}
+
+void RequestForm::addRow(const QString& label, QWidget* editor, const std::string& option,
+                         const QString& explanation) {
+  auto* cell = new QWidget(this);
+  auto* column = new QVBoxLayout(cell);
+  column->setContentsMargins({});
+  column->addWidget(editor);
+  notes_[option] = new InputNote(cell);
+  notes_[option]->setObjectName("note" + QString::fromStdString(option));
+  column->addWidget(notes_[option]);
+  hints_[option] = new QLabel(cell);
+  hints_[option]->setWordWrap(true);
+  hints_[option]->hide();
+  column->addWidget(hints_[option]);
+  auto* text = new QLabel(label, this);
+  text->setBuddy(editor);
+  text->setToolTip(explanation);
+  QWidget* field = editor->focusProxy() ? editor->focusProxy() : editor;
+  field->setToolTip(explanation);
+  field->setAccessibleName(without_mnemonic(label));
+  rows_->addRow(text, cell);
+}
+
+void RequestForm::changed(int pause_milliseconds) {
+  pause_.start(pause_milliseconds);
+}
+
+void RequestForm::apply() {
+  const std::optional<PlanningQuestion> question = read();
+  if (question && !same_but_limit(*question, workspace_.question())) workspace_.ask(*question);
+}
+
+void RequestForm::showQuestion() {
+  const QSignalBlocker blockers[] = {
+      QSignalBlocker(model_), QSignalBlocker(width_),   QSignalBlocker(height_), QSignalBlocker(frames_),
+      QSignalBlocker(batch_), QSignalBlocker(weights_), QSignalBlocker(dtype_)};
+  shown_ = workspace_.question();
+  const Request& request = shown_.request;
+  const QString model = QString::fromStdString(shown_.model);
+  if (model_->currentText() != model) model_->setCurrentText(model);
+  const auto set = [](QSpinBox* box, int64_t value) {
+    if (value > 0) box->setValue(static_cast<int>(std::min<int64_t>(value, box->maximum())));
+  };
+  set(width_, request.width_pixels);
+  set(height_, request.height_pixels);
+  set(frames_, request.frames);
+  set(batch_, request.batch);
+  // What the model decodes in may be another dtype than the one that was chosen: that stays.
+  const Dtype chosen = parse_dtype(dtype_->currentText().toStdString());
+  if (decoded_in(shown_.model, chosen) != request.dtype) dtype_->setCurrentText(name_of(request.dtype));
+  for (int i = 0; i < weights_->count(); ++i) {
+    if (kWeights[i] == shown_.options.weights) weights_->setCurrentIndex(i);
+  }
+  show_bytes(*host_limit_, shown_.options.host_limit_bytes);
+  const QString folder = QString::fromStdString(shown_.options.scratch_folder);
+  const bool same_folder = scratch_folder_->text().trimmed() == folder;
+  if (!same_folder) scratch_folder_->setText(folder);
+  // Left empty it stands for what is free in the folder.
+  if (!same_folder || !scratch_limit_->text().trimmed().isEmpty())
+    show_bytes(*scratch_limit_, shown_.options.scratch_limit_bytes);
+  listProfiles();
+  read();
+}
+
+void RequestForm::listProfiles() {
+  const QSignalBlocker blocker(profile_);
+  profiles_ = {nullptr};
+  profile_->clear();
+  profile_->addItem(tr("stated assumptions"));
+  const auto add = [this](const DocumentPtr& document) {
+    if (document == nullptr || document->as<Profile>() == nullptr) return;
+    if (std::find(profiles_.begin(), profiles_.end(), document) != profiles_.end()) return;
+    profiles_.push_back(document);
+    profile_->addItem(QString::fromStdString(document->file.filename().string()));
+    profile_->setItemData(profile_->count() - 1, QString::fromStdString(summary(*document)), Qt::ToolTipRole);
+  };
+  for (const DocumentPtr& document : workspace_.documents()) add(document);
+  const DocumentPtr& asked = workspace_.question().profile;
+  add(asked);
+  profile_->setCurrentIndex(
+      static_cast<int>(std::find(profiles_.begin(), profiles_.end(), asked) - profiles_.begin()));
+}
+
+template <typename Part>
+void RequestForm::attempt(const std::string& option, const Part& part) {
+  try {
+    part();
+  } catch (const InputError& error) {
+    // "--frames: expected …" belongs to that field and needs no name there.
+    const std::string text = error.what();
+    const std::string named = text.substr(0, text.find_first_of(" :"));
+    const size_t colon = text.find(": ");
+    if (colon != std::string::npos && notes_.contains(named)) {
+      notes_.at(named)->say(QString::fromStdString(text.substr(colon + 2)));
+    } else {
+      notes_.at(option)->say(QString::fromStdString(text));
+    }
+    valid_ = false;
+  }
+}
+
+void RequestForm::hint(const std::string& option, const QString& text) {
+  hints_.at(option)->setText(text);
+  hints_.at(option)->setVisible(!text.isEmpty());
+}
+
+std::optional<PlanningQuestion> RequestForm::read() {
+  for (const auto& [option, note] : notes_) note->say({});
+  for (const auto& [option, line] : hints_) line->hide();
+  valid_ = true;
+  PlanningQuestion question = workspace_.question();
+  Request& request = question.request;
+  question.model = request.model = model_->currentText().trimmed().toStdString();
+  request.width_pixels = width_->value();
+  request.height_pixels = height_->value();
+  request.frames = frames_->value();
+  request.batch = batch_->value();
+  request.dtype = parse_dtype(dtype_->currentText().toStdString());
+  question.options.weights = kWeights[std::max(weights_->currentIndex(), 0)];
+  question.profile = profiles_[static_cast<size_t>(std::max(profile_->currentIndex(), 0))];
+  attempt("--model", [&] {
+    const Model model = resolve_model(question.model);
+    attempt("--size",
+            [&] { latent_extent(model, request.width_pixels, request.height_pixels, request.frames); });
+    if (decoding_dtype(model, request.dtype) != request.dtype) {
+      request.dtype = decoding_dtype(model, request.dtype);
+      hint("--dtype",
+           tr("decodes in %1: the model's config.json has force_upcast").arg(name_of(request.dtype)));
+    }
+    if (question.profile) {
+      attempt("--profile", [&] {
+        check_profiled_model(*question.profile->as<Profile>(), question.profile->file.string(), model.graph,
+                             request);
+      });
+    }
+  });
+  if (question.profile) {
+    try {
+      check_profiled_machine(*question.profile->as<Profile>(), question.profile->file.string());
+    } catch (const InputError&) {
+      const std::string& device = question.profile->as<Profile>()->device;
+      if (valid_)
+        hint("--profile", tr("plans are for another machine: %1").arg(QString::fromStdString(device)));
+    }
+  }
+  attempt("--scratch", [&] { readPlaces(question); });
+  return valid_ ? std::optional(question) : std::nullopt;
+}
+
+void RequestForm::readPlaces(PlanningQuestion& question) const {
+  PlanOptions& options = question.options;
+  options.host_limit_bytes = bytes_in(*host_limit_, "--host-limit");
+  const QString folder = scratch_folder_->text().trimmed();
+  const int64_t limit = bytes_in(*scratch_limit_, "--scratch-limit");
+  const bool same_folder = folder.toStdString() == options.scratch_folder && options.scratch_limit_bytes > 0;
+  options.scratch_folder = folder.toStdString();
+  if (folder.isEmpty()) {
+    if (limit > 0)
+      throw InputError("--scratch-limit: " + tr("expected a scratch folder beside it").toStdString());
+    options.scratch_limit_bytes = 0;
+  } else if (!QFileInfo(folder).isDir()) {
+    throw InputError("--scratch: " + tr("expected a folder that exists").toStdString());
+  } else if (!scratch_limit_->text().trimmed().isEmpty()) {
+    options.scratch_limit_bytes = limit;
+  } else if (!same_folder) {
+    options.scratch_limit_bytes = QStorageInfo(folder).bytesAvailable();
+  }
+}
+
+}  // namespace headroom::gui

@@ -1,0 +1,281 @@
+#include "gui/view/run_form.h"
+
+#include <QButtonGroup>
+#include <QCheckBox>
+#include <QComboBox>
+#include <QFileDialog>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QRadioButton>
+#include <QStyle>
+#include <QToolButton>
+#include <algorithm>
+
+#include "decoder/graph/model.h"
+#include "gui/view/input_note.h"
+
+namespace headroom::gui {
+namespace {
+
+/// What a button beside a field chooses goes into it.
+void put(QWidget* field, const QString& text) {
+  if (auto* box = qobject_cast<QComboBox*>(field)) box->setEditText(text);
+  if (auto* edit = qobject_cast<QLineEdit*>(field)) edit->setText(text);
+}
+
+QString plan_text(const Document& document) {
+  const Plan& plan = document.as<PlanDocument>()->plan;
+  return RunForm::tr("%1: %2×%3")
+      .arg(QString::fromStdString(document.file.filename().string()))
+      .arg(plan.request.width_pixels)
+      .arg(plan.request.height_pixels);
+}
+
+}  // namespace
+
+RunForm::RunForm(Workspace& workspace, QWidget* parent)
+    : QWidget(parent), workspace_(workspace), rows_(new QFormLayout(this)) {
+  rows_->setRowWrapPolicy(QFormLayout::WrapAllRows);
+  rows_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+  buildKind();
+  buildModel();
+  buildWeights();
+  buildLatent();
+  buildMemory();
+  buildOutput();
+  connect(&workspace_, &Workspace::documentsChanged, this, &RunForm::listPlans);
+  connect(&workspace_, &Workspace::questionChanged, this, &RunForm::showQuestion);
+  listPlans();
+  showQuestion();
+  showKind();
+}
+
+void RunForm::buildKind() {
+  decode_ = new QRadioButton(tr("&Decode a latent"), this);
+  decode_->setObjectName("decode");
+  decode_->setToolTip(tr("Runs headroom-decode: the latent becomes a picture inside the limit."));
+  measure_ = new QRadioButton(tr("Measure the la&yers"), this);
+  measure_->setObjectName("measure");
+  measure_->setToolTip(tr(
+      "Runs headroom-profile: what each layer of the decoder costs on this machine, in bytes and time. Plans "
+      "made with this profile predict this machine's times."));
+  auto* kinds = new QButtonGroup(this);
+  kinds->addButton(decode_);
+  kinds->addButton(measure_);
+  decode_->setChecked(true);
+  rows_->addRow(decode_);
+  rows_->addRow(measure_);
+  connect(decode_, &QRadioButton::toggled, this, &RunForm::showKind);
+}
+
+void RunForm::buildModel() {
+  model_ = new QComboBox(this);
+  model_->setObjectName("model");
+  model_->setEditable(true);
+  model_->setInsertPolicy(QComboBox::NoInsert);
+  model_->setMinimumContentsLength(12);
+  model_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  for (const std::string& name : built_in_models()) model_->addItem(QString::fromStdString(name));
+  addRow(tr("&Model"), withButton(model_, tr("Folder of a model"), &RunForm::chooseFolder), RunField::model,
+         tr("The decoder: a folder in diffusers' layout with config.json and weights, or a built-in name."));
+}
+
+void RunForm::buildWeights() {
+  weights_ = line("weights", tr("the model's own folder"));
+  addRow(tr("&Weights"), withButton(weights_, tr("Folder of the weights"), &RunForm::chooseFolder),
+         RunField::weights, tr("A folder with diffusion_pytorch_model.safetensors, one file or sharded."));
+  random_ = new QCheckBox(tr("&Random weights"), this);
+  random_->setObjectName("random");
+  random_->setToolTip(
+      tr("Fills the model from a seed: the picture is noise, memory and time are those of real weights."));
+  rows_->addRow(random_);
+  seed_ = line("seed", {});
+  seed_->setText("0");
+  addRow(tr("S&eed"), seed_, RunField::seed,
+         tr("A whole number; the same seed gives the same weights everywhere."));
+  connect(random_, &QCheckBox::toggled, this, &RunForm::showKind);
+}
+
+void RunForm::buildLatent() {
+  latent_ = line("latent", tr("latent.npy, latent.safetensors"));
+  addRow(tr("L&atent"), withButton(latent_, tr("Latent"), &RunForm::chooseLatent), RunField::latent,
+         tr("What the diffusion model made and the decoder turns into a picture: floats, batch × channels × "
+            "height × width."));
+}
+
+void RunForm::buildMemory() {
+  by_plan_ = new QRadioButton(tr("By a &plan that is open"), this);
+  by_plan_->setObjectName("by-plan");
+  by_plan_->setToolTip(
+      tr("Runs the plan as it is, so that what it predicted stands beside what was measured."));
+  by_limit_ = new QRadioButton(tr("Within a l&imit"), this);
+  by_limit_->setObjectName("by-limit");
+  by_limit_->setToolTip(tr("Plans first, for the latent's size and this many bytes."));
+  auto* ways = new QButtonGroup(this);
+  ways->addButton(by_plan_);
+  ways->addButton(by_limit_);
+  by_plan_->setChecked(true);
+  connect(by_plan_, &QRadioButton::toggled, this, &RunForm::showKind);
+
+  plan_ = new QComboBox(this);
+  plan_->setObjectName("plan");
+  plan_->setMinimumContentsLength(12);
+  plan_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  limit_ = line("limit", QStringLiteral("1.2GiB, 800MiB, auto"));
+  rows_->addRow(by_plan_);
+  addRow(tr("Pla&n"), plan_, RunField::plan,
+         tr("The plans that are open. The pages Frontier and Plan make some."));
+  rows_->addRow(by_limit_);
+  addRow(tr("&Limit"), limit_, RunField::limit,
+         tr("The most device memory that the decode may take at any moment, weights included. auto: what is "
+            "free."));
+  sizes_ = line("sizes", QStringLiteral("256x256,512x512"));
+  addRow(tr("Si&zes"), sizes_, RunField::sizes,
+         tr("Pictures at which the layers are measured untiled, in pixels: WIDTHxHEIGHT, with commas between "
+            "them. Two sizes and "
+            "more show how costs grow."));
+}
+
+void RunForm::buildOutput() {
+  output_ = line("output", {});
+  addRow(tr("&Output"), withButton(output_, tr("Output"), &RunForm::chooseOutput), RunField::output,
+         tr("The picture (.png, .npy or .safetensors); the profile (.json). Statistics and trace of a decode "
+            "stand beside it and "
+            "are named after it."));
+  trace_ = new QCheckBox(tr("Record a &trace"), this);
+  trace_->setObjectName("trace");
+  trace_->setChecked(true);
+  trace_->setToolTip(
+      tr("Every allocation, pass and tile as it was, for the page Timeline: up to some 50 MB."));
+  rows_->addRow(trace_);
+}
+
+QLineEdit* RunForm::line(const char* name, const QString& example) {
+  auto* field = new QLineEdit(this);
+  field->setObjectName(name);
+  field->setPlaceholderText(example);
+  connect(field, &QLineEdit::returnPressed, this, &RunForm::submitted);
+  return field;
+}
+
+void RunForm::addRow(const QString& label, QWidget* editor, RunField field, const QString& explanation) {
+  auto* cell = new QWidget(this);
+  auto* column = new QVBoxLayout(cell);
+  column->setContentsMargins({});
+  column->addWidget(editor);
+  auto* note = new InputNote(cell);
+  column->addWidget(note);
+  QWidget* focused = editor->focusProxy() != nullptr ? editor->focusProxy() : editor;
+  note->setObjectName(QStringLiteral("note-") + focused->objectName());
+  auto* text = new QLabel(label, this);
+  text->setBuddy(focused);
+  text->setToolTip(explanation);
+  focused->setToolTip(explanation);
+  focused->setAccessibleName(QString(label).remove('&'));
+  rows_->addRow(text, cell);
+  notes_[field] = note;
+  cells_[field] = cell;
+  editors_[field] = focused;
+}
+
+QWidget* RunForm::withButton(QWidget* field, const QString& caption,
+                             QString (RunForm::*choose)(const QString&)) {
+  auto* editor = new QWidget(this);
+  auto* row = new QHBoxLayout(editor);
+  row->setContentsMargins({});
+  row->addWidget(field, 1);
+  auto* button = new QToolButton(editor);
+  button->setIcon(style()->standardIcon(QStyle::SP_DirOpenIcon));
+  button->setToolTip(tr("Choose…"));
+  button->setAccessibleName(caption);
+  button->setFocusPolicy(Qt::TabFocus);
+  connect(button, &QToolButton::clicked, this, [this, field, caption, choose] {
+    const QString chosen = (this->*choose)(caption);
+    if (!chosen.isEmpty()) put(field, chosen);
+  });
+  row->addWidget(button);
+  editor->setFocusProxy(field);
+  return editor;
+}
+
+QString RunForm::chooseFolder(const QString& caption) {
+  return QFileDialog::getExistingDirectory(this, caption);
+}
+
+QString RunForm::chooseLatent(const QString& caption) {
+  return QFileDialog::getOpenFileName(this, caption, {}, tr("Latents (*.npy *.safetensors)"));
+}
+
+QString RunForm::chooseOutput(const QString& caption) {
+  return QFileDialog::getSaveFileName(
+      this, caption, output_->text(),
+      decode_->isChecked() ? tr("Pictures (*.png *.npy *.safetensors)") : tr("Profiles (*.json)"));
+}
+
+void RunForm::showKind() {
+  const bool decodes = decode_->isChecked();
+  const auto show = [&](RunField field, bool visible) { rows_->setRowVisible(cells_.at(field), visible); };
+  show(RunField::weights, !random_->isChecked());
+  show(RunField::seed, random_->isChecked());
+  show(RunField::latent, decodes);
+  rows_->setRowVisible(by_plan_, decodes);
+  rows_->setRowVisible(by_limit_, decodes);
+  rows_->setRowVisible(trace_, decodes);
+  show(RunField::plan, decodes && by_plan_->isChecked());
+  show(RunField::limit, decodes && by_limit_->isChecked());
+  show(RunField::sizes, !decodes);
+  output_->setPlaceholderText(decodes ? QStringLiteral("picture.png") : QStringLiteral("profile.json"));
+  for (const auto& [field, note] : notes_) note->say({});
+}
+
+void RunForm::listPlans() {
+  const DocumentPtr chosen = workspace_.chosen<PlanDocument>();
+  plans_.clear();
+  plan_->clear();
+  for (const DocumentPtr& document : workspace_.documents()) {
+    if (document->as<PlanDocument>() == nullptr) continue;
+    plans_.push_back(document);
+    plan_->addItem(plan_text(*document));
+    plan_->setItemData(plan_->count() - 1, QString::fromStdString(summary(*document)), Qt::ToolTipRole);
+    if (document == chosen) plan_->setCurrentIndex(plan_->count() - 1);
+  }
+  plan_->setEnabled(!plans_.empty());
+}
+
+void RunForm::showQuestion() {
+  const QString model = QString::fromStdString(workspace_.question().model);
+  if (model == model_shown_) return;
+  model_shown_ = model;
+  model_->setEditText(model);
+}
+
+RunRequest RunForm::request() const {
+  RunRequest request;
+  request.kind = decode_->isChecked() ? RunRequest::Kind::decode : RunRequest::Kind::measure;
+  request.model = model_->currentText().trimmed();
+  request.random_weights = random_->isChecked();
+  request.weights = weights_->text().trimmed();
+  request.seed = seed_->text().trimmed();
+  request.latent = latent_->text().trimmed();
+  request.by_plan = by_plan_->isChecked();
+  const auto plan = static_cast<size_t>(plan_->currentIndex());
+  if (plan < plans_.size()) request.plan = QString::fromStdString(plans_[plan]->file.string());
+  request.limit = limit_->text().trimmed();
+  request.sizes = sizes_->text().trimmed();
+  request.output = output_->text().trimmed();
+  request.record_trace = trace_->isChecked();
+  return request;
+}
+
+bool RunForm::check() {
+  for (const auto& [field, note] : notes_) note->say({});
+  const std::vector<RunProblem> problems = RunCheck::problems(request());
+  for (const RunProblem& problem : problems) notes_.at(problem.field)->say(problem.text);
+  if (problems.empty()) return true;
+  editors_.at(problems.front().field)->setFocus();
+  return false;
+}
+
+}  // namespace headroom::gui

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <QWidget>
+#include <map>
+#include <vector>
+
+#include "gui/model/run_request.h"
+#include "gui/model/workspace.h"
+
+class QCheckBox;
+class QComboBox;
+class QFormLayout;
+class QLineEdit;
+class QRadioButton;
+
+namespace headroom::gui {
+
+class InputNote;
+
+/// What is run: every input with what is wrong with it below.
+class RunForm : public QWidget {
+  Q_OBJECT
+ public:
+  explicit RunForm(Workspace& workspace, QWidget* parent = nullptr);
+
+  RunRequest request() const;
+  /// Says at the fields what stands in the way and goes to the first of them; true where nothing does.
+  bool check();
+
+ Q_SIGNALS:
+  void submitted();  ///< Enter in a field
+
+ private:
+  void buildKind();
+  void buildModel();
+  void buildWeights();
+  void buildLatent();
+  void buildMemory();
+  void buildOutput();
+  QLineEdit* line(const char* name, const QString& example);
+  void addRow(const QString& label, QWidget* editor, RunField field, const QString& explanation);
+  QWidget* withButton(QWidget* field, const QString& caption,
+                      QString (RunForm::*choose)(const QString& caption));
+  QString chooseFolder(const QString& caption);
+  QString chooseLatent(const QString& caption);
+  QString chooseOutput(const QString& caption);
+  void showKind();
+  void listPlans();
+  void showQuestion();
+
+  Workspace& workspace_;
+  QFormLayout* rows_;
+  QRadioButton *decode_, *measure_, *by_plan_, *by_limit_;
+  QComboBox *model_, *plan_;
+  QCheckBox *random_, *trace_;
+  QLineEdit *weights_, *seed_, *latent_, *limit_, *sizes_, *output_;
+  std::map<RunField, InputNote*> notes_;
+  std::map<RunField, QWidget*> cells_;    ///< rows of the layout
+  std::map<RunField, QWidget*> editors_;  ///< that take the focus
+  std::vector<DocumentPtr> plans_;        ///< parallel to the entries of plan_
+  QString model_shown_;                   ///< of the question; the user may have typed another since
+};
+
+}  // namespace headroom::gui

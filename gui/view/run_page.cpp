@@ -1,0 +1,243 @@
+#include "gui/view/run_page.h"
+
+#include <QFile>
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSplitter>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/model/figure_text.h"
+#include "gui/view/chart_view.h"
+#include "gui/view/picture_view.h"
+#include "gui/view/run_form.h"
+#include "reports/figures/timeline.h"
+
+namespace headroom::gui {
+namespace {
+
+constexpr int kRefreshMilliseconds = 200;
+constexpr int kBarSteps = 1000;
+constexpr int kLeastFormWidth = 260;
+
+QLabel* paragraph(QWidget* parent) {
+  auto* label = new QLabel(parent);
+  label->setWordWrap(true);
+  label->setTextFormat(Qt::PlainText);
+  label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  return label;
+}
+
+}  // namespace
+
+Chart memory_chart(const RunProgress& progress) {
+  Chart chart;
+  chart.title = RunPage::tr("Device memory").toStdString();
+  chart.x = {"time", Unit::seconds};
+  chart.y = {"memory", Unit::bytes};
+  Series pool{RunPage::tr("in the pool").toStdString(), Mark::area, Ink::measured, {}, {}};
+  Series outside{name_of(MemoryKind::outside), Mark::area, Ink::outside, {}, {}};
+  double before = 0;
+  for (const RunMemory& memory : progress.memory) {
+    // A sample speaks of the time since the one before: its peak holds from there.
+    pool.x.push_back(before);
+    pool.y.push_back(double(memory.sample.peak_bytes));
+    outside.x.push_back(before);
+    outside.y.push_back(double(memory.sample.outside_bytes));
+    before = memory.seconds;
+  }
+  if (!progress.memory.empty()) {
+    const MemorySample& last = progress.memory.back().sample;
+    pool.x.push_back(before);
+    pool.y.push_back(double(last.live_bytes));
+    outside.x.push_back(before);
+    outside.y.push_back(double(last.outside_bytes));
+  }
+  chart.series = {std::move(pool), std::move(outside)};
+  const auto guide = [&](const std::string& what, int64_t bytes, Ink ink) {
+    if (bytes > 0)
+      chart.guides.push_back({what + " " + format(Unit::bytes, double(bytes)), double(bytes), false, ink});
+  };
+  guide("limit", progress.begun.limit_bytes, Ink::limit);
+  guide("predicted", progress.begun.predicted_peak_bytes, Ink::predicted);
+  for (size_t i = 0; i < progress.passes_begun.size(); ++i) {
+    const auto& [begin, name] = progress.passes_begun[i];
+    const double end =
+        i + 1 < progress.passes_begun.size() ? progress.passes_begun[i + 1].first : std::max(begin, before);
+    chart.spans.push_back({begin, end, name.toStdString()});
+  }
+  return chart;
+}
+
+RunPage::RunPage(Workspace& workspace, QWidget* parent) : Page(parent), workspace_(workspace) {
+  auto* sides = new QSplitter(Qt::Horizontal, this);
+  sides->setObjectName(QStringLiteral("run"));
+  sides->setChildrenCollapsible(false);
+  sides->addWidget(buildInputs());
+  sides->addWidget(buildOutcome());
+  sides->setStretchFactor(0, 0);
+  sides->setStretchFactor(1, 1);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(8, 8, 8, 8);
+  layout->addWidget(sides);
+
+  refresh_.setInterval(kRefreshMilliseconds);
+  connect(&refresh_, &QTimer::timeout, this, &RunPage::refresh);
+  connect(start_, &QPushButton::clicked, this, &RunPage::start);
+  connect(form_, &RunForm::submitted, this, &RunPage::start);
+  connect(cancel_, &QPushButton::clicked, this, &RunPage::cancel);
+  connect(&run_, &ChildRun::stateChanged, this, &RunPage::stateChanged);
+  connect(&run_, &ChildRun::messageCame, messages_, [this](const QString& line) {
+    messages_->appendPlainText(line);
+    messages_->show();
+  });
+}
+
+QWidget* RunPage::buildInputs() {
+  auto* side = new QWidget;
+  auto* column = new QVBoxLayout(side);
+  column->setContentsMargins({});
+  auto* scroll = new QScrollArea(side);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  form_ = new RunForm(workspace_, scroll);
+  scroll->setWidget(form_);
+  const int bar_width = scroll->verticalScrollBar()->sizeHint().width();
+  scroll->setMinimumWidth(std::max(kLeastFormWidth, form_->minimumSizeHint().width() + bar_width));
+  column->addWidget(scroll, 1);
+  auto* buttons = new QHBoxLayout;
+  start_ = new QPushButton(tr("&Start"), side);
+  start_->setObjectName(QStringLiteral("start"));
+  cancel_ = new QPushButton(tr("&Cancel"), side);
+  cancel_->setObjectName(QStringLiteral("cancel"));
+  cancel_->setToolTip(tr("Asks the program to end, and ends it after three seconds. No output is left."));
+  cancel_->setEnabled(false);
+  buttons->addWidget(start_, 1);
+  buttons->addWidget(cancel_, 1);
+  column->addLayout(buttons);
+  return side;
+}
+
+QWidget* RunPage::buildOutcome() {
+  auto* side = new QWidget;
+  auto* column = new QVBoxLayout(side);
+  column->setContentsMargins({});
+  bar_ = new QProgressBar(side);
+  bar_->setObjectName(QStringLiteral("progress"));
+  bar_->setAccessibleName(tr("Progress"));
+  bar_->setRange(0, kBarSteps);
+  bar_->setValue(0);
+  status_ = paragraph(side);
+  status_->setObjectName(QStringLiteral("status"));
+  status_->hide();
+  report_ = paragraph(side);
+  report_->setObjectName(QStringLiteral("report"));
+  report_->setAccessibleName(tr("How the run ended"));
+  report_->hide();
+  column->addWidget(bar_);
+  column->addWidget(status_);
+  column->addWidget(report_);
+
+  auto* views = new QSplitter(Qt::Vertical, side);
+  views->setObjectName(QStringLiteral("run-views"));
+  views->setChildrenCollapsible(false);
+  memory_ = new ChartView(views);
+  memory_->setAccessibleName(tr("Device memory while it runs"));
+  memory_->setChart(memory_chart({}));
+  picture_ = new PictureView(tr("The picture appears here, tile by tile."), views);
+  picture_->setAccessibleName(tr("The picture so far"));
+  messages_ = new QPlainTextEdit(views);
+  messages_->setObjectName(QStringLiteral("messages"));
+  messages_->setAccessibleName(tr("Messages of the program"));
+  messages_->setReadOnly(true);
+  messages_->setTabChangesFocus(true);
+  messages_->setMaximumBlockCount(1000);
+  messages_->setMinimumHeight(3 * messages_->fontMetrics().lineSpacing());
+  messages_->hide();
+  views->addWidget(memory_);
+  views->addWidget(picture_);
+  views->addWidget(messages_);
+  views->setStretchFactor(0, 3);
+  views->setStretchFactor(1, 4);
+  views->setStretchFactor(2, 1);
+  column->addWidget(views, 1);
+  return side;
+}
+
+void RunPage::start() {
+  if (run_.running() || !form_->check()) return;
+  request_ = form_->request();
+  files_ = files_of(request_, folder_.path());
+  if (!files_.preview.isEmpty()) QFile::remove(files_.preview);  // of the run before
+  regions_drawn_ = 0;
+  picture_->clear();
+  messages_->clear();
+  messages_->hide();
+  run_.start(programBeside(program_of(request_)), arguments_of(request_, files_));
+}
+
+void RunPage::cancel() {
+  run_.cancel();
+}
+
+void RunPage::stateChanged(ChildRun::State state) {
+  const bool running = run_.running();
+  QPushButton* const next = running ? cancel_ : start_;
+  const bool keyboard_here =
+      form_->isAncestorOf(focusWidget()) || focusWidget() == start_ || focusWidget() == cancel_;
+  start_->setEnabled(!running);
+  cancel_->setEnabled(state == ChildRun::State::running);
+  form_->setEnabled(!running);
+  if (keyboard_here && next->isEnabled()) next->setFocus();
+  if (running) {
+    report_->hide();
+    refresh_.start();
+    refresh();
+    Q_EMIT busyChanged();
+    return;
+  }
+  refresh_.stop();
+  refresh();
+  report_->setText(run_.report());
+  report_->show();
+  Q_EMIT message(run_.report());
+  Q_EMIT busyChanged();
+  if (state == ChildRun::State::done) workspace_.open(results_of(request_, files_));
+}
+
+void RunPage::refresh() {
+  showProgress();
+  memory_->setChart(memory_chart(run_.progress()));
+  if (run_.progress().regions == regions_drawn_) return;
+  regions_drawn_ = run_.progress().regions;
+  picture_->read(files_.preview);
+}
+
+void RunPage::showProgress() {
+  const RunProgress& progress = run_.progress();
+  bar_->setValue(static_cast<int>(progress.share * kBarSteps));
+  status_->setVisible(run_.running());
+  if (!run_.running()) return;
+  if (run_.state() == ChildRun::State::cancelling) {
+    status_->setText(run_.report());
+    return;
+  }
+  QStringList parts;
+  if (progress.verifying) parts << tr("compared with another decode");
+  if (progress.pass >= 0) parts << tr("pass %1 of %2").arg(progress.pass + 1).arg(progress.passes);
+  parts << (progress.doing.isEmpty() ? tr("starting") : progress.doing);
+  if (const std::optional<double> left = run_.secondsLeft())
+    parts << tr("%1 left").arg(figure_text(Unit::seconds, *left));
+  status_->setText(parts.join(tr(", ")));
+}
+
+std::vector<Export> RunPage::exports() {
+  return {memory_->exporter(QStringLiteral("run-memory"))};
+}
+
+}  // namespace headroom::gui

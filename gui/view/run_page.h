@@ -1,0 +1,67 @@
+#pragma once
+
+#include <QTemporaryDir>
+#include <QTimer>
+
+#include "gui/model/child_run.h"
+#include "gui/model/run_request.h"
+#include "gui/model/workspace.h"
+#include "gui/view/page.h"
+#include "reports/figures/chart.h"
+
+class QLabel;
+class QPlainTextEdit;
+class QProgressBar;
+class QPushButton;
+
+namespace headroom::gui {
+
+class ChartView;
+class PictureView;
+class RunForm;
+
+/// Runs a decode or a measurement as a child process and shows how it goes: progress, memory under the limit,
+/// the picture. What it measured is opened in the workspace.
+class RunPage : public Page {
+  Q_OBJECT
+ public:
+  explicit RunPage(Workspace& workspace, QWidget* parent = nullptr);
+  QString key() const override { return QStringLiteral("run"); }
+  QString title() const override { return tr("Run"); }
+  bool busy() const override { return run_.running(); }
+  std::vector<Export> exports() override;
+
+  const ChildRun& run() const { return run_; }
+  RunForm* form() { return form_; }
+
+ public Q_SLOTS:
+  void start();
+  void cancel();
+
+ private:
+  QWidget* buildInputs();
+  QWidget* buildOutcome();
+  void stateChanged(ChildRun::State state);
+  void refresh();
+  void showProgress();
+
+  Workspace& workspace_;
+  ChildRun run_;
+  RunRequest request_;  ///< of the run that is shown
+  RunFiles files_;
+  QTemporaryDir folder_;  ///< of the preview
+  QTimer refresh_;
+  int64_t regions_drawn_ = 0;
+  RunForm* form_;
+  QPushButton *start_, *cancel_;
+  QProgressBar* bar_;
+  QLabel *status_, *report_;
+  ChartView* memory_;
+  PictureView* picture_;
+  QPlainTextEdit* messages_;
+};
+
+/// Device memory over a run, under its limit.
+Chart memory_chart(const RunProgress& progress);
+
+}  // namespace headroom::gui

@@ -1,0 +1,43 @@
+#include "gui/view/screenshots.h"
+
+#include <QApplication>
+#include <QDir>
+#include <QElapsedTimer>
+#include <QPixmap>
+#include <QThread>
+
+#include "decoder/graph/errors.h"
+#include "gui/view/main_window.h"
+
+namespace headroom::gui {
+namespace {
+
+constexpr int kLongestMilliseconds = 180'000;
+/// Longer than any pause that a page makes before it starts to work.
+constexpr int kRestMilliseconds = 400;
+
+}  // namespace
+
+void wait_until_idle(const MainWindow& window) {
+  QElapsedTimer all, rest;
+  all.start();
+  rest.start();
+  while (rest.elapsed() < kRestMilliseconds) {
+    QApplication::processEvents(QEventLoop::AllEvents, 20);
+    QApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+    if (window.busy()) rest.restart();
+    if (all.elapsed() > kLongestMilliseconds) throw DeviceError("a page is still busy after three minutes");
+    QThread::msleep(5);
+  }
+}
+
+void write_screenshots(MainWindow& window, const QString& folder) {
+  for (const Page* page : window.pages()) {
+    window.showPage(page->key());
+    wait_until_idle(window);
+    const QString file = QDir(folder).filePath(page->key() + QStringLiteral(".png"));
+    if (!window.grab().save(file, "PNG")) throw DeviceError(file.toStdString() + ": cannot be written");
+  }
+}
+
+}  // namespace headroom::gui

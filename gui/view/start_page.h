@@ -1,0 +1,38 @@
+#pragma once
+
+#include "gui/view/page.h"
+
+class QLabel;
+class QListWidget;
+class QPushButton;
+
+namespace headroom::gui {
+
+class Workspace;
+
+/// The files of `make demo` that can be opened, where the folder demo/ stands beside `folder` or above it;
+/// empty where there is none.
+QStringList demo_files(const QString& folder);
+
+/// What to do first, in three steps.
+class StartPage : public Page {
+  Q_OBJECT
+ public:
+  explicit StartPage(Workspace& workspace, QWidget* parent = nullptr);
+  QString key() const override { return QStringLiteral("start"); }
+  QString title() const override { return tr("Start"); }
+  void setRecentFiles(const QStringList& files);
+
+ Q_SIGNALS:
+  void openAsked();  ///< the file dialog
+  void planAsked();  ///< the page that plans
+
+ private:
+  void openDemo();
+  Workspace& workspace_;
+  QLabel* demo_note_;
+  QLabel* recent_title_;
+  QListWidget* recent_;
+};
+
+}  // namespace headroom::gui

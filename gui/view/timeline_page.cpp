@@ -1,0 +1,159 @@
+#include "gui/view/timeline_page.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/view/chart_view.h"
+#include "gui/view/table_view.h"
+#include "gui/view/timeline_side.h"
+
+namespace headroom::gui {
+namespace {
+
+constexpr int kFollowMilliseconds = 15;
+
+}  // namespace
+
+TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
+    : Page(parent), workspace_(workspace), stack_(new QStackedWidget(this)) {
+  sides_[0] =
+      std::make_unique<TimelineSide>(tr("Predicted"), QStringLiteral("predicted"), predicted_timeline);
+  sides_[1] = std::make_unique<TimelineSide>(tr("Measured"), QStringLiteral("measured"), measured_timeline);
+
+  auto* nothing = new QLabel(
+      tr("Open a plan to see the memory that it predicts, a trace to see what a run took, or both: "
+         "they stand one above the other. A trace is recorded on the page Run or with "
+         "headroom-decode --trace trace.json."),
+      this);
+  nothing->setWordWrap(true);
+  nothing->setAlignment(Qt::AlignCenter);
+  nothing->setMargin(40);
+
+  auto* charts = new QSplitter(Qt::Vertical);
+  charts->setObjectName(QStringLiteral("charts"));
+  auto* live = new QSplitter(Qt::Horizontal);
+  live->setObjectName(QStringLiteral("live"));
+  auto* all = new QSplitter(Qt::Vertical);
+  all->setObjectName(QStringLiteral("timeline"));
+  for (QSplitter* splitter : {charts, live, all}) splitter->setChildrenCollapsible(false);
+  for (const auto& side : sides_) {
+    charts->addWidget(side->chart());
+    live->addWidget(side->liveBox());
+  }
+
+  auto* below = new QWidget;
+  peak_ = new QPushButton(tr("&Go to the peak"), below);
+  auto* hint = new QLabel(tr("A click on a chart holds the cursor, another lets it go. Wheel: zoom, drag: "
+                             "pan, double click: all."),
+                          below);
+  hint->setWordWrap(true);
+  auto* bar = new QHBoxLayout;
+  bar->addWidget(peak_);
+  bar->addWidget(hint, 1);
+  auto* column = new QVBoxLayout(below);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addLayout(bar);
+  column->addWidget(live, 1);
+  all->addWidget(charts);
+  all->addWidget(below);
+  all->setStretchFactor(0, 3);
+  all->setStretchFactor(1, 1);
+  all->setSizes({580, 250});
+  stack_->addWidget(nothing);
+  stack_->addWidget(all);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(8, 8, 8, 8);
+  layout->addWidget(stack_);
+
+  follow_.setSingleShot(true);
+  follow_.setInterval(kFollowMilliseconds);
+  connect(&follow_, &QTimer::timeout, this, &TimelinePage::lookAtCursor);
+  connect(peak_, &QPushButton::clicked, this, &TimelinePage::goToPeak);
+  connect(&workspace_, &Workspace::documentsChanged, this, &TimelinePage::showDocuments);
+  for (size_t i = 0; i < sides_.size(); ++i) {
+    TimelineSide& side = *sides_[i];
+    connect(&side, &TimelineSide::arrived, this, &TimelinePage::timelineArrived);
+    connect(&side, &TimelineSide::failed, this, &Page::message);
+    connect(&side, &TimelineSide::busyChanged, this, &Page::busyChanged);
+    connect(side.chart(), &ChartView::cursorMoved, this, [this, i](double x) { cursorMoved(i, x); });
+    connect(side.chart(), &ChartView::pinnedChanged, this,
+            [this, i](bool pinned) { sides_[1 - i]->chart()->setPinned(pinned); });
+    connect(side.chart(), &ChartView::rangeChanged, this,
+            [this, i](double begin, double end) { linkRanges(i, begin, end); });
+  }
+  showDocuments();
+}
+
+TimelinePage::~TimelinePage() = default;
+
+bool TimelinePage::busy() const {
+  return sides_[0]->busy() || sides_[1]->busy();
+}
+
+void TimelinePage::showDocuments() {
+  const DocumentPtr plan = workspace_.chosen<PlanDocument>(), trace = workspace_.chosen<RecordedTrace>();
+  stack_->setCurrentIndex(plan == nullptr && trace == nullptr ? 0 : 1);
+  sides_[0]->show(plan);
+  sides_[1]->show(trace);
+}
+
+void TimelinePage::timelineArrived() {
+  linking_ = true;  // both show all there is
+  for (const auto& side : sides_) {
+    if (side->timeline() != nullptr) side->chart()->setVisibleRange(0, side->timeline()->end_seconds());
+  }
+  linking_ = false;
+  goToPeak();
+}
+
+void TimelinePage::goToPeak() {
+  follow_.stop();
+  linking_ = true;  // the peaks may be in two passes that are not in sight together
+  for (const auto& side : sides_) {
+    if (side->timeline() == nullptr) continue;
+    const double seconds = side->timeline()->seconds(side->timeline()->peak());
+    side->lookAt(seconds, false);
+    const auto [begin, end] = side->chart()->visibleRange();
+    if (seconds >= begin && seconds <= end) continue;
+    const double half = (end - begin) / 2;
+    side->chart()->setVisibleRange(seconds - half, seconds + half);
+  }
+  linking_ = false;
+}
+
+void TimelinePage::cursorMoved(size_t from, double seconds) {
+  followed_ = from;
+  followed_seconds_ = seconds;
+  if (!follow_.isActive()) follow_.start();
+}
+
+void TimelinePage::lookAtCursor() {
+  TimelineSide &here = *sides_[followed_], &there = *sides_[1 - followed_];
+  if (here.timeline() == nullptr) return;
+  here.lookAt(followed_seconds_, true);
+  if (there.timeline() == nullptr) return;
+  there.lookAt(seconds_in(*there.timeline(), *here.timeline(), followed_seconds_), true);
+}
+
+void TimelinePage::linkRanges(size_t from, double begin, double end) {
+  const TimelineSide &here = *sides_[from], &there = *sides_[1 - from];
+  if (linking_ || here.timeline() == nullptr || there.timeline() == nullptr) return;
+  linking_ = true;
+  const auto place = [&](double seconds) { return seconds_in(*there.timeline(), *here.timeline(), seconds); };
+  sides_[1 - from]->chart()->setVisibleRange(place(begin), place(end));
+  linking_ = false;
+}
+
+std::vector<Export> TimelinePage::exports() {
+  std::vector<Export> all;
+  for (const auto& side : sides_) {
+    for (Export& one : side->exports()) all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace headroom::gui

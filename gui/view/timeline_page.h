@@ -1,0 +1,53 @@
+#pragma once
+
+#include <QTimer>
+#include <array>
+#include <memory>
+
+#include "gui/model/workspace.h"
+#include "gui/view/page.h"
+
+class QPushButton;
+class QStackedWidget;
+class QSplitter;
+
+namespace headroom::gui {
+
+class TimelineSide;
+
+/// Memory over time, as predicted by a plan and as recorded by a trace, one above the other, and what was on
+/// the device at the moment under the cursor.
+class TimelinePage : public Page {
+  Q_OBJECT
+ public:
+  explicit TimelinePage(Workspace& workspace, QWidget* parent = nullptr);
+  ~TimelinePage() override;
+  QString key() const override { return QStringLiteral("timeline"); }
+  QString title() const override { return tr("Timeline"); }
+  bool busy() const override;
+  std::vector<Export> exports() override;
+
+  /// 0: predicted, 1: measured.
+  TimelineSide& side(size_t i) { return *sides_[i]; }
+
+ public Q_SLOTS:
+  /// Each cursor to the first of its highest moments.
+  void goToPeak();
+
+ private:
+  void showDocuments();
+  void timelineArrived();
+  void cursorMoved(size_t from, double seconds);
+  void lookAtCursor();
+  void linkRanges(size_t from, double begin, double end);
+  Workspace& workspace_;
+  QStackedWidget* stack_;
+  QPushButton* peak_;
+  std::array<std::unique_ptr<TimelineSide>, 2> sides_;
+  QTimer follow_;  ///< the table follows the mouse at the pace of the screen
+  size_t followed_ = 0;
+  double followed_seconds_ = 0;
+  bool linking_ = false;
+};
+
+}  // namespace headroom::gui

@@ -1,0 +1,133 @@
+#include "gui/view/timeline_side.h"
+
+#include <QLabel>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/model/figure_text.h"
+#include "gui/view/chart_view.h"
+#include "gui/view/table_view.h"
+
+namespace headroom::gui {
+namespace {
+
+/// Where passes begin and end, with the ends of the whole.
+std::vector<double> landmarks(const Timeline& timeline) {
+  std::vector<double> places{0};
+  for (const Span& pass : timeline.passes()) places.insert(places.end(), {pass.begin, pass.end});
+  places.push_back(timeline.end_seconds());
+  // Clocks may overlap by a rounding.
+  for (size_t i = 1; i < places.size(); ++i) places[i] = std::max(places[i], places[i - 1]);
+  return places;
+}
+
+}  // namespace
+
+double seconds_in(const Timeline& to, const Timeline& from, double seconds) {
+  const bool alike = to.passes().size() == from.passes().size();
+  const std::vector<double> here = alike ? landmarks(from) : std::vector{0.0, from.end_seconds()};
+  const std::vector<double> there = alike ? landmarks(to) : std::vector{0.0, to.end_seconds()};
+  const auto after = std::upper_bound(here.begin() + 1, here.end() - 1, seconds);
+  const auto i = static_cast<size_t>(after - here.begin());
+  const double length = here[i] - here[i - 1];
+  const double share = length > 0 ? std::clamp((seconds - here[i - 1]) / length, 0.0, 1.0) : 0;
+  return there[i - 1] + share * (there[i] - there[i - 1]);
+}
+
+TimelineSide::TimelineSide(const QString& word, const QString& name, Build build)
+    : word_(word),
+      name_(name),
+      build_(std::move(build)),
+      chart_(new ChartView),
+      live_box_(new QWidget),
+      caption_(new QLabel(live_box_)),
+      table_(new TableView(live_box_)) {
+  chart_->setPinnable(true);
+  chart_->setAccessibleName(word);
+  table_->setObjectName(name);
+  caption_->setWordWrap(true);
+  auto* column = new QVBoxLayout(live_box_);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(caption_);
+  column->addWidget(table_, 1);
+  chart_->hide();
+  live_box_->hide();
+  connect(&job_, &LatestJob::busyChanged, this, &TimelineSide::busyChanged);
+}
+
+TimelineSide::~TimelineSide() = default;  // the widgets are owned by where they stand
+
+void TimelineSide::show(const DocumentPtr& document) {
+  if (document == document_) return;
+  document_ = document;
+  if (document == nullptr) {
+    job_.forget();
+    timeline_.reset();
+    moment_.reset();
+    chart_->hide();
+    live_box_->hide();
+    Q_EMIT arrived();
+    return;
+  }
+  job_.start(
+      [build = build_, document]() -> std::shared_ptr<const Timeline> {
+        return std::make_shared<const Timeline>(build(document));
+      },
+      [this](const std::shared_ptr<const Timeline>& timeline) {
+        timeline_ = timeline;
+        moment_.reset();
+        chart_->setCursor({});
+        chart_->setPinned(false);
+        draw();
+        chart_->show();
+        live_box_->show();
+        Q_EMIT arrived();
+      },
+      [this](const QString& message) { Q_EMIT failed(message); });
+}
+
+void TimelineSide::draw() {
+  const std::string heading =
+      (word_ + QStringLiteral(": ") + QString::fromStdString(document_->file.filename().string()))
+          .toStdString();
+  chart_->setSource(0, timeline_->end_seconds(),
+                    [timeline = timeline_, heading](double begin, double end, size_t columns) {
+                      Chart chart = timeline_chart(*timeline, heading, begin, end, columns);
+                      chart.x.title.clear();  // "12 s" says it, and height is dear
+                      return chart;
+                    });
+}
+
+void TimelineSide::lookAt(double seconds, bool whole_column) {
+  if (timeline_ == nullptr) return;
+  const size_t begin = timeline_->at(seconds);
+  const size_t end = whole_column ? timeline_->at(seconds + chart_->columnWidth()) + 1 : begin + 1;
+  const size_t shown = timeline_->highest(begin, std::max(end, begin + 1));
+  chart_->setCursor(seconds);
+  if (moment_ == shown) return;
+  moment_ = shown;
+  table_->setTable(live_table(*timeline_, shown));
+  caption_->setText(caption());
+}
+
+QString TimelineSide::caption() const {
+  if (timeline_ == nullptr || !moment_) return {};
+  const double seconds = timeline_->seconds(*moment_);
+  const QString memory = figure_text(Unit::bytes, double(timeline_->total_bytes(*moment_)));
+  // Passes follow one another: the last that has begun.
+  const auto& passes = timeline_->passes();
+  const auto after = std::upper_bound(passes.begin(), passes.end(), seconds,
+                                      [](double at, const Span& pass) { return at < pass.begin; });
+  const QString at = figure_text(Unit::seconds, seconds);
+  if (after == passes.begin()) return tr("%1, live at %2: %3").arg(word_, at, memory);
+  const auto number = static_cast<int>(after - passes.begin()) - 1;
+  return tr("%1, live at %2: %3, in pass %4, %5")
+      .arg(word_, at, memory, QString::number(number), QString::fromStdString((after - 1)->name));
+}
+
+std::vector<Export> TimelineSide::exports() {
+  if (timeline_ == nullptr) return {};
+  return {chart_->exporter(word_), table_->exporter(tr("%1, live set").arg(word_))};
+}
+
+}  // namespace headroom::gui

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <QObject>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "gui/model/latest_job.h"
+#include "gui/view/page.h"
+#include "reports/figures/timeline.h"
+
+class QLabel;
+class QWidget;
+
+namespace headroom::gui {
+
+class ChartView;
+class TableView;
+
+/// The same place of the decode in another timeline: as far through the same pass, or of the whole where the
+/// passes are others.
+double seconds_in(const Timeline& to, const Timeline& from, double seconds);
+
+/// One timeline with its chart and what is live at one moment of it.
+class TimelineSide : public QObject {
+  Q_OBJECT
+ public:
+  using Build = std::function<Timeline(DocumentPtr)>;
+  /// `word` says what it is, "Predicted"; `name` is for settings.
+  TimelineSide(const QString& word, const QString& name, Build build);
+  ~TimelineSide() override;
+
+  /// Builds the document's timeline in a worker; null shows none.
+  void show(const DocumentPtr& document);
+  bool busy() const { return job_.busy(); }
+  const std::shared_ptr<const Timeline>& timeline() const { return timeline_; }
+  ChartView* chart() { return chart_; }
+  TableView* table() { return table_; }
+  QWidget* liveBox() { return live_box_; }
+  QString caption() const;
+
+  /// The live set at the highest moment of the column of pixels that holds `seconds`, or at that very moment.
+  void lookAt(double seconds, bool whole_column);
+  /// The moment that is shown.
+  std::optional<size_t> moment() const { return moment_; }
+  std::vector<Export> exports();
+
+ Q_SIGNALS:
+  void arrived();
+  void failed(const QString& message);
+  void busyChanged();
+
+ private:
+  void draw();
+  QString word_, name_;
+  Build build_;
+  DocumentPtr document_;
+  std::shared_ptr<const Timeline> timeline_;
+  std::optional<size_t> moment_;
+  ChartView* chart_;
+  QWidget* live_box_;
+  QLabel* caption_;
+  TableView* table_;
+  LatestJob job_;
+};
+
+}  // namespace headroom::gui

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <QByteArray>
+#include <QMap>
+#include <QSettings>
+#include <QSize>
+#include <QString>
+#include <QStringList>
+
+#include "gui/view/theme.h"
+
+namespace headroom::gui {
+
+/// What the window remembers from one start to the next.
+struct WindowSettings {
+  Theme theme = Theme::system;
+  QString language = QStringLiteral("system");
+  QString page = QStringLiteral("start");
+  QStringList recent_files;         ///< newest first
+  QByteArray geometry;              ///< empty: as large as is usual
+  QByteArray docks;                 ///< of docks and tool bars
+  QMap<QString, QByteArray> views;  ///< splitters and columns by page and name
+};
+
+WindowSettings read_settings(QSettings& from);
+void write_settings(QSettings& to, const WindowSettings& settings);
+
+}  // namespace headroom::gui

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/figures/unit.h"
+
+namespace headroom {
+
+struct ChartAxis {
+  std::string title;
+  Unit unit = Unit::none;
+  bool logarithmic = false;
+};
+
+/// What a colour stands for: each renderer has its own colours, for light and dark.
+enum class Ink {
+  weights,
+  latent,
+  kept,
+  tile,
+  workspace,
+  outside,  ///< growth outside the pool, or the reserve planned for it
+  predicted,
+  measured,
+  untiled,
+  planned,
+  limit,
+  neutral,
+  other,  ///< a second file, in comparisons
+};
+
+enum class Mark {
+  area,    ///< stacked on the areas before it; held until the next point
+  line,    ///< straight from point to point
+  steps,   ///< held until the next point
+  points,  ///< single points
+  bars,    ///< one for each x, beside those of other series
+};
+
+struct Series {
+  std::string name;
+  Mark mark = Mark::line;
+  Ink ink = Ink::neutral;
+  std::vector<double> x;  ///< ascending
+  std::vector<double> y;  ///< as many; of areas their own height, without those below
+};
+
+/// A line across the whole chart: a limit, or the moment that is looked at.
+struct Guide {
+  std::string label;
+  double at = 0;
+  bool vertical = false;  ///< at an x, otherwise at a y
+  Ink ink = Ink::limit;
+};
+
+/// A point with words beside it: the peak, the largest size that fits.
+struct Note {
+  double x = 0;
+  double y = 0;
+  std::string text;
+};
+
+/// A stretch of the x axis with a name: a pass.
+struct Span {
+  double begin = 0;
+  double end = 0;
+  std::string name;
+};
+
+/// A plot as data: reports draw it as SVG, the GUI on the screen.
+struct Chart {
+  std::string title;
+  ChartAxis x, y;
+  std::vector<Series> series;
+  std::vector<Guide> guides;
+  std::vector<Note> notes;
+  std::vector<Span> spans;
+  std::vector<std::string> categories{};  ///< names of x = 0, 1, 2 … where these are no numbers
+};
+
+}  // namespace headroom

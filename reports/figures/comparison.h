@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "reports/figures/document.h"
+#include "reports/figures/table.h"
+
+namespace headroom {
+
+/// Two documents of one kind side by side, a table for each unit: item, a, b, ratio of b to a. What only one
+/// has comes first, then what differs the most; what is equal is left out and counted in the title. A last
+/// table has what differs in words. Tables in which both have nothing are left out. Profiles are compared
+/// layer by layer at the sizes that both have, plans as headroom-plan diff does, runs and traces pass by
+/// pass, frontiers at the limits of both. Throws InputError naming both files where their kinds differ.
+std::vector<Table> compare(const Document& a, const Document& b);
+
+}  // namespace headroom

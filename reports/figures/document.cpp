@@ -1,0 +1,222 @@
+#include "reports/figures/document.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <optional>
+
+#include "decoder/graph/json_fields.h"
+#include "decoder/plan/plan_file.h"
+#include "decoder/plan/stats_file.h"
+#include "decoder/plan/validator.h"
+#include "profiler/profile/profile_file.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kMostFileBytes = int64_t{64} << 20;  ///< where the reader of a kind has no bound of its own
+constexpr int64_t kMostSniffedBytes = int64_t{512} << 20;
+constexpr int64_t kMostBytes = int64_t{1} << 60;
+constexpr int64_t kFrontierVersion = 1;
+constexpr size_t kMostPoints = 100'000;
+constexpr int kFoldersAbove = 6;
+
+/// Text of a file, on one line whatever it holds.
+std::string quoted(const std::string& text) {
+  return json(text.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// Finds the top level's "schema" in a JSON text that comes in pieces, without parsing it.
+class SchemaFinder {
+ public:
+  /// True once it is found.
+  bool look(const char* text, size_t size) {
+    for (size_t i = 0; i < size; ++i) {
+      if (in_string_) {
+        if (look_inside(text[i])) return true;
+      } else {
+        look_between(text[i]);
+      }
+    }
+    return false;
+  }
+  const std::string& schema() const { return word_; }
+
+ private:
+  static constexpr size_t kLongestWord = 64;
+
+  bool look_inside(char c) {
+    if (escaped_) {
+      escaped_ = false;
+    } else if (c == '\\') {
+      escaped_ = true;
+    } else if (c == '"') {
+      in_string_ = false;
+      return depth_ == 1 && key_ == "schema";
+    }
+    if (depth_ == 1 && word_.size() < kLongestWord) word_ += c;
+    return false;
+  }
+  void look_between(char c) {
+    if (c == '"') {
+      in_string_ = true;
+      word_.clear();
+    } else if (c == '{' || c == '[') {
+      ++depth_;
+    } else if (c == '}' || c == ']') {
+      --depth_;
+    } else if (depth_ == 1 && c == ':') {
+      key_ = word_;
+    } else if (c == ',') {
+      key_.clear();
+    }
+  }
+
+  bool in_string_ = false, escaped_ = false;
+  int64_t depth_ = 0;
+  std::string word_;  ///< the last text of the top level
+  std::string key_;   ///< the key whose value this is
+};
+
+/// What kind of file it says it is. Looking for the word first leaves the parsing to the reader of its kind,
+/// each with its own bounds, and traces are not parsed like the rest.
+std::string schema_of(const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(file, error) &&
+      static_cast<int64_t>(std::filesystem::file_size(file, error)) <= kMostSniffedBytes) {
+    std::ifstream in(file, std::ios::binary);
+    std::vector<char> piece(size_t{64} << 10);
+    SchemaFinder finder;
+    while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
+      if (finder.look(piece.data(), static_cast<size_t>(in.gcount()))) return finder.schema();
+    }
+  }
+  // Not there, or not plainly: the parser says what is wrong.
+  const json document = read_json_file(file, kMostFileBytes);
+  return JsonFields(document, file.string())["schema"].text();
+}
+
+bool is_model_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(folder / "config.json", error);
+}
+
+/// What --model would be told for the model that a plan names.
+std::string model_argument(const std::string& name, const std::filesystem::path& plan_file) {
+  const std::vector<std::string> built_in = built_in_models();
+  if (std::find(built_in.begin(), built_in.end(), name) != built_in.end()) return name;
+  if (!name.empty()) {
+    if (is_model_folder(name)) return name;
+    std::filesystem::path folder = std::filesystem::absolute(plan_file).parent_path();
+    for (int above = 0; above <= kFoldersAbove; ++above) {
+      if (is_model_folder(folder / name)) return (folder / name).string();
+      folder = folder.parent_path();
+    }
+  }
+  throw InputError(plan_file.string() + ": request.model: no model " + quoted(name) +
+                   " from here or from the plan's folder; name its folder with --model");
+}
+
+PlanDocument read_plan_document(const std::filesystem::path& file, const std::string& model) {
+  const PlanFile parsed(file);
+  PlanDocument document;
+  document.model = resolve_model(model.empty() ? model_argument(parsed.request().model, file) : model);
+  document.plan = parsed.plan(document.model.graph);
+  // What is said and drawn of a plan follows from its steps and tiles, so they must be sound.
+  require_valid(document.plan, document.model, file.string());
+  return document;
+}
+
+WeightResidency read_residency(const JsonFields& fields) {
+  const std::string text = fields.text();
+  for (WeightResidency residency : {WeightResidency::resident, WeightResidency::per_pass}) {
+    if (text == name_of(residency)) return residency;
+  }
+  fields.fail("expected resident or per_pass, found " + fields.value().dump().substr(0, 40));
+}
+
+std::optional<Place> read_lower_place(const JsonFields& fields) {
+  const std::string text = fields.text();
+  if (text == "none") return std::nullopt;
+  for (Place place : {Place::host, Place::scratch}) {
+    if (text == name_of(place)) return place;
+  }
+  fields.fail("expected none, host or scratch, found " + fields.value().dump().substr(0, 40));
+}
+
+/// A frontier's request has the keys of a plan's, so it is read as one.
+Request read_frontier_request(const json& document, const std::string& origin) {
+  json as_plan{{"schema", "headroom.plan"}, {"version", kPlanVersion}};
+  if (document.contains("request")) as_plan["request"] = document["request"];
+  return read_request(JsonFields(as_plan, origin));
+}
+
+}  // namespace
+
+FrontierDocument frontier_from_json(const json& document, const std::string& origin) {
+  const JsonFields file(document, origin);
+  check_schema(file, "headroom.frontier", kFrontierVersion);
+  FrontierDocument frontier;
+  frontier.request = read_frontier_request(document, origin);
+  frontier.assumed = file["assumed"].boolean();
+  const JsonFields points = file["points"];
+  const size_t count = points.size(kMostPoints);
+  int64_t most_bytes = kMostBytes;
+  double least_seconds = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const JsonFields fields = points[i];
+    FrontierPoint point;
+    // Each is smaller and slower than the one before.
+    point.peak_bytes = fields["peak_bytes"].integer(0, most_bytes);
+    point.seconds = fields["seconds"].number();
+    if (point.seconds < least_seconds) {
+      fields["seconds"].fail("expected at least " + json(least_seconds).dump() + ", found " +
+                             json(point.seconds).dump());
+    }
+    point.frame.weights = read_residency(fields["weights"]);
+    point.frame.slice = fields["slice_items"].integer(1, frontier.request.batch);
+    point.frame.lower_place = read_lower_place(fields["lower_place"]);
+    most_bytes = point.peak_bytes - 1;
+    least_seconds = point.seconds;
+    frontier.points.push_back(point);
+  }
+  return frontier;
+}
+
+const char* kind_of(const Document& document) {
+  constexpr std::array kKinds{"plan", "stats", "trace", "profile", "frontier"};  // as in the variant
+  static_assert(kKinds.size() == std::variant_size_v<decltype(Document::contents)>);
+  return kKinds[document.contents.index()];
+}
+
+DocumentPtr read_document(const std::filesystem::path& file, const std::string& model) {
+  const std::string schema = schema_of(file);
+  auto document = std::make_shared<Document>();
+  document->file = file;
+  if (schema == "headroom.plan") {
+    document->contents = read_plan_document(file, model);
+  } else if (schema == "headroom.stats") {
+    document->contents = read_stats(file);
+  } else if (schema == "headroom.trace") {
+    document->contents = read_trace(file);
+  } else if (schema == "headroom.profile") {
+    document->contents = read_profile(file);
+  } else if (schema == "headroom.frontier") {
+    document->contents = frontier_from_json(read_json_file(file, kMostFileBytes), file.string());
+  } else if (schema == "headroom.requests") {
+    throw InputError(
+        file.string() +
+        ": schema: queues of requests are not shown here; expected a plan, stats, trace, profile or "
+        "frontier");
+  } else {
+    throw InputError(file.string() +
+                     ": schema: expected headroom.plan, headroom.stats, headroom.trace, headroom.profile or "
+                     "headroom.frontier, found " +
+                     quoted(schema));
+  }
+  return document;
+}
+
+}  // namespace headroom

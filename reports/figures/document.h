@@ -1,0 +1,62 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "decoder/graph/model.h"
+#include "decoder/plan/plan.h"
+#include "decoder/plan/stats.h"
+#include "decoder/plan/trace_file.h"
+#include "planner/frontier.h"
+#include "profiler/profile/profile.h"
+
+namespace headroom {
+
+/// A plan with the model that it was made for. The validator has found nothing wrong with it.
+struct PlanDocument {
+  Plan plan;
+  Model model;
+};
+
+/// What a "headroom.frontier" file holds.
+struct FrontierDocument {
+  Request request;
+  bool assumed = true;
+  std::vector<FrontierPoint> points;  ///< largest peak first
+};
+
+/// `origin` names the document in errors. Throws InputError naming it and the key.
+FrontierDocument frontier_from_json(const nlohmann::json& document, const std::string& origin);
+
+/// One file of any of Headroom's kinds.
+struct Document {
+  std::filesystem::path file;
+  std::variant<PlanDocument, RunStats, RecordedTrace, Profile, FrontierDocument> contents;
+
+  /// Null where it holds something else.
+  template <typename T>
+  const T* as() const {
+    return std::get_if<T>(&contents);
+  }
+};
+
+/// Shared, since views in several threads look at one file; never changed once read.
+using DocumentPtr = std::shared_ptr<const Document>;
+
+/// "plan", "stats", "trace", "profile", "frontier".
+const char* kind_of(const Document& document);
+
+/// Reads a file of any kind by its "schema", at most 512 MiB of a trace, 256 MiB of a plan and 64 MiB of any
+/// other. A plan needs its model: `model` where given, else the one that the plan names, looked for from here
+/// and then from the folder of the plan and those above it. Throws InputError naming the file, the field and
+/// what was expected; for a plan whose model is not found, how to name it.
+DocumentPtr read_document(const std::filesystem::path& file, const std::string& model = {});
+
+/// One line: "plan, sdxl 1024x1024 fp32, limit 1.2 GiB, peak 1.2 GiB, 31 s".
+std::string summary(const Document& document);
+
+}  // namespace headroom

@@ -1,0 +1,127 @@
+#include "reports/figures/layers.h"
+
+#include <algorithm>
+#include <set>
+
+namespace headroom {
+namespace {
+
+/// Layers that made a size's peak: the one that ran then, and the one whose kept tensor was the largest.
+std::set<std::string> peak_layers(const Profile& profile) {
+  std::set<std::string> layers, made;
+  for (const LayerProfile& layer : profile.layers) layers.insert(layer.name);
+  for (const ProfiledSize& size : profile.sizes) {
+    made.insert(size.peak_layer);
+    // Weights, tiles and workspace are listed as well and are nobody's layer.
+    const auto largest = std::find_if(size.peak_live.begin(), size.peak_live.end(),
+                                      [&](const LiveTensor& live) { return layers.contains(live.name); });
+    if (largest != size.peak_live.end()) made.insert(largest->name);
+  }
+  return made;
+}
+
+void add_columns(const std::string& size, Table& table) {
+  table.columns.push_back({.title = "activation",
+                           .unit = Unit::bytes,
+                           .bars = true,
+                           .explanation = "What the layer hands on: its whole output, as it is stored.",
+                           .group = size});
+  table.columns.push_back({.title = "workspace",
+                           .unit = Unit::bytes,
+                           .bars = true,
+                           .explanation = "Taken while the layer runs, beside its inputs and its output: "
+                                          "buffers, and the rim of zeros that a convolution reads.",
+                           .group = size});
+  table.columns.push_back({.title = "live",
+                           .unit = Unit::bytes,
+                           .bars = true,
+                           .explanation = "All that is on the device at the layer's highest moment, weights "
+                                          "and kept tensors of other layers included.",
+                           .group = size});
+  table.columns.push_back({.title = "work",
+                           .unit = Unit::flops,
+                           .explanation = "Floating-point operations of the direct form, a multiplication "
+                                          "and an addition counted as two.",
+                           .group = size});
+  table.columns.push_back({.title = "time",
+                           .unit = Unit::seconds,
+                           .bars = true,
+                           .explanation = "The shortest of the profiled runs.",
+                           .group = size});
+}
+
+/// Attention's tiles are queries against keys; all others are rows by columns of positions.
+bool is_attention(const Law& law) {
+  return law.name.starts_with("attention");
+}
+
+}  // namespace
+
+std::string size_text(const ProfiledSize& size) {
+  std::string text = std::to_string(size.width_pixels) + "×" + std::to_string(size.height_pixels);
+  if (size.frames > 1) text += ", " + std::to_string(size.frames) + " frames";
+  if (size.batch > 1) text += ", batch " + std::to_string(size.batch);
+  return text;
+}
+
+Table layers_table(const Profile& profile) {
+  Table table{"Layers of " + profile.model, {}, {}};
+  table.columns = {{.title = "layer", .is_text = true},
+                   {.title = "kind", .is_text = true},
+                   {.title = "law",
+                    .is_text = true,
+                    .explanation = "Layers that differ in their extents alone share a law of their cost."}};
+  for (const ProfiledSize& size : profile.sizes) add_columns(size_text(size), table);
+  const std::set<std::string> peaks = peak_layers(profile);
+  for (const LayerProfile& layer : profile.layers) {
+    Row row{{layer.name, layer.kind, layer.law}, peaks.contains(layer.name)};
+    for (const LayerMeasurement& measured : layer.sizes) {
+      row.cells.insert(row.cells.end(), {double(measured.activation_bytes), double(measured.workspace_bytes),
+                                         double(measured.live_bytes), measured.flops, measured.seconds});
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table peak_live_table(const Profile& profile, size_t number) {
+  const ProfiledSize& size = profile.sizes.at(number);
+  Table table{"Live at the peak of " + size_text(size) + ", in " + size.peak_layer, {}, {}};
+  table.columns = {
+      {.title = "name", .is_text = true},
+      {.title = "size", .unit = Unit::bytes, .bars = true},
+      {.title = "share", .unit = Unit::share, .explanation = "Of all that was on the device then."}};
+  int64_t all = 0;
+  for (const LiveTensor& live : size.peak_live) all += live.bytes;
+  for (const LiveTensor& live : size.peak_live) {
+    table.rows.push_back(
+        {{live.name, double(live.bytes), double(live.bytes) / double(std::max<int64_t>(1, all))},
+         table.rows.empty()});
+  }
+  return table;
+}
+
+Chart law_chart(const Law& law) {
+  const bool attention = is_attention(law);
+  Chart chart;
+  chart.title = law.name;
+  chart.x = {attention ? "queries × keys" : "positions of a tile", Unit::none, true};
+  chart.y = {"time of one call", Unit::seconds, true};
+  for (size_t column = 0; column < law.columns.size(); ++column) {
+    Series series{std::to_string(law.columns[column]) + (attention ? " keys" : " columns"),
+                  Mark::line,
+                  Ink::measured,
+                  {},
+                  {}};
+    for (size_t row = 0; row < law.rows.size(); ++row) {
+      series.x.push_back(double(law.rows[row]) * double(law.columns[column]));
+      series.y.push_back(law.seconds[row * law.columns.size() + column]);
+    }
+    // All lines are of one kind and so of one colour: each is named where it ends.
+    chart.notes.push_back({series.x.back(), series.y.back(), series.name});
+    chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
+}  // namespace headroom

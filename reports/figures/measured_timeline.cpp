@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "reports/figures/timeline.h"
+
+namespace headroom {
+namespace {
+
+static_assert(kMemoryKinds == kAllocationKinds + 1, "kinds of a trace come first, in its order");
+
+/// Between two checkpoints: few enough that replaying them is no wait.
+constexpr size_t kReplayedEvents = 4096;
+constexpr auto kOutside = static_cast<size_t>(MemoryKind::outside);
+constexpr double kHalfMicrosecond = 0.51e-6;  ///< events are written to the microsecond
+
+/// The first event that is no single allocation but a sum. Its time alone would not tell it from those of the
+/// same microsecond, but sums are of no layer.
+size_t first_sum(const Trace& trace) {
+  const std::vector<TraceEvent>& events = trace.events;
+  if (trace.summed_by_step_from_seconds < 0) return events.size();
+  const double from = trace.summed_by_step_from_seconds - kHalfMicrosecond;
+  const auto in_time =
+      std::lower_bound(events.begin(), events.end(), from,
+                       [](const TraceEvent& e, double seconds) { return e.seconds < seconds; });
+  const auto single = std::find_if(events.rbegin(), events.rend(),
+                                   [](const TraceEvent& e) { return e.layer != TensorId{-1}; });
+  return static_cast<size_t>(std::max(in_time, single.base()) - events.begin());
+}
+
+/// Bytes by kind and layer.
+class LiveBytes {
+ public:
+  void add(const TraceEvent& event) {
+    const size_t layer = static_cast<size_t>(static_cast<int64_t>(event.layer) + 1);
+    const auto found =
+        bytes_.try_emplace(layer * kAllocationKinds + static_cast<size_t>(event.kind), 0).first;
+    found->second += event.bytes;
+    if (found->second == 0) bytes_.erase(found);
+  }
+  size_t size() const { return bytes_.size(); }
+
+  /// By layers where they are known, of a kind of which no layer is below zero; else the kind's bytes as one.
+  std::vector<LiveEntry> entries(const std::vector<std::string>& layers, bool layers_known) const {
+    std::array<int64_t, kAllocationKinds> sums{};
+    std::array<bool, kAllocationKinds> by_layer;
+    by_layer.fill(layers_known);
+    for (const auto& [key, bytes] : bytes_) {
+      sums[key % kAllocationKinds] += bytes;
+      if (bytes < 0) by_layer[key % kAllocationKinds] = false;
+    }
+    std::vector<LiveEntry> entries;
+    for (const auto& [key, bytes] : bytes_) {
+      const size_t kind = key % kAllocationKinds, layer = key / kAllocationKinds;
+      const auto memory_kind = static_cast<MemoryKind>(kind);
+      if (by_layer[kind])
+        entries.push_back({layer == 0 ? name_of(memory_kind) : layers[layer - 1], memory_kind, bytes});
+    }
+    for (size_t kind = 0; kind < kAllocationKinds; ++kind) {
+      const auto memory_kind = static_cast<MemoryKind>(kind);
+      if (!by_layer[kind]) entries.push_back({name_of(memory_kind), memory_kind, sums[kind]});
+    }
+    return entries;
+  }
+
+ private:
+  std::unordered_map<size_t, int64_t> bytes_;  ///< layer -1 comes first
+};
+
+/// What a moment of the timeline stands for.
+struct Moment {
+  uint32_t events = 0;  ///< that have happened
+  int64_t outside_bytes = 0;
+};
+
+/// Says what was live at any moment of a trace, by replaying its events from the checkpoint before it.
+class Replay {
+ public:
+  Replay(DocumentPtr document, std::vector<Moment> moments)
+      : document_(std::move(document)),
+        moments_(std::move(moments)),
+        first_sum_(first_sum(recorded().trace)) {
+    const std::vector<TraceEvent>& events = recorded().trace.events;
+    LiveBytes live;
+    size_t since = 0;
+    for (size_t i = 0; i < events.size(); ++i) {
+      // Many entries are copied only once in as many events: all copies together are no larger than the
+      // trace.
+      if (i == 0 || since >= std::max(kReplayedEvents, live.size())) {
+        checkpoints_.push_back({i, live});
+        since = 0;
+      }
+      live.add(events[i]);
+      ++since;
+    }
+  }
+
+  std::vector<LiveEntry> live_set(size_t i) const {
+    const Moment& moment = moments_[i];
+    std::vector<LiveEntry> entries =
+        live_after(moment.events).entries(recorded().layers, moment.events <= first_sum_);
+    entries.push_back({name_of(MemoryKind::outside), MemoryKind::outside, moment.outside_bytes});
+    return by_size(entries);
+  }
+
+ private:
+  struct Checkpoint {
+    size_t events;  ///< before which it stands
+    LiveBytes live;
+  };
+
+  const RecordedTrace& recorded() const { return std::get<RecordedTrace>(document_->contents); }
+
+  LiveBytes live_after(size_t events) const {
+    const auto next = std::upper_bound(
+        checkpoints_.begin(), checkpoints_.end(), events,
+        [](size_t count, const Checkpoint& checkpoint) { return count < checkpoint.events; });
+    if (next == checkpoints_.begin()) return {};
+    const Checkpoint& before = *std::prev(next);
+    LiveBytes live = before.live;
+    for (size_t i = before.events; i < events; ++i) live.add(recorded().trace.events[i]);
+    return live;
+  }
+
+  DocumentPtr document_;
+  std::vector<Moment> moments_;
+  size_t first_sum_;
+  std::vector<Checkpoint> checkpoints_;
+};
+
+}  // namespace
+
+Timeline measured_timeline(DocumentPtr document) {
+  const RecordedTrace& recorded = std::get<RecordedTrace>(document->contents);
+  const Trace& trace = recorded.trace;
+  const size_t sums = first_sum(trace);
+  std::vector<double> seconds;
+  std::vector<MemoryUse> use;
+  std::vector<Moment> moments;
+  const size_t most = trace.events.size() + trace.outside.size();
+  seconds.reserve(most);
+  use.reserve(most);
+  moments.reserve(most);
+  MemoryUse now{};
+  size_t event = 0, sample = 0;
+  const auto moment = [&](double at) {
+    seconds.push_back(at);
+    use.push_back(now);
+    moments.push_back({static_cast<uint32_t>(event), now[kOutside]});
+  };
+  while (event < trace.events.size() || sample < trace.outside.size()) {
+    const bool looked =
+        event == trace.events.size() ||
+        (sample < trace.outside.size() && trace.outside[sample].seconds < trace.events[event].seconds);
+    if (looked) {
+      now[kOutside] = trace.outside[sample].bytes;
+      moment(trace.outside[sample++].seconds);
+      continue;
+    }
+    // Sums of one moment stand kind after kind; what lies between them never was.
+    bool goes_on = true;
+    while (goes_on) {
+      const TraceEvent& one = trace.events[event++];
+      now[static_cast<size_t>(one.kind)] += one.bytes;
+      goes_on = event > sums && event < trace.events.size() && trace.events[event].seconds == one.seconds &&
+                trace.events[event].kind > one.kind;
+    }
+    moment(trace.events[event - 1].seconds);
+  }
+  if (seconds.empty()) moment(0);
+  std::vector<Span> passes;
+  for (const TraceInterval& pass : trace.passes)
+    passes.push_back(
+        {pass.begin_seconds, pass.end_seconds, recorded.pass_names[static_cast<size_t>(pass.pass)]});
+  const double end = std::max(trace.seconds, seconds.back());
+  const auto replay = std::make_shared<const Replay>(std::move(document), std::move(moments));
+  return {std::move(seconds), std::move(use),    end,
+          trace.limit_bytes,  std::move(passes), [replay](size_t i) { return replay->live_set(i); }};
+}
+
+}  // namespace headroom

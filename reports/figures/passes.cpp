@@ -1,0 +1,233 @@
+#include "reports/figures/passes.h"
+
+#include <algorithm>
+#include <set>
+
+#include "planner/analyze.h"
+#include "planner/explain.h"
+#include "planner/window.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kNoLimit = int64_t{1} << 62;
+
+template <typename T>
+std::vector<Cell> cells(const Outcome<T>& outcome) {
+  std::vector<Cell> list{double(outcome.predicted), double(outcome.measured), Cell()};
+  if (const std::optional<double> ratio = outcome.ratio()) list.back() = *ratio;
+  return list;
+}
+
+void append(std::vector<Cell>& cells, const std::vector<Cell>& more) {
+  cells.insert(cells.end(), more.begin(), more.end());
+}
+
+constexpr const char* kPredicted = "predicted";
+
+std::vector<Column> outcome_columns() {
+  std::vector<Column> columns;
+  const auto add = [&](const char* group, Unit unit, const char* predicted, const char* measured) {
+    columns.push_back(
+        {.title = kPredicted, .unit = unit, .bars = true, .explanation = predicted, .group = group});
+    columns.push_back(
+        {.title = "measured", .unit = unit, .bars = true, .explanation = measured, .group = group});
+    columns.push_back(
+        {.title = "ratio", .unit = Unit::ratio, .explanation = "Measured over predicted.", .group = group});
+  };
+  add("peak", Unit::bytes, "All device bytes at the pass's highest moment, weights and reserve included.",
+      "The highest moment of the pool in this pass; growth outside the pool is not in it.");
+  add("time", Unit::seconds, "Of all tiles, those of every slice of the batch.", "Of the same.");
+  return columns;
+}
+
+/// The first pass with the largest of these peaks.
+template <typename Passes, typename Peak>
+size_t decides_peak(const Passes& passes, Peak peak) {
+  const auto largest = std::max_element(passes.begin(), passes.end(),
+                                        [&](const auto& a, const auto& b) { return a.*peak < b.*peak; });
+  return static_cast<size_t>(largest - passes.begin());
+}
+
+std::string joined(const std::vector<int32_t>& numbers) {
+  std::string text;
+  for (int32_t number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return text;
+}
+
+}  // namespace
+
+Table passes_table(const PlanDocument& document, const RunStats* run) {
+  const Plan& plan = document.plan;
+  Table table{run == nullptr ? "Passes of the plan" : "Passes, predicted and measured", {}, {}};
+  table.columns = {{.title = "pass"},
+                   {.title = "name", .is_text = true},
+                   {.title = "tiles",
+                    .is_text = true,
+                    .explanation = "Columns by rows of the first tile, in positions of the pass's grid."},
+                   {.title = "convolutions",
+                    .is_text = true,
+                    .explanation = "The form of its 3×3 convolutions: direct, or Winograd, which multiplies "
+                                   "less and takes larger kernels and workspace."}};
+  for (Column& column : outcome_columns()) {
+    if (run != nullptr || column.title == kPredicted) table.columns.push_back(std::move(column));
+  }
+  table.columns.push_back({.title = "work",
+                           .unit = Unit::flops,
+                           .explanation = "Floating-point operations of the direct form, halos included."});
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    const Pass& pass = plan.passes[i];
+    table.rows.push_back({{double(i), pass.name, tiles_text(pass), name_of(pass.convolutions)}, false});
+    if (run == nullptr)
+      append(table.rows.back().cells, {double(pass.predicted_peak_bytes), pass.predicted_seconds});
+  }
+  if (run != nullptr) {
+    for (const PassAnalysis& pass : analyze(plan, "the plan", *run, "the run").passes) {
+      Row& row = table.rows[pass.pass];
+      append(row.cells, cells(pass.peak_bytes));
+      append(row.cells, cells(pass.seconds));
+      row.stands_out = pass.decided_peak;
+    }
+  } else if (!plan.passes.empty()) {
+    table.rows[decides_peak(plan.passes, &Pass::predicted_peak_bytes)].stands_out = true;
+  }
+  for (size_t i = 0; i < plan.passes.size(); ++i)
+    table.rows[i].cells.push_back(plan.passes[i].predicted_flops);
+  return table;
+}
+
+Table passes_table(const RunStats& run) {
+  Table table{"Passes of the run", {}, {}};
+  table.columns = {{.title = "pass"}, {.title = "name", .is_text = true}};
+  for (Column& column : outcome_columns()) table.columns.push_back(std::move(column));
+  for (const PassStats& pass : run.passes) {
+    Row row{{double(table.rows.size()), pass.name}, false};
+    append(row.cells, cells(Outcome<int64_t>{pass.predicted_peak_bytes, pass.peak_bytes}));
+    append(row.cells, cells(Outcome<double>{pass.predicted_seconds, pass.seconds}));
+    table.rows.push_back(std::move(row));
+  }
+  if (!run.passes.empty()) table.rows[decides_peak(run.passes, &PassStats::peak_bytes)].stands_out = true;
+  return table;
+}
+
+Chart passes_chart(const PlanDocument& document, const RunStats* run) {
+  const Plan& plan = document.plan;
+  Chart chart;
+  chart.title = "Peak of each pass";
+  chart.x = {"pass", Unit::none, false};
+  chart.y = {"peak", Unit::bytes, false};
+  chart.series.push_back({"predicted", Mark::bars, Ink::predicted, {}, {}});
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    chart.categories.push_back(plan.passes[i].name);
+    chart.series[0].x.push_back(double(i));
+    chart.series[0].y.push_back(double(plan.passes[i].predicted_peak_bytes));
+  }
+  if (run != nullptr) {
+    chart.series.push_back({"measured", Mark::bars, Ink::measured, {}, {}});
+    for (const PassStats& pass : run->passes) {
+      chart.series[1].x.push_back(double(chart.series[1].x.size()));
+      chart.series[1].y.push_back(double(pass.peak_bytes));
+    }
+  }
+  if (plan.limit_bytes < kNoLimit) {
+    chart.guides.push_back(
+        {"limit " + format(Unit::bytes, double(plan.limit_bytes)), double(plan.limit_bytes)});
+  }
+  return chart;
+}
+
+std::vector<KeptSpan> kept_spans(const PlanDocument& document) {
+  const Plan& plan = document.plan;
+  const Graph& graph = document.model.graph;
+  std::vector<std::set<TensorId>> read;
+  for (size_t pass = 0; pass < plan.passes.size(); ++pass) read.push_back(tensors_read(plan, graph, pass));
+  std::vector<KeptSpan> spans;
+  for (const Kept& kept : plan.kept) {
+    const bool taken = kept.in_place_of != TensorId{-1};
+    KeptSpan span{graph.tensor(kept.tensor).name,
+                  kept.place,
+                  kept.first_pass,
+                  kept.last_pass,
+                  {},
+                  stored_bytes(graph, plan, kept),
+                  taken ? graph.tensor(kept.in_place_of).name : ""};
+    for (size_t pass = 0; pass < read.size(); ++pass) {
+      if (read[pass].contains(kept.tensor)) span.read_in.push_back(static_cast<int32_t>(pass));
+    }
+    spans.push_back(std::move(span));
+  }
+  std::stable_sort(spans.begin(), spans.end(),
+                   [](const KeptSpan& a, const KeptSpan& b) { return a.first_pass < b.first_pass; });
+  return spans;
+}
+
+Table kept_table(const PlanDocument& document) {
+  Table table{"Kept tensors", {}, {}};
+  table.columns = {{.title = "tensor", .is_text = true},
+                   {.title = "place", .is_text = true, .explanation = "Where it is stored whole."},
+                   {.title = "size", .unit = Unit::bytes, .bars = true},
+                   {.title = "written in", .explanation = "The pass that writes it."},
+                   {.title = "read in", .is_text = true, .explanation = "The passes that read it whole."},
+                   {.title = "until",
+                    .explanation = "The last pass that reads it, which hands its blocks back as it goes."},
+                   {.title = "in place of",
+                    .is_text = true,
+                    .explanation = "The tensor whose blocks it takes over as it is written."}};
+  for (const KeptSpan& span : kept_spans(document)) {
+    table.rows.push_back(
+        {{span.tensor, name_of(span.place), double(span.bytes), double(span.first_pass), joined(span.read_in),
+          double(span.last_pass), span.in_place_of.empty() ? Cell() : Cell(span.in_place_of)},
+         false});
+  }
+  return table;
+}
+
+Chart frontier_chart(const std::vector<FrontierPoint>& points, int64_t limit_bytes) {
+  Chart chart;
+  chart.title = "Peak against time";
+  chart.x = {"peak", Unit::bytes, true};
+  chart.y = {"time", Unit::seconds, false};
+  Series line{"fastest plan", Mark::steps, Ink::planned, {}, {}};
+  for (auto point = points.rbegin(); point != points.rend(); ++point) {
+    line.x.push_back(double(point->peak_bytes));
+    line.y.push_back(point->seconds);
+  }
+  Series plans{"plans", Mark::points, Ink::planned, line.x, line.y};
+  chart.series = {std::move(line), std::move(plans)};
+  if (limit_bytes <= 0 || limit_bytes >= kNoLimit) return chart;
+  chart.guides.push_back({"limit " + format(Unit::bytes, double(limit_bytes)), double(limit_bytes), true});
+  const auto allowed = std::find_if(points.begin(), points.end(), [&](const FrontierPoint& point) {
+    return point.peak_bytes <= limit_bytes;
+  });
+  if (allowed == points.end()) return chart;
+  const auto peak = double(allowed->peak_bytes);
+  chart.notes.push_back(
+      {peak, allowed->seconds, format(Unit::seconds, allowed->seconds) + " in " + format(Unit::bytes, peak)});
+  return chart;
+}
+
+Table frontier_table(const std::vector<FrontierPoint>& points) {
+  Table table{"Peak against time", {}, {}};
+  table.columns = {
+      {.title = "peak",
+       .unit = Unit::bytes,
+       .bars = true,
+       .explanation = "Of the plan, and the smallest limit under which it is found."},
+      {.title = "time", .unit = Unit::seconds, .bars = true, .explanation = "Predicted."},
+      {.title = "weights",
+       .is_text = true,
+       .explanation = "All on the device throughout, or those of a pass brought in before it."},
+      {.title = "slice items", .explanation = "Batch items that go through all passes together."},
+      {.title = "lower place",
+       .is_text = true,
+       .explanation = "Where tensors might live beside the device."}};
+  for (const FrontierPoint& point : points) {
+    const SpaceFrame& frame = point.frame;
+    table.rows.push_back({{double(point.peak_bytes), point.seconds, name_of(frame.weights),
+                           double(frame.slice), frame.lower_place ? name_of(*frame.lower_place) : "none"},
+                          false});
+  }
+  return table;
+}
+
+}  // namespace headroom

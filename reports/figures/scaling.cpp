@@ -1,0 +1,163 @@
+#include "reports/figures/scaling.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "decoder/plan/builder.h"
+#include "planner/analyze.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kLeastPixelsAcross = 256;
+constexpr int64_t kNoLimit = int64_t{1} << 62;
+
+void sort_by_pixels(std::vector<ScalingPoint>& series) {
+  std::stable_sort(series.begin(), series.end(),
+                   [](const ScalingPoint& a, const ScalingPoint& b) { return a.pixels() < b.pixels(); });
+}
+
+int64_t untiled_bytes(const Model& model, const Request& request, const CostModel& costs) {
+  const Plan plan = untiled_plan(model, request);
+  return plan.predicted_peak_bytes + reserve_bytes(model.graph, sizes_of(model.graph, plan), costs.memory());
+}
+
+/// The same layers with the same channels, whatever the model was called.
+bool is_of(const ScaledDecoder& decoder, const Profile& profile) {
+  const Graph& graph = decoder.model.graph;
+  return profile.dtype == decoder.request.dtype && profile.weights_bytes == resident_weights_bytes(graph) &&
+         std::equal(profile.layers.begin(), profile.layers.end(), graph.ops().begin(), graph.ops().end(),
+                    [](const LayerProfile& layer, const Op& op) { return layer.name == op.name; });
+}
+
+bool is_of(const ScaledDecoder& decoder, const PlanDocument& document) {
+  const Graph &graph = decoder.model.graph, &other = document.model.graph;
+  const Request& request = document.plan.request;
+  return request.dtype == decoder.request.dtype && request.frames == decoder.request.frames &&
+         request.batch == decoder.request.batch &&
+         resident_weights_bytes(other) == resident_weights_bytes(graph) &&
+         std::equal(other.ops().begin(), other.ops().end(), graph.ops().begin(), graph.ops().end(),
+                    [](const Op& a, const Op& b) { return a.name == b.name; });
+}
+
+void add_profile(Scaling& scaling, const Profile& profile) {
+  if (scaling.decoder && !is_of(*scaling.decoder, profile)) return;
+  for (const ProfiledSize& size : profile.sizes) {
+    const bool other = scaling.decoder && (size.frames != scaling.decoder->request.frames ||
+                                           size.batch != scaling.decoder->request.batch);
+    if (!other) scaling.measured_untiled.push_back({size.width_pixels, size.height_pixels, size.peak_bytes});
+  }
+}
+
+void add_run(Scaling& scaling, const RunStats& run, const std::vector<DocumentPtr>& documents) {
+  for (const DocumentPtr& document : documents) {
+    const PlanDocument* plan = document->as<PlanDocument>();
+    if (plan == nullptr || !belongs_to(plan->plan, run)) continue;
+    if (scaling.decoder && !is_of(*scaling.decoder, *plan)) continue;
+    const Request& request = plan->plan.request;
+    scaling.measured.push_back({request.width_pixels, request.height_pixels, run.peak_bytes});
+    return;
+  }
+}
+
+Series series_of(const std::string& name, Mark mark, Ink ink, const std::vector<ScalingPoint>& points) {
+  Series series{name, mark, ink, {}, {}};
+  for (const ScalingPoint& point : points) {
+    series.x.push_back(double(point.pixels()));
+    series.y.push_back(double(point.bytes));
+  }
+  return series;
+}
+
+/// Where a series meets the limit, or its end where all of it fits.
+void add_note(Chart& chart, const std::string& name, const std::vector<ScalingPoint>& series,
+              int64_t limit_bytes) {
+  const double pixels = largest_pixels_within(series, limit_bytes);
+  if (pixels < 0) return;
+  const bool all = pixels >= double(series.back().pixels());
+  chart.notes.push_back({pixels, double(all ? series.back().bytes : limit_bytes),
+                         name + ": " + format(Unit::pixels, pixels) + (all ? " and more" : "")});
+}
+
+}  // namespace
+
+std::vector<Request> size_ladder(const Model& model, const Request& request, int64_t most_pixels_across) {
+  const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
+  const int64_t longer = std::max(request.width_pixels, request.height_pixels);
+  std::vector<Request> sizes;
+  const auto add = [&](int64_t across) {
+    if (across > most_pixels_across) return;
+    const auto side = [&](int64_t pixels, int32_t factor) {
+      return std::max<int64_t>(1, across * pixels / longer / factor) * factor;
+    };
+    Request size = request;
+    size.width_pixels = side(request.width_pixels, scale.x);
+    size.height_pixels = side(request.height_pixels, scale.y);
+    if (sizes.empty() || !(size == sizes.back())) sizes.push_back(size);
+  };
+  for (int64_t across = kLeastPixelsAcross; across <= most_pixels_across; across *= 2) {
+    add(across);
+    add(across / 2 * 3);
+  }
+  return sizes;
+}
+
+Scaling scaling(const Model& model, const std::vector<Request>& sizes, const PlanOptions& options,
+                const CostModel& costs, const std::function<bool()>& go_on) {
+  Scaling found;
+  found.limit_bytes = options.limit_bytes;
+  if (!sizes.empty()) found.decoder = {model, sizes.front()};
+  for (const Request& size : sizes) {
+    if (!go_on()) break;
+    const auto add = [&](std::vector<ScalingPoint>& series, int64_t bytes) {
+      series.push_back({size.width_pixels, size.height_pixels, bytes});
+    };
+    add(found.untiled, untiled_bytes(model, size, costs));
+    add(found.planned, smallest_over(spaces_of(model, size, options, costs)).smallest.bytes);
+  }
+  return found;
+}
+
+void add_measured(Scaling& scaling, const std::vector<DocumentPtr>& documents) {
+  for (const DocumentPtr& document : documents) {
+    if (const Profile* profile = document->as<Profile>()) add_profile(scaling, *profile);
+    if (const RunStats* run = document->as<RunStats>()) add_run(scaling, *run, documents);
+  }
+  sort_by_pixels(scaling.measured_untiled);
+  sort_by_pixels(scaling.measured);
+}
+
+double largest_pixels_within(const std::vector<ScalingPoint>& series, int64_t limit_bytes) {
+  const auto last = std::find_if(series.rbegin(), series.rend(),
+                                 [&](const ScalingPoint& point) { return point.bytes <= limit_bytes; });
+  if (last == series.rend()) return -1;
+  const auto pixels = double(last->pixels());
+  if (last == series.rbegin() || last->bytes <= 0) return pixels;
+  const ScalingPoint& above = *std::prev(last);
+  const double share = std::log(double(limit_bytes) / double(last->bytes)) /
+                       std::log(double(above.bytes) / double(last->bytes));
+  return pixels * std::pow(double(above.pixels()) / pixels, share);
+}
+
+Chart scaling_chart(const Scaling& scaling) {
+  Chart chart;
+  chart.title = "Peak against resolution";
+  chart.x = {"picture", Unit::pixels, true};
+  chart.y = {"peak", Unit::bytes, true};
+  const auto add = [&](const char* name, Mark mark, Ink ink, const std::vector<ScalingPoint>& points) {
+    if (!points.empty()) chart.series.push_back(series_of(name, mark, ink, points));
+  };
+  add("untiled", Mark::line, Ink::untiled, scaling.untiled);
+  add("smallest limit", Mark::line, Ink::planned, scaling.planned);
+  add("untiled, measured", Mark::points, Ink::untiled, scaling.measured_untiled);
+  add("runs of plans, measured", Mark::points, Ink::measured, scaling.measured);
+  if (scaling.limit_bytes <= 0 || scaling.limit_bytes >= kNoLimit) return chart;
+  chart.guides.push_back(
+      {"limit " + format(Unit::bytes, double(scaling.limit_bytes)), double(scaling.limit_bytes)});
+  add_note(chart, "untiled", scaling.untiled.empty() ? scaling.measured_untiled : scaling.untiled,
+           scaling.limit_bytes);
+  add_note(chart, "planned", scaling.planned, scaling.limit_bytes);
+  return chart;
+}
+
+}  // namespace headroom

@@ -1,0 +1,93 @@
+#include <algorithm>
+
+#include "reports/figures/document.h"
+#include "reports/figures/unit.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kNoLimit = int64_t{1} << 62;
+constexpr size_t kLongestName = 120;
+constexpr size_t kSizesNamed = 3;
+
+/// Text of a file, on one line whatever it holds.
+std::string one_line(const std::string& text) {
+  std::string line = text.substr(0, kLongestName);
+  // Not within a character of several bytes.
+  while (line.size() < text.size() && !line.empty() && (text[line.size()] & 0xC0) == 0x80) line.pop_back();
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, '?');
+  return line + (line.size() < text.size() ? "..." : "");
+}
+
+std::string bytes_text(int64_t bytes) {
+  return format(Unit::bytes, double(bytes));
+}
+
+std::string limit_text(int64_t bytes) {
+  return bytes >= kNoLimit ? "no limit" : "limit " + bytes_text(bytes);
+}
+
+std::string size_text(int64_t width_pixels, int64_t height_pixels) {
+  return std::to_string(width_pixels) + "x" + std::to_string(height_pixels);
+}
+
+std::string counted(size_t count, const std::string& one, const std::string& several) {
+  return std::to_string(count) + " " + (count == 1 ? one : several);
+}
+
+std::string request_text(const Request& request) {
+  return one_line(request.model) + " " + size_text(request.width_pixels, request.height_pixels) + " " +
+         name_of(request.dtype) +
+         (request.frames > 1 ? ", " + std::to_string(request.frames) + " frames" : "") +
+         (request.batch > 1 ? ", batch " + std::to_string(request.batch) : "");
+}
+
+std::string text_of(const PlanDocument& document) {
+  const Plan& plan = document.plan;
+  return request_text(plan.request) + ", " + limit_text(plan.limit_bytes) + ", peak " +
+         bytes_text(plan.predicted_peak_bytes) + ", " + format(Unit::seconds, plan.predicted_seconds) +
+         (plan.assumed ? " by assumed costs" : "");
+}
+
+std::string text_of(const RunStats& stats) {
+  return (stats.queue ? counted(stats.queue->decodes.size(), "decode", "decodes")
+                      : counted(stats.passes.size(), "pass", "passes")) +
+         ", " + limit_text(stats.limit_bytes) + ", peak " + bytes_text(stats.peak_bytes) + ", " +
+         format(Unit::seconds, stats.seconds) + ", " + one_line(stats.device);
+}
+
+std::string text_of(const RecordedTrace& recorded) {
+  const Trace& trace = recorded.trace;
+  return one_line(trace.model) + ", " + limit_text(trace.limit_bytes) + ", " +
+         format(Unit::seconds, trace.seconds) + ", " + counted(trace.events.size(), "event", "events") +
+         ", " + one_line(trace.device);
+}
+
+std::string text_of(const Profile& profile) {
+  std::string text = one_line(profile.model) + " " + name_of(profile.dtype);
+  for (size_t i = 0; i < std::min(profile.sizes.size(), kSizesNamed); ++i)
+    text += ", " + size_text(profile.sizes[i].width_pixels, profile.sizes[i].height_pixels);
+  if (profile.sizes.size() > kSizesNamed)
+    text += " and " + std::to_string(profile.sizes.size() - kSizesNamed) + " more";
+  return text + ", " + one_line(profile.device);
+}
+
+std::string text_of(const FrontierDocument& frontier) {
+  std::string text = request_text(frontier.request) + ", " + counted(frontier.points.size(), "plan", "plans");
+  if (!frontier.points.empty()) {
+    const FrontierPoint &largest = frontier.points.front(), &smallest = frontier.points.back();
+    text += ", from " + bytes_text(largest.peak_bytes) + " and " + format(Unit::seconds, largest.seconds) +
+            " to " + bytes_text(smallest.peak_bytes) + " and " + format(Unit::seconds, smallest.seconds);
+  }
+  return text + (frontier.assumed ? ", by assumed costs" : "");
+}
+
+}  // namespace
+
+std::string summary(const Document& document) {
+  return std::string(kind_of(document)) + ", " +
+         std::visit([](const auto& contents) { return text_of(contents); }, document.contents);
+}
+
+}  // namespace headroom

@@ -1,0 +1,83 @@
+#include "reports/figures/table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace headroom {
+namespace {
+
+constexpr const char* kLineEnd = "\r\n";
+
+/// All digits that it takes to read the same number again, whatever the locale.
+std::string exact_text(double value) {
+  if (!std::isfinite(value)) return "";
+  char text[64];
+  // Whole numbers are counts and bytes: 2000000, not 2e+06.
+  const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
+  const std::to_chars_result end =
+      whole ? std::to_chars(text, text + sizeof text, value, std::chars_format::fixed)
+            : std::to_chars(text, text + sizeof text, value);
+  return {text, end.ptr};
+}
+
+/// Text that comes from files: no spreadsheet may take it for a formula.
+std::string harmless(const std::string& text) {
+  const bool is_formula = !text.empty() && std::string("=+-@\t\r").find(text.front()) != std::string::npos;
+  return is_formula ? "'" + text : text;
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string csv_cell(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return quoted(harmless(*text));
+  if (const auto* number = std::get_if<double>(&cell)) return exact_text(*number);
+  return "";
+}
+
+}  // namespace
+
+std::string cell_text(const Column& column, const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* number = std::get_if<double>(&cell)) return format(column.unit, *number);
+  return "";
+}
+
+std::string to_csv(const Table& table) {
+  std::string csv;
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    const Column& column = table.columns[c];
+    const std::string title = column.group.empty() ? column.title : column.group + " " + column.title;
+    csv += (c == 0 ? "" : ",") + quoted(csv_name(title, column.unit));
+  }
+  csv += kLineEnd;
+  for (const Row& row : table.rows) {
+    for (size_t c = 0; c < row.cells.size(); ++c) {
+      if (c > 0) csv += ',';
+      csv += csv_cell(row.cells[c]);
+    }
+    csv += kLineEnd;
+  }
+  return csv;
+}
+
+std::vector<double> largest_numbers(const Table& table) {
+  std::vector<double> largest(table.columns.size(), 0);
+  for (const Row& row : table.rows) {
+    for (size_t c = 0; c < std::min(row.cells.size(), largest.size()); ++c) {
+      const auto* number = std::get_if<double>(&row.cells[c]);
+      if (number != nullptr && std::isfinite(*number)) largest[c] = std::max(largest[c], *number);
+    }
+  }
+  return largest;
+}
+
+}  // namespace headroom

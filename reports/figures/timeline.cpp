@@ -1,0 +1,219 @@
+#include "reports/figures/timeline.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+
+namespace headroom {
+namespace {
+
+constexpr size_t kBlock = 64;
+constexpr int64_t kNoLimit = int64_t{1} << 62;
+constexpr size_t kNoMoment = SIZE_MAX;  ///< before the first one nothing is on the device
+
+/// A moment of the timeline as a chart shows it: from `seconds` on.
+struct Point {
+  double seconds = 0;
+  size_t moment = kNoMoment;
+};
+
+/// The last moment that holds at `seconds`, where `next` is the first that is not before it.
+size_t held_at(const Timeline& timeline, double seconds, size_t next) {
+  if (next < timeline.size() && timeline.seconds(next) <= seconds) return next;
+  return next == 0 ? kNoMoment : next - 1;
+}
+
+std::vector<Point> every_moment(const Timeline& timeline, double begin, size_t first, size_t last) {
+  std::vector<Point> points{{begin, held_at(timeline, begin, first)}};
+  for (size_t i = first; i < last; ++i) {
+    if (i != points.front().moment) points.push_back({timeline.seconds(i), i});
+  }
+  return points;
+}
+
+/// The highest moment of each column of equal time, those that hold when it begins included.
+std::vector<Point> highest_of_columns(const Timeline& timeline, double begin, double end, size_t first,
+                                      size_t last, size_t columns) {
+  std::vector<Point> points;
+  for (size_t column = 0; column < columns; ++column) {
+    const auto edge = [&](size_t i) { return begin + (end - begin) * (double(i) / double(columns)); };
+    const double at = edge(column);
+    const size_t next = column + 1 == columns ? last : std::min(last, timeline.from(edge(column + 1)));
+    const size_t held = held_at(timeline, at, first);
+    const size_t from = held == kNoMoment ? first : std::min(held, first);
+    const size_t shown = from < next ? timeline.highest(from, next) : held;
+    if (points.empty() || points.back().moment != shown) points.push_back({at, shown});
+    first = next;
+  }
+  return points;
+}
+
+int64_t bytes_at(const Timeline& timeline, size_t moment, size_t kind) {
+  return moment == kNoMoment ? 0 : timeline.use(moment)[kind];
+}
+
+}  // namespace
+
+const char* name_of(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::weights:
+      return "weights";
+    case MemoryKind::latent:
+      return "latent";
+    case MemoryKind::kept:
+      return "kept tensors";
+    case MemoryKind::tile:
+      return "tiles";
+    case MemoryKind::workspace:
+      return "workspace";
+    case MemoryKind::outside:
+      return "outside the pool";
+  }
+  return "?";
+}
+
+Ink ink_of(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::weights:
+      return Ink::weights;
+    case MemoryKind::latent:
+      return Ink::latent;
+    case MemoryKind::kept:
+      return Ink::kept;
+    case MemoryKind::tile:
+      return Ink::tile;
+    case MemoryKind::workspace:
+      return Ink::workspace;
+    case MemoryKind::outside:
+      return Ink::outside;
+  }
+  return Ink::neutral;
+}
+
+int64_t total(const MemoryUse& use) {
+  return std::accumulate(use.begin(), use.end(), int64_t{0});
+}
+
+std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries) {
+  std::map<std::pair<MemoryKind, std::string>, int64_t> sums;
+  for (const LiveEntry& entry : entries) sums[{entry.kind, entry.name}] += entry.bytes;
+  std::vector<LiveEntry> sorted;
+  for (const auto& [key, bytes] : sums) {
+    if (bytes != 0) sorted.push_back({key.second, key.first, bytes});
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const LiveEntry& a, const LiveEntry& b) { return a.bytes > b.bytes; });
+  return sorted;
+}
+
+Timeline::Timeline(std::vector<double> seconds, std::vector<MemoryUse> use, double end_seconds,
+                   int64_t limit_bytes, std::vector<Span> passes,
+                   std::function<std::vector<LiveEntry>(size_t)> live)
+    : seconds_(std::move(seconds)),
+      use_(std::move(use)),
+      end_seconds_(end_seconds),
+      limit_bytes_(limit_bytes),
+      passes_(std::move(passes)),
+      live_(std::move(live)) {
+  if (seconds_.empty() || use_.size() != seconds_.size())
+    throw std::logic_error("a timeline has at least one moment, and the use of each");
+  totals_.reserve(use_.size());
+  for (const MemoryUse& moment : use_) totals_.push_back(total(moment));
+  for (size_t count = size(), level = 0; count > kBlock; ++level) {
+    std::vector<uint32_t> blocks;
+    blocks.reserve(count / kBlock + 1);
+    for (size_t begin = 0; begin < count; begin += kBlock) {
+      size_t best = entry(level, begin);
+      for (size_t i = begin + 1; i < std::min(begin + kBlock, count); ++i) {
+        if (is_higher(entry(level, i), best)) best = entry(level, i);
+      }
+      blocks.push_back(static_cast<uint32_t>(best));
+    }
+    count = blocks.size();
+    blocks_.push_back(std::move(blocks));
+  }
+}
+
+size_t Timeline::at(double seconds) const {
+  const auto after = std::upper_bound(seconds_.begin(), seconds_.end(), seconds);
+  return after == seconds_.begin() ? 0 : static_cast<size_t>(after - seconds_.begin()) - 1;
+}
+
+size_t Timeline::from(double seconds) const {
+  return static_cast<size_t>(std::lower_bound(seconds_.begin(), seconds_.end(), seconds) - seconds_.begin());
+}
+
+size_t Timeline::highest(size_t begin, size_t end) const {
+  size_t best = begin;
+  for (size_t level = 0; begin < end; ++level) {
+    const auto look = [&](size_t i) {
+      if (is_higher(entry(level, i), best)) best = entry(level, i);
+    };
+    // What whole blocks do not cover; of the topmost level everything.
+    const bool topmost = level == blocks_.size();
+    while (begin < end && (topmost || begin % kBlock != 0)) look(begin++);
+    while (begin < end && end % kBlock != 0) look(--end);
+    begin /= kBlock;
+    end /= kBlock;
+  }
+  return best;
+}
+
+Chart timeline_chart(const Timeline& timeline, const std::string& title, double begin_seconds,
+                     double end_seconds, size_t columns) {
+  Chart chart;
+  chart.title = title;
+  chart.x = {"time", Unit::seconds};
+  chart.y = {"memory", Unit::bytes};
+  const double end = std::min(end_seconds, timeline.end_seconds());
+  std::vector<Point> points;
+  if (begin_seconds <= end && columns > 0) {
+    const size_t first = timeline.from(begin_seconds),
+                 last = end < timeline.seconds(0) ? 0 : timeline.at(end) + 1;
+    points = last < first + columns ? every_moment(timeline, begin_seconds, first, last)
+                                    : highest_of_columns(timeline, begin_seconds, end, first, last, columns);
+    points.push_back({end, points.back().moment});
+  }
+  for (size_t kind = 0; kind < kMemoryKinds; ++kind) {
+    const auto memory_kind = static_cast<MemoryKind>(kind);
+    Series series{name_of(memory_kind), Mark::area, ink_of(memory_kind), {}, {}};
+    for (const Point& point : points) {
+      series.x.push_back(point.seconds);
+      series.y.push_back(double(bytes_at(timeline, point.moment, kind)));
+    }
+    chart.series.push_back(std::move(series));
+  }
+  if (timeline.limit_bytes() > 0 && timeline.limit_bytes() < kNoLimit) {
+    const auto limit = double(timeline.limit_bytes());
+    chart.guides.push_back({"limit " + format(Unit::bytes, limit), limit, false, Ink::limit});
+  }
+  const size_t peak = timeline.peak();
+  if (timeline.seconds(peak) >= begin_seconds && timeline.seconds(peak) <= end_seconds) {
+    const auto bytes = double(timeline.total_bytes(peak));
+    chart.notes.push_back({timeline.seconds(peak), bytes, "peak " + format(Unit::bytes, bytes)});
+  }
+  for (const Span& pass : timeline.passes()) {
+    const Span shown{std::max(pass.begin, begin_seconds), std::min(pass.end, end_seconds), pass.name};
+    if (shown.begin <= shown.end) chart.spans.push_back(shown);
+  }
+  return chart;
+}
+
+Table live_table(const Timeline& timeline, size_t i) {
+  Table table;
+  table.title = "on the device at " + format(Unit::seconds, timeline.seconds(i));
+  table.columns = {
+      {.title = "name", .is_text = true},
+      {.title = "kind", .is_text = true},
+      {.title = "memory", .unit = Unit::bytes, .bars = true},
+      {.title = "share", .unit = Unit::share, .explanation = "of all that is on the device then"}};
+  const auto all = double(timeline.total_bytes(i));
+  for (const LiveEntry& entry : timeline.live_set(i)) {
+    const auto bytes = double(entry.bytes);
+    table.rows.push_back({{entry.name, std::string(name_of(entry.kind)), bytes, bytes / all}, false});
+  }
+  return table;
+}
+
+}  // namespace headroom

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reports/figures/chart.h"
+#include "reports/figures/document.h"
+#include "reports/figures/table.h"
+
+namespace headroom {
+
+/// What device bytes are for: the kinds of a trace, and what is outside the pool.
+enum class MemoryKind : uint8_t { weights, latent, kept, tile, workspace, outside };
+constexpr size_t kMemoryKinds = 6;
+const char* name_of(MemoryKind kind);  ///< "kept tensors"
+Ink ink_of(MemoryKind kind);
+
+/// Bytes of each kind at one moment.
+using MemoryUse = std::array<int64_t, kMemoryKinds>;
+int64_t total(const MemoryUse& use);
+
+/// Something that is on the device.
+struct LiveEntry {
+  std::string name;  ///< of the tensor; the kind's where it is of none
+  MemoryKind kind{};
+  int64_t bytes = 0;
+  friend bool operator==(const LiveEntry&, const LiveEntry&) = default;
+};
+
+/// Entries of one name and kind put together, largest first, none of them empty.
+std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries);
+
+/// Device memory over one decode: bytes of every kind from each moment to the next, predicted from a plan or
+/// recorded in a trace.
+class Timeline {
+ public:
+  /// At least one moment, at seconds that never fall. `live` answers what is on the device at moment i,
+  /// largest first; its bytes add up to those of the moment.
+  Timeline(std::vector<double> seconds, std::vector<MemoryUse> use, double end_seconds, int64_t limit_bytes,
+           std::vector<Span> passes, std::function<std::vector<LiveEntry>(size_t)> live);
+
+  size_t size() const { return seconds_.size(); }
+  double seconds(size_t i) const { return seconds_[i]; }
+  const MemoryUse& use(size_t i) const { return use_[i]; }
+  int64_t total_bytes(size_t i) const { return totals_[i]; }
+  /// When the decode is over; the last moment holds until then.
+  double end_seconds() const { return end_seconds_; }
+  int64_t limit_bytes() const { return limit_bytes_; }
+  const std::vector<Span>& passes() const { return passes_; }
+
+  /// The first of the highest moments.
+  size_t peak() const { return highest(0, size()); }
+  /// The last moment that is not after `seconds`; 0 before the first.
+  size_t at(double seconds) const;
+  /// The first moment that is not before `seconds`; size() after the last.
+  size_t from(double seconds) const;
+  /// The first of the highest moments in [begin, end), which is not empty. By blocks of their maxima: a
+  /// million moments cost as much as some hundred.
+  size_t highest(size_t begin, size_t end) const;
+  std::vector<LiveEntry> live_set(size_t i) const { return live_(i); }
+
+ private:
+  /// Moment number i of level 0, or the highest one of block i of a level above.
+  size_t entry(size_t level, size_t i) const { return level == 0 ? i : blocks_[level - 1][i]; }
+  bool is_higher(size_t a, size_t b) const {
+    return totals_[a] > totals_[b] || (totals_[a] == totals_[b] && a < b);
+  }
+
+  std::vector<double> seconds_;
+  std::vector<MemoryUse> use_;
+  std::vector<int64_t> totals_;
+  std::vector<std::vector<uint32_t>> blocks_;  ///< level by level: the highest moment of each 64 below
+  double end_seconds_;
+  int64_t limit_bytes_;
+  std::vector<Span> passes_;
+  std::function<std::vector<LiveEntry>(size_t)> live_;
+};
+
+/// As recorded. Growth outside the pool, looked at now and then, holds until it is looked at again. From
+/// where the trace sums allocations up, what is live is known by kind alone.
+Timeline measured_timeline(DocumentPtr trace);
+
+/// As planned: band by band and step by step, at the pace that the plan predicts for each pass, its steps
+/// weighed by their FLOPs; where a band has several tiles, the first and then all others as one. Slices of a
+/// batch need the same and are drawn as one. The reserve counts as `outside`. Workspace is that of assumed
+/// costs: where a plan was made with a profile that saw more, its predicted peak is higher by that.
+Timeline predicted_timeline(DocumentPtr plan);
+
+/// The stretch from `begin_seconds` to `end_seconds` in at most `columns` columns of equal time, and a point
+/// where it ends. A column shows its highest moment, kind by kind, so no peak is lost; where there are no
+/// more moments than columns, each is shown.
+Chart timeline_chart(const Timeline& timeline, const std::string& title, double begin_seconds,
+                     double end_seconds, size_t columns);
+
+/// What is on the device at moment i: name, kind, bytes, share.
+Table live_table(const Timeline& timeline, size_t i);
+
+}  // namespace headroom

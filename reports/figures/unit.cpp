@@ -1,0 +1,125 @@
+#include "reports/figures/unit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+
+#include "decoder/cli/arguments.h"
+
+namespace headroom {
+namespace {
+
+std::string printed(const char* form, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, form, value);
+  return text;
+}
+
+/// "12.3 GFLOP", "512 pixel": thousands by prefixes.
+std::string with_prefix(double value, const char* unit) {
+  constexpr std::array kPrefixes{"", "k", "M", "G", "T", "P", "E"};
+  size_t prefix = 0;
+  // Where rounding to one digit would make it 1000.0, the next prefix says 1.0.
+  while (prefix + 1 < kPrefixes.size() && value >= 999.95) {
+    value /= 1000;
+    ++prefix;
+  }
+  const bool exact = prefix == 0 && value == std::floor(value);
+  return printed(exact ? "%.0f " : "%.1f ", value) + kPrefixes[prefix] + unit;
+}
+
+std::string share_text(double value) {
+  return printed(value == 0 || value >= 0.0995 ? "%.0f %%" : "%.1f %%", value * 100);
+}
+
+std::string ratio_text(double value) {
+  return printed(value < 9.995 ? "%.2f×" : value < 99.95 ? "%.1f×" : "%.0f×", value);
+}
+
+std::string number_text(double value) {
+  return printed(value == std::floor(value) && value < 1e15 ? "%.0f" : "%.6g", value);
+}
+
+std::string bytes_text(double value) {
+  constexpr double kMost = 9.2e18;  // below 2^63
+  return value < 1 ? "0 B" : format_bytes(std::llround(std::min(value, kMost)));
+}
+
+std::string amount_text(Unit unit, double value) {
+  switch (unit) {
+    case Unit::none:
+      return number_text(value);
+    case Unit::bytes:
+      return bytes_text(value);
+    case Unit::seconds:
+      return value == 0 ? "0 s" : format_seconds(value);
+    case Unit::flops:
+      return with_prefix(value, "FLOP");
+    case Unit::pixels:
+      return with_prefix(value, "pixel");
+    case Unit::ratio:
+      return ratio_text(value);
+    case Unit::share:
+      return share_text(value);
+  }
+  return number_text(value);
+}
+
+const char* suffix_of(Unit unit) {
+  switch (unit) {
+    case Unit::none:
+      return "";
+    case Unit::bytes:
+      return "bytes";
+    case Unit::seconds:
+      return "seconds";
+    case Unit::flops:
+      return "flops";
+    case Unit::pixels:
+      return "pixels";
+    case Unit::ratio:
+      return "ratio";
+    case Unit::share:
+      return "share";
+  }
+  return "";
+}
+
+bool is_word(char c) {
+  // Letters of other scripts are several bytes from 0x80 on, and stay.
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
+}
+
+}  // namespace
+
+std::string format(Unit unit, double value) {
+  if (!std::isfinite(value)) return "";
+  // Growth outside the pool is a difference, which may come out below zero.
+  return value < 0 ? "-" + amount_text(unit, -value) : amount_text(unit, value);
+}
+
+std::string csv_name(const std::string& title, Unit unit) {
+  constexpr const char* kTimes = "×";  // of sizes such as 512×512
+  std::string name;
+  for (size_t i = 0; i < title.size(); ++i) {
+    char c = title[i];
+    if (title.compare(i, 2, kTimes) == 0) {
+      c = 'x';
+      ++i;
+    }
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (is_word(c)) {
+      name += c;
+    } else if (!name.empty() && name.back() != '_') {
+      name += '_';
+    }
+  }
+  if (name.ends_with('_')) name.pop_back();
+  const std::string suffix = suffix_of(unit);
+  if (suffix.empty() || name == suffix || name.ends_with("_" + suffix)) return name;
+  return name.empty() ? suffix : name + "_" + suffix;
+}
+
+}  // namespace headroom

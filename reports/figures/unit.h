@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+namespace headroom {
+
+/// What a number in a table or on an axis counts.
+enum class Unit { none, bytes, seconds, flops, pixels, ratio, share };
+
+/// For people: "1.2 GiB", "0.82 s", "12.3 GFLOP", "4.2 Mpixel", "0.38×", "12 %", or the number itself; empty
+/// where it is not finite. The one place where figures become text, for pages, plots and windows alike.
+std::string format(Unit unit, double value);
+
+/// The heading of a CSV column: "peak_bytes" from "peak" and bytes; nothing is added where there is no unit,
+/// or where the title ends in it.
+std::string csv_name(const std::string& title, Unit unit);
+
+}  // namespace headroom

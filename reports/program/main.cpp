@@ -1,0 +1,7 @@
+#include <iostream>
+
+#include "reports/program/run.h"
+
+int main(int argc, char** argv) {
+  return headroom::run_report({argv + 1, argv + argc}, std::cout, std::cerr);
+}

@@ -1,0 +1,111 @@
+#include "reports/program/run.h"
+
+#include <filesystem>
+
+#include "decoder/cli/arguments.h"
+#include "decoder/cli/progress.h"
+#include "decoder/cli/run_guard.h"
+#include "decoder/graph/errors.h"
+#include "decoder/graph/json_fields.h"
+#include "reports/render/report.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kDescription =
+    "Set out what Headroom's files say: what fits, what decided the peak, by how much a run differed from "
+    "its "
+    "plan.\n"
+    "Files are plans, statistics, traces, profiles and frontiers, in any number; statistics and traces are "
+    "set "
+    "beside\n"
+    "the plan that they belong to, and several files of one kind are compared.\n\n"
+    "Examples:\n"
+    "  headroom-report plan.json stats.json trace.json profile.json -o report.html\n"
+    "  headroom-report fast.json small.json -o comparison.md\n"
+    "  headroom-report plan.json stats.json -o figures.csv --quick\n"
+    "  headroom-report plan.json --json --model vae/";
+
+/// What may be told of these files, before any of them is read.
+struct Arguments {
+  std::vector<std::string> files;
+  std::string output, model, limit, title;
+  bool json = false, quick = false;
+  ProgressOptions progress;
+};
+
+bool parse(const std::vector<std::string>& args, std::ostream& out, Arguments& asked) {
+  CLI::App app(kDescription, "headroom-report");
+  app.add_option("files", asked.files, "plan, stats, trace, profile and frontier files")->required();
+  app.add_option(
+      "-o,--output", asked.output,
+      "the report: .html, one page with charts; .md, the same without charts; .csv, all tables as one");
+  app.add_option("--model", asked.model,
+                 "the model of the plans, where their own name for it does not resolve here");
+  app.add_option("--limit", asked.limit, "another limit to draw (2GiB, 512MiB)");
+  app.add_option("--title", asked.title, "the report's title");
+  app.add_flag("--json", asked.json, "print sentences and tables as JSON on standard output");
+  app.add_flag("--quick", asked.quick, "without solving: no smallest limits and no other resolutions");
+  add_progress_options(app, asked.progress);
+  return parse_arguments(app, args, out);
+}
+
+using Writer = std::string (*)(const Report&);
+
+/// By the output's suffix; refused before anything is worked out.
+Writer writer_of(const std::filesystem::path& output) {
+  const std::string suffix = output.extension().string();
+  if (suffix != ".html" && suffix != ".md" && suffix != ".csv") {
+    throw InputError("-o " + output.string() + ": expected a name that ends in .html, .md or .csv");
+  }
+  const std::filesystem::path folder = output.parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder))
+    throw InputError("-o " + output.string() + ": expected a folder that exists");
+  return suffix == ".html" ? to_html : suffix == ".md" ? to_markdown : to_long_csv;
+}
+
+std::string counted(size_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// "report.html: 3 files, 12 figures".
+std::string done_line(const std::string& output, const Report& report) {
+  const bool drawn = output.ends_with(".html");
+  return output + ": " + counted(report.files, "file") + ", " +
+         counted(count_tables(report) + (drawn ? count_drawings(report) : 0), drawn ? "figure" : "table") +
+         "\n";
+}
+
+int report(const Arguments& asked, std::ostream& out, std::ostream& err) {
+  if (asked.output.empty() && !asked.json)
+    throw InputError("--output or --json is required (try headroom-report --help)");
+  const Writer write = asked.output.empty() ? nullptr : writer_of(asked.output);
+  ReportOptions options;
+  options.title = asked.title;
+  options.quick = asked.quick;
+  if (!asked.limit.empty()) options.limit_bytes = parse_bytes(asked.limit, "--limit");
+  const std::unique_ptr<Progress> progress = make_progress(asked.progress, err);
+  const WipedProgress wiped(*progress);
+  options.progress = [&](double share, const std::string& what) { progress->tell(WorkDone{share, what}); };
+  std::vector<DocumentPtr> documents;
+  for (const std::string& file : asked.files) documents.push_back(read_document(file, asked.model));
+  const Report made = make_report(documents, options);
+  progress->wipe();
+  if (write != nullptr) {
+    write_file_whole(asked.output, write(made));
+    (asked.json ? err : out) << done_line(asked.output, made);
+  }
+  if (asked.json) out << to_json(made).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  return kDone;
+}
+
+}  // namespace
+
+int run_report(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+  return guarded("headroom-report", err, [&] {
+    Arguments asked;
+    return parse(args, out, asked) ? report(asked, out, err) : static_cast<int>(kDone);
+  });
+}
+
+}  // namespace headroom

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace headroom {
+
+/// The program headroom-report: arguments without its name, results on `out`, messages on `err`.
+/// Returns the exit code (decoder/cli/run_guard.h).
+int run_report(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+
+}  // namespace headroom

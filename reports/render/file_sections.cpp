@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <array>
+
+#include "reports/figures/comparison.h"
+#include "reports/render/sections.h"
+#include "reports/render/sentences.h"
+
+namespace headroom {
+namespace {
+
+constexpr std::array kKinds{"plan", "stats", "trace", "profile", "frontier"};
+
+Cell text_or_nothing(const std::string& text) {
+  return text.empty() ? Cell() : Cell(text);
+}
+
+Row environment_row(const Document& document) {
+  Row row{{document.file.string(), {}, {}, {}, {}, {}}, false};
+  Cell &device = row.cells[1], &libraries = row.cells[2], &threads = row.cells[3], &dtype = row.cells[4],
+       &costs = row.cells[5];
+  const auto costs_text = [](bool assumed) { return assumed ? "assumed" : "from a profile"; };
+  if (const PlanDocument* plan = document.as<PlanDocument>()) {
+    device = text_or_nothing(plan->plan.environment.device);
+    libraries = text_or_nothing(plan->plan.environment.libraries);
+    dtype = name_of(plan->plan.request.dtype);
+    costs = costs_text(plan->plan.assumed);
+  } else if (const RunStats* stats = document.as<RunStats>()) {
+    device = text_or_nothing(stats->device);
+    libraries = text_or_nothing(stats->libraries);
+    if (stats->threads > 0) threads = double(stats->threads);
+  } else if (const RecordedTrace* trace = document.as<RecordedTrace>()) {
+    device = text_or_nothing(trace->trace.device);
+    libraries = text_or_nothing(trace->trace.libraries);
+  } else if (const Profile* profile = document.as<Profile>()) {
+    device = text_or_nothing(profile->device);
+    libraries = text_or_nothing(profile->libraries);
+    if (profile->threads > 0) threads = double(profile->threads);
+    dtype = name_of(profile->dtype);
+    costs = "measured";
+  } else if (const FrontierDocument* frontier = document.as<FrontierDocument>()) {
+    dtype = name_of(frontier->request.dtype);
+    costs = costs_text(frontier->assumed);
+  }
+  return row;
+}
+
+}  // namespace
+
+Section comparison_section(const Findings& found) {
+  Section section{"Comparison", {}};
+  for (const char* kind : kKinds) {
+    const Document* first = nullptr;
+    for (const DocumentPtr& document : found.documents) {
+      if (std::string(kind_of(*document)) != kind) continue;
+      if (first == nullptr) {
+        first = document.get();
+        continue;
+      }
+      Part part;
+      part.heading = first->file.string() + " and " + document->file.string();
+      part.tables = compare(*first, *document);
+      std::erase_if(part.tables, [](const Table& table) { return table.rows.empty(); });
+      if (part.tables.empty()) part.sentences.push_back("They do not differ.");
+      section.parts.push_back(std::move(part));
+    }
+  }
+  return section;
+}
+
+Section environment_section(const Findings& found) {
+  Table table{"Where the figures come from", {}, {}};
+  for (const char* title : {"file", "device", "libraries", "threads", "dtype", "costs"})
+    table.columns.push_back({.title = title, .is_text = std::string(title) != "threads"});
+  for (const DocumentPtr& document : found.documents) table.rows.push_back(environment_row(*document));
+  Part part;
+  part.tables.push_back(std::move(table));
+  return {"Environment", {std::move(part)}};
+}
+
+Section files_section(const Findings& found) {
+  Table table{"Files of this report", {}, {}};
+  for (const char* title : {"file", "kind", "summary"})
+    table.columns.push_back({.title = title, .is_text = true});
+  for (const DocumentPtr& document : found.documents)
+    table.rows.push_back({{document->file.string(), kind_of(*document), summary(*document)}, false});
+  Part part;
+  part.tables.push_back(std::move(table));
+  return {"Files", {std::move(part)}};
+}
+
+}  // namespace headroom

@@ -1,0 +1,131 @@
+#include "reports/render/findings.h"
+
+#include <algorithm>
+
+#include "decoder/graph/errors.h"
+#include "planner/profile_check.h"
+
+namespace headroom {
+namespace {
+
+/// Pictures are drawn up to twice the planned size across, and at least up to this.
+constexpr int64_t kLeastPixelsAcross = 4096;
+constexpr int64_t kMostPixelsAcross = 32768;
+
+struct ChosenCosts {
+  CostModel costs;
+  std::string words;  ///< "by the costs in profile.json"
+};
+
+/// The costs that the plan was made by, where the files have them: a peak worked out with other workspaces
+/// would not compare.
+ChosenCosts costs_of(const PlanDocument& document, const std::vector<DocumentPtr>& profiles) {
+  const Plan& plan = document.plan;
+  const Graph& graph = document.model.graph;
+  if (plan.assumed) return {CostModel(graph), "by assumed costs, as the plan was"};
+  for (const DocumentPtr& file : profiles) {
+    const Profile& profile = *file->as<Profile>();
+    if (Environment{profile.device, profile.libraries} != plan.environment) continue;
+    try {
+      check_profiled_model(profile, file->file.string(), graph, plan.request);
+    } catch (const InputError&) {
+      continue;  // of another model: a profile beside this plan, not the one that it was made by
+    }
+    return {CostModel(graph, profile, plan.request), "by the costs in " + file->file.string()};
+  }
+  return {CostModel(graph), "by assumed costs: the profile that the plan was made by is not among the files"};
+}
+
+PlanOptions options_of(const Plan& plan) {
+  PlanOptions options;
+  options.limit_bytes = plan.limit_bytes;
+  options.host_limit_bytes = plan.host_limit_bytes;
+  options.scratch_limit_bytes = plan.scratch_limit_bytes;
+  options.scratch_folder = plan.scratch_folder;
+  return options;
+}
+
+/// Plans of the same request have the same levers, whatever their limits.
+bool same_question(const Plan& a, const Plan& b) {
+  return a.request == b.request && a.assumed == b.assumed && a.environment == b.environment &&
+         a.host_limit_bytes == b.host_limit_bytes && a.scratch_limit_bytes == b.scratch_limit_bytes;
+}
+
+PeakFindings peak_of(const DocumentPtr& file, const Findings& found, const ReportOptions& options) {
+  const PlanDocument& document = *file->as<PlanDocument>();
+  PeakFindings peak{file, what_decided(file), {}, {}};
+  const bool before = std::any_of(found.peaks.begin(), found.peaks.end(), [&](const PeakFindings& other) {
+    return same_question(other.plan->as<PlanDocument>()->plan, document.plan);
+  });
+  if (options.quick || before) return peak;
+  const ChosenCosts chosen = costs_of(document, found.profiles);
+  peak.levers_remark = "What would lower the peak is worked out " + chosen.words + ".";
+  try {
+    peak.levers = levers(document.model, document.plan.request, options_of(document.plan), chosen.costs, [&] {
+      options.progress(0, "what would lower the peak");
+      return true;
+    });
+  } catch (const InputError& error) {
+    peak.levers_remark = std::string("What would lower the peak could not be worked out: ") + error.what();
+  }
+  return peak;
+}
+
+/// Predicted for the first plan's decoder, where there is one; measured from all files.
+void find_scaling(Findings& found, const ReportOptions& options) {
+  Scaling sizes;
+  const auto planned = std::find_if(found.runs.begin(), found.runs.end(),
+                                    [](const ReportedRun& run) { return run.planned() != nullptr; });
+  if (planned != found.runs.end() && !options.quick) {
+    const PlanDocument& document = *planned->planned();
+    const Request& request = document.plan.request;
+    const int64_t across = 2 * std::max(request.width_pixels, request.height_pixels);
+    const ChosenCosts chosen = costs_of(document, found.profiles);
+    try {
+      const std::vector<Request> ladder =
+          size_ladder(document.model, request, std::clamp(across, kLeastPixelsAcross, kMostPixelsAcross));
+      size_t done = 0;
+      sizes = scaling(document.model, ladder, options_of(document.plan), chosen.costs, [&] {
+        options.progress(double(done++) / double(ladder.size()), "peak against resolution");
+        return true;
+      });
+      found.scaling_remark = "What is not measured is worked out " + chosen.words + ".";
+    } catch (const InputError& error) {
+      found.scaling_remark = std::string("Peaks of other sizes could not be worked out: ") + error.what();
+    }
+  }
+  sizes.limit_bytes = found.other_limit_bytes ? *found.other_limit_bytes
+                      : found.runs.empty()    ? 0
+                                              : found.runs.front().limit_bytes();
+  add_measured(sizes, found.documents);
+  const bool anything = !sizes.planned.empty() || !sizes.untiled.empty() || !sizes.measured_untiled.empty() ||
+                        !sizes.measured.empty();
+  if (anything && !options.quick) found.scaling = std::move(sizes);
+}
+
+}  // namespace
+
+bool is_limit(int64_t bytes) {
+  return bytes > 0 && bytes < int64_t{1} << 62;
+}
+
+Findings work_out(const std::vector<DocumentPtr>& documents, const ReportOptions& options) {
+  Findings found;
+  found.documents = documents;
+  found.other_limit_bytes = options.limit_bytes;
+  found.runs = pair_runs(documents);
+  for (const DocumentPtr& document : documents) {
+    if (document->as<Profile>() != nullptr) found.profiles.push_back(document);
+    if (document->as<FrontierDocument>() != nullptr) found.frontiers.push_back(document);
+  }
+  for (ReportedRun& run : found.runs) {
+    if (run.plan && !run.plan_shown_before)
+      run.predicted = std::make_shared<const Timeline>(predicted_timeline(run.plan));
+    if (run.trace) run.measured = std::make_shared<const Timeline>(measured_timeline(run.trace));
+    if (run.plan && !run.plan_shown_before) found.peaks.push_back(peak_of(run.plan, found, options));
+  }
+  find_scaling(found, options);
+  return found;
+}
+
+}  // namespace headroom

@@ -1,0 +1,109 @@
+#include <algorithm>
+
+#include "reports/render/html_table.h"
+#include "reports/render/page_style.h"
+#include "reports/render/report.h"
+#include "reports/render/svg_chart.h"
+
+namespace headroom {
+namespace {
+
+/// Nothing may be loaded from anywhere, whatever a file's texts try.
+constexpr const char* kPolicy =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+
+void write_head(Markup& page, const std::string& title) {
+  page.open("head");
+  page.empty("meta", {{"charset", "utf-8"}});
+  page.empty("meta", {{"http-equiv", "Content-Security-Policy"}, {"content", kPolicy}});
+  page.empty("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}});
+  page.empty("meta", {{"name", "color-scheme"}, {"content", "light dark"}});
+  page.element("title", {}, title);
+  page.open("style");
+  page.insert(page_style());
+  page.close();
+  page.close();
+}
+
+std::string section_id(size_t number) {
+  return "section-" + std::to_string(number);
+}
+
+void write_header(Markup& page, const Report& report) {
+  page.open("header");
+  page.element("h1", {}, report.title);
+  page.open("nav", {{"aria-label", "Sections"}});
+  page.open("ul");
+  for (size_t i = 0; i < report.sections.size(); ++i) {
+    page.open("li");
+    page.element("a", {{"href", "#" + section_id(i)}}, report.sections[i].title);
+    page.close();
+  }
+  for (int element = 0; element < 3; ++element) page.close();
+}
+
+/// Ranges for charts that are drawn over the same axes.
+std::optional<ChartRanges> common_ranges(const Part& part) {
+  std::optional<ChartRanges> ranges;
+  if (!part.same_axes) return ranges;
+  for (const Drawing& drawing : part.drawings) {
+    const Chart* chart = std::get_if<Chart>(&drawing);
+    if (chart == nullptr || !chart->categories.empty()) continue;
+    ranges = ranges ? united(*ranges, ranges_of(*chart)) : ranges_of(*chart);
+  }
+  return ranges;
+}
+
+void write_part(Markup& page, const Part& part, size_t& drawings) {
+  if (!part.heading.empty()) page.element("h3", {}, part.heading);
+  if (!part.sentences.empty()) {
+    page.open("ul", {{"class", "words"}});
+    for (const std::string& sentence : part.sentences) page.element("li", {}, sentence);
+    page.close();
+  }
+  const std::optional<ChartRanges> ranges = common_ranges(part);
+  for (const Drawing& drawing : part.drawings) {
+    page.line_break();
+    page.open("figure");
+    page.element("figcaption", {}, title_of(drawing));
+    page.open(
+        "div",
+        {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", title_of(drawing)}});
+    page.insert(svg_drawing(drawing, "drawing-" + std::to_string(drawings++), ranges ? &*ranges : nullptr));
+    page.close();
+    page.close();
+  }
+  for (const Table& table : part.tables) write_html_table(page, table);
+}
+
+}  // namespace
+
+std::string to_html(const Report& report) {
+  Markup page;
+  page.insert("<!DOCTYPE html>\n");
+  page.open("html", {{"lang", "en"}});
+  write_head(page, report.title);
+  page.open("body");
+  write_header(page, report);
+  page.open("main");
+  size_t drawings = 0;
+  for (size_t i = 0; i < report.sections.size(); ++i) {
+    const Section& section = report.sections[i];
+    page.line_break();
+    page.open("section", {{"id", section_id(i)}, {"aria-labelledby", section_id(i) + "-title"}});
+    page.element("h2", {{"id", section_id(i) + "-title"}}, section.title);
+    for (const Part& part : section.parts) write_part(page, part, drawings);
+    page.close();
+  }
+  page.close();
+  page.element("footer", {}, "Made by headroom-report " HEADROOM_VERSION ".");
+  page.open("script");
+  page.insert(page_script());
+  page.close();
+  page.close();
+  page.close();
+  page.line_break();
+  return page.take();
+}
+
+}  // namespace headroom

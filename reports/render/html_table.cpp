@@ -1,0 +1,139 @@
+#include "reports/render/html_table.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "reports/render/full_number.h"
+
+namespace headroom {
+namespace {
+
+constexpr size_t kShownRows = 40;
+constexpr size_t kWideColumns = 12;  // more are printed on a page of their own, lying
+
+const char* css_class(const Column& column) {
+  return column.is_text ? "text" : "number";
+}
+
+/// Groups as a row of their own above the heads: columns beside each other that have the same one.
+void write_groups(Markup& page, const Table& table) {
+  page.open("tr");
+  for (size_t begin = 0; begin < table.columns.size();) {
+    const std::string& group = table.columns[begin].group;
+    size_t end = begin;
+    while (end < table.columns.size() && table.columns[end].group == group) ++end;
+    const std::string span = std::to_string(end - begin);
+    if (group.empty()) {
+      page.element("td", {{"colspan", span}}, "");
+    } else {
+      page.element("th", {{"class", "group"}, {"colspan", span}, {"scope", "colgroup"}}, group);
+    }
+    begin = end;
+  }
+  page.close();
+}
+
+void write_head(Markup& page, const Table& table) {
+  page.open("thead");
+  const bool grouped = std::any_of(table.columns.begin(), table.columns.end(),
+                                   [](const Column& column) { return !column.group.empty(); });
+  if (grouped) write_groups(page, table);
+  page.open("tr");
+  for (const Column& column : table.columns) {
+    Markup::Attributes attributes{{"scope", "col"}, {"class", css_class(column)}};
+    if (!column.explanation.empty()) attributes.emplace_back("title", column.explanation);
+    page.element("th", attributes, column.title);
+  }
+  page.close();
+  page.close();
+}
+
+std::string part_of(double value, double largest) {
+  char text[64];
+  std::snprintf(text, sizeof text, "--part:%.3f", largest > 0 ? std::clamp(value / largest, 0.0, 1.0) : 0);
+  return text;
+}
+
+void write_cell(Markup& page, const Column& column, const Cell& cell, double largest, bool heads_row) {
+  Markup::Attributes attributes;
+  std::string classes = css_class(column);
+  if (heads_row) attributes.emplace_back("scope", "row");
+  if (const double* number = std::get_if<double>(&cell)) {
+    attributes.emplace_back("data-value", full_number(*number));
+    if (column.bars) {
+      attributes.emplace_back("style", part_of(*number, largest));
+      classes += " bar";
+    }
+  }
+  attributes.emplace_back("class", classes);
+  page.element(heads_row ? "th" : "td", attributes, cell_text(column, cell));
+}
+
+void write_rows(Markup& page, const Table& table, const std::vector<double>& largest, size_t begin,
+                size_t end) {
+  // A text in the first column is what the row is about.
+  const bool row_heads = !table.columns.empty() && table.columns.front().is_text;
+  page.open("div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", table.title}});
+  page.open("table");
+  page.element("caption", {}, begin == 0 ? table.title : table.title + ", continued");
+  write_head(page, table);
+  page.open("tbody");
+  for (size_t i = begin; i < end; ++i) {
+    const Row& row = table.rows[i];
+    page.line_break();
+    page.open("tr", row.stands_out ? Markup::Attributes{{"class", "stands-out"}} : Markup::Attributes{});
+    for (size_t c = 0; c < std::min(table.columns.size(), row.cells.size()); ++c)
+      write_cell(page, table.columns[c], row.cells[c], largest[c], row_heads && c == 0);
+    page.close();
+  }
+  for (int element = 0; element < 3; ++element) page.close();
+}
+
+/// Columns that need more than their title. Those of several groups are the same.
+void write_explanations(Markup& page, const Table& table) {
+  std::vector<const Column*> explained;
+  for (const Column& column : table.columns) {
+    const bool known = std::any_of(explained.begin(), explained.end(), [&](const Column* other) {
+      return other->title == column.title && other->explanation == column.explanation;
+    });
+    if (!column.explanation.empty() && !known) explained.push_back(&column);
+  }
+  if (explained.empty()) return;
+  page.open("details");
+  page.element("summary", {}, "What the columns mean");
+  page.open("dl");
+  for (const Column* column : explained) {
+    page.element("dt", {}, column->title);
+    page.element("dd", {}, column->explanation);
+  }
+  page.close();
+  page.close();
+}
+
+/// "48 more rows, 2 of them in bold".
+std::string words_for_the_rest(const Table& table, size_t shown) {
+  const auto bold = std::count_if(table.rows.begin() + static_cast<std::ptrdiff_t>(shown), table.rows.end(),
+                                  [](const Row& row) { return row.stands_out; });
+  return std::to_string(table.rows.size() - shown) + " more rows" +
+         (bold > 0 ? ", " + std::to_string(bold) + " of them in bold" : "");
+}
+
+}  // namespace
+
+void write_html_table(Markup& page, const Table& table) {
+  const std::vector<double> largest = largest_numbers(table);
+  page.line_break();
+  page.open("div", {{"class", table.columns.size() > kWideColumns ? "table wide" : "table"}});
+  const size_t shown = std::min(table.rows.size(), kShownRows);
+  write_rows(page, table, largest, 0, shown);
+  if (shown < table.rows.size()) {
+    page.open("details", {{"class", "continued"}});
+    page.element("summary", {}, words_for_the_rest(table, shown));
+    write_rows(page, table, largest, shown, table.rows.size());
+    page.close();
+  }
+  write_explanations(page, table);
+  page.close();
+}
+
+}  // namespace headroom

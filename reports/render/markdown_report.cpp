@@ -1,0 +1,47 @@
+#include <algorithm>
+
+#include "reports/render/escape.h"
+#include "reports/render/report.h"
+
+namespace headroom {
+namespace {
+
+void write_table(std::string& text, const Table& table) {
+  text += "**" + markdown_text(table.title) + "**\n\n|";
+  for (const Column& column : table.columns) text += " " + markdown_text(heading_of(column)) + " |";
+  text += "\n|";
+  for (const Column& column : table.columns) text += column.is_text ? "---|" : "---:|";
+  text += "\n";
+  for (const Row& row : table.rows) {
+    text += "|";
+    for (size_t c = 0; c < std::min(table.columns.size(), row.cells.size()); ++c) {
+      const std::string cell = markdown_text(cell_text(table.columns[c], row.cells[c]));
+      text += row.stands_out && !cell.empty() ? " **" + cell + "** |" : " " + cell + " |";
+    }
+    text += "\n";
+  }
+  text += "\n";
+}
+
+void write_part(std::string& text, const Part& part) {
+  if (!part.heading.empty()) text += "### " + markdown_text(part.heading) + "\n\n";
+  for (const std::string& sentence : part.sentences) text += "- " + markdown_text(sentence) + "\n";
+  if (!part.sentences.empty()) text += "\n";
+  for (const Drawing& drawing : part.drawings)
+    text += "*Left out here: the chart “" + markdown_text(title_of(drawing)) +
+            "”; a report in HTML draws it.*\n\n";
+  for (const Table& table : part.tables) write_table(text, table);
+}
+
+}  // namespace
+
+std::string to_markdown(const Report& report) {
+  std::string text = "# " + markdown_text(report.title) + "\n\n";
+  for (const Section& section : report.sections) {
+    text += "## " + markdown_text(section.title) + "\n\n";
+    for (const Part& part : section.parts) write_part(text, part);
+  }
+  return text + "Made by headroom-report " HEADROOM_VERSION ".\n";
+}
+
+}  // namespace headroom

@@ -1,0 +1,162 @@
+#include "reports/render/page_style.h"
+
+namespace headroom {
+
+// Series' colours have a contrast of 3:1 or more against the paper in both themes and are told apart with the
+// common kinds of colour blindness (after Okabe and Ito); lines differ in their dashes as well, points in
+// their shapes.
+std::string_view page_style() {
+  return R"css(
+:root {
+  color-scheme: light dark;
+  --paper: #ffffff; --ink: #1b1f24; --muted: #57606a; --rule: #d4d9df; --shade: #f2f4f7; --link: #0a5ca8;
+  --bar: #cfe2f3; --stands-out: #fff3cf;
+  --weights: #47515c; --latent: #6b4a00; --kept: #1570c0; --tile: #e06c00; --workspace: #12946a; --outside: #cf6fbd;
+  --predicted: #1570c0; --measured: #e06c00; --untiled: #66707c; --planned: #1570c0; --limit: #a3123f;
+  --neutral: #3b434c; --other: #7440b8;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --paper: #15181b; --ink: #e7eaed; --muted: #a2acb6; --rule: #394048; --shade: #1e2327; --link: #79b8ff;
+    --bar: #23445f; --stands-out: #40371b;
+    --weights: #c3ccd6; --latent: #ffe27a; --kept: #3b8fd4; --tile: #e2741c; --workspace: #3fc49a; --outside: #a8579a;
+    --predicted: #3b8fd4; --measured: #e2741c; --untiled: #9aa5b1; --planned: #3b8fd4; --limit: #ff8aa6;
+    --neutral: #c3cbd3; --other: #b592f2;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0 auto; padding: 1rem; max-width: 80rem; background: var(--paper); color: var(--ink);
+  font: 16px/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; overflow-wrap: break-word;
+}
+h1 { font-size: 1.7rem; line-height: 1.2; margin: 0.5rem 0; }
+h2 { font-size: 1.3rem; margin: 2.4rem 0 0.6rem; padding-bottom: 0.2rem; border-bottom: 1px solid var(--rule); }
+h3 { font-size: 1.05rem; margin: 1.6rem 0 0.4rem; }
+a { color: var(--link); }
+nav ul { display: flex; flex-wrap: wrap; gap: 0.2rem 1.1rem; margin: 0.6rem 0 0; padding: 0; list-style: none; }
+.by, footer { color: var(--muted); font-size: 0.875rem; }
+.words { padding-left: 1.2rem; }
+.words li { margin: 0.25rem 0; }
+figure, .table { margin: 1rem 0 1.6rem; }
+figcaption, caption { font-weight: 600; }
+figcaption { margin-bottom: 0.3rem; }
+.scroll { overflow-x: auto; max-width: 100%; }
+.scroll:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+svg { display: block; width: 100%; min-width: 45rem; height: auto; font: 13px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
+table { width: max-content; border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
+caption { text-align: left; padding: 0.3rem 0; font-size: 1rem; }
+.continued caption { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
+th, td { padding: 0.22rem 0.5rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--rule); }
+thead th { vertical-align: bottom; font-weight: 600; border-bottom: 2px solid var(--rule); }
+thead th.group { text-align: center; border-bottom: 1px solid var(--rule); }
+tbody th { font-weight: 400; }
+th.number, td.number { text-align: right; white-space: nowrap; }
+th.text, td.text { max-width: 36rem; overflow-wrap: break-word; }
+td.bar {
+  background: linear-gradient(var(--bar), var(--bar)) no-repeat 0.2rem 50% / calc((100% - 0.6rem) * var(--part)) 72%;
+}
+tr.stands-out > * { font-weight: 700; }
+tr.stands-out > :first-child { box-shadow: inset 4px 0 0 var(--limit); }
+tr.stands-out > * { background-color: var(--stands-out); }
+th[tabindex] { cursor: pointer; }
+th[tabindex]:focus-visible { outline: 2px solid var(--link); }
+th[aria-sort=ascending]::after { content: " \25B2"; }
+th[aria-sort=descending]::after { content: " \25BC"; }
+details { margin: 0.4rem 0; }
+summary { cursor: pointer; color: var(--link); font-size: 0.875rem; }
+dl { font-size: 0.875rem; margin: 0.4rem 0; }
+dt { font-weight: 600; }
+dd { margin: 0 0 0.3rem 1rem; }
+.label, .tick, .axis-title, .span-name { fill: var(--ink); }
+.tick, .axis-title { fill: var(--muted); }
+.span-name { font-size: 11px; fill: var(--muted); }
+.label { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }
+.guide-label, .note { font-weight: 600; }
+.guide-label { fill: var(--limit); }
+.grid { stroke: var(--rule); stroke-width: 0.7; }
+.axis { stroke: var(--muted); stroke-width: 1.2; }
+.span { fill: transparent; }
+.span.odd { fill: var(--shade); }
+.area, .held { stroke: var(--paper); stroke-width: 0.4; }
+.line { fill: none; stroke-width: 2; stroke-linejoin: round; }
+.guide { stroke-width: 1.6; stroke-dasharray: 9 4; }
+.mark { stroke: var(--paper); stroke-width: 1; }
+.note-point { fill: none; stroke: var(--ink); stroke-width: 2; }
+.fill-weights { fill: var(--weights); } .line-weights { stroke: var(--weights); }
+.fill-latent { fill: var(--latent); } .line-latent { stroke: var(--latent); }
+.fill-kept { fill: var(--kept); } .line-kept { stroke: var(--kept); }
+.fill-tile { fill: var(--tile); } .line-tile { stroke: var(--tile); }
+.fill-workspace { fill: var(--workspace); } .line-workspace { stroke: var(--workspace); }
+.fill-outside { fill: var(--outside); } .line-outside { stroke: var(--outside); }
+.fill-predicted { fill: var(--predicted); } .line-predicted { stroke: var(--predicted); stroke-dasharray: 6 3; }
+.fill-measured { fill: var(--measured); } .line-measured { stroke: var(--measured); }
+.fill-untiled { fill: var(--untiled); } .line-untiled { stroke: var(--untiled); stroke-dasharray: 3 3; }
+.fill-planned { fill: var(--planned); } .line-planned { stroke: var(--planned); }
+.fill-limit { fill: var(--limit); } .line-limit { stroke: var(--limit); }
+.fill-neutral { fill: var(--neutral); } .line-neutral { stroke: var(--neutral); }
+.fill-other { fill: var(--other); } .line-other { stroke: var(--other); stroke-dasharray: 8 3 2 3; }
+@media print {
+  :root {
+    color-scheme: light;
+    --paper: #ffffff; --ink: #000000; --muted: #444b53; --rule: #c4cad1; --shade: #f2f4f7; --link: #000000;
+    --bar: #cfe2f3; --stands-out: #fff3cf;
+    --weights: #47515c; --latent: #6b4a00; --kept: #1570c0; --tile: #e06c00; --workspace: #12946a; --outside: #cf6fbd;
+    --predicted: #1570c0; --measured: #e06c00; --untiled: #66707c; --planned: #1570c0; --limit: #a3123f;
+    --neutral: #3b434c; --other: #7440b8;
+  }
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  @page { margin: 14mm; }
+  @page wide { size: landscape; margin: 10mm; }
+  .wide { page: wide; }
+  body { max-width: none; padding: 0; font-size: 10pt; }
+  nav, summary { display: none; }
+  details::details-content { content-visibility: visible; block-size: auto; }
+  .scroll { overflow: visible; }
+  svg { min-width: 0; }
+  table { width: auto; max-width: 100%; font-size: 7.5pt; }
+  .wide table { font-size: 5.5pt; }
+  th, td { padding: 0.1rem 0.25rem; }
+  th.text, td.text { max-width: none; overflow-wrap: anywhere; }
+  dl { columns: 2; font-size: 7.5pt; }
+  h2, h3, figcaption, caption, dt { break-after: avoid; }
+  figure, tr, li, dd { break-inside: avoid; }
+  thead { display: table-header-group; }
+}
+)css";
+}
+
+std::string_view page_script() {
+  return R"js(
+for (const box of document.querySelectorAll('.table')) {
+  const tables = [...box.querySelectorAll('table')];
+  const shown = tables[0].tBodies[0].rows.length;
+  const heads = tables.map(table => [...table.tHead.rows[table.tHead.rows.length - 1].cells]);
+  const value = (row, column) => {
+    const cell = row.cells[column], number = cell.dataset.value;
+    return number ? Number(number) : cell.textContent;
+  };
+  const compare = (a, b) => a === '' ? 1 : b === '' ? -1 : a < b ? -1 : a > b ? 1 : 0;
+  const sort = column => {
+    const down = heads[0][column].getAttribute('aria-sort') === 'ascending';
+    const rows = tables.flatMap(table => [...table.tBodies[0].rows]);
+    rows.sort((a, b) => (down ? -1 : 1) * compare(value(a, column), value(b, column)));
+    rows.forEach((row, i) => tables[i < shown ? 0 : 1].tBodies[0].append(row));
+    for (const cells of heads) cells.forEach(cell => cell.removeAttribute('aria-sort'));
+    for (const cells of heads) cells[column].setAttribute('aria-sort', down ? 'descending' : 'ascending');
+  };
+  for (const cells of heads) cells.forEach((cell, column) => {
+    cell.tabIndex = 0;
+    cell.addEventListener('click', () => sort(column));
+    cell.addEventListener('keydown', event => { if (event.key === 'Enter') sort(column); });
+  });
+}
+addEventListener('beforeprint', () => {
+  for (const details of document.querySelectorAll('.table details:not([open])')) {
+    details.open = true;
+    addEventListener('afterprint', () => { details.open = false; }, {once: true});
+  }
+});
+)js";
+}
+
+}  // namespace headroom

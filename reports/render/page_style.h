@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string_view>
+
+namespace headroom {
+
+/// The page's style: colours for light, dark and print, tables that scroll in their own box, drawings whose
+/// colours follow. Classes of drawings: fill-<ink> and line-<ink>.
+std::string_view page_style();
+
+/// Sorts tables by their heads and unfolds rows before printing. Nothing is missing without it.
+std::string_view page_script();
+
+}  // namespace headroom

@@ -1,0 +1,81 @@
+#include <algorithm>
+
+#include "planner/analyze.h"
+#include "reports/render/findings.h"
+
+namespace headroom {
+namespace {
+
+/// Whether a trace may be of these passes: it has names, no numbers that could tell more.
+template <typename Passes>
+bool same_passes(const RecordedTrace& trace, int64_t limit_bytes, const Passes& passes) {
+  return trace.trace.limit_bytes == limit_bytes &&
+         std::equal(trace.pass_names.begin(), trace.pass_names.end(), passes.begin(), passes.end(),
+                    [](const std::string& name, const auto& pass) { return name == pass.name; });
+}
+
+bool belongs(const ReportedRun& run, const RunStats& stats) {
+  return run.planned() != nullptr && belongs_to(run.planned()->plan, stats);
+}
+
+bool belongs(const ReportedRun& run, const RecordedTrace& trace) {
+  if (run.planned() != nullptr) return same_passes(trace, run.limit_bytes(), run.planned()->plan.passes);
+  return run.ran() != nullptr && same_passes(trace, run.limit_bytes(), run.ran()->passes);
+}
+
+/// Puts a document into the first run that it belongs to and that has none of its kind; into a run of its own
+/// beside the same plan where all have; else alone.
+template <typename T>
+void pair(std::vector<ReportedRun>& runs, const DocumentPtr& document, DocumentPtr ReportedRun::*place) {
+  const T& contents = *document->as<T>();
+  const ReportedRun* same_plan = nullptr;
+  for (ReportedRun& run : runs) {
+    if (!belongs(run, contents)) continue;
+    if (run.*place == nullptr) {
+      run.*place = document;
+      return;
+    }
+    if (run.plan) same_plan = &run;
+  }
+  ReportedRun run;
+  if (same_plan != nullptr) {
+    run.plan = same_plan->plan;
+    run.plan_shown_before = true;
+  }
+  run.*place = document;
+  runs.push_back(std::move(run));
+}
+
+}  // namespace
+
+int64_t ReportedRun::limit_bytes() const {
+  if (planned() != nullptr) return planned()->plan.limit_bytes;
+  return ran() != nullptr ? ran()->limit_bytes : recorded()->trace.limit_bytes;
+}
+
+std::string ReportedRun::label() const {
+  std::string text;
+  for (const DocumentPtr& document : {plan, stats, trace}) {
+    if (document) text += (text.empty() ? "" : ", ") + document->file.string();
+  }
+  return text;
+}
+
+std::vector<ReportedRun> pair_runs(const std::vector<DocumentPtr>& documents) {
+  std::vector<ReportedRun> runs;
+  for (const DocumentPtr& document : documents) {
+    if (document->as<PlanDocument>() == nullptr) continue;
+    ReportedRun run;
+    run.plan = document;
+    runs.push_back(std::move(run));
+  }
+  for (const DocumentPtr& document : documents) {
+    if (document->as<RunStats>() != nullptr) pair<RunStats>(runs, document, &ReportedRun::stats);
+  }
+  for (const DocumentPtr& document : documents) {
+    if (document->as<RecordedTrace>() != nullptr) pair<RecordedTrace>(runs, document, &ReportedRun::trace);
+  }
+  return runs;
+}
+
+}  // namespace headroom

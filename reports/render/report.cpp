@@ -1,0 +1,69 @@
+#include "reports/render/report.h"
+
+#include "reports/render/findings.h"
+#include "reports/render/sections.h"
+#include "reports/render/sentences.h"
+
+namespace headroom {
+namespace {
+
+template <typename Count>
+size_t count_in_parts(const Report& report, Count count) {
+  size_t sum = 0;
+  for (const Section& section : report.sections) {
+    for (const Part& part : section.parts) sum += count(part);
+  }
+  return sum;
+}
+
+std::string page_title(const Findings& found) {
+  for (const ReportedRun& run : found.runs) {
+    if (run.planned() != nullptr) return "Headroom: " + request_text(run.planned()->plan.request);
+  }
+  if (!found.frontiers.empty())
+    return "Headroom: " + request_text(found.frontiers.front()->as<FrontierDocument>()->request);
+  if (!found.profiles.empty()) return "Headroom: " + found.profiles.front()->as<Profile>()->model;
+  return "Headroom report";
+}
+
+}  // namespace
+
+Report make_report(const std::vector<DocumentPtr>& documents, const ReportOptions& options) {
+  const Findings found = work_out(documents, options);
+  Report report;
+  report.title = options.title.empty() ? page_title(found) : options.title;
+  report.files = documents.size();
+  const auto add = [&](Section section) {
+    if (!section.parts.empty()) report.sections.push_back(std::move(section));
+  };
+  add(summary_section(found));
+  add(memory_section(found));
+  add(peak_section(found));
+  add(passes_section(found));
+  add(kept_section(found));
+  add(layers_section(found));
+  add(scaling_section(found));
+  add(frontier_section(found));
+  add(comparison_section(found));
+  add(environment_section(found));
+  add(files_section(found));
+  return report;
+}
+
+const std::string& title_of(const Drawing& drawing) {
+  return std::visit([](const auto& chart) -> const std::string& { return chart.title; }, drawing);
+}
+
+std::string heading_of(const Column& column) {
+  return column.group.empty() ? column.title : column.group + " " + column.title;
+}
+
+size_t count_drawings(const Report& report) {
+  return count_in_parts(report, [](const Part& part) { return part.drawings.size(); });
+}
+
+size_t count_tables(const Report& report) {
+  return count_in_parts(report, [](const Part& part) { return part.tables.size(); });
+}
+
+}  // namespace headroom

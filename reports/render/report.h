@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "reports/figures/chart.h"
+#include "reports/figures/document.h"
+#include "reports/figures/passes.h"
+#include "reports/figures/table.h"
+
+namespace headroom {
+
+/// Kept tensors against the passes of their plan.
+struct KeptChart {
+  std::string title;
+  std::vector<KeptSpan> spans;
+  std::vector<std::string> passes;  ///< their names, by number
+};
+
+using Drawing = std::variant<Chart, KeptChart>;
+
+/// What stands together under one heading.
+struct Part {
+  std::string heading{};  ///< empty where the section's title says it
+  std::vector<std::string> sentences{};
+  std::vector<Drawing> drawings{};
+  bool same_axes = false;  ///< the charts are drawn one above another over the same ranges
+  std::vector<Table> tables{};
+};
+
+struct Section {
+  std::string title;
+  std::vector<Part> parts;
+};
+
+/// What the files say, in the order in which it is told; texts are as the files have them, each writer
+/// escapes them.
+struct Report {
+  std::string title;
+  std::vector<Section> sections;
+  size_t files = 0;
+};
+
+struct ReportOptions {
+  std::string title{};                   ///< empty: made from the files
+  std::optional<int64_t> limit_bytes{};  ///< another limit to draw
+  bool quick = false;                    ///< without solving: no levers, no scaling
+  /// Hears what is worked out, with the share that is done.
+  std::function<void(double, const std::string&)> progress = [](double, const std::string&) {};
+};
+
+/// `documents` has at least one. Sections that the files have nothing for are left out.
+Report make_report(const std::vector<DocumentPtr>& documents, const ReportOptions& options);
+
+const std::string& title_of(const Drawing& drawing);
+/// A column's title behind its group's, for writers that have one line of headings.
+std::string heading_of(const Column& column);
+
+size_t count_drawings(const Report& report);
+size_t count_tables(const Report& report);
+
+/// One page that needs nothing else: no script to read it, no network, light and dark and print.
+std::string to_html(const Report& report);
+/// The same with tables; charts are named where they are left out.
+std::string to_markdown(const Report& report);
+/// All tables as one long one (docs/formats.md): section, row, column, value, unit.
+std::string to_long_csv(const Report& report);
+/// Titles, sentences and tables with full numbers.
+nlohmann::json to_json(const Report& report);
+
+}  // namespace headroom

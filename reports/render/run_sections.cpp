@@ -1,0 +1,203 @@
+#include <algorithm>
+
+#include "reports/render/sections.h"
+#include "reports/render/sentences.h"
+
+namespace headroom {
+namespace {
+
+/// Of a timeline: enough for every unit of a drawing's width.
+constexpr size_t kTimelineColumns = 640;
+
+/// A heading where there are several runs to tell apart.
+std::string heading_of(const Findings& found, const ReportedRun& run) {
+  return found.runs.size() > 1 ? run.label() : "";
+}
+
+Chart with_other_limit(Chart chart, const Findings& found) {
+  if (!found.other_limit_bytes) return chart;
+  chart.guides.push_back(
+      {"--limit " + limit_text(*found.other_limit_bytes), double(*found.other_limit_bytes)});
+  return chart;
+}
+
+Chart whole_timeline(const Timeline& timeline, const std::string& title) {
+  return timeline_chart(timeline, title, 0, timeline.end_seconds(), kTimelineColumns);
+}
+
+/// A row for each run: what was predicted and what came of it.
+Table outcomes_table(const std::vector<ReportedRun>& runs) {
+  Table table{"Runs", {}, {}};
+  const auto add = [&](const char* title, Unit unit, const char* group, const char* explanation) {
+    table.columns.push_back({.title = title, .unit = unit, .explanation = explanation, .group = group});
+  };
+  table.columns.push_back({.title = "run", .is_text = true, .explanation = "The file of its statistics."});
+  add("limit", Unit::bytes, "peak", "");
+  add("predicted", Unit::bytes, "peak", "");
+  add("measured", Unit::bytes, "peak", "High-water mark of the pool, and growth outside it.");
+  add("ratio", Unit::ratio, "peak", "Measured over predicted.");
+  add("pool", Unit::bytes, "of it", "High-water mark of live bytes in the pool.");
+  add("outside", Unit::bytes, "of it", "Growth of the process outside the pool.");
+  add("resident growth", Unit::bytes, "", "What the operating system saw.");
+  add("predicted", Unit::seconds, "time", "");
+  add("measured", Unit::seconds, "time", "");
+  add("ratio", Unit::ratio, "time", "Measured over predicted.");
+  const auto append = [](std::vector<Cell>& cells, double predicted, double measured) {
+    cells.insert(cells.end(), {predicted, measured, Cell()});
+    if (predicted > 0) cells.back() = measured / predicted;
+  };
+  for (const ReportedRun& run : runs) {
+    if (run.ran() == nullptr) continue;
+    const RunStats& stats = *run.ran();
+    std::vector<Cell> cells{run.stats->file.string(), Cell()};
+    if (is_limit(stats.limit_bytes)) cells.back() = double(stats.limit_bytes);
+    append(cells, double(stats.predicted_peak_bytes), double(stats.peak_bytes));
+    for (const int64_t bytes : {stats.pool_peak_bytes, stats.outside_bytes, stats.rss_growth_bytes})
+      cells.emplace_back(double(bytes));
+    append(cells, stats.predicted_seconds, stats.seconds);
+    table.rows.push_back({std::move(cells), false});
+  }
+  return table;
+}
+
+/// What runs moved to and from their scratch files; without rows where none did.
+Table scratch_table(const std::vector<ReportedRun>& runs) {
+  Table table{"Scratch files", {}, {}};
+  table.columns = {{.title = "run", .is_text = true},
+                   {.title = "written", .unit = Unit::bytes},
+                   {.title = "read", .unit = Unit::bytes},
+                   {.title = "waited",
+                    .unit = Unit::seconds,
+                    .explanation = "Time in which the decode stood still for these transfers."}};
+  for (const ReportedRun& run : runs) {
+    if (run.ran() == nullptr) continue;
+    const RunStats& stats = *run.ran();
+    if (stats.scratch_written_bytes == 0 && stats.scratch_read_bytes == 0) continue;
+    table.rows.push_back({{run.stats->file.string(), double(stats.scratch_written_bytes),
+                           double(stats.scratch_read_bytes), stats.transfer_wait_seconds},
+                          false});
+  }
+  return table;
+}
+
+/// The decodes of a queue, one after another.
+Table decodes_table(const QueueStats& queue) {
+  Table table{"Decodes of the queue", {}, {}};
+  table.columns = {
+      {.title = "request", .is_text = true},
+      {.title = "repetition"},
+      {.title = "peak", .unit = Unit::bytes, .bars = true, .explanation = "Pool and growth outside it."},
+      {.title = "pool", .unit = Unit::bytes, .explanation = "High-water mark of live bytes in the pool."},
+      {.title = "resident", .unit = Unit::bytes, .explanation = "Of the process when the decode was done."},
+      {.title = "outside growth", .unit = Unit::bytes, .explanation = "Since before the first decode."},
+      {.title = "time", .unit = Unit::seconds, .bars = true}};
+  int64_t largest = 0;
+  for (const DecodeStats& decode : queue.decodes) largest = std::max(largest, decode.peak_bytes);
+  for (const DecodeStats& decode : queue.decodes) {
+    table.rows.push_back(
+        {{decode.name, double(decode.repetition), double(decode.peak_bytes), double(decode.pool_peak_bytes),
+          double(decode.resident_bytes), double(decode.outside_growth_bytes), decode.seconds},
+         decode.peak_bytes == largest});
+  }
+  return table;
+}
+
+}  // namespace
+
+Section summary_section(const Findings& found) {
+  Section section{"Summary", {}};
+  const auto add = [&](const std::string& heading, std::vector<std::string> sentences) {
+    if (sentences.empty()) return;
+    section.parts.emplace_back();
+    section.parts.back().heading = heading;
+    section.parts.back().sentences = std::move(sentences);
+  };
+  for (const ReportedRun& run : found.runs) add(heading_of(found, run), run_sentences(found, run));
+  add(found.runs.size() > 1 ? "All together" : "", other_sentences(found));
+  return section;
+}
+
+Section memory_section(const Findings& found) {
+  Section section{"Memory over time", {}};
+  for (const ReportedRun& run : found.runs) {
+    Part part;
+    part.heading = heading_of(found, run);
+    part.same_axes = true;
+    if (run.predicted)
+      part.drawings.push_back(
+          with_other_limit(whole_timeline(*run.predicted, "Predicted by " + run.plan->file.string()), found));
+    if (run.measured)
+      part.drawings.push_back(
+          with_other_limit(whole_timeline(*run.measured, "Measured in " + run.trace->file.string()), found));
+    if (!part.drawings.empty()) section.parts.push_back(std::move(part));
+  }
+  return section;
+}
+
+Section peak_section(const Findings& found) {
+  Section section{"What decided the peak", {}};
+  for (const ReportedRun& run : found.runs) {
+    Part part;
+    part.heading = heading_of(found, run);
+    for (const PeakFindings& peak : found.peaks) {
+      if (peak.plan != run.plan || run.plan_shown_before) continue;
+      part.sentences.push_back(peak_sentence(peak.decision));
+      part.tables.push_back(live_table(*run.predicted, run.predicted->peak()));
+      part.tables.back().title = "On the device at the predicted peak";
+      if (!peak.levers_remark.empty()) part.sentences.push_back(peak.levers_remark);
+      if (!peak.levers.empty())
+        part.tables.push_back(levers_table(peak.levers, run.planned()->plan.predicted_peak_bytes));
+    }
+    if (run.measured && run.measured->size() > 0) {
+      part.tables.push_back(live_table(*run.measured, run.measured->peak()));
+      part.tables.back().title = "On the device at the measured peak";
+    }
+    if (!part.tables.empty()) section.parts.push_back(std::move(part));
+  }
+  return section;
+}
+
+Section passes_section(const Findings& found) {
+  Section section{"Passes", {}};
+  const Table outcomes = outcomes_table(found.runs);
+  if (!outcomes.rows.empty()) {
+    section.title = "Predicted against measured";
+    Part part;
+    part.tables.push_back(outcomes);
+    if (const Table scratch = scratch_table(found.runs); !scratch.rows.empty())
+      part.tables.push_back(scratch);
+    section.parts.push_back(std::move(part));
+  }
+  for (const ReportedRun& run : found.runs) {
+    if (run.plan_shown_before && run.ran() == nullptr) continue;
+    Part part;
+    part.heading = heading_of(found, run);
+    if (run.planned() != nullptr) {
+      part.drawings.push_back(with_other_limit(passes_chart(*run.planned(), run.ran()), found));
+      part.tables.push_back(passes_table(*run.planned(), run.ran()));
+    } else if (run.ran() != nullptr && !run.ran()->passes.empty()) {
+      part.tables.push_back(passes_table(*run.ran()));
+    }
+    if (run.ran() != nullptr && run.ran()->queue) part.tables.push_back(decodes_table(*run.ran()->queue));
+    if (!part.tables.empty()) section.parts.push_back(std::move(part));
+  }
+  return section;
+}
+
+Section kept_section(const Findings& found) {
+  Section section{"Kept tensors and the passes that use them", {}};
+  for (const ReportedRun& run : found.runs) {
+    if (run.planned() == nullptr || run.plan_shown_before || run.planned()->plan.kept.empty()) continue;
+    KeptChart chart{
+        "From the pass that writes a tensor to the last that reads it", kept_spans(*run.planned()), {}};
+    for (const Pass& pass : run.planned()->plan.passes) chart.passes.push_back(pass.name);
+    Part part;
+    part.heading = heading_of(found, run);
+    part.drawings.push_back(std::move(chart));
+    part.tables.push_back(kept_table(*run.planned()));
+    section.parts.push_back(std::move(part));
+  }
+  return section;
+}
+
+}  // namespace headroom

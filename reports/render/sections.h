@@ -1,0 +1,22 @@
+#pragma once
+
+#include "reports/render/findings.h"
+#include "reports/render/report.h"
+
+namespace headroom {
+
+// Each section of a report, without parts where the files have nothing for it.
+
+Section summary_section(const Findings& found);
+Section memory_section(const Findings& found);
+Section peak_section(const Findings& found);
+Section passes_section(const Findings& found);
+Section kept_section(const Findings& found);
+Section layers_section(const Findings& found);
+Section scaling_section(const Findings& found);
+Section frontier_section(const Findings& found);
+Section comparison_section(const Findings& found);
+Section environment_section(const Findings& found);
+Section files_section(const Findings& found);
+
+}  // namespace headroom

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/render/findings.h"
+
+namespace headroom {
+
+// In plain words with figures; texts of files stand in them as they are.
+
+/// What fits, what decided the peak, by how much the run differed from its plan.
+std::vector<std::string> run_sentences(const Findings& found, const ReportedRun& run);
+
+/// What resolutions, profiles and frontiers say.
+std::vector<std::string> other_sentences(const Findings& found);
+
+/// "pass 3 (decoder.conv_in) decides the peak: …" of one plan.
+std::string peak_sentence(const PeakDecision& decision);
+
+/// "sdxl 1024×1024 fp32, batch 2".
+std::string request_text(const Request& request);
+
+/// "592.0 MiB", or "no limit".
+std::string limit_text(int64_t limit_bytes);
+
+}  // namespace headroom

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "reports/render/chart_ranges.h"
+#include "reports/render/report.h"
+
+namespace headroom {
+
+// Drawings as <svg> elements for a page: 960 wide, as high as they need to be, scaled to their box. Colours
+// are the classes of page_style.h, so that light, dark and print choose them. `id` is unique in its page:
+// <title> and <desc> are named by it.
+
+/// Over numbers; over `categories`, as rows of bars. `axes` where other charts have the same ones.
+std::string svg_chart(const Chart& chart, const std::string& id, const ChartRanges* axes = nullptr);
+
+/// A bar for each kept tensor from the pass that writes it to the last that reads it.
+std::string svg_kept(const KeptChart& chart, const std::string& id);
+
+std::string svg_drawing(const Drawing& drawing, const std::string& id, const ChartRanges* axes = nullptr);
+
+}  // namespace headroom

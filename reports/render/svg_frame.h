@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/figures/chart.h"
+#include "reports/render/markup.h"
+#include "reports/render/svg_axis.h"
+#include "reports/render/svg_labels.h"
+
+namespace headroom {
+
+// What all drawings have in common.
+
+constexpr double kDrawingWidth = 960;
+
+/// "fill-kept", "line-kept": classes of page_style.h.
+std::string fill_class(Ink ink);
+std::string line_class(Ink ink);
+
+/// <svg> with its title and description; to be closed.
+void open_drawing(Markup& svg, const std::string& id, const std::string& title,
+                  const std::string& description, double height);
+
+/// A text whose anchor is "start", "middle" or "end".
+void draw_text(Markup& svg, double x, double y, const std::string& text, const char* anchor,
+               const std::string& css_class = "label");
+void draw_line(Markup& svg, double x1, double y1, double x2, double y2, const std::string& css_class);
+
+/// Where label text of this width stands with its baseline start at (x, y).
+Box label_box(double x, double y, double width);
+/// The text in a box that label_box made.
+void draw_label(Markup& svg, const Box& box, const std::string& text, const std::string& css_class = "label");
+
+/// A small mark around (x, y); series after one another have different shapes.
+std::string marker_path(double x, double y, size_t shape, double radius = 3.5);
+
+struct LegendEntry {
+  std::string name;
+  Ink ink = Ink::neutral;
+  Mark mark = Mark::line;
+  size_t shape = 0;
+};
+/// Lines of entries from `top` on; the height they take.
+double draw_legend(Markup& svg, const std::vector<LegendEntry>& entries, double left, double top);
+
+/// Ticks whose labels have room along an axis of this length.
+std::vector<Tick> ticks_that_fit(const ChartAxis& axis, const Scale& scale, double length);
+
+/// "device memory" or "time, logarithmic".
+std::string axis_text(const ChartAxis& axis);
+
+}  // namespace headroom

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+
+/// Font sizes in units of the drawing.
+constexpr double kLabelSize = 13;
+constexpr double kLineHeight = 17;
+
+/// About how wide a text is: the browser chooses the font, so this errs on the wide side.
+double text_width(std::string_view text, double font_size = kLabelSize);
+double bold_width(std::string_view text);  ///< of a label's size
+
+/// Clean text, its beginning cut and "…" before it where it is wider: names of layers differ at their ends.
+/// Empty where not even a few characters fit.
+std::string fitted_text(std::string_view text, double width, double font_size = kLabelSize);
+
+struct Box {
+  double left = 0, top = 0, right = 0, bottom = 0;
+  double width() const { return right - left; }
+  double height() const { return bottom - top; }
+};
+bool overlap(const Box& a, const Box& b);
+
+/// Finds places for labels inside a frame so that none covers another.
+class LabelPlacer {
+ public:
+  explicit LabelPlacer(const Box& frame) : frame_(frame) {}
+
+  /// The first of the candidates, moved into the frame, that is free, if possible of what is to be avoided as
+  /// well; else the first that is, moved down or up as little as possible. Where the frame is full, the first
+  /// one as it is. The place is taken then.
+  Box place(const std::vector<Box>& candidates);
+  void take(const Box& box) { taken_.push_back(box); }
+  /// Lines and points: a label lies on them only where there is no better place.
+  void avoid(const Box& box) { avoided_.push_back(box); }
+
+ private:
+  Box inside(Box box) const;
+  Box frame_;
+  std::vector<Box> taken_, avoided_;
+};
+
+}  // namespace headroom

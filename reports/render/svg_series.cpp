@@ -1,0 +1,169 @@
+#include "reports/render/svg_series.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/render/chart_ranges.h"
+#include "reports/render/svg_frame.h"
+
+namespace headroom {
+namespace {
+
+/// More marks than this would hide their line, and each has words of its own.
+constexpr size_t kMostMarks = 120;
+
+struct Point {
+  double x = 0;
+  double y = 0;
+};
+
+/// Points of a step-held curve, at most two for each unit of the drawing's width: the highest one that falls
+/// into it (the smallest y: drawings count downwards), and the last one, which is held from there. Peaks
+/// stay.
+std::vector<Point> thinned_steps(const std::vector<Point>& points) {
+  std::vector<Point> kept;
+  for (size_t i = 0; i < points.size();) {
+    size_t end = i;
+    Point highest = points[i];
+    for (; end < points.size() && std::floor(points[end].x) == std::floor(points[i].x); ++end)
+      highest.y = std::min(highest.y, points[end].y);
+    kept.push_back(highest);
+    if (points[end - 1].y != highest.y) kept.push_back(points[end - 1]);
+    i = end;
+  }
+  return kept;
+}
+
+/// Points of a line: of those that fall into one unit the first, the lowest, the highest and the last.
+std::vector<Point> thinned_line(const std::vector<Point>& points) {
+  std::vector<Point> kept;
+  for (size_t i = 0; i < points.size();) {
+    size_t end = i, lowest = i, highest = i;
+    for (; end < points.size() && std::floor(points[end].x) == std::floor(points[i].x); ++end) {
+      if (points[end].y < points[lowest].y) lowest = end;
+      if (points[end].y > points[highest].y) highest = end;
+    }
+    size_t last = points.size();
+    for (const size_t at : {i, std::min(lowest, highest), std::max(lowest, highest), end - 1}) {
+      if (at != last) kept.push_back(points[at]);
+      last = at;
+    }
+    i = end;
+  }
+  return kept;
+}
+
+/// "M0 10H5V20H30": each point is held until the next, the last one until `end_x`.
+std::string steps_path(const std::vector<Point>& points, double end_x) {
+  std::string path, held;
+  for (const Point& point : points) {
+    const std::string y = coordinate(point.y);
+    if (path.empty()) {
+      path = "M" + coordinate(point.x) + " " + y;
+    } else if (y != held) {
+      path += "H" + coordinate(point.x) + "V" + y;
+    }
+    held = y;
+  }
+  return path + "H" + coordinate(end_x);
+}
+
+std::string line_path(const std::vector<Point>& points) {
+  std::string path;
+  for (const Point& point : points)
+    path += (path.empty() ? "M" : "L") + coordinate(point.x) + " " + coordinate(point.y);
+  return path;
+}
+
+std::string point_text(const Series& series, const Plane& plane, size_t i) {
+  return series.name + ": " + format(plane.x_axis.unit, series.x[i]) + ", " +
+         format(plane.y_axis.unit, series.y[i]);
+}
+
+/// Indices of the points that can be drawn.
+std::vector<size_t> drawn_points(const Series& series, const Plane& plane) {
+  std::vector<size_t> drawn;
+  for (size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i) {
+    if (can_be_drawn(plane.x_axis, series.x[i]) && can_be_drawn(plane.y_axis, series.y[i]))
+      drawn.push_back(i);
+  }
+  return drawn;
+}
+
+void draw_marks(Markup& svg, const Series& series, const Plane& plane, const std::vector<size_t>& drawn,
+                size_t shape) {
+  for (const size_t i : drawn) {
+    const std::string path = marker_path(plane.x.position(series.x[i]), plane.y.position(series.y[i]), shape);
+    svg.open("path", {{"d", path}, {"class", fill_class(series.ink) + " mark"}});
+    svg.element("title", {}, point_text(series, plane, i));
+    svg.close();
+  }
+}
+
+void draw_bars(Markup& svg, const Series& series, const Plane& plane, const std::vector<size_t>& drawn,
+               size_t bar, size_t bars) {
+  double apart = 120;  // between bars of neighbouring x
+  for (size_t k = 0; k + 1 < drawn.size(); ++k) {
+    const double next = plane.x.position(series.x[drawn[k + 1]]) - plane.x.position(series.x[drawn[k]]);
+    if (next > 0) apart = std::min(apart, next);
+  }
+  const double width = std::max(1.0, apart * 0.8 / double(std::max<size_t>(bars, 1)));
+  const double ground = plane.y.position(plane.y_axis.logarithmic ? plane.y.range().least : 0);
+  for (const size_t i : drawn) {
+    const double left = plane.x.position(series.x[i]) - width * double(bars) / 2 + width * double(bar);
+    const double top = plane.y.position(series.y[i]);
+    svg.open("rect", {{"x", coordinate(left)},
+                      {"y", coordinate(std::min(top, ground))},
+                      {"width", coordinate(width)},
+                      {"height", coordinate(std::abs(ground - top))},
+                      {"class", fill_class(series.ink)}});
+    svg.element("title", {}, point_text(series, plane, i));
+    svg.close();
+  }
+}
+
+}  // namespace
+
+void draw_areas(Markup& svg, const Chart& chart, const Plane& plane) {
+  const Stack stack = stacked_areas(chart);
+  if (stack.x.empty()) return;
+  std::vector<const Series*> areas;
+  for (const Series& series : chart.series) {
+    if (series.mark == Mark::area) areas.push_back(&series);
+  }
+  // An area ends where its last point is; a single moment is held.
+  const double end = stack.x.size() > 1 ? stack.x.back() : plane.x.range().most;
+  const double ground = plane.y.position(0), right = plane.x.position(end);
+  // From the top of the stack down, each from its own height to the ground: so no path has to follow the area
+  // below it back.
+  for (size_t area = areas.size(); area-- > 0;) {
+    std::vector<Point> points;
+    for (size_t i = 0; i < stack.x.size(); ++i)
+      points.push_back({plane.x.position(stack.x[i]), plane.y.position(stack.tops[area][i])});
+    points = thinned_steps(points);
+    const std::string path =
+        steps_path(points, right) + "V" + coordinate(ground) + "H" + coordinate(points.front().x) + "Z";
+    svg.empty("path", {{"d", path}, {"class", "area " + fill_class(areas[area]->ink)}});
+  }
+}
+
+void draw_series(Markup& svg, const Series& series, const Plane& plane, size_t shape, size_t bar,
+                 size_t bars) {
+  const std::vector<size_t> drawn = drawn_points(series, plane);
+  if (drawn.empty()) return;
+  if (series.mark == Mark::bars) return draw_bars(svg, series, plane, drawn, bar, bars);
+  std::vector<Point> points;
+  for (const size_t i : drawn)
+    points.push_back({plane.x.position(series.x[i]), plane.y.position(series.y[i])});
+  if (series.mark == Mark::steps) {
+    svg.empty("path", {{"d", steps_path(thinned_steps(points), plane.x.position(plane.x.range().most))},
+                       {"class", line_class(series.ink)}});
+    return;
+  }
+  if (series.mark == Mark::line) {
+    svg.empty("path", {{"d", line_path(thinned_line(points))}, {"class", line_class(series.ink)}});
+  }
+  if (series.mark == Mark::points || drawn.size() <= kMostMarks) draw_marks(svg, series, plane, drawn, shape);
+}
+
+}  // namespace headroom

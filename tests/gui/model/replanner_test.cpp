@@ -1,0 +1,347 @@
+#include "gui/model/replanner.h"
+
+#include <QAbstractItemModelTester>
+#include <QElapsedTimer>
+#include <QSignalSpy>
+#include <catch2/catch.hpp>
+
+#include "decoder/plan/validator.h"
+#include "gui/model/found_plans.h"
+#include "gui/model/pass_tree.h"
+#include "gui/model/scaling_job.h"
+#include "planner/make_plan.h"
+#include "tests/gui/sample_files.h"
+
+namespace headroom::gui {
+namespace {
+
+using test::sample_files;
+using test::wait_until;
+
+PlanningQuestion demo_question(int64_t limit_bytes, int64_t width = 256, int64_t height = 192) {
+  PlanningQuestion question;
+  question.model = HEADROOM_TEST_DATA "/demo_model";
+  question.request = {question.model, width, height, 1, 1, Dtype::fp32};
+  question.options.limit_bytes = limit_bytes;
+  return question;
+}
+
+/// A question whose search takes long.
+PlanningQuestion large_question() {
+  PlanningQuestion question;
+  question.request = {"sdxl", 8192, 8192, 1, 4, Dtype::bf16};
+  question.options.limit_bytes = int64_t{3} << 30;
+  question.options.scratch_folder = "/tmp";
+  question.options.scratch_limit_bytes = int64_t{1} << 42;
+  return question;
+}
+
+struct Heard {
+  explicit Heard(Replanner& replanner) {
+    QObject::connect(&replanner, &Replanner::answered, &replanner,
+                     [this](const Answer& a) { answers.push_back(a); });
+    QObject::connect(&replanner, &Replanner::frontierFound, &replanner,
+                     [this](const FoundFrontier& f) { frontiers.push_back(f); });
+  }
+  std::vector<Answer> answers;
+  std::vector<FoundFrontier> frontiers;
+};
+
+const Plan& plan_in(const Answer& answer) {
+  REQUIRE(answer.plan != nullptr);
+  return answer.plan->as<PlanDocument>()->plan;
+}
+
+TEST_CASE("replanner: a moved limit is answered with the plan that the planner makes") {
+  Replanner replanner;
+  Heard heard(replanner);
+  const Plan& sample = sample_files().plan().plan;
+  const Model& model = sample_files().plan().model;
+  const CostModel costs(model.graph);
+  for (const double share : {1.0, 3.0, 0.9, 1.2, 3.0}) {
+    CAPTURE(share);
+    const auto limit = static_cast<int64_t>(double(sample.limit_bytes) * share);
+    replanner.ask(demo_question(limit));
+    CHECK(replanner.busy());
+    wait_until([&] { return !replanner.busy(); });
+    const Answer& answer = heard.answers.back();
+    CHECK(answer.failure.isEmpty());
+    CHECK(answer.final);
+    CHECK(answer.question.options.limit_bytes == limit);
+    CHECK(validate(plan_in(answer), model).empty());
+    CHECK(plan_in(answer) == make_plan(model, demo_question(limit).request, {.limit_bytes = limit}, costs));
+    CHECK(answer.peak.bytes <= limit);
+    CHECK_FALSE(answer.peak.live.empty());
+  }
+}
+
+TEST_CASE("replanner: of many questions only the newest is told of") {
+  Replanner replanner;
+  Heard heard(replanner);
+  QSignalSpy busy(&replanner, &Replanner::busyChanged);
+  const int64_t limit = sample_files().plan().plan.limit_bytes;
+  for (int i = 0; i < 20; ++i) replanner.ask(demo_question(limit + i * 65536, i % 2 == 0 ? 256 : 320));
+  wait_until([&] { return !replanner.busy(); });
+  REQUIRE_FALSE(heard.answers.empty());
+  for (const Answer& answer : heard.answers) {
+    CHECK(answer.question.options.limit_bytes == limit + 19 * 65536);
+    CHECK(answer.question.request.width_pixels == 320);
+  }
+  CHECK(busy.size() == 2);
+
+  // One that is asked while an answer to another is on its way.
+  heard.answers.clear();
+  replanner.ask(demo_question(limit));
+  QElapsedTimer time;
+  for (time.start(); time.elapsed() < 300;) {
+  }
+  replanner.ask(demo_question(limit + 65536));
+  wait_until([&] { return !replanner.busy(); });
+  for (const Answer& answer : heard.answers) CHECK(answer.question.options.limit_bytes == limit + 65536);
+}
+
+TEST_CASE("replanner: where nothing fits, the smallest limit comes first, then what else would help") {
+  Replanner replanner;
+  Heard heard(replanner);
+  PlanningQuestion question = demo_question(1 << 20);
+  question.options.weights = WeightResidency::resident;
+  replanner.ask(question);
+  wait_until([&] { return !replanner.busy(); });
+  REQUIRE(heard.answers.size() == 3);
+  for (const Answer& answer : heard.answers) {
+    CHECK(answer.plan == nullptr);
+    CHECK(answer.failure.isEmpty());
+    CHECK(answer.final == (&answer == &heard.answers.back()));
+    REQUIRE(answer.why_not);
+  }
+  const WhyNot why = *heard.answers[2].why_not;
+  const double why_seconds = heard.answers[2].seconds;
+  CHECK(heard.answers[0].seconds < heard.answers[2].seconds / 2);
+  CHECK(heard.answers[1].why_not->smallest_limit_bytes == why.smallest_limit_bytes);
+  CHECK_FALSE(why.pass_name.empty());
+  CHECK_FALSE(why.blockers.empty());
+  CHECK_FALSE(why.relaxations.empty());
+
+  question.options.limit_bytes = why.smallest_limit_bytes;
+  replanner.ask(question);
+  wait_until([&] { return !replanner.busy(); });
+  CHECK(plan_in(heard.answers.back()).predicted_peak_bytes == why.smallest_limit_bytes);
+  // From now on the smallest limit is known at once.
+  question.options.limit_bytes -= 1;
+  heard.answers.clear();
+  replanner.ask(question);
+  wait_until([&] { return !heard.answers.empty(); });
+  CHECK(heard.answers[0].why_not->smallest_limit_bytes == why.smallest_limit_bytes);
+  // And a limit that fits does not wait for what else would help.
+  question.options.limit_bytes = why.smallest_limit_bytes;
+  QElapsedTimer rest;
+  for (rest.start(); rest.elapsed() < 300;) QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
+  heard.answers.clear();
+  replanner.ask(question);
+  wait_until([&] { return !heard.answers.empty(); });
+  CHECK(heard.answers[0].plan != nullptr);
+  CHECK(heard.answers[0].seconds < why_seconds / 2);
+}
+
+TEST_CASE("replanner: the frontier gets finer and ends where the planner's own does") {
+  Replanner replanner;
+  Heard heard(replanner);
+  const PlanningQuestion question = demo_question(0);
+  replanner.askFrontier(question, 12);
+  wait_until([&] { return !replanner.busy(); });
+  REQUIRE_FALSE(heard.frontiers.empty());
+  const FoundFrontier& found = heard.frontiers.back();
+  CHECK(found.complete);
+  const Model& model = sample_files().plan().model;
+  const CostModel costs(model.graph);
+  const std::vector<FrontierPoint> own = frontier(model, question.request, {}, costs, 12);
+  REQUIRE(found.points.size() > 2);
+  CHECK(found.points.size() <= 12);
+  CHECK(found.points.front().seconds == Approx(own.front().seconds));
+  CHECK(found.points.back().peak_bytes == own.back().peak_bytes);
+  for (size_t i = 0; i < found.points.size(); ++i) {
+    const FrontierPoint& point = found.points[i];
+    CAPTURE(i, point.peak_bytes);
+    if (i > 0) {
+      CHECK(point.peak_bytes < found.points[i - 1].peak_bytes);
+      CHECK(point.seconds > found.points[i - 1].seconds);
+    }
+    const Plan plan = make_plan(model, question.request, {.limit_bytes = point.peak_bytes}, costs);
+    CHECK(plan.predicted_seconds == Approx(point.seconds));
+  }
+  // Its points are plans that need not be searched again.
+  replanner.ask(demo_question(found.points[1].peak_bytes));
+  wait_until([&] { return !replanner.busy(); });
+  CHECK(plan_in(heard.answers.back()).predicted_seconds == Approx(found.points[1].seconds));
+}
+
+TEST_CASE("replanner: what cannot be planned at all is said in the words of the tools") {
+  Replanner replanner;
+  Heard heard(replanner);
+  const auto failure_of = [&](const PlanningQuestion& question) {
+    replanner.ask(question);
+    wait_until([&] { return !replanner.busy(); });
+    CHECK(heard.answers.back().plan == nullptr);
+    return heard.answers.back().failure.toStdString();
+  };
+  PlanningQuestion question = demo_question(1 << 26);
+  question.model = "no-such-model";
+  CHECK_THAT(failure_of(question), Catch::Contains("no-such-model: expected a folder with config.json"));
+  CHECK_THAT(failure_of(demo_question(1 << 26, 257)), Catch::Contains("--size: expected a width"));
+  question = demo_question(1 << 26);
+  question.profile = test::document_of(test::made_up_profile(), "profile.json");
+  CHECK_THAT(failure_of(question), Catch::Contains("profile.json: layers"));
+  replanner.askFrontier(demo_question(0, 257), 8);
+  wait_until([&] { return !replanner.busy(); });
+  CHECK_THAT(heard.frontiers.back().failure.toStdString(), Catch::Contains("--size"));
+  // And the next one is answered.
+  replanner.ask(demo_question(sample_files().plan().plan.limit_bytes));
+  wait_until([&] { return !replanner.busy(); });
+  CHECK(heard.answers.back().plan != nullptr);
+}
+
+TEST_CASE("replanner: is gone within a second while it searches") {
+  for (const int wait_milliseconds : {0, 50, 300}) {
+    CAPTURE(wait_milliseconds);
+    auto replanner = std::make_unique<Replanner>();
+    replanner->askFrontier(large_question(), 64);
+    replanner->ask(large_question());
+    QElapsedTimer time;
+    time.start();
+    while (time.elapsed() < wait_milliseconds) QCoreApplication::processEvents(QEventLoop::AllEvents, 5);
+    time.restart();
+    replanner.reset();
+    CHECK(time.elapsed() < 1000);
+  }
+}
+
+FrameSearch found_search(int64_t peak_bytes, double seconds, bool in_time = true) {
+  FrameSearch search;
+  search.best.emplace();
+  search.best->solution.peak_bytes = peak_bytes;
+  search.best->seconds = seconds;
+  search.in_time = in_time;
+  return search;
+}
+
+TEST_CASE("found plans: each holds from its peak to the limit that it was found under") {
+  FoundPlans found;
+  CHECK(found.points().empty());
+  constexpr int64_t kAmple = std::numeric_limits<int64_t>::max();
+  CHECK(found.next_limit() == kAmple);
+  found.add(kAmple, found_search(1'000'001, 1));
+  CHECK_FALSE(found.next_limit());
+  found.add(1'000'000, found_search(900'000, 1));
+  found.add(100'000, found_search(100'000, 9));
+  CHECK_FALSE(found.under(899'999));
+  CHECK(found.under(900'000)->best->seconds == 1);
+  CHECK(found.under(1'000'000)->best->seconds == 1);
+  CHECK_FALSE(found.under(99'999));
+  CHECK(*found.next_limit() == Approx(300'000).epsilon(1e-3));
+  // As slow as the smallest: the gap below it is closed, and it is no point of the frontier.
+  found.add(300'000, found_search(280'000, 9));
+  CHECK(*found.next_limit() == Approx(519'615).epsilon(1e-3));
+  CHECK(found.points().size() == 2);
+  // Not proven: a point, but no answer.
+  found.add(519'615, found_search(500'000, 4, false));
+  CHECK_FALSE(found.under(510'000));
+  CHECK(found.fitting(510'000)->best->seconds == 4);
+  CHECK(found.fitting(600'000)->best->seconds == 4);
+  CHECK_FALSE(found.fitting(99'999));
+  const std::vector<FrontierPoint> points = found.points();
+  REQUIRE(points.size() == 3);
+  CHECK(points[0].peak_bytes == 900'000);
+  CHECK(points[1].peak_bytes == 500'000);
+  CHECK(points[2].peak_bytes == 100'000);
+  // Proven later, under a smaller limit.
+  found.add(505'000, found_search(500'000, 4));
+  CHECK(found.under(505'000));
+  CHECK_FALSE(found.under(510'000));
+  found.add(1, {});
+  CHECK(found.points().size() == 3);
+  // Below the smallest limit nothing needs to be searched.
+  found.set_smallest({90'000, 0, {}});
+  CHECK_FALSE(found.under(95'000));
+  REQUIRE(found.under(89'999));
+  CHECK_FALSE(found.under(89'999)->best);
+  CHECK(found.next_limit() == 90'000);
+}
+
+TEST_CASE("scaling job: size by size, kept for the next time, until it is stopped") {
+  ScalingJob job;
+  std::vector<ScalingProgress> told;
+  QObject::connect(&job, &ScalingJob::progressed, &job, [&](const ScalingProgress& p) { told.push_back(p); });
+  const PlanningQuestion question = demo_question(0, 512, 384);
+  job.start(question, 1024);
+  CHECK(job.busy());
+  wait_until([&] { return !job.busy(); });
+  REQUIRE(told.size() > 2);
+  for (size_t i = 0; i < told.size(); ++i) CHECK(told[i].scaling.planned.size() == i + 1);
+  const ScalingProgress last = told.back();
+  CHECK(last.complete);
+  CHECK(last.done == last.sizes);
+  CHECK(last.scaling.untiled.size() == last.sizes);
+  CHECK(last.scaling.planned.back().width_pixels == 1024);
+  CHECK(last.scaling.planned.back().height_pixels == 768);
+  const Model& model = sample_files().plan().model;
+  Request largest = question.request;
+  largest.width_pixels = 1024;
+  largest.height_pixels = 768;
+  CHECK(last.scaling.planned.back().bytes ==
+        test::smallest_bytes(model, largest, {}, CostModel(model.graph)));
+
+  // Another limit is the same question.
+  told.clear();
+  job.start(demo_question(1 << 28, 512, 384), 1024);
+  wait_until([&] { return !job.busy(); });
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].scaling.planned.size() == last.sizes);
+
+  told.clear();
+  job.start(demo_question(0, 512, 512), 4096);
+  job.cancel();
+  CHECK_FALSE(job.busy());
+  QElapsedTimer time;
+  for (time.start(); time.elapsed() < 200;) QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
+  CHECK(told.empty());
+
+  job.start(demo_question(0, 255, 512), 1024);
+  wait_until([&] { return !job.busy(); });
+  CHECK_THAT(told.back().failure.toStdString(), Catch::Contains("--size"));
+}
+
+TEST_CASE("pass tree: passes with what each reads, runs and keeps") {
+  PassTree tree;
+  const QAbstractItemModelTester tester(&tree, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  CHECK(tree.rowCount() == 0);
+  const DocumentPtr document = test::document_of(PlanDocument(sample_files().plan()), "plan.json");
+  tree.setPlan(document);
+  const Plan& plan = sample_files().plan().plan;
+  REQUIRE(tree.rowCount() == static_cast<int>(plan.passes.size()));
+  for (int i = 0; i < tree.rowCount(); ++i) {
+    const QModelIndex pass = tree.index(i, 0);
+    const Pass& planned = plan.passes[static_cast<size_t>(i)];
+    CHECK(pass.data().toString().toStdString() == std::to_string(i) + "  " + planned.name);
+    // Weights, every step, and at least what is read.
+    CHECK(tree.rowCount(pass) > static_cast<int>(planned.steps.size()) + 1);
+    QStringList lines;
+    for (int row = 0; row < tree.rowCount(pass); ++row) {
+      const QModelIndex line = tree.index(row, 0, pass);
+      CHECK(line.parent() == pass);
+      CHECK(PassTree::pass_of(line) == i);
+      lines << line.data().toString();
+    }
+    const auto kept_here = std::count_if(plan.kept.begin(), plan.kept.end(),
+                                         [&](const Kept& kept) { return kept.first_pass == i; });
+    CHECK(lines.filter("keep ").size() == kept_here);
+    CHECK_FALSE(lines.filter("read ").isEmpty());
+  }
+  tree.setMarked({1});
+  CHECK(tree.index(1, 0).data().toString().startsWith("●"));
+  CHECK_FALSE(tree.index(0, 0).data().toString().startsWith("●"));
+  tree.setPlan(nullptr);
+  CHECK(tree.rowCount() == 0);
+}
+
+}  // namespace
+}  // namespace headroom::gui

@@ -1,0 +1,335 @@
+#include "gui/view/chart_view.h"
+
+#include <qcustomplot.h>
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QSignalSpy>
+#include <QTest>
+#include <QXmlStreamReader>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <iostream>
+
+#include "decoder/graph/errors.h"
+#include "gui/view/chart_axis.h"
+#include "gui/view/theme.h"
+#include "reports/figures/timeline.h"
+#include "tests/gui/sample_files.h"
+
+namespace headroom::gui {
+namespace {
+
+using test::wait_until;
+
+Chart all_marks() {
+  Chart chart;
+  chart.title = "All of it";
+  chart.x = {"time", Unit::seconds};
+  chart.y = {"memory", Unit::bytes};
+  const std::vector<double> x{0, 1, 2, 3, 4};
+  chart.series = {{"weights", Mark::area, Ink::weights, x, {100e6, 100e6, 100e6, 100e6, 100e6}},
+                  {"kept", Mark::area, Ink::kept, x, {50e6, 150e6, 100e6, 250e6, 0}},
+                  {"predicted", Mark::line, Ink::measured, x, {300e6, 310e6, 320e6, 330e6, 340e6}},
+                  {"held", Mark::steps, Ink::workspace, x, {200e6, 220e6, 210e6, 380e6, 200e6}},
+                  {"runs", Mark::points, Ink::other, {0.5, 3.5}, {360e6, 370e6}}};
+  chart.guides = {{"limit 400 MB", 400e6, false, Ink::limit}};
+  chart.notes = {{3, 350e6, "peak"}};
+  chart.spans = {{0, 1, "first"}, {1, 3, "second"}, {3, 4, "third"}};
+  return chart;
+}
+
+void show(ChartView& view, const QSize& size = {800, 400}) {
+  view.resize(size);
+  view.show();
+  QApplication::processEvents();
+  view.plot()->replot();
+}
+
+QImage drawn(ChartView& view) {
+  return view.plot()->toPixmap().toImage();
+}
+
+int pixels_of(const QImage& image, const QColor& colour) {
+  int count = 0;
+  for (int y = 0; y < image.height(); ++y) {
+    for (int x = 0; x < image.width(); ++x) count += image.pixelColor(x, y).rgb() == colour.rgb() ? 1 : 0;
+  }
+  return count;
+}
+
+TEST_CASE("chart view: every mark is drawn in its ink, in both themes") {
+  for (const Theme theme : {Theme::light, Theme::dark}) {
+    apply_theme(theme);
+    ChartView view;
+    view.setChart(all_marks());
+    show(view);
+    const QImage image = drawn(view);
+    const QPalette palette = view.palette();
+    for (const Ink ink : {Ink::weights, Ink::kept, Ink::measured, Ink::workspace, Ink::other}) {
+      CAPTURE(int(theme), int(ink));
+      CHECK(pixels_of(image, colour_of(ink, palette)) > 40);
+    }
+    CHECK(pixels_of(image, colour_of(Ink::limit, palette)) > 20);
+    CHECK(pixels_of(image, palette.color(QPalette::Base)) > 1000);
+  }
+  apply_theme(Theme::system);
+}
+
+TEST_CASE("chart view: bars stand beside one another, categories are named") {
+  Chart chart;
+  chart.y = {"peak", Unit::bytes};
+  chart.categories = {"conv_in", "a.very.long.name.of.a.layer.that.does.not.fit", "conv_out"};
+  chart.series = {{"predicted", Mark::bars, Ink::predicted, {0, 1, 2}, {1e6, 2e6, 3e6}},
+                  {"measured", Mark::bars, Ink::measured, {0, 1, 2}, {1.1e6, 1.9e6, 2.5e6}}};
+  ChartView view;
+  view.setChart(chart);
+  show(view);
+  const QImage image = drawn(view);
+  CHECK(pixels_of(image, colour_of(Ink::predicted, view.palette())) > 2000);
+  CHECK(pixels_of(image, colour_of(Ink::measured, view.palette())) > 2000);
+  CHECK(view.textAt(1.2) ==
+        "a.very.long.name.of.a.layer.that.does.not.fit\npredicted: 1.9 MiB\nmeasured: 1.8 MiB");
+}
+
+TEST_CASE("chart view: areas are stacked, whatever their x") {
+  Chart chart;
+  chart.series = {{"a", Mark::area, Ink::weights, {0, 2}, {1, 3}},
+                  {"b", Mark::area, Ink::kept, {1, 2}, {10, 20}}};
+  const Stack stack = stacked(chart);
+  CHECK(stack.x == std::vector<double>{0, 1, 2});
+  REQUIRE(stack.tops.size() == 2);
+  CHECK(stack.tops[0] == std::vector<double>{1, 1, 3});
+  CHECK(stack.tops[1] == std::vector<double>{1, 11, 23});
+  CHECK(stacked({}).x.empty());
+}
+
+TEST_CASE("chart view: what is shown holds limits that are near, and names those that are far") {
+  Chart chart = all_marks();
+  CHECK(extent_of(chart).y.upper > 400e6);
+  CHECK(extent_of(chart).x == QCPRange(0, 4));
+  chart.guides[0].at = 64e9;
+  CHECK(extent_of(chart).y.upper < 1e9);
+  CHECK(extent_of(Chart{}).x.size() > 0);
+  Chart logarithmic;
+  logarithmic.x.logarithmic = logarithmic.y.logarithmic = true;
+  logarithmic.series = {{"a", Mark::line, Ink::planned, {0, 100, 1000}, {1, 10, 100}}};
+  CHECK(extent_of(logarithmic).x.lower > 50);  // nothing at 0 on such an axis
+  CHECK(extent_of(logarithmic).y.lower > 0);
+}
+
+TEST_CASE("chart view: bytes are marked at powers of two, and neighbours never read alike") {
+  const auto labels = [](const ChartAxis& axis, double begin, double end) {
+    QVector<double> ticks;
+    QVector<QString> texts;
+    ticker_of(axis, {})->generate({begin, end}, QLocale::c(), 'g', 6, ticks, nullptr, &texts);
+    return texts;
+  };
+  const QVector<QString> bytes = labels({"", Unit::bytes}, 0, 600.0 * 1024 * 1024);
+  CHECK(bytes.contains("128.0 MiB"));
+  CHECK(bytes.contains("512.0 MiB"));
+  for (const auto& [begin, end] :
+       {std::pair(12.345, 12.346), std::pair(0.0, 30.0), std::pair(0.01, 0.0101)}) {
+    for (const Unit unit : {Unit::seconds, Unit::bytes, Unit::none}) {
+      const double scale = unit == Unit::bytes ? 1e9 : 1;
+      QVector<QString> texts = labels({"", unit}, begin * scale, end * scale);
+      CAPTURE(begin, end, int(unit), texts.join(" | ").toStdString());
+      REQUIRE(texts.size() >= 3);
+      for (qsizetype i = 1; i < texts.size(); ++i) CHECK(texts[i] != texts[i - 1]);
+    }
+  }
+  CHECK(labels({"", Unit::pixels, true}, 65536, 67108864).size() >= 3);
+}
+
+/// A million moments, flat but for one that lasts a ten-millionth of the whole.
+Chart spike(double begin, double end, size_t columns) {
+  constexpr double kAt = 0.61803;
+  Chart chart;
+  chart.x = {"time", Unit::seconds};
+  chart.y = {"memory", Unit::bytes};
+  Series series{"tiles", Mark::area, Ink::tile, {}, {}};
+  for (size_t i = 0; i <= columns; ++i) {
+    const double left = begin + (end - begin) * double(i) / double(columns),
+                 right = begin + (end - begin) * double(i + 1) / double(columns);
+    series.x.push_back(left);
+    series.y.push_back(left <= kAt && kAt < right ? 100e6 : 10e6);
+  }
+  chart.series = {series};
+  return chart;
+}
+
+TEST_CASE("chart view: a peak that is narrower than a pixel stays visible at any width") {
+  for (const int width : {333, 640, 801, 1279, 1920}) {
+    ChartView view;
+    view.resize(width, 300);
+    view.setSource(0, 1, spike);
+    show(view, {width, 300});
+    const QImage image = drawn(view);
+    const auto at = static_cast<int>(view.plot()->xAxis->coordToPixel(0.61803)),
+               middle = static_cast<int>(view.plot()->yAxis->coordToPixel(60e6));
+    bool found = false;
+    for (int x = at - 3; x <= at + 3; ++x)
+      found = found || image.pixelColor(x, middle) != view.palette().color(QPalette::Base);
+    CAPTURE(width);
+    CHECK(found);
+  }
+}
+
+TEST_CASE("chart view: the source is asked for what is visible, once for each drawing") {
+  ChartView view;
+  std::vector<std::pair<double, double>> asked;
+  size_t most_columns = 0;
+  show(view);
+  view.setSource(0, 10, [&](double begin, double end, size_t columns) {
+    asked.push_back({begin, end});
+    most_columns = std::max(most_columns, columns);
+    return spike(begin, end, columns);
+  });
+  view.plot()->replot();
+  CHECK(most_columns <= size_t(view.plot()->width() * view.plot()->devicePixelRatioF()));
+  CHECK(most_columns > 500);
+  asked.clear();
+  QSignalSpy moved(&view, &ChartView::rangeChanged);
+  view.setVisibleRange(2, 3);
+  view.setVisibleRange(4, 5);
+  view.plot()->replot();
+  CHECK(moved.count() == 2);
+  REQUIRE(asked.size() == 1);
+  CHECK(asked[0] == std::pair(4.0, 5.0));
+  view.setVisibleRange(9.5, 12);  // not beyond the end
+  CHECK(view.visibleRange().second == 10);
+  CHECK(view.visibleRange().first == Approx(7.5));
+  view.setVisibleRange(-5, 50);
+  CHECK(view.visibleRange() == std::pair(0.0, 10.0));
+  view.setVisibleRange(2, 4);
+  view.setChart(spike(0, 10, 100), true);
+  CHECK(view.visibleRange().first == Approx(2));
+  view.setChart(spike(0, 10, 100));
+  CHECK(view.visibleRange().first == 0);
+}
+
+TEST_CASE("chart view: the keyboard moves the cursor, zooms and pans") {
+  ChartView view;
+  view.setChart(all_marks());
+  show(view);
+  QSignalSpy moved(&view, &ChartView::cursorMoved);
+  QTest::keyClick(&view, Qt::Key_Home);
+  CHECK(*view.cursor() == 0);
+  QTest::keyClick(&view, Qt::Key_Right);
+  CHECK(*view.cursor() == 1);
+  QTest::keyClick(&view, Qt::Key_Right, Qt::ShiftModifier);
+  CHECK(*view.cursor() == 4);
+  QTest::keyClick(&view, Qt::Key_Left);
+  CHECK(*view.cursor() == 3);
+  CHECK(moved.count() == 4);
+  QTest::keyClick(&view, Qt::Key_Plus);
+  CHECK(view.visibleRange().second - view.visibleRange().first == Approx(2.8));
+  QTest::keyClick(&view, Qt::Key_PageUp);
+  CHECK(view.visibleRange().first == 0);
+  QTest::keyClick(&view, Qt::Key_0);
+  CHECK(view.visibleRange() == std::pair(0.0, 4.0));
+}
+
+TEST_CASE("chart view: a handle is dragged with the mouse and moved with the keyboard") {
+  ChartView view;
+  view.setChart(all_marks());
+  show(view);
+  view.setHandle(200e6, false, "limit");
+  view.plot()->replot();
+  QSignalSpy moved(&view, &ChartView::handleMoved), released(&view, &ChartView::handleReleased);
+  const QRect area = view.plot()->axisRect()->rect();
+  const QPoint from(area.left() + 40, int(std::lround(view.plot()->yAxis->coordToPixel(200e6))));
+  const QPoint to(area.left() + 90, int(std::lround(view.plot()->yAxis->coordToPixel(100e6))));
+  QTest::mousePress(view.plot(), Qt::LeftButton, {}, from);
+  QTest::mouseMove(view.plot(), to);
+  QTest::mouseRelease(view.plot(), Qt::LeftButton, {}, to);
+  CHECK(moved.count() >= 1);
+  CHECK(released.count() == 1);
+  CHECK(view.handle() == Approx(100e6).margin(2e6));
+  CHECK(view.visibleRange() == std::pair(0.0, 4.0));  // the plot was not panned
+  QTest::keyClick(&view, Qt::Key_Up, Qt::ControlModifier);
+  CHECK(view.handle() > 100e6);
+  CHECK(released.count() == 2);
+  view.clearHandle();
+  QTest::mousePress(view.plot(), Qt::LeftButton, {}, to);
+  QTest::mouseRelease(view.plot(), Qt::LeftButton, {}, to);
+  CHECK(released.count() == 2);
+}
+
+TEST_CASE("chart view: a click holds the cursor, another lets it go") {
+  ChartView view;
+  view.setChart(all_marks());
+  view.setPinnable(true);
+  show(view);
+  QSignalSpy moved(&view, &ChartView::cursorMoved);
+  const QPoint middle = view.plot()->axisRect()->rect().center();
+  QTest::mouseMove(view.plot(), middle);
+  QTest::mouseClick(view.plot(), Qt::LeftButton, {}, middle);
+  CHECK(view.pinned());
+  const auto count = moved.count();
+  CHECK(count >= 1);
+  QTest::mouseMove(view.plot(), middle + QPoint(50, 0));
+  CHECK(moved.count() == count);
+  QTest::mouseClick(view.plot(), Qt::LeftButton, {}, middle);
+  CHECK_FALSE(view.pinned());
+}
+
+TEST_CASE("chart view: is exported as PNG, SVG and PDF, whole or not at all") {
+  ChartView view;
+  view.setChart(all_marks());
+  show(view);
+  const test::Scratch folder;
+  const Export what = view.exporter("chart");
+  CHECK(what.suffixes == QStringList{"png", "svg", "pdf"});
+  const auto written = [&](const std::string& name) {
+    what.write(QString::fromStdString((folder / name).string()));
+    return test::read_bytes(folder / name);
+  };
+  CHECK(QImage::fromData(QByteArray::fromStdString(written("a.png"))).width() == 2 * view.plot()->width());
+  CHECK(written("a.pdf").starts_with("%PDF-"));
+  const std::string svg = written("a.svg");
+  QXmlStreamReader xml(QByteArray::fromStdString(svg));
+  while (!xml.atEnd()) xml.readNext();
+  CHECK_FALSE(xml.hasError());
+  CHECK(svg.find("limit 400 MB") != std::string::npos);
+  CHECK_THROWS_AS(what.write(QString::fromStdString((folder / "not_there" / "a.png").string())), DeviceError);
+}
+
+TEST_CASE("chart view: panning over a million moments", "[.benchmark]") {
+  std::vector<double> seconds;
+  std::vector<MemoryUse> use;
+  MemoryUse now{100 << 20, 1 << 20, 0, 0, 0, 0};
+  for (int i = 0; i < 1'000'000; ++i) {
+    now[2] = int64_t(200e6 + 100e6 * std::sin(i * 1e-5));
+    now[3] = (int64_t(i) * 7919 % 1000) * 100'000;
+    seconds.push_back(i * 3e-5);
+    use.push_back(now);
+  }
+  std::vector<Span> passes;
+  for (int i = 0; i < 40; ++i)
+    passes.push_back({i * 0.75, i * 0.75 + 0.75, "decoder.pass." + std::to_string(i)});
+  const auto timeline = std::make_shared<const Timeline>(seconds, use, 30, int64_t(600) << 20, passes,
+                                                         [](size_t) { return std::vector<LiveEntry>(); });
+  ChartView view;
+  show(view, {1600, 500});
+  view.setSource(0, 30, [timeline](double begin, double end, size_t columns) {
+    return timeline_chart(*timeline, "Measured", begin, end, columns);
+  });
+  for (const double width : {25.0, 5.0, 0.2}) {
+    QElapsedTimer timer;
+    timer.start();
+    constexpr int kFrames = 200;
+    for (int i = 0; i < kFrames; ++i) {
+      const double begin = (30 - width) * i / kFrames;
+      view.setVisibleRange(begin, begin + width);
+      view.plot()->replot(QCustomPlot::rpImmediateRefresh);
+      QApplication::processEvents();
+    }
+    const double fps = 1000.0 * kFrames / double(timer.elapsed());
+    std::cout << "panning over " << width << " s of 1,000,000 moments, 1600x500: " << fps << " frames/s\n";
+    CHECK(fps >= 30);
+  }
+}
+
+}  // namespace
+}  // namespace headroom::gui

@@ -1,0 +1,265 @@
+#include "gui/view/frontier_page.h"
+
+#include <QElapsedTimer>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QSlider>
+#include <QSpinBox>
+#include <QTest>
+#include <catch2/catch.hpp>
+
+#include "decoder/cli/arguments.h"
+#include "decoder/plan/validator.h"
+#include "gui/view/chart_view.h"
+#include "gui/view/limit_field.h"
+#include "gui/view/request_form.h"
+#include "gui/view/table_view.h"
+#include "planner/program/run.h"
+#include "tests/gui/sample_files.h"
+#include "tests/support/program.h"
+
+namespace headroom::gui {
+namespace {
+
+using test::sample_files;
+using test::wait_until;
+
+/// The page over a workspace with a question about the demo's model, at rest.
+struct Shown {
+  explicit Shown(int64_t limit_bytes = 0, PlanOptions options = {}) {
+    PlanningQuestion question;
+    question.model = HEADROOM_TEST_DATA "/demo_model";
+    question.request = sample_files().plan().plan.request;
+    question.options = options;
+    question.options.limit_bytes = limit_bytes;
+    workspace.ask(question);
+    page.resize(1200, 800);
+    page.show();
+    rest();
+  }
+
+  void rest() {
+    wait_until([&] { return !page.busy() && !workspace.busy(); });
+  }
+  int64_t limit() const { return workspace.question().options.limit_bytes; }
+  const Plan& plan() const {
+    REQUIRE(page.answer().plan != nullptr);
+    return page.answer().plan->as<PlanDocument>()->plan;
+  }
+  template <typename Widget>
+  Widget& child(const char* name = nullptr) {
+    auto* found = page.findChild<Widget*>(name == nullptr ? QString() : QString(name));
+    REQUIRE(found != nullptr);
+    return *found;
+  }
+
+  Workspace workspace;
+  FrontierPage page{workspace};
+};
+
+TEST_CASE("bytes as text are read as the same bytes") {
+  for (const int64_t bytes :
+       {int64_t{1}, int64_t{1023}, int64_t{1024}, int64_t{1229} << 20, int64_t{1} << 30,
+        (int64_t{1} << 30) + 1, int64_t{1288490189}, int64_t{5} << 40, int64_t{1} << 62}) {
+    CAPTURE(bytes);
+    CHECK(parse_bytes(bytes_text(bytes).toStdString(), "bytes") == bytes);
+  }
+  CHECK(bytes_text(int64_t{1288490189}) == "1.2GiB");
+  CHECK(bytes_text(int64_t{1229} << 20) == "1229MiB");
+}
+
+TEST_CASE("frontier page: without a limit it takes one that costs little time") {
+  Shown shown;
+  REQUIRE(shown.limit() > 0);
+  CHECK(shown.plan().limit_bytes == shown.limit());
+  const TableView& table = shown.child<TableView>("frontier-points");
+  REQUIRE(table.table().rows.size() > 2);
+  const double fastest = std::get<double>(table.table().rows.front().cells[1]);
+  CHECK(shown.plan().predicted_seconds <= 1.1 * fastest);
+  CHECK(shown.page.exports().size() == 3);
+}
+
+TEST_CASE("frontier page: the handle moves the limit, and the plan is that of the limit") {
+  Shown shown(sample_files().plan().plan.limit_bytes);
+  auto& chart = shown.child<ChartView>();
+  CHECK(chart.handle() == Approx(double(shown.limit())));
+  const auto smallest = double(shown.child<TableView>("frontier-points").table().rows.size());
+  REQUIRE(smallest > 2);
+  for (const double share : {1.1, 1.3, 0.95}) {
+    CAPTURE(share);
+    const double at = double(sample_files().plan().plan.limit_bytes) * share;
+    for (int i = 9; i >= 0; --i) Q_EMIT chart.handleMoved(at * (1 + i * 0.02));
+    Q_EMIT chart.handleReleased(at);
+    wait_until([&] { return std::abs(double(shown.limit()) / at - 1) < 0.005; });
+    shown.rest();
+    CHECK(shown.plan().limit_bytes == shown.limit());
+    CHECK(validate(shown.plan(), sample_files().plan().model).empty());
+    CHECK(chart.handle() == Approx(double(shown.limit())));
+    const std::string text = shown.child<QLineEdit>("limit").text().toStdString();
+    CHECK(parse_bytes(text, "limit") == shown.limit());
+    CHECK(text.size() < 12);
+    CHECK_THAT(shown.child<QLabel>("peak").text().toStdString(),
+               Catch::Contains(format_bytes(shown.limit())));
+  }
+}
+
+TEST_CASE("frontier page: a limit is typed, and nothing is asked with half of it") {
+  Shown shown(sample_files().plan().plan.limit_bytes);
+  auto& field = shown.child<QLineEdit>("limit");
+  QSignalSpy asked(&shown.workspace, &Workspace::questionChanged);
+  field.setFocus();
+  field.selectAll();
+  QTest::keyClicks(&field, "6", Qt::NoModifier, 5);
+  QTest::keyClicks(&field, "4M", Qt::NoModifier, 5);
+  QTest::keyClicks(&field, "iB", Qt::NoModifier, 5);
+  CHECK(asked.isEmpty());
+  wait_until([&] { return !asked.isEmpty(); });
+  shown.rest();
+  CHECK(asked.size() == 1);
+  CHECK(shown.limit() == 64 << 20);
+  CHECK(shown.plan().limit_bytes == 64 << 20);
+
+  field.selectAll();
+  QTest::keyClicks(&field, "12 apples");
+  QTest::keyClick(&field, Qt::Key_Return);
+  CHECK_THAT(shown.child<QLabel>("note-limit").text().toStdString(),
+             Catch::Contains("expected bytes such as 2GiB"));
+  CHECK(shown.limit() == 64 << 20);
+}
+
+TEST_CASE("frontier page: the slider moves the limit by the keyboard") {
+  Shown shown(sample_files().plan().plan.limit_bytes);
+  auto& slider = shown.child<QSlider>("limit-slider");
+  const int64_t before = shown.limit();
+  slider.setFocus();
+  QTest::keyClick(&slider, Qt::Key_PageUp);
+  wait_until([&] { return shown.limit() > before; });
+  shown.rest();
+  CHECK(shown.plan().limit_bytes == shown.limit());
+}
+
+TEST_CASE("frontier page: where nothing fits, it says the smallest limit and takes it") {
+  Shown shown(1 << 20);
+  CHECK(shown.page.answer().plan == nullptr);
+  REQUIRE(shown.page.answer().why_not);
+  const int64_t smallest = shown.page.answer().why_not->smallest_limit_bytes;
+  const std::string reason = shown.child<QLabel>("reason").text().toStdString();
+  CHECK_THAT(reason, Catch::Contains("Does not fit 1.0 MiB") && Catch::Contains(format_bytes(smallest)));
+  auto& use = shown.child<QPushButton>("use-smallest");
+  CHECK(use.isVisible());
+  use.click();
+  shown.rest();
+  CHECK(shown.limit() == smallest);
+  CHECK(shown.plan().predicted_peak_bytes == smallest);
+  CHECK_FALSE(use.isVisible());
+}
+
+TEST_CASE("frontier page: a relaxation has a button that applies it") {
+  Shown shown(1 << 20, {.weights = WeightResidency::resident});
+  auto& relax = shown.child<QPushButton>("relax --weights-residency auto");
+  CHECK(relax.isVisible());
+  relax.click();
+  shown.rest();
+  CHECK_FALSE(shown.workspace.question().options.weights);
+  CHECK(shown.page.answer().why_not->smallest_limit_bytes < sample_files().plan().plan.limit_bytes);
+  CHECK(shown.page.findChild<QPushButton*>("relax --weights-residency auto") == nullptr);
+}
+
+TEST_CASE("frontier page: a saved plan is one that headroom-plan accepts") {
+  Shown shown(sample_files().plan().plan.limit_bytes);
+  const test::Scratch scratch;
+  const std::string file = scratch / "saved.json";
+  shown.page.savePlan(QString::fromStdString(file));
+  const test::Ended ended = test::call(run_plan, {"validate", file});
+  INFO(ended.err);
+  CHECK(ended.code == 0);
+  CHECK_THAT(ended.out, Catch::Contains("valid"));
+  CHECK(scratch.files() == std::vector<std::string>{"saved.json"});
+  shown.rest();
+  CHECK(shown.workspace.chosen<PlanDocument>()->file == file);
+  CHECK_THROWS_AS(shown.page.savePlan(QString::fromStdString(scratch / "no/folder/plan.json")),
+                  std::exception);
+}
+
+TEST_CASE("frontier page: the plan that is used is the one that other pages see, one at a time") {
+  PlanOptions options;
+  options.weights = WeightResidency::per_pass;
+  Shown shown(sample_files().plan().plan.limit_bytes, options);
+  shown.child<QPushButton>("use-plan").click();
+  shown.rest();
+  const DocumentPtr first = shown.workspace.chosen<PlanDocument>();
+  REQUIRE(first != nullptr);
+  CHECK(first->as<PlanDocument>()->plan.limit_bytes == shown.limit());
+  CHECK(first->as<PlanDocument>()->plan.predicted_seconds == Approx(shown.plan().predicted_seconds));
+  CHECK(std::filesystem::exists(first->file));
+  // Its file does not know that the weights were to come pass by pass; the question does.
+  CHECK(shown.workspace.question().options.weights == WeightResidency::per_pass);
+
+  shown.child<LimitField>().setLimit(shown.limit() * 2);
+  shown.rest();
+  shown.child<QPushButton>("use-plan").click();
+  shown.rest();
+  CHECK(shown.workspace.documents().size() == 1);
+  CHECK(shown.workspace.chosen<PlanDocument>()->as<PlanDocument>()->plan.limit_bytes == shown.limit());
+}
+
+TEST_CASE("frontier page: closed within a second while it plans") {
+  Workspace workspace;
+  auto page = std::make_unique<FrontierPage>(workspace);
+  page->show();
+  PlanningQuestion question;
+  question.request = {"sdxl", 8192, 8192, 1, 4, Dtype::bf16};
+  question.options = {
+      .limit_bytes = int64_t{3} << 30, .scratch_limit_bytes = int64_t{1} << 42, .scratch_folder = "/tmp"};
+  workspace.ask(question);
+  QElapsedTimer time;
+  for (time.start(); time.elapsed() < 100;) QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
+  CHECK(page->busy());
+  time.restart();
+  page.reset();
+  CHECK(time.elapsed() < 1000);
+}
+
+TEST_CASE("request form: what cannot be asked is said at its field, and is not asked") {
+  Workspace workspace;
+  RequestForm form(workspace);
+  form.show();
+  wait_until([&] { return workspace.question().request.width_pixels > 0; });
+  CHECK(form.valid());
+  QSignalSpy asked(&workspace, &Workspace::questionChanged);
+  const auto note = [&](const char* option) {
+    return form.findChild<QLabel*>(QString("note") + option)->text().toStdString();
+  };
+  auto& width = *form.findChild<QSpinBox*>("width");
+  width.setValue(1020);
+  wait_until([&] { return !form.valid(); });
+  CHECK_THAT(note("--size"), Catch::Contains("expected a width that is a multiple of 8"));
+  CHECK(asked.isEmpty());
+  width.setValue(1536);
+  wait_until([&] { return form.valid(); });
+  CHECK(note("--size").empty());
+  CHECK(asked.size() == 1);
+  CHECK(workspace.question().request.width_pixels == 1536);
+
+  auto& scratch = *form.findChild<QLineEdit*>("scratch");
+  QTest::keyClicks(&scratch, "/no/such/folder");
+  QTest::keyClick(&scratch, Qt::Key_Return);
+  wait_until([&] { return !form.valid(); });
+  CHECK_THAT(note("--scratch"), Catch::Contains("expected a folder that exists"));
+  scratch.clear();
+  QTest::keyClicks(&scratch, "/tmp");
+  wait_until([&] { return form.valid(); });
+  CHECK(workspace.question().options.scratch_folder == "/tmp");
+  CHECK(workspace.question().options.scratch_limit_bytes > 0);
+
+  auto& frames = *form.findChild<QSpinBox*>("frames");
+  frames.setValue(5);
+  wait_until([&] { return !form.valid(); });
+  CHECK_THAT(note("--frames"), Catch::Contains("expected 1, found 5"));
+  CHECK(workspace.question().request.frames == 1);
+}
+
+}  // namespace
+}  // namespace headroom::gui

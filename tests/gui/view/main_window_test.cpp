@@ -1,0 +1,288 @@
+#include "gui/view/main_window.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QDir>
+#include <QDropEvent>
+#include <QFile>
+#include <QImage>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QSignalSpy>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QTableView>
+#include <QTemporaryFile>
+#include <QTest>
+#include <QXmlStreamReader>
+#include <catch2/catch.hpp>
+
+#include "gui/program/run.h"
+#include "gui/translation/figure_words.h"
+#include "gui/view/message_bar.h"
+#include "gui/view/screenshots.h"
+#include "gui/view/start_page.h"
+#include "gui/view/table_view.h"
+#include "tests/gui/sample_files.h"
+
+namespace headroom::gui {
+namespace {
+
+using test::sample_files;
+using test::wait_until;
+
+WindowSettings plain() {
+  WindowSettings settings;
+  settings.language = "en";
+  return settings;
+}
+
+void open(Workspace& workspace, const QStringList& files) {
+  workspace.open(files);
+  wait_until([&] { return !workspace.busy(); });
+}
+
+TEST_CASE("main window: bad files are named in a bar that can be dismissed, and what was open stays") {
+  Workspace workspace;
+  MainWindow window(workspace, plain());
+  window.show();
+  open(workspace, {sample_files().file("plan.json")});
+  const test::Scratch folder;
+  for (const test::BadFile& bad : test::bad_files()) {
+    CAPTURE(bad.name);
+    open(workspace, {QString::fromStdString(folder.write(bad.name, bad.content).string())});
+    REQUIRE(window.messages().messages().size() == 1);
+    CHECK(window.messages().messages()[0].toStdString().find(bad.name) != std::string::npos);
+    CHECK(window.messages().isVisible());
+    CHECK(QApplication::activeModalWidget() == nullptr);
+    CHECK(workspace.documents().size() == 1);
+    window.messages().dismissAll();
+    CHECK_FALSE(window.messages().isVisible());
+  }
+}
+
+TEST_CASE("message bar: shows the newest first, each once, and not more than five") {
+  MessageBar bar;
+  for (int i = 0; i < 8; ++i) bar.add(QString("fault %1").arg(i));
+  bar.add("fault 7");
+  CHECK(bar.messages() == QStringList{"fault 7", "fault 6", "fault 5", "fault 4", "fault 3"});
+}
+
+TEST_CASE("main window: remembers page, theme, language, files, columns and splitters") {
+  QTemporaryFile file;
+  REQUIRE(file.open());
+  QByteArray columns;
+  {
+    Workspace workspace;
+    MainWindow window(workspace, plain());
+    window.resize(1111, 777);
+    window.show();
+    open(workspace, sample_files().all());
+    wait_until_idle(window);
+    window.showPage("layers");
+    QApplication::processEvents();
+    auto* splitter = window.currentPage()->findChild<QSplitter*>("layers");
+    REQUIRE(splitter != nullptr);
+    splitter->setSizes({150, 400});
+    auto* table = window.currentPage()->findChild<TableView*>("layers");
+    table->view()->setColumnWidth(0, 173);
+    table->view()->sortByColumn(1, Qt::DescendingOrder);
+    columns = table->saveState();
+    window.setTheme(Theme::dark);
+    QSettings kept(file.fileName(), QSettings::IniFormat);
+    write_settings(kept, window.settings());
+  }
+  {
+    QSettings kept(file.fileName(), QSettings::IniFormat);
+    const WindowSettings settings = read_settings(kept);
+    CHECK(settings.page == "layers");
+    CHECK(settings.theme == Theme::dark);
+    CHECK(settings.language == "en");
+    CHECK(settings.recent_files.size() == 5);
+    Workspace workspace;
+    MainWindow window(workspace, settings);
+    window.show();
+    CHECK(window.size() == QSize(1111, 777));
+    CHECK(window.currentPage()->key() == "layers");
+    open(workspace, {sample_files().file("profile.json")});
+    QApplication::processEvents();
+    auto* table = window.currentPage()->findChild<TableView*>("layers");
+    CHECK(table->view()->columnWidth(0) == 173);
+    CHECK(table->saveState() == columns);
+    const QList<int> sizes = window.currentPage()->findChild<QSplitter*>("layers")->sizes();
+    CHECK(double(sizes[0]) / (sizes[0] + sizes[1]) == Approx(150.0 / 550).margin(0.08));
+  }
+  apply_theme(Theme::system);
+}
+
+TEST_CASE("main window: the first files lead from the start page to what they show, later ones do not") {
+  Workspace workspace;
+  MainWindow window(workspace, plain());
+  window.show();
+  CHECK(window.currentPage()->key() == "start");
+  open(workspace, {sample_files().file("profile.json"), sample_files().file("trace.json")});
+  CHECK(window.currentPage()->key() == "timeline");
+  window.showPage("layers");
+  open(workspace, {sample_files().file("plan.json")});
+  CHECK(window.currentPage()->key() == "layers");
+}
+
+TEST_CASE("main window: files can be dropped") {
+  Workspace workspace;
+  MainWindow window(workspace, plain());
+  window.show();
+  QMimeData data;
+  data.setUrls(
+      {QUrl::fromLocalFile(sample_files().file("stats.json")), QUrl("https://example.org/plan.json")});
+  QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(&window, &drop);
+  wait_until([&] { return !workspace.busy(); });
+  CHECK(workspace.documents().size() == 1);
+}
+
+TEST_CASE("main window: every page has a key of its own and a shortcut, every menu entry a mnemonic") {
+  Workspace workspace;
+  MainWindow window(workspace, plain());
+  window.show();
+  window.activateWindow();
+  QStringList keys;
+  for (size_t i = 0; i < window.pages().size(); ++i) {
+    const Page* page = window.pages()[i];
+    CHECK_FALSE(page->title().isEmpty());
+    CHECK_FALSE(keys.contains(page->key()));
+    keys << page->key();
+    QTest::keyClick(&window, static_cast<Qt::Key>(Qt::Key_1 + int(i)), Qt::ControlModifier);
+    CHECK(window.currentPage() == page);
+  }
+  CHECK(keys == QStringList{"start", "timeline", "layers", "scaling", "plan", "frontier", "run", "compare"});
+  for (const QAction* menu : window.menuBar()->actions()) {
+    CHECK(menu->text().contains('&'));
+    for (const QAction* action : menu->menu()->actions()) {
+      CAPTURE(action->text().toStdString());
+      CHECK((action->isSeparator() || action->text().contains('&') || action->text() == "Open files"));
+    }
+  }
+}
+
+TEST_CASE("main window: changes its language at once and keeps what is open") {
+  Workspace workspace;
+  MainWindow window(workspace, plain());
+  window.show();
+  open(workspace, sample_files().all());
+  wait_until_idle(window);
+  window.showPage("layers");
+  window.setLanguage("zh_CN");
+  QApplication::processEvents();
+  wait_until_idle(window);
+  CHECK(window.currentPage()->key() == "layers");
+  CHECK(window.currentPage()->title() != "Layers");
+  CHECK(window.menuBar()->actions().first()->text() != "&File");
+  auto* table = window.currentPage()->findChild<TableView*>("layers");
+  CHECK(table->model().rowCount() == 4);
+  CHECK(table->model().headerData(0, Qt::Horizontal, Qt::DisplayRole).toString() != "layer");
+  window.setLanguage("en");
+  QApplication::processEvents();
+  wait_until_idle(window);
+  CHECK(window.currentPage()->title() == "Layers");
+}
+
+TEST_CASE("screenshots: every page is written, in both themes and languages") {
+  for (const Theme theme : {Theme::light, Theme::dark}) {
+    for (const char* language : {"en", "zh_CN"}) {
+      WindowSettings settings;
+      settings.theme = theme;
+      settings.language = language;
+      Workspace workspace;
+      MainWindow window(workspace, settings);
+      window.resize(1280, 800);
+      window.show();
+      workspace.open(sample_files().all());
+      wait_until_idle(window);
+      const test::Scratch folder;
+      write_screenshots(window, QString::fromStdString(folder.folder().string()));
+      std::vector<std::string> expected;
+      for (const Page* page : window.pages()) expected.push_back(page->key().toStdString() + ".png");
+      std::sort(expected.begin(), expected.end());
+      CHECK(folder.files() == expected);
+      for (const std::string& name : expected) {
+        CAPTURE(name, int(theme), language);
+        const QImage image(QString::fromStdString((folder / name).string()));
+        CHECK(image.size() == QSize(1280, 800));
+        const int lightness = image.pixelColor(3, image.height() - 3).lightness();
+        CHECK((lightness > 128) == (theme == Theme::light));
+      }
+      CHECK(window.messages().messages().isEmpty());
+    }
+  }
+  apply_theme(Theme::system);
+}
+
+TEST_CASE("start page: finds the demo's files beside the program or above it") {
+  const test::Scratch folder;
+  std::filesystem::create_directories(folder / "build" / "bin");
+  const QString program = QString::fromStdString((folder / "build" / "bin").string());
+  CHECK(demo_files(program).isEmpty());
+  std::filesystem::create_directories(folder / "demo");
+  folder.write("demo/trace.json", "{}");
+  folder.write("demo/plan.json", "{}");
+  folder.write("demo/other.json", "{}");
+  const QString demo = QString::fromStdString((folder / "demo").string());
+  CHECK(demo_files(program) == QStringList{demo + "/plan.json", demo + "/trace.json"});
+}
+
+TEST_CASE("translation: nothing is unfinished, and every word of the figures is there") {
+  for (const QString& name : QDir(HEADROOM_TEST_DATA "/../../gui/translation").entryList({"*.ts"})) {
+    QFile file(HEADROOM_TEST_DATA "/../../gui/translation/" + name);
+    REQUIRE(file.open(QIODevice::ReadOnly));
+    QXmlStreamReader xml(&file);
+    QStringList words;
+    QString context, source;
+    int messages = 0;
+    while (!xml.atEnd()) {
+      if (xml.readNext() != QXmlStreamReader::StartElement) continue;
+      if (xml.name() == u"name") context = xml.readElementText();
+      if (xml.name() == u"source") {
+        source = xml.readElementText();
+        if (context == "figures") words << source;
+      }
+      if (xml.name() != u"translation") continue;
+      CAPTURE(name.toStdString(), context.toStdString(), source.toStdString());
+      CHECK_FALSE(xml.attributes().hasAttribute("type"));
+      const QString translation = xml.readElementText();
+      CHECK_FALSE(translation.isEmpty());
+      for (const char* place : {"%1", "%2", "%3", "%4", "%5"})
+        CHECK(source.contains(place) == translation.contains(place));
+      ++messages;
+    }
+    CHECK_FALSE(xml.hasError());
+    CHECK(messages > 150);
+    for (const char* word : figure_words()) {
+      CAPTURE(word);
+      CHECK(words.contains(QString::fromUtf8(word)));
+    }
+  }
+}
+
+TEST_CASE("command line of headroom-gui") {
+  std::ostringstream out;
+  const auto arguments =
+      gui_arguments({"a.json", "b.json", "--theme", "dark", "--language", "zh_CN", "--size", "800x600"}, out);
+  REQUIRE(arguments);
+  CHECK(arguments->files == std::vector<std::string>{"a.json", "b.json"});
+  CHECK(arguments->theme == "dark");
+  CHECK(arguments->language == "zh_CN");
+  CHECK(arguments->width == 800);
+  CHECK(arguments->height == 600);
+  CHECK_FALSE(gui_arguments({"--help"}, out));
+  CHECK(out.str().find("--screenshot") != std::string::npos);
+  out.str({});
+  CHECK_FALSE(gui_arguments({"--version"}, out));
+  CHECK(out.str() == "headroom-gui " HEADROOM_VERSION "\n");
+  test::require_input_error([&] { gui_arguments({"--theme", "pink"}, out); }, {"--theme"});
+  test::require_input_error([&] { gui_arguments({"--size", "800"}, out); }, {"--size"});
+  test::require_input_error([&] { gui_arguments({"--size", "99999x1"}, out); }, {"--size"});
+  test::require_input_error([&] { gui_arguments({"--nonsense"}, out); }, {"--nonsense"});
+}
+
+}  // namespace
+}  // namespace headroom::gui

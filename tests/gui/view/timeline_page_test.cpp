@@ -1,0 +1,200 @@
+#include "gui/view/timeline_page.h"
+
+#include <qcustomplot.h>
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTest>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <iostream>
+
+#include "gui/view/chart_view.h"
+#include "gui/view/table_view.h"
+#include "gui/view/timeline_side.h"
+#include "tests/gui/sample_files.h"
+
+namespace headroom::gui {
+namespace {
+
+using test::sample_files;
+using test::wait_until;
+
+void open(Workspace& workspace, TimelinePage& page, const QStringList& files) {
+  workspace.open(files);
+  wait_until([&] { return !workspace.busy() && !page.busy(); });
+}
+
+double total_of(const Table& table) {
+  double total = 0;
+  for (const Row& row : table.rows) total += std::get<double>(row.cells[2]);
+  return total;
+}
+
+TEST_CASE("timeline page: a plan alone, a trace alone, both, none") {
+  Workspace workspace;
+  TimelinePage page(workspace);
+  page.resize(1000, 700);
+  page.show();
+  CHECK(page.exports().empty());
+  open(workspace, page, {sample_files().file("plan.json")});
+  CHECK(page.side(0).chart()->isVisible());
+  CHECK_FALSE(page.side(1).chart()->isVisible());
+  CHECK(page.exports().size() == 2);
+  open(workspace, page, {sample_files().file("trace.json")});
+  CHECK(page.side(1).chart()->isVisible());
+  CHECK(page.exports().size() == 4);
+  workspace.close(workspace.chosen<PlanDocument>());
+  CHECK_FALSE(page.side(0).chart()->isVisible());
+  workspace.close(workspace.chosen<RecordedTrace>());
+  CHECK_FALSE(page.side(1).chart()->isVisible());
+  CHECK(page.exports().empty());
+}
+
+TEST_CASE("timeline page: opens at the peak, with all that made it") {
+  Workspace workspace;
+  TimelinePage page(workspace);
+  page.resize(1000, 700);
+  page.show();
+  open(workspace, page, sample_files().all());
+  for (size_t i = 0; i < 2; ++i) {
+    TimelineSide& side = page.side(i);
+    const Timeline& timeline = *side.timeline();
+    REQUIRE(side.moment());
+    CHECK(*side.moment() == timeline.peak());
+    CHECK(total_of(side.table()->table()) == Approx(double(timeline.total_bytes(timeline.peak()))));
+    CHECK(side.caption().contains(
+        QString::fromStdString(format(Unit::bytes, double(timeline.total_bytes(timeline.peak()))))));
+    CHECK_FALSE(side.chart()->chart().guides.empty());  // the limit
+    CHECK_FALSE(side.chart()->chart().notes.empty());   // the peak
+  }
+  CHECK(page.side(0).timeline()->total_bytes(page.side(0).timeline()->peak()) ==
+        sample_files().plan().plan.predicted_peak_bytes);
+}
+
+TEST_CASE("timeline page: the same passes are visible in both") {
+  Workspace workspace;
+  TimelinePage page(workspace);
+  page.resize(1000, 700);
+  page.show();
+  open(workspace, page, sample_files().all());
+  ChartView &predicted = *page.side(0).chart(), &measured = *page.side(1).chart();
+  CHECK(predicted.visibleRange().second == Approx(page.side(0).timeline()->end_seconds()));
+  CHECK(measured.visibleRange().second == Approx(page.side(1).timeline()->end_seconds()));
+  const Span first = page.side(0).timeline()->passes()[1], last = page.side(0).timeline()->passes()[4];
+  predicted.setVisibleRange(first.begin, last.end);
+  CHECK(measured.visibleRange().first == Approx(page.side(1).timeline()->passes()[1].begin));
+  CHECK(measured.visibleRange().second == Approx(page.side(1).timeline()->passes()[4].end));
+  const Span other = page.side(1).timeline()->passes()[5];
+  measured.setVisibleRange(other.begin, other.end);
+  CHECK(predicted.visibleRange().first == Approx(page.side(0).timeline()->passes()[5].begin));
+}
+
+TEST_CASE("timeline page: places of other plans correspond by their share of the whole") {
+  const auto lasting = [](double end, std::vector<Span> passes) {
+    return Timeline({0, end / 2}, {MemoryUse{}, MemoryUse{}}, end, 0, std::move(passes),
+                    [](size_t) { return std::vector<LiveEntry>(); });
+  };
+  const Timeline a = lasting(10, {{1, 4, "a"}, {4, 9, "b"}}),
+                 b = lasting(100, {{10, 20, "a"}, {30, 80, "b"}}), c = lasting(20, {{0, 20, "all"}});
+  CHECK(seconds_in(b, a, 2.5) == Approx(15));
+  CHECK(seconds_in(b, a, 9) == Approx(80));
+  CHECK(seconds_in(b, a, 10) == Approx(100));
+  CHECK(seconds_in(b, a, -3) == Approx(0));
+  CHECK(seconds_in(a, b, 55) == Approx(6.5));
+  CHECK(seconds_in(c, a, 2.5) == Approx(5));
+}
+
+TEST_CASE("timeline page: the cursor shows the live set there and at the same place of the other timeline") {
+  Workspace workspace;
+  TimelinePage page(workspace);
+  page.resize(1000, 700);
+  page.show();
+  open(workspace, page, sample_files().all());
+  TimelineSide &predicted = page.side(0), &measured = page.side(1);
+  const Span pass = predicted.timeline()->passes()[2], other = measured.timeline()->passes()[2];
+  const double middle = (pass.begin + pass.end) / 2;
+  Q_EMIT predicted.chart()->cursorMoved(middle);
+  wait_until([&] { return predicted.chart()->cursor() == middle; });
+  CHECK(total_of(predicted.table()->table()) ==
+        Approx(double(predicted.timeline()->total_bytes(*predicted.moment()))));
+  const double there = *measured.chart()->cursor();
+  CHECK(there == Approx((other.begin + other.end) / 2));
+  CHECK(total_of(measured.table()->table()) ==
+        Approx(double(measured.timeline()->total_bytes(*measured.moment()))));
+  page.findChild<QPushButton*>()->click();
+  CHECK(*predicted.moment() == predicted.timeline()->peak());
+}
+
+TEST_CASE("timeline page: goes to a peak that is out of sight, and holds the cursor on both together") {
+  Workspace workspace;
+  TimelinePage page(workspace);
+  page.resize(1000, 700);
+  page.show();
+  open(workspace, page, sample_files().all());
+  ChartView &predicted = *page.side(0).chart(), &measured = *page.side(1).chart();
+  const double peak = page.side(1).timeline()->seconds(page.side(1).timeline()->peak());
+  const double end = predicted.visibleRange().second;
+  const double begin = peak > end / 2 ? 0 : end * 0.9;
+  predicted.setVisibleRange(begin, begin + end * 0.02);
+  page.goToPeak();
+  CHECK(measured.visibleRange().first <= peak);
+  CHECK(measured.visibleRange().second >= peak);
+  predicted.setPinned(true);
+  CHECK(measured.pinned());
+  measured.setPinned(false);
+  CHECK_FALSE(predicted.pinned());
+}
+
+TEST_CASE("timeline page: a trace of a million events", "[.benchmark]") {
+  const Plan& plan = sample_files().plan().plan;
+  const Graph& graph = sample_files().plan().model.graph;
+  Trace trace = test::made_up_trace(plan, graph);
+  const double pass_seconds = 0.5;
+  trace.events.resize(1);
+  trace.passes.clear();
+  for (size_t i = 0; i < plan.passes.size(); ++i)
+    trace.passes.push_back({pass_seconds * double(i), pass_seconds * double(i + 1), 0, int32_t(i), -1, -1});
+  const double end = pass_seconds * double(plan.passes.size());
+  for (int i = 0; i < 500'000; ++i) {
+    const double at = end * i / 500'000;
+    const auto pass = std::min(int32_t(at / pass_seconds), int32_t(plan.passes.size()) - 1);
+    const int64_t bytes = 1'000'000 + int64_t(i) * 7919 % 1'000'000;
+    const TensorId layer = plan.passes[size_t(pass)].steps.front().tensor;
+    trace.events.push_back({at, bytes, i, pass, layer, AllocationKind::tile});
+    trace.events.push_back({at + end / 1'000'000, -bytes, i, pass, layer, AllocationKind::tile});
+  }
+  trace.seconds = end;
+  const test::Scratch folder;
+  write_trace(folder / "large.json", trace, plan, graph);
+  std::cout << "trace of " << trace.events.size() << " events, "
+            << std::filesystem::file_size(folder / "large.json") / 1e6 << " MB\n";
+  Workspace workspace;
+  TimelinePage page(workspace);
+  page.resize(1600, 1000);
+  page.show();
+  QElapsedTimer timer;
+  timer.start();
+  open(workspace, page, {QString::fromStdString((folder / "large.json").string())});
+  std::cout << "read, laid out and drawn in " << double(timer.elapsed()) / 1000 << " s\n";
+  CHECK(timer.elapsed() <= 3000);
+  ChartView& chart = *page.side(1).chart();
+  timer.restart();
+  constexpr int kFrames = 100;
+  for (int i = 0; i < kFrames; ++i) {
+    chart.setVisibleRange(end * 0.5 * i / kFrames, end * 0.5 * (i + kFrames) / kFrames);
+    chart.plot()->replot(QCustomPlot::rpImmediateRefresh);
+    QApplication::processEvents();
+  }
+  std::cout << "panned at " << 1000.0 * kFrames / double(timer.elapsed()) << " frames/s\n";
+  CHECK(timer.elapsed() < kFrames * 1000 / 30);
+  timer.restart();
+  for (int i = 0; i < kFrames; ++i) page.side(1).lookAt(end * i / kFrames, true);
+  std::cout << "live sets: " << double(timer.elapsed()) / kFrames << " ms each\n";
+  CHECK(timer.elapsed() < kFrames * 30);
+}
+
+}  // namespace
+}  // namespace headroom::gui

@@ -1,0 +1,236 @@
+#include "reports/figures/comparison.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "tests/decoder/files/scratch.h"
+#include "tests/decoder/plan/small_plan.h"
+#include "tests/reports/figures/sample_documents.h"
+
+namespace headroom {
+namespace {
+
+const Table* table_of(const std::vector<Table>& tables, const std::string& start) {
+  for (const Table& table : tables) {
+    if (table.title.starts_with(start)) return &table;
+  }
+  return nullptr;
+}
+
+const Table& the(const std::vector<Table>& tables, const std::string& start) {
+  const Table* table = table_of(tables, start);
+  if (table == nullptr) FAIL("no table " << start);
+  return *table;
+}
+
+const Row* row_of(const Table& table, const std::string& item) {
+  for (const Row& row : table.rows) {
+    if (std::get<std::string>(row.cells[0]) == item) return &row;
+  }
+  return nullptr;
+}
+
+const Row& row(const Table& table, const std::string& item) {
+  const Row* found = row_of(table, item);
+  if (found == nullptr) FAIL("no row " << item << " in " << table.title);
+  return *found;
+}
+
+std::optional<double> number(const Cell& cell) {
+  const double* found = std::get_if<double>(&cell);
+  return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+/// Rows of `item, a, b, ratio`, those of one side first, then by how far the ratio is from 1.
+void check_order(const Table& table) {
+  double before = std::numeric_limits<double>::infinity();
+  for (const Row& row : table.rows) {
+    REQUIRE(row.cells.size() == 4);
+    const std::optional<double> a = number(row.cells[1]), b = number(row.cells[2]);
+    REQUIRE((a || b));
+    double distance = std::numeric_limits<double>::infinity();
+    if (a && b) {
+      CHECK(*a != *b);
+      distance = std::numeric_limits<double>::max();
+      if (const std::optional<double> ratio = number(row.cells[3])) {
+        CHECK(*ratio == Approx(*b / *a));
+        distance = std::abs(std::log(*ratio));
+      }
+    }
+    CHECK(distance <= before);
+    before = distance;
+  }
+}
+
+std::vector<Table> compared(const Document& a, const Document& b) {
+  const std::vector<Table> tables = compare(a, b);
+  for (const Table& table : tables) {
+    CAPTURE(table.title);
+    if (table.columns.size() == 4) check_order(table);
+  }
+  return tables;
+}
+
+TEST_CASE("comparison: profiles layer by layer, at the sizes of both") {
+  Profile a = test::made_up_profile(), b = test::made_up_profile();
+  b.sizes[1].width_pixels = 1024;  // only the first size is shared
+  b.layers[0].sizes[0].seconds *= 4;
+  b.layers[1].sizes[0].seconds /= 8;
+  b.layers[2].sizes[0].live_bytes += 1;
+  b.layers[3].name = "e";
+  b.device = "four cores";
+  const std::vector<Table> tables = compared({"x/a.json", a}, {"x/b.json", b});
+
+  const Table& time = the(tables, "Time of layers");
+  CHECK(time.columns[1].title == "a.json");
+  CHECK(time.columns[2].title == "b.json");
+  CHECK(time.columns[1].unit == Unit::seconds);
+  REQUIRE(time.rows.size() == 4);                               // d, e, b, a
+  CHECK_THAT(time.title, Catch::Contains("2 equal left out"));  // the whole decode and c
+  CHECK(row_of(time, "d, 256×192") == &time.rows[0]);
+  CHECK_FALSE(number(time.rows[0].cells[2]));
+  CHECK_FALSE(number(row(time, "e, 256×192").cells[1]));
+  CHECK(row_of(time, "b, 256×192") == &time.rows[2]);
+  CHECK(*number(row(time, "b, 256×192").cells[3]) == Approx(0.125));
+  CHECK(*number(row(time, "a, 256×192").cells[3]) == Approx(4));
+  CHECK(time.rows[0].stands_out);
+  CHECK_FALSE(time.rows[1].stands_out);
+  CHECK(*number(row(the(tables, "Live bytes"), "c, 256×192").cells[2]) == 1'003);
+  const Table& facts = the(tables, "What else differs");
+  CHECK(std::get<std::string>(row(facts, "device").cells[2]) == "four cores");
+  CHECK(row_of(facts, "sizes") != nullptr);
+  CHECK(row_of(facts, "model") == nullptr);
+}
+
+TEST_CASE("comparison: runs pass by pass") {
+  const Graph graph = testing::small_graph();
+  const RunStats a = test::run_as_predicted(testing::small_plan(graph));
+  RunStats b = a;
+  b.passes[1].seconds = 0.3;
+  b.passes[2].peak_bytes = 13'000;
+  b.outside_bytes = 4'096;
+  b.passes.push_back({"one more", 1, 1, 1, 1});
+  b.seconds = 0.5;
+  b.threads = 4;
+  b.verification = Verification{.compared_with = "the untiled decode", .psnr_db = 120};
+  const std::vector<Table> tables = compared({"a.json", a}, {"b.json", b});
+  const Table& time = the(tables, "Time");
+  CHECK(*number(row(time, "pass 1 residual").cells[3]) == Approx(3));
+  CHECK(*number(row(time, "whole decode").cells[3]) == Approx(0.5 / 0.3));
+  CHECK(time.rows.size() == 3);
+  const Table& memory = the(tables, "Memory");
+  CHECK(*number(row(memory, "pass 2 conv_out").cells[3]) == Approx(0.5));
+  CHECK(row_of(memory, "pass 3 one more") == &memory.rows[0]);
+  CHECK(row_of(memory, "growth outside the pool") == &memory.rows[1]);  // from nothing
+  CHECK(memory.rows.size() == 3);
+  CHECK(*number(row(the(tables, "Other"), "threads").cells[3]) == 2);
+  CHECK_FALSE(number(row(the(tables, "Other"), "PSNR in dB").cells[1]));
+  CHECK(std::holds_alternative<std::monostate>(row(the(tables, "What else"), "verified against").cells[1]));
+
+  for (const Table& table : compared({"a.json", a}, {"again.json", a})) CHECK(table.rows.empty());
+}
+
+TEST_CASE("comparison: plans as headroom-plan diff has it") {
+  Model model;
+  model.graph = testing::small_graph();
+  const PlanDocument a{testing::small_plan(model.graph), model};
+  PlanDocument b{testing::small_plan_below(model.graph), model};
+  b.plan.predicted_peak_bytes = 13'000;
+  b.plan.passes[1].predicted_seconds = 0.4;
+  b.plan.passes[2].steps[0].halo = {};
+  const std::vector<Table> tables = compared({"a.json", a}, {"b.json", b});
+  CHECK(*number(row(the(tables, "Memory"), "predicted peak").cells[3]) == Approx(0.5));
+  CHECK(*number(row(the(tables, "Time"), "pass 1 residual: predicted time").cells[3]) == Approx(4));
+  const Table& facts = the(tables, "What else differs");
+  CHECK_THAT(facts.title, Catch::Contains("1 passes and 1 kept tensors equal"));
+  CHECK(std::get<std::string>(row(facts, "kept conv_in: place").cells[2]) == "scratch");
+  CHECK(std::get<std::string>(row(facts, "pass 2 conv_out: steps").cells[1]).starts_with("upsample"));
+  CHECK(row_of(facts, "scratch folder") != nullptr);
+
+  // A tensor that one plan alone keeps.
+  b.plan.kept.pop_back();
+  CHECK(std::holds_alternative<std::monostate>(
+      row(the(compared({"a.json", a}, {"b.json", b}), "What else"), "kept residual: place").cells[2]));
+}
+
+TEST_CASE("comparison: frontiers at the limits of both") {
+  FrontierDocument a, b;
+  a.request = b.request = {"small", 64, 64, 1, 1, Dtype::fp32};
+  b.request.dtype = Dtype::bf16;
+  a.points = {{4 << 20, 1, {}}, {2 << 20, 3, {}}};
+  b.points = {{3 << 20, 1.5, {}}, {1 << 20, 6, {}}};
+  const std::vector<Table> tables = compared({"a.json", a}, {"b.json", b});
+  const Table& time = the(tables, "Time");
+  REQUIRE(time.rows.size() == 4);
+  // Under 1 MiB only b has a plan; under 2 MiB 3 and 6 s; under 3 MiB 3 and 1.5; under 4 MiB 1 and 1.5.
+  CHECK_FALSE(number(time.rows[0].cells[1]));
+  CHECK(*number(time.rows[0].cells[2]) == 6);
+  CHECK(*number(time.rows[1].cells[3]) == Approx(2));
+  CHECK(*number(time.rows[2].cells[3]) == Approx(0.5));
+  CHECK(*number(time.rows[3].cells[3]) == Approx(1.5));
+  CHECK(*number(row(the(tables, "Peak"), "smallest plan").cells[3]) == Approx(0.5));
+  CHECK(std::get<std::string>(row(the(tables, "What else"), "dtype").cells[2]) == "bf16");
+}
+
+RecordedTrace trace_of(double seconds, int64_t tile_bytes) {
+  RecordedTrace recorded;
+  Trace& trace = recorded.trace;
+  trace.model = "small";
+  trace.limit_bytes = 10'000;
+  trace.seconds = seconds;
+  trace.events = {{.seconds = 0, .bytes = 3'000, .kind = AllocationKind::weights},
+                  {.seconds = seconds / 2,
+                   .bytes = tile_bytes,
+                   .tile = 0,
+                   .pass = 0,
+                   .layer = TensorId{0},
+                   .kind = AllocationKind::tile},
+                  {.seconds = seconds,
+                   .bytes = -tile_bytes,
+                   .tile = 0,
+                   .pass = 0,
+                   .layer = TensorId{0},
+                   .kind = AllocationKind::tile}};
+  trace.passes = {{.begin_seconds = 0, .end_seconds = seconds / 2},
+                  {.begin_seconds = seconds / 2, .end_seconds = seconds, .item = 1}};
+  trace.step_sums = {{0, 0, 1, seconds / 4}};
+  recorded.layers = {"conv_in"};
+  recorded.pass_names = {"conv_in"};
+  recorded.steps = {{"gather", 0}};
+  return recorded;
+}
+
+TEST_CASE("comparison: traces at their peaks, by passes and steps") {
+  const std::vector<Table> tables = compared({"a.json", trace_of(2, 1'000)}, {"b.json", trace_of(1, 5'000)});
+  const Table& memory = the(tables, "Memory");
+  CHECK(*number(row(memory, "peak").cells[3]) == Approx(2));
+  CHECK(memory.rows.size() == 2);  // the peak and its tiles
+  CHECK(*number(memory.rows[0].cells[3]) == Approx(5));
+  const Table& time = the(tables, "Time");
+  CHECK(*number(row(time, "whole decode").cells[3]) == Approx(0.5));
+  CHECK(*number(row(time, "pass 0 conv_in").cells[1]) == Approx(2));  // both slices
+  CHECK(*number(row(time, "pass 0 conv_in").cells[3]) == Approx(0.5));
+  CHECK(*number(row(time, "pass 0 conv_in, step 0: gather conv_in").cells[1]) == 0.5);
+}
+
+TEST_CASE("comparison: files of two kinds are refused, both named") {
+  const Document profile{"profile.json", Profile{}}, run{"stats.json", RunStats{}};
+  test::require_input_error([&] { compare(profile, run); }, {"stats.json: schema", "profile.json", "stats"});
+}
+
+TEST_CASE("comparison: columns of files of one name are told apart") {
+  const auto titles = [](const char* a, const char* b) {
+    RunStats other;
+    other.seconds = 1;
+    const Table table = compare({a, RunStats{}}, {b, other}).front();
+    return std::pair(table.columns[1].title, table.columns[2].title);
+  };
+  CHECK(titles("x/a.json", "y/b.json") == std::pair<std::string, std::string>("a.json", "b.json"));
+  CHECK(titles("x/a.json", "y/a.json") == std::pair<std::string, std::string>("x/a.json", "y/a.json"));
+  CHECK(titles("a.json", "a.json") == std::pair<std::string, std::string>("A", "B"));
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,198 @@
+#include "reports/figures/peak.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "decoder/graph/errors.h"
+#include "planner/explain.h"
+#include "planner/memory_costs.h"
+#include "tests/reports/figures/sample_documents.h"
+#include "tests/support/random_graph.h"
+
+namespace headroom {
+namespace {
+
+const auto always = [] { return true; };
+
+Request request_of(int64_t width, int64_t height, int64_t batch = 1) {
+  return {"small", width, height, 1, batch, Dtype::fp32};
+}
+
+/// Weights, 16 bits and a scratch file all help it.
+Model wide_decoder() {
+  Model model = test::model_of(test::tiny_config({32, 64, 128}));
+  model.force_upcast = false;
+  return model;
+}
+
+/// Pass, step and what is live must explain the plan's peak.
+void check_decision(const DocumentPtr& document) {
+  const Plan& plan = document->as<PlanDocument>()->plan;
+  const Graph& graph = document->as<PlanDocument>()->model.graph;
+  const PeakDecision decision = what_decided(document);
+  CHECK(decision.bytes == plan.predicted_peak_bytes);
+  REQUIRE(decision.pass < plan.passes.size());
+  const Pass& pass = plan.passes[decision.pass];
+  CHECK(pass.predicted_peak_bytes == plan.predicted_peak_bytes);
+  CHECK(decision.pass_name == pass.name);
+
+  int64_t bytes = 0, kept = 0, tiles = 0, working = 0;
+  for (const LiveEntry& entry : decision.live) {
+    bytes += entry.bytes;
+    if (entry.kind == MemoryKind::kept) kept += entry.bytes;
+    if (entry.kind == MemoryKind::tile) tiles += entry.bytes;
+    if (entry.kind == MemoryKind::tile || entry.kind == MemoryKind::workspace) working += entry.bytes;
+  }
+  CHECK(bytes == decision.bytes);
+  CHECK(std::is_sorted(decision.live.begin(), decision.live.end(),
+                       [](const LiveEntry& a, const LiveEntry& b) { return a.bytes > b.bytes; }));
+  const Sizes sizes = sizes_of(graph, plan);
+  int64_t stored = 0;
+  for (const Kept& entry : plan.kept) {
+    const auto now = static_cast<int32_t>(decision.pass);
+    if (entry.first_pass <= now && now <= entry.last_pass) stored += kept_bytes(graph, entry, sizes);
+  }
+  CHECK(kept <= stored);
+
+  // A step of that pass, as explain has it, which has just these tiles and this workspace.
+  bool is_one = false;
+  const auto first = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
+  const Extent tile = per_axis(first, pass.tiles);
+  for (const Extent& band : {tile, last_band_tile(tile, sizes.latent.y * pass.scale.y)}) {
+    const std::vector<int64_t> alone = step_bytes(graph, pass, band, sizes, {}),
+                               all = step_bytes(graph, pass, band, sizes, cpu_memory_model(graph));
+    for (size_t i = 0; i < all.size(); ++i) {
+      is_one |= alone[i] == tiles && all[i] == working && step_text(pass.steps[i], graph) == decision.step;
+    }
+  }
+  CAPTURE(decision.step, tiles, working);
+  CHECK(is_one);
+}
+
+TEST_CASE("peak: pass, step and what is live explain the plan's peak") {
+  const Model model = test::small_decoder();
+  const CostModel costs(model.graph);
+  const Request request = request_of(192, 160, GENERATE(1, 2));
+  const int64_t smallest = test::smallest_bytes(model, request, {}, costs);
+  const double share = GENERATE(1.0, 1.3, 2.0, 100.0);
+  CAPTURE(request.batch, share);
+  const auto limit = static_cast<int64_t>(double(smallest) * share);
+  check_decision(test::document_of(test::planned(model, request, limit, costs), "plan.json"));
+}
+
+TEST_CASE("peak: the same of any decoder") {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    test::Random random(seed);
+    const Model model =
+        test::random_model(random, {.operations = random.integer(4, 24), .barriers = random.integer(1, 6)});
+    const Extent latent{1, random.integer(4, 48), random.integer(4, 48)};
+    const Request request = test::request_for(model, latent, random.integer(1, 2));
+    const CostModel costs(model.graph);
+    const int64_t smallest = test::smallest_bytes(model, request, {}, costs);
+    const auto limit = static_cast<int64_t>(double(smallest) * random.uniform(1, 2));
+    check_decision(test::document_of(test::planned(model, request, limit, costs), "plan.json"));
+  }
+}
+
+TEST_CASE("peak: every lever's limit is the smallest one with that change") {
+  const Model model = wide_decoder();
+  const CostModel costs(model.graph);
+  const Request request = request_of(512, 512);
+  PlanOptions options;
+  options.weights = WeightResidency::resident;
+  const std::vector<Lever> found = levers(model, request, options, costs, always);
+  REQUIRE(found.size() == 5);
+  CHECK(found[0].change.empty());
+  std::vector<std::string> changes;
+  for (const Lever& lever : found) {
+    CAPTURE(lever.change);
+    changes.push_back(lever.change);
+    CHECK_FALSE(lever.meaning.empty());
+    Request changed = request;
+    PlanOptions at = options;
+    at.limit_bytes = lever.smallest_limit_bytes;
+    if (lever.change == "--weights-residency auto") at.weights.reset();
+    if (lever.change == "--dtype bf16") changed.dtype = Dtype::bf16;
+    if (lever.change == "--dtype fp16") changed.dtype = Dtype::fp16;
+    if (lever.change == "--scratch DIR") {
+      at.scratch_folder = "/";
+      at.scratch_limit_bytes = test::kAmple;
+    }
+    CHECK(make_plan(model, changed, at, costs).predicted_seconds == Approx(lever.seconds));
+    --at.limit_bytes;
+    CHECK_THROWS_AS(make_plan(model, changed, at, costs), DoesNotFit);
+  }
+  for (size_t i = 1; i < found.size(); ++i) {
+    CHECK(found[i].smallest_limit_bytes < found[0].smallest_limit_bytes);
+    if (i > 1) CHECK(found[i].smallest_limit_bytes >= found[i - 1].smallest_limit_bytes);
+  }
+  std::sort(changes.begin(), changes.end());
+  CHECK(changes == std::vector<std::string>{"", "--dtype bf16", "--dtype fp16", "--scratch DIR",
+                                            "--weights-residency auto"});
+}
+
+TEST_CASE("peak: levers that are pulled already, or that the model does not have, are none") {
+  Model model = wide_decoder();
+  const CostModel costs(model.graph);
+  Request request = request_of(512, 512);
+  PlanOptions options;
+  const auto changes = [&] {
+    std::vector<std::string> list;
+    for (const Lever& lever : levers(model, request, options, costs, always)) list.push_back(lever.change);
+    std::sort(list.begin(), list.end());
+    return list;
+  };
+  using Changes = std::vector<std::string>;
+  CHECK(changes() == Changes{"", "--dtype bf16", "--dtype fp16", "--scratch DIR"});
+  model.force_upcast = true;
+  CHECK(changes() == Changes{"", "--dtype bf16", "--scratch DIR"});
+  options.scratch_folder = "/";
+  options.scratch_limit_bytes = 4096;
+  CHECK(changes() == Changes{"", "--dtype bf16", "--scratch-limit"});
+  options.scratch_limit_bytes = test::kAmple;
+  CHECK(changes() == Changes{"", "--dtype bf16"});
+  request.dtype = Dtype::bf16;
+  CHECK(changes() == Changes{""});
+}
+
+TEST_CASE("peak: a change that does not help is no lever") {
+  const Model model = test::small_decoder();  // whose peak at this size is not made of kept tensors
+  PlanOptions options;
+  options.weights = WeightResidency::resident;
+  const std::vector<Lever> found =
+      levers(model, request_of(128, 128), options, CostModel(model.graph), always);
+  for (size_t i = 1; i < found.size(); ++i)
+    CHECK(found[i].smallest_limit_bytes < found[0].smallest_limit_bytes);
+}
+
+TEST_CASE("peak: levers stop where they are told to") {
+  const Model model = test::small_decoder();
+  const CostModel costs(model.graph);
+  CHECK(levers(model, request_of(128, 128), {}, costs, [] { return false; }).empty());
+  int asked = 0;
+  CHECK(levers(model, request_of(128, 128), {}, costs, [&] { return ++asked <= 1; }).size() == 1);
+  CHECK(asked == 2);
+}
+
+TEST_CASE("peak: the table of levers says what each saves") {
+  const std::vector<Lever> found{{"", "as it is", 800, 3}, {"--dtype bf16", "16 bits", 400, 2}};
+  const Table table = levers_table(found, 1'000);
+  REQUIRE(table.rows.size() == 2);
+  const auto number = [&](size_t row, size_t column) {
+    return std::get<double>(table.rows.at(row).cells.at(column));
+  };
+  for (const Row& row : table.rows) CHECK(row.cells.size() == table.columns.size());
+  CHECK(std::get<std::string>(table.rows[1].cells[0]) == "--dtype bf16");
+  CHECK(number(0, 2) == 800);
+  CHECK(number(0, 3) == 200);
+  CHECK(number(1, 3) == 600);
+  CHECK(number(1, 4) == Approx(0.6));
+  CHECK(number(1, 5) == 2);
+  CHECK_FALSE(table.rows[0].stands_out);
+  CHECK(table.rows[1].stands_out);
+  CHECK(levers_table({}, 1'000).rows.empty());
+}
+
+}  // namespace
+}  // namespace headroom
