@@ -152,7 +152,11 @@ class Replanner::QuickWorker : public Worker {
     const int64_t limit = asked.question.options.limit_bytes;
     FrameSearch search = ground.search(limit, kFirstAnswer);
     if (!search.in_time) {
-      if (search.best) tell_plan(ground, search, asked, false);
+      if (search.best) {
+        tell_plan(ground, search, asked, false);
+      } else {
+        board().tell(Answer{}, asked, false);
+      }
       if (stop.stop_requested() || !board().is_newest(asked)) return;
       search = ground.search(limit, kSecondAnswer);
     }

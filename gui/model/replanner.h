@@ -13,7 +13,7 @@
 
 namespace headroom::gui {
 
-/// What came of a question.
+/// What came of a question. With nothing in it: it is still being searched.
 struct Answer {
   PlanningQuestion question;
   DocumentPtr plan;               ///< null where nothing fits; not in a file yet

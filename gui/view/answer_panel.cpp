@@ -50,10 +50,10 @@ QString weights_text(const Plan& plan) {
 }
 
 QString relaxation_name(const std::string& change) {
-  if (change.starts_with("--weights-residency")) return AnswerPanel::tr("Bring &weights in pass by pass");
-  if (change.starts_with("--scratch")) return AnswerPanel::tr("Keep tensors in a scratch &file…");
-  if (change.starts_with("--host-limit")) return AnswerPanel::tr("Allow more &host memory");
-  if (change.starts_with("--dtype bf16")) return AnswerPanel::tr("Store kept tensors in &bf16");
+  if (change.starts_with("--weights-residency")) return AnswerPanel::tr("Bring weights in pass by pass");
+  if (change.starts_with("--scratch")) return AnswerPanel::tr("Keep tensors in a scratch file…");
+  if (change.starts_with("--host-limit")) return AnswerPanel::tr("Allow more host memory");
+  if (change.starts_with("--dtype bf16")) return AnswerPanel::tr("Store kept tensors in bf16");
   return QString::fromStdString(change);
 }
 
@@ -188,7 +188,7 @@ void AnswerPanel::showWords(const QString& words) {
 void AnswerPanel::showAnswer(const Answer& answer) {
   if (answer.plan != nullptr) return showPlan(answer);
   if (answer.why_not) return showWhyNot(*answer.why_not);
-  showWords(answer.failure);
+  showWords(answer.failure.isEmpty() ? tr("Searching…") : answer.failure);
 }
 
 void AnswerPanel::showPlan(const Answer& answer) {
@@ -219,7 +219,7 @@ void AnswerPanel::showWhyNot(const WhyNot& why) {
   }
   reason_->setText(reason);
   smallest_limit_ = why.smallest_limit_bytes;
-  smallest_->setText(tr("Use the s&mallest limit, %1").arg(bytes(smallest_limit_)));
+  smallest_->setText(tr("Us&e the smallest limit, %1").arg(bytes(smallest_limit_)));
   smallest_->setVisible(known);
   while (QLayoutItem* item = helps_->takeAt(0)) {
     item->widget()->deleteLater();

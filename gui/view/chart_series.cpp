@@ -45,6 +45,7 @@ void ChartSeries::rebuild(const Chart& chart) {
     if (outline_ == nullptr) {
       outline_ = plot_.addGraph();
       outline_->setLineStyle(QCPGraph::lsStepLeft);
+      outline_->setAntialiased(false);  // thousands of steep steps would take a second
     }
     shown_[i].graph = plot_.addGraph();
     shown_[i].graph->setLineStyle(QCPGraph::lsStepLeft);

@@ -93,6 +93,7 @@ ChartView::ChartView(QWidget* parent)
   plot_->setMouseTracking(true);
   plot_->setAutoAddPlottableToLegend(false);
   plot_->setNoAntialiasingOnDrag(true);
+  plot_->setPlottingHint(QCP::phFastPolylines);
   plot_->setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
   plot_->axisRect()->setRangeDrag(Qt::Horizontal);
   plot_->axisRect()->setRangeZoom(Qt::Horizontal);

@@ -42,6 +42,17 @@ class UsedPlan : public QObject {
   QTemporaryDir folder;
 };
 
+/// The frontier of a file, beside the one that is found here.
+void add_frontier(Chart& chart, const Document& file) {
+  Series series{file.file.filename().string(), Mark::steps, Ink::other, {}, {}};
+  const std::vector<FrontierPoint>& points = file.as<FrontierDocument>()->points;
+  for (auto point = points.rbegin(); point != points.rend(); ++point) {
+    series.x.push_back(double(point->peak_bytes));
+    series.y.push_back(point->seconds);
+  }
+  chart.series.push_back(std::move(series));
+}
+
 }  // namespace
 
 FrontierPage::FrontierPage(Workspace& workspace, QWidget* parent) : Page(parent), workspace_(workspace) {
@@ -67,6 +78,7 @@ FrontierPage::FrontierPage(Workspace& workspace, QWidget* parent) : Page(parent)
   connect(panel_, &AnswerPanel::useAsked, this, &FrontierPage::usePlan);
   connect(panel_, &AnswerPanel::saveAsked, this, &FrontierPage::askForFile);
   connect(&workspace_, &Workspace::questionChanged, this, &FrontierPage::plan);
+  connect(&workspace_, &Workspace::documentsChanged, this, &FrontierPage::draw);
   connect(&workspace_, &Workspace::opened, this, [this](const DocumentPtr& document) {
     // The file of a plan says less than the question that led to it.
     if (opening_ && document->as<PlanDocument>() != nullptr)
@@ -168,6 +180,7 @@ void FrontierPage::draw() {
       series.y.push_back(points_.front().seconds);
     }
   }
+  if (const DocumentPtr file = workspace_.chosen<FrontierDocument>()) add_frontier(chart, *file);
   const bool zoomed = !points_.empty() && chart_->visibleRange() != whole_range_;
   chart_->setChart(chart, zoomed);
   if (!zoomed) whole_range_ = chart_->visibleRange();

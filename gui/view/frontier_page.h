@@ -15,8 +15,8 @@ class LimitField;
 class TableView;
 
 /// Peak against time of what is asked for, with the limit as a handle: the plan under it is found while it
-/// moves, or why there is none. A plan becomes a document only when it is used or saved, so that dragging
-/// leaves nothing behind.
+/// moves, or why there is none. The frontier of a file is drawn beside it. A plan becomes a document only
+/// when it is used or saved, so that dragging leaves nothing behind.
 class FrontierPage : public Page {
   Q_OBJECT
  public:

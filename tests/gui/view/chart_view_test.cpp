@@ -70,7 +70,7 @@ TEST_CASE("chart view: every mark is drawn in its ink, in both themes") {
       CAPTURE(int(theme), int(ink));
       CHECK(pixels_of(image, colour_of(ink, palette)) > 40);
     }
-    CHECK(pixels_of(image, colour_of(Ink::limit, palette)) > 20);
+    CHECK(pixels_of(image, colour_of(Ink::limit, palette)) > 8);
     CHECK(pixels_of(image, palette.color(QPalette::Base)) > 1000);
   }
   apply_theme(Theme::system);
