@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "gui/view/chart_areas.h"
 #include "gui/view/chart_view.h"
 
 namespace headroom::gui {
@@ -27,6 +28,8 @@ QSharedPointer<QCPDataContainer<Data>> data_of(const std::vector<double>& x, con
 
 }  // namespace
 
+ChartSeries::ChartSeries(QCustomPlot& plot) : plot_(plot), areas_(new ChartAreas(&plot)) {}
+
 bool ChartSeries::fits(const Chart& chart) const {
   if (shown_.size() != chart.series.size()) return false;
   for (size_t i = 0; i < shown_.size(); ++i) {
@@ -38,20 +41,6 @@ bool ChartSeries::fits(const Chart& chart) const {
 void ChartSeries::rebuild(const Chart& chart) {
   plot_.clearPlottables();
   shown_.assign(chart.series.size(), {});
-  outline_ = nullptr;
-  // Each area is filled down to the axis and the ones below it drawn over it: the last area comes first.
-  for (size_t i = chart.series.size(); i-- > 0;) {
-    if (chart.series[i].mark != Mark::area) continue;
-    if (outline_ == nullptr) {
-      outline_ = plot_.addGraph();
-      outline_->setLineStyle(QCPGraph::lsStepLeft);
-      outline_->setAntialiased(false);  // thousands of steep steps would take a second
-    }
-    shown_[i].graph = plot_.addGraph();
-    shown_[i].graph->setLineStyle(QCPGraph::lsStepLeft);
-    shown_[i].graph->setAntialiasedFill(false);  // edges of neighbours would shine through
-    shown_[i].graph->setPen(Qt::NoPen);
-  }
   const auto bars = std::count_if(chart.series.begin(), chart.series.end(),
                                   [](const Series& series) { return series.mark == Mark::bars; });
   delete group_;
@@ -85,23 +74,17 @@ void ChartSeries::rebuild(const Chart& chart) {
 
 void ChartSeries::show(const Chart& chart) {
   if (!fits(chart)) rebuild(chart);
-  const Stack stack = stacked(chart);
-  size_t area = 0;
+  areas_->show(stacked(chart));
   for (size_t i = 0; i < chart.series.size(); ++i) {
     const Series& series = chart.series[i];
-    if (series.mark == Mark::bars) {
-      shown_[i].bars->setData(data_of<QCPBarsData>(series.x, series.y));
-    } else if (series.mark == Mark::area) {
-      shown_[i].graph->setData(data_of<QCPGraphData>(stack.x, stack.tops[area++]));
-    } else {
-      shown_[i].graph->setData(data_of<QCPGraphData>(series.x, series.y));
-    }
+    if (shown_[i].bars != nullptr) shown_[i].bars->setData(data_of<QCPBarsData>(series.x, series.y));
+    if (shown_[i].graph != nullptr) shown_[i].graph->setData(data_of<QCPGraphData>(series.x, series.y));
   }
-  if (outline_ != nullptr) outline_->setData(data_of<QCPGraphData>(stack.x, stack.tops.back()));
 }
 
 void ChartSeries::colour(const Chart& chart, const QPalette& palette) {
   std::map<std::pair<Ink, Mark>, size_t> seen;  // lines of one ink are told apart by their dashes
+  std::vector<QColor> areas;
   for (size_t i = 0; i < shown_.size(); ++i) {
     const Series& series = chart.series[i];
     const QColor colour = colour_of(series.ink, palette);
@@ -109,9 +92,7 @@ void ChartSeries::colour(const Chart& chart, const QPalette& palette) {
       shown_[i].bars->setPen(Qt::NoPen);
       shown_[i].bars->setBrush(colour);
     } else if (series.mark == Mark::area) {
-      shown_[i].graph->setBrush(colour);
-      // A peak that is narrower than a pixel leaves no fill: its outline does.
-      if (outline_ != nullptr) outline_->setPen(QPen(colour.darker(115), 1));
+      areas.push_back(colour);
     } else {
       const size_t alike = seen[{series.ink, series.mark}]++;
       shown_[i].graph->setPen(QPen(colour, 2, kDashes[alike % kDashes.size()]));
@@ -122,6 +103,7 @@ void ChartSeries::colour(const Chart& chart, const QPalette& palette) {
                : QCPScatterStyle(QCPScatterStyle::ssNone));
     }
   }
+  areas_->colour(areas);
 }
 
 }  // namespace headroom::gui

@@ -7,11 +7,13 @@
 
 namespace headroom::gui {
 
+class ChartAreas;
+
 /// The plottables of a chart's series. Where a new chart has the series of the one before, only their data
 /// change: a chart that is panned over costs no more than its columns.
 class ChartSeries {
  public:
-  explicit ChartSeries(QCustomPlot& plot) : plot_(plot) {}
+  explicit ChartSeries(QCustomPlot& plot);
 
   void show(const Chart& chart);
   void colour(const Chart& chart, const QPalette& palette);
@@ -19,14 +21,14 @@ class ChartSeries {
  private:
   struct Shown {
     Mark mark{};
-    QCPGraph* graph = nullptr;  ///< of bars: null
+    QCPGraph* graph = nullptr;  ///< of lines, steps and points
     QCPBars* bars = nullptr;
   };
   bool fits(const Chart& chart) const;
   void rebuild(const Chart& chart);
   QCustomPlot& plot_;
-  std::vector<Shown> shown_;     ///< parallel to the chart's series
-  QCPGraph* outline_ = nullptr;  ///< of all areas together
+  std::vector<Shown> shown_;  ///< parallel to the chart's series
+  ChartAreas* areas_;         ///< below everything else; owned by the plot
   QCPBarsGroup* group_ = nullptr;
 };
 

@@ -145,6 +145,7 @@ TEST_CASE("main window: every page has a key of its own and a shortcut, every me
   MainWindow window(workspace, plain());
   window.show();
   window.activateWindow();
+  CHECK(QTest::qWaitForWindowActive(&window));
   QStringList keys;
   for (size_t i = 0; i < window.pages().size(); ++i) {
     const Page* page = window.pages()[i];

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <qcustomplot.h>
+
+#include "gui/view/chart_axis.h"
+
+namespace headroom::gui {
+
+/// Stacked areas, each held until the next x, as columns of pixels. QCPGraph fills polygons, which takes a
+/// second for some thousand steep steps. Where several moments share a pixel the highest is drawn: no peak is
+/// lost at any width.
+class ChartAreas final : public QCPLayerable {
+ public:
+  explicit ChartAreas(QCustomPlot* plot) : QCPLayerable(plot, QStringLiteral("main")) {}
+  void show(Stack stack) { stack_ = std::move(stack); }
+  void colour(const std::vector<QColor>& colours) { colours_ = colours; }
+
+ protected:
+  QRect clipRect() const override { return mParentPlot->axisRect()->rect(); }
+  void applyDefaultAntialiasingHint(QCPPainter* painter) const override { painter->setAntialiasing(false); }
+  void draw(QCPPainter* painter) override;
+
+ private:
+  /// Of each column of pixels of this width from the left edge, the moment that is drawn; -1 where there is
+  /// none.
+  std::vector<int> highestOfColumns(double pixel) const;
+  Stack stack_;
+  std::vector<QColor> colours_;  ///< parallel to the stack's tops
+};
+
+}  // namespace headroom::gui
