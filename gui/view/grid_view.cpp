@@ -233,6 +233,7 @@ GridView::GridView(QWidget* parent) : QWidget(parent) {
   column->addLayout(row);
   words_ = new QLabel(this);
   words_->setWordWrap(true);
+  words_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   words_->setMinimumHeight(2 *
                            words_->fontMetrics().lineSpacing());  // the grid stays as high while tiles go by
   words_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);

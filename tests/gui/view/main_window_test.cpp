@@ -134,6 +134,10 @@ TEST_CASE("main window: files can be dropped") {
   QMimeData data;
   data.setUrls(
       {QUrl::fromLocalFile(sample_files().file("stats.json")), QUrl("https://example.org/plan.json")});
+  // A drop goes to whom the drag has entered.
+  QDragEnterEvent enter(QPoint(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(&window, &enter);
+  CHECK(enter.isAccepted());
   QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
   QApplication::sendEvent(&window, &drop);
   wait_until([&] { return !workspace.busy(); });
