@@ -118,7 +118,7 @@ nlohmann::json parse_json(const std::string& text, const std::string& origin) {
   }
 }
 
-nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_bytes) {
+std::string read_text_file(const std::filesystem::path& file, int64_t most_bytes) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) throw InputError(file.string() + ": no such file");
   const auto size = std::filesystem::file_size(file, error);
@@ -131,7 +131,11 @@ nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_by
   std::string text(size, '\0');
   if (!in.read(text.data(), static_cast<std::streamsize>(size)))
     throw InputError(file.string() + ": cannot be read");
-  return parse_json(text, file.string());
+  return text;
+}
+
+nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_bytes) {
+  return parse_json(read_text_file(file, most_bytes), file.string());
 }
 
 void check_schema(const JsonFields& file, const std::string& schema, int64_t newest) {

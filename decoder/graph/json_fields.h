@@ -45,6 +45,9 @@ class JsonFields {
   std::string path_;
 };
 
+/// The whole of a file of at most `most_bytes`. Throws InputError naming the file.
+std::string read_text_file(const std::filesystem::path& file, int64_t most_bytes);
+
 /// Parses a file of at most `most_bytes`, nested at most 64 deep. Throws InputError naming the file.
 nlohmann::json read_json_file(const std::filesystem::path& file, int64_t most_bytes);
 /// The same for text; `origin` names it in errors.

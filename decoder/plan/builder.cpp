@@ -95,17 +95,6 @@ class Builder {
                        [&](const Kept& k) { return k.in_place_of == id; });
   }
 
-  std::vector<KeptInPass> kept_in(size_t pass) const {
-    std::vector<KeptInPass> list;
-    const auto number = static_cast<int32_t>(pass);
-    for (const Kept& entry : plan_.kept) {
-      if (number < entry.first_pass || number > entry.last_pass) continue;
-      const bool written = number == entry.first_pass;
-      list.push_back({&entry, written, number == entry.last_pass && !taken_over(entry.tensor)});
-    }
-    return list;
-  }
-
   void number_blocks() {
     // A place below the device has its own numbers, and a tensor there has its blocks through the whole of
     // the passes that write and read it.
@@ -165,7 +154,8 @@ class Builder {
       plan_.weights_bytes = std::max(plan_.weights_bytes, resident + brought);
       pass.predicted_peak_bytes =
           allocated_bytes(resident) + allocated_bytes(brought) + latent_bytes(graph_, sizes_) +
-          plan_.reserve_bytes + pass_peak_bytes(graph_, pass, kept_in(i), decisions[i].tile, sizes_, memory_);
+          plan_.reserve_bytes +
+          pass_peak_bytes(graph_, pass, kept_in(plan_, i), decisions[i].tile, sizes_, memory_);
       plan_.predicted_peak_bytes = std::max(plan_.predicted_peak_bytes, pass.predicted_peak_bytes);
     }
   }

@@ -257,6 +257,18 @@ Extent last_band_tile(const Extent& tile, int64_t grid_rows) {
   return {tile.t, std::min(grid_rows, rest == 0 ? tile.y : rest), tile.x};
 }
 
+std::vector<KeptInPass> kept_in(const Plan& plan, size_t pass) {
+  const auto number = static_cast<int32_t>(pass);
+  std::vector<KeptInPass> list;
+  for (const Kept& entry : plan.kept) {
+    if (number < entry.first_pass || number > entry.last_pass) continue;
+    const bool taken_over = std::any_of(plan.kept.begin(), plan.kept.end(),
+                                        [&](const Kept& other) { return other.in_place_of == entry.tensor; });
+    list.push_back({&entry, number == entry.first_pass, number == entry.last_pass && !taken_over});
+  }
+  return list;
+}
+
 int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<KeptInPass>& kept,
                         const Extent& tile, const Sizes& sizes, const MemoryModel& model) {
   const Extent last_tile = last_band_tile(tile, sizes.latent.y * pass.scale.y);

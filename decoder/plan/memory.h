@@ -137,6 +137,9 @@ struct KeptInPass {
   bool leaves = false;   ///< this pass is the last to read it
 };
 
+/// The kept tensors of a pass. What another one takes over in place does not leave.
+std::vector<KeptInPass> kept_in(const Plan& plan, size_t pass);
+
 /// Steps of a pass between two stores; of the tiles in it only the largest sum matters.
 struct Stretch {
   int64_t working_bytes = 0;

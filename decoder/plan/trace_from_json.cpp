@@ -127,23 +127,6 @@ void check_rows(const RecordedTrace& recorded, const std::string& origin) {
   }
 }
 
-/// The whole file as text.
-std::string read_text(const std::filesystem::path& file, int64_t most_bytes) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) throw InputError(file.string() + ": no such file");
-  const auto size = std::filesystem::file_size(file, error);
-  if (error) throw InputError(file.string() + ": " + error.message());
-  if (static_cast<int64_t>(size) > most_bytes) {
-    throw InputError(file.string() + ": larger than the " + std::to_string(most_bytes) +
-                     " bytes such a file may have");
-  }
-  std::ifstream in(file, std::ios::binary);
-  std::string text(size, '\0');
-  if (!in.read(text.data(), static_cast<std::streamsize>(size)))
-    throw InputError(file.string() + ": cannot be read");
-  return text;
-}
-
 }  // namespace
 
 RecordedTrace trace_from_json(const std::string& text, const std::string& origin) {
@@ -180,7 +163,7 @@ RecordedTrace trace_from_json(const std::string& text, const std::string& origin
 }
 
 RecordedTrace read_trace(const std::filesystem::path& file) {
-  return trace_from_json(read_text(file, kMostFileBytes), file.string());
+  return trace_from_json(read_text_file(file, kMostFileBytes), file.string());
 }
 
 }  // namespace headroom

@@ -107,7 +107,6 @@ const std::vector<const char*>& figure_words() {
       QT_TRANSLATE_NOOP("figures", "The shortest of the profiled runs."),
       QT_TRANSLATE_NOOP("figures", "Layers that differ in their extents alone share a law of their cost."),
       QT_TRANSLATE_NOOP("figures", "Of all that was on the device then."),
-      QT_TRANSLATE_NOOP("figures", "of all that is on the device then"),
       QT_TRANSLATE_NOOP("figures", "Measured over predicted."),
       QT_TRANSLATE_NOOP("figures",
                         "All device bytes at the pass's highest moment, weights and reserve included."),

@@ -356,10 +356,6 @@
         <translation>占当时设备上全部内容的比例。</translation>
     </message>
     <message>
-        <source>of all that is on the device then</source>
-        <translation>占当时设备上全部内容的比例</translation>
-    </message>
-    <message>
         <source>Measured over predicted.</source>
         <translation>实测除以预测。</translation>
     </message>
@@ -695,22 +691,6 @@
         <translation>至多 %1，逐遍载入</translation>
     </message>
     <message>
-        <source>Bring &amp;weights in pass by pass</source>
-        <translation>逐遍载入权重(&amp;W)</translation>
-    </message>
-    <message>
-        <source>Keep tensors in a scratch &amp;file…</source>
-        <translation>把张量存入暂存文件(&amp;F)…</translation>
-    </message>
-    <message>
-        <source>Allow more &amp;host memory</source>
-        <translation>允许更多主机内存(&amp;H)</translation>
-    </message>
-    <message>
-        <source>Store kept tensors in &amp;bf16</source>
-        <translation>以 bf16 存储保留张量(&amp;B)</translation>
-    </message>
-    <message>
         <source>%1
 still needs %2</source>
         <translation>%1
@@ -825,16 +805,36 @@ takes %2 and %3 there</source>
         <translation>第 %1 遍（%2）不允许更小；它占用的内容见下。</translation>
     </message>
     <message>
-        <source>Use the s&amp;mallest limit, %1</source>
-        <translation>使用最小上限 %1(&amp;M)</translation>
-    </message>
-    <message>
         <source>As the option %1 of headroom-plan</source>
         <translation>即 headroom-plan 的选项 %1</translation>
     </message>
     <message>
         <source>Does not fit %1; looking for the smallest limit…</source>
         <translation>%1 放不下；正在寻找最小上限…</translation>
+    </message>
+    <message>
+        <source>Bring weights in pass by pass</source>
+        <translation>逐遍载入权重</translation>
+    </message>
+    <message>
+        <source>Keep tensors in a scratch file…</source>
+        <translation>把张量存入暂存文件…</translation>
+    </message>
+    <message>
+        <source>Allow more host memory</source>
+        <translation>允许更多主机内存</translation>
+    </message>
+    <message>
+        <source>Searching…</source>
+        <translation>正在搜索…</translation>
+    </message>
+    <message>
+        <source>Us&amp;e the smallest limit, %1</source>
+        <translation>使用最小上限 %1(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Store kept tensors in %1</source>
+        <translation>以 %1 存储保留张量</translation>
     </message>
 </context>
 <context>
@@ -944,6 +944,14 @@ takes %2 and %3 there</source>
     <message>
         <source>Compare</source>
         <translation>比较</translation>
+    </message>
+    <message>
+        <source>peak of B</source>
+        <translation>B 的峰值</translation>
+    </message>
+    <message>
+        <source>peak of A</source>
+        <translation>A 的峰值</translation>
     </message>
 </context>
 <context>
@@ -1422,8 +1430,8 @@ takes %2 and %3 there</source>
         <translation>所有文件 (*)</translation>
     </message>
     <message>
-        <source>The language changes when headroom-gui starts again: something is running.</source>
-        <translation>有任务正在运行，语言将在 headroom-gui 下次启动时改变。</translation>
+        <source>The language changes once nothing is running any more.</source>
+        <translation>当前任务结束后即切换语言。</translation>
     </message>
 </context>
 <context>
@@ -1484,10 +1492,6 @@ takes %2 and %3 there</source>
         <translation>各遍中最高的：它决定峰值。</translation>
     </message>
     <message>
-        <source>%1 (reads it)</source>
-        <translation>%1（读取它）</translation>
-    </message>
-    <message>
         <source>%1 ◀</source>
         <translation>%1 ◀</translation>
     </message>
@@ -1502,6 +1506,10 @@ takes %2 and %3 there</source>
     <message>
         <source>Time</source>
         <translation>时间</translation>
+    </message>
+    <message>
+        <source>%1: reads the chosen tensor</source>
+        <translation>%1：读取所选张量</translation>
     </message>
 </context>
 <context>
@@ -1992,10 +2000,6 @@ takes %2 and %3 there</source>
     <message>
         <source>How the time of one call of the layer grows with its tile, as the profile measured it.</source>
         <translation>按剖析的测量，该层单次调用的时间如何随切块增长。</translation>
-    </message>
-    <message>
-        <source>limit %1</source>
-        <translation>上限 %1</translation>
     </message>
     <message>
         <source>Set a limit to see the largest pictures that fit it.</source>

@@ -8,6 +8,7 @@
 #include <QStorageInfo>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <string_view>
 
 #include "gui/model/figure_text.h"
 #include "gui/view/table_view.h"
@@ -17,6 +18,7 @@ namespace headroom::gui {
 namespace {
 
 constexpr int64_t kMebibyte = int64_t{1} << 20;
+constexpr std::string_view kDtype = "--dtype ";
 
 QString bytes(int64_t count) {
   return figure_text(Unit::bytes, double(count));
@@ -53,7 +55,9 @@ QString relaxation_name(const std::string& change) {
   if (change.starts_with("--weights-residency")) return AnswerPanel::tr("Bring weights in pass by pass");
   if (change.starts_with("--scratch")) return AnswerPanel::tr("Keep tensors in a scratch file…");
   if (change.starts_with("--host-limit")) return AnswerPanel::tr("Allow more host memory");
-  if (change.starts_with("--dtype bf16")) return AnswerPanel::tr("Store kept tensors in bf16");
+  if (change.starts_with(kDtype))
+    return AnswerPanel::tr("Store kept tensors in %1")
+        .arg(QString::fromStdString(change.substr(kDtype.size())));
   return QString::fromStdString(change);
 }
 
@@ -85,8 +89,8 @@ std::optional<PlanningQuestion> relaxed(PlanningQuestion question, const Relaxat
   } else if (relaxation.change.starts_with("--host-limit")) {
     const int64_t needed = std::max(relaxation.needs_bytes.value_or(0), options.host_limit_bytes);
     options.host_limit_bytes = (needed + kMebibyte - 1) / kMebibyte * kMebibyte;
-  } else if (relaxation.change.starts_with("--dtype bf16")) {
-    question.request.dtype = Dtype::bf16;
+  } else if (relaxation.change.starts_with(kDtype)) {
+    question.request.dtype = parse_dtype(relaxation.change.substr(kDtype.size()));
   }
   return question;
 }
@@ -128,7 +132,7 @@ QWidget* AnswerPanel::buildPlan() {
   column->addWidget(heading);
   live_ = new TableView(page);
   live_->setObjectName("frontier-live");
-  live_->filter()->hide();
+  live_->hideFilter();
   column->addWidget(live_, 1);
   going_on_ = paragraph(page);
   going_on_->setText(tr("Still searching for a faster one…"));
@@ -165,7 +169,7 @@ QWidget* AnswerPanel::buildWhyNot() {
   column->addLayout(helps_);
   blockers_ = new TableView(page);
   blockers_->setObjectName("frontier-blockers");
-  blockers_->filter()->hide();
+  blockers_->hideFilter();
   column->addWidget(blockers_, 1);
   return page;
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "gui/model/figure_text.h"
+#include "reports/figures/ticks.h"
 
 namespace headroom::gui {
 namespace {
@@ -22,45 +23,26 @@ QString bytes_with_digits(double value, double step) {
   return with_digits(value, step, 1, "B");
 }
 
-/// Bytes are marked at powers of two, everything else at round decimal numbers.
+/// Marks as the reports draw them.
 class UnitTicker final : public QCPAxisTicker {
  public:
-  explicit UnitTicker(Unit unit) : unit_(unit) {}
+  UnitTicker(Unit unit, bool logarithmic) : unit_(unit), logarithmic_(logarithmic) {}
 
- protected:
-  double getTickStep(const QCPRange& range) override {
-    if (unit_ != Unit::bytes) return QCPAxisTicker::getTickStep(range);
-    return std::exp2(std::round(std::log2(std::max(range.size() / tickCount(), 1e-9))));
-  }
-  int getSubTickCount(double step) override {
-    return unit_ == Unit::bytes ? 3 : QCPAxisTicker::getSubTickCount(step);
-  }
-  QVector<QString> createLabelVector(const QVector<double>& ticks, const QLocale&, QChar, int) override {
-    const double step = ticks.size() > 1 ? ticks[1] - ticks[0] : 1;
-    QVector<QString> labels;
-    for (const double tick : ticks) labels << tick_text(unit_, std::abs(tick) < step / 1e6 ? 0 : tick, step);
-    return labels;
+  void generate(const QCPRange& range, const QLocale&, QChar, int, QVector<double>& places,
+                QVector<double>* between, QVector<QString>* labels) override {
+    places.clear();
+    if (between != nullptr) between->clear();
+    if (labels != nullptr) labels->clear();
+    if (!std::isfinite(range.size()) || range.size() <= 0 || (logarithmic_ && range.lower <= 0)) return;
+    for (const Tick& tick : ticks(unit_, {range.lower, range.upper}, logarithmic_, size_t(tickCount()))) {
+      places << tick.at;
+      if (labels != nullptr) *labels << QString::fromStdString(tick.label);
+    }
   }
 
  private:
   Unit unit_;
-};
-
-class LogUnitTicker final : public QCPAxisTickerLog {
- public:
-  explicit LogUnitTicker(Unit unit) : unit_(unit) {
-    // A picture of twice the side has four times the pixels.
-    setLogBase(unit == Unit::bytes ? 2 : unit == Unit::pixels ? 4 : 10);
-    setSubTickCount(unit == Unit::bytes || unit == Unit::pixels ? 1 : 8);
-  }
-
- protected:
-  QString getTickLabel(double tick, const QLocale&, QChar, int) override {
-    return tick_text(unit_, tick, tick * (logBase() - 1));
-  }
-
- private:
-  Unit unit_;
+  bool logarithmic_;
 };
 
 /// Names at 0, 1, 2 …: as many as fit, the ends of long ones, which is what tells layers apart.
@@ -195,8 +177,7 @@ ChartExtent extent_of(const Chart& chart) {
 
 QSharedPointer<QCPAxisTicker> ticker_of(const ChartAxis& axis, const std::vector<std::string>& categories) {
   if (!categories.empty()) return QSharedPointer<QCPAxisTicker>(new CategoryTicker(categories));
-  if (axis.logarithmic) return QSharedPointer<QCPAxisTicker>(new LogUnitTicker(axis.unit));
-  return QSharedPointer<QCPAxisTicker>(new UnitTicker(axis.unit));
+  return QSharedPointer<QCPAxisTicker>(new UnitTicker(axis.unit, axis.logarithmic));
 }
 
 QString tick_text(Unit unit, double value, double step) {

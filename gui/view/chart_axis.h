@@ -20,11 +20,11 @@ struct ChartExtent {
 };
 ChartExtent extent_of(const Chart& chart);
 
-/// Marks an axis in its unit, texts as the reports write them; `categories` where x counts these.
+/// Marks an axis in its unit, as the reports do; `categories` where x counts these.
 QSharedPointer<QCPAxisTicker> ticker_of(const ChartAxis& axis, const std::vector<std::string>& categories);
 
-/// A text for a place on an axis that a neighbour `step` away does not share: as the reports write it where
-/// that tells them apart, with more digits where not.
+/// A text for a place under the pointer that a neighbour `step` away does not share: as the reports write it
+/// where that tells them apart, with more digits where not.
 QString tick_text(Unit unit, double value, double step);
 
 }  // namespace headroom::gui

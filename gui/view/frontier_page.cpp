@@ -72,6 +72,7 @@ FrontierPage::FrontierPage(Workspace& workspace, QWidget* parent) : Page(parent)
   columns->setStretchFactor(0, 0);
   columns->setStretchFactor(1, 3);
   columns->setStretchFactor(2, 2);
+  columns->setSizes({form->minimumWidth(), 580, 360});
   auto* layout = new QVBoxLayout(this);
   layout->addWidget(columns);
 
@@ -101,7 +102,7 @@ QWidget* FrontierPage::buildMiddle() {
   chart_->setAccessibleName(tr("Peak against time"));
   table_ = new TableView(halves);
   table_->setObjectName("frontier-points");
-  table_->filter()->hide();
+  table_->hideFilter();
   halves->setStretchFactor(0, 3);
   halves->setStretchFactor(1, 1);
   column->addWidget(halves, 1);

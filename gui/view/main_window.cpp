@@ -76,6 +76,7 @@ MainWindow::MainWindow(Workspace& workspace, const WindowSettings& settings, QWi
   statusBar()->addPermanentWidget(busy_);
   apply_theme(settings_.theme);
   language_.use(settings_.language);
+  settings_.language = language_.code();
   build();
   connect(&workspace_, &Workspace::opened, this, &MainWindow::fileOpened);
   connect(&workspace_, &Workspace::failed, this, [this](const QString& fault) { messages_->add(fault); });
@@ -173,6 +174,7 @@ bool MainWindow::busy() const {
 
 void MainWindow::showBusy() {
   busy_->setVisible(busy());
+  if (!busy() && settings_.language != language_.code()) changeLanguageSoon();
 }
 
 void MainWindow::chooseFiles() {
@@ -225,15 +227,19 @@ void MainWindow::setTheme(Theme theme) {
 }
 
 void MainWindow::setLanguage(const QString& code) {
-  settings_.language = code;
+  settings_.language = is_language(code) ? code : QStringLiteral("system");
   Q_EMIT settingsChanged();
   if (busy()) {
-    statusBar()->showMessage(tr("The language changes when headroom-gui starts again: something is running."),
+    statusBar()->showMessage(tr("The language changes once nothing is running any more."),
                              kMessageMilliseconds);
-    return;
   }
-  // After the menu that asked for it is done with its click.
+  changeLanguageSoon();
+}
+
+/// After the menu that asked for it is done with its click, and after what is running.
+void MainWindow::changeLanguageSoon() {
   QTimer::singleShot(0, this, [this] {
+    if (busy() || settings_.language == language_.code()) return;
     settings_ = settings();
     language_.use(settings_.language);
     build();

@@ -40,8 +40,8 @@ class MainWindow : public QMainWindow {
  public Q_SLOTS:
   void chooseFiles();
   void setTheme(headroom::gui::Theme theme);
-  /// All texts at once: the pages are made anew over the same workspace. While a page is busy it waits for
-  /// the next start.
+  /// All texts at once: the pages are made anew over the same workspace. Not before the pages have done
+  /// what they are at.
   void setLanguage(const QString& code);
 
  Q_SIGNALS:
@@ -66,6 +66,7 @@ class MainWindow : public QMainWindow {
   void fileOpened(const DocumentPtr& document);
   void filesRead(bool busy);
   void showBusy();
+  void changeLanguageSoon();
   void documentsChanged();
   void narrowDock();
   void rememberViews(WindowSettings& settings) const;

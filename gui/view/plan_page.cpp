@@ -63,8 +63,9 @@ QWidget* PlanPage::buildViews() {
   area->setWidget(kept_);
   tree_->setMinimumWidth(48 * fontMetrics().averageCharWidth());  // numbers and the half of a name
   top->setStretchFactor(0, 2);
-  top->setStretchFactor(1, 1);
+  top->setStretchFactor(1, 2);
   top->setStretchFactor(2, 2);
+  top->setSizes({380, 380, 440});
   table_ = new TableView(halves);
   table_->setObjectName("plan-passes");
   halves->setStretchFactor(0, 3);

@@ -43,7 +43,8 @@ QStringList demo_files(const QString& folder) {
   QDir above(folder);
   for (int i = 0; i <= kFoldersAbove; ++i) {
     QStringList files;
-    for (const char* name : {"plan.json", "stats.json", "trace.json", "profile.json", "frontier.json"}) {
+    for (const char* name :
+         {"plan-tighter.json", "plan.json", "stats.json", "trace.json", "profile.json", "frontier.json"}) {
       const QString file = above.filePath(QStringLiteral("demo/") + QLatin1String(name));
       if (QFileInfo::exists(file)) files << QDir::cleanPath(file);
     }

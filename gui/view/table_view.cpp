@@ -22,7 +22,7 @@
 namespace headroom::gui {
 namespace {
 
-constexpr int kWidest = 340, kNarrowest = 48, kNarrowestText = 130, kRowsMeasured = 300;
+constexpr int kWidest = 340, kNarrowest = 48, kNarrowestText = 90, kRowsMeasured = 300;
 
 /// A bar behind the number, as long as the number is beside the column's largest.
 class BarDelegate final : public QStyledItemDelegate {
@@ -133,6 +133,11 @@ void TableView::setTable(const Table& table) {
   countRows();
 }
 
+void TableView::hideFilter() {
+  filter_->hide();
+  count_->hide();
+}
+
 QStringList TableView::headings() const {
   QStringList headings;
   for (const Column& column : model_.table().columns)
@@ -171,6 +176,12 @@ void TableView::fitColumns() {
     widths[column] -= given;
     too_much -= given;
     room -= can_give(column);
+  }
+  // What is left over goes to the first names that are cut.
+  for (size_t column = 0; column < widths.size() && too_much < 0; ++column) {
+    if (!model_.table().columns[column].is_text || natural_[column] < kWidest) continue;
+    widths[column] -= too_much;
+    too_much = 0;
   }
   fitting_ = true;
   for (int column = 0; column < header->count(); ++column)

@@ -25,6 +25,8 @@ class TableView : public QWidget {
   TableModel& model() { return model_; }
   QTableView* view() { return view_; }
   QLineEdit* filter() { return filter_; }
+  /// For a table of a few rows.
+  void hideFilter();
   Export exporter(const QString& name);
 
   /// Widths and sorting, for the next start; they are used as soon as the table has the columns that they are

@@ -1,25 +1,19 @@
 #include "profiler/collect/measure_laws.h"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
 
-#include "decoder/kernels/storage.h"
 #include "decoder/plan/memory.h"
-#include "decoder/runtime/attention.h"
-#include "decoder/runtime/convolution.h"
-#include "decoder/runtime/kept_map.h"
-#include "decoder/runtime/normalisation.h"
 #include "decoder/runtime/pool.h"
 #include "decoder/runtime/pool_allocator.h"
+#include "profiler/collect/calls.h"
+#include "profiler/collect/pace.h"
 
 namespace headroom {
 namespace {
@@ -31,17 +25,14 @@ constexpr int kMostCalls = 400;
 constexpr double kOnceSeconds = 50e-3;  // a call this long is measured once in all
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 constexpr int64_t kLargePositions = 1 << 13;
-constexpr int64_t kFarApartBytes = int64_t{96}
-                                   << 20;  // calls move through so much, so that caches do not hold it
-
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// A call that can be repeated, ready to run, and the bytes that its result takes.
-struct Call {
-  std::function<void()> run;
-  int64_t result_bytes = 0;
+/// What a call took, and how long the reference call took beside it.
+struct Timed {
+  double seconds = 0;
+  double pace = 0;
 };
 
 /// One kind of call, and how to make one of an extent.
@@ -50,205 +41,8 @@ struct Subject {
   std::function<Call(int64_t rows, int64_t columns)> prepare;
   std::vector<std::pair<int64_t, int64_t>> held_out{};
   // What the sweeps found, by point: those of the law, then those held out.
-  std::vector<std::vector<double>> found{};
+  std::vector<std::vector<Timed>> found{};
 };
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
-/// Values between -1 and 1; the same few thousand over and over.
-void fill(float* values, int64_t count) {
-  constexpr int64_t kDrawn = 4099;
-  uint32_t state = 12345;
-  for (int64_t i = 0; i < std::min(count, kDrawn); ++i) {
-    state = state * 1664525u + 1013904223u;
-    values[i] = float(state >> 8) * 0x1p-23f - 1.0f;
-  }
-  for (int64_t i = kDrawn; i < count; i += kDrawn)
-    std::copy_n(values, std::min(kDrawn, count - i), values + i);
-}
-
-at::Tensor filled(at::IntArrayRef shape) {
-  at::Tensor tensor = at::empty(shape, at::kFloat);
-  fill(tensor.data_ptr<float>(), tensor.numel());
-  return tensor;
-}
-
-Region region_of(int64_t rows, int64_t columns) {
-  return {{0, 1}, {0, rows}, {0, columns}};
-}
-int64_t float_bytes(int64_t positions, int64_t channels) {
-  return allocated_bytes(positions * channels * int64_t{sizeof(float)});
-}
-
-/// Values between -1 and 1 as they are stored.
-at::Tensor stored(int64_t count, Dtype dtype) {
-  const at::Tensor bytes = at::empty({count * bytes_per_element(dtype)}, at::kByte);
-  constexpr int64_t kPiece = 4099;
-  std::vector<float> values(kPiece);
-  fill(values.data(), kPiece);
-  auto* to = static_cast<std::byte*>(bytes.data_ptr());
-  for (int64_t i = 0; i < count; i += kPiece)
-    kernels::narrow(dtype, values.data(), to + i * bytes_per_element(dtype), std::min(kPiece, count - i));
-  return bytes;
-}
-
-/// A tensor that is kept, as sweeps meet it: each view lies after the one before, round and round.
-class Store {
- public:
-  explicit Store(Dtype dtype) : dtype_(dtype) {}
-  Dtype dtype() const { return dtype_; }
-  MapView next(int64_t rows, int64_t columns, int64_t channels) {
-    const int64_t count = rows * columns * channels;
-    if (count_ < count) {
-      values_ = at::Tensor();
-      count_ = std::max<int64_t>(count, kFarApartBytes / bytes_per_element(dtype_));
-      values_ = stored(count_, dtype_);
-    }
-    if (offset_ + count > count_) offset_ = 0;
-    MapView view{.region = region_of(rows, columns),
-                 .channels = channels,
-                 .block_rows = rows,
-                 .blocks_per_item = 1,
-                 .blocks = {},
-                 .dtype = dtype_};
-    view.blocks.push_back(static_cast<std::byte*>(values_.data_ptr()) + offset_ * bytes_per_element(dtype_));
-    offset_ += (count + 15) / 16 * 16;
-    return view;
-  }
-
- private:
-  const Dtype dtype_;
-  at::Tensor values_;
-  int64_t count_ = 0, offset_ = 0;
-};
-
-Tile filled_tile(int64_t rows, int64_t columns, int64_t channels) {
-  Tile tile = make_tile(region_of(rows, columns), channels, 1);
-  fill(tile.values.data_ptr<float>(), tile.values.numel());
-  return tile;
-}
-
-Call convolution(const Graph& graph, const Op& op, ConvolutionForm form, Dtype dtype, int64_t rows,
-                 int64_t columns) {
-  const KernelShape shape = kernel_shape(graph, op);
-  const ConvolutionForm own = form_of(shape, form);
-  // A tile that begins at an even position, well inside the picture.
-  const Region region{{0, 1}, {2, 2 + rows}, {2, 2 + columns}};
-  const Region needed = needed_region(graph, op, 0, region);
-  const auto input = std::make_shared<Tile>(make_tile(needed, shape.inputs, 1));
-  fill(input->values.data_ptr<float>(), input->values.numel());
-  const at::Tensor values = filled({shape.floats(own)});
-  const at::Tensor bias = filled({shape.outputs});
-  return {[=] {
-            const Tile made = make_tile(region, shape.outputs, 1);
-            convolve(input->view(), {shape, own, values.const_data_ptr<float>()},
-                     bias.const_data_ptr<float>(), made.view(), region, 1);
-            round_tile(made.view(), dtype, 1);
-          },
-          float_bytes(rows * columns, shape.outputs)};
-}
-
-Call attention(const Graph& graph, const Op& op, Dtype dtype, int64_t queries, int64_t keys) {
-  const int64_t channels = graph.tensor(op.inputs[0]).channels,
-                value_channels = graph.tensor(op.inputs[2]).channels;
-  const auto tile = std::make_shared<Tile>(filled_tile(1, queries, channels));
-  const int64_t block =
-      std::clamp<int64_t>(MemoryModel{}.block_bytes / (channels * bytes_per_element(dtype)), 1, keys);
-  const auto whole_map = [&](int64_t of_channels) {
-    const auto map =
-        std::make_shared<KeptMap>(Kept{.block_rows = block}, Extent{1, keys, 1}, of_channels, 1, dtype);
-    map->acquire({0, map->blocks_per_item()});
-    const int64_t bytes = block * of_channels * bytes_per_element(dtype);
-    const at::Tensor values = stored(block * of_channels, dtype);
-    for (void* to : map->view().blocks) std::memcpy(to, values.const_data_ptr(), static_cast<size_t>(bytes));
-    return map;
-  };
-  const auto key_map = whole_map(channels), value_map = whole_map(value_channels);
-  return {[=] { round_tile(attend(*tile, key_map->view(), value_map->view(), 1).view(), dtype, 1); },
-          float_bytes(queries, value_channels)};
-}
-
-Call operation(const Graph& graph, const Op& op, ConvolutionForm form, const std::shared_ptr<Store>& store,
-               int64_t rows, int64_t columns) {
-  const int64_t channels = graph.tensor(op.kind == OpKind::statistics ? op.inputs[0] : op.output).channels;
-  const Extent extent{1, rows, columns};
-  switch (op.kind) {
-    case OpKind::conv:
-      return convolution(graph, op, form, store->dtype(), rows, columns);
-    case OpKind::attention:
-      return attention(graph, op, store->dtype(), rows, columns);
-    case OpKind::statistics: {
-      const auto tile = std::make_shared<Tile>(filled_tile(rows, columns, channels));
-      const auto statistics = std::make_shared<GroupStatistics>(1, op.groups);
-      return {[=] { statistics->add(tile->view(), tile->region, 1); }, 0};
-    }
-    case OpKind::norm: {
-      const Op& measured = *graph.producer(op.inputs[1]);
-      const auto statistics = std::make_shared<GroupStatistics>(1, measured.groups);
-      const Tile sample = filled_tile(4, 4, channels);
-      statistics->add(sample.view(), sample.region, 1);
-      const at::Tensor scale = filled({channels}), bias = filled({channels});
-      const OpWeights weights{.scale = scale.const_data_ptr<float>(), .bias = bias.const_data_ptr<float>()};
-      return {[=, held = std::pair(scale, bias), activation = op.activation] {
-                normalise(store->next(rows, columns, channels),
-                          make_tile(region_of(rows, columns), channels, 1), activation, 1e-6, weights,
-                          *statistics, extent, 1);
-              },
-              float_bytes(rows * columns, channels)};
-    }
-    case OpKind::upsample: {
-      const Axes<int32_t> factor = op.factor;
-      return {[=] {
-                const MapView source = store->next((rows + factor.y - 1) / factor.y,
-                                                   (columns + factor.x - 1) / factor.x, channels);
-                upsample(source, make_tile(region_of(rows, columns), channels, 1).view(), factor, extent, 1);
-              },
-              float_bytes(rows * columns, channels)};
-    }
-    case OpKind::add: {
-      const auto tile = std::make_shared<Tile>(filled_tile(rows, columns, channels));
-      return {[=] {
-                add_region(store->next(rows, columns, channels), tile->view(), tile->region, 1);
-                round_tile(tile->view(), store->dtype(), 1);
-              },
-              0};
-    }
-  }
-  return {};
-}
-
-/// Steps that move pixels between tiles and what is kept.
-Call moving(const std::string& step, int64_t channels, const std::shared_ptr<Store>& store, int64_t rows,
-            int64_t columns) {
-  const Extent extent{1, rows, columns};
-  if (step == "gather") {
-    return {[=] {
-              gather(store->next(rows, columns, channels),
-                     make_tile(region_of(rows, columns), channels, 1).view(), extent, 1);
-            },
-            float_bytes(rows * columns, channels)};
-  }
-  const auto tile = std::make_shared<Tile>(filled_tile(rows, columns, channels));
-  if (step == "store") {
-    return {[=] { copy_region(tile->view(), store->next(rows, columns, channels), tile->region, 1); }, 0};
-  }
-  if (step == "accumulate") {
-    return {[=] { add_region(tile->view(), store->next(rows, columns, channels), tile->region, 1); }, 0};
-  }
-  // Emitting: the values are looked through before the sink has them.
-  return {[=] {
-            const float* values = tile->values.const_data_ptr<float>();
-            const bool finite =
-                std::all_of(values, values + tile->values.numel(), [](float v) { return std::isfinite(v); });
-            if (!finite) throw std::logic_error("not finite");
-          },
-          0};
-}
 
 /// 1, 2, 4, 8 … or with another factor, and the whole.
 std::vector<int64_t> knots_up_to(int64_t whole, int64_t first, const std::vector<int64_t>& more) {
@@ -289,7 +83,7 @@ std::vector<std::pair<int64_t, int64_t>> between(const Law& law) {
 class Measuring {
  public:
   Measuring(const Graph& graph, const std::vector<Extent>& latents, Dtype dtype)
-      : graph_(graph), store_(std::make_shared<Store>(dtype)) {
+      : graph_(graph), store_(make_store(dtype)) {
     std::map<std::string, size_t> known;
     const auto subject = [&](const std::string& name, const Extent& whole, OpKind kind, auto prepare) {
       if (const auto found = known.find(name); found != known.end()) {
@@ -309,7 +103,7 @@ class Measuring {
           if (form == ConvolutionForm::winograd && same) continue;
           subject(law_name(graph, op, form), law_extent(graph, op, latent), op.kind,
                   [this, &op, form](int64_t rows, int64_t columns) {
-                    return operation(graph_, op, form, store_, rows, columns);
+                    return operation_call(graph_, op, form, store_, rows, columns);
                   });
         }
         // A tile of anything may be copied, one of a result stored, one of a sum added onto what is kept.
@@ -322,14 +116,14 @@ class Measuring {
           subject(moving_law_name(step, made.channels), {1, whole.t * whole.y, whole.x},
                   op.kind == OpKind::attention ? OpKind::conv : op.kind,
                   [this, step, channels = made.channels](int64_t rows, int64_t columns) {
-                    return moving(step, channels, store_, rows, columns);
+                    return moving_call(step, channels, store_, rows, columns);
                   });
         }
       }
       const Tensor& input = graph.tensor(graph.latent());
       subject(moving_law_name("gather", input.channels), {1, latent.t * latent.y, latent.x}, OpKind::conv,
               [this, channels = input.channels](int64_t rows, int64_t columns) {
-                return moving("gather", channels, store_, rows, columns);
+                return moving_call("gather", channels, store_, rows, columns);
               });
     }
     for (Subject& entry : subjects_) {
@@ -342,12 +136,14 @@ class Measuring {
     Pool pool(int64_t{1} << 40);
     {
       const PoolScope scope(pool);
+      Pace pace;
       for (int sweep = 0; sweep < sweeps; ++sweep) {
         for (size_t i = 0; i < subjects_.size(); ++i) {
           progress((sweep + double(i) / double(subjects_.size())) / sweeps, subjects_[i].law.name);
-          measure(subjects_[i], pool);
+          measure(subjects_[i], pool, pace);
         }
       }
+      usual_pace_ = pace.usual();
       store_.reset();
       for (Subject& subject : subjects_) subject.prepare = {};
     }
@@ -357,9 +153,10 @@ class Measuring {
   }
 
  private:
-  static double time(const Call& call) {
+  static Timed time(const Call& call, Pace& pace) {
     std::vector<double> seconds;
     double spent = 0;
+    const double before = pace.now();
     while (spent < kPointSeconds || (seconds.size() < 2 && spent < kOnceSeconds)) {
       const auto start = Clock::now();
       call.run();
@@ -368,10 +165,10 @@ class Measuring {
       if (seconds.size() >= kMostCalls) break;
     }
     // Not the quickest: a decode makes each call as it comes.
-    return median(std::move(seconds));
+    return {median(std::move(seconds)), (before + pace.now()) / 2};
   }
 
-  void measure(Subject& subject, Pool& pool) {
+  void measure(Subject& subject, Pool& pool, Pace& pace) {
     Law& law = subject.law;
     const size_t width = law.columns.size();
     bool first = true;
@@ -383,21 +180,21 @@ class Measuring {
       first = false;
       const int64_t before = pool.live_bytes();
       pool.start_window();
-      subject.found[i].push_back(time(call));
+      subject.found[i].push_back(time(call, pace));
       const int64_t beside = pool.window_peak_bytes() - before - call.result_bytes;
       law.workspace_bytes[i] = std::max({law.workspace_bytes[i], beside, int64_t{0}});
     }
     for (size_t i = 0; i < subject.held_out.size(); ++i) {
-      std::vector<double>& found = subject.found[law.seconds.size() + i];
+      std::vector<Timed>& found = subject.found[law.seconds.size() + i];
       if (known(found)) continue;
       const Call call = subject.prepare(subject.held_out[i].first, subject.held_out[i].second);
-      found.push_back(time(call));
+      found.push_back(time(call, pace));
     }
   }
 
   /// True where a call takes so long that one sweep is enough.
-  static bool known(const std::vector<double>& found) {
-    return !found.empty() && found.front() >= kOnceSeconds;
+  static bool known(const std::vector<Timed>& found) {
+    return !found.empty() && found.front().seconds >= kOnceSeconds;
   }
 
   /// The highest tiles are measured at full width alone; those of fewer columns are to the knot before as
@@ -408,11 +205,18 @@ class Measuring {
            law.rows.back() * law.columns[i % width] > kLargePositions;
   }
 
-  static Law finished(Subject& subject) {
+  /// What the sweeps found, as it would have been at the usual pace.
+  double at_usual_pace(const std::vector<Timed>& found) const {
+    std::vector<double> seconds;
+    for (const Timed& timed : found) seconds.push_back(timed.seconds * usual_pace_ / timed.pace);
+    return median(std::move(seconds));
+  }
+
+  Law finished(Subject& subject) const {
     Law law = std::move(subject.law);
     const size_t width = law.columns.size();
     for (size_t i = 0; i < law.seconds.size(); ++i) {
-      if (!subject.found[i].empty()) law.seconds[i] = median(subject.found[i]);
+      if (!subject.found[i].empty()) law.seconds[i] = at_usual_pace(subject.found[i]);
     }
     for (size_t i = 0; i < law.seconds.size(); ++i) {
       if (!is_large(law, i)) continue;
@@ -426,7 +230,7 @@ class Measuring {
     for (size_t i = 0; i < subject.held_out.size(); ++i) {
       const auto [rows, columns] = subject.held_out[i];
       errors.push_back(std::abs(law.seconds_at(double(rows), double(columns)) /
-                                    std::max(median(subject.found[law.seconds.size() + i]), 1e-9) -
+                                    std::max(at_usual_pace(subject.found[law.seconds.size() + i]), 1e-9) -
                                 1));
     }
     law.held_out_points = static_cast<int64_t>(errors.size());
@@ -440,6 +244,7 @@ class Measuring {
   const Graph& graph_;
   std::shared_ptr<Store> store_;
   std::vector<Subject> subjects_;
+  double usual_pace_ = 0;
 };
 
 }  // namespace

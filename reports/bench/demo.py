@@ -6,7 +6,7 @@
 
 Writes untiled.png (diffusers), picture.png (Headroom), blended.png (diffusers' enable_tiling, at the tile size whose
 peak is nearest to Headroom's), difference.png (both errors, amplified alike), closeup.png and table.md; for headroom-gui
-plan.json, stats.json, trace.json, profile.json and frontier.json, and of these report.html. Ends with 1 where Headroom's
+plan.json, plan-tighter.json, stats.json, trace.json, profile.json and frontier.json, and of these report.html. Ends with 1 where Headroom's
 error passes 1e-4 of the reference's magnitude or its resident growth the limit + 32 MiB.
 """
 
@@ -29,6 +29,8 @@ DECODE_FILES = ("plan.json", "stats.json", "trace.json")
 DOCS = ROOT / "docs" / "pictures"
 DOCS_WIDTH = 1200
 DOCS_BYTES = 300_000
+GUI_PAGES = ("timeline", "layers", "scaling", "plan", "frontier", "compare")
+GUI_COLOURS = 96
 PANEL_WIDTH = 1000
 CROP = 192
 ZOOM = 2
@@ -44,12 +46,16 @@ def load_picture(file: Path) -> np.ndarray:
 
 def plan_within(args: argparse.Namespace, size: tuple[int, int], untiled_peak: int, plan: Path) -> Run:
     """A plan under --limit, or under a quarter of the untiled peak, or else under the smallest limit that works."""
-    limit = args.limit or max(1, round(untiled_peak / 4 / LIMIT_STEP)) * LIMIT_STEP
+    if args.limit:
+        return measure.make_plan(args.model, size, args.limit, plan, args.profile)
+    return plan_near(args, size, max(1, round(untiled_peak / 4 / LIMIT_STEP)) * LIMIT_STEP, plan)
+
+
+def plan_near(args: argparse.Namespace, size: tuple[int, int], limit: int, plan: Path) -> Run:
+    """A plan under this limit, or else under the smallest one that works."""
     try:
         return measure.make_plan(args.model, size, limit, plan, args.profile)
     except measure.DoesNotFit as refusal:
-        if args.limit:
-            raise
         limit = math.ceil(refusal.smallest_bytes / LIMIT_STEP) * LIMIT_STEP
         return measure.make_plan(args.model, size, limit, plan, args.profile)
 
@@ -79,18 +85,31 @@ def nearest_tiles(args: argparse.Namespace, target_bytes: int, scratch: Path) ->
     return best, runs[best]
 
 
-def views(args: argparse.Namespace, size: tuple[int, int]) -> None:
-    """What the GUI and the report show beside the plan, its statistics and the trace: a profile, a frontier, the page."""
-    def program(name: str, *words: str) -> None:
-        measure.run([str(measure.BIN / name), *words])
+def program(name: str, *words: str) -> None:
+    measure.run([str(measure.BIN / name), *words])
 
-    file = {name: str(args.output / name) for name in ("profile.json", "frontier.json", "report.html", *DECODE_FILES)}
+
+def views(args: argparse.Namespace, size: tuple[int, int], limit: int) -> None:
+    """What the GUI and the report show beside the plan, its statistics and the trace: a plan under half its limit, a
+    profile, a frontier, the page."""
+    file = {name: str(args.output / name)
+            for name in ("plan-tighter.json", "profile.json", "frontier.json", "report.html", *DECODE_FILES)}
+    plan_near(args, size, limit // 2, args.output / "plan-tighter.json")
     weights = ["--random-weights", str(args.random_weights)] if args.random_weights is not None else []
     program("headroom-profile", "--model", args.model, *weights, "--sizes", PROFILED_SIZES, "--threads", str(args.threads),
             "--repeats", "1", "--quiet", "-o", file["profile.json"])
     program("headroom-plan", "frontier", "--model", args.model, "--size", f"{size[0]}x{size[1]}", "-o", file["frontier.json"])
     program("headroom-report", *(file[name] for name in (*DECODE_FILES, "profile.json", "frontier.json")), "--model", args.model,
             "-o", file["report.html"])
+
+
+def gui_pictures(args: argparse.Namespace, scratch: Path) -> None:
+    """Pages of headroom-gui on the demo's files, in docs/pictures/."""
+    files = ("plan-tighter.json", *DECODE_FILES, "profile.json", "frontier.json")
+    program("headroom-gui", *(str(args.output / name) for name in files), "--screenshot", str(scratch), "--size", "1360x850")
+    for page in GUI_PAGES:
+        picture = Image.open(scratch / f"{page}.png").convert("RGB")
+        picture.quantize(GUI_COLOURS, dither=Image.Dither.NONE).save(DOCS / f"gui-{page}.png", optimize=True)
 
 
 # Pictures -------------------------------------------------------------------------------------------------------------
@@ -218,7 +237,9 @@ def main() -> int:
         ours = decode_ours(args, args.output / "plan.json", scratch)
         measure.note(f"Headroom: peak {mib(ours['peak_bytes'])}, {ours['seconds']:.1f} s")
         tile, tiled = nearest_tiles(args, ours["rss_growth_bytes"], scratch)
-        views(args, size)
+        views(args, size, plan["limit_bytes"])
+        if args.update_docs:
+            gui_pictures(args, scratch)
 
         reference, exact, blended = (load_picture(scratch / f"{name}.npy") for name in ("untiled", "ours", f"tiled-{tile}"))
     errors = {"tiled": measure.compare(blended, reference), "ours": measure.compare(exact, reference)}

@@ -10,8 +10,6 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kNoLimit = int64_t{1} << 62;
-
 template <typename T>
 std::vector<Cell> cells(const Outcome<T>& outcome) {
   std::vector<Cell> list{double(outcome.predicted), double(outcome.measured), Cell()};
@@ -129,7 +127,7 @@ Chart passes_chart(const PlanDocument& document, const RunStats* run) {
       chart.series[1].y.push_back(double(pass.peak_bytes));
     }
   }
-  if (plan.limit_bytes < kNoLimit) {
+  if (is_limit(plan.limit_bytes)) {
     chart.guides.push_back(
         {"limit " + format(Unit::bytes, double(plan.limit_bytes)), double(plan.limit_bytes)});
   }
@@ -194,7 +192,7 @@ Chart frontier_chart(const std::vector<FrontierPoint>& points, int64_t limit_byt
   }
   Series plans{"plans", Mark::points, Ink::planned, line.x, line.y};
   chart.series = {std::move(line), std::move(plans)};
-  if (limit_bytes <= 0 || limit_bytes >= kNoLimit) return chart;
+  if (!is_limit(limit_bytes)) return chart;
   chart.guides.push_back({"limit " + format(Unit::bytes, double(limit_bytes)), double(limit_bytes), true});
   const auto allowed = std::find_if(points.begin(), points.end(), [&](const FrontierPoint& point) {
     return point.peak_bytes <= limit_bytes;

@@ -34,19 +34,6 @@ Extent longest_tile(const Pass& pass) {
       pass.tiles);
 }
 
-/// The kept tensors of a pass. What another one takes over in place does not leave.
-std::vector<KeptInPass> kept_in(const Plan& plan, size_t pass) {
-  const auto number = static_cast<int32_t>(pass);
-  std::vector<KeptInPass> list;
-  for (const Kept& entry : plan.kept) {
-    if (number < entry.first_pass || number > entry.last_pass) continue;
-    const bool taken_over = std::any_of(plan.kept.begin(), plan.kept.end(),
-                                        [&](const Kept& other) { return other.in_place_of == entry.tensor; });
-    list.push_back({&entry, number == entry.first_pass, number == entry.last_pass && !taken_over});
-  }
-  return list;
-}
-
 int64_t resident_bytes(const PlanDocument& document) {
   const bool resident = document.plan.weights == WeightResidency::resident;
   return resident ? allocated_bytes(resident_weights_bytes(document.model.graph)) : 0;

@@ -10,7 +10,6 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kLeastPixelsAcross = 256;
-constexpr int64_t kNoLimit = int64_t{1} << 62;
 
 void sort_by_pixels(std::vector<ScalingPoint>& series) {
   std::stable_sort(series.begin(), series.end(),
@@ -151,7 +150,7 @@ Chart scaling_chart(const Scaling& scaling) {
   add("smallest limit", Mark::line, Ink::planned, scaling.planned);
   add("untiled, measured", Mark::points, Ink::untiled, scaling.measured_untiled);
   add("runs of plans, measured", Mark::points, Ink::measured, scaling.measured);
-  if (scaling.limit_bytes <= 0 || scaling.limit_bytes >= kNoLimit) return chart;
+  if (!is_limit(scaling.limit_bytes)) return chart;
   chart.guides.push_back(
       {"limit " + format(Unit::bytes, double(scaling.limit_bytes)), double(scaling.limit_bytes)});
   add_note(chart, "untiled", scaling.untiled.empty() ? scaling.measured_untiled : scaling.untiled,

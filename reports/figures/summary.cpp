@@ -6,7 +6,6 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kNoLimit = int64_t{1} << 62;
 constexpr size_t kLongestName = 120;
 constexpr size_t kSizesNamed = 3;
 
@@ -25,7 +24,7 @@ std::string bytes_text(int64_t bytes) {
 }
 
 std::string limit_text(int64_t bytes) {
-  return bytes >= kNoLimit ? "no limit" : "limit " + bytes_text(bytes);
+  return is_limit(bytes) ? "limit " + bytes_text(bytes) : "no limit";
 }
 
 std::string size_text(int64_t width_pixels, int64_t height_pixels) {

@@ -1,25 +1,12 @@
 #include "reports/figures/table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 namespace headroom {
 namespace {
 
 constexpr const char* kLineEnd = "\r\n";
-
-/// All digits that it takes to read the same number again, whatever the locale.
-std::string exact_text(double value) {
-  if (!std::isfinite(value)) return "";
-  char text[64];
-  // Whole numbers are counts and bytes: 2000000, not 2e+06.
-  const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
-  const std::to_chars_result end =
-      whole ? std::to_chars(text, text + sizeof text, value, std::chars_format::fixed)
-            : std::to_chars(text, text + sizeof text, value);
-  return {text, end.ptr};
-}
 
 /// Text that comes from files: no spreadsheet may take it for a formula.
 std::string harmless(const std::string& text) {

@@ -9,7 +9,6 @@ namespace headroom {
 namespace {
 
 constexpr size_t kBlock = 64;
-constexpr int64_t kNoLimit = int64_t{1} << 62;
 constexpr size_t kNoMoment = SIZE_MAX;  ///< before the first one nothing is on the device
 
 /// A moment of the timeline as a chart shows it: from `seconds` on.
@@ -184,7 +183,7 @@ Chart timeline_chart(const Timeline& timeline, const std::string& title, double 
     }
     chart.series.push_back(std::move(series));
   }
-  if (timeline.limit_bytes() > 0 && timeline.limit_bytes() < kNoLimit) {
+  if (is_limit(timeline.limit_bytes())) {
     const auto limit = double(timeline.limit_bytes());
     chart.guides.push_back({"limit " + format(Unit::bytes, limit), limit, false, Ink::limit});
   }
@@ -207,7 +206,7 @@ Table live_table(const Timeline& timeline, size_t i) {
       {.title = "name", .is_text = true},
       {.title = "kind", .is_text = true},
       {.title = "memory", .unit = Unit::bytes, .bars = true},
-      {.title = "share", .unit = Unit::share, .explanation = "of all that is on the device then"}};
+      {.title = "share", .unit = Unit::share, .explanation = "Of all that was on the device then."}};
   const auto all = double(timeline.total_bytes(i));
   for (const LiveEntry& entry : timeline.live_set(i)) {
     const auto bytes = double(entry.bytes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -98,6 +99,21 @@ std::string format(Unit unit, double value) {
   if (!std::isfinite(value)) return "";
   // Growth outside the pool is a difference, which may come out below zero.
   return value < 0 ? "-" + amount_text(unit, -value) : amount_text(unit, value);
+}
+
+bool is_limit(int64_t bytes) {
+  return bytes > 0 && bytes < int64_t{1} << 62;
+}
+
+std::string exact_text(double value) {
+  if (!std::isfinite(value)) return "";
+  char text[64];
+  // Whole numbers are counts and bytes: 2000000, not 2e+06.
+  const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
+  const std::to_chars_result end =
+      whole ? std::to_chars(text, text + sizeof text, value, std::chars_format::fixed)
+            : std::to_chars(text, text + sizeof text, value);
+  return {text, end.ptr};
 }
 
 std::string csv_name(const std::string& title, Unit unit) {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "reports/figures/chart.h"
-#include "reports/render/svg_axis.h"
+#include "reports/render/svg_scale.h"
 
 namespace headroom {
 

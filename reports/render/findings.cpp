@@ -105,10 +105,6 @@ void find_scaling(Findings& found, const ReportOptions& options) {
 
 }  // namespace
 
-bool is_limit(int64_t bytes) {
-  return bytes > 0 && bytes < int64_t{1} << 62;
-}
-
 Findings work_out(const std::vector<DocumentPtr>& documents, const ReportOptions& options) {
   Findings found;
   found.documents = documents;

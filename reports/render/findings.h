@@ -50,6 +50,4 @@ struct Findings {
 };
 Findings work_out(const std::vector<DocumentPtr>& documents, const ReportOptions& options);
 
-bool is_limit(int64_t bytes);  ///< 0 and what no machine has (2^63 - 1 in plans) stand for none
-
 }  // namespace headroom

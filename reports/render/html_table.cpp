@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "reports/render/full_number.h"
-
 namespace headroom {
 namespace {
 
@@ -59,7 +57,7 @@ void write_cell(Markup& page, const Column& column, const Cell& cell, double lar
   std::string classes = css_class(column);
   if (heads_row) attributes.emplace_back("scope", "row");
   if (const double* number = std::get_if<double>(&cell)) {
-    attributes.emplace_back("data-value", full_number(*number));
+    attributes.emplace_back("data-value", exact_text(*number));
     if (column.bars) {
       attributes.emplace_back("style", part_of(*number, largest));
       classes += " bar";

@@ -5,8 +5,8 @@
 
 #include "reports/figures/chart.h"
 #include "reports/render/markup.h"
-#include "reports/render/svg_axis.h"
 #include "reports/render/svg_labels.h"
+#include "reports/render/svg_scale.h"
 
 namespace headroom {
 

@@ -2,7 +2,7 @@
 
 #include "reports/figures/chart.h"
 #include "reports/render/markup.h"
-#include "reports/render/svg_axis.h"
+#include "reports/render/svg_scale.h"
 
 namespace headroom {
 

@@ -126,8 +126,8 @@ TEST_CASE("chart view: bytes are marked at powers of two, and neighbours never r
     return texts;
   };
   const QVector<QString> bytes = labels({"", Unit::bytes}, 0, 600.0 * 1024 * 1024);
-  CHECK(bytes.contains("128.0 MiB"));
-  CHECK(bytes.contains("512.0 MiB"));
+  CHECK(bytes.contains("128 MiB"));
+  CHECK(bytes.contains("512 MiB"));
   for (const auto& [begin, end] :
        {std::pair(12.345, 12.346), std::pair(0.0, 30.0), std::pair(0.01, 0.0101)}) {
     for (const Unit unit : {Unit::seconds, Unit::bytes, Unit::none}) {
@@ -138,7 +138,7 @@ TEST_CASE("chart view: bytes are marked at powers of two, and neighbours never r
       for (qsizetype i = 1; i < texts.size(); ++i) CHECK(texts[i] != texts[i - 1]);
     }
   }
-  CHECK(labels({"", Unit::pixels, true}, 65536, 67108864).size() >= 3);
+  CHECK(labels({"", Unit::pixels, true}, 65536, 67108864).contains("1024×1024"));
 }
 
 /// A million moments, flat but for one that lasts a ten-millionth of the whole.

@@ -185,8 +185,10 @@ TEST_CASE("main window: changes its language at once and keeps what is open") {
   auto* table = window.currentPage()->findChild<TableView*>("layers");
   CHECK(table->model().rowCount() == 4);
   CHECK(table->model().headerData(0, Qt::Horizontal, Qt::DisplayRole).toString() != "layer");
+  // While files are being read it waits.
+  workspace.open(sample_files().all());
   window.setLanguage("en");
-  QApplication::processEvents();
+  CHECK(window.currentPage()->title() != "Layers");
   wait_until_idle(window);
   CHECK(window.currentPage()->title() == "Layers");
 }

@@ -18,12 +18,6 @@ using test::PageReader;
 
 constexpr double kMiB = 1048576;
 
-std::vector<std::string> labels_of(const std::vector<Tick>& ticks) {
-  std::vector<std::string> labels;
-  for (const Tick& tick : ticks) labels.push_back(tick.label);
-  return labels;
-}
-
 std::unique_ptr<Element> drawn(const Drawing& drawing) {
   auto page = PageReader::read(svg_drawing(drawing, "d"));
   REQUIRE(page->children.size() == 1);
@@ -106,44 +100,6 @@ Chart memory_chart() {
   chart.spans = {
       {0, 5, "conv_in"}, {5, 5.1, "a pass with a name far too long for its band"}, {5.1, 10, "conv_out"}};
   return chart;
-}
-
-TEST_CASE("svg: ticks of bytes are powers of 1024") {
-  CHECK(labels_of(ticks(Unit::bytes, {0, 1100 * kMiB}, false, 6)) ==
-        std::vector<std::string>{"0", "256 MiB", "512 MiB", "768 MiB", "1 GiB"});
-  CHECK(labels_of(ticks(Unit::bytes, {0, 1400 * 1024}, false, 3)) ==
-        std::vector<std::string>{"0", "512 KiB", "1 MiB"});
-  CHECK(labels_of(ticks(Unit::bytes, {200 * kMiB, 5000 * kMiB}, true, 6)) ==
-        std::vector<std::string>{"256 MiB", "512 MiB", "1 GiB", "2 GiB", "4 GiB"});
-  const std::vector<Tick> wide = ticks(Unit::bytes, {1024, 1e15}, true, 6);
-  CHECK(wide.size() <= 6);
-  CHECK(labels_of(wide).at(1) == "1 MiB");
-}
-
-TEST_CASE("svg: all other ticks are round decimals in one unit for the axis") {
-  CHECK(labels_of(ticks(Unit::seconds, {0, 1.1}, false, 6)) ==
-        std::vector<std::string>{"0", "0.2 s", "0.4 s", "0.6 s", "0.8 s", "1 s"});
-  CHECK(labels_of(ticks(Unit::seconds, {0, 0.03}, false, 4)) ==
-        std::vector<std::string>{"0", "10 ms", "20 ms", "30 ms"});
-  CHECK(labels_of(ticks(Unit::pixels, {6e4, 3e7}, true, 8)) ==
-        std::vector<std::string>{"0.1 Mpixel", "0.2 Mpixel", "0.5 Mpixel", "1 Mpixel", "2 Mpixel", "5 Mpixel",
-                                 "10 Mpixel", "20 Mpixel"});
-  CHECK(labels_of(ticks(Unit::share, {0, 1}, false, 5)) ==
-        std::vector<std::string>{"0", "20 %", "40 %", "60 %", "80 %", "100 %"});
-  // Within one decade of a logarithmic axis there are ticks too.
-  CHECK(ticks(Unit::seconds, {11, 14}, true, 6).size() >= 3);
-  // Whatever the range, few and within it.
-  for (const Range range : {Range{0, 1e-300}, Range{-5, 3}, Range{1e17, 1e17 + 64}, Range{1e-9, 1e18}}) {
-    for (const bool logarithmic : {false, true}) {
-      if (logarithmic && range.least <= 0) continue;
-      for (const Unit unit : {Unit::bytes, Unit::seconds, Unit::none}) {
-        const std::vector<Tick> found = ticks(unit, range, logarithmic, 6);
-        CHECK(found.size() <= 14);
-        for (const Tick& tick : found)
-          CHECK((tick.at >= range.least * 0.999 - 1e-9 && tick.at <= range.most * 1.001));
-      }
-    }
-  }
 }
 
 TEST_CASE("svg: areas stand on one another at the heights of their axis") {

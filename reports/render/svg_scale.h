@@ -1,17 +1,8 @@
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <vector>
-
-#include "reports/figures/unit.h"
+#include "reports/figures/ticks.h"
 
 namespace headroom {
-
-struct Range {
-  double least = 0;
-  double most = 0;
-};
 
 /// Where the values of an axis are drawn. Values beyond the range lie on its ends.
 class Scale {
@@ -29,14 +20,5 @@ class Scale {
   bool logarithmic_;
   double from_, to_;
 };
-
-struct Tick {
-  double at = 0;
-  std::string label;
-};
-
-/// Round values within the range, about `most` of them or fewer: of bytes in powers of 1024 ("256 MiB", "512
-/// MiB", "1 GiB"), of everything else in 1, 2 and 5 times powers of ten, the unit chosen by the largest.
-std::vector<Tick> ticks(Unit unit, Range range, bool logarithmic, size_t most);
 
 }  // namespace headroom

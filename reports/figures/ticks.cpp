@@ -1,4 +1,4 @@
-#include "reports/render/svg_axis.h"
+#include "reports/figures/ticks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,13 +9,23 @@ namespace {
 
 constexpr size_t kMostTicks = 100;  // whatever the numbers are
 
-std::string printed(double value, const char* unit) {
+/// What a label is written in: `digits` tell it from its neighbours.
+std::string printed(double value, int digits, const char* unit) {
   char text[64];
-  std::snprintf(text, sizeof text, "%.5g%s%s", value, *unit == '\0' ? "" : " ", unit);
+  std::snprintf(text, sizeof text, "%.*g%s%s", digits, value, *unit == '\0' ? "" : " ", unit);
   return text;
 }
 
-std::string bytes_label(double bytes) {
+/// As many as tell the largest of the values from the one beside it.
+int digits_for(const std::vector<double>& values) {
+  constexpr int kFewest = 5, kMost = 15;
+  if (values.size() < 2) return kFewest;
+  const double largest = std::max(std::abs(values.front()), std::abs(values.back()));
+  const double step = values[1] - values[0];
+  return std::clamp(static_cast<int>(std::log10(largest / step)) + 3, kFewest, kMost);
+}
+
+std::string bytes_label(double bytes, int digits) {
   static constexpr struct {
     double bytes;
     const char* name;
@@ -25,9 +35,9 @@ std::string bytes_label(double bytes) {
                 {1048576.0, "MiB"},
                 {1024.0, "KiB"}};
   for (const auto& unit : kUnits) {
-    if (std::abs(bytes) >= unit.bytes) return printed(bytes / unit.bytes, unit.name);
+    if (std::abs(bytes) >= unit.bytes) return printed(bytes / unit.bytes, digits, unit.name);
   }
-  return bytes == 0 ? "0" : printed(bytes, "B");
+  return bytes == 0 ? "0" : printed(bytes, digits, "B");
 }
 
 /// One unit for the whole axis, so that its labels can be compared at a glance.
@@ -59,10 +69,10 @@ AxisUnit axis_unit(Unit unit, double largest) {
   return {};
 }
 
-std::string label(Unit unit, double value, const AxisUnit& scaled) {
-  if (unit == Unit::bytes) return bytes_label(value);
-  if (unit == Unit::ratio) return printed(value, "") + "×";
-  return value == 0 ? "0" : printed(value / scaled.size, scaled.name);
+std::string label(Unit unit, double value, int digits, const AxisUnit& scaled) {
+  if (unit == Unit::bytes) return bytes_label(value, digits);
+  if (unit == Unit::ratio) return printed(value, digits, "") + "×";
+  return value == 0 ? "0" : printed(value / scaled.size, digits, scaled.name);
 }
 
 double power_of_two_from(double value) {
@@ -121,28 +131,37 @@ std::vector<double> decimals(Range range, size_t most) {
   return values;
 }
 
+/// The pixels of squares of 64, 128, 256 … a side: a picture of twice the side has four times the pixels.
+std::vector<double> squares(Range range) {
+  std::vector<double> values;
+  for (double side = 64; side * side <= range.most * (1 + 1e-9) && values.size() < kMostTicks; side *= 2) {
+    if (side * side >= range.least * (1 - 1e-9)) values.push_back(side * side);
+  }
+  return values;
+}
+
+std::string square_label(double pixels) {
+  const std::string side = printed(std::sqrt(pixels), 15, "");
+  return side + "×" + side;
+}
+
 }  // namespace
 
-Scale::Scale(Range range, bool logarithmic, double from, double to)
-    : range_(range), logarithmic_(logarithmic), from_(from), to_(to) {}
-
-double Scale::share(double value) const {
-  if (!logarithmic_) return (value - range_.least) / (range_.most - range_.least);
-  return value <= 0 ? 0 : std::log(value / range_.least) / std::log(range_.most / range_.least);
-}
-
-double Scale::position(double value) const {
-  const double inside = share(std::clamp(value, range_.least, range_.most));
-  return from_ + (to_ - from_) * (std::isfinite(inside) ? inside : 0);
-}
-
 std::vector<Tick> ticks(Unit unit, Range range, bool logarithmic, size_t most) {
+  std::vector<Tick> result;
+  if (logarithmic && unit == Unit::pixels) {
+    const std::vector<double> found = squares(range);
+    const size_t stride = found.size() / (most + 1) + 1;
+    for (size_t i = 0; i < found.size(); i += stride) result.push_back({found[i], square_label(found[i])});
+    if (result.size() > 1) return result;
+    result.clear();
+  }
   std::vector<double> values;
   if (logarithmic) values = unit == Unit::bytes ? powers_of_two(range, most) : decimals(range, most);
   if (values.size() < 2) values = linear_values(unit, range, most);
-  std::vector<Tick> result;
   const AxisUnit scaled = axis_unit(unit, std::max(std::abs(range.least), std::abs(range.most)));
-  for (const double value : values) result.push_back({value, label(unit, value, scaled)});
+  const int digits = digits_for(values);
+  for (const double value : values) result.push_back({value, label(unit, value, digits, scaled)});
   return result;
 }
 

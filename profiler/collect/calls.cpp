@@ -1,0 +1,180 @@
+#include "profiler/collect/calls.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "decoder/plan/memory.h"
+#include "decoder/runtime/attention.h"
+#include "decoder/runtime/convolution.h"
+#include "decoder/runtime/kept_map.h"
+#include "decoder/runtime/normalisation.h"
+#include "profiler/collect/filled.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kFarApartBytes = int64_t{96}
+                                   << 20;  // calls move through so much, so that caches do not hold it
+
+int64_t float_bytes(int64_t positions, int64_t channels) {
+  return allocated_bytes(positions * channels * int64_t{sizeof(float)});
+}
+
+}  // namespace
+
+class Store {
+ public:
+  explicit Store(Dtype dtype) : dtype_(dtype) {}
+  Dtype dtype() const { return dtype_; }
+  MapView next(int64_t rows, int64_t columns, int64_t channels) {
+    const int64_t count = rows * columns * channels;
+    if (count_ < count) {
+      values_ = at::Tensor();
+      count_ = std::max<int64_t>(count, kFarApartBytes / bytes_per_element(dtype_));
+      values_ = filled_store(count_, dtype_);
+    }
+    if (offset_ + count > count_) offset_ = 0;
+    MapView view{.region = region_of(rows, columns),
+                 .channels = channels,
+                 .block_rows = rows,
+                 .blocks_per_item = 1,
+                 .blocks = {},
+                 .dtype = dtype_};
+    view.blocks.push_back(static_cast<std::byte*>(values_.data_ptr()) + offset_ * bytes_per_element(dtype_));
+    offset_ += (count + 15) / 16 * 16;
+    return view;
+  }
+
+ private:
+  const Dtype dtype_;
+  at::Tensor values_;
+  int64_t count_ = 0, offset_ = 0;
+};
+
+std::shared_ptr<Store> make_store(Dtype dtype) {
+  return std::make_shared<Store>(dtype);
+}
+
+namespace {
+
+Call convolution(const Graph& graph, const Op& op, ConvolutionForm form, Dtype dtype, int64_t rows,
+                 int64_t columns) {
+  const KernelShape shape = kernel_shape(graph, op);
+  const ConvolutionForm own = form_of(shape, form);
+  // A tile that begins at an even position, well inside the picture.
+  const Region region{{0, 1}, {2, 2 + rows}, {2, 2 + columns}};
+  const Region needed = needed_region(graph, op, 0, region);
+  const auto input = std::make_shared<Tile>(make_tile(needed, shape.inputs, 1));
+  fill(input->values.data_ptr<float>(), input->values.numel());
+  const at::Tensor values = filled({shape.floats(own)});
+  const at::Tensor bias = filled({shape.outputs});
+  return {[=] {
+            const Tile made = make_tile(region, shape.outputs, 1);
+            convolve(input->view(), {shape, own, values.const_data_ptr<float>()},
+                     bias.const_data_ptr<float>(), made.view(), region, 1);
+            round_tile(made.view(), dtype, 1);
+          },
+          float_bytes(rows * columns, shape.outputs)};
+}
+
+Call attention(const Graph& graph, const Op& op, Dtype dtype, int64_t queries, int64_t keys) {
+  const int64_t channels = graph.tensor(op.inputs[0]).channels,
+                value_channels = graph.tensor(op.inputs[2]).channels;
+  const auto tile = std::make_shared<Tile>(filled_tile(1, queries, channels));
+  const int64_t block =
+      std::clamp<int64_t>(MemoryModel{}.block_bytes / (channels * bytes_per_element(dtype)), 1, keys);
+  const auto whole_map = [&](int64_t of_channels) {
+    const auto map =
+        std::make_shared<KeptMap>(Kept{.block_rows = block}, Extent{1, keys, 1}, of_channels, 1, dtype);
+    map->acquire({0, map->blocks_per_item()});
+    const int64_t bytes = block * of_channels * bytes_per_element(dtype);
+    const at::Tensor values = filled_store(block * of_channels, dtype);
+    for (void* to : map->view().blocks) std::memcpy(to, values.const_data_ptr(), static_cast<size_t>(bytes));
+    return map;
+  };
+  const auto key_map = whole_map(channels), value_map = whole_map(value_channels);
+  return {[=] { round_tile(attend(*tile, key_map->view(), value_map->view(), 1).view(), dtype, 1); },
+          float_bytes(queries, value_channels)};
+}
+
+}  // namespace
+
+Call operation_call(const Graph& graph, const Op& op, ConvolutionForm form,
+                    const std::shared_ptr<Store>& store, int64_t rows, int64_t columns) {
+  const int64_t channels = graph.tensor(op.kind == OpKind::statistics ? op.inputs[0] : op.output).channels;
+  const Extent extent{1, rows, columns};
+  switch (op.kind) {
+    case OpKind::conv:
+      return convolution(graph, op, form, store->dtype(), rows, columns);
+    case OpKind::attention:
+      return attention(graph, op, store->dtype(), rows, columns);
+    case OpKind::statistics: {
+      const auto tile = std::make_shared<Tile>(filled_tile(rows, columns, channels));
+      const auto statistics = std::make_shared<GroupStatistics>(1, op.groups);
+      return {[=] { statistics->add(tile->view(), tile->region, 1); }, 0};
+    }
+    case OpKind::norm: {
+      const Op& measured = *graph.producer(op.inputs[1]);
+      const auto statistics = std::make_shared<GroupStatistics>(1, measured.groups);
+      const Tile sample = filled_tile(4, 4, channels);
+      statistics->add(sample.view(), sample.region, 1);
+      const at::Tensor scale = filled({channels}), bias = filled({channels});
+      const OpWeights weights{.scale = scale.const_data_ptr<float>(), .bias = bias.const_data_ptr<float>()};
+      return {[=, held = std::pair(scale, bias), activation = op.activation] {
+                normalise(store->next(rows, columns, channels),
+                          make_tile(region_of(rows, columns), channels, 1), activation, 1e-6, weights,
+                          *statistics, extent, 1);
+              },
+              float_bytes(rows * columns, channels)};
+    }
+    case OpKind::upsample: {
+      const Axes<int32_t> factor = op.factor;
+      return {[=] {
+                const MapView source = store->next((rows + factor.y - 1) / factor.y,
+                                                   (columns + factor.x - 1) / factor.x, channels);
+                upsample(source, make_tile(region_of(rows, columns), channels, 1).view(), factor, extent, 1);
+              },
+              float_bytes(rows * columns, channels)};
+    }
+    case OpKind::add: {
+      const auto tile = std::make_shared<Tile>(filled_tile(rows, columns, channels));
+      return {[=] {
+                add_region(store->next(rows, columns, channels), tile->view(), tile->region, 1);
+                round_tile(tile->view(), store->dtype(), 1);
+              },
+              0};
+    }
+  }
+  return {};
+}
+
+Call moving_call(const std::string& step, int64_t channels, const std::shared_ptr<Store>& store, int64_t rows,
+                 int64_t columns) {
+  const Extent extent{1, rows, columns};
+  if (step == "gather") {
+    return {[=] {
+              gather(store->next(rows, columns, channels),
+                     make_tile(region_of(rows, columns), channels, 1).view(), extent, 1);
+            },
+            float_bytes(rows * columns, channels)};
+  }
+  const auto tile = std::make_shared<Tile>(filled_tile(rows, columns, channels));
+  if (step == "store") {
+    return {[=] { copy_region(tile->view(), store->next(rows, columns, channels), tile->region, 1); }, 0};
+  }
+  if (step == "accumulate") {
+    return {[=] { add_region(tile->view(), store->next(rows, columns, channels), tile->region, 1); }, 0};
+  }
+  // Emitting: the values are looked through before the sink has them.
+  return {[=] {
+            const float* values = tile->values.const_data_ptr<float>();
+            const bool finite =
+                std::all_of(values, values + tile->values.numel(), [](float v) { return std::isfinite(v); });
+            if (!finite) throw std::logic_error("not finite");
+          },
+          0};
+}
+
+}  // namespace headroom
