@@ -15,6 +15,7 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kPage = 4096;
+constexpr int64_t kHugePage = int64_t{2} << 20;
 constexpr int64_t kSmallest = 4 * kPage;  // below this the heap serves better than whole pages
 constexpr int64_t kAlignment = 64;
 constexpr int64_t kMostReserved = int64_t{1} << 42;
@@ -23,6 +24,26 @@ std::atomic<int64_t> reservations_made{0};
 
 int64_t round_up(int64_t bytes, int64_t unit) {
   return (bytes + unit - 1) / unit * unit;
+}
+
+// Fresh pages of 4 KiB cost several times what the system must do for as much memory in one huge page, up to a third
+// of a decode. A huge page is there as a whole once any of it is touched, so only those are wanted that lie within
+// one allocation; and the system must not make them up by itself from what lies around, which would be memory that
+// nobody planned.
+
+/// The huge pages that lie whole within these addresses.
+void want_huge_pages(char* begin, int64_t bytes) {
+  const auto address = reinterpret_cast<int64_t>(begin);
+  const int64_t first = round_up(address, kHugePage), last = (address + bytes) / kHugePage * kHugePage;
+  if (first < last) madvise(begin + (first - address), static_cast<size_t>(last - first), MADV_HUGEPAGE);
+}
+
+/// None that these addresses are a part of.
+void refuse_huge_pages(char* begin, int64_t bytes, const char* lowest, const char* end) {
+  const auto address = reinterpret_cast<int64_t>(begin);
+  const int64_t first = std::max(address / kHugePage * kHugePage, reinterpret_cast<int64_t>(lowest));
+  const int64_t last = std::min(round_up(address + bytes, kHugePage), reinterpret_cast<int64_t>(end));
+  madvise(begin - (address - first), static_cast<size_t>(last - first), MADV_NOHUGEPAGE);
 }
 
 }  // namespace
@@ -37,6 +58,7 @@ Pool::Pool(int64_t limit_bytes, int64_t resident_goal_bytes)
     throw DeviceError("cannot reserve " + std::to_string(reserved_bytes_) + " bytes of addresses");
   ++reservations_made;
   base_ = static_cast<char*>(memory);
+  refuse_huge_pages(base_, reserved_bytes_, base_, base_ + reserved_bytes_);
   free_[0] = {reserved_bytes_, false};
 }
 
@@ -123,7 +145,11 @@ int64_t Pool::take_pages(int64_t bytes) {
   const auto [offset, found] = *range;
   used_end_ = std::max(used_end_, offset + bytes);
   free_.erase(range);
-  if (found.warm) warm_bytes_ -= bytes;
+  if (found.warm) {
+    warm_bytes_ -= bytes;
+  } else {
+    want_huge_pages(base_ + offset, bytes);
+  }
   if (found.bytes > bytes) free_[offset + bytes] = {found.bytes - bytes, found.warm};
   return offset;
 }
@@ -139,6 +165,7 @@ void Pool::cool_until(int64_t resident_goal) {
     const auto [offset, range] = *largest;
     const int64_t bytes = std::min(range.bytes, round_up(live_bytes_ + warm_bytes_ - resident_goal, kPage));
     const int64_t cold = offset + range.bytes - bytes;  // from the end, so that what stays warm stays whole
+    refuse_huge_pages(base_ + cold, bytes, base_, base_ + reserved_bytes_);
     madvise(base_ + cold, static_cast<size_t>(bytes), MADV_DONTNEED);
     free_.erase(largest);
     warm_bytes_ -= bytes;

@@ -22,17 +22,19 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kPointSeconds = 5e-3;  // of calls for one point in one sweep
 constexpr int kMostCalls = 400;
-constexpr double kOnceSeconds = 50e-3;  // a call this long is measured once in all
+constexpr double kTwiceSeconds =
+    50e-3;                            // a call this long is measured once in a sweep, others twice at least
+constexpr double kOnceSeconds = 0.3;  // and a call this long once in all
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 constexpr int64_t kLargePositions = 1 << 13;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// What a call took, and how long the reference call took beside it.
+/// What a call took, and which look at the machine's pace was beside it.
 struct Timed {
   double seconds = 0;
-  double pace = 0;
+  size_t look = 0;
 };
 
 /// One kind of call, and how to make one of an extent.
@@ -134,21 +136,19 @@ class Measuring {
 
   std::vector<Law> run(int sweeps, const std::function<void(double, const std::string&)>& progress) {
     Pool pool(int64_t{1} << 40);
-    {
-      const PoolScope scope(pool);
-      Pace pace;
-      for (int sweep = 0; sweep < sweeps; ++sweep) {
-        for (size_t i = 0; i < subjects_.size(); ++i) {
-          progress((sweep + double(i) / double(subjects_.size())) / sweeps, subjects_[i].law.name);
-          measure(subjects_[i], pool, pace);
-        }
+    const PoolScope scope(pool);
+    Pace pace;
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+      for (size_t i = 0; i < subjects_.size(); ++i) {
+        progress((sweep + double(i) / double(subjects_.size())) / sweeps, subjects_[i].law.name);
+        measure(subjects_[i], pool, pace);
       }
-      usual_pace_ = pace.usual();
-      store_.reset();
-      for (Subject& subject : subjects_) subject.prepare = {};
     }
     std::vector<Law> laws;
-    for (Subject& subject : subjects_) laws.push_back(finished(subject));
+    for (Subject& subject : subjects_) laws.push_back(finished(subject, pace));
+    // What they hold is memory of the pool.
+    store_.reset();
+    for (Subject& subject : subjects_) subject.prepare = {};
     return laws;
   }
 
@@ -156,8 +156,8 @@ class Measuring {
   static Timed time(const Call& call, Pace& pace) {
     std::vector<double> seconds;
     double spent = 0;
-    const double before = pace.now();
-    while (spent < kPointSeconds || (seconds.size() < 2 && spent < kOnceSeconds)) {
+    const size_t look = pace.look();
+    while (spent < kPointSeconds || (seconds.size() < 2 && spent < kTwiceSeconds)) {
       const auto start = Clock::now();
       call.run();
       seconds.push_back(seconds_since(start));
@@ -165,7 +165,7 @@ class Measuring {
       if (seconds.size() >= kMostCalls) break;
     }
     // Not the quickest: a decode makes each call as it comes.
-    return {median(std::move(seconds)), (before + pace.now()) / 2};
+    return {median(std::move(seconds)), look};
   }
 
   void measure(Subject& subject, Pool& pool, Pace& pace) {
@@ -206,17 +206,17 @@ class Measuring {
   }
 
   /// What the sweeps found, as it would have been at the usual pace.
-  double at_usual_pace(const std::vector<Timed>& found) const {
+  static double at_usual_pace(const std::vector<Timed>& found, const Pace& pace) {
     std::vector<double> seconds;
-    for (const Timed& timed : found) seconds.push_back(timed.seconds * usual_pace_ / timed.pace);
+    for (const Timed& timed : found) seconds.push_back(timed.seconds / pace.at(timed.look));
     return median(std::move(seconds));
   }
 
-  Law finished(Subject& subject) const {
+  static Law finished(Subject& subject, const Pace& pace) {
     Law law = std::move(subject.law);
     const size_t width = law.columns.size();
     for (size_t i = 0; i < law.seconds.size(); ++i) {
-      if (!subject.found[i].empty()) law.seconds[i] = at_usual_pace(subject.found[i]);
+      if (!subject.found[i].empty()) law.seconds[i] = at_usual_pace(subject.found[i], pace);
     }
     for (size_t i = 0; i < law.seconds.size(); ++i) {
       if (!is_large(law, i)) continue;
@@ -229,9 +229,10 @@ class Measuring {
     std::vector<double> errors;
     for (size_t i = 0; i < subject.held_out.size(); ++i) {
       const auto [rows, columns] = subject.held_out[i];
-      errors.push_back(std::abs(law.seconds_at(double(rows), double(columns)) /
-                                    std::max(at_usual_pace(subject.found[law.seconds.size() + i]), 1e-9) -
-                                1));
+      errors.push_back(
+          std::abs(law.seconds_at(double(rows), double(columns)) /
+                       std::max(at_usual_pace(subject.found[law.seconds.size() + i], pace), 1e-9) -
+                   1));
     }
     law.held_out_points = static_cast<int64_t>(errors.size());
     if (!errors.empty()) {
@@ -244,7 +245,6 @@ class Measuring {
   const Graph& graph_;
   std::shared_ptr<Store> store_;
   std::vector<Subject> subjects_;
-  double usual_pace_ = 0;
 };
 
 }  // namespace

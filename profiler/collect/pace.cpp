@@ -13,6 +13,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kStaleSeconds = 20e-3;
 constexpr int kCalls = 3;
+constexpr size_t kBeside = 12;  // looks before and after one: a second or so in all
 constexpr int64_t kSide = 32;
 constexpr KernelShape kShape{.inputs = 64, .outputs = 64, .rows = 3, .columns = 3};
 
@@ -37,8 +38,8 @@ Pace::Pace()
   input_.region = {{0, 1}, {-1, kSide + 1}, {-1, kSide + 1}};
 }
 
-double Pace::now() {
-  if (!seen_.empty() && seconds_since(looked_at_) < kStaleSeconds) return seen_.back();
+size_t Pace::look() {
+  if (!seen_.empty() && seconds_since(looked_at_) < kStaleSeconds) return seen_.size() - 1;
   double quickest = std::numeric_limits<double>::infinity();
   for (int call = 0; call < kCalls; ++call) {
     const auto start = Clock::now();
@@ -48,11 +49,13 @@ double Pace::now() {
   }
   looked_at_ = Clock::now();
   seen_.push_back(quickest);
-  return quickest;
+  return seen_.size() - 1;
 }
 
-double Pace::usual() const {
-  return median(seen_);
+double Pace::at(size_t look) const {
+  const size_t begin = look - std::min(look, kBeside), end = std::min(look + kBeside + 1, seen_.size());
+  const auto from = [&](size_t i) { return seen_.begin() + static_cast<std::ptrdiff_t>(i); };
+  return median({from(begin), from(end)}) / median(seen_);
 }
 
 }  // namespace headroom

@@ -18,10 +18,12 @@ class Pace {
   /// Takes memory of the current pool.
   Pace();
 
-  /// Seconds of the reference convolution; not measured again within 20 ms.
-  double now();
-  /// The median of all that were measured; there must be one.
-  double usual() const;
+  /// Measures the reference convolution, unless that was done within the last 20 ms; returns which
+  /// measurement it is.
+  size_t look();
+  /// Seconds of the reference about then, over its seconds throughout: medians, which single slips do not
+  /// move.
+  double at(size_t look) const;
 
  private:
   Tile input_, output_;

@@ -5,9 +5,9 @@
         -o reports/results/time-prediction-sdxl-512-cpu.json
 
 Limits are points of `headroom-plan frontier`, from the smallest peak that it allows to where more gains nothing. Decodes of all limits take turns, `--repeats`
-times. Before and after each one, and around the profile, a small decode is timed that never changes: what it takes beside
-the profile over what it takes beside the decode is the machine's rate meanwhile, since a shared machine may slow down by half
-within minutes. Measured times are multiplied by it; the median of each limit counts. Expected is
+times. Before and after each one, and around the profile, a decode of the same size without a limit is timed: what it takes beside
+the profile over what it takes beside the other is the machine's rate meanwhile, since a shared machine may slow down by half
+within minutes, memory more than arithmetic. Measured times are multiplied by it; the median of each limit counts. Expected is
 |predicted / measured - 1| <= --slack for the passes together, and measured peak <= predicted <= --peak-slack x measured.
 Ends with 1 otherwise.
 """
@@ -25,7 +25,7 @@ from measure import mib
 
 
 class Yardstick:
-    """A small decode, always the same, whose time says how fast the machine is just now."""
+    """A decode, always the same, whose time says how fast the machine is just now."""
 
     def __init__(self, args: argparse.Namespace, folder: Path):
         self.args, self.folder = args, folder
@@ -73,8 +73,9 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3, help="decodes of each, default: %(default)s")
     parser.add_argument("--slack", type=float, default=0.20, help="largest error of the time, default: %(default)s")
     parser.add_argument("--peak-slack", type=float, default=1.03, help="largest predicted / measured peak, default: %(default)s")
-    parser.add_argument("--yardstick", type=measure.parse_size, default="256x256", help="pixels of the small decode, default: %(default)s")
+    parser.add_argument("--yardstick", type=measure.parse_size, help="pixels of the decode that is timed beside all others, default: those of --size")
     args = measure.parse_run_arguments(parser)
+    args.yardstick = args.yardstick or args.size
 
     header = measure.result_header()
     with tempfile.TemporaryDirectory() as folder:
@@ -85,7 +86,7 @@ def main() -> int:
         profiled = None if args.profile else profile(args, profile_file)
         beside.append(yardstick.seconds())
         profile_seconds = sum(beside) / 2
-        measure.note(f"profiled; the small decode takes {beside[0]:.2f} s before, {beside[1]:.2f} s after")
+        measure.note(f"profiled; the yardstick takes {beside[0]:.2f} s before, {beside[1]:.2f} s after")
 
         size = f"{args.size[0]}x{args.size[1]}"
         found = measure.json.loads(measure.run([str(measure.BIN / "headroom-plan"), "frontier", "--model", args.model, "--size", size,
@@ -127,7 +128,7 @@ def main() -> int:
     size = f"{args.size[0]}×{args.size[1]}"
     title = f"Predicted and measured time, {Path(args.model).name} {size}, fp32, {args.threads} threads"
     markdown = measure.markdown_header(title, header) + table(rows)
-    markdown += (f"\nTimes are those of the passes, medians of {args.repeats} decodes in turn. The machine's rate is what a small decode took beside the profile\n"
+    markdown += (f"\nTimes are those of the passes, medians of {args.repeats} decodes in turn. The machine's rate is what a decode without a limit took beside the profile\n"
                  f"over what it took beside the decode (median); calibrated is measured times rate, run by run. It holds within {args.slack:.0%}, and where\n"
                  f"measured peak ≤ predicted ≤ {args.peak_slack:g} × measured.\n")
     if profiled:

@@ -213,6 +213,41 @@ TEST_CASE("any order of allocations keeps contents, counts and the limit") {
   CHECK(refused > 0);
 }
 
+TEST_CASE("touching any of it brings in no more than what is live or warm, huge pages or not") {
+  const uint64_t seed = GENERATE(range(uint64_t{1}, uint64_t{7}));
+  CAPTURE(seed);
+  struct Counts final : PoolObserver {
+    int64_t live = 0, warm = 0;
+    void allocated(const void*, int64_t, int64_t now_live, int64_t now_warm) override {
+      live = now_live;
+      warm = now_warm;
+    }
+    void freed(const void*, int64_t, int64_t now_live, int64_t now_warm) override {
+      live = now_live;
+      warm = now_warm;
+    }
+  } counts;
+  test::Random random(seed);
+  Pool pool(48 * kMiB, random.integer(8, 32) * kMiB);
+  pool.observe(&counts);
+  std::vector<void*> pieces;
+  for (int step = 0; step < 200; ++step) {
+    if (pieces.empty() || (counts.live < 34 * kMiB && random.chance(0.55))) {
+      const int64_t bytes = random.chance(0.5) ? random.integer(16384, kMiB) : random.integer(kMiB, 12 * kMiB);
+      auto* memory = static_cast<char*>(pool.allocate(bytes));
+      for (int64_t at = 0; at < bytes; at += 4096) memory[at] = '\1';
+      pieces.push_back(memory);
+    } else {
+      const auto at = static_cast<size_t>(random.integer(0, static_cast<int64_t>(pieces.size()) - 1));
+      pool.deallocate(pieces[at]);
+      pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    REQUIRE(pool.resident_bytes() <= counts.live + counts.warm);
+  }
+  for (void* memory : pieces) pool.deallocate(memory);
+  pool.observe(nullptr);
+}
+
 TEST_CASE("a held pool hands warm pages back instead of growing, and grows only for what is live") {
   Pool pool(64 * kMiB);
   const auto fragment = [&] {
