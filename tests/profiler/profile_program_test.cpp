@@ -131,7 +131,7 @@ TEST_CASE("a profile in 16 bits serves plans in 16 bits") {
     const Tensor& made = graph.tensor(graph.op(graph.find_op(layer.name)).output);
     CHECK(layer.sizes[0].activation_bytes == bytes_of(made, {1, 16, 16}, 1, Dtype::bf16));
   }
-  const Words asked{"--model", model,   "--profile", file,   "--size", "32x24",
+  const Words asked{"--model", model,   "--profile", file,   "--size", "16x16",
                     "--limit", "64MiB", "--dtype",   "bf16", "-o",     scratch / "plan.json",
                     "--json"};
   const Ended planned = call(run_plan, asked);
