@@ -9,6 +9,16 @@ QString translated(const QString& text) {
   return QCoreApplication::translate("figures", text.toUtf8().constData());
 }
 
+/// The longest known ending that begins after a space in the window's language.
+QString with_known_ending(const QString& text) {
+  for (qsizetype space = text.indexOf(QLatin1Char(' ')); space >= 0;
+       space = text.indexOf(QLatin1Char(' '), space + 1)) {
+    const QString word = text.mid(space + 1), translation = translated(word);
+    if (!word.isEmpty() && translation != word) return text.left(space + 1) + translation;
+  }
+  return text;
+}
+
 }  // namespace
 
 QString figure_text(const std::string& text) {
@@ -20,9 +30,9 @@ QString figure_text(const std::string& text) {
   for (qsizetype end = whole.size() - 1; end > 0; --end) {
     if (!QStringLiteral(" :,").contains(whole[end])) continue;
     const QString word = whole.left(end), translation = translated(word);
-    if (translation != word) return translation + whole.mid(end);
+    if (translation != word) return translation + with_known_ending(whole.mid(end));
   }
-  return whole;
+  return with_known_ending(whole);
 }
 
 QString figure_text(Unit unit, double value) {

@@ -679,6 +679,38 @@
         <source>Gpixel</source>
         <translation>十亿像素</translation>
     </message>
+    <message>
+        <source>columns</source>
+        <translation>列</translation>
+    </message>
+    <message>
+        <source>keys</source>
+        <translation>个键</translation>
+    </message>
+    <message>
+        <source>equal left out</source>
+        <translation>项相同，未列出</translation>
+    </message>
+    <message>
+        <source>kept tensors equal left out</source>
+        <translation>个保留张量相同，未列出</translation>
+    </message>
+    <message>
+        <source>optimal</source>
+        <translation>最优</translation>
+    </message>
+    <message>
+        <source>not proven optimal</source>
+        <translation>未证明最优</translation>
+    </message>
+    <message>
+        <source>at most</source>
+        <translation>至多</translation>
+    </message>
+    <message>
+        <source>above the best</source>
+        <translation>高于最优</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::AnswerPanel</name>

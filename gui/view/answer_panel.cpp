@@ -200,7 +200,7 @@ void AnswerPanel::showPlan(const Answer& answer) {
   peak_->setText(tr("%1 of %2").arg(bytes(plan.predicted_peak_bytes), bytes(plan.limit_bytes)));
   time_->setText((plan.assumed ? tr("%1 by assumed costs") : tr("%1 by the profile"))
                      .arg(figure_text(Unit::seconds, plan.predicted_seconds)));
-  proof_->setText(QString::fromStdString(gap_text(plan)));
+  proof_->setText(figure_text(gap_text(plan)));
   QString passes = QString::number(plan.passes.size());
   if (plan.slice < plan.request.batch) passes += tr(", %1 of the batch at a time").arg(plan.slice);
   passes_->setText(passes);

@@ -21,6 +21,8 @@ namespace {
 const QString kBandsLayer = QStringLiteral("bands"), kMarksLayer = QStringLiteral("marks"),
               kCursorLayer = QStringLiteral("cursor");
 
+const QSize kBesideAxes(100, 70);  // pixels that labels and heading take, about
+
 void add_layers(QCustomPlot& plot) {
   plot.addLayer(kBandsLayer, plot.layer(QStringLiteral("grid")), QCustomPlot::limBelow);
   plot.addLayer(kMarksLayer, plot.layer(QStringLiteral("axes")), QCustomPlot::limAbove);
@@ -143,8 +145,8 @@ void ChartView::setSource(double begin, double end, std::function<Chart(double, 
 }
 
 void ChartView::beforeDrawing() {
-  // As many marks as have room.
-  const QSize area = plot_->axisRect()->size();
+  // As many marks as have room; the axes' own rectangle is still that of the drawing before.
+  const QSize area = plot_->size() - kBesideAxes;
   const bool names = !chart_.categories.empty();
   plot_->xAxis->ticker()->setTickCount(std::clamp(area.width() / (names ? 26 : 105), 2, names ? 60 : 12));
   plot_->yAxis->ticker()->setTickCount(std::clamp(area.height() / 36, 2, 8));

@@ -112,7 +112,7 @@ void PlanPage::refresh() {
     return;
   }
   const auto& document = *plan_->as<PlanDocument>();
-  QString words = QString::fromStdString(summary(*plan_) + ", " + gap_text(document.plan));
+  QString words = QString::fromStdString(summary(*plan_) + ", ") + figure_text(gap_text(document.plan));
   if (run_ != nullptr)
     words += "\n" + tr("Beside its run %1").arg(QString::fromStdString(run_->file.filename().string()));
   summary_->setText(words);

@@ -164,7 +164,10 @@ void TableView::fitColumns() {
   QHeaderView* header = view_->horizontalHeader();
   if (!ours_ || std::ssize(natural_) != header->count()) return;
   std::vector<int> widths = natural_;
-  int too_much = std::accumulate(widths.begin(), widths.end(), 0) - view_->viewport()->width();
+  // A scroll bar that is not there yet takes its room from the columns when it comes.
+  const int bar =
+      view_->verticalScrollBar()->isVisible() ? 0 : view_->verticalScrollBar()->sizeHint().width();
+  int too_much = std::accumulate(widths.begin(), widths.end(), 0) - (view_->viewport()->width() - bar);
   const auto can_give = [&](size_t column) {
     return model_.table().columns[column].is_text ? std::max(0, widths[column] - kNarrowestText) : 0;
   };

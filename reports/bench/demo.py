@@ -30,7 +30,6 @@ DOCS = ROOT / "docs" / "pictures"
 DOCS_WIDTH = 1200
 DOCS_BYTES = 300_000
 GUI_PAGES = ("timeline", "layers", "scaling", "plan", "frontier", "compare")
-GUI_COLOURS = 96
 PANEL_WIDTH = 1000
 CROP = 192
 ZOOM = 2
@@ -109,7 +108,7 @@ def gui_pictures(args: argparse.Namespace, scratch: Path) -> None:
     program("headroom-gui", *(str(args.output / name) for name in files), "--screenshot", str(scratch), "--size", "1360x850")
     for page in GUI_PAGES:
         picture = Image.open(scratch / f"{page}.png").convert("RGB")
-        picture.quantize(GUI_COLOURS, dither=Image.Dither.NONE).save(DOCS / f"gui-{page}.png", optimize=True)
+        picture.quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(DOCS / f"gui-{page}.png", optimize=True)
 
 
 # Pictures -------------------------------------------------------------------------------------------------------------

@@ -200,7 +200,7 @@ Chart frontier_chart(const std::vector<FrontierPoint>& points, int64_t limit_byt
   if (allowed == points.end()) return chart;
   const auto peak = double(allowed->peak_bytes);
   chart.notes.push_back(
-      {peak, allowed->seconds, format(Unit::seconds, allowed->seconds) + " in " + format(Unit::bytes, peak)});
+      {peak, allowed->seconds, format(Unit::seconds, allowed->seconds) + ", " + format(Unit::bytes, peak)});
   return chart;
 }
 
