@@ -16,6 +16,8 @@
 #include <QTest>
 #include <QXmlStreamReader>
 #include <catch2/catch.hpp>
+#include <ctime>
+#include <iostream>
 
 #include "gui/program/run.h"
 #include "gui/translation/figure_words.h"
@@ -167,6 +169,17 @@ TEST_CASE("main window: every page has a key of its own and a shortcut, every me
       CHECK((action->isSeparator() || action->text().contains('&') || action->text() == "Open files"));
     }
   }
+}
+
+TEST_CASE("main window: how long it takes to be there", "[.benchmark]") {
+  const std::clock_t start = std::clock();
+  Workspace workspace;
+  MainWindow window(workspace, plain());
+  window.show();
+  window.grab();
+  const double seconds = double(std::clock() - start) / CLOCKS_PER_SEC;
+  std::cout << "the window is made and drawn in " << seconds << " s of CPU time\n";
+  CHECK(seconds < 1);
 }
 
 TEST_CASE("main window: changes its language at once and keeps what is open") {
