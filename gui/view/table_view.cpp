@@ -75,6 +75,7 @@ TableView::TableView(QWidget* parent)
   view_->setTextElideMode(Qt::ElideMiddle);  // layers' names differ at their ends
   view_->setTabKeyNavigation(false);         // Tab goes on to the next widget, arrows move within
   view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+  view_->viewport()->installEventFilter(this);
   view_->verticalHeader()->hide();
   view_->verticalHeader()->setDefaultSectionSize(view_->fontMetrics().height() + 6);
   QHeaderView* header = view_->horizontalHeader();
@@ -164,10 +165,7 @@ void TableView::fitColumns() {
   QHeaderView* header = view_->horizontalHeader();
   if (!ours_ || std::ssize(natural_) != header->count()) return;
   std::vector<int> widths = natural_;
-  // A scroll bar that is not there yet takes its room from the columns when it comes.
-  const int bar =
-      view_->verticalScrollBar()->isVisible() ? 0 : view_->verticalScrollBar()->sizeHint().width();
-  int too_much = std::accumulate(widths.begin(), widths.end(), 0) - (view_->viewport()->width() - bar);
+  int too_much = std::accumulate(widths.begin(), widths.end(), 0) - view_->viewport()->width();
   const auto can_give = [&](size_t column) {
     return model_.table().columns[column].is_text ? std::max(0, widths[column] - kNarrowestText) : 0;
   };
@@ -192,9 +190,10 @@ void TableView::fitColumns() {
   fitting_ = false;
 }
 
-void TableView::resizeEvent(QResizeEvent* event) {
-  QWidget::resizeEvent(event);
-  fitColumns();
+bool TableView::eventFilter(QObject* watched, QEvent* event) {
+  // Not its own size: a scroll bar that comes takes its room from the columns.
+  if (watched == view_->viewport() && event->type() == QEvent::Resize) fitColumns();
+  return QWidget::eventFilter(watched, event);
 }
 
 void TableView::countRows() {

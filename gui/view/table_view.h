@@ -39,7 +39,7 @@ class TableView : public QWidget {
   void copy() const;
 
  protected:
-  void resizeEvent(QResizeEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  Q_SIGNALS:
   /// The row of the table (not of the sorted view) that is current; -1: none.

@@ -2,13 +2,16 @@
 
 #include <QAction>
 #include <QApplication>
+#include <QComboBox>
 #include <QDir>
 #include <QDropEvent>
 #include <QFile>
 #include <QImage>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QPushButton>
 #include <QSignalSpy>
+#include <QSpinBox>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QTableView>
@@ -19,8 +22,10 @@
 #include <ctime>
 #include <iostream>
 
+#include "decoder/plan/validator.h"
 #include "gui/program/run.h"
 #include "gui/translation/figure_words.h"
+#include "gui/view/frontier_page.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/screenshots.h"
 #include "gui/view/start_page.h"
@@ -180,6 +185,65 @@ TEST_CASE("main window: how long it takes to be there", "[.benchmark]") {
   const double seconds = double(std::clock() - start) / CLOCKS_PER_SEC;
   std::cout << "the window is made and drawn in " << seconds << " s of CPU time\n";
   CHECK(seconds < 1);
+}
+
+/// Keeps a picture of a step where somebody wants to look at them.
+void keep_picture(MainWindow& window, const char* step) {
+  const QString folder = qEnvironmentVariable("HEADROOM_TEST_PICTURES");
+  if (!folder.isEmpty()) window.grab().save(folder + "/" + step + ".png");
+}
+
+TEST_CASE("main window: from a bare start to a saved plan that fits") {
+  const test::Scratch folder;
+  Workspace workspace;
+  MainWindow window(workspace, plain());
+  window.resize(1280, 800);
+  window.show();
+  wait_until_idle(window);
+  keep_picture(window, "1-start");
+  const QList<QPushButton*> buttons = window.currentPage()->findChildren<QPushButton*>();
+  const auto plan = std::find_if(buttons.begin(), buttons.end(), [](const QPushButton* button) {
+    return button->text() == "&Plan a decode";
+  });
+  REQUIRE(plan != buttons.end());
+  (*plan)->click();
+  wait_until_idle(window);
+  auto* page = qobject_cast<FrontierPage*>(window.currentPage());
+  REQUIRE(page != nullptr);
+  keep_picture(window, "2-frontier");
+  CHECK(page->answer().plan != nullptr);  // something is shown before anything was typed
+
+  page->findChild<QComboBox*>("model")->setCurrentText("flux");
+  page->findChild<QSpinBox*>("width")->setValue(768);
+  page->findChild<QSpinBox*>("height")->setValue(512);
+  wait_until_idle(window);
+  QTest::qWait(600);  // what is typed is taken after a pause
+  wait_until_idle(window);
+  keep_picture(window, "3-model");
+  PlanningQuestion question = workspace.question();
+  CHECK(question.request.width_pixels == 768);
+  question.options.limit_bytes = int64_t{1} << 20;
+  workspace.ask(question);
+  wait_until_idle(window);
+  keep_picture(window, "4-too-little");
+  CHECK(page->answer().plan == nullptr);
+  auto* smallest = page->findChild<QPushButton*>("use-smallest");
+  REQUIRE(smallest->isVisible());
+  smallest->click();
+  wait_until_idle(window);
+  keep_picture(window, "5-smallest");
+  REQUIRE(page->answer().plan != nullptr);
+
+  page->savePlan(QString::fromStdString((folder / "mine.json").string()));
+  wait_until_idle(window);
+  window.showPage("plan");
+  wait_until_idle(window);
+  keep_picture(window, "6-plan");
+  const Model model = resolve_model("flux");
+  const Plan saved = read_plan(folder / "mine.json", model.graph);
+  CHECK(validate(saved, model).empty());
+  CHECK(saved.predicted_peak_bytes <= saved.limit_bytes);
+  CHECK(saved.request.width_pixels == 768);
 }
 
 TEST_CASE("main window: changes its language at once and keeps what is open") {
