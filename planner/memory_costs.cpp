@@ -17,8 +17,8 @@ constexpr int64_t queries_of_block(int64_t queries) {
 
 // Growth outside the pool (docs/planning.md), measured for SDXL with two threads from 264x200 to 2048x2048:
 // pages of the libraries' code; and lists that grow with the picture.
-constexpr int64_t kReserveBytes = (int64_t{9} << 20) / 2;
-constexpr double kReserveBytesPerPixel = 2.75;
+constexpr int64_t kReserveBytes = (int64_t{17} << 20) / 4;
+constexpr double kReserveBytesPerPixel = 4.5;
 
 }  // namespace
 

@@ -52,7 +52,7 @@ struct Ready {
 };
 
 TEST_CASE("with --progress lines a decode tells what it does, from beginning to end") {
-  const Ready ready(40, "5.1MiB");
+  const Ready ready(40, "4.85MiB");
   const Ended ended = call(run_decode, ready.words({"--progress", "lines"}));
   INFO(ended.err);
   REQUIRE(ended.code == 0);
@@ -149,7 +149,7 @@ TEST_CASE("progress changes no pixel and no trace, and is not told unless it is 
 }
 
 TEST_CASE("bands of the picture are told once, one after another") {
-  const Ready ready(400, "7.5MiB");
+  const Ready ready(400, "7.4MiB");
   const json last = ready.plan()["passes"].back();
   REQUIRE(last["tiles"]["y"].size() > 2);
   REQUIRE(last["tiles"]["x"].size() == 1);
@@ -167,7 +167,7 @@ TEST_CASE("bands of the picture are told once, one after another") {
 }
 
 TEST_CASE("a batch in slices counts as one whole") {
-  const Ready ready(40, "5.6MiB", 3);
+  const Ready ready(40, "5.35MiB", 3);
   REQUIRE(ready.plan()["slice_items"] < 3);
   const auto passes = static_cast<int64_t>(ready.plan()["passes"].size());
   const Ended ended = call(run_decode, ready.words({"--progress", "lines"}));
