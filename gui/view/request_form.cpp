@@ -9,13 +9,12 @@
 #include <QLineEdit>
 #include <QSpinBox>
 #include <QStorageInfo>
-#include <QStyle>
-#include <QToolButton>
 #include <algorithm>
 
 #include "decoder/cli/arguments.h"
 #include "decoder/graph/errors.h"
 #include "gui/model/groundwork.h"
+#include "gui/view/chooser.h"
 #include "gui/view/input_note.h"
 #include "gui/view/limit_field.h"
 #include "planner/profile_check.h"
@@ -191,22 +190,10 @@ QSpinBox* RequestForm::number(int most, const QString& name) {
 
 QWidget* RequestForm::withFolderButton(QWidget* field, const QString& caption,
                                        const std::function<void(const QString&)>& take) {
-  auto* editor = new QWidget(this);
-  auto* row = new QHBoxLayout(editor);
-  row->setContentsMargins({});
-  row->addWidget(field, 1);
-  auto* button = new QToolButton(editor);
-  button->setIcon(style()->standardIcon(QStyle::SP_DirOpenIcon));
-  button->setToolTip(tr("Choose a folder…"));
-  button->setAccessibleName(caption);
-  button->setFocusPolicy(Qt::TabFocus);
-  connect(button, &QToolButton::clicked, this, [this, caption, take] {
+  return with_chooser(field, tr("Choose a folder…"), caption, [this, caption, take] {
     const QString folder = QFileDialog::getExistingDirectory(this, caption);
     if (!folder.isEmpty()) take(folder);
   });
-  row->addWidget(button);
-  editor->setFocusProxy(field);
-  return editor;
 }
 
 void RequestForm::addRow(const QString& label, QWidget* editor, const std::string& option,

@@ -5,15 +5,13 @@
 #include <QComboBox>
 #include <QFileDialog>
 #include <QFormLayout>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QRadioButton>
-#include <QStyle>
-#include <QToolButton>
 #include <algorithm>
 
 #include "decoder/graph/model.h"
+#include "gui/view/chooser.h"
 #include "gui/view/input_note.h"
 
 namespace headroom::gui {
@@ -182,22 +180,10 @@ void RunForm::addRow(const QString& label, QWidget* editor, RunField field, cons
 
 QWidget* RunForm::withButton(QWidget* field, const QString& caption,
                              QString (RunForm::*choose)(const QString&)) {
-  auto* editor = new QWidget(this);
-  auto* row = new QHBoxLayout(editor);
-  row->setContentsMargins({});
-  row->addWidget(field, 1);
-  auto* button = new QToolButton(editor);
-  button->setIcon(style()->standardIcon(QStyle::SP_DirOpenIcon));
-  button->setToolTip(tr("Choose…"));
-  button->setAccessibleName(caption);
-  button->setFocusPolicy(Qt::TabFocus);
-  connect(button, &QToolButton::clicked, this, [this, field, caption, choose] {
+  return with_chooser(field, tr("Choose…"), caption, [this, field, caption, choose] {
     const QString chosen = (this->*choose)(caption);
     if (!chosen.isEmpty()) put(field, chosen);
   });
-  row->addWidget(button);
-  editor->setFocusProxy(field);
-  return editor;
 }
 
 QString RunForm::chooseFolder(const QString& caption) {

@@ -6,26 +6,6 @@
 namespace headroom {
 namespace {
 
-const char* name_of(Unit unit) {
-  switch (unit) {
-    case Unit::bytes:
-      return "bytes";
-    case Unit::seconds:
-      return "seconds";
-    case Unit::flops:
-      return "flops";
-    case Unit::pixels:
-      return "pixels";
-    case Unit::ratio:
-      return "ratio";
-    case Unit::share:
-      return "share";
-    case Unit::none:
-      break;
-  }
-  return "";
-}
-
 void add_cells(Table& all, const std::string& section, const Table& table) {
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const Row& row = table.rows[i];
@@ -35,7 +15,7 @@ void add_cells(Table& all, const std::string& section, const Table& table) {
       if (std::holds_alternative<std::monostate>(row.cells[c])) continue;
       all.rows.push_back({{clean_text(section), double(i), clean_text(heading_of(column)),
                            text != nullptr ? Cell(clean_text(*text)) : row.cells[c],
-                           text != nullptr ? "text" : name_of(column.unit)},
+                           text != nullptr ? "text" : csv_name("", column.unit)},
                           false});
     }
   }

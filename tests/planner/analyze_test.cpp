@@ -8,6 +8,7 @@
 #include "tests/decoder/files/scratch.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/support/program.h"
+#include "tests/support/run_as_predicted.h"
 #include "tests/support/tiny_model.h"
 
 namespace headroom {
@@ -16,28 +17,13 @@ namespace {
 using nlohmann::json;
 using test::call;
 using test::require_refused;
-
-/// Statistics of a run that did exactly what the plan says.
-RunStats as_predicted(const Plan& plan) {
-  RunStats stats;
-  stats.limit_bytes = plan.limit_bytes;
-  stats.predicted_peak_bytes = stats.peak_bytes = stats.pool_peak_bytes = plan.predicted_peak_bytes;
-  stats.predicted_seconds = stats.seconds = plan.predicted_seconds;
-  for (const Pass& pass : plan.passes) {
-    stats.passes.push_back({pass.name, pass.predicted_peak_bytes, pass.predicted_peak_bytes,
-                            pass.predicted_seconds, pass.predicted_seconds});
-  }
-  stats.device = "two cores";
-  stats.libraries = "LibTorch";
-  stats.threads = 2;
-  return stats;
-}
+using test::run_as_predicted;
 
 TEST_CASE("analyze: the worst prediction of time comes first, and the pass of the peak is marked") {
   const Graph graph = testing::small_graph();
   Plan plan = testing::small_plan(graph);
   plan.passes[0].predicted_seconds = 0;  // too short to be predicted, and took no time either
-  RunStats stats = as_predicted(plan);
+  RunStats stats = run_as_predicted(plan);
   stats.passes[1].seconds = 0.09;  // 10 % less
   stats.passes[2].seconds = 0.25;  // 150 % more
   stats.passes[0].peak_bytes = 9'000;
@@ -86,7 +72,7 @@ TEST_CASE("analyze: another machine than the profile's is named") {
   Plan plan = testing::small_plan(graph);
   plan.assumed = false;
   plan.environment = {"two cores", "LibTorch"};
-  const RunStats stats = as_predicted(plan);
+  const RunStats stats = run_as_predicted(plan);
   CHECK_THAT(to_text(analyze(plan, "p", stats, "s")), !Catch::Contains("planned for"));
   plan.environment.device = "sixty-four cores";
   CHECK_THAT(to_text(analyze(plan, "p", stats, "s")),
@@ -96,22 +82,22 @@ TEST_CASE("analyze: another machine than the profile's is named") {
 TEST_CASE("analyze: statistics of another plan are refused by what differs") {
   const Graph graph = testing::small_graph();
   const Plan plan = testing::small_plan(graph);
-  CHECK(belongs_to(plan, as_predicted(plan)));
+  CHECK(belongs_to(plan, run_as_predicted(plan)));
   const auto refuses = [&](const RunStats& stats, const std::string& start) {
     CHECK_FALSE(belongs_to(plan, stats));
     CHECK_THROWS_WITH(analyze(plan, "plan.json", stats, "stats.json"), Catch::StartsWith(start));
     CHECK_THROWS_AS(analyze(plan, "plan.json", stats, "stats.json"), InputError);
   };
-  RunStats stats = as_predicted(plan);
+  RunStats stats = run_as_predicted(plan);
   stats.limit_bytes += 1;
   refuses(stats, "stats.json: limit_bytes: expected 28000 as in plan.json, found 28001");
-  stats = as_predicted(plan);
+  stats = run_as_predicted(plan);
   stats.passes.pop_back();
   refuses(stats, "stats.json: passes: expected 3 passes as in plan.json, found 2");
-  stats = as_predicted(plan);
+  stats = run_as_predicted(plan);
   stats.passes[1].name = "else\nwhere";
   refuses(stats, "stats.json: passes[1].name: expected \"residual\" as in plan.json, found \"else\\nwhere\"");
-  stats = as_predicted(plan);
+  stats = run_as_predicted(plan);
   stats.predicted_peak_bytes -= 1;
   refuses(stats, "stats.json: predicted_peak_bytes: expected 26000 as in plan.json, found 25999");
 }

@@ -7,6 +7,7 @@
 #include "planner/make_plan.h"
 #include "reports/figures/document.h"
 #include "tests/support/random_plan.h"
+#include "tests/support/run_as_predicted.h"
 #include "tests/support/tiny_model.h"
 
 namespace headroom::test {
@@ -33,22 +34,6 @@ inline PlanDocument planned(const Model& model, const Request& request, int64_t 
 inline int64_t smallest_bytes(const Model& model, const Request& request, const PlanOptions& options,
                               const CostModel& costs) {
   return smallest_over(spaces_of(model, request, options, costs)).smallest.bytes;
-}
-
-/// Statistics of a run that did exactly what the plan says.
-inline RunStats run_as_predicted(const Plan& plan) {
-  RunStats stats;
-  stats.limit_bytes = plan.limit_bytes;
-  stats.predicted_peak_bytes = stats.peak_bytes = stats.pool_peak_bytes = plan.predicted_peak_bytes;
-  stats.predicted_seconds = stats.seconds = plan.predicted_seconds;
-  for (const Pass& pass : plan.passes) {
-    stats.passes.push_back({pass.name, pass.predicted_peak_bytes, pass.predicted_peak_bytes,
-                            pass.predicted_seconds, pass.predicted_seconds});
-  }
-  stats.device = "two cores";
-  stats.libraries = "LibTorch";
-  stats.threads = 2;
-  return stats;
 }
 
 /// Two layers at two sizes, made up: every figure is another one.
