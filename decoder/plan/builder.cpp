@@ -37,7 +37,7 @@ class Builder {
   }
 
   Plan run(const std::vector<PassDecision>& decisions) {
-    if (decisions.size() != targets_.size()) throw std::logic_error("one decision per pass");
+    drop_passes_that_rest(decisions);
     lower(decisions);
     find_lifetimes();
     number_blocks();
@@ -46,6 +46,20 @@ class Builder {
   }
 
  private:
+  /// Leaves the targets of passes that run.
+  void drop_passes_that_rest(const std::vector<PassDecision>& decisions) {
+    std::vector<BarrierTargets> running;
+    for (const BarrierTargets& targets : targets_) {
+      const size_t next = running.size();
+      const bool rests = std::any_of(targets.rests.begin(), targets.rests.end(), [&](TensorId id) {
+        return next < decisions.size() && contains(decisions[next].keeps, id);
+      });
+      if (!targets.optional() || rests) running.push_back(targets);
+    }
+    if (running.size() != decisions.size()) throw std::logic_error("one decision per pass that runs");
+    targets_ = std::move(running);
+  }
+
   void lower(const std::vector<PassDecision>& decisions) {
     std::vector<bool> kept(graph_.tensors().size(), false);
     for (size_t i = 0; i < targets_.size(); ++i) {
@@ -209,16 +223,12 @@ Plan untiled_plan(const Model& model, const Request& request, ConvolutionForm co
   for (size_t i = 0; i < targets.size(); ++i) {
     decisions[i].tile = {kWhole, kWhole, kWhole};
     decisions[i].convolutions = convolutions;
-    const TensorId any = !targets[i].statistics.empty() ? graph.op(targets[i].statistics[0]).inputs[0]
-                         : !targets[i].whole.empty()    ? targets[i].whole[0]
-                                                        : graph.output();
-    pass_depths.push_back(depths[index(any)]);
+    pass_depths.push_back(depths[index(any_target(graph, targets[i]))]);
   }
   for (size_t t = 1; t < graph.tensors().size(); ++t) {
     const TensorId id{static_cast<int32_t>(t)};
     const Op& producer = *graph.producer(id);
-    if (graph.tensor(id).statistics || producer.kind == OpKind::norm || producer.kind == OpKind::upsample)
-      continue;
+    if (graph.tensor(id).statistics || (is_cheap(producer) && !graph.tensor(id).rests)) continue;
     const bool read_deeper =
         std::any_of(graph.readers(id).begin(), graph.readers(id).end(),
                     [&](OpId reader) { return depths[index(graph.op(reader).output)] > depths[t]; });

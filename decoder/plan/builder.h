@@ -9,7 +9,8 @@
 
 namespace headroom {
 
-/// The choices that make a plan: one entry per entry of barrier_targets(). Everything else follows from them.
+/// The choices that make a plan: one entry per entry of barrier_targets(), of optional ones only where the
+/// pass runs and keeps one of their tensors. Everything else follows from them.
 struct PassDecision {
   std::vector<TensorId> keeps{};     ///< written whole in this pass
   std::vector<TensorId> in_place{};  ///< those of `keeps` that take over the blocks of what they are added to
