@@ -60,7 +60,10 @@ PassReach::PassReach(const Graph& graph, const Sizes& sizes)
 /// Leaves out tensors that in decoders another candidate serves better, or little work from one: fewer
 /// frontiers.
 void PassReach::find_candidates(const Sizes& sizes) {
-  const auto bytes = [&](TensorId id) { return bytes_of(graph_.tensor(id), sizes.latent, 1, sizes.dtype); };
+  std::vector<int64_t> all_bytes;
+  for (const Tensor& tensor : graph_.tensors())
+    all_bytes.push_back(bytes_of(tensor, sizes.latent, 1, sizes.dtype));
+  const auto bytes = [&](TensorId id) { return all_bytes[index(id)]; };
   std::vector<int32_t> optional_depths;
   for (size_t pass = 0; pass < passes(); ++pass) {
     if (targets_[pass].optional()) optional_depths.push_back(pass_depths_[pass]);
@@ -78,7 +81,7 @@ void PassReach::find_candidates(const Sizes& sizes) {
     const std::vector<OpId>& readers = graph_.readers(id);
     const bool read_whole = std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
       const Op& op = graph_.op(reader);
-      return graph_.tensor(op.output).statistics || (op.kind == OpKind::attention && op.inputs[0] != id);
+      return op.kind == OpKind::statistics || (op.kind == OpKind::attention && op.inputs[0] != id);
     });
     if (readers.size() == 1) {
       // The result that its only reader makes at once is no larger: keep that one instead.
@@ -90,9 +93,40 @@ void PassReach::find_candidates(const Sizes& sizes) {
         bytes(id) >= bytes(producer.inputs[0])) {
       continue;  // recomputed position by position from something no larger
     }
+    if (stands_behind_another(id, all_bytes)) continue;
     is_candidate_.insert(id);
   }
   candidates_ = is_candidate_.members();
+}
+
+bool PassReach::read_deeper_around(TensorId id, TensorId around) const {
+  std::vector<TensorId> open{id}, seen;
+  while (!open.empty()) {
+    const TensorId here = open.back();
+    open.pop_back();
+    for (OpId reader : graph_.readers(here)) {
+      const TensorId made = graph_.op(reader).output;
+      if (made == around || contains(seen, made)) continue;
+      if (tensor_depths_[index(made)] != tensor_depths_[index(id)]) return true;
+      seen.push_back(made);
+      open.push_back(made);
+    }
+  }
+  return false;
+}
+
+bool PassReach::stands_behind_another(TensorId id, const std::vector<int64_t>& bytes) const {
+  std::vector<TensorId> made{id};
+  for (size_t i = 0; i < made.size(); ++i) {
+    for (OpId reader : graph_.readers(made[i])) {
+      const TensorId output = graph_.op(reader).output;
+      const bool at_once = tensor_depths_[index(output)] == tensor_depths_[index(id)];
+      if (!at_once || contains(made, output)) continue;
+      made.push_back(output);
+      if (bytes[index(output)] <= bytes[index(id)] && !read_deeper_around(id, output)) return true;
+    }
+  }
+  return false;
 }
 
 void PassReach::find_last_reads() {

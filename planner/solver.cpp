@@ -84,8 +84,9 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
 }
 
 PassDecision decision_of(const Arrival& arrival) {
-  return {arrival.choice->keeps, arrival.choice->in_place, arrival.choice->below,
-          arrival.choice->shapes->tile(*arrival.shape), arrival.shape->form};
+  return {arrival.choice->keeps, arrival.choice->in_place,
+          arrival.choice->below, arrival.choice->shapes->tile(*arrival.shape),
+          arrival.shape->form,   arrival.choice->rests};
 }
 
 /// `hindered` becomes true where the limit kept a choice from its fastest shape.

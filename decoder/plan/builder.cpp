@@ -46,15 +46,24 @@ class Builder {
   }
 
  private:
-  /// Leaves the targets of passes that run.
+  /// Leaves the targets of passes that run. The deepest resting tensor that a decision keeps says which pass
+  /// it is.
   void drop_passes_that_rest(const std::vector<PassDecision>& decisions) {
     std::vector<BarrierTargets> running;
-    for (const BarrierTargets& targets : targets_) {
-      const size_t next = running.size();
-      const bool rests = std::any_of(targets.rests.begin(), targets.rests.end(), [&](TensorId id) {
-        return next < decisions.size() && contains(decisions[next].keeps, id);
-      });
-      if (!targets.optional() || rests) running.push_back(targets);
+    const auto keeps_rest = [](const PassDecision& decision, const BarrierTargets& targets) {
+      return std::any_of(targets.rests.begin(), targets.rests.end(),
+                         [&](TensorId id) { return contains(decision.keeps, id); });
+    };
+    for (size_t i = 0; i < targets_.size(); ++i) {
+      const bool decided = running.size() < decisions.size();
+      bool runs = !targets_[i].optional();
+      if (!runs && decided && decisions[running.size()].rests) {
+        const PassDecision& decision = decisions[running.size()];
+        runs = keeps_rest(decision, targets_[i]);
+        for (size_t later = i + 1; later < targets_.size(); ++later)
+          runs = runs && !keeps_rest(decision, targets_[later]);
+      }
+      if (runs) running.push_back(targets_[i]);
     }
     if (running.size() != decisions.size()) throw std::logic_error("one decision per pass that runs");
     targets_ = std::move(running);
@@ -194,6 +203,13 @@ class Builder {
 
 }  // namespace
 
+bool ends_at_rest(const Graph& graph, const Pass& pass) {
+  return std::all_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
+    const bool stores = step.kind == StepKind::store || step.kind == StepKind::accumulate;
+    return makes_tile(step.kind) || (stores && graph.tensor(step.tensor).rests);
+  });
+}
+
 PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision) {
   PassGoal goal{targets.statistics, decision.keeps, decision.in_place, targets.emits};
   for (TensorId id : targets.whole) {
@@ -223,6 +239,7 @@ Plan untiled_plan(const Model& model, const Request& request, ConvolutionForm co
   for (size_t i = 0; i < targets.size(); ++i) {
     decisions[i].tile = {kWhole, kWhole, kWhole};
     decisions[i].convolutions = convolutions;
+    decisions[i].rests = targets[i].optional();
     pass_depths.push_back(depths[index(any_target(graph, targets[i]))]);
   }
   for (size_t t = 1; t < graph.tensors().size(); ++t) {
@@ -255,6 +272,7 @@ Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& 
         frame.lower_place = entry.place;
       }
     }
+    decision.rests = ends_at_rest(model.graph, plan.passes[i]);
     const auto length = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
     decision.tile = per_axis(length, plan.passes[i].tiles);
     decision.tile.y = std::max<int64_t>(1, decision.tile.y / 2);

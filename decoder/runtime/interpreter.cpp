@@ -191,23 +191,22 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
     case StepKind::statistics:
       statistics_.at(step.tensor).add(view_of(step.inputs[0]), region, sizes_.items);
       return;
+    case StepKind::key_value_sums:
+      sums_.at(step.tensor).add(views_of(step), region, sizes_.items);
+      return;
+    case StepKind::emit:
+      emit(step, region, sink);
+      return;
+    default:
+      break;
   }
-  case StepKind::key_value_sums:
-    sums_.at(step.tensor).add(views_of(step), region, sizes_.items);
-    return;
-  case StepKind::emit:
-    emit(step, region, sink);
-    return;
-  default:
-    break;
-}
-const size_t slot = static_cast<size_t>(&step - pass.steps.data());
-tiles_[slot] = compute(pass, step, region);
-// What may be kept has the values that it would be read back with, so that keeping it changes nothing.
-const bool moves =
-    step.kind == StepKind::gather || step.kind == StepKind::upsample || step.kind == StepKind::shuffle;
-if (!moves && !is_norm(step.kind) && step.tensor != graph_.output())
-  round_tile(tiles_[slot].view(), sizes_.dtype, sizes_.items);
+  const size_t slot = static_cast<size_t>(&step - pass.steps.data());
+  tiles_[slot] = compute(pass, step, region);
+  // What may be kept has the values that it would be read back with, so that keeping it changes nothing.
+  const bool moves =
+      step.kind == StepKind::gather || step.kind == StepKind::upsample || step.kind == StepKind::shuffle;
+  if (!moves && !is_norm(step.kind) && step.tensor != graph_.output())
+    round_tile(tiles_[slot].view(), sizes_.dtype, sizes_.items);
 }
 
 Tile Interpreter::compute(const Pass&, const Step& step, const Region& region) {

@@ -89,10 +89,30 @@ bool PlanOracle::may_be_kept(TensorId id) const {
   if (producer.kind == OpKind::norm || producer.kind == OpKind::upsample) return false;
   const bool pointwise_convolution = producer.kind == OpKind::conv && by_position(producer);
   if (pointwise_convolution && !at_barrier && size(id) >= size(producer.inputs[0])) return false;
+  for (size_t t = index(id) + 1; t < graph_.tensors().size(); ++t) {
+    const TensorId other{static_cast<int32_t>(t)};
+    if (depths_[t] == depths_[index(id)] && size(other) <= size(id) && all_goes_through(other, id))
+      return false;
+  }
   if (graph_.readers(id).size() != 1) return true;
   const Op& reader = graph_.op(graph_.readers(id)[0]);
   const bool same_pass = depths_[index(reader.output)] == depths_[index(id)];
   return !(by_position(reader) && same_pass && size(reader.output) <= size(id));
+}
+
+/// Whether whatever deeper passes read of `id` is made of `other` alone, which is made of `id` itself.
+bool PlanOracle::all_goes_through(TensorId other, TensorId id) const {
+  bool met = false;
+  const std::function<bool(TensorId)> escapes = [&](TensorId here) {
+    for (const OpId reader : graph_.readers(here)) {
+      const TensorId output = graph_.op(reader).output;
+      met = met || output == other;
+      if (output == other) continue;
+      if (depths_[index(output)] > depths_[index(id)] || escapes(output)) return true;
+    }
+    return false;
+  };
+  return !escapes(id) && met;
 }
 
 std::vector<bool> PlanOracle::read_later(size_t pass, const std::vector<bool>& kept) const {

@@ -71,6 +71,7 @@ class PlanOracle {
   void add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
                   const std::vector<TensorId>& below, std::vector<OracleChoice>& choices);
   bool may_be_kept(TensorId id) const;
+  bool all_goes_through(TensorId other, TensorId id) const;
   /// The kept tensors that passes after `pass` read, straight or through what is recomputed.
   std::vector<bool> read_later(size_t pass, const std::vector<bool>& kept) const;
   std::vector<OracleShape> priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const;
