@@ -63,40 +63,44 @@ void PassReach::find_candidates(const Sizes& sizes) {
   std::vector<int64_t> all_bytes;
   for (const Tensor& tensor : graph_.tensors())
     all_bytes.push_back(bytes_of(tensor, sizes.latent, 1, sizes.dtype));
-  const auto bytes = [&](TensorId id) { return all_bytes[index(id)]; };
   std::vector<int32_t> optional_depths;
   for (size_t pass = 0; pass < passes(); ++pass) {
     if (targets_[pass].optional()) optional_depths.push_back(pass_depths_[pass]);
   }
   for (size_t t = 1; t < graph_.tensors().size(); ++t) {
     const TensorId id = tensor_id(t);
-    const Op& producer = *graph_.producer(id);
     if (statistics_.contains(id) || id == graph_.output()) continue;
     if (std::find(optional_depths.begin(), optional_depths.end(), tensor_depths_[t]) !=
         optional_depths.end()) {
       if (graph_.tensor(id).rests) is_candidate_.insert(id);
       continue;
     }
-    if (is_cheap(producer)) continue;
+    if (is_recomputed(id, all_bytes)) continue;
     const std::vector<OpId>& readers = graph_.readers(id);
-    const bool read_whole = std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
-      const Op& op = graph_.op(reader);
-      return op.kind == OpKind::statistics || (op.kind == OpKind::attention && op.inputs[0] != id);
-    });
     if (readers.size() == 1) {
       // The result that its only reader makes at once is no larger: keep that one instead.
       const Op& reader = graph_.op(readers[0]);
       const bool at_once = tensor_depths_[index(reader.output)] == tensor_depths_[t];
-      if (pointwise(reader) && at_once && bytes(reader.output) <= bytes(id)) continue;
-    }
-    if (!read_whole && pointwise(producer) && producer.kind != OpKind::add &&
-        bytes(id) >= bytes(producer.inputs[0])) {
-      continue;  // recomputed position by position from something no larger
+      if (pointwise(reader) && !is_cheap(reader) && at_once &&
+          all_bytes[index(reader.output)] <= all_bytes[t])
+        continue;
     }
     if (stands_behind_another(id, all_bytes)) continue;
     is_candidate_.insert(id);
   }
   candidates_ = is_candidate_.members();
+}
+
+bool PassReach::is_recomputed(TensorId id, const std::vector<int64_t>& bytes) const {
+  const Op& producer = *graph_.producer(id);
+  if (is_cheap(producer)) return true;
+  const std::vector<OpId>& readers = graph_.readers(id);
+  const bool read_whole = std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
+    const Op& op = graph_.op(reader);
+    return op.kind == OpKind::statistics || (op.kind == OpKind::attention && op.inputs[0] != id);
+  });
+  return !read_whole && pointwise(producer) && producer.kind != OpKind::add &&
+         bytes[index(id)] >= bytes[index(producer.inputs[0])];
 }
 
 bool PassReach::read_deeper_around(TensorId id, TensorId around) const {
@@ -123,7 +127,8 @@ bool PassReach::stands_behind_another(TensorId id, const std::vector<int64_t>& b
       const bool at_once = tensor_depths_[index(output)] == tensor_depths_[index(id)];
       if (!at_once || contains(made, output)) continue;
       made.push_back(output);
-      if (bytes[index(output)] <= bytes[index(id)] && !read_deeper_around(id, output)) return true;
+      const bool serves = bytes[index(output)] <= bytes[index(id)] && !is_recomputed(output, bytes);
+      if (serves && !read_deeper_around(id, output)) return true;
     }
   }
   return false;

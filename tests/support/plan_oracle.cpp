@@ -74,24 +74,28 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleF
 bool PlanOracle::may_be_kept(TensorId id) const {
   const Tensor& tensor = graph_.tensor(id);
   if (id == graph_.latent() || id == graph_.output() || tensor.statistics) return false;
-  const Op& producer = *graph_.producer(id);
   const auto size = [&](TensorId of) {
     const Extent extent = extent_of(graph_.tensor(of), sizes_.latent);
     return extent.t * extent.y * extent.x * graph_.tensor(of).channels;
   };
-  bool at_barrier = false;
-  for (const OpId reader : graph_.readers(id)) {
-    const Op& op = graph_.op(reader);
-    if (op.kind == OpKind::statistics ||
-        (op.kind == OpKind::attention && (op.inputs[1] == id || op.inputs[2] == id)))
-      at_barrier = true;
-  }
-  if (producer.kind == OpKind::norm || producer.kind == OpKind::upsample) return false;
-  const bool pointwise_convolution = producer.kind == OpKind::conv && by_position(producer);
-  if (pointwise_convolution && !at_barrier && size(id) >= size(producer.inputs[0])) return false;
+  const auto made_by_position = [&](TensorId of) {
+    bool at_barrier = false;
+    for (const OpId reader : graph_.readers(of)) {
+      const Op& op = graph_.op(reader);
+      if (op.kind == OpKind::statistics ||
+          (op.kind == OpKind::attention && (op.inputs[1] == of || op.inputs[2] == of)))
+        at_barrier = true;
+    }
+    const Op& maker = *graph_.producer(of);
+    if (maker.kind == OpKind::norm || maker.kind == OpKind::upsample) return true;
+    return maker.kind == OpKind::conv && by_position(maker) && !at_barrier &&
+           size(of) >= size(maker.inputs[0]);
+  };
+  if (made_by_position(id)) return false;
   for (size_t t = index(id) + 1; t < graph_.tensors().size(); ++t) {
     const TensorId other{static_cast<int32_t>(t)};
-    if (depths_[t] == depths_[index(id)] && size(other) <= size(id) && all_goes_through(other, id))
+    const bool at_once = depths_[t] == depths_[index(id)] && !graph_.tensor(other).statistics;
+    if (at_once && size(other) <= size(id) && !made_by_position(other) && all_goes_through(other, id))
       return false;
   }
   if (graph_.readers(id).size() != 1) return true;
