@@ -51,9 +51,11 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleF
   depths_ = barrier_depths(graph_);
   for (const BarrierTargets& target : targets_) {
     const TensorId any = !target.statistics.empty() ? graph_.op(target.statistics[0]).inputs[0]
-                         : target.whole.empty()     ? graph_.output()
-                                                    : target.whole[0];
+                         : !target.whole.empty()    ? target.whole[0]
+                         : target.emits             ? graph_.output()
+                                                    : target.rests[0];
     pass_depths_.push_back(depths_[index(any)]);
+    if (target.optional()) optional_depths_.insert(depths_[index(any)]);
   }
   if (frame.weights == WeightResidency::resident) start_seconds_ = load_seconds(graph_, assumptions);
   states_.resize(targets_.size() + 1);
@@ -74,6 +76,7 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleF
 bool PlanOracle::may_be_kept(TensorId id) const {
   const Tensor& tensor = graph_.tensor(id);
   if (id == graph_.latent() || id == graph_.output() || tensor.statistics) return false;
+  if (optional_depths_.contains(depths_[index(id)])) return tensor.rests;
   const auto size = [&](TensorId of) {
     const Extent extent = extent_of(graph_.tensor(of), sizes_.latent);
     return extent.t * extent.y * extent.x * graph_.tensor(of).channels;
@@ -152,7 +155,9 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
   std::vector<TensorId> free;
   for (size_t t = 0; t < graph_.tensors().size(); ++t) {
     const TensorId id{static_cast<int32_t>(t)};
-    const bool now = depths_[t] == pass_depths_[pass] || depths_[t] + 1 == pass_depths_[pass];
+    const bool own = depths_[t] == pass_depths_[pass];
+    const bool late = depths_[t] + 1 == pass_depths_[pass] && !graph_.tensor(id).rests;
+    const bool now = own || (late && !targets_[pass].optional());
     if (!now || present[t] || has(targets_[pass].whole, id) || !may_be_kept(id)) continue;
     std::vector<bool> with = present;
     with[t] = true;
@@ -262,6 +267,11 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
   if (is_new) states_[pass + 1].push_back({after, {}});
   choice.next = number->second;
 
+  if (targets_[pass].optional() && keeps.empty()) {
+    choice.shapes = {{{1, 1, 1}, 0, 0}};  // the pass does not run
+    choices.push_back(std::move(choice));
+    return;
+  }
   for (size_t earlier = 0; earlier < pass; ++earlier) {
     for (const OpId op : targets_[earlier].statistics) present[index(graph_.op(op).output)] = true;
   }

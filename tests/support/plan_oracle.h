@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "decoder/plan/builder.h"
@@ -85,6 +86,7 @@ class PlanOracle {
   std::vector<BarrierTargets> targets_;
   std::vector<int32_t> depths_;  ///< by tensor
   std::vector<int32_t> pass_depths_;
+  std::set<int32_t> optional_depths_;  ///< of passes that need not run
   std::vector<std::vector<OracleState>> states_;
   std::vector<std::map<std::vector<Found>, size_t>> numbers_;  ///< of states, by pass
   double start_seconds_ = 0;
