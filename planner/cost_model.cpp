@@ -11,6 +11,8 @@ namespace {
 // Assumptions for a machine that was not profiled: two cores with AVX-512, LibTorch 2.11, fp32.
 constexpr double kConvolutionFlopsPerSecond = 170e9;
 constexpr double kAttentionFlopsPerSecond = 200e9;
+constexpr double kNarrowFlopsPerSecond =
+    20e9;  // convolutions of many groups, linear attention: few products a value
 constexpr double kBytesPerSecond = 3e9;  // elementwise work, counted by the bytes that it writes
 constexpr double kStepSeconds = 30e-6;   // waking threads, calling libraries
 // Time of a convolution in the Winograd form as a share of the direct one's, transforms included; over
@@ -22,7 +24,14 @@ constexpr double kHostBytesPerSecond = 12e9;      // a link of sixteen lanes, pi
 constexpr double kScratchBytesPerSecond = 500e6;  // a solid-state disk
 
 bool counts_flops(const Op& op) {
-  return op.kind == OpKind::conv || op.kind == OpKind::attention;
+  return op.kind == OpKind::conv || op.kind == OpKind::attention || op.kind == OpKind::key_value_sums ||
+         op.kind == OpKind::linear_attention;
+}
+
+double assumed_rate(const Op& op) {
+  if (op.kind == OpKind::attention) return kAttentionFlopsPerSecond;
+  if (op.kind == OpKind::conv && op.groups == 1) return kConvolutionFlopsPerSecond;
+  return counts_flops(op) ? kNarrowFlopsPerSecond : kBytesPerSecond;
 }
 
 double form_share(const Graph& graph, const Op& op, ConvolutionForm form) {
@@ -34,8 +43,7 @@ double form_share(const Graph& graph, const Op& op, ConvolutionForm form) {
 
 double work_per_position(const Graph& graph, const Op& op, const Sizes& sizes) {
   if (counts_flops(op)) return flops_per_position(graph, op, sizes.latent);
-  const int64_t channels = graph.tensor(op.kind == OpKind::statistics ? op.inputs[0] : op.output).channels;
-  return double(channels * kTileElementBytes);
+  return double(graph.tensor(measured_tensor(op)).channels * kTileElementBytes);
 }
 
 /// Bytes that a step which only moves values writes for each position.
@@ -66,11 +74,6 @@ Along along(const StepAxis& axis, int64_t tile) {
   return {double(axis.extent + overlaps * axis.halo), double(count(axis.grid, tile))};
 }
 
-/// What a step's work is measured by.
-TensorId measured_tensor(const Step& step) {
-  return step.kind == StepKind::statistics ? step.inputs[0].tensor : step.tensor;
-}
-
 Axes<StepAxis> axes_of(const Graph& graph, const Pass& pass, const Step& step, const Sizes& sizes) {
   const Tensor& tensor = graph.tensor(measured_tensor(step));
   return per_axis(
@@ -97,10 +100,7 @@ CostModel::CostModel(const Graph& graph)
       scratch_read_bytes_per_second_(kScratchBytesPerSecond),
       memory_(cpu_memory_model(graph)) {
   for (const Op& op : graph.ops()) {
-    const double rate = op.kind == OpKind::conv        ? kConvolutionFlopsPerSecond
-                        : op.kind == OpKind::attention ? kAttentionFlopsPerSecond
-                                                       : kBytesPerSecond;
-    seconds_per_work_.push_back(1 / rate);
+    seconds_per_work_.push_back(1 / assumed_rate(op));
   }
 }
 
@@ -146,8 +146,8 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
     const OpId id = graph.find_op(layer.name);
     if (id == OpId{-1} || layer.sizes[nearest].seconds <= 0) continue;
     const Op& op = graph.op(id);
-    const TensorId measured = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
-    const double whole = double(positions(extent_of(graph.tensor(measured), sizes.latent)) * sizes.items);
+    const double whole =
+        double(positions(extent_of(graph.tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
     seconds_per_work_[index(id)] =
         layer.sizes[nearest].seconds / (whole * work_per_position(graph, op, sizes));
   }
@@ -211,8 +211,8 @@ double CostModel::pass_seconds(const Graph& graph, const Pass& pass, const Exten
 double CostModel::least_seconds(const Graph& graph, OpId id, const Sizes& sizes) const {
   if (laws_) return laws_->least_seconds(graph, id, sizes);
   const Op& op = graph.op(id);
-  const TensorId made = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
-  const double whole = double(positions(extent_of(graph.tensor(made), sizes.latent)) * sizes.items);
+  const double whole =
+      double(positions(extent_of(graph.tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
   const double share = form_share(graph, op, ConvolutionForm::winograd);  // the faster one
   return kStepSeconds + whole * work_per_position(graph, op, sizes) * share * seconds_per_work(id);
 }

@@ -99,8 +99,7 @@ const Law& LawTable::of(const Step& step, ConvolutionForm form) const {
 double LawTable::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                               const Sizes& sizes) const {
   const Law& law = of(step, pass.convolutions);
-  const Tensor& tensor =
-      graph.tensor(step.kind == StepKind::statistics ? step.inputs[0].tensor : step.tensor);
+  const Tensor& tensor = graph.tensor(measured_tensor(step));
   const Runs rows = runs_along(sizes.latent.y, pass.scale.y, tile.y, tensor.scale.y, step.halo.before.y,
                                step.halo.after.y, step.pad.y);
   const Runs columns = runs_along(sizes.latent.x, pass.scale.x, tile.x, tensor.scale.x, step.halo.before.x,

@@ -6,6 +6,8 @@
 #include <limits>
 #include <thread>
 
+#include "decoder/plan/linear_attention.h"
+
 namespace headroom {
 namespace {
 
@@ -45,6 +47,10 @@ MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
       const KernelShape kernel = kernel_shape(graph, op);
       return allocated_bytes(
           convolution_workspace_bytes(kernel, form_of(kernel, form), tile, sizes.items, threads));
+    }
+    if (op.kind == OpKind::linear_attention) {
+      const int64_t floats = linear_attention_floats(op.groups, head_channels(graph, op), sizes.items);
+      return allocated_bytes(floats * int64_t{sizeof(float)});
     }
     if (op.kind != OpKind::attention) return 0;
     // A partial result beside the running one, the log-sum-exps of both, and the library's own blocks.

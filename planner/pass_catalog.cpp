@@ -31,6 +31,7 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<
     for (size_t i = 0; i < free_choice.size(); ++i) {
       if (subset >> i & 1) set.keeps.push_back(free_choice[i]);
     }
+    set.runs = !reach_.targets(pass).optional() || !set.keeps.empty();
     TensorSet after = available;
     for (TensorId id : set.keeps) after.insert(id);
     const TensorSet reached = reach_.read_after(pass, after);
@@ -62,7 +63,8 @@ PassWork& PassCatalog::work_of(size_t pass, const std::vector<TensorId>& present
   PassWork& work = entry->second;
   if (!is_new) return work;
   const std::vector<bool> kept = reach_.available(pass, present);
-  Pass lowered = lower_pass(graph_, kept, goal_of(reach_.targets(pass), {.keeps = set.keeps}));
+  Pass lowered;
+  if (set.runs) lowered = lower_pass(graph_, kept, goal_of(reach_.targets(pass), {.keeps = set.keeps}));
   for (TensorId id : set.keeps) {
     const TensorId base = in_place_base(graph_, kept, lowered, id);
     if (base != TensorId{-1} && !contains(set.next, base)) work.takeovers.push_back({id, base});

@@ -24,6 +24,7 @@ struct PassWork {
 
 /// What a pass may keep, wherever it lives.
 struct KeepSet {
+  bool runs = true;  ///< an optional pass that keeps nothing does not
   std::vector<TensorId> keeps;
   std::vector<TensorId> next;     ///< kept tensors that passes after it can reach
   std::vector<TensorId> passing;  ///< those of `next` that the pass does not touch

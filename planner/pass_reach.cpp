@@ -11,7 +11,8 @@ constexpr int32_t kDeepestRecompute = 8;
 constexpr size_t kMostCreatable = 8;
 
 bool pointwise(const Op& op) {
-  return op.kind == OpKind::add || op.kind == OpKind::norm ||
+  return op.kind == OpKind::add || op.kind == OpKind::norm || op.kind == OpKind::pixel_norm ||
+         op.kind == OpKind::gate || op.kind == OpKind::linear_attention ||
          (op.kind == OpKind::conv && op.kernel == Axes<int32_t>{1, 1, 1});
 }
 
@@ -19,14 +20,11 @@ TensorId tensor_id(size_t number) {
   return TensorId{static_cast<int32_t>(number)};
 }
 
-TensorId any_target(const Graph& graph, const BarrierTargets& targets) {
-  if (!targets.statistics.empty()) return graph.op(targets.statistics[0]).inputs[0];
-  return targets.whole.empty() ? graph.output() : targets.whole[0];
-}
-
 TensorSet goals_of(const Graph& graph, const BarrierTargets& targets) {
   TensorSet goals(graph.tensors().size());
-  for (OpId op : targets.statistics) goals.insert(graph.op(op).inputs[0]);
+  for (OpId op : targets.statistics) {
+    for (TensorId input : graph.op(op).inputs) goals.insert(input);
+  }
   for (TensorId id : targets.whole) goals.insert(id);
   if (targets.emits) goals.insert(graph.output());
   return goals;
@@ -62,30 +60,78 @@ PassReach::PassReach(const Graph& graph, const Sizes& sizes)
 /// Leaves out tensors that in decoders another candidate serves better, or little work from one: fewer
 /// frontiers.
 void PassReach::find_candidates(const Sizes& sizes) {
-  const auto bytes = [&](TensorId id) { return bytes_of(graph_.tensor(id), sizes.latent, 1, sizes.dtype); };
+  std::vector<int64_t> all_bytes;
+  for (const Tensor& tensor : graph_.tensors())
+    all_bytes.push_back(bytes_of(tensor, sizes.latent, 1, sizes.dtype));
+  std::vector<int32_t> optional_depths;
+  for (size_t pass = 0; pass < passes(); ++pass) {
+    if (targets_[pass].optional()) optional_depths.push_back(pass_depths_[pass]);
+  }
   for (size_t t = 1; t < graph_.tensors().size(); ++t) {
     const TensorId id = tensor_id(t);
-    const Op& producer = *graph_.producer(id);
-    const bool cheap = producer.kind == OpKind::norm || producer.kind == OpKind::upsample;
-    if (statistics_.contains(id) || id == graph_.output() || cheap) continue;
+    if (statistics_.contains(id) || id == graph_.output()) continue;
+    if (std::find(optional_depths.begin(), optional_depths.end(), tensor_depths_[t]) !=
+        optional_depths.end()) {
+      if (graph_.tensor(id).rests) is_candidate_.insert(id);
+      continue;
+    }
+    if (is_recomputed(id, all_bytes)) continue;
     const std::vector<OpId>& readers = graph_.readers(id);
-    const bool read_whole = std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
-      const Op& op = graph_.op(reader);
-      return op.kind == OpKind::statistics || (op.kind == OpKind::attention && op.inputs[0] != id);
-    });
     if (readers.size() == 1) {
       // The result that its only reader makes at once is no larger: keep that one instead.
       const Op& reader = graph_.op(readers[0]);
       const bool at_once = tensor_depths_[index(reader.output)] == tensor_depths_[t];
-      if (pointwise(reader) && at_once && bytes(reader.output) <= bytes(id)) continue;
+      if (pointwise(reader) && !is_cheap(reader) && at_once &&
+          all_bytes[index(reader.output)] <= all_bytes[t])
+        continue;
     }
-    if (!read_whole && pointwise(producer) && producer.kind != OpKind::add &&
-        bytes(id) >= bytes(producer.inputs[0])) {
-      continue;  // recomputed position by position from something no larger
-    }
+    if (stands_behind_another(id, all_bytes)) continue;
     is_candidate_.insert(id);
   }
   candidates_ = is_candidate_.members();
+}
+
+bool PassReach::is_recomputed(TensorId id, const std::vector<int64_t>& bytes) const {
+  const Op& producer = *graph_.producer(id);
+  if (is_cheap(producer)) return true;
+  const std::vector<OpId>& readers = graph_.readers(id);
+  const bool read_whole = std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
+    const Op& op = graph_.op(reader);
+    return op.kind == OpKind::statistics || (op.kind == OpKind::attention && op.inputs[0] != id);
+  });
+  return !read_whole && pointwise(producer) && producer.kind != OpKind::add &&
+         bytes[index(id)] >= bytes[index(producer.inputs[0])];
+}
+
+bool PassReach::read_deeper_around(TensorId id, TensorId around) const {
+  std::vector<TensorId> open{id}, seen;
+  while (!open.empty()) {
+    const TensorId here = open.back();
+    open.pop_back();
+    for (OpId reader : graph_.readers(here)) {
+      const TensorId made = graph_.op(reader).output;
+      if (made == around || contains(seen, made)) continue;
+      if (tensor_depths_[index(made)] != tensor_depths_[index(id)]) return true;
+      seen.push_back(made);
+      open.push_back(made);
+    }
+  }
+  return false;
+}
+
+bool PassReach::stands_behind_another(TensorId id, const std::vector<int64_t>& bytes) const {
+  std::vector<TensorId> made{id};
+  for (size_t i = 0; i < made.size(); ++i) {
+    for (OpId reader : graph_.readers(made[i])) {
+      const TensorId output = graph_.op(reader).output;
+      const bool at_once = tensor_depths_[index(output)] == tensor_depths_[index(id)];
+      if (!at_once || contains(made, output)) continue;
+      made.push_back(output);
+      const bool serves = bytes[index(output)] <= bytes[index(id)] && !is_recomputed(output, bytes);
+      if (serves && !read_deeper_around(id, output)) return true;
+    }
+  }
+  return false;
 }
 
 void PassReach::find_last_reads() {
@@ -160,7 +206,9 @@ void PassReach::find_masks() {
   for (size_t pass = passes(); pass-- > 0;) {
     for (TensorId id : candidates_) {
       const int32_t own = tensor_depths_[index(id)], depth = pass_depths_[pass];
-      const bool may_keep = own == depth || own + 1 == depth;
+      const bool rests = graph_.tensor(id).rests;
+      const bool may_keep = targets_[pass].optional() ? contains(targets_[pass].rests, id)
+                                                      : own == depth || (own + 1 == depth && !rests);
       if (may_keep && !contains(targets_[pass].whole, id)) in_reach_[pass].push_back(id);
       if (pass + 1 < passes() && own + kDeepestRecompute < pass_depths_[pass + 1]) far_back_[pass].insert(id);
     }
@@ -173,8 +221,9 @@ void PassReach::find_masks() {
 std::vector<TensorId> PassReach::handed_on(size_t pass) const {
   std::vector<TensorId> list = targets_[pass].whole;
   for (OpId id : targets_[pass].statistics) {
-    const TensorId measured = graph_.op(id).inputs[0];
-    if (is_candidate_.contains(measured) && !contains(list, measured)) list.push_back(measured);
+    for (TensorId measured : graph_.op(id).inputs) {
+      if (is_candidate_.contains(measured) && !contains(list, measured)) list.push_back(measured);
+    }
   }
   std::erase_if(list, [&](TensorId id) {
     return graph_.producer(id)->kind == OpKind::add || !demands_[pass].contains(id);

@@ -44,6 +44,13 @@ class PassReach {
 
  private:
   void find_candidates(const Sizes& sizes);
+  /// True where a tensor is never kept, since it is computed position by position from something no larger.
+  bool is_recomputed(TensorId id, const std::vector<int64_t>& bytes) const;
+  /// True where all that deeper passes read of a tensor goes through another one that its own pass makes of
+  /// it and that is no larger: that one may be kept instead.
+  bool stands_behind_another(TensorId id, const std::vector<int64_t>& bytes) const;
+  /// True where a deeper pass reads something that is made of `id` without `around`.
+  bool read_deeper_around(TensorId id, TensorId around) const;
   void find_last_reads();
   void find_demands();
   void find_own_operations();

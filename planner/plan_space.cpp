@@ -88,7 +88,12 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
     const PassOption& option = catalog_->option(pass, present, set, in_place);
     std::vector<Place> places;
     for (const TouchedTensor& tensor : option.touched()) places.push_back(place_after(tensor.tensor));
-    Choice choice{set.keeps, std::move(in_place), std::move(below), std::move(next),
+    Choice choice{set.runs,
+                  catalog_->reach().targets(pass).optional(),
+                  set.keeps,
+                  std::move(in_place),
+                  std::move(below),
+                  std::move(next),
                   &catalog_->priced(option, places, frame_.weights)};
     choice.beside_bytes = fixed_bytes_;
     for (TensorId id : set.passing) {

@@ -23,6 +23,8 @@ Frontier latent_frontier();
 
 /// One way to run a pass from a frontier: what it keeps, and the frontier after it.
 struct Choice {
+  bool runs = true;    ///< the pass does
+  bool rests = false;  ///< it is an optional one
   std::vector<TensorId> keeps;
   std::vector<TensorId> in_place;
   std::vector<TensorId> below;  ///< those of `keeps` that live in the lower place

@@ -75,7 +75,7 @@ void check_profiled_range(const Profile& profile, const std::string& file, const
       if (step.op == OpId{-1} || step.kind == StepKind::accumulate) continue;
       const Op& op = graph.op(step.op);
       Step sized = step;
-      if (step.kind == StepKind::statistics) sized.tensor = step.inputs[0].tensor;
+      sized.tensor = measured_tensor(step);
       double most = double(positions(largest_tile(graph, pass, sized, tile, sizes)) * sizes.items);
       if (op.kind == OpKind::attention) most *= double(law_extent(graph, op, sizes.latent).x);
       const Law& law = laws.of(step, pass.convolutions);

@@ -84,8 +84,9 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
 }
 
 PassDecision decision_of(const Arrival& arrival) {
-  return {arrival.choice->keeps, arrival.choice->in_place, arrival.choice->below,
-          arrival.choice->shapes->tile(*arrival.shape), arrival.shape->form};
+  return {arrival.choice->keeps, arrival.choice->in_place,
+          arrival.choice->below, arrival.choice->shapes->tile(*arrival.shape),
+          arrival.shape->form,   arrival.choice->rests};
 }
 
 /// `hindered` becomes true where the limit kept a choice from its fastest shape.
@@ -102,10 +103,11 @@ Found search_by_time(PlanSpace& space, int64_t limit_bytes, double greed, const 
 
 Solution solution_of(const Found& found) {
   Solution solution;
+  solution.seconds = found.path.back().cost;
   for (const Arrival& arrival : found.path) {
+    if (!arrival.choice->runs) continue;
     solution.decisions.push_back(decision_of(arrival));
     solution.pass_seconds.push_back(arrival.choice->seconds(*arrival.shape));
-    solution.seconds = arrival.cost;
     solution.peak_bytes = std::max(solution.peak_bytes, arrival.choice->peak_bytes(*arrival.shape));
   }
   return solution;
@@ -141,6 +143,7 @@ SmallestLimit smallest_limit(PlanSpace& space) {
   if (found.path.empty()) throw std::logic_error("a plan space without a plan");
   SmallestLimit smallest;
   for (const Arrival& arrival : found.path) {
+    if (!arrival.choice->runs) continue;
     if (const int64_t peak = arrival.choice->peak_bytes(*arrival.shape); peak > smallest.bytes) {
       smallest.bytes = peak;
       smallest.pass = smallest.decisions.size();

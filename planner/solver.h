@@ -18,8 +18,8 @@ struct SearchLimits {
 
 /// Decisions of a plan space under a limit.
 struct Solution {
-  std::vector<PassDecision> decisions;
-  std::vector<double> pass_seconds;
+  std::vector<PassDecision> decisions;  ///< of passes that run
+  std::vector<double> pass_seconds;     ///< parallel to them
   double seconds = 0;
   int64_t peak_bytes = 0;
   bool unhindered = false;  ///< the limit excluded nothing on the way: without one the solution is the same

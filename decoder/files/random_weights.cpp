@@ -60,7 +60,10 @@ void fill_random(const Parameter& parameter, uint64_t seed, const Interval& rang
   const int64_t count = elements(parameter.name, parameter.shape);
   float offset = 0.0f;
   float scale = kBiasSpread;
-  if (parameter.name.ends_with(".weight")) {
+  if (parameter.name.ends_with(".running_var")) {
+    offset = 1.0f;  // variances are positive
+    scale = kNormSpread;
+  } else if (parameter.name.ends_with(".weight")) {
     if (parameter.shape.size() == 1) {
       offset = 1.0f;
       scale = kNormSpread;

@@ -1,24 +1,12 @@
 #include "decoder/graph/autoencoder_kl.h"
 
-#include <map>
+#include "decoder/graph/activation.h"
 
 namespace headroom {
 namespace {
 
 constexpr double kEpsilon = 1e-6;
 constexpr int64_t kMostChannels = 1 << 16;
-
-Activation parse_activation(const JsonFields& field) {
-  static const std::map<std::string, Activation> known{{"silu", Activation::silu},
-                                                       {"swish", Activation::silu},
-                                                       {"relu", Activation::relu},
-                                                       {"gelu", Activation::gelu},
-                                                       {"mish", Activation::mish}};
-  const auto found = known.find(field.text());
-  if (found == known.end())
-    field.fail("'" + field.text() + "' is not supported; expected silu, swish, relu, gelu or mish");
-  return found->second;
-}
 
 struct Config {
   int64_t latent_channels = 4;

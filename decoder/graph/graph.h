@@ -31,27 +31,50 @@ const char* name_of(Dtype dtype);
 Dtype parse_dtype(const std::string& text);
 
 /// A value that flows through the decoder, written N×C×T×H×W. Its positions are the latent's times `scale`.
-/// Statistics have no positions: they are `channels` (mean, 1/deviation) pairs per batch item.
+/// Statistics have no positions: they are `channels` (mean, 1/deviation) pairs per batch item, or as many
+/// sums.
 struct Tensor {
   std::string name;
   int64_t channels = 0;
   Axes<int32_t> scale{1, 1, 1};
   bool statistics = false;
   OpId producer{-1};  ///< -1 for the latent
+  /// A pass may end here although no barrier asks for it: what comes after can be computed from this tensor
+  /// alone.
+  bool rests = false;
 };
 
 enum class OpKind {
   conv,      ///< {x} -> y: convolution, stride 1, zero padding that keeps the extent; of x repeated `factor`
              ///< times along each axis (nearest upsampling), which is never made whole
   upsample,  ///< {x} -> y: nearest, by `factor`
-  statistics,  ///< {x} -> s: mean and deviation over each group of channels and all positions; a barrier
-  norm,        ///< {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
-  add,         ///< {a, b} -> y
-  attention,   ///< {q, k, v} -> y: one head over all positions of k and v; a barrier on both
+  statistics,      ///< {x} -> s: mean and deviation over each group of channels and all positions; a barrier
+  norm,            ///< {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
+  add,             ///< {a, b} -> y
+  attention,       ///< {q, k, v} -> y: one head over all positions of k and v; a barrier on both
+  pixel_norm,      ///< {x} -> y: x / root mean square over the channels of its position * weight + bias, then
+                   ///< `activation`
+  gate,            ///< {x} -> y: the first half of the channels * silu(the second half)
+  shuffle,         ///< {x} -> y: channels c * factor² … become the factor × factor pixels of channel c
+  key_value_sums,  ///< {x …} -> s: of each head, sums over all positions of v and of 1 by relu(k); a barrier
+  linear_attention,  ///< {x …, s} -> y: of each head, relu(q) by those sums, their quotient
 };
 const char* name_of(OpKind kind);
 
 enum class Activation { none, silu, relu, gelu, mish };
+
+/// What a convolution is beside its kernel's extent.
+struct ConvolutionTraits {
+  bool bias = true;
+  int32_t groups = 1;     ///< of channels, each convolved by itself
+  bool shortcut = false;  ///< adds its input, each channel repeated until there are as many as outputs; where
+                          ///< it upsamples by f, as f² times as many, shuffled
+  Activation activation = Activation::none;  ///< of the result
+  /// Modules whose weights are stacked along the outputs; the operation's own where there are none.
+  std::vector<std::string> stacked{};
+  /// A batch norm with stored statistics, which becomes part of kernel and bias; empty where there is none.
+  std::string batch_norm{};
+};
 
 /// One operation. Parameters are named as diffusers names them: `<name>.weight` and `<name>.bias`.
 struct Op {
@@ -60,10 +83,11 @@ struct Op {
   std::vector<TensorId> inputs{};
   TensorId output{-1};
   Axes<int32_t> kernel{1, 1, 1};  ///< conv: odd along every axis
-  Axes<int32_t> factor{1, 1, 1};  ///< upsample, conv
-  int32_t groups = 0;             ///< statistics, norm
-  double epsilon = 0;             ///< statistics
+  Axes<int32_t> factor{1, 1, 1};  ///< upsample, conv, shuffle
+  int32_t groups = 0;             ///< statistics, norm, conv; heads of key_value_sums and linear_attention
+  double epsilon = 0;  ///< statistics, pixel_norm, linear_attention, and of a convolution's batch norm
   Activation activation = Activation::none;
+  ConvolutionTraits convolution{};  ///< conv
 };
 
 /// A decoder as operations over tensors: no weights, no sizes. Operations stand in topological order.
@@ -71,14 +95,27 @@ class Graph {
  public:
   /// The latent. Called once, first.
   TensorId add_latent(int64_t channels);
-  TensorId conv(const std::string& name, TensorId x, int64_t channels, Axes<int32_t> kernel);
+  TensorId conv(const std::string& name, TensorId x, int64_t channels, Axes<int32_t> kernel,
+                const ConvolutionTraits& traits = {});
   /// A 3×3 convolution of x upsampled by 2 along rows and columns: four phases with 2×2 kernels on x itself.
-  TensorId upsampled_conv(const std::string& name, TensorId x, int64_t channels);
+  TensorId upsampled_conv(const std::string& name, TensorId x, int64_t channels,
+                          const ConvolutionTraits& traits = {});
   TensorId upsample(const std::string& name, TensorId x, Axes<int32_t> factor);
   TensorId statistics(const std::string& name, TensorId x, int32_t groups, double epsilon);
   TensorId norm(const std::string& name, TensorId x, TensorId statistics, Activation activation);
   TensorId add(const std::string& name, TensorId a, TensorId b);
   TensorId attention(const std::string& name, TensorId q, TensorId k, TensorId v);
+  TensorId pixel_norm(const std::string& name, TensorId x, double epsilon, Activation activation);
+  TensorId gate(const std::string& name, TensorId x);
+  TensorId shuffle(const std::string& name, TensorId x, Axes<int32_t> factor);
+  /// Heads stand one after another in all of `pieces`, each with q, k and v of `head_channels` each.
+  TensorId key_value_sums(const std::string& name, const std::vector<TensorId>& pieces,
+                          int64_t head_channels);
+  /// Of the same pieces; `epsilon` keeps the quotient from dividing by zero.
+  TensorId linear_attention(const std::string& name, const std::vector<TensorId>& pieces, TensorId sums,
+                            double epsilon);
+  /// Says that a pass may end at this tensor. All that comes later must read it and nothing before it.
+  void rest_at(TensorId id) { tensors_[index(id)].rests = true; }
   void set_output(TensorId tensor) { output_ = tensor; }
 
   TensorId latent() const { return TensorId{0}; }
@@ -136,8 +173,17 @@ int64_t parameter_elements(const Graph& graph);
 /// Attention depends on the number of keys: `latent` gives their extent.
 double flops_per_position(const Graph& graph, const Op& op, const Extent& latent);
 
-/// For each tensor, the number of barriers on the longest path from the latent to it. Tensors of one depth
-/// can be computed in one pass; the next depth needs a pass of its own.
+/// Channels of q, of k and of v in each head of key_value_sums or linear_attention.
+int64_t head_channels(const Graph& graph, const Op& op);
+/// Operations whose results are never kept: they are computed position by position from something no larger.
+bool is_cheap(const Op& op);
+
+/// What an operation's work is counted over: its result, or what it takes statistics of.
+TensorId measured_tensor(const Op& op);
+
+/// For each tensor, the number of barriers and of tensors where a pass may rest on the longest path from the
+/// latent to it. Tensors of one depth can be computed in one pass; the next depth needs a pass of its own
+/// where a barrier lies between, and may have one otherwise.
 std::vector<int32_t> barrier_depths(const Graph& graph);
 
 }  // namespace headroom

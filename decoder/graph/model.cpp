@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "decoder/graph/autoencoder_dc.h"
 #include "decoder/graph/autoencoder_kl.h"
 #include "decoder/graph/json_fields.h"
 
@@ -15,7 +16,8 @@ using Family = Model (*)(const JsonFields&);
 
 /// diffusers' class names and who builds them. A new family adds one line.
 const std::map<std::string, Family>& families() {
-  static const std::map<std::string, Family> table{{"AutoencoderKL", autoencoder_kl}};
+  static const std::map<std::string, Family> table{{"AutoencoderDC", autoencoder_dc},
+                                                   {"AutoencoderKL", autoencoder_kl}};
   return table;
 }
 
@@ -38,6 +40,15 @@ const std::map<std::string, std::string>& built_ins() {
        "{" + four_blocks +
            R"("latent_channels": 16, "scaling_factor": 0.3611, "shift_factor": 0.1159, "force_upcast": true,
                       "use_post_quant_conv": false})"},
+      {"sana-dc-ae-f32c32",
+       R"({"_class_name": "AutoencoderDC", "in_channels": 3, "latent_channels": 32, "attention_head_dim": 32,
+           "decoder_block_types": ["ResBlock", "ResBlock", "ResBlock",
+                                   "EfficientViTBlock", "EfficientViTBlock", "EfficientViTBlock"],
+           "decoder_block_out_channels": [128, 256, 512, 512, 1024, 1024],
+           "decoder_layers_per_block": [3, 3, 3, 3, 3, 3],
+           "decoder_qkv_multiscales": [[], [], [], [5], [5], [5]],
+           "decoder_norm_types": "rms_norm", "decoder_act_fns": "silu", "upsample_block_type": "interpolate",
+           "scaling_factor": 0.41407})"},
   };
   return table;
 }

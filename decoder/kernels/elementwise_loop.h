@@ -40,6 +40,18 @@ struct Silu {
   static Lanes of(const Lanes& v) { return v / (1.0f + exponential(-v)); }
 };
 
+struct Relu {
+  static Lanes of(const Lanes& v) { return v < 0.0f ? Lanes{} : v; }
+};
+
+/// In place where out == x.
+template <class Activation>
+void apply(const float* x, float* out, int64_t count) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(out + i, Activation::of(load(x + i)));
+  if (i < count) store_part(out + i, Activation::of(load_part(x + i, count - i)), count - i);
+}
+
 template <class Activation>
 void affine(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
             const float* shift) {
@@ -72,6 +84,43 @@ void sum_16(const float* x, int64_t pixels, int64_t channels, double* sum, doubl
     for (int64_t c = 0; c < kDoubles; ++c) {
       sum[part * kDoubles + c] += s[part][c];
       square_sum[part * kDoubles + c] += q[part][c];
+    }
+  }
+}
+
+inline float sum_of(const Lanes& values) {
+  float parts[kLanes], sum = 0;
+  store(parts, values);
+  for (float part : parts) sum += part;
+  return sum;
+}
+
+/// x / sqrt(mean of squares + epsilon) * weight + bias, over the channels of each pixel.
+void pixel_norm(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
+                const float* bias, float epsilon) {
+  for (int64_t p = 0; p < pixels; ++p, x += channels, out += channels) {
+    Lanes squares[2] = {};
+    for (int64_t c = 0, turn = 0; c < channels; c += kLanes, turn ^= 1) {
+      const Lanes v = load_part(x + c, channels - c);
+      squares[turn] += v * v;
+    }
+    const float mean = sum_of(squares[0] + squares[1]) / static_cast<float>(channels);
+    const Lanes factor = spread(1.0f / __builtin_sqrtf(mean + epsilon));
+    for (int64_t c = 0; c < channels; c += kLanes) {
+      const int64_t count = channels - c;
+      store_part(out + c,
+                 load_part(x + c, count) * factor * load_part(weight + c, count) + load_part(bias + c, count),
+                 count);
+    }
+  }
+}
+
+/// out[c] = x[c] * silu(x[channels + c]) for each pixel.
+void gate(const float* x, float* out, int64_t pixels, int64_t channels) {
+  for (int64_t p = 0; p < pixels; ++p, x += 2 * channels, out += channels) {
+    for (int64_t c = 0; c < channels; c += kLanes) {
+      const int64_t count = channels - c;
+      store_part(out + c, load_part(x + c, count) * Silu::of(load_part(x + channels + c, count)), count);
     }
   }
 }

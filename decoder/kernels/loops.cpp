@@ -1,5 +1,6 @@
 #include "decoder/kernels/loops.h"
 
+#include "decoder/kernels/depthwise_loop.h"
 #include "decoder/kernels/elementwise_loop.h"
 #include "decoder/kernels/multiply_loop.h"
 #include "decoder/kernels/storage_loop.h"
@@ -10,6 +11,11 @@ namespace headroom::kernels {
 extern const Loops HEADROOM_LOOPS;
 const Loops HEADROOM_LOOPS{affine<Identity>,
                            affine<Silu>,
+                           apply<Silu>,
+                           apply<Relu>,
+                           pixel_norm,
+                           gate,
+                           depthwise,
                            sum_16,
                            multiply,
                            {winograd_in<Plain>, winograd_out<Plain>},

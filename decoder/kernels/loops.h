@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "decoder/kernels/depthwise.h"
 #include "decoder/kernels/multiply.h"
 #include "decoder/kernels/winograd.h"
 
@@ -23,6 +24,15 @@ struct Loops {
   /// The same, then SiLU.
   void (*affine_silu)(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
                       const float* shift);
+  /// Activations by themselves, in place where out == x.
+  void (*silu)(const float* x, float* out, int64_t count);
+  void (*relu)(const float* x, float* out, int64_t count);
+  /// out = x / sqrt(mean of the pixel's squares + epsilon) * weight + bias; in place where out == x.
+  void (*pixel_norm)(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
+                     const float* bias, float epsilon);
+  /// out = x * silu(x `channels` further on), of pixels with twice as many channels.
+  void (*gate)(const float* x, float* out, int64_t pixels, int64_t channels);
+  void (*depthwise)(const DepthwiseRow& row);
   /// Adds values and squares of 16 neighbouring channels over `pixels` pixels to sum and square_sum.
   void (*sum_16)(const float* x, int64_t pixels, int64_t channels, double* sum, double* square_sum);
   void (*multiply)(const Product& product);

@@ -7,13 +7,10 @@
 namespace headroom::kernels {
 namespace {
 
-void activate(float* out, int64_t count, Activation activation) {
+void activate_slowly(float* out, int64_t count, Activation activation) {
   for (int64_t i = 0; i < count; ++i) {
     const float v = out[i];
     switch (activation) {
-      case Activation::relu:
-        out[i] = v < 0 ? 0 : v;
-        break;
       case Activation::gelu:
         out[i] = 0.5f * v * (1.0f + std::erf(v * 0.70710678118654752f));
         break;
@@ -22,6 +19,7 @@ void activate(float* out, int64_t count, Activation activation) {
         break;
       case Activation::none:
       case Activation::silu:
+      case Activation::relu:
         break;
     }
   }
@@ -36,7 +34,21 @@ void norm_activate(const float* x, float* out, int64_t pixels, int64_t channels,
     return;
   }
   loops().affine(x, out, pixels, channels, scale, shift);
-  if (activation != Activation::none) activate(out, pixels * channels, activation);
+  activate(out, pixels * channels, activation);
+}
+
+void activate(float* values, int64_t count, Activation activation) {
+  switch (activation) {
+    case Activation::none:
+      return;
+    case Activation::silu:
+      return loops().silu(values, values, count);
+    case Activation::relu:
+      return loops().relu(values, values, count);
+    case Activation::gelu:
+    case Activation::mish:
+      return activate_slowly(values, count, activation);
+  }
 }
 
 }  // namespace headroom::kernels

@@ -12,4 +12,7 @@ namespace headroom::kernels {
 void norm_activate(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
                    const float* shift, Activation activation);
 
+/// The activation alone, in place.
+void activate(float* values, int64_t count, Activation activation);
+
 }  // namespace headroom::kernels

@@ -112,6 +112,28 @@ void pack_direct(const KernelShape& shape, const float* taps, int64_t output_dis
   }
 }
 
+void add_shortcut(const KernelShape& shape, int64_t first_input, int64_t inputs, int64_t first_output,
+                  int64_t outputs, const PackedPart& direct) {
+  const auto add = [&](int64_t matrix, int64_t input, int64_t o) {
+    const int64_t k = input - first_input;
+    if (k >= 0 && k < inputs) direct.values[matrix * direct.matrix + k * direct.input + o] += 1;
+  };
+  for (int64_t o = 0; o < outputs; ++o) {
+    const int64_t output = first_output + o;
+    if (!shape.upsamples) {
+      const int64_t middle = shape.rows / 2 * shape.columns + shape.columns / 2;
+      add(middle, output / (shape.outputs / shape.inputs), o);
+      continue;
+    }
+    // Each channel of each phase is a channel of the input, repeated so many times. The even phase's second
+    // tap and the odd one's first read the position that they repeat.
+    const int64_t repeats = 4 * shape.outputs / shape.inputs;
+    for (int64_t y = 0; y < 2; ++y) {
+      for (int64_t x = 0; x < 2; ++x) add((y + 1) * 4 + x + 1, (4 * output + 2 * y + x) / repeats, o);
+    }
+  }
+}
+
 void pack_winograd(const KernelShape& shape, const PackedPart& direct, int64_t inputs,
                    const PackedPart& winograd) {
   if (shape.upsamples) {

@@ -23,6 +23,12 @@ struct PackedPart {
 void pack_direct(const KernelShape& shape, const float* taps, int64_t output_distance, int64_t inputs,
                  int64_t outputs, const PackedPart& direct);
 
+/// Adds the kernel that repeats channels of the input (ConvolutionTraits::shortcut) to the direct form of the
+/// same inputs and outputs; these begin with input `first_input` and output `first_output` of the
+/// convolution.
+void add_shortcut(const KernelShape& shape, int64_t first_input, int64_t inputs, int64_t first_output,
+                  int64_t outputs, const PackedPart& direct);
+
 /// Winograd form from the direct one, for the same sixteen outputs.
 void pack_winograd(const KernelShape& shape, const PackedPart& direct, int64_t inputs,
                    const PackedPart& winograd);

@@ -37,7 +37,7 @@ class Builder {
   }
 
   Plan run(const std::vector<PassDecision>& decisions) {
-    if (decisions.size() != targets_.size()) throw std::logic_error("one decision per pass");
+    drop_passes_that_rest(decisions);
     lower(decisions);
     find_lifetimes();
     number_blocks();
@@ -46,6 +46,29 @@ class Builder {
   }
 
  private:
+  /// Leaves the targets of passes that run. The deepest resting tensor that a decision keeps says which pass
+  /// it is.
+  void drop_passes_that_rest(const std::vector<PassDecision>& decisions) {
+    std::vector<BarrierTargets> running;
+    const auto keeps_rest = [](const PassDecision& decision, const BarrierTargets& targets) {
+      return std::any_of(targets.rests.begin(), targets.rests.end(),
+                         [&](TensorId id) { return contains(decision.keeps, id); });
+    };
+    for (size_t i = 0; i < targets_.size(); ++i) {
+      const bool decided = running.size() < decisions.size();
+      bool runs = !targets_[i].optional();
+      if (!runs && decided && decisions[running.size()].rests) {
+        const PassDecision& decision = decisions[running.size()];
+        runs = keeps_rest(decision, targets_[i]);
+        for (size_t later = i + 1; later < targets_.size(); ++later)
+          runs = runs && !keeps_rest(decision, targets_[later]);
+      }
+      if (runs) running.push_back(targets_[i]);
+    }
+    if (running.size() != decisions.size()) throw std::logic_error("one decision per pass that runs");
+    targets_ = std::move(running);
+  }
+
   void lower(const std::vector<PassDecision>& decisions) {
     std::vector<bool> kept(graph_.tensors().size(), false);
     for (size_t i = 0; i < targets_.size(); ++i) {
@@ -170,6 +193,13 @@ class Builder {
 
 }  // namespace
 
+bool ends_at_rest(const Graph& graph, const Pass& pass) {
+  return std::all_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
+    const bool stores = step.kind == StepKind::store || step.kind == StepKind::accumulate;
+    return makes_tile(step.kind) || (stores && graph.tensor(step.tensor).rests);
+  });
+}
+
 PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision) {
   PassGoal goal{targets.statistics, decision.keeps, decision.in_place, targets.emits};
   for (TensorId id : targets.whole) {
@@ -199,16 +229,13 @@ Plan untiled_plan(const Model& model, const Request& request, ConvolutionForm co
   for (size_t i = 0; i < targets.size(); ++i) {
     decisions[i].tile = {kWhole, kWhole, kWhole};
     decisions[i].convolutions = convolutions;
-    const TensorId any = !targets[i].statistics.empty() ? graph.op(targets[i].statistics[0]).inputs[0]
-                         : !targets[i].whole.empty()    ? targets[i].whole[0]
-                                                        : graph.output();
-    pass_depths.push_back(depths[index(any)]);
+    decisions[i].rests = targets[i].optional();
+    pass_depths.push_back(depths[index(any_target(graph, targets[i]))]);
   }
   for (size_t t = 1; t < graph.tensors().size(); ++t) {
     const TensorId id{static_cast<int32_t>(t)};
     const Op& producer = *graph.producer(id);
-    if (graph.tensor(id).statistics || producer.kind == OpKind::norm || producer.kind == OpKind::upsample)
-      continue;
+    if (graph.tensor(id).statistics || (is_cheap(producer) && !graph.tensor(id).rests)) continue;
     const bool read_deeper =
         std::any_of(graph.readers(id).begin(), graph.readers(id).end(),
                     [&](OpId reader) { return depths[index(graph.op(reader).output)] > depths[t]; });
@@ -235,6 +262,7 @@ Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& 
         frame.lower_place = entry.place;
       }
     }
+    decision.rests = ends_at_rest(model.graph, plan.passes[i]);
     const auto length = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
     decision.tile = per_axis(length, plan.passes[i].tiles);
     decision.tile.y = std::max<int64_t>(1, decision.tile.y / 2);

@@ -9,7 +9,8 @@
 
 namespace headroom {
 
-/// The choices that make a plan: one entry per entry of barrier_targets(). Everything else follows from them.
+/// The choices that make a plan: one entry per entry of barrier_targets(), of optional ones only where the
+/// pass runs and keeps one of their tensors. Everything else follows from them.
 struct PassDecision {
   std::vector<TensorId> keeps{};     ///< written whole in this pass
   std::vector<TensorId> in_place{};  ///< those of `keeps` that take over the blocks of what they are added to
@@ -17,7 +18,12 @@ struct PassDecision {
       below{};    ///< those of `keeps`, of keys and values none, that live in the plan's lower place
   Extent tile{};  ///< length of tiles in the pass's grid; larger than the grid means whole
   ConvolutionForm convolutions = ConvolutionForm::direct;
+  bool rests = false;  ///< of an optional pass
 };
+
+/// True where no barrier and no output asks for the pass: it keeps tensors where passes may rest, and nothing
+/// else.
+bool ends_at_rest(const Graph& graph, const Pass& pass);
 
 /// The goal of a pass: its barriers and what is to be kept.
 PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision);

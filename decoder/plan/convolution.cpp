@@ -35,14 +35,25 @@ int64_t KernelShape::matrices(ConvolutionForm form) const {
   return winograd().products * winograd().products;
 }
 
+int64_t KernelShape::floats(ConvolutionForm form) const {
+  if (depthwise()) return rows * columns * padded_outputs();
+  if (groups > 1) return groups * of_group().floats(form);
+  return matrices(form) * matrix_floats();
+}
+
 KernelShape kernel_shape(const Graph& graph, const Op& conv) {
   if (conv.kernel.t != 1) throw std::logic_error(conv.name + ": kernels over time have no packed form yet");
-  return {graph.tensor(conv.inputs[0]).channels, graph.tensor(conv.output).channels, conv.kernel.y,
-          conv.kernel.x, conv.factor.y > 1};
+  return {graph.tensor(conv.inputs[0]).channels,
+          graph.tensor(conv.output).channels,
+          conv.kernel.y,
+          conv.kernel.x,
+          conv.factor.y > 1,
+          conv.groups};
 }
 
 ConvolutionForm form_of(const KernelShape& kernel, ConvolutionForm of_pass) {
-  const bool known = kernel.rows == 3 && kernel.columns == 3 && kernel.inputs >= kLeastInputs;
+  const bool known =
+      kernel.rows == 3 && kernel.columns == 3 && kernel.groups == 1 && kernel.inputs >= kLeastInputs;
   return known ? of_pass : ConvolutionForm::direct;
 }
 

@@ -35,11 +35,17 @@ constexpr WinogradShape kWinogradUpsampled{5, 8, 6, 3};
 
 /// A convolution's kernel as matrices [input channels × output channels], outputs padded to a multiple of 16.
 /// The direct form has one for each tap; over nearest upsampling by 2 one for each of the 2×2 taps of each of
-/// the 2×2 phases. The Winograd form has one for each product.
+/// the 2×2 phases. The Winograd form has one for each product. Of several groups each has matrices of its
+/// own, one group after the other; where a group is a single channel there is one number for each tap and
+/// channel, channels side by side and padded to a multiple of 16.
 struct KernelShape {
   int64_t inputs = 0, outputs = 0;
   int64_t rows = 1, columns = 1;
   bool upsamples = false;  ///< 3×3 over nearest upsampling by 2
+  int64_t groups = 1;
+
+  bool depthwise() const { return groups > 1 && groups == inputs && groups == outputs; }
+  KernelShape of_group() const { return {inputs / groups, outputs / groups, rows, columns}; }
 
   int64_t direct_rows() const { return upsamples ? 4 : rows; }
   int64_t direct_columns() const { return upsamples ? 4 : columns; }
@@ -47,7 +53,7 @@ struct KernelShape {
   int64_t matrices(ConvolutionForm form) const;
   int64_t padded_outputs() const { return (outputs + 15) / 16 * 16; }
   int64_t matrix_floats() const { return inputs * padded_outputs(); }
-  int64_t floats(ConvolutionForm form) const { return matrices(form) * matrix_floats(); }
+  int64_t floats(ConvolutionForm form) const;
 };
 KernelShape kernel_shape(const Graph& graph, const Op& conv);
 

@@ -90,7 +90,7 @@ class Lowering {
 
   void set_scale() {
     std::vector<TensorId> wanted = goal_.keeps;
-    for (OpId op : goal_.statistics) wanted.push_back(graph_.op(op).inputs[0]);
+    for (OpId op : goal_.statistics) wanted.push_back(measured_tensor(graph_.op(op)));
     if (goal_.emits) wanted.push_back(graph_.output());
     if (wanted.empty()) throw std::logic_error("a pass without a goal");
     pass_.scale = graph_.tensor(wanted.front()).scale;
@@ -102,7 +102,9 @@ class Lowering {
   }
 
   void collect_needs() {
-    for (OpId op : goal_.statistics) needs_[graph_.op(op).inputs[0]].add_loose({});
+    for (OpId op : goal_.statistics) {
+      for (TensorId input : graph_.op(op).inputs) needs_[input].add_loose({});
+    }
     for (TensorId id : goal_.keeps) {
       if (!contains(goal_.in_place, id)) needs_[id].add_loose({});
     }
@@ -145,9 +147,11 @@ class Lowering {
     }
   }
 
-  /// True where a norm or upsampling can write the one tile that its readers want, padding included.
+  /// True where an operation can write the one tile that its readers want, padding included.
   static bool makes_exact_tile(const Op& op, const Need& need) {
-    return (op.kind == OpKind::norm || op.kind == OpKind::upsample) && !need.loose && !need.exact.empty() &&
+    const bool pads = op.kind == OpKind::norm || op.kind == OpKind::upsample || op.kind == OpKind::conv ||
+                      op.kind == OpKind::pixel_norm;
+    return pads && !need.loose && !need.exact.empty() &&
            std::all_of(need.exact.begin(), need.exact.end(),
                        [&](const ExactDemand& demand) { return demand == need.exact.front(); });
   }
@@ -175,13 +179,13 @@ class Lowering {
 
   void emit_op(OpId id) {
     const Op& op = graph_.op(id);
-    if (op.kind == OpKind::statistics) {
-      if (contains(goal_.statistics, id)) {
-        push({.kind = StepKind::statistics,
-              .op = id,
-              .tensor = op.output,
-              .inputs = {read_written(op.inputs[0])}});
-      }
+    if (graph_.tensor(op.output).statistics) {
+      if (!contains(goal_.statistics, id)) return;
+      Step step{.kind = op.kind == OpKind::statistics ? StepKind::statistics : StepKind::key_value_sums,
+                .op = id,
+                .tensor = op.output};
+      for (TensorId input : op.inputs) step.inputs.push_back(read_written(input));
+      push(std::move(step));
       return;
     }
     if (contains(goal_.in_place, op.output)) {
@@ -220,7 +224,25 @@ class Lowering {
         step.kind = StepKind::add;
         step.inputs = {own_tile(op, step.halo), read(op.inputs[1])};
         break;
+      case OpKind::pixel_norm:
+        step.kind = StepKind::pixel_norm;
+        step.inputs = {read(op.inputs[0])};
+        break;
+      case OpKind::gate:
+        step.kind = StepKind::gate;
+        step.inputs = {read(op.inputs[0])};
+        break;
+      case OpKind::shuffle:
+        step.kind = StepKind::shuffle;
+        step.inputs = {read(op.inputs[0])};
+        break;
+      case OpKind::linear_attention:
+        step.kind = StepKind::linear_attention;
+        for (TensorId input : op.inputs)
+          step.inputs.push_back(graph_.tensor(input).statistics ? Operand{input, -1} : read(input));
+        break;
       case OpKind::statistics:
+      case OpKind::key_value_sums:
         break;
     }
     made_[index(op.output)] = push(std::move(step));
@@ -249,7 +271,7 @@ class Lowering {
     int64_t count = 0;
     for (OpId reader : graph_.readers(id)) {
       const Op& op = graph_.op(reader);
-      const bool runs = op.kind == OpKind::statistics
+      const bool runs = graph_.tensor(op.output).statistics
                             ? contains(goal_.statistics, reader)
                             : needs_.of(op.output).any() || contains(goal_.in_place, op.output);
       count += runs ? 1 : 0;
@@ -280,19 +302,34 @@ std::vector<BarrierTargets> barrier_targets(const Graph& graph) {
   for (size_t i = 0; i < graph.ops().size(); ++i) {
     const Op& op = graph.ops()[i];
     for (size_t k = 0; k < op.inputs.size(); ++k) {
-      if (!is_barrier(op, k) || op.kind == OpKind::norm) continue;
-      BarrierTargets& targets = by_depth[depths[index(op.inputs[k])]];
-      if (op.kind == OpKind::statistics) {
-        targets.statistics.push_back(OpId{static_cast<int32_t>(i)});
-      } else if (!contains(targets.whole, op.inputs[k])) {
-        targets.whole.push_back(op.inputs[k]);
+      if (!is_barrier(op, k) || graph.tensor(op.inputs[k]).statistics) continue;
+      if (graph.tensor(op.output).statistics) {
+        // All that they are taken of is there in the pass of the deepest.
+        std::vector<OpId>& list = by_depth[depths[index(op.output)] - 1].statistics;
+        const OpId id{static_cast<int32_t>(i)};
+        if (!contains(list, id)) list.push_back(id);
+        continue;
       }
+      std::vector<TensorId>& whole = by_depth[depths[index(op.inputs[k])]].whole;
+      if (!contains(whole, op.inputs[k])) whole.push_back(op.inputs[k]);
     }
   }
   by_depth[depths[index(graph.output())]].emits = true;
+  for (size_t t = 0; t < graph.tensors().size(); ++t) {
+    if (!graph.tensors()[t].rests) continue;
+    BarrierTargets& targets = by_depth[depths[t]];
+    const bool must_run = targets.emits || !targets.statistics.empty() || !targets.whole.empty();
+    if (!must_run) targets.rests.push_back(TensorId{static_cast<int32_t>(t)});
+  }
   std::vector<BarrierTargets> passes;
   for (auto& entry : by_depth) passes.push_back(std::move(entry.second));
   return passes;
+}
+
+TensorId any_target(const Graph& graph, const BarrierTargets& targets) {
+  if (!targets.statistics.empty()) return graph.op(targets.statistics[0]).inputs[0];
+  if (!targets.whole.empty()) return targets.whole[0];
+  return targets.optional() ? targets.rests[0] : graph.output();
 }
 
 Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal) {

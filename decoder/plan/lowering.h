@@ -8,7 +8,7 @@ namespace headroom {
 
 /// What one pass must bring about.
 struct PassGoal {
-  std::vector<OpId> statistics;  ///< statistics operations to measure
+  std::vector<OpId> statistics;  ///< statistics and sums to take
   std::vector<TensorId> keeps;   ///< tensors to write whole
   std::vector<TensorId>
       in_place;        ///< those of `keeps` that take over the blocks of a kept operand of their add
@@ -18,13 +18,20 @@ struct PassGoal {
 /// The barriers of one depth: what the pass of that depth must compute whole before anything deeper can
 /// start.
 struct BarrierTargets {
-  std::vector<OpId> statistics;
-  std::vector<TensorId> whole;  ///< keys and values
+  std::vector<OpId> statistics;  ///< and sums of keys and values
+  std::vector<TensorId> whole;   ///< keys and values
+  /// Where no barrier asks for a pass, it may end at one of these all the same, keeping it.
+  std::vector<TensorId> rests;
   bool emits = false;
+  /// The pass need not run: what it could compute is computed by a later one.
+  bool optional() const { return !rests.empty(); }
 };
 
 /// One entry per pass, in the order in which passes must run; the last one emits the output.
 std::vector<BarrierTargets> barrier_targets(const Graph& graph);
+
+/// A tensor that the pass computes; all of them are of its depth.
+TensorId any_target(const Graph& graph, const BarrierTargets& targets);
 
 /// Lowers a pass to the steps that every tile runs. Operations between what is kept and the goals are
 /// repeated per tile with the halo that the later ones need; positions outside the picture appear only where

@@ -21,11 +21,6 @@ int64_t ceil_divide(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-bool makes_tile(const Step& step) {
-  return step.kind != StepKind::statistics && step.kind != StepKind::store &&
-         step.kind != StepKind::accumulate && step.kind != StepKind::emit;
-}
-
 int64_t tile_bytes(const Graph& graph, const Step& step, const Extent& extent, const Sizes& sizes) {
   return allocated_bytes(sizes.items * positions(extent) * graph.tensor(step.tensor).channels *
                          kTileElementBytes);
@@ -63,17 +58,15 @@ std::vector<OpId> operations_of(const Pass& pass) {
 }
 
 int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionForm form) {
-  int64_t sum = 0;
-  for (const Parameter& parameter : parameters_of(graph, op)) {
-    int64_t floats = 1;
-    for (int64_t length : parameter.shape) floats *= length;
-    if (parameter.shape.size() > 1) {
-      const KernelShape kernel = kernel_shape(graph, op);
-      floats = kernel.floats(form_of(kernel, form));
-    }
-    sum += ceil_divide(floats * int64_t{sizeof(float)}, kParameterAlignment) * kParameterAlignment;
-  }
-  return sum;
+  const auto aligned = [](int64_t floats) {
+    return ceil_divide(floats * int64_t{sizeof(float)}, kParameterAlignment) * kParameterAlignment;
+  };
+  const int64_t channels = graph.tensor(op.output).channels;
+  if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm) return 2 * aligned(channels);
+  if (op.kind != OpKind::conv) return 0;
+  // A convolution without a bias has zeros there.
+  const KernelShape kernel = kernel_shape(graph, op);
+  return aligned(kernel.floats(form_of(kernel, form))) + aligned(channels);
 }
 
 int64_t resident_weights_bytes(const Graph& graph) {
@@ -131,9 +124,7 @@ RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, co
   for (const Step& step : pass.steps) {
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       if (step.inputs[i].tensor != tensor || step.inputs[i].step != -1) continue;
-      const bool computes = step.kind == StepKind::norm || step.kind == StepKind::upsample ||
-                            step.kind == StepKind::add || step.kind == StepKind::attention;
-      if (computes) {
+      if (makes_tile(step.kind) && step.op != OpId{-1}) {
         const Op& op = graph.op(step.op);
         readers_.push_back({graph.tensor(step.tensor).scale.y, step.halo.before.y, step.halo.after.y,
                             op.factor.y, reach(op, i).before.y, is_barrier(op, i)});
@@ -231,7 +222,7 @@ std::vector<int64_t> step_bytes(const Graph& graph, const Pass& pass, const Exte
   std::vector<int64_t> bytes(count, 0);
   for (size_t i = 0; i < count; ++i) {
     const Step& step = pass.steps[i];
-    if (!makes_tile(step)) continue;
+    if (!makes_tile(step.kind)) continue;
     const Extent extent = largest_tile(graph, pass, step, tile, sizes);
     if (model.workspace_bytes && step.op != OpId{-1}) {
       bytes[i] += model.workspace_bytes(graph.op(step.op), pass.convolutions, extent, sizes);

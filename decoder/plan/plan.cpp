@@ -16,8 +16,18 @@ const char* name_of(StepKind kind) {
       return "add";
     case StepKind::attention:
       return "attention";
+    case StepKind::pixel_norm:
+      return "pixel_norm";
+    case StepKind::gate:
+      return "gate";
+    case StepKind::shuffle:
+      return "shuffle";
+    case StepKind::linear_attention:
+      return "linear_attention";
     case StepKind::statistics:
       return "statistics";
+    case StepKind::key_value_sums:
+      return "key_value_sums";
     case StepKind::store:
       return "store";
     case StepKind::accumulate:
@@ -26,6 +36,19 @@ const char* name_of(StepKind kind) {
       return "emit";
   }
   return "?";
+}
+
+bool makes_tile(StepKind kind) {
+  return !takes_statistics(kind) && kind != StepKind::store && kind != StepKind::accumulate &&
+         kind != StepKind::emit;
+}
+
+bool takes_statistics(StepKind kind) {
+  return kind == StepKind::statistics || kind == StepKind::key_value_sums;
+}
+
+TensorId measured_tensor(const Step& step) {
+  return takes_statistics(step.kind) ? step.inputs[0].tensor : step.tensor;
 }
 
 const char* name_of(Place place) {

@@ -61,18 +61,27 @@ struct Kept {
 };
 
 enum class StepKind {
-  gather,      ///< copy a region into a tile, zero outside the picture
-  norm,        ///< normalise and activate a region into a tile, zero outside the picture
-  upsample,    ///< repeat a region into a tile, zero outside the picture
-  conv,        ///< convolve a tile that holds its halo, zeros outside the picture included; pads nothing
-  add,         ///< sum of two regions
-  attention,   ///< a tile of queries against all keys and values
-  statistics,  ///< merge the tile's own positions into the statistics
-  store,       ///< write the tile's own positions to a kept tensor
-  accumulate,  ///< add the tile's own positions onto a kept tensor, which becomes `op`'s output
-  emit,        ///< hand the tile's own positions to the output
+  gather,    ///< copy a region into a tile, zero outside the picture
+  norm,      ///< normalise and activate a region into a tile, zero outside the picture
+  upsample,  ///< repeat a region into a tile, zero outside the picture
+  conv,      ///< convolve a tile that holds its halo, zeros outside the picture included; zero outside itself
+  add,       ///< sum of two regions
+  attention,         ///< a tile of queries against all keys and values
+  pixel_norm,        ///< normalise each position of a region by itself into a tile, zero outside the picture
+  gate,              ///< one half of the channels by the other
+  shuffle,           ///< channels to pixels
+  linear_attention,  ///< queries of a region by the sums over all keys and values
+  statistics,        ///< merge the tile's own positions into the statistics
+  key_value_sums,    ///< add those of the tile's own positions to the sums
+  store,             ///< write the tile's own positions to a kept tensor
+  accumulate,        ///< add the tile's own positions onto a kept tensor, which becomes `op`'s output
+  emit,              ///< hand the tile's own positions to the output
 };
 const char* name_of(StepKind kind);
+/// Steps that make a tile. The others make something whole, of the tile's own positions.
+bool makes_tile(StepKind kind);
+/// Steps that gather what a barrier needs: statistics, sums.
+bool takes_statistics(StepKind kind);
 
 /// What a step reads: the tile that an earlier step of the pass made, or a kept tensor.
 struct Operand {
@@ -93,6 +102,9 @@ struct Step {
   Axes<int32_t> pad{};  ///< positions outside the picture that are present, as zeros, on each side
   friend bool operator==(const Step&, const Step&) = default;
 };
+
+/// What a step's work is counted over: what it makes, or what it takes statistics of.
+TensorId measured_tensor(const Step& step);
 
 /// One sweep of tiles, row by row. Every tile runs all steps.
 struct Pass {

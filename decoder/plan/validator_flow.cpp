@@ -36,7 +36,7 @@ class FlowCheck {
 
   void note_whole_writes(const StepRef& ref) {
     const Step& step = view_.step(ref);
-    if (step.kind == StepKind::statistics) {
+    if (counts_positions(step.kind)) {
       std::vector<StepRef>& steps = measured_[index(step.tensor)];
       steps.push_back(ref);
       if (steps.size() == 2)
@@ -163,7 +163,7 @@ class FlowCheck {
       const Interval before = view_.image(ref.pass, read, axis, i - 1);
       const Interval own = view_.image(ref.pass, read, axis, i);
       if (before.end == own.begin) return true;
-      const bool counts = step.kind == StepKind::statistics;
+      const bool counts = counts_positions(step.kind);
       refuse(counts ? Violation::statistics_twice : Violation::computed_twice, ref,
              "tiles " + std::to_string(i - 1) + " and " + std::to_string(i) + " along " + letter(axis) +
                  " both own " + to_text({own.begin, before.end}) + " of " + view_.name(read));

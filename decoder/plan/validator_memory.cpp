@@ -237,7 +237,7 @@ class MemoryCheck {
   /// of a slice.
   int64_t tile_bytes(const StepRef& ref, bool last) const {
     const Step& step = view_.step(ref);
-    if (!makes_tile(step.kind)) return 0;
+    if (!computes_tile(step.kind)) return 0;
     int64_t bytes = multiply(view_.graph.tensor(step.tensor).channels, kComputedBytes);
     for (Axis axis : kAxes) {
       int64_t longest = 0;

@@ -22,8 +22,18 @@ std::optional<OpKind> op_kind_of(StepKind kind) {
       return OpKind::add;
     case StepKind::attention:
       return OpKind::attention;
+    case StepKind::pixel_norm:
+      return OpKind::pixel_norm;
+    case StepKind::gate:
+      return OpKind::gate;
+    case StepKind::shuffle:
+      return OpKind::shuffle;
+    case StepKind::linear_attention:
+      return OpKind::linear_attention;
     case StepKind::statistics:
       return OpKind::statistics;
+    case StepKind::key_value_sums:
+      return OpKind::key_value_sums;
     case StepKind::gather:
     case StepKind::store:
     case StepKind::emit:
@@ -78,8 +88,9 @@ class StepCheck {
   }
 
   bool check_widths() {
-    const bool pads =
-        step_.kind == StepKind::norm || step_.kind == StepKind::gather || step_.kind == StepKind::upsample;
+    const bool pads = step_.kind == StepKind::norm || step_.kind == StepKind::gather ||
+                      step_.kind == StepKind::upsample || step_.kind == StepKind::conv ||
+                      step_.kind == StepKind::pixel_norm;
     for (Axis axis : kAxes) {
       const int32_t before = at(step_.halo.before, axis);
       const int32_t after = at(step_.halo.after, axis);
@@ -87,9 +98,9 @@ class StepCheck {
       if (std::min({before, after, pad}) < 0 || std::max({before, after, pad}) > kWidestHalo) {
         return refuse("halo and pad: expected from 0 to 1048576");
       }
-      if (pad > 0 && !pads) return refuse("only gather, norm and upsample make zeros outside the picture");
+      if (pad > 0 && !pads) return refuse("no step of this kind makes zeros outside the picture");
       if (writes_whole(step_.kind) && before + after > 0) {
-        const bool counts = step_.kind == StepKind::statistics;
+        const bool counts = counts_positions(step_.kind);
         return refuse("its halo belongs to the neighbouring tiles",
                       counts ? Violation::statistics_twice : Violation::computed_twice);
       }
@@ -154,7 +165,7 @@ class StepCheck {
           Violation::read_before_write);
     }
     const Step& maker = view_.step({ref_.pass, static_cast<size_t>(operand.step)});
-    if (!is_known(maker.kind) || !makes_tile(maker.kind) || maker.tensor != operand.tensor) {
+    if (!is_known(maker.kind) || !computes_tile(maker.kind) || maker.tensor != operand.tensor) {
       return refuse(which + "step " + std::to_string(operand.step) + " makes no tile of " +
                     view_.name(operand.tensor));
     }

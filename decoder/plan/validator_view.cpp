@@ -110,7 +110,8 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
   const TensorId read = reader.inputs[input].tensor;
   if (reads_whole(reader, input)) return picture(read, axis);
   if (writes_whole(reader.kind)) return image(ref.pass, read, axis, i);
-  const Interval out = region(ref, axis, i);
+  // Positions outside the picture are zeros that the step writes itself.
+  const Interval out = intersect(region(ref, axis, i), picture(reader.tensor, axis));
   if (reader.kind == StepKind::conv) {
     const Op& op = graph.op(reader.op);
     const int64_t factor = at(op.factor, axis);
@@ -118,11 +119,9 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
     const int64_t beyond = ceil_divide(at(op.kernel, axis) / 2, factor);
     return {out.begin / factor - beyond, ceil_divide(out.end, factor) + beyond};
   }
-  // Positions outside the picture are zeros that the step writes itself.
-  const Interval inside = intersect(out, picture(reader.tensor, axis));
-  if (reader.kind != StepKind::upsample) return inside;
+  if (reader.kind != StepKind::upsample && reader.kind != StepKind::shuffle) return out;
   const int64_t factor = at(graph.op(reader.op).factor, axis);
-  return {inside.begin / factor, ceil_divide(inside.end, factor)};
+  return {out.begin / factor, ceil_divide(out.end, factor)};
 }
 
 int64_t View::row_bytes(TensorId id) const {
@@ -155,17 +154,24 @@ std::vector<int64_t> pass_starts(const View& view) {
   return starts;
 }
 
-bool makes_tile(StepKind kind) {
+bool computes_tile(StepKind kind) {
   return kind == StepKind::gather || kind == StepKind::norm || kind == StepKind::upsample ||
-         kind == StepKind::conv || kind == StepKind::add || kind == StepKind::attention;
+         kind == StepKind::conv || kind == StepKind::add || kind == StepKind::attention ||
+         kind == StepKind::pixel_norm || kind == StepKind::gate || kind == StepKind::shuffle ||
+         kind == StepKind::linear_attention;
+}
+
+bool counts_positions(StepKind kind) {
+  return kind == StepKind::statistics || kind == StepKind::key_value_sums;
 }
 
 bool writes_whole(StepKind kind) {
-  return !makes_tile(kind);
+  return !computes_tile(kind);
 }
 
 bool reads_whole(const Step& step, size_t input) {
-  return (step.kind == StepKind::attention && input > 0) || (step.kind == StepKind::norm && input == 1);
+  return (step.kind == StepKind::attention && input > 0) || (step.kind == StepKind::norm && input == 1) ||
+         (step.kind == StepKind::linear_attention && input + 1 == step.inputs.size());
 }
 
 }  // namespace headroom::validation

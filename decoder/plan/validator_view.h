@@ -112,7 +112,9 @@ struct Change {
 };
 
 /// Steps that make a tile, which later steps of the pass can read.
-bool makes_tile(StepKind kind);
+bool computes_tile(StepKind kind);
+/// Steps that gather a barrier's statistics or sums, each position once.
+bool counts_positions(StepKind kind);
 /// Steps that read and write the tile's own positions only.
 bool writes_whole(StepKind kind);
 /// True where the operand is read over its whole extent: keys and values, and statistics.

@@ -17,7 +17,7 @@ int64_t on_boundary(int64_t bytes) {
 
 /// True for the kernels that a pass in the Winograd form holds otherwise: 3×3, of 16 input channels or more.
 bool changes_form(const View& view, const Op& op) {
-  return op.kind == OpKind::conv && op.kernel.y == 3 && op.kernel.x == 3 &&
+  return op.kind == OpKind::conv && op.kernel.y == 3 && op.kernel.x == 3 && op.groups == 1 &&
          view.graph.tensor(op.inputs[0]).channels >= 16;
 }
 
@@ -29,19 +29,31 @@ int64_t kernel_bytes(const View& view, const Op& op, int64_t matrices) {
                   kFloatBytes);
 }
 
+/// Each group has a kernel of its own; where a group is one channel, channels stand side by side.
+int64_t grouped_bytes(const View& view, const Op& op) {
+  const int64_t inputs = view.graph.tensor(op.inputs[0]).channels;
+  const int64_t outputs = view.graph.tensor(op.output).channels;
+  const bool depthwise = op.groups == inputs && op.groups == outputs;
+  const int64_t rows = depthwise ? 1 : inputs;
+  const int64_t across = depthwise ? outputs : outputs / op.groups;
+  const int64_t padded = multiply((across - 1) / kOutputUnit + 1, kOutputUnit);
+  return multiply(multiply(multiply(op.kernel.y, op.kernel.x), multiply(rows, padded)), kFloatBytes);
+}
+
 /// Over upsampling by 2 the direct form has 2×2 taps for each of 2×2 phases, the other one 8×8 products;
 /// without, a matrix for each tap and 6×6 products.
 int64_t winograd_bytes(const View& view, const Op& op) {
   return kernel_bytes(view, op, op.factor.y > 1 ? 64 : 36);
 }
 int64_t direct_bytes(const View& view, const Op& op) {
+  if (op.groups > 1) return grouped_bytes(view, op);
   return kernel_bytes(view, op, op.factor.y > 1 ? 16 : multiply(op.kernel.y, op.kernel.x));
 }
 
 /// All parameters of an operation, its kernel in the form of `pass`.
 int64_t bytes_of(const View& view, const Op& op, ConvolutionForm form) {
   const int64_t channels = on_boundary(multiply(view.graph.tensor(op.output).channels, kFloatBytes));
-  if (op.kind == OpKind::norm) return multiply(channels, 2);
+  if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm) return multiply(channels, 2);
   if (op.kind != OpKind::conv) return 0;
   const bool winograd = form == ConvolutionForm::winograd && changes_form(view, op);
   return add(channels, on_boundary(winograd ? winograd_bytes(view, op) : direct_bytes(view, op)));

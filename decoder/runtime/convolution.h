@@ -19,10 +19,14 @@ struct PackedKernel {
 void convolve(const MapView& input, const PackedKernel& kernel, const float* bias, const MapView& target,
               const Region& region, int64_t items);
 
-/// The two forms.
+/// The two forms, of one group of channels; several groups; a group for each channel.
 void convolve_directly(const MapView& input, const PackedKernel& kernel, const float* bias,
                        const MapView& target, const Region& region, int64_t items);
 void convolve_by_winograd(const MapView& input, const PackedKernel& kernel, const float* bias,
                           const MapView& target, const Region& region, int64_t items);
+void convolve_groups(const MapView& input, const PackedKernel& kernel, const float* bias,
+                     const MapView& target, const Region& region, int64_t items);
+void convolve_channels(const MapView& input, const PackedKernel& kernel, const float* bias,
+                       const MapView& target, const Region& region, int64_t items);
 
 }  // namespace headroom

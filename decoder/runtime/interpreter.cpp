@@ -24,6 +24,10 @@ void require_finite(const float* values, int64_t count, const std::string& layer
   if (!finite) throw DeviceError(layer + ": its output is not finite; the decode was stopped");
 }
 
+bool is_norm(StepKind kind) {
+  return kind == StepKind::norm || kind == StepKind::pixel_norm;
+}
+
 }  // namespace
 
 Interpreter::Interpreter(const Model& model, const Plan& plan, PlannedWeights& weights,
@@ -55,6 +59,7 @@ void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink
     measurement.peak_bytes = std::max(measurement.peak_bytes, pool_.window_peak_bytes());
   }
   statistics_.clear();
+  sums_.clear();
 }
 
 /// Items of the slice, from C×H×W planes to channels last.
@@ -78,10 +83,7 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   if (events_ != nullptr) events_->allocating(AllocationKind::weights, TensorId{-1});
   weights_.begin_pass(number);
   kept_.begin_pass(number);
-  for (const Step& step : pass.steps) {
-    if (step.kind != StepKind::statistics) continue;
-    statistics_.insert_or_assign(step.tensor, GroupStatistics(sizes_.items, graph_.op(step.op).groups));
-  }
+  begin_statistics(pass);
   last_use_.assign(pass.steps.size(), 0);
   for (size_t i = 0; i < pass.steps.size(); ++i) {
     last_use_[i] = std::max(last_use_[i], i);
@@ -137,16 +139,48 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   }
   kept_.end_pass();
   weights_.end_pass();
+  end_statistics(number);
+}
+
+void Interpreter::begin_statistics(const Pass& pass) {
   for (const Step& step : pass.steps) {
-    if (step.kind == StepKind::statistics && !statistics_.at(step.tensor).finite()) {
-      throw DeviceError(graph_.tensor(step.inputs[0].tensor).name +
-                        ": its output is not finite; the decode was stopped");
+    if (!takes_statistics(step.kind)) continue;
+    const Op& op = graph_.op(step.op);
+    if (step.kind == StepKind::statistics) {
+      statistics_.insert_or_assign(step.tensor, GroupStatistics(sizes_.items, op.groups));
+    } else {
+      sums_.insert_or_assign(step.tensor, KeyValueSums(sizes_.items, {op.groups, head_channels(graph_, op)}));
     }
   }
 }
 
+void Interpreter::end_statistics(size_t number) {
+  for (const Step& step : plan_.passes[number].steps) {
+    if (!takes_statistics(step.kind)) continue;
+    const bool finite = step.kind == StepKind::statistics ? statistics_.at(step.tensor).finite()
+                                                          : sums_.at(step.tensor).finite();
+    if (!finite) {
+      throw DeviceError(graph_.tensor(step.inputs[0].tensor).name +
+                        ": its output is not finite; the decode was stopped");
+    }
+  }
+  std::erase_if(sums_, [&](const auto& entry) {
+    for (size_t later = number + 1; later < plan_.passes.size(); ++later) {
+      for (const Step& step : plan_.passes[later].steps) {
+        for (const Operand& operand : step.inputs) {
+          if (operand.tensor == entry.first) return false;
+        }
+      }
+    }
+    return true;
+  });
+}
+
 void Interpreter::run_step(const Pass& pass, const Step& step, const Region& grid_tile, PictureSink& sink) {
-  const Region region = tile_region(graph_, pass, step, grid_tile, sizes_.latent);
+  // Statistics have no positions of their own: they take the image of the tile in what they measure.
+  Step measured = step;
+  measured.tensor = measured_tensor(step);
+  const Region region = tile_region(graph_, pass, measured, grid_tile, sizes_.latent);
   switch (step.kind) {
     case StepKind::store:
       copy_region(view_of(step.inputs[0]), kept_.view(step.tensor), region, sizes_.items);
@@ -154,15 +188,12 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
     case StepKind::accumulate:
       add_region(view_of(step.inputs[0]), kept_.view(step.tensor), region, sizes_.items);
       return;
-    case StepKind::statistics: {
-      // Statistics have no positions of their own: they take the image of the tile in what they measure.
-      Step measured = step;
-      measured.tensor = step.inputs[0].tensor;
-      statistics_.at(step.tensor)
-          .add(view_of(step.inputs[0]), tile_region(graph_, pass, measured, grid_tile, sizes_.latent),
-               sizes_.items);
+    case StepKind::statistics:
+      statistics_.at(step.tensor).add(view_of(step.inputs[0]), region, sizes_.items);
       return;
-    }
+    case StepKind::key_value_sums:
+      sums_.at(step.tensor).add(views_of(step), region, sizes_.items);
+      return;
     case StepKind::emit:
       emit(step, region, sink);
       return;
@@ -172,15 +203,16 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
   const size_t slot = static_cast<size_t>(&step - pass.steps.data());
   tiles_[slot] = compute(pass, step, region);
   // What may be kept has the values that it would be read back with, so that keeping it changes nothing.
-  const bool makes_values =
-      step.kind == StepKind::conv || step.kind == StepKind::add || step.kind == StepKind::attention;
-  if (makes_values && step.tensor != graph_.output())
+  const bool moves =
+      step.kind == StepKind::gather || step.kind == StepKind::upsample || step.kind == StepKind::shuffle;
+  if (!moves && !is_norm(step.kind) && step.tensor != graph_.output())
     round_tile(tiles_[slot].view(), sizes_.dtype, sizes_.items);
 }
 
 Tile Interpreter::compute(const Pass&, const Step& step, const Region& region) {
   const int64_t channels = graph_.tensor(step.tensor).channels;
   const Extent own_picture = picture(step.tensor);
+  const Region part = inside(region, own_picture);
   switch (step.kind) {
     case StepKind::gather: {
       Tile tile = make_tile(region, channels, sizes_.items);
@@ -200,8 +232,33 @@ Tile Interpreter::compute(const Pass&, const Step& step, const Region& region) {
     case StepKind::conv: {
       const OpWeights& weights = weights_.of(step.op);
       Tile tile = make_tile(region, channels, sizes_.items);
-      convolve(tile_of(step.inputs[0]).view(), weights.kernel, weights.bias, tile.view(), region,
-               sizes_.items);
+      convolve(tile_of(step.inputs[0]).view(), weights.kernel, weights.bias, tile.view(), part, sizes_.items);
+      activate(tile.view(), graph_.op(step.op).activation, part, sizes_.items);
+      clear_outside(tile.view(), own_picture, sizes_.items);
+      return tile;
+    }
+    case StepKind::pixel_norm: {
+      const Op& op = graph_.op(step.op);
+      Tile tile = make_tile(region, channels, sizes_.items);
+      normalise_pixels(view_of(step.inputs[0]), tile, op.activation, op.epsilon, weights_.of(step.op), part,
+                       sizes_.items);
+      clear_outside(tile.view(), own_picture, sizes_.items);
+      return tile;
+    }
+    case StepKind::gate: {
+      Tile tile = make_tile(region, channels, sizes_.items);
+      gate(view_of(step.inputs[0]), tile.view(), region, sizes_.items);
+      return tile;
+    }
+    case StepKind::shuffle: {
+      Tile tile = make_tile(region, channels, sizes_.items);
+      shuffle(view_of(step.inputs[0]), tile.view(), graph_.op(step.op).factor, region, sizes_.items);
+      return tile;
+    }
+    case StepKind::linear_attention: {
+      Tile tile = make_tile(region, channels, sizes_.items);
+      attend_linearly(views_of(step), sums_.at(step.inputs.back().tensor), graph_.op(step.op).epsilon,
+                      tile.view(), region, sizes_.items);
       return tile;
     }
     case StepKind::attention:
@@ -243,6 +300,14 @@ void Interpreter::emit(const Step& step, const Region& region, PictureSink& sink
 
 MapView Interpreter::view_of(const Operand& operand) {
   return operand.step >= 0 ? tile_of(operand).view() : kept_.view(operand.tensor);
+}
+
+std::vector<MapView> Interpreter::views_of(const Step& step) {
+  std::vector<MapView> views;
+  for (const Operand& operand : step.inputs) {
+    if (!graph_.tensor(operand.tensor).statistics) views.push_back(view_of(operand));
+  }
+  return views;
 }
 
 Tile& Interpreter::tile_of(const Operand& operand) {

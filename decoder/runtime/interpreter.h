@@ -11,6 +11,7 @@
 #include "decoder/plan/plan.h"
 #include "decoder/runtime/events.h"
 #include "decoder/runtime/kept_blocks.h"
+#include "decoder/runtime/linear_attention.h"
 #include "decoder/runtime/pool.h"
 #include "decoder/runtime/statistics.h"
 #include "decoder/runtime/tile.h"
@@ -45,6 +46,11 @@ class Interpreter {
   void run_step(const Pass& pass, const Step& step, const Region& grid_tile, PictureSink& sink);
   Tile compute(const Pass& pass, const Step& step, const Region& region);
   void normalise(const Step& step, const MapView& source, const Tile& target);
+  void begin_statistics(const Pass& pass);
+  /// Throws DeviceError where what went in is not finite, and drops sums that no later pass reads.
+  void end_statistics(size_t number);
+  /// What a step reads, without statistics.
+  std::vector<MapView> views_of(const Step& step);
   void emit(const Step& step, const Region& region, PictureSink& sink);
   MapView view_of(const Operand& operand);
   Tile& tile_of(const Operand& operand);
@@ -60,6 +66,7 @@ class Interpreter {
   int64_t first_item_ = 0;
   KeptBlocks kept_;
   std::map<TensorId, GroupStatistics> statistics_;
+  std::map<TensorId, KeyValueSums> sums_;
   std::vector<Tile> tiles_;       ///< by step of the pass that runs
   std::vector<size_t> last_use_;  ///< by step: the last one that reads its tile
   std::vector<PassMeasurement> measurements_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "decoder/kernels/loops.h"
+#include "decoder/kernels/norm.h"
 #include "decoder/kernels/storage.h"
 #include "decoder/runtime/rows.h"
 
@@ -101,6 +103,58 @@ void upsample(const MapView& source, const MapView& target, const Axes<int32_t>&
       kernels::widen(source.dtype, source.place(item, y / factor.y, x / factor.x), to, channels);
     }
     zero(to, target.region.x.end - part.x.end, channels);
+  });
+}
+
+void shuffle(const MapView& source, const MapView& target, const Axes<int32_t>& factor, const Region& region,
+             int64_t items) {
+  const int64_t pixels = int64_t{factor.y} * factor.x;
+  for_rows(items, region.y, region.x.length() * target.channels, [&](int64_t item, int64_t y) {
+    std::vector<float> wide(static_cast<size_t>(source.channels));
+    float* to = target.at(item, y, region.x.begin);
+    for (int64_t x = region.x.begin; x < region.x.end; ++x, to += target.channels) {
+      const void* at = source.place(item, y / factor.y, x / factor.x);
+      if (source.dtype != Dtype::fp32) kernels::widen(source.dtype, at, wide.data(), source.channels);
+      const float* from = source.dtype == Dtype::fp32 ? static_cast<const float*>(at) : wide.data();
+      from += y % factor.y * factor.x + x % factor.x;
+      for (int64_t c = 0; c < target.channels; ++c) to[c] = from[c * pixels];
+    }
+  });
+}
+
+void gate(const MapView& source, const MapView& target, const Region& region, int64_t items) {
+  for_rows(items, region.y, region.x.length() * source.channels, [&](int64_t item, int64_t y) {
+    if (source.dtype == Dtype::fp32) {
+      kernels::loops().gate(source.at(item, y, region.x.begin), target.at(item, y, region.x.begin),
+                            region.x.length(), target.channels);
+      return;
+    }
+    std::vector<float> wide(static_cast<size_t>(source.channels));
+    for (int64_t x = region.x.begin; x < region.x.end; ++x) {
+      kernels::widen(source.dtype, source.place(item, y, x), wide.data(), source.channels);
+      kernels::loops().gate(wide.data(), target.at(item, y, x), 1, target.channels);
+    }
+  });
+}
+
+void activate(const MapView& tile, Activation activation, const Region& region, int64_t items) {
+  if (activation == Activation::none) return;
+  const int64_t values = region.x.length() * tile.channels;
+  for_rows(items, region.y, values, [&](int64_t item, int64_t y) {
+    kernels::activate(tile.at(item, y, region.x.begin), values, activation);
+  });
+}
+
+void clear_outside(const MapView& tile, const Extent& picture, int64_t items) {
+  const Region part = inside(tile.region, picture);
+  if (part == tile.region) return;
+  const int64_t columns = tile.region.x.length();
+  for_rows(items, tile.region.y, columns * tile.channels, [&](int64_t item, int64_t y) {
+    float* row = tile.at(item, y, tile.region.x.begin);
+    if (y < part.y.begin || y >= part.y.end) return zero(row, columns, tile.channels);
+    zero(row, part.x.begin - tile.region.x.begin, tile.channels);
+    zero(row + (part.x.end - tile.region.x.begin) * tile.channels, tile.region.x.end - part.x.end,
+         tile.channels);
   });
 }
 

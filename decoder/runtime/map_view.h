@@ -49,5 +49,14 @@ void round_tile(const MapView& tile, Dtype dtype, int64_t items);
 /// Nearest upsampling into a tile's region; positions outside the picture (target's own extent) are zero.
 void upsample(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
               const Extent& picture, int64_t items);
+/// Channels c * factor² … of the source become the factor × factor pixels of the target's channel c.
+void shuffle(const MapView& source, const MapView& target, const Axes<int32_t>& factor, const Region& region,
+             int64_t items);
+/// The first half of the source's channels by silu of the second.
+void gate(const MapView& source, const MapView& target, const Region& region, int64_t items);
+/// The activation, in place, of a region of a tile.
+void activate(const MapView& tile, Activation activation, const Region& region, int64_t items);
+/// Sets what lies outside the picture to zero.
+void clear_outside(const MapView& tile, const Extent& picture, int64_t items);
 
 }  // namespace headroom

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "decoder/kernels/loops.h"
 #include "decoder/kernels/norm.h"
 #include "decoder/kernels/storage.h"
 #include "decoder/runtime/rows.h"
@@ -45,6 +46,24 @@ void normalise(const MapView& source, const Tile& target, Activation activation,
                              activation);
     }
     std::fill_n(row + (columns - right) * channels, right * channels, 0.0f);
+  });
+}
+
+void normalise_pixels(const MapView& source, const Tile& target, Activation activation, double epsilon,
+                      const OpWeights& weights, const Region& region, int64_t items) {
+  const int64_t channels = source.channels, values = region.x.length() * channels;
+  const MapView view = target.view();
+  for_rows(items, region.y, values, [&](int64_t item, int64_t y) {
+    float* to = view.at(item, y, region.x.begin);
+    const float* from = to;
+    if (source.dtype == Dtype::fp32) {
+      from = source.at(item, y, region.x.begin);
+    } else {
+      kernels::widen(source.dtype, source.place(item, y, region.x.begin), to, values);
+    }
+    kernels::loops().pixel_norm(from, to, region.x.length(), channels, weights.scale, weights.bias,
+                                static_cast<float>(epsilon));
+    kernels::activate(to, values, activation);
   });
 }
 

@@ -12,4 +12,9 @@ void normalise(const MapView& source, const Tile& target, Activation activation,
                const OpWeights& weights, const GroupStatistics& statistics, const Extent& picture,
                int64_t items);
 
+/// Normalises each position of a region inside the picture by itself: x / root mean square over channels,
+/// scaled and shifted, then activated.
+void normalise_pixels(const MapView& source, const Tile& target, Activation activation, double epsilon,
+                      const OpWeights& weights, const Region& region, int64_t items);
+
 }  // namespace headroom

@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "decoder/graph/errors.h"
 #include "decoder/kernels/packing.h"
@@ -59,32 +60,118 @@ PackedPart part_of(const KernelShape& shape, float* packed, int64_t output, int6
   return {packed + kernels::panel_offset(shape, output) + input * width, shape.matrix_floats(), width};
 }
 
-void load_kernel(const ParameterSource& source, const Parameter& parameter, const KernelShape& shape,
-                 ConvolutionForm form, float* packed) {
-  struct Buffers {
-    std::vector<float> taps, direct;
-  };
-  const int64_t kernel_taps = shape.rows * shape.columns;
-  for_parts<Buffers>(shape, [&](int64_t output, const Interval& inputs, Buffers& buffers) {
-    const int64_t outputs = std::min(kPartOutputs, shape.outputs - output);
-    const int64_t distance = inputs.length() * kernel_taps;
-    buffers.taps.resize(static_cast<size_t>(kPartOutputs * distance));
-    for (int64_t o = 0; o < outputs; ++o) {
-      const int64_t begin = ((output + o) * shape.inputs + inputs.begin) * kernel_taps;
-      source(parameter, {begin, begin + distance}, buffers.taps.data() + o * distance);
-    }
-    const PackedPart target = part_of(shape, packed, output, inputs.begin);
-    if (form == ConvolutionForm::direct) {
-      kernels::pack_direct(shape, buffers.taps.data(), distance, inputs.length(), outputs, target);
-      return;
-    }
-    const int64_t matrices = shape.matrices(ConvolutionForm::direct);
-    buffers.direct.resize(static_cast<size_t>(matrices * inputs.length() * kPartOutputs));
-    const PackedPart direct{buffers.direct.data(), inputs.length() * kPartOutputs, kPartOutputs};
-    kernels::pack_direct(shape, buffers.taps.data(), distance, inputs.length(), outputs, direct);
-    kernels::pack_winograd(shape, direct, inputs.length(), target);
-  });
+void load(const ParameterSource& source, const Parameter& parameter, float* out) {
+  for_pieces(elements(parameter),
+             [&](const Interval& piece) { source(parameter, piece, out + piece.begin); });
 }
+
+/// The parameters of a convolution on their way into its kernel and bias.
+class ConvolutionLoader {
+ public:
+  ConvolutionLoader(const Graph& graph, const Op& op, const ParameterSource& source)
+      : op_(op), source_(source), shape_(kernel_shape(graph, op)), parameters_(parameters_of(graph, op)) {
+    modules_ = std::max<size_t>(1, op.convolution.stacked.size());
+    if (!op.convolution.batch_norm.empty()) load_batch_norm();
+  }
+
+  void load_bias(float* bias) const {
+    std::fill_n(bias, shape_.outputs, 0.0f);
+    if (op_.convolution.bias) load(source_, parameters_[modules_], bias);
+    if (scale_.empty()) return;
+    for (int64_t o = 0; o < shape_.outputs; ++o) {
+      const auto i = static_cast<size_t>(o);
+      bias[o] = static_cast<float>(bias[o] * scale_[i] + shift_[i]);
+    }
+  }
+
+  void load_kernel(ConvolutionForm form, float* packed) const {
+    if (shape_.depthwise()) return load_depthwise(packed);
+    const KernelShape group = shape_.of_group();
+    for (int64_t g = 0; g < shape_.groups && shape_.groups > 1; ++g)
+      load_group(group, g, form, packed + g * group.floats(form));
+    if (shape_.groups == 1) load_group(shape_, 0, form, packed);
+  }
+
+ private:
+  /// (x - mean) / sqrt(variance + epsilon) * weight + bias as a factor and a summand for each output.
+  void load_batch_norm() {
+    const auto outputs = static_cast<size_t>(shape_.outputs);
+    const size_t first = modules_ + (op_.convolution.bias ? 1 : 0);
+    std::vector<float> weight(outputs), bias(outputs), mean(outputs), variance(outputs);
+    load(source_, parameters_[first], weight.data());
+    load(source_, parameters_[first + 1], bias.data());
+    load(source_, parameters_[first + 2], mean.data());
+    load(source_, parameters_[first + 3], variance.data());
+    for (size_t o = 0; o < outputs; ++o) {
+      scale_.push_back(double(weight[o]) / std::sqrt(double(variance[o]) + op_.epsilon));
+      shift_.push_back(double(bias[o]) - double(mean[o]) * scale_.back());
+    }
+  }
+
+  /// Elements [begin, end) of one output's weights, wherever its module has them.
+  void load_taps(int64_t output, const Interval& range, float* out) const {
+    const int64_t of_module = shape_.outputs / static_cast<int64_t>(modules_);
+    const int64_t row = shape_.inputs / shape_.groups * shape_.rows * shape_.columns;
+    const int64_t begin = output % of_module * row;
+    source_(parameters_[static_cast<size_t>(output / of_module)], {begin + range.begin, begin + range.end},
+            out);
+    if (scale_.empty()) return;
+    const double scale = scale_[static_cast<size_t>(output)];
+    for (int64_t i = 0; i < range.length(); ++i) out[i] = static_cast<float>(out[i] * scale);
+  }
+
+  /// `group` is the shape of one group's kernel.
+  void load_group(const KernelShape& group, int64_t number, ConvolutionForm form, float* packed) const {
+    struct Buffers {
+      std::vector<float> taps, direct;
+    };
+    const int64_t kernel_taps = group.rows * group.columns;
+    for_parts<Buffers>(group, [&](int64_t output, const Interval& inputs, Buffers& buffers) {
+      const int64_t outputs = std::min(kPartOutputs, group.outputs - output);
+      const int64_t distance = inputs.length() * kernel_taps;
+      buffers.taps.resize(static_cast<size_t>(kPartOutputs * distance));
+      for (int64_t o = 0; o < outputs; ++o) {
+        load_taps(number * group.outputs + output + o, {inputs.begin * kernel_taps, inputs.end * kernel_taps},
+                  buffers.taps.data() + o * distance);
+      }
+      const auto pack = [&](const PackedPart& direct) {
+        kernels::pack_direct(group, buffers.taps.data(), distance, inputs.length(), outputs, direct);
+        if (op_.convolution.shortcut)
+          kernels::add_shortcut(group, inputs.begin, inputs.length(), output, outputs, direct);
+      };
+      const PackedPart target = part_of(group, packed, output, inputs.begin);
+      if (form == ConvolutionForm::direct) return pack(target);
+      const int64_t matrices = group.matrices(ConvolutionForm::direct);
+      buffers.direct.resize(static_cast<size_t>(matrices * inputs.length() * kPartOutputs));
+      const PackedPart direct{buffers.direct.data(), inputs.length() * kPartOutputs, kPartOutputs};
+      pack(direct);
+      kernels::pack_winograd(group, direct, inputs.length(), target);
+    });
+  }
+
+  /// Channels side by side; zeros beyond them.
+  void load_depthwise(float* packed) const {
+    const int64_t taps = shape_.rows * shape_.columns, across = shape_.padded_outputs();
+    at::parallel_for(0, across, kPartInputs, [&](int64_t begin, int64_t end) {
+      std::vector<float> values(static_cast<size_t>(taps), 0.0f);
+      for (int64_t c = begin; c < end; ++c) {
+        if (c < shape_.outputs) {
+          load_taps(c, {0, taps}, values.data());
+        } else {
+          std::fill(values.begin(), values.end(), 0.0f);
+        }
+        for (int64_t t = 0; t < taps; ++t) packed[t * across + c] = values[static_cast<size_t>(t)];
+      }
+    });
+  }
+
+  const Op& op_;
+  const ParameterSource& source_;
+  const KernelShape shape_;
+  const std::vector<Parameter> parameters_;
+  size_t modules_ = 1;
+  std::vector<double> scale_, shift_;  ///< by output; empty where there is no batch norm
+};
 
 void transform_kernel(const PackedKernel& from, float* packed) {
   struct Nothing {};
@@ -94,11 +181,6 @@ void transform_kernel(const PackedKernel& from, float* packed) {
     kernels::pack_winograd(from.shape, part_of(from.shape, direct, output, inputs.begin), inputs.length(),
                            part_of(from.shape, packed, output, inputs.begin));
   });
-}
-
-void load(const ParameterSource& source, const Parameter& parameter, float* out) {
-  for_pieces(elements(parameter),
-             [&](const Interval& piece) { source(parameter, piece, out + piece.begin); });
 }
 
 }  // namespace
@@ -118,23 +200,25 @@ Weights::Weights(const Graph& graph, const std::vector<OpId>& operations, Convol
   float* next = slab_.data_ptr<float>();
   for (size_t i = 0; i < operations.size(); ++i) {
     const Op& op = graph.op(operations[i]);
-    const std::vector<Parameter> parameters = parameters_of(graph, op);
     OpWeights& weights = ops_[index(operations[i])];
-    if (!parameters.empty()) {
-      if (op.kind == OpKind::conv) {
-        const KernelShape shape = kernel_shape(graph, op);
-        const ConvolutionForm own = form_of(shape, form);
-        load_kernel(source, parameters[0], shape, own, next);
-        weights.kernel = {shape, own, next};
-        next += aligned(shape.floats(own));
-      } else {
-        load(source, parameters[0], next);
-        weights.scale = next;
-        next += aligned(elements(parameters[0]));
-      }
+    const int64_t channels = graph.tensor(op.output).channels;
+    if (op.kind == OpKind::conv) {
+      const ConvolutionLoader loader(graph, op, source);
+      const KernelShape shape = kernel_shape(graph, op);
+      const ConvolutionForm own = form_of(shape, form);
+      loader.load_kernel(own, next);
+      weights.kernel = {shape, own, next};
+      next += aligned(shape.floats(own));
+      loader.load_bias(next);
+      weights.bias = next;
+      next += aligned(channels);
+    } else if (const std::vector<Parameter> parameters = parameters_of(graph, op); !parameters.empty()) {
+      load(source, parameters[0], next);
+      weights.scale = next;
+      next += aligned(channels);
       load(source, parameters[1], next);
       weights.bias = next;
-      next += aligned(elements(parameters[1]));
+      next += aligned(channels);
     }
     if (progress) progress(double(i + 1) / double(operations.size()));
   }

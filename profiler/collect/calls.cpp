@@ -9,6 +9,7 @@
 #include "decoder/runtime/attention.h"
 #include "decoder/runtime/convolution.h"
 #include "decoder/runtime/kept_map.h"
+#include "decoder/runtime/linear_attention.h"
 #include "decoder/runtime/normalisation.h"
 #include "profiler/collect/filled.h"
 
@@ -70,10 +71,11 @@ Call convolution(const Graph& graph, const Op& op, ConvolutionForm form, Dtype d
   fill(input->values.data_ptr<float>(), input->values.numel());
   const at::Tensor values = filled({shape.floats(own)});
   const at::Tensor bias = filled({shape.outputs});
-  return {[=] {
+  return {[=, activation = op.activation] {
             const Tile made = make_tile(region, shape.outputs, 1);
             convolve(input->view(), {shape, own, values.const_data_ptr<float>()},
                      bias.const_data_ptr<float>(), made.view(), region, 1);
+            activate(made.view(), activation, region, 1);
             round_tile(made.view(), dtype, 1);
           },
           float_bytes(rows * columns, shape.outputs)};
@@ -99,12 +101,30 @@ Call attention(const Graph& graph, const Op& op, Dtype dtype, int64_t queries, i
           float_bytes(queries, value_channels)};
 }
 
+/// What linear attention and its sums read.
+std::shared_ptr<std::vector<Tile>> pieces_of(const Graph& graph, const Op& op, int64_t rows,
+                                             int64_t columns) {
+  const auto pieces = std::make_shared<std::vector<Tile>>();
+  for (TensorId input : op.inputs) {
+    const Tensor& tensor = graph.tensor(input);
+    if (!tensor.statistics) pieces->push_back(filled_tile(rows, columns, tensor.channels));
+  }
+  return pieces;
+}
+
+std::vector<MapView> views_of(const std::vector<Tile>& tiles) {
+  std::vector<MapView> views;
+  for (const Tile& tile : tiles) views.push_back(tile.view());
+  return views;
+}
+
 }  // namespace
 
 Call operation_call(const Graph& graph, const Op& op, ConvolutionForm form,
                     const std::shared_ptr<Store>& store, int64_t rows, int64_t columns) {
-  const int64_t channels = graph.tensor(op.kind == OpKind::statistics ? op.inputs[0] : op.output).channels;
+  const int64_t channels = graph.tensor(measured_tensor(op)).channels;
   const Extent extent{1, rows, columns};
+  const Region region = region_of(rows, columns);
   switch (op.kind) {
     case OpKind::conv:
       return convolution(graph, op, form, store->dtype(), rows, columns);
@@ -145,6 +165,49 @@ Call operation_call(const Graph& graph, const Op& op, ConvolutionForm form,
                 round_tile(tile->view(), store->dtype(), 1);
               },
               0};
+    }
+    case OpKind::pixel_norm: {
+      const auto source = std::make_shared<Tile>(filled_tile(rows, columns, channels));
+      const at::Tensor scale = filled({channels}), bias = filled({channels});
+      const OpWeights weights{.scale = scale.const_data_ptr<float>(), .bias = bias.const_data_ptr<float>()};
+      return {[=, held = std::pair(scale, bias), activation = op.activation] {
+                normalise_pixels(source->view(), make_tile(region, channels, 1), activation, 1e-6, weights,
+                                 region, 1);
+              },
+              float_bytes(rows * columns, channels)};
+    }
+    case OpKind::gate: {
+      const auto source = std::make_shared<Tile>(filled_tile(rows, columns, 2 * channels));
+      return {[=, dtype = store->dtype()] {
+                const Tile made = make_tile(region, channels, 1);
+                gate(source->view(), made.view(), region, 1);
+                round_tile(made.view(), dtype, 1);
+              },
+              float_bytes(rows * columns, channels)};
+    }
+    case OpKind::shuffle: {
+      const Axes<int32_t> factor = op.factor;
+      const auto source = std::make_shared<Tile>(filled_tile((rows + factor.y - 1) / factor.y,
+                                                             (columns + factor.x - 1) / factor.x,
+                                                             channels * factor.y * factor.x));
+      return {[=] { shuffle(source->view(), make_tile(region, channels, 1).view(), factor, region, 1); },
+              float_bytes(rows * columns, channels)};
+    }
+    case OpKind::key_value_sums: {
+      const auto pieces = pieces_of(graph, op, rows, columns);
+      const auto sums = std::make_shared<KeyValueSums>(1, LinearHeads{op.groups, head_channels(graph, op)});
+      return {[=] { sums->add(views_of(*pieces), region, 1); }, 0};
+    }
+    case OpKind::linear_attention: {
+      const auto pieces = pieces_of(graph, op, rows, columns);
+      const auto sums = std::make_shared<KeyValueSums>(1, LinearHeads{op.groups, head_channels(graph, op)});
+      sums->add(views_of(*pieces), region, 1);
+      return {[=, dtype = store->dtype()] {
+                const Tile made = make_tile(region, channels, 1);
+                attend_linearly(views_of(*pieces), *sums, 1e-15, made.view(), region, 1);
+                round_tile(made.view(), dtype, 1);
+              },
+              float_bytes(rows * columns, channels)};
     }
   }
   return {};

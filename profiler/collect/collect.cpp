@@ -35,14 +35,14 @@ class LayerRecorder final : public EventSink {
     LayerMeasurement measured;
     measured.activation_bytes = bytes_of(graph_.tensor(op.output), sizes_.latent, sizes_.items, sizes_.dtype);
     measured.live_bytes = done.peak_bytes;
-    const bool in_place = op.kind == OpKind::add || op.kind == OpKind::statistics;
+    const bool in_place = op.kind == OpKind::add || graph_.tensor(op.output).statistics;
     const int64_t tile = bytes_of(graph_.tensor(op.output), sizes_.latent, sizes_.items, Dtype::fp32);
     const int64_t made = in_place ? 0 : tile;
     measured.workspace_bytes = std::max<int64_t>(0, done.peak_bytes - done.live_before_bytes - made);
     measured.seconds = done.seconds;
-    const TensorId computed = op.kind == OpKind::statistics ? op.inputs[0] : op.output;
-    measured.flops = flops_per_position(graph_, op, sizes_.latent) *
-                     double(positions(extent_of(graph_.tensor(computed), sizes_.latent)) * sizes_.items);
+    measured.flops =
+        flops_per_position(graph_, op, sizes_.latent) *
+        double(positions(extent_of(graph_.tensor(measured_tensor(op)), sizes_.latent)) * sizes_.items);
     const auto [entry, is_new] = layers_.try_emplace(step.op, measured);
     if (!is_new) {
       measured.seconds = std::min(measured.seconds, entry->second.seconds);

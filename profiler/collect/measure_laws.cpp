@@ -109,7 +109,7 @@ class Measuring {
                   });
         }
         // A tile of anything may be copied, one of a result stored, one of a sum added onto what is kept.
-        if (op.kind == OpKind::statistics) continue;
+        if (graph.tensor(op.output).statistics) continue;
         const Tensor& made = graph.tensor(op.output);
         const Extent whole = extent_of(made, latent);
         for (const char* step : {"gather", "store", "accumulate", "emit"}) {

@@ -136,14 +136,20 @@ std::string law_name(const Graph& graph, const Op& op, ConvolutionForm form) {
   const auto axes = [](const Axes<int32_t>& a) {
     return (a.t > 1 ? std::to_string(a.t) + "x" : "") + std::to_string(a.y) + "x" + std::to_string(a.x);
   };
+  const auto heads = [&] {
+    return std::to_string(op.groups) + " heads of " + std::to_string(head_channels(graph, op));
+  };
   const std::string inputs = std::to_string(graph.tensor(op.inputs[0]).channels);
   const std::string outputs = std::to_string(graph.tensor(op.output).channels);
   switch (op.kind) {
     case OpKind::conv: {
       const ConvolutionForm own = form_of(kernel_shape(graph, op), form);
       const std::string upsamples = op.factor.y > 1 ? "upsampled " : "";
+      const std::string groups = op.groups > 1 ? " in " + std::to_string(op.groups) : "";
+      const std::string activation =
+          op.activation != Activation::none ? std::string(" ") + name_of(op.activation) : "";
       return upsamples + (own == ConvolutionForm::winograd ? "winograd " : "conv ") + axes(op.kernel) + " " +
-             inputs + "->" + outputs;
+             inputs + "->" + outputs + groups + activation;
     }
     case OpKind::upsample:
       return "upsample " + axes(op.factor) + " " + outputs;
@@ -155,6 +161,16 @@ std::string law_name(const Graph& graph, const Op& op, ConvolutionForm form) {
       return "add " + outputs;
     case OpKind::attention:
       return "attention " + inputs + "->" + outputs;
+    case OpKind::pixel_norm:
+      return "pixel norm " + outputs + " " + name_of(op.activation);
+    case OpKind::gate:
+      return "gate " + outputs;
+    case OpKind::shuffle:
+      return "shuffle " + axes(op.factor) + " " + outputs;
+    case OpKind::key_value_sums:
+      return "key-value sums of " + heads();
+    case OpKind::linear_attention:
+      return "linear attention of " + heads();
   }
   return {};
 }
@@ -168,8 +184,7 @@ Extent law_extent(const Graph& graph, const Op& op, const Extent& latent) {
     return {1, positions(extent_of(graph.tensor(op.output), latent)),
             positions(extent_of(graph.tensor(op.inputs[1]), latent))};
   }
-  const Extent extent =
-      extent_of(graph.tensor(op.kind == OpKind::statistics ? op.inputs[0] : op.output), latent);
+  const Extent extent = extent_of(graph.tensor(measured_tensor(op)), latent);
   return {1, extent.t * extent.y, extent.x};
 }
 

@@ -43,7 +43,8 @@ def contenders(args: argparse.Namespace, size: tuple[int, int], latent: Path, sc
 
     def ours(text: str) -> tuple[Run, Decode]:
         file = scratch / f"plan-{text}.json"
-        plan = measure.make_plan(args.model, size, measure.parse_bytes(text), file, args.profile, args.dtype)
+        plan = measure.make_plan(args.model, size, measure.parse_bytes(text), file, args.profile, args.dtype,
+                                 batch=measure.read_latent(latent).shape[0])
         measure.note(f"plan for {text}: peak {mib(plan['predicted_peak_bytes'])}, {plan['passes']} passes")
         return plan, lambda output: measure.headroom_decode(args.model, file, latent, output, args.random_weights, args.threads)
 
@@ -144,9 +145,10 @@ def notes(rounds: int, dtype: str, gflops: dict[str, float], flops: float) -> st
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", required=True, help="folder in diffusers' layout, or sd15, sdxl, sd3, flux")
+    parser.add_argument("--model", required=True, help="folder in diffusers' layout, or a built-in name")
     parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
     parser.add_argument("--size", type=measure.parse_size, help="pixels, WIDTHxHEIGHT: a random latent of this size")
+    parser.add_argument("--batch", type=int, default=1, help="of the random latent, default: %(default)s")
     parser.add_argument("--latent", type=Path, help="a latent's file instead")
     parser.add_argument("--limits", type=limit_list, required=True, help="for example 400MiB,2GiB")
     parser.add_argument("--tiles", type=lambda text: [int(each) for each in text.split(",")] if text else [], default=[32],
@@ -166,7 +168,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         latent = args.latent or measure.write_random_latent(args.model, args.size, args.random_weights or 0,
-                                                            scratch / "latent.npy")
+                                                            scratch / "latent.npy", args.batch)
         scale, shape = measure.scale_factor(args.model), measure.read_latent(latent).shape
         size = (shape[-1] * scale, shape[-2] * scale)
         runs = contenders(args, size, latent, scratch)
@@ -174,13 +176,14 @@ def main() -> int:
         if args.dtype != "fp32":
             measure.diffusers_decode(args.model, latent, scratch / "fp32.npy", args.random_weights, args.threads)
             reference = np.load(scratch / "fp32.npy")
-        flops = measure.make_plan(args.model, size, 1 << 50, scratch / "ample.json")["flops"]
+        flops = measure.make_plan(args.model, size, 1 << 50, scratch / "ample.json", batch=shape[0])["flops"]
         rounds = run_rounds(args, runs, reference, scratch)
     weights_bytes = rounds[0]["runs"][UNTILED]["weights_bytes"]
     rows = [summary(name, plan, rounds, weights_bytes, flops, args.dtype) for name, (plan, _) in runs.items()]
     rows.sort(key=lambda row: row["name"].startswith("Headroom"))
     gflops = spread([each["flops_per_second"] / 1e9 for each in rounds])
-    title = f"{Path(args.model).name} {size[0]}×{size[1]}, {args.dtype}, {args.threads} threads"
+    items = f", batch {shape[0]}" if shape[0] > 1 else ""
+    title = f"{Path(args.model).name} {size[0]}×{size[1]}{items}, {args.dtype}, {args.threads} threads"
     costs = "a profile" if args.profile else "assumed costs"
     markdown = (measure.markdown_header(title, header) + table(rows) + notes(args.rounds, args.dtype, gflops, flops)
                 + f"Plans are made with {costs}.\n")

@@ -95,17 +95,24 @@ BUILT_INS = {
     "sdxl": {**_FOUR_BLOCKS, "latent_channels": 4},
     "sd3": {**_FOUR_BLOCKS, "latent_channels": 16, "use_quant_conv": False, "use_post_quant_conv": False},
     "flux": {**_FOUR_BLOCKS, "latent_channels": 16, "use_quant_conv": False, "use_post_quant_conv": False},
+    "sana-dc-ae-f32c32": {
+        "_class_name": "AutoencoderDC", "latent_channels": 32, "attention_head_dim": 32,
+        "decoder_block_types": ["ResBlock"] * 3 + ["EfficientViTBlock"] * 3,
+        "decoder_block_out_channels": [128, 256, 512, 512, 1024, 1024], "decoder_layers_per_block": [3] * 6,
+        "decoder_qkv_multiscales": [[], [], [], [5], [5], [5]], "upsample_block_type": "interpolate",
+    },
 }
 
 
 def model_config(model: str) -> dict[str, Any]:
-    """The AutoencoderKL config of a built-in name or of a folder in diffusers' layout."""
+    """The config of a built-in name or of a folder in diffusers' layout."""
     return BUILT_INS[model] if model in BUILT_INS else json.loads((Path(model) / "config.json").read_text())
 
 
 def scale_factor(model: str) -> int:
     """Pixels for each latent position."""
-    return 2 ** (len(model_config(model)["block_out_channels"]) - 1)
+    config = model_config(model)
+    return 2 ** (len(config.get("decoder_block_out_channels") or config["block_out_channels"]) - 1)
 
 
 def read_latent(file: Path) -> np.ndarray:
@@ -113,12 +120,12 @@ def read_latent(file: Path) -> np.ndarray:
     return array.astype(np.float32)
 
 
-def write_random_latent(model: str, size: tuple[int, int], seed: int, file: Path) -> Path:
+def write_random_latent(model: str, size: tuple[int, int], seed: int, file: Path, batch: int = 1) -> Path:
     sys.path.insert(0, str(ROOT / "tests" / "reference"))
     from random_weights import random_latent
 
     scale = scale_factor(model)
-    np.save(file, random_latent((1, model_config(model)["latent_channels"], size[1] // scale, size[0] // scale), seed))
+    np.save(file, random_latent((batch, model_config(model)["latent_channels"], size[1] // scale, size[0] // scale), seed))
     return file
 
 
@@ -157,10 +164,10 @@ def run(command: list[str]) -> str:
 
 
 def make_plan(model: str, size: tuple[int, int], limit_bytes: int, file: Path, profile: str | None = None,
-              dtype: str = "fp32", programs: Path = BIN) -> Run:
+              dtype: str = "fp32", programs: Path = BIN, batch: int = 1) -> Run:
     """Plans, and returns the plan's figures. Raises DoesNotFit where the limit is too small."""
     command = [str(programs / "headroom-plan"), "--model", model, "--size", f"{size[0]}x{size[1]}", "--dtype", dtype,
-               "--limit", str(limit_bytes), "-o", str(file)]
+               "--batch", str(batch), "--limit", str(limit_bytes), "-o", str(file)]
     run(command + (["--profile", profile] if profile else []))
     plan = json.loads(file.read_text())
     return {"limit_bytes": plan["limit_bytes"], "predicted_peak_bytes": plan["predicted"]["peak_bytes"],

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from diffusers import AutoencoderKL
+from diffusers import AutoencoderDC, AutoencoderKL
 from safetensors import safe_open
 
 from convolution_rate import DTYPES
@@ -31,15 +31,20 @@ sys.path.insert(0, str(ROOT / "tests" / "reference"))
 from random_weights import fill_module  # noqa: E402
 
 
-def build(model: str) -> AutoencoderKL:
+Autoencoder = AutoencoderDC | AutoencoderKL
+
+
+def build(model: str) -> Autoencoder:
     """The autoencoder without its encoder, its weights allocated but not touched."""
+    config = model_config(model)
+    family = AutoencoderDC if config.get("_class_name") == "AutoencoderDC" else AutoencoderKL
     with torch.device("meta"):
-        vae = AutoencoderKL.from_config(model_config(model))
+        vae = family.from_config(config)
     vae.encoder = vae.quant_conv = None
     return vae.to_empty(device="cpu").eval()
 
 
-def load_weights(vae: AutoencoderKL, folder: Path) -> None:
+def load_weights(vae: Autoencoder, folder: Path) -> None:
     """Fills the parameters from the folder's safetensors, one file or sharded."""
     index = folder / "diffusion_pytorch_model.safetensors.index.json"
     files = set(json.loads(index.read_text())["weight_map"].values()) if index.exists() else {index.name[:-len(".index.json")]}
@@ -58,6 +63,18 @@ def tidy() -> None:
     ctypes.CDLL(None).malloc_trim(0)
 
 
+# Tiles that overlap by a quarter.
+def tile_like_kl(vae: AutoencoderKL, args: argparse.Namespace) -> None:
+    vae.enable_tiling()
+    vae.tile_latent_min_size, vae.tile_sample_min_size = args.tile, args.tile * scale_factor(args.model)
+    vae.tile_overlap_factor = 0.25
+
+
+def tile_like_dc(vae: AutoencoderDC, args: argparse.Namespace) -> None:
+    side = args.tile * scale_factor(args.model)
+    vae.enable_tiling(side, side, side * 3 // 4, side * 3 // 4)
+
+
 @torch.inference_mode()
 def measure(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]]:
     latent = torch.from_numpy(read_latent(args.latent))
@@ -73,9 +90,7 @@ def measure(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]]:
         vae.to(memory_format=torch.channels_last)
         latent = latent.contiguous(memory_format=torch.channels_last)
     elif args.mode == "tiled":
-        vae.enable_tiling()
-        vae.tile_latent_min_size, vae.tile_sample_min_size = args.tile, args.tile * scale_factor(args.model)
-        vae.tile_overlap_factor = 0.25
+        tile_like_kl(vae, args) if isinstance(vae, AutoencoderKL) else tile_like_dc(vae, args)
     if args.dtype != "fp32":
         vae.to(DTYPES[args.dtype])
         latent = latent.to(DTYPES[args.dtype])
@@ -95,7 +110,7 @@ def measure(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", required=True, help="folder in diffusers' layout, or sd15, sdxl, sd3, flux")
+    parser.add_argument("--model", required=True, help="folder in diffusers' layout, or a built-in name")
     parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
     parser.add_argument("--latent", type=Path, required=True, help=".npy or .safetensors")
     parser.add_argument("--mode", choices=("untiled", "channels-last", "tiled"), default="untiled")

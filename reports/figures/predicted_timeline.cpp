@@ -162,9 +162,7 @@ class PassMemory {
   /// then.
   bool lives(size_t made, size_t last_use, size_t step) const {
     const StepKind kind = pass_.steps[made].kind;
-    const bool makes_tile = kind != StepKind::statistics && kind != StepKind::store &&
-                            kind != StepKind::accumulate && kind != StepKind::emit;
-    return makes_tile && (kind == StepKind::add ? made < step : made <= step) && step <= last_use;
+    return makes_tile(kind) && (kind == StepKind::add ? made < step : made <= step) && step <= last_use;
   }
 
   int64_t tile_bytes(size_t made, const SweepPoint& at) const {

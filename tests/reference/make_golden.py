@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from diffusers import AutoencoderKL
+from diffusers import AutoencoderDC, AutoencoderKL
 from safetensors.torch import load_file, save_file
 
 from random_weights import fill_module, random_latent
@@ -39,6 +39,33 @@ CASES = {
     "stored_fp16": ((1, 4, 8, 5), "fp16", {}),
     "stored_bf16": ((1, 4, 5, 8), "bf16", {}),
 }
+# Of AutoencoderDC: name: (latent's shape, changes to the config). Two positions take the quadratic form, since there
+# are no more of them than channels in a head; all take the linear one where a head has fewer.
+DC_CASES = {
+    "dc_interpolate": ((2, 4, 5, 7), {}),
+    "dc_shuffle": ((1, 4, 3, 5), {"upsample_block_type": "pixel_shuffle", "decoder_in_shortcut": False}),
+    "dc_quadratic": ((2, 4, 1, 2), {"attention_head_dim": 8, "decoder_qkv_multiscales": [[], [], [3, 5]]}),
+    "dc_batch_norm": (
+        (1, 8, 4, 3),
+        {
+            "latent_channels": 8,
+            "decoder_layers_per_block": [0, 1, 2],
+            "decoder_norm_types": ["batch_norm", "batch_norm", "batch_norm"],
+            "decoder_act_fns": ["relu", "relu", "gelu"],
+            "upsample_block_type": "pixel_shuffle",
+            "decoder_conv_act_fn": "silu",
+        },
+    ),
+    "dc_all_residual": (
+        (1, 4, 6, 3),
+        {"decoder_block_types": "ResBlock", "decoder_layers_per_block": [0, 1, 1], "decoder_act_fns": "mish"},
+    ),
+    "dc_odd_heads": (
+        (1, 4, 7, 4),
+        {"decoder_block_out_channels": [12, 24, 48], "attention_head_dim": 5, "decoder_qkv_multiscales": [[], [7], []],
+         "decoder_block_types": ["ResBlock", "EfficientViTBlock", "EfficientViTBlock"], "in_channels": 1},
+    ),
+}
 OLD_NAMES = {"to_q": "query", "to_k": "key", "to_v": "value", "to_out.0": "proj_attn"}
 
 
@@ -55,6 +82,28 @@ def config_of(changes):
     blocks = len(config["block_out_channels"])
     config["up_block_types"] = ["UpDecoderBlock2D"] * blocks
     config["down_block_types"] = ["DownEncoderBlock2D"] * blocks
+    return config
+
+
+def dc_config_of(changes):
+    config = {
+        "latent_channels": 4,
+        "attention_head_dim": 4,
+        "decoder_block_types": ["ResBlock", "ResBlock", "EfficientViTBlock"],
+        "decoder_block_out_channels": [8, 16, 16],
+        "decoder_layers_per_block": [1, 2, 2],
+        "decoder_qkv_multiscales": [[], [], [5]],
+        "decoder_norm_types": "rms_norm",
+        "decoder_act_fns": "silu",
+        "upsample_block_type": "interpolate",
+        "scaling_factor": 0.41407,
+    }
+    config.update(changes)
+    # The encoder is not used; it only has to be there.
+    config["encoder_block_types"] = "ResBlock"
+    config["encoder_block_out_channels"] = [8 * config["latent_channels"]] * len(config["decoder_block_out_channels"])
+    config["encoder_layers_per_block"] = [1] * len(config["decoder_block_out_channels"])
+    config["encoder_qkv_multiscales"] = [[]] * len(config["decoder_block_out_channels"])
     return config
 
 
@@ -105,13 +154,24 @@ def make(folder, shape, how, changes):
     np.save(folder / "expected.npy", picture.numpy())
 
 
+def make_dc(folder, shape, changes):
+    vae = fill_module(AutoencoderDC(**dc_config_of(changes)), WEIGHTS_SEED).eval()
+    folder.mkdir(parents=True)
+    vae.save_config(folder)
+    with torch.no_grad():
+        picture = vae.decode(torch.from_numpy(random_latent(shape, LATENT_SEED))).sample
+    np.save(folder / "expected.npy", picture.numpy())
+
+
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "data" / "golden")
     shutil.rmtree(root, ignore_errors=True)
     for name, (shape, how, changes) in CASES.items():
         make(root / name, shape, how, changes)
+    for name, (shape, changes) in DC_CASES.items():
+        make_dc(root / name, shape, changes)
     total = sum(file.stat().st_size for file in root.rglob("*") if file.is_file())
-    print(f"{len(CASES)} cases, {total / 1024:.0f} KiB in {root}")
+    print(f"{len(CASES) + len(DC_CASES)} cases, {total / 1024:.0f} KiB in {root}")
 
 
 if __name__ == "__main__":

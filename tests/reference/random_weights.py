@@ -65,6 +65,8 @@ def random_parameter(name, shape, seed):
     """The parameter that diffusers calls `name`, fp32."""
     shape = tuple(shape)
     offset, scale = np.float32(0), BIAS_SPREAD
+    if name.endswith(".running_var"):
+        offset, scale = np.float32(1), NORM_SPREAD
     if name.endswith(".weight"):
         if len(shape) == 1:
             offset, scale = np.float32(1), NORM_SPREAD

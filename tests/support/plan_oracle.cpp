@@ -51,9 +51,11 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleF
   depths_ = barrier_depths(graph_);
   for (const BarrierTargets& target : targets_) {
     const TensorId any = !target.statistics.empty() ? graph_.op(target.statistics[0]).inputs[0]
-                         : target.whole.empty()     ? graph_.output()
-                                                    : target.whole[0];
+                         : !target.whole.empty()    ? target.whole[0]
+                         : target.emits             ? graph_.output()
+                                                    : target.rests[0];
     pass_depths_.push_back(depths_[index(any)]);
+    if (target.optional()) optional_depths_.insert(depths_[index(any)]);
   }
   if (frame.weights == WeightResidency::resident) start_seconds_ = load_seconds(graph_, assumptions);
   states_.resize(targets_.size() + 1);
@@ -74,25 +76,50 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleF
 bool PlanOracle::may_be_kept(TensorId id) const {
   const Tensor& tensor = graph_.tensor(id);
   if (id == graph_.latent() || id == graph_.output() || tensor.statistics) return false;
-  const Op& producer = *graph_.producer(id);
+  if (optional_depths_.contains(depths_[index(id)])) return tensor.rests;
   const auto size = [&](TensorId of) {
     const Extent extent = extent_of(graph_.tensor(of), sizes_.latent);
     return extent.t * extent.y * extent.x * graph_.tensor(of).channels;
   };
-  bool at_barrier = false;
-  for (const OpId reader : graph_.readers(id)) {
-    const Op& op = graph_.op(reader);
-    if (op.kind == OpKind::statistics ||
-        (op.kind == OpKind::attention && (op.inputs[1] == id || op.inputs[2] == id)))
-      at_barrier = true;
+  const auto made_by_position = [&](TensorId of) {
+    bool at_barrier = false;
+    for (const OpId reader : graph_.readers(of)) {
+      const Op& op = graph_.op(reader);
+      if (op.kind == OpKind::statistics ||
+          (op.kind == OpKind::attention && (op.inputs[1] == of || op.inputs[2] == of)))
+        at_barrier = true;
+    }
+    const Op& maker = *graph_.producer(of);
+    if (maker.kind == OpKind::norm || maker.kind == OpKind::upsample) return true;
+    return maker.kind == OpKind::conv && by_position(maker) && !at_barrier &&
+           size(of) >= size(maker.inputs[0]);
+  };
+  if (made_by_position(id)) return false;
+  for (size_t t = index(id) + 1; t < graph_.tensors().size(); ++t) {
+    const TensorId other{static_cast<int32_t>(t)};
+    const bool at_once = depths_[t] == depths_[index(id)] && !graph_.tensor(other).statistics;
+    if (at_once && size(other) <= size(id) && !made_by_position(other) && all_goes_through(other, id))
+      return false;
   }
-  if (producer.kind == OpKind::norm || producer.kind == OpKind::upsample) return false;
-  const bool pointwise_convolution = producer.kind == OpKind::conv && by_position(producer);
-  if (pointwise_convolution && !at_barrier && size(id) >= size(producer.inputs[0])) return false;
   if (graph_.readers(id).size() != 1) return true;
   const Op& reader = graph_.op(graph_.readers(id)[0]);
   const bool same_pass = depths_[index(reader.output)] == depths_[index(id)];
   return !(by_position(reader) && same_pass && size(reader.output) <= size(id));
+}
+
+/// Whether whatever deeper passes read of `id` is made of `other` alone, which is made of `id` itself.
+bool PlanOracle::all_goes_through(TensorId other, TensorId id) const {
+  bool met = false;
+  const std::function<bool(TensorId)> escapes = [&](TensorId here) {
+    for (const OpId reader : graph_.readers(here)) {
+      const TensorId output = graph_.op(reader).output;
+      met = met || output == other;
+      if (output == other) continue;
+      if (depths_[index(output)] > depths_[index(id)] || escapes(output)) return true;
+    }
+    return false;
+  };
+  return !escapes(id) && met;
 }
 
 std::vector<bool> PlanOracle::read_later(size_t pass, const std::vector<bool>& kept) const {
@@ -128,7 +155,9 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
   std::vector<TensorId> free;
   for (size_t t = 0; t < graph_.tensors().size(); ++t) {
     const TensorId id{static_cast<int32_t>(t)};
-    const bool now = depths_[t] == pass_depths_[pass] || depths_[t] + 1 == pass_depths_[pass];
+    const bool own = depths_[t] == pass_depths_[pass];
+    const bool late = depths_[t] + 1 == pass_depths_[pass] && !graph_.tensor(id).rests;
+    const bool now = own || (late && !targets_[pass].optional());
     if (!now || present[t] || has(targets_[pass].whole, id) || !may_be_kept(id)) continue;
     std::vector<bool> with = present;
     with[t] = true;
@@ -238,6 +267,11 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
   if (is_new) states_[pass + 1].push_back({after, {}});
   choice.next = number->second;
 
+  if (targets_[pass].optional() && keeps.empty()) {
+    choice.shapes = {{{1, 1, 1}, 0, 0}};  // the pass does not run
+    choices.push_back(std::move(choice));
+    return;
+  }
   for (size_t earlier = 0; earlier < pass; ++earlier) {
     for (const OpId op : targets_[earlier].statistics) present[index(graph_.op(op).output)] = true;
   }

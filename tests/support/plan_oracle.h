@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "decoder/plan/builder.h"
@@ -71,6 +72,7 @@ class PlanOracle {
   void add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
                   const std::vector<TensorId>& below, std::vector<OracleChoice>& choices);
   bool may_be_kept(TensorId id) const;
+  bool all_goes_through(TensorId other, TensorId id) const;
   /// The kept tensors that passes after `pass` read, straight or through what is recomputed.
   std::vector<bool> read_later(size_t pass, const std::vector<bool>& kept) const;
   std::vector<OracleShape> priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const;
@@ -84,6 +86,7 @@ class PlanOracle {
   std::vector<BarrierTargets> targets_;
   std::vector<int32_t> depths_;  ///< by tensor
   std::vector<int32_t> pass_depths_;
+  std::set<int32_t> optional_depths_;  ///< of passes that need not run
   std::vector<std::vector<OracleState>> states_;
   std::vector<std::map<std::vector<Found>, size_t>> numbers_;  ///< of states, by pass
   double start_seconds_ = 0;

@@ -19,7 +19,8 @@ struct GraphStyle {
   double long_skip = 0.3;  ///< of the parts that are followed by a tensor from far back
   double attention = 0.1;
   double upsample = 0.2;
-  double odd = 0;  ///< share of the parts that no model family has, but a graph may
+  double odd = 0;   ///< share of the parts that no model family has, but a graph may
+  double rest = 0;  ///< share of the parts at whose end a pass may rest
 };
 
 /// Residual blocks, attention, upsampling, plain convolutions and skips from anywhere before.
@@ -68,6 +69,10 @@ class GraphMaker {
       x_ = graph().conv(name, random_.chance(0.5) ? normed(name + ".norm", x_) : x_, channels(), {1, 3, 3});
     }
     if (random_.chance(style_.long_skip)) add_skip(name + ".skip");
+    if (style_.rest > 0 && random_.chance(style_.rest)) {
+      graph().rest_at(x_);
+      earlier_.clear();  // no skip reaches past it
+    }
     earlier_.push_back(x_);
   }
 

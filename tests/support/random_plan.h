@@ -24,8 +24,12 @@ inline std::vector<int32_t> pass_depths(const Graph& graph) {
   std::set<int32_t> sorted;
   for (const Op& op : graph.ops()) {
     for (size_t i = 0; i < op.inputs.size(); ++i) {
-      if (is_barrier(op, i) && op.kind != OpKind::norm) sorted.insert(depths[index(op.inputs[i])]);
+      if (is_barrier(op, i) && !graph.tensor(op.inputs[i]).statistics)
+        sorted.insert(depths[index(op.inputs[i])]);
     }
+  }
+  for (size_t t = 0; t < graph.tensors().size(); ++t) {
+    if (graph.tensors()[t].rests) sorted.insert(depths[t]);
   }
   sorted.insert(depths[index(graph.output())]);
   return {sorted.begin(), sorted.end()};
@@ -62,18 +66,23 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
     const size_t delay = random.chance(style.late) ? 1 : 0;
     if (!wanted || tensor.statistics || never.contains(tensor.name)) continue;
     const auto pass = static_cast<size_t>(std::lower_bound(at.begin(), at.end(), depths[t]) - at.begin());
-    kept_in[t] = pass + delay;
+    // Of what an optional pass computes only that at which it rests is kept.
+    if (targets[pass].optional() && !tensor.rests) continue;
+    kept_in[t] = tensor.rests ? pass : pass + delay;
   }
   for (const BarrierTargets& target : targets) {
     for (TensorId id : target.whole) kept_in[index(id)] = targets.size();  // kept by the pass itself
   }
   std::vector<bool> kept(graph.tensors().size(), false), below(graph.tensors().size(), false);
-  std::vector<PassDecision> decisions(targets.size());
+  std::vector<PassDecision> decisions;
   for (size_t pass = 0; pass < targets.size(); ++pass) {
-    PassDecision& decision = decisions[pass];
+    PassDecision decision;
+    decision.rests = targets[pass].optional();
     for (size_t t = 1; t < graph.tensors().size(); ++t) {
       if (kept_in[t] == pass) decision.keeps.push_back(TensorId{static_cast<int32_t>(t)});
     }
+    std::erase_if(decision.keeps, [&](TensorId id) { return decision.rests && !graph.tensor(id).rests; });
+    if (decision.rests && decision.keeps.empty()) continue;
     PassGoal goal = goal_of(targets[pass], decision);
     std::vector<TensorId> taken;
     for (TensorId id : decision.keeps) {
@@ -109,6 +118,7 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
     for (TensorId id : goal.keeps) kept[index(id)] = true;
     for (TensorId id : taken) kept[index(id)] = false;
     for (OpId op : goal.statistics) kept[index(graph.op(op).output)] = true;
+    decisions.push_back(std::move(decision));
   }
   return decisions;
 }

@@ -25,7 +25,7 @@ json changed(const char* key, const json& value) {
 }
 
 TEST_CASE("the built-in models") {
-  CHECK(built_in_models() == std::vector<std::string>{"flux", "sd15", "sd3", "sdxl"});
+  CHECK(built_in_models() == std::vector<std::string>{"flux", "sana-dc-ae-f32c32", "sd15", "sd3", "sdxl"});
   struct Expected {
     const char* name;
     int64_t latent_channels;

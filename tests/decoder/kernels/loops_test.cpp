@@ -192,5 +192,80 @@ TEST_CASE("norm and activation, in place too") {
   }
 }
 
+TEST_CASE("a pixel's norm and a gate, for every count of channels") {
+  CAPTURE(kSeed);
+  test::Random random(kSeed);
+  constexpr double kEpsilon = 1e-5;
+  for (const auto& [name, loops] : loops_that_run()) {
+    for (int64_t channels = 1; channels <= kMostChannels; ++channels) {
+      CAPTURE(name, channels);
+      const int64_t pixels = random.integer(1, 5);
+      const std::vector<float> x = values(random, pixels * 2 * channels, -6, 6);
+      const std::vector<float> weight = values(random, channels, -2, 2),
+                               bias = values(random, channels, -3, 3);
+      std::vector<float> out(static_cast<size_t>(pixels * channels)), gated(out.size());
+      loops->pixel_norm(x.data(), out.data(), pixels, channels, weight.data(), bias.data(),
+                        static_cast<float>(kEpsilon));
+      std::vector<float> in_place = x;
+      loops->pixel_norm(in_place.data(), in_place.data(), pixels, channels, weight.data(), bias.data(),
+                        static_cast<float>(kEpsilon));
+      loops->gate(x.data(), gated.data(), pixels, channels);
+      int64_t wrong = 0;
+      for (int64_t p = 0; p < pixels; ++p) {
+        double squares = 0;
+        for (int64_t c = 0; c < channels; ++c) {
+          const double v = double(x[static_cast<size_t>(p * channels + c)]);
+          squares += v * v / double(channels);
+        }
+        for (int64_t c = 0; c < channels; ++c) {
+          const auto i = static_cast<size_t>(p * channels + c), k = static_cast<size_t>(c);
+          const double expected =
+              double(x[i]) / std::sqrt(squares + kEpsilon) * double(weight[k]) + double(bias[k]);
+          wrong += std::abs(out[i] - expected) > 4e-6 * (1 + std::abs(expected));
+          wrong += in_place[i] != out[i];
+          const auto at = static_cast<size_t>(p * 2 * channels + c);
+          const double product = double(x[at]) * silu(double(x[at + static_cast<size_t>(channels)]));
+          wrong += std::abs(gated[i] - product) > 4e-6 * (1 + std::abs(product));
+        }
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("channels convolved one by one, for every count of channels and pixels") {
+  CAPTURE(kSeed);
+  test::Random random(kSeed);
+  for (const auto& [name, loops] : loops_that_run()) {
+    for (int64_t channels = 1; channels <= kMostChannels; channels += random.integer(1, 3)) {
+      const int64_t pixels = random.integer(1, 9), side = random.pick<int64_t>({1, 3, 5});
+      CAPTURE(name, channels, pixels, side);
+      const int64_t padded = (channels + 15) / 16 * 16, columns = pixels + side - 1;
+      const std::vector<float> x = values(random, side * columns * channels, -1, 1),
+                               kernel = values(random, side * side * padded, -1, 1),
+                               bias = values(random, channels, -1, 1);
+      std::vector<const float*> rows;
+      for (int64_t y = 0; y < side; ++y) rows.push_back(x.data() + y * columns * channels);
+      std::vector<float> out(static_cast<size_t>(pixels * channels));
+      loops->depthwise(
+          {rows.data(), side, side, channels, kernel.data(), padded, bias.data(), out.data(), pixels});
+      int64_t wrong = 0;
+      for (int64_t p = 0; p < pixels; ++p) {
+        for (int64_t c = 0; c < channels; ++c) {
+          double sum = double(bias[static_cast<size_t>(c)]);
+          for (int64_t y = 0; y < side; ++y) {
+            for (int64_t i = 0; i < side; ++i) {
+              sum += double(x[static_cast<size_t>((y * columns + p + i) * channels + c)]) *
+                     double(kernel[static_cast<size_t>((y * side + i) * padded + c)]);
+            }
+          }
+          wrong += std::abs(out[static_cast<size_t>(p * channels + c)] - sum) > 4e-6;
+        }
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace headroom::kernels

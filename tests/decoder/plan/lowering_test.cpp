@@ -97,7 +97,9 @@ void check_reads(const Graph& graph, const Pass& pass, const Extent& latent) {
         const bool measures = step.kind == StepKind::statistics;
         Step positioned = step;
         if (measures) positioned.tensor = step.inputs[0].tensor;
-        const Region own = tile_region(graph, pass, positioned, grid, latent);
+        // What lies outside the picture is zero, not computed.
+        const Region own = in_picture(tile_region(graph, pass, positioned, grid, latent),
+                                      extent_of(graph.tensor(positioned.tensor), latent));
         for (size_t i = 0; i < step.inputs.size(); ++i) {
           const Operand& operand = step.inputs[i];
           if (operand.step < 0) continue;
@@ -108,7 +110,7 @@ void check_reads(const Graph& graph, const Pass& pass, const Extent& latent) {
           const Region needed = computes ? needed_region(graph, graph.op(step.op), i, own) : own;
           CAPTURE(graph.tensor(step.tensor).name, name_of(step.kind), y.begin, y.end, x.begin, x.end);
           if (step.kind == StepKind::conv && graph.op(step.op).factor.y == 1) {
-            CHECK(there == needed);  // zeros outside the picture included: it pads nothing
+            CHECK(there == needed);  // zeros outside the picture included
           } else if (step.kind == StepKind::conv) {
             CHECK(covers(there, needed));
           } else {

@@ -246,7 +246,7 @@ TEST_CASE("validator: malformed steps", "[unit][validator]") {
   refuses_step(
       0, 1, [](Step& s) { s.op = OpId{999}; }, conv);
   refuses_step(
-      0, 1, [](Step& s) { s.pad = kPadOne; }, conv);
+      1, 3, [](Step& s) { s.pad = kPadOne; }, "passes[1].steps[3] (residual)");
   refuses_step(
       0, 1, [](Step& s) { s.halo.before.y = -1; }, conv);
   refuses_step(

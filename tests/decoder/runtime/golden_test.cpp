@@ -48,9 +48,10 @@ TEST_CASE("decodes are those of diffusers, untiled and by a random plan") {
     const Array tiled = test::decode_to_memory(model, plan, weights, latent).picture;
     CHECK(test::relative_error(tiled, expected) <= 1e-4);
   }
-  CHECK(cases == std::set<std::string>{"gelu", "mish_one_block", "no_post_quant", "plain", "relu_gray",
-                                       "sharded_old_names", "stored_bf16", "stored_fp16",
-                                       "three_blocks_no_attention"});
+  CHECK(cases == std::set<std::string>{"dc_all_residual", "dc_batch_norm", "dc_interpolate", "dc_odd_heads",
+                                       "dc_quadratic", "dc_shuffle", "gelu", "mish_one_block",
+                                       "no_post_quant", "plain", "relu_gray", "sharded_old_names",
+                                       "stored_bf16", "stored_fp16", "three_blocks_no_attention"});
 }
 
 }  // namespace

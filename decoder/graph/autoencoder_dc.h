@@ -1,0 +1,14 @@
+#pragma once
+
+#include "decoder/graph/json_fields.h"
+#include "decoder/graph/model.h"
+
+namespace headroom {
+
+/// The decoder of diffusers' AutoencoderDC (diffusers 0.38.0: models/autoencoders/autoencoder_dc.py, with
+/// SanaMultiscaleLinearAttention of models/attention_processor.py and GLUMBConv of
+/// models/transformers/sana_transformer.py) from its config. Throws InputError naming a key whose value is
+/// not supported.
+Model autoencoder_dc(const JsonFields& config);
+
+}  // namespace headroom

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "decoder/runtime/map_view.h"
+
+namespace headroom {
+
+/// Heads of linear attention: each has q, k and v of `channels` values side by side, head after head through
+/// one piece after the other.
+struct LinearHeads {
+  int64_t heads = 0;
+  int64_t channels = 0;
+};
+
+/// For each head of each batch item the sums over positions of relu(k) vᵀ and of relu(k), gathered tile by
+/// tile; each position counts once.
+class KeyValueSums {
+ public:
+  KeyValueSums(int64_t items, const LinearHeads& heads);
+
+  /// Adds a region of every item. Sums within a stretch of a row are in fp32, those of stretches in double,
+  /// in an order that does not depend on the number of threads.
+  void add(const std::vector<MapView>& pieces, const Region& region, int64_t items);
+  /// False where a NaN or an infinity went in.
+  bool finite() const;
+
+  const LinearHeads& heads() const { return heads_; }
+  /// Row i has relu(k_i) times each of v, then relu(k_i) alone.
+  const double* of(int64_t item, int64_t head) const {
+    return sums_.data() + (item * heads_.heads + head) * floats_of_head();
+  }
+
+ private:
+  int64_t floats_of_head() const { return heads_.channels * (heads_.channels + 1); }
+  LinearHeads heads_;
+  std::vector<double> sums_;
+};
+
+/// relu(q) by the sums, divided by relu(q) by those of relu(k) alone plus epsilon, into a region of `target`
+/// whose channels are those of all heads. Takes linear_attention_floats() from the current pool.
+void attend_linearly(const std::vector<MapView>& pieces, const KeyValueSums& sums, double epsilon,
+                     const MapView& target, const Region& region, int64_t items);
+
+}  // namespace headroom
