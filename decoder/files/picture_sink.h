@@ -55,6 +55,10 @@ class DiscardingSink final : public PictureSink {
   void complete() override {}
 };
 
+/// Where an output has a file for each item: the path itself for a single item, otherwise name-0.suffix,
+/// name-1.suffix …
+std::filesystem::path path_of_item(const std::filesystem::path& path, int64_t item, int64_t items);
+
 /// A sink chosen by suffix. `.png`: 8 bits, 1 channel (gray) or 3 (RGB), frames = 1; several items become
 /// name-0.png, name-1.png … `.npy`: fp32, N×C×H×W, with frames > 1 N×C×T×H×W. `.safetensors`: the same as the
 /// one tensor "sample".
