@@ -20,7 +20,7 @@ std::filesystem::path free_partial_name(const std::filesystem::path& path) {
   }
   std::filesystem::path partial = path;
   partial += ".partial-" + std::to_string(getpid());
-  unlink(partial.c_str());
+  remove_with_contents(partial.c_str());
   remove_left_behind(path, "partial");
   return partial;
 }
