@@ -1,4 +1,5 @@
 #include "decoder/files/array_sink.h"
+#include "decoder/files/frame_folder_sink.h"
 #include "decoder/files/npy.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/png_sink.h"
@@ -8,7 +9,7 @@
 namespace headroom {
 namespace {
 
-enum class Format { png, y4m, npy, safetensors };
+enum class Format { png, y4m, frame_folder, npy, safetensors };
 
 Format format_of(const std::filesystem::path& path) {
   const std::string suffix = path.extension().string();
@@ -16,7 +17,9 @@ Format format_of(const std::filesystem::path& path) {
   if (suffix == ".y4m") return Format::y4m;
   if (suffix == ".npy") return Format::npy;
   if (suffix == ".safetensors") return Format::safetensors;
-  throw InputError(path.string() + ": expected an output in .y4m, .png, .npy or .safetensors");
+  if (suffix.empty() && !path.empty()) return Format::frame_folder;
+  throw InputError(path.string() +
+                   ": expected an output in .y4m, .png, .npy or .safetensors, or a folder without a suffix");
 }
 
 }  // namespace
@@ -28,6 +31,8 @@ std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const 
       return std::make_unique<PngSink>(path, shape);
     case Format::y4m:
       return std::make_unique<Y4mSink>(path, shape, rate);
+    case Format::frame_folder:
+      return std::make_unique<FrameFolderSink>(path, shape);
     case Format::npy:
       return std::make_unique<ArraySink>(path, shape, make_npy_header);
     case Format::safetensors:
@@ -42,6 +47,8 @@ int64_t sink_buffered_bytes(const std::filesystem::path& path, const PictureShap
       return PngSink::buffered_bytes(shape, band_rows);
     case Format::y4m:
       return Y4mSink::buffered_bytes();
+    case Format::frame_folder:
+      return FrameFolderSink::buffered_bytes(shape);
     case Format::npy:
     case Format::safetensors:
       break;

@@ -63,6 +63,8 @@ std::filesystem::path path_of_item(const std::filesystem::path& path, int64_t it
 /// A sink chosen by suffix.
 /// `.png`: 8 bits, 1 channel (gray) or 3 (RGB), frames = 1; several items become name-0.png, name-1.png …
 /// `.y4m`: 8 bits, likewise 1 or 3 channels, any frames, played at `rate`; several items as for .png.
+/// No suffix, or a path that ends in '/': a folder with a PNG for each frame, 00000.png, 00001.png …; several
+/// items become folders 0, 1 … in it.
 /// `.npy`: fp32, N×C×H×W, with frames > 1 N×C×T×H×W. `.safetensors`: the same as the one tensor "sample".
 /// Throws InputError where the suffix, the shape for it or the folder is not one to write to, DeviceError
 /// where the file cannot be made.

@@ -12,7 +12,8 @@ namespace {
 
 const PictureShape& checked(const PictureShape& shape, const std::filesystem::path& path) {
   if (shape.frames != 1) {
-    throw InputError(path.string() + ": expected .y4m, .npy or .safetensors for more than one frame");
+    throw InputError(path.string() + ": expected .y4m, .npy, .safetensors or a folder (" +
+                     path.stem().string() + "/) for more than one frame");
   }
   require_eight_bit_shape(shape, path);
   return shape;

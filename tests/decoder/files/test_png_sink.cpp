@@ -133,7 +133,7 @@ TEST_CASE("png: shapes that no PNG holds are refused") {
       [&] {
         open_sink(scratch / "o.png", {1, 3, 2, 8, 8});
       },
-      {"o.png", "more than one frame"});
+      {"o.png", ".y4m, .npy, .safetensors or a folder (o/)", "more than one frame"});
   require_input_error(
       [&] {
         open_sink(scratch / "o.png", {1, 3, 1, 8, int64_t{1} << 31});
