@@ -1,6 +1,6 @@
 #include "decoder/files/array_sink.h"
 
-#include <algorithm>
+#include "decoder/files/runs.h"
 
 namespace headroom {
 namespace {
@@ -36,24 +36,16 @@ void ArraySink::put(int64_t item, const Region& region, const float* pixels) {
 }
 
 void ArraySink::put_frame(int64_t item, int64_t frame, const Region& region, const float* pixels) {
-  const int64_t channels = shape().channels, columns = shape().columns;
-  // A run is contiguous both in the region and in the file: whole rows together, otherwise a row or part of
-  // one.
-  const bool full_width = region.x.length() == columns;
-  const int64_t run = full_width ? region.y.length() * columns : region.x.length();
-  const int64_t runs = full_width ? 1 : region.y.length();
+  const int64_t channels = shape().channels;
   for (int64_t channel = 0; channel < channels; ++channel) {
-    const int64_t first_row =
-        ((item * channels + channel) * shape().frames + frame) * shape().rows + region.y.begin;
-    for (int64_t r = 0; r < runs; ++r) {
-      const int64_t target = (first_row + r) * columns + region.x.begin;
-      const float* source = pixels + r * run * channels + channel;
-      for (int64_t begin = 0; begin < run; begin += kPlaneElements) {
-        const int64_t count = std::min(kPlaneElements, run - begin);
-        for (int64_t i = 0; i < count; ++i) plane_[static_cast<size_t>(i)] = source[(begin + i) * channels];
-        file_.write_at(data_begin_ + (target + begin) * kElementBytes, plane_.data(), count * kElementBytes);
-      }
-    }
+    const int64_t plane =
+        ((item * channels + channel) * shape().frames + frame) * shape().rows * shape().columns;
+    for_each_run(region, shape().columns, kPlaneElements, [&](const Run& run) {
+      const float* source = pixels + run.source * channels + channel;
+      for (int64_t i = 0; i < run.count; ++i) plane_[static_cast<size_t>(i)] = source[i * channels];
+      file_.write_at(data_begin_ + (plane + run.target) * kElementBytes, plane_.data(),
+                     run.count * kElementBytes);
+    });
   }
 }
 

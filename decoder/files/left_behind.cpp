@@ -1,5 +1,7 @@
 #include "decoder/files/left_behind.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -25,6 +27,35 @@ namespace {
 std::atomic<void*> first_entry{nullptr};
 
 constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int kFolderLevels = 2;
+
+void remove_entries(int folder, int levels) noexcept;
+
+/// `name` in an open folder; as a folder only with `levels` left. System calls alone, for signal handlers.
+void remove_in(int parent, const char* name, int levels) noexcept {
+  if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM) || levels == 0) return;
+  const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return;
+  // In a handler, other threads may still be making files.
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    remove_entries(folder, levels - 1);
+    if (unlinkat(parent, name, AT_REMOVEDIR) == 0) break;
+  }
+  close(folder);
+}
+
+void remove_entries(int folder, int levels) noexcept {
+  alignas(dirent64) char entries[4096];
+  if (lseek(folder, 0, SEEK_SET) != 0) return;
+  for (ssize_t bytes = 0; (bytes = getdents64(folder, entries, sizeof entries)) > 0;) {
+    for (ssize_t at = 0; at < bytes;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
+      at += entry->d_reclen;
+      if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
+      remove_in(folder, entry->d_name, levels);
+    }
+  }
+}
 
 }  // namespace
 
@@ -52,7 +83,7 @@ RemovedOnSignal::~RemovedOnSignal() {
 void remove_named_files() noexcept {
   for (auto* entry = static_cast<RemovedOnSignal::Entry*>(first_entry.load()); entry != nullptr;
        entry = entry->next) {
-    if (const char* name = entry->name.exchange(nullptr)) unlink(name);
+    if (const char* name = entry->name.exchange(nullptr)) remove_with_contents(name);
   }
 }
 
@@ -79,6 +110,10 @@ void remove_files_on_signals() {
   signal(SIGXFSZ, SIG_IGN);
 }
 
+void remove_with_contents(const char* path) noexcept {
+  remove_in(AT_FDCWD, path, kFolderLevels);
+}
+
 void remove_left_behind(const std::filesystem::path& file, const std::string& mark) noexcept try {
   const std::string start = file.filename().string() + "." + mark + "-";
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
@@ -92,7 +127,7 @@ void remove_left_behind(const std::filesystem::path& file, const std::string& ma
     const char* end = name.data() + name.size();
     const auto [rest, failed] = std::from_chars(digits, end, process);
     if (failed != std::errc() || process <= 0 || (rest != end && *rest != '.')) continue;
-    if (kill(process, 0) != 0 && errno == ESRCH) unlink(entry->path().c_str());
+    if (kill(process, 0) != 0 && errno == ESRCH) remove_with_contents(entry->path().c_str());
   }
 } catch (...) {
   // No memory for names: what was left behind stays for the next time.

@@ -5,8 +5,8 @@
 
 namespace headroom {
 
-/// Names a file that must not outlive the program: where a signal of remove_files_on_signals() ends it, the
-/// file goes first. The owner removes it in every other case.
+/// Names a file, or a folder, that must not outlive the program: where a signal of remove_files_on_signals()
+/// ends it, the file goes first. The owner removes it in every other case.
 class RemovedOnSignal {
  public:
   explicit RemovedOnSignal(const std::filesystem::path& file);
@@ -26,8 +26,12 @@ class RemovedOnSignal {
 /// write, not the end.
 void remove_files_on_signals();
 
+/// Removes a file, or a folder with the files in it and in its folders; nothing deeper. Links go, what they
+/// lead to stays. Signal handlers may call it.
+void remove_with_contents(const char* path) noexcept;
+
 /// Removes the neighbours `<file>.<mark>-<pid>` and `<file>.<mark>-<pid>.…` that a program left behind which
-/// was killed: those whose process is no more.
+/// was killed: those whose process is no more, files or folders.
 void remove_left_behind(const std::filesystem::path& file, const std::string& mark) noexcept;
 
 }  // namespace headroom

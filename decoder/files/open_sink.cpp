@@ -1,31 +1,59 @@
 #include "decoder/files/array_sink.h"
+#include "decoder/files/frame_folder_sink.h"
 #include "decoder/files/npy.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/png_sink.h"
+#include "decoder/files/y4m_sink.h"
 #include "decoder/graph/errors.h"
 
 namespace headroom {
 namespace {
 
-[[noreturn]] void refuse_suffix(const std::filesystem::path& path) {
-  throw InputError(path.string() + ": expected an output in .png, .npy or .safetensors");
+enum class Format { png, y4m, frame_folder, npy, safetensors };
+
+Format format_of(const std::filesystem::path& path) {
+  const std::string suffix = path.extension().string();
+  if (suffix == ".png") return Format::png;
+  if (suffix == ".y4m") return Format::y4m;
+  if (suffix == ".npy") return Format::npy;
+  if (suffix == ".safetensors") return Format::safetensors;
+  if (suffix.empty() && !path.empty()) return Format::frame_folder;
+  throw InputError(path.string() +
+                   ": expected an output in .y4m, .png, .npy or .safetensors, or a folder without a suffix");
 }
 
 }  // namespace
 
-std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const PictureShape& shape) {
-  const std::string suffix = path.extension().string();
-  if (suffix == ".png") return std::make_unique<PngSink>(path, shape);
-  if (suffix == ".npy") return std::make_unique<ArraySink>(path, shape, make_npy_header);
-  if (suffix == ".safetensors") return std::make_unique<ArraySink>(path, shape, make_safetensors_header);
-  refuse_suffix(path);
+std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const PictureShape& shape,
+                                       const FrameRate& rate) {
+  switch (format_of(path)) {
+    case Format::png:
+      return std::make_unique<PngSink>(path, shape);
+    case Format::y4m:
+      return std::make_unique<Y4mSink>(path, shape, rate);
+    case Format::frame_folder:
+      return std::make_unique<FrameFolderSink>(path, shape);
+    case Format::npy:
+      return std::make_unique<ArraySink>(path, shape, make_npy_header);
+    case Format::safetensors:
+      break;
+  }
+  return std::make_unique<ArraySink>(path, shape, make_safetensors_header);
 }
 
 int64_t sink_buffered_bytes(const std::filesystem::path& path, const PictureShape& shape, int64_t band_rows) {
-  const std::string suffix = path.extension().string();
-  if (suffix == ".png") return PngSink::buffered_bytes(shape, band_rows);
-  if (suffix == ".npy" || suffix == ".safetensors") return ArraySink::buffered_bytes();
-  refuse_suffix(path);
+  switch (format_of(path)) {
+    case Format::png:
+      return PngSink::buffered_bytes(shape, band_rows);
+    case Format::y4m:
+      return Y4mSink::buffered_bytes();
+    case Format::frame_folder:
+      return FrameFolderSink::buffered_bytes(shape);
+    case Format::npy:
+    case Format::safetensors:
+      break;
+  }
+  return ArraySink::buffered_bytes();
 }
 
 }  // namespace headroom

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "decoder/files/left_behind.h"
+#include "decoder/files/written_file.h"
 
 namespace headroom {
 
@@ -20,25 +21,22 @@ class PartialFile {
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
 
-  /// Claims this many bytes now, so that a full disk is found before the work and not after it. File systems
-  /// that cannot do so are let pass. Throws DeviceError.
-  void reserve(int64_t bytes);
-  /// Throws DeviceError, e.g. where the disk is full.
-  void write_at(int64_t offset, const void* data, int64_t bytes);
+  WrittenFile& contents() { return *contents_; }
+  /// As those of WrittenFile.
+  void reserve(int64_t bytes) { contents_->reserve(bytes); }
+  void write_at(int64_t offset, const void* data, int64_t bytes) { contents_->write_at(offset, data, bytes); }
   /// Throws DeviceError.
   void commit();
 
-  /// Writes at the end of what append wrote before. Returns errno, 0 for success: it is called from C code,
-  /// which exceptions must not cross.
-  int append(const void* data, int64_t bytes) noexcept;
-  [[noreturn]] void fail(int error_number) const;
-
  private:
-  void discard() noexcept;
   std::filesystem::path file_, partial_;
   std::optional<RemovedOnSignal> on_signal_;
-  int descriptor_ = -1;
-  int64_t end_ = 0;
+  std::optional<WrittenFile> contents_;
+  bool committed_ = false;
 };
+
+/// The name beside `path` under which it is written until it is whole, free of what earlier programs left.
+/// Throws InputError where the folder does not exist.
+std::filesystem::path free_partial_name(const std::filesystem::path& path);
 
 }  // namespace headroom

@@ -1,6 +1,7 @@
 #include "decoder/files/picture_sink.h"
 
 #include <stdexcept>
+#include <string>
 
 #include "decoder/graph/errors.h"
 
@@ -23,6 +24,11 @@ int64_t checked_positions(const PictureShape& shape) {
 
 PictureSink::PictureSink(const PictureShape& shape)
     : shape_(shape), positions_left_(checked_positions(shape)) {}
+
+std::filesystem::path path_of_item(const std::filesystem::path& path, int64_t item, int64_t items) {
+  if (items == 1) return path;
+  return path.parent_path() / (path.stem().string() + "-" + std::to_string(item) + path.extension().string());
+}
 
 void PictureSink::write(int64_t item, const Region& region, const float* pixels) {
   const Region picture = whole({shape_.frames, shape_.rows, shape_.columns});

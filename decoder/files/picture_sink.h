@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "decoder/files/frame_rate.h"
 #include "decoder/graph/axes.h"
 
 namespace headroom {
@@ -55,16 +56,24 @@ class DiscardingSink final : public PictureSink {
   void complete() override {}
 };
 
-/// A sink chosen by suffix. `.png`: 8 bits, 1 channel (gray) or 3 (RGB), frames = 1; several items become
-/// name-0.png, name-1.png … `.npy`: fp32, N×C×H×W, with frames > 1 N×C×T×H×W. `.safetensors`: the same as the
-/// one tensor "sample".
+/// Where an output has a file for each item: the path itself for a single item, otherwise name-0.suffix,
+/// name-1.suffix …
+std::filesystem::path path_of_item(const std::filesystem::path& path, int64_t item, int64_t items);
+
+/// A sink chosen by suffix.
+/// `.png`: 8 bits, 1 channel (gray) or 3 (RGB), frames = 1; several items become name-0.png, name-1.png …
+/// `.y4m`: 8 bits, likewise 1 or 3 channels, any frames, played at `rate`; several items as for .png.
+/// No suffix, or a path that ends in '/': a folder with a PNG for each frame, 00000.png, 00001.png …; several
+/// items become folders 0, 1 … in it.
+/// `.npy`: fp32, N×C×H×W, with frames > 1 N×C×T×H×W. `.safetensors`: the same as the one tensor "sample".
 /// Throws InputError where the suffix, the shape for it or the folder is not one to write to, DeviceError
 /// where the file cannot be made.
-std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const PictureShape& shape);
+std::unique_ptr<PictureSink> open_sink(const std::filesystem::path& path, const PictureShape& shape,
+                                       const FrameRate& rate = {});
 
 /// The most bytes of process memory that such a sink holds when regions are at most `band_rows` rows high and
-/// one item is complete before the next begins. Items that alternate each hold that much of a .png. Throws
-/// InputError where the suffix is not supported.
+/// one item is complete before the next begins. Items that alternate each hold that much of a .png; what
+/// other outputs hold does not depend on regions. Throws InputError where the suffix is not supported.
 int64_t sink_buffered_bytes(const std::filesystem::path& path, const PictureShape& shape, int64_t band_rows);
 
 }  // namespace headroom

@@ -1,32 +1,22 @@
 #include "decoder/files/png_sink.h"
 
 #include <algorithm>
-#include <bit>
 #include <stdexcept>
 #include <string>
 
+#include "decoder/files/eight_bit.h"
 #include "decoder/graph/errors.h"
 
 namespace headroom {
 namespace {
 
-constexpr int64_t kStraightBytes = 64 * 1024;  // 8-bit pixels converted at a time on the straight path
-
 const PictureShape& checked(const PictureShape& shape, const std::filesystem::path& path) {
-  const std::string name = path.string();
-  if (shape.frames != 1) throw InputError(name + ": expected .npy or .safetensors for more than one frame");
-  if (shape.channels != 1 && shape.channels != 3) {
-    throw InputError(name + ": expected 1 or 3 channels for .png, found " + std::to_string(shape.channels));
+  if (shape.frames != 1) {
+    throw InputError(path.string() + ": expected .y4m, .npy, .safetensors or a folder (" +
+                     path.stem().string() + "/) for more than one frame");
   }
-  if (std::max(shape.rows, shape.columns) > int64_t{INT32_MAX}) {
-    throw InputError(name + ": expected fewer than 2^31 rows and columns for .png");
-  }
+  require_eight_bit_shape(shape, path);
   return shape;
-}
-
-/// Rows converted at a time on the straight path.
-int64_t straight_rows(const PictureShape& shape) {
-  return std::max<int64_t>(1, kStraightBytes / (shape.columns * shape.channels));
 }
 
 }  // namespace
@@ -37,30 +27,16 @@ PngSink::PngSink(const std::filesystem::path& path, const PictureShape& shape)
 }
 
 int64_t PngSink::buffered_bytes(const PictureShape& shape, int64_t band_rows) {
-  const int64_t rows = std::max(std::min(band_rows, shape.rows), straight_rows(shape));
+  const int64_t rows =
+      std::max(std::min(band_rows, shape.rows), PngWriter::rows_at_a_time(shape.columns, shape.channels));
   return rows * shape.columns * shape.channels + PngWriter::buffered_bytes(shape.columns, shape.channels);
-}
-
-void PngSink::quantise(const float* values, int64_t count, uint8_t* out) {
-  for (int64_t i = 0; i < count; ++i) {
-    const float unit = values[i] * 0.5f + 0.5f;
-    // Written so that NaN fails the first comparison.
-    const float clamped = unit > 0.0f ? (unit < 1.0f ? unit : 1.0f) : 0.0f;
-    // Adding 2^23 rounds to the nearest integer, ties to even, and leaves it in the low bits.
-    out[i] = static_cast<uint8_t>(std::bit_cast<uint32_t>(clamped * 255.0f + 0x1p23f));
-  }
-}
-
-std::filesystem::path PngSink::path_of(int64_t item) const {
-  if (shape().items == 1) return path_;
-  return path_.parent_path() / (path_.stem().string() + "-" + std::to_string(item) + ".png");
 }
 
 PngSink::Item& PngSink::open(int64_t item) {
   Item& opened = items_[static_cast<size_t>(item)];
-  if (opened.writer == nullptr) {
-    opened.writer =
-        std::make_unique<PngWriter>(path_of(item), shape().columns, shape().rows, shape().channels);
+  if (!opened.writer) {
+    opened.file.emplace(path_of_item(path_, item, shape().items));
+    opened.writer.emplace(opened.file->contents(), shape().columns, shape().rows, shape().channels);
   }
   return opened;
 }
@@ -78,7 +54,8 @@ void PngSink::put(int64_t item, const Region& region, const float* pixels) {
 void PngSink::write_straight(Item& item, const Region& region, const float* pixels) {
   if (item.band.length() > 0) throw std::logic_error("PngSink: positions come twice");
   const int64_t row_values = shape().columns * shape().channels;
-  const int64_t step = std::min(straight_rows(shape()), region.y.length());
+  const int64_t step =
+      std::min(PngWriter::rows_at_a_time(shape().columns, shape().channels), region.y.length());
   std::vector<uint8_t> bytes(static_cast<size_t>(step * row_values));
   for (int64_t row = 0; row < region.y.length(); row += step) {
     const int64_t rows = std::min(step, region.y.length() - row);
@@ -115,7 +92,7 @@ void PngSink::collect(Item& item, const Region& region, const float* pixels) {
 }
 
 void PngSink::complete() {
-  for (Item& item : items_) item.writer->commit();
+  for (Item& item : items_) item.file->commit();
 }
 
 }  // namespace headroom

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <vector>
 
+#include "decoder/files/partial_file.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/png_writer.h"
 
@@ -13,13 +14,11 @@ namespace headroom {
 /// collected as 8-bit pixels, and no longer than the band lasts. Items may follow one another or alternate.
 class PngSink : public PictureSink {
  public:
-  /// Throws InputError unless there are 1 or 3 channels and one frame, and as PngWriter does.
+  /// Throws InputError unless there is one frame, as require_eight_bit_shape and as PartialFile do.
   PngSink(const std::filesystem::path& path, const PictureShape& shape);
 
   /// The most bytes held for one item under way, when a band has at most this many rows.
   static int64_t buffered_bytes(const PictureShape& shape, int64_t band_rows);
-  /// round(clamp(value / 2 + 0.5, 0, 1) * 255), ties to even as numpy rounds; NaN gives 0.
-  static void quantise(const float* values, int64_t count, uint8_t* out);
 
  protected:
   void put(int64_t item, const Region& region, const float* pixels) override;
@@ -27,13 +26,13 @@ class PngSink : public PictureSink {
 
  private:
   struct Item {
-    std::unique_ptr<PngWriter> writer;
+    std::optional<PartialFile> file;
+    std::optional<PngWriter> writer;
     int64_t next_row = 0;
     Interval band;                 ///< rows of the band being collected; empty between bands
     std::vector<Interval> filled;  ///< columns of it that have come
     std::vector<uint8_t> pixels;   ///< [band rows][columns][channels]
   };
-  std::filesystem::path path_of(int64_t item) const;
   Item& open(int64_t item);
   void write_straight(Item& item, const Region& region, const float* pixels);
   void collect(Item& item, const Region& region, const float* pixels);

@@ -1,5 +1,6 @@
 #include "decoder/files/png_writer.h"
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <string>
@@ -15,11 +16,12 @@ namespace {
 // Below zlib's default of 6: the decode waits for it.
 constexpr int kCompressionLevel = 3;
 constexpr size_t kCompressedChunk = 64 * 1024;
+constexpr int64_t kPixelBytesAtATime = 64 * 1024;
 
 }  // namespace
 
-PngWriter::PngWriter(const std::filesystem::path& path, int64_t columns, int64_t rows, int64_t channels)
-    : path_(path), file_(path), columns_(columns), rows_(rows), channels_(channels), rows_left_(rows) {
+PngWriter::PngWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels)
+    : file_(file), columns_(columns), rows_(rows), channels_(channels), rows_left_(rows) {
   png_ = png_create_write_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
   if (png_ != nullptr) info_ = png_create_info_struct(png_);
   if (info_ == nullptr || !try_begin()) {
@@ -72,7 +74,7 @@ bool PngWriter::try_end() {
 
 void PngWriter::fail() const {
   if (error_number_ != 0) file_.fail(error_number_);
-  throw DeviceError(path_.string() +
+  throw DeviceError(file_.name().string() +
                     ": cannot be written: libpng: " + (message_[0] != '\0' ? message_ : "failed"));
 }
 
@@ -89,6 +91,10 @@ void PngWriter::on_error(png_structp png, png_const_charp message) {
 }
 
 void PngWriter::on_warning(png_structp, png_const_charp) {}
+
+int64_t PngWriter::rows_at_a_time(int64_t columns, int64_t channels) {
+  return std::max<int64_t>(1, kPixelBytesAtATime / (columns * channels));
+}
 
 int64_t PngWriter::buffered_bytes(int64_t columns, int64_t channels) {
   // Four rows (this one, the one above, two filtered), deflate's 268 KiB at its largest window, the output

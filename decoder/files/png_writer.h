@@ -3,9 +3,8 @@
 #include <png.h>
 
 #include <cstdint>
-#include <filesystem>
 
-#include "decoder/files/partial_file.h"
+#include "decoder/files/written_file.h"
 
 namespace headroom {
 
@@ -13,17 +12,17 @@ namespace headroom {
 /// DeviceError.
 class PngWriter {
  public:
-  /// `channels` is 1 or 3. Throws as PartialFile does.
-  PngWriter(const std::filesystem::path& path, int64_t columns, int64_t rows, int64_t channels);
+  /// Appends to `file`, which must outlive this. `channels` is 1 or 3. Throws DeviceError.
+  PngWriter(WrittenFile& file, int64_t columns, int64_t rows, int64_t channels);
   ~PngWriter();
   PngWriter(const PngWriter&) = delete;
   PngWriter& operator=(const PngWriter&) = delete;
 
   /// The next rows, [rows][columns][channels]. Throws DeviceError. libpng's memory goes with the last row.
   void write_rows(const uint8_t* pixels, int64_t rows);
-  /// Makes the file appear, once all rows are written. Throws DeviceError.
-  void commit() { file_.commit(); }
 
+  /// Rows that make some 64 KiB of pixels, or one row: enough for one call.
+  static int64_t rows_at_a_time(int64_t columns, int64_t channels);
   /// At least what libpng and zlib hold while they write.
   static int64_t buffered_bytes(int64_t columns, int64_t channels);
 
@@ -37,8 +36,7 @@ class PngWriter {
   [[noreturn]] static void on_error(png_structp png, png_const_charp message);
   static void on_warning(png_structp png, png_const_charp message);
 
-  std::filesystem::path path_;
-  PartialFile file_;
+  WrittenFile& file_;
   int64_t columns_, rows_, channels_;
   int64_t rows_left_;
   png_structp png_ = nullptr;

@@ -9,8 +9,8 @@
 #include <string>
 #include <system_error>
 
+#include "decoder/files/eight_bit.h"
 #include "decoder/files/partial_file.h"
-#include "decoder/files/png_sink.h"
 #include "decoder/graph/errors.h"
 
 namespace headroom {
@@ -110,7 +110,7 @@ void PreviewSink::draw_row(const Region& region, const float* pixels, int64_t ro
     const int64_t across = intersect(square(column, shape().columns), region.x).length();
     for (int64_t c = 0; c < channels; ++c) sum[c] /= static_cast<float>(lines.length() * across);
   }
-  PngSink::quantise(sums_.data(), columns.length() * channels, bytes_.data());
+  quantise(sums_.data(), columns.length() * channels, bytes_.data());
   if (channels == 1) {
     // From the end, so that no gray is overwritten before it is read.
     for (int64_t i = columns.length(); i-- > 0;) {

@@ -12,7 +12,8 @@ namespace headroom {
 /// Hands a picture on to another sink and keeps a small copy of it up to date on the way: a binary PPM whose
 /// longest side has at most kLongestPreview pixels, which other programs may read at any time. Every pixel is
 /// the average of a square of the picture, as far as the region with the square's middle holds it; pixels to
-/// come are mid-grey. Of a batch or clip it shows the first picture.
+/// come are mid-grey. Of a batch or clip it shows the first picture:
+/// the first frame of the first item.
 ///
 /// The file is there, whole, before the first region, and its pixels are overwritten in place. It stays where
 /// the picture is finished; it goes with a sink that is destroyed before, and where a signal ends the program

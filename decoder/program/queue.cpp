@@ -127,7 +127,7 @@ RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, DecodeSe
                  ProgressEvents& events) {
   Array latent = read_latent(job.latent);
   if (job.latent_scale == "model") undo_latent_scale(run.model, latent);
-  const auto sink = open_sink(job.output, picture_shape(run.model, plan.request));
+  const auto sink = open_sink(job.output, picture_shape(run.model, plan.request), run.frame_rate);
   ToldSink told(*sink, events);
   const RunStats stats = session.decode(plan, latent, told, &events);
   told.finish();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "decoder/cli/progress.h"
+#include "decoder/files/frame_rate.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats.h"
 #include "decoder/runtime/weights.h"
@@ -20,6 +21,7 @@ struct QueueRun {
       latents;               ///< one for each decode whose request names none: by request, then by repetition
   std::string latent_scale;  ///< "none" or "model", where a request leaves it open
   int threads = 0;           ///< 0: LibTorch's choice
+  FrameRate frame_rate;      ///< of outputs in .y4m
 };
 
 /// Decodes the whole queue in its order from one pool. Everything that can be checked before the first decode

@@ -8,6 +8,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/progress.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/files/frame_rate.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/files/left_behind.h"
 #include "decoder/files/picture_sink.h"
@@ -39,6 +40,7 @@ struct Options {
       scratch_limit;
   std::vector<std::string> latents;
   std::optional<uint64_t> random_seed;
+  FrameRate frame_rate;
   int threads = 0;
   std::string dtype;
   bool verify = false, json = false, other_environment = false;
@@ -57,6 +59,7 @@ constexpr const char* kDescription =
 
 bool parse(const std::vector<std::string>& args, std::ostream& out, Options& options) {
   CLI::App app(kDescription, "headroom-decode");
+  std::string frame_rate;
   auto* source = app.add_option_group("How", "one of");
   source->add_option("--plan", options.plan_file, "a plan file from headroom-plan");
   source->add_option("--limit", options.limit,
@@ -80,12 +83,15 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--latent-scale", options.latent_scale,
                  "none: the decoder's own input; model: as pipelines hand it on, undo the config's scaling")
       ->check(CLI::IsMember({"none", "model"}));
-  app.add_option("-o,--output", options.output,
-                 "picture: .png, .npy or .safetensors; with --queue the folder for all outputs, the queue's "
-                 "own by default");
+  app.add_option(
+      "-o,--output", options.output,
+      "picture: .png, .npy or .safetensors; clip: .y4m, .npy, .safetensors, or a folder (frames/) "
+      "for a .png of each frame; with --queue the folder for all outputs, the queue's own by default");
+  app.add_option("--fps", frame_rate,
+                 "frames per second of a .y4m: 25, or a ratio, 30000/1001; 24 by default");
   app.add_option("--preview", options.preview_file,
-                 "keep a small copy of the picture up to date while it is decoded: .ppm, at most 1024 pixels "
-                 "across");
+                 "keep a small copy of the picture, of a clip's first frame, up to date while it is decoded: "
+                 ".ppm, at most 1024 pixels across");
   app.add_option("--scratch", options.scratch,
                  "folder on a disk for kept tensors that the plan puts there, instead of the plan's");
   app.add_option("--scratch-limit", options.scratch_limit, "the most bytes in that folder (20GiB)");
@@ -99,6 +105,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_flag("--json", options.json, "print the statistics as JSON on standard output");
   add_progress_options(app, options.progress);
   if (!parse_arguments(app, args, out)) return false;
+  if (!frame_rate.empty()) options.frame_rate = parse_frame_rate(frame_rate, "--fps");
   if (!options.dtype.empty() && options.limit.empty())
     throw InputError("--dtype: goes with --limit; a plan has its own (try headroom-decode --help)");
   if (!options.queue_file.empty()) {
@@ -116,6 +123,8 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
                      " (try headroom-decode --help)");
   }
   if (options.output.empty()) throw InputError("--output is required (try headroom-decode --help)");
+  if (!frame_rate.empty() && std::filesystem::path(options.output).extension() != ".y4m")
+    throw InputError("--fps: only an output in .y4m has a frame rate (try headroom-decode --help)");
   return true;
 }
 
@@ -155,6 +164,12 @@ void check_environment(const Options& options, const Plan& plan) {
                    ": environment: the plan's costs were measured on " + printable(text(plan.environment)) +
                    ", this is " + text(here) +
                    "; plan with a profile of this machine, or give --other-environment");
+}
+
+/// The output as files beside it are named after it: a folder without the slash at its end.
+std::filesystem::path neighbours_name(const std::string& output) {
+  const std::filesystem::path path = output;
+  return path.has_filename() ? path : path.parent_path();
 }
 
 /// Decodes the same latent untiled where the machine has the memory, otherwise by another plan.
@@ -199,8 +214,9 @@ RunStats run(const Options& options, Progress& progress) {
   const ParameterSource weights = parameter_source(options.model, options.weights, options.random_seed);
   const PictureShape shape{plan.request.batch, model.graph.tensor(model.graph.output()).channels,
                            plan.request.frames, plan.request.height_pixels, plan.request.width_pixels};
-  remove_left_behind(options.output, "verify");
-  const auto output = open_sink(options.output, shape);
+  const std::filesystem::path beside = neighbours_name(options.output);
+  remove_left_behind(beside, "verify");
+  const auto output = open_sink(options.output, shape, options.frame_rate);
   std::optional<PreviewSink> preview;
   if (!options.preview_file.empty()) preview.emplace(*output, options.preview_file);
   PictureSink& shown = preview ? static_cast<PictureSink&>(*preview) : *output;
@@ -218,7 +234,7 @@ RunStats run(const Options& options, Progress& progress) {
   ToldSink sink(shown, events);
   const auto loading = [&](double share) { events.loading(share); };
   if (options.verify) {
-    const std::filesystem::path copy = options.output + ".verify-" + std::to_string(getpid()) + ".npy";
+    const std::filesystem::path copy = beside.string() + ".verify-" + std::to_string(getpid()) + ".npy";
     const RemovedOnSignal on_signal(copy);
     const auto copy_sink = open_sink(copy, shape);
     TeeSink both(sink, *copy_sink);
@@ -246,7 +262,8 @@ RunStats run_queue(const Options& options, Progress& progress) {
                options.output,
                options.latents,
                options.latent_scale,
-               options.threads};
+               options.threads,
+               options.frame_rate};
   run.weights = parameter_source(options.model, options.weights, options.random_seed);
   return decode_queue(run, progress);
 }

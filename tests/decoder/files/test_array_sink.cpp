@@ -79,6 +79,25 @@ TEST_CASE("clips have five extents") {
   check_values(array, shape);
 }
 
+TEST_CASE("clips may come tile by tile, each with its frames in chunks") {
+  const Scratch scratch;
+  for (const char* name : {"o.npy", "o.safetensors"}) {
+    const PictureShape shape{2, 3, 5, 6, 7};
+    auto sink = open_sink(scratch / name, shape);
+    for (int64_t item = 0; item < shape.items; ++item)
+      for (const Interval rows : {Interval{0, 4}, Interval{4, 6}})
+        for (const Interval columns : {Interval{0, 7}, Interval{0, 3}, Interval{3, 7}})
+          for (const Interval frames : {Interval{0, 1}, Interval{1, 4}, Interval{4, 5}})
+            // The upper band in two tiles, the lower one whole.
+            if ((columns.length() == 7) == (rows.begin == 4))
+              write_region(*sink, item, {frames, rows, columns});
+    sink->finish();
+    const Array array = read_latent((scratch / name).string());
+    CHECK(array.shape == std::vector<int64_t>{2, 3, 5, 6, 7});
+    check_values(array, shape);
+  }
+}
+
 TEST_CASE("a region larger than the buffer is written whole") {
   const Scratch scratch;
   const PictureShape shape{1, 1, 1, 300, 301};
@@ -93,7 +112,7 @@ TEST_CASE("a region larger than the buffer is written whole") {
 
 TEST_CASE("a sink destroyed before finish leaves nothing and spares what was there") {
   const Scratch scratch;
-  for (const std::string name : {"o.npy", "o.safetensors", "o.png"}) {
+  for (const std::string name : {"o.npy", "o.safetensors", "o.png", "o.y4m"}) {
     scratch.write(name, "before");
     {
       auto sink = open_sink(scratch / name, {1, 3, 1, 4, 4});
@@ -124,10 +143,11 @@ TEST_CASE("outputs that cannot be are refused at once") {
   const Scratch scratch;
   const PictureShape shape{1, 3, 1, 4, 4};
   require_input_error([&] { open_sink(scratch / "o.jpg", shape); }, {"o.jpg", ".png, .npy or .safetensors"});
-  require_input_error([&] { sink_buffered_bytes("o", shape, 4); }, {".png, .npy or .safetensors"});
+  require_input_error([&] { open_sink("", shape); }, {".y4m, .png, .npy or .safetensors", "folder"});
+  require_input_error([&] { sink_buffered_bytes("o.jpg", shape, 4); }, {".png, .npy or .safetensors"});
   std::filesystem::create_directory(scratch / "folder.npy");
   require_input_error([&] { open_sink(scratch / "folder.npy", shape); }, {"found a folder"});
-  for (const char* name : {"none/o.png", "none/o.npy", "none/o.safetensors"}) {
+  for (const char* name : {"none/o.png", "none/o.npy", "none/o.safetensors", "none/o.y4m", "none/o"}) {
     require_input_error([&] { open_sink(scratch / name, shape); }, {name, "existing folder"});
   }
   require_input_error([&] { open_sink(scratch / "o.npy", {1, 3, 1, 0, 4}); }, {"positive"});

@@ -1,33 +1,19 @@
-#include <png.h>
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <stdexcept>
 
+#include "decoder/files/eight_bit.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/files/png_sink.h"
+#include "tests/decoder/files/png_file.h"
 #include "tests/decoder/files/scratch.h"
 
 namespace headroom {
 namespace {
 
+using test::PngPicture;
+using test::read_png;
 using test::require_input_error;
 using test::Scratch;
-
-struct Picture {
-  int64_t columns = 0, rows = 0;
-  std::vector<uint8_t> bytes;
-};
-
-Picture read_png(const std::filesystem::path& file, int64_t channels) {
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  REQUIRE(png_image_begin_read_from_file(&image, file.c_str()));
-  CHECK(image.format == (channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB));
-  Picture picture{image.width, image.height, std::vector<uint8_t>(PNG_IMAGE_SIZE(image))};
-  REQUIRE(png_image_finish_read(&image, nullptr, picture.bytes.data(), 0, nullptr));
-  return picture;
-}
 
 uint8_t byte_at(int64_t item, int64_t y, int64_t x, int64_t c) {
   return static_cast<uint8_t>(item * 31 + y * 7 + x * 3 + c * 101 + y * x);
@@ -43,7 +29,7 @@ void write_region(PictureSink& sink, int64_t item, const Interval& rows, const I
 }
 
 void check_picture(const std::filesystem::path& file, const PictureShape& shape, int64_t item) {
-  const Picture picture = read_png(file, shape.channels);
+  const PngPicture picture = read_png(file, shape.channels);
   REQUIRE(picture.columns == shape.columns);
   REQUIRE(picture.rows == shape.rows);
   size_t i = 0, wrong = 0;
@@ -106,14 +92,14 @@ TEST_CASE("png: values are rounded and clamped, and NaN does no harm") {
   const std::vector<float> values = {
       -1, 1, 0, -7, 7, NAN, INFINITY, -INFINITY, 1e38f, -0.999f, 2 * 100 / 255.0f - 1};
   std::vector<uint8_t> bytes(values.size());
-  PngSink::quantise(values.data(), static_cast<int64_t>(values.size()), bytes.data());
+  quantise(values.data(), static_cast<int64_t>(values.size()), bytes.data());
   CHECK(bytes == std::vector<uint8_t>{0, 255, 128, 0, 255, 0, 255, 0, 255, 0, 100});
   int wrong = 0;
   for (int i = -2100; i <= 2100; ++i) {
     const float value = static_cast<float>(i) / 2000.0f;
     const float clamped = std::min(std::max(value * 0.5f + 0.5f, 0.0f), 1.0f);
     uint8_t byte = 0;
-    PngSink::quantise(&value, 1, &byte);
+    quantise(&value, 1, &byte);
     wrong += byte != static_cast<int>(std::nearbyint(clamped * 255.0f));
   }
   CHECK(wrong == 0);
@@ -147,7 +133,7 @@ TEST_CASE("png: shapes that no PNG holds are refused") {
       [&] {
         open_sink(scratch / "o.png", {1, 3, 2, 8, 8});
       },
-      {"o.png", "more than one frame"});
+      {"o.png", ".y4m, .npy, .safetensors or a folder (o/)", "more than one frame"});
   require_input_error(
       [&] {
         open_sink(scratch / "o.png", {1, 3, 1, 8, int64_t{1} << 31});

@@ -202,6 +202,26 @@ TEST_CASE("preview: of a batch it shows the first") {
   CHECK(read_preview(scratch / "p.ppm").bytes == std::string(12, '\0'));
 }
 
+TEST_CASE("preview: of a clip it shows the first frame") {
+  const Scratch scratch;
+  DiscardingSink behind({1, 1, 5, 2, 2});
+  PreviewSink sink(behind, scratch / "p.ppm");
+  const auto write_column = [&](const Interval& frames, int64_t column) {
+    std::vector<float> pixels;
+    for (int64_t t = frames.begin; t < frames.end; ++t) {
+      pixels.insert(pixels.end(), 2, t == 0 ? (column == 0 ? 1.0f : -1.0f) : 0.5f);
+    }
+    sink.write(0, {frames, {0, 2}, {column, column + 1}}, pixels.data());
+  };
+  for (const int64_t column : {0, 1}) {
+    write_column({0, 3}, column);
+    write_column({3, 5}, column);
+  }
+  sink.finish();
+  const std::string row("\xff\xff\xff\0\0\0", 6);
+  CHECK(read_preview(scratch / "p.ppm").bytes == row + row);
+}
+
 TEST_CASE("preview: it stays behind a picture that is finished") {
   const Scratch scratch;
   {

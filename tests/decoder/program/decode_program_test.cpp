@@ -134,6 +134,13 @@ TEST_CASE("every output format holds the same picture") {
   REQUIRE(ready.decode({"-o", png}).code == 0);
   CHECK(read_latent(safetensors).values == read_latent(ready.output).values);
   CHECK(test::read_bytes(png).substr(1, 3) == "PNG");
+  REQUIRE(ready.decode({"-o", ready.scratch / "frames/"}).code == 0);
+  CHECK(test::read_bytes(ready.scratch / "frames/00000.png").substr(1, 3) == "PNG");
+  const std::string y4m = ready.scratch / "out.y4m";
+  REQUIRE(ready.decode({"-o", y4m}).code == 0);
+  CHECK_THAT(test::read_bytes(y4m), Catch::StartsWith("YUV4MPEG2 W12 H10 F24:1 "));
+  REQUIRE(ready.decode({"-o", y4m, "--fps", "30000/1001"}).code == 0);
+  CHECK_THAT(test::read_bytes(y4m), Catch::StartsWith("YUV4MPEG2 W12 H10 F30000:1001 "));
 }
 
 TEST_CASE("with --verify it compares with the untiled decode") {
@@ -151,6 +158,12 @@ TEST_CASE("with --verify it compares with the untiled decode") {
   CHECK(ready.scratch.files() == std::vector<std::string>{"latent.npy", "model", "out.npy", "plan.json"});
   CHECK_THAT(call(run_decode, joined(ready.words(), {"--verify"})).out,
              Catch::Contains("compared with the untiled decode"));
+  const Ended folder =
+      call(run_decode, joined(ready.words({"-o", ready.scratch / "frames/"}), {"--verify", "--json"}));
+  REQUIRE(folder.code == 0);
+  CHECK(json::parse(folder.out)["verification"] == found);
+  CHECK(ready.scratch.files() ==
+        std::vector<std::string>{"frames", "latent.npy", "model", "out.npy", "plan.json"});
 }
 
 TEST_CASE("with --latent-scale model it undoes the config's scaling") {
@@ -199,6 +212,8 @@ TEST_CASE("bad usage ends with 2") {
   ready.refuses({"--random-weights", "many"}, {"--random-weights"});
   ready.refuses({"--latent-scale", "twice"}, {"--latent-scale"});
   ready.refuses({"--threads", "0"}, {"--threads"});
+  ready.refuses({"-o", ready.scratch / "out.y4m", "--fps", "0"}, {"--fps", "30000/1001"});
+  ready.refuses({"--fps", "25"}, {"--fps", ".y4m"});
   ready.refuses({"--model", "sdxxl"}, {"sdxxl", "sdxl"});
   for (const char* missing : {"--plan", "--model", "--latent", "-o"}) {
     Words words = ready.words();
@@ -226,7 +241,7 @@ TEST_CASE("missing files are named") {
 
 TEST_CASE("outputs in formats that are not written are refused before the work") {
   const Ready ready;
-  for (const char* name : {"out.jpg", "out", "out.npy.bak", "out.PNG"}) {
+  for (const char* name : {"out.jpg", "out.npy.bak", "out.PNG"}) {
     CAPTURE(name);
     ready.refuses({"-o", ready.scratch / name}, {name, ".png, .npy or .safetensors"});
   }
@@ -503,7 +518,7 @@ bool interrupted(const Words& words, const Scratch& folder, int signal_number, i
 
 TEST_CASE("a decode that is ended by a signal leaves no output and no scratch file") {
   const Moving ready(600);
-  const std::string suffix = GENERATE(".npy", ".png");
+  const std::string suffix = GENERATE(".npy", ".png", "");  // none: a folder
   const Words words = ready.words({"-o", ready.scratch / ("out" + suffix)});
   const auto partial_files = [&] {
     int count = 0;
@@ -521,7 +536,7 @@ TEST_CASE("a decode that is ended by a signal leaves no output and no scratch fi
       CHECK_FALSE(std::filesystem::exists(ready.scratch / ("out" + suffix)));
     }
     CHECK(std::filesystem::is_empty(ready.folder));
-    std::filesystem::remove(ready.scratch / ("out" + suffix));
+    std::filesystem::remove_all(ready.scratch / ("out" + suffix));
     // Asked to end: nothing stays, nor what the killed one left.
     for (const int number : {SIGTERM, SIGINT}) {
       if (!interrupted(words, ready.scratch, number, milliseconds)) continue;
@@ -530,7 +545,7 @@ TEST_CASE("a decode that is ended by a signal leaves no output and no scratch fi
       CHECK_FALSE(std::filesystem::exists(ready.scratch / ("out" + suffix)));
     }
     CHECK(std::filesystem::is_empty(ready.folder));
-    std::filesystem::remove(ready.scratch / ("out" + suffix));
+    std::filesystem::remove_all(ready.scratch / ("out" + suffix));
   }
   CHECK(killed > 0);
   CHECK(terminated > 0);

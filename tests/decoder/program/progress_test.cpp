@@ -6,8 +6,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "decoder/files/eight_bit.h"
 #include "decoder/files/latent_file.h"
-#include "decoder/files/png_sink.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/program/run.h"
 #include "planner/program/run.h"
@@ -284,7 +284,7 @@ TEST_CASE("the preview of a small picture has the picture's pixels") {
   for (size_t i = 0; i < 64 * 80; ++i) {
     for (size_t c = 0; c < 3; ++c) {
       uint8_t byte = 0;
-      PngSink::quantise(&picture.values[c * 64 * 80 + i], 1, &byte);
+      quantise(&picture.values[c * 64 * 80 + i], 1, &byte);
       expected += static_cast<char>(byte);
     }
   }

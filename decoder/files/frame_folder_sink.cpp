@@ -1,0 +1,117 @@
+#include "decoder/files/frame_folder_sink.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <string>
+
+#include "decoder/files/eight_bit.h"
+#include "decoder/files/png_writer.h"
+#include "decoder/files/runs.h"
+
+namespace headroom {
+namespace {
+
+constexpr size_t kLeastDigits = 5;
+
+const PictureShape& checked(const PictureShape& shape, const std::filesystem::path& folder) {
+  require_eight_bit_shape(shape, folder / "");
+  return shape;
+}
+
+int64_t rows_at_a_time(const PictureShape& shape) {
+  return std::min(shape.rows, PngWriter::rows_at_a_time(shape.columns, shape.channels));
+}
+
+int64_t row_bytes(const PictureShape& shape) {
+  return shape.columns * shape.channels;
+}
+
+}  // namespace
+
+FrameFolderSink::FrameFolderSink(const std::filesystem::path& folder, const PictureShape& shape)
+    : PictureSink(checked(shape, folder)),
+      folder_(folder),
+      digits_(std::max(kLeastDigits, std::to_string(shape.frames - 1).size())),
+      frame_bytes_(shape.rows * row_bytes(shape)),
+      encoded_(static_cast<size_t>(shape.items * shape.frames)),
+      pixels_(static_cast<size_t>(rows_at_a_time(shape) * row_bytes(shape))) {
+  if (shape.items == 1) return;
+  for (int64_t item = 0; item < shape.items; ++item) folder_.make_folder(std::to_string(item));
+}
+
+int64_t FrameFolderSink::buffered_bytes(const PictureShape& shape) {
+  return rows_at_a_time(shape) * row_bytes(shape) + shape.items * shape.frames / 8 +
+         PngWriter::buffered_bytes(shape.columns, shape.channels);
+}
+
+std::filesystem::path FrameFolderSink::path_inside(int64_t item, int64_t frame) const {
+  const std::string number = std::to_string(frame);
+  const std::string name = std::string(digits_ - number.size(), '0') + number + ".png";
+  return shape().items == 1 ? std::filesystem::path(name)
+                            : std::filesystem::path(std::to_string(item)) / name;
+}
+
+template <typename Fill>
+void FrameFolderSink::encode(int64_t item, int64_t frame, const Fill& fill) {
+  const std::filesystem::path inside = path_inside(item, frame);
+  WrittenFile file(folder_.partial() / inside, folder_.name() / inside);
+  PngWriter writer(file, shape().columns, shape().rows, shape().channels);
+  const int64_t step = rows_at_a_time(shape());
+  for (int64_t row = 0; row < shape().rows; row += step) {
+    const int64_t rows = std::min(step, shape().rows - row);
+    fill(row * shape().columns, rows * shape().columns);
+    writer.write_rows(pixels_.data(), rows);
+  }
+  file.close();
+  encoded_[static_cast<size_t>(item * shape().frames + frame)] = true;
+}
+
+void FrameFolderSink::put(int64_t item, const Region& region, const float* pixels) {
+  if (region.y.length() < shape().rows || region.x.length() < shape().columns) {
+    return keep(item, region, pixels);
+  }
+  const int64_t channels = shape().channels;
+  for (int64_t frame = region.t.begin; frame < region.t.end; ++frame, pixels += frame_bytes_) {
+    encode(item, frame, [&](int64_t first, int64_t count) {
+      quantise(pixels + first * channels, count * channels, pixels_.data());
+    });
+  }
+}
+
+void FrameFolderSink::keep(int64_t item, const Region& region, const float* pixels) {
+  if (!waiting_) {
+    waiting_.emplace(waiting_path(), folder_.name());
+    waiting_->reserve(shape().items * shape().frames * frame_bytes_);
+  }
+  const int64_t channels = shape().channels;
+  const int64_t frame_values = region.y.length() * region.x.length() * channels;
+  const auto most = static_cast<int64_t>(pixels_.size()) / channels;
+  for (int64_t frame = region.t.begin; frame < region.t.end; ++frame, pixels += frame_values) {
+    const int64_t begin = (item * shape().frames + frame) * frame_bytes_;
+    for_each_run(region, shape().columns, most, [&](const Run& run) {
+      quantise(pixels + run.source * channels, run.count * channels, pixels_.data());
+      waiting_->write_at(begin + run.target * channels, pixels_.data(), run.count * channels);
+    });
+  }
+}
+
+void FrameFolderSink::complete() {
+  const int64_t channels = shape().channels;
+  for (int64_t item = 0; item < shape().items; ++item) {
+    for (int64_t frame = 0; frame < shape().frames; ++frame) {
+      const int64_t number = item * shape().frames + frame;
+      if (encoded_[static_cast<size_t>(number)]) continue;
+      encode(item, frame, [&](int64_t first, int64_t count) {
+        waiting_->read_at(number * frame_bytes_ + first * channels, pixels_.data(), count * channels);
+      });
+    }
+  }
+  if (waiting_) {
+    waiting_->close();
+    if (std::remove(waiting_path().c_str()) != 0) waiting_->fail(errno);
+  }
+  folder_.commit();
+}
+
+}  // namespace headroom

@@ -1,0 +1,49 @@
+#include "decoder/files/partial_folder.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <system_error>
+
+#include "decoder/files/partial_file.h"
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+
+PartialFolder::PartialFolder(const std::filesystem::path& folder)
+    : name_(folder.has_filename() ? folder : folder.parent_path()), target_(name_) {
+  std::error_code error;
+  if (std::filesystem::is_directory(name_, error)) {
+    if (!std::filesystem::is_empty(name_, error))
+      throw InputError(name_.string() + ": expected a new or empty folder, found one with files in it");
+    // A folder takes the place of an empty one, but not of a link to it.
+    target_ = std::filesystem::canonical(name_, error);
+    if (error) fail(name_, error.value());
+  } else if (std::filesystem::exists(std::filesystem::symlink_status(name_, error))) {
+    throw InputError(name_.string() + ": expected a new or empty folder, found a file");
+  }
+  partial_ = free_partial_name(target_);
+  on_signal_.emplace(partial_);
+  if (mkdir(partial_.c_str(), 0777) != 0) fail(name_, errno);
+}
+
+PartialFolder::~PartialFolder() {
+  if (!committed_) remove_with_contents(partial_.c_str());
+}
+
+void PartialFolder::fail(const std::filesystem::path& name, int error_number) const {
+  throw DeviceError(name.string() + ": cannot be written: " + std::generic_category().message(error_number));
+}
+
+void PartialFolder::make_folder(const std::filesystem::path& inside) {
+  if (mkdir((partial_ / inside).c_str(), 0777) != 0) fail(name_ / inside, errno);
+}
+
+void PartialFolder::commit() {
+  if (std::rename(partial_.c_str(), target_.c_str()) != 0) fail(name_, errno);
+  committed_ = true;
+}
+
+}  // namespace headroom

@@ -1,0 +1,83 @@
+#include "decoder/files/y4m_sink.h"
+
+#include <string>
+#include <string_view>
+
+#include "decoder/files/bt709.h"
+#include "decoder/files/eight_bit.h"
+#include "decoder/files/runs.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kRunPixels = 32 * 1024;
+constexpr int64_t kMostChannels = 3;
+constexpr std::string_view kFrameHeader = "FRAME\n";
+
+const PictureShape& checked(const PictureShape& shape, const std::filesystem::path& path) {
+  require_eight_bit_shape(shape, path);
+  return shape;
+}
+
+/// Progressive, square pixels.
+std::string header(const PictureShape& shape, const FrameRate& rate) {
+  return "YUV4MPEG2 W" + std::to_string(shape.columns) + " H" + std::to_string(shape.rows) + " F" +
+         std::to_string(rate.frames) + ":" + std::to_string(rate.seconds) + " Ip A1:1 " +
+         (shape.channels == 1 ? "Cmono XCOLORRANGE=FULL\n" : "C444 XCOLORRANGE=LIMITED\n");
+}
+
+}  // namespace
+
+Y4mSink::Y4mSink(const std::filesystem::path& path, const PictureShape& shape, const FrameRate& rate)
+    : PictureSink(checked(shape, path)),
+      plane_bytes_(shape.rows * shape.columns),
+      frame_bytes_(static_cast<int64_t>(kFrameHeader.size()) + shape.channels * plane_bytes_),
+      interleaved_(kRunPixels * kMostChannels),
+      planes_(kRunPixels * kMostChannels) {
+  const std::string start = header(shape, rate);
+  frames_begin_ = static_cast<int64_t>(start.size());
+  for (int64_t item = 0; item < shape.items; ++item) {
+    PartialFile& file = files_.emplace_back(path_of_item(path, item, shape.items));
+    file.reserve(frames_begin_ + shape.frames * frame_bytes_);
+    file.write_at(0, start.data(), frames_begin_);
+  }
+}
+
+int64_t Y4mSink::buffered_bytes() {
+  return 2 * kRunPixels * kMostChannels;
+}
+
+void Y4mSink::put(int64_t item, const Region& region, const float* pixels) {
+  const int64_t frame_values = region.y.length() * region.x.length() * shape().channels;
+  for (int64_t frame = region.t.begin; frame < region.t.end; ++frame, pixels += frame_values) {
+    put_frame(files_[static_cast<size_t>(item)], frame, region, pixels);
+  }
+}
+
+void Y4mSink::put_frame(PartialFile& file, int64_t frame, const Region& region, const float* pixels) {
+  const int64_t channels = shape().channels;
+  const int64_t frame_begin = frames_begin_ + frame * frame_bytes_;
+  const auto header_bytes = static_cast<int64_t>(kFrameHeader.size());
+  // Every frame's first pixel comes once, and the frame's header with it.
+  if (region.y.begin == 0 && region.x.begin == 0)
+    file.write_at(frame_begin, kFrameHeader.data(), header_bytes);
+  for_each_run(region, shape().columns, kRunPixels, [&](const Run& run) {
+    quantise(pixels + run.source * channels, run.count * channels, interleaved_.data());
+    const uint8_t* planes = interleaved_.data();
+    if (channels == 3) {
+      rgb_to_bt709(interleaved_.data(), run.count, planes_.data(), planes_.data() + run.count,
+                   planes_.data() + 2 * run.count);
+      planes = planes_.data();
+    }
+    for (int64_t plane = 0; plane < channels; ++plane) {
+      file.write_at(frame_begin + header_bytes + plane * plane_bytes_ + run.target,
+                    planes + plane * run.count, run.count);
+    }
+  });
+}
+
+void Y4mSink::complete() {
+  for (PartialFile& file : files_) file.commit();
+}
+
+}  // namespace headroom
