@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "decoder/plan/lowering.h"
 #include "planner/memory_costs.h"
 
 namespace headroom {
@@ -84,11 +85,30 @@ Axes<StepAxis> axes_of(const Graph& graph, const Pass& pass, const Step& step, c
       extent_of(tensor, sizes.latent));
 }
 
+/// The same along the time: no frame is computed twice.
+Along along_time(const Graph& graph, const Pass& pass, const Step& step, int64_t chunk, const Sizes& sizes) {
+  const int64_t grid = extent_at(pass.scale, sizes.latent).t;
+  const int64_t frames = extent_of(graph.tensor(measured_tensor(step)), sizes.latent).t;
+  return {double(frames), double(std::max<int64_t>(1, (grid + chunk - 1) / chunk))};
+}
+
 /// All three axes of a step's work under tiles of this extent.
 Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                        const Sizes& sizes) {
-  return per_axis([](const StepAxis& axis, int64_t length) { return along(axis, length); },
-                  axes_of(graph, pass, step, sizes), tile);
+  Axes<Along> work = per_axis([](const StepAxis& axis, int64_t length) { return along(axis, length); },
+                              axes_of(graph, pass, step, sizes), tile);
+  work.t = along_time(graph, pass, step, tile.t, sizes);
+  return work;
+}
+
+/// Moving frames from one chunk to the next, for each row and column of a step's tile: out and in again, or
+/// read from a kept tensor once more.
+double carry_seconds(const Graph& graph, const Step& step, const Along& time, const Sizes& sizes) {
+  if (!makes_tile(step.kind) || time.tiles <= 1) return 0;
+  const int64_t carried = carried_frames(step);
+  const double frames = double(carried > 0 ? 2 * carried : step.halo.before.t);
+  return frames * (time.tiles - 1) *
+         double(graph.tensor(step.tensor).channels * kTileElementBytes * sizes.items) / kBytesPerSecond;
 }
 
 }  // namespace
@@ -124,7 +144,7 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
       if (op.kind == OpKind::conv) return known;
       const Law& law = laws->of(graph.tensor(op.output).producer, form);
       const bool attends = op.kind == OpKind::attention;
-      const int64_t here = attends ? law.workspace_at(positions(tile), law.columns.back())
+      const int64_t here = attends ? law.workspace_at(tile.y * tile.x, law.columns.back())
                                    : law.workspace_at(tile.t * tile.y * sizes.items, tile.x);
       return std::max(here, known);
     };
@@ -141,7 +161,9 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
   const ProfiledSize& size = profile.sizes[nearest];
   const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
   const Sizes sizes{
-      {1, size.height_pixels / scale.y, size.width_pixels / scale.x}, size.batch, profile.dtype};
+      {(size.frames - 1) / scale.t + 1, size.height_pixels / scale.y, size.width_pixels / scale.x},
+      size.batch,
+      profile.dtype};
   for (const LayerProfile& layer : profile.layers) {
     const OpId id = graph.find_op(layer.name);
     if (id == OpId{-1} || layer.sizes[nearest].seconds <= 0) continue;
@@ -164,11 +186,12 @@ CostModel::StepRates CostModel::rates_of(const Graph& graph, const Step& step, C
 
 double CostModel::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                                const Sizes& sizes) const {
-  if (laws_) return laws_->step_seconds(graph, pass, step, tile, sizes);
-  const StepRates rates = rates_of(graph, step, pass.convolutions, sizes);
   const Axes<Along> work = work_along(graph, pass, step, tile, sizes);
+  const double carrying = carry_seconds(graph, step, work.t, sizes) * work.y.positions * work.x.positions;
+  if (laws_) return laws_->step_seconds(graph, pass, step, tile, sizes) + carrying;
+  const StepRates rates = rates_of(graph, step, pass.convolutions, sizes);
   return rates.per_tile * work.t.tiles * work.y.tiles * work.x.tiles +
-         rates.per_position * work.t.positions * work.y.positions * work.x.positions;
+         rates.per_position * work.t.positions * work.y.positions * work.x.positions + carrying;
 }
 
 std::vector<double> CostModel::shape_seconds(const Graph& graph, const Pass& pass, int64_t length,
@@ -179,20 +202,21 @@ std::vector<double> CostModel::shape_seconds(const Graph& graph, const Pass& pas
   for (const Step& step : pass.steps) {
     if (laws_) {
       for (size_t i = 0; i < seconds.size(); ++i) {
-        seconds[i] += laws_->step_seconds(
-            graph, pass, step, {length, heights[i / widths.size()], widths[i % widths.size()]}, sizes);
+        seconds[i] += step_seconds(graph, pass, step,
+                                   {length, heights[i / widths.size()], widths[i % widths.size()]}, sizes);
       }
       continue;
     }
     // The work of a tile is a product over the axes, so each length is looked at once.
     const StepRates rates = rates_of(graph, step, pass.convolutions, sizes);
     const Axes<StepAxis> axes = axes_of(graph, pass, step, sizes);
-    const Along time = along(axes.t, length);
+    const Along time = along_time(graph, pass, step, length, sizes);
+    const double carrying = carry_seconds(graph, step, time, sizes);
     for (size_t k = 0; k < widths.size(); ++k) columns[k] = along(axes.x, widths[k]);
     for (size_t i = 0; i < heights.size(); ++i) {
       const Along rows = along(axes.y, heights[i]);
       const double per_tile = rates.per_tile * time.tiles * rows.tiles;
-      const double per_position = rates.per_position * time.positions * rows.positions;
+      const double per_position = (rates.per_position * time.positions + carrying) * rows.positions;
       for (size_t k = 0; k < widths.size(); ++k) {
         seconds[i * widths.size() + k] += per_tile * columns[k].tiles + per_position * columns[k].positions;
       }

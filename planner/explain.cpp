@@ -87,10 +87,11 @@ std::string heading(const Plan& plan, const Graph& graph) {
   double flops = 0;
   for (const Pass& pass : plan.passes) flops += pass.predicted_flops;
   std::string text = request.model + " " + std::to_string(request.width_pixels) + "x" +
-                     std::to_string(request.height_pixels) + ", batch " + std::to_string(request.batch) +
-                     " (" + std::to_string(plan.slice) + " at a time), " + name_of(request.dtype) + ": " +
-                     std::to_string(plan.passes.size()) + " passes, " + with_digits(flops / 1e9, 0) +
-                     " GFLOP\n";
+                     std::to_string(request.height_pixels) +
+                     (request.frames > 1 ? ", " + std::to_string(request.frames) + " frames" : "") +
+                     ", batch " + std::to_string(request.batch) + " (" + std::to_string(plan.slice) +
+                     " at a time), " + name_of(request.dtype) + ": " + std::to_string(plan.passes.size()) +
+                     " passes, " + with_digits(flops / 1e9, 0) + " GFLOP\n";
   const bool resident = plan.weights == WeightResidency::resident;
   text += "peak " + format_bytes(plan.predicted_peak_bytes) + " of " + format_bytes(plan.limit_bytes) +
           " (weights " + (resident ? "" : "at most ") + format_bytes(plan.weights_bytes) +

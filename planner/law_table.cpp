@@ -104,7 +104,10 @@ double LawTable::step_seconds(const Graph& graph, const Pass& pass, const Step& 
                                step.halo.after.y, step.pad.y);
   const Runs columns = runs_along(sizes.latent.x, pass.scale.x, tile.x, tensor.scale.x, step.halo.before.x,
                                   step.halo.after.x, step.pad.x);
-  const auto layers = double(sizes.latent.t * tensor.scale.t * sizes.items);  // work on them is done at once
+  const int64_t grid_frames = extent_at(pass.scale, sizes.latent).t;
+  const auto chunks = double((grid_frames + tile.t - 1) / tile.t);
+  // Work on the frames of a chunk and on items is done at once.
+  const double layers = double(extent_of(tensor, sizes.latent).t * sizes.items) / chunks;
   const bool attends = step.kind == StepKind::attention;
   const double keys = attends ? double(law_extent(graph, graph.op(step.op), sizes.latent).x) : 0;
   double seconds = 0;
@@ -112,7 +115,7 @@ double LawTable::step_seconds(const Graph& graph, const Pass& pass, const Step& 
     for (size_t k = 0; k < columns.size; ++k) {
       const auto y = double(rows.runs[i].length), x = double(columns.runs[k].length);
       const double call = attends ? layers * law.seconds_at(y * x, keys) : law.seconds_at(y * layers, x);
-      seconds += rows.runs[i].count * columns.runs[k].count * call;
+      seconds += rows.runs[i].count * columns.runs[k].count * chunks * call;
     }
   }
   return seconds;

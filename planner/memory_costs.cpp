@@ -55,14 +55,18 @@ MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
     if (op.kind != OpKind::attention) return 0;
     // A partial result beside the running one, the log-sum-exps of both, and the library's own blocks.
     const int64_t channels = graph.tensor(op.output).channels;
-    const int64_t row_bytes = positions(tile) * int64_t{sizeof(float)};
-    const int64_t keys = positions(extent_of(graph.tensor(op.inputs[1]), sizes.latent));
-    const int64_t widened =
-        sizes.dtype == Dtype::fp32
-            ? 0
-            : 2 * allocated_bytes(std::min(keys, kWidenedPositions) * channels * int64_t{sizeof(float)});
-    return widened + allocated_bytes(row_bytes * channels) + 2 * allocated_bytes(row_bytes) +
-           attention_scratch_bytes(positions(tile), std::numeric_limits<int64_t>::max(), channels, threads);
+    const int64_t queries = tile.y * tile.x;  // one frame after the other
+    const int64_t row_bytes = queries * int64_t{sizeof(float)};
+    const Extent kept = extent_of(graph.tensor(op.inputs[1]), sizes.latent);
+    const bool interleaved = op.frames == AttentionFrames::interleaved;
+    const int64_t widened = sizes.dtype == Dtype::fp32 && !interleaved
+                                ? 0
+                                : 2 * allocated_bytes(std::min(kept.y * kept.x, kWidenedPositions) *
+                                                      channels * int64_t{sizeof(float)});
+    // Where frames are interleaved, a frame's queries and its result are put together apart.
+    const int64_t copies = interleaved ? 2 * allocated_bytes(row_bytes * channels) : 0;
+    return widened + copies + allocated_bytes(row_bytes * channels) + 2 * allocated_bytes(row_bytes) +
+           attention_scratch_bytes(queries, std::numeric_limits<int64_t>::max(), channels, threads);
   };
   return model;
 }

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "decoder/plan/builder.h"
+#include "decoder/plan/lowering.h"
 
 namespace headroom {
 namespace {
@@ -12,6 +13,7 @@ constexpr int64_t kLeastRows = 4;
 constexpr int64_t kLeastColumns = 32;
 constexpr int64_t kMostBands = 128;  // keeps planning time independent of the picture's height
 constexpr int64_t kMostWidths = 4;
+constexpr int64_t kLongestChunk = 8;  // beyond it, of what is not all of them
 
 std::vector<int64_t> halvings(int64_t length, int64_t least, int64_t most) {
   std::vector<int64_t> lengths{length};
@@ -32,6 +34,14 @@ std::vector<int64_t> tile_heights(int64_t length) {
 
 std::vector<int64_t> tile_widths(int64_t length) {
   return halvings(length, kLeastColumns, kMostWidths);
+}
+
+std::vector<int64_t> chunk_lengths(int64_t frames) {
+  std::vector<int64_t> lengths{frames};
+  for (int64_t length = kLongestChunk; length > 0; length /= 2) {
+    if (length < frames) lengths.push_back(length);
+  }
+  return lengths;
 }
 
 PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered,
@@ -56,9 +66,9 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
     });
     stored_.push_back(static_cast<size_t>(stored - touched_.begin()));
   }
-  const Extent grid =
-      per_axis([](int64_t length, int32_t scale) { return length * scale; }, sizes_.latent, pass_.scale);
+  const Extent grid = extent_at(pass_.scale, sizes_.latent);
   widths_ = tile_widths(grid.x);
+  chunks_ = takes_chunks(graph_, pass_) ? chunk_lengths(grid.t) : std::vector{grid.t};
   const std::vector<int64_t> heights = tile_heights(grid.y);
   for (int64_t rows : heights) heights_.push_back({rows, static_cast<size_t>((grid.y + rows - 1) / rows)});
   const bool both = std::any_of(pass_.steps.begin(), pass_.steps.end(),
@@ -66,19 +76,23 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
   if (both) forms_.push_back(ConvolutionForm::winograd);
   for (ConvolutionForm form : forms_) {
     pass_.convolutions = form;
-    seconds_.push_back(costs_.shape_seconds(graph_, pass_, grid.t, heights, widths_, sizes_));
+    seconds_.emplace_back();
+    for (int64_t frames : chunks_)
+      seconds_.back().push_back(costs_.shape_seconds(graph_, pass_, frames, heights, widths_, sizes_));
     const auto bytes = [&](WeightResidency residency) {
       return pass_weights_bytes(graph_, pass_, form, residency);
     };
     brought_.push_back({bytes(WeightResidency::per_pass), bytes(WeightResidency::resident)});
     if (form == ConvolutionForm::direct) continue;
     const double transform = costs_.transform_seconds(brought_.back().beside_resident);
-    for (double& seconds : seconds_.back()) seconds += transform;
+    for (std::vector<double>& of_chunk : seconds_.back()) {
+      for (double& seconds : of_chunk) seconds += transform;
+    }
   }
 }
 
 double PassOption::seconds(const Shape& shape) const {
-  return seconds_[static_cast<size_t>(shape.form)][shape.height * widths() + shape.width];
+  return seconds_[static_cast<size_t>(shape.form)][shape.chunk][shape.height * widths() + shape.width];
 }
 
 int64_t PassOption::brought_bytes(ConvolutionForm form, WeightResidency residency) const {
@@ -103,8 +117,8 @@ const PassOption::Series& PassOption::series(size_t number, size_t tensor, bool 
   return series;
 }
 
-Extent PassOption::tile(size_t height, size_t width) const {
-  return {sizes_.latent.t * pass_.scale.t, heights_[height].length, widths_[width]};
+Extent PassOption::tile(const Shape& shape) const {
+  return {chunks_[shape.chunk], heights_[shape.height].length, widths_[shape.width]};
 }
 
 double PassOption::transfer_seconds(const std::vector<Place>& places) const {
@@ -153,7 +167,7 @@ PassOption::LiveBytes PassOption::live_bytes(size_t number, const std::vector<Pl
 }
 
 const PassOption::Working& PassOption::working(const Shape& shape) const {
-  const auto [entry, is_new] = working_.try_emplace({shape.height, shape.width, shape.form});
+  const auto [entry, is_new] = working_.try_emplace({shape.height, shape.width, shape.chunk, shape.form});
   Working& working = entry->second;
   if (!is_new) return working;
   pass_.convolutions = shape.form;
@@ -165,8 +179,7 @@ const PassOption::Working& PassOption::working(const Shape& shape) const {
     }
     return bytes;
   };
-  const Extent full = tile(shape.height, shape.width),
-               last = last_band_tile(full, sizes_.latent.y * pass_.scale.y);
+  const Extent full = tile(shape), last = last_band_tile(full, sizes_.latent.y * pass_.scale.y);
   working.full = stretch_bytes(full);
   working.last = last == full ? working.full : stretch_bytes(last);
   return working;
@@ -174,7 +187,8 @@ const PassOption::Working& PassOption::working(const Shape& shape) const {
 
 int64_t PassOption::peak_bytes(const Shape& shape, const LiveBytes& live) const {
   const Working& tiles = working(shape);
-  const bool one_tile = widths_[shape.width] == sizes_.latent.x * pass_.scale.x;
+  const bool one_tile = widths_[shape.width] == sizes_.latent.x * pass_.scale.x &&
+                        chunks_[shape.chunk] == extent_at(pass_.scale, sizes_.latent).t;
   int64_t peak = 0;
   // Where a band has several tiles, the others find there what the first one stored.
   for (size_t k = 0; k < live.last.size(); ++k) {
@@ -192,11 +206,12 @@ PricedShapes::PricedShapes(const PassOption& option, std::vector<Place> places, 
       residency_(residency),
       least_bytes_(option.least_bytes(places_) + option.brought_bytes(ConvolutionForm::direct, residency)) {
   const double transfer = option.transfer_seconds(places_);
-  shapes_.reserve(option.heights() * option.widths() * option.forms().size());
+  shapes_.reserve(option.heights() * option.widths() * option.chunks() * option.forms().size());
   for (ConvolutionForm form : option.forms()) {
     for (uint32_t height = 0; height < option.heights(); ++height) {
-      for (uint32_t width = 0; width < option.widths(); ++width) {
-        Shape shape{0, -1, height, width, form};
+      for (uint32_t i = 0; i < option.widths() * option.chunks(); ++i) {
+        const auto widths = static_cast<uint32_t>(option.widths());
+        Shape shape{0, -1, height, i % widths, i / widths, form};
         // Transfers overlap with compute band by band: only those of one band stand alone.
         const double compute = option.seconds(shape);
         shape.seconds =
@@ -206,7 +221,8 @@ PricedShapes::PricedShapes(const PassOption& option, std::vector<Place> places, 
     }
   }
   const auto faster = [](const Shape& a, const Shape& b) {
-    return std::tie(a.seconds, a.height, a.width, a.form) < std::tie(b.seconds, b.height, b.width, b.form);
+    return std::tie(a.seconds, a.height, a.width, a.chunk, a.form) <
+           std::tie(b.seconds, b.height, b.width, b.chunk, b.form);
   };
   std::sort(shapes_.begin(), shapes_.end(), faster);
 }

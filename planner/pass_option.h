@@ -10,12 +10,12 @@
 
 namespace headroom {
 
-/// One tile shape for a pass, by the numbers of its height and width, and the form of its convolutions, with
-/// what they cost.
+/// One tile shape for a pass, by the numbers of its height, its width and its chunks of frames, and the form
+/// of its convolutions, with what they cost.
 struct Shape {
   double seconds = 0;
   int64_t peak_bytes = -1;  ///< -1 where not known yet
-  uint32_t height = 0, width = 0;
+  uint32_t height = 0, width = 0, chunk = 0;
   ConvolutionForm form = ConvolutionForm::direct;
 };
 
@@ -39,13 +39,13 @@ class PassOption {
   /// Bytes of the parameters that the pass needs, in the direct form.
   int64_t parameter_bytes() const { return brought_[0].per_pass; }
 
-  // What follows serves PricedShapes. Shapes are numbered height by height; `places` is parallel to
-  // touched().
+  // What follows serves PricedShapes. `places` is parallel to touched().
   size_t heights() const { return heights_.size(); }
   size_t widths() const { return widths_.size(); }
+  size_t chunks() const { return chunks_.size(); }
   /// The direct one, and the Winograd one where it changes anything.
   const std::vector<ConvolutionForm>& forms() const { return forms_; }
-  Extent tile(size_t height, size_t width) const;
+  Extent tile(const Shape& shape) const;
   /// Without transfers and without bringing parameters in, but with bringing them into their form.
   double seconds(const Shape& shape) const;
   /// What the pass brings onto the device for its convolutions in this form, and all parameters where none
@@ -93,11 +93,13 @@ class PassOption {
   std::vector<size_t> stored_;  ///< touched tensors in the order of their stores
   std::vector<Height> heights_;
   std::vector<int64_t> widths_;
+  std::vector<int64_t> chunks_;  ///< frames of the pass's grid
   std::vector<ConvolutionForm> forms_;
-  std::vector<std::vector<double>> seconds_;  ///< parallel to forms_, height by height
-  std::vector<Brought> brought_;              ///< parallel to forms_
+  /// Parallel to forms_, then to chunks_; height by height.
+  std::vector<std::vector<std::vector<double>>> seconds_;
+  std::vector<Brought> brought_;  ///< parallel to forms_
   // Filled when first asked for. Most shapes of most options never are.
-  mutable std::map<std::tuple<uint32_t, uint32_t, ConvolutionForm>, Working> working_;
+  mutable std::map<std::tuple<uint32_t, uint32_t, uint32_t, ConvolutionForm>, Working> working_;
   /// By height and touched tensor, on the device and below.
   mutable std::vector<std::vector<std::array<Series, 2>>> live_;
   std::vector<int64_t> whole_bytes_;  ///< parallel to touched_
@@ -113,7 +115,7 @@ class PricedShapes {
   const Shape& fastest() const { return shapes_.front(); }
   /// The fastest shape that needs no more than the limit; null where none does.
   const Shape* fastest_within(int64_t limit_bytes);
-  Extent tile(const Shape& shape) const { return option_->tile(shape.height, shape.width); }
+  Extent tile(const Shape& shape) const { return option_->tile(shape); }
   /// The shape that needs least.
   const Shape* smallest();
   /// Every shape, priced.
@@ -133,5 +135,7 @@ class PricedShapes {
 /// Heights and widths of the tiles that are tried in a grid of this length: the whole, and powers of two.
 std::vector<int64_t> tile_heights(int64_t length);
 std::vector<int64_t> tile_widths(int64_t length);
+/// Frames of the chunks that are tried: all of them first, then few, down to one.
+std::vector<int64_t> chunk_lengths(int64_t frames);
 
 }  // namespace headroom

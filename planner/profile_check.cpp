@@ -46,7 +46,8 @@ void check_profiled_model(const Profile& profile, const std::string& file, const
     if (!layer.law.empty() && layer.law != law) differs(i, law);
     for (size_t s = 0; s < profile.sizes.size(); ++s) {
       const ProfiledSize& size = profile.sizes[s];
-      const Extent latent{size.frames, size.height_pixels / scale.y, size.width_pixels / scale.x};
+      const Extent latent{(size.frames - 1) / scale.t + 1, size.height_pixels / scale.y,
+                          size.width_pixels / scale.x};
       const int64_t bytes = bytes_of(graph.tensor(ops[i].output), latent, size.batch, profile.dtype);
       if (layer.sizes[s].activation_bytes != bytes) {
         differs(i, std::to_string(bytes) + " activation_bytes at " + std::to_string(size.width_pixels) + "x" +
@@ -77,7 +78,10 @@ void check_profiled_range(const Profile& profile, const std::string& file, const
       Step sized = step;
       sized.tensor = measured_tensor(step);
       double most = double(positions(largest_tile(graph, pass, sized, tile, sizes)) * sizes.items);
-      if (op.kind == OpKind::attention) most *= double(law_extent(graph, op, sizes.latent).x);
+      if (op.kind == OpKind::attention) {
+        const Extent queries = largest_tile(graph, pass, sized, tile, sizes);  // one frame after the other
+        most = double(queries.y * queries.x) * double(law_extent(graph, op, sizes.latent).x);
+      }
       const Law& law = laws.of(step, pass.convolutions);
       if (law.speaks_of(most)) continue;
       throw InputError(

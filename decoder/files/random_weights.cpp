@@ -63,6 +63,9 @@ void fill_random(const Parameter& parameter, uint64_t seed, const Interval& rang
   if (parameter.name.ends_with(".running_var")) {
     offset = 1.0f;  // variances are positive
     scale = kNormSpread;
+  } else if (parameter.name.ends_with(".gamma")) {
+    offset = 1.0f;  // a norm's, whatever its axes
+    scale = kNormSpread;
   } else if (parameter.name.ends_with(".weight")) {
     if (parameter.shape.size() == 1) {
       offset = 1.0f;

@@ -1,6 +1,7 @@
 #include "decoder/graph/autoencoder_kl.h"
 
 #include "decoder/graph/activation.h"
+#include "decoder/graph/latent_channels.h"
 
 namespace headroom {
 namespace {
@@ -122,17 +123,6 @@ class Builder {
   const Config& config_;
   Graph& graph_;
 };
-
-std::vector<double> channel_values(const JsonFields& json, const char* key, int64_t channels) {
-  if (!json.has(key) || json[key].is_null()) return {};
-  const JsonFields field = json[key];
-  std::vector<double> values;
-  for (size_t i = 0; i < field.size(static_cast<size_t>(channels)); ++i) values.push_back(field[i].number());
-  if (static_cast<int64_t>(values.size()) != channels) {
-    field.fail("expected one value per latent channel, " + std::to_string(channels));
-  }
-  return values;
-}
 
 }  // namespace
 

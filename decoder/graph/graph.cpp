@@ -11,22 +11,8 @@ namespace {
 /// Of every batch norm that PyTorch makes unless told otherwise.
 constexpr double kBatchNormEpsilon = 1e-5;
 
-int64_t floor_divide(int64_t a, int64_t b) {
-  return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
-}
-
 Axes<int32_t> times(const Axes<int32_t>& scale, const Axes<int32_t>& factor) {
   return per_axis([](int32_t a, int32_t b) { return a * b; }, scale, factor);
-}
-
-/// Taps of a convolution along one axis; over nearest upsampling those of one phase.
-int32_t taps_along(int32_t kernel, int32_t factor) {
-  return (kernel + factor - 1) / factor;
-}
-
-double taps(const Op& op) {
-  const auto along = per_axis(taps_along, op.kernel, op.factor);
-  return double(along.t) * along.y * along.x;
 }
 
 }  // namespace
@@ -68,6 +54,10 @@ const char* name_of(OpKind kind) {
       return "add";
     case OpKind::attention:
       return "attention";
+    case OpKind::interpolate:
+      return "interpolate";
+    case OpKind::unfold_frames:
+      return "unfold_frames";
     case OpKind::pixel_norm:
       return "pixel_norm";
     case OpKind::gate:
@@ -109,6 +99,10 @@ TensorId Graph::conv(const std::string& name, TensorId x, int64_t channels, Axes
     throw std::logic_error(name + ": channels cannot be cut into its groups");
   if (traits.shortcut && (traits.groups != 1 || channels % inputs != 0))
     throw std::logic_error(name + ": its input cannot be repeated into its output");
+  if (kernel.t > 1 && traits.groups != 1)
+    throw std::logic_error(name + ": convolutions over the time have one group");
+  if (!traits.mix_factor.empty() && channels != inputs)
+    throw std::logic_error(name + ": its input cannot be mixed into its output");
   return append({.name = name,
                  .kind = OpKind::conv,
                  .inputs = {x},
@@ -144,10 +138,15 @@ TensorId Graph::upsample(const std::string& name, TensorId x, Axes<int32_t> fact
   return append({.name = name, .kind = OpKind::upsample, .inputs = {x}, .factor = factor}, channels, scale);
 }
 
-TensorId Graph::statistics(const std::string& name, TensorId x, int32_t groups, double epsilon) {
-  return append(
-      {.name = name, .kind = OpKind::statistics, .inputs = {x}, .groups = groups, .epsilon = epsilon}, groups,
-      {0, 0, 0}, true);
+TensorId Graph::statistics(const std::string& name, TensorId x, int32_t groups, double epsilon,
+                           bool by_frame) {
+  return append({.name = name,
+                 .kind = OpKind::statistics,
+                 .inputs = {x},
+                 .groups = groups,
+                 .epsilon = epsilon,
+                 .by_frame = by_frame},
+                groups, {0, 0, 0}, true);
 }
 
 TensorId Graph::norm(const std::string& name, TensorId x, TensorId statistics, Activation activation) {
@@ -169,17 +168,38 @@ TensorId Graph::add(const std::string& name, TensorId a, TensorId b) {
   return append({.name = name, .kind = OpKind::add, .inputs = {a, b}}, from.channels, from.scale);
 }
 
-TensorId Graph::attention(const std::string& name, TensorId q, TensorId k, TensorId v) {
+TensorId Graph::attention(const std::string& name, TensorId q, TensorId k, TensorId v,
+                          AttentionFrames frames) {
   const Tensor from = tensor(q);
-  return append({.name = name, .kind = OpKind::attention, .inputs = {q, k, v}}, tensor(v).channels,
-                from.scale);
+  return append({.name = name, .kind = OpKind::attention, .inputs = {q, k, v}, .frames = frames},
+                tensor(v).channels, from.scale);
 }
 
-TensorId Graph::pixel_norm(const std::string& name, TensorId x, double epsilon, Activation activation) {
+TensorId Graph::pixel_norm(const std::string& name, TensorId x, double epsilon, Activation activation,
+                           int32_t gamma_axes) {
   const Tensor from = tensor(x);
-  return append(
-      {.name = name, .kind = OpKind::pixel_norm, .inputs = {x}, .epsilon = epsilon, .activation = activation},
-      from.channels, from.scale);
+  return append({.name = name,
+                 .kind = OpKind::pixel_norm,
+                 .inputs = {x},
+                 .epsilon = epsilon,
+                 .activation = activation,
+                 .gamma_axes = gamma_axes},
+                from.channels, from.scale);
+}
+
+TensorId Graph::interpolate(const std::string& name, TensorId x, Axes<int32_t> factor) {
+  const Tensor from = tensor(x);
+  return append({.name = name, .kind = OpKind::interpolate, .inputs = {x}, .factor = factor}, from.channels,
+                times(from.scale, factor));
+}
+
+TensorId Graph::unfold_frames(const std::string& name, TensorId x, TensorId rest) {
+  const Tensor from = tensor(x);
+  constexpr Axes<int32_t> kTwice{2, 1, 1};
+  if (tensor(rest).channels != 2 * from.channels || tensor(rest).scale != from.scale)
+    throw std::logic_error(name + ": expected twice the channels of its first frame's tensor");
+  return append({.name = name, .kind = OpKind::unfold_frames, .inputs = {x, rest}, .factor = kTwice},
+                from.channels, times(from.scale, kTwice));
 }
 
 TensorId Graph::gate(const std::string& name, TensorId x) {
@@ -236,146 +256,6 @@ TensorId Graph::find_tensor(const std::string& name) const {
 OpId Graph::find_op(const std::string& name) const {
   const auto found = std::find_if(ops_.begin(), ops_.end(), [&](const Op& o) { return o.name == name; });
   return OpId{found == ops_.end() ? -1 : static_cast<int32_t>(found - ops_.begin())};
-}
-
-Halo reach(const Op& op, size_t) {
-  if (op.kind != OpKind::conv) return {};
-  const auto half =
-      per_axis([](int32_t k, int32_t factor) { return (k / 2 + factor - 1) / factor; }, op.kernel, op.factor);
-  return {half, half};
-}
-
-bool is_barrier(const Op& op, size_t input) {
-  return op.kind == OpKind::statistics || op.kind == OpKind::key_value_sums ||
-         (op.kind == OpKind::attention && input > 0) || (op.kind == OpKind::norm && input == 1) ||
-         (op.kind == OpKind::linear_attention && input + 1 == op.inputs.size());
-}
-
-Region needed_region(const Graph& graph, const Op& op, size_t input, const Region& output) {
-  (void)graph;
-  const Halo halo = reach(op, input);
-  return per_axis(
-      [](const Interval& out, int32_t factor, int32_t before, int32_t after) {
-        return Interval{floor_divide(out.begin, factor) - before, -floor_divide(-out.end, factor) + after};
-      },
-      output, op.factor, halo.before, halo.after);
-}
-
-Extent extent_of(const Tensor& tensor, const Extent& latent) {
-  return per_axis([](int64_t length, int32_t scale) { return length * scale; }, latent, tensor.scale);
-}
-
-int64_t bytes_of(const Tensor& tensor, const Extent& latent, int64_t batch, Dtype dtype) {
-  // Two floats, or a sum in double.
-  if (tensor.statistics) return batch * tensor.channels * 2 * int64_t{sizeof(float)};
-  return batch * tensor.channels * positions(extent_of(tensor, latent)) * bytes_per_element(dtype);
-}
-
-std::vector<Parameter> parameters_of(const Graph& graph, const Op& op) {
-  const int64_t channels = graph.tensor(op.output).channels;
-  const auto per_channel = [&](const std::string& module, std::initializer_list<const char*> names) {
-    std::vector<Parameter> list;
-    for (const char* name : names) list.push_back({module + name, {channels}});
-    return list;
-  };
-  if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm)
-    return per_channel(op.name, {".weight", ".bias"});
-  if (op.kind != OpKind::conv) return {};
-  const ConvolutionTraits& traits = op.convolution;
-  const std::vector<std::string> modules =
-      traits.stacked.empty() ? std::vector<std::string>{op.name} : traits.stacked;
-  std::vector<int64_t> shape{channels / static_cast<int64_t>(modules.size()),
-                             graph.tensor(op.inputs[0]).channels / op.groups};
-  if (op.kernel.t > 1) shape.push_back(op.kernel.t);
-  shape.insert(shape.end(), {op.kernel.y, op.kernel.x});
-  std::vector<Parameter> list;
-  for (const std::string& module : modules) list.push_back({module + ".weight", shape});
-  if (traits.bias) list.push_back({op.name + ".bias", {channels}});
-  if (!traits.batch_norm.empty()) {
-    for (Parameter& parameter :
-         per_channel(traits.batch_norm, {".weight", ".bias", ".running_mean", ".running_var"}))
-      list.push_back(std::move(parameter));
-  }
-  return list;
-}
-
-int64_t parameter_elements(const Graph& graph, const Op& op) {
-  int64_t sum = 0;
-  for (const Parameter& parameter : parameters_of(graph, op)) {
-    int64_t product = 1;
-    for (int64_t length : parameter.shape) product *= length;
-    sum += product;
-  }
-  return sum;
-}
-
-int64_t parameter_elements(const Graph& graph) {
-  int64_t sum = 0;
-  for (const Op& op : graph.ops()) sum += parameter_elements(graph, op);
-  return sum;
-}
-
-double flops_per_position(const Graph& graph, const Op& op, const Extent& latent) {
-  const auto channels = double(graph.tensor(op.output).channels);
-  const auto input_channels = double(graph.tensor(op.inputs[0]).channels);
-  switch (op.kind) {
-    case OpKind::conv:
-      return 2 * taps(op) * input_channels / op.groups * channels;
-    case OpKind::attention: {
-      const auto keys = double(positions(extent_of(graph.tensor(op.inputs[1]), latent)));
-      return 4 * keys * channels;
-    }
-    case OpKind::norm:
-      return 8 * channels;
-    case OpKind::add:
-      return channels;
-    case OpKind::statistics:
-      return 3 * input_channels;
-    case OpKind::pixel_norm:
-      return 5 * channels;
-    case OpKind::gate:
-      return 5 * channels;
-    case OpKind::key_value_sums:
-    case OpKind::linear_attention: {
-      const auto width = double(head_channels(graph, op));
-      return 2 * double(op.groups) * width * (width + 1);
-    }
-    case OpKind::upsample:
-    case OpKind::shuffle:
-      return 0;
-  }
-  return 0;
-}
-
-int64_t head_channels(const Graph& graph, const Op& op) {
-  int64_t channels = 0;
-  for (TensorId input : op.inputs)
-    channels += graph.tensor(input).statistics ? 0 : graph.tensor(input).channels;
-  return channels / (3 * op.groups);
-}
-
-bool is_cheap(const Op& op) {
-  return op.kind == OpKind::norm || op.kind == OpKind::pixel_norm || op.kind == OpKind::upsample ||
-         op.kind == OpKind::shuffle;
-}
-
-TensorId measured_tensor(const Op& op) {
-  return op.kind == OpKind::statistics || op.kind == OpKind::key_value_sums ? op.inputs[0] : op.output;
-}
-
-std::vector<int32_t> barrier_depths(const Graph& graph) {
-  std::vector<int32_t> depths(graph.tensors().size(), 0);
-  for (const Op& op : graph.ops()) {
-    int32_t depth = 0;
-    for (size_t i = 0; i < op.inputs.size(); ++i) {
-      const Tensor& input = graph.tensor(op.inputs[i]);
-      // Statistics have crossed their barrier where they are measured.
-      const bool crossed = (is_barrier(op, i) && !input.statistics) || input.rests;
-      depth = std::max(depth, depths[index(op.inputs[i])] + (crossed ? 1 : 0));
-    }
-    depths[index(op.output)] = depth;
-  }
-  return depths;
 }
 
 }  // namespace headroom

@@ -30,9 +30,10 @@ const char* name_of(Dtype dtype);
 /// Throws InputError unless `text` is fp32, bf16 or fp16.
 Dtype parse_dtype(const std::string& text);
 
-/// A value that flows through the decoder, written N×C×T×H×W. Its positions are the latent's times `scale`.
-/// Statistics have no positions: they are `channels` (mean, 1/deviation) pairs per batch item, or as many
-/// sums.
+/// A value that flows through the decoder, written N×C×T×H×W. Its rows and columns are the latent's times
+/// `scale`; along the time the first frame is one frame at every scale, and each later one as many as the
+/// scale says: (latent's frames - 1) * scale.t + 1. Statistics have no positions: they are `channels` (mean,
+/// 1/deviation) pairs per batch item, or as many sums.
 struct Tensor {
   std::string name;
   int64_t channels = 0;
@@ -48,12 +49,17 @@ enum class OpKind {
   conv,      ///< {x} -> y: convolution, stride 1, zero padding that keeps the extent; of x repeated `factor`
              ///< times along each axis (nearest upsampling), which is never made whole
   upsample,  ///< {x} -> y: nearest, by `factor`
-  statistics,      ///< {x} -> s: mean and deviation over each group of channels and all positions; a barrier
-  norm,            ///< {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
-  add,             ///< {a, b} -> y
-  attention,       ///< {q, k, v} -> y: one head over all positions of k and v; a barrier on both
-  pixel_norm,      ///< {x} -> y: x / root mean square over the channels of its position * weight + bias, then
-                   ///< `activation`
+  statistics,   ///< {x} -> s: mean and deviation over each group of channels and all positions; a barrier
+  norm,         ///< {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
+  add,          ///< {a, b} -> y
+  attention,    ///< {q, k, v} -> y: one head over all positions of one frame of k and v; a barrier on both
+  pixel_norm,   ///< {x} -> y: x / root mean square over the channels of its position * weight + bias, then
+                ///< `activation`
+  interpolate,  ///< {x} -> y: linear, by 2 along the axes of `factor`, between the middles of positions and
+                ///< no further than the outermost; along the time between the frames after the first, which
+                ///< stays
+  unfold_frames,   ///< {x, z} -> y: the first frame of x; then two for each later one of z, whose first half
+                   ///< of the channels is the earlier one
   gate,            ///< {x} -> y: the first half of the channels * silu(the second half)
   shuffle,         ///< {x} -> y: channels c * factor² … become the factor × factor pixels of channel c
   key_value_sums,  ///< {x …} -> s: of each head, sums over all positions of v and of 1 by relu(k); a barrier
@@ -61,7 +67,28 @@ enum class OpKind {
 };
 const char* name_of(OpKind kind);
 
-enum class Activation { none, silu, relu, gelu, mish };
+enum class Activation {
+  none,
+  silu,
+  relu,
+  gelu,
+  mish,
+  clamp,  ///< to -1 … 1
+};
+
+/// What a convolution over the time reads before the first frame.
+enum class BeforeFirst {
+  zeros,
+  first_frame,       ///< the first frame, again and again
+  zeros_for_it_too,  ///< zeros, and in place of the first frame as well: it is no frame of this history
+};
+
+/// Which frames attention mixes.
+enum class AttentionFrames {
+  each,         ///< every frame by itself
+  interleaved,  ///< with T frames and C channels, value c * T + t of a position counts as channel of the
+                ///< frame that it would have were the C * T values cut into T runs of C
+};
 
 /// What a convolution is beside its kernel's extent.
 struct ConvolutionTraits {
@@ -74,20 +101,35 @@ struct ConvolutionTraits {
   std::vector<std::string> stacked{};
   /// A batch norm with stored statistics, which becomes part of kernel and bias; empty where there is none.
   std::string batch_norm{};
+  bool over_frames = false;  ///< the kernel is stored with an axis for the time, even where that is 1 long
+  BeforeFirst before_first = BeforeFirst::zeros;
+  /// The module whose outputs are cut into `parts` equal parts, of which this operation is number `part`;
+  /// empty where it is a whole one.
+  std::string part_of{};
+  int32_t part = 0, parts = 1;
+  /// A single stored number m, of which the result is sigmoid(m) * input + (1 - sigmoid(m)) * convolution;
+  /// empty where there is none.
+  std::string mix_factor{};
 };
 
-/// One operation. Parameters are named as diffusers names them: `<name>.weight` and `<name>.bias`.
+/// One operation. Parameters are named as the model's own code names them: `<name>.weight` and `<name>.bias`.
 struct Op {
   std::string name;
   OpKind kind{};
   std::vector<TensorId> inputs{};
   TensorId output{-1};
-  Axes<int32_t> kernel{1, 1, 1};  ///< conv: odd along every axis
-  Axes<int32_t> factor{1, 1, 1};  ///< upsample, conv, shuffle
+  Axes<int32_t> kernel{1, 1,
+                       1};  ///< conv: odd along rows and columns; along the time it ends at its own frame
+  Axes<int32_t> factor{1, 1, 1};  ///< upsample, conv, shuffle, interpolate, unfold_frames
   int32_t groups = 0;             ///< statistics, norm, conv; heads of key_value_sums and linear_attention
   double epsilon = 0;  ///< statistics, pixel_norm, linear_attention, and of a convolution's batch norm
   Activation activation = Activation::none;
-  ConvolutionTraits convolution{};  ///< conv
+  ConvolutionTraits convolution{};                 ///< conv
+  bool by_frame = false;                           ///< statistics: of each frame by itself
+  AttentionFrames frames = AttentionFrames::each;  ///< attention
+  /// pixel_norm: axes of extent 1 behind the channels of its only parameter, `<name>.gamma`; -1 where it has
+  /// weight and bias.
+  int32_t gamma_axes = -1;
 };
 
 /// A decoder as operations over tensors: no weights, no sizes. Operations stand in topological order.
@@ -101,11 +143,18 @@ class Graph {
   TensorId upsampled_conv(const std::string& name, TensorId x, int64_t channels,
                           const ConvolutionTraits& traits = {});
   TensorId upsample(const std::string& name, TensorId x, Axes<int32_t> factor);
-  TensorId statistics(const std::string& name, TensorId x, int32_t groups, double epsilon);
+  TensorId statistics(const std::string& name, TensorId x, int32_t groups, double epsilon,
+                      bool by_frame = false);
   TensorId norm(const std::string& name, TensorId x, TensorId statistics, Activation activation);
   TensorId add(const std::string& name, TensorId a, TensorId b);
-  TensorId attention(const std::string& name, TensorId q, TensorId k, TensorId v);
-  TensorId pixel_norm(const std::string& name, TensorId x, double epsilon, Activation activation);
+  TensorId attention(const std::string& name, TensorId q, TensorId k, TensorId v,
+                     AttentionFrames frames = AttentionFrames::each);
+  /// `gamma_axes` as in Op.
+  TensorId pixel_norm(const std::string& name, TensorId x, double epsilon, Activation activation,
+                      int32_t gamma_axes = -1);
+  TensorId interpolate(const std::string& name, TensorId x, Axes<int32_t> factor);
+  /// `rest` has twice as many channels as `x`.
+  TensorId unfold_frames(const std::string& name, TensorId x, TensorId rest);
   TensorId gate(const std::string& name, TensorId x);
   TensorId shuffle(const std::string& name, TensorId x, Axes<int32_t> factor);
   /// Heads stand one after another in all of `pieces`, each with q, k and v of `head_channels` each.
@@ -145,15 +194,26 @@ class Graph {
 /// Upsampling reads no further than the position it repeats; behind it a convolution of 3 reads one further.
 Halo reach(const Op& op, size_t input);
 
+/// True where every output needs frames of the input that come later than its own: all of them must be there
+/// at once.
+bool needs_all_frames(const Op& op);
+
+/// The frames of a tensor that belong to these frames of another one whose time scale is a multiple or a
+/// divisor of its own: the first frame is the other's first, each later one stands for as many as the scales
+/// say.
+Interval frames_at_scale(const Interval& frames, int32_t from_scale, int32_t to_scale);
+
 /// True where input `input` is needed over its whole extent before any output exists.
 bool is_barrier(const Op& op, size_t input);
 
 /// The region of input `input` that an output region needs, not clipped to the picture.
-/// Not for barrier inputs.
+/// Not for barrier inputs. Frames ahead are left out: needs_all_frames() says where there are some.
 Region needed_region(const Graph& graph, const Op& op, size_t input, const Region& output);
 
 /// Positions of a tensor for a latent of this extent.
 Extent extent_of(const Tensor& tensor, const Extent& latent);
+/// The same at a scale.
+Extent extent_at(const Axes<int32_t>& scale, const Extent& latent);
 /// Bytes of a whole tensor: 64-bit throughout, since an 8192×8192 picture passes 2^31 elements.
 int64_t bytes_of(const Tensor& tensor, const Extent& latent, int64_t batch, Dtype dtype);
 

@@ -15,6 +15,7 @@ struct Model {
   std::string class_name;  ///< diffusers' class, e.g. AutoencoderKL
   Graph graph;
   int64_t latent_channels = 0;
+  bool decodes_clips = false;  ///< latents may have several frames
   /// How pipelines scale latents: decoder input = latent / scaling_factor + shift_factor.
   double scaling_factor = 1;
   double shift_factor = 0;
@@ -41,8 +42,11 @@ std::vector<std::string> built_in_models();
 /// force_upcast. bf16 has fp32's range and needs none.
 Dtype decoding_dtype(const Model& model, Dtype asked);
 
-/// The latent's extent for a picture of this many pixels.
-/// Throws InputError where the size is not a multiple of the decoder's scale.
+/// The latent's extent for a picture of this many pixels, or a clip of so many frames.
+/// Throws InputError where the size is not a multiple of the decoder's scale, or no latent has so many
+/// frames: it names the nearest number that one has.
 Extent latent_extent(const Model& model, int64_t width_pixels, int64_t height_pixels, int64_t frames);
+/// The shape in which latents of this extent come: N×C×H×W, with several frames N×C×T×H×W.
+std::vector<int64_t> latent_shape(const Model& model, const Extent& extent, int64_t batch);
 
 }  // namespace headroom

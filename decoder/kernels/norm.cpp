@@ -17,6 +17,9 @@ void activate_slowly(float* out, int64_t count, Activation activation) {
       case Activation::mish:
         out[i] = v * std::tanh(v > 20 ? v : std::log1p(std::exp(v)));
         break;
+      case Activation::clamp:
+        out[i] = v < -1 ? -1 : v > 1 ? 1 : v;
+        break;
       case Activation::none:
       case Activation::silu:
       case Activation::relu:
@@ -47,6 +50,7 @@ void activate(float* values, int64_t count, Activation activation) {
       return loops().relu(values, values, count);
     case Activation::gelu:
     case Activation::mish:
+    case Activation::clamp:
       return activate_slowly(values, count, activation);
   }
 }

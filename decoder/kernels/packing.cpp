@@ -99,7 +99,7 @@ int64_t panel_width(const KernelShape& shape, int64_t output) {
 void pack_direct(const KernelShape& shape, const float* taps, int64_t output_distance, int64_t inputs,
                  int64_t outputs, const PackedPart& direct) {
   const int64_t kernel_taps = shape.rows * shape.columns;
-  const int64_t matrices = shape.matrices(ConvolutionForm::direct);
+  const int64_t matrices = shape.frame_matrices(ConvolutionForm::direct);
   for (int64_t k = 0; k < inputs; ++k) {
     for (int64_t o = 0; o < kOutputs; ++o) {
       float phases[16];
@@ -113,10 +113,10 @@ void pack_direct(const KernelShape& shape, const float* taps, int64_t output_dis
 }
 
 void add_shortcut(const KernelShape& shape, int64_t first_input, int64_t inputs, int64_t first_output,
-                  int64_t outputs, const PackedPart& direct) {
+                  int64_t outputs, float weight, const PackedPart& direct) {
   const auto add = [&](int64_t matrix, int64_t input, int64_t o) {
     const int64_t k = input - first_input;
-    if (k >= 0 && k < inputs) direct.values[matrix * direct.matrix + k * direct.input + o] += 1;
+    if (k >= 0 && k < inputs) direct.values[matrix * direct.matrix + k * direct.input + o] += weight;
   };
   for (int64_t o = 0; o < outputs; ++o) {
     const int64_t output = first_output + o;

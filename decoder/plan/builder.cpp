@@ -209,9 +209,8 @@ PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision) {
 }
 
 Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Extent& latent) {
-  return per_axis([](int64_t length, int32_t scale,
-                     int64_t size) { return cut(length * scale, std::max<int64_t>(size, 1)); },
-                  latent, pass.scale, tile);
+  return per_axis([](int64_t length, int64_t size) { return cut(length, std::max<int64_t>(size, 1)); },
+                  extent_at(pass.scale, latent), tile);
 }
 
 Plan build_plan(const Model& model, const Request& request, const PlanFrame& frame,

@@ -1,7 +1,6 @@
 #include "decoder/plan/convolution.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace headroom {
 namespace {
@@ -30,7 +29,7 @@ const char* name_of(ConvolutionForm form) {
   return form == ConvolutionForm::direct ? "direct" : "winograd";
 }
 
-int64_t KernelShape::matrices(ConvolutionForm form) const {
+int64_t KernelShape::frame_matrices(ConvolutionForm form) const {
   if (form == ConvolutionForm::direct) return direct_rows() * direct_columns();
   return winograd().products * winograd().products;
 }
@@ -42,13 +41,14 @@ int64_t KernelShape::floats(ConvolutionForm form) const {
 }
 
 KernelShape kernel_shape(const Graph& graph, const Op& conv) {
-  if (conv.kernel.t != 1) throw std::logic_error(conv.name + ": kernels over time have no packed form yet");
   return {graph.tensor(conv.inputs[0]).channels,
           graph.tensor(conv.output).channels,
           conv.kernel.y,
           conv.kernel.x,
           conv.factor.y > 1,
-          conv.groups};
+          conv.groups,
+          conv.kernel.t,
+          conv.convolution.before_first};
 }
 
 ConvolutionForm form_of(const KernelShape& kernel, ConvolutionForm of_pass) {
@@ -66,7 +66,7 @@ WinogradWork winograd_work(const KernelShape& kernel, const Region& region, int6
   WinogradWork work;
   work.rows = blocks_along(region.y, kernel);
   work.columns = blocks_along(region.x, kernel);
-  const int64_t blocks = std::max<int64_t>(1, items * work.rows * work.columns);
+  const int64_t blocks = std::max<int64_t>(1, items * region.t.length() * work.rows * work.columns);
   const int64_t most = kernel.inputs + kernel.outputs < kManyChannels ? kFewBlocks : kManyBlocks;
   work.chunk = std::min(most, (blocks + threads - 1) / threads);
   work.input_row_floats = round_up(kernel.inputs, kLine);

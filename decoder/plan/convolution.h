@@ -37,12 +37,15 @@ constexpr WinogradShape kWinogradUpsampled{5, 8, 6, 3};
 /// The direct form has one for each tap; over nearest upsampling by 2 one for each of the 2×2 taps of each of
 /// the 2×2 phases. The Winograd form has one for each product. Of several groups each has matrices of its
 /// own, one group after the other; where a group is a single channel there is one number for each tap and
-/// channel, channels side by side and padded to a multiple of 16.
+/// channel, channels side by side and padded to a multiple of 16. A kernel over several frames has the
+/// matrices of each of its frames, the earliest first.
 struct KernelShape {
   int64_t inputs = 0, outputs = 0;
   int64_t rows = 1, columns = 1;
   bool upsamples = false;  ///< 3×3 over nearest upsampling by 2
   int64_t groups = 1;
+  int64_t frames = 1;  ///< the last one is the output's own
+  BeforeFirst before_first = BeforeFirst::zeros;
 
   bool depthwise() const { return groups > 1 && groups == inputs && groups == outputs; }
   KernelShape of_group() const { return {inputs / groups, outputs / groups, rows, columns}; }
@@ -50,7 +53,8 @@ struct KernelShape {
   int64_t direct_rows() const { return upsamples ? 4 : rows; }
   int64_t direct_columns() const { return upsamples ? 4 : columns; }
   const WinogradShape& winograd() const { return upsamples ? kWinogradUpsampled : kWinogradPlain; }
-  int64_t matrices(ConvolutionForm form) const;
+  int64_t frame_matrices(ConvolutionForm form) const;
+  int64_t matrices(ConvolutionForm form) const { return frames * frame_matrices(form); }
   int64_t padded_outputs() const { return (outputs + 15) / 16 * 16; }
   int64_t matrix_floats() const { return inputs * padded_outputs(); }
   int64_t floats(ConvolutionForm form) const;
@@ -66,7 +70,7 @@ bool has_winograd_form(const Graph& graph, OpId op);
 /// The blocks of a Winograd convolution over a tile, and how they are shared out: each thread takes chunks of
 /// them one after another, and has a buffer for one chunk.
 struct WinogradWork {
-  int64_t rows = 0, columns = 0;  ///< of blocks, for one item
+  int64_t rows = 0, columns = 0;  ///< of blocks, for one frame of one item
   int64_t chunk = 0;              ///< blocks at one time on one thread, at the most
   int64_t input_row_floats = 0;   ///< a block's channels in the transformed input, and in the products
   int64_t output_row_floats = 0;

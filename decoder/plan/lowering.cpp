@@ -13,14 +13,25 @@ Halo widest(const Halo& a, const Halo& b) {
   return {per_axis(larger, a.before, b.before), per_axis(larger, a.after, b.after)};
 }
 
-/// The halo of an input that makes an output halo possible.
+/// The halo of an input that makes an output halo possible. Along the time it does not add up: a tile has the
+/// earlier frames of its chunk's predecessor, so only frames of the chunk are computed.
 Halo input_halo(const Op& op, size_t input, const Halo& output) {
   const auto back = [](int32_t out, int32_t factor, int32_t own) {
     return (out + factor - 1) / factor + own;
   };
   const Halo own = reach(op, input);
-  return {per_axis(back, output.before, op.factor, own.before),
-          per_axis(back, output.after, op.factor, own.after)};
+  Halo halo{per_axis(back, output.before, op.factor, own.before),
+            per_axis(back, output.after, op.factor, own.after)};
+  halo.before.t = own.before.t;
+  halo.after.t = 0;
+  return halo;
+}
+
+/// Positions outside the picture that an operation reads as zeros. What lies before the first frame is no
+/// part of a tile.
+Axes<int32_t> input_pad(const Op& op, size_t input) {
+  const Halo own = reach(op, input);
+  return {0, std::max(own.before.y, own.after.y), std::max(own.before.x, own.after.x)};
 }
 
 /// A tile that a reader wants exactly, contiguous, with zeros where it leaves the picture.
@@ -82,6 +93,7 @@ class Lowering {
     for (size_t i = first_op_; i < end_op_; ++i) emit_op(OpId{static_cast<int32_t>(i)});
     if (goal_.emits)
       push({.kind = StepKind::emit, .tensor = graph_.output(), .inputs = {read(graph_.output())}});
+    set_time_scale();
     return std::move(pass_);
   }
 
@@ -99,6 +111,19 @@ class Lowering {
           per_axis([](int32_t a, int32_t b) { return std::min(a, b); }, pass_.scale, graph_.tensor(id).scale);
     }
     pass_.name = graph_.tensor(wanted.front()).name;
+  }
+
+  /// The grid's frames are those of the coarsest tensor that the pass touches, so that each chunk of them is
+  /// whole frames of every tensor.
+  void set_time_scale() {
+    const auto coarser = [&](TensorId id) {
+      const Tensor& tensor = graph_.tensor(id);
+      if (!tensor.statistics) pass_.scale.t = std::min(pass_.scale.t, tensor.scale.t);
+    };
+    for (const Step& step : pass_.steps) {
+      coarser(step.tensor);
+      for (const Operand& operand : step.inputs) coarser(operand.tensor);
+    }
   }
 
   void collect_needs() {
@@ -135,11 +160,7 @@ class Lowering {
           if (!kept_[index(op.inputs[k])])
             throw std::logic_error(op.name + " needs a barrier that no pass has provided");
         } else if (op.kind == OpKind::conv || op.kind == OpKind::attention) {
-          const Halo wanted = input_halo(op, k, halo);
-          const Halo own = reach(op, k);
-          const auto pad =
-              per_axis([](int32_t a, int32_t b) { return std::max(a, b); }, own.before, own.after);
-          input.exact.push_back({wanted, pad});
+          input.exact.push_back({input_halo(op, k, halo), input_pad(op, k)});
         } else {
           input.add_loose(input_halo(op, k, halo));
         }
@@ -203,7 +224,12 @@ class Lowering {
 
     Step step{
         .kind = StepKind::conv, .op = id, .tensor = op.output, .inputs = {}, .halo = need.all(), .pad = {}};
-    if (makes_exact_tile(op, need)) step.pad = need.exact.front().pad;
+    if (makes_exact_tile(op, need)) {
+      step.pad = need.exact.front().pad;
+    } else {
+      // Whoever reads earlier frames gathers a tile that has them.
+      step.halo.before.t = 0;
+    }
     switch (op.kind) {
       case OpKind::conv:
         step.inputs = {read_exact(op.inputs[0], conv_demand(op, step.halo))};
@@ -223,6 +249,14 @@ class Lowering {
       case OpKind::add:
         step.kind = StepKind::add;
         step.inputs = {own_tile(op, step.halo), read(op.inputs[1])};
+        break;
+      case OpKind::interpolate:
+        step.kind = StepKind::interpolate;
+        step.inputs = {read(op.inputs[0])};
+        break;
+      case OpKind::unfold_frames:
+        step.kind = StepKind::unfold_frames;
+        step.inputs = {read(op.inputs[0]), read(op.inputs[1])};
         break;
       case OpKind::pixel_norm:
         step.kind = StepKind::pixel_norm;
@@ -252,9 +286,7 @@ class Lowering {
   }
 
   static ExactDemand conv_demand(const Op& op, const Halo& halo) {
-    const Halo own = reach(op, 0);
-    return {input_halo(op, 0, halo),
-            per_axis([](int32_t a, int32_t b) { return std::max(a, b); }, own.before, own.after)};
+    return {input_halo(op, 0, halo), input_pad(op, 0)};
   }
 
   /// An add overwrites the tile of its first operand, so that tile must be exact and read by nothing else.
@@ -359,30 +391,6 @@ TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const 
     if (step.tensor == target && step.halo != Halo{}) return TensorId{-1};
   }
   return base;
-}
-
-Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale) {
-  return {grid.begin * tensor_scale / grid_scale, (grid.end * tensor_scale + grid_scale - 1) / grid_scale};
-}
-
-Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const Region& grid_tile,
-                   const Extent& latent) {
-  const Tensor& tensor = graph.tensor(step.tensor);
-  return per_axis(
-      [](const Interval& grid, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int32_t pad,
-         int64_t extent) {
-        const Interval own = image(grid, scale, grid_scale);
-        return intersect({own.begin - before, own.end + after}, {-pad, extent + pad});
-      },
-      grid_tile, tensor.scale, pass.scale, step.halo.before, step.halo.after, step.pad,
-      extent_of(tensor, latent));
-}
-
-std::vector<Interval> cut(int64_t length, int64_t tile) {
-  std::vector<Interval> intervals;
-  for (int64_t begin = 0; begin < length; begin += tile)
-    intervals.push_back({begin, std::min(length, begin + tile)});
-  return intervals;
 }
 
 }  // namespace headroom

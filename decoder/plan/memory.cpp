@@ -30,13 +30,16 @@ int64_t tile_bytes(const Graph& graph, const Step& step, const Extent& extent, c
 
 Sizes sizes_of(const Graph& graph, const Plan& plan) {
   const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
-  return {{plan.request.frames, plan.request.height_pixels / scale.y, plan.request.width_pixels / scale.x},
+  return {{(plan.request.frames - 1) / std::max(1, scale.t) + 1, plan.request.height_pixels / scale.y,
+           plan.request.width_pixels / scale.x},
           plan.slice,
           plan.request.dtype};
 }
 
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model) {
-  const int64_t pixels = positions(extent_of(graph.tensor(graph.output()), sizes.latent)) * sizes.items;
+  // What grows with the picture is there for one frame at a time.
+  const Extent picture = extent_of(graph.tensor(graph.output()), sizes.latent);
+  const int64_t pixels = picture.y * picture.x * sizes.items;
   return model.reserve_bytes + std::llround(model.reserve_bytes_per_pixel * double(pixels));
 }
 
@@ -194,10 +197,40 @@ ScratchLayout scratch_layout(const Graph& graph, const Plan& plan) {
   return layout;
 }
 
+namespace {
+
+/// Frames of the largest tile that a step makes, earlier ones included. Chunks but the last are equal; what
+/// precedes them differs for the first few alone.
+int64_t most_frames(const Step& step, int32_t scale, int32_t grid_scale, int64_t grid_frames, int64_t chunk) {
+  constexpr int64_t kFirstFew = 4;
+  int64_t most = 0;
+  for (int64_t i = 0; i < kFirstFew && i * chunk < grid_frames; ++i) {
+    const Interval frames =
+        frames_at_scale({i * chunk, std::min(grid_frames, (i + 1) * chunk)}, grid_scale, scale);
+    most = std::max(most, frames.end - std::max<int64_t>(0, frames.begin - step.halo.before.t));
+  }
+  return most;
+}
+
+/// What the tiles of a pass hand from one chunk of frames to the next.
+int64_t carried_bytes(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) {
+  if (tile.t >= extent_at(pass.scale, sizes.latent).t) return 0;
+  int64_t bytes = 0;
+  for (const Step& step : pass.steps) {
+    if (!makes_tile(step.kind) || carried_frames(step) == 0) continue;
+    Extent extent = largest_tile(graph, pass, step, tile, sizes);
+    extent.t = carried_frames(step);
+    bytes += tile_bytes(graph, step, extent, sizes);
+  }
+  return bytes;
+}
+
+}  // namespace
+
 Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                     const Sizes& sizes) {
   const Tensor& tensor = graph.tensor(step.tensor);
-  return per_axis(
+  Extent largest = per_axis(
       [](int64_t grid, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int32_t pad,
          int64_t extent) {
         // Tiles of a coarser tensor whose boundaries fall inside a position touch one position more.
@@ -207,6 +240,8 @@ Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, cons
       },
       tile, tensor.scale, pass.scale, step.halo.before, step.halo.after, step.pad,
       extent_of(tensor, sizes.latent));
+  largest.t = most_frames(step, tensor.scale.t, pass.scale.t, extent_at(pass.scale, sizes.latent).t, tile.t);
+  return largest;
 }
 
 std::vector<int64_t> step_bytes(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes,
@@ -219,7 +254,7 @@ std::vector<int64_t> step_bytes(const Graph& graph, const Pass& pass, const Exte
       if (operand.step >= 0) last_use[static_cast<size_t>(operand.step)] = i;
     }
   }
-  std::vector<int64_t> bytes(count, 0);
+  std::vector<int64_t> bytes(count, carried_bytes(graph, pass, tile, sizes));
   for (size_t i = 0; i < count; ++i) {
     const Step& step = pass.steps[i];
     if (!makes_tile(step.kind)) continue;
@@ -228,7 +263,8 @@ std::vector<int64_t> step_bytes(const Graph& graph, const Pass& pass, const Exte
       bytes[i] += model.workspace_bytes(graph.op(step.op), pass.convolutions, extent, sizes);
     }
     // An add takes its first operand's tile over: it is new only after the add itself.
-    const size_t from = step.kind == StepKind::add ? i + 1 : i;
+    const bool takes_over = step.kind == StepKind::add && carried_frames(step) == 0;
+    const size_t from = takes_over ? i + 1 : i;
     for (size_t k = from; k <= last_use[i]; ++k) bytes[k] += tile_bytes(graph, step, extent, sizes);
   }
   return bytes;
@@ -293,8 +329,8 @@ int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<
       largest = std::max(largest, stretches[i].working_bytes);
       peak = std::max(peak, live + stretches[i].working_bytes);
     }
-    // The next tile of the band begins beside the blocks that the first one took.
-    if (pass.tiles.x.size() > 1) peak = std::max(peak, live + largest);
+    // The next tile or chunk of the band begins beside the blocks that the first one took.
+    if (pass.tiles.x.size() * pass.tiles.t.size() > 1) peak = std::max(peak, live + largest);
   }
   return peak;
 }

@@ -22,7 +22,8 @@ struct MemoryModel {
       workspace_bytes;
   /// What libraries take outside the pool, in all.
   int64_t reserve_bytes = 0;
-  /// And for every pixel of a slice: lists of blocks, sums of rows, what outputs collect.
+  /// And for every pixel of one frame of each item of a slice: lists of blocks, sums of rows, what outputs
+  /// collect.
   double reserve_bytes_per_pixel = 0;
   /// Blocks of kept tensors are made about this large.
   int64_t block_bytes = int64_t{4} << 20;
@@ -126,7 +127,7 @@ struct ScratchLayout {
 };
 ScratchLayout scratch_layout(const Graph& graph, const Plan& plan);
 
-/// Bytes of tiles and workspace live while each step runs.
+/// Bytes of tiles, of what they carry from chunk to chunk, and of workspace, live while each step runs.
 std::vector<int64_t> step_bytes(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes,
                                 const MemoryModel& model);
 

@@ -16,6 +16,10 @@ const char* name_of(StepKind kind) {
       return "add";
     case StepKind::attention:
       return "attention";
+    case StepKind::interpolate:
+      return "interpolate";
+    case StepKind::unfold_frames:
+      return "unfold_frames";
     case StepKind::pixel_norm:
       return "pixel_norm";
     case StepKind::gate:

@@ -67,6 +67,8 @@ enum class StepKind {
   conv,      ///< convolve a tile that holds its halo, zeros outside the picture included; zero outside itself
   add,       ///< sum of two regions
   attention,         ///< a tile of queries against all keys and values
+  interpolate,       ///< positions between positions, in a region
+  unfold_frames,     ///< channels to frames, in a region
   pixel_norm,        ///< normalise each position of a region by itself into a tile, zero outside the picture
   gate,              ///< one half of the channels by the other
   shuffle,           ///< channels to pixels
@@ -106,10 +108,13 @@ struct Step {
 /// What a step's work is counted over: what it makes, or what it takes statistics of.
 TensorId measured_tensor(const Step& step);
 
-/// One sweep of tiles, row by row. Every tile runs all steps.
+/// One sweep of tiles, band of rows by band of rows, tile by tile along a band, and of each tile chunk of
+/// frames by chunk of frames. Every chunk runs all steps. What a step reads of earlier frames it finds in its
+/// own tile of the chunk before, so no frame is computed twice.
 struct Pass {
   std::string name;
-  /// Resolution of the tile grid: grid positions are the latent's times this.
+  /// Resolution of the tile grid: its rows and columns are the latent's times this, its frames those of the
+  /// tensors of this scale (Tensor::scale).
   Axes<int32_t> scale{1, 1, 1};
   /// Half-open intervals along each axis, in grid positions; tiles are their product.
   Axes<std::vector<Interval>> tiles;

@@ -141,10 +141,11 @@ class PlanReader {
 
   StepKind step_kind(const JsonFields& fields) const {
     return one_of(
-        fields, std::array{StepKind::gather, StepKind::norm, StepKind::upsample, StepKind::conv,
-                           StepKind::add, StepKind::attention, StepKind::pixel_norm, StepKind::gate,
-                           StepKind::shuffle, StepKind::linear_attention, StepKind::statistics,
-                           StepKind::key_value_sums, StepKind::store, StepKind::accumulate, StepKind::emit});
+        fields,
+        std::array{StepKind::gather, StepKind::norm, StepKind::upsample, StepKind::conv, StepKind::add,
+                   StepKind::attention, StepKind::interpolate, StepKind::unfold_frames, StepKind::pixel_norm,
+                   StepKind::gate, StepKind::shuffle, StepKind::linear_attention, StepKind::statistics,
+                   StepKind::key_value_sums, StepKind::store, StepKind::accumulate, StepKind::emit});
   }
 
   Step read_step(const JsonFields& fields) const {

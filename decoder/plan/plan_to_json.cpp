@@ -1,3 +1,4 @@
+#include "decoder/plan/memory.h"
 #include "decoder/plan/plan_file.h"
 
 namespace headroom {
@@ -32,7 +33,7 @@ int64_t block_bytes(const Kept& kept, const Plan& plan, const Graph& graph) {
   const Tensor& tensor = graph.tensor(kept.tensor);
   const int64_t output_scale = std::max(1, graph.tensors().at(index(graph.output())).scale.x);
   const int64_t width = plan.request.width_pixels / output_scale * tensor.scale.x;
-  const int64_t frames = extent_of(tensor, {plan.request.frames, 1, 1}).t;
+  const int64_t frames = extent_of(tensor, sizes_of(graph, plan).latent).t;
   return static_cast<int64_t>(kept.blocks.size()) * kept.block_rows * frames * width * tensor.channels *
          bytes_per_element(plan.request.dtype);
 }

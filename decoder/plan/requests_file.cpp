@@ -80,15 +80,18 @@ QueuedRequest read_request_entry(const JsonFields& fields) {
   return request;
 }
 
-/// The names of the files that one decode writes; a batch of pictures has one for each.
+/// The names of the files that one decode writes; a batch of pictures or clips has one for each. A folder of
+/// frames is one name.
 std::vector<std::string> output_files(const QueuedRequest& request, int64_t repetition) {
   const std::filesystem::path path =
       std::filesystem::path(path_for(request.output, request, repetition)).lexically_normal();
-  if (path.extension() != ".png" || request.batch == 1) return {path.string()};
+  const std::string suffix = path.extension().string();
+  if (!path.has_filename()) return {path.parent_path().string()};
+  if ((suffix != ".png" && suffix != ".y4m") || request.batch == 1) return {path.string()};
   std::vector<std::string> files;
   for (int64_t item = 0; item < request.batch; ++item) {
     files.push_back(
-        (path.parent_path() / (path.stem().string() + "-" + std::to_string(item) + ".png")).string());
+        (path.parent_path() / (path.stem().string() + "-" + std::to_string(item) + suffix)).string());
   }
   return files;
 }

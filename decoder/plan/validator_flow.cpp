@@ -58,7 +58,11 @@ class FlowCheck {
         check_kept_operand(ref, i, *view_.kept(step.inputs[i].tensor));
       }
     }
-    if (writes_whole(step.kind)) check_partition(ref);
+    if (writes_whole(step.kind)) {
+      check_partition(ref);
+    } else {
+      check_chunks(ref);
+    }
   }
 
   void check_statistics_operand(const StepRef& ref, TensorId statistics) {
@@ -169,6 +173,22 @@ class FlowCheck {
                  " both own " + to_text({own.begin, before.end}) + " of " + view_.name(read));
       return false;
     });
+  }
+
+  /// A tile begins with frames that its chunk before ended with: chunks must follow one another without
+  /// overlap, as they do where the grid has no more frames than the tensor.
+  void check_chunks(const StepRef& ref) {
+    const TensorId made = view_.step(ref).tensor;
+    const size_t chunks = view_.tile_count(ref.pass, kTime);
+    if (chunks < 2 || !view_.spend(static_cast<int64_t>(chunks))) return;
+    for (size_t i = 1; i < chunks; ++i) {
+      const Interval before = view_.image(ref.pass, made, kTime, i - 1);
+      const Interval own = view_.image(ref.pass, made, kTime, i);
+      if (before.end == own.begin) continue;
+      return refuse(Violation::computed_twice, ref,
+                    "chunks " + std::to_string(i - 1) + " and " + std::to_string(i) + " both make frames " +
+                        to_text({own.begin, before.end}));
+    }
   }
 
   void check_written(const Kept& entry) {

@@ -73,8 +73,7 @@ class Window {
       if (!view_.spend(1 + blocks.length())) return false;
       for (int64_t block = blocks.begin; block < blocks.end; ++block) {
         Interval& band = bands[static_cast<size_t>(block)];
-        // Every tile along the time writes frames of the same rows.
-        band = {std::min(band.begin, begin + y), std::max(band.end, end - rows + y + 1)};
+        band = {std::min(band.begin, begin + y), std::max(band.end, begin + y + 1)};
       }
     }
     for (const Interval& band : bands) {
@@ -87,7 +86,6 @@ class Window {
   /// While a band of tiles runs, its own blocks are there, and those of the next band are being fetched.
   bool read(size_t pass) {
     const std::vector<std::pair<StepRef, size_t>> readers = readers_in(pass);
-    const auto rows = static_cast<int64_t>(view_.tile_count(pass, kRows));
     const int64_t begin = starts_[pass], end = starts_[pass + 1];
     if (view_.work_left == 0) return false;
     if (readers.empty()) return true;
@@ -97,7 +95,7 @@ class Window {
     for (int64_t now = begin; now < end; ++now) {
       int64_t own = 0, fresh = 0;  // fresh: not read by the band before
       for (const auto& [ref, input] : readers) {
-        const Interval rows_read = view_.needed(ref, input, kRows, static_cast<size_t>((now - begin) % rows));
+        const Interval rows_read = view_.needed(ref, input, kRows, static_cast<size_t>(now - begin));
         const Interval blocks = view_.blocks_with(entry_, rows_read);
         if (!view_.spend(1 + blocks.length())) return false;
         for (int64_t block = blocks.begin; block < blocks.end; ++block) {

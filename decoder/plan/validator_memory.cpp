@@ -41,10 +41,9 @@ class MemoryCheck {
 
  private:
   /// Widens lifetimes by what one pass touches: the blocks that have rows of `rows_of(y)`, for each tile y
-  /// along the rows. A block has all frames of its rows, so that every tile along the time touches it.
+  /// along the rows. A block has all frames of its rows.
   template <typename F>
   bool touch(const Kept& entry, size_t pass, F rows_of, std::vector<Lifetime>& blocks) {
-    const size_t times = view_.tile_count(pass, kTime);
     const size_t rows = view_.tile_count(pass, kRows);
     for (size_t y = 0; y < rows; ++y) {
       const Interval touched = view_.blocks_with(entry, rows_of(y));
@@ -52,7 +51,7 @@ class MemoryCheck {
       for (int64_t block = touched.begin; block < touched.end; ++block) {
         Lifetime& life = blocks[static_cast<size_t>(block)];
         life.acquired = std::min(life.acquired, starts_[pass] + static_cast<int64_t>(y));
-        life.released = std::max(life.released, starts_[pass] + static_cast<int64_t>((times - 1) * rows + y));
+        life.released = std::max(life.released, starts_[pass] + static_cast<int64_t>(y));
       }
     }
     return true;
@@ -162,9 +161,10 @@ class MemoryCheck {
     Stages stages{{0}, {0}, 0};
     const std::vector<int64_t> live = live_tiles(pass, last);
     for (size_t s = 0; s < live.size(); ++s) {
-      // Only a band's first tile meets rows without blocks; the other tiles of the band find them there.
-      const bool begins =
-          view_.plan.passes[pass].steps[s].kind == StepKind::store && view_.tile_count(pass, kColumns) == 1;
+      // Only a band's first tile meets rows without blocks; the other tiles and chunks of the band find them
+      // there.
+      const bool begins = view_.plan.passes[pass].steps[s].kind == StepKind::store &&
+                          view_.tile_count(pass, kColumns) == 1 && view_.tile_count(pass, kTime) == 1;
       if (begins) {
         stages.begins.push_back(s);
         stages.tile_bytes.push_back(0);
@@ -233,13 +233,28 @@ class MemoryCheck {
     return peaks;
   }
 
-  /// Bytes of the largest tile that a step makes, of those of the last band of rows or of all, for all items
-  /// of a slice.
-  int64_t tile_bytes(const StepRef& ref, bool last) const {
+  /// Bytes that tiles hand on from one chunk of frames to the next, all of them throughout the pass: the
+  /// earlier frames that a step's tile begins with, unless it reads them from what is kept.
+  int64_t carried_bytes(size_t pass, bool last) const {
+    if (view_.tile_count(pass, kTime) < 2) return 0;
+    int64_t sum = 0;
+    const std::vector<Step>& steps = view_.plan.passes[pass].steps;
+    for (size_t s = 0; s < steps.size(); ++s) {
+      const bool reads_kept = steps[s].kind == StepKind::gather && steps[s].inputs[0].step == -1;
+      if (!computes_tile(steps[s].kind) || reads_kept) continue;
+      sum = add(sum, multiply(tile_bytes({pass, s}, last, true), steps[s].halo.before.t));
+    }
+    return sum;
+  }
+
+  /// Bytes of the largest tile that a step makes, or of one frame of it, of those of the last band of rows or
+  /// of all, for all items of a slice.
+  int64_t tile_bytes(const StepRef& ref, bool last, bool of_frame = false) const {
     const Step& step = view_.step(ref);
     if (!computes_tile(step.kind)) return 0;
     int64_t bytes = multiply(view_.graph.tensor(step.tensor).channels, kComputedBytes);
     for (Axis axis : kAxes) {
+      if (axis == kTime && of_frame) continue;
       int64_t longest = 0;
       const size_t tiles = view_.tile_count(ref.pass, axis);
       for (size_t i = last && axis == kRows ? tiles - 1 : 0; i < tiles; ++i) {
@@ -276,13 +291,14 @@ class MemoryCheck {
     }
     std::vector<int64_t> freed_after(steps.size(), 0);
     std::vector<int64_t> at_step;
-    int64_t live = 0;
+    const int64_t carried = carried_bytes(pass, last);
+    int64_t live = carried;
     for (size_t s = 0; s < steps.size(); ++s) {
       const int64_t before = live;
       live = add(live, bytes[s]);
       at_step.push_back(reuses_operand({pass, s}, last_reader, bytes) ? before : live);
       freed_after[last_reader[s]] = add(freed_after[last_reader[s]], bytes[s]);
-      live = std::max<int64_t>(0, live - freed_after[s]);  // sums stop at the largest number
+      live = std::max<int64_t>(carried, live - freed_after[s]);  // sums stop at the largest number
     }
     return at_step;
   }

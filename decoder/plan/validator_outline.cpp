@@ -130,7 +130,8 @@ void check_kept(View& view, const Kept& entry) {
 void check_grid(View& view, size_t pass, Axis axis) {
   const std::string place = "passes[" + std::to_string(pass) + "].tiles." + letter(axis);
   const std::vector<Interval>& tiles = at(view.plan.passes[pass].tiles, axis);
-  const int64_t length = at(view.latent, axis) * at(view.plan.passes[pass].scale, axis);
+  const int64_t scale = at(view.plan.passes[pass].scale, axis);
+  const int64_t length = axis == kTime ? (view.latent.t - 1) * scale + 1 : at(view.latent, axis) * scale;
   int64_t end = 0;
   for (const Interval& tile : tiles) {
     if (tile.begin >= tile.end || tile.begin < 0 || tile.end > length) {

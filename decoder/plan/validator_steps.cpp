@@ -22,6 +22,10 @@ std::optional<OpKind> op_kind_of(StepKind kind) {
       return OpKind::add;
     case StepKind::attention:
       return OpKind::attention;
+    case StepKind::interpolate:
+      return OpKind::interpolate;
+    case StepKind::unfold_frames:
+      return OpKind::unfold_frames;
     case StepKind::pixel_norm:
       return OpKind::pixel_norm;
     case StepKind::gate:
@@ -98,6 +102,8 @@ class StepCheck {
       if (std::min({before, after, pad}) < 0 || std::max({before, after, pad}) > kWidestHalo) {
         return refuse("halo and pad: expected from 0 to 1048576");
       }
+      if (axis == kTime && after + pad > 0)
+        return refuse("a tile has no frames after its own, and none before the first");
       if (pad > 0 && !pads) return refuse("no step of this kind makes zeros outside the picture");
       if (writes_whole(step_.kind) && before + after > 0) {
         const bool counts = counts_positions(step_.kind);

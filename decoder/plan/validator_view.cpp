@@ -11,6 +11,16 @@ int64_t ceil_divide(int64_t a, int64_t b) {
   return a / b + (a % b > 0 ? 1 : 0);
 }
 
+/// The frame at scale `to` with which frame `begin` at scale `from` begins.
+int64_t frames_before(int64_t begin, int64_t from, int64_t to) {
+  return begin < 1 ? 0 : multiply(begin - 1, to) / from + 1;
+}
+
+/// One past the frame at scale `to` with which the frames before `end` end.
+int64_t frames_until(int64_t end, int64_t from, int64_t to) {
+  return end < 1 ? 0 : ceil_divide(multiply(end - 1, to), from) + 1;
+}
+
 }  // namespace
 
 int64_t add(int64_t a, int64_t b) {
@@ -86,14 +96,24 @@ std::string View::place(const Kept& entry) const {
 }
 
 Interval View::picture(TensorId id, Axis axis) const {
-  return {0, at(latent, axis) * at(graph.tensor(id).scale, axis)};
+  const int64_t scale = at(graph.tensor(id).scale, axis);
+  // The first frame is one frame at every scale.
+  return {0, axis == kTime ? add(multiply(latent.t - 1, scale), 1) : at(latent, axis) * scale};
 }
 
 Interval View::image(size_t pass, TensorId id, Axis axis, size_t i) const {
   const Interval& grid = at(plan.passes[pass].tiles, axis)[i];
   const int64_t from = at(plan.passes[pass].scale, axis);
   const int64_t to = at(graph.tensor(id).scale, axis);
+  if (axis == kTime) return {frames_before(grid.begin, from, to), frames_until(grid.end, from, to)};
   return {grid.begin * to / from, ceil_divide(grid.end * to, from)};
+}
+
+Interval View::made(const StepRef& ref, Axis axis, size_t i) const {
+  const Step& maker = step(ref);
+  const bool reads_kept = maker.kind == StepKind::gather && maker.inputs[0].step == -1;
+  if (axis == kTime && !reads_kept) return image(ref.pass, maker.tensor, axis, i);
+  return intersect(region(ref, axis, i), picture(maker.tensor, axis));
 }
 
 Interval View::region(const StepRef& ref, Axis axis, size_t i) const {
@@ -111,7 +131,8 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
   if (reads_whole(reader, input)) return picture(read, axis);
   if (writes_whole(reader.kind)) return image(ref.pass, read, axis, i);
   // Positions outside the picture are zeros that the step writes itself.
-  const Interval out = intersect(region(ref, axis, i), picture(reader.tensor, axis));
+  const Interval out = made(ref, axis, i);
+  if (axis == kTime) return frames_needed(reader, input, out);
   if (reader.kind == StepKind::conv) {
     const Op& op = graph.op(reader.op);
     const int64_t factor = at(op.factor, axis);
@@ -119,9 +140,35 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
     const int64_t beyond = ceil_divide(at(op.kernel, axis) / 2, factor);
     return {out.begin / factor - beyond, ceil_divide(out.end, factor) + beyond};
   }
+  if (reader.kind == StepKind::interpolate && at(graph.op(reader.op).factor, axis) > 1) {
+    // Even positions lie towards the one before theirs, odd ones towards the one after.
+    const int64_t first = out.begin / 2 - (out.begin % 2 == 0 ? 1 : 0);
+    const int64_t end = (out.end - 1) / 2 + (out.end % 2 == 0 ? 1 : 0) + 1;
+    return out.length() == 0 ? out : intersect({first, end}, picture(read, axis));
+  }
   if (reader.kind != StepKind::upsample && reader.kind != StepKind::shuffle) return out;
   const int64_t factor = at(graph.op(reader.op).factor, axis);
   return {out.begin / factor, ceil_divide(out.end, factor)};
+}
+
+/// A convolution reads the frames before its own that its kernel has; an interpolation and attention over
+/// interleaved frames read them all; of two frames for one, both read that one.
+Interval View::frames_needed(const Step& reader, size_t input, const Interval& out) const {
+  if (reader.op == OpId{-1}) return out;
+  const Op& op = graph.op(reader.op);
+  const Interval all = picture(reader.inputs[input].tensor, kTime);
+  switch (reader.kind) {
+    case StepKind::conv:
+      return {std::max<int64_t>(0, out.begin - (op.kernel.t - 1)), out.end};
+    case StepKind::interpolate:
+      return op.factor.t > 1 ? all : out;
+    case StepKind::attention:
+      return op.frames == AttentionFrames::interleaved ? all : out;
+    case StepKind::unfold_frames:
+      return {frames_before(out.begin, 2, 1), frames_until(out.end, 2, 1)};
+    default:
+      return out;
+  }
 }
 
 int64_t View::row_bytes(TensorId id) const {
@@ -148,8 +195,7 @@ Interval View::blocks_with(const Kept& entry, const Interval& rows) const {
 std::vector<int64_t> pass_starts(const View& view) {
   std::vector<int64_t> starts{0};
   for (size_t p = 0; p < view.plan.passes.size(); ++p) {
-    starts.push_back(add(starts.back(), multiply(static_cast<int64_t>(view.tile_count(p, kTime)),
-                                                 static_cast<int64_t>(view.tile_count(p, kRows)))));
+    starts.push_back(add(starts.back(), static_cast<int64_t>(view.tile_count(p, kRows))));
   }
   return starts;
 }
@@ -157,8 +203,8 @@ std::vector<int64_t> pass_starts(const View& view) {
 bool computes_tile(StepKind kind) {
   return kind == StepKind::gather || kind == StepKind::norm || kind == StepKind::upsample ||
          kind == StepKind::conv || kind == StepKind::add || kind == StepKind::attention ||
-         kind == StepKind::pixel_norm || kind == StepKind::gate || kind == StepKind::shuffle ||
-         kind == StepKind::linear_attention;
+         kind == StepKind::interpolate || kind == StepKind::unfold_frames || kind == StepKind::pixel_norm ||
+         kind == StepKind::gate || kind == StepKind::shuffle || kind == StepKind::linear_attention;
 }
 
 bool counts_positions(StepKind kind) {

@@ -77,6 +77,9 @@ class View {
   Interval image(size_t pass, TensorId id, Axis axis, size_t i) const;
   /// What the tile that a step makes covers.
   Interval region(const StepRef& ref, Axis axis, size_t i) const;
+  /// What a step computes of that inside the picture: along the time the frames of its own chunk, since the
+  /// earlier ones come from the tile of the chunk before.
+  Interval made(const StepRef& ref, Axis axis, size_t i) const;
   /// What the step reads in an operand; beyond the picture too where it is a convolution's.
   Interval needed(const StepRef& ref, size_t input, Axis axis, size_t i) const;
   size_t tile_count(size_t pass, Axis axis) const { return at(plan.passes[pass].tiles, axis).size(); }
@@ -95,12 +98,15 @@ class View {
   std::vector<std::vector<bool>> well_formed;
 
  private:
+  Interval frames_needed(const Step& reader, size_t input, const Interval& out) const;
+
   std::vector<int32_t> kept_index_;  ///< by tensor, -1 where it is not kept
   bool out_of_work_ = false;
 };
 
 /// For each pass, its first band of tiles in the plan's time: bands of tiles are counted, pass after pass,
-/// since a sweep goes along a whole band before its rows change. One more at the end.
+/// since a sweep goes along a whole band, through all frames of each of its tiles, before its rows change.
+/// One more at the end.
 std::vector<int64_t> pass_starts(const View& view);
 
 /// Blocks that come to the device or leave it: before the steps of a band of tiles, or with the step that

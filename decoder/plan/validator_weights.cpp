@@ -43,11 +43,12 @@ int64_t grouped_bytes(const View& view, const Op& op) {
 /// Over upsampling by 2 the direct form has 2×2 taps for each of 2×2 phases, the other one 8×8 products;
 /// without, a matrix for each tap and 6×6 products.
 int64_t winograd_bytes(const View& view, const Op& op) {
-  return kernel_bytes(view, op, op.factor.y > 1 ? 64 : 36);
+  return kernel_bytes(view, op, multiply(op.kernel.t, op.factor.y > 1 ? 64 : 36));
 }
 int64_t direct_bytes(const View& view, const Op& op) {
   if (op.groups > 1) return grouped_bytes(view, op);
-  return kernel_bytes(view, op, op.factor.y > 1 ? 16 : multiply(op.kernel.y, op.kernel.x));
+  return kernel_bytes(view, op,
+                      multiply(op.kernel.t, op.factor.y > 1 ? 16 : multiply(op.kernel.y, op.kernel.x)));
 }
 
 /// All parameters of an operation, its kernel in the form of `pass`.

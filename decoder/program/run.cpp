@@ -70,7 +70,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--profile", options.profile_file, "with --limit: a profile of this machine to plan with");
   app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp);
   app.add_option("--model", options.model,
-                 "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")
+                 "folder with config.json, or a built-in name (such as sdxl, sana-dc-ae-f32c32, wan2.1)")
       ->required();
   auto* weights =
       app.add_option("--weights", options.weights,
@@ -137,16 +137,17 @@ Plan plan_for(const Options& options, const Model& model, const Array& latent) {
     if (!options.scratch_limit.empty()) plan.scratch_limit_bytes = scratch_limit;
     return plan;
   }
-  if (latent.shape.size() < 4 || (latent.shape.size() == 5 && latent.shape[2] != 1)) {
-    throw InputError(options.latents.front() + ": expected a latent N×C×H×W");
+  if (latent.shape.size() < 4 || latent.shape.size() > 5) {
+    throw InputError(options.latents.front() + ": expected a latent N×C×H×W or N×C×T×H×W");
   }
   const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
+  const int64_t frames = latent.shape.size() == 5 ? (latent.shape[2] - 1) * scale.t + 1 : 1;
   const int64_t height = latent.shape[latent.shape.size() - 2] * scale.y;
   const int64_t width = latent.shape.back() * scale.x;
-  std::vector<std::string> words{"--model", options.model,
-                                 "--size",  std::to_string(width) + "x" + std::to_string(height),
-                                 "--batch", std::to_string(latent.shape[0]),
-                                 "--limit", options.limit};
+  std::vector<std::string> words{
+      "--model",  options.model,          "--size",  std::to_string(width) + "x" + std::to_string(height),
+      "--frames", std::to_string(frames), "--batch", std::to_string(latent.shape[0]),
+      "--limit",  options.limit};
   if (!options.dtype.empty()) words.insert(words.end(), {"--dtype", options.dtype});
   if (!options.profile_file.empty()) words.insert(words.end(), {"--profile", options.profile_file});
   if (!options.scratch.empty()) words.insert(words.end(), {"--scratch", options.scratch});

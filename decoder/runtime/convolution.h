@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "decoder/plan/convolution.h"
 #include "decoder/runtime/map_view.h"
 
@@ -12,10 +14,14 @@ struct PackedKernel {
   const float* values = nullptr;
 };
 
+/// The frame that tap `tap` of a kernel over the time reads for an output in frame `t`; none where that is
+/// zero.
+std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t tap);
+
 /// Convolves a tile, with all threads. `input` is one block per item and holds `region` with its halo, zeros
-/// outside the picture included; nothing is padded here. Writes `region` of `target`, which is fp32 too.
-/// `bias` has one value for each output channel. The Winograd form takes workspace from the current pool, as
-/// winograd_work() says.
+/// outside the picture included, and the frames before that a kernel over the time reads; nothing is padded
+/// here. Writes `region` of `target`, which is fp32 too. `bias` has one value for each output channel. The
+/// Winograd form takes workspace from the current pool, as winograd_work() says.
 void convolve(const MapView& input, const PackedKernel& kernel, const float* bias, const MapView& target,
               const Region& region, int64_t items);
 

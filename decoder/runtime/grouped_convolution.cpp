@@ -16,8 +16,8 @@ using kernels::Tap;
 constexpr int64_t kPiecePixels = 24;
 
 /// Where the window of the row's first output begins.
-const float* window_of(const MapView& input, const KernelShape& shape, int64_t item, int64_t y, int64_t x) {
-  return input.at(item, y - shape.rows / 2, x - shape.columns / 2);
+const float* window_of(const MapView& input, const KernelShape& shape, const Row& row, int64_t x) {
+  return input.at({row.item, row.t, row.y - shape.rows / 2}, x - shape.columns / 2);
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ void convolve_groups(const MapView& input, const PackedKernel& kernel, const flo
                       (y * shape.columns + x) * group.matrix_floats()});
     }
   }
-  for_rows(items, region.y, region.x.length() * shape.outputs, [&](int64_t item, int64_t y) {
+  for_rows(items, region, region.x.length() * shape.outputs, [&](const Row& row) {
     for (int64_t x = region.x.begin; x < region.x.end; x += kPiecePixels) {
       Product product;
       product.a_row = shape.inputs;
@@ -43,8 +43,8 @@ void convolve_groups(const MapView& input, const PackedKernel& kernel, const flo
       product.depth = group.inputs;
       product.c_row = shape.outputs;
       product.rows = std::min(kPiecePixels, region.x.end - x);
-      const float* window = window_of(input, shape, item, y, x);
-      float* out = target.at(item, y, x);
+      const float* window = window_of(input, shape, row, x);
+      float* out = target.at(row, x);
       for (int64_t g = 0; g < shape.groups; ++g) {
         for (int64_t first = 0; first < group.outputs; first += kernels::kPanelColumns) {
           const int64_t output = g * group.outputs + first;
@@ -64,10 +64,10 @@ void convolve_groups(const MapView& input, const PackedKernel& kernel, const flo
 void convolve_channels(const MapView& input, const PackedKernel& kernel, const float* bias,
                        const MapView& target, const Region& region, int64_t items) {
   const KernelShape& shape = kernel.shape;
-  for_rows(items, region.y, region.x.length() * shape.outputs, [&](int64_t item, int64_t y) {
+  for_rows(items, region, region.x.length() * shape.outputs, [&](const Row& row) {
     std::vector<const float*> rows;
     for (int64_t i = 0; i < shape.rows; ++i)
-      rows.push_back(window_of(input, shape, item, y + i, region.x.begin));
+      rows.push_back(window_of(input, shape, {row.item, row.t, row.y + i}, region.x.begin));
     kernels::loops().depthwise({.rows = rows.data(),
                                 .kernel_rows = shape.rows,
                                 .kernel_columns = shape.columns,
@@ -75,7 +75,7 @@ void convolve_channels(const MapView& input, const PackedKernel& kernel, const f
                                 .kernel = kernel.values,
                                 .kernel_channels = shape.padded_outputs(),
                                 .bias = bias,
-                                .out = target.at(item, y, region.x.begin),
+                                .out = target.at(row, region.x.begin),
                                 .pixels = region.x.length()});
   });
 }

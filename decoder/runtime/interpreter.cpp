@@ -8,6 +8,7 @@
 #include "decoder/plan/lowering.h"
 #include "decoder/runtime/attention.h"
 #include "decoder/runtime/convolution.h"
+#include "decoder/runtime/frames.h"
 #include "decoder/runtime/normalisation.h"
 
 namespace headroom {
@@ -62,16 +63,16 @@ void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink
   sums_.clear();
 }
 
-/// Items of the slice, from C×H×W planes to channels last.
+/// Items of the slice, from C×T×H×W planes to frames of pixels, channels last.
 void Interpreter::load_latent(const Array& latent) {
   const Tensor& tensor = graph_.tensor(graph_.latent());
   const Extent extent = picture(graph_.latent());
   const MapView& view = kept_.add_latent();
-  const int64_t plane = extent.y * extent.x;
+  const int64_t plane = positions(extent);
   const float* from = latent.values.data() + first_item_ * tensor.channels * plane;
   for (int64_t item = 0; item < sizes_.items; ++item) {
     for (int64_t c = 0; c < tensor.channels; ++c, from += plane) {
-      float* to = view.at(item, 0, 0) + c;
+      float* to = view.at({item, 0, 0}, 0) + c;
       for (int64_t i = 0; i < plane; ++i) to[i * tensor.channels] = from[i];
     }
   }
@@ -98,43 +99,14 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
     if (events_ != nullptr) events_->allocating(AllocationKind::kept, TensorId{-1});
     kept_.begin_band(band);
     for (const Interval& columns : pass.tiles.x) {
-      if (events_ != nullptr) events_->tile_started(plan_, pass_number, tile, tiles);
-      const Region grid_tile{pass.tiles.t.front(), pass.tiles.y[band], columns};
-      tiles_.assign(pass.steps.size(), {});
-      for (size_t i = 0; i < pass.steps.size(); ++i) {
-        const Step& step = pass.steps[i];
-        EventSink::StepDone done{first_item_, pass_number, tile, static_cast<int32_t>(i), 0, 0, 0, 0};
-        const auto start = Clock::now();
-        const int64_t pass_peak = pool_.window_peak_bytes();
-        if (events_ != nullptr) {
-          done.live_before_bytes = pool_.live_bytes();
-          pool_.start_window();
-        }
-        try {
-          if (events_ != nullptr && step.kind == StepKind::store)
-            events_->allocating(AllocationKind::kept, step.tensor);
-          if (step.kind == StepKind::store) kept_.before_store(step.tensor);
-          if (events_ != nullptr) events_->allocating(AllocationKind::workspace, step.tensor);
-          run_step(pass, step, grid_tile, sink);
-          if (events_ != nullptr && !tiles_[i].empty())
-            events_->holds_tile(tiles_[i].values.const_data_ptr());
-        } catch (const LimitExceeded& refused) {
-          throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name + "), " +
-                              name_of(step.kind) + " " + graph_.tensor(step.tensor).name + ": " +
-                              refused.what());
-        }
-        drop_dead_tiles(i);
-        if (events_ != nullptr) {
-          done.peak_bytes = pool_.window_peak_bytes();
-          done.live_after_bytes = pool_.live_bytes();
-          done.seconds = seconds_since(start);
-          measurements_[number].peak_bytes =
-              std::max({measurements_[number].peak_bytes, pass_peak, done.peak_bytes});
-          events_->step_done(plan_, done);
-        }
+      carried_.assign(pass.steps.size(), {});
+      for (const Interval& chunk : pass.tiles.t) {
+        if (events_ != nullptr) events_->tile_started(plan_, pass_number, tile, tiles);
+        run_chunk(number, tile, {chunk, pass.tiles.y[band], columns}, sink);
+        ++tile;
       }
-      ++tile;
     }
+    carried_.clear();
     kept_.end_band();
   }
   kept_.end_pass();
@@ -142,12 +114,75 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   end_statistics(number);
 }
 
+/// All steps of the pass on one chunk of frames of one tile.
+void Interpreter::run_chunk(size_t number, int64_t tile, const Region& grid_tile, PictureSink& sink) {
+  const Pass& pass = plan_.passes[number];
+  tiles_.assign(pass.steps.size(), {});
+  const bool last_chunk = grid_tile.t == pass.tiles.t.back();
+  for (size_t i = 0; i < pass.steps.size(); ++i) {
+    const Step& step = pass.steps[i];
+    EventSink::StepDone done{
+        first_item_, static_cast<int32_t>(number), tile, static_cast<int32_t>(i), 0, 0, 0, 0};
+    const auto start = Clock::now();
+    const int64_t pass_peak = pool_.window_peak_bytes();
+    if (events_ != nullptr) {
+      done.live_before_bytes = pool_.live_bytes();
+      pool_.start_window();
+    }
+    try {
+      if (events_ != nullptr && step.kind == StepKind::store)
+        events_->allocating(AllocationKind::kept, step.tensor);
+      if (step.kind == StepKind::store) kept_.before_store(step.tensor);
+      if (events_ != nullptr) events_->allocating(AllocationKind::workspace, step.tensor);
+      run_step(pass, step, grid_tile, sink);
+      if (events_ != nullptr && !tiles_[i].empty()) events_->holds_tile(tiles_[i].values.const_data_ptr());
+      if (!last_chunk) carry(pass, step, grid_tile);
+    } catch (const LimitExceeded& refused) {
+      throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name + "), " + name_of(step.kind) +
+                          " " + graph_.tensor(step.tensor).name + ": " + refused.what());
+    }
+    drop_dead_tiles(i);
+    if (events_ != nullptr) {
+      done.peak_bytes = pool_.window_peak_bytes();
+      done.live_after_bytes = pool_.live_bytes();
+      done.seconds = seconds_since(start);
+      measurements_[number].peak_bytes =
+          std::max({measurements_[number].peak_bytes, pass_peak, done.peak_bytes});
+      events_->step_done(plan_, done);
+    }
+  }
+}
+
+/// Copies the last frames of the tile that a step has just made to where its next chunk will find them. What
+/// a later step adds onto a tile has no earlier frames, so these are final.
+void Interpreter::carry(const Pass& pass, const Step& step, const Region& grid_tile) {
+  if (!makes_tile(step.kind) || carried_frames(step) == 0) return;
+  const auto slot = static_cast<size_t>(&step - pass.steps.data());
+  const Tile& made = tiles_[slot];
+  Tile& carried = carried_[slot];
+  const int64_t frames = carried_frames(step);
+  if (carried.empty()) {
+    Region region = made.region;
+    region.t = {0, frames};
+    if (events_ != nullptr) events_->allocating(AllocationKind::workspace, step.tensor);
+    carried = make_tile(region, made.values.size(4), sizes_.items);
+    if (events_ != nullptr) events_->holds_tile(carried.values.const_data_ptr());
+  }
+  const int64_t end = frames_at_scale(grid_tile.t, pass.scale.t, graph_.tensor(step.tensor).scale.t).end;
+  const int64_t begin = std::max(made.region.t.begin, end - frames);
+  carried.region.t = {begin, begin + frames};
+  Region region = made.region;
+  region.t = {begin, end};
+  copy_region(made.view(), carried.view(), region, sizes_.items);
+}
+
 void Interpreter::begin_statistics(const Pass& pass) {
   for (const Step& step : pass.steps) {
     if (!takes_statistics(step.kind)) continue;
     const Op& op = graph_.op(step.op);
     if (step.kind == StepKind::statistics) {
-      statistics_.insert_or_assign(step.tensor, GroupStatistics(sizes_.items, op.groups));
+      const int64_t frames = op.by_frame ? picture(op.inputs[0]).t : 0;
+      statistics_.insert_or_assign(step.tensor, GroupStatistics(sizes_.items, op.groups, frames));
     } else {
       sums_.insert_or_assign(step.tensor, KeyValueSums(sizes_.items, {op.groups, head_channels(graph_, op)}));
     }
@@ -200,80 +235,86 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
     default:
       break;
   }
-  const size_t slot = static_cast<size_t>(&step - pass.steps.data());
-  tiles_[slot] = compute(pass, step, region);
+  const auto slot = static_cast<size_t>(&step - pass.steps.data());
+  Tile& tile = tiles_[slot];
+  const bool takes_over = step.kind == StepKind::add && carried_frames(step) == 0;
+  tile = takes_over ? std::move(tile_of(step.inputs[0]))
+                    : make_tile(region, graph_.tensor(step.tensor).channels, sizes_.items);
+  Interval fresh = region.t;
+  if (const Tile& carried = carried_[slot]; !carried.empty()) {
+    fresh.begin = frames_at_scale(grid_tile.t, pass.scale.t, graph_.tensor(step.tensor).scale.t).begin;
+    Region earlier = region;
+    earlier.t = {region.t.begin, fresh.begin};
+    copy_region(carried.view(), tile.view(), earlier, sizes_.items);
+  }
+  // A tile that is taken over may be wider than what this step makes.
+  const MapView made = frames_of(tile.view(), fresh);
+  const Region own{fresh, region.y, region.x};
+  if (step.kind == StepKind::add && !takes_over)
+    copy_region(view_of(step.inputs[0]), made, own, sizes_.items);
+  compute(step, own, made);
   // What may be kept has the values that it would be read back with, so that keeping it changes nothing.
   const bool moves =
       step.kind == StepKind::gather || step.kind == StepKind::upsample || step.kind == StepKind::shuffle;
   if (!moves && !is_norm(step.kind) && step.tensor != graph_.output())
-    round_tile(tiles_[slot].view(), sizes_.dtype, sizes_.items);
+    round_tile(made, sizes_.dtype, sizes_.items);
 }
 
-Tile Interpreter::compute(const Pass&, const Step& step, const Region& region) {
-  const int64_t channels = graph_.tensor(step.tensor).channels;
+/// Makes the values of a region of a step's tile in `made`: all of them, or those of the frames that are new.
+void Interpreter::compute(const Step& step, const Region& region, const MapView& made) {
   const Extent own_picture = picture(step.tensor);
   const Region part = inside(region, own_picture);
   switch (step.kind) {
-    case StepKind::gather: {
-      Tile tile = make_tile(region, channels, sizes_.items);
-      gather(view_of(step.inputs[0]), tile.view(), own_picture, sizes_.items);
-      return tile;
-    }
-    case StepKind::norm: {
-      Tile tile = make_tile(region, channels, sizes_.items);
-      normalise(step, view_of(step.inputs[0]), tile);
-      return tile;
-    }
-    case StepKind::upsample: {
-      Tile tile = make_tile(region, channels, sizes_.items);
-      upsample(view_of(step.inputs[0]), tile.view(), graph_.op(step.op).factor, own_picture, sizes_.items);
-      return tile;
-    }
+    case StepKind::gather:
+      return gather(view_of(step.inputs[0]), made, own_picture, sizes_.items);
+    case StepKind::norm:
+      return normalise(step, view_of(step.inputs[0]), made);
+    case StepKind::upsample:
+      return upsample(view_of(step.inputs[0]), made, graph_.op(step.op).factor, own_picture, sizes_.items);
     case StepKind::conv: {
       const OpWeights& weights = weights_.of(step.op);
-      Tile tile = make_tile(region, channels, sizes_.items);
-      convolve(tile_of(step.inputs[0]).view(), weights.kernel, weights.bias, tile.view(), part, sizes_.items);
-      activate(tile.view(), graph_.op(step.op).activation, part, sizes_.items);
-      clear_outside(tile.view(), own_picture, sizes_.items);
-      return tile;
+      convolve(tile_of(step.inputs[0]).view(), weights.kernel, weights.bias, made, part, sizes_.items);
+      activate(made, graph_.op(step.op).activation, part, sizes_.items);
+      return clear_outside(made, own_picture, sizes_.items);
     }
+    case StepKind::interpolate:
+      return interpolate(view_of(step.inputs[0]), made, graph_.op(step.op).factor,
+                         picture(step.inputs[0].tensor), region, sizes_.items);
+    case StepKind::unfold_frames:
+      return unfold_frames(view_of(step.inputs[0]), view_of(step.inputs[1]), made, region, sizes_.items);
     case StepKind::pixel_norm: {
       const Op& op = graph_.op(step.op);
-      Tile tile = make_tile(region, channels, sizes_.items);
-      normalise_pixels(view_of(step.inputs[0]), tile, op.activation, op.epsilon, weights_.of(step.op), part,
+      normalise_pixels(view_of(step.inputs[0]), made, op.activation, op.epsilon, weights_.of(step.op), part,
                        sizes_.items);
-      clear_outside(tile.view(), own_picture, sizes_.items);
-      return tile;
+      return clear_outside(made, own_picture, sizes_.items);
     }
-    case StepKind::gate: {
-      Tile tile = make_tile(region, channels, sizes_.items);
-      gate(view_of(step.inputs[0]), tile.view(), region, sizes_.items);
-      return tile;
+    case StepKind::gate:
+      return gate(view_of(step.inputs[0]), made, region, sizes_.items);
+    case StepKind::shuffle:
+      return shuffle(view_of(step.inputs[0]), made, graph_.op(step.op).factor, region, sizes_.items);
+    case StepKind::linear_attention:
+      return attend_linearly(views_of(step), sums_.at(step.inputs.back().tensor), graph_.op(step.op).epsilon,
+                             made, region, sizes_.items);
+    case StepKind::attention: {
+      const MapView queries = tile_of(step.inputs[0]).view();
+      const auto run = [&](const MapView& exact) {
+        attend(exact, view_of(step.inputs[1]), view_of(step.inputs[2]), graph_.op(step.op).frames, made,
+               sizes_.items);
+      };
+      if (queries.region.y == region.y && queries.region.x == region.x) return run(queries);
+      // No plan of ours has wider queries.
+      const Tile exact = make_tile(region, queries.channels, sizes_.items);
+      copy_region(queries, exact.view(), region, sizes_.items);
+      return run(exact.view());
     }
-    case StepKind::shuffle: {
-      Tile tile = make_tile(region, channels, sizes_.items);
-      shuffle(view_of(step.inputs[0]), tile.view(), graph_.op(step.op).factor, region, sizes_.items);
-      return tile;
-    }
-    case StepKind::linear_attention: {
-      Tile tile = make_tile(region, channels, sizes_.items);
-      attend_linearly(views_of(step), sums_.at(step.inputs.back().tensor), graph_.op(step.op).epsilon,
-                      tile.view(), region, sizes_.items);
-      return tile;
-    }
-    case StepKind::attention:
-      return attend(tile_of(step.inputs[0]), view_of(step.inputs[1]), view_of(step.inputs[2]), sizes_.items);
-    case StepKind::add: {
-      Tile tile = std::move(tile_of(step.inputs[0]));
-      add_region(view_of(step.inputs[1]), tile.view(), region, sizes_.items);
-      return tile;
-    }
+    case StepKind::add:
+      return add_region(view_of(step.inputs[1]), made, region, sizes_.items);
     default:
       throw std::logic_error("not a step that makes a tile");
   }
 }
 
-void Interpreter::normalise(const Step& step, const MapView& source, const Tile& target) {
+void Interpreter::normalise(const Step& step, const MapView& source, const MapView& target) {
   const Op& op = graph_.op(step.op);
   const Op& measured = *graph_.producer(op.inputs[1]);
   const OpWeights& weights = weights_.of(step.op);
@@ -291,9 +332,8 @@ void Interpreter::emit(const Step& step, const Region& region, PictureSink& sink
     tile = &copy;
   }
   for (int64_t item = 0; item < sizes_.items; ++item) {
-    const float* pixels = tile->view().at(item, region.y.begin, region.x.begin);
-    require_finite(pixels, region.y.length() * region.x.length() * view.channels,
-                   graph_.tensor(step.tensor).name);
+    const float* pixels = tile->view().at({item, region.t.begin, region.y.begin}, region.x.begin);
+    require_finite(pixels, positions(extent_of(region)) * view.channels, graph_.tensor(step.tensor).name);
     sink.write(first_item_ + item, region, pixels);
   }
 }

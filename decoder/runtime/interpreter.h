@@ -42,10 +42,11 @@ class Interpreter {
  private:
   void load_latent(const Array& latent);
   void run_pass(size_t number, PictureSink& sink);
-  void run_tile(const Pass& pass, const Region& grid_tile, PictureSink& sink);
+  void run_chunk(size_t number, int64_t tile, const Region& grid_tile, PictureSink& sink);
+  void carry(const Pass& pass, const Step& step, const Region& grid_tile);
   void run_step(const Pass& pass, const Step& step, const Region& grid_tile, PictureSink& sink);
-  Tile compute(const Pass& pass, const Step& step, const Region& region);
-  void normalise(const Step& step, const MapView& source, const Tile& target);
+  void compute(const Step& step, const Region& region, const MapView& made);
+  void normalise(const Step& step, const MapView& source, const MapView& target);
   void begin_statistics(const Pass& pass);
   /// Throws DeviceError where what went in is not finite, and drops sums that no later pass reads.
   void end_statistics(size_t number);
@@ -68,6 +69,7 @@ class Interpreter {
   std::map<TensorId, GroupStatistics> statistics_;
   std::map<TensorId, KeyValueSums> sums_;
   std::vector<Tile> tiles_;       ///< by step of the pass that runs
+  std::vector<Tile> carried_;     ///< by step: the last frames of the tile of the chunk before
   std::vector<size_t> last_use_;  ///< by step: the last one that reads its tile
   std::vector<PassMeasurement> measurements_;
 };

@@ -23,7 +23,8 @@ void KeptMap::acquire(const Interval& blocks) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
       const auto i = static_cast<size_t>(item * view_.blocks_per_item + b);
       if (storage_[i].defined()) continue;
-      const int64_t bytes = view_.block_rows * picture_.x * view_.channels * bytes_per_element(view_.dtype);
+      const int64_t bytes =
+          picture_.t * view_.block_rows * picture_.x * view_.channels * bytes_per_element(view_.dtype);
       storage_[i] = at::empty({bytes}, at::kByte);
       view_.blocks[i] = storage_[i].data_ptr();
     }

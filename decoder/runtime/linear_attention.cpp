@@ -36,10 +36,10 @@ std::vector<HeadPlace> places_of(const std::vector<MapView>& pieces, int64_t cha
 }
 
 /// `count` values of one pixel as fp32: where they are, or in `buffer`.
-const float* values_at(const HeadPlace& place, int64_t item, int64_t y, int64_t x, int64_t channel,
-                       int64_t count, float* buffer) {
+const float* values_at(const HeadPlace& place, const Row& row, int64_t x, int64_t channel, int64_t count,
+                       float* buffer) {
   const MapView& map = *place.piece;
-  const auto* from = static_cast<const std::byte*>(map.place(item, y, x)) +
+  const auto* from = static_cast<const std::byte*>(map.place(row, x)) +
                      (place.channel + channel) * bytes_per_element(map.dtype);
   if (map.dtype == Dtype::fp32) return reinterpret_cast<const float*>(from);
   kernels::widen(map.dtype, from, buffer, count);
@@ -80,19 +80,20 @@ KeyValueSums::KeyValueSums(int64_t items, const LinearHeads& heads)
 void KeyValueSums::add(const std::vector<MapView>& pieces, const Region& region, int64_t items) {
   const int64_t channels = heads_.channels, columns = padded_head_channels(channels);
   const std::vector<HeadPlace> places = places_of(pieces, channels);
+  const int64_t rows = region.t.length() * region.y.length();  // of one item
   // Threads share the heads, so that each is summed in one order.
   at::parallel_for(0, items * heads_.heads, 1, [&](int64_t begin, int64_t end) {
     const auto floats = [](int64_t count) { return std::vector<float>(static_cast<size_t>(count)); };
     std::vector<float> keys = floats(channels * kPiecePixels), values = floats(kPiecePixels * columns),
                        sums = floats(channels * columns), buffer = floats(2 * channels);
-    for (int64_t y = region.y.begin; y < region.y.end; ++y) {
+    for (int64_t r = 0; r < rows; ++r) {
       for (int64_t x = region.x.begin; x < region.x.end; x += kPiecePixels) {
         const int64_t pixels = std::min(kPiecePixels, region.x.end - x);
         for (int64_t i = begin; i < end; ++i) {
           const int64_t item = i / heads_.heads, head = i % heads_.heads;
           for (int64_t p = 0; p < pixels; ++p) {
-            const float* from = values_at(places[static_cast<size_t>(head)], item, y, x + p, channels,
-                                          2 * channels, buffer.data());
+            const float* from = values_at(places[static_cast<size_t>(head)], row_of(region, item * rows + r),
+                                          x + p, channels, 2 * channels, buffer.data());
             for (int64_t c = 0; c < channels; ++c)
               keys[static_cast<size_t>(c * pixels + p)] = from[c] < 0 ? 0 : from[c];
             for (int64_t c = 0; c <= channels; ++c) {
@@ -133,8 +134,8 @@ void attend_linearly(const std::vector<MapView>& pieces, const KeyValueSums& sum
         to[in_panels(channels, columns, c, k)] = static_cast<float>(*from++);
     }
   }
-  for_rows(items, region.y, region.x.length() * target.channels,
-           [&, heads = heads, channels = channels](int64_t item, int64_t y) {
+  for_rows(items, region, region.x.length() * target.channels,
+           [&, heads = heads, channels = channels](const Row& row) {
              std::vector<float> queries(static_cast<size_t>(kPiecePixels * channels));
              std::vector<float> mixed(static_cast<size_t>(kPiecePixels * columns));
              for (int64_t x = region.x.begin; x < region.x.end; x += kPiecePixels) {
@@ -143,16 +144,16 @@ void attend_linearly(const std::vector<MapView>& pieces, const KeyValueSums& sum
                  for (int64_t p = 0; p < pixels; ++p) {
                    float* to = queries.data() + p * channels;
                    const float* from =
-                       values_at(places[static_cast<size_t>(head)], item, y, x + p, 0, channels, to);
+                       values_at(places[static_cast<size_t>(head)], row, x + p, 0, channels, to);
                    if (from != to) std::copy_n(from, channels, to);
                  }
                  kernels::activate(queries.data(), pixels * channels, Activation::relu);
                  multiply(queries.data(), pixels, channels,
-                          matrices + (item * heads + head) * channels * columns, columns, mixed.data());
+                          matrices + (row.item * heads + head) * channels * columns, columns, mixed.data());
                  for (int64_t p = 0; p < pixels; ++p) {
                    const float* from = mixed.data() + p * columns;
                    const auto divisor = static_cast<float>(double(from[channels]) + epsilon);
-                   float* to = target.at(item, y, x + p) + head * channels;
+                   float* to = target.at(row, x + p) + head * channels;
                    for (int64_t c = 0; c < channels; ++c) to[c] = from[c] / divisor;
                  }
                }

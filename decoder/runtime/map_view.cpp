@@ -28,25 +28,35 @@ Region inside(const Region& region, const Extent& picture) {
       region, picture);
 }
 
+MapView frames_of(const MapView& tile, const Interval& frames) {
+  MapView part = tile;
+  part.region.t = frames;
+  const int64_t skipped =
+      (frames.begin - tile.region.t.begin) * tile.block_rows * tile.region.x.length() * tile.channels;
+  for (void*& block : part.blocks)
+    block = static_cast<std::byte*>(block) + skipped * bytes_per_element(tile.dtype);
+  return part;
+}
+
 void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) {
   const Region part = inside(target.region, picture);
   const int64_t columns = target.region.x.length();
-  for_rows(items, target.region.y, columns * target.channels, [&](int64_t item, int64_t y) {
-    float* row = target.at(item, y, target.region.x.begin);
-    if (y < part.y.begin || y >= part.y.end) return zero(row, columns, target.channels);
-    zero(row, part.x.begin - target.region.x.begin, target.channels);
-    kernels::widen(source.dtype, source.place(item, y, part.x.begin), target.at(item, y, part.x.begin),
+  for_rows(items, target.region, columns * target.channels, [&](const Row& row) {
+    float* line = target.at(row, target.region.x.begin);
+    if (row.y < part.y.begin || row.y >= part.y.end) return zero(line, columns, target.channels);
+    zero(line, part.x.begin - target.region.x.begin, target.channels);
+    kernels::widen(source.dtype, source.place(row, part.x.begin), target.at(row, part.x.begin),
                    part.x.length() * target.channels);
-    zero(row + (part.x.end - target.region.x.begin) * target.channels, target.region.x.end - part.x.end,
+    zero(line + (part.x.end - target.region.x.begin) * target.channels, target.region.x.end - part.x.end,
          target.channels);
   });
 }
 
 void copy_region(const MapView& source, const MapView& target, const Region& region, int64_t items) {
   const int64_t values = region.x.length() * source.channels;
-  for_rows(items, region.y, values, [&](int64_t item, int64_t y) {
-    const void* from = source.place(item, y, region.x.begin);
-    void* to = target.place(item, y, region.x.begin);
+  for_rows(items, region, values, [&](const Row& row) {
+    const void* from = source.place(row, region.x.begin);
+    void* to = target.place(row, region.x.begin);
     if (source.dtype == target.dtype) {
       std::memcpy(to, from, static_cast<size_t>(values * bytes_per_element(source.dtype)));
     } else if (source.dtype == Dtype::fp32) {
@@ -59,9 +69,9 @@ void copy_region(const MapView& source, const MapView& target, const Region& reg
 
 void add_region(const MapView& source, const MapView& target, const Region& region, int64_t items) {
   const int64_t values = region.x.length() * source.channels;
-  for_rows(items, region.y, values, [&](int64_t item, int64_t y) {
-    const auto* from = static_cast<const std::byte*>(source.place(item, y, region.x.begin));
-    auto* to = static_cast<std::byte*>(target.place(item, y, region.x.begin));
+  for_rows(items, region, values, [&](const Row& row) {
+    const auto* from = static_cast<const std::byte*>(source.place(row, region.x.begin));
+    auto* to = static_cast<std::byte*>(target.place(row, region.x.begin));
     float terms[kPiece], sums[kPiece];
     for (int64_t i = 0; i < values; i += kPiece) {
       const int64_t count = std::min(kPiece, values - i);
@@ -84,9 +94,8 @@ void add_region(const MapView& source, const MapView& target, const Region& regi
 void round_tile(const MapView& tile, Dtype dtype, int64_t items) {
   if (dtype == Dtype::fp32) return;
   const int64_t values = tile.region.x.length() * tile.channels;
-  for_rows(items, tile.region.y, values, [&](int64_t item, int64_t y) {
-    kernels::round_to(dtype, tile.at(item, y, tile.region.x.begin), values);
-  });
+  for_rows(items, tile.region, values,
+           [&](const Row& row) { kernels::round_to(dtype, tile.at(row, tile.region.x.begin), values); });
 }
 
 void upsample(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
@@ -94,13 +103,14 @@ void upsample(const MapView& source, const MapView& target, const Axes<int32_t>&
   const Region part = inside(target.region, picture);
   const int64_t columns = target.region.x.length();
   const int64_t channels = target.channels;
-  for_rows(items, target.region.y, columns * channels, [&](int64_t item, int64_t y) {
-    float* row = target.at(item, y, target.region.x.begin);
-    if (y < part.y.begin || y >= part.y.end) return zero(row, columns, channels);
-    zero(row, part.x.begin - target.region.x.begin, channels);
-    float* to = target.at(item, y, part.x.begin);
+  for_rows(items, target.region, columns * channels, [&](const Row& row) {
+    float* line = target.at(row, target.region.x.begin);
+    if (row.y < part.y.begin || row.y >= part.y.end) return zero(line, columns, channels);
+    zero(line, part.x.begin - target.region.x.begin, channels);
+    float* to = target.at(row, part.x.begin);
     for (int64_t x = part.x.begin; x < part.x.end; ++x, to += channels) {
-      kernels::widen(source.dtype, source.place(item, y / factor.y, x / factor.x), to, channels);
+      kernels::widen(source.dtype, source.place({row.item, row.t, row.y / factor.y}, x / factor.x), to,
+                     channels);
     }
     zero(to, target.region.x.end - part.x.end, channels);
   });
@@ -109,30 +119,30 @@ void upsample(const MapView& source, const MapView& target, const Axes<int32_t>&
 void shuffle(const MapView& source, const MapView& target, const Axes<int32_t>& factor, const Region& region,
              int64_t items) {
   const int64_t pixels = int64_t{factor.y} * factor.x;
-  for_rows(items, region.y, region.x.length() * target.channels, [&](int64_t item, int64_t y) {
+  for_rows(items, region, region.x.length() * target.channels, [&](const Row& row) {
     std::vector<float> wide(static_cast<size_t>(source.channels));
-    float* to = target.at(item, y, region.x.begin);
+    float* to = target.at(row, region.x.begin);
     for (int64_t x = region.x.begin; x < region.x.end; ++x, to += target.channels) {
-      const void* at = source.place(item, y / factor.y, x / factor.x);
+      const void* at = source.place({row.item, row.t, row.y / factor.y}, x / factor.x);
       if (source.dtype != Dtype::fp32) kernels::widen(source.dtype, at, wide.data(), source.channels);
       const float* from = source.dtype == Dtype::fp32 ? static_cast<const float*>(at) : wide.data();
-      from += y % factor.y * factor.x + x % factor.x;
+      from += row.y % factor.y * factor.x + x % factor.x;
       for (int64_t c = 0; c < target.channels; ++c) to[c] = from[c * pixels];
     }
   });
 }
 
 void gate(const MapView& source, const MapView& target, const Region& region, int64_t items) {
-  for_rows(items, region.y, region.x.length() * source.channels, [&](int64_t item, int64_t y) {
+  for_rows(items, region, region.x.length() * source.channels, [&](const Row& row) {
     if (source.dtype == Dtype::fp32) {
-      kernels::loops().gate(source.at(item, y, region.x.begin), target.at(item, y, region.x.begin),
-                            region.x.length(), target.channels);
+      kernels::loops().gate(source.at(row, region.x.begin), target.at(row, region.x.begin), region.x.length(),
+                            target.channels);
       return;
     }
     std::vector<float> wide(static_cast<size_t>(source.channels));
     for (int64_t x = region.x.begin; x < region.x.end; ++x) {
-      kernels::widen(source.dtype, source.place(item, y, x), wide.data(), source.channels);
-      kernels::loops().gate(wide.data(), target.at(item, y, x), 1, target.channels);
+      kernels::widen(source.dtype, source.place(row, x), wide.data(), source.channels);
+      kernels::loops().gate(wide.data(), target.at(row, x), 1, target.channels);
     }
   });
 }
@@ -140,20 +150,19 @@ void gate(const MapView& source, const MapView& target, const Region& region, in
 void activate(const MapView& tile, Activation activation, const Region& region, int64_t items) {
   if (activation == Activation::none) return;
   const int64_t values = region.x.length() * tile.channels;
-  for_rows(items, region.y, values, [&](int64_t item, int64_t y) {
-    kernels::activate(tile.at(item, y, region.x.begin), values, activation);
-  });
+  for_rows(items, region, values,
+           [&](const Row& row) { kernels::activate(tile.at(row, region.x.begin), values, activation); });
 }
 
 void clear_outside(const MapView& tile, const Extent& picture, int64_t items) {
   const Region part = inside(tile.region, picture);
   if (part == tile.region) return;
   const int64_t columns = tile.region.x.length();
-  for_rows(items, tile.region.y, columns * tile.channels, [&](int64_t item, int64_t y) {
-    float* row = tile.at(item, y, tile.region.x.begin);
-    if (y < part.y.begin || y >= part.y.end) return zero(row, columns, tile.channels);
-    zero(row, part.x.begin - tile.region.x.begin, tile.channels);
-    zero(row + (part.x.end - tile.region.x.begin) * tile.channels, tile.region.x.end - part.x.end,
+  for_rows(items, tile.region, columns * tile.channels, [&](const Row& row) {
+    float* line = tile.at(row, tile.region.x.begin);
+    if (row.y < part.y.begin || row.y >= part.y.end) return zero(line, columns, tile.channels);
+    zero(line, part.x.begin - tile.region.x.begin, tile.channels);
+    zero(line + (part.x.end - tile.region.x.begin) * tile.channels, tile.region.x.end - part.x.end,
          tile.channels);
   });
 }

@@ -9,8 +9,13 @@
 
 namespace headroom {
 
-/// Where the values of a region lie: rows of pixels, channels last, in blocks of equal height. A tile is one
-/// block per batch item; a kept tensor has many. Pictures only (t = 1).
+/// A row of pixels of one frame of one batch item.
+struct Row {
+  int64_t item = 0, t = 0, y = 0;
+};
+
+/// Where the values of a region lie: rows of pixels, channels last, in blocks of equal height that have all
+/// frames of their rows, frame by frame. A tile is one block per batch item; a kept tensor has many.
 struct MapView {
   Region region;  ///< positions present
   int64_t channels = 0;
@@ -19,17 +24,20 @@ struct MapView {
   std::vector<void*> blocks;  ///< item by item, top to bottom; null where not in memory
   Dtype dtype = Dtype::fp32;  ///< of the values in them
 
-  /// Where the pixel at row y, column x of an item lies. The position must be present.
-  void* place(int64_t item, int64_t y, int64_t x) const {
-    const int64_t row = y - region.y.begin;
-    const int64_t block = item * blocks_per_item + row / block_rows;
-    const int64_t columns = region.x.length();
+  /// Where a pixel lies. The position must be present.
+  void* place(const Row& row, int64_t x) const {
+    const int64_t y = row.y - region.y.begin;
+    const int64_t block = row.item * blocks_per_item + y / block_rows;
+    const int64_t rows = (row.t - region.t.begin) * block_rows + y % block_rows;
     return static_cast<std::byte*>(blocks[static_cast<size_t>(block)]) +
-           ((row % block_rows) * columns + (x - region.x.begin)) * channels * bytes_per_element(dtype);
+           (rows * region.x.length() + (x - region.x.begin)) * channels * bytes_per_element(dtype);
   }
   /// The same as fp32, which it must be: tiles and the latent are.
-  float* at(int64_t item, int64_t y, int64_t x) const { return static_cast<float*>(place(item, y, x)); }
+  float* at(const Row& row, int64_t x) const { return static_cast<float*>(place(row, x)); }
 };
+
+/// Some frames of a tile, which is one block per item.
+MapView frames_of(const MapView& tile, const Interval& frames);
 
 /// The part of `region` that lies inside the picture.
 Region inside(const Region& region, const Extent& picture);

@@ -10,29 +10,35 @@
 
 namespace headroom {
 
-void normalise(const MapView& source, const Tile& target, Activation activation, double epsilon,
+void normalise(const MapView& source, const MapView& target, Activation activation, double epsilon,
                const OpWeights& weights, const GroupStatistics& statistics, const Extent& picture,
                int64_t items) {
   const int64_t channels = source.channels;
-  std::vector<float> scales(static_cast<size_t>(items * channels)), shifts(scales.size());
-  for (int64_t item = 0; item < items; ++item) {
-    statistics.affine(item, channels, epsilon, weights.scale, weights.bias, scales.data() + item * channels,
-                      shifts.data() + item * channels);
+  // One scale and shift for each item, or for each of the frames that are made here.
+  const Interval& frames = target.region.t;
+  const int64_t of_item = statistics.by_frame() ? frames.length() : 1;
+  const auto number = [&](const Row& row) {
+    return row.item * of_item + (statistics.by_frame() ? row.t - frames.begin : 0);
+  };
+  std::vector<float> scales(static_cast<size_t>(items * of_item * channels)), shifts(scales.size());
+  for (int64_t i = 0; i < items * of_item; ++i) {
+    const int64_t set = statistics.set_of({i / of_item, frames.begin + i % of_item, 0});
+    statistics.affine(set, channels, epsilon, weights.scale, weights.bias, scales.data() + i * channels,
+                      shifts.data() + i * channels);
   }
-  const MapView view = target.view();
-  const Region part = inside(view.region, picture);
-  const int64_t columns = view.region.x.length();
-  const int64_t left = part.x.begin - view.region.x.begin;
-  const int64_t right = view.region.x.end - part.x.end;
-  for_rows(items, view.region.y, columns * channels, [&](int64_t item, int64_t y) {
-    float* row = view.at(item, y, view.region.x.begin);
-    if (y < part.y.begin || y >= part.y.end) {
-      std::fill_n(row, columns * channels, 0.0f);
+  const Region part = inside(target.region, picture);
+  const int64_t columns = target.region.x.length();
+  const int64_t left = part.x.begin - target.region.x.begin;
+  const int64_t right = target.region.x.end - part.x.end;
+  for_rows(items, target.region, columns * channels, [&](const Row& row) {
+    float* line = target.at(row, target.region.x.begin);
+    if (row.y < part.y.begin || row.y >= part.y.end) {
+      std::fill_n(line, columns * channels, 0.0f);
       return;
     }
-    std::fill_n(row, left * channels, 0.0f);
-    const float* scale = scales.data() + item * channels;
-    const float* shift = shifts.data() + item * channels;
+    std::fill_n(line, left * channels, 0.0f);
+    const float* scale = scales.data() + number(row) * channels;
+    const float* shift = shifts.data() + number(row) * channels;
     // What is stored in 16 bits is widened where it is to be, a piece that stays in the first-level cache at
     // a time.
     constexpr int64_t kPiece = 4096;
@@ -40,26 +46,25 @@ void normalise(const MapView& source, const Tile& target, Activation activation,
     const int64_t piece = as_it_is ? part.x.length() : std::max<int64_t>(1, kPiece / channels);
     for (int64_t x = part.x.begin; x < part.x.end; x += piece) {
       const int64_t pixels = std::min(piece, part.x.end - x);
-      float* to = row + (x - view.region.x.begin) * channels;
-      if (!as_it_is) kernels::widen(source.dtype, source.place(item, y, x), to, pixels * channels);
-      kernels::norm_activate(as_it_is ? source.at(item, y, x) : to, to, pixels, channels, scale, shift,
+      float* to = line + (x - target.region.x.begin) * channels;
+      if (!as_it_is) kernels::widen(source.dtype, source.place(row, x), to, pixels * channels);
+      kernels::norm_activate(as_it_is ? source.at(row, x) : to, to, pixels, channels, scale, shift,
                              activation);
     }
-    std::fill_n(row + (columns - right) * channels, right * channels, 0.0f);
+    std::fill_n(line + (columns - right) * channels, right * channels, 0.0f);
   });
 }
 
-void normalise_pixels(const MapView& source, const Tile& target, Activation activation, double epsilon,
+void normalise_pixels(const MapView& source, const MapView& target, Activation activation, double epsilon,
                       const OpWeights& weights, const Region& region, int64_t items) {
   const int64_t channels = source.channels, values = region.x.length() * channels;
-  const MapView view = target.view();
-  for_rows(items, region.y, values, [&](int64_t item, int64_t y) {
-    float* to = view.at(item, y, region.x.begin);
+  for_rows(items, region, values, [&](const Row& row) {
+    float* to = target.at(row, region.x.begin);
     const float* from = to;
     if (source.dtype == Dtype::fp32) {
-      from = source.at(item, y, region.x.begin);
+      from = source.at(row, region.x.begin);
     } else {
-      kernels::widen(source.dtype, source.place(item, y, region.x.begin), to, values);
+      kernels::widen(source.dtype, source.place(row, region.x.begin), to, values);
     }
     kernels::loops().pixel_norm(from, to, region.x.length(), channels, weights.scale, weights.bias,
                                 static_cast<float>(epsilon));

@@ -26,10 +26,10 @@ int64_t round_up(int64_t bytes, int64_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// Fresh pages of 4 KiB cost several times what the system must do for as much memory in one huge page, up to a third
-// of a decode. A huge page is there as a whole once any of it is touched, so only those are wanted that lie within
-// one allocation; and the system must not make them up by itself from what lies around, which would be memory that
-// nobody planned.
+// Fresh pages of 4 KiB cost several times what the system must do for as much memory in one huge page, up to
+// a third of a decode. A huge page is there as a whole once any of it is touched, so only those are wanted
+// that lie within one allocation; and the system must not make them up by itself from what lies around, which
+// would be memory that nobody planned.
 
 /// The huge pages that lie whole within these addresses.
 void want_huge_pages(char* begin, int64_t bytes) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -17,24 +18,35 @@ struct Moments {
 /// The moments of the union of two disjoint sets (Chan, Golub, LeVeque 1983, eq. 2.1).
 Moments merged(const Moments& a, const Moments& b);
 
-/// Statistics of each group of channels of each batch item, gathered tile by tile; each position counts once.
+/// Statistics of each group of channels of each batch item, or of each of its frames, gathered tile by tile;
+/// each position counts once. What has statistics of its own is a set.
 class GroupStatistics {
  public:
-  GroupStatistics(int64_t items, int64_t groups)
-      : groups_(groups), moments_(static_cast<size_t>(items * groups)) {}
+  GroupStatistics(int64_t items, int64_t groups) : GroupStatistics(items, groups, 0) {}
+  /// Of so many frames each by itself.
+  GroupStatistics(int64_t items, int64_t groups, int64_t frames)
+      : groups_(groups),
+        frames_(frames),
+        moments_(static_cast<size_t>(items * std::max<int64_t>(1, frames) * groups)) {}
+
+  bool by_frame() const { return frames_ > 0; }
+  int64_t set_of(const Row& row) const { return by_frame() ? row.item * frames_ + row.t : row.item; }
 
   /// Merges a region of every item.
   void add(const MapView& view, const Region& region, int64_t items);
   /// False where a NaN or an infinity went in.
   bool finite() const;
-  /// Scale and shift per channel of one item so that x * scale + shift = (x - mean) / sqrt(variance +
+  /// Scale and shift per channel of one set so that x * scale + shift = (x - mean) / sqrt(variance +
   /// epsilon)
   /// * weight + bias.
-  void affine(int64_t item, int64_t channels, double epsilon, const float* weight, const float* bias,
+  void affine(int64_t set, int64_t channels, double epsilon, const float* weight, const float* bias,
               float* scale, float* shift) const;
 
  private:
+  void add_frame(const MapView& view, const Region& frame, int64_t items);
+
   int64_t groups_;
+  int64_t frames_;  ///< of an item; 0 where all of them count together
   std::vector<Moments> moments_;
 };
 

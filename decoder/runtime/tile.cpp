@@ -2,15 +2,17 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+
 namespace headroom {
 
 MapView Tile::view() const {
   MapView view{.region = region,
-               .channels = values.size(3),
-               .block_rows = values.size(1),
+               .channels = values.size(4),
+               .block_rows = values.size(2),
                .blocks_per_item = 1,
                .blocks = {}};
-  const int64_t item_values = values.size(1) * values.size(2) * values.size(3);
+  const int64_t item_values = values.numel() / std::max<int64_t>(1, values.size(0));
   for (int64_t item = 0; item < values.size(0); ++item) {
     view.blocks.push_back(values.data_ptr<float>() + item * item_values);
   }
@@ -18,7 +20,8 @@ MapView Tile::view() const {
 }
 
 Tile make_tile(const Region& region, int64_t channels, int64_t items) {
-  return {region, at::empty({items, region.y.length(), region.x.length(), channels}, at::kFloat)};
+  return {region,
+          at::empty({items, region.t.length(), region.y.length(), region.x.length(), channels}, at::kFloat)};
 }
 
 }  // namespace headroom

@@ -54,15 +54,23 @@ void for_parts(const KernelShape& shape, const F& f) {
   });
 }
 
-/// The part of a packed kernel that begins with this output and input.
-PackedPart part_of(const KernelShape& shape, float* packed, int64_t output, int64_t input) {
+/// The part of a frame's matrices in a packed kernel that begins with this output and input.
+PackedPart part_of(const KernelShape& shape, ConvolutionForm form, float* packed, int64_t frame,
+                   int64_t output, int64_t input) {
   const int64_t width = kernels::panel_width(shape, output);
-  return {packed + kernels::panel_offset(shape, output) + input * width, shape.matrix_floats(), width};
+  float* of_frame = packed + frame * shape.frame_matrices(form) * shape.matrix_floats();
+  return {of_frame + kernels::panel_offset(shape, output) + input * width, shape.matrix_floats(), width};
+}
+
+/// Elements `range` of a parameter.
+void load(const ParameterSource& source, const Parameter& parameter, const Interval& range, float* out) {
+  for_pieces(range.length(), [&](const Interval& piece) {
+    source(parameter, {range.begin + piece.begin, range.begin + piece.end}, out + piece.begin);
+  });
 }
 
 void load(const ParameterSource& source, const Parameter& parameter, float* out) {
-  for_pieces(elements(parameter),
-             [&](const Interval& piece) { source(parameter, piece, out + piece.begin); });
+  load(source, parameter, {0, elements(parameter)}, out);
 }
 
 /// The parameters of a convolution on their way into its kernel and bias.
@@ -71,12 +79,15 @@ class ConvolutionLoader {
   ConvolutionLoader(const Graph& graph, const Op& op, const ParameterSource& source)
       : op_(op), source_(source), shape_(kernel_shape(graph, op)), parameters_(parameters_of(graph, op)) {
     modules_ = std::max<size_t>(1, op.convolution.stacked.size());
+    if (op.convolution.shortcut) shortcut_weight_ = 1;
     if (!op.convolution.batch_norm.empty()) load_batch_norm();
+    if (!op.convolution.mix_factor.empty()) load_mix_factor();
   }
 
   void load_bias(float* bias) const {
     std::fill_n(bias, shape_.outputs, 0.0f);
-    if (op_.convolution.bias) load(source_, parameters_[modules_], bias);
+    const int64_t first = op_.convolution.part * shape_.outputs;
+    if (op_.convolution.bias) load(source_, parameters_[modules_], {first, first + shape_.outputs}, bias);
     if (scale_.empty()) return;
     for (int64_t o = 0; o < shape_.outputs; ++o) {
       const auto i = static_cast<size_t>(o);
@@ -108,11 +119,21 @@ class ConvolutionLoader {
     }
   }
 
+  /// The share of the input becomes part of the kernel, that of the convolution a factor of each output.
+  void load_mix_factor() {
+    float stored = 0;
+    load(source_, parameters_.back(), &stored);
+    const double share = 1 / (1 + std::exp(-double(stored)));
+    shortcut_weight_ = static_cast<float>(share);
+    scale_.assign(static_cast<size_t>(shape_.outputs), 1 - share);
+    shift_.assign(scale_.size(), 0);
+  }
+
   /// Elements [begin, end) of one output's weights, wherever its module has them.
   void load_taps(int64_t output, const Interval& range, float* out) const {
     const int64_t of_module = shape_.outputs / static_cast<int64_t>(modules_);
-    const int64_t row = shape_.inputs / shape_.groups * shape_.rows * shape_.columns;
-    const int64_t begin = output % of_module * row;
+    const int64_t row = shape_.inputs / shape_.groups * shape_.frames * shape_.rows * shape_.columns;
+    const int64_t begin = (op_.convolution.part * shape_.outputs + output % of_module) * row;
     source_(parameters_[static_cast<size_t>(output / of_module)], {begin + range.begin, begin + range.end},
             out);
     if (scale_.empty()) return;
@@ -123,30 +144,51 @@ class ConvolutionLoader {
   /// `group` is the shape of one group's kernel.
   void load_group(const KernelShape& group, int64_t number, ConvolutionForm form, float* packed) const {
     struct Buffers {
-      std::vector<float> taps, direct;
+      std::vector<float> stored, taps, direct;
     };
-    const int64_t kernel_taps = group.rows * group.columns;
+    const int64_t frame_taps = group.rows * group.columns, kernel_taps = group.frames * frame_taps;
     for_parts<Buffers>(group, [&](int64_t output, const Interval& inputs, Buffers& buffers) {
       const int64_t outputs = std::min(kPartOutputs, group.outputs - output);
       const int64_t distance = inputs.length() * kernel_taps;
-      buffers.taps.resize(static_cast<size_t>(kPartOutputs * distance));
+      buffers.stored.resize(static_cast<size_t>(kPartOutputs * distance));
       for (int64_t o = 0; o < outputs; ++o) {
         load_taps(number * group.outputs + output + o, {inputs.begin * kernel_taps, inputs.end * kernel_taps},
-                  buffers.taps.data() + o * distance);
+                  buffers.stored.data() + o * distance);
       }
-      const auto pack = [&](const PackedPart& direct) {
-        kernels::pack_direct(group, buffers.taps.data(), distance, inputs.length(), outputs, direct);
-        if (op_.convolution.shortcut)
-          kernels::add_shortcut(group, inputs.begin, inputs.length(), output, outputs, direct);
-      };
-      const PackedPart target = part_of(group, packed, output, inputs.begin);
-      if (form == ConvolutionForm::direct) return pack(target);
-      const int64_t matrices = group.matrices(ConvolutionForm::direct);
-      buffers.direct.resize(static_cast<size_t>(matrices * inputs.length() * kPartOutputs));
-      const PackedPart direct{buffers.direct.data(), inputs.length() * kPartOutputs, kPartOutputs};
-      pack(direct);
-      kernels::pack_winograd(group, direct, inputs.length(), target);
+      for (int64_t frame = 0; frame < group.frames; ++frame) {
+        const std::vector<float>& taps =
+            group.frames == 1 ? buffers.stored
+                              : of_frame(buffers.stored, outputs * inputs.length(), kernel_taps,
+                                         frame * frame_taps, frame_taps, buffers.taps);
+        const auto pack = [&](const PackedPart& direct) {
+          kernels::pack_direct(group, taps.data(), inputs.length() * frame_taps, inputs.length(), outputs,
+                               direct);
+          if (shortcut_weight_ != 0 && frame + 1 == group.frames) {
+            kernels::add_shortcut(group, inputs.begin, inputs.length(), output, outputs, shortcut_weight_,
+                                  direct);
+          }
+        };
+        const PackedPart target = part_of(group, form, packed, frame, output, inputs.begin);
+        if (form == ConvolutionForm::direct) {
+          pack(target);
+          continue;
+        }
+        const int64_t matrices = group.frame_matrices(ConvolutionForm::direct);
+        buffers.direct.resize(static_cast<size_t>(matrices * inputs.length() * kPartOutputs));
+        const PackedPart direct{buffers.direct.data(), inputs.length() * kPartOutputs, kPartOutputs};
+        pack(direct);
+        kernels::pack_winograd(group, direct, inputs.length(), target);
+      }
     });
+  }
+
+  /// `count` values from `first` on of each of `kernels` runs of `kernel` values, one after another.
+  static const std::vector<float>& of_frame(const std::vector<float>& stored, int64_t kernels, int64_t kernel,
+                                            int64_t first, int64_t count, std::vector<float>& taps) {
+    taps.resize(static_cast<size_t>(kernels * count));
+    for (int64_t i = 0; i < kernels; ++i)
+      std::copy_n(stored.data() + i * kernel + first, count, taps.data() + i * count);
+    return taps;
   }
 
   /// Channels side by side; zeros beyond them.
@@ -170,7 +212,8 @@ class ConvolutionLoader {
   const KernelShape shape_;
   const std::vector<Parameter> parameters_;
   size_t modules_ = 1;
-  std::vector<double> scale_, shift_;  ///< by output; empty where there is no batch norm
+  std::vector<double> scale_, shift_;  ///< by output; empty where there is neither batch norm nor mix factor
+  float shortcut_weight_ = 0;          ///< of the input in the result
 };
 
 void transform_kernel(const PackedKernel& from, float* packed) {
@@ -178,8 +221,12 @@ void transform_kernel(const PackedKernel& from, float* packed) {
   // Only read through.
   float* direct = const_cast<float*>(from.values);
   for_parts<Nothing>(from.shape, [&](int64_t output, const Interval& inputs, Nothing&) {
-    kernels::pack_winograd(from.shape, part_of(from.shape, direct, output, inputs.begin), inputs.length(),
-                           part_of(from.shape, packed, output, inputs.begin));
+    for (int64_t frame = 0; frame < from.shape.frames; ++frame) {
+      kernels::pack_winograd(
+          from.shape, part_of(from.shape, ConvolutionForm::direct, direct, frame, output, inputs.begin),
+          inputs.length(),
+          part_of(from.shape, ConvolutionForm::winograd, packed, frame, output, inputs.begin));
+    }
   });
 }
 
@@ -216,7 +263,11 @@ Weights::Weights(const Graph& graph, const std::vector<OpId>& operations, Convol
       load(source, parameters[0], next);
       weights.scale = next;
       next += aligned(channels);
-      load(source, parameters[1], next);
+      if (parameters.size() > 1) {
+        load(source, parameters[1], next);
+      } else {
+        std::fill_n(next, channels, 0.0f);
+      }
       weights.bias = next;
       next += aligned(channels);
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "decoder/kernels/loops.h"
 #include "decoder/kernels/packing.h"
@@ -48,42 +49,50 @@ class Winograd {
         loops_(kernel.shape.upsamples ? kernels::loops().winograd_upsampled
                                       : kernels::loops().winograd_plain) {}
 
-  /// Blocks are counted through rows and items.
+  /// Blocks are counted through rows, frames and items. Over the time the products of each of the kernel's
+  /// frames are added up before they are transformed back.
   void run(const Interval& blocks, float* buffer) const {
-    const int64_t products = kernel_.shape.matrices(ConvolutionForm::winograd);
+    const int64_t products = kernel_.shape.frame_matrices(ConvolutionForm::winograd);
     float* outputs = buffer + products * work_.input_product_floats();
-    for (int64_t i = blocks.begin; i < blocks.end; ++i)
-      transform_in(i, buffer + (i - blocks.begin) * work_.input_row_floats);
-    for (int64_t product = 0; product < products; ++product)
-      multiply(product, blocks.length(), buffer + product * work_.input_product_floats(),
-               outputs + product * work_.output_product_floats());
+    for (int64_t tap = 0; tap < kernel_.shape.frames; ++tap) {
+      for (int64_t i = blocks.begin; i < blocks.end; ++i)
+        transform_in(i, tap, buffer + (i - blocks.begin) * work_.input_row_floats);
+      for (int64_t product = 0; product < products; ++product) {
+        multiply(tap * products + product, blocks.length(), tap > 0,
+                 buffer + product * work_.input_product_floats(),
+                 outputs + product * work_.output_product_floats());
+      }
+    }
     for (int64_t i = blocks.begin; i < blocks.end; ++i)
       transform_out(i, outputs + (i - blocks.begin) * work_.output_row_floats);
   }
 
  private:
   struct Place {
-    int64_t item;
+    int64_t item, t;
     Window y, x;
   };
   Place place_of(int64_t block) const {
     const int64_t column = block % work_.columns, row = block / work_.columns % work_.rows;
-    return {block / work_.columns / work_.rows, window_of(kernel_.shape, row, input_.region.y, region_.y),
+    const int64_t frame = block / work_.columns / work_.rows, frames = region_.t.length();
+    return {frame / frames, region_.t.begin + frame % frames,
+            window_of(kernel_.shape, row, input_.region.y, region_.y),
             window_of(kernel_.shape, column, input_.region.x, region_.x)};
   }
 
-  void transform_in(int64_t block, float* transformed) const {
+  void transform_in(int64_t block, int64_t tap, float* transformed) const {
     const Place place = place_of(block);
-    std::array<const float*, kMostIn> rows{};
-    for (int64_t i = place.y.in.begin; i < place.y.in.end; ++i) {
+    const std::optional<int64_t> frame = frame_of_tap(kernel_.shape, place.t, tap);
+    std::array<const float*, kMostIn> rows{};  // null where there are zeros
+    for (int64_t i = place.y.in.begin; i < place.y.in.end && frame; ++i) {
       rows[static_cast<size_t>(i)] =
-          input_.at(place.item, place.y.in_begin + i, place.x.in_begin + place.x.in.begin);
+          input_.at({place.item, *frame, place.y.in_begin + i}, place.x.in_begin + place.x.in.begin);
     }
     loops_.in({rows.data(), place.x.in.begin, place.x.in.end, kernel_.shape.inputs, transformed,
                work_.input_product_floats()});
   }
 
-  void multiply(int64_t number, int64_t blocks, const float* inputs, float* outputs) const {
+  void multiply(int64_t number, int64_t blocks, bool adds, const float* inputs, float* outputs) const {
     constexpr kernels::Tap kOne{};
     const KernelShape& shape = kernel_.shape;
     Product product;
@@ -94,6 +103,7 @@ class Winograd {
     product.depth = shape.inputs;
     product.c_row = work_.output_row_floats;
     product.rows = blocks;
+    product.add = adds;
     const float* matrix = kernel_.values + number * shape.matrix_floats();
     for (int64_t first = 0; first < shape.padded_outputs(); first += kernels::kPanelColumns) {
       product.width = product.columns = kernels::panel_width(shape, first);
@@ -109,7 +119,7 @@ class Winograd {
     std::array<float*, kMostOut> rows{};
     for (int64_t i = place.y.out.begin; i < place.y.out.end; ++i) {
       rows[static_cast<size_t>(i)] =
-          target_.at(place.item, place.y.out_begin + i, place.x.out_begin + place.x.out.begin);
+          target_.at({place.item, place.t, place.y.out_begin + i}, place.x.out_begin + place.x.out.begin);
     }
     loops_.out({products, work_.output_product_floats(), kernel_.shape.outputs, bias_, rows.data(),
                 place.x.out.begin, place.x.out.end});
@@ -130,7 +140,7 @@ void convolve_by_winograd(const MapView& input, const PackedKernel& kernel, cons
                           const MapView& target, const Region& region, int64_t items) {
   const int64_t threads = at::get_num_threads();
   const WinogradWork work = winograd_work(kernel.shape, region, items, threads);
-  const int64_t blocks = items * work.rows * work.columns;
+  const int64_t blocks = items * region.t.length() * work.rows * work.columns;
   // Even shares: as many chunks for each thread, none larger than the buffers.
   const int64_t rounds = (blocks + threads * work.chunk - 1) / (threads * work.chunk);
   const int64_t chunks = std::min(blocks, rounds * threads);

@@ -86,11 +86,12 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
   }
 
   const QFileInfo output(request.output);
-  const QStringList suffixes =
-      decode ? QStringList{QStringLiteral("png"), QStringLiteral("npy"), QStringLiteral("safetensors")}
-             : QStringList{QStringLiteral("json")};
+  const QStringList suffixes = decode ? QStringList{QStringLiteral("png"), QStringLiteral("y4m"),
+                                                    QStringLiteral("npy"), QStringLiteral("safetensors")}
+                                      : QStringList{QStringLiteral("json")};
   if (!suffixes.contains(output.suffix())) {
-    report(RunField::output, decode ? tr("A file in .png, .npy or .safetensors.") : tr("A file in .json."));
+    report(RunField::output,
+           decode ? tr("A file in .png, .y4m, .npy or .safetensors.") : tr("A file in .json."));
   } else if (!output.dir().exists()) {
     report(RunField::output, tr("Its folder does not exist."));
   }

@@ -1253,6 +1253,10 @@ takes %2 and %3 there</source>
         <source>Tile %1 of %2: rows %3 to %4, columns %5 to %6; with its halo %7 % more positions.</source>
         <translation>第 %1 / %2 个切块：行 %3 至 %4，列 %5 至 %6；含边缘则位置多 %7 %。</translation>
     </message>
+    <message>
+        <source>Its frames come in %1 chunks, %2 at a time.</source>
+        <translation>帧分 %1 段处理，每次 %2 帧。</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::KeptView</name>
@@ -1737,8 +1741,8 @@ takes %2 and %3 there</source>
         <translation>没有打开的方案：请打开一个，或按上限解码。</translation>
     </message>
     <message>
-        <source>A file in .png, .npy or .safetensors.</source>
-        <translation>.png、.npy 或 .safetensors 文件。</translation>
+        <source>A file in .png, .y4m, .npy or .safetensors.</source>
+        <translation>.png、.y4m、.npy 或 .safetensors 文件。</translation>
     </message>
     <message>
         <source>A file in .json.</source>
@@ -1880,8 +1884,8 @@ takes %2 and %3 there</source>
         <translation>输出</translation>
     </message>
     <message>
-        <source>The picture (.png, .npy or .safetensors); the profile (.json). Statistics and trace of a decode stand beside it and are named after it.</source>
-        <translation>图像（.png、.npy 或 .safetensors）；剖析（.json）。解码的统计和跟踪放在旁边并以其命名。</translation>
+        <source>The picture (.png, .npy or .safetensors) or clip (.y4m, .npy or .safetensors); the profile (.json). Statistics and trace of a decode stand beside it and are named after it.</source>
+        <translation>图像（.png、.npy 或 .safetensors）或视频（.y4m、.npy 或 .safetensors）；剖析（.json）。解码的统计和跟踪放在旁边并以其命名。</translation>
     </message>
     <message>
         <source>Record a &amp;trace</source>
@@ -1900,8 +1904,8 @@ takes %2 and %3 there</source>
         <translation>潜变量 (*.npy *.safetensors)</translation>
     </message>
     <message>
-        <source>Pictures (*.png *.npy *.safetensors)</source>
-        <translation>图像 (*.png *.npy *.safetensors)</translation>
+        <source>Pictures and clips (*.png *.y4m *.npy *.safetensors)</source>
+        <translation>图像和视频 (*.png *.y4m *.npy *.safetensors)</translation>
     </message>
     <message>
         <source>Profiles (*.json)</source>

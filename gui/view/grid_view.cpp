@@ -84,6 +84,9 @@ class GridView::Canvas : public QWidget {
   int tiles() const {
     return empty() ? 0 : static_cast<int>(current().tiles.y.size() * current().tiles.x.size());
   }
+  /// Frames of the grid in a chunk, and chunks, where a tile goes through more than one.
+  int64_t chunk_frames() const { return current().tiles.t.front().length(); }
+  size_t chunks() const { return current().tiles.t.size(); }
   size_t number() const { return number_; }
   const GridTile& tile() const { return tile_; }
 
@@ -297,14 +300,20 @@ void GridView::describe() {
     return double(region.y.length()) * double(region.x.length());
   };
   const double more = area(tile.read) / area(tile.own) - 1;
-  words_->setText(tr("Tile %1 of %2: rows %3 to %4, columns %5 to %6; with its halo %7 % more positions.")
-                      .arg(canvas_->number() + 1)
-                      .arg(canvas_->tiles())
-                      .arg(tile.own.y.begin)
-                      .arg(tile.own.y.end - 1)
-                      .arg(tile.own.x.begin)
-                      .arg(tile.own.x.end - 1)
-                      .arg(std::lround(100 * more)));
+  QString text = tr("Tile %1 of %2: rows %3 to %4, columns %5 to %6; with its halo %7 % more positions.")
+                     .arg(canvas_->number() + 1)
+                     .arg(canvas_->tiles())
+                     .arg(tile.own.y.begin)
+                     .arg(tile.own.y.end - 1)
+                     .arg(tile.own.x.begin)
+                     .arg(tile.own.x.end - 1)
+                     .arg(std::lround(100 * more));
+  if (canvas_->chunks() > 1) {
+    text +=
+        QLatin1Char(' ') +
+        tr("Its frames come in %1 chunks, %2 at a time.").arg(canvas_->chunks()).arg(canvas_->chunk_frames());
+  }
+  words_->setText(text);
 }
 
 Export GridView::exporter(const QString& name) {

@@ -139,7 +139,8 @@ void RunForm::buildMemory() {
 void RunForm::buildOutput() {
   output_ = line("output", {});
   addRow(tr("&Output"), withButton(output_, tr("Output"), &RunForm::chooseOutput), RunField::output,
-         tr("The picture (.png, .npy or .safetensors); the profile (.json). Statistics and trace of a decode "
+         tr("The picture (.png, .npy or .safetensors) or clip (.y4m, .npy or .safetensors); the profile "
+            "(.json). Statistics and trace of a decode "
             "stand beside it and "
             "are named after it."));
   trace_ = new QCheckBox(tr("Record a &trace"), this);
@@ -195,9 +196,10 @@ QString RunForm::chooseLatent(const QString& caption) {
 }
 
 QString RunForm::chooseOutput(const QString& caption) {
-  return QFileDialog::getSaveFileName(
-      this, caption, output_->text(),
-      decode_->isChecked() ? tr("Pictures (*.png *.npy *.safetensors)") : tr("Profiles (*.json)"));
+  return QFileDialog::getSaveFileName(this, caption, output_->text(),
+                                      decode_->isChecked()
+                                          ? tr("Pictures and clips (*.png *.y4m *.npy *.safetensors)")
+                                          : tr("Profiles (*.json)"));
 }
 
 void RunForm::showKind() {

@@ -21,13 +21,14 @@ int64_t free_disk_bytes(const std::string& folder) {
 }  // namespace
 
 void RequestOptions::add_to(CLI::App& app) {
-  app.add_option("--model", model, "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")
+  app.add_option("--model", model,
+                 "folder with config.json, or a built-in name (such as sdxl, sana-dc-ae-f32c32, wan2.1)")
       ->required();
   app.add_option("--profile", profile_file, "costs measured by headroom-profile; stated assumptions without");
   app.add_flag("--other-environment", other_environment,
                "plan by a profile of another processor than this one");
   app.add_option("--size", size, "picture size in pixels, WIDTHxHEIGHT")->required();
-  app.add_option("--frames", frames, "frames; 1 for pictures")
+  app.add_option("--frames", frames, "frames of a clip; 1 for pictures")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   app.add_option("--batch", batch, "pictures in the latent")->check(CLI::Range(int64_t{1}, int64_t{4096}));
   app.add_option("--dtype", dtype, kDtypeHelp);

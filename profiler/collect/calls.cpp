@@ -8,6 +8,7 @@
 #include "decoder/plan/memory.h"
 #include "decoder/runtime/attention.h"
 #include "decoder/runtime/convolution.h"
+#include "decoder/runtime/frames.h"
 #include "decoder/runtime/kept_map.h"
 #include "decoder/runtime/linear_attention.h"
 #include "decoder/runtime/normalisation.h"
@@ -64,8 +65,9 @@ Call convolution(const Graph& graph, const Op& op, ConvolutionForm form, Dtype d
                  int64_t columns) {
   const KernelShape shape = kernel_shape(graph, op);
   const ConvolutionForm own = form_of(shape, form);
-  // A tile that begins at an even position, well inside the picture.
-  const Region region{{0, 1}, {2, 2 + rows}, {2, 2 + columns}};
+  // A tile that begins at an even position, well inside the picture; a frame that has all the earlier ones.
+  const int64_t frame = shape.frames;
+  const Region region{{frame, frame + 1}, {2, 2 + rows}, {2, 2 + columns}};
   const Region needed = needed_region(graph, op, 0, region);
   const auto input = std::make_shared<Tile>(make_tile(needed, shape.inputs, 1));
   fill(input->values.data_ptr<float>(), input->values.numel());
@@ -92,12 +94,17 @@ Call attention(const Graph& graph, const Op& op, Dtype dtype, int64_t queries, i
         std::make_shared<KeptMap>(Kept{.block_rows = block}, Extent{1, keys, 1}, of_channels, 1, dtype);
     map->acquire({0, map->blocks_per_item()});
     const int64_t bytes = block * of_channels * bytes_per_element(dtype);
-    const at::Tensor values = filled_store(block * of_channels, dtype);
+    const at::Tensor values = filled_store(block * of_channels, dtype);  // one frame
     for (void* to : map->view().blocks) std::memcpy(to, values.const_data_ptr(), static_cast<size_t>(bytes));
     return map;
   };
   const auto key_map = whole_map(channels), value_map = whole_map(value_channels);
-  return {[=] { round_tile(attend(*tile, key_map->view(), value_map->view(), 1).view(), dtype, 1); },
+  const Region region = region_of(1, queries);
+  return {[=, frames = op.frames] {
+            const Tile made = make_tile(region, value_channels, 1);
+            attend(tile->view(), key_map->view(), value_map->view(), frames, made.view(), 1);
+            round_tile(made.view(), dtype, 1);
+          },
           float_bytes(queries, value_channels)};
 }
 
@@ -144,7 +151,7 @@ Call operation_call(const Graph& graph, const Op& op, ConvolutionForm form,
       const OpWeights weights{.scale = scale.const_data_ptr<float>(), .bias = bias.const_data_ptr<float>()};
       return {[=, held = std::pair(scale, bias), activation = op.activation] {
                 normalise(store->next(rows, columns, channels),
-                          make_tile(region_of(rows, columns), channels, 1), activation, 1e-6, weights,
+                          make_tile(region_of(rows, columns), channels, 1).view(), activation, 1e-6, weights,
                           *statistics, extent, 1);
               },
               float_bytes(rows * columns, channels)};
@@ -171,8 +178,8 @@ Call operation_call(const Graph& graph, const Op& op, ConvolutionForm form,
       const at::Tensor scale = filled({channels}), bias = filled({channels});
       const OpWeights weights{.scale = scale.const_data_ptr<float>(), .bias = bias.const_data_ptr<float>()};
       return {[=, held = std::pair(scale, bias), activation = op.activation] {
-                normalise_pixels(source->view(), make_tile(region, channels, 1), activation, 1e-6, weights,
-                                 region, 1);
+                normalise_pixels(source->view(), make_tile(region, channels, 1).view(), activation, 1e-6,
+                                 weights, region, 1);
               },
               float_bytes(rows * columns, channels)};
     }
@@ -182,6 +189,31 @@ Call operation_call(const Graph& graph, const Op& op, ConvolutionForm form,
                 const Tile made = make_tile(region, channels, 1);
                 gate(source->view(), made.view(), region, 1);
                 round_tile(made.view(), dtype, 1);
+              },
+              float_bytes(rows * columns, channels)};
+    }
+    case OpKind::interpolate: {
+      // A frame between two others, or the only one; frames that are read lie one after another.
+      const Axes<int32_t> factor = op.factor;
+      const int64_t frames = factor.t > 1 ? 3 : 1;
+      const Extent from{frames, (rows + factor.y - 1) / factor.y, (columns + factor.x - 1) / factor.x};
+      const auto source = std::make_shared<Tile>(filled_tile(frames * from.y, from.x, channels));
+      return {[=] {
+                MapView view = source->view();
+                view.region = whole(from);
+                view.block_rows = from.y;
+                const Region last{{frames - 1, frames}, {0, rows}, {0, columns}};
+                interpolate(view, make_tile(last, channels, 1).view(), factor, from, last, 1);
+              },
+              float_bytes(rows * columns, channels)};
+    }
+    case OpKind::unfold_frames: {
+      const auto source = std::make_shared<Tile>(filled_tile(rows, columns, 2 * channels));
+      return {[=] {
+                MapView rest = source->view();
+                rest.region.t = {1, 2};
+                const Region second{{1, 2}, {0, rows}, {0, columns}};
+                unfold_frames(rest, rest, make_tile(second, channels, 1).view(), second, 1);
               },
               float_bytes(rows * columns, channels)};
     }

@@ -162,13 +162,15 @@ Profile collect_profile(const Model& model, const ProfileRequest& request, const
   for (size_t s = 0; s < sizes.size(); ++s) {
     const auto [width, height] = sizes[s];
     const bool held_out = s >= request.sizes.size();
-    const Request decoded{request.model, width, height, 1, request.batch, request.dtype};
-    const Extent latent = latent_extent(model, width, height, 1);
+    const Request decoded{request.model, width, height, request.frames, request.batch, request.dtype};
+    const Extent latent = latent_extent(model, width, height, request.frames);
     const Plan plan = untiled_plan(model, decoded, ConvolutionForm::winograd);
     const Sizes extents = sizes_of(graph, plan);
-    const Array input = random_latent({request.batch, model.latent_channels, latent.y, latent.x}, 0);
-    const PictureShape shape{request.batch, graph.tensor(graph.output()).channels, 1, height, width};
-    ProfiledSize size{width, height, 1, request.batch, 0, std::numeric_limits<double>::infinity(), {}, {}};
+    const Array input = random_latent(latent_shape(model, latent, request.batch), 0);
+    const PictureShape shape{request.batch, graph.tensor(graph.output()).channels, request.frames, height,
+                             width};
+    ProfiledSize size{
+        width, height, request.frames, request.batch, 0, std::numeric_limits<double>::infinity(), {}, {}};
     const std::string label = std::to_string(width) + "x" + std::to_string(height);
     LayerRecorder recorder(graph, extents, [&](double share, const std::string& layer) {
       progress(kSizesShare * (double(s) + share) / double(sizes.size()), label + " " + layer);
@@ -202,8 +204,8 @@ Profile collect_profile(const Model& model, const ProfileRequest& request, const
       graph, latents, request.dtype, request.repeats,
       [&](double share, const std::string& law) { progress(kSizesShare + (1 - kSizesShare) * share, law); });
   for (HeldOutSize& size : profile.held_out)
-    predict(graph, latent_extent(model, size.width_pixels, size.height_pixels, 1), request.batch, profile,
-            size);
+    predict(graph, latent_extent(model, size.width_pixels, size.height_pixels, request.frames), request.batch,
+            profile, size);
   return profile;
 }
 

@@ -49,6 +49,8 @@ const char* name_of(Activation activation) {
       return "gelu";
     case Activation::mish:
       return "mish";
+    case Activation::clamp:
+      return "clamp";
   }
   return "none";
 }
@@ -160,7 +162,13 @@ std::string law_name(const Graph& graph, const Op& op, ConvolutionForm form) {
     case OpKind::add:
       return "add " + outputs;
     case OpKind::attention:
-      return "attention " + inputs + "->" + outputs;
+      return (op.frames == AttentionFrames::interleaved ? "interleaved attention " : "attention ") + inputs +
+             "->" + outputs;
+    case OpKind::interpolate:
+      return "interpolate " + std::string(op.factor.t > 1 ? "2x" : "") + axes({1, op.factor.y, op.factor.x}) +
+             " " + outputs;
+    case OpKind::unfold_frames:
+      return "unfold frames " + outputs;
     case OpKind::pixel_norm:
       return "pixel norm " + outputs + " " + name_of(op.activation);
     case OpKind::gate:
@@ -181,8 +189,8 @@ std::string moving_law_name(const char* step, int64_t channels) {
 
 Extent law_extent(const Graph& graph, const Op& op, const Extent& latent) {
   if (op.kind == OpKind::attention) {
-    return {1, positions(extent_of(graph.tensor(op.output), latent)),
-            positions(extent_of(graph.tensor(op.inputs[1]), latent))};
+    const Extent keys = extent_of(graph.tensor(op.inputs[1]), latent);  // of one frame
+    return {1, positions(extent_of(graph.tensor(op.output), latent)), keys.y * keys.x};
   }
   const Extent extent = extent_of(graph.tensor(measured_tensor(op)), latent);
   return {1, extent.t * extent.y, extent.x};

@@ -17,9 +17,8 @@ RunStats record_plan(const Model& model, const RecordRequest& request, const Par
   require_valid(plan, model, request.plan_file);
   const Request& decoded = plan.request;
   const Extent extent = latent_extent(model, decoded.width_pixels, decoded.height_pixels, decoded.frames);
-  const Array latent = request.latent.empty()
-                           ? random_latent({decoded.batch, model.latent_channels, extent.y, extent.x}, 0)
-                           : read_latent(request.latent);
+  const Array latent = request.latent.empty() ? random_latent(latent_shape(model, extent, decoded.batch), 0)
+                                              : read_latent(request.latent);
   RunBegun news = begun("headroom-profile", plan);
   news.output = request.trace_file.empty() ? request.chrome_file : request.trace_file;
   progress.tell(news);

@@ -22,6 +22,7 @@ struct Options {
   std::string plan, latent, trace, chrome, model, weights, sizes, held_out, scratch, output, csv,
       device = "cpu", dtype = "fp32";
   std::optional<uint64_t> random_seed;
+  int64_t frames = 1;
   int64_t batch = 1;
   int threads = 0, repeats = 3;
   bool json = false;
@@ -40,7 +41,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
       "trace.chrome.json",
       "headroom-profile");
   app.add_option("--model", options.model,
-                 "folder with config.json, or a built-in name (sd15, sdxl, sd3, flux)")
+                 "folder with config.json, or a built-in name (such as sdxl, sana-dc-ae-f32c32, wan2.1)")
       ->required();
   auto* weights =
       app.add_option("--weights", options.weights,
@@ -59,6 +60,8 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--hold-out", options.held_out, "sizes to measure and compare with what the others predict");
   app.add_option("--scratch", options.scratch,
                  "folder for plans that keep tensors in files: measure its rates (512 MiB)");
+  app.add_option("--frames", options.frames, "frames of a clip; 1 for pictures")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
   app.add_option("--batch", options.batch, "pictures in the latent")
       ->check(CLI::Range(int64_t{1}, int64_t{4096}));
   app.add_option("--repeats", options.repeats,
@@ -138,12 +141,13 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   request.model = options.model;
   request.sizes = parse_sizes(options.sizes, "--sizes");
   if (!options.held_out.empty()) request.held_out = parse_sizes(options.held_out, "--hold-out");
+  request.frames = options.frames;
   request.batch = options.batch;
   request.repeats = options.repeats;
   request.dtype = decoding_dtype(model, parse_dtype(options.dtype));
   request.scratch_folder = options.scratch;
   for (const auto& list : {request.sizes, request.held_out}) {
-    for (const auto& [width, height] : list) latent_extent(model, width, height, 1);
+    for (const auto& [width, height] : list) latent_extent(model, width, height, options.frames);
   }
   const ParameterSource weights = parameter_source(options.model, options.weights, seed);
   request.weights_source = seed ? "random" : "files";

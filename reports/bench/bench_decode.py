@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Headroom against diffusers on the same weights and latent, side by side.
+"""Headroom against diffusers, or Open-Sora-Plan's own code, on the same weights and latent, side by side.
 
     python reports/bench/bench_decode.py --model sdxl --size 512x512 --random-weights 0 \\
         --limits 200MiB,400MiB,2GiB --rounds 5 -o reports/results/sdxl-512.json
+    python reports/bench/bench_decode.py --model open-sora-plan --source Open-Sora-Plan --size 256x256 --frames 17 \\
+        --random-weights 0 --limits 1GiB,2GiB -o reports/results/open-sora-plan-256x17.json
 
-Every run is a fresh process. In a round all contenders run one after another, diffusers untiled, in channels-last and
-tiled between Headroom's runs, and times are compared within the round, since a machine's speed moves. The rate of
+Every run is a fresh process. In a round all contenders run one after another, the reference untiled, in channels-last
+(pictures) and tiled between Headroom's runs, and times are compared within the round, since a machine's speed moves. The rate of
 LibTorch's convolutions is measured in every round too: what the decoder's FLOPs take at that rate is the yardstick.
 Seconds are those of the decode with its weights in place. Errors are against diffusers untiled in fp32.
 
@@ -24,7 +26,7 @@ import numpy as np
 import measure
 from measure import EXACT, Run, decibels, mib, spread
 
-UNTILED, CHANNELS_LAST = "diffusers untiled", "diffusers channels-last"
+UNTILED, CHANNELS_LAST, TILED = " untiled", " channels-last", " tiled "  # behind the reference's name
 Decode = Callable[[Path], Run]
 
 
@@ -35,25 +37,32 @@ def limit_list(text: str) -> list[str]:
     return limits
 
 
+def reference_name(model: str) -> str:
+    return "Open-Sora-Plan" if measure.model_class(model) == measure.OPEN_SORA_PLAN else "diffusers"
+
+
 def contenders(args: argparse.Namespace, size: tuple[int, int], latent: Path, scratch: Path) -> dict[str, tuple[Run, Decode]]:
     """By name and in the order of a round: what is known beforehand, and the decode into a file."""
     def theirs(mode: str, tile: int = 0) -> tuple[Run, Decode]:
         return {}, lambda output: measure.diffusers_decode(args.model, latent, output, args.random_weights, args.threads,
-                                                           mode, tile, args.dtype)
+                                                           mode, tile, args.dtype, args.source)
 
     def ours(text: str) -> tuple[Run, Decode]:
-        file = scratch / f"plan-{text}.json"
+        file, shape = scratch / f"plan-{text}.json", measure.read_latent(latent).shape
         plan = measure.make_plan(args.model, size, measure.parse_bytes(text), file, args.profile, args.dtype,
-                                 batch=measure.read_latent(latent).shape[0])
+                                 batch=shape[0], frames=measure.clip_frames(args.model, shape))
         measure.note(f"plan for {text}: peak {mib(plan['predicted_peak_bytes'])}, {plan['passes']} passes")
         return plan, lambda output: measure.headroom_decode(args.model, file, latent, output, args.random_weights, args.threads)
 
-    diffusers = {UNTILED: theirs("untiled"), CHANNELS_LAST: theirs("channels-last"),
-                 **{f"diffusers tiled {tile}": theirs("tiled", tile) for tile in args.tiles}}
+    name = reference_name(args.model)
+    reference = {name + UNTILED: theirs("untiled")}
+    if measure.model_class(args.model) not in measure.CLIPS:
+        reference[name + CHANNELS_LAST] = theirs("channels-last")
+    reference |= {f"{name}{TILED}{tile}": theirs("tiled", tile) for tile in args.tiles}
     headroom = {f"Headroom, {text}": ours(text) for text in args.limits}
     order: dict[str, tuple[Run, Decode]] = {}
-    while diffusers or headroom:  # in turns, so that neighbours are of different kinds
-        for kind in (diffusers, headroom):
+    while reference or headroom:  # in turns, so that neighbours are of different kinds
+        for kind in (reference, headroom):
             if kind:
                 name = next(iter(kind))
                 order[name] = kind.pop(name)
@@ -69,7 +78,7 @@ def run_rounds(args: argparse.Namespace, runs: dict[str, tuple[Run, Decode]], re
         for name, (_, decode) in runs.items():
             run = decode(scratch / "run.npy")
             picture = np.load(scratch / "run.npy")
-            if name == UNTILED and args.dtype == "fp32":
+            if name.endswith(UNTILED) and args.dtype == "fp32":
                 reference = picture
             run.update(measure.compare(picture, reference))
             entry["runs"][name] = run
@@ -85,34 +94,38 @@ def above_weights(run: Run, weights_bytes: int) -> int:
 
 
 def summary(name: str, plan: Run, rounds: list[Run], weights_bytes: int, flops: float, dtype: str) -> dict[str, Any]:
-    """Headroom's largest memory, and diffusers' median, whose allocator leaves more or less behind from run to run."""
+    """Headroom's largest memory, and the reference's median, whose allocator leaves more or less behind from run to run."""
     runs = [each["runs"][name] for each in rounds]
+    untiled, channels_last = (next((other for other in rounds[0]["runs"] if other.endswith(kind)), None)
+                              for kind in (UNTILED, CHANNELS_LAST))
     typical = max if plan else np.median
 
-    def against(other: str) -> dict[str, float] | None:
-        return spread([each["runs"][name]["seconds"] / each["runs"][other]["seconds"] for each in rounds]) if other != name else None
+    def against(other: str | None) -> dict[str, float] | None:
+        if other in (name, None):
+            return None
+        return spread([each["runs"][name]["seconds"] / each["runs"][other]["seconds"] for each in rounds])
 
     def above_of(other: str) -> int:
         return int(np.median([above_weights(each["runs"][other], weights_bytes) for each in rounds]))
 
     above = int(typical([above_weights(run, weights_bytes) for run in runs]))
     psnr = [run["psnr_db"] for run in runs if run["psnr_db"] is not None]
-    tiled = [other for other in rounds[0]["runs"] if other.startswith("diffusers tiled")]
+    tiled = [other for other in rounds[0]["runs"] if TILED in other]
     nearest = min(tiled, key=lambda other: abs(above_of(other) - above),
                   default=None) if plan else None
     entry = {"name": name, "limit_bytes": plan.get("limit_bytes"), "predicted_peak_bytes": plan.get("predicted_peak_bytes"),
              "peak_bytes": int(typical([run["peak_bytes"] for run in runs])),
              "rss_growth_bytes": int(typical([run["rss_growth_bytes"] for run in runs])),
-             "peak_above_weights_bytes": above, "peak_share": above / above_of(UNTILED),
+             "peak_above_weights_bytes": above, "peak_share": above / above_of(untiled),
              "seconds": spread([run["seconds"] for run in runs]),
-             "time_ratio": against(UNTILED), "time_ratio_channels_last": against(CHANNELS_LAST),
+             "time_ratio": against(untiled), "time_ratio_channels_last": against(channels_last),
              "nearest_tiling": nearest, "faster_than_nearest_tiling":
                  spread([each["runs"][nearest]["seconds"] / each["runs"][name]["seconds"] for each in rounds]) if nearest else None,
              "of_convolution_rate": spread([each["runs"][name]["seconds"] * each["flops_per_second"] / flops for each in rounds]),
              "largest_error": max(run["largest_error"] for run in runs),
              "largest_error_relative": max(run["largest_error_relative"] for run in runs), "psnr_db": min(psnr, default=None)}
     if plan:
-        worst_of_theirs = min(each["runs"][UNTILED]["psnr_db"] or np.inf for each in rounds)
+        worst_of_theirs = min(each["runs"][untiled]["psnr_db"] or np.inf for each in rounds)
         entry["exact"] = (entry["largest_error_relative"] <= EXACT if dtype == "fp32"
                           else entry["psnr_db"] is None or entry["psnr_db"] >= worst_of_theirs)
         entry["within_limit"] = all(map(measure.held, runs))
@@ -126,7 +139,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines = [["decode", "predicted peak", "resident growth", "above weights", "share of untiled's", "time", "against untiled",
               "against channels-last", "of FLOPs / rate", "tiling takes", "largest error", "PSNR"]]
     for row in rows:
-        tiling = ranged(row["faster_than_nearest_tiling"]) + f", {row['nearest_tiling'][10:]}" if row["nearest_tiling"] else "–"
+        tiling = ranged(row["faster_than_nearest_tiling"]) + f", {row['nearest_tiling'].split(' ', 1)[1]}" if row["nearest_tiling"] else "–"
         lines.append([row["name"], mib(row["predicted_peak_bytes"]), mib(row["rss_growth_bytes"]),
                       mib(row["peak_above_weights_bytes"]), f"{row['peak_share']:.2f}", ranged(row["seconds"], " s"),
                       ranged(row["time_ratio"]), ranged(row["time_ratio_channels_last"]), ranged(row["of_convolution_rate"]),
@@ -134,13 +147,14 @@ def table(rows: list[dict[str, Any]]) -> str:
     return measure.markdown_table(lines)
 
 
-def notes(rounds: int, dtype: str, gflops: dict[str, float], flops: float) -> str:
+def notes(reference: str, rounds: int, dtype: str, gflops: dict[str, float], flops: float) -> str:
+    theirs = reference + ("'" if reference.endswith("s") else "'s")
     return (f"\nTimes: median (least–most) of {rounds} round(s), ratios within a round, for the decode with its weights in place. "
-            "Resident growth\nincludes the weights: Headroom's largest, diffusers' median. Above weights: less the "
+            f"Resident growth\nincludes the weights: Headroom's largest, {theirs} median. Above weights: less the "
             "model's weights in this dtype, for\neveryone, though Headroom may hold only some of them or hold them packed. LibTorch's convolutions ran at "
             f"{gflops['median']:.0f} GFLOP/s ({gflops['least']:.0f}–{gflops['most']:.0f}) in {dtype}; FLOPs / rate is what the "
-            f"decoder's\n{flops / 1e9:.0f} GFLOP (upsampling by phases) take at that. \"Tiling takes\": the time of diffusers' tiling of "
-            "the nearest peak over this one. Errors\nare against diffusers untiled in fp32, relative to its largest magnitude.\n")
+            f"decoder's\n{flops / 1e9:.0f} GFLOP (upsampling by phases) take at that. \"Tiling takes\": the time of {theirs} tiling of "
+            f"the nearest peak over this one. Errors\nare against {reference} untiled in fp32, relative to its largest magnitude.\n")
 
 
 def main() -> int:
@@ -148,11 +162,13 @@ def main() -> int:
     parser.add_argument("--model", required=True, help="folder in diffusers' layout, or a built-in name")
     parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
     parser.add_argument("--size", type=measure.parse_size, help="pixels, WIDTHxHEIGHT: a random latent of this size")
+    parser.add_argument("--frames", type=int, default=1, help="of the clip that the random latent decodes to, default: %(default)s")
     parser.add_argument("--batch", type=int, default=1, help="of the random latent, default: %(default)s")
     parser.add_argument("--latent", type=Path, help="a latent's file instead")
     parser.add_argument("--limits", type=limit_list, required=True, help="for example 400MiB,2GiB")
     parser.add_argument("--tiles", type=lambda text: [int(each) for each in text.split(",")] if text else [], default=[32],
-                        help="diffusers' tiling: latent positions a side, commas between, default: 32; empty for none")
+                        help="the reference's own tiling: latent positions a side, commas between, default: 32; empty for none")
+    parser.add_argument("--source", type=Path, help="Open-Sora-Plan: a clone of its repository")
     parser.add_argument("--dtype", choices=("fp32", "bf16", "fp16"), default="fp32", help="of both sides, default: %(default)s")
     parser.add_argument("--rounds", type=int, default=3, help="default: %(default)s")
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
@@ -168,24 +184,26 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         latent = args.latent or measure.write_random_latent(args.model, args.size, args.random_weights or 0,
-                                                            scratch / "latent.npy", args.batch)
+                                                            scratch / "latent.safetensors", args.batch, args.frames)
         scale, shape = measure.scale_factor(args.model), measure.read_latent(latent).shape
-        size = (shape[-1] * scale, shape[-2] * scale)
+        size, frames = (shape[-1] * scale, shape[-2] * scale), measure.clip_frames(args.model, shape)
         runs = contenders(args, size, latent, scratch)
         reference = None
         if args.dtype != "fp32":
-            measure.diffusers_decode(args.model, latent, scratch / "fp32.npy", args.random_weights, args.threads)
+            measure.diffusers_decode(args.model, latent, scratch / "fp32.npy", args.random_weights, args.threads,
+                                     source=args.source)
             reference = np.load(scratch / "fp32.npy")
-        flops = measure.make_plan(args.model, size, 1 << 50, scratch / "ample.json", batch=shape[0])["flops"]
+        flops = measure.make_plan(args.model, size, 1 << 50, scratch / "ample.json", batch=shape[0], frames=frames)["flops"]
         rounds = run_rounds(args, runs, reference, scratch)
-    weights_bytes = rounds[0]["runs"][UNTILED]["weights_bytes"]
+    weights_bytes = rounds[0]["runs"][reference_name(args.model) + UNTILED]["weights_bytes"]
     rows = [summary(name, plan, rounds, weights_bytes, flops, args.dtype) for name, (plan, _) in runs.items()]
     rows.sort(key=lambda row: row["name"].startswith("Headroom"))
     gflops = spread([each["flops_per_second"] / 1e9 for each in rounds])
-    items = f", batch {shape[0]}" if shape[0] > 1 else ""
+    items = (f", {frames} frames" if frames > 1 else "") + (f", batch {shape[0]}" if shape[0] > 1 else "")
     title = f"{Path(args.model).name} {size[0]}×{size[1]}{items}, {args.dtype}, {args.threads} threads"
     costs = "a profile" if args.profile else "assumed costs"
-    markdown = (measure.markdown_header(title, header) + table(rows) + notes(args.rounds, args.dtype, gflops, flops)
+    markdown = (measure.markdown_header(title, header) + table(rows)
+                + notes(reference_name(args.model), args.rounds, args.dtype, gflops, flops)
                 + f"Plans are made with {costs}.\n")
     plans = {name: plan for name, (plan, _) in runs.items() if plan}
     measure.publish(args.output, {"title": title, **header, "flops": flops, "rows": rows, "plans": plans, "rounds": rounds},

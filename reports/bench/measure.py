@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Callable, Sequence
 
 import numpy as np
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / "build" / "bin"
@@ -90,6 +90,8 @@ _FOUR_BLOCKS = {
     "block_out_channels": [128, 256, 512, 512], "layers_per_block": 2, "norm_num_groups": 32, "act_fn": "silu",
     "down_block_types": ["DownEncoderBlock2D"] * 4, "up_block_types": ["UpDecoderBlock2D"] * 4, "sample_size": 512,
 }
+_CAUSAL = {"base_dim": 96, "z_dim": 16, "dim_mult": [1, 2, 4, 4], "num_res_blocks": 2, "attn_scales": [],
+           "temperal_downsample": [False, True, True]}
 BUILT_INS = {
     "sd15": {**_FOUR_BLOCKS, "latent_channels": 4},
     "sdxl": {**_FOUR_BLOCKS, "latent_channels": 4},
@@ -101,7 +103,19 @@ BUILT_INS = {
         "decoder_block_out_channels": [128, 256, 512, 512, 1024, 1024], "decoder_layers_per_block": [3] * 6,
         "decoder_qkv_multiscales": [[], [], [], [5], [5], [5]], "upsample_block_type": "interpolate",
     },
+    "wan2.1": {"_class_name": "AutoencoderKLWan", **_CAUSAL},
+    "qwen-image": {"_class_name": "AutoencoderKLQwenImage", **_CAUSAL},
+    "open-sora-plan": {
+        "_class_name": "CausalVAEModel", "hidden_size": 128, "z_channels": 4, "hidden_size_mult": [1, 2, 4, 4],
+        "attn_resolutions": [], "resolution": 256, "embed_dim": 4, "num_res_blocks": 2, "q_conv": "CausalConv3d",
+        "decoder_conv_in": "CausalConv3d", "decoder_conv_out": "CausalConv3d", "decoder_attention": "AttnBlock3D",
+        "decoder_mid_resnet": "ResnetBlock3D", "decoder_resnet_blocks": ["ResnetBlock3D"] * 4,
+        "decoder_spatial_upsample": ["", *["SpatialUpsample2x"] * 3],
+        "decoder_temporal_upsample": ["", "", *["TimeUpsample2x"] * 2], "use_quant_layer": True,
+    },
 }
+OPEN_SORA_PLAN = "CausalVAEModel"  # its code is not in diffusers
+CLIPS = ("AutoencoderKLQwenImage", "AutoencoderKLWan", OPEN_SORA_PLAN)
 
 
 def model_config(model: str) -> dict[str, Any]:
@@ -109,10 +123,51 @@ def model_config(model: str) -> dict[str, Any]:
     return BUILT_INS[model] if model in BUILT_INS else json.loads((Path(model) / "config.json").read_text())
 
 
+def model_class(model: str) -> str:
+    return model_config(model).get("_class_name", "AutoencoderKL")
+
+
 def scale_factor(model: str) -> int:
     """Pixels for each latent position."""
     config = model_config(model)
+    if model_class(model) == OPEN_SORA_PLAN:
+        return 2 ** sum(map(bool, config["decoder_spatial_upsample"]))
+    if model_class(model) in CLIPS:
+        return 2 ** (len(config["dim_mult"]) - 1) * (config.get("patch_size") or 1)
     return 2 ** (len(config.get("decoder_block_out_channels") or config["block_out_channels"]) - 1)
+
+
+def frames_factor(model: str) -> int:
+    """Frames for each of the latent's but the first, which stands for one."""
+    config = model_config(model)
+    if model_class(model) == OPEN_SORA_PLAN:
+        return 2 ** sum("Time" in each for each in config["decoder_spatial_upsample"] + config["decoder_temporal_upsample"])
+    return 2 ** sum(config["temperal_downsample"]) if model_class(model) in CLIPS else 1
+
+
+def latent_channels(model: str) -> int:
+    config = model_config(model)
+    if model_class(model) == OPEN_SORA_PLAN:
+        return config["embed_dim" if config.get("use_quant_layer", True) else "z_channels"]
+    return config["z_dim" if model_class(model) in CLIPS else "latent_channels"]
+
+
+def clip_frames(model: str, latent_shape: Sequence[int]) -> int:
+    """Frames of the clip that a latent of this shape decodes to; of a picture 1."""
+    return frames_factor(model) * (latent_shape[2] - 1) + 1 if len(latent_shape) == 5 else 1
+
+
+def latent_shape(model: str, size: tuple[int, int], batch: int = 1, frames: int = 1) -> tuple[int, ...]:
+    """N×C×H×W, and of models of clips N×C×T×H×W."""
+    scale, factor = scale_factor(model), frames_factor(model)
+    rows_columns = (size[1] // scale, size[0] // scale)
+    if model_class(model) not in CLIPS:
+        if frames != 1:
+            raise RuntimeError(f"--frames: {model} decodes pictures; expected 1, found {frames}")
+        return (batch, latent_channels(model), *rows_columns)
+    if (frames - 1) % factor:
+        raise RuntimeError(f"--frames: expected 1 more than a multiple of {factor}, found {frames}")
+    return (batch, latent_channels(model), (frames - 1) // factor + 1, *rows_columns)
 
 
 def read_latent(file: Path) -> np.ndarray:
@@ -120,12 +175,16 @@ def read_latent(file: Path) -> np.ndarray:
     return array.astype(np.float32)
 
 
-def write_random_latent(model: str, size: tuple[int, int], seed: int, file: Path, batch: int = 1) -> Path:
+def write_random_latent(model: str, size: tuple[int, int], seed: int, file: Path, batch: int = 1, frames: int = 1) -> Path:
+    """As .npy or .safetensors, by the file's suffix."""
     sys.path.insert(0, str(ROOT / "tests" / "reference"))
     from random_weights import random_latent
 
-    scale = scale_factor(model)
-    np.save(file, random_latent((batch, model_config(model)["latent_channels"], size[1] // scale, size[0] // scale), seed))
+    latent = random_latent(latent_shape(model, size, batch, frames), seed)
+    if file.suffix == ".npy":
+        np.save(file, latent)
+    else:
+        save_file({"latent": latent}, file)
     return file
 
 
@@ -164,10 +223,10 @@ def run(command: list[str]) -> str:
 
 
 def make_plan(model: str, size: tuple[int, int], limit_bytes: int, file: Path, profile: str | None = None,
-              dtype: str = "fp32", programs: Path = BIN, batch: int = 1) -> Run:
+              dtype: str = "fp32", programs: Path = BIN, batch: int = 1, frames: int = 1) -> Run:
     """Plans, and returns the plan's figures. Raises DoesNotFit where the limit is too small."""
     command = [str(programs / "headroom-plan"), "--model", model, "--size", f"{size[0]}x{size[1]}", "--dtype", dtype,
-               "--batch", str(batch), "--limit", str(limit_bytes), "-o", str(file)]
+               "--frames", str(frames), "--batch", str(batch), "--limit", str(limit_bytes), "-o", str(file)]
     run(command + (["--profile", profile] if profile else []))
     plan = json.loads(file.read_text())
     return {"limit_bytes": plan["limit_bytes"], "predicted_peak_bytes": plan["predicted"]["peak_bytes"],
@@ -200,10 +259,11 @@ def headroom_decode(model: str, plan: Path, latent: Path, output: Path, seed: in
 
 
 def diffusers_decode(model: str, latent: Path, output: Path, seed: int | None, threads: int, mode: str = "untiled",
-                     tile: int = 32, dtype: str = "fp32") -> Run:
-    """One decode by diffusers in a fresh process."""
+                     tile: int = 32, dtype: str = "fp32", source: Path | None = None) -> Run:
+    """One decode by diffusers, or by the code of the clone at `source`, in a fresh process."""
     command = [sys.executable, str(Path(__file__).with_name("reference_decode.py")), "--model", model,
                "--latent", str(latent), "--mode", mode, "--tile", str(tile), "--threads", str(threads), "--dtype", dtype, "-o", str(output)]
+    command += ["--source", str(source)] if source else []
     return json.loads(run(command + (["--random-weights", str(seed)] if seed is not None else [])).splitlines()[-1])
 
 

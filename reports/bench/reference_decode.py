@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""One decode by diffusers in this process, measured; prints one line of JSON.
+"""One decode by diffusers, or by Open-Sora-Plan's own code, in this process, measured; prints one line of JSON.
 
     python reports/bench/reference_decode.py --model sdxl --random-weights 0 --latent latent.npy -o out.npy
     python reports/bench/reference_decode.py --model tests/data/demo_model --latent latent.safetensors \\
         --mode tiled --tile 32 -o out.npy
+    python reports/bench/reference_decode.py --model open-sora-plan --source Open-Sora-Plan --random-weights 0 \\
+        --latent latent.safetensors -o out.npy
 
 `seconds` is the decode alone. `peak_bytes` is the growth of resident memory since the libraries were loaded and one
 convolution had run: the decoder's weights, which are touched after that, and all that the decode took. The encoder
@@ -21,30 +23,35 @@ from typing import Any
 
 import numpy as np
 import torch
-from diffusers import AutoencoderDC, AutoencoderKL
+from diffusers import AutoencoderDC, AutoencoderKL, AutoencoderKLQwenImage, AutoencoderKLWan
 from safetensors import safe_open
 
 from convolution_rate import DTYPES
-from measure import ROOT, ResidentWatch, model_config, read_latent, scale_factor
+from measure import CLIPS, OPEN_SORA_PLAN, ROOT, ResidentWatch, model_class, model_config, read_latent, scale_factor
 
 sys.path.insert(0, str(ROOT / "tests" / "reference"))
+from open_sora_plan import load_model_class  # noqa: E402
 from random_weights import fill_module  # noqa: E402
 
 
-Autoencoder = AutoencoderDC | AutoencoderKL
+def model_family(model: str, source: Path | None) -> type[torch.nn.Module]:
+    if model_class(model) == OPEN_SORA_PLAN:
+        if source is None:
+            raise SystemExit(f"{model}: expected --source, a clone of Open-Sora-Plan")
+        return load_model_class(source)
+    families = (AutoencoderDC, AutoencoderKL, AutoencoderKLQwenImage, AutoencoderKLWan)
+    return {family.__name__: family for family in families}[model_class(model)]
 
 
-def build(model: str) -> Autoencoder:
+def build(model: str, source: Path | None = None) -> torch.nn.Module:
     """The autoencoder without its encoder, its weights allocated but not touched."""
-    config = model_config(model)
-    family = AutoencoderDC if config.get("_class_name") == "AutoencoderDC" else AutoencoderKL
     with torch.device("meta"):
-        vae = family.from_config(config)
-    vae.encoder = vae.quant_conv = None
+        vae = model_family(model, source).from_config(model_config(model))
+    vae.encoder, vae.quant_conv = torch.nn.Module(), None  # empty, not None: some count the layers in it
     return vae.to_empty(device="cpu").eval()
 
 
-def load_weights(vae: Autoencoder, folder: Path) -> None:
+def load_weights(vae: torch.nn.Module, folder: Path) -> None:
     """Fills the parameters from the folder's safetensors, one file or sharded."""
     index = folder / "diffusion_pytorch_model.safetensors.index.json"
     files = set(json.loads(index.read_text())["weight_map"].values()) if index.exists() else {index.name[:-len(".index.json")]}
@@ -63,22 +70,36 @@ def tidy() -> None:
     ctypes.CDLL(None).malloc_trim(0)
 
 
-# Tiles that overlap by a quarter.
+# Tiles that overlap by a quarter, as diffusers' own do.
 def tile_like_kl(vae: AutoencoderKL, args: argparse.Namespace) -> None:
     vae.enable_tiling()
     vae.tile_latent_min_size, vae.tile_sample_min_size = args.tile, args.tile * scale_factor(args.model)
     vae.tile_overlap_factor = 0.25
 
 
-def tile_like_dc(vae: AutoencoderDC, args: argparse.Namespace) -> None:
+def tile_by_sides(vae: AutoencoderDC | AutoencoderKLQwenImage | AutoencoderKLWan, args: argparse.Namespace) -> None:
     side = args.tile * scale_factor(args.model)
     vae.enable_tiling(side, side, side * 3 // 4, side * 3 // 4)
+
+
+def tile_like_open_sora_plan(vae: torch.nn.Module, args: argparse.Namespace) -> None:
+    """Overlap, an eighth, and the frames at a time stay what they are there. Tiles that an eighth does not divide
+    would not fit together."""
+    if args.tile % 8:
+        raise SystemExit(f"--tile: expected a multiple of 8, found {args.tile}")
+    vae.enable_tiling()
+    vae.tile_latent_min_size, vae.tile_sample_min_size = args.tile, args.tile * scale_factor(args.model)
+
+
+TILINGS = {"AutoencoderKL": tile_like_kl, OPEN_SORA_PLAN: tile_like_open_sora_plan}
 
 
 @torch.inference_mode()
 def measure(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]]:
     latent = torch.from_numpy(read_latent(args.latent))
-    vae = build(args.model)
+    if model_class(args.model) in CLIPS and latent.ndim == 4:
+        latent = latent.unsqueeze(2)
+    vae = build(args.model, args.source)
     torch.nn.functional.conv2d(torch.zeros(1, 32, 34, 34), torch.zeros(32, 32, 3, 3))
     tidy()
     whole = ResidentWatch()
@@ -90,7 +111,7 @@ def measure(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]]:
         vae.to(memory_format=torch.channels_last)
         latent = latent.contiguous(memory_format=torch.channels_last)
     elif args.mode == "tiled":
-        tile_like_kl(vae, args) if isinstance(vae, AutoencoderKL) else tile_like_dc(vae, args)
+        TILINGS.get(model_class(args.model), tile_by_sides)(vae, args)
     if args.dtype != "fp32":
         vae.to(DTYPES[args.dtype])
         latent = latent.to(DTYPES[args.dtype])
@@ -98,11 +119,13 @@ def measure(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]]:
     loading_bytes = whole.growth_bytes()
     decode = ResidentWatch()
     start = time.perf_counter()
-    out = vae.decode(latent, return_dict=False)[0]
+    out = vae.decode(latent) if model_class(args.model) == OPEN_SORA_PLAN else vae.decode(latent, return_dict=False)[0]
     seconds = time.perf_counter() - start
     above = decode.growth_bytes()
     peak = max(loading_bytes, decode.start_bytes - whole.start_bytes + above)
     weights = sum(parameter.numel() * parameter.element_size() for parameter in vae.parameters())
+    if out.ndim == 5 and out.shape[2] == 1:
+        out = out.squeeze(2)  # a picture, as Headroom writes it
     return out.float().contiguous().numpy(), {
         "seconds": seconds, "peak_bytes": peak, "rss_growth_bytes": peak, "peak_above_weights_bytes": above,
         "weights_bytes": weights, "threads": torch.get_num_threads()}
@@ -112,13 +135,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True, help="folder in diffusers' layout, or a built-in name")
     parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
-    parser.add_argument("--latent", type=Path, required=True, help=".npy or .safetensors")
-    parser.add_argument("--mode", choices=("untiled", "channels-last", "tiled"), default="untiled")
+    parser.add_argument("--latent", type=Path, required=True, help=".npy or .safetensors; of a clip N×C×T×H×W")
+    parser.add_argument("--mode", choices=("untiled", "channels-last", "tiled"), default="untiled",
+                        help="channels-last is for pictures alone, default: %(default)s")
     parser.add_argument("--tile", type=int, default=32, help="tiled: latent positions a side, default: %(default)s")
     parser.add_argument("--dtype", choices=DTYPES, default="fp32", help="default: %(default)s")
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
-    parser.add_argument("-o", "--output", type=Path, required=True, help="the decoded picture, .npy")
+    parser.add_argument("--source", type=Path, help="Open-Sora-Plan: a clone of its repository")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="the decoded picture or clip, .npy")
     args = parser.parse_args()
+    if args.mode == "channels-last" and model_class(args.model) in CLIPS:
+        parser.error("--mode channels-last: expected a model of pictures")
     torch.set_num_threads(args.threads)
     picture, figures = measure(args)
     np.save(args.output, picture)

@@ -5,7 +5,9 @@
 
 Each case is a folder: config.json as diffusers writes it, the output expected.npy, and for some cases weights in one
 of the ways in which they are stored. Without weights of its own a case has random ones, seed WEIGHTS_SEED; its latent
-is random_latent with LATENT_SEED. Needs torch, diffusers 0.38.0, numpy and safetensors, and no network.
+is random_latent with LATENT_SEED. Latents of videos are N×C×T×H×W; expected.npy is that too where there is more than
+one frame, and N×C×H×W where there is one. The cases osp_* are those of make_golden_open_sora.py, and left alone.
+Needs torch, diffusers 0.38.0, numpy and safetensors, and no network.
 """
 
 import json
@@ -15,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from diffusers import AutoencoderDC, AutoencoderKL
+from diffusers import AutoencoderDC, AutoencoderKL, AutoencoderKLQwenImage, AutoencoderKLWan
 from safetensors.torch import load_file, save_file
 
 from random_weights import fill_module, random_latent
@@ -66,6 +68,23 @@ DC_CASES = {
          "decoder_block_types": ["ResBlock", "EfficientViTBlock", "EfficientViTBlock"], "in_channels": 1},
     ),
 }
+# Of AutoencoderKLWan and AutoencoderKLQwenImage: name: (latent's shape, changes to the config).
+WAN_CASES = {
+    "wan_default": ((1, 16, 3, 3, 2), {"z_dim": 16, "dim_mult": [1, 2, 4, 4], "num_res_blocks": 2}),
+    "wan_one_frame": ((2, 4, 1, 5, 3), {"temperal_downsample": [True, True]}),
+    "wan_two_frames": ((2, 4, 2, 3, 5), {"base_dim": 16, "temperal_downsample": [True, True]}),
+    "wan_five_frames": ((1, 3, 5, 7, 5), {"z_dim": 3, "dim_mult": [2, 1], "temperal_downsample": [True]}),
+    "wan_time_last": ((1, 4, 3, 3, 5), {"dim_mult": [1, 2, 3], "temperal_downsample": [True, False]}),
+    # 27 channels, which the upsampling halves to 13.
+    "wan_odd_channels": ((1, 5, 3, 5, 3), {"decoder_base_dim": 9, "z_dim": 5, "dim_mult": [1, 3, 3]}),
+    "wan_no_time": ((1, 4, 2, 5, 7), {"dim_mult": [1, 1], "temperal_downsample": [False], "out_channels": 1}),
+}
+QWEN_CASES = {
+    "qwen_picture": ((1, 16, 1, 3, 5), {"z_dim": 16, "dim_mult": [1, 2, 4, 4], "num_res_blocks": 2}),
+    "qwen_clip": ((1, 4, 3, 5, 3), {"temperal_downsample": [False, True]}),
+    "qwen_layers": ((2, 4, 2, 3, 3), {"input_channels": 4, "dim_mult": [1, 2, 2], "temperal_downsample": [True, True]}),
+}
+THREADS = 2  # the last bits of the sums depend on it
 OLD_NAMES = {"to_q": "query", "to_k": "key", "to_v": "value", "to_out.0": "proj_attn"}
 
 
@@ -104,6 +123,22 @@ def dc_config_of(changes):
     config["encoder_block_out_channels"] = [8 * config["latent_channels"]] * len(config["decoder_block_out_channels"])
     config["encoder_layers_per_block"] = [1] * len(config["decoder_block_out_channels"])
     config["encoder_qkv_multiscales"] = [[]] * len(config["decoder_block_out_channels"])
+    return config
+
+
+def video_config_of(changes):
+    config = {
+        "base_dim": 8,
+        "z_dim": 4,
+        "dim_mult": [1, 2, 2],
+        "num_res_blocks": 1,
+        "attn_scales": [],
+        "temperal_downsample": [False, True, True],
+    }
+    config.update(changes)
+    config["temperal_downsample"] = config["temperal_downsample"][: len(config["dim_mult"]) - 1]
+    config["latents_mean"] = [0.0] * config["z_dim"]
+    config["latents_std"] = [1.0] * config["z_dim"]
     return config
 
 
@@ -163,15 +198,31 @@ def make_dc(folder, shape, changes):
     np.save(folder / "expected.npy", picture.numpy())
 
 
+def make_video(family, folder, shape, changes):
+    vae = fill_module(family(**video_config_of(changes)), WEIGHTS_SEED).eval()
+    folder.mkdir(parents=True)
+    vae.save_config(folder)
+    with torch.no_grad():
+        clip = vae.decode(torch.from_numpy(random_latent(shape, LATENT_SEED))).sample.numpy()
+    np.save(folder / "expected.npy", np.ascontiguousarray(clip[:, :, 0] if clip.shape[2] == 1 else clip))
+
+
 def main():
+    torch.set_num_threads(THREADS)
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "data" / "golden")
-    shutil.rmtree(root, ignore_errors=True)
+    for folder in root.glob("*"):
+        if not folder.name.startswith("osp_"):
+            shutil.rmtree(folder)
     for name, (shape, how, changes) in CASES.items():
         make(root / name, shape, how, changes)
     for name, (shape, changes) in DC_CASES.items():
         make_dc(root / name, shape, changes)
-    total = sum(file.stat().st_size for file in root.rglob("*") if file.is_file())
-    print(f"{len(CASES) + len(DC_CASES)} cases, {total / 1024:.0f} KiB in {root}")
+    for family, cases in ((AutoencoderKLWan, WAN_CASES), (AutoencoderKLQwenImage, QWEN_CASES)):
+        for name, (shape, changes) in cases.items():
+            make_video(family, root / name, shape, changes)
+    made = [folder for folder in root.iterdir() if not folder.name.startswith("osp_")]
+    total = sum(file.stat().st_size for folder in made for file in folder.iterdir())
+    print(f"{len(made)} cases, {total / 1024:.0f} KiB in {root}")
 
 
 if __name__ == "__main__":

@@ -62,10 +62,10 @@ def _uniform(name, count, seed, offset, scale):
 
 
 def random_parameter(name, shape, seed):
-    """The parameter that diffusers calls `name`, fp32."""
+    """The parameter that the reference calls `name`, fp32."""
     shape = tuple(shape)
     offset, scale = np.float32(0), BIAS_SPREAD
-    if name.endswith(".running_var"):
+    if name.endswith((".running_var", ".gamma")):
         offset, scale = np.float32(1), NORM_SPREAD
     if name.endswith(".weight"):
         if len(shape) == 1:
@@ -82,7 +82,7 @@ def random_latent(shape, seed):
 
 
 def fill_module(module, seed, prefixes=("decoder.", "post_quant_conv.")):
-    """Overwrites the parameters of a diffusers autoencoder whose names begin with one of `prefixes`.
+    """Overwrites the parameters of an autoencoder whose names begin with one of `prefixes`.
 
     They are given in the module's own dtype: what is rounded to bf16 or fp16 is rounded once. Returns the module.
     """

@@ -17,7 +17,7 @@ inline ParameterSource random_source(uint64_t seed) {
 /// A latent for the request, of unit variance.
 inline Array latent_for(const Model& model, const Request& request, uint64_t seed) {
   const Extent extent = latent_extent(model, request.width_pixels, request.height_pixels, request.frames);
-  return random_latent({request.batch, model.latent_channels, extent.y, extent.x}, seed);
+  return random_latent(latent_shape(model, extent, request.batch), seed);
 }
 
 struct Decoded {

@@ -16,13 +16,15 @@ inline PictureShape picture_shape(const Model& model, const Request& request) {
           request.height_pixels, request.width_pixels};
 }
 
-/// Keeps the picture in memory, N×C×H×W, and counts how often each position came.
+/// Keeps the picture in memory, N×C×H×W, or a clip, N×C×T×H×W, and counts how often each position came.
 class MemorySink final : public PictureSink {
  public:
   explicit MemorySink(const PictureShape& shape) : PictureSink(shape) {
     picture.shape = {shape.items, shape.channels, shape.rows, shape.columns};
-    picture.values.assign(static_cast<size_t>(shape.items * shape.channels * shape.rows * shape.columns),
-                          std::nanf(""));
+    if (shape.frames > 1) picture.shape.insert(picture.shape.begin() + 2, shape.frames);
+    picture.values.assign(
+        static_cast<size_t>(shape.items * shape.channels * shape.frames * shape.rows * shape.columns),
+        std::nanf(""));
   }
 
   Array picture;
@@ -32,13 +34,15 @@ class MemorySink final : public PictureSink {
  private:
   void put(int64_t item, const Region& region, const float* pixels) override {
     const PictureShape& s = shape();
-    for (int64_t y = region.y.begin; y < region.y.end; ++y) {
-      for (int64_t x = region.x.begin; x < region.x.end; ++x) {
-        for (int64_t c = 0; c < s.channels; ++c) {
-          float& value =
-              picture.values[static_cast<size_t>(((item * s.channels + c) * s.rows + y) * s.columns + x)];
-          if (!std::isnan(value)) ++overwritten;
-          value = *pixels++;
+    for (int64_t t = region.t.begin; t < region.t.end; ++t) {
+      for (int64_t y = region.y.begin; y < region.y.end; ++y) {
+        for (int64_t x = region.x.begin; x < region.x.end; ++x) {
+          for (int64_t c = 0; c < s.channels; ++c) {
+            const int64_t plane = (item * s.channels + c) * s.frames + t;
+            float& value = picture.values[static_cast<size_t>((plane * s.rows + y) * s.columns + x)];
+            if (!std::isnan(value)) ++overwritten;
+            value = *pixels++;
+          }
         }
       }
     }

@@ -41,7 +41,7 @@ struct RandomStyle {
   double late = 0.2;      ///< of these, kept one pass later than they could be
   double in_place = 0.5;  ///< of the residuals that could take over their operand
   double below = 0;       ///< of the kept tensors whose blocks are nobody else's, in the frame's lower place
-  double untiled_rows = 0.25, untiled_columns = 0.6;
+  double untiled_rows = 0.25, untiled_columns = 0.6, untiled_frames = 0.3;
   int64_t most_tiles = 40;                           ///< of one pass
   ConvolutionForm form = ConvolutionForm::winograd;  ///< of half of the passes; the others are direct
 };
@@ -101,9 +101,10 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
     }
     goal.in_place = decision.in_place;
     const Pass lowered = lower_pass(graph, kept, goal);
-    const Extent grid =
-        per_axis([](int64_t length, int32_t scale) { return length * scale; }, latent, lowered.scale);
+    const Extent grid = extent_at(lowered.scale, latent);
     decision.tile = grid;
+    if (grid.t > 1 && takes_chunks(graph, lowered) && !random.chance(style.untiled_frames))
+      decision.tile.t = random.pick<int64_t>({1, 1, 2, 3});
     if (!random.chance(style.untiled_rows))
       decision.tile.y = random.pick<int64_t>({1, 2, 3, 5, 8, grid.y / 2 + 1});
     if (!random.chance(style.untiled_columns))

@@ -25,7 +25,8 @@ json changed(const char* key, const json& value) {
 }
 
 TEST_CASE("the built-in models") {
-  CHECK(built_in_models() == std::vector<std::string>{"flux", "sana-dc-ae-f32c32", "sd15", "sd3", "sdxl"});
+  CHECK(built_in_models() == std::vector<std::string>{"flux", "open-sora-plan", "qwen-image",
+                                                      "sana-dc-ae-f32c32", "sd15", "sd3", "sdxl", "wan2.1"});
   struct Expected {
     const char* name;
     int64_t latent_channels;

@@ -48,6 +48,8 @@ double activated(double v, Activation activation) {
       return 0.5 * v * std::erfc(-v / std::sqrt(2.0));
     case Activation::mish:
       return v * std::tanh(std::log1p(std::exp(v)));
+    case Activation::clamp:
+      return std::clamp(v, -1.0, 1.0);
     case Activation::none:
       break;
   }
@@ -167,8 +169,8 @@ TEST_CASE("sums of every channel, for every count of channels and past a run's e
 }
 
 TEST_CASE("norm and activation, in place too") {
-  const auto activation =
-      GENERATE(Activation::none, Activation::silu, Activation::relu, Activation::gelu, Activation::mish);
+  const auto activation = GENERATE(Activation::none, Activation::silu, Activation::relu, Activation::gelu,
+                                   Activation::mish, Activation::clamp);
   CAPTURE(kSeed, static_cast<int>(activation));
   test::Random random(kSeed);
   for (int64_t channels = 1; channels <= kMostChannels; ++channels) {

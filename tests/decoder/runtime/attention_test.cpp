@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "decoder/runtime/decode.h"
+#include "tests/support/attended.h"
 #include "tests/support/random.h"
 
 namespace headroom {
@@ -94,7 +95,7 @@ TEST_CASE("attention over blocks is the softmax over all positions") {
     CAPTURE(block_rows);
     const Blocks key_blocks(keys, items, rows, columns, channels, block_rows);
     const Blocks value_blocks(values, items, rows, columns, value_channels, block_rows);
-    const Tile result = attend(queries, key_blocks.view, value_blocks.view, items);
+    const Tile result = testing::attended(queries, key_blocks.view, value_blocks.view, items);
     REQUIRE(result.values.numel() == static_cast<int64_t>(expected.size()));
     CHECK(result.region == queries.region);
     double largest = 0;
@@ -140,20 +141,20 @@ TEST_CASE(
     KeptMap map(Kept{.block_rows = block_rows}, {1, rows, columns}, channels, 1, dtype);
     map.acquire({0, map.blocks_per_item()});
     for (int64_t y = 0; y < rows; ++y)
-      kernels::narrow(dtype, all.data() + y * columns * channels, map.view().place(0, y, 0),
+      kernels::narrow(dtype, all.data() + y * columns * channels, map.view().place({0, 0, y}, 0),
                       columns * channels);
     return map;
   };
   const KeptMap key_map = stored(keys), value_map = stored(values);
   const int64_t before = pool.live_bytes();
   pool.start_window();
-  const Tile narrow = attend(queries, key_map.view(), value_map.view(), 1);
+  const Tile narrow = testing::attended(queries, key_map.view(), value_map.view(), 1);
   CHECK(pool.window_peak_bytes() - before <=
         result_bytes + memory.workspace_bytes(graph.op(graph.find_op("attention")), ConvolutionForm::direct,
                                               tile, {{1, rows, columns}, 1, dtype}));
   const Blocks wide_keys(keys, 1, rows, columns, channels, rows),
       wide_values(values, 1, rows, columns, channels, rows);
-  const Tile wide = attend(queries, wide_keys.view, wide_values.view, 1);
+  const Tile wide = testing::attended(queries, wide_keys.view, wide_values.view, 1);
   for (int64_t i = 0; i < wide.values.numel(); ++i) {
     REQUIRE(narrow.values.const_data_ptr<float>()[i] ==
             Approx(wide.values.const_data_ptr<float>()[i]).epsilon(1e-4).margin(1e-6));

@@ -112,7 +112,7 @@ TEST_CASE("a region of a convolution equals that of the whole, in both forms") {
       const MapView target = into_blocks ? map.view() : tile.view();
       for (int64_t item = 0; item < items; ++item) {
         for (int64_t y = region.y.begin; y < region.y.end; ++y)
-          std::fill_n(target.at(item, y, region.x.begin), region.x.length() * outputs, 0.25f);
+          std::fill_n(target.at({item, 0, y}, region.x.begin), region.x.length() * outputs, 0.25f);
       }
       const OpWeights& own = weights->of(conv.op);
       const int64_t before = pool.live_bytes();
@@ -126,7 +126,7 @@ TEST_CASE("a region of a convolution equals that of the whole, in both forms") {
         for (int64_t y = region.y.begin; y < region.y.end; ++y) {
           const double* truth = expected.const_data_ptr<double>() +
                                 ((item * height * scale + y) * width * scale + region.x.begin) * outputs;
-          const float* found = target.at(item, y, region.x.begin);
+          const float* found = target.at({item, 0, y}, region.x.begin);
           for (int64_t i = 0; i < region.x.length() * outputs; ++i) {
             worst = std::max(worst, std::abs(double(found[i]) - truth[i]));
             largest = std::max(largest, std::abs(truth[i]));
@@ -153,7 +153,7 @@ double by_hand(const Graph& graph, const Op& op, const std::map<std::string, std
   const bool upsamples = op.factor.y > 1;
   const auto at = [&](int64_t row, int64_t column, int64_t channel) {
     const auto down = [&](int64_t position) { return upsamples ? (position + 2) / 2 - 1 : position; };
-    return double(input.view().at(0, down(row), down(column))[channel]);
+    return double(input.view().at({0, 0, down(row)}, down(column))[channel]);
   };
   double sum = 0;
   for (int64_t c = 0; c < of_group; ++c) {
@@ -233,7 +233,7 @@ TEST_CASE("groups, stacked weights, shortcuts and batch norms, in both forms") {
         for (int64_t x = region.x.begin; x < region.x.end; ++x) {
           for (int64_t o = 0; o < outputs; ++o) {
             const double expected = by_hand(graph, op, parameters, input, y, x, o);
-            worst = std::max(worst, std::abs(double(tile.view().at(0, y, x)[o]) - expected));
+            worst = std::max(worst, std::abs(double(tile.view().at({0, 0, y}, x)[o]) - expected));
             largest = std::max(largest, std::abs(expected));
           }
         }

@@ -33,8 +33,10 @@ TEST_CASE("decodes are those of diffusers, untiled and by a random plan") {
     CAPTURE(folder.filename().string());
     const Model model = resolve_model(folder.string());
     const Array expected = read_latent((folder / "expected.npy").string());
-    const Request request{folder.string(),   expected.shape[3], expected.shape[2], 1,
-                          expected.shape[0], Dtype::fp32};
+    const std::vector<int64_t>& shape = expected.shape;  // N×C×H×W, of clips N×C×T×H×W
+    const Request request{
+        folder.string(), shape.back(), shape[shape.size() - 2], shape.size() == 5 ? shape[2] : 1,
+        shape[0],        Dtype::fp32};
     const Array latent = test::latent_for(model, request, kLatentSeed);
     const ParameterSource weights = weights_of(folder);
     const Array untiled =
@@ -48,10 +50,40 @@ TEST_CASE("decodes are those of diffusers, untiled and by a random plan") {
     const Array tiled = test::decode_to_memory(model, plan, weights, latent).picture;
     CHECK(test::relative_error(tiled, expected) <= 1e-4);
   }
-  CHECK(cases == std::set<std::string>{"dc_all_residual", "dc_batch_norm", "dc_interpolate", "dc_odd_heads",
-                                       "dc_quadratic", "dc_shuffle", "gelu", "mish_one_block",
-                                       "no_post_quant", "plain", "relu_gray", "sharded_old_names",
-                                       "stored_bf16", "stored_fp16", "three_blocks_no_attention"});
+  CHECK(cases == std::set<std::string>{"dc_all_residual",
+                                       "dc_batch_norm",
+                                       "dc_interpolate",
+                                       "dc_odd_heads",
+                                       "dc_quadratic",
+                                       "dc_shuffle",
+                                       "gelu",
+                                       "mish_one_block",
+                                       "no_post_quant",
+                                       "osp_attention_in_levels",
+                                       "osp_flat",
+                                       "osp_mixed_frames",
+                                       "osp_one_flat_frame",
+                                       "osp_one_frame",
+                                       "osp_time_alone",
+                                       "osp_v1_0",
+                                       "osp_v1_1",
+                                       "osp_v1_2",
+                                       "plain",
+                                       "qwen_clip",
+                                       "qwen_layers",
+                                       "qwen_picture",
+                                       "relu_gray",
+                                       "sharded_old_names",
+                                       "stored_bf16",
+                                       "stored_fp16",
+                                       "three_blocks_no_attention",
+                                       "wan_default",
+                                       "wan_five_frames",
+                                       "wan_no_time",
+                                       "wan_odd_channels",
+                                       "wan_one_frame",
+                                       "wan_time_last",
+                                       "wan_two_frames"});
 }
 
 }  // namespace

@@ -28,11 +28,11 @@ Tile random_tile(Random& random, int64_t rows, int64_t columns, int64_t channels
 double by_hand(const Tile& piece, int64_t first, int64_t channels, int64_t item, int64_t y, int64_t x,
                int64_t c) {
   const MapView view = piece.view();
-  const float* query = view.at(item, y, x) + first;
+  const float* query = view.at({item, 0, y}, x) + first;
   double sum = 0, weights = 0;
   for (int64_t j = view.region.y.begin; j < view.region.y.end; ++j) {
     for (int64_t i = view.region.x.begin; i < view.region.x.end; ++i) {
-      const float* key = view.at(item, j, i) + first + channels;
+      const float* key = view.at({item, 0, j}, i) + first + channels;
       double weight = 0;
       for (int64_t k = 0; k < channels; ++k)
         weight += std::max(0.0, double(query[k])) * std::max(0.0, double(key[k]));
@@ -84,7 +84,7 @@ TEST_CASE("linear attention is the quadratic form, whatever tiles its sums come 
             const int64_t head = c / channels;
             const double expected = by_hand(pieces[static_cast<size_t>(head / heads)],
                                             head % heads * 3 * channels, channels, item, y, x, c % channels);
-            error = std::max(error, std::abs(double(result.view().at(item, y, x)[c]) - expected));
+            error = std::max(error, std::abs(double(result.view().at({item, 0, y}, x)[c]) - expected));
             magnitude = std::max(magnitude, std::abs(expected));
           }
         }

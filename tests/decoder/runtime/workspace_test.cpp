@@ -10,6 +10,7 @@
 #include "decoder/runtime/pool_allocator.h"
 #include "decoder/runtime/process_memory.h"
 #include "planner/memory_costs.h"
+#include "tests/support/attended.h"
 #include "tests/support/random.h"
 #include "tests/support/tiny_model.h"
 
@@ -43,7 +44,7 @@ TEST_CASE("attention takes from the pool what the formula says") {
     keys.values.zero_();
     const int64_t before = pool.live_bytes();
     pool.start_window();
-    const Tile result = attend(queries, whole_map(keys), whole_map(keys), 1);
+    const Tile result = testing::attended(queries, whole_map(keys), whole_map(keys), 1);
     const int64_t measured = pool.window_peak_bytes() - before;
     const int64_t count = query_rows * columns;
     // The result and the partial one of the only block of keys, the log-sum-exp, and the library's blocks.

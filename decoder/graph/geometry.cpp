@@ -1,0 +1,93 @@
+#include "decoder/graph/graph.h"
+
+namespace headroom {
+namespace {
+
+int64_t floor_divide(int64_t a, int64_t b) {
+  return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
+}
+
+}  // namespace
+
+Halo reach(const Op& op, size_t) {
+  if (op.kind == OpKind::interpolate) {
+    // What an output lies between: the position that it is a part of, and one beside it.
+    const Axes<int32_t> beside{0, op.factor.y > 1 ? 1 : 0, op.factor.x > 1 ? 1 : 0};
+    return {beside, beside};
+  }
+  if (op.kind != OpKind::conv) return {};
+  const auto half =
+      per_axis([](int32_t k, int32_t factor) { return (k / 2 + factor - 1) / factor; }, op.kernel, op.factor);
+  return {{op.kernel.t - 1, half.y, half.x}, {0, half.y, half.x}};
+}
+
+bool needs_all_frames(const Op& op) {
+  return (op.kind == OpKind::interpolate && op.factor.t > 1) ||
+         (op.kind == OpKind::attention && op.frames == AttentionFrames::interleaved);
+}
+
+Interval frames_at_scale(const Interval& frames, int32_t from_scale, int32_t to_scale) {
+  const auto later_frames = [&](int64_t count) { return count * to_scale / from_scale; };
+  const int64_t begin = frames.begin <= 0 ? 0 : later_frames(frames.begin - 1) + 1;
+  if (frames.end <= 0) return {begin, 0};
+  const bool cut = (frames.end - 1) * to_scale % from_scale != 0;
+  return {begin, later_frames(frames.end - 1) + (cut ? 1 : 0) + 1};
+}
+
+bool is_barrier(const Op& op, size_t input) {
+  return op.kind == OpKind::statistics || op.kind == OpKind::key_value_sums ||
+         (op.kind == OpKind::attention && input > 0) || (op.kind == OpKind::norm && input == 1) ||
+         (op.kind == OpKind::linear_attention && input + 1 == op.inputs.size());
+}
+
+Region needed_region(const Graph& graph, const Op& op, size_t input, const Region& output) {
+  (void)graph;
+  const Halo halo = reach(op, input);
+  Region needed = per_axis(
+      [](const Interval& out, int32_t factor, int32_t before, int32_t after) {
+        return Interval{floor_divide(out.begin, factor) - before, -floor_divide(-out.end, factor) + after};
+      },
+      output, op.factor, halo.before, halo.after);
+  needed.t = frames_at_scale(output.t, op.factor.t, 1);
+  needed.t.begin -= halo.before.t;
+  return needed;
+}
+
+Extent extent_of(const Tensor& tensor, const Extent& latent) {
+  return extent_at(tensor.scale, latent);
+}
+
+Extent extent_at(const Axes<int32_t>& scale, const Extent& latent) {
+  return {(latent.t - 1) * scale.t + 1, latent.y * scale.y, latent.x * scale.x};
+}
+
+int64_t bytes_of(const Tensor& tensor, const Extent& latent, int64_t batch, Dtype dtype) {
+  // Two floats, or a sum in double.
+  if (tensor.statistics) return batch * tensor.channels * 2 * int64_t{sizeof(float)};
+  return batch * tensor.channels * positions(extent_of(tensor, latent)) * bytes_per_element(dtype);
+}
+bool is_cheap(const Op& op) {
+  return op.kind == OpKind::norm || op.kind == OpKind::pixel_norm || op.kind == OpKind::upsample ||
+         op.kind == OpKind::shuffle || op.kind == OpKind::interpolate;
+}
+
+TensorId measured_tensor(const Op& op) {
+  return op.kind == OpKind::statistics || op.kind == OpKind::key_value_sums ? op.inputs[0] : op.output;
+}
+
+std::vector<int32_t> barrier_depths(const Graph& graph) {
+  std::vector<int32_t> depths(graph.tensors().size(), 0);
+  for (const Op& op : graph.ops()) {
+    int32_t depth = 0;
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const Tensor& input = graph.tensor(op.inputs[i]);
+      // Statistics have crossed their barrier where they are measured.
+      const bool crossed = (is_barrier(op, i) && !input.statistics) || input.rests;
+      depth = std::max(depth, depths[index(op.inputs[i])] + (crossed ? 1 : 0));
+    }
+    depths[index(op.output)] = depth;
+  }
+  return depths;
+}
+
+}  // namespace headroom

@@ -1,0 +1,115 @@
+"""Open-Sora-Plan's CausalVAEModel, loaded from a clone of its repository, which is not part of this one.
+
+    CausalVAEModel = load_model_class(Path("Open-Sora-Plan"))    # a checkout, or a git folder without one
+    model = CausalVAEModel.from_config(config)
+
+The classes are those of tag v1.2.0, a superset of the earlier ones: it builds the configs of v1.0 and v1.1 too. What
+training and evaluation import (videos, Lightning, scores) is absent here, and stands as empty names while the files
+are imported. einops is used where it is installed.
+"""
+
+import contextlib
+import importlib
+import importlib.util
+import io
+import math
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import types
+from pathlib import Path
+
+TAG = "v1.2.0"
+PACKAGE = "opensora.models.causalvideovae"
+FOLDER = "opensora/models/causalvideovae/model"
+
+# Modules that the files name, and what they take of them; none of it is called in a decode.
+ABSENT = {
+    "decord": ["VideoReader", "cpu"],
+    "pytorch_lightning": [],
+    "pytorchvideo": [],
+    "pytorchvideo.transforms": ["ShortSideScale"],
+    "torchvision": [],
+    "torchvision.io": ["read_video"],
+    "torchvision.transforms": ["Lambda", "Compose"],
+    "torchvision.transforms._transforms_video": ["CenterCropVideo"],
+    f"{PACKAGE}.utils.utils": ["custom_to_video"],
+    f"{PACKAGE}.eval.cal_psnr": ["calculate_psnr"],
+}
+
+
+def rearrange(tensor, pattern, **sizes):
+    """einops.rearrange of names, alone or grouped in parentheses; of a group at most one size is left to be found."""
+    def groups(side):
+        return [(inner or name).split() for inner, name in re.findall(r"\(([^)]*)\)|(\w+)", side)]
+
+    left, right = map(groups, pattern.split("->"))
+    for group, extent in zip(left, tensor.shape, strict=True):
+        unknown = [name for name in group if name not in sizes]
+        if unknown:
+            (name,) = unknown
+            sizes[name] = extent // math.prod(sizes[each] for each in group if each != name)
+    names = [name for group in left for name in group]
+    order = [names.index(name) for group in right for name in group]
+    apart = tensor.reshape([sizes[name] for name in names]).permute(order)
+    return apart.reshape([math.prod(sizes[name] for name in group) for group in right])
+
+
+def _module(name, names=(), **contents):
+    module = types.ModuleType(name)
+    for each in names:
+        setattr(module, each, None)
+    vars(module).update(contents)
+    return module
+
+
+def _export(source, folder):
+    """Writes the tag's files of the model below `folder`."""
+    command = ["git", "-C", str(source), "archive", TAG, FOLDER]
+    done = subprocess.run(command, capture_output=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{source}: expected a clone of Open-Sora-Plan with tag {TAG}; git: {done.stderr.decode().strip()}")
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+        archive.extractall(folder, filter="data")
+
+
+def _packages(folder):
+    """The packages around the model as folders alone: what their own __init__ import is not needed."""
+    packages = {}
+    for name in ["opensora", "opensora.models", PACKAGE, f"{PACKAGE}.utils", f"{PACKAGE}.eval", f"{PACKAGE}.model",
+                 f"{PACKAGE}.model.causal_vae"]:
+        packages[name] = _module(name, __path__=[str(folder / name.replace(".", "/"))])
+    return packages
+
+
+@contextlib.contextmanager
+def _stand_ins():
+    """What is absent, for as long as the files are imported: other libraries must not find it afterwards."""
+    modules = {name: _module(name, names) for name, names in ABSENT.items()}
+    if importlib.util.find_spec("einops") is None:
+        modules["einops"] = _module("einops", ["pack", "unpack"], rearrange=rearrange)
+    before = {name: sys.modules[name] for name in modules if name in sys.modules}
+    sys.modules.update(modules)
+    try:
+        yield
+    finally:
+        for name in modules:
+            del sys.modules[name]
+        sys.modules.update(before)
+
+
+def load_model_class(source):
+    """CausalVAEModel of the clone at `source`. Once a process: a second call gives the class of the first."""
+    name = f"{PACKAGE}.model.causal_vae.modeling_causalvae"
+    if name not in sys.modules:
+        import diffusers.models.modeling_utils  # noqa: F401  # before the stand-ins, which it must not see
+        import torch.utils.checkpoint  # noqa: F401
+
+        with tempfile.TemporaryDirectory() as folder:
+            _export(source, folder)
+            sys.modules.update(_packages(Path(folder)))
+            with _stand_ins():
+                importlib.import_module(name)
+    return sys.modules[name].CausalVAEModel
