@@ -186,8 +186,11 @@ CostModel::StepRates CostModel::rates_of(const Graph& graph, const Step& step, C
 
 double CostModel::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                                const Sizes& sizes) const {
+  const double carry = carry_seconds(graph, step, along_time(graph, pass, step, tile.t, sizes), sizes);
+  // Laws are asked for every shape of every pass, so what pictures do not need is left out.
+  if (laws_ && carry == 0) return laws_->step_seconds(graph, pass, step, tile, sizes);
   const Axes<Along> work = work_along(graph, pass, step, tile, sizes);
-  const double carrying = carry_seconds(graph, step, work.t, sizes) * work.y.positions * work.x.positions;
+  const double carrying = carry * work.y.positions * work.x.positions;
   if (laws_) return laws_->step_seconds(graph, pass, step, tile, sizes) + carrying;
   const StepRates rates = rates_of(graph, step, pass.convolutions, sizes);
   return rates.per_tile * work.t.tiles * work.y.tiles * work.x.tiles +

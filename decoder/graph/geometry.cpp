@@ -66,6 +66,7 @@ int64_t bytes_of(const Tensor& tensor, const Extent& latent, int64_t batch, Dtyp
   if (tensor.statistics) return batch * tensor.channels * 2 * int64_t{sizeof(float)};
   return batch * tensor.channels * positions(extent_of(tensor, latent)) * bytes_per_element(dtype);
 }
+
 bool is_cheap(const Op& op) {
   return op.kind == OpKind::norm || op.kind == OpKind::pixel_norm || op.kind == OpKind::upsample ||
          op.kind == OpKind::shuffle || op.kind == OpKind::interpolate;

@@ -34,6 +34,39 @@ Axes<int32_t> input_pad(const Op& op, size_t input) {
   return {0, std::max(own.before.y, own.after.y), std::max(own.before.x, own.after.x)};
 }
 
+/// The step that carries out an operation.
+StepKind step_kind_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::conv:
+      return StepKind::conv;
+    case OpKind::upsample:
+      return StepKind::upsample;
+    case OpKind::statistics:
+      return StepKind::statistics;
+    case OpKind::norm:
+      return StepKind::norm;
+    case OpKind::add:
+      return StepKind::add;
+    case OpKind::attention:
+      return StepKind::attention;
+    case OpKind::interpolate:
+      return StepKind::interpolate;
+    case OpKind::unfold_frames:
+      return StepKind::unfold_frames;
+    case OpKind::pixel_norm:
+      return StepKind::pixel_norm;
+    case OpKind::gate:
+      return StepKind::gate;
+    case OpKind::shuffle:
+      return StepKind::shuffle;
+    case OpKind::key_value_sums:
+      return StepKind::key_value_sums;
+    case OpKind::linear_attention:
+      return StepKind::linear_attention;
+  }
+  throw std::logic_error("an operation without a step");
+}
+
 /// A tile that a reader wants exactly, contiguous, with zeros where it leaves the picture.
 struct ExactDemand {
   Halo halo;
@@ -202,9 +235,7 @@ class Lowering {
     const Op& op = graph_.op(id);
     if (graph_.tensor(op.output).statistics) {
       if (!contains(goal_.statistics, id)) return;
-      Step step{.kind = op.kind == OpKind::statistics ? StepKind::statistics : StepKind::key_value_sums,
-                .op = id,
-                .tensor = op.output};
+      Step step{.kind = step_kind_of(op.kind), .op = id, .tensor = op.output};
       for (TensorId input : op.inputs) step.inputs.push_back(read_written(input));
       push(std::move(step));
       return;
@@ -222,8 +253,12 @@ class Lowering {
     const Need& need = needs_.of(op.output);
     if (!need.any() || is_kept(op.output)) return;
 
-    Step step{
-        .kind = StepKind::conv, .op = id, .tensor = op.output, .inputs = {}, .halo = need.all(), .pad = {}};
+    Step step{.kind = step_kind_of(op.kind),
+              .op = id,
+              .tensor = op.output,
+              .inputs = {},
+              .halo = need.all(),
+              .pad = {}};
     if (makes_exact_tile(op, need)) {
       step.pad = need.exact.front().pad;
     } else {
@@ -235,43 +270,21 @@ class Lowering {
         step.inputs = {read_exact(op.inputs[0], conv_demand(op, step.halo))};
         break;
       case OpKind::norm:
-        step.kind = StepKind::norm;
         step.inputs = {read(op.inputs[0]), {op.inputs[1], -1}};
         break;
-      case OpKind::upsample:
-        step.kind = StepKind::upsample;
-        step.inputs = {read(op.inputs[0])};
-        break;
       case OpKind::attention:
-        step.kind = StepKind::attention;
         step.inputs = {read_exact(op.inputs[0], {step.halo, {}}), {op.inputs[1], -1}, {op.inputs[2], -1}};
         break;
       case OpKind::add:
-        step.kind = StepKind::add;
         step.inputs = {own_tile(op, step.halo), read(op.inputs[1])};
         break;
+      case OpKind::upsample:
       case OpKind::interpolate:
-        step.kind = StepKind::interpolate;
-        step.inputs = {read(op.inputs[0])};
-        break;
       case OpKind::unfold_frames:
-        step.kind = StepKind::unfold_frames;
-        step.inputs = {read(op.inputs[0]), read(op.inputs[1])};
-        break;
       case OpKind::pixel_norm:
-        step.kind = StepKind::pixel_norm;
-        step.inputs = {read(op.inputs[0])};
-        break;
       case OpKind::gate:
-        step.kind = StepKind::gate;
-        step.inputs = {read(op.inputs[0])};
-        break;
       case OpKind::shuffle:
-        step.kind = StepKind::shuffle;
-        step.inputs = {read(op.inputs[0])};
-        break;
       case OpKind::linear_attention:
-        step.kind = StepKind::linear_attention;
         for (TensorId input : op.inputs)
           step.inputs.push_back(graph_.tensor(input).statistics ? Operand{input, -1} : read(input));
         break;

@@ -26,11 +26,37 @@ int64_t tile_bytes(const Graph& graph, const Step& step, const Extent& extent, c
                          kTileElementBytes);
 }
 
+/// Frames of the largest tile that a step makes, earlier ones included. Chunks but the last are equal; what
+/// precedes them differs for the first few alone.
+int64_t most_frames(const Step& step, int32_t scale, int32_t grid_scale, int64_t grid_frames, int64_t chunk) {
+  constexpr int64_t kFirstFew = 4;
+  int64_t most = 0;
+  for (int64_t i = 0; i < kFirstFew && i * chunk < grid_frames; ++i) {
+    const Interval frames =
+        frames_at_scale({i * chunk, std::min(grid_frames, (i + 1) * chunk)}, grid_scale, scale);
+    most = std::max(most, frames.end - std::max<int64_t>(0, frames.begin - step.halo.before.t));
+  }
+  return most;
+}
+
+/// What the tiles of a pass hand from one chunk of frames to the next.
+int64_t carried_bytes(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) {
+  if (tile.t >= extent_at(pass.scale, sizes.latent).t) return 0;
+  int64_t bytes = 0;
+  for (const Step& step : pass.steps) {
+    if (!makes_tile(step.kind) || carried_frames(step) == 0) continue;
+    Extent extent = largest_tile(graph, pass, step, tile, sizes);
+    extent.t = carried_frames(step);
+    bytes += tile_bytes(graph, step, extent, sizes);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Sizes sizes_of(const Graph& graph, const Plan& plan) {
   const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
-  return {{(plan.request.frames - 1) / std::max(1, scale.t) + 1, plan.request.height_pixels / scale.y,
+  return {{(plan.request.frames - 1) / scale.t + 1, plan.request.height_pixels / scale.y,
            plan.request.width_pixels / scale.x},
           plan.slice,
           plan.request.dtype};
@@ -196,36 +222,6 @@ ScratchLayout scratch_layout(const Graph& graph, const Plan& plan) {
   }
   return layout;
 }
-
-namespace {
-
-/// Frames of the largest tile that a step makes, earlier ones included. Chunks but the last are equal; what
-/// precedes them differs for the first few alone.
-int64_t most_frames(const Step& step, int32_t scale, int32_t grid_scale, int64_t grid_frames, int64_t chunk) {
-  constexpr int64_t kFirstFew = 4;
-  int64_t most = 0;
-  for (int64_t i = 0; i < kFirstFew && i * chunk < grid_frames; ++i) {
-    const Interval frames =
-        frames_at_scale({i * chunk, std::min(grid_frames, (i + 1) * chunk)}, grid_scale, scale);
-    most = std::max(most, frames.end - std::max<int64_t>(0, frames.begin - step.halo.before.t));
-  }
-  return most;
-}
-
-/// What the tiles of a pass hand from one chunk of frames to the next.
-int64_t carried_bytes(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) {
-  if (tile.t >= extent_at(pass.scale, sizes.latent).t) return 0;
-  int64_t bytes = 0;
-  for (const Step& step : pass.steps) {
-    if (!makes_tile(step.kind) || carried_frames(step) == 0) continue;
-    Extent extent = largest_tile(graph, pass, step, tile, sizes);
-    extent.t = carried_frames(step);
-    bytes += tile_bytes(graph, step, extent, sizes);
-  }
-  return bytes;
-}
-
-}  // namespace
 
 Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                     const Sizes& sizes) {

@@ -30,12 +30,8 @@ json blocks_to_json(const std::vector<int32_t>& blocks) {
 
 /// Bytes of all blocks, each at its full rows. Derived from the rest, for readers of the file only.
 int64_t block_bytes(const Kept& kept, const Plan& plan, const Graph& graph) {
-  const Tensor& tensor = graph.tensor(kept.tensor);
-  const int64_t output_scale = std::max(1, graph.tensors().at(index(graph.output())).scale.x);
-  const int64_t width = plan.request.width_pixels / output_scale * tensor.scale.x;
-  const int64_t frames = extent_of(tensor, sizes_of(graph, plan).latent).t;
-  return static_cast<int64_t>(kept.blocks.size()) * kept.block_rows * frames * width * tensor.channels *
-         bytes_per_element(plan.request.dtype);
+  return static_cast<int64_t>(kept.blocks.size()) * kept.block_rows *
+         row_bytes(graph, kept.tensor, sizes_of(graph, plan));
 }
 
 json kept_to_json(const Kept& kept, const Plan& plan, const Graph& graph) {

@@ -240,8 +240,7 @@ class MemoryCheck {
     int64_t sum = 0;
     const std::vector<Step>& steps = view_.plan.passes[pass].steps;
     for (size_t s = 0; s < steps.size(); ++s) {
-      const bool reads_kept = steps[s].kind == StepKind::gather && steps[s].inputs[0].step == -1;
-      if (!computes_tile(steps[s].kind) || reads_kept) continue;
+      if (!computes_tile(steps[s].kind) || copies_kept(steps[s])) continue;
       sum = add(sum, multiply(tile_bytes({pass, s}, last, true), steps[s].halo.before.t));
     }
     return sum;

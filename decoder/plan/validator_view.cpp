@@ -111,8 +111,7 @@ Interval View::image(size_t pass, TensorId id, Axis axis, size_t i) const {
 
 Interval View::made(const StepRef& ref, Axis axis, size_t i) const {
   const Step& maker = step(ref);
-  const bool reads_kept = maker.kind == StepKind::gather && maker.inputs[0].step == -1;
-  if (axis == kTime && !reads_kept) return image(ref.pass, maker.tensor, axis, i);
+  if (axis == kTime && !copies_kept(maker)) return image(ref.pass, maker.tensor, axis, i);
   return intersect(region(ref, axis, i), picture(maker.tensor, axis));
 }
 
@@ -198,6 +197,10 @@ std::vector<int64_t> pass_starts(const View& view) {
     starts.push_back(add(starts.back(), static_cast<int64_t>(view.tile_count(p, kRows))));
   }
   return starts;
+}
+
+bool copies_kept(const Step& step) {
+  return step.kind == StepKind::gather && step.inputs[0].step == -1;
 }
 
 bool computes_tile(StepKind kind) {

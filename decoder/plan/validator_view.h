@@ -117,6 +117,8 @@ struct Change {
   int64_t bytes = 0;
 };
 
+/// A copy out of a kept tensor, which has earlier frames too. Other steps carry theirs from chunk to chunk.
+bool copies_kept(const Step& step);
 /// Steps that make a tile, which later steps of the pass can read.
 bool computes_tile(StepKind kind);
 /// Steps that gather a barrier's statistics or sums, each position once.

@@ -25,6 +25,11 @@ void require_finite(const float* values, int64_t count, const std::string& layer
   if (!finite) throw DeviceError(layer + ": its output is not finite; the decode was stopped");
 }
 
+/// The frames of a step's tile that belong to the chunk itself.
+Interval own_frames(const Graph& graph, const Pass& pass, const Step& step, const Region& grid_tile) {
+  return frames_at_scale(grid_tile.t, pass.scale.t, graph.tensor(step.tensor).scale.t);
+}
+
 bool is_norm(StepKind kind) {
   return kind == StepKind::norm || kind == StepKind::pixel_norm;
 }
@@ -168,7 +173,7 @@ void Interpreter::carry(const Pass& pass, const Step& step, const Region& grid_t
     carried = make_tile(region, made.values.size(4), sizes_.items);
     if (events_ != nullptr) events_->holds_tile(carried.values.const_data_ptr());
   }
-  const int64_t end = frames_at_scale(grid_tile.t, pass.scale.t, graph_.tensor(step.tensor).scale.t).end;
+  const int64_t end = own_frames(graph_, pass, step, grid_tile).end;
   const int64_t begin = std::max(made.region.t.begin, end - frames);
   carried.region.t = {begin, begin + frames};
   Region region = made.region;
@@ -242,7 +247,7 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
                     : make_tile(region, graph_.tensor(step.tensor).channels, sizes_.items);
   Interval fresh = region.t;
   if (const Tile& carried = carried_[slot]; !carried.empty()) {
-    fresh.begin = frames_at_scale(grid_tile.t, pass.scale.t, graph_.tensor(step.tensor).scale.t).begin;
+    fresh.begin = own_frames(graph_, pass, step, grid_tile).begin;
     Region earlier = region;
     earlier.t = {region.t.begin, fresh.begin};
     copy_region(carried.view(), tile.view(), earlier, sizes_.items);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "decoder/graph/errors.h"
+#include "tests/support/refused_config.h"
 #include "tests/support/tiny_dc.h"
 #include "tests/support/tiny_model.h"
 
@@ -13,22 +14,13 @@ namespace {
 
 using nlohmann::json;
 using test::model_of;
+using test::refuses;
 using test::tiny_dc_config;
 
 json changed(const char* key, const json& value) {
   json config = tiny_dc_config();
   config[key] = value;
   return config;
-}
-
-void refuses(const json& config, const std::vector<std::string>& words) {
-  try {
-    model_of(config);
-    FAIL("accepted " << config.dump());
-  } catch (const InputError& error) {
-    for (const std::string& word : words) CHECK_THAT(error.what(), Catch::Contains(word));
-    CHECK(std::string(error.what()).find('\n') == std::string::npos);
-  }
 }
 
 TEST_CASE("Sana's decoder has the parameters of diffusers' and a barrier for each attention") {

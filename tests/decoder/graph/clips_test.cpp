@@ -4,6 +4,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
 #include "tests/support/random.h"
+#include "tests/support/refused_config.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/tiny_video.h"
 
@@ -12,16 +13,7 @@ namespace {
 
 using nlohmann::json;
 using test::model_of;
-
-void refuses(const json& config, const std::vector<std::string>& words) {
-  try {
-    model_of(config);
-    FAIL("accepted " << config.dump());
-  } catch (const InputError& error) {
-    for (const std::string& word : words) CHECK_THAT(error.what(), Catch::Contains(word));
-    CHECK(std::string(error.what()).find('\n') == std::string::npos);
-  }
-}
+using test::refuses;
 
 json changed(json config, const char* key, const json& value) {
   config[key] = value;

@@ -6,6 +6,7 @@
 #include "planner/make_plan.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/decoding.h"
+#include "tests/support/drawn_plans.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_dc.h"
 #include "tests/support/tiny_model.h"
@@ -13,24 +14,12 @@
 namespace headroom {
 namespace {
 
+using test::norms_of;
 using test::Random;
 using test::request_for;
+using test::unlimited;
 
 constexpr double kExact = 1e-5;  // of the largest magnitude: rounding alone
-
-/// What norms make is never kept by the planner, and so not rounded.
-std::set<std::string> norms_of(const Graph& graph) {
-  std::set<std::string> names;
-  for (const Op& op : graph.ops()) {
-    if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm) names.insert(op.name);
-  }
-  return names;
-}
-
-Plan unlimited(Plan plan) {
-  plan.limit_bytes = std::numeric_limits<int64_t>::max();
-  return plan;
-}
 
 TEST_CASE("any plan of an AutoencoderDC gives the pixels of its untiled decode, within its predicted peak") {
   int rested = 0, went_on = 0, below = 0, columns = 0;
@@ -52,10 +41,7 @@ TEST_CASE("any plan of an AutoencoderDC gives the pixels of its untiled decode, 
     MemoryModel memory = CostModel(model.graph).memory();
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
     Plan plan = test::random_plan(model, request, slice, style, memory, random, {}, frame).plan;
-    plan.limit_bytes = plan.predicted_peak_bytes;  // not a byte more
-    plan.scratch_folder = scratch.folder();
-    const ScratchLayout layout = scratch_layout(model.graph, plan);
-    plan.scratch_limit_bytes = layout.slots * layout.slot_bytes;
+    const bool in_file = test::limit_to_prediction(model.graph, scratch, plan);
     REQUIRE(validate(plan, model).empty());
     const Array input = test::latent_for(model, request, seed);
     const test::Decoded tiled = test::decode_to_memory(model, plan, test::random_source(seed), input);
@@ -69,7 +55,7 @@ TEST_CASE("any plan of an AutoencoderDC gives the pixels of its untiled decode, 
       columns += pass.tiles.x.size() > 1 ? 1 : 0;
     }
     went_on += plan.passes.size() < most ? 1 : 0;
-    below += layout.slots > 0 ? 1 : 0;
+    below += in_file ? 1 : 0;
     const Plan halved = unlimited(with_halved_tiles(model, plan, memory));
     CHECK(halved.passes.size() == plan.passes.size());
     CHECK(validate(halved, model).empty());

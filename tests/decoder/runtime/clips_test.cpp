@@ -9,6 +9,7 @@
 #include "planner/why_not.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/decoding.h"
+#include "tests/support/drawn_plans.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/tiny_video.h"
@@ -16,6 +17,7 @@
 namespace headroom {
 namespace {
 
+using test::norms_of;
 using test::Random;
 using test::request_for;
 
@@ -44,10 +46,7 @@ void check_drawn_plans(uint64_t first_seed, int count, int64_t least, const Draw
     MemoryModel memory = CostModel(model.graph).memory();
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
     Plan plan = test::random_plan(model, request, slice, style, memory, random, {}, frame).plan;
-    plan.limit_bytes = plan.predicted_peak_bytes;  // not a byte more
-    plan.scratch_folder = scratch.folder();
-    const ScratchLayout layout = scratch_layout(model.graph, plan);
-    plan.scratch_limit_bytes = layout.slots * layout.slot_bytes;
+    const bool in_file = test::limit_to_prediction(model.graph, scratch, plan);
     const std::vector<Violation> violations = validate(plan, model);
     const std::string violation = violations.empty() ? "" : violations[0].place + ": " + violations[0].what;
     CAPTURE(violation);
@@ -65,7 +64,7 @@ void check_drawn_plans(uint64_t first_seed, int count, int64_t least, const Draw
       columns += pass.tiles.x.size() > 1 ? 1 : 0;
       for (const Step& step : pass.steps) carried += chunks && carried_frames(step) > 0 ? 1 : 0;
     }
-    below += layout.slots > 0 ? 1 : 0;
+    below += in_file ? 1 : 0;
   }
   CHECK(chunked > 10);
   CHECK(carried > 10);
@@ -97,12 +96,8 @@ TEST_CASE("in 16 bits what a clip's decode keeps changes no bit") {
     style.form = ConvolutionForm::direct;
     style.keep = random.pick<double>({0, 0.5, 1});
     style.untiled_rows = style.untiled_columns = 1;
-    std::set<std::string> never;  // what norms make is never kept by the planner, and so not rounded
-    for (const Op& op : model.graph.ops()) {
-      if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm) never.insert(op.name);
-    }
     const MemoryModel memory = CostModel(model.graph).memory();
-    Plan plan = test::random_plan(model, request, 1, style, memory, random, never).plan;
+    Plan plan = test::random_plan(model, request, 1, style, memory, random, norms_of(model.graph)).plan;
     plan.limit_bytes = plan.predicted_peak_bytes;
     REQUIRE(validate(plan, model).empty());
     const Array input = test::latent_for(model, request, seed);

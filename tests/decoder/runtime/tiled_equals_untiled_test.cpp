@@ -6,14 +6,17 @@
 #include "planner/cost_model.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/decoding.h"
+#include "tests/support/drawn_plans.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 
 namespace headroom {
 namespace {
 
+using test::norms_of;
 using test::Random;
 using test::request_for;
+using test::unlimited;
 
 constexpr double kExact = 1e-5;  // of the largest magnitude: rounding alone
 
@@ -32,11 +35,6 @@ struct Coverage {
     attention += model.graph.find_op("decoder.mid_block.attentions.0.attention") != OpId{-1} ? 1 : 0;
   }
 };
-
-Plan unlimited(Plan plan) {
-  plan.limit_bytes = std::numeric_limits<int64_t>::max();
-  return plan;
-}
 
 TEST_CASE("any plan gives the pixels of the untiled decode") {
   Coverage coverage;
@@ -99,10 +97,7 @@ TEST_CASE(
     for (PassDecision& decision : above) decision.below.clear();
     const Plan on_device = unlimited(build_plan(model, request, {.slice = slice}, above, memory));
     Plan plan = drawn.plan;
-    plan.limit_bytes = plan.predicted_peak_bytes;  // not a byte more
-    plan.scratch_folder = scratch.folder();
-    const ScratchLayout layout = scratch_layout(model.graph, plan);
-    plan.scratch_limit_bytes = layout.slots * layout.slot_bytes;
+    const bool in_file = test::limit_to_prediction(model.graph, scratch, plan);
     REQUIRE(validate(plan, model).empty());
     const Array input = test::latent_for(model, request, seed);
     const test::Decoded below = test::decode_to_memory(model, plan, test::random_source(seed), input);
@@ -114,12 +109,12 @@ TEST_CASE(
       CAPTURE(i, plan.passes[i].name);
       CHECK(below.stats.passes[i].peak_bytes + plan.reserve_bytes <= plan.passes[i].predicted_peak_bytes);
     }
-    CHECK((below.stats.scratch_written_bytes > 0) == (layout.slots > 0));
+    CHECK((below.stats.scratch_written_bytes > 0) == in_file);
     CHECK(below.stats.scratch_read_bytes >= below.stats.scratch_written_bytes);
-    moved += layout.slots > 0 ? 1 : 0;
-    small += layout.slots > 0 && memory.block_bytes < 16'384 ? 1 : 0;
-    wide += layout.slots > 0 && memory.block_bytes >= 16'384 ? 1 : 0;
-    sliced += layout.slots > 0 && slice < batch ? 1 : 0;
+    moved += in_file ? 1 : 0;
+    small += in_file && memory.block_bytes < 16'384 ? 1 : 0;
+    wide += in_file && memory.block_bytes >= 16'384 ? 1 : 0;
+    sliced += in_file && slice < batch ? 1 : 0;
     read_twice += below.stats.scratch_read_bytes > below.stats.scratch_written_bytes ? 1 : 0;
     for (const Kept& entry : plan.kept) {
       if (entry.place == Place::device) continue;
@@ -243,12 +238,7 @@ TEST_CASE("in 16 bits what is kept changes no bit, tiles no more than rounding, 
     const bool whole = random.chance(0.5);
     if (whole) style.untiled_rows = style.untiled_columns = 1;
     const MemoryModel memory = CostModel(model.graph).memory();
-    // What norms make is never kept by the planner, and so not rounded.
-    std::set<std::string> never;
-    for (const Op& op : model.graph.ops()) {
-      if (op.kind == OpKind::norm) never.insert(op.name);
-    }
-    Plan plan = test::random_plan(model, request, slice, style, memory, random, never).plan;
+    Plan plan = test::random_plan(model, request, slice, style, memory, random, norms_of(model.graph)).plan;
     plan.limit_bytes = plan.predicted_peak_bytes;
     REQUIRE(validate(plan, model).empty());
     const Array input = test::latent_for(model, request, seed);

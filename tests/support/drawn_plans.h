@@ -1,0 +1,36 @@
+#pragma once
+
+#include <limits>
+#include <set>
+#include <string>
+
+#include "decoder/plan/memory.h"
+#include "tests/decoder/files/scratch.h"
+
+namespace headroom::test {
+
+/// What norms make is never kept by the planner, and so not rounded.
+inline std::set<std::string> norms_of(const Graph& graph) {
+  std::set<std::string> names;
+  for (const Op& op : graph.ops()) {
+    if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm) names.insert(op.name);
+  }
+  return names;
+}
+
+inline Plan unlimited(Plan plan) {
+  plan.limit_bytes = std::numeric_limits<int64_t>::max();
+  return plan;
+}
+
+/// Limits the plan to what it predicts and to the scratch file that it lays out: not a byte more. True where
+/// it keeps something in that file.
+inline bool limit_to_prediction(const Graph& graph, const Scratch& scratch, Plan& plan) {
+  plan.limit_bytes = plan.predicted_peak_bytes;
+  plan.scratch_folder = scratch.folder();
+  const ScratchLayout layout = scratch_layout(graph, plan);
+  plan.scratch_limit_bytes = layout.slots * layout.slot_bytes;
+  return layout.slots > 0;
+}
+
+}  // namespace headroom::test

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/errors.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom::test {
+
+/// The config must be refused in one line that has all of these words.
+inline void refuses(const nlohmann::json& config, const std::vector<std::string>& words) {
+  try {
+    model_of(config);
+    FAIL("accepted " << config.dump());
+  } catch (const InputError& error) {
+    for (const std::string& word : words) CHECK_THAT(error.what(), Catch::Contains(word));
+    CHECK(std::string(error.what()).find('\n') == std::string::npos);
+  }
+}
+
+}  // namespace headroom::test
