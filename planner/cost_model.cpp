@@ -44,12 +44,13 @@ double form_share(const Graph& graph, const Op& op, ConvolutionForm form) {
 
 double work_per_position(const Graph& graph, const Op& op, const Sizes& sizes) {
   if (counts_flops(op)) return flops_per_position(graph, op, sizes.latent);
-  return double(graph.tensor(measured_tensor(op)).channels * kTileElementBytes);
+  return double(graph.tensor(measured_tensor(op)).channels * tile_element_bytes(sizes));
 }
 
 /// Bytes that a step which only moves values writes for each position.
 double moved_bytes(const Graph& graph, const Step& step, const Sizes& sizes) {
-  const int64_t element = step.kind == StepKind::store ? bytes_per_element(sizes.dtype) : kTileElementBytes;
+  const int64_t element =
+      step.kind == StepKind::store ? bytes_per_element(sizes.dtype) : tile_element_bytes(sizes);
   return double(graph.tensor(step.tensor).channels * element);
 }
 
@@ -108,7 +109,8 @@ double carry_seconds(const Graph& graph, const Step& step, const Along& time, co
   const int64_t carried = carried_frames(step);
   const double frames = double(carried > 0 ? 2 * carried : step.halo.before.t);
   return frames * (time.tiles - 1) *
-         double(graph.tensor(step.tensor).channels * kTileElementBytes * sizes.items) / kBytesPerSecond;
+         double(graph.tensor(step.tensor).channels * tile_element_bytes(sizes) * sizes.items) /
+         kBytesPerSecond;
 }
 
 }  // namespace

@@ -154,7 +154,8 @@ std::string explain(const Plan& plan, const Model& model) {
             format_bytes(pass.predicted_peak_bytes) + ", time " + format_seconds(pass.predicted_seconds) +
             ", " + with_digits(pass.predicted_flops / 1e9, 1) + " GFLOP, " + tiles_text(pass) + ")\n";
     std::vector<std::string> lines;
-    const int64_t brought = pass_weights_bytes(graph, pass, pass.convolutions, plan.weights);
+    const int64_t brought =
+        pass_weights_bytes(graph, pass, pass.convolutions, plan.weights, storage_of(plan.request));
     if (brought > 0) {
       lines.push_back("weights " + format_bytes(brought) +
                       (pass.convolutions == ConvolutionForm::winograd ? ", kernels in Winograd form" : ""));

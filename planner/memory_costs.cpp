@@ -22,13 +22,17 @@ constexpr int64_t queries_of_block(int64_t queries) {
 constexpr int64_t kReserveBytes = (int64_t{17} << 20) / 4;
 constexpr double kReserveBytesPerPixel = 4.5;
 
+int64_t on_cpu(int64_t bytes) {
+  return allocated_bytes(bytes, DeviceKind::cpu);
+}
+
 }  // namespace
 
 int64_t attention_scratch_bytes(int64_t queries, int64_t keys, int64_t channels, int64_t threads) {
   const int64_t rows = std::min(queries, queries_of_block(queries));
   // For each row of queries its scores, their largest and their sum, and the result so far.
   const int64_t floats = rows * (std::min(keys, kKeysOfBlock) + 2 + channels);
-  return allocated_bytes(threads * floats * int64_t{sizeof(float)});
+  return on_cpu(threads * floats * int64_t{sizeof(float)});
 }
 
 int64_t planned_threads() {
@@ -45,12 +49,11 @@ MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
                                             const Sizes& sizes) -> int64_t {
     if (op.kind == OpKind::conv) {
       const KernelShape kernel = kernel_shape(graph, op);
-      return allocated_bytes(
-          convolution_workspace_bytes(kernel, form_of(kernel, form), tile, sizes.items, threads));
+      return on_cpu(convolution_workspace_bytes(kernel, form_of(kernel, form), tile, sizes.items, threads));
     }
     if (op.kind == OpKind::linear_attention) {
       const int64_t floats = linear_attention_floats(op.groups, head_channels(graph, op), sizes.items);
-      return allocated_bytes(floats * int64_t{sizeof(float)});
+      return on_cpu(floats * int64_t{sizeof(float)});
     }
     if (op.kind != OpKind::attention) return 0;
     // A partial result beside the running one, the log-sum-exps of both, and the library's own blocks.
@@ -59,13 +62,13 @@ MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
     const int64_t row_bytes = queries * int64_t{sizeof(float)};
     const Extent kept = extent_of(graph.tensor(op.inputs[1]), sizes.latent);
     const bool interleaved = op.frames == AttentionFrames::interleaved;
-    const int64_t widened = sizes.dtype == Dtype::fp32 && !interleaved
-                                ? 0
-                                : 2 * allocated_bytes(std::min(kept.y * kept.x, kWidenedPositions) *
-                                                      channels * int64_t{sizeof(float)});
+    const int64_t widened =
+        sizes.dtype == Dtype::fp32 && !interleaved
+            ? 0
+            : 2 * on_cpu(std::min(kept.y * kept.x, kWidenedPositions) * channels * int64_t{sizeof(float)});
     // Where frames are interleaved, a frame's queries and its result are put together apart.
-    const int64_t copies = interleaved ? 2 * allocated_bytes(row_bytes * channels) : 0;
-    return widened + copies + allocated_bytes(row_bytes * channels) + 2 * allocated_bytes(row_bytes) +
+    const int64_t copies = interleaved ? 2 * on_cpu(row_bytes * channels) : 0;
+    return widened + copies + on_cpu(row_bytes * channels) + 2 * on_cpu(row_bytes) +
            attention_scratch_bytes(queries, std::numeric_limits<int64_t>::max(), channels, threads);
   };
   return model;

@@ -111,7 +111,8 @@ bool PassCatalog::may_go_below(size_t pass, TensorId id) const {
 /// it kept.
 void PassCatalog::find_sizes() {
   for (size_t i = 0; i < graph_.ops().size(); ++i) {
-    op_weights_bytes_.push_back(weights_bytes(graph_, graph_.ops()[i], ConvolutionForm::direct));
+    op_weights_bytes_.push_back(
+        weights_bytes(graph_, graph_.ops()[i], ConvolutionForm::direct, sizes_.storage()));
     op_least_seconds_.push_back(costs_.least_seconds(graph_, OpId{static_cast<int32_t>(i)}, sizes_));
   }
   stored_bytes_.assign(graph_.tensors().size(), 0);

@@ -80,7 +80,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
     for (int64_t frames : chunks_)
       seconds_.back().push_back(costs_.shape_seconds(graph_, pass_, frames, heights, widths_, sizes_));
     const auto bytes = [&](WeightResidency residency) {
-      return pass_weights_bytes(graph_, pass_, form, residency);
+      return pass_weights_bytes(graph_, pass_, form, residency, sizes_.storage());
     };
     brought_.push_back({bytes(WeightResidency::per_pass), bytes(WeightResidency::resident)});
     if (form == ConvolutionForm::direct) continue;
@@ -97,7 +97,8 @@ double PassOption::seconds(const Shape& shape) const {
 
 int64_t PassOption::brought_bytes(ConvolutionForm form, WeightResidency residency) const {
   const Brought& brought = brought_[static_cast<size_t>(form)];
-  return allocated_bytes(residency == WeightResidency::per_pass ? brought.per_pass : brought.beside_resident);
+  const bool all = residency == WeightResidency::per_pass;
+  return allocated_bytes(all ? brought.per_pass : brought.beside_resident, sizes_.device);
 }
 
 const PassOption::Series& PassOption::series(size_t number, size_t tensor, bool below) const {

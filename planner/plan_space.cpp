@@ -33,10 +33,11 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const SpaceFrame& fra
   const CostModel& costs = catalog_->costs();
   const Sizes& sizes = catalog_->sizes();
   const bool per_pass = frame.weights == WeightResidency::per_pass;
-  fixed_bytes_ = latent_bytes(graph, sizes) + reserve_bytes(graph, sizes, costs.memory());
+  fixed_bytes_ = latent_bytes(graph, sizes) + device_state_bytes(graph, sizes) +
+                 reserve_bytes(graph, sizes, costs.memory());
   if (!per_pass) {
-    const int64_t weights = resident_weights_bytes(graph);
-    fixed_bytes_ += allocated_bytes(weights);
+    const int64_t weights = resident_weights_bytes(graph, sizes.storage());
+    fixed_bytes_ += allocated_bytes(weights, sizes.device);
     start_seconds_ = costs.weights_seconds(weights);
   }
   least_seconds_from_.assign(passes() + 1, 0);
@@ -45,7 +46,8 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const SpaceFrame& fra
     for (OpId op : catalog_->reach().own_operations(pass)) {
       seconds += costs.least_seconds(graph, op, sizes);
       if (per_pass)
-        seconds += costs.weights_seconds(weights_bytes(graph, graph.op(op), ConvolutionForm::direct));
+        seconds += costs.weights_seconds(
+            weights_bytes(graph, graph.op(op), ConvolutionForm::direct, sizes.storage()));
     }
     least_seconds_from_[pass] =
         least_seconds_from_[pass + 1] + seconds + catalog_->least_handover_seconds(pass);

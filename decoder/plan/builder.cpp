@@ -170,14 +170,17 @@ class Builder {
 
   void predict(const std::vector<PassDecision>& decisions) {
     plan_.reserve_bytes = reserve_bytes(graph_, sizes_, memory_);
-    const int64_t resident = plan_.weights == WeightResidency::resident ? resident_weights_bytes(graph_) : 0;
+    const Storage storage = sizes_.storage();
+    const bool stay = plan_.weights == WeightResidency::resident;
+    const int64_t resident = stay ? resident_weights_bytes(graph_, storage) : 0;
+    const int64_t throughout = allocated_bytes(resident, sizes_.device) + latent_bytes(graph_, sizes_) +
+                               device_state_bytes(graph_, sizes_) + plan_.reserve_bytes;
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       Pass& pass = plan_.passes[i];
-      const int64_t brought = pass_weights_bytes(graph_, pass, pass.convolutions, plan_.weights);
+      const int64_t brought = pass_weights_bytes(graph_, pass, pass.convolutions, plan_.weights, storage);
       plan_.weights_bytes = std::max(plan_.weights_bytes, resident + brought);
       pass.predicted_peak_bytes =
-          allocated_bytes(resident) + allocated_bytes(brought) + latent_bytes(graph_, sizes_) +
-          plan_.reserve_bytes +
+          throughout + allocated_bytes(brought, sizes_.device) +
           pass_peak_bytes(graph_, pass, kept_in(plan_, i), decisions[i].tile, sizes_, memory_);
       plan_.predicted_peak_bytes = std::max(plan_.predicted_peak_bytes, pass.predicted_peak_bytes);
     }

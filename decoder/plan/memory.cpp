@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "decoder/plan/gpu_memory.h"
 #include "decoder/plan/lowering.h"
 
 namespace headroom {
@@ -13,17 +14,14 @@ constexpr int64_t kParameterAlignment = 64;
 constexpr int64_t kPage = 4096;
 constexpr int64_t kSmallestPaged = 4 * kPage;
 constexpr int64_t kSmallUnit = 64;
+// And of reserved GPU memory.
+constexpr int64_t kGpuUnit = 512;
 
 // Larger tensors have larger blocks: a plan's size and the time to check it do not grow with the picture.
 constexpr int64_t kMostBlocks = 256;
 
 int64_t ceil_divide(int64_t a, int64_t b) {
   return (a + b - 1) / b;
-}
-
-int64_t tile_bytes(const Graph& graph, const Step& step, const Extent& extent, const Sizes& sizes) {
-  return allocated_bytes(sizes.items * positions(extent) * graph.tensor(step.tensor).channels *
-                         kTileElementBytes);
 }
 
 /// Frames of the largest tile that a step makes, earlier ones included. Chunks but the last are equal; what
@@ -47,19 +45,24 @@ int64_t carried_bytes(const Graph& graph, const Pass& pass, const Extent& tile, 
     if (!makes_tile(step.kind) || carried_frames(step) == 0) continue;
     Extent extent = largest_tile(graph, pass, step, tile, sizes);
     extent.t = carried_frames(step);
-    bytes += tile_bytes(graph, step, extent, sizes);
+    bytes += tile_bytes(graph, step.tensor, extent, sizes);
   }
   return bytes;
 }
 
 }  // namespace
 
+Storage storage_of(const Request& request) {
+  return {request.device, request.dtype};
+}
+
 Sizes sizes_of(const Graph& graph, const Plan& plan) {
   const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
   return {{(plan.request.frames - 1) / scale.t + 1, plan.request.height_pixels / scale.y,
            plan.request.width_pixels / scale.x},
           plan.slice,
-          plan.request.dtype};
+          plan.request.dtype,
+          plan.request.device};
 }
 
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model) {
@@ -69,13 +72,30 @@ int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel&
   return model.reserve_bytes + std::llround(model.reserve_bytes_per_pixel * double(pixels));
 }
 
-int64_t allocated_bytes(int64_t bytes) {
-  const int64_t unit = bytes < kSmallestPaged ? kSmallUnit : kPage;
+int64_t allocated_bytes(int64_t bytes, DeviceKind device) {
+  const int64_t on_cpu = bytes < kSmallestPaged ? kSmallUnit : kPage;
+  const int64_t unit = device == DeviceKind::cuda ? kGpuUnit : on_cpu;
   return ceil_divide(bytes, unit) * unit;
 }
 
+int64_t tile_element_bytes(const Sizes& sizes) {
+  return sizes.device == DeviceKind::cuda ? bytes_per_element(sizes.dtype) : int64_t{sizeof(float)};
+}
+
+int64_t tile_bytes(const Graph& graph, TensorId tensor, const Extent& extent, const Sizes& sizes) {
+  const int64_t of_item = positions(extent) * graph.tensor(tensor).channels * tile_element_bytes(sizes);
+  if (sizes.device == DeviceKind::cuda) return sizes.items * allocated_bytes(of_item, sizes.device);
+  return allocated_bytes(sizes.items * of_item, sizes.device);
+}
+
 int64_t latent_bytes(const Graph& graph, const Sizes& sizes) {
-  return sizes.items * allocated_bytes(bytes_of(graph.tensor(graph.latent()), sizes.latent, 1, Dtype::fp32));
+  return sizes.items *
+         allocated_bytes(bytes_of(graph.tensor(graph.latent()), sizes.latent, 1, Dtype::fp32), sizes.device);
+}
+
+int64_t device_state_bytes(const Graph& graph, const Sizes& sizes) {
+  if (sizes.device == DeviceKind::cpu) return 0;
+  return allocated_bytes(gpu::state_bytes(graph, sizes), sizes.device);
 }
 
 std::vector<OpId> operations_of(const Pass& pass) {
@@ -86,7 +106,8 @@ std::vector<OpId> operations_of(const Pass& pass) {
   return operations;
 }
 
-int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionForm form) {
+int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionForm form, const Storage& storage) {
+  if (storage.device == DeviceKind::cuda) return gpu::parameter_bytes(graph, op, storage.dtype);
   const auto aligned = [](int64_t floats) {
     return ceil_divide(floats * int64_t{sizeof(float)}, kParameterAlignment) * kParameterAlignment;
   };
@@ -98,19 +119,19 @@ int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionForm form) {
   return aligned(kernel.floats(form_of(kernel, form))) + aligned(channels);
 }
 
-int64_t resident_weights_bytes(const Graph& graph) {
+int64_t resident_weights_bytes(const Graph& graph, const Storage& storage) {
   int64_t sum = 0;
-  for (const Op& op : graph.ops()) sum += weights_bytes(graph, op, ConvolutionForm::direct);
+  for (const Op& op : graph.ops()) sum += weights_bytes(graph, op, ConvolutionForm::direct, storage);
   return sum;
 }
 
 int64_t pass_weights_bytes(const Graph& graph, const Pass& pass, ConvolutionForm form,
-                           WeightResidency residency) {
+                           WeightResidency residency, const Storage& storage) {
   int64_t sum = 0;
   for (OpId id : operations_of(pass)) {
     const Op& op = graph.op(id);
     if (residency == WeightResidency::per_pass) {
-      sum += weights_bytes(graph, op, form);
+      sum += weights_bytes(graph, op, form, storage);
     } else if (form == ConvolutionForm::winograd && has_winograd_form(graph, id)) {
       sum += kernel_shape(graph, op).floats(form) * int64_t{sizeof(float)};
     }
@@ -119,8 +140,10 @@ int64_t pass_weights_bytes(const Graph& graph, const Pass& pass, ConvolutionForm
 }
 
 int64_t device_weights_bytes(const Graph& graph, const Plan& plan, const Pass& pass) {
-  const int64_t throughout = plan.weights == WeightResidency::resident ? resident_weights_bytes(graph) : 0;
-  return throughout + pass_weights_bytes(graph, pass, pass.convolutions, plan.weights);
+  const Storage storage = storage_of(plan.request);
+  const bool resident = plan.weights == WeightResidency::resident;
+  return (resident ? resident_weights_bytes(graph, storage) : 0) +
+         pass_weights_bytes(graph, pass, pass.convolutions, plan.weights, storage);
 }
 
 int64_t row_bytes(const Graph& graph, TensorId id, const Sizes& sizes) {
@@ -141,7 +164,7 @@ int64_t block_count(const Graph& graph, const Kept& kept, const Sizes& sizes) {
 }
 
 int64_t kept_block_bytes(const Graph& graph, const Kept& kept, const Sizes& sizes) {
-  return allocated_bytes(kept.block_rows * row_bytes(graph, kept.tensor, sizes));
+  return allocated_bytes(kept.block_rows * row_bytes(graph, kept.tensor, sizes), sizes.device);
 }
 
 int64_t kept_bytes(const Graph& graph, const Kept& kept, const Sizes& sizes) {
@@ -261,7 +284,7 @@ std::vector<int64_t> step_bytes(const Graph& graph, const Pass& pass, const Exte
     // An add takes its first operand's tile over: it is new only after the add itself.
     const bool takes_over = step.kind == StepKind::add && carried_frames(step) == 0;
     const size_t from = takes_over ? i + 1 : i;
-    for (size_t k = from; k <= last_use[i]; ++k) bytes[k] += tile_bytes(graph, step, extent, sizes);
+    for (size_t k = from; k <= last_use[i]; ++k) bytes[k] += tile_bytes(graph, step.tensor, extent, sizes);
   }
   return bytes;
 }

@@ -7,11 +7,20 @@
 
 namespace headroom {
 
+/// How a device stores values and parameters.
+struct Storage {
+  DeviceKind device = DeviceKind::cpu;
+  Dtype dtype = Dtype::fp32;
+};
+Storage storage_of(const Request& request);
+
 /// Sizes shared by all passes of a plan.
 struct Sizes {
   Extent latent;
   int64_t items = 1;  ///< batch items that go through a pass together
   Dtype dtype = Dtype::fp32;
+  DeviceKind device = DeviceKind::cpu;
+  Storage storage() const { return {device, dtype}; }
 };
 
 /// What the memory of a plan depends on beside the plan itself.
@@ -34,30 +43,39 @@ Sizes sizes_of(const Graph& graph, const Plan& plan);
 /// Growth outside the pool that a plan allows for.
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model);
 
-/// What the pool takes for an allocation of this many bytes: whole pages, or 64 bytes for small ones.
-int64_t allocated_bytes(int64_t bytes);
+/// What an allocation of this many bytes takes: on the CPU whole pages, or multiples of 64 bytes for small
+/// ones, on CUDA multiples of 512.
+int64_t allocated_bytes(int64_t bytes, DeviceKind device);
 
-// On the CPU tiles and the latent are fp32, whatever the plan's dtype: only kept tensors are stored in it.
-constexpr int64_t kTileElementBytes = 4;
+/// Of a tile: fp32 on the CPU, whatever the plan's dtype; on CUDA in it, as kept tensors are. The latent is
+/// fp32 on both.
+int64_t tile_element_bytes(const Sizes& sizes);
+/// Bytes of one tile of all items. On CUDA each item has an allocation of its own, so that it begins on a
+/// boundary.
+int64_t tile_bytes(const Graph& graph, TensorId tensor, const Extent& extent, const Sizes& sizes);
 
 /// Keys and values that are stored in 16 bits are widened so many positions at a time.
 constexpr int64_t kWidenedPositions = 2048;
 
 /// Bytes of one slice of the latent, which is there throughout.
 int64_t latent_bytes(const Graph& graph, const Sizes& sizes);
+/// What else is there throughout: on CUDA statistics and sums, what follows from them, and what they are
+/// gathered in (decoder/plan/gpu_memory.h). On the CPU they are small and outside the pool.
+int64_t device_state_bytes(const Graph& graph, const Sizes& sizes);
 
 /// Operations that the steps of a pass carry out, each once: their parameters are there once.
 std::vector<OpId> operations_of(const Pass& pass);
 
-/// Bytes of an operation's parameters as the runtime lays them out, in fp32 whatever the dtype: kernels
-/// packed in this form, each parameter on a boundary of 64 bytes.
-int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionForm form);
+/// Bytes of an operation's parameters as the runtime lays them out. On the CPU in fp32 whatever the dtype:
+/// kernels packed in this form, each parameter on a boundary of 64 bytes. On CUDA as
+/// decoder/plan/gpu_memory.h says.
+int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionForm form, const Storage& storage);
 /// Of all parameters where they stay on the device throughout: kernels are in the direct form.
-int64_t resident_weights_bytes(const Graph& graph);
+int64_t resident_weights_bytes(const Graph& graph, const Storage& storage);
 /// Of what a pass brings onto the device: its parameters, or, beside resident ones, its kernels in the
 /// Winograd form.
 int64_t pass_weights_bytes(const Graph& graph, const Pass& pass, ConvolutionForm form,
-                           WeightResidency residency);
+                           WeightResidency residency, const Storage& storage);
 /// All parameters that are on the device during one pass.
 int64_t device_weights_bytes(const Graph& graph, const Plan& plan, const Pass& pass);
 

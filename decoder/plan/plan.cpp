@@ -1,6 +1,25 @@
 #include "decoder/plan/plan.h"
 
+#include "decoder/graph/errors.h"
+
 namespace headroom {
+
+const char* name_of(DeviceKind device) {
+  switch (device) {
+    case DeviceKind::cpu:
+      return "cpu";
+    case DeviceKind::cuda:
+      return "cuda";
+  }
+  return "?";
+}
+
+DeviceKind parse_device(const std::string& text) {
+  for (DeviceKind device : {DeviceKind::cpu, DeviceKind::cuda}) {
+    if (text == name_of(device)) return device;
+  }
+  throw InputError("--device: expected cpu or cuda, found '" + text + "'");
+}
 
 const char* name_of(StepKind kind) {
   switch (kind) {

@@ -9,7 +9,16 @@
 
 namespace headroom {
 
-/// What is decoded: everything that fixes the sizes of all tensors.
+/// The kind of device that a plan is for.
+enum class DeviceKind {
+  cpu,   ///< the process's own memory
+  cuda,  ///< a GPU's
+};
+const char* name_of(DeviceKind device);
+/// Throws InputError unless `text` is cpu or cuda.
+DeviceKind parse_device(const std::string& text);
+
+/// What is decoded, and on what: everything that fixes the sizes of all tensors.
 struct Request {
   std::string model;  ///< the --model argument that the plan was made for
   int64_t width_pixels = 0;
@@ -17,6 +26,7 @@ struct Request {
   int64_t frames = 1;
   int64_t batch = 1;
   Dtype dtype = Dtype::fp32;
+  DeviceKind device = DeviceKind::cpu;
   friend bool operator==(const Request&, const Request&) = default;
 };
 

@@ -191,6 +191,8 @@ Request read_request(const JsonFields& file) {
     fields["dtype"].fail("expected fp32, bf16 or fp16, found " +
                          fields["dtype"].value().dump().substr(0, 40));
   }
+  if (fields.has("device"))
+    request.device = one_of(fields["device"], std::array{DeviceKind::cpu, DeviceKind::cuda});
   return request;
 }
 

@@ -83,12 +83,14 @@ json pass_to_json(const Pass& pass, const Graph& graph) {
 }
 
 json request_to_json(const Request& request) {
-  return {{"model", request.model},
-          {"width_pixels", request.width_pixels},
-          {"height_pixels", request.height_pixels},
-          {"frames", request.frames},
-          {"batch", request.batch},
-          {"dtype", name_of(request.dtype)}};
+  json out{{"model", request.model},
+           {"width_pixels", request.width_pixels},
+           {"height_pixels", request.height_pixels},
+           {"frames", request.frames},
+           {"batch", request.batch},
+           {"dtype", name_of(request.dtype)}};
+  if (request.device != DeviceKind::cpu) out["device"] = name_of(request.device);
+  return out;
 }
 
 }  // namespace

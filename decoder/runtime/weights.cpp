@@ -242,7 +242,7 @@ Weights::Weights(const Graph& graph, const std::vector<OpId>& operations, Convol
                  const ParameterSource& source, const std::function<void(double)>& progress)
     : ops_(graph.ops().size()) {
   int64_t floats = 0;
-  for (OpId op : operations) floats += weights_bytes(graph, graph.op(op), form) / int64_t{sizeof(float)};
+  for (OpId op : operations) floats += weights_bytes(graph, graph.op(op), form, {}) / int64_t{sizeof(float)};
   slab_ = at::empty({floats}, at::kFloat);
   float* next = slab_.data_ptr<float>();
   for (size_t i = 0; i < operations.size(); ++i) {

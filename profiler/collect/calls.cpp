@@ -21,7 +21,7 @@ constexpr int64_t kFarApartBytes = int64_t{96}
                                    << 20;  // calls move through so much, so that caches do not hold it
 
 int64_t float_bytes(int64_t positions, int64_t channels) {
-  return allocated_bytes(positions * channels * int64_t{sizeof(float)});
+  return allocated_bytes(positions * channels * int64_t{sizeof(float)}, DeviceKind::cpu);
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ LoadingRates loading_rates(const Graph& graph, const ParameterSource& source) {
   LoadingRates rates;
   auto start = Clock::now();
   const Weights direct(graph, all_operations(graph), ConvolutionForm::direct, source);
-  rates.direct_bytes_per_second = rate(resident_weights_bytes(graph), start);
+  rates.direct_bytes_per_second = rate(resident_weights_bytes(graph, {}), start);
   // Kernel by kernel, into the same pages from the second on, as passes do it.
   std::vector<double> seen;
   for (OpId op : all_operations(graph)) {
@@ -142,7 +142,7 @@ Profile collect_profile(const Model& model, const ProfileRequest& request, const
   profile.device = device_name();
   profile.libraries = library_versions();
   profile.threads = threads_in_use();
-  profile.weights_bytes = resident_weights_bytes(graph);
+  profile.weights_bytes = resident_weights_bytes(graph, {});
   profile.weights_source = request.weights_source;
   const LoadingRates rates = loading_rates(graph, weights);
   profile.weights_bytes_per_second = rates.direct_bytes_per_second;

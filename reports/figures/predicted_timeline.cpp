@@ -36,12 +36,16 @@ Extent longest_tile(const Pass& pass) {
 
 int64_t resident_bytes(const PlanDocument& document) {
   const bool resident = document.plan.weights == WeightResidency::resident;
-  return resident ? allocated_bytes(resident_weights_bytes(document.model.graph)) : 0;
+  const Storage storage = storage_of(document.plan.request);
+  return resident ? allocated_bytes(resident_weights_bytes(document.model.graph, storage), storage.device)
+                  : 0;
 }
 
 int64_t brought_bytes(const PlanDocument& document, const Pass& pass) {
-  return allocated_bytes(
-      pass_weights_bytes(document.model.graph, pass, pass.convolutions, document.plan.weights));
+  const Plan& plan = document.plan;
+  return allocated_bytes(pass_weights_bytes(document.model.graph, pass, pass.convolutions, plan.weights,
+                                            storage_of(plan.request)),
+                         plan.request.device);
 }
 
 /// One pass of a plan: what is on the device at each band and step, as decoder/plan/memory.h counts it.
@@ -56,7 +60,8 @@ class PassMemory {
         tile_(longest_tile(pass_)),
         resident_bytes_(resident_bytes(document)),
         brought_bytes_(brought_bytes(document, pass_)),
-        latent_bytes_(latent_bytes(graph_, sizes_)) {
+        latent_bytes_(latent_bytes(graph_, sizes_)),
+        state_bytes_(device_state_bytes(graph_, sizes_)) {
     for (const KeptInPass& entry : kept_in(plan_, number)) {
       const auto store = std::find_if(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
         return step.kind == StepKind::store && step.tensor == entry.kept->tensor;
@@ -72,8 +77,8 @@ class PassMemory {
     const Band& band = band_of(at);
     int64_t kept = 0;
     for (const KeptTensor& tensor : kept_) kept += bytes_of(tensor, at);
-    return {resident_bytes_ + brought_bytes_, latent_bytes_,      kept, band.tile_bytes[at.step],
-            band.workspace_bytes[at.step],    plan_.reserve_bytes};
+    return {resident_bytes_ + brought_bytes_, latent_bytes_ + state_bytes_,  kept,
+            band.tile_bytes[at.step],         band.workspace_bytes[at.step], plan_.reserve_bytes};
   }
 
   std::vector<LiveEntry> live(const SweepPoint& at) const {
@@ -82,6 +87,7 @@ class PassMemory {
         {resident_bytes_ > 0 ? "kernels in Winograd form" : name_of(MemoryKind::weights), MemoryKind::weights,
          brought_bytes_},
         {tensor_name(graph_.latent()), MemoryKind::latent, latent_bytes_},
+        {"statistics", MemoryKind::latent, state_bytes_},
         {"reserve", MemoryKind::outside, plan_.reserve_bytes},
         {tensor_name(pass_.steps[at.step].tensor), MemoryKind::workspace,
          band_of(at).workspace_bytes[at.step]}};
@@ -90,7 +96,7 @@ class PassMemory {
     const std::vector<size_t> last = last_uses();
     for (size_t made = 0; made < pass_.steps.size(); ++made) {
       if (lives(made, last[made], at.step))
-        entries.push_back({tensor_name(pass_.steps[made].tensor), MemoryKind::tile, tile_bytes(made, at)});
+        entries.push_back({tensor_name(pass_.steps[made].tensor), MemoryKind::tile, bytes_of(made, at)});
     }
     return by_size(entries);
   }
@@ -165,10 +171,9 @@ class PassMemory {
     return makes_tile(kind) && (kind == StepKind::add ? made < step : made <= step) && step <= last_use;
   }
 
-  int64_t tile_bytes(size_t made, const SweepPoint& at) const {
-    const Extent extent = largest_tile(graph_, pass_, pass_.steps[made], tile_of(at), sizes_);
-    const int64_t channels = graph_.tensor(pass_.steps[made].tensor).channels;
-    return allocated_bytes(sizes_.items * positions(extent) * channels * kTileElementBytes);
+  int64_t bytes_of(size_t made, const SweepPoint& at) const {
+    const Step& step = pass_.steps[made];
+    return tile_bytes(graph_, step.tensor, largest_tile(graph_, pass_, step, tile_of(at), sizes_), sizes_);
   }
 
   const Plan& plan_;
@@ -177,7 +182,7 @@ class PassMemory {
   const MemoryModel& memory_;
   const Sizes sizes_;
   const Extent tile_;
-  const int64_t resident_bytes_, brought_bytes_, latent_bytes_;
+  const int64_t resident_bytes_, brought_bytes_, latent_bytes_, state_bytes_;
   std::vector<KeptTensor> kept_;
   mutable std::map<int64_t, Band> bands_;  ///< by height
 };
@@ -188,7 +193,8 @@ MemoryModel memory_model_of(const PlanDocument& document) {
   const Graph& graph = document.model.graph;
   const Plan& plan = document.plan;
   const Sizes sizes = sizes_of(graph, plan);
-  const int64_t beside = resident_bytes(document) + latent_bytes(graph, sizes) + plan.reserve_bytes;
+  const int64_t beside = resident_bytes(document) + latent_bytes(graph, sizes) +
+                         device_state_bytes(graph, sizes) + plan.reserve_bytes;
   double planned = 0;  // sums of any peaks that a file may have
   for (const Pass& pass : plan.passes) planned += double(pass.predicted_peak_bytes);
   const auto counted = [&](const MemoryModel& memory) {

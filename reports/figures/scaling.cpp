@@ -21,10 +21,15 @@ int64_t untiled_bytes(const Model& model, const Request& request, const CostMode
   return plan.predicted_peak_bytes + reserve_bytes(model.graph, sizes_of(model.graph, plan), costs.memory());
 }
 
+int64_t parameter_bytes(const Graph& graph, const Request& request) {
+  return resident_weights_bytes(graph, storage_of(request));
+}
+
 /// The same layers with the same channels, whatever the model was called.
 bool is_of(const ScaledDecoder& decoder, const Profile& profile) {
   const Graph& graph = decoder.model.graph;
-  return profile.dtype == decoder.request.dtype && profile.weights_bytes == resident_weights_bytes(graph) &&
+  return profile.dtype == decoder.request.dtype &&
+         profile.weights_bytes == parameter_bytes(graph, decoder.request) &&
          std::equal(profile.layers.begin(), profile.layers.end(), graph.ops().begin(), graph.ops().end(),
                     [](const LayerProfile& layer, const Op& op) { return layer.name == op.name; });
 }
@@ -32,9 +37,9 @@ bool is_of(const ScaledDecoder& decoder, const Profile& profile) {
 bool is_of(const ScaledDecoder& decoder, const PlanDocument& document) {
   const Graph &graph = decoder.model.graph, &other = document.model.graph;
   const Request& request = document.plan.request;
-  return request.dtype == decoder.request.dtype && request.frames == decoder.request.frames &&
-         request.batch == decoder.request.batch &&
-         resident_weights_bytes(other) == resident_weights_bytes(graph) &&
+  return request.dtype == decoder.request.dtype && request.device == decoder.request.device &&
+         request.frames == decoder.request.frames && request.batch == decoder.request.batch &&
+         parameter_bytes(other, request) == parameter_bytes(graph, request) &&
          std::equal(other.ops().begin(), other.ops().end(), graph.ops().begin(), graph.ops().end(),
                     [](const Op& a, const Op& b) { return a.name == b.name; });
 }

@@ -129,7 +129,7 @@ TEST_CASE("a plan by laws says what they hold for, and counts the weights") {
                 CostModel(model.graph, profile, request));
   CHECK_FALSE(plan.assumed);
   CHECK(plan.environment == Environment{profile.device, profile.libraries});
-  double seconds = double(resident_weights_bytes(model.graph)) / 1e8;
+  double seconds = double(resident_weights_bytes(model.graph, {})) / 1e8;
   for (const Pass& pass : plan.passes) seconds += pass.predicted_seconds;
   CHECK(plan.predicted_seconds == Approx(seconds));
 }

@@ -22,9 +22,7 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
   double transfer = 0;
   for (const Kept& entry : plan.kept) {
     if (entry.place == Place::device) continue;
-    const auto bytes =
-        double(entry.blocks.size()) *
-        double(allocated_bytes(entry.block_rows * row_bytes(model.graph, entry.tensor, sizes)));
+    const auto bytes = double(entry.blocks.size()) * double(kept_block_bytes(model.graph, entry, sizes));
     const bool reads = std::any_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
       return std::find(step.inputs.begin(), step.inputs.end(), Operand{entry.tensor, -1}) !=
              step.inputs.end();
@@ -40,7 +38,7 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
     if (step.op == OpId{-1}) continue;
     const Op& op = model.graph.op(step.op);
     if (plan.weights == WeightResidency::per_pass)
-      weights += costs.weights_seconds(weights_bytes(model.graph, op, ConvolutionForm::direct));
+      weights += costs.weights_seconds(weights_bytes(model.graph, op, ConvolutionForm::direct, {}));
     if (pass.convolutions == ConvolutionForm::winograd && has_winograd_form(model.graph, step.op))
       transform +=
           costs.transform_seconds(4 * kernel_shape(model.graph, op).floats(ConvolutionForm::winograd));

@@ -128,7 +128,7 @@ TEST_CASE("the solver finds what trying every sequence of choices finds") {
     double seconds = space.start_seconds();
     for (size_t i = 0; i < plan.passes.size(); ++i) {
       seconds += c.costs.transform_seconds(pass_weights_bytes(
-          c.model.graph, plan.passes[i], plan.passes[i].convolutions, WeightResidency::resident));
+          c.model.graph, plan.passes[i], plan.passes[i].convolutions, WeightResidency::resident, {}));
       seconds += c.costs.pass_seconds(c.model.graph, plan.passes[i], found->decisions[i].tile,
                                       sizes_of(c.model.graph, plan));
     }
@@ -171,7 +171,7 @@ double fastest_shapes(const Case& c, std::vector<PassDecision> decisions, const 
       if (built.passes[i].predicted_peak_bytes > limit) continue;
       const Pass& pass = built.passes[i];
       const double transform = c.costs.transform_seconds(
-          pass_weights_bytes(c.model.graph, pass, pass.convolutions, WeightResidency::resident));
+          pass_weights_bytes(c.model.graph, pass, pass.convolutions, WeightResidency::resident, {}));
       best[i] =
           std::min(best[i], transform + c.costs.pass_seconds(c.model.graph, pass, decisions[i].tile, sizes));
     }
@@ -278,7 +278,7 @@ TEST_CASE("more memory never makes a plan slower") {
     CHECK(plan.predicted_seconds <= before);
     CHECK(plan.predicted_peak_bytes <= limit);
     double seconds = plan.weights == WeightResidency::resident
-                         ? costs.weights_seconds(resident_weights_bytes(model.graph))
+                         ? costs.weights_seconds(resident_weights_bytes(model.graph, {}))
                          : 0;
     for (const Pass& pass : plan.passes) seconds += pass.predicted_seconds;
     CHECK(seconds == Approx(plan.predicted_seconds).epsilon(1e-9));

@@ -131,7 +131,8 @@ TEST_CASE(
   graph.set_output(graph.attention("attention", q, k, v));
   const MemoryModel memory = cpu_memory_model(graph, 2);
   const Extent tile{1, query_rows, columns};
-  const int64_t result_bytes = allocated_bytes(positions(tile) * channels * int64_t{sizeof(float)});
+  const int64_t result_bytes =
+      allocated_bytes(positions(tile) * channels * int64_t{sizeof(float)}, DeviceKind::cpu);
   Pool pool(int64_t{64} << 20);
   const PoolScope scope(pool);
   Tile queries = make_tile({{0, 1}, {0, query_rows}, {0, columns}}, channels, 1);

@@ -48,8 +48,8 @@ TEST_CASE("attention takes from the pool what the formula says") {
     const int64_t measured = pool.window_peak_bytes() - before;
     const int64_t count = query_rows * columns;
     // The result and the partial one of the only block of keys, the log-sum-exp, and the library's blocks.
-    const int64_t expected = 2 * allocated_bytes(count * channels * int64_t{sizeof(float)}) +
-                             allocated_bytes(count * int64_t{sizeof(float)}) +
+    const int64_t expected = 2 * allocated_bytes(count * channels * int64_t{sizeof(float)}, DeviceKind::cpu) +
+                             allocated_bytes(count * int64_t{sizeof(float)}, DeviceKind::cpu) +
                              attention_scratch_bytes(count, key_rows * columns, channels, threads);
     CHECK(measured <= expected);
     CHECK(expected - measured <= 8192);

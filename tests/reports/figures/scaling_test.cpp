@@ -71,7 +71,8 @@ TEST_CASE("scaling: the planned limit is the smallest there is, and untiled is w
   REQUIRE(found.planned.size() == sizes.size());
   REQUIRE(found.untiled.size() == sizes.size());
   int64_t weights = 0;
-  for (const Op& op : model.graph.ops()) weights += weights_bytes(model.graph, op, ConvolutionForm::direct);
+  for (const Op& op : model.graph.ops())
+    weights += weights_bytes(model.graph, op, ConvolutionForm::direct, {});
   for (size_t i = 0; i < sizes.size(); ++i) {
     CAPTURE(i);
     CHECK(found.planned[i].pixels() == sizes[i].width_pixels * sizes[i].height_pixels);
@@ -120,7 +121,7 @@ TEST_CASE("scaling: measured peaks are those of the same decoder, runs those of 
   const RunStats other_run = test::run_as_predicted(other_dtype.plan);
 
   Profile profile;
-  profile.weights_bytes = resident_weights_bytes(model.graph);
+  profile.weights_bytes = resident_weights_bytes(model.graph, {});
   for (const Op& op : model.graph.ops()) profile.layers.push_back({op.name, name_of(op.kind), {}});
   profile.sizes = {
       {512, 256, 1, 1, 700, 1, {}, {}}, {64, 64, 1, 1, 600, 1, {}, {}}, {64, 32, 1, 4, 500, 1, {}, {}}};

@@ -1,0 +1,86 @@
+#include "decoder/plan/gpu_memory.h"
+
+#include <algorithm>
+
+namespace headroom::gpu {
+namespace {
+
+/// Of one piece: sums are taken of one after the other.
+int64_t most_heads(const Graph& graph, const Op& sums) {
+  int64_t most = 0;
+  for (TensorId piece : sums.inputs) most = std::max(most, graph.tensor(piece).channels);
+  return most / (3 * head_channels(graph, sums));
+}
+
+/// Positions of the coarse tensor that an interval of this length touches, wherever it begins.
+int64_t coarse(int64_t length) {
+  return length / 2 + 1;
+}
+
+}  // namespace
+
+int64_t statistics_sets(const Graph& graph, const Op& statistics, const Sizes& sizes) {
+  return statistics.by_frame ? extent_of(graph.tensor(statistics.inputs[0]), sizes.latent).t : 1;
+}
+
+int64_t partial_bytes(const Graph& graph) {
+  int64_t most = 0;
+  for (const Op& op : graph.ops()) {
+    if (op.kind == OpKind::statistics)
+      most = std::max(most, kMostMomentStretches * op.groups * kMomentsBytes);
+    if (op.kind != OpKind::key_value_sums) continue;
+    const int64_t channels = head_channels(graph, op);
+    most = std::max(
+        most, kMostKeyValuePartials * most_heads(graph, op) * channels * (channels + 1) * kPartialSumBytes);
+  }
+  return on_boundary(most);
+}
+
+int64_t state_bytes(const Graph& graph, const Sizes& sizes) {
+  int64_t sum = 0;
+  for (const Op& op : graph.ops()) {
+    if (op.kind == OpKind::statistics)
+      sum += on_boundary(statistics_sets(graph, op, sizes) * op.groups * kMomentsBytes);
+    if (op.kind == OpKind::norm) {
+      const int64_t sets = statistics_sets(graph, *graph.producer(op.inputs[1]), sizes);
+      sum += on_boundary(sets * graph.tensor(op.output).channels * kAffineBytes);
+    }
+    if (op.kind == OpKind::key_value_sums) {
+      const int64_t channels = head_channels(graph, op);
+      sum += on_boundary(op.groups * channels * (channels + 1) * kSumBytes);
+    }
+  }
+  return sizes.items * sum + partial_bytes(graph);
+}
+
+int64_t parameter_bytes(const Graph& graph, const Op& op, Dtype dtype) {
+  const int64_t channels = graph.tensor(op.output).channels;
+  if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm)
+    return 2 * on_boundary(channels * int64_t{sizeof(float)});
+  if (op.kind != OpKind::conv) return 0;
+  const KernelShape kernel = kernel_shape(graph, op);
+  const int64_t taps = kernel.frames * kernel.direct_rows() * kernel.direct_columns();
+  const int64_t element = bytes_per_element(dtype);
+  return on_boundary(channels * taps * (kernel.inputs / kernel.groups) * element) +
+         on_boundary(channels * element);
+}
+
+int64_t convolution_workspace_bytes(const KernelShape& kernel, const Extent& output, Dtype dtype) {
+  const int64_t element = bytes_per_element(dtype);
+  const Extent own{output.t, kernel.upsamples ? coarse(output.y) : output.y,
+                   kernel.upsamples ? coarse(output.x) : output.x};
+  const Extent input{own.t + kernel.frames - 1, own.y + kernel.rows - 1, own.x + kernel.columns - 1};
+  const int64_t tiles = (positions(input) * kernel.inputs + positions(output) * kernel.outputs) * element;
+  const int64_t granted = std::clamp(on_boundary(tiles), kLeastWorkspace, kLibraryWorkspace);
+  if (!kernel.upsamples) return granted;
+  return granted + on_boundary(4 * positions(own) * kernel.outputs * element);
+}
+
+int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t channels, Dtype dtype) {
+  constexpr int64_t kFloat = sizeof(float);
+  const int64_t scores = std::min(queries, kMostQueries) * std::min(keys, kMostKeys);
+  return on_boundary(scores * kFloat) + on_boundary(scores * bytes_per_element(dtype)) +
+         on_boundary(queries * channels * kFloat) + on_boundary(queries * 2 * kFloat) + kLibraryWorkspace;
+}
+
+}  // namespace headroom::gpu

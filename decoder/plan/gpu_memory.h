@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+
+#include "decoder/plan/memory.h"
+
+// What a decode takes of a GPU's memory beside its tiles and kept tensors. The planner counts with it and the
+// runtime lays its memory out by it.
+namespace headroom::gpu {
+
+/// Parameters and what belongs to statistics begin at multiples of this.
+constexpr int64_t kBoundary = 256;
+constexpr int64_t on_boundary(int64_t bytes) {
+  return (bytes + kBoundary - 1) / kBoundary * kBoundary;
+}
+
+// Bytes of one item's statistics and sums, as decoder/kernels/gpu/calls.h has them.
+constexpr int64_t kMomentsBytes = 24;  ///< count, mean and sum of squared differences of a group
+constexpr int64_t kAffineBytes = 8;    ///< scale and shift of a channel, all scales before all shifts
+constexpr int64_t kSumBytes = 8;       ///< of keys and values
+constexpr int64_t kPartialSumBytes = 4;
+
+/// Sets of statistics: one, or one for each frame.
+int64_t statistics_sets(const Graph& graph, const Op& statistics, const Sizes& sizes);
+
+/// Moments are taken frame by frame. Each frame's rows are cut into so many stretches at the most, each with
+/// moments of its own for every group.
+constexpr int64_t kMostMomentStretches = 1024;
+/// Sums of keys and values are gathered in so many partial sums at the most.
+constexpr int64_t kMostKeyValuePartials = 256;
+/// Of the largest buffer that any AddMoments or AddKeyValueSums of the graph needs; one serves all.
+int64_t partial_bytes(const Graph& graph);
+
+/// Statistics, the scales and shifts of norms, sums of keys and values, of all items, each on a boundary, and
+/// the buffer for partial ones.
+int64_t state_bytes(const Graph& graph, const Sizes& sizes);
+
+/// Bytes of an operation's parameters, each on a boundary: kernels [outputs][frames][rows][columns][inputs /
+/// groups] in the dtype, of one over upsampling four of 2 × 2 taps, biases in the dtype, scales and biases of
+/// norms in fp32.
+int64_t parameter_bytes(const Graph& graph, const Op& op, Dtype dtype);
+
+/// Granted to cuDNN for one convolution, and to the matrix library for attention.
+constexpr int64_t kLibraryWorkspace = int64_t{32} << 20;
+/// Where tiles are small, no more than input and output take, but at least this.
+constexpr int64_t kLeastWorkspace = int64_t{1} << 20;
+
+/// Granted to one convolution of one item whose output tile has this extent; over upsampling with what its
+/// four phases take before they are put into it, wherever the tile lies.
+int64_t convolution_workspace_bytes(const KernelShape& kernel, const Extent& output, Dtype dtype);
+
+/// Queries and keys of one product of scores.
+constexpr int64_t kMostQueries = 4096, kMostKeys = 2048;
+/// Of attention of one frame of one item: scores of a block in fp32 and as weights in the dtype; the result
+/// so far, largest scores and their sums, of all queries; and what the matrix library is granted.
+int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t channels, Dtype dtype);
+
+}  // namespace headroom::gpu
