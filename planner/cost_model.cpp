@@ -1,39 +1,19 @@
 #include "planner/cost_model.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "decoder/plan/lowering.h"
+#include "planner/device_rates.h"
 #include "planner/memory_costs.h"
 
 namespace headroom {
 namespace {
 
-// Assumptions for a machine that was not profiled: two cores with AVX-512, LibTorch 2.11, fp32.
-constexpr double kConvolutionFlopsPerSecond = 170e9;
-constexpr double kAttentionFlopsPerSecond = 200e9;
-constexpr double kNarrowFlopsPerSecond =
-    20e9;  // convolutions of many groups, linear attention: few products a value
-constexpr double kBytesPerSecond = 3e9;  // elementwise work, counted by the bytes that it writes
-constexpr double kStepSeconds = 30e-6;   // waking threads, calling libraries
 // Time of a convolution in the Winograd form as a share of the direct one's, transforms included; over
 // upsampling the direct form saves more itself.
 constexpr double kWinogradShare = 0.4, kUpsampledWinogradShare = 0.6;
-constexpr double kTransformBytesPerSecond = 4e9;  // kernels brought into that form
-constexpr double kWeightsBytesPerSecond = 1e9;
-constexpr double kHostBytesPerSecond = 12e9;      // a link of sixteen lanes, pinned memory
-constexpr double kScratchBytesPerSecond = 500e6;  // a solid-state disk
-
-bool counts_flops(const Op& op) {
-  return op.kind == OpKind::conv || op.kind == OpKind::attention || op.kind == OpKind::key_value_sums ||
-         op.kind == OpKind::linear_attention;
-}
-
-double assumed_rate(const Op& op) {
-  if (op.kind == OpKind::attention) return kAttentionFlopsPerSecond;
-  if (op.kind == OpKind::conv && op.groups == 1) return kConvolutionFlopsPerSecond;
-  return counts_flops(op) ? kNarrowFlopsPerSecond : kBytesPerSecond;
-}
 
 double form_share(const Graph& graph, const Op& op, ConvolutionForm form) {
   if (op.kind != OpKind::conv) return 1;
@@ -47,11 +27,26 @@ double work_per_position(const Graph& graph, const Op& op, const Sizes& sizes) {
   return double(graph.tensor(measured_tensor(op)).channels * tile_element_bytes(sizes));
 }
 
-/// Bytes that a step which only moves values writes for each position.
-double moved_bytes(const Graph& graph, const Step& step, const Sizes& sizes) {
+/// Bytes that a step which only moves values writes for each position; and reads, where that counts.
+double moved_bytes(const Graph& graph, const Step& step, const DeviceRates& rates, const Sizes& sizes) {
   const int64_t element =
       step.kind == StepKind::store ? bytes_per_element(sizes.dtype) : tile_element_bytes(sizes);
-  return double(graph.tensor(step.tensor).channels * element);
+  return double(graph.tensor(step.tensor).channels * element) * (rates.memory_bound ? 2 : 1);
+}
+
+/// Bytes that an operation reads and writes for each position that its work is counted over: no more of keys,
+/// values, sums and statistics than a cache holds.
+double touched_bytes(const Graph& graph, const Op& op, const Sizes& sizes) {
+  const Tensor& measured = graph.tensor(measured_tensor(op));
+  double channels = graph.tensor(op.output).statistics ? 0 : double(measured.channels);
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const Tensor& input = graph.tensor(op.inputs[i]);
+    if (input.statistics || (is_barrier(op, i) && op.kind == OpKind::attention)) continue;
+    const Axes<double> ratio = per_axis([](int32_t from, int32_t to) { return double(from) / double(to); },
+                                        input.scale, measured.scale);
+    channels += double(input.channels) * ratio.t * ratio.y * ratio.x;
+  }
+  return channels * double(tile_element_bytes(sizes));
 }
 
 /// Along one axis: positions that a step computes over all tiles, halos included, and tiles.
@@ -104,29 +99,30 @@ Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, c
 
 /// Moving frames from one chunk to the next, for each row and column of a step's tile: out and in again, or
 /// read from a kept tensor once more.
-double carry_seconds(const Graph& graph, const Step& step, const Along& time, const Sizes& sizes) {
+double carry_seconds(const Graph& graph, const Step& step, const Along& time, const DeviceRates& rates,
+                     const Sizes& sizes) {
   if (!makes_tile(step.kind) || time.tiles <= 1) return 0;
   const int64_t carried = carried_frames(step);
   const double frames = double(carried > 0 ? 2 * carried : step.halo.before.t);
-  return frames * (time.tiles - 1) *
-         double(graph.tensor(step.tensor).channels * tile_element_bytes(sizes) * sizes.items) /
-         kBytesPerSecond;
+  const int64_t element = tile_element_bytes(sizes) * (rates.memory_bound ? 2 : 1);
+  return frames * (time.tiles - 1) * double(graph.tensor(step.tensor).channels * element * sizes.items) /
+         rates.bytes_per_second;
 }
 
 }  // namespace
 
-CostModel::CostModel(const Graph& graph)
-    : weights_bytes_per_second_(kWeightsBytesPerSecond),
-      transform_bytes_per_second_(kTransformBytesPerSecond),
-      scratch_write_bytes_per_second_(kScratchBytesPerSecond),
-      scratch_read_bytes_per_second_(kScratchBytesPerSecond),
-      memory_(cpu_memory_model(graph)) {
-  for (const Op& op : graph.ops()) {
-    seconds_per_work_.push_back(1 / assumed_rate(op));
-  }
+CostModel::CostModel(const Graph& graph, DeviceKind device)
+    : device_(device), measured_(graph.ops().size(), 0), memory_(memory_model_of(graph, device)) {
+  const DeviceRates rates = assumed_rates(device, Dtype::fp32);  // what follows is the same in every dtype
+  both_ways_ = rates.both_ways;
+  weights_bytes_per_second_ = rates.weights_bytes_per_second;
+  transform_bytes_per_second_ = rates.transform_bytes_per_second;
+  host_bytes_per_second_ = rates.host_bytes_per_second;
+  scratch_write_bytes_per_second_ = scratch_read_bytes_per_second_ = rates.scratch_bytes_per_second;
 }
 
-CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& request) : CostModel(graph) {
+CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& request)
+    : CostModel(graph, request.device) {
   assumed_ = false;
   environment_ = {profile.device, profile.libraries};
   const auto take = [](double rate, double& assumed) {
@@ -165,30 +161,45 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
   const Sizes sizes{
       {(size.frames - 1) / scale.t + 1, size.height_pixels / scale.y, size.width_pixels / scale.x},
       size.batch,
-      profile.dtype};
+      profile.dtype,
+      request.device};
   for (const LayerProfile& layer : profile.layers) {
     const OpId id = graph.find_op(layer.name);
     if (id == OpId{-1} || layer.sizes[nearest].seconds <= 0) continue;
     const Op& op = graph.op(id);
     const double whole =
         double(positions(extent_of(graph.tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
-    seconds_per_work_[index(id)] =
-        layer.sizes[nearest].seconds / (whole * work_per_position(graph, op, sizes));
+    measured_[index(id)] = layer.sizes[nearest].seconds / (whole * work_per_position(graph, op, sizes));
   }
+}
+
+double CostModel::seconds_per_position(const Graph& graph, OpId id, ConvolutionForm form,
+                                       const Sizes& sizes) const {
+  const Op& op = graph.op(id);
+  const double work = work_per_position(graph, op, sizes), share = form_share(graph, op, form);
+  if (measured_[index(id)] > 0) return work * share * measured_[index(id)];
+  const DeviceRates rates = assumed_rates(device_, sizes.dtype);
+  const double counted =
+      work * share * (1 / (counts_flops(op) ? flops_per_second(rates, op) : rates.bytes_per_second));
+  if (!rates.memory_bound) return counted;
+  const double moving = touched_bytes(graph, op, sizes) / rates.bytes_per_second;
+  return counts_flops(op) ? std::max(counted, moving) : moving;
 }
 
 CostModel::StepRates CostModel::rates_of(const Graph& graph, const Step& step, ConvolutionForm form,
                                          const Sizes& sizes) const {
-  if (step.op == OpId{-1})
-    return {kStepSeconds, moved_bytes(graph, step, sizes) / kBytesPerSecond * double(sizes.items)};
-  const Op& op = graph.op(step.op);
-  return {kStepSeconds, work_per_position(graph, op, sizes) * form_share(graph, op, form) *
-                            seconds_per_work(step.op) * double(sizes.items)};
+  const DeviceRates rates = assumed_rates(device_, sizes.dtype);
+  if (step.op == OpId{-1}) {
+    const double moving = moved_bytes(graph, step, rates, sizes) / rates.bytes_per_second;
+    return {rates.step_seconds, moving * double(sizes.items)};
+  }
+  return {rates.step_seconds, seconds_per_position(graph, step.op, form, sizes) * double(sizes.items)};
 }
 
 double CostModel::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                                const Sizes& sizes) const {
-  const double carry = carry_seconds(graph, step, along_time(graph, pass, step, tile.t, sizes), sizes);
+  const double carry = carry_seconds(graph, step, along_time(graph, pass, step, tile.t, sizes),
+                                     assumed_rates(device_, sizes.dtype), sizes);
   // Laws are asked for every shape of every pass, so what pictures do not need is left out.
   if (laws_ && carry == 0) return laws_->step_seconds(graph, pass, step, tile, sizes);
   const Axes<Along> work = work_along(graph, pass, step, tile, sizes);
@@ -216,7 +227,7 @@ std::vector<double> CostModel::shape_seconds(const Graph& graph, const Pass& pas
     const StepRates rates = rates_of(graph, step, pass.convolutions, sizes);
     const Axes<StepAxis> axes = axes_of(graph, pass, step, sizes);
     const Along time = along_time(graph, pass, step, length, sizes);
-    const double carrying = carry_seconds(graph, step, time, sizes);
+    const double carrying = carry_seconds(graph, step, time, assumed_rates(device_, sizes.dtype), sizes);
     for (size_t k = 0; k < widths.size(); ++k) columns[k] = along(axes.x, widths[k]);
     for (size_t i = 0; i < heights.size(); ++i) {
       const Along rows = along(axes.y, heights[i]);
@@ -242,8 +253,11 @@ double CostModel::least_seconds(const Graph& graph, OpId id, const Sizes& sizes)
   const Op& op = graph.op(id);
   const double whole =
       double(positions(extent_of(graph.tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
-  const double share = form_share(graph, op, ConvolutionForm::winograd);  // the faster one
-  return kStepSeconds + whole * work_per_position(graph, op, sizes) * share * seconds_per_work(id);
+  // On the CPU the faster form is this one.
+  const ConvolutionForm fastest =
+      device_ == DeviceKind::cpu ? ConvolutionForm::winograd : ConvolutionForm::direct;
+  return assumed_rates(device_, sizes.dtype).step_seconds +
+         whole * seconds_per_position(graph, id, fastest, sizes);
 }
 
 double CostModel::least_store_seconds(const Graph& graph, TensorId id, const Sizes& sizes) const {
@@ -252,7 +266,9 @@ double CostModel::least_store_seconds(const Graph& graph, TensorId id, const Siz
   if (laws_)
     return whole * laws_->of({.kind = StepKind::store, .tensor = id}, ConvolutionForm::direct)
                        .least_seconds_per_position();
-  return kStepSeconds + whole * double(tensor.channels * bytes_per_element(sizes.dtype)) / kBytesPerSecond;
+  const DeviceRates rates = assumed_rates(device_, sizes.dtype);
+  const Step store{.kind = StepKind::store, .tensor = id};
+  return rates.step_seconds + whole * moved_bytes(graph, store, rates, sizes) / rates.bytes_per_second;
 }
 
 double CostModel::weights_seconds(int64_t bytes) const {
@@ -260,15 +276,22 @@ double CostModel::weights_seconds(int64_t bytes) const {
 }
 
 double CostModel::transform_seconds(int64_t bytes) const {
-  return double(bytes) / transform_bytes_per_second_;
+  return bytes == 0 ? 0 : double(bytes) / transform_bytes_per_second_;
 }
 
-double CostModel::read_seconds(Place place, double bytes) const {
-  return bytes / (place == Place::host ? kHostBytesPerSecond : scratch_read_bytes_per_second_);
+void CostModel::add_transfer(Transfers& transfers, Place place, bool written, double bytes) const {
+  const double on_disk = written ? scratch_write_bytes_per_second_ : scratch_read_bytes_per_second_;
+  // Where one thread moves everything, what is written waits for what is read.
+  double& seconds = written && both_ways_ ? transfers.written_seconds : transfers.read_seconds;
+  seconds += bytes / (place == Place::host ? host_bytes_per_second_ : on_disk);
 }
 
-double CostModel::write_seconds(Place place, double bytes) const {
-  return bytes / (place == Place::host ? kHostBytesPerSecond : scratch_write_bytes_per_second_);
+double CostModel::sweep_seconds(double compute, const Transfers& transfers, size_t bands) {
+  // Bands are fetched, computed and written one behind the other: the longest of the three is never idle, the
+  // others stand alone for one band.
+  std::array<double, 3> stages{compute, transfers.read_seconds, transfers.written_seconds};
+  std::sort(stages.begin(), stages.end());
+  return stages[2] + (stages[1] + stages[0]) / double(bands);
 }
 
 double pass_flops(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) {

@@ -15,17 +15,18 @@ namespace headroom {
 ///
 /// With a profile a step's time is that of its law at the extent of each of its tiles. Without one, or with a
 /// profile of version 1, it is its work divided by a rate, plus a fixed time per tile; work is FLOPs for
-/// convolutions and attention, bytes written for everything else. Rates that nothing measured are those of a
-/// two-core server (docs/planning.md), and plans say so.
+/// convolutions and attention, bytes for everything else. Rates that nothing measured are those of a two-core
+/// server, or of a GPU for servers (planner/device_rates.h), and plans say so.
 class CostModel {
  public:
-  explicit CostModel(const Graph& graph);
+  explicit CostModel(const Graph& graph, DeviceKind device = DeviceKind::cpu);
   /// The profile's laws; without laws, rates per layer at the profiled size nearest to the one that is
   /// planned.
   CostModel(const Graph& graph, const Profile& profile, const Request& request);
 
   bool assumed() const { return assumed_; }
-  /// Workspace of the CPU's libraries and the reserve; for the builder.
+  DeviceKind device() const { return device_; }
+  /// Workspace of the device's libraries and the reserve; for the builder.
   const MemoryModel& memory() const { return memory_; }
   /// What the costs hold for; empty texts where they are assumed.
   const Environment& environment() const { return environment_; }
@@ -37,9 +38,14 @@ class CostModel {
   double weights_seconds(int64_t bytes) const;
   /// Bringing kernels into the Winograd form, `bytes` of it.
   double transform_seconds(int64_t bytes) const;
-  /// Moving blocks between the device and a place below it.
-  double read_seconds(Place place, double bytes) const;
-  double write_seconds(Place place, double bytes) const;
+  /// What a pass moves between the device and a place below it. Where one thread moves everything, all of it
+  /// counts as read.
+  struct Transfers {
+    double read_seconds = 0, written_seconds = 0;
+  };
+  void add_transfer(Transfers& transfers, Place place, bool written, double bytes) const;
+  /// Of a pass of so many bands, those of other bands being moved while one computes.
+  static double sweep_seconds(double compute, const Transfers& transfers, size_t bands);
   /// pass_seconds() for each height with each width, height by height, in the pass's form of convolutions.
   std::vector<double> shape_seconds(const Graph& graph, const Pass& pass, int64_t length,
                                     const std::vector<int64_t>& heights, const std::vector<int64_t>& widths,
@@ -54,13 +60,17 @@ class CostModel {
     double per_tile = 0, per_position = 0;
   };
   StepRates rates_of(const Graph& graph, const Step& step, ConvolutionForm form, const Sizes& sizes) const;
-  double seconds_per_work(OpId op) const { return seconds_per_work_[index(op)]; }
-  std::vector<double> seconds_per_work_;  ///< by operation
+  /// Of one item, without laws.
+  double seconds_per_position(const Graph& graph, OpId op, ConvolutionForm form, const Sizes& sizes) const;
+  DeviceKind device_;
+  bool both_ways_ = false;        ///< blocks are written below the device while others are read
+  std::vector<double> measured_;  ///< seconds of a unit of work, by operation; 0 where rates are assumed
   std::shared_ptr<const LawTable> laws_;  ///< null without
   Environment environment_;
-  double weights_bytes_per_second_;  ///< parameters brought onto the device
-  double transform_bytes_per_second_;
-  double scratch_write_bytes_per_second_, scratch_read_bytes_per_second_;
+  double weights_bytes_per_second_ = 0;  ///< parameters brought onto the device
+  double transform_bytes_per_second_ = 0;
+  double host_bytes_per_second_ = 0;
+  double scratch_write_bytes_per_second_ = 0, scratch_read_bytes_per_second_ = 0;
   MemoryModel memory_;
   bool assumed_ = true;
 };

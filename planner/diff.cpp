@@ -27,6 +27,7 @@ Values values_of(const Plan& plan) {
           {"request.frames", request.frames},
           {"request.batch", request.batch},
           {"request.dtype", name_of(request.dtype)},
+          {"request.device", name_of(request.device)},
           {"slice_items", plan.slice},
           {"weights", name_of(plan.weights)},
           {"weights_bytes", plan.weights_bytes},

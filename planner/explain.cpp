@@ -86,12 +86,14 @@ std::string heading(const Plan& plan, const Graph& graph) {
   const Request& request = plan.request;
   double flops = 0;
   for (const Pass& pass : plan.passes) flops += pass.predicted_flops;
-  std::string text = request.model + " " + std::to_string(request.width_pixels) + "x" +
-                     std::to_string(request.height_pixels) +
-                     (request.frames > 1 ? ", " + std::to_string(request.frames) + " frames" : "") +
-                     ", batch " + std::to_string(request.batch) + " (" + std::to_string(plan.slice) +
-                     " at a time), " + name_of(request.dtype) + ": " + std::to_string(plan.passes.size()) +
-                     " passes, " + with_digits(flops / 1e9, 0) + " GFLOP\n";
+  std::string text =
+      request.model + " " + std::to_string(request.width_pixels) + "x" +
+      std::to_string(request.height_pixels) +
+      (request.frames > 1 ? ", " + std::to_string(request.frames) + " frames" : "") + ", batch " +
+      std::to_string(request.batch) + " (" + std::to_string(plan.slice) + " at a time), " +
+      name_of(request.dtype) +
+      (request.device == DeviceKind::cpu ? "" : std::string(" on ") + name_of(request.device)) + ": " +
+      std::to_string(plan.passes.size()) + " passes, " + with_digits(flops / 1e9, 0) + " GFLOP\n";
   const bool resident = plan.weights == WeightResidency::resident;
   text += "peak " + format_bytes(plan.predicted_peak_bytes) + " of " + format_bytes(plan.limit_bytes) +
           " (weights " + (resident ? "" : "at most ") + format_bytes(plan.weights_bytes) +
@@ -214,6 +216,7 @@ json explain_json(const Plan& plan, const Model& model) {
     gap = plan.bound_seconds > 0 ? std::max(0.0, plan.predicted_seconds / plan.bound_seconds - 1) : 0.0;
   }
   return {{"model", plan.request.model},
+          {"device", name_of(plan.request.device)},
           {"limit_bytes", plan.limit_bytes},
           {"peak_bytes", plan.predicted_peak_bytes},
           {"seconds", plan.predicted_seconds},

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "decoder/graph/errors.h"
+
 namespace headroom {
 namespace {
 
@@ -26,6 +28,11 @@ double whole_batch(double slice_seconds, const PlanSpace& space, const Request& 
 
 Spaces spaces_of(const Model& model, const Request& request, const PlanOptions& options,
                  const CostModel& costs) {
+  if (request.device == DeviceKind::cuda && options.scratch_limit_bytes > 0) {
+    throw InputError(
+        "--scratch: not with --device cuda: kept tensors live on the device or, with --host-limit, in host "
+        "memory");
+  }
   std::vector<int64_t> slices{request.batch};
   if (request.batch > 1) slices.push_back(1);
   std::vector<WeightResidency> residencies{WeightResidency::resident, WeightResidency::per_pass};

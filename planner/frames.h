@@ -25,7 +25,8 @@ struct PlanOptions {
 
 using Spaces = std::vector<std::unique_ptr<PlanSpace>>;
 
-/// The spaces of every frame that the options allow: together they are what is searched.
+/// The spaces of every frame that the options allow: together they are what is searched. Throws InputError
+/// where the device has no such place.
 Spaces spaces_of(const Model& model, const Request& request, const PlanOptions& options,
                  const CostModel& costs);
 

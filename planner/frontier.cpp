@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "decoder/cli/arguments.h"
+#include "decoder/plan/plan_file.h"
 
 namespace headroom {
 namespace {
@@ -57,13 +58,7 @@ nlohmann::json to_json(const std::vector<FrontierPoint>& points, const Request& 
   }
   return {{"schema", "headroom.frontier"},
           {"version", 1},
-          {"request",
-           {{"model", request.model},
-            {"width_pixels", request.width_pixels},
-            {"height_pixels", request.height_pixels},
-            {"frames", request.frames},
-            {"batch", request.batch},
-            {"dtype", name_of(request.dtype)}}},
+          {"request", to_json(request)},
           {"assumed", assumed},
           {"points", std::move(list)}};
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <thread>
 
+#include "decoder/plan/gpu_memory.h"
 #include "decoder/plan/linear_attention.h"
 
 namespace headroom {
@@ -72,6 +73,28 @@ MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
            attention_scratch_bytes(queries, std::numeric_limits<int64_t>::max(), channels, threads);
   };
   return model;
+}
+
+MemoryModel cuda_memory_model(const Graph& graph) {
+  MemoryModel model;
+  model.workspace_bytes = [&graph](const Op& op, ConvolutionForm, const Extent& tile,
+                                   const Sizes& sizes) -> int64_t {
+    // Items and frames of attention come one after another.
+    int64_t bytes = 0;
+    if (op.kind == OpKind::conv)
+      bytes = gpu::convolution_workspace_bytes(kernel_shape(graph, op), tile, sizes.dtype);
+    if (op.kind == OpKind::attention) {
+      const Extent keys = extent_of(graph.tensor(op.inputs[1]), sizes.latent);
+      bytes = gpu::attention_workspace_bytes(tile.y * tile.x, keys.y * keys.x,
+                                             graph.tensor(op.output).channels, sizes.dtype);
+    }
+    return allocated_bytes(bytes, DeviceKind::cuda);
+  };
+  return model;
+}
+
+MemoryModel memory_model_of(const Graph& graph, DeviceKind device) {
+  return device == DeviceKind::cuda ? cuda_memory_model(graph) : cpu_memory_model(graph);
 }
 
 }  // namespace headroom

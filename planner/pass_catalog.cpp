@@ -1,6 +1,7 @@
 #include "planner/pass_catalog.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace headroom {
 namespace {
@@ -16,6 +17,7 @@ Sizes sizes_for(const Graph& graph, const Request& request, int64_t slice) {
 
 PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t slice, const CostModel& costs)
     : graph_(model.graph), costs_(costs), sizes_(sizes_for(graph_, request, slice)), reach_(graph_, sizes_) {
+  if (costs.device() != request.device) throw std::logic_error("costs of another kind of device");
   find_sizes();
   keep_sets_.resize(passes());
   works_.resize(passes());

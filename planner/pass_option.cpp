@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include "decoder/graph/errors.h"
 #include "decoder/plan/builder.h"
+#include "decoder/plan/gpu_memory.h"
 #include "decoder/plan/lowering.h"
 
 namespace headroom {
@@ -71,7 +73,9 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
   chunks_ = takes_chunks(graph_, pass_) ? chunk_lengths(grid.t) : std::vector{grid.t};
   const std::vector<int64_t> heights = tile_heights(grid.y);
   for (int64_t rows : heights) heights_.push_back({rows, static_cast<size_t>((grid.y + rows - 1) / rows)});
-  const bool both = std::any_of(pass_.steps.begin(), pass_.steps.end(),
+  // On CUDA convolutions have the direct form alone.
+  const bool both = sizes_.device == DeviceKind::cpu &&
+                    std::any_of(pass_.steps.begin(), pass_.steps.end(),
                                 [&](const Step& step) { return has_winograd_form(graph_, step.op); });
   if (both) forms_.push_back(ConvolutionForm::winograd);
   for (ConvolutionForm form : forms_) {
@@ -122,15 +126,23 @@ Extent PassOption::tile(const Shape& shape) const {
   return {chunks_[shape.chunk], heights_[shape.height].length, widths_[shape.width]};
 }
 
-double PassOption::transfer_seconds(const std::vector<Place>& places) const {
-  double seconds = 0;
+bool PassOption::countable(const Shape& shape) const {
+  if (sizes_.device == DeviceKind::cpu) return true;
+  const Extent grid = tile(shape);
+  return std::all_of(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
+    const int64_t channels = graph_.tensor(step.tensor).channels;
+    return !makes_tile(step.kind) ||
+           positions(largest_tile(graph_, pass_, step, grid, sizes_)) * channels <= gpu::kMostTileValues;
+  });
+}
+
+CostModel::Transfers PassOption::transfers(const std::vector<Place>& places) const {
+  CostModel::Transfers transfers;
   for (size_t i = 0; i < touched_.size(); ++i) {
     if (places[i] == Place::device) continue;
-    const auto bytes = double(whole_bytes_[i]);
-    seconds +=
-        touched_[i].written ? costs_.write_seconds(places[i], bytes) : costs_.read_seconds(places[i], bytes);
+    costs_.add_transfer(transfers, places[i], touched_[i].written, double(whole_bytes_[i]));
   }
-  return seconds;
+  return transfers;
 }
 
 int64_t PassOption::least_bytes(const std::vector<Place>& places) const {
@@ -206,21 +218,20 @@ PricedShapes::PricedShapes(const PassOption& option, std::vector<Place> places, 
       places_(std::move(places)),
       residency_(residency),
       least_bytes_(option.least_bytes(places_) + option.brought_bytes(ConvolutionForm::direct, residency)) {
-  const double transfer = option.transfer_seconds(places_);
+  const CostModel::Transfers transfers = option.transfers(places_);
   shapes_.reserve(option.heights() * option.widths() * option.chunks() * option.forms().size());
   for (ConvolutionForm form : option.forms()) {
     for (uint32_t height = 0; height < option.heights(); ++height) {
       for (uint32_t i = 0; i < option.widths() * option.chunks(); ++i) {
         const auto widths = static_cast<uint32_t>(option.widths());
         Shape shape{0, -1, height, i % widths, i / widths, form};
-        // Transfers overlap with compute band by band: only those of one band stand alone.
-        const double compute = option.seconds(shape);
-        shape.seconds =
-            std::max(compute, transfer) + std::min(compute, transfer) / double(option.bands(height));
+        if (!option.countable(shape)) continue;
+        shape.seconds = CostModel::sweep_seconds(option.seconds(shape), transfers, option.bands(height));
         shapes_.push_back(shape);
       }
     }
   }
+  if (shapes_.empty()) throw InputError("--size: too large for tiles that a GPU's libraries can count");
   const auto faster = [](const Shape& a, const Shape& b) {
     return std::tie(a.seconds, a.height, a.width, a.chunk, a.form) <
            std::tie(b.seconds, b.height, b.width, b.chunk, b.form);

@@ -46,13 +46,15 @@ class PassOption {
   /// The direct one, and the Winograd one where it changes anything.
   const std::vector<ConvolutionForm>& forms() const { return forms_; }
   Extent tile(const Shape& shape) const;
+  /// False where the device's libraries cannot count the values of a tile (decoder/plan/gpu_memory.h).
+  bool countable(const Shape& shape) const;
   /// Without transfers and without bringing parameters in, but with bringing them into their form.
   double seconds(const Shape& shape) const;
   /// What the pass brings onto the device for its convolutions in this form, and all parameters where none
   /// are there.
   int64_t brought_bytes(ConvolutionForm form, WeightResidency residency) const;
   size_t bands(size_t height) const { return heights_[height].bands; }
-  double transfer_seconds(const std::vector<Place>& places) const;
+  CostModel::Transfers transfers(const std::vector<Place>& places) const;
   /// Bytes of kept blocks after each store of the pass; the first before any.
   struct LiveBytes {
     std::vector<int64_t> largest;  ///< over all bands but the last

@@ -22,6 +22,11 @@ std::string processor_name() {
 
 void check_profiled_model(const Profile& profile, const std::string& file, const Graph& graph,
                           const Request& request) {
+  if (profile.device_kind != request.device) {
+    throw InputError(file + ": device: measured on " + name_of(profile.device_kind) + " (\"" +
+                     profile.device + "\"), the plan is for " + name_of(request.device) +
+                     ": expected a profile of headroom-profile --device " + name_of(request.device));
+  }
   if (profile.dtype != request.dtype) {
     throw InputError(file + ": dtype: expected " + name_of(request.dtype) + " as asked for, found " +
                      name_of(profile.dtype));
@@ -58,6 +63,7 @@ void check_profiled_model(const Profile& profile, const std::string& file, const
 }
 
 void check_profiled_machine(const Profile& profile, const std::string& file) {
+  if (profile.device_kind != DeviceKind::cpu) return;
   const std::string here = processor_name();
   if (profile.device.rfind(here + ", ", 0) == 0 || profile.device == here) return;
   throw InputError(file + ": device: measured on \"" + profile.device + "\", this is \"" + here +

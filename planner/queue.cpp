@@ -18,7 +18,7 @@ struct Shape {
 };
 
 std::vector<Shape> distinct_shapes(const RequestQueue& queue, const std::string& model_argument,
-                                   Dtype dtype) {
+                                   const Storage& storage) {
   std::vector<Shape> shapes;
   std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>, size_t> known;
   for (size_t i = 0; i < queue.requests.size(); ++i) {
@@ -26,7 +26,9 @@ std::vector<Shape> distinct_shapes(const RequestQueue& queue, const std::string&
     const auto [at, is_new] =
         known.try_emplace({r.width_pixels, r.height_pixels, r.frames, r.batch}, shapes.size());
     if (is_new)
-      shapes.push_back({{model_argument, r.width_pixels, r.height_pixels, r.frames, r.batch, dtype}, {}});
+      shapes.push_back({{model_argument, r.width_pixels, r.height_pixels, r.frames, r.batch, storage.dtype,
+                         storage.device},
+                        {}});
     shapes[at->second].requests.push_back(i);
   }
   return shapes;
@@ -60,9 +62,9 @@ std::vector<Plan> plan_shapes(const RequestQueue& queue, const std::vector<Shape
 }  // namespace
 
 RequestQueue plan_queue(RequestQueue queue, const Model& model, const std::string& model_argument,
-                        Dtype dtype, int64_t limit_bytes, const PlanShape& plan_shape,
+                        const Storage& storage, int64_t limit_bytes, const PlanShape& plan_shape,
                         const std::string& origin) {
-  const std::vector<Shape> shapes = distinct_shapes(queue, model_argument, dtype);
+  const std::vector<Shape> shapes = distinct_shapes(queue, model_argument, storage);
   std::vector<Plan> plans = plan_shapes(queue, shapes, model, plan_shape, origin);
 
   std::vector<size_t> by_need(shapes.size());
@@ -71,7 +73,9 @@ RequestQueue plan_queue(RequestQueue queue, const Model& model, const std::strin
   std::stable_sort(by_need.begin(), by_need.end(), [&](size_t a, size_t b) { return need(a) > need(b); });
 
   queue.model = model_argument;
-  queue.dtype = dtype;
+  queue.dtype = storage.dtype;
+  queue.device.reset();  // which is the CPU
+  if (storage.device != DeviceKind::cpu) queue.device = storage.device;
   queue.planned = true;
   queue.limit_bytes = limit_bytes;
   queue.order.clear();

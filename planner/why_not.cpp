@@ -39,6 +39,8 @@ std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& m
   const Pass& pass = plan.passes[number];
   const int64_t weights = device_weights_bytes(graph, plan, pass);
   std::vector<Blocker> list{{"weights", "weights", weights}, {"reserve", "reserve", plan.reserve_bytes}};
+  if (const int64_t state = device_state_bytes(graph, sizes); state > 0)
+    list.push_back({"statistics", "statistics", state});
   for (const Kept& entry : plan.kept) {
     const auto now = static_cast<int32_t>(number);
     if (entry.place != Place::device || now < entry.first_pass || now > entry.last_pass) continue;
@@ -85,7 +87,8 @@ std::vector<Change> changes_of(const Model& model, const Request& request, const
     change("--weights-residency auto", "weights are brought in pass by pass where that is better")
         .options.weights.reset();
   }
-  if (options.scratch_limit_bytes < kAmple) {
+  const bool on_cpu = request.device == DeviceKind::cpu;
+  if (on_cpu && options.scratch_limit_bytes < kAmple) {
     const bool some = options.scratch_limit_bytes > 0;
     Change& scratch =
         change(some ? "--scratch-limit" : "--scratch DIR",
@@ -94,8 +97,10 @@ std::vector<Change> changes_of(const Model& model, const Request& request, const
     if (!some) scratch.options.scratch_folder = "scratch";
     scratch.added = Place::scratch;
   }
-  if (options.host_limit_bytes > 0) {
-    Change& host = change("--host-limit", "kept tensors may take more of the host's memory");
+  if (options.host_limit_bytes > 0 || !on_cpu) {
+    const bool some = options.host_limit_bytes > 0;
+    Change& host = change("--host-limit", std::string("kept tensors may ") +
+                                              (some ? "take more of" : "live in") + " the host's memory");
     host.options.host_limit_bytes = kAmple;
     host.added = Place::host;
   }

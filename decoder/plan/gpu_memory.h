@@ -40,6 +40,9 @@ int64_t state_bytes(const Graph& graph, const Sizes& sizes);
 /// norms in fp32.
 int64_t parameter_bytes(const Graph& graph, const Op& op, Dtype dtype);
 
+/// Values of one item in a tile: libraries count them in 32 bits, and what lies around them too.
+constexpr int64_t kMostTileValues = int64_t{1} << 30;
+
 /// Granted to cuDNN for one convolution, and to the matrix library for attention.
 constexpr int64_t kLibraryWorkspace = int64_t{32} << 20;
 /// Where tiles are small, no more than input and output take, but at least this.

@@ -18,6 +18,10 @@ constexpr int64_t kPlanVersion = 2;
 /// `graph` must be the one that the plan was made for; std::out_of_range where an id is not one of its own.
 nlohmann::json to_json(const Plan& plan, const Graph& graph);
 
+/// What is decoded, as plans and frontiers have it. The device is left out where it is the CPU, as it was
+/// before there was another.
+nlohmann::json to_json(const Request& request);
+
 /// Checks schema and version, then reads what is decoded. Needs no model: a program reads the request first,
 /// resolves the model that it names, and reads the plan with that model's graph.
 Request read_request(const JsonFields& file);

@@ -82,7 +82,9 @@ json pass_to_json(const Pass& pass, const Graph& graph) {
             {"flops", pass.predicted_flops}}}};
 }
 
-json request_to_json(const Request& request) {
+}  // namespace
+
+json to_json(const Request& request) {
   json out{{"model", request.model},
            {"width_pixels", request.width_pixels},
            {"height_pixels", request.height_pixels},
@@ -93,8 +95,6 @@ json request_to_json(const Request& request) {
   return out;
 }
 
-}  // namespace
-
 json to_json(const Plan& plan, const Graph& graph) {
   json kept = json::array();
   for (const Kept& entry : plan.kept) kept.push_back(kept_to_json(entry, plan, graph));
@@ -102,7 +102,7 @@ json to_json(const Plan& plan, const Graph& graph) {
   for (const Pass& pass : plan.passes) passes.push_back(pass_to_json(pass, graph));
   json out{{"schema", "headroom.plan"},
            {"version", kPlanVersion},
-           {"request", request_to_json(plan.request)},
+           {"request", to_json(plan.request)},
            {"limit_bytes", plan.limit_bytes},
            {"slice_items", plan.slice},
            {"weights", name_of(plan.weights)},

@@ -36,6 +36,7 @@ struct QueuedDecode {
 struct RequestQueue {
   std::string model;  ///< the --model argument; empty where the file names none
   std::optional<Dtype> dtype;
+  std::optional<DeviceKind> device;  ///< one for all
   std::vector<QueuedRequest> requests;
 
   bool planned = false;

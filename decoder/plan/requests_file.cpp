@@ -80,6 +80,21 @@ QueuedRequest read_request_entry(const JsonFields& fields) {
   return request;
 }
 
+/// Takes the device that the file or one of its requests names: it must be one for all.
+void take_device(const JsonFields& fields, std::optional<DeviceKind>& device) {
+  if (!fields.has("device")) return;
+  const std::string found = fields["device"].value().dump().substr(0, 40);
+  std::optional<DeviceKind> named;
+  for (DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
+    if (fields["device"].text() == name_of(kind)) named = kind;
+  }
+  if (!named) fields["device"].fail("expected cpu or cuda, found " + found);
+  if (device && *device != *named)
+    fields["device"].fail(std::string("expected ") + name_of(*device) +
+                          " as before: a queue has one device for all, found " + found);
+  device = named;
+}
+
 /// The names of the files that one decode writes; a batch of pictures or clips has one for each. A folder of
 /// frames is one name.
 std::vector<std::string> output_files(const QueuedRequest& request, int64_t repetition) {
@@ -155,6 +170,7 @@ json to_json(const RequestQueue& queue, const Graph& graph) {
   json out{{"schema", "headroom.requests"}, {"version", kRequestsVersion}, {"requests", json::array()}};
   if (!queue.model.empty()) out["model"] = queue.model;
   if (queue.dtype) out["dtype"] = name_of(*queue.dtype);
+  if (queue.device && *queue.device != DeviceKind::cpu) out["device"] = name_of(*queue.device);
   for (const QueuedRequest& request : queue.requests) out["requests"].push_back(to_json(request));
   if (!queue.planned) return out;
   const QueuePrediction prediction = predict(queue);
@@ -184,6 +200,7 @@ RequestQueue requests_from_json(const JsonFields& file) {
       file["dtype"].fail("expected fp32, bf16 or fp16, found " + file["dtype"].value().dump().substr(0, 40));
     }
   }
+  take_device(file, queue.device);
   const JsonFields list = file["requests"];
   const size_t entries = list.size(static_cast<size_t>(kMostPictures));
   if (entries == 0) list.fail("expected at least one request, found none");
@@ -191,6 +208,7 @@ RequestQueue requests_from_json(const JsonFields& file) {
   int64_t pictures = 0;
   for (size_t i = 0; i < entries; ++i) {
     const QueuedRequest request = read_request_entry(list[i]);
+    take_device(list[i], queue.device);
     pictures += request.count * request.batch;
     if (pictures > kMostPictures)
       list[i].fail("expected at most " + std::to_string(kMostPictures) + " pictures in the queue");
@@ -223,6 +241,9 @@ RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph)
       plans[i].fail("expected at most " + std::to_string(kMostBlocks) + " blocks in all plans together");
     if (i > 0 && plan.request.dtype != queue.plans[0].request.dtype)
       plans[i]["request"]["dtype"].fail("expected that of all plans");
+    if (plan.request.device != queue.device.value_or(DeviceKind::cpu))
+      plans[i]["request"].fail(std::string("expected the queue's own device, found ") +
+                               name_of(plan.request.device));
     queue.plans.push_back(std::move(plan));
   }
   const JsonFields order = file["order"];

@@ -7,9 +7,6 @@
 namespace headroom::validation {
 namespace {
 
-/// An element of a tile or of the latent: both are fp32 in every dtype.
-constexpr int64_t kComputedBytes = 4;
-
 /// When one block of a kept tensor holds its number, in the time of pass_starts().
 struct Lifetime {
   int64_t acquired = std::numeric_limits<int64_t>::max();
@@ -36,6 +33,7 @@ class MemoryCheck {
     }
     check_owners();
     check_lower_places(view_);
+    check_values();
     check_bytes();
   }
 
@@ -251,7 +249,7 @@ class MemoryCheck {
   int64_t tile_bytes(const StepRef& ref, bool last, bool of_frame = false) const {
     const Step& step = view_.step(ref);
     if (!computes_tile(step.kind)) return 0;
-    int64_t bytes = multiply(view_.graph.tensor(step.tensor).channels, kComputedBytes);
+    int64_t bytes = multiply(view_.graph.tensor(step.tensor).channels, view_.tile_element_bytes());
     for (Axis axis : kAxes) {
       if (axis == kTime && of_frame) continue;
       int64_t longest = 0;
@@ -302,18 +300,35 @@ class MemoryCheck {
     return at_step;
   }
 
+  /// On CUDA libraries count the values of a tile in 32 bits.
+  void check_values() {
+    constexpr int64_t kMostValues = std::numeric_limits<int32_t>::max();
+    if (!view_.on_cuda()) return;
+    for (size_t p = 0; p < view_.plan.passes.size(); ++p) {
+      for (size_t s = 0; s < view_.plan.passes[p].steps.size() && !view_.findings.full(); ++s) {
+        const int64_t values = tile_bytes({p, s}, false) / view_.plan.slice / view_.tile_element_bytes();
+        if (values <= kMostValues) continue;
+        view_.findings.add(Violation::malformed, view_.place(StepRef{p, s}),
+                           "a tile of " + std::to_string(values) + " values of one item, on cuda at most " +
+                               std::to_string(kMostValues));
+      }
+    }
+  }
+
   void check_bytes() {
     const Plan& plan = view_.plan;
+    constexpr int64_t kFloatBytes = 4;  // of the latent, in every dtype
     const int64_t latent_bytes =
         multiply(multiply(multiply(multiply(view_.latent.t, view_.latent.y), view_.latent.x), plan.slice),
-                 multiply(view_.graph.tensor(view_.graph.latent()).channels, kComputedBytes));
+                 multiply(view_.graph.tensor(view_.graph.latent()).channels, kFloatBytes));
+    const int64_t throughout = add(add(plan.reserve_bytes, latent_bytes), state_bytes(view_));
     const std::vector<int64_t> weights = check_weights(view_);
     const std::vector<int64_t> working = working_peaks();
     if (view_.work_left == 0) return;  // reported by spend()
     int64_t predicted = 0;
     for (size_t p = 0; p < plan.passes.size(); ++p) {
       const std::string place = "passes[" + std::to_string(p) + "]";
-      const int64_t needed = add(add(add(weights[p], plan.reserve_bytes), latent_bytes), working[p]);
+      const int64_t needed = add(add(weights[p], throughout), working[p]);
       if (needed > plan.limit_bytes) {
         view_.findings.add(Violation::peak_above_limit, place,
                            "needs at least " + std::to_string(needed) + " bytes, the limit is " +

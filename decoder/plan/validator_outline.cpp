@@ -54,6 +54,8 @@ void check_numbers(View& view) {
   refuse(plan.predicted_peak_bytes < 0, "predicted.peak_bytes", "expected at least 0");
   refuse(plan.host_limit_bytes < 0, "host_limit_bytes", "expected at least 0");
   refuse(plan.scratch_limit_bytes < 0, "scratch.limit_bytes", "expected at least 0");
+  refuse(plan.request.device != DeviceKind::cpu && plan.request.device != DeviceKind::cuda, "request.device",
+         "expected cpu or cuda");
   refuse(plan.weights != WeightResidency::resident && plan.weights != WeightResidency::per_pass, "weights",
          "expected resident or per_pass");
   refuse(!is_amount(plan.predicted_seconds), "predicted.seconds", "expected a finite number of at least 0");
@@ -74,6 +76,8 @@ void check_place(View& view, const Kept& entry) {
   };
   if (entry.place != Place::device && entry.place != Place::host && entry.place != Place::scratch) {
     refuse("expected device, host or scratch");
+  } else if (entry.place == Place::scratch && view.on_cuda()) {
+    refuse("a plan for cuda keeps nothing in a scratch file, only on the device and in host memory");
   } else if (entry.place == Place::scratch && view.plan.scratch_folder.empty()) {
     refuse("the plan names no folder for a scratch file");
   }
@@ -164,6 +168,9 @@ void check_pass(View& view, size_t p) {
   }
   if (pass.convolutions != ConvolutionForm::direct && pass.convolutions != ConvolutionForm::winograd) {
     view.findings.add(Violation::malformed, place + ".convolutions", "expected direct or winograd");
+  } else if (pass.convolutions == ConvolutionForm::winograd && view.on_cuda()) {
+    view.findings.add(Violation::malformed, place + ".convolutions",
+                      "on cuda convolutions have the direct form only");
   }
   for (Axis axis : kAxes) {
     if (!in_range(at(pass.scale, axis), 1, kLargestScale)) {

@@ -170,6 +170,10 @@ Interval View::frames_needed(const Step& reader, size_t input, const Interval& o
   }
 }
 
+int64_t View::tile_element_bytes() const {
+  return on_cuda() && plan.request.dtype != Dtype::fp32 ? 2 : 4;
+}
+
 int64_t View::row_bytes(TensorId id) const {
   const Tensor& tensor = graph.tensor(id);
   return multiply(multiply(multiply(picture(id, kTime).end, picture(id, kColumns).end), tensor.channels),

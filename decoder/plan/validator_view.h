@@ -83,6 +83,9 @@ class View {
   /// What the step reads in an operand; beyond the picture too where it is a convolution's.
   Interval needed(const StepRef& ref, size_t input, Axis axis, size_t i) const;
   size_t tile_count(size_t pass, Axis axis) const { return at(plan.passes[pass].tiles, axis).size(); }
+  bool on_cuda() const { return plan.request.device == DeviceKind::cuda; }
+  /// An element of a tile: fp32 on the CPU, in the plan's dtype on CUDA.
+  int64_t tile_element_bytes() const;
   /// Bytes of one row of one batch item, all of its frames.
   int64_t row_bytes(TensorId id) const;
   /// Bytes of one block of each item of a slice, at full `block_rows`.
@@ -140,6 +143,9 @@ void check_memory(View& view);
 /// Parts of check_memory.
 /// Bytes of parameters that each pass needs on the device; reports where `weights_bytes` is less.
 std::vector<int64_t> check_weights(View& view);
+/// On CUDA bytes of statistics and sums, of what follows from them and of what they are gathered in, which
+/// are there throughout; 0 on the CPU.
+int64_t state_bytes(const View& view);
 /// What lives in host memory and in the scratch file, against their limits.
 void check_lower_places(View& view);
 /// Appends the comings and goings of a tensor that lives below the device: only what a sweep is about to read

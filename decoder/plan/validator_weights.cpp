@@ -8,6 +8,7 @@ namespace {
 
 /// Every parameter begins on a boundary of this many bytes.
 constexpr int64_t kBoundaryBytes = 64;
+constexpr int64_t kCudaBoundaryBytes = 256;
 constexpr int64_t kFloatBytes = 4;
 constexpr int64_t kOutputUnit = 16;
 
@@ -51,8 +52,26 @@ int64_t direct_bytes(const View& view, const Op& op) {
                       multiply(op.kernel.t, op.factor.y > 1 ? 16 : multiply(op.kernel.y, op.kernel.x)));
 }
 
+/// On CUDA: weights of convolutions in the dtype, one for each output, tap and input of its group; four
+/// kernels of 2×2 taps over upsampling. Norms have theirs in fp32.
+int64_t bytes_on_cuda(const View& view, const Op& op) {
+  const auto from_boundary = [](int64_t bytes) {
+    return multiply((bytes - 1) / kCudaBoundaryBytes + 1, kCudaBoundaryBytes);
+  };
+  const int64_t outputs = view.graph.tensor(op.output).channels;
+  if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm)
+    return multiply(2, from_boundary(multiply(outputs, kFloatBytes)));
+  if (op.kind != OpKind::conv) return 0;
+  const int64_t stored = view.plan.request.dtype == Dtype::fp32 ? kFloatBytes : kFloatBytes / 2;
+  const int64_t taps = op.factor.y > 1 ? 4 * 4 : multiply(op.kernel.y, op.kernel.x);
+  const int64_t inputs = view.graph.tensor(op.inputs[0]).channels / op.groups;
+  const int64_t weights = multiply(multiply(outputs, multiply(op.kernel.t, taps)), inputs);
+  return add(from_boundary(multiply(weights, stored)), from_boundary(multiply(outputs, stored)));
+}
+
 /// All parameters of an operation, its kernel in the form of `pass`.
 int64_t bytes_of(const View& view, const Op& op, ConvolutionForm form) {
+  if (view.on_cuda()) return bytes_on_cuda(view, op);
   const int64_t channels = on_boundary(multiply(view.graph.tensor(op.output).channels, kFloatBytes));
   if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm) return multiply(channels, 2);
   if (op.kind != OpKind::conv) return 0;

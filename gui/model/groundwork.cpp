@@ -27,7 +27,7 @@ Model model_of(const PlanningQuestion& question) {
 }
 
 CostModel costs_of(const PlanningQuestion& question, const Graph& graph) {
-  if (!question.profile) return CostModel(graph);
+  if (!question.profile) return CostModel(graph, question.request.device);
   const auto& profile = *question.profile->as<Profile>();
   check_profiled_model(profile, question.profile->file.string(), graph, question.request);
   return CostModel(graph, profile, question.request);

@@ -25,7 +25,11 @@ int64_t free_memory_bytes() {
 
 }  // namespace
 
-int64_t limit_from(const std::string& text) {
+int64_t limit_from(const std::string& text, DeviceKind device) {
+  if (text == "auto" && device == DeviceKind::cuda) {
+    throw InputError(
+        "--limit auto: what a GPU has free is not known without it; give bytes, as in --limit 16GiB");
+  }
   if (text == "auto") return std::max<int64_t>(0, free_memory_bytes() - kAutoMarginBytes);
   return parse_bytes(text, "--limit");
 }

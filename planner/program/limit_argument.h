@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <string>
 
+#include "decoder/plan/plan.h"
+
 namespace headroom {
 
-/// Bytes from --limit; `auto` is what the machine has free less 256 MiB. Throws InputError.
-int64_t limit_from(const std::string& text);
+/// Bytes from --limit; `auto` is what the machine has free less 256 MiB, of the CPU alone. Throws InputError.
+int64_t limit_from(const std::string& text, DeviceKind device);
 
 }  // namespace headroom

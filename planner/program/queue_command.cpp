@@ -10,6 +10,7 @@
 #include "planner/make_plan.h"
 #include "planner/profile_check.h"
 #include "planner/program/limit_argument.h"
+#include "planner/program/request_options.h"
 #include "planner/queue.h"
 #include "profiler/profile/profile_file.h"
 
@@ -50,7 +51,7 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out) {
       "Example:\n"
       "  headroom-plan queue requests.json --model sdxl --limit 1.25GiB -o queue.json",
       "headroom-plan queue");
-  std::string file, model_argument, profile_file, dtype_argument, limit, output;
+  std::string file, model_argument, profile_file, dtype_argument, device_argument, limit, output;
   bool json = false;
   app.add_option("requests", file, "the requests, a headroom.requests file")->required();
   app.add_option("--model", model_argument,
@@ -58,6 +59,8 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out) {
   app.add_option("--profile", profile_file, "costs measured by headroom-profile; stated assumptions without");
   app.add_option("--dtype", dtype_argument,
                  std::string(kDtypeHelp) + "; the file's own by default, else fp32");
+  app.add_option("--device", device_argument,
+                 std::string(kDeviceHelp) + "; the file's own by default, else cpu");
   app.add_option("--limit", limit,
                  "device bytes for all of them, weights included: 2GiB, 512MiB, or auto for what is free")
       ->required();
@@ -74,18 +77,21 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out) {
   const Model model = resolve_model(model_argument);
   const Dtype dtype = decoding_dtype(
       model, dtype_argument.empty() ? queue.dtype.value_or(Dtype::fp32) : parse_dtype(dtype_argument));
-  const int64_t limit_bytes = limit_from(limit);
+  const DeviceKind device =
+      device_argument.empty() ? queue.device.value_or(DeviceKind::cpu) : parse_device(device_argument);
+  const int64_t limit_bytes = limit_from(limit, device);
   std::optional<Profile> profile;
   if (!profile_file.empty()) {
     profile = read_profile(profile_file);
-    check_profiled_model(*profile, profile_file, model.graph, {model_argument, 1, 1, 1, 1, dtype});
+    check_profiled_model(*profile, profile_file, model.graph, {model_argument, 1, 1, 1, 1, dtype, device});
     check_profiled_machine(*profile, profile_file);
   }
   const auto plan_shape = [&](const Request& request) {
-    const CostModel costs = profile ? CostModel(model.graph, *profile, request) : CostModel(model.graph);
+    const CostModel costs =
+        profile ? CostModel(model.graph, *profile, request) : CostModel(model.graph, device);
     return make_plan(model, request, {.limit_bytes = limit_bytes}, costs);
   };
-  queue = plan_queue(std::move(queue), model, model_argument, dtype, limit_bytes, plan_shape, file);
+  queue = plan_queue(std::move(queue), model, model_argument, {device, dtype}, limit_bytes, plan_shape, file);
   move_latents(queue, file, output);
   write_queue(output, queue, model.graph);
   if (json) {

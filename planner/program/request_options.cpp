@@ -32,6 +32,7 @@ void RequestOptions::add_to(CLI::App& app) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   app.add_option("--batch", batch, "pictures in the latent")->check(CLI::Range(int64_t{1}, int64_t{4096}));
   app.add_option("--dtype", dtype, kDtypeHelp);
+  app.add_option("--device", device, kDeviceHelp);
   app.add_option("--host-limit", host_limit,
                  "host memory for kept tensors, where the device has its own memory");
   app.add_option("--scratch", scratch_folder, "a folder on a disk for a scratch file of kept tensors");
@@ -44,7 +45,13 @@ void RequestOptions::add_to(CLI::App& app) {
 Request RequestOptions::request(const Model& resolved) const {
   const auto [width, height] = parse_size(size, "--size");
   latent_extent(resolved, width, height, frames);
-  return {model, width, height, frames, batch, decoding_dtype(resolved, parse_dtype(dtype))};
+  return {model,
+          width,
+          height,
+          frames,
+          batch,
+          decoding_dtype(resolved, parse_dtype(dtype)),
+          parse_device(device)};
 }
 
 PlanOptions RequestOptions::plan_options() const {
@@ -63,7 +70,7 @@ PlanOptions RequestOptions::plan_options() const {
 }
 
 CostModel RequestOptions::costs(const Model& resolved, const Request& asked) const {
-  if (profile_file.empty()) return CostModel(resolved.graph);
+  if (profile_file.empty()) return CostModel(resolved.graph, asked.device);
   const Profile profile = read_profile(profile_file);
   check_profiled_model(profile, profile_file, resolved.graph, asked);
   if (!other_environment) check_profiled_machine(profile, profile_file);

@@ -8,10 +8,13 @@
 
 namespace headroom {
 
+/// What commands that plan say of their --device.
+constexpr const char* kDeviceHelp = "what the plan is for: cpu, or cuda for a GPU's memory";
+
 /// What commands that plan one request have in common.
 struct RequestOptions {
-  std::string model, profile_file, size, dtype = "fp32", host_limit, scratch_folder, scratch_limit,
-                                         weights = "auto";
+  std::string model, profile_file, size, dtype = "fp32", device = "cpu", host_limit, scratch_folder,
+                                         scratch_limit, weights = "auto";
   int64_t frames = 1, batch = 1;
   bool other_environment = false;
 

@@ -48,7 +48,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
   const Model model = resolve_model(asked.model);
   const Request request = asked.request(model);
   PlanOptions options = asked.plan_options();
-  options.limit_bytes = limit_from(limit);
+  options.limit_bytes = limit_from(limit, request.device);
   if (app.count("--time-budget") > 0) options.time_budget_seconds = time_budget_seconds;
   const CostModel costs = asked.costs(model, request);
   Plan plan;

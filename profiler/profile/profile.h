@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "decoder/graph/graph.h"
+#include "decoder/plan/plan.h"
 #include "profiler/profile/law.h"
 
 namespace headroom {
@@ -67,7 +68,8 @@ struct HeldOutSize {
 struct Profile {
   std::string model;
   Dtype dtype = Dtype::fp32;
-  std::string device;     ///< with the number of threads
+  DeviceKind device_kind = DeviceKind::cpu;
+  std::string device;     ///< with the number of threads, or the card and its driver
   std::string libraries;  ///< with versions: the same layer costs otherwise in another release
   int64_t weights_bytes = 0;
   int threads = 0;            ///< 0 in version 1

@@ -182,6 +182,7 @@ nlohmann::json to_json(const Profile& profile) {
                      {"layers", layers},
                      {"laws", laws},
                      {"held_out", held_out}};
+  if (profile.device_kind != DeviceKind::cpu) out["device_kind"] = name_of(profile.device_kind);
   if (!profile.scratch_folder.empty()) {
     out["scratch"] = {{"folder", profile.scratch_folder},
                       {"scratch_write_bytes_per_second", profile.scratch_write_bytes_per_second},
@@ -200,6 +201,13 @@ Profile profile_from_json(const JsonFields& file) {
     file["dtype"].fail("expected fp32, bf16 or fp16");
   }
   profile.device = file["device"].text();
+  if (file.has("device_kind")) {
+    const std::string kind = file["device_kind"].text();
+    if (kind != "cpu" && kind != "cuda")
+      file["device_kind"].fail("expected cpu or cuda, found " +
+                               file["device_kind"].value().dump().substr(0, 40));
+    profile.device_kind = parse_device(kind);
+  }
   profile.libraries = file["libraries"].text();
   profile.weights_bytes = bytes(file["weights_bytes"]);
   profile.outside_bytes = bytes(file["outside_bytes"]);

@@ -49,7 +49,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--random-weights", options.random_seed,
                  "seeded random weights; the default for built-in models (costs do not depend on values)")
       ->excludes(weights);
-  app.add_option("--device", options.device, "cpu")->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_option("--device", options.device, "what to measure: cpu")->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--dtype", options.dtype, kDtypeHelp);
   app.add_option("--sizes", options.sizes, "picture sizes in pixels, WIDTHxHEIGHT,…");
   app.add_option("--plan", options.plan, "run this plan instead and record allocations, passes and tiles");
@@ -170,7 +170,8 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
 /// Prints nothing before the progress is wiped.
 RunEnded run(const Options& options, Progress& progress, std::ostream& out) {
   check_options(options);
-  if (options.device == "cuda") throw DeviceError("--device cuda: this build decodes on the CPU");
+  if (options.device == "cuda")
+    throw DeviceError("--device cuda: measuring on a GPU is not built; plans for cuda go by assumed costs");
   const Model model = resolve_model(options.model);
   const std::vector<std::string> built_in = built_in_models();
   std::optional<uint64_t> seed = options.random_seed;

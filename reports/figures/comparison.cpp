@@ -250,6 +250,7 @@ Facts facts_of(const FrontierDocument& frontier) {
           {"frames", std::to_string(request.frames)},
           {"batch", std::to_string(request.batch)},
           {"dtype", name_of(request.dtype)},
+          {"device", name_of(request.device)},
           {"costs", frontier.assumed ? "assumed" : "profile"}};
 }
 

@@ -192,6 +192,7 @@ class PassMemory {
 MemoryModel memory_model_of(const PlanDocument& document) {
   const Graph& graph = document.model.graph;
   const Plan& plan = document.plan;
+  if (plan.request.device == DeviceKind::cuda) return cuda_memory_model(graph);
   const Sizes sizes = sizes_of(graph, plan);
   const int64_t beside = resident_bytes(document) + latent_bytes(graph, sizes) +
                          device_state_bytes(graph, sizes) + plan.reserve_bytes;

@@ -38,6 +38,7 @@ std::string counted(size_t count, const std::string& one, const std::string& sev
 std::string request_text(const Request& request) {
   return one_line(request.model) + " " + size_text(request.width_pixels, request.height_pixels) + " " +
          name_of(request.dtype) +
+         (request.device == DeviceKind::cpu ? "" : std::string(" on ") + name_of(request.device)) +
          (request.frames > 1 ? ", " + std::to_string(request.frames) + " frames" : "") +
          (request.batch > 1 ? ", batch " + std::to_string(request.batch) : "");
 }

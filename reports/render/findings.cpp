@@ -22,7 +22,8 @@ struct ChosenCosts {
 ChosenCosts costs_of(const PlanDocument& document, const std::vector<DocumentPtr>& profiles) {
   const Plan& plan = document.plan;
   const Graph& graph = document.model.graph;
-  if (plan.assumed) return {CostModel(graph), "by assumed costs, as the plan was"};
+  const DeviceKind device = plan.request.device;
+  if (plan.assumed) return {CostModel(graph, device), "by assumed costs, as the plan was"};
   for (const DocumentPtr& file : profiles) {
     const Profile& profile = *file->as<Profile>();
     if (Environment{profile.device, profile.libraries} != plan.environment) continue;
@@ -33,7 +34,8 @@ ChosenCosts costs_of(const PlanDocument& document, const std::vector<DocumentPtr
     }
     return {CostModel(graph, profile, plan.request), "by the costs in " + file->file.string()};
   }
-  return {CostModel(graph), "by assumed costs: the profile that the plan was made by is not among the files"};
+  return {CostModel(graph, device),
+          "by assumed costs: the profile that the plan was made by is not among the files"};
 }
 
 PlanOptions options_of(const Plan& plan) {

@@ -34,7 +34,7 @@ struct CountingPlanner {
 };
 
 RequestQueue planned(const RequestQueue& queue, int64_t limit_bytes, CountingPlanner& planner) {
-  return plan_queue(queue, tiny(), "tiny", Dtype::fp32, limit_bytes, std::ref(planner), "requests.json");
+  return plan_queue(queue, tiny(), "tiny", {}, limit_bytes, std::ref(planner), "requests.json");
 }
 
 auto shape_of(const QueuedRequest& r) {

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "decoder/graph/graph.h"
+#include "decoder/plan/plan.h"
+
+namespace headroom {
+
+/// How fast a device is that was not profiled: the assumptions that docs/planning.md states.
+struct DeviceRates {
+  double convolution_flops_per_second = 0;  ///< of one group
+  double attention_flops_per_second = 0;
+  /// Of convolutions of many groups and of linear attention: few products a value.
+  double narrow_flops_per_second = 0;
+  double bytes_per_second = 0;  ///< of elementwise work
+  /// Elementwise work is counted by the bytes that it reads and writes, and bounds all else too; otherwise by
+  /// those that it writes.
+  bool memory_bound = false;
+  double step_seconds = 0;  ///< for each step and tile
+  double weights_bytes_per_second = 0;
+  double transform_bytes_per_second = 0;  ///< kernels brought into the Winograd form; 0 where there is none
+  double host_bytes_per_second = 0;       ///< each way
+  double scratch_bytes_per_second = 0;    ///< 0 where there is none
+  /// Blocks are written below the device while others are read, each at its own rate.
+  bool both_ways = false;
+};
+DeviceRates assumed_rates(DeviceKind device, Dtype dtype);
+
+/// True where an operation's work is counted in FLOPs.
+bool counts_flops(const Op& op);
+/// Of an operation that does.
+double flops_per_second(const DeviceRates& rates, const Op& op);
+
+}  // namespace headroom
