@@ -73,6 +73,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
   chunks_ = takes_chunks(graph_, pass_) ? chunk_lengths(grid.t) : std::vector{grid.t};
   const std::vector<int64_t> heights = tile_heights(grid.y);
   for (int64_t rows : heights) heights_.push_back({rows, static_cast<size_t>((grid.y + rows - 1) / rows)});
+  find_countable();
   // On CUDA convolutions have the direct form alone.
   const bool both = sizes_.device == DeviceKind::cpu &&
                     std::any_of(pass_.steps.begin(), pass_.steps.end(),
@@ -126,14 +127,23 @@ Extent PassOption::tile(const Shape& shape) const {
   return {chunks_[shape.chunk], heights_[shape.height].length, widths_[shape.width]};
 }
 
-bool PassOption::countable(const Shape& shape) const {
-  if (sizes_.device == DeviceKind::cpu) return true;
-  const Extent grid = tile(shape);
-  return std::all_of(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
-    const int64_t channels = graph_.tensor(step.tensor).channels;
-    return !makes_tile(step.kind) ||
-           positions(largest_tile(graph_, pass_, step, grid, sizes_)) * channels <= gpu::kMostTileValues;
-  });
+void PassOption::find_countable() {
+  if (sizes_.device == DeviceKind::cpu) return;
+  const auto counts = [&](const Shape& shape) {
+    const Extent grid = tile(shape);
+    return std::all_of(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
+      const int64_t channels = graph_.tensor(step.tensor).channels;
+      return !makes_tile(step.kind) ||
+             positions(largest_tile(graph_, pass_, step, grid, sizes_)) * channels <= gpu::kMostTileValues;
+    });
+  };
+  if (counts({})) return;  // the whole picture is the largest tile
+  for (uint32_t chunk = 0; chunk < chunks(); ++chunk) {
+    for (uint32_t i = 0; i < heights() * widths(); ++i) {
+      const auto across = static_cast<uint32_t>(widths());
+      countable_.push_back(counts({.height = i / across, .width = i % across, .chunk = chunk}));
+    }
+  }
 }
 
 CostModel::Transfers PassOption::transfers(const std::vector<Place>& places) const {

@@ -47,7 +47,10 @@ class PassOption {
   const std::vector<ConvolutionForm>& forms() const { return forms_; }
   Extent tile(const Shape& shape) const;
   /// False where the device's libraries cannot count the values of a tile (decoder/plan/gpu_memory.h).
-  bool countable(const Shape& shape) const;
+  bool countable(const Shape& shape) const {
+    return countable_.empty() ||
+           countable_[(shape.chunk * heights() + shape.height) * widths() + shape.width];
+  }
   /// Without transfers and without bringing parameters in, but with bringing them into their form.
   double seconds(const Shape& shape) const;
   /// What the pass brings onto the device for its convolutions in this form, and all parameters where none
@@ -83,6 +86,7 @@ class PassOption {
     size_t bands = 0;
   };
 
+  void find_countable();
   const Working& working(const Shape& shape) const;
   const Series& series(size_t height, size_t tensor, bool below) const;
 
@@ -100,6 +104,7 @@ class PassOption {
   /// Parallel to forms_, then to chunks_; height by height.
   std::vector<std::vector<std::vector<double>>> seconds_;
   std::vector<Brought> brought_;  ///< parallel to forms_
+  std::vector<bool> countable_;   ///< chunk by chunk, height by height; empty where all are
   // Filled when first asked for. Most shapes of most options never are.
   mutable std::map<std::tuple<uint32_t, uint32_t, uint32_t, ConvolutionForm>, Working> working_;
   /// By height and touched tensor, on the device and below.

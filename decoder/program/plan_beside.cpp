@@ -47,7 +47,7 @@ std::string without_prefix(const std::string& message) {
 
 }  // namespace
 
-nlohmann::json plan_from_program_beside(const std::vector<std::string>& arguments) {
+nlohmann::json plan_from_program_beside(const std::vector<std::string>& arguments, DeviceKind device) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "headroom-plan";
   const ScratchFolder scratch;
   const std::string plan_file = scratch / "plan.json";
@@ -55,7 +55,7 @@ nlohmann::json plan_from_program_beside(const std::vector<std::string>& argument
 
   std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  words.insert(words.end(), {"-o", plan_file});
+  words.insert(words.end(), {"--device", name_of(device), "-o", plan_file});
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);

@@ -33,7 +33,7 @@ struct Drawn {
 
 /// A graph of two to five passes. Some are wide, so that tensors have several blocks. `odd` is the share of
 /// parts that no model family has, `rest` of those at whose end a pass may rest.
-Drawn draw(uint64_t seed, double odd = 0, double rest = 0) {
+Drawn draw(uint64_t seed, double odd = 0, double rest = 0, DeviceKind device = DeviceKind::cpu) {
   Random random(seed);
   Drawn drawn;
   const bool wide = random.chance(0.1);
@@ -46,15 +46,17 @@ Drawn draw(uint64_t seed, double odd = 0, double rest = 0) {
   const int64_t columns = wide ? random.integer(500, 4000) : random.integer(3, 60);
   drawn.request =
       test::request_for(drawn.model, {1, random.integer(2, 20), columns}, random.pick<int64_t>({1, 1, 1, 3}),
-                        random.pick<Dtype>({Dtype::fp32, Dtype::bf16}));
+                        random.pick<Dtype>({Dtype::fp32, Dtype::bf16}), device);
   drawn.frame.slice = random.pick<int64_t>({1, drawn.request.batch});
   drawn.frame.weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass});
   if (random.chance(0.5)) {
-    drawn.frame.lower_place = random.pick<Place>({Place::host, Place::scratch});
+    drawn.frame.lower_place =
+        device == DeviceKind::cuda ? Place::host : random.pick<Place>({Place::host, Place::scratch});
     // Everything fits there, or only some of it.
     drawn.frame.lower_limit_bytes = random.chance(0.5) ? int64_t{1} << 40 : random.integer(1, 60) * 4096;
   }
-  drawn.assumptions.memory = CostModel(drawn.model.graph).memory();
+  drawn.assumptions = test::assumptions_for(drawn.request);
+  drawn.assumptions.memory = CostModel(drawn.model.graph, device).memory();
   return drawn;
 }
 
@@ -66,15 +68,17 @@ std::vector<int64_t> limits(int64_t smallest, int64_t fixed, Random& random) {
 }
 
 TEST_CASE("the planner finds what trying every plan of the stated space finds") {
-  const uint64_t hundred = GENERATE(range(uint64_t{0}, uint64_t{30}));
+  const uint64_t hundred = GENERATE(range(uint64_t{0}, uint64_t{40}));
   int tried = 0;
   for (uint64_t seed = hundred * 100; seed < (hundred + 1) * 100; ++seed) {
     CAPTURE(seed);
-    const Drawn d = draw(seed, hundred >= 20 && hundred < 25 ? 0.6 : 0, hundred < 25 ? 0 : 0.5);
+    const bool odd = (hundred >= 20 && hundred < 25) || hundred >= 35;
+    const Drawn d =
+        draw(seed, odd ? 0.6 : 0, hundred < 25 ? 0 : 0.5, hundred < 30 ? DeviceKind::cpu : DeviceKind::cuda);
     const PlanOracle oracle(d.model, d.request, d.frame, d.assumptions, kMostChoices);
     if (!oracle.complete() || oracle.sequences() > kMostSequences) continue;
     ++tried;
-    const CostModel costs(d.model.graph);
+    const CostModel costs(d.model.graph, d.request.device);
     PlanSpace space(d.model, d.request, planner_frame(d.frame), costs);
     REQUIRE(space.passes() == oracle.passes());
     const SmallestLimit smallest = smallest_limit(space);
@@ -112,16 +116,18 @@ std::vector<OracleFrame> frames_of(const Request& request, const PlanOptions& op
 }
 
 TEST_CASE("over all frames, the plan is the fastest of the stated space, and its file says so") {
-  const uint64_t ten = GENERATE(range(uint64_t{0}, uint64_t{20}));
+  const uint64_t ten = GENERATE(range(uint64_t{0}, uint64_t{28}));
+  const DeviceKind device = ten < 20 ? DeviceKind::cpu : DeviceKind::cuda;
   int tried = 0;
   for (uint64_t seed = 50000 + ten * 10; seed < 50000 + (ten + 1) * 10; ++seed) {
     CAPTURE(seed);
     Random random(seed);
-    Drawn d = draw(seed);
+    Drawn d = draw(seed, 0, 0, device);
     PlanOptions options;
     options.scratch_folder = "/";
     if (random.chance(0.5)) options.host_limit_bytes = random.integer(1, 100) * 8192;
-    if (random.chance(0.5)) options.scratch_limit_bytes = random.integer(1, 100) * 8192;
+    if (random.chance(0.5) && device == DeviceKind::cpu)
+      options.scratch_limit_bytes = random.integer(1, 100) * 8192;
     if (random.chance(0.3))
       options.weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass});
     std::vector<std::unique_ptr<PlanOracle>> oracles;
@@ -135,7 +141,7 @@ TEST_CASE("over all frames, the plan is the fastest of the stated space, and its
     }
     if (!complete) continue;
     ++tried;
-    const CostModel costs(d.model.graph);
+    const CostModel costs(d.model.graph, device);
     options.limit_bytes = smallest - 1;
     CHECK_THROWS_AS(make_plan(d.model, d.request, options, costs), DoesNotFit);
     for (const int64_t limit : limits(smallest, smallest / 2, random)) {

@@ -74,12 +74,14 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
     Random random(seed);
     const Model model =
         test::random_model(random, {.operations = random.integer(16, 40), .barriers = random.integer(3, 9)});
-    const Request request = test::request_for(model, {1, random.integer(2, 20), random.integer(3, 60)});
+    Request request = test::request_for(model, {1, random.integer(2, 20), random.integer(3, 60)});
+    if (ten >= 15) request.device = DeviceKind::cuda;
     OracleFrame frame{
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}), {}, 0};
-    if (random.chance(0.3)) frame = {1, frame.weights, Place::scratch, random.integer(1, 60) * 4096};
-    const CostModel costs(model.graph);
-    Assumptions assumptions;
+    const Place lower = request.device == DeviceKind::cuda ? Place::host : Place::scratch;
+    if (random.chance(0.3)) frame = {1, frame.weights, lower, random.integer(1, 60) * 4096};
+    const CostModel costs(model.graph, request.device);
+    Assumptions assumptions = test::assumptions_for(request);
     assumptions.memory = costs.memory();
     const PlanOracle oracle(model, request, frame, assumptions, 120);
     if (!oracle.complete()) continue;

@@ -19,7 +19,7 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
                        const CostModel& costs) {
   const Pass& pass = plan.passes[number];
   const Sizes sizes = sizes_of(model.graph, plan);
-  double transfer = 0;
+  CostModel::Transfers transfers;
   for (const Kept& entry : plan.kept) {
     if (entry.place == Place::device) continue;
     const auto bytes = double(entry.blocks.size()) * double(kept_block_bytes(model.graph, entry, sizes));
@@ -28,9 +28,9 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
              step.inputs.end();
     });
     if (entry.first_pass == static_cast<int32_t>(number)) {
-      transfer += costs.write_seconds(entry.place, bytes);
+      costs.add_transfer(transfers, entry.place, true, bytes);
     } else if (reads) {
-      transfer += costs.read_seconds(entry.place, bytes);
+      costs.add_transfer(transfers, entry.place, false, bytes);
     }
   }
   double weights = 0, transform = 0;
@@ -38,13 +38,14 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
     if (step.op == OpId{-1}) continue;
     const Op& op = model.graph.op(step.op);
     if (plan.weights == WeightResidency::per_pass)
-      weights += costs.weights_seconds(weights_bytes(model.graph, op, ConvolutionForm::direct, {}));
+      weights +=
+          costs.weights_seconds(weights_bytes(model.graph, op, ConvolutionForm::direct, sizes.storage()));
     if (pass.convolutions == ConvolutionForm::winograd && has_winograd_form(model.graph, step.op))
       transform +=
           costs.transform_seconds(4 * kernel_shape(model.graph, op).floats(ConvolutionForm::winograd));
   }
   const double compute = transform + costs.pass_seconds(model.graph, pass, tile, sizes);
-  return weights + std::max(compute, transfer) + std::min(compute, transfer) / double(pass.tiles.y.size());
+  return weights + CostModel::sweep_seconds(compute, transfers, pass.tiles.y.size());
 }
 
 TEST_CASE("a walk through every tile and step finds the peak and the seconds that the planner counts") {
@@ -56,20 +57,23 @@ TEST_CASE("a walk through every tile and step finds the peak and the seconds tha
                                            : test::random_model(random, {.operations = random.integer(4, 40),
                                                                          .barriers = random.integer(1, 8)});
     const Dtype dtype = random.pick<Dtype>({Dtype::fp32, Dtype::fp16});
-    const Request request = test::request_for(model, {1, random.integer(1, 24), random.integer(1, 24)},
-                                              random.integer(1, 3), dtype);
-    const CostModel costs(model.graph);
-    Assumptions assumptions;
+    Request request = test::request_for(model, {1, random.integer(1, 24), random.integer(1, 24)},
+                                        random.integer(1, 3), dtype);
+    const bool on_cuda = hundred >= 15;
+    if (on_cuda) request.device = DeviceKind::cuda;
+    const CostModel costs(model.graph, request.device);
+    Assumptions assumptions = test::assumptions_for(request);
     assumptions.memory = costs.memory();
     assumptions.memory.block_bytes = random.pick<int64_t>({1, 512, 4096, 40000});
     assumptions.memory.reserve_bytes = random.integer(0, 1 << 20);
     test::RandomStyle style;
+    if (on_cuda) style.form = ConvolutionForm::direct;
     style.keep = random.uniform(0, 1);
     style.below = random.pick<double>({0, 0.5, 1});
     style.in_place = random.pick<double>({0, 0.5, 1});
     const PlanFrame frame{
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
-        random.pick<Place>({Place::host, Place::scratch})};
+        on_cuda ? Place::host : random.pick<Place>({Place::host, Place::scratch})};
     const int64_t slice = random.chance(0.5) ? 1 : request.batch;
     const test::RandomPlan drawn =
         test::random_plan(model, request, slice, style, assumptions.memory, random, {}, frame);

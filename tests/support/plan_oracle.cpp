@@ -46,7 +46,8 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleF
   const Axes<int32_t> scale = graph_.tensor(graph_.output()).scale;
   sizes_ = {{request.frames, request.height_pixels / scale.y, request.width_pixels / scale.x},
             frame.slice,
-            request.dtype};
+            request.dtype,
+            request.device};
   targets_ = barrier_targets(graph_);
   depths_ = barrier_depths(graph_);
   for (const BarrierTargets& target : targets_) {
@@ -57,7 +58,7 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleF
     pass_depths_.push_back(depths_[index(any)]);
     if (target.optional()) optional_depths_.insert(depths_[index(any)]);
   }
-  if (frame.weights == WeightResidency::resident) start_seconds_ = load_seconds(graph_, assumptions);
+  if (frame.weights == WeightResidency::resident) start_seconds_ = load_seconds(graph_, sizes_, assumptions);
   states_.resize(targets_.size() + 1);
   numbers_.resize(targets_.size() + 1);
   states_[0].push_back({});
@@ -286,7 +287,8 @@ std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<Simulat
                     sizes_.latent.x * pass.scale.x};
   std::vector<ConvolutionForm> forms{ConvolutionForm::direct};
   for (const Step& step : pass.steps) {
-    if (forms.size() == 1 && step.op != OpId{-1} && has_two_forms(graph_, graph_.op(step.op)))
+    if (sizes_.device == DeviceKind::cpu && forms.size() == 1 && step.op != OpId{-1} &&
+        has_two_forms(graph_, graph_.op(step.op)))
       forms.push_back(ConvolutionForm::winograd);
   }
   for (const ConvolutionForm form : forms) {

@@ -9,8 +9,6 @@
 namespace headroom::test {
 namespace {
 
-constexpr int64_t kKibibyte = 1024;
-
 int64_t blocks_per_item(const Graph& graph, TensorId id, int64_t block_rows, const Sizes& sizes) {
   const int64_t rows = extent_of(graph.tensor(id), sizes.latent).y;
   int64_t count = 0;
@@ -18,48 +16,9 @@ int64_t blocks_per_item(const Graph& graph, TensorId id, int64_t block_rows, con
   return count;
 }
 
-/// Bytes of a kernel: so many matrices of input by output channels, of which each row has whole cache lines.
-int64_t kernel_bytes(const Graph& graph, const Op& op, int64_t matrices) {
-  int64_t row = graph.tensor(op.output).channels * 4;
-  while (row % 64 != 0) ++row;
-  return matrices * graph.tensor(op.inputs[0]).channels * row;
-}
-
-int64_t winograd_bytes(const Graph& graph, const Op& op) {
-  return kernel_bytes(graph, op, op.factor.y == 2 ? 8 * 8 : 6 * 6);
-}
-
-/// The tensor whose positions a step goes over.
-TensorId swept(const Step& step) {
-  return step.kind == StepKind::statistics ? step.inputs[0].tensor : step.tensor;
-}
-
 bool holds_tile(StepKind kind) {
   return kind == StepKind::gather || kind == StepKind::norm || kind == StepKind::upsample ||
          kind == StepKind::conv || kind == StepKind::add || kind == StepKind::attention;
-}
-
-/// Seconds of a step for each position of one item, without what it costs once per tile.
-double seconds_per_position(const Graph& graph, const Step& step, ConvolutionForm form, const Sizes& sizes,
-                            const Assumptions& assumptions) {
-  // Only what is stored is in the plan's dtype.
-  const double element = step.kind == StepKind::store && sizes.dtype != Dtype::fp32 ? 2 : 4;
-  const double channels = double(graph.tensor(swept(step)).channels);
-  if (step.kind == StepKind::conv) {
-    const Op& op = graph.op(step.op);
-    // Over upsampling two taps of three along each axis fall together.
-    const double taps = op.factor.y == 2 ? 4 : double(op.kernel.t) * op.kernel.y * op.kernel.x;
-    double share = 1;
-    if (form == ConvolutionForm::winograd && has_two_forms(graph, op))
-      share = op.factor.y == 2 ? assumptions.upsampled_winograd_share : assumptions.winograd_share;
-    return share * 2 * taps * double(graph.tensor(op.inputs[0]).channels) * channels /
-           assumptions.convolution_flops_per_second;
-  }
-  if (step.kind == StepKind::attention) {
-    const Extent keys = extent_of(graph.tensor(graph.op(step.op).inputs[1]), sizes.latent);
-    return 4 * double(keys.t * keys.y * keys.x) * channels / assumptions.attention_flops_per_second;
-  }
-  return channels * element / assumptions.written_bytes_per_second;
 }
 
 /// Positions along one axis that a step goes over in each interval of the grid: its share of the tensor, and
@@ -128,8 +87,7 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass, int64_t 
                          counted_length(height, tensor.scale.y, pass.scale.y, halo.y, step.pad.y, extent.y),
                          counted_length(pass.tiles.x.front().length(), tensor.scale.x, pass.scale.x, halo.x,
                                         step.pad.x, extent.x)};
-    // Tiles are fp32 in every dtype.
-    entry.tile_bytes = pool_bytes(sizes.items * counted.t * counted.y * counted.x * tensor.channels * 4);
+    entry.tile_bytes = tile_pool_bytes(counted.t * counted.y * counted.x * tensor.channels, sizes);
     if (step.op != OpId{-1} && assumptions.memory.workspace_bytes) {
       entry.workspace_bytes =
           assumptions.memory.workspace_bytes(graph.op(step.op), pass.convolutions, counted, sizes);
@@ -252,38 +210,12 @@ void run_tile(const std::vector<StepLedger>& ledger, const BytesOf& bytes_of_til
 
 }  // namespace
 
-int64_t pool_bytes(int64_t bytes) {
-  const int64_t unit = bytes >= 16 * kKibibyte ? 4 * kKibibyte : 64;
-  const int64_t rest = bytes % unit;
-  return rest == 0 ? bytes : bytes + unit - rest;
-}
-
-bool has_two_forms(const Graph& graph, const Op& op) {
-  return op.kind == OpKind::conv && op.kernel.y * op.kernel.x == 9 && op.kernel.y == op.kernel.x &&
-         graph.tensor(op.inputs[0]).channels >= 16;
-}
-
-int64_t parameter_bytes(const Graph& graph, const Op& op, ConvolutionForm form) {
-  int64_t vector = graph.tensor(op.output).channels * 4;
-  while (vector % 64 != 0) ++vector;
-  if (op.kind == OpKind::norm) return vector + vector;
-  if (op.kind != OpKind::conv) return 0;
-  if (form == ConvolutionForm::winograd && has_two_forms(graph, op))
-    return winograd_bytes(graph, op) + vector;
-  return kernel_bytes(graph, op, op.factor.y == 2 ? 4 * 4 : op.kernel.y * op.kernel.x) + vector;
-}
-
-double load_seconds(const Graph& graph, const Assumptions& assumptions) {
-  int64_t bytes = 0;
-  for (const Op& op : graph.ops()) bytes += parameter_bytes(graph, op, ConvolutionForm::direct);
-  return double(bytes) / assumptions.weights_bytes_per_second;
-}
-
 int64_t block_bytes_of(const Graph& graph, TensorId id, int64_t block_rows, const Sizes& sizes) {
   const Tensor& tensor = graph.tensor(id);
   const Extent extent = extent_of(tensor, sizes.latent);
   const int64_t row = extent.t * extent.x * tensor.channels * (sizes.dtype == Dtype::fp32 ? 4 : 2);
-  return sizes.items * blocks_per_item(graph, id, block_rows, sizes) * pool_bytes(block_rows * row);
+  return sizes.items * blocks_per_item(graph, id, block_rows, sizes) *
+         pool_bytes(block_rows * row, sizes.device);
 }
 
 SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vector<SimulatedTensor>& tensors,
@@ -302,21 +234,21 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
     const bool changes = runs && pass.convolutions == ConvolutionForm::winograd && has_two_forms(graph, op);
     if (changes) transformed += winograd_bytes(graph, op);
     if (weights == WeightResidency::resident) {
-      resident += parameter_bytes(graph, op, ConvolutionForm::direct);
+      resident += parameter_bytes(graph, op, ConvolutionForm::direct, sizes);
       if (changes) brought += winograd_bytes(graph, op);
     } else if (runs) {
-      brought += parameter_bytes(graph, op, pass.convolutions);
-      loaded += parameter_bytes(graph, op, ConvolutionForm::direct);
+      brought += parameter_bytes(graph, op, pass.convolutions, sizes);
+      loaded += parameter_bytes(graph, op, ConvolutionForm::direct, sizes);
     }
   }
   const Extent latent = extent_of(graph.tensor(graph.latent()), sizes.latent);
-  const int64_t element = 4;  // of the latent and of tiles, in every dtype
+  const int64_t latent_values = latent.t * latent.y * latent.x * graph.tensor(graph.latent()).channels;
   const int64_t throughout =
-      pool_bytes(resident) + pool_bytes(brought) + assumptions.memory.reserve_bytes +
+      pool_bytes(resident, sizes.device) + pool_bytes(brought, sizes.device) +
+      statistics_bytes(graph, sizes) + assumptions.memory.reserve_bytes +
       std::llround(assumptions.memory.reserve_bytes_per_pixel *
                    double(sizes.items * positions(extent_of(graph.tensor(graph.output()), sizes.latent)))) +
-      sizes.items *
-          pool_bytes(latent.t * latent.y * latent.x * graph.tensor(graph.latent()).channels * element);
+      sizes.items * pool_bytes(latent_values * 4, sizes.device);  // fp32 in every dtype
   std::vector<Blocks> kept;
   for (const SimulatedTensor& tensor : tensors) kept.emplace_back(graph, pass, tensor, sizes);
 
@@ -353,8 +285,8 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
         for (size_t i = 0; i < ledger.size(); ++i) {
           if (!ledger[i].tile) continue;
           const Extent real = extent_of(tile_region(graph, pass, pass.steps[i], grid, sizes.latent));
-          real_bytes[i] = pool_bytes(sizes.items * positions(real) *
-                                     graph.tensor(pass.steps[i].tensor).channels * element);
+          real_bytes[i] =
+              tile_pool_bytes(positions(real) * graph.tensor(pass.steps[i].tensor).channels, sizes);
         }
         run_tile(
             ledger, [&](size_t i) { return real_bytes[i]; },
@@ -364,14 +296,16 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
       }
     }
   }
-  double transfer = 0;
+  double in = 0, out = 0;
   for (const Blocks& blocks : kept) {
     const double rate = blocks.place() == Place::host ? assumptions.host_bytes_per_second
                                                       : assumptions.scratch_bytes_per_second;
-    transfer += double(blocks.moved_bytes()) / rate;
+    (assumptions.both_ways && blocks.written() ? out : in) += double(blocks.moved_bytes()) / rate;
   }
-  // All bands but one move their blocks while another band computes.
-  result.seconds = std::max(compute, transfer) + std::min(compute, transfer) / double(pass.tiles.y.size());
+  // One band is fetched and another one written while a third computes: what takes longest goes on
+  // throughout, beside it one band of each of the others.
+  const double longest = std::max({compute, in, out});
+  result.seconds = longest + (compute + in + out - longest) / double(pass.tiles.y.size());
   result.seconds += double(loaded) / assumptions.weights_bytes_per_second;
   return result;
 }
@@ -381,7 +315,8 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
   const Sizes sizes{
       {plan.request.frames, plan.request.height_pixels / scale.y, plan.request.width_pixels / scale.x},
       plan.slice,
-      plan.request.dtype};
+      plan.request.dtype,
+      plan.request.device};
   SimulatedPlan result;
   double slice_seconds = 0;
   for (size_t i = 0; i < plan.passes.size(); ++i) {
@@ -405,7 +340,7 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
     slice_seconds += result.passes.back().seconds;
   }
   result.seconds = slice_seconds * double(plan.request.batch / plan.slice);
-  if (plan.weights == WeightResidency::resident) result.seconds += load_seconds(graph, assumptions);
+  if (plan.weights == WeightResidency::resident) result.seconds += load_seconds(graph, sizes, assumptions);
   return result;
 }
 

@@ -13,9 +13,9 @@ namespace headroom::test {
 
 /// The request whose latent has this extent.
 inline Request request_for(const Model& model, const Extent& latent, int64_t batch = 1,
-                           Dtype dtype = Dtype::fp32) {
+                           Dtype dtype = Dtype::fp32, DeviceKind device = DeviceKind::cpu) {
   const Extent picture = extent_of(model.graph.tensor(model.graph.output()), latent);
-  return {model.name, picture.x, picture.y, picture.t, batch, dtype};
+  return {model.name, picture.x, picture.y, picture.t, batch, dtype, device};
 }
 
 /// The barrier depth of each pass.
