@@ -54,6 +54,7 @@ TEST_CASE("diff: every value that changes is told, and nothing else") {
       {"request.frames", [](Plan& p) { p.request.frames = 8; }},
       {"request.batch", [](Plan& p) { p.request.batch = 8; }},
       {"request.dtype", [](Plan& p) { p.request.dtype = Dtype::fp16; }},
+      {"request.device", [](Plan& p) { p.request.device = DeviceKind::cuda; }},
       {"limit_bytes", [](Plan& p) { p.limit_bytes *= 2; }},
       {"slice_items", [](Plan& p) { p.slice = 1; }},
       {"weights", [](Plan& p) { p.weights = WeightResidency::per_pass; }},

@@ -137,6 +137,42 @@ TEST_CASE("bad usage and bad input end with 2 and one line") {
   CHECK(scratch.files().empty());
 }
 
+TEST_CASE("plans for CUDA: made, explained, validated, and refused where it has no such thing") {
+  const Planned planned;
+  const std::string file = planned.scratch / "cuda.json";
+  const Words words{"--model", planned.model, "--size", "48x40", "--device", "cuda", "-o", file};
+  const Ended made = plan(joined(words, {"--limit", "64MiB", "--host-limit", "1GiB", "--dtype", "bf16"}));
+  INFO(made.err);
+  REQUIRE(made.code == 0);
+  CHECK_THAT(made.out, Catch::Contains("by assumed costs"));
+  const json document = read_json_file(file, 1 << 26);
+  CHECK(document["request"]["device"] == "cuda");
+  CHECK(document["assumed"] == true);
+  CHECK_FALSE(planned.document()["request"].contains("device"));
+  CHECK(plan({"validate", file}).code == 0);
+  CHECK_THAT(plan({"explain", file}).out, Catch::Contains("bf16 on cuda"));
+  CHECK_THAT(plan({"explain", planned.file}).out, !Catch::Contains(" on cuda"));
+  CHECK(json::parse(plan({"explain", file, "--json"}).out)["device"] == "cuda");
+  CHECK_THAT(plan({"diff", planned.file, file}).out, Catch::Contains("cpu -> cuda"));
+  // The same file for the CPU understates what its tiles take.
+  json moved = document;
+  moved["request"].erase("device");
+  CHECK(planned.validate(moved).code == 2);
+
+  require_refused(plan(joined(words, {"--limit", "auto"})), 2, {"--limit auto", "GPU", "give bytes"});
+  require_refused(plan(joined(words, {"--limit", "64MiB", "--scratch", "/tmp", "--scratch-limit", "1GiB"})),
+                  2, {"--scratch: not with --device cuda", "--host-limit"});
+  require_refused(plan(joined(words, {"--limit", "1KiB"})), 3, {"smallest limit that works", "statistics"});
+  const Words other{"--model", planned.model, "--size", "48x40", "--limit", "64MiB", "-o", file};
+  require_refused(plan(joined(other, {"--device", "gpu"})), 2,
+                  {"--device: expected cpu or cuda, found 'gpu'"});
+
+  const Ended frontier =
+      plan({"frontier", "--model", planned.model, "--size", "48x40", "--device", "cuda", "--json"});
+  REQUIRE(frontier.code == 0);
+  CHECK(json::parse(frontier.out)["request"]["device"] == "cuda");
+}
+
 TEST_CASE("a plan that cannot be written ends with 5 and leaves nothing") {
   const Planned planned;
   require_refused(plan({"--model", planned.model, "--size", "48x40", "--limit", "64MiB", "-o",

@@ -83,6 +83,43 @@ TEST_CASE("a queue is planned into a file of the same schema") {
   CHECK(json::parse(again.out) == read_json_file(ready.output, 1 << 26));
 }
 
+TEST_CASE("a queue has one device, which its file, a request or --device names") {
+  const Ready ready;
+  json named = ready.good;
+  named["device"] = "cuda";
+  REQUIRE(ready.plan(named.dump()).code == 0);
+  json queue = read_json_file(ready.output, 1 << 26);
+  CHECK(queue["device"] == "cuda");
+  for (const json& plan : queue["plans"]) CHECK(plan["request"]["device"] == "cuda");
+  // Planned again it stays what it was; --device decides otherwise.
+  REQUIRE(call(run_plan, {"queue", ready.output, "--limit", "48MiB", "-o", ready.output}).code == 0);
+  CHECK(read_json_file(ready.output, 1 << 26)["device"] == "cuda");
+  const Words again{"queue", ready.output, "--limit", "48MiB", "-o", ready.output, "--device", "cpu"};
+  REQUIRE(call(run_plan, again).code == 0);
+  queue = read_json_file(ready.output, 1 << 26);
+  CHECK_FALSE(queue.contains("device"));
+  for (const json& plan : queue["plans"]) CHECK_FALSE(plan["request"].contains("device"));
+
+  json entry = ready.good;
+  entry["requests"][1]["device"] = "cuda";
+  REQUIRE(ready.plan(entry.dump()).code == 0);
+  CHECK(read_json_file(ready.output, 1 << 26)["device"] == "cuda");
+  require_refused(ready.plan(entry.dump(), "auto"), 2, {"--limit auto"});
+  std::filesystem::remove(ready.output);
+  entry["requests"][0]["device"] = "cpu";
+  require_refused(ready.plan(entry.dump()), 2,
+                  {"requests.json: requests[1].device: expected cpu", "one device for all"});
+  ready.refuses("/device", "gpu", {"requests.json: device: expected cpu or cuda, found \"gpu\""});
+  ready.refuses("/device", 3, {"requests.json: device: "});
+
+  // Plans of a planned file are of its device.
+  json mixed = queue;
+  mixed["plans"][1]["request"]["device"] = "cuda";
+  const Model model = resolve_model(ready.model);
+  test::require_input_error([&] { planned_queue_from_json(JsonFields(mixed, "queue.json"), model.graph); },
+                            {"queue.json: plans[1].request: expected the queue's own device, found cuda"});
+}
+
 TEST_CASE("a queue written to another folder finds its latents from there") {
   const Ready ready;
   std::filesystem::create_directories(ready.scratch / "below/deep");

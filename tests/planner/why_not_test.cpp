@@ -18,8 +18,9 @@ TEST_CASE("what stands in the way adds up to the smallest limit, each thing once
   Random random(seed);
   const Model model = test::random_model(random, {.operations = 30, .barriers = random.integer(2, 10)});
   const Extent latent{1, random.integer(4, 40), random.integer(4, 40)};
-  const Request request = test::request_for(model, latent);
-  const CostModel costs(model.graph);
+  Request request = test::request_for(model, latent);
+  if (seed >= 45) request.device = DeviceKind::cuda;
+  const CostModel costs(model.graph, request.device);
   const WhyNot why = why_not(model, request, {.limit_bytes = 1}, costs);
   // Kept tensors are listed whole, and of the tiles the largest sum: no less than what is there at the peak.
   int64_t listed = 4096;  // weights are rounded up to pages
@@ -28,7 +29,8 @@ TEST_CASE("what stands in the way adds up to the smallest limit, each thing once
     listed += blocker.bytes;
     if (blocker.what == "kept") CHECK(kept.insert(blocker.name).second);
   }
-  CHECK(listed + latent_bytes(model.graph, {latent, 1, request.dtype}) >= why.smallest_limit_bytes);
+  CHECK(listed + latent_bytes(model.graph, {latent, 1, request.dtype, request.device}) >=
+        why.smallest_limit_bytes);
   CHECK_NOTHROW(make_plan(model, request, {.limit_bytes = why.smallest_limit_bytes}, costs));
   try {
     make_plan(model, request, {.limit_bytes = why.smallest_limit_bytes - 1}, costs);
@@ -38,6 +40,24 @@ TEST_CASE("what stands in the way adds up to the smallest limit, each thing once
     CHECK(refused.why.blockers.size() == why.blockers.size());
     CHECK_THAT(refused.what(), Catch::Contains(why.pass_name));
   }
+}
+
+TEST_CASE("on CUDA host memory is what helps, never a scratch file") {
+  Random random(7);
+  const Model model = test::random_model(random, {.operations = 30, .barriers = 6});
+  Request request = test::request_for(model, {1, 300, 400});
+  request.device = DeviceKind::cuda;
+  const CostModel costs(model.graph, request.device);
+  const WhyNot why = why_not(model, request, {.limit_bytes = 1}, costs);
+  std::set<std::string> changes;
+  for (const Change& change : changes_of(model, request, {}, costs)) changes.insert(change.option);
+  CHECK(changes == std::set<std::string>{"--host-limit", "--dtype bf16", "--dtype fp16"});
+  const auto listed = [&](const std::string& what) {
+    return std::any_of(why.blockers.begin(), why.blockers.end(),
+                       [&](const Blocker& blocker) { return blocker.what == what; });
+  };
+  CHECK(listed("statistics"));
+  CHECK_THAT(to_text(why, request), Catch::Contains("--host-limit") && !Catch::Contains("--scratch"));
 }
 
 }  // namespace

@@ -55,6 +55,19 @@ TEST_CASE("a profile is read as it was written") {
   CHECK(read_profile(scratch / "profile.json") == profile);
 }
 
+TEST_CASE("a profile says on which kind of device it was measured, the CPU where it does not") {
+  Profile profile = sample();
+  json document = to_json(profile);
+  CHECK_FALSE(document.contains("device_kind"));
+  document["device_kind"] = "gpu";
+  require_input_error([&] { read(document); },
+                      {"profile.json: device_kind: expected cpu or cuda, found \"gpu\""});
+  profile.device_kind = DeviceKind::cuda;
+  document = to_json(profile);
+  CHECK(document["device_kind"] == "cuda");
+  CHECK(read(document) == profile);
+}
+
 TEST_CASE("a profile has the keys that others read") {
   const json document = to_json(sample());
   CHECK(document["schema"] == "headroom.profile");

@@ -123,6 +123,28 @@ TEST_CASE("plan file: without the keys of version 2, everything is resident and 
   CHECK(without("environment").environment == Environment{});
 }
 
+TEST_CASE("plan file: the device comes back, and is the CPU where none is named", "[unit][plan_file]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan(graph);
+  // As it was before there was another one.
+  CHECK_FALSE(to_json(plan, graph)["request"].contains("device"));
+  CHECK(read(to_json(plan, graph), graph).request.device == DeviceKind::cpu);
+  json named = to_json(plan, graph);
+  named["request"]["device"] = "cpu";
+  CHECK(read(named, graph) == plan);
+
+  plan.request.device = DeviceKind::cuda;
+  const json document = to_json(plan, graph);
+  CHECK(document["request"]["device"] == "cuda");
+  CHECK(read(document, graph) == plan);
+  named["request"]["device"] = "tpu";
+  refuses(named, graph, "request.device: expected one of cpu, cuda, found \"tpu\"");
+  named["request"]["device"] = 1;
+  refuses(named, graph, "request.device: ");
+  CHECK(parse_device("cuda") == DeviceKind::cuda);
+  CHECK_THROWS_WITH(parse_device("gpu"), "--device: expected cpu or cuda, found 'gpu'");
+}
+
 TEST_CASE("plan file: a block holds all frames of its rows", "[unit][plan_file]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);

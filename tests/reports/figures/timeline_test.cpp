@@ -399,10 +399,13 @@ TEST_CASE("a plan's timeline adds up at every moment and reaches every pass's pr
                                            : test::random_model(random, {.operations = random.integer(4, 40),
                                                                          .barriers = random.integer(1, 8)});
     const Dtype dtype = random.pick<Dtype>({Dtype::fp32, Dtype::fp16});
+    const DeviceKind device = ten < 8 ? DeviceKind::cpu : DeviceKind::cuda;
     const Request request = test::request_for(model, {1, random.integer(1, 24), random.integer(1, 24)},
-                                              random.integer(1, 3), dtype);
+                                              random.integer(1, 3), dtype, device);
     // Plans of other machines too: workspace goes by their threads.
-    MemoryModel memory = cpu_memory_model(model.graph, random.pick<int64_t>({1, 2, 3, 8, 64}));
+    const auto threads = random.pick<int64_t>({1, 2, 3, 8, 64});
+    MemoryModel memory =
+        device == DeviceKind::cuda ? cuda_memory_model(model.graph) : cpu_memory_model(model.graph, threads);
     memory.block_bytes = random.pick<int64_t>({1, 512, 4096, 40000});
     memory.reserve_bytes = random.integer(0, 1 << 20);
     test::RandomStyle style;
@@ -411,7 +414,8 @@ TEST_CASE("a plan's timeline adds up at every moment and reaches every pass's pr
     style.in_place = random.pick<double>({0, 0.5, 1});
     const PlanFrame frame{
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
-        random.pick<Place>({Place::host, Place::scratch})};
+        device == DeviceKind::cuda ? Place::host : random.pick<Place>({Place::host, Place::scratch})};
+    if (device == DeviceKind::cuda) style.form = ConvolutionForm::direct;
     const int64_t slice = random.chance(0.5) ? 1 : request.batch;
     check_as_planned(test::random_plan(model, request, slice, style, memory, random, {}, frame).plan, model);
   }
