@@ -6,6 +6,7 @@
 #include <limits>
 #include <thread>
 
+#include "decoder/kernels/gpu/workspace.h"
 #include "decoder/plan/gpu_memory.h"
 #include "decoder/plan/linear_attention.h"
 

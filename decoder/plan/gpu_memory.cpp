@@ -12,6 +12,12 @@ int64_t most_heads(const Graph& graph, const Op& sums) {
   return most / (3 * head_channels(graph, sums));
 }
 
+/// Moments that a stretch has of each group.
+int64_t slices(const Graph& graph, const Op& statistics) {
+  const int64_t of_group = graph.tensor(statistics.inputs[0]).channels / statistics.groups;
+  return (of_group + kMomentChannels - 1) / kMomentChannels;
+}
+
 /// Positions of the coarse tensor that an interval of this length touches, wherever it begins.
 int64_t coarse(int64_t length) {
   return length / 2 + 1;
@@ -27,7 +33,7 @@ int64_t partial_bytes(const Graph& graph) {
   int64_t most = 0;
   for (const Op& op : graph.ops()) {
     if (op.kind == OpKind::statistics)
-      most = std::max(most, kMostMomentStretches * op.groups * kMomentsBytes);
+      most = std::max(most, kMostMomentStretches * slices(graph, op) * op.groups * kMomentsBytes);
     if (op.kind != OpKind::key_value_sums) continue;
     const int64_t channels = head_channels(graph, op);
     most = std::max(
@@ -71,16 +77,11 @@ int64_t convolution_workspace_bytes(const KernelShape& kernel, const Extent& out
                    kernel.upsamples ? coarse(output.x) : output.x};
   const Extent input{own.t + kernel.frames - 1, own.y + kernel.rows - 1, own.x + kernel.columns - 1};
   const int64_t tiles = (positions(input) * kernel.inputs + positions(output) * kernel.outputs) * element;
-  const int64_t granted = std::clamp(on_boundary(tiles), kLeastWorkspace, kLibraryWorkspace);
+  const int64_t granted = std::clamp(on_boundary(tiles), kLeastWorkspace, kConvolutionWorkspace);
   if (!kernel.upsamples) return granted;
-  return granted + on_boundary(4 * positions(own) * kernel.outputs * element);
-}
-
-int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t channels, Dtype dtype) {
-  constexpr int64_t kFloat = sizeof(float);
-  const int64_t scores = std::min(queries, kMostQueries) * std::min(keys, kMostKeys);
-  return on_boundary(scores * kFloat) + on_boundary(scores * bytes_per_element(dtype)) +
-         on_boundary(queries * channels * kFloat) + on_boundary(queries * 2 * kFloat) + kLibraryWorkspace;
+  const int64_t row = 4 * own.x * kernel.outputs * element;
+  const int64_t most = std::max(kMostPhases, kLeastPhaseRows * row);
+  return granted + on_boundary(std::min(own.y * row, most));
 }
 
 }  // namespace headroom::gpu

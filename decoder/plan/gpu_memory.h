@@ -24,10 +24,11 @@ constexpr int64_t kPartialSumBytes = 4;
 int64_t statistics_sets(const Graph& graph, const Op& statistics, const Sizes& sizes);
 
 /// Moments are taken frame by frame. Each frame's rows are cut into so many stretches at the most, each with
-/// moments of its own for every group.
+/// moments of its own for every group, of a group for every so many of its channels.
 constexpr int64_t kMostMomentStretches = 1024;
-/// Sums of keys and values are gathered in so many partial sums at the most.
-constexpr int64_t kMostKeyValuePartials = 256;
+constexpr int64_t kMomentChannels = 128;
+/// Sums of keys and values are gathered in so many partial sums at the most, one input after the other.
+constexpr int64_t kMostKeyValuePartials = 32;
 /// Of the largest buffer that any AddMoments or AddKeyValueSums of the graph needs; one serves all.
 int64_t partial_bytes(const Graph& graph);
 
@@ -43,19 +44,17 @@ int64_t parameter_bytes(const Graph& graph, const Op& op, Dtype dtype);
 /// Values of one item in a tile: libraries count them in 32 bits, and what lies around them too.
 constexpr int64_t kMostTileValues = int64_t{1} << 30;
 
-/// Granted to cuDNN for one convolution, and to the matrix library for attention.
-constexpr int64_t kLibraryWorkspace = int64_t{32} << 20;
-/// Where tiles are small, no more than input and output take, but at least this.
+/// Granted to cuDNN for one convolution; where tiles are small, no more than input and output take, but at
+/// least the second.
+constexpr int64_t kConvolutionWorkspace = int64_t{32} << 20;
 constexpr int64_t kLeastWorkspace = int64_t{1} << 20;
+/// Granted for the phases of one over upsampling, which goes in slices of rows where all of a frame's would
+/// take more; but enough for so many rows of them.
+constexpr int64_t kMostPhases = int64_t{256} << 20;
+constexpr int64_t kLeastPhaseRows = 8;
 
-/// Granted to one convolution of one item whose output tile has this extent; over upsampling with what its
-/// four phases take before they are put into it, wherever the tile lies.
+/// Granted to one convolution of one item whose output tile has this extent; over upsampling with what the
+/// four phases of a frame take before they are put into it, wherever the tile lies.
 int64_t convolution_workspace_bytes(const KernelShape& kernel, const Extent& output, Dtype dtype);
-
-/// Queries and keys of one product of scores.
-constexpr int64_t kMostQueries = 4096, kMostKeys = 2048;
-/// Of attention of one frame of one item: scores of a block in fp32 and as weights in the dtype; the result
-/// so far, largest scores and their sums, of all queries; and what the matrix library is granted.
-int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t channels, Dtype dtype);
 
 }  // namespace headroom::gpu

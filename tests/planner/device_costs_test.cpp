@@ -5,6 +5,7 @@
 #include "decoder/plan/gpu_memory.h"
 #include "decoder/plan/validator.h"
 #include "planner/make_plan.h"
+#include "planner/memory_costs.h"
 #include "planner/profile_check.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/support/tiny_model.h"
@@ -76,6 +77,25 @@ TEST_CASE("blocks are read and written below the device at the same time on CUDA
   CHECK(CostModel::sweep_seconds(0.5, transfers(DeviceKind::cuda), 10) == Approx(2 + 0.05 + 0.1));
   CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cuda), 1) == Approx(8));
   CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cpu), 10) == Approx(75.0 / 12 + 0.5));
+}
+
+TEST_CASE("workspace on CUDA: attention by chunks of one frame, none in fp32; convolutions by their tiles") {
+  const Model model = resolve_model("sdxl");
+  const Graph& graph = model.graph;
+  const MemoryModel memory = cuda_memory_model(graph);
+  const auto workspace = [&](const char* op, Dtype dtype) {
+    return memory.workspace_bytes(graph.op(graph.find_op(op)), ConvolutionForm::direct, {1, 64, 128},
+                                  {{1, 128, 128}, 2, dtype, DeviceKind::cuda});
+  };
+  // 4096 queries by 2048 keys, results of 4096 queries by 512 channels, two numbers of each, and 8 MiB.
+  CHECK(workspace("decoder.mid_block.attentions.0.attention", Dtype::bf16) ==
+        4096 * (2048 + 512 + 2) * 4 + (8 << 20));
+  CHECK(workspace("decoder.mid_block.attentions.0.attention", Dtype::fp32) == 0);
+  CHECK(workspace("decoder.conv_in", Dtype::bf16) ==
+        allocated_bytes((66 * 130 * 4 + 64 * 128 * 512) * 2, DeviceKind::cuda));
+  CHECK(workspace("decoder.conv_norm_out", Dtype::bf16) == 0);
+  CHECK(memory.reserve_bytes == 0);
+  CHECK(memory.reserve_bytes_per_pixel == 0);
 }
 
 TEST_CASE("plans for CUDA have few large tiles, convolutions in one form, and nothing in files") {

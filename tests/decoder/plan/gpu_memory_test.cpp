@@ -84,13 +84,20 @@ TEST_CASE("memory: statistics on CUDA and what follows from them are there throu
   // Five frames: 5 * 4 * 24 = 480 and 5 * 8 * 8 = 320; partial ones of one frame.
   CHECK(device_state_bytes(clip, {{5, 4, 4}, 1, Dtype::bf16, DeviceKind::cuda}) == 512 + 512 + 1024 * 4 * 24);
 
+  Graph wide;
+  const TensorId many = wide.add_latent(640);
+  wide.set_output(wide.norm("n", many, wide.statistics("s", many, 2, 1e-6), Activation::none));
+  // Groups of 320 channels: three moments of each in every stretch.
+  CHECK(device_state_bytes(wide, {{1, 4, 4}, 1, Dtype::bf16, DeviceKind::cuda}) ==
+        allocated_bytes(256 + 5120 + 1024 * 2 * 3 * 24, DeviceKind::cuda));
+
   Graph heads;
   const TensorId pieces = heads.add_latent(48);
   const TensorId more = heads.conv("more", pieces, 24, {1, 1, 1});
   const TensorId sums = heads.key_value_sums("sums", {pieces, more}, 8);
   heads.set_output(heads.linear_attention("mix", {pieces, more}, sums, 1e-15));
   // Three heads of 8 * 9 sums; partial ones of the larger piece, which has two.
-  const int64_t partial = 256 * 2 * 72 * 4;
+  const int64_t partial = 32 * 2 * 72 * 4;
   CHECK(device_state_bytes(heads, {{1, 4, 4}, 3, Dtype::bf16, DeviceKind::cuda}) ==
         allocated_bytes(3 * 1792 + partial, DeviceKind::cuda));
 }
@@ -109,14 +116,12 @@ TEST_CASE("memory: convolutions on CUDA are granted what their tiles take, withi
   const int64_t tiles = (35 * 34 * 128 + 64 * 63 * 256) * 2;
   CHECK(gpu::convolution_workspace_bytes(upsamples, {1, 64, 63}, Dtype::bf16) ==
         (tiles + 255) / 256 * 256 + 4 * 33 * 32 * 256 * 2);
-}
-
-TEST_CASE("memory: attention on CUDA takes blocks of queries and keys", "[unit][memory]") {
-  // Scores in fp32 and in the dtype, results so far, and two numbers of each query.
-  CHECK(gpu::attention_workspace_bytes(64, 256, 128, Dtype::bf16) ==
-        64 * 256 * (4 + 2) + 64 * 128 * 4 + 64 * 8 + 32 * kMiB);
-  CHECK(gpu::attention_workspace_bytes(16'384, 16'384, 512, Dtype::fp32) ==
-        int64_t{4096} * 2048 * 8 + 16'384 * 512 * 4 + 16'384 * 8 + 32 * kMiB);
+  // One frame after the other, and no more than 256 MiB of it, or eight rows.
+  CHECK(gpu::convolution_workspace_bytes(upsamples, {9, 256, 256}, Dtype::bf16) ==
+        32 * kMiB + 4 * 129 * 129 * 256 * 2);
+  CHECK(gpu::convolution_workspace_bytes(upsamples, {1, 2048, 2048}, Dtype::bf16) == (32 + 256) * kMiB);
+  CHECK(gpu::convolution_workspace_bytes(upsamples, {1, 2048, 40'000}, Dtype::bf16) ==
+        32 * kMiB + 8 * int64_t{4} * 20'001 * 256 * 2);
 }
 
 TEST_CASE("memory: a pass on CUDA holds tiles of its dtype", "[unit][memory]") {
