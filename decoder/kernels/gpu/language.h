@@ -4,7 +4,7 @@
 // later, and g++ against an emulator that runs blocks of threads on the CPU. This header alone knows which of
 // the two it is. Both give
 //   __global__, __device__, __forceinline__, __launch_bounds__, __grid_constant__, dim3, uint2, uint4,
-//   threadIdx, blockIdx, blockDim, gridDim;
+//   float4, threadIdx, blockIdx, blockDim, gridDim;
 //   shared_memory<T>()   the block's dynamic shared memory, aligned to 128 bytes (static __shared__ arrays
 //   work
 //                        too, but only of this memory does the emulator see what was never written);
@@ -14,7 +14,8 @@
 //   unpacked<T>(); mma_m16n8k16<T>, ldmatrix_x2, ldmatrix_x4 and ldmatrix_…_transposed, cp_async_16,
 //   cp_async_commit, cp_async_wait<N>
 //                        PTX's instructions of these names, fragments laid out as PTX lays them out;
-//   expf, erff, sqrtf … of <cmath>;
+//   expf, erff, sqrtf … of <cmath>; power_of_2, to two units in the last place;
+//   most_shared_bytes()  that a block can have, and multiprocessors(), of the device in use;
 //   launch(Launch{…}, kernel, arguments…)   throws DeviceError, which names the kernel.
 
 #include <cstddef>
