@@ -19,8 +19,10 @@ if(HEADROOM_NVCC AND NOT HEADROOM_CUDA STREQUAL "OFF")
   endif()
   set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # the one that LibTorch has
   enable_language(CUDA)
-  # CMake 3.25 does not know that nvcc has C++20, so CMAKE_CUDA_STANDARD stays unset.
-  string(APPEND CMAKE_CUDA_FLAGS " -std=c++20 -Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror")
+  # CMake 3.25 does not know that nvcc has C++20.
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+  string(APPEND CMAKE_CUDA_FLAGS " -Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror")
   set(HEADROOM_CUDA_FOUND TRUE)
   message(STATUS "CUDA ${CMAKE_CUDA_COMPILER_VERSION} at ${CMAKE_CUDA_COMPILER}")
 else()

@@ -1,4 +1,5 @@
 #include "decoder/kernels/gpu/attention.h"
+#include "decoder/kernels/gpu/kernels.h"
 
 #include <cmath>
 

@@ -10,8 +10,6 @@
 // maximum and the rescaling of online softmax (Milakov and Gimelshein 2018; FlashAttention: Dao et al. 2022).
 namespace headroom::gpu {
 
-void attend(const Attend& call, StreamHandle stream);
-
 /// By tensor cores: 16-bit values, frames by themselves, channels a multiple of 16 up to 512.
 bool attends_by_tensor_cores(const Attend& call);
 void attend_by_tensor_cores(const Attend& call, StreamHandle stream);

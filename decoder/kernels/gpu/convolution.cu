@@ -1,4 +1,5 @@
 #include "decoder/kernels/gpu/convolution.h"
+#include "decoder/kernels/gpu/kernels.h"
 
 namespace headroom::gpu {
 namespace {

@@ -9,8 +9,6 @@
 // The ways in which convolutions are computed here, and what their taps read.
 namespace headroom::gpu {
 
-void convolve(const Convolve& call, StreamHandle stream);
-
 /// By tensor cores: 16-bit values, one group, inputs a multiple of 8, from a tile.
 bool convolves_by_tensor_cores(const Convolve& call);
 void convolve_by_tensor_cores(const Convolve& call, StreamHandle stream);

@@ -14,19 +14,18 @@
 //   unpacked<T>(); mma_m16n8k16<T>, ldmatrix_x2, ldmatrix_x4 and ldmatrix_…_transposed, cp_async_16,
 //   cp_async_commit, cp_async_wait<N>
 //                        PTX's instructions of these names, fragments laid out as PTX lays them out;
-//   expf, erff, sqrtf … of <cmath>; power_of_2, to two units in the last place;
+//   float_of(), bits_of()   fp32 and its bits;
+//   expf, erff, sqrtf … of <cmath>, __fdividef, min and max of int32_t; power_of_2, to two units in the last
+//   place;
 //   most_shared_bytes()  that a block can have, and multiprocessors(), of the device in use;
 //   launch(Launch{…}, kernel, arguments…)   throws DeviceError, which names the kernel.
 
 #include <cstddef>
 #include <cstdint>
 
-/// CUDA's own name for a stream, so that headers with launchers need no CUDA header.
-struct CUstream_st;
+#include "decoder/kernels/gpu/stream.h"
 
 namespace headroom::gpu {
-
-using StreamHandle = CUstream_st*;
 
 constexpr uint32_t kAllLanes = 0xffffffff;
 constexpr int kWarp = 32;
