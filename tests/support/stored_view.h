@@ -12,8 +12,8 @@
 
 namespace headroom::test {
 
-/// A view with memory of its own, which takes its blocks in any order, with gaps between them. Whatever is not set
-/// is NaN.
+/// A view with memory of its own, which takes its blocks in any order, with gaps between them. Whatever is
+/// not set is NaN.
 class StoredView {
  public:
   StoredView(Random& random, const gpu::Box& region, int32_t channels, int32_t block_rows, Dtype dtype)
@@ -27,12 +27,14 @@ class StoredView {
         (values_of_block() * value_bytes_ + gpu::kBlockUnit - 1) / gpu::kBlockUnit + random.integer(0, 2);
     std::vector<uint32_t> order;
     for (int32_t i = 0; i < view_.blocks; ++i) order.push_back(static_cast<uint32_t>(i));
-    for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.integer(0, int64_t(i) - 1)]);
+    for (size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[random.integer(0, int64_t(i) - 1)]);
     const auto first = static_cast<uint32_t>(random.integer(0, 2));
     std::fill(std::begin(view_.block_units), std::end(view_.block_units), gpu::kAbsent);
     for (int32_t i = 0; i < view_.blocks; ++i)
       view_.block_units[i] = first + order[static_cast<size_t>(i)] * static_cast<uint32_t>(units);
-    memory_.resize(static_cast<size_t>((view_.blocks * units + first + 1) * gpu::kBlockUnit), std::byte{0xff});
+    memory_.resize(static_cast<size_t>((view_.blocks * units + first + 1) * gpu::kBlockUnit),
+                   std::byte{0xff});
     const auto begin = reinterpret_cast<uintptr_t>(memory_.data()) % gpu::kBlockUnit;
     view_.base = memory_.data() + (gpu::kBlockUnit - begin) % gpu::kBlockUnit;
   }

@@ -8,7 +8,8 @@ namespace {
 
 constexpr int kThreads = 128;
 
-/// One query and, for each thread, one channel of its result. Every thread makes the score of one key at a time.
+/// One query and, for each thread, one channel of its result. Every thread makes the score of one key at a
+/// time.
 __global__ void __launch_bounds__(kThreads) attend_query(const __grid_constant__ Attend call) {
   float* const scores = shared_memory<float>();
   float* const gathered = scores + kThreads;  // one for each warp
@@ -43,12 +44,14 @@ __global__ void __launch_bounds__(kThreads) attend_query(const __grid_constant__
     largest = fmaxf(largest, gather(score, [](float a, float b) { return fmaxf(a, b); }));
     const float factor = exp2f(before - largest), weight = exp2f(score - largest);
     scores[thread] = weight;
-    sum = sum * factor + gather(weight, [](float a, float b) { return a + b; });  // a barrier for the scores too
+    sum = sum * factor +
+          gather(weight, [](float a, float b) { return a + b; });  // a barrier for the scores too
     result *= factor;
     const int64_t keys = count - begin < kThreads ? count - begin : kThreads;
     for (int64_t i = 0; channel < call.values.channels && i < keys; ++i) {
       result = fmaf(scores[i],
-                    load_value(call.values.dtype, value_at(call.values, call.frames, call.key_frame, begin + i, channel)),
+                    load_value(call.values.dtype,
+                               value_at(call.values, call.frames, call.key_frame, begin + i, channel)),
                     result);
     }
   }
@@ -63,7 +66,8 @@ __global__ void __launch_bounds__(kThreads) attend_query(const __grid_constant__
 void attend_plainly(const Attend& call, StreamHandle stream) {
   const auto queries = static_cast<uint32_t>(positions_of(call.queries));
   const auto slices = static_cast<uint32_t>((call.values.channels + kThreads - 1) / kThreads);
-  launch({"attention of one query", dim3(queries, slices), dim3(kThreads), (kThreads + kThreads / kWarp) * 4, stream},
+  launch({"attention of one query", dim3(queries, slices), dim3(kThreads), (kThreads + kThreads / kWarp) * 4,
+          stream},
          attend_query, call);
 }
 

@@ -6,8 +6,9 @@
 #include "decoder/kernels/gpu/calls.h"
 #include "decoder/kernels/gpu/language.h"
 
-// The ways in which attention is computed, and where its positions lie. All go through the keys with the running
-// maximum and the rescaling of online softmax (Milakov and Gimelshein 2018; FlashAttention: Dao et al. 2022).
+// The ways in which attention is computed, and where its positions lie. All go through the keys with the
+// running maximum and the rescaling of online softmax (Milakov and Gimelshein 2018; FlashAttention: Dao et
+// al. 2022).
 namespace headroom::gpu {
 
 /// By tensor cores: 16-bit values, frames by themselves, channels a multiple of 16 up to 512.
@@ -23,7 +24,8 @@ void attend_plainly(const Attend& call, StreamHandle stream);
 
 /// Positions of one frame.
 __host__ __device__ inline int64_t positions_of(const View& view) {
-  return static_cast<int64_t>(view.region.y.end - view.region.y.begin) * (view.region.x.end - view.region.x.begin);
+  return static_cast<int64_t>(view.region.y.end - view.region.y.begin) *
+         (view.region.x.end - view.region.x.begin);
 }
 
 /// Positions of one frame in a block that is whole.
@@ -38,14 +40,16 @@ __host__ __device__ inline int64_t bytes_of_value(Dtype dtype) {
 /// Positions that are counted in 32 bits, with room for a tile behind the last one.
 constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max() - 1024;
 
-/// The positions of one frame of a view, counted row by row, where its blocks have them. Those of one block lie one
-/// after another: `seek` finds the block of a position.
+/// The positions of one frame of a view, counted row by row, where its blocks have them. Those of one block
+/// lie one after another: `seek` finds the block of a position.
 class Positions {
  public:
   __device__ Positions(const View& view, int32_t frame) : view_(view), frame_(frame - view.region.t.begin) {}
 
   /// From one position to the next.
-  __device__ int32_t bytes() const { return view_.channels * static_cast<int32_t>(bytes_of_value(view_.dtype)); }
+  __device__ int32_t bytes() const {
+    return view_.channels * static_cast<int32_t>(bytes_of_value(view_.dtype));
+  }
 
   __device__ void seek(uint32_t n) {
     if (n - begin_ < found_) return;
@@ -83,13 +87,15 @@ __device__ inline std::byte* value_at(const View& view, AttentionFrames frames, 
                                       int32_t channel) {
   int64_t of_frame = frame - view.region.t.begin, of_channel = channel;
   if (frames == AttentionFrames::interleaved) {
-    const int64_t number = of_frame * view.channels + channel, count = view.region.t.end - view.region.t.begin;
+    const int64_t number = of_frame * view.channels + channel,
+                  count = view.region.t.end - view.region.t.begin;
     of_frame = number % count;
     of_channel = number / count;
   }
   const int64_t of_block = positions_of_block(view), block = n / of_block;
   return view.base + view.block_units[block] * kBlockUnit +
-         ((of_frame * of_block + n - block * of_block) * view.channels + of_channel) * bytes_of_value(view.dtype);
+         ((of_frame * of_block + n - block * of_block) * view.channels + of_channel) *
+             bytes_of_value(view.dtype);
 }
 
 __device__ inline void store_value(Dtype dtype, std::byte* to, float value) {

@@ -11,9 +11,9 @@ constexpr int kThreads = 256, kWarps = kThreads / kWarp;
 // Scores of a tile are shared out among warps: halves of the queries, quarters of the keys.
 constexpr int kWarpRows = 2, kWarpColumns = 4;
 
-/// What a block of threads works on: kQueries queries, whose result of kMostChannels channels stays in registers,
-/// kKeys keys at one time. Keys and values go by in parts: kKeyChannels channels of all the keys, then kValueRows
-/// values at a time. kParts of them are in shared memory or on their way.
+/// What a block of threads works on: kQueries queries, whose result of kMostChannels channels stays in
+/// registers, kKeys keys at one time. Keys and values go by in parts: kKeyChannels channels of all the keys,
+/// then kValueRows values at a time. kParts of them are in shared memory or on their way.
 template <int kQueries_, int kKeys_, int kMostChannels_, int kKeyChannels_, int kValueRows_, int kParts_>
 struct Tile {
   static constexpr int kQueries = kQueries_, kKeys = kKeys_, kMostChannels = kMostChannels_;
@@ -21,7 +21,7 @@ struct Tile {
 
   static constexpr int kQueryPitch = 2 * kMostChannels, kKeyPitch = 2 * kKeyChannels;
   static constexpr int kValuePitch = 2 * kMostChannels, kWeightPitch = 2 * kKeys;
-  static constexpr int kPartBytes = std::max(kKeys * kKeyPitch, kValueRows * kValuePitch);
+  static constexpr int kPartBytes = std::max(kKeys * kKeyPitch, kValueRows* kValuePitch);
 
   static constexpr int kWeights = kQueries * kQueryPitch;
   static constexpr int kMaxima = kWeights + kQueries * kWeightPitch;
@@ -34,23 +34,27 @@ struct Tile {
   static constexpr int kValueParts = kKeys / kValueRows;
 };
 
-// The result of 64 queries × 512 channels fills half of the register file, so more queries do not fit and 64 × 512
-// multiplications are done for each key that is read. What that allows on an H200, for 64 keys of 512 channels: the
-// multiplications take 3300 cycles of a multiprocessor at the 62 % of the tensor rate that mma reaches there (2050 at
-// the whole rate, which takes wgmma); fragments and copies take 4100 cycles of shared memory, since warps make scores
-// by 32 × 32 and results by 64 × 64; 128 KiB take about 4700 cycles at the 28 bytes a cycle that the second-level
-// cache gives. So that cache limits it, to 0.4 of the tensor rate. On an A100 the three are 4100, 4100 and 2800.
+// The result of 64 queries × 512 channels fills half of the register file, so more queries do not fit and 64
+// × 512 multiplications are done for each key that is read. What that allows on an H200, for 64 keys of 512
+// channels: the multiplications take 3300 cycles of a multiprocessor at the 62 % of the tensor rate that mma
+// reaches there (2050 at the whole rate, which takes wgmma); fragments and copies take 4100 cycles of shared
+// memory, since warps make scores by 32 × 32 and results by 64 × 64; 128 KiB take about 4700 cycles at the 28
+// bytes a cycle that the second-level cache gives. So that cache limits it, to 0.4 of the tensor rate. On an
+// A100 the three are 4100, 4100 and 2800.
 template <int kMostChannels, int kKeyChannels, int kValueRows, int kParts>
 using WideTile = Tile<64, 128, kMostChannels, kKeyChannels, kValueRows, kParts>;
-// For 99 KiB of shared memory and more than 256 channels (compute capability 8.6, 8.9, 12.0): half the queries.
+// For 99 KiB of shared memory and more than 256 channels (compute capability 8.6, 8.9, 12.0): half the
+// queries.
 template <int kMostChannels>
 using NarrowTile = Tile<32, 64, kMostChannels, 128, 16, 3>;
 
-/// Starts copying kRows positions from `first` on, kPieces × 8 channels from `channel` on; zeros where there are none.
+/// Starts copying kRows positions from `first` on, kPieces × 8 channels from `channel` on; zeros where there
+/// are none.
 template <int kRows, int kPitch, int kPieces>
-__device__ __forceinline__ void copy_part(std::byte* tile, Positions& positions, int first, int count, int channel,
-                                          int channels) {
-  // Each thread copies pieces that are kLanes apart, of rows that are kRowsAtOnce apart: both keep their permutation.
+__device__ __forceinline__ void copy_part(std::byte* tile, Positions& positions, int first, int count,
+                                          int channel, int channels) {
+  // Each thread copies pieces that are kLanes apart, of rows that are kRowsAtOnce apart: both keep their
+  // permutation.
   constexpr int kLanes = kPieces < 16 ? kPieces : 16, kRowsAtOnce = kThreads / kLanes;
   static_assert(kRows % kRowsAtOnce == 0 && kPieces % kLanes == 0 && kLanes % 8 == 0 && kRowsAtOnce % 8 == 0);
   const int row = static_cast<int>(threadIdx.x) / kLanes, piece = static_cast<int>(threadIdx.x) % kLanes;
@@ -89,18 +93,20 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
 
   const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = lane_of(threadIdx.x);
   const int warp_row = warp / kWarpColumns, warp_column = warp % kWarpColumns;
-  const int first_score = warp_row * (Tile::kQueries / kWarpRows), first_key = warp_column * (Tile::kKeys / kWarpColumns);
+  const int first_score = warp_row * (Tile::kQueries / kWarpRows),
+            first_key = warp_column * (Tile::kKeys / kWarpColumns);
   const int first_result = warp * (Tile::kMostChannels / kWarps);
 
   const int channels = call.queries.channels;
-  const int query_count = static_cast<int>(positions_of(call.queries)), count = static_cast<int>(positions_of(call.keys));
+  const int query_count = static_cast<int>(positions_of(call.queries)),
+            count = static_cast<int>(positions_of(call.keys));
   const int first_query = static_cast<int>(blockIdx.x) * Tile::kQueries;
   const int key_parts = (channels + Tile::kKeyChannels - 1) / Tile::kKeyChannels;
 
   {
     Positions from(call.queries, call.query_frame);
-    copy_part<Tile::kQueries, Tile::kQueryPitch, Tile::kMostChannels / 8>(queries, from, first_query, query_count, 0,
-                                                                          channels);
+    copy_part<Tile::kQueries, Tile::kQueryPitch, Tile::kMostChannels / 8>(queries, from, first_query,
+                                                                          query_count, 0, channels);
   }
   Positions keys(call.keys, call.key_frame), values(call.values, call.key_frame);
 
@@ -114,7 +120,8 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
                                                                         next * Tile::kKeyChannels, channels);
       } else {
         const int row = next_key + (next - key_parts) * Tile::kValueRows;
-        copy_part<Tile::kValueRows, Tile::kValuePitch, Tile::kMostChannels / 8>(part, values, row, count, 0, channels);
+        copy_part<Tile::kValueRows, Tile::kValuePitch, Tile::kMostChannels / 8>(part, values, row, count, 0,
+                                                                                channels);
       }
       if (++next == key_parts + Tile::kValueParts) next = 0, next_key += Tile::kKeys;
     }
@@ -135,11 +142,12 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
   const int query_offset = a_offset<Tile::kQueryPitch>(first_score, 0);
   const int key_offset = b_offset<Tile::kKeyPitch>(first_key, 0);
   float results[Tile::kResultRows][Tile::kResultColumns][4] = {};
-  // For rows lane / 4 and eight further on of every 16 scores: the largest so far, and the sum of the weights that
-  // this thread has seen.
+  // For rows lane / 4 and eight further on of every 16 scores: the largest so far, and the sum of the weights
+  // that this thread has seen.
   float score_largest[Tile::kScoreRows][2], sums[Tile::kScoreRows][2] = {};
   for (auto& row : score_largest) row[0] = row[1] = -INFINITY;
-  // Of each query and quarter of the keys the largest score so far, of this tile of keys and of the one before.
+  // Of each query and quarter of the keys the largest score so far, of this tile of keys and of the one
+  // before.
   float *largest_now = maxima, *largest_before = maxima + Tile::kQueries * kWarpColumns;
   if (threadIdx.x < Tile::kQueries * kWarpColumns) largest_now[threadIdx.x] = -INFINITY;
   const auto largest_of = [](const float* found, int row) {
@@ -196,7 +204,8 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
     }
     __syncthreads();
 
-    // Weights against the new largest score, in 16 bits for the product; sums of them before they are rounded.
+    // Weights against the new largest score, in 16 bits for the product; sums of them before they are
+    // rounded.
 #pragma unroll
     for (int i = 0; i < Tile::kScoreRows; ++i) {
 #pragma unroll
@@ -210,7 +219,8 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
           const float first = power_of_2(scores[i][j][2 * h] - largest),
                       second = power_of_2(scores[i][j][2 * h + 1] - largest);
           sums[i][h] += first + second;
-          std::byte* const to = weights + piece_offset<Tile::kWeightPitch>(row, first_key / 8 + j) + lane % 4 * 4;
+          std::byte* const to =
+              weights + piece_offset<Tile::kWeightPitch>(row, first_key / 8 + j) + lane % 4 * 4;
           *reinterpret_cast<uint32_t*>(to) = packed<T>(first, second);
         }
       }
@@ -245,11 +255,13 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
         uint32_t a[Tile::kResultRows][4];
 #pragma unroll
         for (int i = 0; i < Tile::kResultRows; ++i)
-          ldmatrix_x4(a[i], weights + a_offset<Tile::kWeightPitch>(i * 16, part * (Tile::kValueRows / 8) + k * 2));
+          ldmatrix_x4(a[i],
+                      weights + a_offset<Tile::kWeightPitch>(i * 16, part * (Tile::kValueRows / 8) + k * 2));
 #pragma unroll
         for (int j = 0; j < Tile::kResultColumns; j += 2) {
           uint32_t b[2][2];
-          load_pair_transposed(b[0], b[1], tile + b_offset_of_rows<Tile::kValuePitch>(k * 16, first_result / 8 + j));
+          load_pair_transposed(b[0], b[1],
+                               tile + b_offset_of_rows<Tile::kValuePitch>(k * 16, first_result / 8 + j));
 #pragma unroll
           for (int i = 0; i < Tile::kResultRows; ++i) {
             mma_m16n8k16<T>(results[i][j], a[i], b[0]);
@@ -280,8 +292,8 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
       if (first_query + row >= query_count) continue;
       const float4 found = *reinterpret_cast<const float4*>(largest_before + row * kWarpColumns);
       const float factor = 1 / (found.x + found.y + found.z + found.w);
-      std::byte* const to =
-          value_at(call.target, AttentionFrames::each, call.target_frame, first_query + row, first_result + lane % 4 * 2);
+      std::byte* const to = value_at(call.target, AttentionFrames::each, call.target_frame, first_query + row,
+                                     first_result + lane % 4 * 2);
 #pragma unroll
       for (int j = 0; j < Tile::kResultColumns; ++j) {
         if (first_result + j * 8 >= channels) break;
@@ -294,8 +306,10 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
 
 template <typename T, typename Tile>
 void attend_in(const Attend& call, StreamHandle stream) {
-  const auto blocks = static_cast<uint32_t>((positions_of(call.queries) + Tile::kQueries - 1) / Tile::kQueries);
-  launch({"attention", dim3(blocks), dim3(kThreads), Tile::kSharedBytes, stream}, attend_tiles<T, Tile>, call);
+  const auto blocks =
+      static_cast<uint32_t>((positions_of(call.queries) + Tile::kQueries - 1) / Tile::kQueries);
+  launch({"attention", dim3(blocks), dim3(kThreads), Tile::kSharedBytes, stream}, attend_tiles<T, Tile>,
+         call);
 }
 
 template <typename T>
@@ -328,9 +342,11 @@ bool attends_by_tensor_cores(const Attend& call) {
   const int32_t channels = call.queries.channels;
   const Dtype dtype = call.queries.dtype;
   for (const View* view : {&call.queries, &call.keys, &call.values, &call.target}) {
-    if (view->channels != channels || view->dtype != dtype || positions_of(*view) > kMostPositions) return false;
+    if (view->channels != channels || view->dtype != dtype || positions_of(*view) > kMostPositions)
+      return false;
   }
-  return dtype != Dtype::fp32 && call.frames == AttentionFrames::each && channels % 16 == 0 && channels <= 512;
+  return dtype != Dtype::fp32 && call.frames == AttentionFrames::each && channels % 16 == 0 &&
+         channels <= 512;
 }
 
 void attend_by_tensor_cores(const Attend& call, StreamHandle stream) {

@@ -7,20 +7,23 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kQueries = 32, kKeys = 64;
-// Scores are made by halves of the queries and quarters of the keys for each warp, results by groups of eight queries.
+// Scores are made by halves of the queries and quarters of the keys for each warp, results by groups of eight
+// queries.
 constexpr int kWarpRows = 2, kWarpColumns = 4;
-constexpr int kKeyChannels = 32, kQueriesOfResult = 8, kThreadsOfResult = kThreads / (kQueries / kQueriesOfResult);
+constexpr int kKeyChannels = 32, kQueriesOfResult = 8,
+              kThreadsOfResult = kThreads / (kQueries / kQueriesOfResult);
 
-// A thread holds the result of eight queries × kMostChannels / 64 channels. Of shared memory, products of weights and
-// values take 10 cycles for 16 of multiplication, scores 6 for 8; keys and values that go by are a seventh of that. So
-// multiplication limits it, on every GPU; two blocks to a multiprocessor hide what each waits for, where there is
-// shared memory for two (92 KiB each).
+// A thread holds the result of eight queries × kMostChannels / 64 channels. Of shared memory, products of
+// weights and values take 10 cycles for 16 of multiplication, scores 6 for 8; keys and values that go by are
+// a seventh of that. So multiplication limits it, on every GPU; two blocks to a multiprocessor hide what each
+// waits for, where there is shared memory for two (92 KiB each).
 template <int kMostChannels_>
 struct Tile {
   static constexpr int kMostChannels = kMostChannels_;
   static constexpr int kVectors = kMostChannels / kThreadsOfResult / 4;
   // Rows of four floats more than they have: what reads them down a column finds other banks.
-  static constexpr int kQueryPitch = kMostChannels + 4, kKeyPitch = kKeyChannels + 4, kWeightPitch = kQueries + 4;
+  static constexpr int kQueryPitch = kMostChannels + 4, kKeyPitch = kKeyChannels + 4,
+                       kWeightPitch = kQueries + 4;
   static constexpr int kValueRows = 2048 / kMostChannels;
   static constexpr int kPartFloats = kKeys * kKeyPitch;
   static_assert(kValueRows * kMostChannels <= kPartFloats);
@@ -48,7 +51,8 @@ class Source {
   __device__ __forceinline__ void copy(float* tile, int first, int count, int channel) {
     constexpr int kVectors = kColumns / 4, kRowsAtOnce = kThreads / kVectors;
     static_assert(kThreads % kVectors == 0 && kRows % kRowsAtOnce == 0);
-    const int row = static_cast<int>(threadIdx.x) / kVectors, column = static_cast<int>(threadIdx.x) % kVectors * 4;
+    const int row = static_cast<int>(threadIdx.x) / kVectors,
+              column = static_cast<int>(threadIdx.x) % kVectors * 4;
     float* const to = tile + row * kPitch + column;
     const bool within = channel + column < view_.channels;
     if constexpr (kInVectors) {
@@ -89,7 +93,8 @@ __device__ __forceinline__ float4 vector_at(const float* from) {
 }
 
 template <typename Tile, bool kInVectors>
-__global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1) attend_in_fp32(const __grid_constant__ Attend call) {
+__global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
+    attend_in_fp32(const __grid_constant__ Attend call) {
   float* const queries = shared_memory<float>();
   float* const weights = queries + Tile::kWeights;
   float* const maxima = queries + Tile::kMaxima;
@@ -99,17 +104,20 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1) attend_in_fp32(c
   // Scores of two queries and four keys: first_score and eight further on, first_key and every fourth.
   const int first_score = warp / kWarpColumns * (kQueries / kWarpRows) + lane / 4;
   const int first_key = warp % kWarpColumns * (kKeys / kWarpColumns) + lane % 4;
-  const int first_result = thread / kThreadsOfResult * kQueriesOfResult, first_channel = thread % kThreadsOfResult * 4;
+  const int first_result = thread / kThreadsOfResult * kQueriesOfResult,
+            first_channel = thread % kThreadsOfResult * 4;
 
   const int channels = call.queries.channels, value_channels = call.values.channels;
-  const int query_count = static_cast<int>(positions_of(call.queries)), count = static_cast<int>(positions_of(call.keys));
+  const int query_count = static_cast<int>(positions_of(call.queries)),
+            count = static_cast<int>(positions_of(call.keys));
   const int first_query = static_cast<int>(blockIdx.x) * kQueries;
   const int key_parts = (channels + kKeyChannels - 1) / kKeyChannels;
   constexpr int kValueParts = kKeys / Tile::kValueRows;
 
   Source<kInVectors>(call.queries, call.frames, call.query_frame)
       .template copy<kQueries, Tile::kMostChannels, Tile::kQueryPitch>(queries, first_query, query_count, 0);
-  Source<kInVectors> keys(call.keys, call.frames, call.key_frame), values(call.values, call.frames, call.key_frame);
+  Source<kInVectors> keys(call.keys, call.frames, call.key_frame),
+      values(call.values, call.frames, call.key_frame);
 
   // Part `next` of the keys and values from `next_key` on is copied while the one before is used.
   int next_key = 0, next = 0, slot = 0;
@@ -135,7 +143,8 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1) attend_in_fp32(c
   };
   copy_next();
 
-  // Of each query and quarter of the keys the largest score so far, of this tile of keys and of the one before.
+  // Of each query and quarter of the keys the largest score so far, of this tile of keys and of the one
+  // before.
   float *largest_now = maxima, *largest_before = maxima + kQueries * kWarpColumns;
   if (thread < kQueries * kWarpColumns) largest_now[thread] = -INFINITY;
   const auto largest_of = [](const float* found, int row) {

@@ -24,10 +24,11 @@ __global__ void __launch_bounds__(kThreads, 2) convolve_pixels(const __grid_cons
   const int rows = tap_rows(shape), columns = tap_columns(shape), inputs = shape.inputs / shape.groups;
   const Dtype dtype = call.input.dtype;
   const int64_t bytes = value_bytes(dtype), pixel_bytes = shape.inputs * bytes;
-  const int first_input = output / (shape.outputs / shape.groups) * inputs, first_frame = first_tap_frame(shape, t);
-  const std::byte* kernel =
-      static_cast<const std::byte*>(call.kernel) +
-      ((int64_t{phase} * shape.outputs + output) * shape.frames + first_frame) * rows * columns * inputs * bytes;
+  const int first_input = output / (shape.outputs / shape.groups) * inputs,
+            first_frame = first_tap_frame(shape, t);
+  const std::byte* kernel = static_cast<const std::byte*>(call.kernel) +
+                            ((int64_t{phase} * shape.outputs + output) * shape.frames + first_frame) * rows *
+                                columns * inputs * bytes;
   // The last pixels of a row may not be there; then the last one is made again and again.
   int own[kPixels];
 #pragma unroll
@@ -36,8 +37,8 @@ __global__ void __launch_bounds__(kThreads, 2) convolve_pixels(const __grid_cons
   float sums[kPixels] = {};
   for (int frame = first_frame; frame < shape.frames; ++frame) {
     for (int y = 0; y < rows; ++y) {
-      const std::byte* from = pixel_of<Scalars>(call.input, frame_of_tap(shape, t, frame), outputs.top + row + y,
-                                                outputs.left + column) +
+      const std::byte* from = pixel_of<Scalars>(call.input, frame_of_tap(shape, t, frame),
+                                                outputs.top + row + y, outputs.left + column) +
                               first_input * bytes;
       for (int x = 0; x < columns; ++x, from += pixel_bytes, kernel += inputs * bytes) {
         for (int c = 0; c < inputs; ++c) {

@@ -41,7 +41,8 @@ __host__ __device__ inline int32_t tap_columns(const ConvolutionShape& shape) {
   return shape.upsamples ? 2 : shape.columns;
 }
 
-__host__ __device__ inline Outputs outputs_of(const ConvolutionShape& shape, const Box& region, int32_t phase) {
+__host__ __device__ inline Outputs outputs_of(const ConvolutionShape& shape, const Box& region,
+                                              int32_t phase) {
   if (!shape.upsamples) {
     return {1,
             region.y.begin,
@@ -53,7 +54,8 @@ __host__ __device__ inline Outputs outputs_of(const ConvolutionShape& shape, con
   }
   // The window of an even output begins at the position before the one that it repeats, of an odd one there.
   const int32_t row = phase / 2, column = phase % 2;
-  const int32_t y = region.y.begin + ((region.y.begin ^ row) & 1), x = region.x.begin + ((region.x.begin ^ column) & 1);
+  const int32_t y = region.y.begin + ((region.y.begin ^ row) & 1),
+                x = region.x.begin + ((region.x.begin ^ column) & 1);
   return {2,
           y,
           x,
@@ -95,14 +97,15 @@ __host__ __device__ inline int32_t taps_of(const ConvolutionShape& shape) {
   return shape.frames * tap_rows(shape) * tap_columns(shape);
 }
 
-/// Bytes from the first position of an output's window, in the first frame of an input of one block, to where each tap
-/// that counts for frame `t` reads.
+/// Bytes from the first position of an output's window, in the first frame of an input of one block, to where
+/// each tap that counts for frame `t` reads.
 __device__ inline void find_taps(const Convolve& call, int32_t t, int64_t* taps) {
   const ConvolutionShape& shape = call.shape;
   const int32_t rows = tap_rows(shape), columns = tap_columns(shape), first = first_tap_frame(shape, t);
   const View& input = call.input;
   const int64_t line = input.region.x.end - input.region.x.begin;
-  for (auto i = static_cast<int32_t>(threadIdx.x); i < (shape.frames - first) * rows * columns; i += blockDim.x) {
+  for (auto i = static_cast<int32_t>(threadIdx.x); i < (shape.frames - first) * rows * columns;
+       i += blockDim.x) {
     const int32_t frame = frame_of_tap(shape, t, first + i / columns / rows) - input.region.t.begin;
     taps[i] = ((int64_t{frame} * input.block_rows + i / columns % rows) * line + i % columns) *
               pixel_bytes<Scalars>(input);

@@ -7,8 +7,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kPitch = 64, kChannels = kPitch / 2;  // of one part: so many channels of one tap
 
-/// What a block of threads makes: kPixels × kOutputs values, kWarpPixels × kWarpOutputs in each warp. Parts of inputs
-/// and kernel go by in shared memory.
+/// What a block of threads makes: kPixels × kOutputs values, kWarpPixels × kWarpOutputs in each warp. Parts
+/// of inputs and kernel go by in shared memory.
 template <int kPixels_, int kOutputs_, int kWarpPixels_, int kWarpOutputs_, int kBlocks_>
 struct Tile {
   static constexpr int kPixels = kPixels_, kOutputs = kOutputs_;
@@ -23,11 +23,11 @@ struct Tile {
   static constexpr int kSharedBytes = kParts * kPartBytes;
 };
 
-// A warp's 64 × 64 products of 16 take 4 KiB of fragments, so on an H200 a part of 256 × 128 × 32 takes 820 cycles of
-// multiplication at the 62 % of the tensor rate that mma reaches there, 700 of shared memory, and 24 KiB take 880 at
-// the 28 bytes a cycle that the second-level cache gives: 0.58 of the tensor rate at best. On an A100 these are 1020,
-// 700 and 520. 128 results in each thread leave registers for one block on a multiprocessor; four parts of 24 KiB just
-// fit into 99 KiB.
+// A warp's 64 × 64 products of 16 take 4 KiB of fragments, so on an H200 a part of 256 × 128 × 32 takes 820
+// cycles of multiplication at the 62 % of the tensor rate that mma reaches there, 700 of shared memory, and
+// 24 KiB take 880 at the 28 bytes a cycle that the second-level cache gives: 0.58 of the tensor rate at best.
+// On an A100 these are 1020, 700 and 520. 128 results in each thread leave registers for one block on a
+// multiprocessor; four parts of 24 KiB just fit into 99 KiB.
 using Large = Tile<256, 128, 64, 64, 1>;
 // Where there are too few pixels, or outputs, for tiles that large.
 using Small = Tile<128, 64, 32, 32, 2>;
@@ -35,7 +35,8 @@ using Small = Tile<128, 64, 32, 32, 2>;
 using Narrow = Tile<256, 16, 32, 16, 2>;
 
 template <typename T, typename Tile>
-__global__ void __launch_bounds__(kThreads, Tile::kBlocks) convolve_tile(const __grid_constant__ Convolve call) {
+__global__ void __launch_bounds__(kThreads, Tile::kBlocks)
+    convolve_tile(const __grid_constant__ Convolve call) {
   std::byte* const parts = shared_memory<std::byte>();
   const ConvolutionShape& shape = call.shape;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = lane_of(threadIdx.x);
@@ -51,7 +52,8 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks) convolve_tile(const _
   // Each thread copies one piece of every 64th row of a part.
   constexpr int kRowsAtOnce = kThreads / 4;
   const int row = thread / 4, piece = thread % 4;
-  const int first_tap = first_tap_frame(shape, t) * tap_rows(shape) * tap_columns(shape), taps = taps_of(shape) - first_tap;
+  const int first_tap = first_tap_frame(shape, t) * tap_rows(shape) * tap_columns(shape),
+            taps = taps_of(shape) - first_tap;
   const int of_tap = shape.inputs * 2;  // bytes of the kernel
   int64_t* const of_input = reinterpret_cast<int64_t*>(parts + Tile::kSharedBytes);
   find_taps(call, t, of_input);
@@ -61,11 +63,12 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks) convolve_tile(const _
   for (int i = 0; i < Tile::kPixels / kRowsAtOnce; ++i) {
     const int own = first_pixel + row + i * kRowsAtOnce, n = own < count ? own : count - 1;
     pixels[i] = pixel_of<Scalars>(call.input, call.input.region.t.begin, outputs.top + n / outputs.columns,
-                         outputs.left + n % outputs.columns) +
+                                  outputs.left + n % outputs.columns) +
                 piece * 16;
   }
   const int64_t output_bytes = int64_t{taps_of(shape)} * of_tap;
-  kernel += (int64_t{phase} * shape.outputs + first_output + row) * output_bytes + first_tap * of_tap + piece * 16;
+  kernel +=
+      (int64_t{phase} * shape.outputs + first_output + row) * output_bytes + first_tap * of_tap + piece * 16;
 
   // What is copied next: some channels, one tap after the other.
   int channel = 0, tap = taps > 0 ? 0 : -1, slot = 0;
@@ -121,8 +124,8 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks) convolve_tile(const _
     __syncthreads();
   };
 
-  // Fragments are loaded while those before are multiplied: the second half of a part, then the first of the next
-  // one. Behind the last part that is whatever is left there, for nothing.
+  // Fragments are loaded while those before are multiplied: the second half of a part, then the first of the
+  // next one. Behind the last part that is whatever is left there, for nothing.
   const int steps = (shape.inputs + kChannels - 1) / kChannels * taps;
   wait_for_next();
   load(0);
@@ -144,7 +147,7 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks) convolve_tile(const _
       const int n = first_pixel + own_pixel + i * 16 + h * 8 + lane / 4;
       if (n >= count) continue;
       std::byte* const to = pixel_of<Scalars>(call.target, t, outputs.y + n / outputs.columns * outputs.step,
-                                     outputs.x + n % outputs.columns * outputs.step);
+                                              outputs.x + n % outputs.columns * outputs.step);
 #pragma unroll
       for (int j = 0; j < Tile::kColumns; ++j) {
         const int output = first_output + own_output + j * 8 + lane % 4 * 2;
@@ -195,8 +198,8 @@ void convolve_in_dtype(const Convolve& call, StreamHandle stream) {
 bool convolves_by_tensor_cores(const Convolve& call) {
   const Dtype dtype = call.input.dtype;
   return dtype != Dtype::fp32 && call.target.dtype == dtype && call.shape.groups == 1 &&
-         call.shape.inputs % 8 == 0 && call.input.blocks == 1 && taps_of(call.shape) <= kMostTaps && aligned_to_16(call.input.base) &&
-         aligned_to_16(call.kernel) && most_outputs(call) <= kMostOutputs;
+         call.shape.inputs % 8 == 0 && call.input.blocks == 1 && taps_of(call.shape) <= kMostTaps &&
+         aligned_to_16(call.input.base) && aligned_to_16(call.kernel) && most_outputs(call) <= kMostOutputs;
 }
 
 void convolve_by_tensor_cores(const Convolve& call, StreamHandle stream) {

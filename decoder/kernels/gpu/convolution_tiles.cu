@@ -6,9 +6,9 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kChannels = 8;  // of one part, of one tap
 
-/// What a block of threads makes: kPixels × kOutputs values, of which a thread has kOfPixels × kOfOutputs in vectors of
-/// four. Parts of inputs and kernel go by in shared memory, a row for each channel: one is used while the next is in
-/// registers.
+/// What a block of threads makes: kPixels × kOutputs values, of which a thread has kOfPixels × kOfOutputs in
+/// vectors of four. Parts of inputs and kernel go by in shared memory, a row for each channel: one is used
+/// while the next is in registers.
 template <int kPixels_, int kOutputs_, int kOfPixels_, int kOfOutputs_>
 struct Tile {
   static constexpr int kPixels = kPixels_, kOutputs = kOutputs_;
@@ -25,14 +25,16 @@ struct Tile {
   static constexpr int kSharedBytes = 2 * kPartFloats * 4;
 };
 
-// A thread's 8 × 8 products take 6 cycles of shared memory for 16 of multiplication, so multiplication limits it.
+// A thread's 8 × 8 products take 6 cycles of shared memory for 16 of multiplication, so multiplication limits
+// it.
 using Wide = Tile<128, 128, 8, 8>;
 // For pictures: three outputs.
 using Narrow = Tile<256, 16, 4, 4>;
 
 /// Four channels of a position, or of an output's kernel, zeros behind the last one.
 template <bool kInVectors>
-__device__ __forceinline__ float4 load_channels(const std::byte* from, Dtype dtype, int channel, int channels) {
+__device__ __forceinline__ float4 load_channels(const std::byte* from, Dtype dtype, int channel,
+                                                int channels) {
   if constexpr (kInVectors) {
     if (channel >= channels) return {0, 0, 0, 0};
     return *reinterpret_cast<const float4*>(from + channel * 4);
@@ -53,7 +55,8 @@ __device__ __forceinline__ void store_channels(float* to, const float4& values) 
 }
 
 template <typename Tile, bool kInVectors>
-__global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1) convolve_in_fp32(const __grid_constant__ Convolve call) {
+__global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
+    convolve_in_fp32(const __grid_constant__ Convolve call) {
   float* const parts = shared_memory<float>();
   const ConvolutionShape& shape = call.shape;
   const int thread = static_cast<int>(threadIdx.x);
@@ -72,7 +75,8 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1) convolve_in_fp32
                 kOutputRows = (Tile::kOutputs + kRowsAtOnce - 1) / kRowsAtOnce;
   const int row = thread / (kChannels / 4), column = thread % (kChannels / 4) * 4;
   const Dtype dtype = call.input.dtype;
-  const int first_tap = first_tap_frame(shape, t) * tap_rows(shape) * tap_columns(shape), taps = taps_of(shape) - first_tap;
+  const int first_tap = first_tap_frame(shape, t) * tap_rows(shape) * tap_columns(shape),
+            taps = taps_of(shape) - first_tap;
   const auto of_tap = static_cast<int32_t>(shape.inputs * value_bytes(dtype));  // bytes of the kernel
   int64_t* const of_input = reinterpret_cast<int64_t*>(parts + 2 * Tile::kPartFloats);
   find_taps(call, t, of_input);
@@ -86,7 +90,8 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1) convolve_in_fp32
   }
 #pragma unroll
   for (int i = 0; i < kOutputRows; ++i) {
-    const int own = first_output + row + i * kRowsAtOnce, output = own < shape.outputs ? own : shape.outputs - 1;
+    const int own = first_output + row + i * kRowsAtOnce,
+              output = own < shape.outputs ? own : shape.outputs - 1;
     kernels[i] = static_cast<const std::byte*>(call.kernel) +
                  ((int64_t{phase} * shape.outputs + output) * taps_of(shape) + first_tap) * of_tap;
   }
@@ -101,14 +106,16 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1) convolve_in_fp32
       loaded_pixels[i] = load_channels<kInVectors>(pixels[i] + offset, dtype, channel, shape.inputs);
 #pragma unroll
     for (int i = 0; i < kOutputRows; ++i)
-      loaded_kernel[i] = load_channels<kInVectors>(kernels[i] + int64_t{tap} * of_tap, dtype, channel, shape.inputs);
+      loaded_kernel[i] =
+          load_channels<kInVectors>(kernels[i] + int64_t{tap} * of_tap, dtype, channel, shape.inputs);
     if (++tap == taps) tap = 0, channel += kChannels;
   };
   const auto store_loaded = [&] {
     float* const part = parts + slot * Tile::kPartFloats;
 #pragma unroll
     for (int i = 0; i < kPixelRows; ++i)
-      store_channels<Tile::kPixelPitch>(part + column * Tile::kPixelPitch + row + i * kRowsAtOnce, loaded_pixels[i]);
+      store_channels<Tile::kPixelPitch>(part + column * Tile::kPixelPitch + row + i * kRowsAtOnce,
+                                        loaded_pixels[i]);
 #pragma unroll
     for (int i = 0; i < kOutputRows; ++i) {
       if (Tile::kOutputs % kRowsAtOnce != 0 && row + i * kRowsAtOnce >= Tile::kOutputs) break;
@@ -139,8 +146,8 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1) convolve_in_fp32
       }
 #pragma unroll
       for (int j = 0; j < Tile::kOfOutputs; j += 4) {
-        const float4 vector = *reinterpret_cast<const float4*>(
-            part + Tile::kKernel + k * Tile::kOutputPitch + j / 4 * Tile::kOutputStep + own_output);
+        const float4 vector = *reinterpret_cast<const float4*>(part + Tile::kKernel + k * Tile::kOutputPitch +
+                                                               j / 4 * Tile::kOutputStep + own_output);
         b[j] = vector.x, b[j + 1] = vector.y, b[j + 2] = vector.z, b[j + 3] = vector.w;
       }
 #pragma unroll
@@ -158,14 +165,14 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1) convolve_in_fp32
   for (int i = 0; i < Tile::kOfPixels; ++i) {
     const int n = first_pixel + i / 4 * Tile::kPixelStep + own_pixel + i % 4;
     if (n >= count) continue;
-    std::byte* const to =
-        pixel_of<Scalars>(call.target, t, outputs.y + n / outputs.columns * outputs.step,
-                          outputs.x + n % outputs.columns * outputs.step);
+    std::byte* const to = pixel_of<Scalars>(call.target, t, outputs.y + n / outputs.columns * outputs.step,
+                                            outputs.x + n % outputs.columns * outputs.step);
 #pragma unroll
     for (int j = 0; j < Tile::kOfOutputs; ++j) {
       const int output = first_output + j / 4 * Tile::kOutputStep + own_output + j % 4;
       if (output >= shape.outputs) continue;
-      const float bias = load_value(dtype, static_cast<const std::byte*>(call.bias) + output * value_bytes(dtype));
+      const float bias =
+          load_value(dtype, static_cast<const std::byte*>(call.bias) + output * value_bytes(dtype));
       const float value[1] = {sums[i][j] + bias};
       Scalars::store(call.target.dtype, to + output * value_bytes(call.target.dtype), value);
     }
@@ -182,7 +189,8 @@ void convolve_in(const Convolve& call, StreamHandle stream) {
   const Launch how{"convolution in fp32", grid, dim3(kThreads), shared_bytes, stream};
   const bool in_vectors = call.input.dtype == Dtype::fp32 && call.shape.inputs % 4 == 0 &&
                           aligned_to_16(call.input.base) && aligned_to_16(call.kernel);
-  in_vectors ? launch(how, convolve_in_fp32<Tile, true>, call) : launch(how, convolve_in_fp32<Tile, false>, call);
+  in_vectors ? launch(how, convolve_in_fp32<Tile, true>, call)
+             : launch(how, convolve_in_fp32<Tile, false>, call);
 }
 
 }  // namespace
@@ -193,7 +201,8 @@ bool convolves_by_tiles(const Convolve& call) {
 }
 
 void convolve_by_tiles(const Convolve& call, StreamHandle stream) {
-  call.shape.outputs <= Narrow::kOutputs ? convolve_in<Narrow>(call, stream) : convolve_in<Wide>(call, stream);
+  call.shape.outputs <= Narrow::kOutputs ? convolve_in<Narrow>(call, stream)
+                                         : convolve_in<Wide>(call, stream);
 }
 
 }  // namespace headroom::gpu

@@ -50,7 +50,8 @@ inline int of_device(cudaDeviceAttr attribute) {
   int device = 0, value = 0;
   cudaError_t result = cudaGetDevice(&device);
   if (result == cudaSuccess) result = cudaDeviceGetAttribute(&value, attribute, device);
-  if (result != cudaSuccess) throw DeviceError(std::string("what the GPU has: ") + cudaGetErrorString(result));
+  if (result != cudaSuccess)
+    throw DeviceError(std::string("what the GPU has: ") + cudaGetErrorString(result));
   return value;
 }
 inline size_t most_shared_bytes() {

@@ -2,9 +2,9 @@
 
 #include "decoder/kernels/gpu/language.h"
 
-// Tiles of 16-bit values in shared memory, and the fragments of them that tensor cores multiply. A tile has rows of
-// kPitch bytes in pieces of 16; the pieces of a row are permuted by its number, so that the eight rows that ldmatrix
-// reads at one time, and the eight pieces that cp.async writes, lie in different banks.
+// Tiles of 16-bit values in shared memory, and the fragments of them that tensor cores multiply. A tile has
+// rows of kPitch bytes in pieces of 16; the pieces of a row are permuted by its number, so that the eight
+// rows that ldmatrix reads at one time, and the eight pieces that cp.async writes, lie in different banks.
 namespace headroom::gpu {
 
 template <int kPitch>
@@ -18,7 +18,8 @@ __device__ __forceinline__ int lane_of(uint32_t thread) {
   return static_cast<int>(thread % kWarp);
 }
 
-// Where a lane's row of the matrices for ldmatrix lies; `row`, a multiple of 8, and `piece` say where the values begin.
+// Where a lane's row of the matrices for ldmatrix lies; `row`, a multiple of 8, and `piece` say where the
+// values begin.
 
 /// For a of a product: 16 rows of 16 values.
 template <int kPitch>
@@ -50,8 +51,8 @@ __device__ __forceinline__ void load_pair_transposed(uint32_t (&left)[2], uint32
   left[0] = b[0], left[1] = b[1], right[0] = b[2], right[1] = b[3];
 }
 
-/// The same `rows`, a multiple of 8, and `pieces` further on. Pieces must be even, and those of the offset must have
-/// begun with a multiple of 8 (of 4 in rows of 64 bytes): then it takes one instruction.
+/// The same `rows`, a multiple of 8, and `pieces` further on. Pieces must be even, and those of the offset
+/// must have begun with a multiple of 8 (of 4 in rows of 64 bytes): then it takes one instruction.
 template <int kPitch>
 __device__ __forceinline__ int moved(int offset, int rows, int pieces) {
   constexpr int kOfRun = kPitch == 64 ? 4 : 8;

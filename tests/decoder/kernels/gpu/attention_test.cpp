@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "decoder/kernels/gpu/kernels.h"
 #include "tests/emulated_gpu/emulator.h"
 #include "tests/support/random.h"
 #include "tests/support/stored_view.h"
@@ -69,8 +70,8 @@ float attended_value(const StoredView& stored, AttentionFrames frames, int32_t f
   return stored.get(first + number % count, y, x, number / count);
 }
 
-/// Largest error of the target as a part of what rounding allows. Weights are rounded to 16 bits for the product where
-/// that is made by tensor cores, results once; scores have the error of a sum in fp32.
+/// Largest error of the target as a part of what rounding allows. Weights are rounded to 16 bits for the
+/// product where that is made by tensor cores, results once; scores have the error of a sum in fp32.
 double error_of(const Problem& problem, bool weights_are_rounded) {
   const Shape& shape = problem.shape;
   const Attend& call = problem.call;
@@ -114,8 +115,7 @@ double error_of(const Problem& problem, bool weights_are_rounded) {
           }
         }
         allowed += result_unit * std::abs(sum) + (result_unit == 0x1p-11 ? 0x1p-25 : 0);
-        const double found =
-            attended_value(problem.target, call.frames, call.target_frame, y, x, c);
+        const double found = attended_value(problem.target, call.frames, call.target_frame, y, x, c);
         const double error = std::abs(found - sum) / allowed;
         if (!(error <= worst)) worst = error;  // NaN too
       }
@@ -141,9 +141,9 @@ Shape random_shape(Random& random, int64_t most_positions) {
   return shape;
 }
 
-#define CAPTURE_SHAPE(shape)                                                                                       \
-  CAPTURE((shape).channels, (shape).value_channels, (shape).frames, (shape).rows, (shape).columns,                 \
-          (shape).query_rows, (shape).key_block_rows, (shape).value_block_rows, name_of((shape).dtype),            \
+#define CAPTURE_SHAPE(shape)                                                                            \
+  CAPTURE((shape).channels, (shape).value_channels, (shape).frames, (shape).rows, (shape).columns,      \
+          (shape).query_rows, (shape).key_block_rows, (shape).value_block_rows, name_of((shape).dtype), \
           name_of((shape).kept))
 
 TEST_CASE("attention by tensor cores is the softmax over all positions of a frame") {
@@ -233,7 +233,8 @@ TEST_CASE("attention of more channels than tiles have room for") {
   Random random(300 + seed);
   Shape shape = random_shape(random, 150);
   shape.query_rows = 1;
-  shape.channels = shape.value_channels = static_cast<int32_t>(seed < 3 ? random.integer(513, 700) : random.integer(1, 300));
+  shape.channels = shape.value_channels =
+      static_cast<int32_t>(seed < 3 ? random.integer(513, 700) : random.integer(1, 300));
   shape.dtype = shape.kept = random.pick<Dtype>({Dtype::fp32, Dtype::fp16, Dtype::bf16});
   CAPTURE_SHAPE(shape);
   Problem problem(random, shape);
@@ -248,8 +249,15 @@ TEST_CASE("attention of scores in the thousands that grow from key to key, or fa
   const double direction = GENERATE(1, -1);
   CAPTURE(name_of(dtype), direction);
   Random random(7);
-  Shape shape{.channels = 64, .value_channels = 64, .rows = 30, .columns = 17, .query_rows = 2, .key_block_rows = 7,
-              .value_block_rows = 11, .dtype = dtype, .kept = dtype};
+  Shape shape{.channels = 64,
+              .value_channels = 64,
+              .rows = 30,
+              .columns = 17,
+              .query_rows = 2,
+              .key_block_rows = 7,
+              .value_block_rows = 11,
+              .dtype = dtype,
+              .kept = dtype};
   Problem problem(random, shape);
   problem.draw(random, 1);
   // From one key to the next by a little more than 10, to 5000 and more.

@@ -43,9 +43,11 @@ struct Problem {
       : shape(of), dtype(type), region(where) {
     const int32_t group_inputs = shape.inputs / shape.groups;
     // Eighths: sums of some of them are numbers of every dtype.
-    taps.resize(static_cast<size_t>(int64_t{shape.outputs} * shape.frames * shape.rows * shape.columns * group_inputs));
+    taps.resize(static_cast<size_t>(int64_t{shape.outputs} * shape.frames * shape.rows * shape.columns *
+                                    group_inputs));
     for (float& tap : taps) tap = static_cast<float>(random.integer(-8, 8)) / 8;
-    for (int32_t o = 0; o < shape.outputs; ++o) bias.push_back(static_cast<float>(random.integer(-16, 16)) / 8);
+    for (int32_t o = 0; o < shape.outputs; ++o)
+      bias.push_back(static_cast<float>(random.integer(-16, 16)) / 8);
     stored_kernel = stored(dtype, shape.upsamples ? phase_kernels() : taps);
     stored_bias = stored(dtype, bias);
 
@@ -70,7 +72,8 @@ struct Problem {
     for (int32_t t = read.t.begin; t < read.t.end; ++t) {
       for (int32_t y = read.y.begin; y < read.y.end; ++y) {
         for (int32_t x = read.x.begin; x < read.x.end; ++x) {
-          for (int32_t c = 0; c < shape.inputs; ++c) input->set(t, y, x, c, static_cast<float>(random.uniform(-1, 1)));
+          for (int32_t c = 0; c < shape.inputs; ++c)
+            input->set(t, y, x, c, static_cast<float>(random.uniform(-1, 1)));
         }
       }
     }
@@ -87,8 +90,9 @@ struct Problem {
   }
 
   float tap(int32_t o, int32_t frame, int32_t y, int32_t x, int32_t c) const {
-    const int64_t at =
-        (((int64_t{o} * shape.frames + frame) * shape.rows + y) * shape.columns + x) * (shape.inputs / shape.groups) + c;
+    const int64_t at = (((int64_t{o} * shape.frames + frame) * shape.rows + y) * shape.columns + x) *
+                           (shape.inputs / shape.groups) +
+                       c;
     return taps[static_cast<size_t>(at)];
   }
 
@@ -106,7 +110,8 @@ struct Problem {
               float sum = 0;
               for (int32_t y = 0; y < 3; ++y) {
                 for (int32_t x = 0; x < 3; ++x) {
-                  if (falls(phase / 2, y, part / 2) && falls(phase % 2, x, part % 2)) sum += tap(o, frame, y, x, c);
+                  if (falls(phase / 2, y, part / 2) && falls(phase % 2, x, part % 2))
+                    sum += tap(o, frame, y, x, c);
                 }
               }
               all.push_back(sum);
@@ -148,10 +153,11 @@ struct Problem {
               for (int32_t ky = 0; ky < shape.rows; ++ky) {
                 for (int32_t kx = 0; kx < shape.columns; ++kx) {
                   const int32_t row = shape.upsamples ? half_below(y - 1 + ky) : y - shape.rows / 2 + ky;
-                  const int32_t column = shape.upsamples ? half_below(x - 1 + kx) : x - shape.columns / 2 + kx;
+                  const int32_t column =
+                      shape.upsamples ? half_below(x - 1 + kx) : x - shape.columns / 2 + kx;
                   for (int32_t c = 0; c < group_inputs; ++c) {
-                    const double product =
-                        double(tap(o, frame, ky, kx, c)) * double(input->get(*from, row, column, first_input + c));
+                    const double product = double(tap(o, frame, ky, kx, c)) *
+                                           double(input->get(*from, row, column, first_input + c));
                     sum += product;
                     magnitude += std::abs(product);
                     ++terms;
@@ -159,8 +165,8 @@ struct Problem {
                 }
               }
             }
-            const double allowed = unit * std::abs(sum) + 0x1p-24 * (4 + std::sqrt(terms)) * magnitude + 1e-30 +
-                                   (dtype == Dtype::fp16 ? 0x1p-25 : 0);
+            const double allowed = unit * std::abs(sum) + 0x1p-24 * (4 + std::sqrt(terms)) * magnitude +
+                                   1e-30 + (dtype == Dtype::fp16 ? 0x1p-25 : 0);
             const double error = std::abs(double(target->get(t, y, x, o)) - sum) / allowed;
             if (!(error <= worst)) worst = error;  // NaN too
           }
@@ -173,9 +179,9 @@ struct Problem {
   /// Runs one of the ways and holds it against the definition.
   template <typename Run>
   void check(Run&& run) {
-    CAPTURE(shape.inputs, shape.outputs, shape.groups, shape.frames, shape.rows, shape.columns, shape.upsamples,
-            static_cast<int>(shape.before_first), name_of(dtype), region.t.begin, region.t.end, region.y.begin,
-            region.y.end, region.x.begin, region.x.end);
+    CAPTURE(shape.inputs, shape.outputs, shape.groups, shape.frames, shape.rows, shape.columns,
+            shape.upsamples, static_cast<int>(shape.before_first), name_of(dtype), region.t.begin,
+            region.t.end, region.y.begin, region.y.end, region.x.begin, region.x.end);
     const std::vector<std::byte> before = target->memory();
     run(call, nullptr);
     CHECK(error() <= 1);
@@ -193,10 +199,11 @@ ConvolutionShape random_shape(Random& random) {
   ConvolutionShape shape;
   shape.upsamples = random.chance(0.4);
   shape.rows = shape.upsamples ? 3 : static_cast<int32_t>(random.pick<int64_t>({1, 3, random.integer(1, 5)}));
-  shape.columns = shape.upsamples ? 3 : static_cast<int32_t>(random.pick<int64_t>({1, 3, random.integer(1, 5)}));
+  shape.columns =
+      shape.upsamples ? 3 : static_cast<int32_t>(random.pick<int64_t>({1, 3, random.integer(1, 5)}));
   shape.frames = random.chance(0.6) ? 1 : static_cast<int32_t>(random.integer(2, 3));
-  shape.before_first = random.pick<BeforeFirst>(
-      {BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_for_it_too});
+  shape.before_first =
+      random.pick<BeforeFirst>({BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_for_it_too});
   if (shape.frames == 1) shape.before_first = BeforeFirst::zeros;
   return shape;
 }
@@ -206,7 +213,8 @@ Span random_frames(Random& random, const ConvolutionShape& shape) {
   return {begin, begin + static_cast<int32_t>(random.integer(1, 2))};
 }
 
-/// So many multiprocessors that all tiles are small, or so few that they are large; shared memory of capability 8.6.
+/// So many multiprocessors that all tiles are small, or so few that they are large; shared memory of
+/// capability 8.6.
 struct Gpu {
   explicit Gpu(int multiprocessors) { emulated::device = {size_t{99} << 10, multiprocessors}; }
   ~Gpu() { emulated::device = {}; }
@@ -241,12 +249,14 @@ TEST_CASE("convolution by tensor cores, large tiles") {
 }
 
 TEST_CASE("convolution over the time reads the frames that its rule says") {
-  const BeforeFirst rule = GENERATE(BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_for_it_too);
+  const BeforeFirst rule =
+      GENERATE(BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_for_it_too);
   const int32_t frames = GENERATE(1, 2, 3, 4);
   const Dtype dtype = GENERATE(Dtype::fp32, Dtype::fp16);
   Random random(7);
   for (int32_t t = 0; t < 5; ++t) {
-    const ConvolutionShape shape{.inputs = 8, .outputs = 5, .frames = frames, .rows = 3, .columns = 1, .before_first = rule};
+    const ConvolutionShape shape{
+        .inputs = 8, .outputs = 5, .frames = frames, .rows = 3, .columns = 1, .before_first = rule};
     Problem(random, shape, dtype, {{t, t + 1}, {2, 5}, {3, 8}}).check(convolve);
     Problem(random, shape, dtype, {{t, t + 1}, {2, 5}, {3, 8}}).check(convolve_plainly);
   }
