@@ -33,10 +33,6 @@ __host__ __device__ inline int64_t positions_of_block(const View& view) {
   return static_cast<int64_t>(view.block_rows) * (view.region.x.end - view.region.x.begin);
 }
 
-__host__ __device__ inline int64_t bytes_of_value(Dtype dtype) {
-  return dtype == Dtype::fp32 ? 4 : 2;
-}
-
 /// Positions that are counted in 32 bits, with room for a tile behind the last one.
 constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max() - 1024;
 
@@ -48,7 +44,7 @@ class Positions {
 
   /// From one position to the next.
   __device__ int32_t bytes() const {
-    return view_.channels * static_cast<int32_t>(bytes_of_value(view_.dtype));
+    return pixel_bytes<Scalars>(view_);
   }
 
   __device__ void seek(uint32_t n) {
@@ -95,7 +91,7 @@ __device__ inline std::byte* value_at(const View& view, AttentionFrames frames, 
   const int64_t of_block = positions_of_block(view), block = n / of_block;
   return view.base + view.block_units[block] * kBlockUnit +
          ((of_frame * of_block + n - block * of_block) * view.channels + of_channel) *
-             bytes_of_value(view.dtype);
+             Scalars::bytes(view.dtype);
 }
 
 __device__ inline void store_value(Dtype dtype, std::byte* to, float value) {

@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
     for (int part = 0; part < key_parts; ++part) {
       const float *tile = next_part() + first_key * Tile::kKeyPitch,
                   *of_part = queries + first_score * Tile::kQueryPitch + part * kKeyChannels;
-#pragma unroll 2
+#pragma unroll 1
       for (int k = 0; k < kKeyChannels; k += 4) {
         float4 a[2];
 #pragma unroll

@@ -9,6 +9,7 @@ constexpr int kThreads = 256;
 constexpr int kPixels = 4;
 
 /// One output channel of a few pixels.
+template <typename T>
 __global__ void __launch_bounds__(kThreads, 2) convolve_pixels(const __grid_constant__ Convolve call) {
   const ConvolutionShape& shape = call.shape;
   const int phases = phases_of(shape), phase = static_cast<int>(blockIdx.z) % phases;
@@ -22,13 +23,10 @@ __global__ void __launch_bounds__(kThreads, 2) convolve_pixels(const __grid_cons
   const int column = static_cast<int>(group - int64_t{row} * groups_of_row) * kPixels;
 
   const int rows = tap_rows(shape), columns = tap_columns(shape), inputs = shape.inputs / shape.groups;
-  const Dtype dtype = call.input.dtype;
-  const int64_t bytes = value_bytes(dtype), pixel_bytes = shape.inputs * bytes;
   const int first_input = output / (shape.outputs / shape.groups) * inputs,
             first_frame = first_tap_frame(shape, t);
-  const std::byte* kernel = static_cast<const std::byte*>(call.kernel) +
-                            ((int64_t{phase} * shape.outputs + output) * shape.frames + first_frame) * rows *
-                                columns * inputs * bytes;
+  const T* kernel = static_cast<const T*>(call.kernel) +
+                    ((int64_t{phase} * shape.outputs + output) * shape.frames + first_frame) * rows * columns * inputs;
   // The last pixels of a row may not be there; then the last one is made again and again.
   int own[kPixels];
 #pragma unroll
@@ -37,27 +35,27 @@ __global__ void __launch_bounds__(kThreads, 2) convolve_pixels(const __grid_cons
   float sums[kPixels] = {};
   for (int frame = first_frame; frame < shape.frames; ++frame) {
     for (int y = 0; y < rows; ++y) {
-      const std::byte* from = pixel_of<Scalars>(call.input, frame_of_tap(shape, t, frame),
-                                                outputs.top + row + y, outputs.left + column) +
-                              first_input * bytes;
-      for (int x = 0; x < columns; ++x, from += pixel_bytes, kernel += inputs * bytes) {
+      const T* from = reinterpret_cast<const T*>(pixel_of<Scalars>(call.input, frame_of_tap(shape, t, frame),
+                                                                   outputs.top + row + y, outputs.left + column)) +
+                      first_input;
+      for (int x = 0; x < columns; ++x, from += shape.inputs, kernel += inputs) {
         for (int c = 0; c < inputs; ++c) {
-          const float factor = load_value(dtype, kernel + c * bytes);
+          const float factor = to_float(kernel[c]);
 #pragma unroll
           for (int i = 0; i < kPixels; ++i)
-            sums[i] = fmaf(load_value(dtype, from + own[i] * pixel_bytes + c * bytes), factor, sums[i]);
+            sums[i] = fmaf(to_float(from[int64_t{own[i]} * shape.inputs + c]), factor, sums[i]);
         }
       }
     }
   }
-  const float bias = load_value(dtype, static_cast<const std::byte*>(call.bias) + output * bytes);
+  const float bias = to_float(static_cast<const T*>(call.bias)[output]);
 #pragma unroll
   for (int i = 0; i < kPixels; ++i) {
     if (column + i >= outputs.columns) break;
     std::byte* const to = pixel_of<Scalars>(call.target, t, outputs.y + row * outputs.step,
                                             outputs.x + (column + i) * outputs.step);
     const float value[1] = {sums[i] + bias};
-    Scalars::store(call.target.dtype, to + output * value_bytes(call.target.dtype), value);
+    Scalars::store(call.target.dtype, to + output * Scalars::bytes(call.target.dtype), value);
   }
 }
 
@@ -73,7 +71,15 @@ void convolve_plainly(const Convolve& call, StreamHandle stream) {
   const int32_t frames = call.region.t.end - call.region.t.begin;
   const dim3 grid(static_cast<uint32_t>((most * call.shape.outputs + kThreads - 1) / kThreads), 1,
                   static_cast<uint32_t>(frames * phases_of(call.shape)));
-  launch({"convolution of single outputs", grid, dim3(kThreads), 0, stream}, convolve_pixels, call);
+  const Launch how{"convolution of single outputs", grid, dim3(kThreads), 0, stream};
+  switch (call.input.dtype) {
+    case Dtype::fp32:
+      return launch(how, convolve_pixels<float>, call);
+    case Dtype::fp16:
+      return launch(how, convolve_pixels<Half>, call);
+    case Dtype::bf16:
+      return launch(how, convolve_pixels<Bfloat16>, call);
+  }
 }
 
 void convolve(const Convolve& call, StreamHandle stream) {

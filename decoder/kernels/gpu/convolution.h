@@ -87,11 +87,6 @@ __host__ __device__ inline int32_t frame_of_tap(const ConvolutionShape& shape, i
   return frame < 0 ? 0 : frame;
 }
 
-/// Bytes of a value.
-__host__ __device__ inline int64_t value_bytes(Dtype dtype) {
-  return dtype == Dtype::fp32 ? 4 : 2;
-}
-
 constexpr int32_t kMostTaps = 256;
 __host__ __device__ inline int32_t taps_of(const ConvolutionShape& shape) {
   return shape.frames * tap_rows(shape) * tap_columns(shape);

@@ -40,7 +40,7 @@ __device__ __forceinline__ float4 load_channels(const std::byte* from, Dtype dty
     return *reinterpret_cast<const float4*>(from + channel * 4);
   } else {
     const auto value = [&](int c) {
-      return c < channels ? load_value(dtype, from + c * value_bytes(dtype)) : 0.0f;
+      return c < channels ? load_value(dtype, from + c * Scalars::bytes(dtype)) : 0.0f;
     };
     return {value(channel), value(channel + 1), value(channel + 2), value(channel + 3)};
   }
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
   const Dtype dtype = call.input.dtype;
   const int first_tap = first_tap_frame(shape, t) * tap_rows(shape) * tap_columns(shape),
             taps = taps_of(shape) - first_tap;
-  const auto of_tap = static_cast<int32_t>(shape.inputs * value_bytes(dtype));  // bytes of the kernel
+  const auto of_tap = static_cast<int32_t>(shape.inputs * Scalars::bytes(dtype));  // bytes of the kernel
   int64_t* const of_input = reinterpret_cast<int64_t*>(parts + 2 * Tile::kPartFloats);
   find_taps(call, t, of_input);
   __syncthreads();
@@ -172,9 +172,9 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
       const int output = first_output + j / 4 * Tile::kOutputStep + own_output + j % 4;
       if (output >= shape.outputs) continue;
       const float bias =
-          load_value(dtype, static_cast<const std::byte*>(call.bias) + output * value_bytes(dtype));
+          load_value(dtype, static_cast<const std::byte*>(call.bias) + output * Scalars::bytes(dtype));
       const float value[1] = {sums[i][j] + bias};
-      Scalars::store(call.target.dtype, to + output * value_bytes(call.target.dtype), value);
+      Scalars::store(call.target.dtype, to + output * Scalars::bytes(call.target.dtype), value);
     }
   }
 }
