@@ -43,9 +43,7 @@ class Positions {
   __device__ Positions(const View& view, int32_t frame) : view_(view), frame_(frame - view.region.t.begin) {}
 
   /// From one position to the next.
-  __device__ int32_t bytes() const {
-    return pixel_bytes<Scalars>(view_);
-  }
+  __device__ int32_t bytes() const { return pixel_bytes<Scalars>(view_); }
 
   __device__ void seek(uint32_t n) {
     if (n - begin_ < found_) return;

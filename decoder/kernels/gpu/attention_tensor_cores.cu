@@ -3,6 +3,7 @@
 
 #include "decoder/kernels/gpu/attention.h"
 #include "decoder/kernels/gpu/fragments.h"
+#include "decoder/kernels/gpu/sweep.h"
 
 namespace headroom::gpu {
 namespace {

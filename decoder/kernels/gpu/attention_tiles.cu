@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "decoder/kernels/gpu/attention.h"
+#include "decoder/kernels/gpu/sweep.h"
 
 namespace headroom::gpu {
 namespace {
@@ -36,7 +37,7 @@ struct Tile {
 
 /// Values that are fp32 in vectors of four, one after another.
 bool in_vectors(const View& view, AttentionFrames frames) {
-  return view.dtype == Dtype::fp32 && view.channels % 4 == 0 && frames == AttentionFrames::each;
+  return view.dtype == Dtype::fp32 && takes_vectors(view, 4) && frames == AttentionFrames::each;
 }
 
 /// Values of one frame as fp32: copied in vectors if they all lie so, else one by one.

@@ -25,8 +25,9 @@ __global__ void __launch_bounds__(kThreads, 2) convolve_pixels(const __grid_cons
   const int rows = tap_rows(shape), columns = tap_columns(shape), inputs = shape.inputs / shape.groups;
   const int first_input = output / (shape.outputs / shape.groups) * inputs,
             first_frame = first_tap_frame(shape, t);
-  const T* kernel = static_cast<const T*>(call.kernel) +
-                    ((int64_t{phase} * shape.outputs + output) * shape.frames + first_frame) * rows * columns * inputs;
+  const T* kernel =
+      static_cast<const T*>(call.kernel) +
+      ((int64_t{phase} * shape.outputs + output) * shape.frames + first_frame) * rows * columns * inputs;
   // The last pixels of a row may not be there; then the last one is made again and again.
   int own[kPixels];
 #pragma unroll
@@ -35,9 +36,10 @@ __global__ void __launch_bounds__(kThreads, 2) convolve_pixels(const __grid_cons
   float sums[kPixels] = {};
   for (int frame = first_frame; frame < shape.frames; ++frame) {
     for (int y = 0; y < rows; ++y) {
-      const T* from = reinterpret_cast<const T*>(pixel_of<Scalars>(call.input, frame_of_tap(shape, t, frame),
-                                                                   outputs.top + row + y, outputs.left + column)) +
-                      first_input;
+      const T* from =
+          reinterpret_cast<const T*>(pixel_of<Scalars>(call.input, frame_of_tap(shape, t, frame),
+                                                       outputs.top + row + y, outputs.left + column)) +
+          first_input;
       for (int x = 0; x < columns; ++x, from += shape.inputs, kernel += inputs) {
         for (int c = 0; c < inputs; ++c) {
           const float factor = to_float(kernel[c]);

@@ -61,8 +61,8 @@ __host__ __device__ inline Outputs outputs_of(const ConvolutionShape& shape, con
           x,
           (region.y.end - y + 1) / 2,
           (region.x.end - x + 1) / 2,
-          ((y - row) >> 1) - 1 + row,
-          ((x - column) >> 1) - 1 + column};
+          (y - row) / 2 - 1 + row,
+          (x - column) / 2 - 1 + column};
 }
 
 /// The most outputs that any phase has in a frame.
@@ -105,11 +105,6 @@ __device__ inline void find_taps(const Convolve& call, int32_t t, int64_t* taps)
     taps[i] = ((int64_t{frame} * input.block_rows + i / columns % rows) * line + i % columns) *
               pixel_bytes<Scalars>(input);
   }
-}
-
-/// Whether 16 bytes at a time can be read.
-inline bool aligned_to_16(const void* memory) {
-  return reinterpret_cast<uintptr_t>(memory) % 16 == 0;
 }
 
 /// Outputs that are counted in 32 bits, with room for a tile behind the last one.

@@ -1,5 +1,6 @@
 #include "decoder/kernels/gpu/convolution.h"
 #include "decoder/kernels/gpu/fragments.h"
+#include "decoder/kernels/gpu/sweep.h"
 
 namespace headroom::gpu {
 namespace {
@@ -198,8 +199,8 @@ void convolve_in_dtype(const Convolve& call, StreamHandle stream) {
 bool convolves_by_tensor_cores(const Convolve& call) {
   const Dtype dtype = call.input.dtype;
   return dtype != Dtype::fp32 && call.target.dtype == dtype && call.shape.groups == 1 &&
-         call.shape.inputs % 8 == 0 && call.input.blocks == 1 && taps_of(call.shape) <= kMostTaps &&
-         aligned_to_16(call.input.base) && aligned_to_16(call.kernel) && most_outputs(call) <= kMostOutputs;
+         call.input.blocks == 1 && takes_vectors(call.input, 8) && takes_vectors(call.kernel) &&
+         taps_of(call.shape) <= kMostTaps && most_outputs(call) <= kMostOutputs;
 }
 
 void convolve_by_tensor_cores(const Convolve& call, StreamHandle stream) {

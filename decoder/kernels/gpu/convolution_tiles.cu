@@ -1,4 +1,5 @@
 #include "decoder/kernels/gpu/convolution.h"
+#include "decoder/kernels/gpu/sweep.h"
 
 namespace headroom::gpu {
 namespace {
@@ -187,8 +188,8 @@ void convolve_in(const Convolve& call, StreamHandle stream) {
   const dim3 grid(static_cast<uint32_t>(tiles), 1, static_cast<uint32_t>(frames * phases_of(call.shape)));
   const size_t shared_bytes = Tile::kSharedBytes + static_cast<size_t>(taps_of(call.shape)) * sizeof(int64_t);
   const Launch how{"convolution in fp32", grid, dim3(kThreads), shared_bytes, stream};
-  const bool in_vectors = call.input.dtype == Dtype::fp32 && call.shape.inputs % 4 == 0 &&
-                          aligned_to_16(call.input.base) && aligned_to_16(call.kernel);
+  const bool in_vectors =
+      call.input.dtype == Dtype::fp32 && takes_vectors(call.input, 4) && takes_vectors(call.kernel);
   in_vectors ? launch(how, convolve_in_fp32<Tile, true>, call)
              : launch(how, convolve_in_fp32<Tile, false>, call);
 }

@@ -67,11 +67,23 @@ __device__ __forceinline__ T* shared_memory() {
   return reinterpret_cast<T*>(headroom_shared_memory);
 }
 
+template <typename T>
+__device__ __forceinline__ T* in_global(T* pointer) {
+  __builtin_assume(__isGlobal(pointer));
+  return pointer;
+}
+
 __device__ __forceinline__ float float_of(uint32_t bits) {
   return __uint_as_float(bits);
 }
 __device__ __forceinline__ uint32_t bits_of(float value) {
   return __float_as_uint(value);
+}
+
+__device__ __forceinline__ float reciprocal(float value) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+  return result;
 }
 
 __device__ __forceinline__ float to_float(float value) {

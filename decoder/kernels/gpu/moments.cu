@@ -54,7 +54,7 @@ struct Walk {
 /// Moments of the groups of a slice over one stretch. Sums are of differences from one pixel of the stretch:
 /// a mean that is large beside the deviation costs no digits.
 template <class Access>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 3)
     sum_stretches(const __grid_constant__ AddMoments call, const __grid_constant__ Shares shares) {
   constexpr int V = Access::kValues;
   const View& view = call.source;
