@@ -46,6 +46,13 @@ void launch(const Launch& launch, void (*kernel)(Parameters...), const Arguments
                 [&] { std::apply(kernel, values); });
 }
 
+inline size_t most_shared_bytes() {
+  return emulated::device.shared_bytes;
+}
+inline int multiprocessors() {
+  return emulated::device.multiprocessors;
+}
+
 template <typename T>
 T* shared_memory() {
   return reinterpret_cast<T*>(emulated::shared_memory());
@@ -140,6 +147,10 @@ template <typename T>
 void unpacked(uint32_t pair, float& first, float& second) {
   first = to_float(T{static_cast<uint16_t>(pair & 0xffff)});
   second = to_float(T{static_cast<uint16_t>(pair >> 16)});
+}
+
+inline float power_of_2(float exponent) {
+  return exponent < -126 ? 0 : exp2f(exponent);
 }
 
 /// d += a b for a of 16 × 16, b of 16 × 8. Lane l holds in words of two neighbours, with g = l / 4 and t = l

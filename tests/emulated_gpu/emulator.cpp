@@ -21,13 +21,13 @@
 namespace headroom::emulated {
 
 thread_local constinit Place place;
+Device device;
 
 namespace {
 
 constexpr uint32_t kWarp = 32;
 constexpr size_t kStackBytes = size_t{256} << 10;
 constexpr size_t kGuardBytes = 256;
-constexpr size_t kMostSharedBytes = size_t{227} << 10;  // of one block on GPUs of capability 9.0
 constexpr size_t kSharedAlignment = 128;
 constexpr std::byte kNan{0xff};  // a NaN in every format, written four or eight times
 constexpr std::byte kGuard{0xa5};
@@ -386,7 +386,7 @@ void check_limits(const Grid& grid) {
   const auto [x, y, z] = grid.threads;
   const bool threads = x > 0 && y > 0 && z > 0 && z <= 64 && uint64_t{x} * y * z <= 1024;
   const bool blocks = grid.blocks.x <= 0x7fffffff && grid.blocks.y <= 65535 && grid.blocks.z <= 65535;
-  if (threads && blocks && grid.shared_bytes <= kMostSharedBytes) return;
+  if (threads && blocks && grid.shared_bytes <= device.shared_bytes) return;
   throw DeviceError(std::string("kernel ") + grid.kernel + ": no GPU runs a grid of " +
                     text(uint3{grid.blocks.x, grid.blocks.y, grid.blocks.z}) + " blocks of " +
                     text(uint3{x, y, z}) + " threads with " + std::to_string(grid.shared_bytes) +

@@ -15,6 +15,9 @@ struct uint3 {
 struct alignas(16) uint4 {
   uint32_t x, y, z, w;
 };
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
 struct dim3 {
   uint32_t x = 1, y = 1, z = 1;
   constexpr dim3(uint32_t x_ = 1, uint32_t y_ = 1, uint32_t z_ = 1) : x(x_), y(y_), z(z_) {}
@@ -31,6 +34,13 @@ struct Place {
   uint32_t number = 0;  ///< in its block, x first
 };
 extern thread_local constinit Place place;
+
+/// What the GPU has; tests may say otherwise.
+struct Device {
+  size_t shared_bytes = size_t{227} << 10;  ///< that a block can have: those of capability 9.0
+  int multiprocessors = 132;
+};
+extern Device device;
 
 struct Grid {
   const char* kernel = "";

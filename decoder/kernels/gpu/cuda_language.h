@@ -46,6 +46,21 @@ void launch(const Launch& launch, void (*kernel)(Parameters...), const Arguments
   check(cudaLaunchKernelEx(&config, kernel, arguments...), launch.kernel);
 }
 
+inline int of_device(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  cudaError_t result = cudaGetDevice(&device);
+  if (result == cudaSuccess) result = cudaDeviceGetAttribute(&value, attribute, device);
+  if (result != cudaSuccess)
+    throw DeviceError(std::string("what the GPU has: ") + cudaGetErrorString(result));
+  return value;
+}
+inline size_t most_shared_bytes() {
+  return static_cast<size_t>(of_device(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+}
+inline int multiprocessors() {
+  return of_device(cudaDevAttrMultiProcessorCount);
+}
+
 template <typename T>
 __device__ __forceinline__ T* shared_memory() {
   extern __shared__ __align__(128) unsigned char headroom_shared_memory[];
@@ -115,6 +130,13 @@ __device__ __forceinline__ void unpacked(uint32_t pair, float& first, float& sec
     first = float_of(pair << 16);
     second = float_of(pair & 0xffff0000);
   }
+}
+
+/// 0 for what is smaller than any normal number.
+__device__ __forceinline__ float power_of_2(float exponent) {
+  float value;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(value) : "f"(exponent));
+  return value;
 }
 
 /// d += a b for a of 16 × 16, b of 16 × 8.

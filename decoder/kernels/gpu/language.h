@@ -4,7 +4,7 @@
 // later, and g++ against an emulator that runs blocks of threads on the CPU. This header alone knows which of
 // the two it is. Both give
 //   __global__, __device__, __forceinline__, __launch_bounds__, __grid_constant__, dim3, uint2, uint4,
-//   threadIdx, blockIdx, blockDim, gridDim;
+//   float4, threadIdx, blockIdx, blockDim, gridDim;
 //   shared_memory<T>()   the block's dynamic shared memory, aligned to 128 bytes (static __shared__ arrays
 //   work
 //                        too, but only of this memory does the emulator see what was never written);
@@ -18,6 +18,8 @@
 //   float_of(), bits_of()   fp32 and its bits;
 //   expf, erff, sqrtf … of <cmath>, min and max of int32_t;
 //   reciprocal()         within a unit in the last place; zero where that is no normal number;
+//   power_of_2()         within two units in the last place;
+//   most_shared_bytes()  that a block can have, and multiprocessors(), of the device in use;
 //   launch(Launch{…}, kernel, arguments…)   throws DeviceError, which names the kernel.
 
 #include <cstddef>

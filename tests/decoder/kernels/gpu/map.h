@@ -21,7 +21,7 @@ struct Position {
   int32_t t, y, x, c;
 };
 
-/// Values in blocks that lie anywhere, and what was written beside them.
+/// Values in blocks that lie anywhere, NaNs beside them, and what was written there.
 class Map {
  public:
   Map(Random& random, const Box& region, int32_t channels, Dtype dtype, bool one_block = false) {
@@ -92,7 +92,7 @@ class Map {
   }
 
  private:
-  static constexpr unsigned char kUnused = 0x5b;
+  static constexpr unsigned char kUnused = 0xff;  // a NaN of every type
   struct alignas(kBlockUnit) Unit {
     std::byte bytes[kBlockUnit];
   };
