@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cudnn.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decoder/cuda/convolution_parts.h"
+
+namespace headroom::gpu {
+
+/// A descriptor of cuDNN's graph API.
+class CudnnDescriptor {
+ public:
+  CudnnDescriptor() = default;
+  explicit CudnnDescriptor(cudnnBackendDescriptorType_t type);
+  ~CudnnDescriptor();
+  CudnnDescriptor(CudnnDescriptor&& other) noexcept;
+  CudnnDescriptor& operator=(CudnnDescriptor&& other) noexcept;
+
+  cudnnBackendDescriptor_t get() const { return descriptor_; }
+
+ private:
+  cudnnBackendDescriptor_t descriptor_ = nullptr;
+};
+
+/// An engine with its settings for one problem.
+struct CudnnPlan {
+  int64_t engine = -1;
+  bool tensor_cores = false;
+  int64_t workspace_bytes = 0;
+  CudnnDescriptor configuration;
+  CudnnDescriptor plan;  ///< made when it is first chosen
+  bool refused = false;  ///< when it was to be made
+};
+
+/// What cuDNN offers for convolutions whose bias is added before the sum is rounded: arithmetic in fp32, without TF32,
+/// results that do not change from run to run. Nothing is measured and nothing allocated: engines come in the order
+/// of cuDNN's heuristics, with their workspaces. Kept by problem, in host memory alone.
+class CudnnPlans {
+ public:
+  explicit CudnnPlans(cudnnHandle_t handle);
+  /// For a device that need not be there, by its properties as cuDNN writes them. Such plans are not for running.
+  explicit CudnnPlans(const std::string& device_properties);
+
+  /// The first of the engines whose workspace is no larger; null where there is none.
+  const CudnnPlan* find(const ConvolutionProblem& problem, int64_t workspace_bytes);
+  /// All of them, best first.
+  const std::vector<CudnnPlan>& engines(const ConvolutionProblem& problem) { return listed(problem); }
+
+ private:
+  std::vector<CudnnPlan>& listed(const ConvolutionProblem& problem);
+  std::vector<CudnnPlan> list(const ConvolutionProblem& problem) const;
+  bool make(CudnnPlan& plan) const;
+
+  cudnnHandle_t handle_ = nullptr;
+  CudnnDescriptor device_;
+  std::map<ConvolutionProblem, std::vector<CudnnPlan>> plans_;
+};
+
+/// Numbers of a plan's tensors where it is run.
+enum CudnnTensor : int64_t { kCudnnInput = 1, kCudnnKernel, kCudnnBias, kCudnnOutput, kCudnnSum };
+
+}  // namespace headroom::gpu
