@@ -44,7 +44,7 @@ asan: packages
 	ctest --test-dir build/asan --output-on-failure -j $(JOBS)
 
 format:
-	git ls-files '*.cpp' '*.h' | xargs clang-format -i
+	git ls-files '*.cpp' '*.h' '*.cu' | xargs clang-format -i
 
 clean:
 	rm -rf build demo

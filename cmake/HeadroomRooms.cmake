@@ -3,15 +3,15 @@
 
 add_library(headroom_build_interface INTERFACE)
 add_library(headroom::build_interface ALIAS headroom_build_interface)
-target_compile_options(headroom_build_interface INTERFACE
+target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
-  -Wno-restrict)  # GCC 12 sees overlaps in std::string that are not there (GCC bug 105651)
+  -Wno-restrict>)  # GCC 12 sees overlaps in std::string that are not there (GCC bug 105651)
 target_include_directories(headroom_build_interface INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(headroom_build_interface INTERFACE HEADROOM_VERSION="${PROJECT_VERSION}")
 if(HEADROOM_SANITIZE)
-  target_compile_options(headroom_build_interface INTERFACE
+  target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
     -fsanitize=${HEADROOM_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
-    -Wno-maybe-uninitialized)  # false alarms in the standard library once GCC 12 instruments it
+    -Wno-maybe-uninitialized>)  # false alarms in the standard library once GCC 12 instruments it
   target_link_options(headroom_build_interface INTERFACE -fsanitize=${HEADROOM_SANITIZE})
 endif()
 

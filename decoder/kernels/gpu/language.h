@@ -1,0 +1,49 @@
+#pragma once
+
+// What kernels are written in, one source for two compilers: nvcc for GPUs of compute capability 8.0 and
+// later, and g++ against an emulator that runs blocks of threads on the CPU. This header alone knows which of
+// the two it is. Both give
+//   __global__, __device__, __forceinline__, __launch_bounds__, __grid_constant__, dim3, uint2, uint4,
+//   threadIdx, blockIdx, blockDim, gridDim;
+//   shared_memory<T>()   the block's dynamic shared memory, aligned to 128 bytes (static __shared__ arrays
+//   work
+//                        too, but only of this memory does the emulator see what was never written);
+//   __syncthreads(), __syncwarp();
+//   __shfl_sync, __shfl_xor_sync, __shfl_down_sync   of whole warps, with kAllLanes: blocks have whole warps;
+//   Half, Bfloat16       stored values: to_float(), rounded<T>(); pairs in 32 bits: packed<T>(),
+//   unpacked<T>(); mma_m16n8k16<T>, ldmatrix_x2, ldmatrix_x4 and ldmatrix_…_transposed, cp_async_16,
+//   cp_async_commit, cp_async_wait<N>
+//                        PTX's instructions of these names, fragments laid out as PTX lays them out;
+//   expf, erff, sqrtf … of <cmath>;
+//   launch(Launch{…}, kernel, arguments…)   throws DeviceError, which names the kernel.
+
+#include <cstddef>
+#include <cstdint>
+
+/// CUDA's own name for a stream, so that headers with launchers need no CUDA header.
+struct CUstream_st;
+
+namespace headroom::gpu {
+
+using StreamHandle = CUstream_st*;
+
+constexpr uint32_t kAllLanes = 0xffffffff;
+constexpr int kWarp = 32;
+
+/// Values as they are stored in 16 bits.
+struct Half {
+  uint16_t bits;
+};
+struct Bfloat16 {
+  uint16_t bits;
+};
+
+}  // namespace headroom::gpu
+
+#if defined(__CUDACC__)
+#include "decoder/kernels/gpu/cuda_language.h"
+#elif defined(HEADROOM_EMULATED_GPU)
+#include "tests/emulated_gpu/emulated_language.h"
+#else
+#error "kernels are compiled by nvcc, or with HEADROOM_EMULATED_GPU"
+#endif

@@ -1,0 +1,208 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <tuple>
+#include <type_traits>
+
+#include "decoder/kernels/gpu/language.h"
+#include "tests/emulated_gpu/emulator.h"
+
+// The language of kernels for the emulator. Included by decoder/kernels/gpu/language.h alone.
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __grid_constant__
+// The threads of a block run on one thread of the CPU.
+#define __shared__ static thread_local
+
+#define threadIdx (::headroom::emulated::place.thread)
+#define blockIdx (::headroom::emulated::place.block)
+#define blockDim (::headroom::emulated::place.threads)
+#define gridDim (::headroom::emulated::place.blocks)
+
+namespace headroom::gpu {
+
+using Where = std::source_location;
+
+struct Launch {
+  const char* kernel;  ///< its name in messages
+  dim3 grid;
+  dim3 block;
+  size_t shared_bytes = 0;  ///< dynamic
+  StreamHandle stream = nullptr;
+};
+
+/// Nothing where the grid is empty.
+template <typename... Parameters, typename... Arguments>
+void launch(const Launch& launch, void (*kernel)(Parameters...), const Arguments&... arguments) {
+  if (launch.grid.x == 0 || launch.grid.y == 0 || launch.grid.z == 0) return;
+  const std::tuple<std::remove_cv_t<Parameters>...> values{arguments...};
+  emulated::run({launch.kernel, launch.grid, launch.block, launch.shared_bytes},
+                [&] { std::apply(kernel, values); });
+}
+
+template <typename T>
+T* shared_memory() {
+  return reinterpret_cast<T*>(emulated::shared_memory());
+}
+
+inline void __syncthreads(const Where& where = Where::current()) {
+  emulated::meet_block(where);
+}
+inline void __syncwarp(uint32_t lanes = kAllLanes, const Where& where = Where::current()) {
+  if (lanes != kAllLanes) emulated::fail("does not name its whole warp", where);
+  emulated::meet_warp(where);
+}
+
+template <typename T>
+T value_of_lane(uint32_t lanes, T value, uint32_t lane, const Where& where) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+  if (lanes != kAllLanes) emulated::fail("does not name its whole warp", where);
+  const std::byte* values = emulated::exchange(&value, sizeof value, where);
+  std::memcpy(&value, values + lane * emulated::kMostExchanged, sizeof value);
+  return value;
+}
+inline uint32_t own_lane() {
+  return emulated::place.number % kWarp;
+}
+template <typename T>
+T __shfl_sync(uint32_t lanes, T value, int lane, const Where& where = Where::current()) {
+  return value_of_lane(lanes, value, static_cast<uint32_t>(lane) % kWarp, where);
+}
+template <typename T>
+T __shfl_xor_sync(uint32_t lanes, T value, int mask, const Where& where = Where::current()) {
+  return value_of_lane(lanes, value, (own_lane() ^ static_cast<uint32_t>(mask)) % kWarp, where);
+}
+/// The last lanes keep their own.
+template <typename T>
+T __shfl_down_sync(uint32_t lanes, T value, uint32_t distance, const Where& where = Where::current()) {
+  const uint32_t lane = own_lane() + distance;
+  return value_of_lane(lanes, value, lane < kWarp ? lane : own_lane(), where);
+}
+
+inline float to_float(float value) {
+  return value;
+}
+inline float to_float(Half value) {
+  return static_cast<float>(std::bit_cast<_Float16>(value));
+}
+inline float to_float(Bfloat16 value) {
+  return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16);
+}
+
+/// To nearest, ties to even.
+template <typename T>
+T rounded(float value) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return std::bit_cast<Half>(static_cast<_Float16>(value));
+  } else if constexpr (std::is_same_v<T, Bfloat16>) {
+    const auto bits = std::bit_cast<uint32_t>(value);
+    if (value != value) return {0x7fff};  // as the GPU has it
+    return {static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
+  } else {
+    return value;
+  }
+}
+
+/// Two neighbours; the first stands in the lower half.
+template <typename T>
+uint32_t packed(float first, float second) {
+  return rounded<T>(first).bits | static_cast<uint32_t>(rounded<T>(second).bits) << 16;
+}
+template <typename T>
+void unpacked(uint32_t pair, float& first, float& second) {
+  first = to_float(T{static_cast<uint16_t>(pair & 0xffff)});
+  second = to_float(T{static_cast<uint16_t>(pair >> 16)});
+}
+
+/// d += a b for a of 16 × 16, b of 16 × 8. Lane l holds in words of two neighbours, with g = l / 4 and t = l
+/// % 4, of a: row g columns 2t, row g + 8, and both again 8 columns on; of b: rows 2t of column g, and 8 rows
+/// on; and single values of d: row g columns 2t and 2t + 1, row g + 8 (PTX ISA, "Matrix Fragments for
+/// mma.m16n8k16"). GPUs add the products with a little less care than here.
+template <typename T>
+void mma_m16n8k16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                  const Where& where = Where::current()) {
+  struct Given {
+    uint32_t a[4], b[2];
+  } own;
+  std::memcpy(own.a, a, sizeof own.a);
+  std::memcpy(own.b, b, sizeof own.b);
+  const std::byte* given = emulated::exchange(&own, sizeof own, where);
+  const auto of_lane = [&](uint32_t lane) {
+    Given words;
+    std::memcpy(&words, given + lane * emulated::kMostExchanged, sizeof words);
+    return words;
+  };
+  const auto value = [](uint32_t word, uint32_t second) {
+    return double(to_float(T{static_cast<uint16_t>(word >> 16 * second)}));
+  };
+  const uint32_t group = own_lane() / 4, pair = own_lane() % 4;
+  for (uint32_t i = 0; i < 4; ++i) {
+    const uint32_t lower = i / 2, column = 2 * pair + i % 2;
+    double sum = 0;
+    for (uint32_t k = 0; k < 16; ++k) {
+      const uint32_t right = k / 8, holder = k % 8 / 2;
+      const Given row = of_lane(group * 4 + holder), other = of_lane(column * 4 + holder);
+      sum += value(row.a[2 * right + lower], k % 2) * value(other.b[right], k % 2);
+    }
+    d[i] = static_cast<float>(double(d[i]) + sum);
+  }
+}
+
+/// Lane l has of each matrix row l / 4, columns 2 (l % 4) and the next; of a transposed one the same of its
+/// transpose.
+template <size_t matrices>
+void load_matrices(uint32_t (&values)[matrices], const void* row, bool transposed, const Where& where) {
+  if (reinterpret_cast<uintptr_t>(row) % 16 != 0)
+    emulated::fail("gives ldmatrix a row not aligned to 16 bytes", where);
+  const std::byte* given = emulated::exchange(&row, sizeof row, where);
+  const auto element = [&](size_t matrix, size_t y, size_t x) {
+    const uint16_t* from = nullptr;
+    std::memcpy(&from, given + (matrix * 8 + y) * emulated::kMostExchanged, sizeof from);
+    return uint32_t{from[x]};
+  };
+  const size_t y = own_lane() / 4, x = own_lane() % 4 * 2;
+  for (size_t i = 0; i < matrices; ++i) {
+    values[i] = transposed ? element(i, x, y) | element(i, x + 1, y) << 16
+                           : element(i, y, x) | element(i, y, x + 1) << 16;
+  }
+  emulated::meet_warp(where);  // nobody writes there before all have read
+}
+inline void ldmatrix_x4(uint32_t (&values)[4], const void* row, const Where& where = Where::current()) {
+  load_matrices(values, row, false, where);
+}
+inline void ldmatrix_x4_transposed(uint32_t (&values)[4], const void* row,
+                                   const Where& where = Where::current()) {
+  load_matrices(values, row, true, where);
+}
+inline void ldmatrix_x2(uint32_t (&values)[2], const void* row, const Where& where = Where::current()) {
+  load_matrices(values, row, false, where);
+}
+inline void ldmatrix_x2_transposed(uint32_t (&values)[2], const void* row,
+                                   const Where& where = Where::current()) {
+  load_matrices(values, row, true, where);
+}
+
+/// Copies 16 bytes to shared memory; both sides are aligned to 16. Where not `present`, nothing is read and
+/// zeros are written.
+inline void cp_async_16(void* shared, const void* global, bool present = true,
+                        const Where& where = Where::current()) {
+  if (reinterpret_cast<uintptr_t>(shared) % 16 != 0 || reinterpret_cast<uintptr_t>(global) % 16 != 0)
+    emulated::fail("gives cp.async something not aligned to 16 bytes", where);
+  emulated::copy_later(shared, global, present);
+}
+inline void cp_async_commit() {
+  emulated::close_copies();
+}
+/// Until at most the last N groups of this thread's copies are under way.
+template <int N>
+void cp_async_wait() {
+  emulated::wait_for_copies(N);
+}
+
+}  // namespace headroom::gpu
