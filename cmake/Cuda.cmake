@@ -17,10 +17,20 @@ if(HEADROOM_NVCC AND NOT HEADROOM_CUDA STREQUAL "OFF")
       set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90-real 100-real 120)
     endif()
   endif()
-  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # the one that LibTorch has
+  # The compiler's wheels keep libraries in lib, where it does not look, and have none named libcudart.so: what is linked
+  # is the one that LibTorch has (cmake/CudaLibraries.cmake).
+  cmake_path(GET HEADROOM_NVCC PARENT_PATH folder)
+  if(EXISTS ${folder}/../lib/libcudart_static.a)
+    string(APPEND CMAKE_CUDA_FLAGS " -L${folder}/../lib")
+  endif()
+  set(CMAKE_CUDA_RUNTIME_LIBRARY None)
   enable_language(CUDA)
-  # CMake 3.25 does not know that nvcc has C++20, so CMAKE_CUDA_STANDARD stays unset.
-  string(APPEND CMAKE_CUDA_FLAGS " -std=c++20 -Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror")
+  # CMake 3.25 does not know that nvcc has C++20.
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+  endif()
+  string(APPEND CMAKE_CUDA_FLAGS " -Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror")
   set(HEADROOM_CUDA_FOUND TRUE)
   message(STATUS "CUDA ${CMAKE_CUDA_COMPILER_VERSION} at ${CMAKE_CUDA_COMPILER}")
 else()

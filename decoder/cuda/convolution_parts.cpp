@@ -56,9 +56,10 @@ int32_t common_alignment(std::initializer_list<const void*> addresses) {
 
 bool below_most_elements(const ConvolutionProblem& problem) {
   const int64_t input = (problem.input_frames() - 1) * problem.input_frame +
-                        (problem.input_rows() - 1) * problem.input_row + problem.input_columns() * problem.inputs;
-  const int64_t output = (problem.frames - 1) * problem.output_frame + (problem.rows - 1) * problem.output_row +
-                         problem.columns * problem.outputs;
+                        (problem.input_rows() - 1) * problem.input_row +
+                        problem.input_columns() * problem.inputs;
+  const int64_t output = (problem.frames - 1) * problem.output_frame +
+                         (problem.rows - 1) * problem.output_row + problem.columns * problem.outputs;
   return std::max(input, output) < kMostElements;
 }
 
@@ -80,7 +81,8 @@ class Parts {
     if (call_.shape.upsamples) {
       for (int32_t t = regular.begin; t < regular.end; ++t) upsampled_frame(t);
     } else if (call_.shape.frames == 1 && !frames_are_a_batch()) {
-      for (int32_t t = regular.begin; t < regular.end; ++t) blocks({{t, t + 1}, call_.region.y, call_.region.x});
+      for (int32_t t = regular.begin; t < regular.end; ++t)
+        blocks({{t, t + 1}, call_.region.y, call_.region.x});
     } else {
       blocks({regular, call_.region.y, call_.region.x});
     }
@@ -147,7 +149,8 @@ class Parts {
     return engine_.fit(part->problem, part->workspace_bytes);
   }
 
-  /// Rows of the largest slices that are a good fit, or else of the largest that fit; none where nothing fits.
+  /// Rows of the largest slices that are a good fit, or else of the largest that fit; none where nothing
+  /// fits.
   template <typename PartOfRows>
   int32_t rows_at_once(int32_t rows, const PartOfRows& part_of_rows) const {
     int32_t largest = 0;
@@ -173,8 +176,8 @@ class Parts {
     const auto slice = [&](int32_t begin, int32_t count) {
       return Box{outputs.t, {begin, std::min(begin + count, outputs.y.end)}, outputs.x};
     };
-    const int32_t rows = rows_at_once(
-        length(outputs.y), [&](int32_t count) { return part_of(slice(outputs.y.begin, count)); });
+    const int32_t rows = rows_at_once(length(outputs.y),
+                                      [&](int32_t count) { return part_of(slice(outputs.y.begin, count)); });
     if (rows == 0) return leave(outputs);
     for (int32_t y = outputs.y.begin; y < outputs.y.end; y += rows) {
       const std::optional<ConvolutionPart> next = part_of(slice(y, rows));
@@ -186,9 +189,10 @@ class Parts {
     }
   }
 
-  // Over upsampling. Along an axis an even output 2i is made of the inputs i - 1 and i, an odd one of i and i + 1: an
-  // odd output and the even one after it read the same two. So where outputs are taken in such pairs, from an odd one
-  // on, all four phases read the same window, and none more of the input than the outputs need.
+  // Over upsampling. Along an axis an even output 2i is made of the inputs i - 1 and i, an odd one of i and i
+  // + 1: an odd output and the even one after it read the same two. So where outputs are taken in such pairs,
+  // from an odd one on, all four phases read the same window, and none more of the input than the outputs
+  // need.
 
   /// Pairs of outputs along an axis that cover those asked for, and the input that they read.
   struct Pairs {
@@ -202,8 +206,8 @@ class Parts {
   }
 
   /// The part of a phase, which goes to its place in the workspace.
-  std::optional<ConvolutionPart> part_of_phase(int32_t t, const Pairs& rows, const Pairs& columns, int odd_row,
-                                               int odd_column) const {
+  std::optional<ConvolutionPart> part_of_phase(int32_t t, const Pairs& rows, const Pairs& columns,
+                                               int odd_row, int odd_column) const {
     const ConvolutionShape& shape = call_.shape;
     const std::byte* input =
         place(call_.input, {{t - (shape.frames - 1), t + 1}, rows.window(), columns.window()});

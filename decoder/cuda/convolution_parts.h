@@ -9,8 +9,8 @@
 
 namespace headroom::gpu {
 
-/// A convolution as a library is asked for it: stride 1, nothing padded, bias added, channels last and side by
-/// side. Kernels are [outputs][taps_t][taps_y][taps_x][inputs]. Distances are in elements.
+/// A convolution as a library is asked for it: stride 1, nothing padded, bias added, channels last and side
+/// by side. Kernels are [outputs][taps_t][taps_y][taps_x][inputs]. Distances are in elements.
 struct ConvolutionProblem {
   Dtype dtype = Dtype::fp32;
   int32_t inputs = 0, outputs = 0;
@@ -54,8 +54,8 @@ class ConvolutionEngine {
   virtual void interleave(const Interleave& call) = 0;
 };
 
-/// Convolves by a library whatever it can, and returns what it left of the region. Tensors of 2^31 elements or
-/// more are cut into slices of rows, and so are those that would be a good fit if they were smaller.
+/// Convolves by a library whatever it can, and returns what it left of the region. Tensors of 2^31 elements
+/// or more are cut into slices of rows, and so are those that would be a good fit if they were smaller.
 std::vector<Box> convolve_in_parts(const Convolve& call, ConvolutionEngine& engine);
 
 }  // namespace headroom::gpu

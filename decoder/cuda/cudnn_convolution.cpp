@@ -13,7 +13,7 @@ class Engine : public ConvolutionEngine {
   Engine(cudnnHandle_t handle, CudnnPlans& plans) : handle_(handle), plans_(plans) {}
 
   Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes) override {
-    return gpu::fit(plans_, problem, workspace_bytes);
+    return plans_.fit(problem, workspace_bytes);
   }
 
   void convolve(const ConvolutionPart& part) override {
@@ -27,10 +27,11 @@ class Engine : public ConvolutionEngine {
     check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, kTensors,
                                    numbers.data()),
           kSet);
-    check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, kTensors,
-                                   addresses.data()),
+    check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+                                   kTensors, addresses.data()),
           kSet);
-    check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace),
+    check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
+                                   &workspace),
           kSet);
     check(cudnnBackendFinalize(pack.get()), "cudnnBackendFinalize");
     check(cudnnBackendExecute(handle_, plan->plan.get(), pack.get()), "cudnnBackendExecute");
@@ -39,7 +40,7 @@ class Engine : public ConvolutionEngine {
   void interleave(const Interleave& call) override {
     cudaStream_t stream = nullptr;
     check(cudnnGetStream(handle_, &stream), "cudnnGetStream");
-    gpu::run(call, stream);
+    gpu::interleave(call, stream);
   }
 
  private:
@@ -48,13 +49,6 @@ class Engine : public ConvolutionEngine {
 };
 
 }  // namespace
-
-ConvolutionEngine::Fit fit(CudnnPlans& plans, const ConvolutionProblem& problem, int64_t workspace_bytes) {
-  const CudnnPlan* plan = plans.find(problem, workspace_bytes);
-  if (plan == nullptr) return ConvolutionEngine::Fit::none;
-  const bool as_wanted = plan->tensor_cores || !plans.engines(problem).front().tensor_cores;
-  return as_wanted ? ConvolutionEngine::Fit::good : ConvolutionEngine::Fit::poor;
-}
 
 std::vector<Box> CudnnConvolution::convolve(const Convolve& call) {
   Engine engine(handle_, plans_);

@@ -23,7 +23,4 @@ class CudnnConvolution {
   CudnnPlans plans_;
 };
 
-/// How good the best plan is for which there is workspace: poor where cuDNN would rather have tensor cores and cannot.
-ConvolutionEngine::Fit fit(CudnnPlans& plans, const ConvolutionProblem& problem, int64_t workspace_bytes);
-
 }  // namespace headroom::gpu

@@ -13,20 +13,22 @@ constexpr const char* kSet = "cudnnBackendSetAttribute";
 constexpr const char* kGet = "cudnnBackendGetAttribute";
 
 template <typename T>
-void set(const CudnnDescriptor& descriptor, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-         const std::vector<T>& values) {
-  check(cudnnBackendSetAttribute(descriptor.get(), name, type, static_cast<int64_t>(values.size()), values.data()),
+void set(const CudnnDescriptor& descriptor, cudnnBackendAttributeName_t name,
+         cudnnBackendAttributeType_t type, const std::vector<T>& values) {
+  check(cudnnBackendSetAttribute(descriptor.get(), name, type, static_cast<int64_t>(values.size()),
+                                 values.data()),
         kSet);
 }
-void set(const CudnnDescriptor& descriptor, cudnnBackendAttributeName_t name, const std::vector<int64_t>& values) {
+void set(const CudnnDescriptor& descriptor, cudnnBackendAttributeName_t name,
+         const std::vector<int64_t>& values) {
   set(descriptor, name, CUDNN_TYPE_INT64, values);
 }
 void set(const CudnnDescriptor& descriptor, cudnnBackendAttributeName_t name, const CudnnDescriptor& value) {
   set(descriptor, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::vector{value.get()});
 }
 template <typename T>
-void set(const CudnnDescriptor& descriptor, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-         const T& value) {
+void set(const CudnnDescriptor& descriptor, cudnnBackendAttributeName_t name,
+         cudnnBackendAttributeType_t type, const T& value) {
   check(cudnnBackendSetAttribute(descriptor.get(), name, type, 1, &value), kSet);
 }
 void finalize(const CudnnDescriptor& descriptor) {
@@ -34,7 +36,8 @@ void finalize(const CudnnDescriptor& descriptor) {
 }
 
 template <typename T>
-T value_of(const CudnnDescriptor& descriptor, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) {
+T value_of(const CudnnDescriptor& descriptor, cudnnBackendAttributeName_t name,
+           cudnnBackendAttributeType_t type) {
   T value{};
   int64_t count = 0;
   check(cudnnBackendGetAttribute(descriptor.get(), name, type, 1, &count, &value), kGet);
@@ -72,14 +75,15 @@ CudnnDescriptor tensor(CudnnTensor number, cudnnDataType_t type, const Layout& l
 }
 
 /// With one tap along the time frames are a batch of pictures.
-Layout layout_of(const ConvolutionProblem& problem, int64_t channels, int64_t frames, int64_t rows, int64_t columns,
-                 int64_t frame, int64_t row) {
+Layout layout_of(const ConvolutionProblem& problem, int64_t channels, int64_t frames, int64_t rows,
+                 int64_t columns, int64_t frame, int64_t row) {
   if (problem.taps_t == 1) return {{frames, channels, rows, columns}, {frame, 1, row, channels}};
   return {{1, channels, frames, rows, columns}, {frames * frame, 1, frame, row, channels}};
 }
 
 Layout kernel_layout(const ConvolutionProblem& problem) {
-  const int64_t inputs = problem.inputs, rows = problem.taps_y, columns = problem.taps_x, frames = problem.taps_t;
+  const int64_t inputs = problem.inputs, rows = problem.taps_y, columns = problem.taps_x,
+                frames = problem.taps_t;
   if (frames == 1)
     return {{problem.outputs, inputs, rows, columns}, {rows * columns * inputs, 1, columns * inputs, inputs}};
   return {{problem.outputs, inputs, frames, rows, columns},
@@ -101,12 +105,12 @@ Graph graph_of(const ConvolutionProblem& p) {
   bias.extents.insert(bias.extents.begin(), {1, p.outputs});
   bias.distances.insert(bias.distances.begin(), {p.outputs, 1});
 
-  CudnnDescriptor x = tensor(kCudnnInput, type,
-                             layout_of(p, p.inputs, p.input_frames(), p.input_rows(), p.input_columns(),
-                                       p.input_frame, p.input_row),
-                             p.alignment);
+  CudnnDescriptor x = tensor(
+      kCudnnInput, type,
+      layout_of(p, p.inputs, p.input_frames(), p.input_rows(), p.input_columns(), p.input_frame, p.input_row),
+      p.alignment);
   CudnnDescriptor w = tensor(kCudnnKernel, type, kernel_layout(p), p.alignment);
-  CudnnDescriptor sum = tensor(kCudnnSum, in_between, output, p.alignment, true);
+  CudnnDescriptor sum = tensor(kCudnnSum, in_between, output, 16, true);
   CudnnDescriptor b = tensor(kCudnnBias, type, bias, p.alignment);
   CudnnDescriptor y = tensor(kCudnnOutput, type, output, p.alignment);
 
@@ -208,8 +212,7 @@ std::vector<CudnnPlan>& CudnnPlans::listed(const ConvolutionProblem& problem) {
 
 std::vector<CudnnPlan> CudnnPlans::list(const ConvolutionProblem& problem) const {
   const Graph graph = graph_of(problem);
-  if (handle_ != nullptr)
-    set(graph.graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle_);
+  if (handle_ != nullptr) set(graph.graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle_);
   // A graph that no engine knows is no error: it has no plan.
   if (cudnnBackendFinalize(graph.graph.get()) != CUDNN_STATUS_SUCCESS) return {};
   std::vector<CudnnPlan> plans;
@@ -220,8 +223,8 @@ std::vector<CudnnPlan> CudnnPlans::list(const ConvolutionProblem& problem) const
     if (handle_ == nullptr) set(heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device_);
     if (cudnnBackendFinalize(heuristics.get()) != CUDNN_STATUS_SUCCESS) continue;
     int64_t count = 0;
-    check(cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0,
-                                   &count, nullptr),
+    check(cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                   CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr),
           kGet);
     std::vector<CudnnPlan> found(static_cast<size_t>(count));
     std::vector<cudnnBackendDescriptor_t> configurations;
@@ -229,8 +232,8 @@ std::vector<CudnnPlan> CudnnPlans::list(const ConvolutionProblem& problem) const
       plan.configuration = CudnnDescriptor(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
       configurations.push_back(plan.configuration.get());
     }
-    check(cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                                   count, &count, configurations.data()),
+    check(cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                   CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count, configurations.data()),
           kGet);
     found.resize(static_cast<size_t>(count));
     for (CudnnPlan& plan : found) {
@@ -276,6 +279,13 @@ const CudnnPlan* CudnnPlans::find(const ConvolutionProblem& problem, int64_t wor
     if (plan.workspace_bytes <= workspace_bytes) return &plan;
   }
   return nullptr;
+}
+
+ConvolutionEngine::Fit CudnnPlans::fit(const ConvolutionProblem& problem, int64_t workspace_bytes) {
+  const CudnnPlan* plan = find(problem, workspace_bytes);
+  if (plan == nullptr) return ConvolutionEngine::Fit::none;
+  const bool as_wanted = plan->tensor_cores || !engines(problem).front().tensor_cores;
+  return as_wanted ? ConvolutionEngine::Fit::good : ConvolutionEngine::Fit::poor;
 }
 
 }  // namespace headroom::gpu

@@ -37,17 +37,21 @@ struct CudnnPlan {
   bool refused = false;  ///< when it was to be made
 };
 
-/// What cuDNN offers for convolutions whose bias is added before the sum is rounded: arithmetic in fp32, without TF32,
-/// results that do not change from run to run. Nothing is measured and nothing allocated: engines come in the order
-/// of cuDNN's heuristics, with their workspaces. Kept by problem, in host memory alone.
+/// What cuDNN offers for convolutions whose bias is added before the sum is rounded: arithmetic in fp32,
+/// without TF32, results that do not change from run to run. Nothing is measured and nothing allocated:
+/// engines come in the order of cuDNN's heuristics, with their workspaces. Kept by problem, in host memory
+/// alone.
 class CudnnPlans {
  public:
   explicit CudnnPlans(cudnnHandle_t handle);
-  /// For a device that need not be there, by its properties as cuDNN writes them. Such plans are not for running.
+  /// For a device that need not be there, by its properties as cuDNN writes them. Such plans are not for
+  /// running.
   explicit CudnnPlans(const std::string& device_properties);
 
   /// The first of the engines whose workspace is no larger; null where there is none.
   const CudnnPlan* find(const ConvolutionProblem& problem, int64_t workspace_bytes);
+  /// How good that one is: poor where cuDNN would rather have tensor cores and cannot.
+  ConvolutionEngine::Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes);
   /// All of them, best first.
   const std::vector<CudnnPlan>& engines(const ConvolutionProblem& problem) { return listed(problem); }
 

@@ -10,7 +10,8 @@ namespace headroom::gpu {
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // it is told here, and need not be told again by the next call
-  throw DeviceError(std::string(call) + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")");
+  throw DeviceError(std::string(call) + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) +
+                    ")");
 }
 
 void check(cudnnStatus_t status, const char* call) {
@@ -24,8 +25,8 @@ void check(cudnnStatus_t status, const char* call) {
 
 void check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw DeviceError(std::string(call) + ": " + cublasLtGetStatusString(status) + " (" + cublasLtGetStatusName(status) +
-                    ")");
+  throw DeviceError(std::string(call) + ": " + cublasLtGetStatusString(status) + " (" +
+                    cublasLtGetStatusName(status) + ")");
 }
 
 }  // namespace headroom::gpu

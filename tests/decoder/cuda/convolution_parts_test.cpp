@@ -26,8 +26,8 @@ struct Held {
     view.block_rows = block_rows;
     const int32_t rows = region.y.end - region.y.begin;
     view.blocks = (rows + block_rows - 1) / block_rows;
-    const int64_t block = int64_t{region.t.end - region.t.begin} * block_rows * (region.x.end - region.x.begin) *
-                          channels;
+    const int64_t block =
+        int64_t{region.t.end - region.t.begin} * block_rows * (region.x.end - region.x.begin) * channels;
     const auto units = static_cast<uint32_t>((block * 4 + kBlockUnit - 1) / kBlockUnit);
     // The last block lies first.
     for (int32_t b = 0; b < view.blocks; ++b)
@@ -84,8 +84,10 @@ class PlainEngine : public ConvolutionEngine {
             for (int64_t k = 0; k < p.taps_t; ++k) {
               for (int64_t i = 0; i < p.taps_y; ++i) {
                 for (int64_t j = 0; j < p.taps_x; ++j) {
-                  const float* from = input + (t + k) * p.input_frame + (y + i) * p.input_row + (x + j) * p.inputs;
-                  const float* taps = kernel + (((o * p.taps_t + k) * p.taps_y + i) * p.taps_x + j) * p.inputs;
+                  const float* from =
+                      input + (t + k) * p.input_frame + (y + i) * p.input_row + (x + j) * p.inputs;
+                  const float* taps =
+                      kernel + (((o * p.taps_t + k) * p.taps_y + i) * p.taps_x + j) * p.inputs;
                   for (int64_t c = 0; c < p.inputs; ++c) sum += double{from[c]} * taps[c];
                 }
               }
@@ -122,7 +124,8 @@ struct Case {
   }
 
   Case(Random& random, const ConvolutionShape& s) : shape(s) {
-    kernel.resize(static_cast<size_t>(shape.outputs * shape.frames * shape.rows * shape.columns * shape.inputs));
+    kernel.resize(
+        static_cast<size_t>(shape.outputs * shape.frames * shape.rows * shape.columns * shape.inputs));
     bias.resize(static_cast<size_t>(shape.outputs));
     for (float& value : kernel) value = static_cast<float>(random.uniform(-1, 1));
     for (float& value : bias) value = static_cast<float>(random.uniform(-1, 1));
@@ -230,8 +233,8 @@ TEST_CASE("parts of a convolution and what they leave make the whole") {
   call.bias = convolution.bias.data();
   call.workspace = workspace.data();
   call.workspace_bytes = static_cast<int64_t>(workspace.size()) * 4;
-  CAPTURE(seed, shape.upsamples, shape.frames, region.y.begin, region.y.end, region.x.begin, region.x.end, exactly,
-          engine.wanted_bytes_for_row, engine.most_rows, workspace.size());
+  CAPTURE(seed, shape.upsamples, shape.frames, region.y.begin, region.y.end, region.x.begin, region.x.end,
+          exactly, engine.wanted_bytes_for_row, engine.most_rows, workspace.size());
   const std::vector<Box> left = convolve_in_parts(call, engine);
 
   int64_t left_positions = 0;
