@@ -6,54 +6,14 @@
 #include <vector>
 
 #include "decoder/kernels/gpu/workspace.h"
-#include "decoder/kernels/storage.h"
-#include "tests/support/random.h"
+#include "tests/support/plain_attention.h"
 
 namespace headroom::gpu {
 namespace {
 
+using test::HeldView;
+using test::length;
 using test::Random;
-
-/// A view of one frame or more and its memory, in 16 bits.
-struct Held {
-  View view;
-  std::vector<uint16_t> values;
-
-  Held(const Box& region, int32_t channels, int32_t block_rows, Dtype dtype) {
-    view.region = region;
-    view.channels = channels;
-    view.block_rows = block_rows;
-    view.dtype = dtype;
-    view.blocks = (region.y.end - region.y.begin + block_rows - 1) / block_rows;
-    const int64_t block =
-        int64_t{region.t.end - region.t.begin} * block_rows * (region.x.end - region.x.begin) * channels;
-    const auto units = static_cast<uint32_t>((block * 2 + kBlockUnit - 1) / kBlockUnit);
-    for (int32_t b = 0; b < view.blocks; ++b)
-      view.block_units[b] = units * static_cast<uint32_t>(view.blocks - 1 - b);
-    values.resize(static_cast<size_t>(view.blocks) * units * kBlockUnit / 2);
-    view.base = reinterpret_cast<std::byte*>(values.data());
-  }
-  Held(const Held&) = delete;
-
-  uint16_t& at(int32_t t, int32_t y, int32_t x, int32_t channel) {
-    const Box& region = view.region;
-    const int32_t row = y - region.y.begin;
-    const int64_t in_block = int64_t{t - region.t.begin} * view.block_rows + row % view.block_rows;
-    auto* block = values.data() + view.block_units[row / view.block_rows] * kBlockUnit / 2;
-    return block[(in_block * (region.x.end - region.x.begin) + x - region.x.begin) * view.channels + channel];
-  }
-  float value(int32_t t, int32_t y, int32_t x, int32_t channel) {
-    float result = 0;
-    kernels::widen(view.dtype, &at(t, y, x, channel), &result, 1);
-    return result;
-  }
-  void fill(Random& random, double most) {
-    for (uint16_t& to : values) {
-      const auto value = static_cast<float>(random.uniform(-most, most));
-      kernels::narrow(view.dtype, &value, &to, 1);
-    }
-  }
-};
 
 /// Plain loops.
 class PlainProducts : public MatrixProducts {
@@ -81,39 +41,6 @@ class PlainProducts : public MatrixProducts {
   }
 };
 
-int32_t length(const Span& span) {
-  return span.end - span.begin;
-}
-
-/// softmax(q kᵀ * scale) v of one query, in double.
-std::vector<double> expected(Held& keys, Held& values, int32_t frame, float scale,
-                             const std::vector<double>& query) {
-  const Box& region = keys.view.region;
-  std::vector<double> scores;
-  for (int32_t y = region.y.begin; y < region.y.end; ++y) {
-    for (int32_t x = region.x.begin; x < region.x.end; ++x) {
-      double score = 0;
-      for (size_t c = 0; c < query.size(); ++c)
-        score += query[c] * keys.value(frame, y, x, static_cast<int32_t>(c));
-      scores.push_back(score * double{scale});
-    }
-  }
-  const double largest = *std::max_element(scores.begin(), scores.end());
-  std::vector<double> result(static_cast<size_t>(values.view.channels));
-  double weights = 0;
-  size_t i = 0;
-  for (int32_t y = region.y.begin; y < region.y.end; ++y) {
-    for (int32_t x = region.x.begin; x < region.x.end; ++x) {
-      const double weight = std::exp(scores[i++] - largest);
-      weights += weight;
-      for (size_t c = 0; c < result.size(); ++c)
-        result[c] += weight * values.value(frame, y, x, static_cast<int32_t>(c));
-    }
-  }
-  for (double& value : result) value /= weights;
-  return result;
-}
-
 TEST_CASE("attention by matrix products in chunks") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{40}));
   Random random(seed);
@@ -125,12 +52,12 @@ TEST_CASE("attention by matrix products in chunks") {
   const Span frames{extent(0, 2), 3};
   const Box queried{frames, {extent(0, 5), extent(6, 24)}, {extent(0, 5), extent(6, 24)}};
   const Box whole{frames, {0, extent(1, 30)}, {0, extent(1, 25)}};
-  Held queries(queried, depth, random.chance(0.5) ? length(queried.y) : extent(1, 5), dtype);
-  Held keys(whole, depth, extent(1, 30), dtype), values(whole, channels, extent(1, 30), dtype);
+  HeldView queries(queried, depth, random.chance(0.5) ? length(queried.y) : extent(1, 5), dtype);
+  HeldView keys(whole, depth, extent(1, 30), dtype), values(whole, channels, extent(1, 30), dtype);
   Box around = queried;
   around.t = {0, 3};
   around.x.end += extent(0, 1);
-  Held target(around, channels, extent(1, 30), dtype);
+  HeldView target(around, channels, extent(1, 30), dtype);
   // Scores from nearly alike to far apart; exponents of either sign, rising and falling from chunk to chunk.
   const double most = random.pick<double>({0.5, 4, 30});
   queries.fill(random, most);
@@ -164,7 +91,8 @@ TEST_CASE("attention by matrix products in chunks") {
     for (int32_t x = queried.x.begin; x < queried.x.end; ++x) {
       std::vector<double> query;
       for (int32_t c = 0; c < depth; ++c) query.push_back(queries.value(frames.begin, y, x, c));
-      const std::vector<double> means = expected(keys, values, frames.begin, call.scale, query);
+      const std::vector<double> means =
+          test::plain_attention(query, keys, values, frames.begin, double{call.scale});
       for (int32_t c = 0; c < channels; ++c)
         worst = std::max(worst,
                          std::abs(means[static_cast<size_t>(c)] - target.value(call.target_frame, y, x, c)));
@@ -175,7 +103,7 @@ TEST_CASE("attention by matrix products in chunks") {
 }
 
 TEST_CASE("what matrix products cannot do is left to others") {
-  Held held({{0, 1}, {0, 4}, {0, 4}}, 8, 4, Dtype::fp16);
+  HeldView held({{0, 1}, {0, 4}, {0, 4}}, 8, 4, Dtype::fp16);
   std::vector<std::byte> workspace(1 << 20);
   Attend call;
   call.queries = call.keys = call.values = call.target = held.view;
