@@ -85,6 +85,23 @@ T __shfl_down_sync(uint32_t lanes, T value, uint32_t distance, const Where& wher
   return value_of_lane(lanes, value, lane < kWarp ? lane : own_lane(), where);
 }
 
+inline int32_t min(int32_t a, int32_t b) {
+  return a < b ? a : b;
+}
+inline int32_t max(int32_t a, int32_t b) {
+  return a > b ? a : b;
+}
+inline float __fdividef(float a, float b) {
+  return a / b;
+}
+
+inline float float_of(uint32_t bits) {
+  return std::bit_cast<float>(bits);
+}
+inline uint32_t bits_of(float value) {
+  return std::bit_cast<uint32_t>(value);
+}
+
 inline float to_float(float value) {
   return value;
 }

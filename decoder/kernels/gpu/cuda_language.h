@@ -52,6 +52,13 @@ __device__ __forceinline__ T* shared_memory() {
   return reinterpret_cast<T*>(headroom_shared_memory);
 }
 
+__device__ __forceinline__ float float_of(uint32_t bits) {
+  return __uint_as_float(bits);
+}
+__device__ __forceinline__ uint32_t bits_of(float value) {
+  return __float_as_uint(value);
+}
+
 __device__ __forceinline__ float to_float(float value) {
   return value;
 }

@@ -3,7 +3,8 @@
 #include "decoder/kernels/gpu/calls.h"
 #include "decoder/kernels/gpu/stream.h"
 
-// Starts calls on a stream. What they mean stands in calls.h. Throws DeviceError where a kernel cannot be started.
+// Starts calls on a stream. What they mean stands in calls.h. Throws DeviceError where a kernel cannot be
+// started.
 namespace headroom::gpu {
 
 void gather(const Gather& call, StreamHandle stream);

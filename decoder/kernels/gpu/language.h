@@ -14,18 +14,16 @@
 //   unpacked<T>(); mma_m16n8k16<T>, ldmatrix_x2, ldmatrix_x4 and ldmatrix_…_transposed, cp_async_16,
 //   cp_async_commit, cp_async_wait<N>
 //                        PTX's instructions of these names, fragments laid out as PTX lays them out;
-//   expf, erff, sqrtf … of <cmath>;
+//   float_of(), bits_of()   fp32 and its bits;
+//   expf, erff, sqrtf … of <cmath>, __fdividef, min and max of int32_t;
 //   launch(Launch{…}, kernel, arguments…)   throws DeviceError, which names the kernel.
 
 #include <cstddef>
 #include <cstdint>
 
-/// CUDA's own name for a stream, so that headers with launchers need no CUDA header.
-struct CUstream_st;
+#include "decoder/kernels/gpu/stream.h"
 
 namespace headroom::gpu {
-
-using StreamHandle = CUstream_st*;
 
 constexpr uint32_t kAllLanes = 0xffffffff;
 constexpr int kWarp = 32;

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "decoder/kernels/gpu/calls.h"
+#include "decoder/kernels/gpu/language.h"
+
+namespace headroom::gpu {
+
+/// The quotient is off by two units in the last place at most; what the exponential makes infinite becomes
+/// zero.
+__device__ __forceinline__ float silu(float v) {
+  return __fdividef(v, 1.0f + expf(-v));
+}
+
+// Comparisons are written so that NaN stays NaN.
+template <int V>
+__device__ __forceinline__ void activate(Activation activation, float (&values)[V]) {
+  switch (activation) {
+    case Activation::none:
+      return;
+    case Activation::silu:
+#pragma unroll
+      for (float& v : values) v = silu(v);
+      return;
+    case Activation::relu:
+#pragma unroll
+      for (float& v : values) v = v < 0 ? 0 : v;
+      return;
+    case Activation::gelu:
+#pragma unroll
+      for (float& v : values) v = 0.5f * v * (1.0f + erff(v * 0.70710678118654752f));
+      return;
+    case Activation::mish:
+#pragma unroll
+      for (float& v : values) v = v * tanhf(v > 20 ? v : log1pf(expf(v)));
+      return;
+    case Activation::clamp:
+#pragma unroll
+      for (float& v : values) v = v < -1 ? -1 : v > 1 ? 1 : v;
+      return;
+  }
+}
+
+}  // namespace headroom::gpu

@@ -1,0 +1,46 @@
+#include "decoder/kernels/gpu/kernels.h"
+#include "decoder/kernels/gpu/sweep.h"
+
+namespace headroom::gpu {
+namespace {
+
+template <class From>
+struct Gathered {
+  Gather call;
+  Part part;
+
+  using Loaded = typename From::Raw;
+  struct Row {
+    const std::byte* from;  ///< the part's first pixel; null where the row lies outside
+  };
+
+  __device__ const View& target() const { return call.target; }
+  __device__ Row row(const Site& site) const {
+    if (!part.has_row(site.t, site.y)) return {nullptr};
+    return {pixel_of<From>(call.source, site.t, site.y, part.box.x.begin) +
+            site.channel * From::bytes(call.source.dtype)};
+  }
+  __device__ Loaded load(const Row& row, int32_t x) const {
+    if (row.from == nullptr) return Loaded{};
+    const int64_t pixel = part.nearest(x) - part.box.x.begin;
+    return From::load(call.source.dtype, row.from + pixel * pixel_bytes<From>(call.source));
+  }
+  template <int V>
+  __device__ void finish(const Row& row, int32_t x, const Loaded& loaded, float (&values)[V]) const {
+    From::widen(call.source.dtype, loaded, values);
+    const bool outside = row.from == nullptr || !part.has_column(x);
+#pragma unroll
+    for (float& value : values) value = outside ? 0 : value;
+  }
+};
+
+}  // namespace
+
+void gather(const Gather& call, StreamHandle stream) {
+  with_access({&call.source}, call.target, [&]<class From, class To>(From, To) {
+    const Gathered<From> values{call, {inside(call.target.region, call.picture)}};
+    launch_make<To>("gather", values, call.target.region, stream);
+  });
+}
+
+}  // namespace headroom::gpu

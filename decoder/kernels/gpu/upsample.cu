@@ -1,0 +1,48 @@
+#include "decoder/kernels/gpu/kernels.h"
+#include "decoder/kernels/gpu/sweep.h"
+
+namespace headroom::gpu {
+namespace {
+
+template <class From>
+struct Upsampled {
+  Upsample call;
+  Part part;
+  int32_t first_column = 0;  ///< of the source that the part reads
+
+  using Loaded = typename From::Raw;
+  struct Row {
+    const std::byte* from;  ///< the first column; null where the row lies outside
+  };
+
+  __device__ const View& target() const { return call.target; }
+  __device__ Row row(const Site& site) const {
+    if (!part.has_row(site.t, site.y)) return {nullptr};
+    return {pixel_of<From>(call.source, site.t, site.y / call.factor_y, first_column) +
+            site.channel * From::bytes(call.source.dtype)};
+  }
+  __device__ Loaded load(const Row& row, int32_t x) const {
+    if (row.from == nullptr) return Loaded{};
+    const int64_t pixel = part.nearest(x) / call.factor_x - first_column;
+    return From::load(call.source.dtype, row.from + pixel * pixel_bytes<From>(call.source));
+  }
+  template <int V>
+  __device__ void finish(const Row& row, int32_t x, const Loaded& loaded, float (&values)[V]) const {
+    From::widen(call.source.dtype, loaded, values);
+    const bool outside = row.from == nullptr || !part.has_column(x);
+#pragma unroll
+    for (float& value : values) value = outside ? 0 : value;
+  }
+};
+
+}  // namespace
+
+void upsample(const Upsample& call, StreamHandle stream) {
+  const Box part = inside(call.target.region, call.picture);
+  with_access({&call.source}, call.target, [&]<class From, class To>(From, To) {
+    const Upsampled<From> values{call, {part}, part.x.begin / call.factor_x};
+    launch_make<To>("upsample", values, call.target.region, stream);
+  });
+}
+
+}  // namespace headroom::gpu
