@@ -13,7 +13,5 @@ foreach(library ${HEADROOM_TORCH_DIR}/lib/libc10_cuda.so ${HEADROOM_TORCH_DIR}/l
     set(HEADROOM_CUDA_LIBRARIES_FOUND FALSE)
     message(STATUS "no ${library}: built without GPU support")
   endif()
-  cmake_path(GET library PARENT_PATH folder)
   target_link_libraries(headroom_cuda_libraries INTERFACE ${library})
-  target_link_options(headroom_cuda_libraries INTERFACE -Wl,-rpath,${folder})
 endforeach()
