@@ -13,18 +13,24 @@
 
 namespace headroom::test {
 
-/// This machine's GPU. Null where there is none, or where it was built without CUDA: that is said, and CTest
-/// counts the test as skipped.
-inline std::unique_ptr<gpu::Gpu> gpu_or_skip() {
+/// This machine's GPU. Null where there is none, or where the build has no CUDA: `why` says which, and CTest
+/// counts a test that prints it as skipped.
+inline std::unique_ptr<gpu::Gpu> gpu_if_any(std::string& why) {
   try {
     return gpu::open_gpu({std::filesystem::path(HEADROOM_BIN).parent_path() / "lib" / "headroom-cuda.so"});
   } catch (const DeviceError& error) {
-    const std::string why = error.what();
+    why = error.what();
     if (why.find("no GPU: ") == std::string::npos && why.find("built without CUDA") == std::string::npos)
       throw;
-    WARN("skipped: no GPU: " + why);
+    why = "skipped: no GPU: " + why;
     return nullptr;
   }
+}
+inline std::unique_ptr<gpu::Gpu> gpu_or_skip() {
+  std::string why;
+  std::unique_ptr<gpu::Gpu> gpu = gpu_if_any(why);
+  if (!gpu) WARN(why);
+  return gpu;
 }
 
 /// Copies of host memory on a GPU.

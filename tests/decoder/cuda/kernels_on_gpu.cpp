@@ -1,4 +1,5 @@
 #define CATCH_CONFIG_RUNNER
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <catch2/catch.hpp>
@@ -6,12 +7,13 @@
 #include <iostream>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "decoder/kernels/gpu/kernels.h"
 #include "tests/support/gpu.h"
 
-// The kernels' own tests, written for the emulator, on this machine's GPU: calls go there, and all memory of the tests is
-// pinned memory of the host, which kernels can read and write where it lies.
+// The kernels' own tests, written for the emulator, on this machine's GPU: calls go there, and all memory of
+// the tests is pinned memory of the host, which kernels can read and write where it lies.
 namespace headroom {
 namespace {
 
@@ -24,13 +26,14 @@ class Arena {
   }
 
   void* allocate(size_t bytes, size_t alignment) {
-    if (begin_ == nullptr) return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (begin_ == nullptr)
+      return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     const std::lock_guard lock(mutex_);
     const size_t kind = kind_of(std::max(bytes, alignment)), size = size_t{1} << kind;
     if (free_[kind] != nullptr) return std::exchange(free_[kind], *static_cast<void**>(free_[kind]));
     const auto unit = std::min<uintptr_t>(size, 4096);
     std::byte* taken = next_ + (unit - reinterpret_cast<uintptr_t>(next_) % unit) % unit;
-    if (taken + size + kHeader > end_) throw std::bad_alloc();
+    if (taken + size > end_) throw std::bad_alloc();
     next_ = taken + size;
     sizes_[static_cast<size_t>(taken - begin_) / kSmallest] = static_cast<uint8_t>(kind);
     return taken;
@@ -47,8 +50,10 @@ class Arena {
   static constexpr size_t kBytes = size_t{512} << 20;
 
  private:
-  static constexpr size_t kSmallest = 64, kHeader = 0;
-  static size_t kind_of(size_t bytes) { return static_cast<size_t>(std::bit_width(std::max(bytes, kSmallest) - 1)); }
+  static constexpr size_t kSmallest = 64;
+  static size_t kind_of(size_t bytes) {
+    return static_cast<size_t>(std::bit_width(std::max(bytes, kSmallest) - 1));
+  }
 
   std::mutex mutex_;
   std::byte *begin_ = nullptr, *next_ = nullptr, *end_ = nullptr;
@@ -157,19 +162,17 @@ int main(int argc, char** argv) {
   Catch::Session session;
   if (const int wrong = session.applyCommandLine(argc, argv)) return wrong;
   const Catch::ConfigData& asked = session.configData();
-  if (asked.listTests || asked.listTestNamesOnly || asked.listTags || asked.listReporters) return session.run();
-  try {
-    const auto gpu = headroom::gpu::open_gpu(
-        {std::filesystem::path(HEADROOM_BIN).parent_path() / "lib" / "headroom-cuda.so"});
-    headroom::running = gpu.get();
-    headroom::arena.serve(gpu->reserve_host(headroom::Arena::kBytes), headroom::Arena::kBytes);
-    const int result = session.run();
-    std::cout << std::flush;
-    std::_Exit(result);  // what is still held lies in memory of the GPU
-  } catch (const headroom::DeviceError& error) {
-    const std::string why = error.what();
-    if (why.find("no GPU: ") == std::string::npos && why.find("built without CUDA") == std::string::npos) throw;
-    std::cout << "skipped: no GPU: " << why << std::endl;
+  if (asked.listTests || asked.listTestNamesOnly || asked.listTags || asked.listReporters)
+    return session.run();
+  std::string why;
+  const std::unique_ptr<headroom::gpu::Gpu> gpu = headroom::test::gpu_if_any(why);
+  if (!gpu) {
+    std::cout << why << std::endl;
     return 0;
   }
+  headroom::running = gpu.get();
+  headroom::arena.serve(gpu->reserve_host(headroom::Arena::kBytes), headroom::Arena::kBytes);
+  const int result = session.run();
+  std::cout << std::flush;
+  std::_Exit(result);  // what is still held lies in memory of the GPU
 }
