@@ -204,55 +204,55 @@ CudnnPlans::CudnnPlans(const std::string& device_properties) : device_(CUDNN_BAC
   finalize(device_);
 }
 
-std::vector<CudnnPlan>& CudnnPlans::listed(const ConvolutionProblem& problem) {
-  const auto known = plans_.find(problem);
-  if (known != plans_.end()) return known->second;
-  return plans_.emplace(problem, list(problem)).first->second;
+std::vector<CudnnPlan> CudnnPlans::suggested(const CudnnDescriptor& graph,
+                                             cudnnBackendHeurMode_t mode) const {
+  const CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  set(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
+  set(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
+  if (handle_ == nullptr) set(heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device_);
+  if (cudnnBackendFinalize(heuristics.get()) != CUDNN_STATUS_SUCCESS) return {};
+  int64_t count = 0;
+  const auto results = [&](std::vector<cudnnBackendDescriptor_t> into) {
+    check(cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                   CUDNN_TYPE_BACKEND_DESCRIPTOR, static_cast<int64_t>(into.size()), &count,
+                                   into.data()),
+          kGet);
+  };
+  results({});
+  std::vector<CudnnPlan> plans(static_cast<size_t>(count));
+  std::vector<cudnnBackendDescriptor_t> configurations;
+  for (CudnnPlan& plan : plans) {
+    plan.configuration = CudnnDescriptor(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    configurations.push_back(plan.configuration.get());
+  }
+  results(configurations);
+  plans.resize(static_cast<size_t>(count));
+  return plans;
 }
 
-std::vector<CudnnPlan> CudnnPlans::list(const ConvolutionProblem& problem) const {
+void CudnnPlans::list(const ConvolutionProblem& problem, cudnnBackendHeurMode_t mode,
+                      std::vector<CudnnPlan>& plans) const {
   const Graph graph = graph_of(problem);
   if (handle_ != nullptr) set(graph.graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle_);
   // A graph that no engine knows is no error: it has no plan.
-  if (cudnnBackendFinalize(graph.graph.get()) != CUDNN_STATUS_SUCCESS) return {};
-  std::vector<CudnnPlan> plans;
-  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    const CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    set(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.graph);
-    set(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
-    if (handle_ == nullptr) set(heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device_);
-    if (cudnnBackendFinalize(heuristics.get()) != CUDNN_STATUS_SUCCESS) continue;
-    int64_t count = 0;
-    check(cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                   CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr),
+  if (cudnnBackendFinalize(graph.graph.get()) != CUDNN_STATUS_SUCCESS) return;
+  for (CudnnPlan& plan : suggested(graph.graph, mode)) {
+    const CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    cudnnBackendDescriptor_t into = engine.get();
+    int64_t one = 0;
+    check(cudnnBackendGetAttribute(plan.configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
+                                   CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one, &into),
           kGet);
-    std::vector<CudnnPlan> found(static_cast<size_t>(count));
-    std::vector<cudnnBackendDescriptor_t> configurations;
-    for (CudnnPlan& plan : found) {
-      plan.configuration = CudnnDescriptor(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-      configurations.push_back(plan.configuration.get());
-    }
-    check(cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                   CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count, configurations.data()),
-          kGet);
-    found.resize(static_cast<size_t>(count));
-    for (CudnnPlan& plan : found) {
-      const CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-      cudnnBackendDescriptor_t into = engine.get();
-      int64_t one = 0;
-      check(cudnnBackendGetAttribute(plan.configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
-                                     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one, &into),
-            kGet);
-      const Notes notes = notes_of(engine);
-      if (notes.inexact || (notes.tensor_cores && problem.dtype == Dtype::fp32)) continue;
-      plan.engine = value_of<int64_t>(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64);
-      plan.tensor_cores = notes.tensor_cores;
-      plan.workspace_bytes =
-          value_of<int64_t>(plan.configuration, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64);
+    const Notes notes = notes_of(engine);
+    if (notes.inexact || (notes.tensor_cores && problem.dtype == Dtype::fp32)) continue;
+    plan.engine = value_of<int64_t>(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64);
+    plan.tensor_cores = notes.tensor_cores;
+    plan.workspace_bytes =
+        value_of<int64_t>(plan.configuration, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64);
+    // Others are never the first within any workspace. There are dozens, and each takes tens of KiB.
+    if (plans.empty() || plan.workspace_bytes < plans.back().workspace_bytes)
       plans.push_back(std::move(plan));
-    }
   }
-  return plans;
 }
 
 bool CudnnPlans::make(CudnnPlan& plan) const {
@@ -269,8 +269,8 @@ bool CudnnPlans::make(CudnnPlan& plan) const {
   return true;
 }
 
-const CudnnPlan* CudnnPlans::find(const ConvolutionProblem& problem, int64_t workspace_bytes) {
-  for (CudnnPlan& plan : listed(problem)) {
+const CudnnPlan* CudnnPlans::choose(std::vector<CudnnPlan>& plans, int64_t workspace_bytes) const {
+  for (CudnnPlan& plan : plans) {
     if (plan.refused || plan.workspace_bytes > workspace_bytes) continue;
     if (plan.plan.get() == nullptr && !make(plan)) {
       plan.refused = true;
@@ -281,10 +281,21 @@ const CudnnPlan* CudnnPlans::find(const ConvolutionProblem& problem, int64_t wor
   return nullptr;
 }
 
+const CudnnPlan* CudnnPlans::find(const ConvolutionProblem& problem, int64_t workspace_bytes) {
+  const auto [place, is_new] = known_.try_emplace(problem);
+  Known& known = place->second;
+  if (is_new) list(problem, CUDNN_HEUR_MODE_A, known.plans);
+  const CudnnPlan* found = choose(known.plans, workspace_bytes);
+  if (found != nullptr || known.last_resorts) return found;
+  list(problem, CUDNN_HEUR_MODE_FALLBACK, known.plans);
+  known.last_resorts = true;
+  return choose(known.plans, workspace_bytes);
+}
+
 ConvolutionEngine::Fit CudnnPlans::fit(const ConvolutionProblem& problem, int64_t workspace_bytes) {
   const CudnnPlan* plan = find(problem, workspace_bytes);
   if (plan == nullptr) return ConvolutionEngine::Fit::none;
-  const bool as_wanted = plan->tensor_cores || !engines(problem).front().tensor_cores;
+  const bool as_wanted = plan->tensor_cores || !known_.at(problem).plans.front().tensor_cores;
   return as_wanted ? ConvolutionEngine::Fit::good : ConvolutionEngine::Fit::poor;
 }
 

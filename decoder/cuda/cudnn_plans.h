@@ -52,17 +52,23 @@ class CudnnPlans {
   const CudnnPlan* find(const ConvolutionProblem& problem, int64_t workspace_bytes);
   /// How good that one is: poor where cuDNN would rather have tensor cores and cannot.
   ConvolutionEngine::Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes);
-  /// All of them, best first.
-  const std::vector<CudnnPlan>& engines(const ConvolutionProblem& problem) { return listed(problem); }
 
  private:
-  std::vector<CudnnPlan>& listed(const ConvolutionProblem& problem);
-  std::vector<CudnnPlan> list(const ConvolutionProblem& problem) const;
+  /// Plans that are the first within some workspace, best first. cuDNN's last resorts take it long to name,
+  /// so they are asked for when nothing else is left.
+  struct Known {
+    std::vector<CudnnPlan> plans;
+    bool last_resorts = false;
+  };
+  std::vector<CudnnPlan> suggested(const CudnnDescriptor& graph, cudnnBackendHeurMode_t mode) const;
+  void list(const ConvolutionProblem& problem, cudnnBackendHeurMode_t mode,
+            std::vector<CudnnPlan>& plans) const;
+  const CudnnPlan* choose(std::vector<CudnnPlan>& plans, int64_t workspace_bytes) const;
   bool make(CudnnPlan& plan) const;
 
   cudnnHandle_t handle_ = nullptr;
   CudnnDescriptor device_;
-  std::map<ConvolutionProblem, std::vector<CudnnPlan>> plans_;
+  std::map<ConvolutionProblem, Known> known_;
 };
 
 /// Numbers of a plan's tensors where it is run.
