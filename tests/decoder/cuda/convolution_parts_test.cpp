@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "decoder/kernels/gpu/kernels.h"
 #include "tests/support/plain_convolution.h"
 
 namespace headroom::gpu {
@@ -60,22 +61,7 @@ class PlainEngine : public ConvolutionEngine {
     }
   }
 
-  /// Targets are addressed through whoever holds them: the view may have been moved.
-  HeldView* target = nullptr;
-
-  void interleave(const Interleave& call) override {
-    const int32_t channels = call.target.channels;
-    const int32_t down = call.target.region.y.begin - target->view.region.y.begin;
-    const int32_t right = call.target.region.x.begin - target->view.region.x.begin;
-    const int64_t columns = call.coarse.x.end - call.coarse.x.begin;
-    const int64_t phase = (call.coarse.y.end - call.coarse.y.begin) * columns * channels;
-    for_positions(call.region, [&](int32_t t, int32_t y, int32_t x) {
-      const int64_t row = (y >> 1) - call.coarse.y.begin, column = (x >> 1) - call.coarse.x.begin;
-      const auto* from = static_cast<const float*>(call.phases) + ((y & 1) * 2 + (x & 1)) * phase +
-                         (row * columns + column) * channels;
-      for (int32_t c = 0; c < channels; ++c) target->set(t, y - down, x - right, c, from[c]);
-    });
-  }
+  void interleave(const Interleave& call) override { gpu::interleave(call, nullptr); }
 };
 
 TEST_CASE("parts of a convolution and what they leave make the whole") {
@@ -109,7 +95,6 @@ TEST_CASE("parts of a convolution and what they leave make the whole") {
   target.fill(kUntouched);
 
   PlainEngine engine;
-  engine.target = &target;
   engine.wanted_bytes_for_row = random.pick<int64_t>({0, 0, 100, 1 << 20});
   engine.most_rows = random.pick<int64_t>({1 << 20, 1 << 20, 13, 2});
   std::vector<float> workspace(static_cast<size_t>(random.pick<int64_t>({0, 300, 1 << 16})));
