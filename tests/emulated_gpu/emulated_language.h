@@ -91,8 +91,13 @@ inline int32_t min(int32_t a, int32_t b) {
 inline int32_t max(int32_t a, int32_t b) {
   return a > b ? a : b;
 }
-inline float __fdividef(float a, float b) {
-  return a / b;
+inline float reciprocal(float value) {
+  return std::abs(value) > 0x1p126f ? 0.0f : 1.0f / value;
+}
+
+template <typename T>
+T* in_global(T* pointer) {
+  return pointer;
 }
 
 inline float float_of(uint32_t bits) {

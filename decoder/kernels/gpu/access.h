@@ -19,10 +19,10 @@ struct Vectors {
 
   __device__ static __forceinline__ Raw load(Dtype, const std::byte* at) {
     if constexpr (sizeof(Raw) == 16) {
-      const uint4 words = *reinterpret_cast<const uint4*>(at);
+      const uint4 words = *in_global(reinterpret_cast<const uint4*>(at));
       return {{words.x, words.y, words.z, words.w}};
     } else {
-      const uint2 words = *reinterpret_cast<const uint2*>(at);
+      const uint2 words = *in_global(reinterpret_cast<const uint2*>(at));
       return {{words.x, words.y}};
     }
   }
@@ -64,8 +64,8 @@ struct Scalars {
   __device__ static __forceinline__ int32_t bytes(Dtype dtype) { return dtype == Dtype::fp32 ? 4 : 2; }
 
   __device__ static __forceinline__ Raw load(Dtype dtype, const std::byte* at) {
-    if (dtype == Dtype::fp32) return *reinterpret_cast<const uint32_t*>(at);
-    return *reinterpret_cast<const uint16_t*>(at);
+    if (dtype == Dtype::fp32) return *in_global(reinterpret_cast<const uint32_t*>(at));
+    return *in_global(reinterpret_cast<const uint16_t*>(at));
   }
 
   __device__ static __forceinline__ void widen(Dtype dtype, Raw raw, float (&values)[1]) {
@@ -122,8 +122,7 @@ __device__ __forceinline__ int32_t pixel_bytes(const View& view) {
 /// Where the first of a pixel's channels lies. The position must be present.
 template <class Access>
 __device__ __forceinline__ std::byte* pixel_of(const View& view, int32_t t, int32_t y, int32_t x) {
-  const auto row = static_cast<uint32_t>(y - view.region.y.begin);
-  const uint32_t block = row / static_cast<uint32_t>(view.block_rows);
+  const int32_t row = y - view.region.y.begin, block = view.blocks == 1 ? 0 : row / view.block_rows;
   const int64_t rows = int64_t{t - view.region.t.begin} * view.block_rows + (row - block * view.block_rows);
   const int64_t pixels = rows * (view.region.x.end - view.region.x.begin) + (x - view.region.x.begin);
   return view.base + view.block_units[block] * kBlockUnit + pixels * pixel_bytes<Access>(view);

@@ -5,10 +5,8 @@
 
 namespace headroom::gpu {
 
-/// The quotient is off by two units in the last place at most; what the exponential makes infinite becomes
-/// zero.
 __device__ __forceinline__ float silu(float v) {
-  return __fdividef(v, 1.0f + expf(-v));
+  return v * reciprocal(1.0f + expf(-v));
 }
 
 // Comparisons are written so that NaN stays NaN.

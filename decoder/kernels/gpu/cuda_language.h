@@ -52,11 +52,23 @@ __device__ __forceinline__ T* shared_memory() {
   return reinterpret_cast<T*>(headroom_shared_memory);
 }
 
+template <typename T>
+__device__ __forceinline__ T* in_global(T* pointer) {
+  __builtin_assume(__isGlobal(pointer));
+  return pointer;
+}
+
 __device__ __forceinline__ float float_of(uint32_t bits) {
   return __uint_as_float(bits);
 }
 __device__ __forceinline__ uint32_t bits_of(float value) {
   return __float_as_uint(value);
+}
+
+__device__ __forceinline__ float reciprocal(float value) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+  return result;
 }
 
 __device__ __forceinline__ float to_float(float value) {
@@ -96,8 +108,13 @@ __device__ __forceinline__ uint32_t packed(float first, float second) {
 }
 template <typename T>
 __device__ __forceinline__ void unpacked(uint32_t pair, float& first, float& second) {
-  first = to_float(T{static_cast<uint16_t>(pair & 0xffff)});
-  second = to_float(T{static_cast<uint16_t>(pair >> 16)});
+  if constexpr (std::is_same_v<T, Half>) {
+    first = to_float(Half{static_cast<uint16_t>(pair & 0xffff)});
+    second = to_float(Half{static_cast<uint16_t>(pair >> 16)});
+  } else {
+    first = float_of(pair << 16);
+    second = float_of(pair & 0xffff0000);
+  }
 }
 
 /// d += a b for a of 16 × 16, b of 16 × 8.

@@ -11,24 +11,26 @@ struct Gathered {
 
   using Loaded = typename From::Raw;
   struct Row {
-    const std::byte* from;  ///< the part's first pixel; null where the row lies outside
+    const std::byte* from;  ///< the part's first pixel
+    bool inside;            ///< whether any of the row lies in the picture
   };
 
   __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
-    if (!part.has_row(site.t, site.y)) return {nullptr};
+    if (!part.has_row(site.t, site.y)) return {call.source.base, false};
     return {pixel_of<From>(call.source, site.t, site.y, part.box.x.begin) +
-            site.channel * From::bytes(call.source.dtype)};
+                site.channel * From::bytes(call.source.dtype),
+            true};
   }
   __device__ Loaded load(const Row& row, int32_t x) const {
-    if (row.from == nullptr) return Loaded{};
+    if (!row.inside) return Loaded{};
     const int64_t pixel = part.nearest(x) - part.box.x.begin;
     return From::load(call.source.dtype, row.from + pixel * pixel_bytes<From>(call.source));
   }
   template <int V>
   __device__ void finish(const Row& row, int32_t x, const Loaded& loaded, float (&values)[V]) const {
     From::widen(call.source.dtype, loaded, values);
-    const bool outside = row.from == nullptr || !part.has_column(x);
+    const bool outside = !row.inside || !part.has_column(x);
 #pragma unroll
     for (float& value : values) value = outside ? 0 : value;
   }

@@ -5,6 +5,8 @@ namespace headroom::gpu {
 namespace {
 
 constexpr float kOwnShare = 0.75f;
+/// Of a thread: each of them reads up to eight of the source.
+constexpr int kInterpolatedPixels = 2;
 
 /// Three quarters of the value at `own` and one of that beside it, or the one value that is both.
 struct Blend {
@@ -44,7 +46,7 @@ struct Interpolated {
     for (int i = 0; i < 4; ++i) {
       const bool other_frame = i / 2 == 1, other_row = i % 2 == 1;
       row.share[i] = t.share(other_frame) * y.share(other_row);
-      row.from[i] = nullptr;
+      row.from[i] = call.source.base;
       if (row.share[i] == 0) continue;
       row.from[i] =
           pixel_of<From>(call.source, other_frame ? t.beside : t.own, other_row ? y.beside : y.own, 0) +
@@ -88,7 +90,7 @@ struct Interpolated {
 
 void interpolate(const Interpolate& call, StreamHandle stream) {
   with_access({&call.source}, call.target, [&]<class From, class To>(From, To) {
-    launch_make<To>("interpolate", Interpolated<From>{call}, call.region, stream);
+    launch_make<To, kInterpolatedPixels>("interpolate", Interpolated<From>{call}, call.region, stream);
   });
 }
 

@@ -14,8 +14,10 @@
 //   unpacked<T>(); mma_m16n8k16<T>, ldmatrix_x2, ldmatrix_x4 and ldmatrix_…_transposed, cp_async_16,
 //   cp_async_commit, cp_async_wait<N>
 //                        PTX's instructions of these names, fragments laid out as PTX lays them out;
+//   in_global()          says that a pointer is not into shared memory, where the compiler cannot see it;
 //   float_of(), bits_of()   fp32 and its bits;
-//   expf, erff, sqrtf … of <cmath>, __fdividef, min and max of int32_t;
+//   expf, erff, sqrtf … of <cmath>, min and max of int32_t;
+//   reciprocal()         within a unit in the last place; zero where that is no normal number;
 //   launch(Launch{…}, kernel, arguments…)   throws DeviceError, which names the kernel.
 
 #include <cstddef>

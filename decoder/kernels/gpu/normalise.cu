@@ -13,15 +13,17 @@ struct Normalised {
 
   using Loaded = typename From::Raw;
   struct Row {
-    const std::byte* from;  ///< the part's first pixel; null where the row lies outside
+    const std::byte* from;  ///< the part's first pixel
+    bool inside;            ///< whether any of the row lies in the picture
     float scale[From::kValues], shift[From::kValues];
   };
 
   __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
     Row row;
-    row.from = nullptr;
-    if (!part.has_row(site.t, site.y)) return row;
+    row.from = call.source.base;
+    row.inside = part.has_row(site.t, site.y);
+    if (!row.inside) return row;
     row.from = pixel_of<From>(call.source, site.t, site.y, part.box.x.begin) +
                site.channel * From::bytes(call.source.dtype);
     const int64_t first = (call.by_frame ? int64_t{site.t} * call.source.channels : 0) + site.channel;
@@ -30,13 +32,13 @@ struct Normalised {
     return row;
   }
   __device__ Loaded load(const Row& row, int32_t x) const {
-    if (row.from == nullptr) return Loaded{};
+    if (!row.inside) return Loaded{};
     const int64_t pixel = part.nearest(x) - part.box.x.begin;
     return From::load(call.source.dtype, row.from + pixel * pixel_bytes<From>(call.source));
   }
   template <int V>
   __device__ void finish(const Row& row, int32_t x, const Loaded& loaded, float (&values)[V]) const {
-    if (row.from == nullptr || !part.has_column(x)) {
+    if (!row.inside || !part.has_column(x)) {
 #pragma unroll
       for (float& value : values) value = 0;
       return;

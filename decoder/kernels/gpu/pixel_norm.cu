@@ -5,9 +5,10 @@
 namespace headroom::gpu {
 namespace {
 
-/// Lanes of a warp share a pixel, so many that each has a vector of channels or several.
+/// Lanes of a warp share a pixel, so many that each has a vector of channels or several. Blocks follow one
+/// another as in Sweep.
 struct Lanes {
-  uint32_t blocks_of_row = 1;
+  Box region;
   uint32_t of_pixel = 1;  ///< a power of two
 };
 
@@ -39,19 +40,20 @@ template <class From, class To, int vectors>
 __global__ void __launch_bounds__(kSweepThreads)
     normalise_kept(const __grid_constant__ PixelNorm call, const __grid_constant__ Lanes lanes) {
   constexpr int V = From::kValues, kPixelsOfLane = 4 / vectors;
-  const uint32_t row = blockIdx.x / lanes.blocks_of_row, part = blockIdx.x - row * lanes.blocks_of_row;
-  const uint32_t lane = threadIdx.x & (lanes.of_pixel - 1), pixel = threadIdx.x / lanes.of_pixel;
-  const int32_t step = static_cast<int32_t>(blockDim.x / lanes.of_pixel), end = call.region.x.end;
-  const int32_t t = static_cast<int32_t>(call.region.t.begin + blockIdx.z),
-                y = static_cast<int32_t>(call.region.y.begin + row),
-                x = static_cast<int32_t>(call.region.x.begin + part * step * kPixelsOfLane + pixel);
-  const int32_t stride = static_cast<int32_t>(lanes.of_pixel) * V, channels = call.target.channels;
+  const uint32_t lane = threadIdx.x & (lanes.of_pixel - 1), pixel = threadIdx.x / lanes.of_pixel,
+                 pixels = blockDim.x / lanes.of_pixel;
+  const Box& region = lanes.region;
+  const int32_t t = region.t.begin + static_cast<int32_t>(blockIdx.z),
+                y = region.y.begin + static_cast<int32_t>(blockIdx.y),
+                x = region.x.begin + static_cast<int32_t>(blockIdx.x * pixels * kPixelsOfLane + pixel);
+  const auto step = static_cast<int32_t>(pixels), stride = static_cast<int32_t>(lanes.of_pixel) * V;
+  const int32_t end = region.x.end, channels = call.target.channels;
   const int32_t channel = static_cast<int32_t>(lane) * V;
-  const std::byte* from = pixel_of<From>(call.source, t, y, call.region.x.begin);
+  const std::byte* from = pixel_of<From>(call.source, t, y, region.x.begin);
   typename From::Raw raw[kPixelsOfLane][vectors];
 #pragma unroll
   for (int p = 0; p < kPixelsOfLane; ++p) {
-    const int64_t at = min(x + p * step, end - 1) - call.region.x.begin;
+    const int64_t at = min(x + p * step, end - 1) - region.x.begin;
     const std::byte* values = from + at * pixel_bytes<From>(call.source);
 #pragma unroll
     for (int r = 0; r < vectors; ++r) {
@@ -97,13 +99,13 @@ template <class From, class To>
 __global__ void __launch_bounds__(kSweepThreads)
     normalise_twice(const __grid_constant__ PixelNorm call, const __grid_constant__ Lanes lanes) {
   constexpr int V = From::kValues;
-  const uint32_t row = blockIdx.x / lanes.blocks_of_row, part = blockIdx.x - row * lanes.blocks_of_row;
   const uint32_t lane = threadIdx.x & (lanes.of_pixel - 1), pixel = threadIdx.x / lanes.of_pixel;
-  const int32_t x = static_cast<int32_t>(call.region.x.begin + part * (blockDim.x / lanes.of_pixel) + pixel);
-  const int32_t t = static_cast<int32_t>(call.region.t.begin + blockIdx.z),
-                y = static_cast<int32_t>(call.region.y.begin + row);
+  const Box& region = lanes.region;
+  const int32_t t = region.t.begin + static_cast<int32_t>(blockIdx.z),
+                y = region.y.begin + static_cast<int32_t>(blockIdx.y),
+                x = region.x.begin + static_cast<int32_t>(blockIdx.x * (blockDim.x / lanes.of_pixel) + pixel);
   const int32_t stride = static_cast<int32_t>(lanes.of_pixel) * V, channels = call.target.channels;
-  const std::byte* from = pixel_of<From>(call.source, t, y, min(x, call.region.x.end - 1));
+  const std::byte* from = pixel_of<From>(call.source, t, y, min(x, region.x.end - 1));
   const auto load = [&](int32_t c, float(&values)[V]) {
     From::widen(call.source.dtype, From::load(call.source.dtype, from + c * From::bytes(call.source.dtype)),
                 values);
@@ -116,7 +118,7 @@ __global__ void __launch_bounds__(kSweepThreads)
   }
   const float factor =
       1.0f / sqrtf(sum_over(lanes.of_pixel, sum) / static_cast<float>(channels) + call.epsilon);
-  if (x >= call.region.x.end) return;
+  if (x >= region.x.end) return;
   std::byte* to = pixel_of<To>(call.target, t, y, x);
   for (int32_t c = static_cast<int32_t>(lane) * V; c < channels; c += stride) {
     float values[V], weight[V], bias[V];
@@ -130,25 +132,29 @@ __global__ void __launch_bounds__(kSweepThreads)
 }  // namespace
 
 void normalise_pixels(const PixelNorm& call, StreamHandle stream) {
-  const int64_t columns = length(call.region.x), rows = length(call.region.y), frames = length(call.region.t);
+  const int64_t columns = length(call.region.x), frames = length(call.region.t);
   const bool lists = takes_vectors(call.weight) && takes_vectors(call.bias);
   with_access({&call.source}, call.target, lists, [&]<class From, class To>(From, To) {
     const int64_t vectors = call.target.channels / From::kValues;
-    Lanes lanes;
-    while (lanes.of_pixel < kWarp && lanes.of_pixel < vectors) lanes.of_pixel *= 2;
-    const auto start = [&](auto kernel, int64_t pixels_of_lane) {
+    const auto start = [&](auto kernel, int64_t vectors_of_lane, int64_t pixels_of_lane) {
+      Lanes lanes;
+      while (lanes.of_pixel < kWarp && lanes.of_pixel * vectors_of_lane < vectors) lanes.of_pixel *= 2;
       const int64_t pixels = kSweepThreads / lanes.of_pixel * pixels_of_lane;
-      lanes.blocks_of_row = static_cast<uint32_t>((columns + pixels - 1) / pixels);
-      const dim3 grid(static_cast<uint32_t>(lanes.blocks_of_row * rows), 1, static_cast<uint32_t>(frames));
-      launch({.kernel = "pixel norm", .grid = grid, .block = dim3(kSweepThreads), .stream = stream}, kernel,
-             call, lanes);
+      for_bands(call.region, [&](const Box& band) {
+        lanes.region = band;
+        launch({.kernel = "pixel norm",
+                .grid = dim3(static_cast<uint32_t>((columns + pixels - 1) / pixels),
+                             static_cast<uint32_t>(length(band.y)), static_cast<uint32_t>(frames)),
+                .block = dim3(kSweepThreads),
+                .stream = stream},
+               kernel, call, lanes);
+      });
     };
     if constexpr (From::kValues > 1) {
-      if (vectors <= kWarp) return start(normalise_kept<From, To, 1>, 4);
-      if (vectors <= 2 * kWarp) return start(normalise_kept<From, To, 2>, 2);
-      if (vectors <= 4 * kWarp) return start(normalise_kept<From, To, 4>, 1);
+      if (vectors <= kWarp) return start(normalise_kept<From, To, 1>, 1, 4);
+      if (vectors <= 4 * kWarp) return start(normalise_kept<From, To, 4>, 4, 1);
     }
-    start(normalise_twice<From, To>, 1);
+    start(normalise_twice<From, To>, 1, 1);
   });
 }
 

@@ -35,10 +35,10 @@ template <class From, class To>
 __global__ void __launch_bounds__(kSweepThreads)
     shuffle_quads(const __grid_constant__ Shuffle call, const __grid_constant__ Sweep sweep) {
   constexpr int V = From::kValues;
-  const Site site = site_of<V>(sweep);
+  const Site site = site_of<V, kPixels<V>>(sweep);
   if (site.channel >= call.target.channels) return;
   for (int k = 0; k < kPixels<V>; ++k) {
-    const int32_t column = site.x + k * static_cast<int32_t>(sweep.pixel_threads);
+    const int32_t column = site.x + k * static_cast<int32_t>(blockDim.y);
     if (column >= sweep.region.x.end) return;
     const std::byte* from = pixel_of<From>(call.source, site.t, site.y, column) +
                             4 * site.channel * From::bytes(call.source.dtype);
@@ -73,8 +73,8 @@ void shuffle(const Shuffle& call, StreamHandle stream) {
   with_access({&call.source}, call.target, [&]<class From, class To>(From, To) {
     if constexpr (From::kValues > 1) {
       if (call.factor_y == 2 && call.factor_x == 2) {
-        launch_sweep<To::kValues>("shuffle", shuffle_quads<From, To>, coarse, call.target.channels, stream,
-                                  call);
+        launch_sweep<To::kValues, kPixels<To::kValues>>("shuffle", shuffle_quads<From, To>, coarse,
+                                                        call.target.channels, stream, call);
         return;
       }
     }

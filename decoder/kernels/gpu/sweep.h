@@ -10,13 +10,13 @@ namespace headroom::gpu {
 
 constexpr int kSweepThreads = 256;
 
-/// How threads share a region: a block has some pixels of one row; threads of a block that follow one another
-/// have channels that follow one another, then pixels. A thread makes V channels of several pixels.
+/// How threads share a region: a block has some pixels of one row. Threads that follow one another have
+/// channels that follow one another, then pixels; a thread makes V channels of several pixels. Blocks of a
+/// grid follow one another along x through a row, along y through rows, along z through frames and, where
+/// there are more channels than a block has threads for, through these.
 struct Sweep {
   Box region;
-  uint32_t blocks_of_row = 1;
-  uint32_t channel_threads = 1;
-  uint32_t pixel_threads = 1;
+  int32_t channel_parts = 1;
 };
 
 /// Pixels of a thread: enough loads under way to keep memory busy.
@@ -29,41 +29,42 @@ struct Site {
   int32_t channel;
 };
 
-template <int V>
+template <int V, int K>
 __device__ __forceinline__ Site site_of(const Sweep& sweep) {
-  const uint32_t row = blockIdx.x / sweep.blocks_of_row, part = blockIdx.x - row * sweep.blocks_of_row;
-  const uint32_t pixel = threadIdx.x / sweep.channel_threads,
-                 vector = threadIdx.x - pixel * sweep.channel_threads;
-  return {static_cast<int32_t>(sweep.region.t.begin + blockIdx.z),
-          static_cast<int32_t>(sweep.region.y.begin + row),
-          static_cast<int32_t>(sweep.region.x.begin + part * sweep.pixel_threads * kPixels<V> + pixel),
-          static_cast<int32_t>((blockIdx.y * sweep.channel_threads + vector) * V)};
+  auto frame = static_cast<int32_t>(blockIdx.z), part = 0;
+  if (sweep.channel_parts > 1) {
+    frame = static_cast<int32_t>(blockIdx.z) / sweep.channel_parts;
+    part = static_cast<int32_t>(blockIdx.z) - frame * sweep.channel_parts;
+  }
+  return {sweep.region.t.begin + frame, sweep.region.y.begin + static_cast<int32_t>(blockIdx.y),
+          sweep.region.x.begin + static_cast<int32_t>(blockIdx.x * blockDim.y * K + threadIdx.y),
+          (part * static_cast<int32_t>(blockDim.x) + static_cast<int32_t>(threadIdx.x)) * V};
 }
 
-/// Makes a region of a target. `Make` has
+/// Makes a region of a target, K pixels in each thread. `Make` has
 ///   Row row(const Site&) const          what all pixels of a thread have in common,
 ///   Loaded load(const Row&, x) const    all that must be read for one of them,
 ///   finish(const Row&, x, const Loaded&, float (&)[V]) const,
 ///   target().
 /// Nothing is stored before all pixels of a thread were loaded, so that their loads are under way together.
-template <class To, class Make>
+template <class To, int K, class Make>
 __global__ void __launch_bounds__(kSweepThreads)
     make_pixels(const __grid_constant__ Make make, const __grid_constant__ Sweep sweep) {
   constexpr int V = To::kValues;
-  const Site site = site_of<V>(sweep);
+  const Site site = site_of<V, K>(sweep);
   const View& target = make.target();
-  const int32_t end = sweep.region.x.end, step = static_cast<int32_t>(sweep.pixel_threads);
+  const int32_t end = sweep.region.x.end, step = static_cast<int32_t>(blockDim.y);
   if (site.channel >= target.channels || site.x >= end) return;
   const auto row = make.row(site);
-  typename Make::Loaded loaded[kPixels<V>];
+  typename Make::Loaded loaded[K];
 #pragma unroll
-  for (int k = 0; k < kPixels<V>; ++k) {
+  for (int k = 0; k < K; ++k) {
     const int32_t x = site.x + k * step;
     loaded[k] = make.load(row, x < end ? x : end - 1);
   }
   std::byte* to = pixel_of<To>(target, site.t, site.y, site.x) + site.channel * To::bytes(target.dtype);
 #pragma unroll
-  for (int k = 0; k < kPixels<V>; ++k) {
+  for (int k = 0; k < K; ++k) {
     const int32_t x = site.x + k * step;
     if (x >= end) break;
     float values[V];
@@ -76,29 +77,35 @@ inline int32_t length(const Span& span) {
   return span.end > span.begin ? span.end - span.begin : 0;
 }
 
-/// Sweeps a region with `channels` channels; `kernel` takes `arguments`, then the sweep.
-template <int V, class Kernel, class... Arguments>
+/// f(part) for parts of a region, top to bottom, of no more rows than a grid has blocks along y.
+template <class F>
+void for_bands(const Box& region, const F& f) {
+  constexpr int32_t kMostRows = 65535;
+  for (Box band = region; band.y.begin < region.y.end; band.y.begin = band.y.end) {
+    band.y.end = band.y.begin + std::min(kMostRows, region.y.end - band.y.begin);
+    f(band);
+  }
+}
+
+/// Sweeps a region with `channels` channels, K pixels in each thread; `kernel` takes `arguments`, then the
+/// sweep.
+template <int V, int K, class Kernel, class... Arguments>
 void launch_sweep(const char* name, Kernel kernel, const Box& region, int32_t channels, StreamHandle stream,
                   const Arguments&... arguments) {
-  const int64_t columns = length(region.x), rows = length(region.y), frames = length(region.t);
-  const int64_t vectors = channels / V;
-  if (columns * rows * frames * vectors == 0) return;
-  Sweep sweep{.region = region};
-  const int64_t channel_threads = std::min<int64_t>(vectors, kSweepThreads);
-  const int64_t pixel_threads = std::clamp<int64_t>(kSweepThreads / channel_threads, 1, columns);
-  const int64_t pixels_of_block = pixel_threads * kPixels<V>;
-  const int64_t blocks_of_row = (columns + pixels_of_block - 1) / pixels_of_block;
-  sweep.channel_threads = static_cast<uint32_t>(channel_threads);
-  sweep.pixel_threads = static_cast<uint32_t>(pixel_threads);
-  sweep.blocks_of_row = static_cast<uint32_t>(blocks_of_row);
-  const dim3 grid(static_cast<uint32_t>(blocks_of_row * rows),
-                  static_cast<uint32_t>((vectors + channel_threads - 1) / channel_threads),
-                  static_cast<uint32_t>(frames));
-  launch({.kernel = name,
-          .grid = grid,
-          .block = dim3(static_cast<uint32_t>(channel_threads * pixel_threads)),
-          .stream = stream},
-         kernel, arguments..., sweep);
+  const int32_t columns = length(region.x), frames = length(region.t), vectors = channels / V;
+  if (columns == 0 || vectors == 0) return;
+  const int32_t channel_threads = std::min(vectors, kSweepThreads);
+  const int32_t pixel_threads = std::clamp(kSweepThreads / channel_threads, 1, columns);
+  const int32_t parts = (vectors + channel_threads - 1) / channel_threads;
+  const int32_t blocks_of_row = (columns + pixel_threads * K - 1) / (pixel_threads * K);
+  for_bands(region, [&](const Box& band) {
+    launch({.kernel = name,
+            .grid = dim3(static_cast<uint32_t>(blocks_of_row), static_cast<uint32_t>(length(band.y)),
+                         static_cast<uint32_t>(frames * parts)),
+            .block = dim3(static_cast<uint32_t>(channel_threads), static_cast<uint32_t>(pixel_threads)),
+            .stream = stream},
+           kernel, arguments..., Sweep{band, parts});
+  });
 }
 
 /// What of a region lies inside the picture.
@@ -177,9 +184,9 @@ void with_access(const View& target, bool lists, const F& f) {
 }
 
 /// Makes a region of the target.
-template <class To, class Make>
+template <class To, int K = kPixels<To::kValues>, class Make>
 void launch_make(const char* name, const Make& make, const Box& region, StreamHandle stream) {
-  launch_sweep<To::kValues>(name, make_pixels<To, Make>, region, make.target().channels, stream, make);
+  launch_sweep<To::kValues, K>(name, make_pixels<To, K, Make>, region, make.target().channels, stream, make);
 }
 
 }  // namespace headroom::gpu
