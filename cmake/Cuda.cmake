@@ -17,7 +17,13 @@ if(HEADROOM_NVCC AND NOT HEADROOM_CUDA STREQUAL "OFF")
       set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90-real 100-real 120)
     endif()
   endif()
-  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # the one that LibTorch has
+  # The compiler's wheels keep libraries in lib, where it does not look, and have none named libcudart.so: what is linked
+  # is the one that LibTorch has (cmake/CudaLibraries.cmake).
+  cmake_path(GET HEADROOM_NVCC PARENT_PATH folder)
+  if(EXISTS ${folder}/../lib/libcudart_static.a)
+    string(APPEND CMAKE_CUDA_FLAGS " -L${folder}/../lib")
+  endif()
+  set(CMAKE_CUDA_RUNTIME_LIBRARY None)
   enable_language(CUDA)
   # CMake 3.25 does not know that nvcc has C++20.
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")

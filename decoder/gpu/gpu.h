@@ -30,9 +30,11 @@ class Gpu {
   /// Free and total bytes as the driver tells.
   virtual int64_t free_bytes() const = 0;
   virtual int64_t total_bytes() const = 0;
+  /// What libraries took of it when they were started; already missing from what is free.
+  virtual int64_t library_bytes() const { return 0; }
 
-  /// Takes the GPU's memory for a decode, once; aligned to 2 MiB. Throws LimitExceeded where the card does not
-  /// have it.
+  /// Takes the GPU's memory for a decode, once; aligned to 2 MiB. Throws LimitExceeded where the card does
+  /// not have it.
   virtual std::byte* reserve(int64_t bytes) = 0;
   /// Takes pinned host memory. May be called several times. Throws LimitExceeded where the host refuses.
   virtual std::byte* reserve_host(int64_t bytes) = 0;

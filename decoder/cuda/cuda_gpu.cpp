@@ -1,0 +1,193 @@
+#include "decoder/cuda/cuda_gpu.h"
+
+#include <fstream>
+#include <variant>
+
+#include "decoder/cuda/cublas_products.h"
+#include "decoder/cuda/cudnn_convolution.h"
+#include "decoder/cuda/status.h"
+#include "decoder/graph/errors.h"
+#include "decoder/kernels/gpu/kernels.h"
+
+namespace headroom::gpu {
+namespace {
+
+constexpr int kDevice = 0;
+/// The least compute capability that the kernels are compiled for.
+constexpr int kLeastMajor = 8;
+
+struct Memory {
+  int64_t free = 0, total = 0;
+};
+Memory memory() {
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return {static_cast<int64_t>(free), static_cast<int64_t>(total)};
+}
+
+/// "580.159", from the kernel module's own words; CUDA's version of it where there are none.
+std::string driver_version() {
+  std::ifstream in("/proc/driver/nvidia/version");
+  std::string word;
+  while (in >> word) {
+    if (word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos)
+      return word;
+  }
+  int version = 0;
+  check(cudaDriverGetVersion(&version), "cudaDriverGetVersion");
+  return "for CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+void choose_device() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess && count > 0) {
+    check(cudaSetDevice(kDevice), "cudaSetDevice");
+    int major = 0, minor = 0;
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, kDevice),
+          "cudaDeviceGetAttribute");
+    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, kDevice),
+          "cudaDeviceGetAttribute");
+    if (major >= kLeastMajor) return;
+    throw DeviceError("the GPU has compute capability " + std::to_string(major) + "." +
+                      std::to_string(minor) + ", needed is " + std::to_string(kLeastMajor) + ".0");
+  }
+  cudaGetLastError();
+  int version = 0;
+  const bool driver = cudaDriverGetVersion(&version) == cudaSuccess && version > 0;
+  throw DeviceError(std::string("no GPU: ") + (driver ? "" : "no NVIDIA driver is loaded: ") +
+                    (status == cudaSuccess ? "CUDA shows none" : cudaGetErrorString(status)));
+}
+
+}  // namespace
+
+CudaGpu::CudaGpu() {
+  choose_device();
+  try {
+    for (cudaStream_t& made : streams_)
+      check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    events_ = std::make_unique<Events>();
+    const int64_t before = memory().free;
+    check(cudnnCreate(&cudnn_), "cudnnCreate");
+    check(cudnnSetStream(cudnn_, stream(Stream::compute)), "cudnnSetStream");
+    convolution_ = std::make_unique<CudnnConvolution>(cudnn_);
+    products_ = std::make_unique<CublasProducts>(stream(Stream::compute));
+    library_bytes_ = before - memory().free;
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+CudaGpu::~CudaGpu() {
+  release();
+  close();
+}
+
+void CudaGpu::close() noexcept {
+  products_.reset();
+  convolution_.reset();
+  events_.reset();
+  if (cudnn_ != nullptr) cudnnDestroy(cudnn_);
+  for (cudaStream_t made : streams_) {
+    if (made != nullptr) cudaStreamDestroy(made);
+  }
+}
+
+std::string CudaGpu::device() const {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, kDevice), "cudaGetDeviceProperties");
+  return std::string(properties.name) + ", driver " + driver_version();
+}
+
+std::string CudaGpu::libraries() const {
+  int runtime = 0;
+  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  const auto dotted = [](size_t version, size_t major, size_t minor) {
+    return std::to_string(version / major) + "." + std::to_string(version % major / minor);
+  };
+  const size_t cudnn = cudnnGetVersion(), cublas = cublasLtGetVersion();
+  return "LibTorch " HEADROOM_TORCH_VERSION ", CUDA " + dotted(static_cast<size_t>(runtime), 1000, 10) +
+         ", cuDNN " + dotted(cudnn, 10000, 100) + "." + std::to_string(cudnn % 100) + ", cuBLAS " +
+         dotted(cublas, 10000, 100);
+}
+
+int64_t CudaGpu::free_bytes() const {
+  return memory().free;
+}
+int64_t CudaGpu::total_bytes() const {
+  return memory().total;
+}
+
+std::byte* CudaGpu::reserve(int64_t bytes) {
+  return memory_.reserve(bytes);
+}
+
+std::byte* CudaGpu::reserve_host(int64_t bytes) {
+  void* memory = nullptr;
+  const cudaError_t status = cudaHostAlloc(&memory, static_cast<size_t>(bytes), cudaHostAllocPortable);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw LimitExceeded("the host refused " + std::to_string(bytes) + " bytes of pinned memory");
+  }
+  check(status, "cudaHostAlloc");
+  host_memory_.push_back(memory);
+  return static_cast<std::byte*>(memory);
+}
+
+void CudaGpu::release() noexcept {
+  cudaDeviceSynchronize();  // what went wrong on it was told, or nobody waited for it
+  memory_.release();
+  for (void* memory : host_memory_) cudaFreeHost(memory);
+  host_memory_.clear();
+}
+
+void CudaGpu::run(const Call& call) {
+  std::visit(
+      [&](const auto& one) {
+        using T = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<T, Convolve>) {
+          convolve(one);
+        } else if constexpr (std::is_same_v<T, Attend>) {
+          attend(one);
+        } else {
+          gpu::run(one, stream(Stream::compute));
+        }
+      },
+      call);
+}
+
+void CudaGpu::convolve(const Convolve& call) {
+  for (const Box& left : convolution_->convolve(call)) {
+    Convolve rest = call;
+    rest.region = left;
+    gpu::run(rest, stream(Stream::compute));
+  }
+}
+
+void CudaGpu::attend(const Attend& call) {
+  if (!attend_by_matrices(call, *products_, stream(Stream::compute))) gpu::run(call, stream(Stream::compute));
+}
+
+void CudaGpu::copy(Stream where, void* to, const void* from, int64_t bytes) {
+  check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, stream(where)),
+        "cudaMemcpyAsync");
+}
+void CudaGpu::clear(void* memory, int64_t bytes) {
+  check(cudaMemsetAsync(memory, 0, static_cast<size_t>(bytes), stream(Stream::compute)), "cudaMemsetAsync");
+}
+
+Event CudaGpu::record(Stream where) {
+  return events_->record(stream(where));
+}
+void CudaGpu::wait(Stream where, Event event) {
+  events_->wait(stream(where), event);
+}
+void CudaGpu::wait_on_host(Event event) {
+  events_->wait_on_host(event);
+}
+bool CudaGpu::happened(Event event) {
+  return events_->happened(event);
+}
+
+}  // namespace headroom::gpu

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cudnn.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decoder/cuda/device_memory.h"
+#include "decoder/cuda/events.h"
+#include "decoder/gpu/gpu.h"
+
+namespace headroom::gpu {
+
+class CublasProducts;
+class CudnnConvolution;
+
+/// The first GPU that CUDA shows, by CUDA's own libraries.
+class CudaGpu : public Gpu {
+ public:
+  /// Throws DeviceError where there is no GPU, saying why.
+  CudaGpu();
+  ~CudaGpu() override;
+
+  std::string device() const override;
+  std::string libraries() const override;
+  int64_t free_bytes() const override;
+  int64_t total_bytes() const override;
+  int64_t library_bytes() const override { return library_bytes_; }
+
+  std::byte* reserve(int64_t bytes) override;
+  std::byte* reserve_host(int64_t bytes) override;
+  void release() noexcept override;
+
+  void run(const Call& call) override;
+  void copy(Stream stream, void* to, const void* from, int64_t bytes) override;
+  void clear(void* memory, int64_t bytes) override;
+
+  Event record(Stream stream) override;
+  void wait(Stream stream, Event event) override;
+  void wait_on_host(Event event) override;
+  bool happened(Event event) override;
+
+ private:
+  cudaStream_t stream(Stream stream) const { return streams_[static_cast<size_t>(stream)]; }
+  void convolve(const Convolve& call);
+  void attend(const Attend& call);
+  void close() noexcept;
+
+  std::array<cudaStream_t, kStreams> streams_{};
+  cudnnHandle_t cudnn_ = nullptr;
+  std::unique_ptr<CudnnConvolution> convolution_;
+  std::unique_ptr<CublasProducts> products_;
+  std::unique_ptr<Events> events_;
+  DeviceMemory memory_;
+  std::vector<void*> host_memory_;
+  int64_t library_bytes_ = 0;
+};
+
+}  // namespace headroom::gpu

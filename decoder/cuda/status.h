@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+// What CUDA's libraries answer. Anything but success is thrown as a DeviceError with the call's name and the
+// library's own text.
+namespace headroom::gpu {
+
+void check(cudaError_t status, const char* call);
+void check(cudnnStatus_t status, const char* call);
+void check(cublasStatus_t status, const char* call);
+
+}  // namespace headroom::gpu

@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <vector>
+
+#include "tests/support/gpu.h"
+#include "tests/support/plain_convolution.h"
+
+namespace headroom::gpu {
+namespace {
+
+using test::HeldView;
+using test::length;
+using test::Random;
+
+/// What rounding a value once may be off by.
+double half_step(Dtype dtype, double value) {
+  const double relative = dtype == Dtype::fp32 ? 0x1p-24 : dtype == Dtype::fp16 ? 0x1p-11 : 0x1p-8;
+  return relative * std::abs(value) + (dtype == Dtype::fp16 ? 0x1p-25 : 0);
+}
+
+struct Trial {
+  const char* name;
+  ConvolutionShape shape;
+  Box region;
+  int32_t around = 0;  ///< more rows and columns of the tiles on each side
+};
+
+const std::vector<Trial> kTrials{
+    {"3×3", {.inputs = 64, .outputs = 128, .rows = 3, .columns = 3}, {{0, 1}, {0, 24}, {0, 40}}},
+    {"3×3 of a wider tile",
+     {.inputs = 64, .outputs = 64, .rows = 3, .columns = 3},
+     {{0, 1}, {3, 24}, {5, 40}},
+     2},
+    {"1×1", {.inputs = 128, .outputs = 64}, {{0, 1}, {0, 16}, {0, 33}}},
+    {"from the latent", {.inputs = 4, .outputs = 64, .rows = 3, .columns = 3}, {{0, 1}, {0, 20}, {0, 20}}},
+    {"to colours", {.inputs = 64, .outputs = 3, .rows = 3, .columns = 3}, {{0, 1}, {0, 20}, {0, 20}}},
+    {"over upsampling",
+     {.inputs = 64, .outputs = 64, .rows = 3, .columns = 3, .upsamples = true},
+     {{0, 1}, {7, 40}, {0, 33}}},
+    {"over time",
+     {.inputs = 32, .outputs = 32, .frames = 3, .rows = 3, .columns = 3},
+     {{0, 5}, {0, 12}, {0, 20}}},
+    {"over time, from the first frame again and again",
+     {.inputs = 32,
+      .outputs = 32,
+      .frames = 3,
+      .rows = 3,
+      .columns = 3,
+      .before_first = BeforeFirst::first_frame},
+     {{0, 4}, {0, 12}, {0, 20}}},
+    {"frames as a batch", {.inputs = 32, .outputs = 32, .rows = 3, .columns = 3}, {{1, 5}, {0, 12}, {0, 20}}},
+    {"groups",
+     {.inputs = 64, .outputs = 64, .groups = 2, .rows = 3, .columns = 3},
+     {{0, 1}, {0, 12}, {0, 20}}},
+    {"a group for each channel",
+     {.inputs = 96, .outputs = 96, .groups = 96, .rows = 5, .columns = 5},
+     {{0, 1}, {0, 12}, {0, 20}}},
+};
+
+TEST_CASE("convolutions on a GPU equal plain loops") {
+  const std::unique_ptr<Gpu> gpu = test::gpu_or_skip();
+  if (!gpu) return;
+  for (const Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16}) {
+    for (const Trial& trial : kTrials) {
+      // With less than nothing no library's plan fits: our own kernels.
+      for (const int64_t workspace_bytes : {int64_t{-1}, int64_t{0}, int64_t{1} << 18, int64_t{64} << 20}) {
+        CAPTURE(name_of(dtype), trial.name, workspace_bytes);
+        Random random(1);
+        const ConvolutionShape& shape = trial.shape;
+        const test::PlainConvolution convolution(random, shape, dtype);
+        const Box held = test::widened(convolution.needed(trial.region), trial.around, trial.around);
+        HeldView input(held, shape.inputs, length(held.y), dtype);
+        input.fill(random, 1);
+        const Box around = test::widened(trial.region, trial.around, trial.around);
+        HeldView target(around, shape.outputs, length(around.y), dtype);
+        constexpr float kUntouched = 77;
+        target.fill(kUntouched);
+
+        test::OnGpu memory(*gpu, int64_t{128} << 20);
+        Convolve call;
+        call.input = memory.send(input);
+        call.target = memory.send(target);
+        call.region = trial.region;
+        call.shape = shape;
+        call.kernel = memory.send(convolution.kernel());
+        call.bias = memory.send(convolution.bias());
+        call.workspace = memory.take(std::max(int64_t{0}, workspace_bytes));
+        call.workspace_bytes = workspace_bytes;
+        gpu->run(call);
+        memory.fetch(call.target.base, target.memory);
+
+        double worst = 0;  // beyond rounding, of the largest value
+        test::for_positions(around, [&](int32_t t, int32_t y, int32_t x) {
+          const bool inside = y >= trial.region.y.begin && y < trial.region.y.end &&
+                              x >= trial.region.x.begin && x < trial.region.x.end;
+          const std::vector<double> expected =
+              inside ? convolution.output(input, t, y, x)
+                     : std::vector<double>(static_cast<size_t>(shape.outputs), kUntouched);
+          for (int32_t o = 0; o < shape.outputs; ++o) {
+            const double value = expected[static_cast<size_t>(o)];
+            worst = std::max(worst, std::abs(target.value(t, y, x, o) - value) - half_step(dtype, value));
+          }
+        });
+        // Sums of some hundred products in fp32; TF32 or sums in 16 bits would be off by a thousand times as
+        // much.
+        CHECK(worst < 3e-5);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headroom::gpu

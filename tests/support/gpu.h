@@ -1,0 +1,74 @@
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decoder/gpu/open_gpu.h"
+#include "decoder/graph/errors.h"
+#include "tests/support/held_view.h"
+
+namespace headroom::test {
+
+/// This machine's GPU. Null where there is none, or where the build has no CUDA: `why` says which, and CTest
+/// counts a test that prints it as skipped.
+inline std::unique_ptr<gpu::Gpu> gpu_if_any(std::string& why) {
+  try {
+    return gpu::open_gpu({std::filesystem::path(HEADROOM_BIN).parent_path() / "lib" / "headroom-cuda.so"});
+  } catch (const DeviceError& error) {
+    why = error.what();
+    if (why.find("no GPU: ") == std::string::npos && why.find("built without CUDA") == std::string::npos)
+      throw;
+    why = "skipped: no GPU: " + why;
+    return nullptr;
+  }
+}
+inline std::unique_ptr<gpu::Gpu> gpu_or_skip() {
+  std::string why;
+  std::unique_ptr<gpu::Gpu> gpu = gpu_if_any(why);
+  if (!gpu) WARN(why);
+  return gpu;
+}
+
+/// Copies of host memory on a GPU.
+class OnGpu {
+ public:
+  OnGpu(gpu::Gpu& gpu, int64_t bytes) : gpu_(gpu), next_(gpu.reserve(bytes)), end_(next_ + bytes) {}
+  ~OnGpu() { gpu_.release(); }
+  OnGpu(const OnGpu&) = delete;
+  OnGpu& operator=(const OnGpu&) = delete;
+
+  /// Memory that nothing was written to.
+  std::byte* take(int64_t bytes) {
+    std::byte* taken = next_;
+    next_ += (bytes + 255) / 256 * 256;
+    REQUIRE(next_ <= end_);
+    return taken;
+  }
+  std::byte* send(const std::vector<std::byte>& memory) {
+    std::byte* to = take(static_cast<int64_t>(memory.size()));
+    gpu_.copy(gpu::Stream::compute, to, memory.data(), static_cast<int64_t>(memory.size()));
+    return to;
+  }
+  gpu::View send(const HeldView& held) {
+    gpu::View view = held.view;
+    view.base = send(held.memory);
+    return view;
+  }
+  /// Once all is done.
+  void fetch(const std::byte* from, std::vector<std::byte>& memory) {
+    gpu_.copy(gpu::Stream::compute, memory.data(), from, static_cast<int64_t>(memory.size()));
+    wait();
+  }
+  void wait() { gpu_.wait_on_host(gpu_.record(gpu::Stream::compute)); }
+
+ private:
+  gpu::Gpu& gpu_;
+  std::byte* next_;
+  std::byte* end_;
+};
+
+}  // namespace headroom::test

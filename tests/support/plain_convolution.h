@@ -1,0 +1,106 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "tests/support/held_view.h"
+
+namespace headroom::test {
+
+/// A convolution with a kernel of its own, in plain loops and double.
+class PlainConvolution {
+ public:
+  /// Values of the kernel are multiples of 1/16 up to a half, so that phases over upsampling, which are sums
+  /// of them, are exact in every dtype.
+  PlainConvolution(Random& random, const gpu::ConvolutionShape& shape, Dtype dtype)
+      : shape_(shape), dtype_(dtype) {
+    kernel_.resize(
+        static_cast<size_t>(shape.outputs * shape.frames * shape.rows * shape.columns * group_inputs()));
+    for (float& value : kernel_) value = static_cast<float>(random.integer(-8, 8)) / 16;
+    bias_.resize(static_cast<size_t>(shape.outputs));
+    for (float& value : bias_) value = static_cast<float>(random.integer(-8, 8)) / 16;
+  }
+
+  /// As calls take them.
+  std::vector<std::byte> kernel() const { return stored(shape_.upsamples ? phases() : kernel_); }
+  std::vector<std::byte> bias() const { return stored(bias_); }
+
+  /// Inputs that a region of the outputs reads.
+  gpu::Box needed(const gpu::Box& region) const {
+    const int32_t up = upsampling(), y = shape_.rows / 2, x = shape_.columns / 2;
+    return {{std::max(0, region.t.begin - (shape_.frames - 1)), region.t.end},
+            {(region.y.begin - y) >> up, ((region.y.end - 1 + y) >> up) + 1},
+            {(region.x.begin - x) >> up, ((region.x.end - 1 + x) >> up) + 1}};
+  }
+
+  /// All channels of an output.
+  std::vector<double> output(HeldView& input, int32_t t, int32_t y, int32_t x) const {
+    std::vector<double> sums(bias_.begin(), bias_.end());
+    const bool without_first = shape_.before_first == BeforeFirst::zeros_for_it_too;
+    for (int32_t k = 0; k < shape_.frames; ++k) {
+      int32_t frame = t - (shape_.frames - 1) + k;
+      if (shape_.before_first == BeforeFirst::first_frame) frame = std::max(0, frame);
+      if (frame < (without_first ? 1 : 0)) continue;
+      for (int32_t i = 0; i < shape_.rows; ++i) {
+        for (int32_t j = 0; j < shape_.columns; ++j) {
+          const int32_t row = (y + i - shape_.rows / 2) >> upsampling();
+          const int32_t column = (x + j - shape_.columns / 2) >> upsampling();
+          std::vector<double> values;
+          for (int32_t c = 0; c < shape_.inputs; ++c) values.push_back(input.value(frame, row, column, c));
+          for (int32_t o = 0; o < shape_.outputs; ++o) {
+            const int32_t first = o / (shape_.outputs / shape_.groups) * group_inputs();
+            for (int32_t c = 0; c < group_inputs(); ++c)
+              sums[static_cast<size_t>(o)] += values[static_cast<size_t>(first + c)] * tap(o, k, i, j, c);
+          }
+        }
+      }
+    }
+    return sums;
+  }
+
+ private:
+  int32_t upsampling() const { return shape_.upsamples ? 1 : 0; }
+  int32_t group_inputs() const { return shape_.inputs / shape_.groups; }
+  double tap(int32_t o, int32_t k, int32_t y, int32_t x, int32_t c) const {
+    return kernel_[static_cast<size_t>(
+        (((o * shape_.frames + k) * shape_.rows + y) * shape_.columns + x) * group_inputs() + c)];
+  }
+
+  std::vector<float> phases() const {
+    std::vector<float> result;
+    for (int32_t phase = 0; phase < 4; ++phase) {
+      for (int32_t o = 0; o < shape_.outputs; ++o) {
+        for (int32_t k = 0; k < shape_.frames; ++k) {
+          for (int32_t corner = 0; corner < 4; ++corner) {
+            for (int32_t c = 0; c < group_inputs(); ++c) {
+              // Taps of the kernel that read this coarse position.
+              double sum = 0;
+              for (int32_t i = 0; i < 3; ++i) {
+                for (int32_t j = 0; j < 3; ++j) {
+                  const int32_t py = phase / 2, px = phase % 2;
+                  if ((py + i - 1) >> 1 == corner / 2 - 1 + py && (px + j - 1) >> 1 == corner % 2 - 1 + px)
+                    sum += tap(o, k, i, j, c);
+                }
+              }
+              result.push_back(static_cast<float>(sum));
+            }
+          }
+        }
+      }
+    }
+    return result;
+  }
+
+  std::vector<std::byte> stored(const std::vector<float>& values) const {
+    std::vector<std::byte> result(values.size() * static_cast<size_t>(bytes_per_element(dtype_)));
+    kernels::narrow(dtype_, values.data(), result.data(), static_cast<int64_t>(values.size()));
+    return result;
+  }
+
+  gpu::ConvolutionShape shape_;
+  Dtype dtype_;
+  std::vector<float> kernel_, bias_;
+};
+
+}  // namespace headroom::test
