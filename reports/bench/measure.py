@@ -9,6 +9,7 @@ Needs numpy and safetensors; torch and diffusers are loaded by the child that ne
 
 import argparse
 import datetime
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -338,7 +339,7 @@ def machine(programs: Path = BIN) -> dict[str, Any]:
             "headroom": run([str(programs / "headroom-plan"), "--version"]).split()[-1]}
 
 
-def command_line() -> str:
+def command_line(python: str = "build/venv/bin/python") -> str:
     """This command as typed in the repository's root, without the machine's own folders."""
     def local(word: str) -> str:
         path = Path(word)
@@ -347,7 +348,7 @@ def command_line() -> str:
         return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
 
     script = Path(sys.argv[0]).resolve()
-    return shlex.join(["build/venv/bin/python", local(str(script)), *map(local, sys.argv[1:])])
+    return shlex.join([python, local(str(script)), *map(local, sys.argv[1:])])
 
 
 def result_header() -> dict[str, Any]:
@@ -367,6 +368,22 @@ def markdown_table(rows: list[list[str]]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
     return "\n".join([lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]) + "\n"
+
+
+def build_id(programs: Path) -> str:
+    """Of the programs and modules that are measured: results of another build are not gone on with."""
+    digest = hashlib.sha256()
+    for file in sorted([*programs.glob("headroom-*"), *programs.parent.rglob("*headroom*.so")]):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Never half a file, whenever the process is ended."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_name(file.name + ".partial")
+    partial.write_text(text)
+    os.replace(partial, file)
 
 
 def publish(file: Path | None, data: dict[str, Any], markdown: str) -> None:
