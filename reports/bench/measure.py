@@ -9,6 +9,7 @@ Needs numpy and safetensors; torch and diffusers are loaded by the child that ne
 
 import argparse
 import datetime
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -222,11 +223,19 @@ def run(command: list[str]) -> str:
     raise RuntimeError(message)
 
 
+def on_device(device: str) -> list[str]:
+    """What the programs are told; the CPU is what they take without."""
+    return [] if device == "cpu" else ["--device", device]
+
+
 def make_plan(model: str, size: tuple[int, int], limit_bytes: int, file: Path, profile: str | None = None,
-              dtype: str = "fp32", programs: Path = BIN, batch: int = 1, frames: int = 1) -> Run:
+              dtype: str = "fp32", programs: Path = BIN, batch: int = 1, frames: int = 1, device: str = "cpu",
+              host_limit_bytes: int = 0) -> Run:
     """Plans, and returns the plan's figures. Raises DoesNotFit where the limit is too small."""
     command = [str(programs / "headroom-plan"), "--model", model, "--size", f"{size[0]}x{size[1]}", "--dtype", dtype,
-               "--frames", str(frames), "--batch", str(batch), "--limit", str(limit_bytes), "-o", str(file)]
+               "--frames", str(frames), "--batch", str(batch), "--limit", str(limit_bytes), "-o", str(file),
+               *on_device(device)]
+    command += ["--host-limit", str(host_limit_bytes)] if host_limit_bytes else []
     run(command + (["--profile", profile] if profile else []))
     plan = json.loads(file.read_text())
     return {"limit_bytes": plan["limit_bytes"], "predicted_peak_bytes": plan["predicted"]["peak_bytes"],
@@ -259,18 +268,25 @@ def headroom_decode(model: str, plan: Path, latent: Path, output: Path, seed: in
 
 
 def diffusers_decode(model: str, latent: Path, output: Path, seed: int | None, threads: int, mode: str = "untiled",
-                     tile: int = 32, dtype: str = "fp32", source: Path | None = None) -> Run:
-    """One decode by diffusers, or by the code of the clone at `source`, in a fresh process."""
+                     tile: int = 32, dtype: str = "fp32", source: Path | None = None, device: str = "cpu", repeats: int = 0) -> Run:
+    """One decode by diffusers, or by the code of the clone at `source`, in a fresh process; on a GPU and some more."""
     command = [sys.executable, str(Path(__file__).with_name("reference_decode.py")), "--model", model,
                "--latent", str(latent), "--mode", mode, "--tile", str(tile), "--threads", str(threads), "--dtype", dtype, "-o", str(output)]
     command += ["--source", str(source)] if source else []
+    command += ["--device", device, "--repeats", str(repeats)]
     return json.loads(run(command + (["--random-weights", str(seed)] if seed is not None else [])).splitlines()[-1])
 
 
-def convolution_rate(threads: int, dtype: str = "fp32") -> float:
-    """FLOP/s of LibTorch's 3×3 convolutions on bands of pixels, channels last: oneDNN at its best."""
-    command = [sys.executable, str(Path(__file__).with_name("convolution_rate.py")), "--threads", str(threads), "--dtype", dtype]
+def convolution_rate(threads: int, dtype: str = "fp32", device: str = "cpu") -> float:
+    """FLOP/s of LibTorch's 3×3 convolutions on bands of pixels, channels last: oneDNN or cuDNN at its best."""
+    command = [sys.executable, str(Path(__file__).with_name("convolution_rate.py")), "--threads", str(threads), "--dtype", dtype,
+               "--device", device]
     return json.loads(run(command))["flops_per_second"]
+
+
+def link_rate(device: str) -> dict[str, float]:
+    """Bytes per second of copies between pinned host memory and the GPU, each way and both at once."""
+    return json.loads(run([sys.executable, str(Path(__file__).with_name("link_rate.py")), "--device", device]))
 
 
 def held(run: Run) -> bool:
@@ -302,7 +318,17 @@ def spread(values: list[float]) -> dict[str, float]:
     return {"median": float(np.median(values)), "least": min(values), "most": max(values)}
 
 
-def machine() -> dict[str, Any]:
+def card() -> dict[str, Any] | None:
+    """The GPU as its driver names it; None where there is none."""
+    try:
+        words = run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total,compute_cap", "--format=csv,noheader,nounits"])
+    except (OSError, RuntimeError):
+        return None
+    name, driver, memory, capability = (word.strip() for word in words.splitlines()[0].split(","))
+    return {"name": name, "driver": driver, "memory_bytes": int(memory) * MIB, "compute_capability": capability}
+
+
+def machine(programs: Path = BIN) -> dict[str, Any]:
     cpu = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
     memory = re.search(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text())
     release = re.search(r'PRETTY_NAME="(.+)"', Path("/etc/os-release").read_text())
@@ -310,10 +336,10 @@ def machine() -> dict[str, Any]:
     return {"cpu": cpu[1] if cpu else "unknown", "cores": len(os.sched_getaffinity(0)),
             "memory_bytes": int(memory[1]) * 1024 if memory else None, "system": release[1] if release else "unknown",
             "load_average": round(os.getloadavg()[0], 2), "python": sys.version.split()[0], **versions,
-            "headroom": run([str(BIN / "headroom-plan"), "--version"]).split()[-1]}
+            "headroom": run([str(programs / "headroom-plan"), "--version"]).split()[-1]}
 
 
-def command_line() -> str:
+def command_line(python: str = "build/venv/bin/python") -> str:
     """This command as typed in the repository's root, without the machine's own folders."""
     def local(word: str) -> str:
         path = Path(word)
@@ -322,7 +348,7 @@ def command_line() -> str:
         return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
 
     script = Path(sys.argv[0]).resolve()
-    return shlex.join(["build/venv/bin/python", local(str(script)), *map(local, sys.argv[1:])])
+    return shlex.join([python, local(str(script)), *map(local, sys.argv[1:])])
 
 
 def result_header() -> dict[str, Any]:
@@ -342,6 +368,22 @@ def markdown_table(rows: list[list[str]]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
     return "\n".join([lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]) + "\n"
+
+
+def build_id(programs: Path) -> str:
+    """Of the programs and modules that are measured: results of another build are not gone on with."""
+    digest = hashlib.sha256()
+    for file in sorted([*programs.glob("headroom-*"), *programs.parent.rglob("*headroom*.so")]):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Never half a file, whenever the process is ended."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_name(file.name + ".partial")
+    partial.write_text(text)
+    os.replace(partial, file)
 
 
 def publish(file: Path | None, data: dict[str, Any], markdown: str) -> None:

@@ -40,6 +40,12 @@ def mix(args: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     return requests
 
 
+def write_requests(requests: list[dict[str, Any]], folder: Path) -> Path:
+    file = folder / "requests.json"
+    file.write_text(json.dumps({"schema": "headroom.requests", "version": 1, "requests": requests}))
+    return file
+
+
 def size_of(request: dict[str, Any]) -> str:
     return f"{request['width_pixels']}x{request['height_pixels']}"
 
@@ -56,28 +62,31 @@ def processor_seconds() -> float:
 
 def as_it_arrives(args: argparse.Namespace, requests_file: Path) -> list[dict[str, Any]]:
     script = str(Path(__file__).with_name("reference_queue.py"))
-    out = measure.run([sys.executable, script, str(requests_file), "--model", args.model, "--threads", str(args.threads)] + weights(args))
+    out = measure.run([sys.executable, script, str(requests_file), "--model", args.model, "--threads", str(args.threads),
+                       "--dtype", args.dtype, "--device", args.device] + weights(args))
     return json.loads(out.splitlines()[-1])
 
 
 def planned(args: argparse.Namespace, requests_file: Path, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The queue and the statistics of its run."""
     queue_file, stats_file = folder / "queue.json", folder / "stats.json"
-    measure.run([str(BIN / "headroom-plan"), "queue", str(requests_file), "--model", args.model, "--limit", str(args.limit),
-                 "-o", str(queue_file)] + (["--profile", args.profile] if args.profile else []))
-    measure.run([str(BIN / "headroom-decode"), "--queue", str(queue_file), "--model", args.model, "--stats", str(stats_file),
-                 "--threads", str(args.threads), "--quiet"] + weights(args))
+    on_device = measure.on_device(args.device)
+    measure.run([str(args.programs / "headroom-plan"), "queue", str(requests_file), "--model", args.model, "--limit", str(args.limit),
+                 "--dtype", args.dtype, "-o", str(queue_file), *on_device] + (["--profile", args.profile] if args.profile else []))
+    measure.run([str(args.programs / "headroom-decode"), "--queue", str(queue_file), "--model", args.model, "--stats", str(stats_file),
+                 "--threads", str(args.threads), "--quiet", *on_device] + weights(args))
     return json.loads(queue_file.read_text()), json.loads(stats_file.read_text())
 
 
-def equal_alone(args: argparse.Namespace, queue: dict[str, Any], folder: Path) -> int:
-    """How many results equal a run of the same plan in a process of its own, bit for bit."""
+def equal_alone(args: argparse.Namespace, queue: dict[str, Any], decodes: list[dict[str, Any]], folder: Path) -> int:
+    """How many of the decodes' results equal a run of the same plan in a process of its own, bit for bit."""
     equal = 0
-    for decode in queue["order"]:
+    for decode in decodes:
         request = queue["requests"][decode["request"]]
         plan = folder / "plan.json"
         plan.write_text(json.dumps(queue["plans"][decode["plan"]]))
-        measure.headroom_decode(args.model, plan, folder / request["latent"], folder / "alone.npy", args.random_weights, args.threads)
+        measure.headroom_decode(args.model, plan, folder / request["latent"], folder / "alone.npy", args.random_weights, args.threads,
+                                args.programs, measure.on_device(args.device))
         equal += np.load(folder / "alone.npy").tobytes() == np.load(folder / request["output"]).tobytes()
     return equal
 
@@ -115,13 +124,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the mix and the latents, default: %(default)s")
     parser.add_argument("--limit", type=measure.parse_bytes, default="192MiB", help="default: %(default)s")
     args = measure.parse_run_arguments(parser)
+    args.device, args.dtype, args.programs = "cpu", "fp32", BIN  # gpu_decode.py has others
 
     header = measure.result_header()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         requests = mix(args, folder)
-        requests_file = folder / "requests.json"
-        requests_file.write_text(json.dumps({"schema": "headroom.requests", "version": 1, "requests": requests}))
+        requests_file = write_requests(requests, folder)
         measure.note(f"{len(requests)} requests as they arrive")
         start = processor_seconds()
         arrived = as_it_arrives(args, requests_file)
@@ -130,7 +139,7 @@ def main() -> int:
         queue, stats = planned(args, requests_file, folder)
         seconds = {"as_it_arrives": between - start, "planned": processor_seconds() - between}
         measure.note(f"highest peak {mib(stats['peak_bytes'])}; each plan by itself")
-        equal = equal_alone(args, queue, folder)
+        equal = equal_alone(args, queue, queue["order"], folder)
 
     for each, request in zip(arrived, requests):
         each["size"] = size_of(request)

@@ -6,16 +6,24 @@
         --mode tiled --tile 32 -o out.npy
     python reports/bench/reference_decode.py --model open-sora-plan --source Open-Sora-Plan --random-weights 0 \\
         --latent latent.safetensors -o out.npy
+    python reports/bench/reference_decode.py --model sdxl --random-weights 0 --latent latent.npy --device cuda \\
+        --dtype fp16 --repeats 3 -o out.npy
 
 `seconds` is the decode alone. `peak_bytes` is the growth of resident memory since the libraries were loaded and one
 convolution had run: the decoder's weights, which are touched after that, and all that the decode took. The encoder
 is never allocated. `peak_above_weights_bytes` counts from where the weights were in place.
+
+On a GPU `peak_bytes` is what LibTorch's allocator had handed out at its highest, the weights with it, and
+`reserved_bytes` what it had taken from the card. fp32 means fp32, not TF32. Everything is in place on the card and a convolution
+has run before the clock starts; it stops when the picture is there, still on the card. `first_seconds` is the first
+decode, `again_seconds` those of --repeats, and `seconds` their median, or the first where there are none.
 """
 
 import argparse
 import ctypes
 import gc
 import json
+import statistics
 import sys
 import time
 from pathlib import Path
@@ -23,11 +31,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from diffusers import AutoencoderDC, AutoencoderKL, AutoencoderKLQwenImage, AutoencoderKLWan
-from safetensors import safe_open
 
-from convolution_rate import DTYPES
-from measure import CLIPS, OPEN_SORA_PLAN, ROOT, ResidentWatch, model_class, model_config, read_latent, scale_factor
+for unneeded in ("accelerate", "peft", "transformers"):  # seconds to load where they are installed, and no decoder asks for them
+    sys.modules.setdefault(unneeded, None)
+from diffusers import AutoencoderDC, AutoencoderKL, AutoencoderKLQwenImage, AutoencoderKLWan  # noqa: E402
+from safetensors import safe_open  # noqa: E402
+
+from convolution_rate import DTYPES  # noqa: E402
+from measure import CLIPS, OPEN_SORA_PLAN, ROOT, ResidentWatch, model_class, model_config, read_latent, scale_factor  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "tests" / "reference"))
 from open_sora_plan import load_model_class  # noqa: E402
@@ -94,41 +105,93 @@ def tile_like_open_sora_plan(vae: torch.nn.Module, args: argparse.Namespace) -> 
 TILINGS = {"AutoencoderKL": tile_like_kl, OPEN_SORA_PLAN: tile_like_open_sora_plan}
 
 
-@torch.inference_mode()
-def measure(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]]:
+def decoders_input(args: argparse.Namespace) -> torch.Tensor:
     latent = torch.from_numpy(read_latent(args.latent))
-    if model_class(args.model) in CLIPS and latent.ndim == 4:
-        latent = latent.unsqueeze(2)
-    vae = build(args.model, args.source)
-    torch.nn.functional.conv2d(torch.zeros(1, 32, 34, 34), torch.zeros(32, 32, 3, 3))
-    tidy()
-    whole = ResidentWatch()
-    if args.random_weights is not None:
-        fill_module(vae, args.random_weights)
+    return latent.unsqueeze(2) if model_class(args.model) in CLIPS and latent.ndim == 4 else latent
+
+
+def give_weights(vae: torch.nn.Module, model: str, seed: int | None) -> None:
+    if seed is not None:
+        fill_module(vae, seed)
     else:
-        load_weights(vae, Path(args.model))
+        load_weights(vae, Path(model))
+
+
+def prepare(vae: torch.nn.Module, latent: torch.Tensor, args: argparse.Namespace) -> torch.Tensor:
+    """Weights, mode and dtype as asked for; returns the latent that goes with them."""
+    give_weights(vae, args.model, args.random_weights)
     if args.mode == "channels-last":
         vae.to(memory_format=torch.channels_last)
         latent = latent.contiguous(memory_format=torch.channels_last)
     elif args.mode == "tiled":
         TILINGS.get(model_class(args.model), tile_by_sides)(vae, args)
-    if args.dtype != "fp32":
-        vae.to(DTYPES[args.dtype])
-        latent = latent.to(DTYPES[args.dtype])
-    tidy()
-    loading_bytes = whole.growth_bytes()
-    decode = ResidentWatch()
-    start = time.perf_counter()
-    out = vae.decode(latent) if model_class(args.model) == OPEN_SORA_PLAN else vae.decode(latent, return_dict=False)[0]
-    seconds = time.perf_counter() - start
-    above = decode.growth_bytes()
-    peak = max(loading_bytes, decode.start_bytes - whole.start_bytes + above)
-    weights = sum(parameter.numel() * parameter.element_size() for parameter in vae.parameters())
+    return latent if args.dtype == "fp32" else latent.to(vae.to(DTYPES[args.dtype]).dtype)
+
+
+def decode(vae: torch.nn.Module, latent: torch.Tensor, model: str) -> torch.Tensor:
+    return vae.decode(latent) if model_class(model) == OPEN_SORA_PLAN else vae.decode(latent, return_dict=False)[0]
+
+
+def weights_bytes(vae: torch.nn.Module) -> int:
+    return sum(parameter.numel() * parameter.element_size() for parameter in vae.parameters())
+
+
+def to_array(out: torch.Tensor) -> np.ndarray:
     if out.ndim == 5 and out.shape[2] == 1:
         out = out.squeeze(2)  # a picture, as Headroom writes it
-    return out.float().contiguous().numpy(), {
+    return out.cpu().float().contiguous().numpy()
+
+
+@torch.inference_mode()
+def measure(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]]:
+    latent = decoders_input(args)
+    vae = build(args.model, args.source)
+    torch.nn.functional.conv2d(torch.zeros(1, 32, 34, 34), torch.zeros(32, 32, 3, 3))
+    tidy()
+    whole = ResidentWatch()
+    latent = prepare(vae, latent, args)
+    tidy()
+    loading_bytes = whole.growth_bytes()
+    watch = ResidentWatch()
+    start = time.perf_counter()
+    out = decode(vae, latent, args.model)
+    seconds = time.perf_counter() - start
+    above = watch.growth_bytes()
+    peak = max(loading_bytes, watch.start_bytes - whole.start_bytes + above)
+    return to_array(out), {
         "seconds": seconds, "peak_bytes": peak, "rss_growth_bytes": peak, "peak_above_weights_bytes": above,
-        "weights_bytes": weights, "threads": torch.get_num_threads()}
+        "weights_bytes": weights_bytes(vae), "threads": torch.get_num_threads()}
+
+
+def start_gpu() -> None:
+    """fp32 without TF32, and the libraries loaded."""
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    torch.nn.functional.conv2d(torch.zeros(1, 32, 34, 34, device="cuda"), torch.zeros(32, 32, 3, 3, device="cuda"))
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+
+
+@torch.inference_mode()
+def measure_on_gpu(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]]:
+    start_gpu()
+    vae = build(args.model, args.source)
+    latent = prepare(vae, decoders_input(args), args).cuda()
+    vae.cuda()
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    seconds, out = [], None
+    for _ in range(1 + args.repeats):
+        del out  # so that two pictures never count
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        out = decode(vae, latent, args.model)
+        torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - start)
+    return to_array(out), {
+        "seconds": statistics.median(seconds[1:] or seconds), "first_seconds": seconds[0], "again_seconds": seconds[1:],
+        "peak_bytes": torch.cuda.max_memory_allocated(), "reserved_bytes": torch.cuda.max_memory_reserved(),
+        "weights_bytes": weights_bytes(vae), "device": torch.cuda.get_device_name(),
+        "libraries": f"PyTorch {torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}"}
 
 
 def main() -> None:
@@ -140,6 +203,8 @@ def main() -> None:
                         help="channels-last is for pictures alone, default: %(default)s")
     parser.add_argument("--tile", type=int, default=32, help="tiled: latent positions a side, default: %(default)s")
     parser.add_argument("--dtype", choices=DTYPES, default="fp32", help="default: %(default)s")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="default: %(default)s")
+    parser.add_argument("--repeats", type=int, default=0, help="on a GPU: decode this many times more, default: %(default)s")
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
     parser.add_argument("--source", type=Path, help="Open-Sora-Plan: a clone of its repository")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the decoded picture or clip, .npy")
@@ -147,7 +212,7 @@ def main() -> None:
     if args.mode == "channels-last" and model_class(args.model) in CLIPS:
         parser.error("--mode channels-last: expected a model of pictures")
     torch.set_num_threads(args.threads)
-    picture, figures = measure(args)
+    picture, figures = (measure_on_gpu if args.device == "cuda" else measure)(args)
     np.save(args.output, picture)
     print(json.dumps(figures))
 

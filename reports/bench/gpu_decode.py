@@ -1,0 +1,344 @@
+#!/usr/bin/env python3
+"""Headroom on a GPU against diffusers there, on the same weights and latents, in turns.
+
+    python reports/bench/gpu_decode.py --list
+    python reports/bench/gpu_decode.py --programs build/gpu/bin --part sdxl-1024,sdxl-2048 -o reports/results/gpu-decode.json
+    python reports/bench/gpu_decode.py --programs build/bin --rehearse -o /tmp/gpu-decode.json    # the same on the CPU, tiny
+
+Every run is a fresh process. A run decodes once and then, where the part has repeats, again in the same process: the first decode
+also loads kernels, the later ones tell what a program that stays pays. Headroom's first is one by `--plan`; its later ones, measured in the
+first round, are one plan's repetitions in a queue. Seconds are those of the decode with its weights in place and the device idle at
+both ends; Headroom's end with the picture in its file, diffusers' with the picture on the card.
+
+Peaks are bytes of the card: of diffusers what LibTorch's allocator handed out and what it reserved, of Headroom what its statistics
+say; the card's own count (nvidia-smi, the libraries' context with it) stands beside both. Errors are against diffusers untiled in fp32
+on the same card; where that does not fit, the result names what stands in.
+
+After every run the results are written, and a part that was cut off goes on with the run that it lacks; --again starts it anew. Ends
+with 1 where a part is not done or something in it is not as expected: an error in fp32 above 1e-4 of the reference's magnitude, a PSNR in
+16 bits below that of diffusers untiled, a peak above the limit.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Callable
+
+import numpy as np
+
+import measure
+import queue_growth
+from gpu_cases import AMPLE, CASES, QUEUE, QUEUE_LIMIT, QUEUE_REQUESTS, QUEUE_SIZES, Case, chosen, parts, rehearsed
+from gpu_contenders import SEED, CardWatch, Contender, Place, brief, contenders, headroom_decode, model_and_seed
+from gpu_figures import add_rows, markdown, name_of_card, read_results
+from measure import Run, decibels, mib
+
+LEAST_SECONDS = 20  # left on the clock for a run to begin
+CUTS = 2  # a run that was cut off so often is not tried again
+
+
+# Time, and what is written meanwhile ----------------------------------------------------------------------------------
+
+class OutOfTime(Exception):
+    """The clock does not leave another run."""
+
+
+class Clock:
+    """What is left of --seconds; a run begins only where the longest one so far would still fit."""
+
+    def __init__(self, seconds: float | None):
+        self.end = time.monotonic() + seconds if seconds else None
+        self.longest = 0.0
+
+    def run(self, work: Callable[[], Any]) -> Any:
+        if self.end and self.end - time.monotonic() < max(LEAST_SECONDS, 1.2 * self.longest):
+            raise OutOfTime()
+        start = time.monotonic()
+        result = work()
+        self.longest = max(self.longest, time.monotonic() - start)
+        return result
+
+
+class Part:
+    """A part that is being measured: its entry among the results, which are written whenever it changes."""
+
+    def __init__(self, entry: dict[str, Any], dtype: str, clock: Clock, save_results: Callable[[], None]):
+        self.entry, self.dtype, self.clock, self.save_results = entry, dtype, clock, save_results
+
+    def save(self) -> None:
+        if self.entry["rounds"]:
+            add_rows(self.entry, self.dtype)
+        self.save_results()
+
+    def run(self, name: str, work: Callable[[], Any]) -> Any:
+        """Runs and says beforehand that it does, so that whoever goes on knows what was cut off."""
+        self.entry["running"] = name
+        self.save()
+        try:
+            return self.clock.run(work)
+        finally:
+            self.entry["running"] = None
+
+    def was_cut_off(self, name: str) -> bool:
+        return self.entry["cut"].get(name, 0) >= CUTS
+
+    def is_reference(self, name: str) -> bool:
+        return any(each["runs"].get(name, {}).get("is_reference") for each in self.entry["rounds"])
+
+
+# A case ---------------------------------------------------------------------------------------------------------------
+
+def shape_name(case: Case) -> str:
+    return f"{case.model}-{case.size[0]}x{case.size[1]}-{case.frames}-{case.batch}"
+
+
+def fp32_reference(place: Place, part: Part, case: Case, latent: Path) -> tuple[Path, str]:
+    """diffusers untiled in fp32 on the device, or else Headroom in fp32 under an ample limit; and which."""
+    file = place.work / f"{shape_name(case)}-fp32.npy"
+    said = file.with_suffix(".txt")
+    if said.exists():
+        return file, said.read_text()
+    model, seed = model_and_seed(place, case.model)
+    where = "on the GPU" if place.device == "cuda" else "on the CPU"
+    try:
+        if part.was_cut_off("reference"):
+            raise RuntimeError(f"cut off {CUTS} times")
+        part.run("reference", lambda: measure.diffusers_decode(model, latent, file, seed, place.threads, device=place.device))
+    except RuntimeError as error:
+        measure.note(f"  no reference by diffusers: {error}")
+        part.run("reference by Headroom", headroom_decode(place, case, "fp32", AMPLE, latent, file).first)
+        return file, f"Headroom in fp32 {where} (diffusers untiled: {brief(error)})"  # not kept: it is this build's
+    said.write_text(f"diffusers untiled in fp32 {where}")
+    return file, said.read_text()
+
+
+class Pictures:
+    """What a case's runs write and what they are held against, which is kept until the part is done."""
+
+    def __init__(self, scratch: Path, kept: Path):
+        self.output, self.kept = scratch / "run.npy", kept
+        self.reference: Path | None = None
+
+    def errors(self, is_reference: bool) -> Run:
+        """Of the output; where there is no reference yet, it becomes that."""
+        if self.reference is None:
+            self.reference = self.kept
+            os.replace(self.output, self.kept)
+            is_reference = True
+        if is_reference:
+            return {"largest_error": None, "largest_error_relative": None, "psnr_db": None, "is_reference": True}
+        return measure.compare(np.load(self.output, mmap_mode="r"), np.load(self.reference, mmap_mode="r"))
+
+
+def run_once(place: Place, part: Part, name: str, contender: Contender | str, pictures: Pictures, first_round: bool) -> Run:
+    """One run with its errors, or what went wrong as `error`."""
+    if isinstance(contender, str):
+        return {"error": contender}
+    if part.was_cut_off(name):
+        return {"error": f"cut off {CUTS} times while it ran"}
+    try:
+        with CardWatch(first_round and place.device == "cuda") as watch:
+            run = part.run(name, contender.first)
+        run["card_growth_bytes"] = watch.growth_bytes
+        run.setdefault("first_seconds", run["seconds"])
+        run |= pictures.errors(part.is_reference(name))
+        return run
+    except (RuntimeError, KeyError, ValueError) as error:
+        return {"error": brief(error)}
+
+
+def run_again(part: Part, name: str, contender: Contender | str, run: Run) -> None:
+    """Adds the seconds of later decodes to the first round's run, where they can be measured and are not there yet."""
+    lacking = "error" not in run and "again_seconds" not in run and "again_error" not in run
+    if isinstance(contender, str) or not contender.again or not lacking:
+        return
+    again = f"{name}, again"
+    try:
+        run |= {"again_error": "cut off"} if part.was_cut_off(again) else {"again_seconds": part.run(again, contender.again)}
+    except (RuntimeError, KeyError) as error:
+        run["again_error"] = brief(error)
+
+
+def run_rounds(place: Place, part: Part, rounds: int, runs: dict[str, Contender | str], pictures: Pictures) -> None:
+    """Those that are not there yet. What went wrong in the first round is not tried again."""
+    for number in range(rounds):
+        if len(part.entry["rounds"]) == number:
+            part.entry["rounds"].append({"runs": {}})
+        done = part.entry["rounds"][number]["runs"]
+        for name, contender in runs.items():
+            if name not in done:
+                if number and "error" in part.entry["rounds"][0]["runs"].get(name, {}):
+                    continue
+                done[name] = run_once(place, part, name, contender, pictures, number == 0)
+                part.save()
+                measure.note(f"  {number + 1}/{rounds} {name}: {in_short(done[name])}")
+            if number == 0:
+                run_again(part, name, contender, done[name])
+                part.save()
+
+
+def in_short(run: Run) -> str:
+    if "error" in run:
+        return run["error"]
+    compared = "reference" if run.get("is_reference") else f"PSNR {decibels(run['psnr_db'])}"
+    return f"{run['first_seconds']:.2f} s, peak {mib(run['peak_bytes'])}, {compared}"
+
+
+def run_case(place: Place, part: Part, name: str, case: Case, dtype: str, rounds: int | None) -> None:
+    entry = part.entry
+    with tempfile.TemporaryDirectory(dir=place.work) as folder:
+        scratch = Path(folder)
+        latent = measure.write_random_latent(case.model, case.size, SEED, scratch / "latent.npy", case.batch, case.frames)
+        pictures = Pictures(scratch, place.work / f"{name}.npy")
+        if case.reference == "diffusers":
+            pictures.reference, entry["reference"] = fp32_reference(place, part, case, latent)
+        else:
+            entry["reference"] = f"the first of Headroom's plans in {dtype}"
+            if pictures.kept.exists() and any(map(part.is_reference, entry["plans"])):
+                pictures.reference = pictures.kept
+            else:
+                entry["rounds"] = []
+        runs = contenders(place, case, dtype, latent, pictures.output)
+        entry["plans"] = {each: run.plan for each, run in runs.items() if isinstance(run, Contender) and run.plan}
+        if "link" not in entry:
+            entry["convolution_rate"] = part.run("rate", lambda: measure.convolution_rate(place.threads, dtype, place.device))
+            entry["link"] = part.run("link", lambda: measure.link_rate(place.device))
+        run_rounds(place, part, rounds or case.rounds, runs, pictures)
+    pictures.kept.unlink(missing_ok=True)
+
+
+# The queue ------------------------------------------------------------------------------------------------------------
+
+def run_queue(place: Place, part: Part, rehearse: bool) -> None:
+    """Changing sizes as they arrive through LibTorch's caching allocator, and as a planned queue over one reservation."""
+    model, seed = model_and_seed(place, "sdxl")
+    args = argparse.Namespace(
+        model=model, random_weights=seed, threads=place.threads, seed=1, device=place.device, programs=place.programs, profile=None,
+        dtype="bf16" if rehearse else "fp16", sizes="64x64,128x64,64x128" if rehearse else QUEUE_SIZES,
+        requests=5 if rehearse else QUEUE_REQUESTS, limit=measure.parse_bytes("1GiB" if rehearse else QUEUE_LIMIT))
+    with tempfile.TemporaryDirectory(dir=place.work) as name:
+        folder = Path(name)
+        requests = queue_growth.mix(args, folder)
+        file = queue_growth.write_requests(requests, folder)
+        arrived = part.run("as it arrives", lambda: queue_growth.as_it_arrives(args, file))
+        queue, stats = part.run("planned", lambda: queue_growth.planned(args, file, folder))
+        first_of_each = list({decode["plan"]: decode for decode in reversed(queue["order"])}.values())
+        equal = part.run("each by itself", lambda: queue_growth.equal_alone(args, queue, first_of_each, folder))
+    for each, request in zip(arrived, requests):
+        each["size"] = queue_growth.size_of(request)
+    sizes = [queue_growth.size_of(request) for request in requests]
+    part.entry.update(
+        dtype=args.dtype, as_it_arrives=arrived, limit_bytes=args.limit, predicted_peak_bytes=queue["predicted"]["peak_bytes"],
+        peak_bytes=stats["peak_bytes"], pool_bytes=queue["pool_bytes"], pool_allocations=stats["pool_allocations"],
+        pool_growth_bytes=stats["pool_growth_bytes"],
+        planned=[{**{key: each[key] for key in ("name", "seconds", "peak_bytes")}, "size": sizes[each["request"]]} for each in stats["decodes"]],
+        equal_alone=equal, held_alone=len(first_of_each))
+    part.entry["as_expected"] = (stats["peak_bytes"] <= args.limit and stats["pool_allocations"] == 1
+                            and stats["pool_growth_bytes"] == 0 and equal == len(first_of_each))
+
+
+# The program ----------------------------------------------------------------------------------------------------------
+
+def fresh_entry(case: Case | None, dtype: str, build: str, card: dict[str, Any] | None) -> dict[str, Any]:
+    if case:
+        extra = (f", {case.frames} frames" if case.frames > 1 else "") + (f", batch {case.batch}" if case.batch > 1 else "")
+        title = f"{case.model} {case.size[0]}×{case.size[1]}{extra}, {dtype}"
+    else:
+        title = "Changing sizes, sdxl"
+    return {"title": title, "build": build, "card": name_of_card(card), "cut": {}, "rounds": [], "plans": {}}
+
+
+def goes_on(entry: dict[str, Any], fresh: dict[str, Any]) -> bool:
+    return is_same(entry, fresh) and entry.get("status") in ("stopped", "started")
+
+
+def is_same(entry: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Of one build on one card."""
+    return all(entry.get(key) == other[key] for key in ("build", "card", "title"))
+
+
+def run_part(place: Place, name: str, args: argparse.Namespace, clock: Clock, results: dict[str, Any], save: Callable[[], None]) -> None:
+    base, _, dtype = name.rpartition("-") if name != QUEUE else (QUEUE, "", "")
+    case = CASES.get(base)
+    if case and args.rehearse:
+        case, dtype = rehearsed(case), "bf16" if dtype == "fp16" else dtype  # fp16 takes PyTorch minutes on a CPU
+    found, fresh = results["parts"].get(name, {}), fresh_entry(case, dtype, results["device"]["build"], place.card)
+    if found.get("status") == "done" and is_same(found, fresh) and not args.again:
+        measure.note(f"{name}: done before; --again measures it anew")
+        return
+    entry = found if goes_on(found, fresh) and not args.again else fresh
+    if entry.get("running"):
+        entry["cut"][entry["running"]] = entry["cut"].get(entry["running"], 0) + 1
+    entry |= {"status": "started", "running": None, "error": None, "command": measure.command_line("python3"),
+              "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")}
+    results["parts"][name] = entry
+    part = Part(entry, dtype, clock, save)
+    part.save()
+    measure.note(f"{name}: {entry['title']}")
+    try:
+        if case:
+            run_case(place, part, name, case, dtype, args.rounds)
+        else:
+            run_queue(place, part, args.rehearse)
+        entry["status"] = "done"
+    except OutOfTime:
+        entry["status"] = "stopped"
+        raise
+    except (RuntimeError, OSError, KeyError, ValueError) as error:
+        entry |= {"status": "failed", "error": brief(error), "as_expected": False}
+        measure.note(f"{name}: {error}")
+    finally:
+        entry["running"] = None
+        part.save()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", type=chosen, default=None, help="names or their beginnings, commas between, default: all")
+    parser.add_argument("--list", action="store_true", help="name the parts and end")
+    parser.add_argument("--programs", type=Path, default=measure.ROOT / "build" / "gpu" / "bin", help="default: build/gpu/bin")
+    parser.add_argument("--work", type=Path, help="models and references, kept from call to call; default: check/ beside the programs' folder")
+    parser.add_argument("--rehearse", action="store_true", help="the same on the CPU with a tiny size")
+    parser.add_argument("--rounds", type=int, help="instead of each part's own number")
+    parser.add_argument("--repeats", type=int, help="later decodes in a process, instead of each part's own number")
+    parser.add_argument("--seconds", type=float, help="begin no run that would not end by then")
+    parser.add_argument("--again", action="store_true", help="measure anew what is done or begun")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="default: all")
+    parser.add_argument("-o", "--output", type=Path, help="the results, .json; the tables lie beside it, .md")
+    args = parser.parse_args()
+    if args.list:
+        print("\n".join(parts()))
+        return 0
+    if args.output is None:
+        parser.error("-o is required")
+
+    device = "cpu" if args.rehearse else "cuda"
+    work = (args.work or args.programs.parent / "check" / device).resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    results = read_results(args.output)
+    card = None if args.rehearse else measure.card()
+    if card is None and not args.rehearse:
+        raise SystemExit("gpu_decode.py: nvidia-smi names no GPU; --rehearse tries the script on the CPU")
+    results["device"] = {"card": card, "machine": measure.machine(args.programs), "build": measure.build_id(args.programs)}
+
+    def save() -> None:
+        measure.write_whole(args.output, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+        measure.write_whole(args.output.with_suffix(".md"), markdown(results))
+
+    place, clock = Place(args.programs, device, work, args.threads, card, args.repeats), Clock(args.seconds)
+    try:
+        for name in args.part or parts():
+            run_part(place, name, args, clock, results, save)
+    except OutOfTime:
+        measure.note("out of time: the same command goes on from here")
+    wanted = [results["parts"].get(name, {}) for name in args.part or parts()]
+    print(args.output.with_suffix(".md").read_text())
+    return 0 if all(each.get("status") == "done" and each.get("as_expected", True) for each in wanted) else 1
+
+
+if __name__ == "__main__":
+    measure.run_main(main)

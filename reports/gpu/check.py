@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Builds, tests and measures Headroom on a machine with a GPU and little else, part by part.
+
+    python3 reports/gpu/check.py all                    # every part that is not done yet, in order
+    python3 reports/gpu/check.py all --seconds 570      # no longer than that; the same command goes on
+    python3 reports/gpu/check.py build | tests | sanitizer | summary
+    python3 reports/gpu/check.py bench --part sdxl-1024
+    python3 reports/gpu/check.py --list
+
+Needs CMake 3.25, ninja, g++, nvcc, a python3 with torch, numpy and safetensors, and the bundle that make_bundle.py made; no network.
+What a part finds is written into --out as soon as it is known, at most seven files: a part that is cut off loses nothing and can be started
+again. Ends with 1 where a part that was asked for failed or is not done.
+"""
+
+import argparse
+import datetime
+import os
+import shlex
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Callable
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
+import gpu_cases  # noqa: E402
+import measure  # noqa: E402
+from check_build import PROGRAMS, build  # noqa: E402
+from check_results import PARTS, Results, describe_machine  # noqa: E402
+from check_tests import sanitizer, tests  # noqa: E402
+from commands import ROOT, Commands, Entry, Failed, Refused, Stopped, local, succeed  # noqa: E402
+
+# Labels of tests: on the GPU, and beside it on the CPU: kernels in the emulator, what is cut up for CUDA's libraries.
+ON_GPU, ON_CPU = "gpu", "(gpu_|cuda|cudnn|emulated).*"
+REHEARSED = ("graph", "cli")
+
+
+def bench(args: argparse.Namespace, commands: Commands, results: Results, entry: Entry) -> None:
+    wanted = args.part or gpu_cases.parts()
+    command = [sys.executable, str(ROOT / "reports" / "bench" / "gpu_decode.py"), "--programs", str(args.build / "bin"),
+               "--part", ",".join(wanted), "-o", str(results.state / "gpu-decode.json")]
+    command += ["--rehearse"] * args.rehearse + ["--again"] * args.again
+    command += ["--seconds", str(max(1, round(commands.left() - 5)))] if commands.end else []
+    for name in ("rounds", "repeats"):
+        command += [f"--{name}", str(getattr(args, name))] if getattr(args, name) is not None else []
+    status, out = commands.run(command, shown=True)
+    found = results.decodes()
+    lacking = [name for name in wanted if found.get(name, {}).get("status") != "done"]
+    wrong = [name for name in wanted if found.get(name, {}).get("as_expected") is False]
+    if lacking and not found:
+        succeed((status, out), "gpu_decode.py")
+    words = [f"{title}: {', '.join(names)}" for title, names in (("not done", lacking), ("not as expected", wrong)) if names]
+    if lacking and not any(found.get(name, {}).get("status") == "failed" for name in lacking):
+        raise Stopped("; ".join(words))
+    if words:
+        raise Failed("; ".join(words))
+    entry["note"] = f"{len(wanted)} parts, all as expected"
+
+
+def now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def run_part(part: str, work: Callable[..., None], args: argparse.Namespace, commands: Commands, results: Results) -> str:
+    """Runs one part and writes its entry before and after; returns its status."""
+    before = results.entry(part)
+    build = measure.build_id(args.build / "bin") if (args.build / "bin").is_dir() else None
+    entry: Entry = {"status": "started", "date": now(), "command": shlex.join(["python3", *map(local, sys.argv)]), "build": build}
+    if part == "sanitizer" and before.get("build") == build and not args.again:
+        entry["runs"] = before.get("runs", {})
+    results.put(part, entry)
+    start = time.monotonic()
+    try:
+        work(args, commands, results, entry)
+        entry["status"] = "done"
+    except Refused as refusal:
+        entry |= {"status": "refused", "note": str(refusal)}
+        measure.note(f"\n*** {part}: {refusal} ***\n")
+    except (Failed, Stopped) as end:
+        entry |= {"status": "failed" if isinstance(end, Failed) else "stopped", "note": str(end)}
+        measure.note(f"\n*** {part}: {end} ***\n")
+    entry["seconds"] = round(time.monotonic() - start)
+    results.put(part, entry)
+    return entry["status"]
+
+
+def is_done(part: str, args: argparse.Namespace, results: Results) -> bool:
+    """Whether `all` may pass it by: done, or refused, with the programs that are there."""
+    if part == "bench" or args.again or not (args.build / "bin" / PROGRAMS[1]).exists():
+        return False
+    return results.entry(part).get("status") in ("done", "refused") \
+        and results.entry(part).get("build") == measure.build_id(args.build / "bin")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=(*PARTS, "all", "summary"), help="the part, or all; summary prints the table again")
+    parser.add_argument("--list", action="store_true", help="name the parts and those of bench, and end")
+    parser.add_argument("--part", type=gpu_cases.chosen, help="bench: names or their beginnings, commas between, default: all")
+    parser.add_argument("--out", type=Path, default=ROOT / "reports" / "results", help="where results go, default: reports/results")
+    parser.add_argument("--bundle", type=Path, default=ROOT / "gpu-bundle", help="what make_bundle.py made, default: gpu-bundle")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "gpu", help="the build's folder, default: build/gpu")
+    parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="more for CMake, e.g. --cmake=-DCMAKE_CXX_COMPILER=g++-13")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="of the build, default: all cores")
+    parser.add_argument("--seconds", type=float, help="end by then and leave the rest for another call")
+    parser.add_argument("--rounds", type=int, help="bench: instead of each part's own number")
+    parser.add_argument("--repeats", type=int, help="bench: later decodes in a process, instead of each part's own number")
+    parser.add_argument("--again", action="store_true", help="also what is done")
+    parser.add_argument("--rehearse", action="store_true", help="try the script without a GPU: a CPU build, other tests, tiny decodes")
+    args = parser.parse_args()
+    if args.list:
+        print("\n".join([*PARTS, "summary", *(f"bench --part {name}" for name in gpu_cases.parts())]))
+        return 0
+    if args.what is None:
+        parser.error("expected a part, or all; see --list")
+    args.build, args.bundle = args.build.resolve(), args.bundle.resolve()
+    args.labels = REHEARSED if args.rehearse else (ON_GPU, ON_CPU)
+
+    for kind in (signal.SIGTERM, signal.SIGHUP):  # so that children are ended too
+        signal.signal(kind, lambda number, _: sys.exit(128 + number))
+    device = describe_machine()
+    if not args.rehearse and device["card"] is None and args.what != "summary":
+        raise SystemExit("check.py: nvidia-smi names no GPU; --rehearse tries the script without one")
+    results = Results(args.build / "check", args.out, device)
+    commands = Commands(args.seconds, args.build / "check" / "site", results.publish)
+    works = dict(zip(PARTS, (build, tests, sanitizer, bench)))
+    statuses = {}
+    for part in {"all": PARTS, "summary": ()}.get(args.what, (args.what,)):
+        if args.what == "all" and is_done(part, args, results):
+            measure.note(f"{part}: {results.entry(part)['status']} before; --again does it anew")
+            continue
+        statuses[part] = run_part(part, works[part], args, commands, results)
+        if part == "build" and statuses[part] != "done":
+            break
+    print(results.table())
+    return 0 if all(status in ("done", "refused") for status in statuses.values()) else 1
+
+
+if __name__ == "__main__":
+    measure.run_main(main)

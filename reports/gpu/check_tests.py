@@ -1,0 +1,137 @@
+"""Parts of the GPU check: tests on the GPU and of its kernels in the emulator; the former again under compute-sanitizer."""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import time
+import xml.etree.ElementTree as xml
+from pathlib import Path
+from typing import Any
+
+from check_build import test_targets
+from check_results import Results
+from commands import Commands, Entry, Failed, Refused, Stopped
+
+SAID_SKIPPED = re.compile(r"\bskipp?ed\b|\bno GPU\b", re.IGNORECASE)
+SANITIZERS = ("memcheck", "racecheck")
+SANITIZER_SECONDS = 120
+REFUSED = ("Device not supported", "Unable to find injection library")
+
+
+# Tests ----------------------------------------------------------------------------------------------------------------
+
+def junit_outcomes(file: Path) -> dict[str, Any]:
+    """Counts, and the names of tests that failed or, though they passed, said that they were skipped."""
+    counts: dict[str, Any] = {"passed": 0, "failed": [], "skipped": []}
+    for case in xml.parse(file).getroot().iter("testcase"):
+        said = "".join(out.text or "" for out in case.iter("system-out"))
+        if case.get("status") in ("fail", "notrun") and case.find("skipped") is None:
+            counts["failed"].append(case.get("name"))
+        elif case.find("skipped") is not None or case.get("status") != "run" or SAID_SKIPPED.search(said):
+            counts["skipped"].append(case.get("name"))
+        else:
+            counts["passed"] += 1
+    return counts
+
+
+def run_tests(args: argparse.Namespace, commands: Commands, label: str, jobs: int) -> tuple[dict[str, Any], str]:
+    file = args.build / "check" / "junit.xml"
+    file.unlink(missing_ok=True)
+    status, out = commands.run(["ctest", "--test-dir", str(args.build), "-L", f"^{label}$", "--output-on-failure", "--output-junit",
+                                str(file), "-j", str(jobs), "--timeout", "300"], shown=True)
+    if not file.exists():
+        if status is None:
+            raise Stopped("time was up")
+        found = "no tests" if "No tests were found" in out else f"ctest ended with {status}"
+        return {"passed": 0, "failed": [], "skipped": [], "error": found}, out
+    counts = junit_outcomes(file)
+    if not counts["passed"] + len(counts["failed"]) + len(counts["skipped"]):
+        counts["error"] = "no tests"
+    return counts, out
+
+
+def tests(args: argparse.Namespace, commands: Commands, results: Results, entry: Entry) -> None:
+    log = ""
+    entry["suites"] = {}
+    # On the GPU one at a time: each may want most of its memory.
+    for label, kind, jobs in zip(args.labels, ("on the GPU", "on the CPU"), (1, args.jobs)):
+        entry["suites"][kind], out = run_tests(args, commands, label, jobs)
+        entry["suites"][kind]["label"] = label
+        log += out
+        results.log("gpu-tests.log", log)
+        results.save()
+    faults = [f"{kind}: {suite.get('error') or ', '.join(suite['failed'])}" for kind, suite in entry["suites"].items()
+              if suite.get("error") or suite["failed"]]
+    if not args.rehearse and entry["suites"]["on the GPU"]["skipped"]:
+        faults.append("skipped, though there is a GPU: " + ", ".join(entry["suites"]["on the GPU"]["skipped"]))
+    if faults:
+        raise Failed("; ".join(faults)[:600])
+    entry["note"] = ", ".join(f"{suite['passed']} passed {kind}" for kind, suite in entry["suites"].items())
+
+
+# Sanitizer ------------------------------------------------------------------------------------------------------------
+
+def compute_sanitizer() -> str:
+    found = shutil.which("compute-sanitizer")
+    if found:
+        return found
+    homes = [Path(os.path.realpath(nvcc)).parents[1] for nvcc in [shutil.which("nvcc")] if nvcc] + [Path("/usr/local/cuda")]
+    for file in (home / place / "compute-sanitizer" for home in homes for place in ("bin", "compute-sanitizer")):
+        if os.access(file, os.X_OK):
+            return str(file)
+    raise Refused("no compute-sanitizer on this machine")
+
+
+def our_kernels(sanitizer: str) -> list[str]:
+    """Those of libraries would take hours under racecheck. The option has had two names."""
+    told = subprocess.run([sanitizer, "--help"], capture_output=True, text=True, check=False).stdout
+    return ["--kernel-name" if "--kernel-name " in told else "--kernel-regex", "kns=headroom"]
+
+
+def sanitized(commands: Commands, tool: str, program: Path) -> tuple[dict[str, Any], str]:
+    """One executable under one tool."""
+    start = time.monotonic()
+    program_itself = compute_sanitizer()
+    status, out = commands.run([program_itself, "--tool", tool, "--target-processes", "all", "--error-exitcode", "99",
+                                *(our_kernels(program_itself) if tool == "racecheck" else []), str(program)], seconds=SANITIZER_SECONDS)
+    summary = re.search(r"(ERROR|RACECHECK) SUMMARY: (.+)", out)
+    errors = re.search(r"(\d+) (errors?|hazards?)", summary[2]) if summary else None
+    found: dict[str, Any] = {"seconds": round(time.monotonic() - start, 1), "summary": summary[2].strip() if summary else None}
+    if any(word in out for word in REFUSED):
+        found["status"] = "refused"
+    elif status is None:
+        found["status"] = "cut off"
+    else:
+        found["status"] = "done" if status == 0 and errors and errors[1] == "0" else "failed"
+    return found, out
+
+
+def sanitizer(args: argparse.Namespace, commands: Commands, results: Results, entry: Entry) -> None:
+    if args.rehearse:
+        raise Refused("a rehearsal has no GPU")
+    programs = [args.build / "tests" / target for target in test_targets(args.build, args.labels[:1])]
+    if not programs:
+        raise Failed("no tests on the GPU")
+    compute_sanitizer()
+    entry.setdefault("runs", {})
+    log = ""
+    for tool in SANITIZERS:
+        for program in programs:
+            name = f"{tool} {program.name}"
+            if entry["runs"].get(name, {}).get("status") == "done":
+                continue
+            entry["runs"][name], out = sanitized(commands, tool, program)
+            if entry["runs"][name]["status"] == "cut off" and commands.left() == 0:
+                raise Stopped("time was up")
+            log += f"== {name}\n{out}\n"
+            results.log("gpu-sanitizer.log", log)
+            results.save()
+            if entry["runs"][name]["status"] == "refused":
+                raise Refused("compute-sanitizer does not run here: " + next(line for line in out.splitlines() if any(
+                    word in line for word in REFUSED)).strip("= ")[:200])
+    faults = [f"{name}: {run['status']}" + (f", {run['summary']}" if run["summary"] else "")
+              for name, run in entry["runs"].items() if run["status"] != "done"]
+    if faults:
+        raise Failed("; ".join(faults))
