@@ -11,16 +11,21 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <utility>
 
+#include "decoder/gpu/open_gpu.h"
 #include "decoder/graph/errors.h"
 #include "decoder/kernels/loops.h"
 #include "decoder/runtime/convolution.h"
+#include "decoder/runtime/cpu_device.h"
+#include "decoder/runtime/gpu_decode.h"
 #include "decoder/runtime/interpreter.h"
 #include "decoder/runtime/process_memory.h"
 #include "decoder/runtime/scratch_file.h"
 #include "decoder/runtime/scratch_transfers.h"
+#include "decoder/runtime/tile.h"
 
 namespace headroom {
 namespace {
@@ -158,6 +163,8 @@ const Weights& DecodeSession::load_weights() {
 }
 
 RunStats DecodeSession::decode(const Plan& plan, const Array& latent, PictureSink& sink, EventSink* events) {
+  if (plan.request.device != DeviceKind::cpu)
+    throw InputError("the plan is for another device than the others: expected one for the CPU");
   check_latent(model_, plan, latent);
   check_places(model_.graph, plan);
   check_blocks(model_.graph, plan);
@@ -181,7 +188,8 @@ RunStats DecodeSession::decode(const Plan& plan, const Array& latent, PictureSin
   for (int64_t item = 0; item < plan.request.batch; item += plan.slice) {
     Plan slice = plan;
     slice.slice = std::min(plan.slice, plan.request.batch - item);  // the last one may be shorter
-    Interpreter interpreter(model_, slice, weights, scratch.transfers(), pool_, events);
+    CpuDevice device(model_.graph, sizes_of(model_.graph, slice), weights, pool_);
+    Interpreter interpreter(model_, slice, device, scratch.transfers(), events);
     interpreter.run(latent, item, sink);
     for (size_t i = 0; i < plan.passes.size(); ++i) {
       const PassMeasurement& measured = interpreter.measurements()[i];
@@ -216,6 +224,11 @@ int64_t DecodeSession::outside_growth_bytes() const {
 
 RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
                 PictureSink& sink, EventSink* events, const std::function<void(double)>& loading) {
+  if (plan.request.device == DeviceKind::cuda) {
+    check_latent(model, plan, latent);
+    const std::unique_ptr<gpu::Gpu> gpu = gpu::open_gpu();
+    return decode_on_gpu(*gpu, model, plan, weights, latent, sink, events, loading);
+  }
   const PoolSize size{plan.limit_bytes - plan.reserve_bytes, plan.predicted_peak_bytes - plan.reserve_bytes};
   return DecodeSession(model, weights, size, loading).decode(plan, latent, sink, events);
 }

@@ -66,7 +66,7 @@ class DecodeSession {
   std::optional<Weights> weights_;
 };
 
-/// A session of one decode, within the plan's limit.
+/// A session of one decode, within the plan's limit, on the device that the plan is for.
 RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
                 PictureSink& sink, EventSink* events, const std::function<void(double)>& loading = {});
 

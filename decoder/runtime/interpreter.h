@@ -1,7 +1,5 @@
 #pragma once
 
-#include <map>
-#include <memory>
 #include <vector>
 
 #include "decoder/files/array.h"
@@ -9,13 +7,9 @@
 #include "decoder/graph/model.h"
 #include "decoder/plan/memory.h"
 #include "decoder/plan/plan.h"
+#include "decoder/runtime/device.h"
 #include "decoder/runtime/events.h"
 #include "decoder/runtime/kept_blocks.h"
-#include "decoder/runtime/linear_attention.h"
-#include "decoder/runtime/pool.h"
-#include "decoder/runtime/statistics.h"
-#include "decoder/runtime/tile.h"
-#include "decoder/runtime/weights.h"
 
 namespace headroom {
 
@@ -25,14 +19,14 @@ struct PassMeasurement {
   double seconds = 0;
 };
 
-/// Runs the passes of a plan for one slice of the batch. Every tensor comes from the current pool.
+/// Runs the passes of a plan for one slice of the batch on a device, in whose memory every tensor lies.
 /// Throws LimitExceeded naming pass, layer, what was asked and what was live; DeviceError naming the layer
 /// where a value is not finite.
 class Interpreter {
  public:
-  /// `scratch` is null where the plan keeps nothing in a file.
-  Interpreter(const Model& model, const Plan& plan, PlannedWeights& weights, ScratchTransfers* scratch,
-              Pool& pool, EventSink* events);
+  /// `transfers` is null where the plan keeps nothing below the device.
+  Interpreter(const Model& model, const Plan& plan, Device& device, BlockTransfers* transfers,
+              EventSink* events);
 
   /// Decodes items [first, first + plan.slice) of the latent, N×C×T×H×W or N×C×H×W, into the sink.
   void run(const Array& latent, int64_t first_item, PictureSink& sink);
@@ -40,37 +34,33 @@ class Interpreter {
   const std::vector<PassMeasurement>& measurements() const { return measurements_; }
 
  private:
-  void load_latent(const Array& latent);
   void run_pass(size_t number, PictureSink& sink);
   void run_chunk(size_t number, int64_t tile, const Region& grid_tile, PictureSink& sink);
   void carry(const Pass& pass, const Step& step, const Region& grid_tile);
   void run_step(const Pass& pass, const Step& step, const Region& grid_tile, PictureSink& sink);
   void compute(const Step& step, const Region& region, const MapView& made);
-  void normalise(const Step& step, const MapView& source, const MapView& target);
+  void attend(const Step& step, const Region& region, const MapView& made);
   void begin_statistics(const Pass& pass);
   /// Throws DeviceError where what went in is not finite, and drops sums that no later pass reads.
   void end_statistics(size_t number);
+  bool read_after(size_t number, TensorId tensor) const;
   /// What a step reads, without statistics.
   std::vector<MapView> views_of(const Step& step);
-  void emit(const Step& step, const Region& region, PictureSink& sink);
   MapView view_of(const Operand& operand);
-  Tile& tile_of(const Operand& operand);
+  DeviceTile& tile_of(const Operand& operand);
   void drop_dead_tiles(size_t step);
   Extent picture(TensorId tensor) const { return extent_of(graph_.tensor(tensor), sizes_.latent); }
 
   const Graph& graph_;
   const Plan& plan_;
-  PlannedWeights& weights_;
-  Pool& pool_;
+  Device& device_;
   EventSink* events_;
   Sizes sizes_;
   int64_t first_item_ = 0;
   KeptBlocks kept_;
-  std::map<TensorId, GroupStatistics> statistics_;
-  std::map<TensorId, KeyValueSums> sums_;
-  std::vector<Tile> tiles_;       ///< by step of the pass that runs
-  std::vector<Tile> carried_;     ///< by step: the last frames of the tile of the chunk before
-  std::vector<size_t> last_use_;  ///< by step: the last one that reads its tile
+  std::vector<DeviceTile> tiles_;    ///< by step of the pass that runs
+  std::vector<DeviceTile> carried_;  ///< by step: the last frames of the tile of the chunk before
+  std::vector<size_t> last_use_;     ///< by step: the last one that reads its tile
   std::vector<PassMeasurement> measurements_;
 };
 

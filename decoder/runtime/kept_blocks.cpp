@@ -6,19 +6,20 @@
 
 namespace headroom {
 
-KeptBlocks::KeptBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, ScratchTransfers* scratch)
-    : graph_(graph), plan_(plan), sizes_(sizes), scratch_(scratch) {}
+KeptBlocks::KeptBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device,
+                       BlockTransfers* transfers)
+    : graph_(graph), plan_(plan), sizes_(sizes), device_(device), transfers_(transfers) {}
 
 KeptBlocks::~KeptBlocks() {
   // After an error blocks may still be on their way, and their memory goes now.
-  if (scratch_ != nullptr) scratch_->abandon();
+  if (transfers_ != nullptr) transfers_->abandon();
 }
 
 const MapView& KeptBlocks::add_latent() {
   const TensorId id = graph_.latent();
   const Extent extent = extent_of(graph_.tensor(id), sizes_.latent);
   KeptMap map({.tensor = id, .block_rows = extent.y}, extent, graph_.tensor(id).channels, sizes_.items,
-              Dtype::fp32);
+              Dtype::fp32, &device_);
   map.acquire({0, 1});
   return maps_.insert_or_assign(id, std::move(map)).first->second.view();
 }
@@ -30,7 +31,7 @@ void KeptBlocks::begin_pass(size_t number) {
     if (entry.in_place_of == TensorId{-1}) {
       const Tensor& tensor = graph_.tensor(entry.tensor);
       maps_.insert_or_assign(entry.tensor, KeptMap(entry, extent_of(tensor, sizes_.latent), tensor.channels,
-                                                   sizes_.items, sizes_.dtype));
+                                                   sizes_.items, sizes_.dtype, &device_));
     } else {
       // The blocks change hands before the sweep; each position becomes the sum when its tile is added.
       maps_.insert_or_assign(entry.tensor, std::move(maps_.at(entry.in_place_of)));
@@ -55,9 +56,9 @@ void KeptBlocks::begin_band(size_t band) {
   for (Moving& moving : moving_) {
     if (moving.kept->place == Place::device || written_in_pass(*moving.kept)) continue;
     if (band == 0) fetch(moving, 0);
-    const ScratchTransfers::Ticket needed = moving.last_fetch;
+    const BlockTransfers::Ticket needed = moving.last_fetch;
     if (band + 1 < pass().tiles.y.size()) fetch(moving, band + 1);
-    scratch_->wait(needed);
+    transfers_->wait(needed);
   }
 }
 
@@ -78,7 +79,7 @@ void KeptBlocks::end_band() {
     } else if (written_in_pass(kept)) {
       const Interval blocks = blocks_completed(graph_, pass(), kept, band_);
       if (blocks.length() > 0)
-        moving.leaving.push_back({band_, blocks, scratch_->queue_write(in_file(moving, blocks))});
+        moving.leaving.push_back({band_, blocks, transfers_->queue_write(placed(moving, blocks))});
     } else {
       moving.map->release(
           {0, last ? count : std::min(count, blocks_read(moving.readers, pass(), kept, band_ + 1).begin)});
@@ -97,7 +98,7 @@ void KeptBlocks::end_pass() {
 /// Frees written blocks that bands before `bands_done` completed, once the file has them.
 void KeptBlocks::let_go(Moving& moving, size_t bands_done) {
   while (!moving.leaving.empty() && moving.leaving.front().band < bands_done) {
-    scratch_->wait(moving.leaving.front().written);
+    transfers_->wait(moving.leaving.front().written);
     moving.map->release(moving.leaving.front().blocks);
     moving.leaving.pop_front();
   }
@@ -116,13 +117,13 @@ void KeptBlocks::fetch(Moving& moving, size_t band) {
                         graph_.tensor(moving.kept->tensor).name + ": " + refused.what());
   }
   moving.fetched = blocks.end;
-  moving.last_fetch = scratch_->queue_read(in_file(moving, blocks));
+  moving.last_fetch = transfers_->queue_read(placed(moving, blocks));
 }
 
-std::vector<ScratchTransfers::Block> KeptBlocks::in_file(const Moving& moving, const Interval& blocks) const {
+std::vector<BlockTransfers::Block> KeptBlocks::placed(const Moving& moving, const Interval& blocks) const {
   const MapView& view = moving.map->view();
   const int64_t bytes = kept_block_bytes(graph_, *moving.kept, sizes_);
-  std::vector<ScratchTransfers::Block> list;
+  std::vector<BlockTransfers::Block> list;
   for (int64_t item = 0; item < sizes_.items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
       const auto i = static_cast<size_t>(item * view.blocks_per_item + b);

@@ -6,20 +6,21 @@
 
 #include "decoder/plan/memory.h"
 #include "decoder/plan/plan.h"
+#include "decoder/runtime/block_transfers.h"
 #include "decoder/runtime/kept_map.h"
-#include "decoder/runtime/scratch_transfers.h"
 
 namespace headroom {
 
-/// The kept tensors of one slice of the batch. Takes their blocks from the pool and hands them back as the
-/// sweep of a pass moves on, and moves those that live in the scratch file there and back, exactly as
+/// The kept tensors of one slice of the batch. Takes their blocks from the device and hands them back as the
+/// sweep of a pass moves on, and moves those that live below the device there and back, exactly as
 /// decoder/plan/memory.h counts them. Throws LimitExceeded naming what was to be taken, DeviceError where a
 /// transfer failed.
 class KeptBlocks {
  public:
-  /// `scratch` is null where the plan keeps nothing there; it may be shared by slices that run one after
-  /// another.
-  KeptBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, ScratchTransfers* scratch);
+  /// `transfers` is null where the plan keeps nothing below the device; it may be shared by slices that run
+  /// one after another.
+  KeptBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device,
+             BlockTransfers* transfers);
   ~KeptBlocks();
   KeptBlocks(const KeptBlocks&) = delete;
   KeptBlocks& operator=(const KeptBlocks&) = delete;
@@ -43,7 +44,7 @@ class KeptBlocks {
   struct Leaving {
     size_t band;  ///< that completed the blocks
     Interval blocks;
-    ScratchTransfers::Ticket written;
+    BlockTransfers::Ticket written;
   };
   /// A tensor that this pass moves.
   struct Moving {
@@ -52,20 +53,21 @@ class KeptBlocks {
     RowReaders readers;
     std::deque<Leaving> leaving{};  ///< of a tensor on its way to the scratch file
     int64_t fetched = 0;            ///< blocks before this one have been sent for
-    ScratchTransfers::Ticket last_fetch = 0;
+    BlockTransfers::Ticket last_fetch = 0;
   };
 
   bool written_in_pass(const Kept& kept) const { return kept.first_pass == static_cast<int32_t>(pass_); }
   bool leaves_in_pass(const Kept& kept) const { return kept.last_pass == static_cast<int32_t>(pass_); }
   void let_go(Moving& moving, size_t bands_done);
   void fetch(Moving& moving, size_t band);
-  std::vector<ScratchTransfers::Block> in_file(const Moving& moving, const Interval& blocks) const;
+  std::vector<BlockTransfers::Block> placed(const Moving& moving, const Interval& blocks) const;
   const Pass& pass() const { return plan_.passes[pass_]; }
 
   const Graph& graph_;
   const Plan& plan_;
   const Sizes sizes_;
-  ScratchTransfers* scratch_;
+  Device& device_;
+  BlockTransfers* transfers_;
   std::map<TensorId, KeptMap> maps_;
   std::vector<Moving> moving_;  ///< in the pass that runs
   size_t pass_ = 0, band_ = 0;

@@ -1,11 +1,12 @@
 #include "decoder/runtime/kept_map.h"
 
-#include <ATen/ops/empty.h>
+#include "decoder/runtime/tile.h"
 
 namespace headroom {
 
-KeptMap::KeptMap(const Kept& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype)
-    : picture_(picture) {
+KeptMap::KeptMap(const Kept& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype,
+                 Device* device)
+    : picture_(picture), device_(device) {
   const int64_t blocks = (picture.y + kept.block_rows - 1) / kept.block_rows;
   view_ = {.region = whole(picture),
            .channels = channels,
@@ -22,11 +23,11 @@ void KeptMap::acquire(const Interval& blocks) {
   for (int64_t item = 0; item < items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
       const auto i = static_cast<size_t>(item * view_.blocks_per_item + b);
-      if (storage_[i].defined()) continue;
+      if (storage_[i]) continue;
       const int64_t bytes =
           picture_.t * view_.block_rows * picture_.x * view_.channels * bytes_per_element(view_.dtype);
-      storage_[i] = at::empty({bytes}, at::kByte);
-      view_.blocks[i] = storage_[i].data_ptr();
+      storage_[i] = device_ != nullptr ? device_->allocate(bytes) : tensor_memory(bytes);
+      view_.blocks[i] = storage_[i].get();
     }
   }
 }
@@ -36,7 +37,7 @@ void KeptMap::release(const Interval& blocks) {
   for (int64_t item = 0; item < items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
       const auto i = static_cast<size_t>(item * view_.blocks_per_item + b);
-      storage_[i] = at::Tensor();
+      storage_[i].reset();
       view_.blocks[i] = nullptr;
     }
   }

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
+#include <memory>
 #include <vector>
 
 #include "decoder/plan/plan.h"
+#include "decoder/runtime/device.h"
 #include "decoder/runtime/map_view.h"
 
 namespace headroom {
@@ -12,9 +12,11 @@ namespace headroom {
 /// A kept tensor in memory: the blocks that are there now.
 class KeptMap {
  public:
-  KeptMap(const Kept& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype);
+  /// Memory comes from `device`, or, where that is null, from LibTorch's current allocator.
+  KeptMap(const Kept& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype,
+          Device* device = nullptr);
 
-  /// Takes blocks [begin, end) of every item from the pool, where they are not there yet.
+  /// Takes blocks [begin, end) of every item, where they are not there yet.
   void acquire(const Interval& blocks);
   void release(const Interval& blocks);
 
@@ -25,7 +27,8 @@ class KeptMap {
  private:
   Extent picture_;
   MapView view_;
-  std::vector<at::Tensor> storage_;
+  std::vector<std::shared_ptr<void>> storage_;
+  Device* device_;
 };
 
 }  // namespace headroom

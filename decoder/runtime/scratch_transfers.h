@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "decoder/runtime/block_transfers.h"
 #include "decoder/runtime/scratch_file.h"
 
 namespace headroom {
@@ -15,27 +16,19 @@ namespace headroom {
 /// Moves blocks between memory and a scratch file on a thread of its own, in the order in which they are
 /// queued, while the decoding thread computes. The memory must stay as it is until the transfer has been
 /// waited for. To be called from one thread.
-class ScratchTransfers {
+class ScratchTransfers final : public BlockTransfers {
  public:
-  struct Block {
-    int64_t slot = 0;
-    void* memory = nullptr;
-    int64_t bytes = 0;
-  };
-  /// Stands for what was queued up to and with it.
-  using Ticket = int64_t;
-
   explicit ScratchTransfers(ScratchFile& file);
-  ~ScratchTransfers();
+  ~ScratchTransfers() override;
   ScratchTransfers(const ScratchTransfers&) = delete;
   ScratchTransfers& operator=(const ScratchTransfers&) = delete;
 
-  Ticket queue_write(const std::vector<Block>& blocks);
-  Ticket queue_read(const std::vector<Block>& blocks);
+  Ticket queue_write(const std::vector<Block>& blocks) override;
+  Ticket queue_read(const std::vector<Block>& blocks) override;
   /// Returns when all up to `ticket` is done. Throws the DeviceError of the first transfer that failed.
-  void wait(Ticket ticket);
+  void wait(Ticket ticket) override;
   /// Forgets what has not begun and returns when nothing is under way.
-  void abandon() noexcept;
+  void abandon() noexcept override;
 
   int64_t written_bytes() const { return written_bytes_; }  ///< as queued
   int64_t read_bytes() const { return read_bytes_; }

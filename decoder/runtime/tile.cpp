@@ -24,4 +24,9 @@ Tile make_tile(const Region& region, int64_t channels, int64_t items) {
           at::empty({items, region.t.length(), region.y.length(), region.x.length(), channels}, at::kFloat)};
 }
 
+std::shared_ptr<void> tensor_memory(int64_t bytes) {
+  const at::Tensor memory = at::empty({bytes}, at::kByte);
+  return {memory.data_ptr(), [memory](void*) {}};
+}
+
 }  // namespace headroom

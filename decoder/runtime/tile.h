@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
+
 #include "decoder/runtime/map_view.h"
 
 namespace headroom {
@@ -17,5 +19,8 @@ struct Tile {
 
 /// A tile of uninitialised values from the current pool.
 Tile make_tile(const Region& region, int64_t channels, int64_t items);
+
+/// Memory from LibTorch's current allocator.
+std::shared_ptr<void> tensor_memory(int64_t bytes);
 
 }  // namespace headroom

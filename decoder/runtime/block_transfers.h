@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace headroom {
+
+/// Moves blocks of kept tensors between the device and a place below it, in the background and in the order
+/// in which they are queued. A block's memory must stay as it is until its transfer has been waited for. To
+/// be called from one thread.
+class BlockTransfers {
+ public:
+  struct Block {
+    int64_t slot = 0;
+    void* memory = nullptr;
+    int64_t bytes = 0;
+  };
+  /// Stands for what was queued up to and with it.
+  using Ticket = int64_t;
+
+  virtual ~BlockTransfers() = default;
+
+  virtual Ticket queue_write(const std::vector<Block>& blocks) = 0;
+  virtual Ticket queue_read(const std::vector<Block>& blocks) = 0;
+  /// What the device is given from here on finds all up to `ticket` done. Throws the DeviceError of the first
+  /// transfer that failed.
+  virtual void wait(Ticket ticket) = 0;
+  /// Forgets what has not begun and returns when nothing is under way.
+  virtual void abandon() noexcept = 0;
+};
+
+}  // namespace headroom

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decoder/files/array.h"
+#include "decoder/files/picture_sink.h"
+#include "decoder/graph/graph.h"
+#include "decoder/plan/plan.h"
+#include "decoder/runtime/map_view.h"
+
+namespace headroom {
+
+/// A tile of all items of a slice, and what it lies in, which goes with the last copy.
+struct DeviceTile {
+  MapView view;
+  std::shared_ptr<void> memory;
+
+  bool empty() const { return memory == nullptr; }
+};
+
+/// Carries out the steps of tile programs for one plan, in memory of its own. The interpreter says what is to
+/// be done, and when memory comes and goes; a device does it, at once or later, but in that order. Views that
+/// are handed to it lie in its memory. Functions throw LimitExceeded and DeviceError.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  /// Memory for a block that is kept, until the last copy of the pointer is gone.
+  virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
+  /// A tile of values that are not set.
+  virtual DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) = 0;
+  virtual int64_t live_bytes() const = 0;
+  /// Live bytes at their highest since start_window().
+  virtual void start_window() = 0;
+  virtual int64_t window_peak_bytes() const = 0;
+
+  /// Items of the latent, from C×T×H×W planes, to a view of fp32.
+  virtual void load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) = 0;
+  /// Hands a region to the sink, now or before finish_output() returns. Throws DeviceError naming `layer`
+  /// where a value is not finite.
+  virtual void emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
+                    const std::string& layer, PictureSink& sink) = 0;
+  virtual void finish_output(PictureSink& sink) = 0;
+
+  /// Afterwards the parameters of the pass are there.
+  virtual void begin_pass(size_t pass) = 0;
+  virtual void end_pass() = 0;
+
+  // Statistics and sums, by the tensor that stands for them.
+  virtual void begin_statistics(TensorId id, int64_t items) = 0;
+  virtual void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) = 0;
+  virtual void add_key_values(TensorId id, const std::vector<MapView>& pieces, const Region& region,
+                              int64_t items) = 0;
+  /// False where a NaN or an infinity went in.
+  virtual bool finite(TensorId id) = 0;
+  /// Nothing will read them again.
+  virtual void forget_statistics(TensorId id) = 0;
+
+  // Steps. `picture` is the extent of what is made; regions lie inside it, but for tiles that hold what is
+  // outside of it as zeros.
+  virtual void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) = 0;
+  virtual void copy(const MapView& source, const MapView& target, const Region& region, int64_t items) = 0;
+  virtual void add(const MapView& source, const MapView& target, const Region& region, int64_t items) = 0;
+  /// Gives values what they would be read back as were they kept.
+  virtual void round(const MapView& tile, int64_t items) = 0;
+  virtual void normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
+                         int64_t items) = 0;
+  virtual void normalise_pixels(const Op& op, const MapView& source, const MapView& target,
+                                const Region& region, const Extent& picture, int64_t items) = 0;
+  virtual void upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
+                        int64_t items) = 0;
+  virtual void convolve(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                        const Extent& picture, int64_t items) = 0;
+  virtual void interpolate(const Op& op, const MapView& source, const MapView& target,
+                           const Extent& source_picture, const Region& region, int64_t items) = 0;
+  virtual void unfold_frames(const MapView& first, const MapView& rest, const MapView& target,
+                             const Region& region, int64_t items) = 0;
+  virtual void gate(const MapView& source, const MapView& target, const Region& region, int64_t items) = 0;
+  virtual void shuffle(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                       int64_t items) = 0;
+  /// `queries` has the rows and columns of `target`.
+  virtual void attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
+                      const MapView& target, int64_t items) = 0;
+  virtual void attend_linearly(const Op& op, const std::vector<MapView>& pieces, const MapView& target,
+                               const Region& region, int64_t items) = 0;
+};
+
+}  // namespace headroom

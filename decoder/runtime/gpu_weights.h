@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "decoder/plan/memory.h"
+#include "decoder/runtime/gpu_memory.h"
+#include "decoder/runtime/pinned_staging.h"
+#include "decoder/runtime/weights.h"
+
+namespace headroom {
+
+/// Parameters of one operation in a GPU's memory, as decoder/kernels/gpu/calls.h has them; null where it has
+/// none.
+struct GpuOpWeights {
+  const void* kernel = nullptr;
+  const void* bias = nullptr;        ///< of a convolution, in the dtype of the tiles
+  const float* scale = nullptr;      ///< of a norm
+  const float* norm_bias = nullptr;  ///< of a norm
+};
+
+/// Parameters of some operations in one allocation, laid out as decoder/plan/gpu_memory.h says. Without
+/// staging the memory is taken and nothing else.
+class GpuWeights {
+ public:
+  /// Reads every parameter once. `progress` is told the share done, 0 to 1.
+  GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
+             const ParameterSource& source, GpuMemory& memory, gpu::Gpu* gpu, PinnedStaging* staging,
+             const std::function<void(double)>& progress = {});
+
+  const GpuOpWeights& of(OpId op) const { return ops_[index(op)]; }
+
+ private:
+  std::shared_ptr<void> slab_;
+  std::vector<GpuOpWeights> ops_;
+};
+
+}  // namespace headroom

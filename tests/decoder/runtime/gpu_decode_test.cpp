@@ -1,0 +1,188 @@
+#include "decoder/runtime/gpu_decode.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "decoder/graph/errors.h"
+#include "decoder/plan/validator.h"
+#include "planner/cost_model.h"
+#include "planner/make_plan.h"
+#include "planner/memory_costs.h"
+#include "tests/emulated_gpu/emulated_gpu.h"
+#include "tests/support/decoding.h"
+#include "tests/support/drawn_plans.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/tiny_dc.h"
+#include "tests/support/tiny_model.h"
+#include "tests/support/tiny_video.h"
+
+namespace headroom {
+namespace {
+
+using gpu::EmulatedGpu;
+using test::norms_of;
+using test::Random;
+using test::random_source;
+using test::request_for;
+
+constexpr double kExact = 1e-5;  // of the largest magnitude: rounding alone
+
+test::Decoded on_gpu(EmulatedGpu& gpu, const Model& model, const Plan& plan, const Array& latent,
+                     uint64_t seed) {
+  start_libraries(2);
+  MemorySink sink(picture_shape(model, plan.request));
+  RunStats stats = decode_on_gpu(gpu, model, plan, random_source(seed), latent, sink, nullptr);
+  sink.finish();
+  REQUIRE(sink.overwritten == 0);
+  return {std::move(sink.picture), std::move(stats)};
+}
+
+Array untiled_on_cpu(const Model& model, Request request, const Array& latent, uint64_t seed) {
+  request.device = DeviceKind::cpu;
+  request.dtype = Dtype::fp32;
+  return test::decode_to_memory(model, untiled_plan(model, request), random_source(seed), latent).picture;
+}
+
+double magnitude(const Array& picture) {
+  double largest = 0;
+  for (float value : picture.values) largest = std::max(largest, std::abs(double(value)));
+  return largest;
+}
+
+double largest_difference(const Array& a, const Array& b) {
+  REQUIRE(a.shape == b.shape);
+  double largest = 0;
+  for (size_t i = 0; i < a.values.size(); ++i)
+    largest = std::max(largest, std::abs(double(a.values[i]) - double(b.values[i])));
+  return largest;
+}
+
+/// Draws plans of a family for CUDA and holds their decodes to the untiled one of the CPU.
+template <typename Config>
+void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config_of) {
+  int64_t transfers = 0, sliced = 0;
+  for (uint64_t seed = 0; seed < seeds; ++seed) {
+    Random random(seed);
+    const nlohmann::json config = config_of(random);
+    const Model model = test::model_of(config);
+    const Extent latent{random.integer(1, most_frames), random.integer(1, 6), random.integer(1, 6)};
+    const int64_t batch = random.integer(1, 2), slice = random.integer(1, batch);
+    CAPTURE(seed, config.dump(), latent.t, latent.y, latent.x, batch, slice);
+    const Request request = request_for(model, latent, batch, Dtype::fp32, DeviceKind::cuda);
+    test::RandomStyle style;
+    style.keep = random.pick<double>({0.5, 0.8, 1});
+    style.below = random.pick<double>({0, 0.5});
+    style.most_tiles = 8;
+    style.form = ConvolutionForm::direct;
+    MemoryModel memory = cuda_memory_model(model.graph);
+    memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
+    const PlanFrame frame{slice, random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident,
+                          Place::host};
+    Plan plan =
+        test::random_plan(model, request, slice, style, memory, random, norms_of(model.graph), frame).plan;
+    plan.limit_bytes = int64_t{1} << 29;
+    plan.host_limit_bytes = int64_t{1} << 29;
+    REQUIRE(validate(plan, model).empty());
+    sliced += slice < batch ? 1 : 0;
+    const Array input = test::latent_for(model, request, seed);
+    EmulatedGpu gpu;
+    const test::Decoded decoded = on_gpu(gpu, model, plan, input, seed);
+    const Array reference = untiled_on_cpu(model, request, input, seed);
+    CHECK(largest_difference(decoded.picture, reference) <= kExact * magnitude(reference));
+    CHECK(decoded.stats.pool_peak_bytes <= plan.predicted_peak_bytes);
+    transfers += std::any_of(plan.kept.begin(), plan.kept.end(),
+                             [](const Kept& kept) { return kept.place == Place::host; })
+                     ? 1
+                     : 0;
+  }
+  CHECK(transfers > 0);
+  CHECK(sliced > 0);
+}
+
+TEST_CASE("any plan for a GPU gives the pixels of the untiled decode, free of hazards") {
+  check_drawn_plans(20, 1, [](Random& random) { return test::random_config(random); });
+}
+
+TEST_CASE("any plan for a GPU: AutoencoderDC") {
+  check_drawn_plans(12, 1, [](Random& random) { return test::random_dc_config(random); });
+}
+
+TEST_CASE("any plan for a GPU: clips") {
+  check_drawn_plans(12, 3, [](Random& random) {
+    return random.chance(0.5) ? test::random_wan_config(random) : test::random_causal_config(random);
+  });
+}
+
+TEST_CASE("16 bits on a GPU are as near to fp32 as their rounding is") {
+  for (const Dtype dtype : {Dtype::bf16, Dtype::fp16}) {
+    const Model model = test::model_of(test::tiny_config({16, 32}));
+    const Request request = request_for(model, {1, 6, 5}, 1, dtype, DeviceKind::cuda);
+    PlanOptions options;
+    options.limit_bytes = int64_t{1} << 29;
+    const Plan plan = make_plan(model, request, options, CostModel(model.graph, DeviceKind::cuda));
+    const Array input = test::latent_for(model, request, 3);
+    EmulatedGpu gpu;
+    const test::Decoded decoded = on_gpu(gpu, model, plan, input, 3);
+    const Array reference = untiled_on_cpu(model, request, input, 3);
+    const double tolerance = dtype == Dtype::bf16 ? 0.05 : 0.006;
+    CHECK(largest_difference(decoded.picture, reference) <= tolerance * magnitude(reference));
+    CHECK(largest_difference(decoded.picture, reference) > 0);
+  }
+}
+
+TEST_CASE("plans for a GPU run in one reservation within their limit") {
+  const Model model = test::model_of(test::tiny_config({16, 32}));
+  const Request request = request_for(model, {1, 12, 12}, 1, Dtype::fp32, DeviceKind::cuda);
+  const CostModel costs(model.graph, DeviceKind::cuda);
+  PlanOptions options;
+  options.limit_bytes = int64_t{1} << 29;
+  const Plan ample = make_plan(model, request, options, costs);
+  const Array input = test::latent_for(model, request, 5);
+  for (const double share : {1.0, 0.8, 0.65}) {
+    CAPTURE(share);
+    options.limit_bytes = static_cast<int64_t>(double(ample.predicted_peak_bytes) * share);
+    std::optional<Plan> plan;
+    try {
+      plan = make_plan(model, request, options, costs);
+    } catch (const DoesNotFit&) {
+      continue;
+    }
+    EmulatedGpu gpu(options.limit_bytes);
+    const int64_t reserved = reservation_bytes(model, *plan);
+    CHECK(reserved <= options.limit_bytes);
+    const test::Decoded decoded = on_gpu(gpu, model, *plan, input, 5);
+    CHECK(gpu.reservations() == 1);
+    CHECK(decoded.stats.pool_peak_bytes <= plan->predicted_peak_bytes);
+    CHECK(decoded.stats.pool_peak_bytes <= reserved);
+  }
+}
+
+TEST_CASE("what a GPU cannot do is told before anything is taken") {
+  const Model model = test::model_of(test::tiny_config());
+  const Request request = request_for(model, {1, 4, 4}, 1, Dtype::fp32, DeviceKind::cuda);
+  PlanOptions options;
+  options.limit_bytes = int64_t{1} << 29;
+  Plan plan = make_plan(model, request, options, CostModel(model.graph, DeviceKind::cuda));
+  const Array input = test::latent_for(model, request, 1);
+  SECTION("a card with less memory than the plan takes") {
+    EmulatedGpu gpu(1 << 16);
+    CHECK_THROWS_AS(on_gpu(gpu, model, plan, input, 1), LimitExceeded);
+    CHECK(gpu.reserved_bytes() == 0);
+  }
+  SECTION("a limit within which live bytes have no places") {
+    plan.limit_bytes = 1 << 16;
+    EmulatedGpu gpu;
+    CHECK_THROWS_WITH(on_gpu(gpu, model, plan, input, 1), Catch::Contains("have no places within its limit"));
+    CHECK(gpu.reservations() == 0);
+  }
+  SECTION("a latent that is not finite") {
+    Array broken = input;
+    broken.values[3] = std::nanf("");
+    EmulatedGpu gpu;
+    CHECK_THROWS_WITH(on_gpu(gpu, model, plan, broken, 1), Catch::Contains("is not finite"));
+    CHECK(gpu.reserved_bytes() == 0);
+  }
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,82 @@
+#include "tests/emulated_gpu/emulated_gpu.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+#include "decoder/graph/errors.h"
+#include "decoder/kernels/gpu/kernels.h"
+
+namespace headroom::gpu {
+namespace {
+
+constexpr size_t kAlignment = 4096;
+constexpr const char* kCalls[] = {
+    "Gather",          "Copy",         "Add",        "Normalise",   "PixelNorm",
+    "Upsample",        "Shuffle",      "Gate",       "Interpolate", "UnfoldFrames",
+    "Activate",        "ClearOutside", "AddMoments", "Affine",      "AddKeyValueSums",
+    "LinearAttention", "Convolve",     "Interleave", "Attend"};
+static_assert(std::size(kCalls) == std::variant_size_v<Call>);
+
+}  // namespace
+
+std::byte* EmulatedGpu::take(int64_t bytes) {
+  const size_t rounded = (static_cast<size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
+  auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, std::max(rounded, kAlignment)));
+  std::memset(memory, 0xff, rounded);  // NaNs in every type
+  memory_.push_back({memory, bytes});
+  return memory;
+}
+
+std::byte* EmulatedGpu::reserve(int64_t bytes) {
+  if (bytes > free_bytes()) throw LimitExceeded("the emulated GPU does not have that much");
+  reserved_bytes_ += bytes;
+  ++reservations_;
+  return take(bytes);
+}
+
+std::byte* EmulatedGpu::reserve_host(int64_t bytes) {
+  return take(bytes);
+}
+
+void EmulatedGpu::release() noexcept {
+  for (const Memory& memory : memory_) std::free(memory.begin);
+  memory_.clear();
+  reserved_bytes_ = 0;
+  hazards_ = {};
+}
+
+void EmulatedGpu::check(const std::vector<Access>& accesses) const {
+  for (const Access& access : accesses) {
+    const bool known = std::any_of(memory_.begin(), memory_.end(), [&](const Memory& memory) {
+      return memory.begin <= access.begin && access.begin + access.bytes <= memory.begin + memory.bytes;
+    });
+    if (!known) throw std::logic_error("touches memory outside of the reservations");
+  }
+}
+
+void EmulatedGpu::run(const Call& call) {
+  const std::vector<Access> accesses = accesses_of(call);
+  check(accesses);
+  hazards_.work(Stream::compute, kCalls[call.index()], accesses);
+  gpu::run(call, nullptr);
+  ++calls_;
+}
+
+void EmulatedGpu::copy(Stream stream, void* to, const void* from, int64_t bytes) {
+  const std::vector<Access> accesses{{static_cast<const std::byte*>(from), bytes, false},
+                                     {static_cast<std::byte*>(to), bytes, true}};
+  check(accesses);
+  hazards_.work(stream, "a copy", accesses);
+  std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+void EmulatedGpu::clear(void* memory, int64_t bytes) {
+  const std::vector<Access> accesses{{static_cast<std::byte*>(memory), bytes, true}};
+  check(accesses);
+  hazards_.work(Stream::compute, "clear", accesses);
+  std::memset(memory, 0, static_cast<size_t>(bytes));
+}
+
+}  // namespace headroom::gpu

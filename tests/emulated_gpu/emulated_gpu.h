@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "decoder/gpu/gpu.h"
+#include "tests/emulated_gpu/hazards.h"
+
+namespace headroom::gpu {
+
+/// A GPU on the CPU: kernels run in the emulator as soon as they are asked for, and every hazard between
+/// streams is found: so whatever order a real GPU may choose gives the same values. Memory begins as NaNs,
+/// and nothing outside the reservations may be touched.
+class EmulatedGpu final : public Gpu {
+ public:
+  explicit EmulatedGpu(int64_t bytes = int64_t{1} << 30) : total_bytes_(bytes) {}
+  ~EmulatedGpu() override { release(); }
+
+  std::string device() const override { return "emulated GPU"; }
+  std::string libraries() const override { return "emulator"; }
+  int64_t free_bytes() const override { return total_bytes_ - reserved_bytes_; }
+  int64_t total_bytes() const override { return total_bytes_; }
+
+  std::byte* reserve(int64_t bytes) override;
+  std::byte* reserve_host(int64_t bytes) override;
+  void release() noexcept override;
+
+  void run(const Call& call) override;
+  void copy(Stream stream, void* to, const void* from, int64_t bytes) override;
+  void clear(void* memory, int64_t bytes) override;
+
+  Event record(Stream stream) override { return hazards_.record(stream); }
+  void wait(Stream stream, Event event) override { hazards_.wait(stream, event); }
+  void wait_on_host(Event) override {}
+  bool happened(Event) override { return true; }
+
+  const Hazards& hazards() const { return hazards_; }
+  int64_t calls() const { return calls_; }
+  int64_t reserved_bytes() const { return reserved_bytes_; }
+  int reservations() const { return reservations_; }
+
+ private:
+  struct Memory {
+    std::byte* begin;
+    int64_t bytes;
+  };
+  std::byte* take(int64_t bytes);
+  void check(const std::vector<Access>& accesses) const;
+
+  int64_t total_bytes_;
+  int64_t reserved_bytes_ = 0;
+  std::vector<Memory> memory_;
+  Hazards hazards_;
+  int64_t calls_ = 0;
+  int reservations_ = 0;
+};
+
+}  // namespace headroom::gpu
