@@ -170,6 +170,11 @@ int64_t growth_after_warmup(const std::vector<DecodeStats>& decodes, size_t shap
 RunStats decode_queue(const QueueRun& run, Progress& progress) {
   const RequestQueue queue = read_queue(run);
   const std::vector<Job> jobs = jobs_of(run, queue);
+  for (const Plan& plan : queue.plans) {
+    if (plan.request.device != DeviceKind::cpu)
+      throw InputError(run.queue_file + ": device: queues are decoded on the CPU; decode plans for " +
+                       name_of(plan.request.device) + " one by one");
+  }
   const QueuePrediction prediction = predict(queue);
   int64_t reserve_bytes = 0;
   for (const Plan& plan : queue.plans) reserve_bytes = std::max(reserve_bytes, plan.reserve_bytes);

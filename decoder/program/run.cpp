@@ -2,8 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/progress.h"
@@ -14,6 +18,7 @@
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/preview_sink.h"
 #include "decoder/files/printable.h"
+#include "decoder/gpu/open_gpu.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/builder.h"
@@ -28,6 +33,7 @@
 #include "decoder/program/verification.h"
 #include "decoder/program/write_traces.h"
 #include "decoder/runtime/decode.h"
+#include "decoder/runtime/gpu_decode.h"
 #include "decoder/runtime/process_memory.h"
 #include "decoder/runtime/trace_recorder.h"
 
@@ -42,7 +48,7 @@ struct Options {
   std::optional<uint64_t> random_seed;
   FrameRate frame_rate;
   int threads = 0;
-  std::string dtype;
+  std::string dtype, device;
   bool verify = false, json = false, other_environment = false;
   ProgressOptions progress;
 };
@@ -69,6 +75,8 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   source->require_option(1);
   app.add_option("--profile", options.profile_file, "with --limit: a profile of this machine to plan with");
   app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp);
+  app.add_option("--device", options.device,
+                 "cpu, or cuda for the first GPU; a plan's own, with --limit cpu by default");
   app.add_option("--model", options.model,
                  "folder with config.json, or a built-in name (such as sdxl, sana-dc-ae-f32c32, wan2.1)")
       ->required();
@@ -106,11 +114,13 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   add_progress_options(app, options.progress);
   if (!parse_arguments(app, args, out)) return false;
   if (!frame_rate.empty()) options.frame_rate = parse_frame_rate(frame_rate, "--fps");
+  if (!options.device.empty()) parse_device(options.device);
   if (!options.dtype.empty() && options.limit.empty())
     throw InputError("--dtype: goes with --limit; a plan has its own (try headroom-decode --help)");
   if (!options.queue_file.empty()) {
     for (const auto& [given, name] :
-         {std::pair{options.verify, "--verify"}, std::pair{!options.preview_file.empty(), "--preview"}}) {
+         {std::pair{options.verify, "--verify"}, std::pair{!options.preview_file.empty(), "--preview"},
+          std::pair{options.device == "cuda", "--device cuda"}}) {
       if (given)
         throw InputError(
             std::string(name) +
@@ -128,13 +138,23 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   return true;
 }
 
-Plan plan_for(const Options& options, const Model& model, const Array& latent) {
+/// What the card has free, less a margin for what its libraries take when they first run.
+std::string free_bytes_of(const gpu::Gpu& gpu) {
+  constexpr int64_t kMargin = int64_t{512} << 20;
+  return std::to_string(std::max<int64_t>(0, gpu.free_bytes() - kMargin));
+}
+
+Plan plan_for(const Options& options, const Model& model, const Array& latent, const gpu::Gpu* gpu) {
   const int64_t scratch_limit =
       options.scratch_limit.empty() ? 0 : parse_bytes(options.scratch_limit, "--scratch-limit");
   if (!options.plan_file.empty()) {
     Plan plan = read_plan(options.plan_file, model.graph);
     if (!options.scratch.empty()) plan.scratch_folder = options.scratch;
     if (!options.scratch_limit.empty()) plan.scratch_limit_bytes = scratch_limit;
+    if (!options.device.empty() && parse_device(options.device) != plan.request.device) {
+      throw InputError("--device: " + options.plan_file + " is a plan for " + name_of(plan.request.device) +
+                       ", found " + options.device);
+    }
     return plan;
   }
   if (latent.shape.size() < 4 || latent.shape.size() > 5) {
@@ -145,14 +165,17 @@ Plan plan_for(const Options& options, const Model& model, const Array& latent) {
   const int64_t height = latent.shape[latent.shape.size() - 2] * scale.y;
   const int64_t width = latent.shape.back() * scale.x;
   std::vector<std::string> words{
-      "--model",  options.model,          "--size",  std::to_string(width) + "x" + std::to_string(height),
-      "--frames", std::to_string(frames), "--batch", std::to_string(latent.shape[0]),
-      "--limit",  options.limit};
+      "--model",  options.model,
+      "--size",   std::to_string(width) + "x" + std::to_string(height),
+      "--frames", std::to_string(frames),
+      "--batch",  std::to_string(latent.shape[0]),
+      "--limit",  gpu != nullptr && options.limit == "auto" ? free_bytes_of(*gpu) : options.limit};
   if (!options.dtype.empty()) words.insert(words.end(), {"--dtype", options.dtype});
   if (!options.profile_file.empty()) words.insert(words.end(), {"--profile", options.profile_file});
   if (!options.scratch.empty()) words.insert(words.end(), {"--scratch", options.scratch});
   if (!options.scratch_limit.empty()) words.insert(words.end(), {"--scratch-limit", options.scratch_limit});
-  const nlohmann::json document = plan_from_program_beside(words);
+  const nlohmann::json document =
+      plan_from_program_beside(words, gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu);
   return plan_from_json(JsonFields(document, "headroom-plan"), model.graph);
 }
 
@@ -173,21 +196,30 @@ std::filesystem::path neighbours_name(const std::string& output) {
   return path.has_filename() ? path : path.parent_path();
 }
 
+RunStats decode_on(gpu::Gpu* gpu, const Model& model, const Plan& plan, const ParameterSource& weights,
+                   const Array& latent, PictureSink& sink, EventSink* events,
+                   const std::function<void(double)>& loading) {
+  if (gpu != nullptr) return decode_on_gpu(*gpu, model, plan, weights, latent, sink, events, loading);
+  return decode(model, plan, weights, latent, sink, events, loading);
+}
+
 /// Decodes the same latent untiled where the machine has the memory, otherwise by another plan.
 Verification verify(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
-                    const std::filesystem::path& decoded, const PictureShape& shape, Progress& progress) {
+                    const std::filesystem::path& decoded, const PictureShape& shape, gpu::Gpu* gpu,
+                    Progress& progress) {
   ComparingSink comparison(decoded, shape);
   ProgressEvents events(progress);
   Plan reference = untiled_plan(model, plan.request);
   // What the library takes beside the tiles is not in this figure: half as much again is ample.
-  const bool untiled_fits = reference.predicted_peak_bytes * 3 / 2 < available_bytes();
+  const int64_t free_bytes = gpu != nullptr ? gpu->free_bytes() : available_bytes();
+  const bool untiled_fits = reference.predicted_peak_bytes * 3 / 2 < free_bytes;
   if (!untiled_fits) reference = with_halved_tiles(model, plan, {});
   const std::string compared_with =
       untiled_fits
           ? "the untiled decode"
           : "another plan under the same limit (tiles half as high); untiled would not fit this machine";
   progress.tell(VerificationStarted{compared_with});
-  decode(model, reference, weights, latent, comparison, &events);
+  decode_on(gpu, model, reference, weights, latent, comparison, &events, {});
   comparison.finish();
   return comparison.result(compared_with);
 }
@@ -205,12 +237,20 @@ void print_summary(const RunStats& stats, const std::string& output, std::ostrea
 }
 
 RunStats run(const Options& options, Progress& progress) {
+  // First of all: without a GPU nothing else is worth doing.
+  std::unique_ptr<gpu::Gpu> gpu;
+  if (options.device == "cuda") gpu = gpu::open_gpu();
   const Model model = resolve_model(options.model);
   Array latent = read_latent(options.latents.front());
   if (options.latent_scale == "model") undo_latent_scale(model, latent);
   if (options.plan_file.empty()) progress.tell(WorkDone{0, "planning"});
-  const Plan plan = plan_for(options, model, latent);
+  const Plan plan = plan_for(options, model, latent, gpu.get());
   require_valid(plan, model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
+  if (plan.request.device == DeviceKind::cuda) {
+    if (!options.trace_file.empty() || !options.chrome_file.empty())
+      throw InputError("--trace, --chrome: allocations on CUDA are not recorded yet");
+    if (!gpu) gpu = gpu::open_gpu();
+  }
 
   const ParameterSource weights = parameter_source(options.model, options.weights, options.random_seed);
   const PictureShape shape{plan.request.batch, model.graph.tensor(model.graph.output()).channels,
@@ -239,17 +279,17 @@ RunStats run(const Options& options, Progress& progress) {
     const RemovedOnSignal on_signal(copy);
     const auto copy_sink = open_sink(copy, shape);
     TeeSink both(sink, *copy_sink);
-    stats = decode(model, plan, weights, latent, both, &events, loading);
+    stats = decode_on(gpu.get(), model, plan, weights, latent, both, &events, loading);
     both.finish();
     try {
-      stats.verification = verify(model, plan, weights, latent, copy, shape, progress);
+      stats.verification = verify(model, plan, weights, latent, copy, shape, gpu.get(), progress);
     } catch (...) {
       std::filesystem::remove(copy);
       throw;
     }
     std::filesystem::remove(copy);
   } else {
-    stats = decode(model, plan, weights, latent, sink, &events, loading);
+    stats = decode_on(gpu.get(), model, plan, weights, latent, sink, &events, loading);
     sink.finish();
   }
   if (recorder) write_traces(recorder->finish(), plan, model, stats, options.trace_file, options.chrome_file);

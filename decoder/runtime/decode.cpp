@@ -30,21 +30,6 @@
 namespace headroom {
 namespace {
 
-void check_latent(const Model& model, const Plan& plan, const Array& latent) {
-  const Extent extent =
-      latent_extent(model, plan.request.width_pixels, plan.request.height_pixels, plan.request.frames);
-  const std::vector<int64_t> expected = latent_shape(model, extent, plan.request.batch);
-  std::vector<int64_t> found = latent.shape;
-  if (extent.t == 1 && found.size() == 5 && found[2] == 1) found.erase(found.begin() + 2);
-  if (found == expected) return;
-  const auto text = [](const std::vector<int64_t>& shape) {
-    std::string joined;
-    for (int64_t length : shape) joined += (joined.empty() ? "" : "x") + std::to_string(length);
-    return joined;
-  };
-  throw InputError("latent: expected shape " + text(expected) + " as planned, found " + text(latent.shape));
-}
-
 bool reads_whole(const Graph& graph, const Plan& plan, TensorId tensor) {
   for (const Pass& pass : plan.passes) {
     for (const Step& step : pass.steps) {
@@ -106,6 +91,21 @@ class Scratch {
 };
 
 }  // namespace
+
+void check_latent(const Model& model, const Plan& plan, const Array& latent) {
+  const Extent extent =
+      latent_extent(model, plan.request.width_pixels, plan.request.height_pixels, plan.request.frames);
+  const std::vector<int64_t> expected = latent_shape(model, extent, plan.request.batch);
+  std::vector<int64_t> found = latent.shape;
+  if (extent.t == 1 && found.size() == 5 && found[2] == 1) found.erase(found.begin() + 2);
+  if (found == expected) return;
+  const auto text = [](const std::vector<int64_t>& shape) {
+    std::string joined;
+    for (int64_t length : shape) joined += (joined.empty() ? "" : "x") + std::to_string(length);
+    return joined;
+  };
+  throw InputError("latent: expected shape " + text(expected) + " as planned, found " + text(latent.shape));
+}
 
 void start_libraries(int threads) {
   setenv("MKL_DISABLE_FAST_MM", "1", 0);  // MKL hands its buffers back after each call
@@ -225,7 +225,6 @@ int64_t DecodeSession::outside_growth_bytes() const {
 RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
                 PictureSink& sink, EventSink* events, const std::function<void(double)>& loading) {
   if (plan.request.device == DeviceKind::cuda) {
-    check_latent(model, plan, latent);
     const std::unique_ptr<gpu::Gpu> gpu = gpu::open_gpu();
     return decode_on_gpu(*gpu, model, plan, weights, latent, sink, events, loading);
   }

@@ -26,6 +26,9 @@ std::string library_versions();
 std::string device_name();
 int threads_in_use();
 
+/// Throws InputError where the latent does not have the plan's shape.
+void check_latent(const Model& model, const Plan& plan, const Array& latent);
+
 /// What a session's pool may take.
 struct PoolSize {
   int64_t limit_bytes = 0;  ///< hard: plans' limit_bytes less their reserve_bytes

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "decoder/graph/errors.h"
+#include "decoder/runtime/decode.h"
 #include "decoder/runtime/gpu_device.h"
 #include "decoder/runtime/host_transfers.h"
 #include "decoder/runtime/interpreter.h"
@@ -95,6 +96,7 @@ int64_t reservation_bytes(const Model& model, const Plan& plan) {
 RunStats decode_on_gpu(gpu::Gpu& gpu, const Model& model, const Plan& plan, const ParameterSource& source,
                        const Array& latent, PictureSink& sink, EventSink* events,
                        const std::function<void(double)>& loading) {
+  check_latent(model, plan, latent);
   check_places(model.graph, plan);
   const c10::InferenceMode inference;
   const int64_t bytes = reservation_bytes(model, plan);

@@ -20,7 +20,9 @@ namespace headroom {
 namespace {
 
 using gpu::EmulatedGpu;
+using test::MemorySink;
 using test::norms_of;
+using test::picture_shape;
 using test::Random;
 using test::random_source;
 using test::request_for;
