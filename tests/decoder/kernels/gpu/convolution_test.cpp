@@ -1,7 +1,9 @@
 #include "decoder/kernels/gpu/convolution.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -40,6 +42,7 @@ struct Problem {
   std::vector<float> bias;
   std::vector<std::byte> stored_kernel, stored_bias;
   std::optional<Map> input, target;
+  std::unique_ptr<std::byte[]> lone_input;  ///< with nothing behind it
   Convolve call;
 
   Problem(Random& random, const ConvolutionShape& of, Dtype type, const Box& where, bool in_blocks = false)
@@ -71,6 +74,15 @@ struct Problem {
     });
     target.emplace(random, around(random, region), shape.outputs, dtype, !in_blocks);
     call.input = input->view();
+    if (!in_blocks) {
+      const auto bytes =
+          static_cast<size_t>((held.t.end - held.t.begin) * (held.y.end - held.y.begin) *
+                              (held.x.end - held.x.begin) * shape.inputs * bytes_per_element(dtype));
+      lone_input = std::make_unique<std::byte[]>(bytes);
+      std::copy_n(call.input.base + call.input.block_units[0] * kBlockUnit, bytes, lone_input.get());
+      call.input.base = lone_input.get();
+      call.input.block_units[0] = 0;
+    }
     call.target = target->view();
     call.region = region;
     call.shape = shape;
