@@ -9,6 +9,12 @@ __device__ __forceinline__ float silu(float v) {
   return v * reciprocal(1.0f + expf(-v));
 }
 
+/// v * tanh(log(1 + e^v)), without the logarithm. Where e^2v is beyond fp32, it is v long since.
+__device__ __forceinline__ float mish(float v) {
+  const float e = expf(v), n = e * (e + 2.0f);
+  return v > 20 ? v : v * (n * reciprocal(n + 2.0f));
+}
+
 // Comparisons are written so that NaN stays NaN.
 template <int V>
 __device__ __forceinline__ void activate(Activation activation, float (&values)[V]) {
@@ -29,7 +35,7 @@ __device__ __forceinline__ void activate(Activation activation, float (&values)[
       return;
     case Activation::mish:
 #pragma unroll
-      for (float& v : values) v = v * tanhf(v > 20 ? v : log1pf(expf(v)));
+      for (float& v : values) v = mish(v);
       return;
     case Activation::clamp:
 #pragma unroll

@@ -123,8 +123,13 @@ __device__ __forceinline__ uint32_t packed(float first, float second) {
 }
 template <typename T>
 __device__ __forceinline__ void unpacked(uint32_t pair, float& first, float& second) {
-  first = to_float(T{static_cast<uint16_t>(pair & 0xffff)});
-  second = to_float(T{static_cast<uint16_t>(pair >> 16)});
+  if constexpr (std::is_same_v<T, Half>) {
+    first = to_float(Half{static_cast<uint16_t>(pair & 0xffff)});
+    second = to_float(Half{static_cast<uint16_t>(pair >> 16)});
+  } else {
+    first = float_of(pair << 16);
+    second = float_of(pair & 0xffff0000);
+  }
 }
 
 /// 0 for what is smaller than any normal number.

@@ -52,7 +52,6 @@ __global__ void __launch_bounds__(kThreads)
   double sums[kColumns + 1] = {};
   for (int64_t first = begin; first < end; first += kPositions) {
     const auto count = static_cast<int32_t>(end - first < kPositions ? end - first : kPositions);
-    __syncthreads();
     if (static_cast<int32_t>(threadIdx.x) < count)
       places[threadIdx.x] = position_of(call.piece, call.region, first + threadIdx.x) +
                             int64_t{head} * 3 * call.channels * bytes;

@@ -54,7 +54,7 @@ struct Walk {
 /// Moments of the groups of a slice over one stretch. Sums are of differences from one pixel of the stretch:
 /// a mean that is large beside the deviation costs no digits.
 template <class Access>
-__global__ void __launch_bounds__(kThreads, 3)
+__global__ void __launch_bounds__(kThreads)
     sum_stretches(const __grid_constant__ AddMoments call, const __grid_constant__ Shares shares) {
   constexpr int V = Access::kValues;
   const View& view = call.source;
@@ -97,38 +97,43 @@ __global__ void __launch_bounds__(kThreads, 3)
     own_sums[(V + i) * kThreads + threadIdx.x] = 0;
     if (own_pixel == 0) shifts[own_channel + i] = shift[i];
   }
-  // Turns of this thread; the last ones may lie beyond the stretch.
   const auto step = static_cast<int32_t>(pixel_threads);
   const int32_t own_pixels = (pixels - static_cast<int32_t>(own_pixel) + step - 1) / step;
   if (present && own_pixels > 0) {
     Walk<Access> walk(view, call.region, t, begin + own_pixel);
-    for (int32_t done = 0; done < own_pixels; done += kRun) {
+    for (int32_t left = own_pixels; left > 0; left -= kRun) {
       float sum[V] = {}, squares[V] = {};
-      const int32_t run = min(kRun, own_pixels - done);
-      for (int32_t p = 0; p < run; p += kAtATime) {
+      const auto add = [&](const typename Access::Raw& raw) {
+        float values[V];
+        Access::widen(view.dtype, raw, values);
+#pragma unroll
+        for (int i = 0; i < V; ++i) {
+          const float difference = values[i] - shift[i];
+          sum[i] += difference;
+          squares[i] += difference * difference;
+        }
+      };
+      int32_t run = min(kRun, left);
+      for (; run >= kAtATime; run -= kAtATime) {
         typename Access::Raw raw[kAtATime];
 #pragma unroll
         for (int k = 0; k < kAtATime; ++k) {
           raw[k] = Access::load(view.dtype, walk.at() + offset);
-          if (p + k + 1 < run || k + 1 == kAtATime) walk.advance(step);
+          walk.advance(step);
         }
 #pragma unroll
-        for (int k = 0; k < kAtATime; ++k) {
-          if (p + k >= run) break;
-          float values[V];
-          Access::widen(view.dtype, raw[k], values);
-#pragma unroll
-          for (int i = 0; i < V; ++i) {
-            const float difference = values[i] - shift[i];
-            sum[i] += difference;
-            squares[i] += difference * difference;
-          }
-        }
+        for (int k = 0; k < kAtATime; ++k) add(raw[k]);
       }
+      for (; run > 0; --run) {
+        add(Access::load(view.dtype, walk.at() + offset));
+        walk.advance(step);
+      }
+      // Volatile: kept in registers they would take the place of loads under way.
+      volatile double* own = own_sums + threadIdx.x;
 #pragma unroll
       for (int i = 0; i < V; ++i) {
-        own_sums[i * kThreads + threadIdx.x] += double(sum[i]);
-        own_sums[(V + i) * kThreads + threadIdx.x] += double(squares[i]);
+        own[i * kThreads] = own[i * kThreads] + double(sum[i]);
+        own[(V + i) * kThreads] = own[(V + i) * kThreads] + double(squares[i]);
       }
     }
   }

@@ -143,13 +143,14 @@ inline bool takes_vectors(const void* list) {
   return reinterpret_cast<uintptr_t>(list) % 16 == 0;
 }
 
-/// Calls f with how to read and how to write: by 16 bytes of the wider side where all views, and `lists`,
-/// allow it and sources are of one type, value by value otherwise. fp16 and bf16 do not meet in one decode.
+/// Calls f with how to read and how to write: by 16 bytes of the wider side where all views allow it, and
+/// `aligned` says that so does what is read beside them, and where the sources are of one type; value by
+/// value otherwise. fp16 and bf16 do not meet in one decode.
 template <class F>
-void with_access(std::initializer_list<const View*> sources, const View& target, bool lists, const F& f) {
+void with_access(std::initializer_list<const View*> sources, const View& target, bool aligned, const F& f) {
   const Dtype from = (*sources.begin())->dtype, to = target.dtype;
   const int V = from == Dtype::fp32 || to == Dtype::fp32 ? 4 : 8;
-  bool vectors = lists && takes_vectors(target, V);
+  bool vectors = aligned && takes_vectors(target, V);
   for (const View* source : sources) vectors = vectors && takes_vectors(*source, V) && source->dtype == from;
   if (vectors && from == Dtype::fp32 && to == Dtype::fp32) return f(Vectors<float, 4>{}, Vectors<float, 4>{});
   if (vectors && from == Dtype::fp16 && to == Dtype::fp16) return f(Vectors<Half, 8>{}, Vectors<Half, 8>{});
@@ -170,9 +171,9 @@ void with_access(std::initializer_list<const View*> sources, const View& target,
 
 /// The same where all is of one view's type.
 template <class F>
-void with_access(const View& target, bool lists, const F& f) {
+void with_access(const View& target, bool aligned, const F& f) {
   const int V = target.dtype == Dtype::fp32 ? 4 : 8;
-  if (!lists || !takes_vectors(target, V)) return f(Scalars{});
+  if (!aligned || !takes_vectors(target, V)) return f(Scalars{});
   switch (target.dtype) {
     case Dtype::fp32:
       return f(Vectors<float, 4>{});

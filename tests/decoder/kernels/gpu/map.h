@@ -11,6 +11,7 @@
 
 #include "decoder/kernels/gpu/calls.h"
 #include "decoder/kernels/storage.h"
+#include "tests/emulated_gpu/guarded_memory.h"
 #include "tests/support/random.h"
 
 namespace headroom::gpu::test {
@@ -34,7 +35,7 @@ class Map {
     const int64_t pixels =
         int64_t{region.t.end - region.t.begin} * view_.block_rows * (region.x.end - region.x.begin);
     const int64_t block_bytes = pixels * channels * bytes_per_element(dtype);
-    const int64_t units = (block_bytes + kBlockUnit - 1) / kBlockUnit + random.integer(0, 1);
+    const int64_t units = (block_bytes + kBlockUnit - 1) / kBlockUnit;
     std::vector<uint32_t> places(static_cast<size_t>(view_.blocks + 1));
     std::iota(places.begin(), places.end(), 0);
     for (size_t i = places.size(); i-- > 1;)
@@ -42,9 +43,10 @@ class Map {
     std::fill(std::begin(view_.block_units), std::end(view_.block_units), kAbsent);
     for (int32_t i = 0; i < view_.blocks; ++i)
       view_.block_units[i] = static_cast<uint32_t>(places[static_cast<size_t>(i)] * units);
-    memory_.resize(static_cast<size_t>((view_.blocks + 1) * units + 1));
-    std::memset(bytes(), kUnused, memory_.size() * sizeof(Unit));
-    used_.assign(memory_.size() * sizeof(Unit), false);
+    const int64_t slots = *std::max_element(view_.block_units, view_.block_units + view_.blocks) + units;
+    memory_ = {static_cast<size_t>(slots * kBlockUnit), random.chance(0.5)};
+    std::memset(memory_.data(), kUnused, memory_.size());
+    used_.assign(memory_.size(), false);
     each([&](const Position& at) {
       set(at, static_cast<float>(random.uniform(-3, 3)));
       std::fill_n(used_.begin() + offset(at), bytes_per_element(dtype), true);
@@ -93,11 +95,8 @@ class Map {
 
  private:
   static constexpr unsigned char kUnused = 0xff;  // a NaN of every type
-  struct alignas(kBlockUnit) Unit {
-    std::byte bytes[kBlockUnit];
-  };
-  std::byte* bytes() { return memory_.data()->bytes; }
-  const std::byte* bytes() const { return memory_.data()->bytes; }
+  std::byte* bytes() { return memory_.data(); }
+  const std::byte* bytes() const { return memory_.data(); }
 
   std::ptrdiff_t offset(const Position& at) const {
     const int32_t y = at.y - view_.region.y.begin, width = view_.region.x.end - view_.region.x.begin;
@@ -108,7 +107,7 @@ class Map {
   }
 
   View view_;
-  std::vector<Unit> memory_;
+  emulated::GuardedMemory memory_;
   std::vector<bool> used_;
 };
 

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace headroom::emulated {
+
+/// Memory with pages before and behind it that nobody may read or write; aligned to 256 bytes at least where
+/// its size is a multiple of them.
+class GuardedMemory {
+ public:
+  GuardedMemory() = default;
+  /// Against the page before it, or against the one behind.
+  GuardedMemory(size_t bytes, bool at_end) : bytes_(bytes), at_end_(at_end) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t inner = (bytes + page - 1) / page * page;
+    mapped_ = inner + 2 * page;
+    void* memory = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    pages_ = static_cast<std::byte*>(memory);
+    if (inner > 0 && mprotect(pages_ + page, inner, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+    data_ = pages_ + page + (at_end ? inner - bytes : 0);
+  }
+  GuardedMemory(const GuardedMemory& other) : GuardedMemory(other.bytes_, other.at_end_) {
+    if (bytes_ > 0) std::memcpy(data_, other.data_, bytes_);
+  }
+  GuardedMemory& operator=(GuardedMemory other) noexcept {
+    std::swap(pages_, other.pages_);
+    std::swap(mapped_, other.mapped_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(at_end_, other.at_end_);
+    return *this;
+  }
+  ~GuardedMemory() {
+    if (pages_ != nullptr) munmap(pages_, mapped_);
+  }
+
+  std::byte* data() { return data_; }
+  const std::byte* data() const { return data_; }
+  size_t size() const { return bytes_; }
+
+ private:
+  std::byte* pages_ = nullptr;
+  size_t mapped_ = 0;
+  std::byte* data_ = nullptr;
+  size_t bytes_ = 0;
+  bool at_end_ = false;
+};
+
+}  // namespace headroom::emulated
