@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 
 #include "decoder/kernels/gpu/attention.h"
@@ -22,7 +21,8 @@ struct Tile {
 
   static constexpr int kQueryPitch = 2 * kMostChannels, kKeyPitch = 2 * kKeyChannels;
   static constexpr int kValuePitch = 2 * kMostChannels, kWeightPitch = 2 * kKeys;
-  static constexpr int kPartBytes = std::max(kKeys * kKeyPitch, kValueRows* kValuePitch);
+  static constexpr int kKeyBytes = kKeys * kKeyPitch, kValueBytes = kValueRows * kValuePitch;
+  static constexpr int kPartBytes = kKeyBytes > kValueBytes ? kKeyBytes : kValueBytes;
 
   static constexpr int kWeights = kQueries * kQueryPitch;
   static constexpr int kMaxima = kWeights + kQueries * kWeightPitch;

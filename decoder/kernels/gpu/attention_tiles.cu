@@ -17,7 +17,7 @@ constexpr int kKeyChannels = 32, kQueriesOfResult = 8,
 // A thread holds the result of eight queries × kMostChannels / 64 channels. Of shared memory, products of
 // weights and values take 10 cycles for 16 of multiplication, scores 6 for 8; keys and values that go by are
 // a seventh of that. So multiplication limits it, on every GPU; two blocks to a multiprocessor hide what each
-// waits for, where there is shared memory for two (92 KiB each).
+// waits for, where there is shared memory for two (93 KiB each).
 template <int kMostChannels_>
 struct Tile {
   static constexpr int kMostChannels = kMostChannels_;
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
     for (int part = 0; part < key_parts; ++part) {
       const float *tile = next_part() + first_key * Tile::kKeyPitch,
                   *of_part = queries + first_score * Tile::kQueryPitch + part * kKeyChannels;
-#pragma unroll 1
+#pragma unroll 1  // registers are few
       for (int k = 0; k < kKeyChannels; k += 4) {
         float4 a[2];
 #pragma unroll

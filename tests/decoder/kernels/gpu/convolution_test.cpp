@@ -1,5 +1,6 @@
 #include "decoder/kernels/gpu/convolution.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <optional>
@@ -9,10 +10,12 @@
 #include "decoder/kernels/storage.h"
 #include "tests/decoder/kernels/gpu/map.h"
 #include "tests/emulated_gpu/emulator.h"
+#include "tests/emulated_gpu/guarded_memory.h"
 
 namespace headroom::gpu {
 namespace {
 
+using emulated::GuardedMemory;
 using test::around;
 using test::has;
 using test::Map;
@@ -20,11 +23,11 @@ using test::Position;
 using test::Random;
 using test::rounding_of;
 
-/// Values of a dtype one after another.
-std::vector<std::byte> stored(Dtype dtype, const std::vector<float>& values) {
-  std::vector<std::byte> bytes(values.size() * static_cast<size_t>(bytes_per_element(dtype)));
-  kernels::narrow(dtype, values.data(), bytes.data(), static_cast<int64_t>(values.size()));
-  return bytes;
+/// Values one after another, with nothing behind them.
+GuardedMemory stored(Dtype dtype, const std::vector<float>& values) {
+  GuardedMemory memory(values.size() * static_cast<size_t>(bytes_per_element(dtype)), true);
+  kernels::narrow(dtype, values.data(), memory.data(), static_cast<int64_t>(values.size()));
+  return memory;
 }
 
 int32_t half_below(int32_t value) {
@@ -38,8 +41,9 @@ struct Problem {
   Box region;
   std::vector<float> taps;  ///< [outputs][frames][rows][columns][inputs / groups] of the original kernel
   std::vector<float> bias;
-  std::vector<std::byte> stored_kernel, stored_bias;
+  GuardedMemory stored_kernel, stored_bias;
   std::optional<Map> input, target;
+  GuardedMemory lone_input;  ///< with nothing before it or behind it
   Convolve call;
 
   Problem(Random& random, const ConvolutionShape& of, Dtype type, const Box& where, bool in_blocks = false)
@@ -71,6 +75,15 @@ struct Problem {
     });
     target.emplace(random, around(random, region), shape.outputs, dtype, !in_blocks);
     call.input = input->view();
+    if (!in_blocks) {
+      const auto bytes =
+          static_cast<size_t>((held.t.end - held.t.begin) * (held.y.end - held.y.begin) *
+                              (held.x.end - held.x.begin) * shape.inputs * bytes_per_element(dtype));
+      lone_input = {bytes, random.chance(0.5)};
+      std::copy_n(call.input.base + call.input.block_units[0] * kBlockUnit, bytes, lone_input.data());
+      call.input.base = lone_input.data();
+      call.input.block_units[0] = 0;
+    }
     call.target = target->view();
     call.region = region;
     call.shape = shape;
