@@ -88,6 +88,6 @@ def build(args: argparse.Namespace, commands: Commands, results: Results, entry:
     entry["targets"] = targets
     if not args.rehearse and MODULE not in targets:
         raise Failed(f"CMake made no target {MODULE}: is LibTorch's cuDNN or cuBLAS missing? See gpu-build.log")
-    step(["ninja", "-C", str(args.build), "-j", str(args.jobs), *targets], "build")
+    step(["ninja", "-C", str(args.build), "-k", "0", "-j", str(args.jobs), *targets], "build")  # all that can be
     entry["build"] = measure.build_id(args.build / "bin")
     entry["note"] = f"{', '.join(targets)}; from the bundle: {', '.join(entry['unpacked']) or 'no package'}"

@@ -113,8 +113,8 @@ def sanitizer(args: argparse.Namespace, commands: Commands, results: Results, en
     if args.rehearse:
         raise Refused("a rehearsal has no GPU")
     programs = [args.build / "tests" / target for target in test_targets(args.build, args.labels[:1])]
-    if not programs:
-        raise Failed("no tests on the GPU")
+    if not programs or not all(program.exists() for program in programs):
+        raise Failed("tests on the GPU are not built")
     compute_sanitizer()
     entry.setdefault("runs", {})
     log = ""
