@@ -370,8 +370,10 @@ def markdown_table(rows: list[list[str]]) -> str:
     return "\n".join([lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]) + "\n"
 
 
-def build_id(programs: Path) -> str:
-    """Of the programs and modules that are measured: results of another build are not gone on with."""
+def build_id(programs: Path) -> str | None:
+    """Of the programs and modules that are measured: results of another build are not gone on with. None: not built."""
+    if not (programs / "headroom-decode").exists():
+        return None
     digest = hashlib.sha256()
     for file in sorted([*programs.glob("headroom-*"), *programs.parent.rglob("*headroom*.so")]):
         digest.update(file.read_bytes())

@@ -25,7 +25,7 @@ from typing import Callable
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
 import gpu_cases  # noqa: E402
 import measure  # noqa: E402
-from check_build import PROGRAMS, build  # noqa: E402
+from check_build import build  # noqa: E402
 from check_results import PARTS, Results, describe_machine  # noqa: E402
 from check_tests import sanitizer, tests  # noqa: E402
 from commands import ROOT, Commands, Entry, Failed, Refused, Stopped, local, succeed  # noqa: E402
@@ -36,6 +36,8 @@ REHEARSED = ("graph", "cli")
 
 
 def bench(args: argparse.Namespace, commands: Commands, results: Results, entry: Entry) -> None:
+    if measure.build_id(args.build / "bin") is None:
+        raise Failed("nothing is built")
     wanted = args.part or gpu_cases.parts()
     command = [sys.executable, str(ROOT / "reports" / "bench" / "gpu_decode.py"), "--programs", str(args.build / "bin"),
                "--part", ",".join(wanted), "-o", str(results.state / "gpu-decode.json")]
@@ -64,7 +66,7 @@ def now() -> str:
 def run_part(part: str, work: Callable[..., None], args: argparse.Namespace, commands: Commands, results: Results) -> str:
     """Runs one part and writes its entry before and after; returns its status."""
     before = results.entry(part)
-    build = measure.build_id(args.build / "bin") if (args.build / "bin").is_dir() else None
+    build = measure.build_id(args.build / "bin")
     entry: Entry = {"status": "started", "date": now(), "command": shlex.join(["python3", *map(local, sys.argv)]), "build": build}
     if part == "sanitizer" and before.get("build") == build and not args.again:
         entry["runs"] = before.get("runs", {})
@@ -86,10 +88,10 @@ def run_part(part: str, work: Callable[..., None], args: argparse.Namespace, com
 
 def is_done(part: str, args: argparse.Namespace, results: Results) -> bool:
     """Whether `all` may pass it by: done, or refused, with the programs that are there."""
-    if part == "bench" or args.again or not (args.build / "bin" / PROGRAMS[1]).exists():
+    if part == "bench" or args.again:
         return False
-    return results.entry(part).get("status") in ("done", "refused") \
-        and results.entry(part).get("build") == measure.build_id(args.build / "bin")
+    build = measure.build_id(args.build / "bin")
+    return build is not None and results.entry(part).get("build") == build and results.entry(part)["status"] in ("done", "refused")
 
 
 def main() -> int:

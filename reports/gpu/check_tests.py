@@ -14,7 +14,7 @@ from check_build import test_targets
 from check_results import Results
 from commands import Commands, Entry, Failed, Refused, Stopped
 
-SAID_SKIPPED = re.compile(r"\bskipp?ed\b|\bno GPU\b", re.IGNORECASE)
+SAID_SKIPPED = re.compile(r"skipped: ([^\n]*)")
 SANITIZERS = ("memcheck", "racecheck")
 SANITIZER_SECONDS = 120
 REFUSED = ("Device not supported", "Unable to find injection library")
@@ -23,14 +23,14 @@ REFUSED = ("Device not supported", "Unable to find injection library")
 # Tests ----------------------------------------------------------------------------------------------------------------
 
 def junit_outcomes(file: Path) -> dict[str, Any]:
-    """Counts, and the names of tests that failed or, though they passed, said that they were skipped."""
+    """Counts, the names of tests that failed, and of those that were skipped, or said so though they passed, with why."""
     counts: dict[str, Any] = {"passed": 0, "failed": [], "skipped": []}
     for case in xml.parse(file).getroot().iter("testcase"):
-        said = "".join(out.text or "" for out in case.iter("system-out"))
+        said = SAID_SKIPPED.search("".join(out.text or "" for out in case.iter("system-out")))
         if case.get("status") in ("fail", "notrun") and case.find("skipped") is None:
             counts["failed"].append(case.get("name"))
-        elif case.find("skipped") is not None or case.get("status") != "run" or SAID_SKIPPED.search(said):
-            counts["skipped"].append(case.get("name"))
+        elif said or case.find("skipped") is not None or case.get("status") != "run":
+            counts["skipped"].append(f"{case.get('name')} ({said[1] if said else 'no reason given'})")
         else:
             counts["passed"] += 1
     return counts
@@ -64,8 +64,9 @@ def tests(args: argparse.Namespace, commands: Commands, results: Results, entry:
         results.save()
     faults = [f"{kind}: {suite.get('error') or ', '.join(suite['failed'])}" for kind, suite in entry["suites"].items()
               if suite.get("error") or suite["failed"]]
-    if not args.rehearse and entry["suites"]["on the GPU"]["skipped"]:
-        faults.append("skipped, though there is a GPU: " + ", ".join(entry["suites"]["on the GPU"]["skipped"]))
+    without_gpu = [name for name in entry["suites"]["on the GPU"]["skipped"] if "(no GPU" in name]
+    if without_gpu:
+        faults.append(f"{len(without_gpu)} found no GPU: {without_gpu[0]}")
     if faults:
         raise Failed("; ".join(faults)[:600])
     entry["note"] = ", ".join(f"{suite['passed']} passed {kind}" for kind, suite in entry["suites"].items())
@@ -112,8 +113,8 @@ def sanitizer(args: argparse.Namespace, commands: Commands, results: Results, en
     if args.rehearse:
         raise Refused("a rehearsal has no GPU")
     programs = [args.build / "tests" / target for target in test_targets(args.build, args.labels[:1])]
-    if not programs:
-        raise Failed("no tests on the GPU")
+    if not programs or not all(program.exists() for program in programs):
+        raise Failed("tests on the GPU are not built")
     compute_sanitizer()
     entry.setdefault("runs", {})
     log = ""
