@@ -5,9 +5,23 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/plan/validator.h"
+#include "planner/gpu_places.h"
 #include "planner/why_not.h"
 
 namespace headroom {
+namespace {
+
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+Deadline deadline_of(const PlanOptions& options) {
+  if (!options.time_budget_seconds) return {};
+  using Clock = std::chrono::steady_clock;
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                            std::chrono::duration<double>(*options.time_budget_seconds));
+}
+
+}  // namespace
+
 Plan plan_of(const Solution& solution, const Model& model, const Request& request, const SpaceFrame& frame,
              const PlanOptions& options, const CostModel& costs) {
   const PlanFrame plan_frame{frame.slice, frame.weights, frame.lower_place.value_or(Place::scratch)};
@@ -31,6 +45,8 @@ Plan plan_of(const Solution& solution, const Model& model, const Request& reques
     pass.predicted_flops = pass_flops(model.graph, pass, solution.decisions[i].tile, sizes) * slices;
     plan.predicted_seconds += pass.predicted_seconds;
   }
+  add_gaps(plan, model);
+  plan.limit_bytes = std::max(plan.limit_bytes, plan.predicted_peak_bytes);
   const std::vector<Violation> violations = validate(plan, model);
   if (!violations.empty())
     throw std::logic_error("unsound plan: " + violations[0].place + ": " + violations[0].what);
@@ -39,23 +55,35 @@ Plan plan_of(const Solution& solution, const Model& model, const Request& reques
 
 Plan make_plan(const Model& model, const Request& request, const PlanOptions& options,
                const CostModel& costs) {
-  std::optional<std::chrono::steady_clock::time_point> deadline;
-  if (options.time_budget_seconds) {
-    deadline =
-        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                               std::chrono::duration<double>(*options.time_budget_seconds));
+  const Deadline deadline = deadline_of(options);
+  const Spaces spaces = spaces_of(model, request, options, costs);
+  std::optional<double> bound_seconds;
+  // On CUDA there may be no room for the gaps beside what fits: then live bytes must do with less, and at
+  // last with the least possible.
+  bool least = false;
+  for (int64_t live_limit = options.limit_bytes;;) {
+    const FrameSearch search = fastest_over(spaces, request, live_limit, deadline);
+    if (!bound_seconds) bound_seconds = search.bound_seconds;
+    if (!search.best) {
+      if (!search.in_time)
+        throw InputError("--time-budget: ended before any plan was found; allow more time");
+      if (least || live_limit == options.limit_bytes)
+        throw NothingFits(why_not(model, request, options, costs), request);
+      least = true;
+      live_limit = smallest_over(spaces).smallest.bytes;
+      continue;
+    }
+    Plan plan = plan_of(search.best->solution, model, request, search.best->frame, options, costs);
+    if (const int64_t beyond = plan.limit_bytes - options.limit_bytes; beyond > 0) {
+      if (least) throw NothingFits(why_not(model, request, options, costs), request);
+      live_limit = std::min(live_limit, plan.predicted_peak_bytes - plan.reserve_bytes) - beyond;
+      continue;
+    }
+    plan.predicted_seconds += search.best->start_seconds;
+    plan.bound_seconds = std::min(*bound_seconds, plan.predicted_seconds);
+    plan.optimal = plan.bound_seconds >= plan.predicted_seconds * (1 - 1e-9);
+    return plan;
   }
-  const FrameSearch search =
-      fastest_over(spaces_of(model, request, options, costs), request, options.limit_bytes, deadline);
-  if (!search.best) {
-    if (!search.in_time) throw InputError("--time-budget: ended before any plan was found; allow more time");
-    throw NothingFits(why_not(model, request, options, costs), request);
-  }
-  Plan plan = plan_of(search.best->solution, model, request, search.best->frame, options, costs);
-  plan.predicted_seconds += search.best->start_seconds;
-  plan.bound_seconds = std::min(search.bound_seconds, plan.predicted_seconds);
-  plan.optimal = plan.bound_seconds >= plan.predicted_seconds * (1 - 1e-9);
-  return plan;
 }
 
 }  // namespace headroom

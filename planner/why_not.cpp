@@ -125,6 +125,7 @@ WhyNot why_not(const Model& model, const Request& request, const PlanOptions& op
   PlanOptions enough = options;
   enough.limit_bytes = best.smallest.bytes;
   const Plan plan = plan_of(smallest, model, request, best.frame, enough, costs);
+  why.smallest_limit_bytes = std::max(best.smallest.bytes, plan.predicted_peak_bytes);  // with its gaps
   why.pass_name = plan.passes[why.pass].name;
   why.blockers = blockers_of(plan, why.pass, model, costs);
 

@@ -98,6 +98,12 @@ int64_t device_state_bytes(const Graph& graph, const Sizes& sizes) {
   return allocated_bytes(gpu::state_bytes(graph, sizes), sizes.device);
 }
 
+std::vector<OpId> all_operations(const Graph& graph) {
+  std::vector<OpId> operations;
+  for (size_t i = 0; i < graph.ops().size(); ++i) operations.push_back(OpId{static_cast<int32_t>(i)});
+  return operations;
+}
+
 std::vector<OpId> operations_of(const Pass& pass) {
   std::vector<OpId> operations;
   for (const Step& step : pass.steps) {

@@ -65,6 +65,7 @@ int64_t device_state_bytes(const Graph& graph, const Sizes& sizes);
 
 /// Operations that the steps of a pass carry out, each once: their parameters are there once.
 std::vector<OpId> operations_of(const Pass& pass);
+std::vector<OpId> all_operations(const Graph& graph);
 
 /// Bytes of an operation's parameters as the runtime lays them out. On the CPU in fp32 whatever the dtype:
 /// kernels packed in this form, each parameter on a boundary of 64 bytes. On CUDA as

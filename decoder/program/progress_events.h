@@ -7,7 +7,7 @@
 
 #include "decoder/cli/progress.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/runtime/events.h"
+#include "decoder/interpreter/events.h"
 #include "decoder/runtime/pool.h"
 
 namespace headroom {

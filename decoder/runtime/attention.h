@@ -1,7 +1,7 @@
 #pragma once
 
 #include "decoder/graph/graph.h"
-#include "decoder/runtime/map_view.h"
+#include "decoder/interpreter/map_view.h"
 
 namespace headroom {
 

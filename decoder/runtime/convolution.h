@@ -2,8 +2,8 @@
 
 #include <optional>
 
+#include "decoder/interpreter/map_view.h"
 #include "decoder/plan/convolution.h"
-#include "decoder/runtime/map_view.h"
 
 namespace headroom {
 

@@ -1,12 +1,10 @@
 #include "decoder/runtime/cpu_device.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include "decoder/graph/errors.h"
+#include "decoder/interpreter/pixels.h"
 #include "decoder/runtime/attention.h"
 #include "decoder/runtime/convolution.h"
 #include "decoder/runtime/frames.h"
+#include "decoder/runtime/map_steps.h"
 #include "decoder/runtime/normalisation.h"
 #include "decoder/runtime/tile.h"
 
@@ -18,21 +16,6 @@ DeviceTile held(const Tile& tile) {
 }
 
 }  // namespace
-
-void require_finite(const float* values, int64_t count, const std::string& layer) {
-  const bool finite = std::all_of(values, values + count, [](float v) { return std::isfinite(v); });
-  if (!finite) throw DeviceError(layer + ": its output is not finite; the decode was stopped");
-}
-
-void interleave_planes(const Array& latent, int64_t first_item, int64_t channels, int64_t positions,
-                       const std::vector<float*>& items) {
-  const float* from = latent.values.data() + first_item * channels * positions;
-  for (float* item : items) {
-    for (int64_t c = 0; c < channels; ++c, from += positions) {
-      for (int64_t i = 0; i < positions; ++i) item[i * channels + c] = from[i];
-    }
-  }
-}
 
 std::shared_ptr<void> CpuDevice::allocate(int64_t bytes) {
   return tensor_memory(bytes);

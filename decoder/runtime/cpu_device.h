@@ -3,8 +3,8 @@
 #include <map>
 
 #include "decoder/graph/model.h"
+#include "decoder/interpreter/device.h"
 #include "decoder/plan/memory.h"
-#include "decoder/runtime/device.h"
 #include "decoder/runtime/linear_attention.h"
 #include "decoder/runtime/pool.h"
 #include "decoder/runtime/statistics.h"
@@ -75,11 +75,5 @@ class CpuDevice final : public Device {
   std::map<TensorId, GroupStatistics> statistics_;
   std::map<TensorId, KeyValueSums> sums_;
 };
-
-/// Throws DeviceError naming the layer where a value is not finite.
-void require_finite(const float* values, int64_t count, const std::string& layer);
-/// Items of a latent, from planes, to pixels with their channels side by side, item by item in `items`.
-void interleave_planes(const Array& latent, int64_t first_item, int64_t channels, int64_t positions,
-                       const std::vector<float*>& items);
 
 }  // namespace headroom

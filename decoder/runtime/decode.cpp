@@ -17,11 +17,11 @@
 
 #include "decoder/gpu/open_gpu.h"
 #include "decoder/graph/errors.h"
+#include "decoder/interpreter/interpreter.h"
 #include "decoder/kernels/loops.h"
 #include "decoder/runtime/convolution.h"
 #include "decoder/runtime/cpu_device.h"
 #include "decoder/runtime/gpu_decode.h"
-#include "decoder/runtime/interpreter.h"
 #include "decoder/runtime/process_memory.h"
 #include "decoder/runtime/scratch_file.h"
 #include "decoder/runtime/scratch_transfers.h"
@@ -186,8 +186,7 @@ RunStats DecodeSession::decode(const Plan& plan, const Array& latent, PictureSin
     stats.passes.push_back({pass.name, pass.predicted_peak_bytes, 0, pass.predicted_seconds, 0});
   }
   for (int64_t item = 0; item < plan.request.batch; item += plan.slice) {
-    Plan slice = plan;
-    slice.slice = std::min(plan.slice, plan.request.batch - item);  // the last one may be shorter
+    const Plan slice = plan_of_slice(plan, item);
     CpuDevice device(model_.graph, sizes_of(model_.graph, slice), weights, pool_);
     Interpreter interpreter(model_, slice, device, scratch.transfers(), events);
     interpreter.run(latent, item, sink);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "decoder/runtime/map_view.h"
+#include "decoder/interpreter/map_view.h"
 
 namespace headroom {
 

@@ -10,6 +10,7 @@
 #include "decoder/kernels/norm.h"
 #include "decoder/kernels/storage.h"
 #include "decoder/plan/linear_attention.h"
+#include "decoder/runtime/map_steps.h"
 #include "decoder/runtime/rows.h"
 
 namespace headroom {

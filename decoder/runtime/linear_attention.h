@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "decoder/runtime/map_view.h"
+#include "decoder/interpreter/map_view.h"
 
 namespace headroom {
 

@@ -1,4 +1,5 @@
 #include "decoder/runtime/normalisation.h"
+#include "decoder/runtime/map_steps.h"
 
 #include <algorithm>
 #include <vector>

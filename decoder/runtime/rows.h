@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "decoder/runtime/map_view.h"
+#include "decoder/interpreter/map_view.h"
 
 namespace headroom {
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "decoder/runtime/block_transfers.h"
+#include "decoder/interpreter/block_transfers.h"
 #include "decoder/runtime/scratch_file.h"
 
 namespace headroom {

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "decoder/interpreter/events.h"
 #include "decoder/plan/trace.h"
-#include "decoder/runtime/events.h"
 #include "decoder/runtime/pool.h"
 
 namespace headroom {

@@ -232,12 +232,6 @@ void transform_kernel(const PackedKernel& from, float* packed) {
 
 }  // namespace
 
-std::vector<OpId> all_operations(const Graph& graph) {
-  std::vector<OpId> operations;
-  for (size_t i = 0; i < graph.ops().size(); ++i) operations.push_back(OpId{static_cast<int32_t>(i)});
-  return operations;
-}
-
 Weights::Weights(const Graph& graph, const std::vector<OpId>& operations, ConvolutionForm form,
                  const ParameterSource& source, const std::function<void(double)>& progress)
     : ops_(graph.ops().size()) {

@@ -23,8 +23,6 @@ struct OpWeights {
   const float* bias = nullptr;   ///< one for each channel
 };
 
-std::vector<OpId> all_operations(const Graph& graph);
-
 /// Parameters of some operations of a decoder in one allocation from the current pool, kernels packed. It is
 /// as large as decoder/plan/memory.h says; packing takes some 100 KiB per thread beside it, outside the
 /// pool.

@@ -5,12 +5,13 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "decoder/interpreter/kept_map.h"
 #include "decoder/plan/memory.h"
 #include "decoder/runtime/attention.h"
 #include "decoder/runtime/convolution.h"
 #include "decoder/runtime/frames.h"
-#include "decoder/runtime/kept_map.h"
 #include "decoder/runtime/linear_attention.h"
+#include "decoder/runtime/map_steps.h"
 #include "decoder/runtime/normalisation.h"
 #include "profiler/collect/filled.h"
 
@@ -90,8 +91,8 @@ Call attention(const Graph& graph, const Op& op, Dtype dtype, int64_t queries, i
   const int64_t block =
       std::clamp<int64_t>(MemoryModel{}.block_bytes / (channels * bytes_per_element(dtype)), 1, keys);
   const auto whole_map = [&](int64_t of_channels) {
-    const auto map =
-        std::make_shared<KeptMap>(Kept{.block_rows = block}, Extent{1, keys, 1}, of_channels, 1, dtype);
+    const auto map = std::make_shared<KeptMap>(Kept{.block_rows = block}, Extent{1, keys, 1}, of_channels, 1,
+                                               dtype, tensor_memory);
     map->acquire({0, map->blocks_per_item()});
     const int64_t bytes = block * of_channels * bytes_per_element(dtype);
     const at::Tensor values = filled_store(block * of_channels, dtype);  // one frame

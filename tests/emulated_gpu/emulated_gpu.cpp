@@ -32,6 +32,7 @@ std::byte* EmulatedGpu::take(int64_t bytes) {
 std::byte* EmulatedGpu::reserve(int64_t bytes) {
   if (bytes > free_bytes()) throw LimitExceeded("the emulated GPU does not have that much");
   reserved_bytes_ += bytes;
+  most_reserved_bytes_ = std::max(most_reserved_bytes_, reserved_bytes_);
   ++reservations_;
   return take(bytes);
 }

@@ -38,6 +38,7 @@ class EmulatedGpu final : public Gpu {
   int64_t calls() const { return calls_; }
   int64_t reserved_bytes() const { return reserved_bytes_; }
   int reservations() const { return reservations_; }
+  int64_t most_reserved_bytes() const { return most_reserved_bytes_; }
 
  private:
   struct Memory {
@@ -48,7 +49,7 @@ class EmulatedGpu final : public Gpu {
   void check(const std::vector<Access>& accesses) const;
 
   int64_t total_bytes_;
-  int64_t reserved_bytes_ = 0;
+  int64_t reserved_bytes_ = 0, most_reserved_bytes_ = 0;
   std::vector<Memory> memory_;
   Hazards hazards_;
   int64_t calls_ = 0;

@@ -7,8 +7,8 @@
 #include "decoder/graph/graph.h"
 
 // What a GPU is asked to do: plain values that go to kernels as they are. Every call works on one batch item.
-// Addresses are the GPU's own, or those of pinned host memory. Arithmetic is fp32, sums that decide statistics
-// are double; a value is rounded once, when it is stored.
+// Addresses are the GPU's own, or those of pinned host memory. Arithmetic is fp32, sums that decide
+// statistics are double; a value is rounded once, when it is stored.
 namespace headroom::gpu {
 
 /// Blocks of one item that a view can have: views go to kernels as arguments.
@@ -28,11 +28,11 @@ struct Size {
   int32_t t = 1, y = 0, x = 0;
 };
 
-/// Where the values of a region of one item lie, as MapView (decoder/runtime/map_view.h) has it: rows of pixels,
-/// channels last, in blocks of equal height that have all frames of their rows, frame by frame.
+/// Where the values of a region of one item lie, as MapView (decoder/interpreter/map_view.h) has it: rows of
+/// pixels, channels last, in blocks of equal height that have all frames of their rows, frame by frame.
 struct View {
   std::byte* base = nullptr;
-  Box region;               ///< positions present
+  Box region;  ///< positions present
   int32_t channels = 0;
   int32_t block_rows = 1;
   int32_t blocks = 1;
@@ -64,8 +64,8 @@ struct Normalise {
   Activation activation = Activation::none;
   Size picture;
 };
-/// x / root(mean square over the channels of its position + epsilon) * weight + bias, then the activation, in a
-/// region.
+/// x / root(mean square over the channels of its position + epsilon) * weight + bias, then the activation, in
+/// a region.
 struct PixelNorm {
   View source, target;
   const float* weight = nullptr;
@@ -74,13 +74,15 @@ struct PixelNorm {
   Activation activation = Activation::none;
   Box region;
 };
-/// Nearest upsampling of rows and columns into all of `target`; zero outside the picture, which is the target's.
+/// Nearest upsampling of rows and columns into all of `target`; zero outside the picture, which is the
+/// target's.
 struct Upsample {
   View source, target;
   int32_t factor_y = 1, factor_x = 1;
   Size picture;
 };
-/// Channels c * factor² … of the source become the factor × factor pixels of the target's channel c, row by row.
+/// Channels c * factor² … of the source become the factor × factor pixels of the target's channel c, row by
+/// row.
 struct Shuffle {
   View source, target;
   int32_t factor_y = 1, factor_x = 1;
@@ -98,8 +100,8 @@ struct Interpolate {
   Size source_extent;
   Box region;  ///< of the target
 };
-/// The first frame of `first`, then two frames for each later one of `rest`: the first half of its channels, and
-/// the second.
+/// The first frame of `first`, then two frames for each later one of `rest`: the first half of its channels,
+/// and the second.
 struct UnfoldFrames {
   View first, rest, target;
   Box region;  ///< of the target
@@ -121,9 +123,9 @@ struct Moments {
   double count = 0, mean = 0, m2 = 0;
 };
 /// Merges a region into the moments of each group of channels, of each frame by itself where `by_frame`. Two
-/// levels: every block of threads makes moments of its own stretch of rows of one frame, in `partial`; these are
-/// merged in the order of the stretches (Chan, Golub, LeVeque 1983, eq. 2.1), so the result does not depend on
-/// how blocks were scheduled.
+/// levels: every block of threads makes moments of its own stretch of rows of one frame, in `partial`; these
+/// are merged in the order of the stretches (Chan, Golub, LeVeque 1983, eq. 2.1), so the result does not
+/// depend on how blocks were scheduled.
 struct AddMoments {
   View source;
   Box region;
@@ -148,9 +150,9 @@ struct Affine {
   float* shift = nullptr;
 };
 
-/// Adds to the sums of linear attention, for heads that lie one after another in `piece`, each with q, k and v of
-/// `channels` values: row i of a head's sums is relu(k_i) times each of v, then relu(k_i) alone. Two levels as
-/// AddMoments: `partial` has key_value_partials() times heads × channels × (channels + 1) values.
+/// Adds to the sums of linear attention, for heads that lie one after another in `piece`, each with q, k and
+/// v of `channels` values: row i of a head's sums is relu(k_i) times each of v, then relu(k_i) alone. Two
+/// levels as AddMoments: `partial` has key_value_partials() times heads × channels × (channels + 1) values.
 struct AddKeyValueSums {
   View piece;
   Box region;
@@ -169,9 +171,9 @@ struct LinearAttention {
   float epsilon = 0;
 };
 
-/// What a convolution is, as its kernel is stored on the GPU: [outputs][frames][rows][columns][inputs / groups]
-/// in the dtype of the tiles; of one over nearest 2× upsampling four such kernels of 2×2 taps, one for each phase
-/// (even rows and columns, even rows and odd columns, …).
+/// What a convolution is, as its kernel is stored on the GPU: [outputs][frames][rows][columns][inputs /
+/// groups] in the dtype of the tiles; of one over nearest 2× upsampling four such kernels of 2×2 taps, one
+/// for each phase (even rows and columns, even rows and odd columns, …).
 struct ConvolutionShape {
   int32_t inputs = 0, outputs = 0, groups = 1;
   int32_t frames = 1, rows = 1, columns = 1;  ///< of the original kernel: 3 × 3 where `upsamples`
@@ -179,8 +181,8 @@ struct ConvolutionShape {
   BeforeFirst before_first = BeforeFirst::zeros;
 };
 /// Convolves: writes `region` of the target. The input holds what that needs, zeros outside the picture
-/// included, and the earlier frames that a kernel over the time reads; which of them it reads, and what stands
-/// before the first, is frame_of_tap() (decoder/runtime/convolution.h).
+/// included, and the earlier frames that a kernel over the time reads; which of them it reads, and what
+/// stands before the first, is frame_of_tap() (decoder/runtime/convolution.h).
 struct Convolve {
   View input, target;
   Box region;  ///< of the target
@@ -190,8 +192,8 @@ struct Convolve {
   void* workspace = nullptr;
   int64_t workspace_bytes = 0;  ///< may be used up to here
 };
-/// Puts the four phases of a convolution over upsampling, each [rows][columns][channels] of the coarse positions
-/// in `coarse`, phase after phase, into a region of the target.
+/// Puts the four phases of a convolution over upsampling, each [rows][columns][channels] of the coarse
+/// positions in `coarse`, phase after phase, into a region of the target.
 struct Interleave {
   const void* phases = nullptr;
   Box coarse;
@@ -199,9 +201,10 @@ struct Interleave {
   Box region;
 };
 
-/// softmax(q kᵀ * scale) v of one frame: all positions of `queries` in that frame, against all positions of keys
-/// and values in `key_frame`. Where frames are interleaved, value c * T + t of a position counts as channel of the
-/// frame it would have were the C * T values cut into T runs of C, in queries, keys, values and target.
+/// softmax(q kᵀ * scale) v of one frame: all positions of `queries` in that frame, against all positions of
+/// keys and values in `key_frame`. Where frames are interleaved, value c * T + t of a position counts as
+/// channel of the frame it would have were the C * T values cut into T runs of C, in queries, keys, values
+/// and target.
 struct Attend {
   View queries, keys, values, target;
   int32_t query_frame = 0, key_frame = 0, target_frame = 0;  ///< as the views' regions count them
@@ -211,9 +214,8 @@ struct Attend {
   int64_t workspace_bytes = 0;
 };
 
-using Call =
-    std::variant<Gather, Copy, Add, Normalise, PixelNorm, Upsample, Shuffle, Gate, Interpolate, UnfoldFrames,
-                 Activate, ClearOutside, AddMoments, Affine, AddKeyValueSums, LinearAttention, Convolve, Interleave,
-                 Attend>;
+using Call = std::variant<Gather, Copy, Add, Normalise, PixelNorm, Upsample, Shuffle, Gate, Interpolate,
+                          UnfoldFrames, Activate, ClearOutside, AddMoments, Affine, AddKeyValueSums,
+                          LinearAttention, Convolve, Interleave, Attend>;
 
 }  // namespace headroom::gpu

@@ -1,7 +1,7 @@
 #include "decoder/runtime/attention.h"
+#include "decoder/interpreter/kept_map.h"
 #include "decoder/kernels/storage.h"
 #include "decoder/plan/memory.h"
-#include "decoder/runtime/kept_map.h"
 #include "decoder/runtime/pool.h"
 #include "decoder/runtime/pool_allocator.h"
 #include "planner/memory_costs.h"
@@ -139,7 +139,7 @@ TEST_CASE(
   const std::vector<float> query_values = draw(query_rows * columns * channels);
   std::copy(query_values.begin(), query_values.end(), queries.values.data_ptr<float>());
   const auto stored = [&](const std::vector<float>& all) {
-    KeptMap map(Kept{.block_rows = block_rows}, {1, rows, columns}, channels, 1, dtype);
+    KeptMap map(Kept{.block_rows = block_rows}, {1, rows, columns}, channels, 1, dtype, tensor_memory);
     map.acquire({0, map.blocks_per_item()});
     for (int64_t y = 0; y < rows; ++y)
       kernels::narrow(dtype, all.data() + y * columns * channels, map.view().place({0, 0, y}, 0),

@@ -9,9 +9,10 @@
 #include <map>
 #include <vector>
 
+#include "decoder/interpreter/kept_map.h"
 #include "decoder/plan/memory.h"
 #include "decoder/runtime/decode.h"
-#include "decoder/runtime/kept_map.h"
+#include "decoder/runtime/map_steps.h"
 #include "decoder/runtime/pool.h"
 #include "decoder/runtime/pool_allocator.h"
 #include "decoder/runtime/tile.h"
@@ -107,7 +108,8 @@ TEST_CASE("a region of a convolution equals that of the whole, in both forms") {
     const Weights transformed(conv.graph, {conv.op}, direct);
     for (const Weights* weights : {&direct, &loaded, &transformed}) {
       Tile tile = make_tile(region, outputs, items);
-      KeptMap map(Kept{.block_rows = 3}, {1, height * scale, width * scale}, outputs, items, Dtype::fp32);
+      KeptMap map(Kept{.block_rows = 3}, {1, height * scale, width * scale}, outputs, items, Dtype::fp32,
+                  tensor_memory);
       if (into_blocks) map.acquire({0, map.blocks_per_item()});
       const MapView target = into_blocks ? map.view() : tile.view();
       for (int64_t item = 0; item < items; ++item) {

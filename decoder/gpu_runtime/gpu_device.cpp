@@ -1,12 +1,12 @@
-#include "decoder/runtime/gpu_device.h"
+#include "decoder/gpu_runtime/gpu_device.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "decoder/graph/errors.h"
+#include "decoder/interpreter/pixels.h"
 #include "decoder/kernels/gpu/workspace.h"
 #include "decoder/plan/gpu_memory.h"
-#include "decoder/runtime/cpu_device.h"
 
 namespace headroom {
 namespace {
@@ -47,7 +47,7 @@ gpu::ConvolutionShape shape_of(const KernelShape& kernel) {
 
 }  // namespace
 
-GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, const ParameterSource& source,
+GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, const HostWeights& source,
                      const GpuWeights* resident, gpu::Gpu* gpu, PinnedStaging* staging)
     : graph_(graph),
       plan_(plan),
@@ -83,15 +83,15 @@ void GpuDevice::lay_out_state() {
   }
   partial_offset_ = offset;
   const int64_t bytes = gpu::state_bytes(graph_, sizes_);
-  if (bytes > 0) state_ = memory_.allocate(bytes, Arena::End::high);
+  if (bytes > 0) state_ = memory_.allocate(bytes);
 }
 
 std::shared_ptr<void> GpuDevice::allocate(int64_t bytes) {
-  return memory_.allocate(bytes, Arena::End::high);
+  return memory_.allocate(bytes);
 }
 
 std::shared_ptr<void> GpuDevice::workspace(int64_t bytes) {
-  return bytes > 0 ? memory_.allocate(bytes, Arena::End::low) : nullptr;
+  return bytes > 0 ? memory_.allocate(bytes) : nullptr;
 }
 
 DeviceTile GpuDevice::make_tile(const Region& region, int64_t channels, int64_t items) {
@@ -105,7 +105,7 @@ DeviceTile GpuDevice::make_tile(const Region& region, int64_t channels, int64_t 
   const int64_t bytes = positions(extent_of(region)) * channels * bytes_per_element(sizes_.dtype);
   auto memory = std::make_shared<std::vector<std::shared_ptr<void>>>();
   for (int64_t item = 0; item < items; ++item) {
-    memory->push_back(memory_.allocate(bytes, Arena::End::low));
+    memory->push_back(memory_.allocate(bytes));
     tile.view.blocks.push_back(memory->back().get());
   }
   tile.memory = std::move(memory);

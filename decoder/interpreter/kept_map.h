@@ -1,20 +1,22 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "decoder/interpreter/map_view.h"
 #include "decoder/plan/plan.h"
-#include "decoder/runtime/device.h"
-#include "decoder/runtime/map_view.h"
 
 namespace headroom {
 
 /// A kept tensor in memory: the blocks that are there now.
 class KeptMap {
  public:
-  /// Memory comes from `device`, or, where that is null, from LibTorch's current allocator.
+  /// Gives memory of so many bytes that lasts until the last copy of the pointer is gone.
+  using Allocate = std::function<std::shared_ptr<void>(int64_t bytes)>;
+
   KeptMap(const Kept& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype,
-          Device* device = nullptr);
+          Allocate allocate);
 
   /// Takes blocks [begin, end) of every item, where they are not there yet.
   void acquire(const Interval& blocks);
@@ -28,7 +30,7 @@ class KeptMap {
   Extent picture_;
   MapView view_;
   std::vector<std::shared_ptr<void>> storage_;
-  Device* device_;
+  Allocate allocate_;
 };
 
 }  // namespace headroom

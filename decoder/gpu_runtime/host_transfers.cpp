@@ -1,4 +1,4 @@
-#include "decoder/runtime/host_transfers.h"
+#include "decoder/gpu_runtime/host_transfers.h"
 
 #include <stdexcept>
 

@@ -1,12 +1,12 @@
-#include "decoder/runtime/kept_map.h"
+#include "decoder/interpreter/kept_map.h"
 
-#include "decoder/runtime/tile.h"
+#include <utility>
 
 namespace headroom {
 
 KeptMap::KeptMap(const Kept& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype,
-                 Device* device)
-    : picture_(picture), device_(device) {
+                 Allocate allocate)
+    : picture_(picture), allocate_(std::move(allocate)) {
   const int64_t blocks = (picture.y + kept.block_rows - 1) / kept.block_rows;
   view_ = {.region = whole(picture),
            .channels = channels,
@@ -26,7 +26,7 @@ void KeptMap::acquire(const Interval& blocks) {
       if (storage_[i]) continue;
       const int64_t bytes =
           picture_.t * view_.block_rows * picture_.x * view_.channels * bytes_per_element(view_.dtype);
-      storage_[i] = device_ != nullptr ? device_->allocate(bytes) : tensor_memory(bytes);
+      storage_[i] = allocate_(bytes);
       view_.blocks[i] = storage_[i].get();
     }
   }

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "decoder/gpu/gpu.h"
-#include "decoder/runtime/block_transfers.h"
+#include "decoder/interpreter/block_transfers.h"
 
 namespace headroom {
 

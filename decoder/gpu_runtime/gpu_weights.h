@@ -4,12 +4,18 @@
 #include <memory>
 #include <vector>
 
+#include "decoder/gpu_runtime/gpu_memory.h"
+#include "decoder/gpu_runtime/pinned_staging.h"
 #include "decoder/plan/memory.h"
-#include "decoder/runtime/gpu_memory.h"
-#include "decoder/runtime/pinned_staging.h"
-#include "decoder/runtime/weights.h"
 
 namespace headroom {
+
+/// Parameters of one operation in the host's memory, in fp32; empty where it has none.
+struct HostOpWeights {
+  std::vector<float> kernel;  ///< as gpu::parameter_bytes() has it
+  std::vector<float> bias, scale;
+};
+using HostWeights = std::function<HostOpWeights(const Op& op)>;
 
 /// Parameters of one operation in a GPU's memory, as decoder/kernels/gpu/calls.h has them; null where it has
 /// none.
@@ -25,8 +31,8 @@ struct GpuOpWeights {
 class GpuWeights {
  public:
   /// Reads every parameter once. `progress` is told the share done, 0 to 1.
-  GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
-             const ParameterSource& source, GpuMemory& memory, gpu::Gpu* gpu, PinnedStaging* staging,
+  GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype, const HostWeights& source,
+             GpuMemory& memory, gpu::Gpu* gpu, PinnedStaging* staging,
              const std::function<void(double)>& progress = {});
 
   const GpuOpWeights& of(OpId op) const { return ops_[index(op)]; }

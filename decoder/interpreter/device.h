@@ -7,8 +7,8 @@
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/graph/graph.h"
+#include "decoder/interpreter/map_view.h"
 #include "decoder/plan/plan.h"
-#include "decoder/runtime/map_view.h"
 
 namespace headroom {
 

@@ -4,10 +4,11 @@
 #include <map>
 #include <vector>
 
+#include "decoder/interpreter/block_transfers.h"
+#include "decoder/interpreter/device.h"
+#include "decoder/interpreter/kept_map.h"
 #include "decoder/plan/memory.h"
 #include "decoder/plan/plan.h"
-#include "decoder/runtime/block_transfers.h"
-#include "decoder/runtime/kept_map.h"
 
 namespace headroom {
 
@@ -66,7 +67,7 @@ class KeptBlocks {
   const Graph& graph_;
   const Plan& plan_;
   const Sizes sizes_;
-  Device& device_;
+  const KeptMap::Allocate allocate_;
   BlockTransfers* transfers_;
   std::map<TensorId, KeptMap> maps_;
   std::vector<Moving> moving_;  ///< in the pass that runs

@@ -1,4 +1,4 @@
-#include "decoder/runtime/map_view.h"
+#include "decoder/runtime/map_steps.h"
 
 #include <algorithm>
 #include <cstring>
@@ -19,24 +19,6 @@ void zero(float* pixels, int64_t count, int64_t channels) {
 constexpr int64_t kPiece = 4096;
 
 }  // namespace
-
-Region inside(const Region& region, const Extent& picture) {
-  return per_axis(
-      [](const Interval& a, int64_t length) {
-        return intersect(a, {0, length});
-      },
-      region, picture);
-}
-
-MapView frames_of(const MapView& tile, const Interval& frames) {
-  MapView part = tile;
-  part.region.t = frames;
-  const int64_t skipped =
-      (frames.begin - tile.region.t.begin) * tile.block_rows * tile.region.x.length() * tile.channels;
-  for (void*& block : part.blocks)
-    block = static_cast<std::byte*>(block) + skipped * bytes_per_element(tile.dtype);
-  return part;
-}
 
 void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) {
   const Region part = inside(target.region, picture);

@@ -1,4 +1,4 @@
-#include "decoder/runtime/kept_blocks.h"
+#include "decoder/interpreter/kept_blocks.h"
 
 #include <algorithm>
 
@@ -8,7 +8,11 @@ namespace headroom {
 
 KeptBlocks::KeptBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device,
                        BlockTransfers* transfers)
-    : graph_(graph), plan_(plan), sizes_(sizes), device_(device), transfers_(transfers) {}
+    : graph_(graph),
+      plan_(plan),
+      sizes_(sizes),
+      allocate_([&device](int64_t bytes) { return device.allocate(bytes); }),
+      transfers_(transfers) {}
 
 KeptBlocks::~KeptBlocks() {
   // After an error blocks may still be on their way, and their memory goes now.
@@ -19,7 +23,7 @@ const MapView& KeptBlocks::add_latent() {
   const TensorId id = graph_.latent();
   const Extent extent = extent_of(graph_.tensor(id), sizes_.latent);
   KeptMap map({.tensor = id, .block_rows = extent.y}, extent, graph_.tensor(id).channels, sizes_.items,
-              Dtype::fp32, &device_);
+              Dtype::fp32, allocate_);
   map.acquire({0, 1});
   return maps_.insert_or_assign(id, std::move(map)).first->second.view();
 }
@@ -31,7 +35,7 @@ void KeptBlocks::begin_pass(size_t number) {
     if (entry.in_place_of == TensorId{-1}) {
       const Tensor& tensor = graph_.tensor(entry.tensor);
       maps_.insert_or_assign(entry.tensor, KeptMap(entry, extent_of(tensor, sizes_.latent), tensor.channels,
-                                                   sizes_.items, sizes_.dtype, &device_));
+                                                   sizes_.items, sizes_.dtype, allocate_));
     } else {
       // The blocks change hands before the sweep; each position becomes the sum when its tile is added.
       maps_.insert_or_assign(entry.tensor, std::move(maps_.at(entry.in_place_of)));

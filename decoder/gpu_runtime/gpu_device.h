@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "decoder/gpu/gpu.h"
+#include "decoder/gpu_runtime/gpu_memory.h"
+#include "decoder/gpu_runtime/gpu_weights.h"
 #include "decoder/graph/model.h"
-#include "decoder/runtime/device.h"
-#include "decoder/runtime/gpu_memory.h"
-#include "decoder/runtime/gpu_weights.h"
+#include "decoder/interpreter/device.h"
 
 namespace headroom {
 
@@ -19,7 +19,7 @@ class GpuDevice final : public Device {
  public:
   /// Without a GPU and staging it rehearses: memory comes and goes, nothing is computed. `resident` has all
   /// parameters; null where the plan brings them in per pass. All references must outlive the device.
-  GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, const ParameterSource& source,
+  GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, const HostWeights& source,
             const GpuWeights* resident, gpu::Gpu* gpu, PinnedStaging* staging);
 
   std::shared_ptr<void> allocate(int64_t bytes) override;
@@ -102,7 +102,7 @@ class GpuDevice final : public Device {
   const Plan& plan_;
   const Sizes sizes_;
   GpuMemory& memory_;
-  const ParameterSource& source_;
+  const HostWeights& source_;
   const GpuWeights* resident_;
   gpu::Gpu* gpu_;
   PinnedStaging* staging_;

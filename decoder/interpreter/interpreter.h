@@ -5,13 +5,16 @@
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/graph/model.h"
+#include "decoder/interpreter/device.h"
+#include "decoder/interpreter/events.h"
+#include "decoder/interpreter/kept_blocks.h"
 #include "decoder/plan/memory.h"
 #include "decoder/plan/plan.h"
-#include "decoder/runtime/device.h"
-#include "decoder/runtime/events.h"
-#include "decoder/runtime/kept_blocks.h"
 
 namespace headroom {
+
+/// The plan of the slice of the batch that begins with this item: the last one may be shorter.
+Plan plan_of_slice(const Plan& plan, int64_t first_item);
 
 /// What one pass took.
 struct PassMeasurement {

@@ -1,4 +1,4 @@
-#include "decoder/runtime/interpreter.h"
+#include "decoder/interpreter/interpreter.h"
 
 #include <algorithm>
 #include <chrono>
@@ -25,6 +25,12 @@ bool is_norm(StepKind kind) {
 }
 
 }  // namespace
+
+Plan plan_of_slice(const Plan& plan, int64_t first_item) {
+  Plan slice = plan;
+  slice.slice = std::min(plan.slice, plan.request.batch - first_item);
+  return slice;
+}
 
 Interpreter::Interpreter(const Model& model, const Plan& plan, Device& device, BlockTransfers* transfers,
                          EventSink* events)

@@ -1,0 +1,35 @@
+#include "decoder/gpu_runtime/gpu_memory.h"
+
+#include <stdexcept>
+
+namespace headroom {
+
+std::shared_ptr<void> GpuMemory::allocate(int64_t bytes) {
+  bytes = placed_bytes(bytes);
+  const int64_t number = ask(bytes);
+  std::byte* place = expected_ != nullptr ? base_ + placement_->offsets[static_cast<size_t>(number)]
+                                          : base_ + recorded_bytes_;
+  if (expected_ == nullptr) recorded_bytes_ += bytes;
+  live_bytes_ += bytes;
+  window_peak_bytes_ = std::max(window_peak_bytes_, live_bytes_);
+  return {place, [own = shared_from_this(), number, bytes](void*) { own->hand_back(number, bytes); }};
+}
+
+int64_t GpuMemory::ask(int64_t bytes) {
+  if (expected_ == nullptr) return recorded_.ask(bytes);
+  const auto& events = expected_->events();
+  if (!as_rehearsed_ || next_ == events.size() || events[next_].bytes != bytes)
+    throw std::logic_error("a decode asks for memory in another order than its rehearsal");
+  return events[next_++].number;
+}
+
+void GpuMemory::hand_back(int64_t number, int64_t bytes) noexcept {
+  live_bytes_ -= bytes;
+  if (expected_ == nullptr) return recorded_.hand_back(number);
+  // When a decode ends early all is handed back at once; then nothing is asked for any more.
+  const auto& events = expected_->events();
+  as_rehearsed_ = as_rehearsed_ && next_ < events.size() && events[next_] == MemoryRequests::Event{0, number};
+  ++next_;
+}
+
+}  // namespace headroom

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+
+#include "decoder/gpu_runtime/memory_requests.h"
+#include "decoder/gpu_runtime/placement.h"
+
+namespace headroom {
+
+/// The memory of a decode on a GPU: one reservation, in which everything has the place that was found for it
+/// before. A decode must ask for what its rehearsal asked for, in the same order. What is handed back may be
+/// given out again at once, since the GPU does its work in the order in which it was asked for.
+class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
+ public:
+  /// For a rehearsal: writes down what is asked of it. Addresses are no addresses.
+  GpuMemory() = default;
+  /// Serves, at `base`, what `requests` has, at `placement`'s places. Both must outlive it.
+  GpuMemory(std::byte* base, const MemoryRequests& requests, const Placement& placement)
+      : base_(base), expected_(&requests), placement_(&placement) {}
+
+  /// Throws std::logic_error where that is not what the rehearsal asked for.
+  std::shared_ptr<void> allocate(int64_t bytes);
+  /// Goes on as from the rehearsal's event of this number: slices of a batch are alike.
+  void go_to(size_t event) { next_ = event; }
+
+  const MemoryRequests& requests() const { return recorded_; }
+  int64_t live_bytes() const { return live_bytes_; }
+  void start_window() { window_peak_bytes_ = live_bytes_; }
+  int64_t window_peak_bytes() const { return window_peak_bytes_; }
+  /// Views count blocks from here.
+  std::byte* base() const { return base_; }
+
+ private:
+  /// The number of the request.
+  int64_t ask(int64_t bytes);
+  void hand_back(int64_t number, int64_t bytes) noexcept;
+
+  std::byte* base_ = reinterpret_cast<std::byte*>(uintptr_t{1} << 32);
+  MemoryRequests recorded_;
+  int64_t recorded_bytes_ = 0;
+  const MemoryRequests* expected_ = nullptr;
+  const Placement* placement_ = nullptr;
+  size_t next_ = 0;
+  bool as_rehearsed_ = true;
+  int64_t live_bytes_ = 0;
+  int64_t window_peak_bytes_ = 0;
+};
+
+}  // namespace headroom

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace headroom {
+
+/// Places in a reservation begin at multiples of this, and are multiples of it large.
+constexpr int64_t kPlaceUnit = 512;
+constexpr int64_t placed_bytes(int64_t bytes) {
+  return bytes <= 0 ? kPlaceUnit : (bytes + kPlaceUnit - 1) / kPlaceUnit * kPlaceUnit;
+}
+
+/// All that a decode asks of its memory, in order.
+class MemoryRequests {
+ public:
+  /// Memory is asked for, or handed back: `bytes` is 0. Requests are numbered from 0.
+  struct Event {
+    int64_t bytes = 0;
+    int64_t number = 0;
+    bool operator==(const Event&) const = default;
+  };
+  /// No plan that is worth running asks more often.
+  static constexpr int64_t kMost = int64_t{1} << 22;
+
+  /// Returns the number of the request. `bytes` as from placed_bytes(). Throws InputError beyond kMost.
+  int64_t ask(int64_t bytes);
+  void hand_back(int64_t number) noexcept { events_.push_back({0, number}); }
+
+  const std::vector<Event>& events() const { return events_; }
+  int64_t count() const { return count_; }
+
+ private:
+  std::vector<Event> events_;
+  int64_t count_ = 0;
+};
+
+}  // namespace headroom

@@ -1,0 +1,169 @@
+#include "decoder/gpu_runtime/placement.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+
+namespace headroom {
+namespace {
+
+/// A request over its life, in events.
+struct Life {
+  int64_t bytes = 0;
+  int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
+
+  int64_t events(int64_t all) const { return std::min(end, all) - begin; }
+  bool meets(const Life& other) const { return begin < other.end && other.begin < end; }
+};
+
+std::vector<Life> lives_of(const MemoryRequests& requests) {
+  std::vector<Life> lives(static_cast<size_t>(requests.count()));
+  for (size_t i = 0; i < requests.events().size(); ++i) {
+    const MemoryRequests::Event& event = requests.events()[i];
+    Life& life = lives[static_cast<size_t>(event.number)];
+    if (event.bytes > 0) {
+      life.bytes = event.bytes;
+      life.begin = static_cast<int64_t>(i);
+    } else {
+      life.end = static_cast<int64_t>(i);
+    }
+  }
+  return lives;
+}
+
+int64_t most_live_bytes(const MemoryRequests& requests, const std::vector<Life>& lives) {
+  int64_t live = 0, most = 0;
+  for (const MemoryRequests::Event& event : requests.events()) {
+    live += event.bytes > 0 ? event.bytes : -lives[static_cast<size_t>(event.number)].bytes;
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+/// Requests by falling importance.
+using Order = std::vector<int32_t>;
+
+/// Each request takes the lowest gap.
+Placement place_in(const Order& order, const std::vector<Life>& lives) {
+  Placement placement{0, 0, std::vector<int64_t>(lives.size())};
+  std::vector<int64_t>& offsets = placement.offsets;
+  Order by_offset;  // those that have a place
+  by_offset.reserve(order.size());
+  for (const int32_t number : order) {
+    const Life& life = lives[static_cast<size_t>(number)];
+    int64_t offset = 0;
+    for (const int32_t other : by_offset) {
+      const Life& there = lives[static_cast<size_t>(other)];
+      if (!life.meets(there)) continue;
+      const int64_t begin = offsets[static_cast<size_t>(other)];
+      if (begin - offset >= life.bytes) break;
+      offset = std::max(offset, begin + there.bytes);
+    }
+    offsets[static_cast<size_t>(number)] = offset;
+    placement.bytes = std::max(placement.bytes, offset + life.bytes);
+    const auto lower = [&](int64_t value, int32_t other) {
+      return value < offsets[static_cast<size_t>(other)];
+    };
+    by_offset.insert(std::upper_bound(by_offset.begin(), by_offset.end(), offset, lower), number);
+  }
+  return placement;
+}
+
+/// The same for requests in the order in which they come, which needs to know only the gaps of the moment.
+Placement place_as_they_come(const MemoryRequests& requests, const std::vector<Life>& lives) {
+  Placement placement{0, 0, std::vector<int64_t>(lives.size())};
+  std::map<int64_t, int64_t> gaps{{0, std::numeric_limits<int64_t>::max() / 2}};  // offset -> bytes
+  for (const MemoryRequests::Event& event : requests.events()) {
+    int64_t& offset = placement.offsets[static_cast<size_t>(event.number)];
+    if (event.bytes > 0) {
+      const auto gap =
+          std::find_if(gaps.begin(), gaps.end(), [&](const auto& g) { return g.second >= event.bytes; });
+      offset = gap->first;
+      if (gap->second > event.bytes) gaps[offset + event.bytes] = gap->second - event.bytes;
+      gaps.erase(gap);
+      placement.bytes = std::max(placement.bytes, offset + event.bytes);
+      continue;
+    }
+    auto own = gaps.emplace(offset, lives[static_cast<size_t>(event.number)].bytes).first;
+    if (const auto after = std::next(own); after != gaps.end() && after->first == own->first + own->second) {
+      own->second += after->second;
+      gaps.erase(after);
+    }
+    if (own == gaps.begin()) continue;
+    if (const auto before = std::prev(own); before->first + before->second == own->first) {
+      before->second += own->second;
+      gaps.erase(own);
+    }
+  }
+  return placement;
+}
+
+/// What reaches beyond `goal` moves forward, half of the way.
+void promote(Order& order, const Placement& placement, const std::vector<Life>& lives, int64_t goal) {
+  std::vector<std::pair<int64_t, int32_t>> ranks;
+  ranks.reserve(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto number = static_cast<size_t>(order[i]);
+    const bool beyond = placement.offsets[number] + lives[number].bytes > goal;
+    const auto rank = static_cast<int64_t>(2 * i);
+    ranks.emplace_back(beyond ? rank / 2 - 3 : rank, order[i]);
+  }
+  std::stable_sort(ranks.begin(), ranks.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t i = 0; i < order.size(); ++i) order[i] = ranks[i].second;
+}
+
+/// Orders to begin with, the most promising first: as requests come, then by bytes over time, by time, by
+/// bytes.
+std::vector<Order> first_orders(const std::vector<Life>& lives, int64_t events) {
+  Order as_they_come(lives.size());
+  std::iota(as_they_come.begin(), as_they_come.end(), 0);
+  std::vector<Order> orders{as_they_come};
+  const auto by = [&](const auto& importance) {
+    Order order = as_they_come;
+    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+      return importance(lives[static_cast<size_t>(a)]) > importance(lives[static_cast<size_t>(b)]);
+    });
+    orders.push_back(std::move(order));
+  };
+  by([&](const Life& life) { return double(life.bytes) * double(life.events(events)); });
+  by([&](const Life& life) { return double(life.events(events)); });
+  by([](const Life& life) { return double(life.bytes); });
+  return orders;
+}
+
+// A round compares every request with those placed before it; so many comparisons in all, about a second's.
+constexpr double kMostComparisons = 1.5e9;
+constexpr int kMostRounds = 100;
+/// A placement with gaps of this share of the live bytes or less will do.
+constexpr int64_t kGoodShare = 250;
+/// What reaches beyond the live bytes by more than this share is promoted.
+constexpr int64_t kBeyondShare = 100;
+
+}  // namespace
+
+Placement place(const MemoryRequests& requests) {
+  const std::vector<Life> lives = lives_of(requests);
+  const int64_t live = most_live_bytes(requests, lives);
+  Placement best = place_as_they_come(requests, lives);
+  const auto count = double(lives.size());
+  const int affordable =
+      static_cast<int>(std::min(4.0 * kMostRounds, kMostComparisons / (count * count / 2 + 1)));
+  std::vector<Order> orders;
+  if (affordable > 0) orders = first_orders(lives, static_cast<int64_t>(requests.events().size()));
+  // The first order has half of the rounds, and so on.
+  for (size_t i = 0, left = static_cast<size_t>(affordable); i < orders.size(); ++i) {
+    const size_t rounds = std::min<size_t>(kMostRounds, i + 1 < orders.size() ? (left + 1) / 2 : left);
+    left -= rounds;
+    for (size_t round = 0; round < rounds && best.bytes > live + live / kGoodShare; ++round) {
+      Placement next = place_in(orders[i], lives);
+      promote(orders[i], next, lives, live + live / kBeyondShare);
+      if (next.bytes < best.bytes) best = std::move(next);
+    }
+  }
+  best.live_bytes = live;
+  return best;
+}
+
+}  // namespace headroom

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "decoder/gpu_runtime/placement.h"
+#include "decoder/graph/model.h"
+#include "decoder/plan/plan.h"
+
+namespace headroom {
+
+/// What a decode on a GPU will ask of its memory, and where everything will lie: found before the decode, by
+/// the interpreter itself, on a device that computes nothing.
+struct Rehearsal {
+  MemoryRequests requests;
+  size_t first_slice = 0;  ///< the event that the first slice of the batch begins with, and others like it
+  size_t last_slice = 0;   ///< that of the last slice, which may be shorter
+  Placement placement;
+};
+
+/// Throws InputError where the plan cannot be run on CUDA.
+Rehearsal rehearse(const Model& model, const Plan& plan);
+
+}  // namespace headroom

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "decoder/graph/axes.h"
+#include "decoder/graph/graph.h"
+
+namespace headroom {
+
+/// A row of pixels of one frame of one batch item.
+struct Row {
+  int64_t item = 0, t = 0, y = 0;
+};
+
+/// Where the values of a region lie: rows of pixels, channels last, in blocks of equal height that have all
+/// frames of their rows, frame by frame. A tile is one block per batch item; a kept tensor has many.
+struct MapView {
+  Region region;  ///< positions present
+  int64_t channels = 0;
+  int64_t block_rows = 0;
+  int64_t blocks_per_item = 0;
+  std::vector<void*> blocks;  ///< item by item, top to bottom; null where not in memory
+  Dtype dtype = Dtype::fp32;  ///< of the values in them
+
+  /// Where a pixel lies. The position must be present.
+  void* place(const Row& row, int64_t x) const {
+    const int64_t y = row.y - region.y.begin;
+    const int64_t block = row.item * blocks_per_item + y / block_rows;
+    const int64_t rows = (row.t - region.t.begin) * block_rows + y % block_rows;
+    return static_cast<std::byte*>(blocks[static_cast<size_t>(block)]) +
+           (rows * region.x.length() + (x - region.x.begin)) * channels * bytes_per_element(dtype);
+  }
+  /// The same as fp32, which it must be: tiles and the latent are.
+  float* at(const Row& row, int64_t x) const { return static_cast<float*>(place(row, x)); }
+};
+
+/// Some frames of a tile, which is one block per item.
+MapView frames_of(const MapView& tile, const Interval& frames);
+
+/// The part of `region` that lies inside the picture.
+Region inside(const Region& region, const Extent& picture);
+
+}  // namespace headroom

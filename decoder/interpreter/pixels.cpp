@@ -1,0 +1,25 @@
+#include "decoder/interpreter/pixels.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+
+void require_finite(const float* values, int64_t count, const std::string& layer) {
+  const bool finite = std::all_of(values, values + count, [](float v) { return std::isfinite(v); });
+  if (!finite) throw DeviceError(layer + ": its output is not finite; the decode was stopped");
+}
+
+void interleave_planes(const Array& latent, int64_t first_item, int64_t channels, int64_t positions,
+                       const std::vector<float*>& items) {
+  const float* from = latent.values.data() + first_item * channels * positions;
+  for (float* item : items) {
+    for (int64_t c = 0; c < channels; ++c, from += positions) {
+      for (int64_t i = 0; i < positions; ++i) item[i * channels + c] = from[i];
+    }
+  }
+}
+
+}  // namespace headroom

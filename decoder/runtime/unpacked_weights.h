@@ -1,0 +1,12 @@
+#pragma once
+
+#include "decoder/gpu_runtime/gpu_weights.h"
+#include "decoder/runtime/weights.h"
+
+namespace headroom {
+
+/// Parameters for a GPU, from kernels that were packed for this machine's processor: what is folded into a
+/// kernel when it is packed is written once. Both must outlive what is returned.
+HostWeights unpacked_weights(const Graph& graph, const ParameterSource& source);
+
+}  // namespace headroom

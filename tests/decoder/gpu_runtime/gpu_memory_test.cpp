@@ -1,0 +1,67 @@
+#include "decoder/gpu_runtime/gpu_memory.h"
+
+#include <catch2/catch.hpp>
+#include <stdexcept>
+#include <vector>
+
+namespace headroom {
+namespace {
+
+/// A decode in small: one that stays, then slices of two that come and go.
+void ask(GpuMemory& memory, std::vector<std::byte*>& places) {
+  auto large = memory.allocate(3000);
+  const auto small = memory.allocate(100);
+  places.push_back(static_cast<std::byte*>(large.get()));
+  large.reset();
+  places.push_back(static_cast<std::byte*>(memory.allocate(2000).get()));
+}
+
+TEST_CASE("a decode finds at its places what its rehearsal asked for, slice by slice") {
+  const auto rehearsal = std::make_shared<GpuMemory>();
+  std::vector<std::byte*> nowhere;
+  const auto weights = rehearsal->allocate(5000);
+  const size_t slice = rehearsal->requests().events().size();
+  ask(*rehearsal, nowhere);
+  const MemoryRequests requests = rehearsal->requests();
+  const Placement placement = place(requests);
+  CHECK(placement.bytes == placement.live_bytes);
+
+  std::vector<std::byte> reservation(static_cast<size_t>(placement.bytes));
+  const auto memory = std::make_shared<GpuMemory>(reservation.data(), requests, placement);
+  const auto held = memory->allocate(5000);
+  std::vector<std::byte*> first, second;
+  ask(*memory, first);
+  memory->go_to(slice);
+  ask(*memory, second);
+  CHECK(first == second);
+  for (const std::byte* place : first) {
+    CHECK(place >= reservation.data());
+    CHECK(place + 2000 <= reservation.data() + reservation.size());
+  }
+  CHECK(memory->live_bytes() == placed_bytes(5000));
+}
+
+TEST_CASE("a decode that does not do what was rehearsed is stopped before it touches what is not its own") {
+  const auto rehearsal = std::make_shared<GpuMemory>();
+  rehearsal->allocate(5000).reset();
+  const auto last = rehearsal->allocate(1000);
+  const MemoryRequests requests = rehearsal->requests();
+  const Placement placement = place(requests);
+  std::vector<std::byte> reservation(static_cast<size_t>(placement.bytes));
+  const auto memory = std::make_shared<GpuMemory>(reservation.data(), requests, placement);
+  SECTION("asks for more") {
+    CHECK_THROWS_AS(memory->allocate(6000), std::logic_error);
+  }
+  SECTION("hands back too late") {
+    const auto held = memory->allocate(5000);
+    CHECK_THROWS_AS(memory->allocate(1000), std::logic_error);
+  }
+  SECTION("asks again after the end") {
+    memory->allocate(5000).reset();
+    const auto held = memory->allocate(1000);
+    CHECK_THROWS_AS(memory->allocate(1000), std::logic_error);
+  }
+}
+
+}  // namespace
+}  // namespace headroom
