@@ -8,7 +8,7 @@ namespace headroom {
 
 void add_gaps(Plan& plan, const Model& model) {
   if (plan.request.device != DeviceKind::cuda) return;
-  const int64_t bytes = rehearse(model, plan).placement.bytes;
+  const int64_t bytes = rehearse(model, plan).bytes();
   const int64_t gaps = std::max<int64_t>(0, bytes - plan.predicted_peak_bytes);
   plan.reserve_bytes += gaps;
   plan.predicted_peak_bytes += gaps;

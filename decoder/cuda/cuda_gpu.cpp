@@ -67,6 +67,7 @@ CudaGpu::CudaGpu() {
     for (cudaStream_t& made : streams_)
       check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
     events_ = std::make_unique<Events>();
+    stamps_ = std::make_unique<CudaStamps>(streams_);
     const int64_t before = memory().free;
     check(cudnnCreate(&cudnn_), "cudnnCreate");
     check(cudnnSetStream(cudnn_, stream(Stream::compute)), "cudnnSetStream");
@@ -85,6 +86,8 @@ CudaGpu::~CudaGpu() {
 }
 
 void CudaGpu::close() noexcept {
+  parts_.reset();
+  stamps_.reset();
   products_.reset();
   convolution_.reset();
   events_.reset();
@@ -143,6 +146,7 @@ void CudaGpu::release() noexcept {
 }
 
 void CudaGpu::run(const Call& call) {
+  if (parts_) parts_->compute(part_of(call));
   std::visit(
       [&](const auto& one) {
         using T = std::decay_t<decltype(one)>;
@@ -170,8 +174,11 @@ void CudaGpu::attend(const Attend& call) {
 }
 
 void CudaGpu::copy(Stream where, void* to, const void* from, int64_t bytes) {
+  const bool timed = parts_ && where != Stream::compute;
+  const auto begun = timed ? parts_->begin_copy(where) : Stamps::Stamp{};
   check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, stream(where)),
         "cudaMemcpyAsync");
+  if (timed) parts_->end_copy(where, begun);
 }
 void CudaGpu::clear(void* memory, int64_t bytes) {
   check(cudaMemsetAsync(memory, 0, static_cast<size_t>(bytes), stream(Stream::compute)), "cudaMemsetAsync");
@@ -181,6 +188,7 @@ Event CudaGpu::record(Stream where) {
   return events_->record(stream(where));
 }
 void CudaGpu::wait(Stream where, Event event) {
+  if (parts_ && where == Stream::compute) parts_->compute(Part::waiting);
   events_->wait(stream(where), event);
 }
 void CudaGpu::wait_on_host(Event event) {
@@ -188,6 +196,18 @@ void CudaGpu::wait_on_host(Event event) {
 }
 bool CudaGpu::happened(Event event) {
   return events_->happened(event);
+}
+
+void CudaGpu::restart_parts() {
+  if (!parts_) parts_ = std::make_unique<PartTimer>(*stamps_);
+  parts_->restart();
+  parts_->compute(Part::waiting);
+}
+
+std::optional<PartSeconds> CudaGpu::part_seconds() {
+  if (!parts_) return {};
+  PartSeconds seconds = parts_->seconds();
+  return seconds;
 }
 
 }  // namespace headroom::gpu

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "decoder/cuda/cuda_stamps.h"
 #include "decoder/cuda/device_memory.h"
 #include "decoder/cuda/events.h"
 #include "decoder/gpu/gpu.h"
@@ -42,6 +43,9 @@ class CudaGpu : public Gpu {
   void wait_on_host(Event event) override;
   bool happened(Event event) override;
 
+  void restart_parts() override;
+  std::optional<PartSeconds> part_seconds() override;
+
  private:
   cudaStream_t stream(Stream stream) const { return streams_[static_cast<size_t>(stream)]; }
   void convolve(const Convolve& call);
@@ -53,6 +57,8 @@ class CudaGpu : public Gpu {
   std::unique_ptr<CudnnConvolution> convolution_;
   std::unique_ptr<CublasProducts> products_;
   std::unique_ptr<Events> events_;
+  std::unique_ptr<CudaStamps> stamps_;
+  std::unique_ptr<PartTimer> parts_;  ///< none while nobody asked
   DeviceMemory memory_;
   std::vector<void*> host_memory_;
   int64_t library_bytes_ = 0;

@@ -8,16 +8,6 @@ namespace {
 /// Before any is looked at for being used again.
 constexpr size_t kEvents = 64;
 
-bool has_happened(cudaEvent_t event) {
-  const cudaError_t status = cudaEventQuery(event);
-  if (status == cudaErrorNotReady) {
-    cudaGetLastError();  // it is no error
-    return false;
-  }
-  check(status, "cudaEventQuery");
-  return true;
-}
-
 }  // namespace
 
 Events::~Events() {

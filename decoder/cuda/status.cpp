@@ -29,4 +29,14 @@ void check(cublasStatus_t status, const char* call) {
                     cublasLtGetStatusName(status) + ")");
 }
 
+bool has_happened(cudaEvent_t event) {
+  const cudaError_t status = cudaEventQuery(event);
+  if (status == cudaErrorNotReady) {
+    cudaGetLastError();  // it is no error
+    return false;
+  }
+  check(status, "cudaEventQuery");
+  return true;
+}
+
 }  // namespace headroom::gpu

@@ -12,4 +12,6 @@ void check(cudaError_t status, const char* call);
 void check(cudnnStatus_t status, const char* call);
 void check(cublasStatus_t status, const char* call);
 
+bool has_happened(cudaEvent_t event);
+
 }  // namespace headroom::gpu

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "decoder/gpu/parts.h"
 #include "decoder/kernels/gpu/calls.h"
 
 namespace headroom::gpu {
@@ -54,6 +56,11 @@ class Gpu {
   /// Returns when `event` has happened; what kernels did wrong meanwhile is thrown here.
   virtual void wait_on_host(Event event) = 0;
   virtual bool happened(Event event) = 0;
+
+  /// From here on the time that work takes is added up by what it is; where the GPU tells.
+  virtual void restart_parts() {}
+  /// Since then. All work must be done. None where it does not tell.
+  virtual std::optional<PartSeconds> part_seconds() { return {}; }
 };
 
 }  // namespace headroom::gpu

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "decoder/graph/errors.h"
 #include "decoder/interpreter/pixels.h"
@@ -198,12 +199,14 @@ void GpuDevice::finish_output(PictureSink& sink) {
 
 void GpuDevice::begin_pass(size_t number) {
   const Pass& pass = plan_.passes[number];
-  try {
-    if (resident_ == nullptr)
-      of_pass_.emplace(graph_, operations_of(pass), sizes_.dtype, source_, memory_, gpu_, staging_);
-  } catch (const LimitExceeded& refused) {
-    throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name +
-                        "), loading its weights: " + refused.what());
+  if (resident_ == nullptr) {
+    const std::vector<OpId> operations = operations_of(pass);
+    auto memory = memory_.allocate(GpuWeights::bytes(graph_, operations, sizes_.dtype));
+    if (gpu_ == nullptr) {
+      of_pass_.emplace(graph_, std::move(memory));
+    } else {
+      of_pass_.emplace(graph_, operations, sizes_.dtype, source_, std::move(memory), *gpu_, *staging_);
+    }
   }
   if (gpu_ != nullptr) make_affines(pass);
 }

@@ -9,16 +9,17 @@
 
 namespace headroom {
 
-/// The memory of a decode on a GPU: one reservation, in which everything has the place that was found for it
-/// before. A decode must ask for what its rehearsal asked for, in the same order. What is handed back may be
-/// given out again at once, since the GPU does its work in the order in which it was asked for.
+/// The memory of a decode on a GPU: part of one reservation, in which everything has the place that was found
+/// for it before. A decode must ask for what its rehearsal asked for, in the same order. What is handed back
+/// may be given out again at once, since the GPU does its work in the order in which it was asked for.
 class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
  public:
   /// For a rehearsal: writes down what is asked of it. Addresses are no addresses.
   GpuMemory() = default;
-  /// Serves, at `base`, what `requests` has, at `placement`'s places. Both must outlive it.
-  GpuMemory(std::byte* base, const MemoryRequests& requests, const Placement& placement)
-      : base_(base), expected_(&requests), placement_(&placement) {}
+  /// Serves, at `base`, what `requests` has, at `placement`'s places. Both must outlive it. `held_bytes` lie
+  /// elsewhere in the reservation and count as live throughout.
+  GpuMemory(std::byte* base, const MemoryRequests& requests, const Placement& placement, int64_t held_bytes)
+      : base_(base), expected_(&requests), placement_(&placement), live_bytes_(held_bytes) {}
 
   /// Throws std::logic_error where that is not what the rehearsal asked for.
   std::shared_ptr<void> allocate(int64_t bytes);

@@ -36,16 +36,18 @@ class Sending {
 
 }  // namespace
 
-GpuWeights::GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
-                       const HostWeights& source, GpuMemory& memory, gpu::Gpu* gpu, PinnedStaging* staging,
-                       const std::function<void(double)>& progress)
-    : ops_(graph.ops().size()) {
+int64_t GpuWeights::bytes(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype) {
   int64_t bytes = 0;
   for (OpId op : operations) bytes += gpu::parameter_bytes(graph, graph.op(op), dtype);
-  slab_ = memory.allocate(bytes);
-  if (staging == nullptr) return;
-  Sending sending(*gpu, *staging);
-  auto* next = static_cast<std::byte*>(slab_.get());
+  return bytes;
+}
+
+GpuWeights::GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
+                       const HostWeights& source, std::shared_ptr<void> memory, gpu::Gpu& gpu,
+                       PinnedStaging& staging, const std::function<void(double)>& progress)
+    : memory_(std::move(memory)), ops_(graph.ops().size()) {
+  Sending sending(gpu, staging);
+  auto* next = static_cast<std::byte*>(memory_.get());
   for (size_t i = 0; i < operations.size(); ++i) {
     const Op& op = graph.op(operations[i]);
     GpuOpWeights& weights = ops_[index(operations[i])];

@@ -2,9 +2,9 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "decoder/gpu_runtime/gpu_memory.h"
 #include "decoder/gpu_runtime/pinned_staging.h"
 #include "decoder/plan/memory.h"
 
@@ -26,19 +26,23 @@ struct GpuOpWeights {
   const float* norm_bias = nullptr;  ///< of a norm
 };
 
-/// Parameters of some operations in one allocation, laid out as decoder/plan/gpu_memory.h says. Without
-/// staging the memory is taken and nothing else.
+/// Parameters of some operations in one piece of a GPU's memory, laid out as decoder/plan/gpu_memory.h says.
 class GpuWeights {
  public:
+  static int64_t bytes(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype);
+
+  /// For a rehearsal: there are no values.
+  GpuWeights(const Graph& graph, std::shared_ptr<void> memory)
+      : memory_(std::move(memory)), ops_(graph.ops().size()) {}
   /// Reads every parameter once. `progress` is told the share done, 0 to 1.
   GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype, const HostWeights& source,
-             GpuMemory& memory, gpu::Gpu* gpu, PinnedStaging* staging,
+             std::shared_ptr<void> memory, gpu::Gpu& gpu, PinnedStaging& staging,
              const std::function<void(double)>& progress = {});
 
   const GpuOpWeights& of(OpId op) const { return ops_[index(op)]; }
 
  private:
-  std::shared_ptr<void> slab_;
+  std::shared_ptr<void> memory_;
   std::vector<GpuOpWeights> ops_;
 };
 

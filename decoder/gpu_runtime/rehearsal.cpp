@@ -41,11 +41,13 @@ Rehearsal rehearse(const Model& model, const Plan& plan) {
   check_places(model.graph, plan);
   const auto memory = std::make_shared<GpuMemory>();
   const HostWeights none;
+  Rehearsal rehearsal;
   std::optional<GpuWeights> weights;
-  if (plan.weights == WeightResidency::resident)
-    weights.emplace(model.graph, all_operations(model.graph), plan.request.dtype, none, *memory, nullptr,
-                    nullptr);
-
+  if (plan.weights == WeightResidency::resident) {
+    weights.emplace(model.graph, nullptr);
+    rehearsal.weights_bytes =
+        placed_bytes(GpuWeights::bytes(model.graph, all_operations(model.graph), plan.request.dtype));
+  }
   const auto run = [&](int64_t first_item) {
     const size_t first_event = memory->requests().events().size();
     const Plan slice = plan_of_slice(plan, first_item);
@@ -55,11 +57,10 @@ Rehearsal rehearse(const Model& model, const Plan& plan) {
     Interpreter(model, slice, device, &transfers, nullptr).run({}, first_item, sink);
     return first_event;
   };
-  Rehearsal rehearsal;
   rehearsal.first_slice = rehearsal.last_slice = run(0);
   const int64_t last = (plan.request.batch - 1) / plan.slice * plan.slice;
   if (plan.request.batch - last < plan.slice) rehearsal.last_slice = run(last);
-  rehearsal.requests = memory->requests();  // the weights are there to the end
+  rehearsal.requests = memory->requests();
   rehearsal.placement = place(rehearsal.requests);
   return rehearsal;
 }

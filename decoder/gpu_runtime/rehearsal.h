@@ -13,6 +13,13 @@ struct Rehearsal {
   size_t first_slice = 0;  ///< the event that the first slice of the batch begins with, and others like it
   size_t last_slice = 0;   ///< that of the last slice, which may be shorter
   Placement placement;
+  /// Of weights that stay: they lie before the places, and serve other decodes as well.
+  int64_t weights_bytes = 0;
+
+  /// Of the whole reservation.
+  int64_t bytes() const { return weights_bytes + placement.bytes; }
+  /// Most that are live at one time.
+  int64_t live_bytes() const { return weights_bytes + placement.live_bytes; }
 };
 
 /// Throws InputError where the plan cannot be run on CUDA.

@@ -53,6 +53,13 @@ struct QueueStats {
   friend bool operator==(const QueueStats&, const QueueStats&) = default;
 };
 
+/// Time of a GPU that went to one kind of work.
+struct PartStats {
+  std::string name;  ///< convolution, attention, elementwise, waiting, copies
+  double seconds = 0;
+  friend bool operator==(const PartStats&, const PartStats&) = default;
+};
+
 /// What one decode measured, or all of a queue in total. Peaks count device bytes of every kind that the
 /// limit covers.
 struct RunStats {
@@ -67,7 +74,10 @@ struct RunStats {
   int64_t scratch_written_bytes = 0;  ///< of kept tensors, to the scratch file
   int64_t scratch_read_bytes = 0;
   double transfer_wait_seconds = 0;  ///< that the decode stood still for these transfers
+  int64_t to_host_bytes = 0;         ///< of kept tensors, from a GPU to the host's memory
+  int64_t from_host_bytes = 0;
   std::vector<PassStats> passes;
+  std::vector<PartStats> parts;  ///< of a GPU; copies go on beside the others
   std::string device;
   std::string libraries;
   int threads = 0;

@@ -10,6 +10,7 @@ using nlohmann::json;
 
 constexpr int64_t kMostFileBytes = int64_t{64} << 20;
 constexpr int64_t kMostBytes = int64_t{1} << 60;
+constexpr size_t kMostParts = 100;
 constexpr size_t kMostPasses = 1'000'000;
 constexpr size_t kMostDecodes = 100'000;
 
@@ -125,6 +126,12 @@ json to_json(const RunStats& stats) {
            {"device", stats.device},
            {"libraries", stats.libraries},
            {"threads", stats.threads}};
+  if (stats.to_host_bytes + stats.from_host_bytes > 0) {
+    out["to_host_bytes"] = stats.to_host_bytes;
+    out["from_host_bytes"] = stats.from_host_bytes;
+  }
+  for (const PartStats& part : stats.parts)
+    out["parts"].push_back({{"name", part.name}, {"seconds", part.seconds}});
   if (stats.verification) out["verification"] = to_json(*stats.verification);
   if (stats.queue) {
     out["decodes"] = json::array();
@@ -158,6 +165,14 @@ RunStats stats_from_json(const JsonFields& file) {
   const JsonFields passes = file["passes"];
   const size_t count = passes.size(kMostPasses);
   for (size_t i = 0; i < count; ++i) stats.passes.push_back(read_pass(passes[i]));
+  if (file.has("to_host_bytes")) stats.to_host_bytes = file["to_host_bytes"].integer(0, kMostBytes);
+  if (file.has("from_host_bytes")) stats.from_host_bytes = file["from_host_bytes"].integer(0, kMostBytes);
+  if (file.has("parts")) {
+    const JsonFields parts = file["parts"];
+    const size_t kinds = parts.size(kMostParts);
+    for (size_t i = 0; i < kinds; ++i)
+      stats.parts.push_back({parts[i]["name"].text(), amount(parts[i]["seconds"])});
+  }
   stats.device = file["device"].text();
   stats.libraries = file["libraries"].text();
   stats.threads = static_cast<int>(file["threads"].integer(0, 1'000'000));

@@ -14,6 +14,7 @@
 #include "decoder/plan/validator.h"
 #include "decoder/program/latent_scale.h"
 #include "decoder/program/progress_events.h"
+#include "decoder/program/queue_session.h"
 #include "decoder/runtime/decode.h"
 #include "decoder/runtime/process_memory.h"
 
@@ -123,13 +124,13 @@ std::vector<double> shares_of(const RequestQueue& queue, double predicted_second
   return shares;
 }
 
-RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, DecodeSession& session,
+RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, QueueSession& session,
                  ProgressEvents& events) {
   Array latent = read_latent(job.latent);
   if (job.latent_scale == "model") undo_latent_scale(run.model, latent);
   const auto sink = open_sink(job.output, picture_shape(run.model, plan.request), run.frame_rate);
   ToldSink told(*sink, events);
-  const RunStats stats = session.decode(plan, latent, told, &events);
+  const RunStats stats = session.decode(static_cast<size_t>(job.decode.plan), latent, told, &events);
   told.finish();
   return stats;
 }
@@ -170,14 +171,13 @@ int64_t growth_after_warmup(const std::vector<DecodeStats>& decodes, size_t shap
 RunStats decode_queue(const QueueRun& run, Progress& progress) {
   const RequestQueue queue = read_queue(run);
   const std::vector<Job> jobs = jobs_of(run, queue);
-  for (const Plan& plan : queue.plans) {
-    if (plan.request.device != DeviceKind::cpu)
-      throw InputError(run.queue_file + ": device: queues are decoded on the CPU; decode plans for " +
-                       name_of(plan.request.device) + " one by one");
+  for (size_t i = 0; i < queue.plans.size(); ++i) {
+    const DeviceKind device = queue.plans[i].request.device;
+    if (!run.device || device == *run.device) continue;
+    throw InputError(std::string("--device: ") + run.queue_file + " is planned for " + name_of(device) +
+                     ", found " + name_of(*run.device));
   }
   const QueuePrediction prediction = predict(queue);
-  int64_t reserve_bytes = 0;
-  for (const Plan& plan : queue.plans) reserve_bytes = std::max(reserve_bytes, plan.reserve_bytes);
 
   progress.tell(begun(run, queue, prediction));
   start_libraries(run.threads);
@@ -187,11 +187,11 @@ RunStats decode_queue(const QueueRun& run, Progress& progress) {
   measured.decodes.reserve(jobs.size());
   malloc_trim(0);  // what reading the queue left behind would hide growth
   const auto start = std::chrono::steady_clock::now();
-  const int64_t reservations_before = Pool::reservations();
   ProgressEvents events(progress);  // before the session, whose pool tells it of the weights' end
-  DecodeSession session(run.model, run.weights, {queue.limit_bytes - reserve_bytes, prediction.pool_bytes},
-                        [&](double share) { events.loading(share); });
-  int64_t first_resident = 0;
+  const std::unique_ptr<QueueSession> session = naming(run.queue_file, "no decode was done", [&] {
+    return open_session(run.model, run.weights, queue, [&](double share) { events.loading(share); });
+  });
+  int64_t first_held = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {
     const Job& job = jobs[i];
     const Plan& plan = queue.plans[static_cast<size_t>(job.decode.plan)];
@@ -201,25 +201,25 @@ RunStats decode_queue(const QueueRun& run, Progress& progress) {
     const RunStats stats =
         naming(run.queue_file + ": " + place_of(queue, job.decode),
                std::to_string(i) + " of " + std::to_string(jobs.size()) + " decodes were done",
-               [&] { return run_job(run, plan, job, session, events); });
-    if (i == 0) first_resident = session.pool().peak_resident_bytes();
+               [&] { return run_job(run, plan, job, *session, events); });
+    if (i == 0) first_held = session->held_bytes();
     measured.decodes.push_back({name, job.decode.request, job.decode.repetition, job.decode.plan,
                                 stats.seconds, stats.peak_bytes, stats.pool_peak_bytes, resident_bytes(),
-                                session.outside_growth_bytes()});
+                                session->outside_growth_bytes()});
     total.pool_peak_bytes = std::max(total.pool_peak_bytes, stats.pool_peak_bytes);
     total.rss_growth_bytes = std::max(total.rss_growth_bytes, stats.rss_growth_bytes);
     total.device = stats.device;
     total.libraries = stats.libraries;
     total.threads = stats.threads;
   }
-  measured.resident_before_bytes = session.resident_before_bytes();
-  measured.pool_allocations = Pool::reservations() - reservations_before;
-  measured.pool_growth_bytes = session.pool().peak_resident_bytes() - first_resident;
+  measured.resident_before_bytes = session->resident_before_bytes();
+  measured.pool_allocations = session->reservations();
+  measured.pool_growth_bytes = session->held_bytes() - first_held;
   measured.outside_growth_after_warmup_bytes = growth_after_warmup(measured.decodes, queue.plans.size());
   total.limit_bytes = queue.limit_bytes;
   total.predicted_peak_bytes = prediction.peak_bytes;
   total.predicted_seconds = prediction.seconds;
-  total.outside_bytes = std::max<int64_t>(0, total.rss_growth_bytes - session.pool().peak_resident_bytes());
+  total.outside_bytes = session->most_outside_bytes(total.rss_growth_bytes);
   total.peak_bytes = total.pool_peak_bytes + total.outside_bytes;
   total.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   total.queue = std::move(measured);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct QueueRun {
   std::string latent_scale;  ///< "none" or "model", where a request leaves it open
   int threads = 0;           ///< 0: LibTorch's choice
   FrameRate frame_rate;      ///< of outputs in .y4m
+  std::optional<DeviceKind> device;  ///< that its plans must be for
 };
 
 /// Decodes the whole queue in its order from one pool. Everything that can be checked before the first decode

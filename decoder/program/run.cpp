@@ -33,7 +33,7 @@
 #include "decoder/program/verification.h"
 #include "decoder/program/write_traces.h"
 #include "decoder/runtime/decode.h"
-#include "decoder/runtime/gpu_decode.h"
+#include "decoder/runtime/gpu_session.h"
 #include "decoder/runtime/process_memory.h"
 #include "decoder/runtime/trace_recorder.h"
 
@@ -119,8 +119,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
     throw InputError("--dtype: goes with --limit; a plan has its own (try headroom-decode --help)");
   if (!options.queue_file.empty()) {
     for (const auto& [given, name] :
-         {std::pair{options.verify, "--verify"}, std::pair{!options.preview_file.empty(), "--preview"},
-          std::pair{options.device == "cuda", "--device cuda"}}) {
+         {std::pair{options.verify, "--verify"}, std::pair{!options.preview_file.empty(), "--preview"}}) {
       if (given)
         throw InputError(
             std::string(name) +
@@ -218,6 +217,8 @@ Verification verify(const Model& model, const Plan& plan, const ParameterSource&
       untiled_fits
           ? "the untiled decode"
           : "another plan under the same limit (tiles half as high); untiled would not fit this machine";
+  // Its places on a GPU have gaps of their own.
+  if (gpu != nullptr) reference.limit_bytes = free_bytes;
   progress.tell(VerificationStarted{compared_with});
   decode_on(gpu, model, reference, weights, latent, comparison, &events, {});
   comparison.finish();
@@ -304,8 +305,10 @@ RunStats run_queue(const Options& options, Progress& progress) {
                options.latents,
                options.latent_scale,
                options.threads,
-               options.frame_rate};
+               options.frame_rate,
+               {}};
   run.weights = parameter_source(options.model, options.weights, options.random_seed);
+  if (!options.device.empty()) run.device = parse_device(options.device);
   return decode_queue(run, progress);
 }
 

@@ -21,7 +21,7 @@
 #include "decoder/kernels/loops.h"
 #include "decoder/runtime/convolution.h"
 #include "decoder/runtime/cpu_device.h"
-#include "decoder/runtime/gpu_decode.h"
+#include "decoder/runtime/gpu_session.h"
 #include "decoder/runtime/process_memory.h"
 #include "decoder/runtime/scratch_file.h"
 #include "decoder/runtime/scratch_transfers.h"

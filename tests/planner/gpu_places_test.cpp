@@ -36,10 +36,10 @@ TEST_CASE("predicted peaks of plans for CUDA are what their places take, within 
     CHECK(validate(plan, model).empty());
     CHECK(plan.limit_bytes == options.limit_bytes);
     CHECK(plan.predicted_peak_bytes <= options.limit_bytes);
-    const Placement placement = rehearse(model, plan).placement;
-    CHECK(plan.predicted_peak_bytes == placement.bytes);
-    CHECK(plan.predicted_peak_bytes - plan.reserve_bytes == placement.live_bytes);
-    CHECK(double(placement.bytes) <= 1.02 * double(placement.live_bytes));
+    const Rehearsal rehearsal = rehearse(model, plan);
+    CHECK(plan.predicted_peak_bytes == rehearsal.bytes());
+    CHECK(plan.predicted_peak_bytes - plan.reserve_bytes == rehearsal.live_bytes());
+    CHECK(double(rehearsal.bytes()) <= 1.02 * double(rehearsal.live_bytes()));
   }
 }
 

@@ -19,7 +19,7 @@ void ask(GpuMemory& memory, std::vector<std::byte*>& places) {
 TEST_CASE("a decode finds at its places what its rehearsal asked for, slice by slice") {
   const auto rehearsal = std::make_shared<GpuMemory>();
   std::vector<std::byte*> nowhere;
-  const auto weights = rehearsal->allocate(5000);
+  const auto kept = rehearsal->allocate(5000);
   const size_t slice = rehearsal->requests().events().size();
   ask(*rehearsal, nowhere);
   const MemoryRequests requests = rehearsal->requests();
@@ -27,7 +27,7 @@ TEST_CASE("a decode finds at its places what its rehearsal asked for, slice by s
   CHECK(placement.bytes == placement.live_bytes);
 
   std::vector<std::byte> reservation(static_cast<size_t>(placement.bytes));
-  const auto memory = std::make_shared<GpuMemory>(reservation.data(), requests, placement);
+  const auto memory = std::make_shared<GpuMemory>(reservation.data(), requests, placement, 7000);
   const auto held = memory->allocate(5000);
   std::vector<std::byte*> first, second;
   ask(*memory, first);
@@ -38,7 +38,7 @@ TEST_CASE("a decode finds at its places what its rehearsal asked for, slice by s
     CHECK(place >= reservation.data());
     CHECK(place + 2000 <= reservation.data() + reservation.size());
   }
-  CHECK(memory->live_bytes() == placed_bytes(5000));
+  CHECK(memory->live_bytes() == 7000 + placed_bytes(5000));
 }
 
 TEST_CASE("a decode that does not do what was rehearsed is stopped before it touches what is not its own") {
@@ -48,7 +48,7 @@ TEST_CASE("a decode that does not do what was rehearsed is stopped before it tou
   const MemoryRequests requests = rehearsal->requests();
   const Placement placement = place(requests);
   std::vector<std::byte> reservation(static_cast<size_t>(placement.bytes));
-  const auto memory = std::make_shared<GpuMemory>(reservation.data(), requests, placement);
+  const auto memory = std::make_shared<GpuMemory>(reservation.data(), requests, placement, 0);
   SECTION("asks for more") {
     CHECK_THROWS_AS(memory->allocate(6000), std::logic_error);
   }

@@ -53,6 +53,10 @@ TEST_CASE("stats file: statistics come back as they were", "[unit][stats_file]")
   stats.verification->psnr_db = std::numeric_limits<double>::infinity();
   CHECK(to_json(stats)["verification"]["psnr_db"].is_null());
   CHECK(read(to_json(stats)) == stats);
+  stats.parts = {{"convolution", 0.25}, {"copies", 0.5}};
+  stats.to_host_bytes = 1 << 20;
+  stats.from_host_bytes = 1 << 21;
+  CHECK(read(to_json(stats)) == stats);
 
   json older = to_json(stats);
   for (const char* key : {"scratch_written_bytes", "scratch_read_bytes", "transfer_wait_seconds"})

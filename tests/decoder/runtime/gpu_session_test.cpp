@@ -1,4 +1,4 @@
-#include "decoder/runtime/gpu_decode.h"
+#include "decoder/runtime/gpu_session.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -10,6 +10,7 @@
 #include "planner/gpu_places.h"
 #include "planner/make_plan.h"
 #include "planner/memory_costs.h"
+#include "planner/why_not.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 #include "tests/support/decoding.h"
 #include "tests/support/drawn_plans.h"
@@ -90,7 +91,7 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
     const int64_t live_bytes = plan.predicted_peak_bytes;
     add_gaps(plan, model);
     REQUIRE(validate(plan, model).empty());
-    CHECK(rehearse(model, plan).placement.live_bytes <= live_bytes);
+    CHECK(rehearse(model, plan).live_bytes() <= live_bytes);
     sliced += slice < batch ? 1 : 0;
     const Array input = test::latent_for(model, request, seed);
     EmulatedGpu gpu;
@@ -161,6 +162,58 @@ TEST_CASE("plans for a GPU run in one reservation within their limit") {
     CHECK(gpu.most_reserved_bytes() == plan->predicted_peak_bytes);
     CHECK(decoded.stats.peak_bytes == plan->predicted_peak_bytes);
   }
+}
+
+TEST_CASE("decodes of changing sizes share one reservation, and each is what it is by itself") {
+  const Model model = test::model_of(test::tiny_config({16, 32}));
+  const CostModel costs(model.graph, DeviceKind::cuda);
+  struct Decode {
+    Request request;
+    Plan plan;
+    Rehearsal rehearsal;
+    Array latent;
+  };
+  std::vector<Decode> decodes;
+  int64_t bytes = 0;
+  const auto add = [&](const Extent& latent, Dtype dtype, WeightResidency weights, int64_t host_bytes) {
+    Decode& decode = decodes.emplace_back();
+    decode.request = request_for(model, latent, 1, dtype, DeviceKind::cuda);
+    PlanOptions options;
+    options.limit_bytes = int64_t{1} << 29;
+    options.weights = weights;
+    if (host_bytes > 0) {
+      options.host_limit_bytes = host_bytes;
+      options.limit_bytes =
+          why_not(model, decode.request,
+                  {.limit_bytes = 1, .host_limit_bytes = host_bytes, .weights = weights}, costs)
+              .smallest_limit_bytes;
+    }
+    decode.plan = make_plan(model, decode.request, options, costs);
+    decode.rehearsal = rehearse(model, decode.plan);
+    decode.latent = test::latent_for(model, decode.request, decodes.size());
+    bytes = std::max(bytes, decode.rehearsal.bytes());
+  };
+  add({1, 6, 4}, Dtype::fp32, WeightResidency::resident, 0);
+  add({1, 12, 10}, Dtype::fp32, WeightResidency::resident, 1 << 24);
+  add({1, 5, 7}, Dtype::fp32, WeightResidency::per_pass, 0);
+  add({1, 5, 7}, Dtype::bf16, WeightResidency::resident, 0);
+  start_libraries(2);
+  const ParameterSource source = random_source(9);
+  EmulatedGpu gpu;
+  GpuSession session(gpu, model, source, bytes);
+  for (const size_t i : {0, 1, 0, 2, 1, 3, 0}) {
+    CAPTURE(i);
+    const Decode& decode = decodes[i];
+    MemorySink sink(picture_shape(model, decode.request));
+    const RunStats stats = session.decode(decode.plan, decode.rehearsal, decode.latent, sink, nullptr);
+    sink.finish();
+    EmulatedGpu alone;
+    CHECK(sink.picture.values == on_gpu(alone, model, decode.plan, decode.latent, 9).picture.values);
+    CHECK(stats.pool_peak_bytes == decode.plan.predicted_peak_bytes);
+    CHECK((stats.to_host_bytes > 0) == (i == 1));
+  }
+  CHECK(gpu.reservations() == 1);
+  CHECK(gpu.most_reserved_bytes() == bytes);
 }
 
 TEST_CASE("what a GPU cannot do is told before anything is taken") {

@@ -1,0 +1,150 @@
+#include "decoder/runtime/gpu_session.h"
+
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "decoder/gpu_runtime/gpu_device.h"
+#include "decoder/gpu_runtime/host_transfers.h"
+#include "decoder/graph/errors.h"
+#include "decoder/interpreter/interpreter.h"
+#include "decoder/runtime/decode.h"
+#include "decoder/runtime/unpacked_weights.h"
+
+namespace headroom {
+namespace {
+
+/// Slots of pinned host memory that a plan's blocks go to.
+ScratchLayout host_layout(const Graph& graph, const Plan& plan) {
+  Plan as_in_a_file = plan;
+  std::erase_if(as_in_a_file.kept, [](const Kept& entry) { return entry.place != Place::host; });
+  for (Kept& entry : as_in_a_file.kept) entry.place = Place::scratch;
+  return scratch_layout(graph, as_in_a_file);
+}
+
+void add_parts(gpu::Gpu& gpu, RunStats& stats) {
+  const auto seconds = gpu.part_seconds();
+  if (!seconds) return;
+  for (size_t i = 0; i < seconds->size(); ++i)
+    stats.parts.push_back({name_of(static_cast<gpu::Part>(i)), (*seconds)[i]});
+}
+
+}  // namespace
+
+GpuSession::Reservation::Reservation(gpu::Gpu& gpu, int64_t bytes) : gpu_(gpu) {
+  try {
+    base_ = gpu.reserve(bytes);
+  } catch (...) {
+    gpu.release();
+    throw;
+  }
+}
+
+GpuSession::GpuSession(gpu::Gpu& gpu, const Model& model, const ParameterSource& weights, int64_t bytes,
+                       std::function<void(double)> loading)
+    : gpu_(gpu),
+      model_(model),
+      source_(unpacked_weights(model.graph, weights)),
+      loading_(std::move(loading)),
+      bytes_(bytes),
+      free_before_(gpu.free_bytes()),
+      reservation_(gpu, bytes),
+      staging_(gpu) {}
+
+std::byte* GpuSession::host_memory(int64_t bytes) {
+  if (bytes > host_bytes_) {
+    host_ = gpu_.reserve_host(bytes);
+    host_bytes_ = bytes;
+  }
+  return host_;
+}
+
+/// Weights that stay lie at the beginning of the reservation, under every plan that has them.
+void GpuSession::load_weights(const Plan& plan) {
+  if (plan.weights == WeightResidency::per_pass) return weights_.reset();
+  if (weights_ && weights_dtype_ == plan.request.dtype) return;
+  const std::shared_ptr<void> memory(reservation_.base(), [](void*) {});
+  weights_.emplace(model_.graph, all_operations(model_.graph), plan.request.dtype, source_, memory, gpu_,
+                   staging_, loading_);
+  weights_dtype_ = plan.request.dtype;
+}
+
+RunStats GpuSession::decode(const Plan& plan, const Rehearsal& rehearsal, const Array& latent,
+                            PictureSink& sink, EventSink* events) {
+  check_latent(model_, plan, latent);
+  if (rehearsal.bytes() > bytes_)
+    throw LimitExceeded("the plan takes " + std::to_string(rehearsal.bytes()) +
+                        " bytes of the GPU's memory, reserved are " + std::to_string(bytes_));
+  const c10::InferenceMode inference;
+  load_weights(plan);
+  std::optional<HostTransfers> transfers;
+  if (const ScratchLayout host = host_layout(model_.graph, plan); host.slots > 0) {
+    const int64_t bytes = host.slots * host.slot_bytes;
+    if (bytes > plan.host_limit_bytes)
+      throw LimitExceeded("kept tensors take more host memory than the plan's limit for it");
+    transfers.emplace(gpu_, host_memory(bytes), host.slots, host.slot_bytes);
+  }
+  const auto memory =
+      std::make_shared<GpuMemory>(reservation_.base() + rehearsal.weights_bytes, rehearsal.requests,
+                                  rehearsal.placement, rehearsal.weights_bytes);
+  gpu_.wait_on_host(gpu_.record(gpu::Stream::compute));
+  gpu_.restart_parts();
+
+  RunStats stats;
+  for (const Pass& pass : plan.passes)
+    stats.passes.push_back({pass.name, pass.predicted_peak_bytes, 0, pass.predicted_seconds, 0});
+  const auto start = std::chrono::steady_clock::now();
+  for (int64_t item = 0; item < plan.request.batch; item += plan.slice) {
+    const Plan slice = plan_of_slice(plan, item);
+    memory->go_to(slice.slice == plan.slice ? rehearsal.first_slice : rehearsal.last_slice);
+    GpuDevice device(model_.graph, slice, *memory, source_, weights_ ? &*weights_ : nullptr, &gpu_,
+                     &staging_);
+    Interpreter interpreter(model_, slice, device, transfers ? &*transfers : nullptr, events);
+    interpreter.run(latent, item, sink);
+    for (size_t i = 0; i < plan.passes.size(); ++i) {
+      const PassMeasurement& measured = interpreter.measurements()[i];
+      stats.passes[i].peak_bytes = std::max(stats.passes[i].peak_bytes, measured.peak_bytes);
+      stats.passes[i].seconds += measured.seconds;
+    }
+  }
+  gpu_.wait_on_host(gpu_.record(gpu::Stream::compute));
+  stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  add_parts(gpu_, stats);
+  if (transfers) {
+    stats.to_host_bytes = transfers->written_bytes();
+    stats.from_host_bytes = transfers->read_bytes();
+  }
+  stats.limit_bytes = plan.limit_bytes;
+  stats.predicted_peak_bytes = plan.predicted_peak_bytes;
+  stats.predicted_seconds = plan.predicted_seconds;
+  stats.pool_peak_bytes = rehearsal.bytes();
+  stats.outside_bytes = std::max<int64_t>(0, outside_growth_bytes());
+  stats.peak_bytes = stats.pool_peak_bytes + stats.outside_bytes;
+  stats.device = gpu_.device();
+  stats.libraries = gpu_.libraries();
+  stats.threads = 1;
+  return stats;
+}
+
+Rehearsal rehearse_within_limit(const Model& model, const Plan& plan) {
+  Rehearsal rehearsal = rehearse(model, plan);
+  if (rehearsal.bytes() > plan.limit_bytes) {
+    throw LimitExceeded("the plan takes " + std::to_string(rehearsal.bytes()) +
+                        " bytes of the GPU's memory, limit " + std::to_string(plan.limit_bytes));
+  }
+  return rehearsal;
+}
+
+RunStats decode_on_gpu(gpu::Gpu& gpu, const Model& model, const Plan& plan, const ParameterSource& weights,
+                       const Array& latent, PictureSink& sink, EventSink* events,
+                       const std::function<void(double)>& loading) {
+  check_latent(model, plan, latent);
+  const Rehearsal rehearsal = rehearse_within_limit(model, plan);
+  return GpuSession(gpu, model, weights, rehearsal.bytes(), loading)
+      .decode(plan, rehearsal, latent, sink, events);
+}
+
+}  // namespace headroom

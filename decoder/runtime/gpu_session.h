@@ -1,0 +1,79 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "decoder/files/array.h"
+#include "decoder/files/picture_sink.h"
+#include "decoder/gpu/gpu.h"
+#include "decoder/gpu_runtime/gpu_weights.h"
+#include "decoder/gpu_runtime/pinned_staging.h"
+#include "decoder/gpu_runtime/rehearsal.h"
+#include "decoder/graph/model.h"
+#include "decoder/interpreter/events.h"
+#include "decoder/plan/plan.h"
+#include "decoder/plan/stats.h"
+#include "decoder/runtime/weights.h"
+
+namespace headroom {
+
+/// Decodes of one model on a GPU, one after another, in one reservation: weights that stay are loaded once.
+/// Nothing of the GPU's memory is taken after the start. start_libraries() first.
+class GpuSession {
+ public:
+  /// Reserves `bytes`: the most that any of the decodes takes, by its rehearsal. `loading` is told the share
+  /// of the weights that is there. All references must outlive the session. Throws LimitExceeded.
+  GpuSession(gpu::Gpu& gpu, const Model& model, const ParameterSource& weights, int64_t bytes,
+             std::function<void(double)> loading = {});
+
+  /// Runs the whole plan, of which `rehearsal` is. Throws as DecodeSession::decode() does.
+  RunStats decode(const Plan& plan, const Rehearsal& rehearsal, const Array& latent, PictureSink& sink,
+                  EventSink* events);
+
+  int64_t reserved_bytes() const { return bytes_; }
+  /// What the card has lost since the session began, beside the reservation: libraries took it.
+  int64_t outside_growth_bytes() const { return free_before_ - gpu_.free_bytes() - bytes_; }
+
+ private:
+  /// Frees the GPU's memory when all is over, one way or the other.
+  class Reservation {
+   public:
+    Reservation(gpu::Gpu& gpu, int64_t bytes);
+    ~Reservation() { gpu_.release(); }
+    Reservation(const Reservation&) = delete;
+    Reservation& operator=(const Reservation&) = delete;
+    std::byte* base() const { return base_; }
+
+   private:
+    gpu::Gpu& gpu_;
+    std::byte* base_ = nullptr;
+  };
+  /// Pinned host memory of this size, kept for later decodes.
+  std::byte* host_memory(int64_t bytes);
+  void load_weights(const Plan& plan);
+
+  gpu::Gpu& gpu_;
+  const Model& model_;
+  const HostWeights source_;
+  const std::function<void(double)> loading_;
+  const int64_t bytes_, free_before_;
+  const Reservation reservation_;
+  PinnedStaging staging_;
+  std::byte* host_ = nullptr;
+  int64_t host_bytes_ = 0;
+  std::optional<GpuWeights> weights_;
+  Dtype weights_dtype_ = Dtype::fp32;
+};
+
+/// A session of one decode. Throws LimitExceeded before anything is taken where the plan takes more than its
+/// limit.
+RunStats decode_on_gpu(gpu::Gpu& gpu, const Model& model, const Plan& plan, const ParameterSource& weights,
+                       const Array& latent, PictureSink& sink, EventSink* events,
+                       const std::function<void(double)>& loading = {});
+
+/// The rehearsal of a plan that is about to be decoded. Throws LimitExceeded where that takes more than its
+/// limit.
+Rehearsal rehearse_within_limit(const Model& model, const Plan& plan);
+
+}  // namespace headroom
