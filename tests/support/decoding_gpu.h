@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+
+#include "decoder/gpu/gpu.h"
+#include "decoder/runtime/decode.h"
+#include "decoder/runtime/gpu_session.h"
+#include "tests/support/decoding.h"
+
+namespace headroom::test {
+
+/// The GPU that an executable's tests decode on: emulated, or this machine's. Null where there is none, which
+/// CTest counts as skipped.
+std::unique_ptr<gpu::Gpu> decoding_gpu();
+
+inline Decoded on_gpu(gpu::Gpu& gpu, const Model& model, const Plan& plan, const Array& latent,
+                      uint64_t seed) {
+  start_libraries(2);
+  MemorySink sink(picture_shape(model, plan.request));
+  RunStats stats = decode_on_gpu(gpu, model, plan, random_source(seed), latent, sink, nullptr);
+  sink.finish();
+  REQUIRE(sink.overwritten == 0);
+  return {std::move(sink.picture), std::move(stats)};
+}
+
+}  // namespace headroom::test
