@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "decoder/graph/errors.h"
 #include "decoder/plan/validator.h"
@@ -18,6 +19,20 @@ Deadline deadline_of(const PlanOptions& options) {
   using Clock = std::chrono::steady_clock;
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(
                             std::chrono::duration<double>(*options.time_budget_seconds));
+}
+
+Plan bounded(Plan plan, double bound_seconds) {
+  plan.bound_seconds = std::min(bound_seconds, plan.predicted_seconds);
+  plan.optimal = plan.bound_seconds >= plan.predicted_seconds * (1 - 1e-9);
+  return plan;
+}
+
+/// Weights that stay are part of its time.
+Plan plan_of_best(const FrameSearch::Best& best, const Model& model, const Request& request,
+                  const PlanOptions& options, const CostModel& costs) {
+  Plan plan = plan_of(best.solution, model, request, best.frame, options, costs);
+  plan.predicted_seconds += best.start_seconds;
+  return plan;
 }
 
 }  // namespace
@@ -53,6 +68,14 @@ Plan plan_of(const Solution& solution, const Model& model, const Request& reques
   return plan;
 }
 
+Plan smallest_plan(const Spaces& spaces, const Model& model, const Request& request,
+                   const PlanOptions& options, const CostModel& costs) {
+  PlanOptions least = options;
+  least.limit_bytes = smallest_over(spaces).smallest.bytes;
+  return plan_of_best(fastest_over(spaces, request, least.limit_bytes).best.value(), model, request, least,
+                      costs);
+}
+
 Plan make_plan(const Model& model, const Request& request, const PlanOptions& options,
                const CostModel& costs) {
   const Deadline deadline = deadline_of(options);
@@ -60,29 +83,24 @@ Plan make_plan(const Model& model, const Request& request, const PlanOptions& op
   std::optional<double> bound_seconds;
   // On CUDA there may be no room for the gaps beside what fits: then live bytes must do with less, and at
   // last with the least possible.
-  bool least = false;
   for (int64_t live_limit = options.limit_bytes;;) {
     const FrameSearch search = fastest_over(spaces, request, live_limit, deadline);
     if (!bound_seconds) bound_seconds = search.bound_seconds;
     if (!search.best) {
       if (!search.in_time)
         throw InputError("--time-budget: ended before any plan was found; allow more time");
-      if (least || live_limit == options.limit_bytes)
+      if (live_limit == options.limit_bytes)
         throw NothingFits(why_not(model, request, options, costs), request);
-      least = true;
-      live_limit = smallest_over(spaces).smallest.bytes;
-      continue;
+      Plan plan = smallest_plan(spaces, model, request, options, costs);
+      if (plan.limit_bytes > options.limit_bytes)
+        throw NothingFits(why_not(model, request, options, costs), request);
+      plan.limit_bytes = options.limit_bytes;
+      return bounded(std::move(plan), *bound_seconds);
     }
-    Plan plan = plan_of(search.best->solution, model, request, search.best->frame, options, costs);
-    if (const int64_t beyond = plan.limit_bytes - options.limit_bytes; beyond > 0) {
-      if (least) throw NothingFits(why_not(model, request, options, costs), request);
-      live_limit = std::min(live_limit, plan.predicted_peak_bytes - plan.reserve_bytes) - beyond;
-      continue;
-    }
-    plan.predicted_seconds += search.best->start_seconds;
-    plan.bound_seconds = std::min(*bound_seconds, plan.predicted_seconds);
-    plan.optimal = plan.bound_seconds >= plan.predicted_seconds * (1 - 1e-9);
-    return plan;
+    Plan plan = plan_of_best(*search.best, model, request, options, costs);
+    const int64_t beyond = plan.limit_bytes - options.limit_bytes;
+    if (beyond <= 0) return bounded(std::move(plan), *bound_seconds);
+    live_limit = std::min(live_limit, plan.predicted_peak_bytes - plan.reserve_bytes) - beyond;
   }
 }
 

@@ -118,15 +118,16 @@ std::vector<Change> changes_of(const Model& model, const Request& request, const
 
 WhyNot why_not(const Model& model, const Request& request, const PlanOptions& options,
                const CostModel& costs) {
-  const SmallestOver best = smallest_over(spaces_of(model, request, options, costs));
-  WhyNot why{options.limit_bytes, best.smallest.bytes, best.smallest.pass, {}, {}, {}};
-  const Solution smallest{best.smallest.decisions, std::vector<double>(best.smallest.decisions.size(), 0.0),
-                          0, best.smallest.bytes, 0};
-  PlanOptions enough = options;
-  enough.limit_bytes = best.smallest.bytes;
-  const Plan plan = plan_of(smallest, model, request, best.frame, enough, costs);
-  why.smallest_limit_bytes = std::max(best.smallest.bytes, plan.predicted_peak_bytes);  // with its gaps
-  why.pass_name = plan.passes[why.pass].name;
+  const Plan plan = smallest_plan(spaces_of(model, request, options, costs), model, request, options, costs);
+  const auto highest = std::max_element(
+      plan.passes.begin(), plan.passes.end(),
+      [](const Pass& a, const Pass& b) { return a.predicted_peak_bytes < b.predicted_peak_bytes; });
+  WhyNot why{options.limit_bytes,
+             plan.limit_bytes,
+             static_cast<size_t>(highest - plan.passes.begin()),
+             highest->name,
+             {},
+             {}};
   why.blockers = blockers_of(plan, why.pass, model, costs);
 
   for (const Change& change : changes_of(model, request, options, costs))
