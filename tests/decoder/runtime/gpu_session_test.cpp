@@ -10,6 +10,7 @@
 #include "tests/emulated_gpu/emulated_gpu.h"
 #include "tests/support/decoding.h"
 #include "tests/support/decoding_gpu.h"
+#include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 
 namespace headroom {
