@@ -26,6 +26,7 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   /// Goes on as from the rehearsal's event of this number: slices of a batch are alike.
   void go_to(size_t event) { next_ = event; }
 
+  void begin_part() { recorded_.begin_part(); }
   const MemoryRequests& requests() const { return recorded_; }
   int64_t live_bytes() const { return live_bytes_; }
   void start_window() { window_peak_bytes_ = live_bytes_; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -27,11 +28,17 @@ class MemoryRequests {
   int64_t ask(int64_t bytes);
   void hand_back(int64_t number) noexcept { events_.push_back({0, number}); }
 
+  /// What follows may be like what came before: a tile begins.
+  void begin_part() { parts_.push_back(events_.size()); }
+
   const std::vector<Event>& events() const { return events_; }
+  /// Events that parts begin with, in order.
+  const std::vector<size_t>& parts() const { return parts_; }
   int64_t count() const { return count_; }
 
  private:
   std::vector<Event> events_;
+  std::vector<size_t> parts_;
   int64_t count_ = 0;
 };
 

@@ -5,6 +5,9 @@
 #include <map>
 #include <numeric>
 
+#include "decoder/gpu_runtime/distinct_requests.h"
+#include "decoder/gpu_runtime/part_regions.h"
+
 namespace headroom {
 namespace {
 
@@ -141,29 +144,55 @@ constexpr int64_t kGoodShare = 250;
 /// What reaches beyond the live bytes by more than this share is promoted.
 constexpr int64_t kBeyondShare = 100;
 
-}  // namespace
+int rounds_for(size_t requests) {
+  const auto count = double(requests);
+  return static_cast<int>(std::min(4.0 * kMostRounds, kMostComparisons / (count * count / 2 + 1)));
+}
 
-Placement place(const MemoryRequests& requests) {
-  const std::vector<Life> lives = lives_of(requests);
-  const int64_t live = most_live_bytes(requests, lives);
+bool is_good(int64_t bytes, int64_t live) {
+  return bytes <= live + live / kGoodShare;
+}
+
+Placement place_distinct(const MemoryRequests& requests, const std::vector<Life>& lives, int64_t live) {
   Placement best = place_as_they_come(requests, lives);
-  const auto count = double(lives.size());
-  const int affordable =
-      static_cast<int>(std::min(4.0 * kMostRounds, kMostComparisons / (count * count / 2 + 1)));
+  int left = rounds_for(lives.size());
   std::vector<Order> orders;
-  if (affordable > 0) orders = first_orders(lives, static_cast<int64_t>(requests.events().size()));
+  if (left > 0) orders = first_orders(lives, static_cast<int64_t>(requests.events().size()));
   // The first order has half of the rounds, and so on.
-  for (size_t i = 0, left = static_cast<size_t>(affordable); i < orders.size(); ++i) {
-    const size_t rounds = std::min<size_t>(kMostRounds, i + 1 < orders.size() ? (left + 1) / 2 : left);
+  for (size_t i = 0; i < orders.size(); ++i) {
+    const int rounds = std::min(kMostRounds, i + 1 < orders.size() ? (left + 1) / 2 : left);
     left -= rounds;
-    for (size_t round = 0; round < rounds && best.bytes > live + live / kGoodShare; ++round) {
+    for (int round = 0; round < rounds && !is_good(best.bytes, live); ++round) {
       Placement next = place_in(orders[i], lives);
       promote(orders[i], next, lives, live + live / kBeyondShare);
       if (next.bytes < best.bytes) best = std::move(next);
     }
   }
-  best.live_bytes = live;
   return best;
+}
+
+}  // namespace
+
+Placement place(const MemoryRequests& all) {
+  const Distinct distinct = distinct_of(all);
+  const std::vector<Life> lives = lives_of(distinct.requests);
+  const int64_t live = most_live_bytes(distinct.requests, lives);
+  const Placement own = place_distinct(distinct.requests, lives, live);
+  Placement placement{own.bytes, live, {}};
+  placement.offsets.reserve(distinct.of.size());
+  for (const int64_t number : distinct.of)
+    placement.offsets.push_back(own.offsets[static_cast<size_t>(number)]);
+  if (is_good(own.bytes, live) || all.parts().empty()) return placement;
+
+  const Regioned regioned = regions_of(all);
+  const Placement regions = place(regioned.requests);
+  if (regions.bytes >= placement.bytes) return placement;
+  placement.bytes = regions.bytes;
+  for (size_t i = 0; i < regioned.places.size(); ++i) {
+    const Regioned::Place& at = regioned.places[i];
+    placement.offsets[i] = regions.offsets[static_cast<size_t>(at.request)] + at.offset;
+  }
+  return placement;
 }
 
 }  // namespace headroom

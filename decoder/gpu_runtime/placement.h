@@ -18,8 +18,8 @@ struct Placement {
 /// order of importance, takes the lowest gap between those that are live with it; what ended up too high
 /// becomes more important, and all are placed anew (squeaky wheel optimisation, Joslin and Clements 1999,
 /// over the greedy placement that inference runtimes share their buffers by, Pisarchyk and Lee 2020,
-/// arXiv:2001.03288). Deterministic. Takes at most about a second: with very many requests it stops at the
-/// first placement.
+/// arXiv:2001.03288). Parts that ask for the same one after another share their places; where all that leaves
+/// gaps, tiles have regions, and these are placed. Deterministic. Takes at most a second or two.
 Placement place(const MemoryRequests& requests);
 
 }  // namespace headroom

@@ -22,6 +22,16 @@ class NoTransfers final : public BlockTransfers {
   void abandon() noexcept override {}
 };
 
+/// Tells of tiles: most are like the one before.
+class Parts final : public EventSink {
+ public:
+  explicit Parts(GpuMemory& memory) : memory_(memory) {}
+  void tile_started(const Plan&, int32_t, int64_t, int64_t) override { memory_.begin_part(); }
+
+ private:
+  GpuMemory& memory_;
+};
+
 void check_places(const Graph& graph, const Plan& plan) {
   const Sizes sizes = sizes_of(graph, plan);
   for (const Kept& entry : plan.kept) {
@@ -54,7 +64,8 @@ Rehearsal rehearse(const Model& model, const Plan& plan) {
     GpuDevice device(model.graph, slice, *memory, none, weights ? &*weights : nullptr, nullptr, nullptr);
     NoTransfers transfers;
     DiscardingSink sink({1, 1, 1, 1, 1});
-    Interpreter(model, slice, device, &transfers, nullptr).run({}, first_item, sink);
+    Parts parts(*memory);
+    Interpreter(model, slice, device, &transfers, &parts).run({}, first_item, sink);
     return first_event;
   };
   rehearsal.first_slice = rehearsal.last_slice = run(0);

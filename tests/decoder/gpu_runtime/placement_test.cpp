@@ -67,6 +67,53 @@ TEST_CASE("with very many requests a placement is found as they come") {
   check(requests, place(requests));
 }
 
+/// Bands of tiles; blocks that stay come and go at any time.
+MemoryRequests drawn_sweep(test::Random& random, int bands, int tiles_of_band, bool alike) {
+  MemoryRequests requests;
+  std::vector<int64_t> blocks;
+  std::vector<int64_t> sizes;
+  for (int band = 0; band < bands; ++band) {
+    blocks.push_back(requests.ask(random.integer(1, 9) * kPlaceUnit));
+    for (int tile = 0; tile < tiles_of_band; ++tile) {
+      if (tile == 0 || !alike) sizes = {random.integer(1, 50), random.integer(1, 50), random.integer(1, 50)};
+      requests.begin_part();
+      if (random.chance(0.1)) blocks.push_back(requests.ask(random.integer(1, 30) * kPlaceUnit));
+      std::vector<int64_t> tiles;
+      for (const int64_t units : sizes) tiles.push_back(requests.ask(units * kPlaceUnit));
+      if (random.chance(0.1)) {
+        requests.hand_back(blocks.back());
+        blocks.pop_back();
+        if (blocks.empty()) blocks.push_back(requests.ask(kPlaceUnit));
+      }
+      // Some tiles are held over into the next part.
+      for (const int64_t number : tiles) {
+        if (random.chance(0.05)) {
+          blocks.push_back(number);
+        } else {
+          requests.hand_back(number);
+        }
+      }
+    }
+  }
+  return requests;
+}
+
+TEST_CASE("tiles that are alike share their places, whatever stays beside them") {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    test::Random random(seed);
+    const MemoryRequests requests = drawn_sweep(random, 6, 20, seed % 2 == 0);
+    check(requests, place(requests));
+  }
+}
+
+TEST_CASE("tiles of very many requests have regions") {
+  test::Random random(7);
+  const MemoryRequests requests = drawn_sweep(random, 100, 250, false);
+  REQUIRE(requests.count() > 70'000);
+  check(requests, place(requests));
+}
+
 TEST_CASE("gaps are closed that an allocator would leave, since it cannot know what comes") {
   // A tile goes, a small one that stays comes; the next tile is larger than what the first left.
   MemoryRequests requests;
