@@ -21,11 +21,8 @@ Deadline deadline_of(const PlanOptions& options) {
                             std::chrono::duration<double>(*options.time_budget_seconds));
 }
 
-Plan bounded(Plan plan, double bound_seconds) {
-  plan.bound_seconds = std::min(bound_seconds, plan.predicted_seconds);
-  plan.optimal = plan.bound_seconds >= plan.predicted_seconds * (1 - 1e-9);
-  return plan;
-}
+/// Searches for a plan with room for its gaps. One or two do, mostly.
+constexpr int kMostRounds = 8;
 
 /// Weights that stay are part of its time.
 Plan plan_of_best(const FrameSearch::Best& best, const Model& model, const Request& request,
@@ -61,7 +58,6 @@ Plan plan_of(const Solution& solution, const Model& model, const Request& reques
     plan.predicted_seconds += pass.predicted_seconds;
   }
   add_gaps(plan, model);
-  plan.limit_bytes = std::max(plan.limit_bytes, plan.predicted_peak_bytes);
   const std::vector<Violation> violations = validate(plan, model);
   if (!violations.empty())
     throw std::logic_error("unsound plan: " + violations[0].place + ": " + violations[0].what);
@@ -79,29 +75,44 @@ Plan smallest_plan(const Spaces& spaces, const Model& model, const Request& requ
 Plan make_plan(const Model& model, const Request& request, const PlanOptions& options,
                const CostModel& costs) {
   const Deadline deadline = deadline_of(options);
-  const Spaces spaces = spaces_of(model, request, options, costs);
-  std::optional<double> bound_seconds;
-  // On CUDA there may be no room for the gaps beside what fits: then live bytes must do with less, and at
-  // last with the least possible.
-  for (int64_t live_limit = options.limit_bytes;;) {
-    const FrameSearch search = fastest_over(spaces, request, live_limit, deadline);
-    if (!bound_seconds) bound_seconds = search.bound_seconds;
-    if (!search.best) {
-      if (!search.in_time)
-        throw InputError("--time-budget: ended before any plan was found; allow more time");
-      if (live_limit == options.limit_bytes)
-        throw NothingFits(why_not(model, request, options, costs), request);
-      Plan plan = smallest_plan(spaces, model, request, options, costs);
-      if (plan.limit_bytes > options.limit_bytes)
-        throw NothingFits(why_not(model, request, options, costs), request);
-      plan.limit_bytes = options.limit_bytes;
-      return bounded(std::move(plan), *bound_seconds);
-    }
-    Plan plan = plan_of_best(*search.best, model, request, options, costs);
-    const int64_t beyond = plan.limit_bytes - options.limit_bytes;
-    if (beyond <= 0) return bounded(std::move(plan), *bound_seconds);
-    live_limit = std::min(live_limit, plan.predicted_peak_bytes - plan.reserve_bytes) - beyond;
+  Spaces spaces = spaces_of(model, request, options, costs);
+  const FrameSearch first = fastest_over(spaces, request, options.limit_bytes, deadline);
+  if (!first.best) {
+    if (!first.in_time) throw InputError("--time-budget: ended before any plan was found; allow more time");
+    throw NothingFits(why_not(model, request, options, costs), request);
   }
+  const auto fits = [&](Plan& plan) {
+    if (plan.limit_bytes > options.limit_bytes || plan.host_limit_bytes > options.host_limit_bytes)
+      return false;
+    if (plan.host_limit_bytes > 0) plan.host_limit_bytes = options.host_limit_bytes;
+    return true;
+  };
+  Plan plan = plan_of_best(*first.best, model, request, options, costs);
+  // On CUDA there may be no room for the gaps beside what fits: then what is live must do with less, and at
+  // last with the least possible.
+  PlanOptions within = options;
+  for (int round = 0; round < kMostRounds && !fits(plan); ++round) {
+    if (plan.host_limit_bytes > options.host_limit_bytes) {
+      within.host_limit_bytes -= plan.host_limit_bytes - options.host_limit_bytes;
+      spaces = spaces_of(model, request, within, costs);
+    }
+    if (plan.limit_bytes > options.limit_bytes) {
+      const int64_t live_bytes = plan.predicted_peak_bytes - plan.reserve_bytes;
+      within.limit_bytes =
+          std::min(within.limit_bytes, live_bytes) - (plan.limit_bytes - options.limit_bytes);
+    }
+    const FrameSearch search = fastest_over(spaces, request, within.limit_bytes, deadline);
+    if (!search.best) break;
+    plan = plan_of_best(*search.best, model, request, options, costs);
+  }
+  if (!fits(plan)) {
+    plan = smallest_plan(spaces, model, request, options, costs);
+    plan.limit_bytes = std::max(plan.limit_bytes, options.limit_bytes);
+    if (!fits(plan)) throw NothingFits(why_not(model, request, options, costs), request);
+  }
+  plan.bound_seconds = std::min(first.bound_seconds, plan.predicted_seconds);
+  plan.optimal = plan.bound_seconds >= plan.predicted_seconds * (1 - 1e-9);
+  return plan;
 }
 
 }  // namespace headroom

@@ -192,6 +192,7 @@ void CudaGpu::wait(Stream where, Event event) {
   events_->wait(stream(where), event);
 }
 void CudaGpu::wait_on_host(Event event) {
+  if (parts_) parts_->compute(Part::waiting);  // the host gives no more work until then
   events_->wait_on_host(event);
 }
 bool CudaGpu::happened(Event event) {
@@ -206,8 +207,9 @@ void CudaGpu::restart_parts() {
 
 std::optional<PartSeconds> CudaGpu::part_seconds() {
   if (!parts_) return {};
-  PartSeconds seconds = parts_->seconds();
-  return seconds;
+  parts_->compute(Part::waiting);
+  events_->wait_on_host(events_->record(stream(Stream::compute)));
+  return parts_->seconds();
 }
 
 }  // namespace headroom::gpu

@@ -51,7 +51,7 @@ GpuWeights::GpuWeights(const Graph& graph, const std::vector<OpId>& operations, 
   for (size_t i = 0; i < operations.size(); ++i) {
     const Op& op = graph.op(operations[i]);
     GpuOpWeights& weights = ops_[index(operations[i])];
-    const HostOpWeights own = source(op);
+    const std::shared_ptr<const HostOpWeights> own = source(op);
     const auto put = [&](const std::vector<float>& values, Dtype as) {
       std::byte* place = next;
       const auto count = static_cast<int64_t>(values.size());
@@ -60,11 +60,11 @@ GpuWeights::GpuWeights(const Graph& graph, const std::vector<OpId>& operations, 
       return place;
     };
     if (op.kind == OpKind::conv) {
-      weights.kernel = put(own.kernel, dtype);
-      weights.bias = put(own.bias, dtype);
-    } else if (!own.scale.empty()) {
-      weights.scale = reinterpret_cast<const float*>(put(own.scale, Dtype::fp32));
-      weights.norm_bias = reinterpret_cast<const float*>(put(own.bias, Dtype::fp32));
+      weights.kernel = put(own->kernel, dtype);
+      weights.bias = put(own->bias, dtype);
+    } else if (!own->scale.empty()) {
+      weights.scale = reinterpret_cast<const float*>(put(own->scale, Dtype::fp32));
+      weights.norm_bias = reinterpret_cast<const float*>(put(own->bias, Dtype::fp32));
     }
     if (progress) progress(double(i + 1) / double(operations.size()));
   }

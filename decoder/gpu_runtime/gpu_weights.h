@@ -15,7 +15,7 @@ struct HostOpWeights {
   std::vector<float> kernel;  ///< as gpu::parameter_bytes() has it
   std::vector<float> bias, scale;
 };
-using HostWeights = std::function<HostOpWeights(const Op& op)>;
+using HostWeights = std::function<std::shared_ptr<const HostOpWeights>(const Op& op)>;
 
 /// Parameters of one operation in a GPU's memory, as decoder/kernels/gpu/calls.h has them; null where it has
 /// none.

@@ -6,18 +6,15 @@ namespace headroom {
 
 using gpu::Stream;
 
-HostTransfers::HostTransfers(gpu::Gpu& gpu, std::byte* memory, int64_t slots, int64_t slot_bytes)
-    : gpu_(gpu), memory_(memory), slot_bytes_(slot_bytes), slots_(static_cast<size_t>(slots)) {}
-
 BlockTransfers::Ticket HostTransfers::queue_write(const std::vector<Block>& blocks) {
   gpu_.wait(Stream::to_host, gpu_.record(Stream::compute));
   for (const Block& block : blocks) {
-    wait_on(Stream::to_host, slots_.at(static_cast<size_t>(block.slot)).read);
+    wait_on(Stream::to_host, block.position == 0 ? last_read_ : copied(block).read);
     gpu_.copy(Stream::to_host, place(block), block.memory, block.bytes);
     written_bytes_ += block.bytes;
   }
   const Ticket ticket = done(Stream::to_host);
-  for (const Block& block : blocks) slots_[static_cast<size_t>(block.slot)].written = ticket;
+  for (const Block& block : blocks) copied(block).written = ticket;
   return ticket;
 }
 
@@ -25,13 +22,13 @@ BlockTransfers::Ticket HostTransfers::queue_read(const std::vector<Block>& block
   // The memory may have been something else's until now.
   gpu_.wait(Stream::from_host, gpu_.record(Stream::compute));
   for (const Block& block : blocks) {
-    wait_on(Stream::from_host, slots_.at(static_cast<size_t>(block.slot)).written);
+    wait_on(Stream::from_host, copied(block).written);
     gpu_.copy(Stream::from_host, block.memory, place(block), block.bytes);
     read_bytes_ += block.bytes;
   }
   const Ticket ticket = done(Stream::from_host);
-  for (const Block& block : blocks) slots_[static_cast<size_t>(block.slot)].read = ticket;
-  return ticket;
+  for (const Block& block : blocks) copied(block).read = ticket;
+  return last_read_ = ticket;
 }
 
 void HostTransfers::wait(Ticket ticket) {
@@ -47,8 +44,10 @@ void HostTransfers::abandon() noexcept {
 }
 
 std::byte* HostTransfers::place(const Block& block) {
-  if (block.bytes > slot_bytes_) throw std::logic_error("a block is larger than its slot in host memory");
-  return memory_ + block.slot * slot_bytes_;
+  const HostLayout::Place& place = layout_.tensors.at(block.tensor);
+  if (block.bytes != place.block_bytes)
+    throw std::logic_error("a block is not as large as its place in host memory");
+  return memory_ + place.offset + block.position * place.block_bytes;
 }
 
 BlockTransfers::Ticket HostTransfers::done(Stream stream) {

@@ -4,6 +4,8 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "decoder/gpu_runtime/distinct_requests.h"
 #include "decoder/gpu_runtime/part_regions.h"
@@ -73,31 +75,46 @@ Placement place_in(const Order& order, const std::vector<Life>& lives) {
   return placement;
 }
 
-/// The same for requests in the order in which they come, which needs to know only the gaps of the moment.
+/// Requests in the order in which they come, each in the smallest gap of the moment: takes no comparisons.
 Placement place_as_they_come(const MemoryRequests& requests, const std::vector<Life>& lives) {
   Placement placement{0, 0, std::vector<int64_t>(lives.size())};
-  std::map<int64_t, int64_t> gaps{{0, std::numeric_limits<int64_t>::max() / 2}};  // offset -> bytes
+  std::map<int64_t, int64_t> gaps;                // offset -> bytes
+  std::set<std::pair<int64_t, int64_t>> by_size;  // bytes, offset
+  const auto add = [&](int64_t offset, int64_t bytes) {
+    if (bytes == 0) return;
+    gaps[offset] = bytes;
+    by_size.insert({bytes, offset});
+  };
+  const auto remove = [&](std::map<int64_t, int64_t>::iterator gap) {
+    by_size.erase({gap->second, gap->first});
+    return gaps.erase(gap);
+  };
+  add(0, std::numeric_limits<int64_t>::max() / 2);
   for (const MemoryRequests::Event& event : requests.events()) {
     int64_t& offset = placement.offsets[static_cast<size_t>(event.number)];
     if (event.bytes > 0) {
-      const auto gap =
-          std::find_if(gaps.begin(), gaps.end(), [&](const auto& g) { return g.second >= event.bytes; });
-      offset = gap->first;
-      if (gap->second > event.bytes) gaps[offset + event.bytes] = gap->second - event.bytes;
-      gaps.erase(gap);
-      placement.bytes = std::max(placement.bytes, offset + event.bytes);
+      const auto [bytes, begin] = *by_size.lower_bound({event.bytes, 0});
+      offset = begin;
+      remove(gaps.find(begin));
+      add(begin + event.bytes, bytes - event.bytes);
+      placement.bytes = std::max(placement.bytes, begin + event.bytes);
       continue;
     }
-    auto own = gaps.emplace(offset, lives[static_cast<size_t>(event.number)].bytes).first;
-    if (const auto after = std::next(own); after != gaps.end() && after->first == own->first + own->second) {
-      own->second += after->second;
-      gaps.erase(after);
+    int64_t begin = offset, bytes = lives[static_cast<size_t>(event.number)].bytes;
+    auto after = gaps.lower_bound(begin);
+    if (after != gaps.end() && after->first == begin + bytes) {
+      bytes += after->second;
+      after = remove(after);
     }
-    if (own == gaps.begin()) continue;
-    if (const auto before = std::prev(own); before->first + before->second == own->first) {
-      before->second += own->second;
-      gaps.erase(own);
+    if (after != gaps.begin()) {
+      const auto before = std::prev(after);
+      if (before->first + before->second == begin) {
+        begin = before->first;
+        bytes += before->second;
+        remove(before);
+      }
     }
+    add(begin, bytes);
   }
   return placement;
 }

@@ -73,6 +73,7 @@ Rehearsal rehearse(const Model& model, const Plan& plan) {
   if (plan.request.batch - last < plan.slice) rehearsal.last_slice = run(last);
   rehearsal.requests = memory->requests();
   rehearsal.placement = place(rehearsal.requests);
+  rehearsal.host = host_layout(model.graph, plan);
   return rehearsal;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "decoder/gpu_runtime/host_layout.h"
 #include "decoder/gpu_runtime/placement.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
@@ -15,6 +16,7 @@ struct Rehearsal {
   Placement placement;
   /// Of weights that stay: they lie before the places, and serve other decodes as well.
   int64_t weights_bytes = 0;
+  HostLayout host;
 
   /// Of the whole reservation.
   int64_t bytes() const { return weights_bytes + placement.bytes; }

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "decoder/graph/graph.h"
+
 namespace headroom {
 
 /// Moves blocks of kept tensors between the device and a place below it, in the background and in the order
@@ -11,9 +13,11 @@ namespace headroom {
 class BlockTransfers {
  public:
   struct Block {
-    int64_t slot = 0;
+    int64_t slot = 0;  ///< the plan's number
     void* memory = nullptr;
     int64_t bytes = 0;
+    TensorId tensor{-1};
+    int64_t position = 0;  ///< among the tensor's blocks, item by item
   };
   /// Stands for what was queued up to and with it.
   using Ticket = int64_t;

@@ -131,7 +131,8 @@ std::vector<BlockTransfers::Block> KeptBlocks::placed(const Moving& moving, cons
   for (int64_t item = 0; item < sizes_.items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
       const auto i = static_cast<size_t>(item * view.blocks_per_item + b);
-      list.push_back({moving.kept->blocks[i], view.blocks[i], bytes});
+      list.push_back(
+          {moving.kept->blocks[i], view.blocks[i], bytes, moving.kept->tensor, static_cast<int64_t>(i)});
     }
   }
   return list;

@@ -48,12 +48,21 @@ class OnGpu final : public QueueSession {
   OnGpu(const Model& model, const ParameterSource& weights, const RequestQueue& queue,
         const std::function<void(double)>& loading)
       : gpu_(gpu::open_gpu()), queue_(queue) {
-    int64_t bytes = 0;
-    for (const Plan& plan : queue.plans) {
-      rehearsals_.push_back(rehearse_within_limit(model, plan));
-      bytes = std::max(bytes, rehearsals_.back().bytes());
+    int64_t bytes = 0, host_bytes = 0, requests = 0;
+    for (size_t i = 0; i < queue.plans.size(); ++i) {
+      try {
+        rehearsals_.push_back(rehearse_within_limit(model, queue.plans[i]));
+      } catch (const LimitExceeded& refused) {
+        throw LimitExceeded("plans[" + std::to_string(i) + "]: " + refused.what());
+      }
+      bytes = std::max(bytes, rehearsals_[i].bytes());
+      host_bytes = std::max(host_bytes, rehearsals_[i].host.bytes);
+      requests += rehearsals_[i].requests.count();
+      if (requests > MemoryRequests::kMost)
+        throw InputError("its plans ask for memory more than " + std::to_string(MemoryRequests::kMost) +
+                         " times; expected fewer plans, or larger tiles");
     }
-    session_.emplace(*gpu_, model, weights, bytes, loading);
+    session_.emplace(*gpu_, model, weights, bytes, host_bytes, loading);
   }
 
   RunStats decode(size_t plan, const Array& latent, PictureSink& sink, EventSink* events) override {

@@ -211,7 +211,12 @@ Verification verify(const Model& model, const Plan& plan, const ParameterSource&
   Plan reference = untiled_plan(model, plan.request);
   // What the library takes beside the tiles is not in this figure: half as much again is ample.
   const int64_t free_bytes = gpu != nullptr ? gpu->free_bytes() : available_bytes();
-  const bool untiled_fits = reference.predicted_peak_bytes * 3 / 2 < free_bytes;
+  bool untiled_fits = reference.predicted_peak_bytes * 3 / 2 < free_bytes;
+  if (gpu != nullptr) {
+    reference.limit_bytes = free_bytes;
+    untiled_fits =
+        untiled_fits && validate(reference, model).empty();  // tiles may be too large for its libraries
+  }
   if (!untiled_fits) reference = with_halved_tiles(model, plan, {});
   const std::string compared_with =
       untiled_fits

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -16,14 +17,6 @@
 
 namespace headroom {
 namespace {
-
-/// Slots of pinned host memory that a plan's blocks go to.
-ScratchLayout host_layout(const Graph& graph, const Plan& plan) {
-  Plan as_in_a_file = plan;
-  std::erase_if(as_in_a_file.kept, [](const Kept& entry) { return entry.place != Place::host; });
-  for (Kept& entry : as_in_a_file.kept) entry.place = Place::scratch;
-  return scratch_layout(graph, as_in_a_file);
-}
 
 void add_parts(gpu::Gpu& gpu, RunStats& stats) {
   const auto seconds = gpu.part_seconds();
@@ -44,27 +37,26 @@ GpuSession::Reservation::Reservation(gpu::Gpu& gpu, int64_t bytes) : gpu_(gpu) {
 }
 
 GpuSession::GpuSession(gpu::Gpu& gpu, const Model& model, const ParameterSource& weights, int64_t bytes,
-                       std::function<void(double)> loading)
+                       int64_t host_bytes, std::function<void(double)> loading)
     : gpu_(gpu),
       model_(model),
       source_(unpacked_weights(model.graph, weights)),
       loading_(std::move(loading)),
       bytes_(bytes),
+      host_bytes_(host_bytes),
       free_before_(gpu.free_bytes()),
       reservation_(gpu, bytes),
-      staging_(gpu) {}
+      staging_(gpu),
+      host_(host_bytes > 0 ? gpu.reserve_host(host_bytes) : nullptr) {}
 
-std::byte* GpuSession::host_memory(int64_t bytes) {
-  if (bytes > host_bytes_) {
-    host_ = gpu_.reserve_host(bytes);
-    host_bytes_ = bytes;
-  }
-  return host_;
-}
-
-/// Weights that stay lie at the beginning of the reservation, under every plan that has them.
+/// Weights that stay lie at the beginning of the reservation, under every plan that has them; those that come
+/// pass by pass wait in the host's memory.
 void GpuSession::load_weights(const Plan& plan) {
-  if (plan.weights == WeightResidency::per_pass) return weights_.reset();
+  if (plan.weights == WeightResidency::per_pass) {
+    if (!source_held_) source_ = held(model_.graph, source_, loading_);
+    source_held_ = true;
+    return weights_.reset();
+  }
   if (weights_ && weights_dtype_ == plan.request.dtype) return;
   const std::shared_ptr<void> memory(reservation_.base(), [](void*) {});
   weights_.emplace(model_.graph, all_operations(model_.graph), plan.request.dtype, source_, memory, gpu_,
@@ -75,18 +67,12 @@ void GpuSession::load_weights(const Plan& plan) {
 RunStats GpuSession::decode(const Plan& plan, const Rehearsal& rehearsal, const Array& latent,
                             PictureSink& sink, EventSink* events) {
   check_latent(model_, plan, latent);
-  if (rehearsal.bytes() > bytes_)
-    throw LimitExceeded("the plan takes " + std::to_string(rehearsal.bytes()) +
-                        " bytes of the GPU's memory, reserved are " + std::to_string(bytes_));
+  if (rehearsal.bytes() > bytes_ || rehearsal.host.bytes > host_bytes_)
+    throw std::logic_error("a plan takes more than its session has reserved");
   const c10::InferenceMode inference;
   load_weights(plan);
   std::optional<HostTransfers> transfers;
-  if (const ScratchLayout host = host_layout(model_.graph, plan); host.slots > 0) {
-    const int64_t bytes = host.slots * host.slot_bytes;
-    if (bytes > plan.host_limit_bytes)
-      throw LimitExceeded("kept tensors take more host memory than the plan's limit for it");
-    transfers.emplace(gpu_, host_memory(bytes), host.slots, host.slot_bytes);
-  }
+  if (rehearsal.host.bytes > 0) transfers.emplace(gpu_, host_, rehearsal.host);
   const auto memory =
       std::make_shared<GpuMemory>(reservation_.base() + rehearsal.weights_bytes, rehearsal.requests,
                                   rehearsal.placement, rehearsal.weights_bytes);
@@ -135,6 +121,11 @@ Rehearsal rehearse_within_limit(const Model& model, const Plan& plan) {
     throw LimitExceeded("the plan takes " + std::to_string(rehearsal.bytes()) +
                         " bytes of the GPU's memory, limit " + std::to_string(plan.limit_bytes));
   }
+  if (rehearsal.host.bytes > plan.host_limit_bytes) {
+    throw LimitExceeded("the plan takes " + std::to_string(rehearsal.host.bytes) +
+                        " bytes of the host's memory for kept tensors, limit " +
+                        std::to_string(plan.host_limit_bytes));
+  }
   return rehearsal;
 }
 
@@ -143,7 +134,7 @@ RunStats decode_on_gpu(gpu::Gpu& gpu, const Model& model, const Plan& plan, cons
                        const std::function<void(double)>& loading) {
   check_latent(model, plan, latent);
   const Rehearsal rehearsal = rehearse_within_limit(model, plan);
-  return GpuSession(gpu, model, weights, rehearsal.bytes(), loading)
+  return GpuSession(gpu, model, weights, rehearsal.bytes(), rehearsal.host.bytes, loading)
       .decode(plan, rehearsal, latent, sink, events);
 }
 

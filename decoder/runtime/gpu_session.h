@@ -22,10 +22,11 @@ namespace headroom {
 /// Nothing of the GPU's memory is taken after the start. start_libraries() first.
 class GpuSession {
  public:
-  /// Reserves `bytes`: the most that any of the decodes takes, by its rehearsal. `loading` is told the share
-  /// of the weights that is there. All references must outlive the session. Throws LimitExceeded.
+  /// Reserves `bytes`, and `host_bytes` of pinned host memory: the most that any of the decodes takes, by its
+  /// rehearsal. `loading` is told the share of the weights that is there. All references must outlive the
+  /// session. Throws LimitExceeded.
   GpuSession(gpu::Gpu& gpu, const Model& model, const ParameterSource& weights, int64_t bytes,
-             std::function<void(double)> loading = {});
+             int64_t host_bytes, std::function<void(double)> loading = {});
 
   /// Runs the whole plan, of which `rehearsal` is. Throws as DecodeSession::decode() does.
   RunStats decode(const Plan& plan, const Rehearsal& rehearsal, const Array& latent, PictureSink& sink,
@@ -49,19 +50,17 @@ class GpuSession {
     gpu::Gpu& gpu_;
     std::byte* base_ = nullptr;
   };
-  /// Pinned host memory of this size, kept for later decodes.
-  std::byte* host_memory(int64_t bytes);
   void load_weights(const Plan& plan);
 
   gpu::Gpu& gpu_;
   const Model& model_;
-  const HostWeights source_;
+  HostWeights source_;
+  bool source_held_ = false;
   const std::function<void(double)> loading_;
-  const int64_t bytes_, free_before_;
+  const int64_t bytes_, host_bytes_, free_before_;
   const Reservation reservation_;
   PinnedStaging staging_;
-  std::byte* host_ = nullptr;
-  int64_t host_bytes_ = 0;
+  std::byte* const host_;
   std::optional<GpuWeights> weights_;
   Dtype weights_dtype_ = Dtype::fp32;
 };

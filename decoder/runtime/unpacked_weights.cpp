@@ -58,12 +58,21 @@ HostWeights unpacked_weights(const Graph& graph, const ParameterSource& source) 
     const Weights packed(graph, {id}, ConvolutionForm::direct, source);
     const OpWeights& own = packed.of(id);
     const int64_t channels = graph.tensor(op.output).channels;
-    HostOpWeights weights;
-    if (op.kind == OpKind::conv) weights.kernel = gpu_kernel(own.kernel);
-    if (own.scale != nullptr) weights.scale.assign(own.scale, own.scale + channels);
-    if (own.bias != nullptr) weights.bias.assign(own.bias, own.bias + channels);
+    const auto weights = std::make_shared<HostOpWeights>();
+    if (op.kind == OpKind::conv) weights->kernel = gpu_kernel(own.kernel);
+    if (own.scale != nullptr) weights->scale.assign(own.scale, own.scale + channels);
+    if (own.bias != nullptr) weights->bias.assign(own.bias, own.bias + channels);
     return weights;
   };
+}
+
+HostWeights held(const Graph& graph, const HostWeights& source, const std::function<void(double)>& progress) {
+  const auto weights = std::make_shared<std::vector<std::shared_ptr<const HostOpWeights>>>();
+  for (const Op& op : graph.ops()) {
+    weights->push_back(source(op));
+    if (progress) progress(double(weights->size()) / double(graph.ops().size()));
+  }
+  return [&graph, weights](const Op& op) { return (*weights)[index(graph.tensor(op.output).producer)]; };
 }
 
 }  // namespace headroom

@@ -25,7 +25,8 @@ TEST_CASE("predicted peaks of plans for CUDA are what their places take, within 
        {Case{"sdxl", 1024, 1024, 1, 1, 65536, 0}, Case{"sdxl", 1024, 1024, 1, 1, 1000, 0},
         Case{"sdxl", 2048, 2048, 1, 1, 2048, 0}, Case{"sdxl", 4096, 4096, 1, 1, 65536, 0},
         Case{"sdxl", 4096, 4096, 1, 1, 8192, 0}, Case{"sdxl", 8192, 8192, 1, 1, 24576, 65536},
-        Case{"sdxl", 8192, 8192, 1, 1, 8192, 65536}, Case{"sana-dc-ae-f32c32", 2048, 2048, 1, 2, 8192, 0},
+        Case{"sdxl", 8192, 8192, 1, 1, 8192, 65536}, Case{"sdxl", 8192, 8192, 1, 1, 5000, 20000},
+        Case{"sana-dc-ae-f32c32", 2048, 2048, 1, 2, 8192, 0},
         Case{"open-sora-plan", 512, 512, 65, 1, 8192, 0}}) {
     CAPTURE(c.model, c.width, c.limit_mib);
     const Model model = resolve_model(c.model);
@@ -38,6 +39,9 @@ TEST_CASE("predicted peaks of plans for CUDA are what their places take, within 
     CHECK(plan.predicted_peak_bytes <= options.limit_bytes);
     const Rehearsal rehearsal = rehearse(model, plan);
     CHECK(plan.predicted_peak_bytes == rehearsal.bytes());
+    CHECK(rehearsal.host.bytes <= options.host_limit_bytes);
+    CHECK(plan.host_limit_bytes ==
+          (rehearsal.host.bytes > 0 ? options.host_limit_bytes : plan.host_limit_bytes));
     CHECK(plan.predicted_peak_bytes - plan.reserve_bytes == rehearsal.live_bytes());
     CHECK(double(rehearsal.bytes()) <= 1.02 * double(rehearsal.live_bytes()));
   }

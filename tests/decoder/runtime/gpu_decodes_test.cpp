@@ -143,7 +143,7 @@ TEST_CASE("decodes of changing sizes share one reservation, and each is what it 
     Array latent;
   };
   std::vector<Decode> decodes;
-  int64_t bytes = 0;
+  int64_t bytes = 0, host_bytes_needed = 0;
   const auto add = [&](const Extent& latent, Dtype dtype, WeightResidency weights, int64_t host_bytes) {
     Decode& decode = decodes.emplace_back();
     decode.request = request_for(model, latent, 1, dtype, DeviceKind::cuda);
@@ -161,6 +161,7 @@ TEST_CASE("decodes of changing sizes share one reservation, and each is what it 
     decode.rehearsal = rehearse(model, decode.plan);
     decode.latent = test::latent_for(model, decode.request, decodes.size());
     bytes = std::max(bytes, decode.rehearsal.bytes());
+    host_bytes_needed = std::max(host_bytes_needed, decode.rehearsal.host.bytes);
   };
   add({1, 6, 4}, Dtype::fp32, WeightResidency::resident, 0);
   add({1, 12, 10}, Dtype::fp32, WeightResidency::resident, 1 << 24);
@@ -172,7 +173,7 @@ TEST_CASE("decodes of changing sizes share one reservation, and each is what it 
   for (const Decode& decode : decodes)
     alone.push_back(on_gpu(*gpu, model, decode.plan, decode.latent, 9).picture);
   const ParameterSource source = random_source(9);
-  GpuSession session(*gpu, model, source, bytes);
+  GpuSession session(*gpu, model, source, bytes, host_bytes_needed);
   for (const size_t i : {0, 1, 0, 2, 1, 3, 0}) {
     CAPTURE(i);
     const Decode& decode = decodes[i];
