@@ -48,9 +48,7 @@ CublasProducts::~CublasProducts() {
   cublasLtDestroy(handle_);
 }
 
-cublasLtMatmulAlgo_t CublasProducts::choose(const Shape& shape, Operands& operands) {
-  const auto known = chosen_.find(shape);
-  if (known != chosen_.end()) return known->second;
+CublasProducts::Algorithm CublasProducts::suggested(const Shape& shape, Operands& operands) const {
   cublasLtMatmulPreferenceOpaque_t preference;
   check(cublasLtMatmulPreferenceInit(&preference), "cublasLtMatmulPreferenceInit");
   const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
@@ -64,23 +62,37 @@ cublasLtMatmulAlgo_t CublasProducts::choose(const Shape& shape, Operands& operan
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, shape.to_alignment);
   cublasLtMatmulHeuristicResult_t result{};
   int found = 0;
-  check(cublasLtMatmulAlgoGetHeuristic(handle_, &operands.product, &operands.a, &operands.b, &operands.to,
-                                       &operands.to, &preference, 1, &result, &found),
-        "cublasLtMatmulAlgoGetHeuristic");
-  check(found > 0 ? result.state : CUBLAS_STATUS_NOT_SUPPORTED, "cublasLtMatmulAlgoGetHeuristic");
-  return chosen_.emplace(shape, result.algo).first->second;
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoGetHeuristic(handle_, &operands.product, &operands.a, &operands.b, &operands.to,
+                                     &operands.to, &preference, 1, &result, &found);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return std::nullopt;
+  check(status, "cublasLtMatmulAlgoGetHeuristic");
+  if (found == 0 || result.state != CUBLAS_STATUS_SUCCESS) return std::nullopt;
+  return result.algo;
 }
 
-void CublasProducts::multiply(const MatrixProduct& p, void* workspace, int64_t workspace_bytes) {
-  Operands operands(p);
+const CublasProducts::Algorithm& CublasProducts::choose(const MatrixProduct& p, int64_t workspace_bytes) {
   const Shape shape{
       p.dtype,        p.rows,       p.columns, p.depth,           p.a_row,           p.b_row,
       p.to_row,       p.transposed, p.add,     alignment_of(p.a), alignment_of(p.b), alignment_of(p.to),
       workspace_bytes};
-  const cublasLtMatmulAlgo_t algorithm = choose(shape, operands);
+  const auto known = chosen_.find(shape);
+  if (known != chosen_.end()) return known->second;
+  Operands operands(p);
+  return chosen_.emplace(shape, suggested(shape, operands)).first->second;
+}
+
+bool CublasProducts::prepare(const MatrixProduct& product, int64_t workspace_bytes) {
+  return choose(product, workspace_bytes).has_value();
+}
+
+void CublasProducts::multiply(const MatrixProduct& p, void* workspace, int64_t workspace_bytes) {
+  const Algorithm& algorithm = choose(p, workspace_bytes);
+  check(algorithm ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED, "cublasLtMatmulAlgoGetHeuristic");
+  Operands operands(p);
   const float one = 1, before = p.add ? 1 : 0;
   check(cublasLtMatmul(handle_, &operands.product, &one, p.b, &operands.a, p.a, &operands.b, &before, p.to,
-                       &operands.to, p.to, &operands.to, &algorithm, workspace,
+                       &operands.to, p.to, &operands.to, &*algorithm, workspace,
                        static_cast<size_t>(workspace_bytes), stream_),
         "cublasLtMatmul");
 }

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "decoder/cuda/matrix_attention.h"
 
@@ -19,6 +20,7 @@ class CublasProducts : public MatrixProducts {
   CublasProducts(const CublasProducts&) = delete;
   CublasProducts& operator=(const CublasProducts&) = delete;
 
+  bool prepare(const MatrixProduct& product, int64_t workspace_bytes) override;
   void multiply(const MatrixProduct& product, void* workspace, int64_t workspace_bytes) override;
 
  private:
@@ -32,11 +34,13 @@ class CublasProducts : public MatrixProducts {
     auto operator<=>(const Shape&) const = default;
   };
   struct Operands;
-  cublasLtMatmulAlgo_t choose(const Shape& shape, Operands& operands);
+  using Algorithm = std::optional<cublasLtMatmulAlgo_t>;
+  const Algorithm& choose(const MatrixProduct& product, int64_t workspace_bytes);
+  Algorithm suggested(const Shape& shape, Operands& operands) const;
 
   cublasLtHandle_t handle_ = nullptr;
   cudaStream_t stream_;
-  std::map<Shape, cublasLtMatmulAlgo_t> chosen_;
+  std::map<Shape, Algorithm> chosen_;  ///< none where cuBLASLt has none
 };
 
 }  // namespace headroom::gpu

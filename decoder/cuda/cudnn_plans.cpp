@@ -156,8 +156,19 @@ Graph graph_of(const ConvolutionProblem& p) {
 
 struct Notes {
   bool tensor_cores = false;
-  bool inexact = false;  ///< not fp32 throughout, or not the same from run to run
+  bool inexact = false;   ///< not fp32 throughout, or not the same from run to run
+  bool compiles = false;  ///< its kernels, for each plan
 };
+
+bool compiles(const CudnnDescriptor& engine) {
+  std::array<cudnnBackendBehaviorNote_t, CUDNN_BEHAVIOR_NOTE_TYPE_COUNT> notes{};
+  int64_t count = 0;
+  check(cudnnBackendGetAttribute(engine.get(), CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
+                                 static_cast<int64_t>(notes.size()), &count, notes.data()),
+        kGet);
+  const auto end = notes.begin() + std::min(count, static_cast<int64_t>(notes.size()));
+  return std::find(notes.begin(), end, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) != end;
+}
 
 Notes notes_of(const CudnnDescriptor& engine) {
   std::array<cudnnBackendNumericalNote_t, CUDNN_NUMERICAL_NOTE_TYPE_COUNT> notes{};
@@ -166,6 +177,7 @@ Notes notes_of(const CudnnDescriptor& engine) {
                                  static_cast<int64_t>(notes.size()), &count, notes.data()),
         kGet);
   Notes found;
+  found.compiles = compiles(engine);
   for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
     switch (notes[i]) {
       case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
@@ -230,12 +242,13 @@ std::vector<CudnnPlan> CudnnPlans::suggested(const CudnnDescriptor& graph,
   return plans;
 }
 
-void CudnnPlans::list(const ConvolutionProblem& problem, cudnnBackendHeurMode_t mode,
-                      std::vector<CudnnPlan>& plans) const {
+std::vector<CudnnPlan> CudnnPlans::offers(const ConvolutionProblem& problem,
+                                          cudnnBackendHeurMode_t mode) const {
   const Graph graph = graph_of(problem);
   if (handle_ != nullptr) set(graph.graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle_);
   // A graph that no engine knows is no error: it has no plan.
-  if (cudnnBackendFinalize(graph.graph.get()) != CUDNN_STATUS_SUCCESS) return;
+  if (cudnnBackendFinalize(graph.graph.get()) != CUDNN_STATUS_SUCCESS) return {};
+  std::vector<CudnnPlan> plans;
   for (CudnnPlan& plan : suggested(graph.graph, mode)) {
     const CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     cudnnBackendDescriptor_t into = engine.get();
@@ -247,12 +260,12 @@ void CudnnPlans::list(const ConvolutionProblem& problem, cudnnBackendHeurMode_t 
     if (notes.inexact || (notes.tensor_cores && problem.dtype == Dtype::fp32)) continue;
     plan.engine = value_of<int64_t>(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64);
     plan.tensor_cores = notes.tensor_cores;
+    plan.compiles = notes.compiles;
     plan.workspace_bytes =
         value_of<int64_t>(plan.configuration, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64);
-    // Others are never the first within any workspace. There are dozens, and each takes tens of KiB.
-    if (plans.empty() || plan.workspace_bytes < plans.back().workspace_bytes)
-      plans.push_back(std::move(plan));
+    plans.push_back(std::move(plan));
   }
+  return plans;
 }
 
 bool CudnnPlans::make(CudnnPlan& plan) const {
@@ -269,33 +282,29 @@ bool CudnnPlans::make(CudnnPlan& plan) const {
   return true;
 }
 
-const CudnnPlan* CudnnPlans::choose(std::vector<CudnnPlan>& plans, int64_t workspace_bytes) const {
-  for (CudnnPlan& plan : plans) {
-    if (plan.refused || plan.workspace_bytes > workspace_bytes) continue;
-    if (plan.plan.get() == nullptr && !make(plan)) {
-      plan.refused = true;
-      continue;
-    }
-    if (plan.workspace_bytes <= workspace_bytes) return &plan;
+class CudnnPlans::Offers : public PlanSource<CudnnPlan> {
+ public:
+  Offers(const CudnnPlans& plans, const ConvolutionProblem& problem) : plans_(plans), problem_(problem) {}
+
+  std::vector<CudnnPlan> offers(bool last_resorts) override {
+    return plans_.offers(problem_, last_resorts ? CUDNN_HEUR_MODE_FALLBACK : CUDNN_HEUR_MODE_A);
   }
-  return nullptr;
-}
+  bool make(CudnnPlan& plan) override { return plans_.make(plan); }
+
+ private:
+  const CudnnPlans& plans_;
+  const ConvolutionProblem& problem_;
+};
 
 const CudnnPlan* CudnnPlans::find(const ConvolutionProblem& problem, int64_t workspace_bytes) {
-  const auto [place, is_new] = known_.try_emplace(problem);
-  Known& known = place->second;
-  if (is_new) list(problem, CUDNN_HEUR_MODE_A, known.plans);
-  const CudnnPlan* found = choose(known.plans, workspace_bytes);
-  if (found != nullptr || known.last_resorts) return found;
-  list(problem, CUDNN_HEUR_MODE_FALLBACK, known.plans);
-  known.last_resorts = true;
-  return choose(known.plans, workspace_bytes);
+  Offers offers(*this, problem);
+  return known_[problem].find(workspace_bytes, offers);
 }
 
 ConvolutionEngine::Fit CudnnPlans::fit(const ConvolutionProblem& problem, int64_t workspace_bytes) {
   const CudnnPlan* plan = find(problem, workspace_bytes);
   if (plan == nullptr) return ConvolutionEngine::Fit::none;
-  const bool as_wanted = plan->tensor_cores || !known_.at(problem).plans.front().tensor_cores;
+  const bool as_wanted = plan->tensor_cores || !known_.at(problem).best()->tensor_cores;
   return as_wanted ? ConvolutionEngine::Fit::good : ConvolutionEngine::Fit::poor;
 }
 

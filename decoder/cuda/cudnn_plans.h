@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "decoder/cuda/convolution_parts.h"
+#include "decoder/cuda/plan_choice.h"
 
 namespace headroom::gpu {
 
@@ -28,19 +29,16 @@ class CudnnDescriptor {
 };
 
 /// An engine with its settings for one problem.
-struct CudnnPlan {
+struct CudnnPlan : EngineOffer {
   int64_t engine = -1;
-  bool tensor_cores = false;
-  int64_t workspace_bytes = 0;
   CudnnDescriptor configuration;
   CudnnDescriptor plan;  ///< made when it is first chosen
-  bool refused = false;  ///< when it was to be made
 };
 
 /// What cuDNN offers for convolutions whose bias is added before the sum is rounded: arithmetic in fp32,
 /// without TF32, results that do not change from run to run. Nothing is measured and nothing allocated:
-/// engines come in the order of cuDNN's heuristics, with their workspaces. Kept by problem, in host memory
-/// alone.
+/// engines come in the order of cuDNN's heuristics, with their workspaces (plan_choice.h). Kept by problem,
+/// in host memory alone.
 class CudnnPlans {
  public:
   explicit CudnnPlans(cudnnHandle_t handle);
@@ -54,21 +52,14 @@ class CudnnPlans {
   ConvolutionEngine::Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes);
 
  private:
-  /// Plans that are the first within some workspace, best first. cuDNN's last resorts take it long to name,
-  /// so they are asked for when nothing else is left.
-  struct Known {
-    std::vector<CudnnPlan> plans;
-    bool last_resorts = false;
-  };
+  class Offers;
   std::vector<CudnnPlan> suggested(const CudnnDescriptor& graph, cudnnBackendHeurMode_t mode) const;
-  void list(const ConvolutionProblem& problem, cudnnBackendHeurMode_t mode,
-            std::vector<CudnnPlan>& plans) const;
-  const CudnnPlan* choose(std::vector<CudnnPlan>& plans, int64_t workspace_bytes) const;
+  std::vector<CudnnPlan> offers(const ConvolutionProblem& problem, cudnnBackendHeurMode_t mode) const;
   bool make(CudnnPlan& plan) const;
 
   cudnnHandle_t handle_ = nullptr;
   CudnnDescriptor device_;
-  std::map<ConvolutionProblem, Known> known_;
+  std::map<ConvolutionProblem, PlanChoice<CudnnPlan>> known_;
 };
 
 /// Numbers of a plan's tensors where it is run.

@@ -23,12 +23,15 @@ struct MatrixProduct {
 class MatrixProducts {
  public:
   virtual ~MatrixProducts() = default;
+  /// Chooses how to multiply; starts nothing. False where the library cannot.
+  virtual bool prepare(const MatrixProduct& product, int64_t workspace_bytes) = 0;
   virtual void multiply(const MatrixProduct& product, void* workspace, int64_t workspace_bytes) = 0;
 };
 
 /// Attention as matrix products, in chunks as its workspace allows (decoder/kernels/gpu/workspace.h); the
-/// weights between the two products are rounded to the dtype of the tiles. False, and nothing done, where the
-/// workspace is too small, in fp32, where frames are interleaved and where dtypes differ.
+/// weights between the two products are rounded to the dtype of the tiles. False, and nothing started, where
+/// the workspace is too small, in fp32, where frames are interleaved, where dtypes differ and where the
+/// library cannot compute one of the products.
 bool attend_by_matrices(const Attend& call, MatrixProducts& products, StreamHandle stream);
 
 }  // namespace headroom::gpu

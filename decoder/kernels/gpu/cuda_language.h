@@ -22,7 +22,7 @@ struct Launch {
   StreamHandle stream = nullptr;
 };
 
-inline void check(cudaError_t result, const char* kernel) {
+inline void check_kernel(cudaError_t result, const char* kernel) {
   if (result == cudaSuccess) return;
   cudaGetLastError();  // it is told here
   throw DeviceError(std::string("kernel ") + kernel + ": " + cudaGetErrorString(result));
@@ -34,16 +34,16 @@ void launch(const Launch& launch, void (*kernel)(Parameters...), const Arguments
   if (launch.grid.x == 0 || launch.grid.y == 0 || launch.grid.z == 0) return;
   constexpr size_t kWithoutAsking = size_t{48} << 10;
   if (launch.shared_bytes > kWithoutAsking) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(launch.shared_bytes)),
-          launch.kernel);
+    check_kernel(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      static_cast<int>(launch.shared_bytes)),
+                 launch.kernel);
   }
   cudaLaunchConfig_t config{};
   config.gridDim = launch.grid;
   config.blockDim = launch.block;
   config.dynamicSmemBytes = launch.shared_bytes;
   config.stream = launch.stream;
-  check(cudaLaunchKernelEx(&config, kernel, arguments...), launch.kernel);
+  check_kernel(cudaLaunchKernelEx(&config, kernel, arguments...), launch.kernel);
 }
 
 inline int of_device(cudaDeviceAttr attribute) {

@@ -19,6 +19,15 @@ using test::Random;
 class PlainProducts : public MatrixProducts {
  public:
   int products = 0;
+  int prepared = 0;
+  int refused = -1;  ///< the product, counted from 0, that cannot be computed
+
+  bool prepare(const MatrixProduct& p, int64_t) override {
+    CHECK(products == 0);
+    // Rows of results begin where kernels that store 16 bytes at once can store them, if there are that many.
+    if (p.transposed && p.columns >= 8) CHECK(p.to_row % 8 == 0);
+    return prepared++ != refused;
+  }
 
   void multiply(const MatrixProduct& p, void*, int64_t) override {
     ++products;
@@ -86,6 +95,7 @@ TEST_CASE("attention by matrix products in chunks") {
 
   PlainProducts products;
   REQUIRE(attend_by_matrices(call, products, nullptr));
+  CHECK(products.products == products.prepared);
   double worst = 0;
   for (int32_t y = queried.y.begin; y < queried.y.end; ++y) {
     for (int32_t x = queried.x.begin; x < queried.x.end; ++x) {
@@ -120,6 +130,36 @@ TEST_CASE("what matrix products cannot do is left to others") {
   call.frames = AttentionFrames::each;
   call.values.dtype = Dtype::bf16;
   CHECK_FALSE(attend_by_matrices(call, products, nullptr));
+}
+
+TEST_CASE("attention is started only where all of its products can be computed") {
+  // Two chunks of keys; values in two blocks, the second of which begins within a chunk.
+  HeldView queries({{0, 1}, {0, 16}, {0, 16}}, 8, 16, Dtype::bf16),
+      keys({{0, 1}, {0, 16}, {0, 27}}, 8, 16, Dtype::bf16),
+      values({{0, 1}, {0, 16}, {0, 27}}, 8, 11, Dtype::bf16),
+      target({{0, 1}, {0, 16}, {0, 16}}, 8, 16, Dtype::bf16);
+  constexpr float kUntouched = 77;
+  target.fill(kUntouched);
+  Attend call;
+  call.queries = queries.view;
+  call.keys = keys.view;
+  call.values = values.view;
+  call.target = target.view;
+  std::vector<std::byte> workspace(
+      static_cast<size_t>(kSmallestAttentionChunks.layout(queries.view.channels).end));
+  call.workspace = workspace.data();
+  call.workspace_bytes = static_cast<int64_t>(workspace.size());
+  PlainProducts all;
+  REQUIRE(attend_by_matrices(call, all, nullptr));
+  REQUIRE(all.products == 5);
+  target.fill(kUntouched);
+  for (int refused = 0; refused < all.products; ++refused) {
+    PlainProducts products;
+    products.refused = refused;
+    CHECK_FALSE(attend_by_matrices(call, products, nullptr));
+    CHECK(products.products == 0);
+    CHECK(target.value(0, 0, 0, 0) == kUntouched);
+  }
 }
 
 TEST_CASE("workspace of attention by chunks") {

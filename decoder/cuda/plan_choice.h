@@ -1,0 +1,121 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace headroom::gpu {
+
+/// What is known of an engine that a library offers for a problem. A library's plans derive from it.
+struct EngineOffer {
+  enum class State { offered, made, refused };
+
+  bool tensor_cores = false;
+  bool compiles = false;        ///< its kernels when its plan is made: takes seconds, and memory of its own
+  int64_t workspace_bytes = 0;  ///< as the library tells it, then as the plan has it
+  State state = State::offered;
+  bool last_resort = false;
+  size_t place = 0;  ///< in the library's order
+};
+
+/// A library's engines for one problem.
+template <typename Plan>
+class PlanSource {
+ public:
+  virtual ~PlanSource() = default;
+  /// Best first, and the same whenever it is asked.
+  virtual std::vector<Plan> offers(bool last_resorts) = 0;
+  /// False where the library refuses; else the plan's workspace is known.
+  virtual bool make(Plan& plan) = 0;
+};
+
+/// Which of a library's engines is taken within a workspace: the first in its order, but its last resorts are
+/// asked for only where nothing else fits (it takes them long), and engines that compile come after all that
+/// do not.
+///
+/// Dozens are offered, and each takes tens of KiB, so only those are kept that would be the first within some
+/// workspace. That holds as long as libraries keep what they tell: once a plan is refused, or takes more
+/// workspace than its engine told, the others are asked for again and all are kept.
+template <typename Plan>
+class PlanChoice {
+ public:
+  /// Null where nothing fits. Stands until the next call.
+  const Plan* find(int64_t workspace_bytes, PlanSource<Plan>& source) {
+    for (;;) {
+      Plan* plan = first_within(workspace_bytes);
+      if (plan != nullptr && plan->state == EngineOffer::State::made) return plan;
+      if (plan != nullptr) {
+        make(*plan, source);
+      } else if (asked_ != Asked::for_last_resorts) {
+        ask(source);
+      } else {
+        return nullptr;
+      }
+    }
+  }
+
+  /// What would be taken with any workspace; null where nothing was offered so far.
+  const Plan* best() const {
+    for (const Plan& plan : plans_) {
+      if (plan.state != EngineOffer::State::refused) return &plan;
+    }
+    return nullptr;
+  }
+
+ private:
+  enum class Asked { nothing, for_usual, for_last_resorts };
+
+  static bool precedes(const EngineOffer& one, const EngineOffer& other) {
+    const auto order = [](const EngineOffer& offer) {
+      return std::tuple(offer.compiles, offer.last_resort, offer.place);
+    };
+    return order(one) < order(other);
+  }
+
+  Plan* first_within(int64_t workspace_bytes) {
+    for (Plan& plan : plans_) {
+      if (plan.compiles && asked_ != Asked::for_last_resorts) break;
+      if (plan.state != EngineOffer::State::refused && plan.workspace_bytes <= workspace_bytes) return &plan;
+    }
+    return nullptr;
+  }
+
+  void ask(PlanSource<Plan>& source) {
+    const bool last_resorts = asked_ == Asked::for_usual;
+    asked_ = last_resorts ? Asked::for_last_resorts : Asked::for_usual;
+    list(last_resorts, source);
+  }
+
+  void list(bool last_resorts, PlanSource<Plan>& source) {
+    size_t count = 0;
+    for (Plan& plan : source.offers(last_resorts)) {
+      plan.last_resort = last_resorts;
+      plan.place = count++;
+      const auto place = std::lower_bound(plans_.begin(), plans_.end(), plan, precedes);
+      if (place != plans_.end() && !precedes(plan, *place)) continue;  // it is there
+      const bool never_first = std::any_of(plans_.begin(), place, [&](const Plan& before) {
+        return before.workspace_bytes <= plan.workspace_bytes;
+      });
+      if (keeps_all_ || !never_first) plans_.insert(place, std::move(plan));
+    }
+  }
+
+  void make(Plan& plan, PlanSource<Plan>& source) {
+    const int64_t told = plan.workspace_bytes;
+    const bool made = source.make(plan);
+    plan.state = made ? EngineOffer::State::made : EngineOffer::State::refused;
+    if ((made && plan.workspace_bytes <= told) || keeps_all_) return;
+    keeps_all_ = true;
+    list(false, source);
+    if (asked_ == Asked::for_last_resorts) list(true, source);
+  }
+
+  std::vector<Plan> plans_;  ///< in order of precedes()
+  Asked asked_ = Asked::nothing;
+  bool keeps_all_ = false;
+};
+
+}  // namespace headroom::gpu
