@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "decoder/files/random_weights.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/program/run.h"
 #include "planner/program/run.h"
@@ -28,7 +29,7 @@ using test::Words;
 struct Ready {
   Scratch scratch;
   std::string model = test::write_model(scratch / "model", test::tiny_config(), 1);
-  std::string latent = test::write_npy(scratch / "latent.npy", test::random_latent({1, 4, 5, 6}, 3));
+  std::string latent = test::write_npy(scratch / "latent.npy", random_latent({1, 4, 5, 6}, 3));
   std::string output = scratch / "out.npy", requests = scratch / "requests.json";
 
   std::string planned(const Words& how, const std::string& name) const {
