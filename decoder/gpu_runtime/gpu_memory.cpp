@@ -12,7 +12,9 @@ std::shared_ptr<void> GpuMemory::allocate(int64_t bytes) {
   if (expected_ == nullptr) recorded_bytes_ += bytes;
   live_bytes_ += bytes;
   window_peak_bytes_ = std::max(window_peak_bytes_, live_bytes_);
-  return {place, [own = shared_from_this(), number, bytes](void*) { own->hand_back(number, bytes); }};
+  if (observer_ != nullptr) observer_->allocated(place, bytes, live_bytes_, 0);
+  return {place,
+          [own = shared_from_this(), number, bytes](void* memory) { own->hand_back(memory, number, bytes); }};
 }
 
 int64_t GpuMemory::ask(int64_t bytes) {
@@ -23,8 +25,9 @@ int64_t GpuMemory::ask(int64_t bytes) {
   return events[next_++].number;
 }
 
-void GpuMemory::hand_back(int64_t number, int64_t bytes) noexcept {
+void GpuMemory::hand_back(const void* place, int64_t number, int64_t bytes) noexcept {
   live_bytes_ -= bytes;
+  if (observer_ != nullptr) observer_->freed(place, bytes, live_bytes_, 0);
   if (expected_ == nullptr) return recorded_.hand_back(number);
   // When a decode ends early all is handed back at once; then nothing is asked for any more.
   const auto& events = expected_->events();

@@ -6,6 +6,7 @@
 
 #include "decoder/gpu_runtime/memory_requests.h"
 #include "decoder/gpu_runtime/placement.h"
+#include "decoder/interpreter/memory_observer.h"
 
 namespace headroom {
 
@@ -28,6 +29,8 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
 
   void begin_part() { recorded_.begin_part(); }
   const MemoryRequests& requests() const { return recorded_; }
+  /// Null for none. It must outlive all that is freed while it observes.
+  void observe(MemoryObserver* observer) { observer_ = observer; }
   int64_t live_bytes() const { return live_bytes_; }
   void start_window() { window_peak_bytes_ = live_bytes_; }
   int64_t window_peak_bytes() const { return window_peak_bytes_; }
@@ -37,7 +40,7 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
  private:
   /// The number of the request.
   int64_t ask(int64_t bytes);
-  void hand_back(int64_t number, int64_t bytes) noexcept;
+  void hand_back(const void* place, int64_t number, int64_t bytes) noexcept;
 
   std::byte* base_ = reinterpret_cast<std::byte*>(uintptr_t{1} << 32);
   MemoryRequests recorded_;
@@ -48,6 +51,7 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   bool as_rehearsed_ = true;
   int64_t live_bytes_ = 0;
   int64_t window_peak_bytes_ = 0;
+  MemoryObserver* observer_ = nullptr;
 };
 
 }  // namespace headroom

@@ -2,12 +2,11 @@
 
 #include <cstdint>
 
+#include "decoder/interpreter/memory_observer.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/trace.h"
 
 namespace headroom {
-
-class PoolObserver;
 
 /// What a decode tells while it runs. Called on the decoding thread, between steps; implementations must be
 /// quick.
@@ -33,8 +32,8 @@ class EventSink {
   virtual void allocating(AllocationKind, TensorId) {}
   /// The memory that was asked for since then at this address holds a tile.
   virtual void holds_tile(const void* /*memory*/) {}
-  /// Told of the allocations of the decode's pool; null where nobody is to be.
-  virtual PoolObserver* pool_observer() { return nullptr; }
+  /// Told of the decode's allocations; null where nobody is to be.
+  virtual MemoryObserver* memory_observer() { return nullptr; }
 };
 
 }  // namespace headroom

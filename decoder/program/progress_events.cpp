@@ -93,8 +93,8 @@ void ProgressEvents::holds_tile(const void* memory) {
   if (next_ != nullptr) next_->holds_tile(memory);
 }
 
-PoolObserver* ProgressEvents::pool_observer() {
-  next_observer_ = next_ != nullptr ? next_->pool_observer() : nullptr;
+MemoryObserver* ProgressEvents::memory_observer() {
+  next_observer_ = next_ != nullptr ? next_->memory_observer() : nullptr;
   return progress_.wants_memory() ? this : next_observer_;
 }
 

@@ -14,7 +14,7 @@ namespace headroom {
 
 /// Tells how far a decode is, and what memory it has. start_libraries() first: growth outside the pool counts
 /// from here.
-class ProgressEvents final : public EventSink, private PoolObserver {
+class ProgressEvents final : public EventSink, private MemoryObserver {
  public:
   /// `next` hears all that this one hears; may be null.
   explicit ProgressEvents(Progress& progress, EventSink* next = nullptr);
@@ -30,7 +30,7 @@ class ProgressEvents final : public EventSink, private PoolObserver {
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override;
   void allocating(AllocationKind kind, TensorId tensor) override;
   void holds_tile(const void* memory) override;
-  PoolObserver* pool_observer() override;
+  MemoryObserver* memory_observer() override;
 
  private:
   void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
@@ -43,7 +43,7 @@ class ProgressEvents final : public EventSink, private PoolObserver {
 
   Progress& progress_;
   EventSink* next_;
-  PoolObserver* next_observer_ = nullptr;
+  MemoryObserver* next_observer_ = nullptr;
   double begin_share_ = 0, end_share_ = 1;
   int64_t item_ = 0;                              ///< the first of the slice that runs
   int64_t items_ = 0;                             ///< of that slice

@@ -176,7 +176,7 @@ RunStats DecodeSession::decode(const Plan& plan, const Array& latent, PictureSin
 
   RunStats stats;
   if (events != nullptr) {
-    pool_.observe(events->pool_observer());
+    pool_.observe(events->memory_observer());
     events->allocating(AllocationKind::weights, TensorId{-1});
   }
   const bool per_pass = plan.weights == WeightResidency::per_pass;

@@ -76,6 +76,7 @@ RunStats GpuSession::decode(const Plan& plan, const Rehearsal& rehearsal, const 
   const auto memory =
       std::make_shared<GpuMemory>(reservation_.base() + rehearsal.weights_bytes, rehearsal.requests,
                                   rehearsal.placement, rehearsal.weights_bytes);
+  if (events != nullptr) memory->observe(events->memory_observer());
   gpu_.wait_on_host(gpu_.record(gpu::Stream::compute));
   gpu_.restart_parts();
 

@@ -241,7 +241,7 @@ int64_t Pool::allocations() const {
   return allocations_;
 }
 
-void Pool::observe(PoolObserver* observer) {
+void Pool::observe(MemoryObserver* observer) {
   const std::lock_guard lock(mutex_);
   observer_ = observer;
 }

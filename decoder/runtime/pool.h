@@ -5,16 +5,9 @@
 #include <mutex>
 #include <unordered_map>
 
-namespace headroom {
+#include "decoder/interpreter/memory_observer.h"
 
-/// Told of every allocation, under the pool's lock: it must be quick and must not come back to the pool.
-class PoolObserver {
- public:
-  virtual ~PoolObserver() = default;
-  /// `bytes` as the pool counts them; live and warm as they are afterwards.
-  virtual void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) = 0;
-  virtual void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) = 0;
-};
+namespace headroom {
 
 /// All memory of a decode, with a hard limit: an allocation that would take the live bytes above the limit is
 /// refused before anything is touched (LimitExceeded).
@@ -50,7 +43,7 @@ class Pool {
   int64_t peak_resident_bytes() const;
   int64_t allocations() const;
   /// Null for none. It must outlive all that is freed while it observes.
-  void observe(PoolObserver* observer);
+  void observe(MemoryObserver* observer);
   /// The system's own count: bytes of the reserved stretch that are in memory now. Live bytes that nothing
   /// has touched yet are not among them.
   int64_t resident_bytes() const;
@@ -90,7 +83,7 @@ class Pool {
   int64_t window_peak_bytes_ = 0;
   int64_t peak_resident_bytes_ = 0;
   int64_t allocations_ = 0;
-  PoolObserver* observer_ = nullptr;
+  MemoryObserver* observer_ = nullptr;
 };
 
 }  // namespace headroom

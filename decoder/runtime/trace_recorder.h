@@ -22,7 +22,7 @@ struct TraceBounds {
 };
 
 /// Records one decode: give it to decode() as its events. Memory stays within the bounds.
-class TraceRecorder final : public EventSink, private PoolObserver {
+class TraceRecorder final : public EventSink, private MemoryObserver {
  public:
   /// Starts the clock. `next` is told of tiles and steps as well; may be null.
   explicit TraceRecorder(EventSink* next = nullptr, const TraceBounds& bounds = {});
@@ -34,7 +34,7 @@ class TraceRecorder final : public EventSink, private PoolObserver {
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override;
   void allocating(AllocationKind kind, TensorId tensor) override;
   void holds_tile(const void* memory) override;
-  PoolObserver* pool_observer() override { return this; }
+  MemoryObserver* memory_observer() override { return this; }
 
  private:
   using Bytes = std::array<int64_t, kAllocationKinds>;

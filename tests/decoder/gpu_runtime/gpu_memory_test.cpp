@@ -1,11 +1,28 @@
 #include "decoder/gpu_runtime/gpu_memory.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
 namespace headroom {
 namespace {
+
+/// Adds up what it is told.
+class Adding final : public MemoryObserver {
+ public:
+  int64_t bytes = 0, live_bytes = 0, most_bytes = 0;
+  void allocated(const void*, int64_t came, int64_t live, int64_t) override {
+    bytes += came;
+    live_bytes = live;
+    most_bytes = std::max(most_bytes, live);
+  }
+  void freed(const void*, int64_t went, int64_t live, int64_t) override {
+    bytes -= went;
+    live_bytes = live;
+  }
+};
 
 /// A decode in small: one that stays, then slices of two that come and go.
 void ask(GpuMemory& memory, std::vector<std::byte*>& places) {
@@ -28,6 +45,8 @@ TEST_CASE("a decode finds at its places what its rehearsal asked for, slice by s
 
   std::vector<std::byte> reservation(static_cast<size_t>(placement.bytes));
   const auto memory = std::make_shared<GpuMemory>(reservation.data(), requests, placement, 7000);
+  Adding observer;
+  memory->observe(&observer);
   const auto held = memory->allocate(5000);
   std::vector<std::byte*> first, second;
   ask(*memory, first);
@@ -39,6 +58,9 @@ TEST_CASE("a decode finds at its places what its rehearsal asked for, slice by s
     CHECK(place + 2000 <= reservation.data() + reservation.size());
   }
   CHECK(memory->live_bytes() == 7000 + placed_bytes(5000));
+  CHECK(observer.live_bytes == memory->live_bytes());
+  CHECK(observer.bytes == placed_bytes(5000));
+  CHECK(observer.most_bytes == 7000 + placement.live_bytes);
 }
 
 TEST_CASE("a decode that does not do what was rehearsed is stopped before it touches what is not its own") {

@@ -216,7 +216,7 @@ TEST_CASE("any order of allocations keeps contents, counts and the limit") {
 TEST_CASE("touching any of it brings in no more than what is live or warm, huge pages or not") {
   const uint64_t seed = GENERATE(range(uint64_t{1}, uint64_t{7}));
   CAPTURE(seed);
-  struct Counts final : PoolObserver {
+  struct Counts final : MemoryObserver {
     int64_t live = 0, warm = 0;
     void allocated(const void*, int64_t, int64_t now_live, int64_t now_warm) override {
       live = now_live;
@@ -233,7 +233,8 @@ TEST_CASE("touching any of it brings in no more than what is live or warm, huge 
   std::vector<void*> pieces;
   for (int step = 0; step < 200; ++step) {
     if (pieces.empty() || (counts.live < 34 * kMiB && random.chance(0.55))) {
-      const int64_t bytes = random.chance(0.5) ? random.integer(16384, kMiB) : random.integer(kMiB, 12 * kMiB);
+      const int64_t bytes =
+          random.chance(0.5) ? random.integer(16384, kMiB) : random.integer(kMiB, 12 * kMiB);
       auto* memory = static_cast<char*>(pool.allocate(bytes));
       for (int64_t at = 0; at < bytes; at += 4096) memory[at] = '\1';
       pieces.push_back(memory);

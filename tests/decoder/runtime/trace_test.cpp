@@ -19,7 +19,7 @@ using test::Random;
 using test::request_for;
 
 /// Stands between the decode and a recorder and writes down what the pool said.
-class Listening final : public EventSink, public PoolObserver {
+class Listening final : public EventSink, public MemoryObserver {
  public:
   explicit Listening(EventSink& recorder) : recorder_(recorder) {}
   void step_done(const Plan& plan, const StepDone& done) override {
@@ -32,14 +32,14 @@ class Listening final : public EventSink, public PoolObserver {
   }
   void allocating(AllocationKind kind, TensorId tensor) override { recorder_.allocating(kind, tensor); }
   void holds_tile(const void* memory) override { recorder_.holds_tile(memory); }
-  PoolObserver* pool_observer() override { return this; }
+  MemoryObserver* memory_observer() override { return this; }
   void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override {
     live.push_back(live_bytes);
-    recorder_.pool_observer()->allocated(memory, bytes, live_bytes, warm_bytes);
+    recorder_.memory_observer()->allocated(memory, bytes, live_bytes, warm_bytes);
   }
   void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override {
     live.push_back(live_bytes);
-    recorder_.pool_observer()->freed(memory, bytes, live_bytes, warm_bytes);
+    recorder_.memory_observer()->freed(memory, bytes, live_bytes, warm_bytes);
   }
 
   std::vector<int64_t> live;
