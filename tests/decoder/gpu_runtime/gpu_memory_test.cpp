@@ -63,6 +63,25 @@ TEST_CASE("a decode finds at its places what its rehearsal asked for, slice by s
   CHECK(observer.most_bytes == 7000 + placement.live_bytes);
 }
 
+TEST_CASE("a decode that hands back in another order than its rehearsal is given nothing more") {
+  const auto rehearsal = std::make_shared<GpuMemory>();
+  {
+    auto first = rehearsal->allocate(1000);
+    const auto second = rehearsal->allocate(1000);
+    first.reset();
+  }
+  const auto last = rehearsal->allocate(1000);
+  const MemoryRequests requests = rehearsal->requests();
+  const Placement placement = place(requests);
+  std::vector<std::byte> reservation(static_cast<size_t>(placement.bytes));
+  const auto memory = std::make_shared<GpuMemory>(reservation.data(), requests, placement, 0);
+  auto first = memory->allocate(1000);
+  auto second = memory->allocate(1000);
+  second.reset();
+  first.reset();
+  CHECK_THROWS_AS(memory->allocate(1000), std::logic_error);
+}
+
 TEST_CASE("a decode that does not do what was rehearsed is stopped before it touches what is not its own") {
   const auto rehearsal = std::make_shared<GpuMemory>();
   rehearsal->allocate(5000).reset();

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "decoder/gpu_runtime/part_regions.h"
 #include "decoder/graph/errors.h"
 #include "tests/support/random.h"
 
@@ -104,6 +105,36 @@ TEST_CASE("tiles that are alike share their places, whatever stays beside them")
     test::Random random(seed);
     const MemoryRequests requests = drawn_sweep(random, 6, 20, seed % 2 == 0);
     check(requests, place(requests));
+  }
+}
+
+TEST_CASE("parts that hand on to one another are not alike, though they look it") {
+  MemoryRequests requests;
+  int64_t before = requests.ask(10 * kPlaceUnit);
+  for (int part = 0; part < 6; ++part) {
+    requests.begin_part();
+    const int64_t next = requests.ask(10 * kPlaceUnit);
+    requests.hand_back(before);
+    before = next;
+  }
+  check(requests, place(requests));
+}
+
+TEST_CASE("what a part hands back lies in its region, with whatever else is live around it") {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    test::Random random(seed);
+    const MemoryRequests requests = drawn_sweep(random, 6, 20, seed % 2 == 0);
+    const Regioned regioned = regions_of(requests);
+    CHECK(regioned.requests.count() < requests.count() / 2);
+    const Placement regions = place(regioned.requests);
+    Placement placement = place(requests);  // for its count of live bytes
+    placement.bytes = regions.bytes;
+    for (size_t i = 0; i < regioned.places.size(); ++i) {
+      const Regioned::Place& at = regioned.places[i];
+      placement.offsets[i] = regions.offsets[static_cast<size_t>(at.request)] + at.offset;
+    }
+    check(requests, placement);
   }
 }
 

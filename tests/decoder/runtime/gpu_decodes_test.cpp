@@ -66,7 +66,7 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
     const Model model = test::model_of(config);
     // A group of a single value has no deviation: what rounding leaves of it counts a thousandfold.
     const Extent latent{random.integer(1, most_frames), random.integer(2, 6), random.integer(2, 6)};
-    const int64_t batch = random.integer(1, 2), slice = random.integer(1, batch);
+    const int64_t batch = random.integer(1, 3), slice = random.integer(1, batch);
     CAPTURE(seed, config.dump(), latent.t, latent.y, latent.x, batch, slice);
     const Request request = request_for(model, latent, batch, Dtype::fp32, DeviceKind::cuda);
     test::RandomStyle style;
