@@ -127,5 +127,11 @@ __device__ __forceinline__ std::byte* pixel_of(const View& view, int32_t t, int3
   const int64_t pixels = rows * (view.region.x.end - view.region.x.begin) + (x - view.region.x.begin);
   return view.base + view.block_units[block] * kBlockUnit + pixels * pixel_bytes<Access>(view);
 }
+/// The same for one of its channels.
+template <class Access>
+__device__ __forceinline__ std::byte* value_of(const View& view, int32_t t, int32_t y, int32_t x,
+                                               int32_t channel) {
+  return pixel_of<Access>(view, t, y, x) + channel * Access::bytes(view.dtype);
+}
 
 }  // namespace headroom::gpu

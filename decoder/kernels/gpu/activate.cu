@@ -16,8 +16,7 @@ struct Activated {
 
   __device__ const View& target() const { return call.tile; }
   __device__ Row row(const Site& site) const {
-    return {pixel_of<Access>(call.tile, site.t, site.y, call.region.x.begin) +
-            site.channel * Access::bytes(call.tile.dtype)};
+    return {value_of<Access>(call.tile, site.t, site.y, call.region.x.begin, site.channel)};
   }
   __device__ Loaded load(const Row& row, int32_t x) const {
     const int64_t pixel = x - call.region.x.begin;

@@ -18,10 +18,8 @@ struct Sums {
 
   __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
-    return {pixel_of<From>(call.source, site.t, site.y, call.region.x.begin) +
-                site.channel * From::bytes(call.source.dtype),
-            pixel_of<To>(call.target, site.t, site.y, call.region.x.begin) +
-                site.channel * To::bytes(call.target.dtype)};
+    return {value_of<From>(call.source, site.t, site.y, call.region.x.begin, site.channel),
+            value_of<To>(call.target, site.t, site.y, call.region.x.begin, site.channel)};
   }
   __device__ Loaded load(const Row& row, int32_t x) const {
     const int64_t pixel = x - call.region.x.begin;

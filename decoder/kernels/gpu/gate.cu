@@ -18,8 +18,7 @@ struct Gated {
 
   __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
-    return {pixel_of<From>(call.source, site.t, site.y, call.region.x.begin) +
-            site.channel * From::bytes(call.source.dtype)};
+    return {value_of<From>(call.source, site.t, site.y, call.region.x.begin, site.channel)};
   }
   __device__ Loaded load(const Row& row, int32_t x) const {
     const Dtype dtype = call.source.dtype;

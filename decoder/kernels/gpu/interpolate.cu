@@ -48,9 +48,8 @@ struct Interpolated {
       row.share[i] = t.share(other_frame) * y.share(other_row);
       row.from[i] = call.source.base;
       if (row.share[i] == 0) continue;
-      row.from[i] =
-          pixel_of<From>(call.source, other_frame ? t.beside : t.own, other_row ? y.beside : y.own, 0) +
-          site.channel * From::bytes(call.source.dtype);
+      row.from[i] = value_of<From>(call.source, other_frame ? t.beside : t.own, other_row ? y.beside : y.own,
+                                   0, site.channel);
     }
     return row;
   }

@@ -24,8 +24,7 @@ struct Normalised {
     row.from = call.source.base;
     row.inside = part.has_row(site.t, site.y);
     if (!row.inside) return row;
-    row.from = pixel_of<From>(call.source, site.t, site.y, part.box.x.begin) +
-               site.channel * From::bytes(call.source.dtype);
+    row.from = value_of<From>(call.source, site.t, site.y, part.box.x.begin, site.channel);
     const int64_t first = (call.by_frame ? int64_t{site.t} * call.source.channels : 0) + site.channel;
     load_floats(call.scale + first, row.scale);
     load_floats(call.shift + first, row.shift);

@@ -40,8 +40,7 @@ __global__ void __launch_bounds__(kSweepThreads)
   for (int k = 0; k < kPixels<V>; ++k) {
     const int32_t column = site.x + k * static_cast<int32_t>(blockDim.y);
     if (column >= sweep.region.x.end) return;
-    const std::byte* from = pixel_of<From>(call.source, site.t, site.y, column) +
-                            4 * site.channel * From::bytes(call.source.dtype);
+    const std::byte* from = value_of<From>(call.source, site.t, site.y, column, 4 * site.channel);
     typename From::Raw raw[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i)
@@ -58,9 +57,7 @@ __global__ void __launch_bounds__(kSweepThreads)
       float values[V];
 #pragma unroll
       for (int c = 0; c < V; ++c) values[c] = channels[(4 * c + i) / V][(4 * c + i) % V];
-      To::store(call.target.dtype,
-                pixel_of<To>(call.target, site.t, y, x) + site.channel * To::bytes(call.target.dtype),
-                values);
+      To::store(call.target.dtype, value_of<To>(call.target, site.t, y, x, site.channel), values);
     }
   }
 }

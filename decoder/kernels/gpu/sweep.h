@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kSweepThreads)
     const int32_t x = site.x + k * step;
     loaded[k] = make.load(row, x < end ? x : end - 1);
   }
-  std::byte* to = pixel_of<To>(target, site.t, site.y, site.x) + site.channel * To::bytes(target.dtype);
+  std::byte* to = value_of<To>(target, site.t, site.y, site.x, site.channel);
 #pragma unroll
   for (int k = 0; k < K; ++k) {
     const int32_t x = site.x + k * step;
@@ -127,6 +127,13 @@ struct Part {
   /// What is read in place of a column outside, so that loads need not wait for a branch.
   __device__ __forceinline__ int32_t nearest(int32_t x) const {
     return min(max(x, box.x.begin), box.x.end - 1);
+  }
+  /// Zero for a position outside: of a row that has none inside, or in a column that is not.
+  template <int V>
+  __device__ __forceinline__ void clear_outside(bool row_inside, int32_t x, float (&values)[V]) const {
+    const bool outside = !row_inside || !has_column(x);
+#pragma unroll
+    for (float& value : values) value = outside ? 0 : value;
   }
 };
 

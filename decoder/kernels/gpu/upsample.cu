@@ -19,9 +19,7 @@ struct Upsampled {
   __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
     if (!part.has_row(site.t, site.y)) return {call.source.base, false};
-    return {pixel_of<From>(call.source, site.t, site.y / call.factor_y, first_column) +
-                site.channel * From::bytes(call.source.dtype),
-            true};
+    return {value_of<From>(call.source, site.t, site.y / call.factor_y, first_column, site.channel), true};
   }
   __device__ Loaded load(const Row& row, int32_t x) const {
     if (!row.inside) return Loaded{};
@@ -31,9 +29,7 @@ struct Upsampled {
   template <int V>
   __device__ void finish(const Row& row, int32_t x, const Loaded& loaded, float (&values)[V]) const {
     From::widen(call.source.dtype, loaded, values);
-    const bool outside = !row.inside || !part.has_column(x);
-#pragma unroll
-    for (float& value : values) value = outside ? 0 : value;
+    part.clear_outside(row.inside, x, values);
   }
 };
 

@@ -13,35 +13,12 @@ namespace {
 using namespace test;
 using Value = std::optional<double>;
 
-/// A picture that a box may reach out of, or not.
-Size picture_near(Random& random, const Box& box) {
-  const auto size = [&](const Span& span) {
-    return static_cast<int32_t>(std::max<int64_t>(1, span.end + random.integer(-4, 2)));
-  };
-  return {std::max(1, box.t.end), size(box.y), size(box.x)};
-}
-
-/// The part of a box inside the picture, with a position at least along each axis.
-Box within(const Box& box, const Size& picture) {
-  const auto some = [](Span span) { return Span{span.begin, std::max(span.end, span.begin + 1)}; };
-  return {some(cut(box.t, picture.t)), some(cut(box.y, picture.y)), some(cut(box.x, picture.x))};
-}
-
-bool in_picture(const Position& at, const Size& picture) {
-  return at.y >= 0 && at.y < picture.y && at.x >= 0 && at.x < picture.x;
-}
-
-Span frames(Random& random) {
-  const auto begin = static_cast<int32_t>(random.integer(0, 2));
-  return {begin, begin + static_cast<int32_t>(random.integer(1, 3))};
-}
-
 TEST_CASE("gather: all of a tile, zero outside the picture") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{120}));
   CAPTURE(seed);
   Random random(seed);
   const int32_t channels = any_channels(random);
-  const Box box{frames(random), span(random, most_rows(channels)), span(random, most_columns(channels))};
+  const Box box = any_box(random, channels);
   const Size picture = picture_near(random, box);
   Map source(random, around(random, within(box, picture)), channels, any_dtype(random));
   Map target(random, box, channels, any_dtype(random));
@@ -57,7 +34,7 @@ TEST_CASE("copy: a region that both hold") {
   CAPTURE(seed);
   Random random(seed);
   const int32_t channels = any_channels(random);
-  const Box box{frames(random), span(random, most_rows(channels)), span(random, most_columns(channels))};
+  const Box box = any_box(random, channels);
   Map source(random, around(random, box), channels, any_dtype(random));
   Map target(random, around(random, box), channels, any_dtype(random));
   const Map before = target;
@@ -91,7 +68,7 @@ TEST_CASE("add: onto a region") {
   CAPTURE(seed);
   Random random(seed);
   const int32_t channels = any_channels(random);
-  const Box box{frames(random), span(random, most_rows(channels)), span(random, most_columns(channels))};
+  const Box box = any_box(random, channels);
   Map source(random, around(random, box), channels, any_dtype(random));
   Map target(random, around(random, box), channels, any_dtype(random));
   const Map before = target;
@@ -107,7 +84,7 @@ TEST_CASE("upsample: all of a tile, zero outside the picture") {
   Random random(seed);
   const auto factor = [&] { return static_cast<int32_t>(random.integer(1, 3)); };
   const int32_t channels = any_channels(random), factor_y = factor(), factor_x = factor();
-  const Box box{frames(random), span(random, most_rows(channels)), span(random, most_columns(channels))};
+  const Box box = any_box(random, channels);
   const Size picture = picture_near(random, box);
   Box read = within(box, picture);
   read.y = {read.y.begin / factor_y, (read.y.end - 1) / factor_y + 1};
@@ -161,7 +138,7 @@ TEST_CASE("interleave: four phases become a picture") {
   CAPTURE(seed);
   Random random(seed);
   const int32_t channels = any_channels(random);
-  const Box box{frames(random), span(random, most_rows(channels)), span(random, most_columns(channels))};
+  const Box box = any_box(random, channels);
   const auto floor_half = [](int32_t value) { return (value - (value & 1)) / 2; };
   const auto coarse_of = [&](const Span& span) {
     return Span{floor_half(span.begin), floor_half(span.end - 1) + 1};
@@ -192,7 +169,7 @@ TEST_CASE("unfold frames: the first, then two for each") {
   CAPTURE(seed);
   Random random(seed);
   const int32_t channels = any_channels(random);
-  Box box{frames(random), span(random, most_rows(channels)), span(random, most_columns(channels))};
+  Box box = any_box(random, channels);
   box.t.end += static_cast<int32_t>(random.integer(0, 3));
   const Dtype dtype = any_dtype(random);
   Map first(random, around(random, Box{{0, 2}, box.y, box.x}), channels, dtype);

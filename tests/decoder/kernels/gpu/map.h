@@ -186,4 +186,33 @@ inline int32_t most_rows(int32_t channels) {
   return channels > 256 ? 3 : 9;
 }
 
+/// A few frames, not always from the first on.
+inline Span frames(Random& random) {
+  const auto begin = static_cast<int32_t>(random.integer(0, 2));
+  return {begin, begin + static_cast<int32_t>(random.integer(1, 3))};
+}
+
+/// The region of a test with this many channels.
+inline Box any_box(Random& random, int32_t channels) {
+  return {frames(random), span(random, most_rows(channels)), span(random, most_columns(channels))};
+}
+
+/// A picture that a box may reach out of, or not.
+inline Size picture_near(Random& random, const Box& box) {
+  const auto size = [&](const Span& span) {
+    return static_cast<int32_t>(std::max<int64_t>(1, span.end + random.integer(-4, 2)));
+  };
+  return {std::max(1, box.t.end), size(box.y), size(box.x)};
+}
+
+/// The part of a box inside the picture, with a position at least along each axis.
+inline Box within(const Box& box, const Size& picture) {
+  const auto some = [](Span span) { return Span{span.begin, std::max(span.end, span.begin + 1)}; };
+  return {some(cut(box.t, picture.t)), some(cut(box.y, picture.y)), some(cut(box.x, picture.x))};
+}
+
+inline bool in_picture(const Position& at, const Size& picture) {
+  return at.y >= 0 && at.y < picture.y && at.x >= 0 && at.x < picture.x;
+}
+
 }  // namespace headroom::gpu::test

@@ -46,22 +46,14 @@ std::vector<float> any_floats(Random& random, int64_t count, double reach) {
   return list;
 }
 
-Span frames(Random& random) {
-  const auto begin = static_cast<int32_t>(random.integer(0, 2));
-  return {begin, begin + static_cast<int32_t>(random.integer(1, 3))};
-}
-
 TEST_CASE("normalise: scale, shift, activation, and zeros outside the picture") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{150}));
   CAPTURE(seed);
   Random random(seed);
   const int32_t channels = any_channels(random);
-  const Box box{frames(random), span(random, most_rows(channels)), span(random, most_columns(channels))};
-  const Size picture{box.t.end, static_cast<int32_t>(std::max<int64_t>(1, box.y.end + random.integer(-4, 2))),
-                     static_cast<int32_t>(std::max<int64_t>(1, box.x.end + random.integer(-4, 2)))};
-  const auto some = [](Span span) { return Span{span.begin, std::max(span.end, span.begin + 1)}; };
-  const Box read{box.t, some(cut(box.y, picture.y)), some(cut(box.x, picture.x))};
-  Map source(random, around(random, read), channels, any_dtype(random));
+  const Box box = any_box(random, channels);
+  const Size picture = picture_near(random, box);
+  Map source(random, around(random, within(box, picture)), channels, any_dtype(random));
   Map target(random, box, channels, any_dtype(random));
   const bool by_frame = random.chance(0.4);
   // One further on now and then: lists need no alignment beyond that of floats.
@@ -80,7 +72,7 @@ TEST_CASE("normalise: scale, shift, activation, and zeros outside the picture") 
              .picture = picture},
             nullptr);
   CHECK(difference(before, target, kError, [&](const Position& at) -> Value {
-          if (at.y < 0 || at.y >= picture.y || at.x < 0 || at.x >= picture.x) return 0.0;
+          if (!in_picture(at, picture)) return 0.0;
           const auto c = static_cast<size_t>((by_frame ? at.t * channels : 0) + at.c + offset);
           return activated(activation, double(source.at(at)) * double(scale[c]) + double(shift[c]));
         }) == "");
@@ -91,7 +83,7 @@ TEST_CASE("pixel norm: each position by itself") {
   CAPTURE(seed);
   Random random(seed);
   const int32_t channels = any_channels(random);
-  const Box box{frames(random), span(random, most_rows(channels)), span(random, most_columns(channels))};
+  const Box box = any_box(random, channels);
   Map source(random, around(random, box), channels, any_dtype(random));
   Map target(random, around(random, box), channels, any_dtype(random));
   const int64_t offset = random.chance(0.2) ? 1 : 0;
@@ -129,7 +121,7 @@ TEST_CASE("activate: a region, in place") {
   CAPTURE(seed);
   Random random(seed);
   const int32_t channels = any_channels(random);
-  const Box box{frames(random), span(random, most_rows(channels)), span(random, most_columns(channels))};
+  const Box box = any_box(random, channels);
   Map tile(random, around(random, box), channels, any_dtype(random));
   const Activation activation = any_activation(random);
   const Map before = tile;
@@ -170,7 +162,7 @@ TEST_CASE("gate: the first half by silu of the second") {
   CAPTURE(seed);
   Random random(seed);
   const int32_t channels = any_channels(random);
-  const Box box{frames(random), span(random, most_rows(channels)), span(random, most_columns(channels))};
+  const Box box = any_box(random, channels);
   Map source(random, around(random, box), 2 * channels, any_dtype(random));
   Map target(random, around(random, box), channels, any_dtype(random));
   const Map before = target;

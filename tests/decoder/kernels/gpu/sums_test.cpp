@@ -11,11 +11,6 @@ namespace {
 using namespace test;
 using Value = std::optional<double>;
 
-Span frames(Random& random) {
-  const auto begin = static_cast<int32_t>(random.integer(0, 2));
-  return {begin, begin + static_cast<int32_t>(random.integer(1, 3))};
-}
-
 struct Groups {
   int32_t channels, groups;
 };
