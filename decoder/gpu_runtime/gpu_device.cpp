@@ -57,34 +57,9 @@ GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, co
       source_(source),
       resident_(resident),
       gpu_(gpu),
-      staging_(staging) {
-  lay_out_state();
-}
-
-/// As gpu::state_bytes() counts it.
-void GpuDevice::lay_out_state() {
-  int64_t offset = 0;
-  const auto place = [&](int64_t item_bytes) {
-    const Place placed{offset, gpu::on_boundary(item_bytes)};
-    offset += sizes_.items * placed.item_bytes;
-    return placed;
-  };
-  for (const Op& op : graph_.ops()) {
-    if (op.kind == OpKind::statistics)
-      statistics_[op.output] =
-          place(gpu::statistics_sets(graph_, op, sizes_) * op.groups * gpu::kMomentsBytes);
-    if (op.kind == OpKind::norm) {
-      const int64_t sets = gpu::statistics_sets(graph_, *graph_.producer(op.inputs[1]), sizes_);
-      affines_[op.output] = place(sets * graph_.tensor(op.output).channels * gpu::kAffineBytes);
-    }
-    if (op.kind == OpKind::key_value_sums) {
-      const int64_t channels = head_channels(graph_, op);
-      statistics_[op.output] = place(op.groups * channels * (channels + 1) * gpu::kSumBytes);
-    }
-  }
-  partial_offset_ = offset;
-  const int64_t bytes = gpu::state_bytes(graph_, sizes_);
-  if (bytes > 0) state_ = memory_.allocate(bytes);
+      staging_(staging),
+      layout_(gpu::state_layout(graph, sizes_)) {
+  if (layout_.bytes > 0) state_ = memory_.allocate(layout_.bytes);
 }
 
 std::shared_ptr<void> GpuDevice::allocate(int64_t bytes) {
@@ -200,12 +175,13 @@ void GpuDevice::finish_output(PictureSink& sink) {
 void GpuDevice::begin_pass(size_t number) {
   const Pass& pass = plan_.passes[number];
   if (resident_ == nullptr) {
-    const std::vector<OpId> operations = operations_of(pass);
-    auto memory = memory_.allocate(GpuWeights::bytes(graph_, operations, sizes_.dtype));
+    auto memory = memory_.allocate(pass_weights_bytes(graph_, pass, ConvolutionForm::direct,
+                                                      WeightResidency::per_pass, sizes_.storage()));
     if (gpu_ == nullptr) {
       of_pass_.emplace(graph_, std::move(memory));
     } else {
-      of_pass_.emplace(graph_, operations, sizes_.dtype, source_, std::move(memory), *gpu_, *staging_);
+      of_pass_.emplace(graph_, operations_of(pass), sizes_.dtype, source_, std::move(memory), *gpu_,
+                       *staging_);
     }
   }
   if (gpu_ != nullptr) make_affines(pass);
@@ -219,24 +195,26 @@ void GpuDevice::make_affines(const Pass& pass) {
     const auto sets = static_cast<int32_t>(gpu::statistics_sets(graph_, measured, sizes_));
     const auto channels = static_cast<int32_t>(graph_.tensor(op.output).channels);
     for (int64_t item = 0; item < sizes_.items; ++item) {
-      auto* scale = reinterpret_cast<float*>(state_at(affines_.at(op.output), item));
-      run(gpu::Affine{reinterpret_cast<const gpu::Moments*>(state_at(statistics_.at(op.inputs[1]), item)),
-                      sets, measured.groups, channels, measured.epsilon, weights_of(op).scale,
-                      weights_of(op).norm_bias, scale, scale + int64_t{sets} * channels});
+      auto* scale = reinterpret_cast<float*>(state_at(layout_.affines.at(op.output), item));
+      run(gpu::Affine{
+          reinterpret_cast<const gpu::Moments*>(state_at(layout_.statistics.at(op.inputs[1]), item)), sets,
+          measured.groups, channels, measured.epsilon, weights_of(op).scale, weights_of(op).norm_bias, scale,
+          scale + int64_t{sets} * channels});
     }
   }
 }
 
 void GpuDevice::begin_statistics(TensorId id, int64_t items) {
-  const Place& place = statistics_.at(id);
+  const gpu::StateLayout::Place& place = layout_.statistics.at(id);
   if (gpu_ != nullptr) gpu_->clear(state_at(place, 0), items * place.item_bytes);
 }
 
 void GpuDevice::add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) {
   if (gpu_ == nullptr) return;
   const Op& op = *graph_.producer(id);
-  const Place& place = statistics_.at(id);
-  auto* partial = reinterpret_cast<gpu::Moments*>(static_cast<std::byte*>(state_.get()) + partial_offset_);
+  const gpu::StateLayout::Place& place = layout_.statistics.at(id);
+  auto* partial =
+      reinterpret_cast<gpu::Moments*>(static_cast<std::byte*>(state_.get()) + layout_.partial_offset);
   for (int64_t item = 0; item < items; ++item) {
     const gpu::View view = view_of(source, item);
     for (int64_t t = region.t.begin; t < region.t.end; ++t) {
@@ -252,9 +230,9 @@ void GpuDevice::add_key_values(TensorId id, const std::vector<MapView>& pieces, 
                                int64_t items) {
   if (gpu_ == nullptr) return;
   const int64_t channels = head_channels(graph_, *graph_.producer(id));
-  auto* partial = reinterpret_cast<float*>(static_cast<std::byte*>(state_.get()) + partial_offset_);
+  auto* partial = reinterpret_cast<float*>(static_cast<std::byte*>(state_.get()) + layout_.partial_offset);
   for (int64_t item = 0; item < items; ++item) {
-    auto* sums = reinterpret_cast<double*>(state_at(statistics_.at(id), item));
+    auto* sums = reinterpret_cast<double*>(state_at(layout_.statistics.at(id), item));
     for (const MapView& piece : pieces) {
       const int64_t heads = piece.channels / (3 * channels);
       run(gpu::AddKeyValueSums{view_of(piece, item), box_of(region), static_cast<int32_t>(heads),
@@ -266,7 +244,7 @@ void GpuDevice::add_key_values(TensorId id, const std::vector<MapView>& pieces, 
 
 bool GpuDevice::finite(TensorId id) {
   if (gpu_ == nullptr) return true;
-  const Place& place = statistics_.at(id);
+  const gpu::StateLayout::Place& place = layout_.statistics.at(id);
   const int64_t bytes = sizes_.items * place.item_bytes;
   for (int64_t i = 0; i < bytes; i += PinnedStaging::kBytes) {
     const int64_t now = std::min(PinnedStaging::kBytes, bytes - i);
@@ -299,7 +277,7 @@ void GpuDevice::normalise(const Op& op, const MapView& source, const MapView& ta
   const Op& measured = *graph_.producer(op.inputs[1]);
   const int64_t sets = gpu::statistics_sets(graph_, measured, sizes_);
   for (int64_t i = 0; i < items; ++i) {
-    const auto* scale = reinterpret_cast<const float*>(state_at(affines_.at(op.output), i));
+    const auto* scale = reinterpret_cast<const float*>(state_at(layout_.affines.at(op.output), i));
     run(gpu::Normalise{view_of(source, i), view_of(target, i), scale, scale + sets * source.channels,
                        measured.by_frame, op.activation, size_of(picture)});
   }
@@ -384,7 +362,7 @@ void GpuDevice::attend_linearly(const Op& op, const std::vector<MapView>& pieces
   if (gpu_ == nullptr) return;
   const int64_t channels = head_channels(graph_, op);
   for (int64_t i = 0; i < items; ++i) {
-    const auto* sums = reinterpret_cast<const double*>(state_at(statistics_.at(op.inputs.back()), i));
+    const auto* sums = reinterpret_cast<const double*>(state_at(layout_.statistics.at(op.inputs.back()), i));
     int64_t first = 0;
     for (const MapView& piece : pieces) {
       const int64_t heads = piece.channels / (3 * channels);

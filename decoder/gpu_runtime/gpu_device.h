@@ -1,7 +1,6 @@
 #pragma once
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 
@@ -10,6 +9,7 @@
 #include "decoder/gpu_runtime/gpu_weights.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
+#include "decoder/plan/gpu_memory.h"
 
 namespace headroom {
 
@@ -68,10 +68,6 @@ class GpuDevice final : public Device {
                        const Region& region, int64_t items) override;
 
  private:
-  /// Where something of statistics lies in `state_`: of one item, and of the next so many bytes on.
-  struct Place {
-    int64_t offset = 0, item_bytes = 0;
-  };
   /// A piece of the picture on its way to the sink.
   struct Emitted {
     gpu::Event there;
@@ -82,11 +78,10 @@ class GpuDevice final : public Device {
     std::string layer;
   };
 
-  void lay_out_state();
   void make_affines(const Pass& pass);
   void deliver(PictureSink& sink, size_t but);
   void clear_outside(const MapView& tile, const Extent& picture, int64_t items);
-  std::byte* state_at(const Place& place, int64_t item) const {
+  std::byte* state_at(const gpu::StateLayout::Place& place, int64_t item) const {
     return static_cast<std::byte*>(state_.get()) + place.offset + item * place.item_bytes;
   }
   gpu::View view_of(const MapView& map, int64_t item) const;
@@ -106,11 +101,9 @@ class GpuDevice final : public Device {
   const GpuWeights* resident_;
   gpu::Gpu* gpu_;
   PinnedStaging* staging_;
+  const gpu::StateLayout layout_;  ///< of what lies in `state_`
   std::optional<GpuWeights> of_pass_;
   std::shared_ptr<void> state_;
-  std::map<TensorId, Place> statistics_;  ///< moments, and sums of keys and values
-  std::map<TensorId, Place> affines_;     ///< scales and shifts, by what the norm makes
-  int64_t partial_offset_ = 0;
   std::deque<Emitted> emitted_;
 };
 

@@ -36,12 +36,6 @@ class Sending {
 
 }  // namespace
 
-int64_t GpuWeights::bytes(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype) {
-  int64_t bytes = 0;
-  for (OpId op : operations) bytes += gpu::parameter_bytes(graph, graph.op(op), dtype);
-  return bytes;
-}
-
 GpuWeights::GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
                        const HostWeights& source, std::shared_ptr<void> memory, gpu::Gpu& gpu,
                        PinnedStaging& staging, const std::function<void(double)>& progress)

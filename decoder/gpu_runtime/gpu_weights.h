@@ -26,11 +26,10 @@ struct GpuOpWeights {
   const float* norm_bias = nullptr;  ///< of a norm
 };
 
-/// Parameters of some operations in one piece of a GPU's memory, laid out as decoder/plan/gpu_memory.h says.
+/// Parameters of some operations in one piece of a GPU's memory, as large and laid out as
+/// decoder/plan/memory.h says.
 class GpuWeights {
  public:
-  static int64_t bytes(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype);
-
   /// For a rehearsal: there are no values.
   GpuWeights(const Graph& graph, std::shared_ptr<void> memory)
       : memory_(std::move(memory)), ops_(graph.ops().size()) {}

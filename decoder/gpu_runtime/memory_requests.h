@@ -1,15 +1,19 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "decoder/plan/gpu_memory.h"
+#include "decoder/plan/memory.h"
+
 namespace headroom {
 
-/// Places in a reservation begin at multiples of this, and are multiples of it large.
-constexpr int64_t kPlaceUnit = 512;
-constexpr int64_t placed_bytes(int64_t bytes) {
-  return bytes <= 0 ? kPlaceUnit : (bytes + kPlaceUnit - 1) / kPlaceUnit * kPlaceUnit;
+using gpu::kPlaceUnit;
+/// What is asked for, in whole units: even nothing takes a place.
+inline int64_t placed_bytes(int64_t bytes) {
+  return allocated_bytes(std::max<int64_t>(1, bytes), DeviceKind::cuda);
 }
 
 /// All that a decode asks of its memory, in order.

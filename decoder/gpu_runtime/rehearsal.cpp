@@ -55,8 +55,7 @@ Rehearsal rehearse(const Model& model, const Plan& plan) {
   std::optional<GpuWeights> weights;
   if (plan.weights == WeightResidency::resident) {
     weights.emplace(model.graph, nullptr);
-    rehearsal.weights_bytes =
-        placed_bytes(GpuWeights::bytes(model.graph, all_operations(model.graph), plan.request.dtype));
+    rehearsal.weights_bytes = placed_bytes(resident_weights_bytes(model.graph, storage_of(plan.request)));
   }
   const auto run = [&](int64_t first_item) {
     const size_t first_event = memory->requests().events().size();

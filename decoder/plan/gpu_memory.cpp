@@ -42,21 +42,28 @@ int64_t partial_bytes(const Graph& graph) {
   return on_boundary(most);
 }
 
-int64_t state_bytes(const Graph& graph, const Sizes& sizes) {
-  int64_t sum = 0;
+StateLayout state_layout(const Graph& graph, const Sizes& sizes) {
+  StateLayout layout;
+  const auto place = [&](int64_t bytes_of_item) {
+    const StateLayout::Place placed{layout.bytes, on_boundary(bytes_of_item)};
+    layout.bytes += sizes.items * placed.item_bytes;
+    return placed;
+  };
   for (const Op& op : graph.ops()) {
     if (op.kind == OpKind::statistics)
-      sum += on_boundary(statistics_sets(graph, op, sizes) * op.groups * kMomentsBytes);
+      layout.statistics[op.output] = place(statistics_sets(graph, op, sizes) * op.groups * kMomentsBytes);
     if (op.kind == OpKind::norm) {
       const int64_t sets = statistics_sets(graph, *graph.producer(op.inputs[1]), sizes);
-      sum += on_boundary(sets * graph.tensor(op.output).channels * kAffineBytes);
+      layout.affines[op.output] = place(sets * graph.tensor(op.output).channels * kAffineBytes);
     }
     if (op.kind == OpKind::key_value_sums) {
       const int64_t channels = head_channels(graph, op);
-      sum += on_boundary(op.groups * channels * (channels + 1) * kSumBytes);
+      layout.statistics[op.output] = place(op.groups * channels * (channels + 1) * kSumBytes);
     }
   }
-  return sizes.items * sum + partial_bytes(graph);
+  layout.partial_offset = layout.bytes;
+  layout.bytes += partial_bytes(graph);
+  return layout;
 }
 
 int64_t parameter_bytes(const Graph& graph, const Op& op, Dtype dtype) {

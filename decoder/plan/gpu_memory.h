@@ -1,12 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 
 #include "decoder/plan/memory.h"
 
 // What a decode takes of a GPU's memory beside its tiles and kept tensors. The planner counts with it and the
 // runtime lays its memory out by it.
 namespace headroom::gpu {
+
+/// Places in a reservation begin at multiples of this, and are multiples of it large.
+constexpr int64_t kPlaceUnit = 512;
 
 /// Parameters and what belongs to statistics begin at multiples of this.
 constexpr int64_t kBoundary = 256;
@@ -32,9 +36,19 @@ constexpr int64_t kMostKeyValuePartials = 32;
 /// Of the largest buffer that any AddMoments or AddKeyValueSums of the graph needs; one serves all.
 int64_t partial_bytes(const Graph& graph);
 
-/// Statistics, the scales and shifts of norms, sums of keys and values, of all items, each on a boundary, and
-/// the buffer for partial ones.
-int64_t state_bytes(const Graph& graph, const Sizes& sizes);
+/// Where statistics, the scales and shifts of norms, sums of keys and values, of all items, each on a
+/// boundary, and the buffer for partial ones lie.
+struct StateLayout {
+  struct Place {
+    int64_t offset = 0;      ///< of the first item
+    int64_t item_bytes = 0;  ///< from one item to the next
+  };
+  std::map<TensorId, Place> statistics;  ///< moments, and sums of keys and values
+  std::map<TensorId, Place> affines;     ///< scales and shifts, by what the norm makes
+  int64_t partial_offset = 0;
+  int64_t bytes = 0;
+};
+StateLayout state_layout(const Graph& graph, const Sizes& sizes);
 
 /// Bytes of an operation's parameters, each on a boundary: kernels [outputs][frames][rows][columns][inputs /
 /// groups] in the dtype, of one over upsampling four of 2 × 2 taps, biases in the dtype, scales and biases of

@@ -14,8 +14,6 @@ constexpr int64_t kParameterAlignment = 64;
 constexpr int64_t kPage = 4096;
 constexpr int64_t kSmallestPaged = 4 * kPage;
 constexpr int64_t kSmallUnit = 64;
-// And of reserved GPU memory.
-constexpr int64_t kGpuUnit = 512;
 
 // Larger tensors have larger blocks: a plan's size and the time to check it do not grow with the picture.
 constexpr int64_t kMostBlocks = 256;
@@ -74,7 +72,7 @@ int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel&
 
 int64_t allocated_bytes(int64_t bytes, DeviceKind device) {
   const int64_t on_cpu = bytes < kSmallestPaged ? kSmallUnit : kPage;
-  const int64_t unit = device == DeviceKind::cuda ? kGpuUnit : on_cpu;
+  const int64_t unit = device == DeviceKind::cuda ? gpu::kPlaceUnit : on_cpu;
   return ceil_divide(bytes, unit) * unit;
 }
 
@@ -95,7 +93,7 @@ int64_t latent_bytes(const Graph& graph, const Sizes& sizes) {
 
 int64_t device_state_bytes(const Graph& graph, const Sizes& sizes) {
   if (sizes.device == DeviceKind::cpu) return 0;
-  return allocated_bytes(gpu::state_bytes(graph, sizes), sizes.device);
+  return allocated_bytes(gpu::state_layout(graph, sizes).bytes, sizes.device);
 }
 
 std::vector<OpId> all_operations(const Graph& graph) {
