@@ -33,7 +33,6 @@
 #include "decoder/program/verification.h"
 #include "decoder/program/write_traces.h"
 #include "decoder/runtime/decode.h"
-#include "decoder/runtime/gpu_session.h"
 #include "decoder/runtime/process_memory.h"
 #include "decoder/runtime/trace_recorder.h"
 
@@ -195,37 +194,30 @@ std::filesystem::path neighbours_name(const std::string& output) {
   return path.has_filename() ? path : path.parent_path();
 }
 
-RunStats decode_on(gpu::Gpu* gpu, const Model& model, const Plan& plan, const ParameterSource& weights,
-                   const Array& latent, PictureSink& sink, EventSink* events,
-                   const std::function<void(double)>& loading) {
-  if (gpu != nullptr) return decode_on_gpu(*gpu, model, plan, weights, latent, sink, events, loading);
-  return decode(model, plan, weights, latent, sink, events, loading);
-}
-
 /// Decodes the same latent untiled where the machine has the memory, otherwise by another plan.
 Verification verify(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
                     const std::filesystem::path& decoded, const PictureShape& shape, gpu::Gpu* gpu,
                     Progress& progress) {
   ComparingSink comparison(decoded, shape);
   ProgressEvents events(progress);
-  Plan reference = untiled_plan(model, plan.request);
-  // What the library takes beside the tiles is not in this figure: half as much again is ample.
   const int64_t free_bytes = gpu != nullptr ? gpu->free_bytes() : available_bytes();
-  bool untiled_fits = reference.predicted_peak_bytes * 3 / 2 < free_bytes;
-  if (gpu != nullptr) {
-    reference.limit_bytes = free_bytes;
-    untiled_fits =
-        untiled_fits && validate(reference, model).empty();  // tiles may be too large for its libraries
-  }
-  if (!untiled_fits) reference = with_halved_tiles(model, plan, {});
+  const auto with_room = [&](Plan other) {
+    // Its places on a GPU have gaps of their own.
+    if (gpu != nullptr) other.limit_bytes = free_bytes;
+    return other;
+  };
+  Plan reference = with_room(untiled_plan(model, plan.request));
+  // What the library takes beside the tiles is not in this figure: half as much again is ample. On a GPU
+  // tiles may be too large for its libraries as well.
+  const bool untiled_fits = reference.predicted_peak_bytes * 3 / 2 < free_bytes &&
+                            (gpu == nullptr || validate(reference, model).empty());
+  if (!untiled_fits) reference = with_room(with_halved_tiles(model, plan, {}));
   const std::string compared_with =
       untiled_fits
           ? "the untiled decode"
           : "another plan under the same limit (tiles half as high); untiled would not fit this machine";
-  // Its places on a GPU have gaps of their own.
-  if (gpu != nullptr) reference.limit_bytes = free_bytes;
   progress.tell(VerificationStarted{compared_with});
-  decode_on(gpu, model, reference, weights, latent, comparison, &events, {});
+  decode(model, reference, weights, latent, comparison, &events, {}, gpu);
   comparison.finish();
   return comparison.result(compared_with);
 }
@@ -285,7 +277,7 @@ RunStats run(const Options& options, Progress& progress) {
     const RemovedOnSignal on_signal(copy);
     const auto copy_sink = open_sink(copy, shape);
     TeeSink both(sink, *copy_sink);
-    stats = decode_on(gpu.get(), model, plan, weights, latent, both, &events, loading);
+    stats = decode(model, plan, weights, latent, both, &events, loading, gpu.get());
     both.finish();
     try {
       stats.verification = verify(model, plan, weights, latent, copy, shape, gpu.get(), progress);
@@ -295,7 +287,7 @@ RunStats run(const Options& options, Progress& progress) {
     }
     std::filesystem::remove(copy);
   } else {
-    stats = decode_on(gpu.get(), model, plan, weights, latent, sink, &events, loading);
+    stats = decode(model, plan, weights, latent, sink, &events, loading, gpu.get());
     sink.finish();
   }
   if (recorder) write_traces(recorder->finish(), plan, model, stats, options.trace_file, options.chrome_file);

@@ -222,10 +222,12 @@ int64_t DecodeSession::outside_growth_bytes() const {
 }
 
 RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
-                PictureSink& sink, EventSink* events, const std::function<void(double)>& loading) {
+                PictureSink& sink, EventSink* events, const std::function<void(double)>& loading,
+                gpu::Gpu* gpu) {
   if (plan.request.device == DeviceKind::cuda) {
-    const std::unique_ptr<gpu::Gpu> gpu = gpu::open_gpu();
-    return decode_on_gpu(*gpu, model, plan, weights, latent, sink, events, loading);
+    const std::unique_ptr<gpu::Gpu> opened = gpu == nullptr ? gpu::open_gpu() : nullptr;
+    return decode_on_gpu(gpu == nullptr ? *opened : *gpu, model, plan, weights, latent, sink, events,
+                         loading);
   }
   const PoolSize size{plan.limit_bytes - plan.reserve_bytes, plan.predicted_peak_bytes - plan.reserve_bytes};
   return DecodeSession(model, weights, size, loading).decode(plan, latent, sink, events);

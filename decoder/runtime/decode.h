@@ -6,6 +6,7 @@
 
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
+#include "decoder/gpu/gpu.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/events.h"
 #include "decoder/plan/plan.h"
@@ -69,8 +70,10 @@ class DecodeSession {
   std::optional<Weights> weights_;
 };
 
-/// A session of one decode, within the plan's limit, on the device that the plan is for.
+/// A session of one decode, within the plan's limit, on the device that the plan is for. A GPU is opened
+/// where `gpu` is null.
 RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
-                PictureSink& sink, EventSink* events, const std::function<void(double)>& loading = {});
+                PictureSink& sink, EventSink* events, const std::function<void(double)>& loading = {},
+                gpu::Gpu* gpu = nullptr);
 
 }  // namespace headroom
