@@ -1,5 +1,7 @@
 #include "decoder/cuda/cuda_gpu.h"
 
+#include <nvtx3/nvToolsExt.h>
+
 #include <fstream>
 #include <variant>
 
@@ -38,11 +40,11 @@ std::string driver_version() {
   return "for CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-void choose_device() {
+/// Leaves it without a context yet.
+void require_device() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaSuccess && count > 0) {
-    check(cudaSetDevice(kDevice), "cudaSetDevice");
     int major = 0, minor = 0;
     check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, kDevice),
           "cudaDeviceGetAttribute");
@@ -59,10 +61,30 @@ void choose_device() {
                     (status == cudaSuccess ? "CUDA shows none" : cudaGetErrorString(status)));
 }
 
+std::string bus_id() {
+  std::array<char, 32> text{};
+  check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), kDevice), "cudaDeviceGetPCIBusId");
+  return text.data();
+}
+
+int64_t used_bytes() {
+  const Memory now = memory();
+  return now.total - now.free;
+}
+
+/// Ranges of ours stand apart from those of libraries.
+nvtxDomainHandle_t range_domain() {
+  static const nvtxDomainHandle_t domain = nvtxDomainCreateA("headroom");
+  return domain;
+}
+
 }  // namespace
 
 CudaGpu::CudaGpu() {
-  choose_device();
+  require_device();
+  driver_ = std::make_unique<DriverMemory>(bus_id());
+  check(cudaSetDevice(kDevice), "cudaSetDevice");
+  used_before_ = used_bytes();
   try {
     for (cudaStream_t& made : streams_)
       check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
@@ -120,6 +142,22 @@ int64_t CudaGpu::free_bytes() const {
 }
 int64_t CudaGpu::total_bytes() const {
   return memory().total;
+}
+
+int64_t CudaGpu::own_bytes() const {
+  return driver_->known() ? driver_->grown_bytes() : used_bytes() - used_before_;
+}
+
+void CudaGpu::open_range(const std::string& name) {
+  nvtxEventAttributes_t range{};
+  range.version = NVTX_VERSION;
+  range.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  range.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  range.message.ascii = name.c_str();
+  nvtxDomainRangePushEx(range_domain(), &range);
+}
+void CudaGpu::close_range() {
+  nvtxDomainRangePop(range_domain());
 }
 
 std::byte* CudaGpu::reserve(int64_t bytes) {

@@ -9,6 +9,7 @@
 
 #include "decoder/cuda/cuda_stamps.h"
 #include "decoder/cuda/device_memory.h"
+#include "decoder/cuda/driver_memory.h"
 #include "decoder/cuda/events.h"
 #include "decoder/gpu/gpu.h"
 
@@ -28,6 +29,7 @@ class CudaGpu : public Gpu {
   std::string libraries() const override;
   int64_t free_bytes() const override;
   int64_t total_bytes() const override;
+  int64_t own_bytes() const override;
   int64_t library_bytes() const override { return library_bytes_; }
 
   std::byte* reserve(int64_t bytes) override;
@@ -43,6 +45,9 @@ class CudaGpu : public Gpu {
   void wait_on_host(Event event) override;
   bool happened(Event event) override;
 
+  void open_range(const std::string& name) override;
+  void close_range() override;
+
   void restart_parts() override;
   std::optional<PartSeconds> part_seconds() override;
 
@@ -52,6 +57,8 @@ class CudaGpu : public Gpu {
   void attend(const Attend& call);
   void close() noexcept;
 
+  std::unique_ptr<DriverMemory> driver_;  ///< as it was before there was a context
+  int64_t used_before_ = 0;               ///< where the driver does not tell: once there was one
   std::array<cudaStream_t, kStreams> streams_{};
   cudnnHandle_t cudnn_ = nullptr;
   std::unique_ptr<CudnnConvolution> convolution_;

@@ -32,6 +32,9 @@ class Gpu {
   /// Free and total bytes as the driver tells.
   virtual int64_t free_bytes() const = 0;
   virtual int64_t total_bytes() const = 0;
+  /// What the driver counts of it as this process's: reservations, the context, modules, what libraries took.
+  /// Of the context as well where the driver told what there was before it.
+  virtual int64_t own_bytes() const = 0;
   /// What libraries took of it when they were started; already missing from what is free.
   virtual int64_t library_bytes() const { return 0; }
 
@@ -56,6 +59,10 @@ class Gpu {
   /// Returns when `event` has happened; what kernels did wrong meanwhile is thrown here.
   virtual void wait_on_host(Event event) = 0;
   virtual bool happened(Event event) = 0;
+
+  /// Names what is given from here on until it is closed, for other profilers (NVTX): ranges nest.
+  virtual void open_range(const std::string& /*name*/) {}
+  virtual void close_range() {}
 
   /// From here on the time that work takes is added up by what it is; where the GPU tells.
   virtual void restart_parts() {}

@@ -17,6 +17,18 @@ std::shared_ptr<void> GpuMemory::allocate(int64_t bytes) {
           [own = shared_from_this(), number, bytes](void* memory) { own->hand_back(memory, number, bytes); }};
 }
 
+void GpuMemory::observe(MemoryObserver* observer) {
+  observer_ = observer;
+  if (observer_ != nullptr && held_bytes_ > 0)
+    observer_->allocated(base_ - held_bytes_, held_bytes_, live_bytes_, 0);
+}
+
+void GpuMemory::stop_observing() {
+  if (observer_ != nullptr && held_bytes_ > 0)
+    observer_->freed(base_ - held_bytes_, held_bytes_, live_bytes_ - held_bytes_, 0);
+  observer_ = nullptr;
+}
+
 int64_t GpuMemory::ask(int64_t bytes) {
   if (expected_ == nullptr) return recorded_.ask(bytes);
   const auto& events = expected_->events();

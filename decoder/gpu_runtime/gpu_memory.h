@@ -20,7 +20,11 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   /// Serves, at `base`, what `requests` has, at `placement`'s places. Both must outlive it. `held_bytes` lie
   /// elsewhere in the reservation and count as live throughout.
   GpuMemory(std::byte* base, const MemoryRequests& requests, const Placement& placement, int64_t held_bytes)
-      : base_(base), expected_(&requests), placement_(&placement), live_bytes_(held_bytes) {}
+      : base_(base),
+        expected_(&requests),
+        placement_(&placement),
+        held_bytes_(held_bytes),
+        live_bytes_(held_bytes) {}
 
   /// Throws std::logic_error where that is not what the rehearsal asked for.
   std::shared_ptr<void> allocate(int64_t bytes);
@@ -29,8 +33,10 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
 
   void begin_part() { recorded_.begin_part(); }
   const MemoryRequests& requests() const { return recorded_; }
-  /// Null for none. It must outlive all that is freed while it observes.
-  void observe(MemoryObserver* observer) { observer_ = observer; }
+  /// Null for none. It must outlive all that is freed while it observes. What is held elsewhere is the first
+  /// that it is told of, as memory that ends where this one begins, and the last that it sees freed.
+  void observe(MemoryObserver* observer);
+  void stop_observing();
   int64_t live_bytes() const { return live_bytes_; }
   void start_window() { window_peak_bytes_ = live_bytes_; }
   int64_t window_peak_bytes() const { return window_peak_bytes_; }
@@ -49,6 +55,7 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   const Placement* placement_ = nullptr;
   size_t next_ = 0;
   bool as_rehearsed_ = true;
+  int64_t held_bytes_ = 0;
   int64_t live_bytes_ = 0;
   int64_t window_peak_bytes_ = 0;
   MemoryObserver* observer_ = nullptr;

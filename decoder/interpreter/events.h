@@ -32,8 +32,46 @@ class EventSink {
   virtual void allocating(AllocationKind, TensorId) {}
   /// The memory that was asked for since then at this address holds a tile.
   virtual void holds_tile(const void* /*memory*/) {}
+  /// A GPU's memory as this process has it, when something of it may have changed: before the decode, between
+  /// its passes and after it. Never on the CPU.
+  struct DeviceMemoryUse {
+    int64_t reserved_bytes = 0;  ///< for this decode and those of its session
+    int64_t driver_bytes = 0;    ///< all that the driver counts: the context, modules and libraries too
+  };
+  virtual void device_memory(const DeviceMemoryUse&) {}
+  /// Asking the driver takes its time: only where somebody wants to know.
+  virtual bool watches_device_memory() const { return false; }
   /// Told of the decode's allocations; null where nobody is to be.
   virtual MemoryObserver* memory_observer() { return nullptr; }
+};
+
+/// Hands on what it hears to another, which may be null.
+class ForwardingEvents : public EventSink {
+ public:
+  explicit ForwardingEvents(EventSink* next) : next_(next) {}
+
+  void step_done(const Plan& plan, const StepDone& done) override {
+    if (next_ != nullptr) next_->step_done(plan, done);
+  }
+  void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override {
+    if (next_ != nullptr) next_->tile_started(plan, pass, tile, tiles);
+  }
+  void allocating(AllocationKind kind, TensorId tensor) override {
+    if (next_ != nullptr) next_->allocating(kind, tensor);
+  }
+  void holds_tile(const void* memory) override {
+    if (next_ != nullptr) next_->holds_tile(memory);
+  }
+  void device_memory(const DeviceMemoryUse& use) override {
+    if (next_ != nullptr) next_->device_memory(use);
+  }
+  bool watches_device_memory() const override { return next_ != nullptr && next_->watches_device_memory(); }
+  MemoryObserver* memory_observer() override {
+    return next_ != nullptr ? next_->memory_observer() : nullptr;
+  }
+
+ private:
+  EventSink* next_;
 };
 
 }  // namespace headroom

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -8,21 +9,39 @@
 
 namespace headroom {
 
-/// What bytes of the pool are for.
-enum class AllocationKind : uint8_t { weights, latent, kept, tile, workspace };
-constexpr size_t kAllocationKinds = 5;
+/// What bytes are for. The decode itself asks for the first five; the others there are on a GPU alone.
+enum class AllocationKind : uint8_t {
+  weights,
+  latent,
+  kept,
+  tile,
+  workspace,
+  slack,      ///< reserved by LibTorch's allocator, and free at the moment
+  libraries,  ///< taken from the driver by libraries themselves: only the driver sees it
+  context     ///< the CUDA context, modules and all else that the driver counts
+};
+constexpr size_t kAllocationKinds = 8;
+constexpr size_t kDecodeKinds = 5;  ///< the first ones
 const char* name_of(AllocationKind kind);
+/// Bytes of each kind.
+using KindBytes = std::array<int64_t, kAllocationKinds>;
 
 /// Bytes of one kind that came or went.
 struct TraceEvent {
-  double seconds = 0;  ///< since the start of the decode
-  int64_t bytes = 0;   ///< below zero: freed
-  int64_t tile = -1;   ///< of the pass; -1 outside of tiles
-  int32_t pass = -1;   ///< -1 before the first
-  TensorId layer{-1};  ///< the tensor that they are for; -1 where many are summed up, and for weights
+  double seconds = 0;       ///< since the start of the decode
+  int64_t bytes = 0;        ///< below zero: freed
+  int64_t slack_bytes = 0;  ///< what that made of the slack: on a GPU the decode's memory is reserved already
+  int64_t tile = -1;        ///< of the pass; -1 outside of tiles
+  int32_t pass = -1;        ///< -1 before the first
+  TensorId layer{-1};       ///< the tensor that they are for; -1 where many are summed up, and for weights
   AllocationKind kind{};
   friend bool operator==(const TraceEvent&, const TraceEvent&) = default;
 };
+/// Goes on to what there is after the event.
+inline void apply(const TraceEvent& event, KindBytes& live) {
+  live[static_cast<size_t>(event.kind)] += event.bytes;
+  live[static_cast<size_t>(AllocationKind::slack)] += event.slack_bytes;
+}
 
 /// When something ran.
 struct TraceInterval {
@@ -41,6 +60,7 @@ struct TraceStepSum {
   int32_t step = 0;
   int64_t calls = 0;
   double seconds = 0;
+  double device_seconds = 0;  ///< of a GPU's kernels and copies; 0 where nobody watched them
   friend bool operator==(const TraceStepSum&, const TraceStepSum&) = default;
 };
 
@@ -51,8 +71,41 @@ struct OutsideSample {
   friend bool operator==(const OutsideSample&, const OutsideSample&) = default;
 };
 
+enum class ActivityKind : uint8_t { kernel, copy, fill };
+constexpr size_t kActivityKinds = 3;
+const char* name_of(ActivityKind kind);
+
+/// Something that a GPU did.
+struct TraceActivity {
+  double begin_seconds = 0;
+  double end_seconds = 0;
+  int64_t tile = -1;   ///< -1 outside of tiles
+  int64_t bytes = 0;   ///< copied or filled
+  int32_t pass = -1;   ///< -1 where it is not known for which step it was
+  int32_t step = -1;   ///< -1 between steps
+  int32_t stream = 0;  ///< the driver's number
+  int32_t name = 0;    ///< index into Trace::activity_names
+  ActivityKind kind{};
+  friend bool operator==(const TraceActivity&, const TraceActivity&) = default;
+};
+
+/// What the driver said of the GPU's memory when it was asked: bytes that this process has.
+struct DriverSample {
+  double seconds = 0;
+  int64_t bytes = 0;
+  friend bool operator==(const DriverSample&, const DriverSample&) = default;
+};
+
+/// One that watched the decode, or was to.
+struct TraceSource {
+  std::string name;    ///< "allocator", "CUPTI memory"
+  bool heard = false;  ///< false: it did not work
+  std::string detail;  ///< why not, and who is in the way; or its version
+  friend bool operator==(const TraceSource&, const TraceSource&) = default;
+};
+
 /// How one decode used time and memory. The bytes of all events up to one add up to the pool's live bytes
-/// there.
+/// there; on a GPU to all that the process has of its memory.
 struct Trace {
   std::string model;
   std::string device;
@@ -71,6 +124,14 @@ struct Trace {
   int64_t tiles_left_out = 0;
   int64_t steps_left_out = 0;
   std::vector<OutsideSample> outside;
+  // Of a GPU alone.
+  std::vector<TraceActivity> activities;  ///< the first ones, where there are very many
+  std::vector<std::string> activity_names;
+  int64_t activities_left_out = 0;
+  int64_t activities_of_no_step = 0;  ///< that could not be told to belong to a step
+  int64_t records_lost = 0;           ///< by those who watched
+  std::vector<DriverSample> driver;
+  std::vector<TraceSource> sources;
 };
 
 }  // namespace headroom

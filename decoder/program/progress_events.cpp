@@ -12,7 +12,7 @@ constexpr auto kSamplePeriod = std::chrono::milliseconds(50);
 }  // namespace
 
 ProgressEvents::ProgressEvents(Progress& progress, EventSink* next)
-    : progress_(progress), next_(next), resident_before_(headroom::resident_bytes()) {}
+    : ForwardingEvents(next), progress_(progress), resident_before_(headroom::resident_bytes()) {}
 
 void ProgressEvents::start_part(double begin_share, double end_share) {
   begin_share_ = begin_share;
@@ -55,7 +55,7 @@ double ProgressEvents::share(const Plan& plan, int64_t done) const {
 }
 
 void ProgressEvents::tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) {
-  if (next_ != nullptr) next_->tile_started(plan, pass, tile, tiles);
+  ForwardingEvents::tile_started(plan, pass, tile, tiles);
   if (pass == 0 && tile == 0) start_slice(plan);
   if (tile > 0) return;
   tiles_ = tiles;
@@ -65,7 +65,7 @@ void ProgressEvents::tile_started(const Plan& plan, int32_t pass, int64_t tile, 
 }
 
 void ProgressEvents::step_done(const Plan& plan, const StepDone& done) {
-  if (next_ != nullptr) next_->step_done(plan, done);
+  ForwardingEvents::step_done(plan, done);
   const size_t steps = plan.passes[static_cast<size_t>(done.pass)].steps.size();
   if (static_cast<size_t>(done.step) + 1 == steps) {
     progress_.tell(TileDone{item_, done.pass, done.tile, tiles_, share(plan, done.tile + 1), region_});
@@ -85,16 +85,8 @@ void ProgressEvents::sample_memory() {
                               std::max<int64_t>(0, outside)});
 }
 
-void ProgressEvents::allocating(AllocationKind kind, TensorId tensor) {
-  if (next_ != nullptr) next_->allocating(kind, tensor);
-}
-
-void ProgressEvents::holds_tile(const void* memory) {
-  if (next_ != nullptr) next_->holds_tile(memory);
-}
-
 MemoryObserver* ProgressEvents::memory_observer() {
-  next_observer_ = next_ != nullptr ? next_->memory_observer() : nullptr;
+  next_observer_ = ForwardingEvents::memory_observer();
   return progress_.wants_memory() ? this : next_observer_;
 }
 

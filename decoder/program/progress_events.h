@@ -14,7 +14,7 @@ namespace headroom {
 
 /// Tells how far a decode is, and what memory it has. start_libraries() first: growth outside the pool counts
 /// from here.
-class ProgressEvents final : public EventSink, private MemoryObserver {
+class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
  public:
   /// `next` hears all that this one hears; may be null.
   explicit ProgressEvents(Progress& progress, EventSink* next = nullptr);
@@ -28,8 +28,6 @@ class ProgressEvents final : public EventSink, private MemoryObserver {
 
   void step_done(const Plan& plan, const StepDone& done) override;
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override;
-  void allocating(AllocationKind kind, TensorId tensor) override;
-  void holds_tile(const void* memory) override;
   MemoryObserver* memory_observer() override;
 
  private:
@@ -42,7 +40,6 @@ class ProgressEvents final : public EventSink, private MemoryObserver {
   void sample_memory();
 
   Progress& progress_;
-  EventSink* next_;
   MemoryObserver* next_observer_ = nullptr;
   double begin_share_ = 0, end_share_ = 1;
   int64_t item_ = 0;                              ///< the first of the slice that runs

@@ -12,6 +12,7 @@
 #include "decoder/gpu_runtime/host_transfers.h"
 #include "decoder/graph/errors.h"
 #include "decoder/interpreter/interpreter.h"
+#include "decoder/runtime/gpu_events.h"
 #include "decoder/runtime/decode.h"
 #include "decoder/runtime/unpacked_weights.h"
 
@@ -76,7 +77,9 @@ RunStats GpuSession::decode(const Plan& plan, const Rehearsal& rehearsal, const 
   const auto memory =
       std::make_shared<GpuMemory>(reservation_.base() + rehearsal.weights_bytes, rehearsal.requests,
                                   rehearsal.placement, rehearsal.weights_bytes);
-  if (events != nullptr) memory->observe(events->memory_observer());
+  GpuEvents told(gpu_, model_.graph, bytes_, events);
+  told.allocating(AllocationKind::weights, TensorId{-1});
+  memory->observe(told.memory_observer());
   gpu_.wait_on_host(gpu_.record(gpu::Stream::compute));
   gpu_.restart_parts();
 
@@ -89,7 +92,8 @@ RunStats GpuSession::decode(const Plan& plan, const Rehearsal& rehearsal, const 
     memory->go_to(slice.slice == plan.slice ? rehearsal.first_slice : rehearsal.last_slice);
     GpuDevice device(model_.graph, slice, *memory, source_, weights_ ? &*weights_ : nullptr, &gpu_,
                      &staging_);
-    Interpreter interpreter(model_, slice, device, transfers ? &*transfers : nullptr, events);
+    Interpreter interpreter(model_, slice, device, transfers ? &*transfers : nullptr,
+                            events != nullptr ? &told : nullptr);
     interpreter.run(latent, item, sink);
     for (size_t i = 0; i < plan.passes.size(); ++i) {
       const PassMeasurement& measured = interpreter.measurements()[i];
@@ -99,6 +103,8 @@ RunStats GpuSession::decode(const Plan& plan, const Rehearsal& rehearsal, const 
   }
   gpu_.wait_on_host(gpu_.record(gpu::Stream::compute));
   stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  memory->stop_observing();
+  told.end();
   add_parts(gpu_, stats);
   if (transfers) {
     stats.to_host_bytes = transfers->written_bytes();

@@ -13,6 +13,8 @@ namespace headroom::gpu {
 /// and nothing outside the reservations may be touched.
 class EmulatedGpu final : public Gpu {
  public:
+  static constexpr int64_t kContextBytes = int64_t{300} << 20;
+
   explicit EmulatedGpu(int64_t bytes = int64_t{1} << 30) : total_bytes_(bytes) {}
   ~EmulatedGpu() override { release(); }
 
@@ -20,6 +22,7 @@ class EmulatedGpu final : public Gpu {
   std::string libraries() const override { return "emulator"; }
   int64_t free_bytes() const override { return total_bytes_ - reserved_bytes_; }
   int64_t total_bytes() const override { return total_bytes_; }
+  int64_t own_bytes() const override { return kContextBytes + reserved_bytes_; }
 
   std::byte* reserve(int64_t bytes) override;
   std::byte* reserve_host(int64_t bytes) override;
