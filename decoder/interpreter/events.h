@@ -66,9 +66,7 @@ class ForwardingEvents : public EventSink {
     if (next_ != nullptr) next_->device_memory(use);
   }
   bool watches_device_memory() const override { return next_ != nullptr && next_->watches_device_memory(); }
-  MemoryObserver* memory_observer() override {
-    return next_ != nullptr ? next_->memory_observer() : nullptr;
-  }
+  MemoryObserver* memory_observer() override { return next_ != nullptr ? next_->memory_observer() : nullptr; }
 
  private:
   EventSink* next_;

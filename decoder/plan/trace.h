@@ -28,13 +28,13 @@ using KindBytes = std::array<int64_t, kAllocationKinds>;
 
 /// Bytes of one kind that came or went.
 struct TraceEvent {
-  double seconds = 0;       ///< since the start of the decode
-  int64_t bytes = 0;        ///< below zero: freed
-  int64_t slack_bytes = 0;  ///< what that made of the slack: on a GPU the decode's memory is reserved already
-  int64_t tile = -1;        ///< of the pass; -1 outside of tiles
-  int32_t pass = -1;        ///< -1 before the first
-  TensorId layer{-1};       ///< the tensor that they are for; -1 where many are summed up, and for weights
+  double seconds = 0;  ///< since the start of the decode
+  int64_t bytes = 0;   ///< below zero: freed
+  int64_t tile = -1;   ///< of the pass; -1 outside of tiles
+  int32_t pass = -1;   ///< -1 before the first
+  TensorId layer{-1};  ///< the tensor that they are for; -1 where many are summed up, and for weights
   AllocationKind kind{};
+  int64_t slack_bytes = 0;  ///< of memory that was reserved already: what came of the slack
   friend bool operator==(const TraceEvent&, const TraceEvent&) = default;
 };
 /// Goes on to what there is after the event.

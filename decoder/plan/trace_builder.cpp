@@ -127,24 +127,14 @@ void TraceBuilder::start_highest(double at) {
 
 void TraceBuilder::put(double at, AllocationKind kind, int64_t bytes, int64_t slack_bytes, TensorId layer) {
   const int64_t of_tile = detail_ == Detail::passes ? -1 : tile();
-  trace_.events.push_back({at, bytes, slack_bytes, of_tile, pass(), layer, kind});
+  trace_.events.push_back({at, bytes, of_tile, pass(), layer, kind, slack_bytes});
 }
 
-/// First what went, then what came, so that no kind is ever below zero.
 void TraceBuilder::put(const KindBytes& target, double at) {
-  KindBytes left;  // to be put down
-  for (size_t kind = 0; kind < kAllocationKinds; ++kind) left[kind] = target[kind] - written_[kind];
-  if (reserved_) left[kSlack] += asked_for(left);
-  for (const bool comes : {false, true}) {
-    // More is reserved before it is taken, and given back once it is free.
-    if (comes && left[kSlack] > 0) put(at, AllocationKind::slack, left[kSlack], 0, TensorId{-1});
-    for (size_t kind = 0; kind < kAllocationKinds; ++kind) {
-      if (kind == kSlack || left[kind] == 0 || (left[kind] > 0) != comes) continue;
-      const bool from_reserve = reserved_ && kind < kDecodeKinds;
-      put(at, static_cast<AllocationKind>(kind), left[kind], from_reserve ? -left[kind] : 0, TensorId{-1});
-    }
+  for (size_t kind = 0; kind < kAllocationKinds; ++kind) {
+    const int64_t bytes = target[kind] - written_[kind];
+    if (bytes != 0) put(at, static_cast<AllocationKind>(kind), bytes, 0, TensorId{-1});
   }
-  if (left[kSlack] < 0) put(at, AllocationKind::slack, left[kSlack], 0, TensorId{-1});
   written_ = target;
 }
 

@@ -1,48 +1,55 @@
 #include "decoder/plan/trace_file.h"
 
-#include <array>
 #include <cstdio>
-#include <map>
 #include <ostream>
 
 #include "decoder/graph/json_fields.h"
+#include "decoder/plan/json_elements.h"
+#include "decoder/plan/trace_parser.h"
 
 namespace headroom {
 namespace {
 
 using nlohmann::json;
 
-/// Writes the elements of an array one by one.
-class Elements {
- public:
-  explicit Elements(std::ostream& out) : out_(out) { out_ << "["; }
-  template <typename... Values>
-  void add(const char* format, Values... values) {
-    char text[256];
-    const int length = std::snprintf(text, sizeof text, format, values...);
-    out_ << (first_ ? "\n" : ",\n");
-    out_.write(text, length);
-    first_ = false;
-  }
-  void add(const json& value) {
-    out_ << (first_ ? "\n" : ",\n") << value.dump();
-    first_ = false;
-  }
-  void end() { out_ << "\n]"; }
-
- private:
-  std::ostream& out_;
-  bool first_ = true;
-};
-
-std::string step_name(const Plan& plan, const Graph& graph, const TraceInterval& interval) {
-  const Step& step =
-      plan.passes[static_cast<size_t>(interval.pass)].steps[static_cast<size_t>(interval.step)];
-  return std::string(name_of(step.kind)) + " " + graph.tensor(step.tensor).name;
+/// Nothing is told of the device but what a trace of the CPU has as well.
+bool is_of_cpu(const Trace& trace) {
+  return trace.driver.empty() && trace.sources.empty() && trace.activities.empty();
 }
 
-double microseconds(double seconds) {
-  return seconds * 1e6;
+json names_of_kinds(size_t count) {
+  json names = json::array();
+  for (size_t kind = 0; kind < count; ++kind) names.push_back(name_of(static_cast<AllocationKind>(kind)));
+  return names;
+}
+
+/// What only traces of a GPU have, but for its long lists.
+void add_device(const Trace& trace, json& head) {
+  for (size_t kind = 0; kind < kActivityKinds; ++kind)
+    head["activity_kinds"].push_back(name_of(static_cast<ActivityKind>(kind)));
+  head["activity_fields"] = activity_field_names();
+  head["driver_fields"] = driver_field_names();
+  head["activity_names"] = trace.activity_names;
+  head["activities_left_out"] = trace.activities_left_out;
+  head["activities_of_no_step"] = trace.activities_of_no_step;
+  head["records_lost"] = trace.records_lost;
+  head["sources"] = json::array();
+  for (const TraceSource& source : trace.sources)
+    head["sources"].push_back({{"name", source.name}, {"heard", source.heard}, {"detail", source.detail}});
+}
+
+void write_device_lists(const Trace& trace, std::ostream& out) {
+  out << ",\n\"activities\":";
+  Elements activities(out);
+  for (const TraceActivity& one : trace.activities) {
+    activities.add("[%.9f,%.9f,%d,%d,%d,%d,%ld,%d,%ld]", one.begin_seconds, one.end_seconds,
+                   static_cast<int>(one.kind), one.stream, one.name, one.pass, one.tile, one.step, one.bytes);
+  }
+  activities.end();
+  out << ",\n\"driver\":";
+  Elements driver(out);
+  for (const DriverSample& sample : trace.driver) driver.add("[%.6f,%ld]", sample.seconds, sample.bytes);
+  driver.end();
 }
 
 }  // namespace
@@ -59,15 +66,34 @@ const char* name_of(AllocationKind kind) {
       return "tile";
     case AllocationKind::workspace:
       return "workspace";
+    case AllocationKind::slack:
+      return "slack";
+    case AllocationKind::libraries:
+      return "libraries";
+    case AllocationKind::context:
+      return "context";
   }
-  return "workspace";
+  return "";
+}
+
+const char* name_of(ActivityKind kind) {
+  switch (kind) {
+    case ActivityKind::kernel:
+      return "kernel";
+    case ActivityKind::copy:
+      return "copy";
+    case ActivityKind::fill:
+      return "fill";
+  }
+  return "";
 }
 
 void write_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan,
                  const Graph& graph) {
   write_file_whole(file, [&](std::ostream& out) {
+    const bool old = is_of_cpu(trace);
     json head{{"schema", "headroom.trace"},
-              {"version", kTraceVersion},
+              {"version", old ? 1 : kTraceVersion},
               {"model", trace.model},
               {"device", trace.device},
               {"libraries", trace.libraries},
@@ -75,15 +101,15 @@ void write_trace(const std::filesystem::path& file, const Trace& trace, const Pl
               {"seconds", trace.seconds},
               {"tiles_left_out", trace.tiles_left_out},
               {"steps_left_out", trace.steps_left_out},
-              {"event_fields", {"seconds", "kind", "layer", "pass", "tile", "bytes"}},
-              {"tile_fields", {"begin_seconds", "end_seconds", "item", "pass", "tile"}},
-              {"outside_fields", {"seconds", "bytes"}}};
+              {"kinds", names_of_kinds(old ? kDecodeKinds : kAllocationKinds)},
+              {"event_fields", old ? old_event_field_names() : event_field_names()},
+              {"tile_fields", tile_field_names()},
+              {"outside_fields", outside_field_names()}};
+    if (!old) add_device(trace, head);
     if (trace.summed_by_step_from_seconds >= 0)
       head["summed_by_step_from_seconds"] = trace.summed_by_step_from_seconds;
     if (trace.summed_by_pass_from_seconds >= 0)
       head["summed_by_pass_from_seconds"] = trace.summed_by_pass_from_seconds;
-    for (size_t kind = 0; kind < kAllocationKinds; ++kind)
-      head["kinds"].push_back(name_of(static_cast<AllocationKind>(kind)));
     for (const Tensor& tensor : graph.tensors()) head["layers"].push_back(tensor.name);
     std::string text = head.dump();
     text.pop_back();
@@ -101,12 +127,11 @@ void write_trace(const std::filesystem::path& file, const Trace& trace, const Pl
     Elements steps(out);
     for (const TraceStepSum& sum : trace.step_sums) {
       const Step& step = plan.passes[static_cast<size_t>(sum.pass)].steps[static_cast<size_t>(sum.step)];
-      steps.add({{"pass", sum.pass},
-                 {"step", sum.step},
-                 {"kind", name_of(step.kind)},
-                 {"layer", index(step.tensor)},
-                 {"calls", sum.calls},
-                 {"seconds", sum.seconds}});
+      json entry{{"pass", sum.pass},           {"step", sum.step},
+                 {"kind", name_of(step.kind)}, {"layer", index(step.tensor)},
+                 {"calls", sum.calls},         {"seconds", sum.seconds}};
+      if (sum.device_seconds > 0) entry["device_seconds"] = sum.device_seconds;
+      steps.add(entry);
     }
     steps.end();
     out << ",\n\"tiles\":";
@@ -119,70 +144,17 @@ void write_trace(const std::filesystem::path& file, const Trace& trace, const Pl
     out << ",\n\"events\":";
     Elements events(out);
     for (const TraceEvent& event : trace.events) {
-      events.add("[%.6f,%d,%d,%d,%ld,%ld]", event.seconds, static_cast<int>(event.kind),
-                 static_cast<int>(event.layer), event.pass, event.tile, event.bytes);
+      char slack[32] = "";
+      if (!old) std::snprintf(slack, sizeof slack, ",%ld", event.slack_bytes);
+      events.add("[%.6f,%d,%d,%d,%ld,%ld%s]", event.seconds, static_cast<int>(event.kind),
+                 static_cast<int>(event.layer), event.pass, event.tile, event.bytes, slack);
     }
     events.end();
     out << ",\n\"outside\":";
     Elements outside(out);
     for (const OutsideSample& sample : trace.outside) outside.add("[%.6f,%ld]", sample.seconds, sample.bytes);
     outside.end();
-    out << "}\n";
-  });
-}
-
-void write_chrome_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan,
-                        const Graph& graph) {
-  write_file_whole(file, [&](std::ostream& out) {
-    out << "{\"displayTimeUnit\":\"ms\",\"otherData\":"
-        << json{{"model", trace.model}, {"device", trace.device}, {"libraries", trace.libraries}}.dump()
-        << ",\n\"traceEvents\":";
-    Elements events(out);
-    constexpr std::array<const char*, 3> kTracks{"passes", "tiles", "steps"};
-    events.add({{"ph", "M"},
-                {"pid", 1},
-                {"name", "process_name"},
-                {"args", {{"name", "decode of " + trace.model}}}});
-    for (size_t track = 0; track < kTracks.size(); ++track) {
-      events.add({{"ph", "M"},
-                  {"pid", 1},
-                  {"tid", track + 1},
-                  {"name", "thread_name"},
-                  {"args", {{"name", kTracks[track]}}}});
-    }
-    // Names are written as JSON once each; they come again for every tile.
-    std::vector<std::string> pass_names;
-    for (const Pass& pass : plan.passes) pass_names.push_back(json(pass.name).dump());
-    const auto duration = [&](const std::string& name, int track, const TraceInterval& interval) {
-      char text[160];
-      std::snprintf(text, sizeof text, ",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f}", track,
-                    microseconds(interval.begin_seconds),
-                    microseconds(interval.end_seconds - interval.begin_seconds));
-      events.add("%s", "{\"name\":");
-      out << name << text;
-    };
-    for (const TraceInterval& pass : trace.passes)
-      duration(pass_names[static_cast<size_t>(pass.pass)], 1, pass);
-    for (const TraceInterval& tile : trace.tiles)
-      duration("\"tile " + std::to_string(tile.tile) + "\"", 2, tile);
-    std::map<std::pair<int32_t, int32_t>, std::string> step_names;
-    for (const TraceInterval& step : trace.steps) {
-      std::string& name = step_names[{step.pass, step.step}];
-      if (name.empty()) name = json(step_name(plan, graph, step)).dump();
-      duration(name, 3, step);
-    }
-    std::array<int64_t, kAllocationKinds> live{};
-    for (const TraceEvent& event : trace.events) {
-      const auto kind = static_cast<size_t>(event.kind);
-      live[kind] += event.bytes;
-      events.add("{\"name\":\"%s\",\"ph\":\"C\",\"pid\":1,\"ts\":%.3f,\"args\":{\"bytes\":%ld}}",
-                 name_of(event.kind), microseconds(event.seconds), live[kind]);
-    }
-    for (const OutsideSample& sample : trace.outside) {
-      events.add("{\"name\":\"outside\",\"ph\":\"C\",\"pid\":1,\"ts\":%.3f,\"args\":{\"bytes\":%ld}}",
-                 microseconds(sample.seconds), sample.bytes);
-    }
-    events.end();
+    if (!old) write_device_lists(trace, out);
     out << "}\n";
   });
 }

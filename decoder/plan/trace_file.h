@@ -9,15 +9,11 @@
 
 namespace headroom {
 
-constexpr int64_t kTraceVersion = 1;
+constexpr int64_t kTraceVersion = 2;
 
-/// "headroom.trace" as docs/formats.md describes it, written bit by bit. Throws DeviceError.
+/// "headroom.trace" as docs/formats.md describes it, written bit by bit: of version 1 where nothing of it is
+/// a GPU's. Throws DeviceError.
 void write_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan, const Graph& graph);
-
-/// The same in the Trace Event Format that chrome://tracing and Perfetto read: passes, tiles and steps as
-/// durations, a counter for each kind of allocation. Throws DeviceError.
-void write_chrome_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan,
-                        const Graph& graph);
 
 /// What one step of a plan is called.
 struct RecordedStep {

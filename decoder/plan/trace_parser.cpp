@@ -24,6 +24,7 @@ struct Field {
   bool is_time = false;
   int64_t least = 0;
   int64_t most = 0;
+  bool optional = false;  ///< older files end before it; 0 then
 };
 constexpr Field time_field(const char* name) {
   return {name, true};
@@ -33,11 +34,23 @@ constexpr std::array kEventFields{time_field("seconds"),
                                   Field{"layer", false, -1, kMostTraceLayers - 1},
                                   Field{"pass", false, -1, kMostTracePasses - 1},
                                   Field{"tile", false, -1, kMostTiles},
-                                  Field{"bytes", false, -kMostTraceBytes, kMostTraceBytes}};
+                                  Field{"bytes", false, -kMostTraceBytes, kMostTraceBytes},
+                                  Field{"slack_bytes", false, -kMostTraceBytes, kMostTraceBytes, true}};
 constexpr std::array kTileFields{
     time_field("begin_seconds"), time_field("end_seconds"), Field{"item", false, 0, kMostItems},
     Field{"pass", false, 0, kMostTracePasses - 1}, Field{"tile", false, 0, kMostTiles}};
 constexpr std::array kOutsideFields{time_field("seconds"), Field{"bytes", false, 0, kMostTraceBytes}};
+constexpr std::array kActivityFields{time_field("begin_seconds"),
+                                     time_field("end_seconds"),
+                                     Field{"kind", false, 0, kActivityKinds - 1},
+                                     Field{"stream", false, 0, INT32_MAX},
+                                     Field{"name", false, 0, kMostTraceNames - 1},
+                                     Field{"pass", false, -1, kMostTracePasses - 1},
+                                     Field{"tile", false, -1, kMostTiles},
+                                     Field{"step", false, -1, kMostTraceSteps - 1},
+                                     Field{"bytes", false, 0, kMostTraceBytes}};
+constexpr std::array kDriverFields{time_field("seconds"),
+                                   Field{"bytes", false, -kMostTraceBytes, kMostTraceBytes}};
 
 /// The end of the JSON number that begins at `at`; null where none does.
 const char* number_end(const char* at) {
@@ -112,9 +125,10 @@ class TraceScanner {
     if (name == "events\"") {
       trace_.events.clear();
       read_rows("events", kEventFields, [&](const Row& row) {
-        trace_.events.push_back(
-            {row.seconds[0], row.numbers[5], row.numbers[4], static_cast<int32_t>(row.numbers[3]),
-             TensorId{static_cast<int32_t>(row.numbers[2])}, static_cast<AllocationKind>(row.numbers[1])});
+        trace_.events.push_back({row.seconds[0], row.numbers[5], row.numbers[4],
+                                 static_cast<int32_t>(row.numbers[3]),
+                                 TensorId{static_cast<int32_t>(row.numbers[2])},
+                                 static_cast<AllocationKind>(row.numbers[1]), row.numbers[6]});
       });
     } else if (name == "tiles\"") {
       trace_.tiles.clear();
@@ -127,13 +141,26 @@ class TraceScanner {
       read_rows("outside", kOutsideFields, [&](const Row& row) {
         trace_.outside.push_back({row.seconds[0], row.numbers[1]});
       });
+    } else if (name == "driver\"") {
+      trace_.driver.clear();
+      read_rows("driver", kDriverFields, [&](const Row& row) {
+        trace_.driver.push_back({row.seconds[0], row.numbers[1]});
+      });
+    } else if (name == "activities\"") {
+      trace_.activities.clear();
+      read_rows("activities", kActivityFields, [&](const Row& row) {
+        const auto small = [&](size_t column) { return static_cast<int32_t>(row.numbers[column]); };
+        trace_.activities.push_back({row.seconds[0], row.seconds[1], row.numbers[6], row.numbers[8], small(5),
+                                     small(7), small(3), small(4),
+                                     static_cast<ActivityKind>(row.numbers[2])});
+      });
     }
   }
 
   /// Values by column.
   struct Row {
     std::array<double, 2> seconds{};
-    std::array<int64_t, kEventFields.size()> numbers{};
+    std::array<int64_t, std::max(kEventFields.size(), kActivityFields.size())> numbers{};
   };
 
   template <typename Add>
@@ -168,15 +195,20 @@ class TraceScanner {
     ++at_;
     skip_space();
     const auto refuse_count = [&](const std::string& count) {
-      refuse(row_path(), "expected " + std::to_string(fields.size()) + " numbers, found " + count);
+      const std::string least = fields.back().optional ? std::to_string(fields.size() - 1) + " or " : "";
+      refuse(row_path(), "expected " + least + std::to_string(fields.size()) + " numbers, found " + count);
     };
     for (column_ = 0; column_ < fields.size(); ++column_) {
+      const Field& field = fields[column_];
+      if (*at_ == ']' && field.optional) {
+        row.numbers[column_] = 0;
+        continue;
+      }
       if (*at_ == ']') refuse_count(std::to_string(column_));
       if (column_ > 0) {
         expect(',');
         skip_space();
       }
-      const Field& field = fields[column_];
       if (field.is_time) {
         row.seconds[column_] = earliest_ = read_time();
       } else {
@@ -281,6 +313,17 @@ ParsedTrace parse_trace(const std::string& text, const std::string& origin) {
 
 std::vector<std::string> event_field_names() {
   return names_of(kEventFields);
+}
+std::vector<std::string> old_event_field_names() {
+  std::vector<std::string> names = event_field_names();
+  names.pop_back();
+  return names;
+}
+std::vector<std::string> activity_field_names() {
+  return names_of(kActivityFields);
+}
+std::vector<std::string> driver_field_names() {
+  return names_of(kDriverFields);
 }
 std::vector<std::string> tile_field_names() {
   return names_of(kTileFields);

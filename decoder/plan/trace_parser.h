@@ -13,6 +13,8 @@ namespace headroom {
 constexpr int64_t kMostTraceBytes = int64_t{1} << 60;
 constexpr int32_t kMostTracePasses = 10'000;
 constexpr int64_t kMostTraceLayers = 100'000;
+constexpr int32_t kMostTraceSteps = 10'000;
+constexpr int64_t kMostTraceNames = 100'000;
 
 /// A trace's file, parsed: the rows of its long lists in `trace`, all else in a document in which these lists
 /// are without elements.
@@ -28,6 +30,9 @@ ParsedTrace parse_trace(const std::string& text, const std::string& origin);
 
 // What the places of the rows stand for.
 std::vector<std::string> event_field_names();
+std::vector<std::string> old_event_field_names();  ///< of version 1
+std::vector<std::string> activity_field_names();
+std::vector<std::string> driver_field_names();
 std::vector<std::string> tile_field_names();
 std::vector<std::string> outside_field_names();
 

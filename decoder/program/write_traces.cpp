@@ -1,5 +1,6 @@
 #include "decoder/program/write_traces.h"
 
+#include "decoder/plan/trace_exports.h"
 #include "decoder/plan/trace_file.h"
 
 namespace headroom {

@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// What a decode on a GPU tells beside what every decode does: ranges for each pass and each step, so that other
-/// profilers name them, and what the driver says of the memory.
+/// What a decode on a GPU tells beside what every decode does: ranges for each pass and each step, so that
+/// other profilers name them, and what the driver says of the memory.
 class GpuEvents final : public ForwardingEvents {
  public:
   /// `reserved_bytes` on the GPU. The decode begins.

@@ -8,8 +8,9 @@
 #include "decoder/plan/trace.h"
 
 // What can be heard of a device while it decodes: from the decode itself, from LibTorch's allocator, from the
-// driver. Whoever tells it turns his own records into these, so that nothing behind them knows of any library.
-// Times are nanoseconds of one clock throughout a recording. Events need not come in the order of their times.
+// driver. Whoever tells it turns his own records into these, so that nothing behind them knows of any
+// library. Times are nanoseconds of one clock throughout a recording. Events need not come in the order of
+// their times.
 namespace headroom {
 
 /// A stretch of the host's work, numbered from 1.

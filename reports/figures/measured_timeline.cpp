@@ -32,11 +32,8 @@ size_t first_sum(const Trace& trace) {
 class LiveBytes {
  public:
   void add(const TraceEvent& event) {
-    const size_t layer = static_cast<size_t>(static_cast<int64_t>(event.layer) + 1);
-    const auto found =
-        bytes_.try_emplace(layer * kAllocationKinds + static_cast<size_t>(event.kind), 0).first;
-    found->second += event.bytes;
-    if (found->second == 0) bytes_.erase(found);
+    add(event.kind, event.layer, event.bytes);
+    if (event.slack_bytes != 0) add(AllocationKind::slack, TensorId{-1}, event.slack_bytes);
   }
   size_t size() const { return bytes_.size(); }
 
@@ -64,6 +61,13 @@ class LiveBytes {
   }
 
  private:
+  void add(AllocationKind kind, TensorId of_layer, int64_t bytes) {
+    const size_t layer = static_cast<size_t>(static_cast<int64_t>(of_layer) + 1);
+    const auto found = bytes_.try_emplace(layer * kAllocationKinds + static_cast<size_t>(kind), 0).first;
+    found->second += bytes;
+    if (found->second == 0) bytes_.erase(found);
+  }
+
   std::unordered_map<size_t, int64_t> bytes_;  ///< layer -1 comes first
 };
 
@@ -162,6 +166,7 @@ Timeline measured_timeline(DocumentPtr document) {
     while (goes_on) {
       const TraceEvent& one = trace.events[event++];
       now[static_cast<size_t>(one.kind)] += one.bytes;
+      now[static_cast<size_t>(AllocationKind::slack)] += one.slack_bytes;
       goes_on = event > sums && event < trace.events.size() && trace.events[event].seconds == one.seconds &&
                 trace.events[event].kind > one.kind;
     }

@@ -66,6 +66,12 @@ const char* name_of(MemoryKind kind) {
       return "tiles";
     case MemoryKind::workspace:
       return "workspace";
+    case MemoryKind::slack:
+      return "slack";
+    case MemoryKind::libraries:
+      return "libraries";
+    case MemoryKind::context:
+      return "context and modules";
     case MemoryKind::outside:
       return "outside the pool";
   }
@@ -84,6 +90,12 @@ Ink ink_of(MemoryKind kind) {
       return Ink::tile;
     case MemoryKind::workspace:
       return Ink::workspace;
+    case MemoryKind::slack:
+      return Ink::slack;
+    case MemoryKind::libraries:
+      return Ink::libraries;
+    case MemoryKind::context:
+      return Ink::context;
     case MemoryKind::outside:
       return Ink::outside;
   }
@@ -177,6 +189,8 @@ Chart timeline_chart(const Timeline& timeline, const std::string& title, double 
   for (size_t kind = 0; kind < kMemoryKinds; ++kind) {
     const auto memory_kind = static_cast<MemoryKind>(kind);
     Series series{name_of(memory_kind), Mark::area, ink_of(memory_kind), {}, {}};
+    // Kinds that only GPUs have are left out where there are none.
+    if (kind >= kDecodeKinds && memory_kind != MemoryKind::outside && !timeline.has(memory_kind)) continue;
     for (const Point& point : points) {
       series.x.push_back(point.seconds);
       series.y.push_back(double(bytes_at(timeline, point.moment, kind)));

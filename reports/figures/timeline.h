@@ -13,8 +13,8 @@
 namespace headroom {
 
 /// What device bytes are for: the kinds of a trace, and what is outside the pool.
-enum class MemoryKind : uint8_t { weights, latent, kept, tile, workspace, outside };
-constexpr size_t kMemoryKinds = 6;
+enum class MemoryKind : uint8_t { weights, latent, kept, tile, workspace, slack, libraries, context, outside };
+constexpr size_t kMemoryKinds = 9;
 const char* name_of(MemoryKind kind);  ///< "kept tensors"
 Ink ink_of(MemoryKind kind);
 

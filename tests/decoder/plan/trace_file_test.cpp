@@ -112,7 +112,7 @@ TEST_CASE("trace file: the order of keys is of no matter, and the last of two co
 }
 
 TEST_CASE("trace file: wrong values are refused by their path", "[unit][trace_file]") {
-  refuses("/version", 2, "version: written by a newer Headroom: version 2");
+  refuses("/version", 3, "version: written by a newer Headroom: version 3");
   refuses("/schema", "headroom.plan", "schema: expected \"headroom.trace\"");
   refuses("/seconds", -1, "seconds: expected a number of at least 0");
   refuses("/limit_bytes", UINT64_MAX, "limit_bytes: expected an integer");
@@ -126,8 +126,10 @@ TEST_CASE("trace file: wrong values are refused by their path", "[unit][trace_fi
   refuses("/events/2", 5, "events[2]: expected an array, found 5");
   refuses("/events/2", nullptr, "events[2]: expected an array, found null");
   refuses("/events/2", json::object(), "events[2]: expected an array, found an object");
-  refuses("/events/2", json::array(), "events[2]: expected 6 numbers, found 0");
-  refuses("/events/2/6", 5, "events[2]: expected 6 numbers, found more");
+  refuses("/events/2", json::array(), "events[2]: expected 6 or 7 numbers, found 0");
+  refuses("/events/2/6", 5, "events[2][6]: expected an integer from 0 to 0, found 5");
+  refuses("/events/2", json::array({1, 0, -1, -1, -1, 5, 0, 7}),
+          "events[2]: expected 6 or 7 numbers, found more");
   refuses("/events/2/5", "many", "events[2][5]: expected a number, found a string");
   refuses("/events/2/5", json::array({1}), "events[2][5]: expected a number, found an array");
   refuses("/events/2/5", json::object(), "events[2][5]: expected a number, found an object");
@@ -135,8 +137,8 @@ TEST_CASE("trace file: wrong values are refused by their path", "[unit][trace_fi
   refuses("/events/4/0", 0.125, "events[4][0]: expected at least 0.25, found 0.125");
   refuses("/events/0/0", -0.5, "events[0][0]: expected at least 0.0, found -0.5");
   refuses("/events/2/1", 5, "events[2][1]: expected an integer from 0 to 4, found 5");
-  refuses("/events/2/1", -1, "events[2][1]: expected an integer from 0 to 4, found -1");
-  refuses("/events/2/1", 1.5, "events[2][1]: expected an integer from 0 to 4, found 1.5");
+  refuses("/events/2/1", -1, "events[2][1]: expected an integer from 0 to 7, found -1");
+  refuses("/events/2/1", 1.5, "events[2][1]: expected an integer from 0 to 7, found 1.5");
   refuses("/events/2/2", 8, "events[2][2]: expected an integer from -1 to 7, found 8");
   refuses("/events/2/2", -2, "events[2][2]: expected an integer from -1");
   refuses("/events/2/3", 2, "events[2][3]: expected an integer from -1 to 1, found 2");
