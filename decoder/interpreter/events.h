@@ -35,7 +35,8 @@ class EventSink {
   /// A GPU's memory as this process has it, when something of it may have changed: before the decode, between
   /// its passes and after it. Never on the CPU.
   struct DeviceMemoryUse {
-    int64_t reserved_bytes = 0;  ///< for this decode and those of its session
+    const void* reserved = nullptr;  ///< where the memory begins that this decode's session has taken
+    int64_t reserved_bytes = 0;
     int64_t driver_bytes = 0;    ///< all that the driver counts: the context, modules and libraries too
   };
   virtual void device_memory(const DeviceMemoryUse&) {}

@@ -125,6 +125,7 @@ struct Trace {
   int64_t steps_left_out = 0;
   std::vector<OutsideSample> outside;
   // Of a GPU alone.
+  bool by_device_clock = false;  ///< times are those of the GPU's work; false: of the host asking for it
   std::vector<TraceActivity> activities;  ///< the first ones, where there are very many
   std::vector<std::string> activity_names;
   int64_t activities_left_out = 0;

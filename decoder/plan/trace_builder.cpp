@@ -23,17 +23,14 @@ Trace TraceBuilder::finish(double at) {
 }
 
 void TraceBuilder::tile_started(double at, int32_t pass, int64_t tile) {
-  if (tile == 0) {
-    end_pass();
-    pass_ = {.begin_seconds = at, .end_seconds = at, .pass = pass};
-    in_pass_ = true;
-    if (detail_ == Detail::passes) sum_up(at);
-  }
+  if (tile == 0) begin_pass(at, pass);
   tile_ = {.begin_seconds = at, .end_seconds = at, .pass = pass, .tile = tile};
   in_tile_ = true;
 }
 
 void TraceBuilder::step_done(double at, const Plan& plan, const TraceInterval& step) {
+  // Where its first tile went unheard.
+  if (!in_pass_ || pass_.pass != step.pass) begin_pass(step.begin_seconds, step.pass);
   pass_.item = tile_.item = step.item;
   pass_.end_seconds = tile_.end_seconds = at;
   if (trace_.steps.size() < bounds_.steps) {
@@ -48,13 +45,20 @@ void TraceBuilder::step_done(double at, const Plan& plan, const TraceInterval& s
   total.seconds += step.end_seconds - step.begin_seconds;
   if (detail_ == Detail::steps) sum_up(at);
   const size_t steps = plan.passes[static_cast<size_t>(step.pass)].steps.size();
-  if (static_cast<size_t>(step.step) + 1 < steps) return;
+  if (static_cast<size_t>(step.step) + 1 < steps || !in_tile_) return;
   if (trace_.tiles.size() < bounds_.tiles) {
     trace_.tiles.push_back(tile_);
   } else {
     ++trace_.tiles_left_out;
   }
   in_tile_ = false;
+}
+
+void TraceBuilder::begin_pass(double at, int32_t pass) {
+  end_pass();
+  pass_ = {.begin_seconds = at, .end_seconds = at, .pass = pass};
+  in_pass_ = true;
+  if (detail_ == Detail::passes) sum_up(at);
 }
 
 void TraceBuilder::end_pass() {

@@ -66,6 +66,7 @@ class TraceBuilder {
   void sum_up(double at);
   void put(const KindBytes& target, double at);
   void put(double at, AllocationKind kind, int64_t bytes, int64_t slack_bytes, TensorId layer);
+  void begin_pass(double at, int32_t pass);
   void end_pass();
   void start_highest(double at);
 

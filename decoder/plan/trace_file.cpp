@@ -29,6 +29,7 @@ void add_device(const Trace& trace, json& head) {
     head["activity_kinds"].push_back(name_of(static_cast<ActivityKind>(kind)));
   head["activity_fields"] = activity_field_names();
   head["driver_fields"] = driver_field_names();
+  head["clock"] = trace.by_device_clock ? "device" : "host";
   head["activity_names"] = trace.activity_names;
   head["activities_left_out"] = trace.activities_left_out;
   head["activities_of_no_step"] = trace.activities_of_no_step;

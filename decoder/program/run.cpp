@@ -244,11 +244,7 @@ RunStats run(const Options& options, Progress& progress) {
   if (options.plan_file.empty()) progress.tell(WorkDone{0, "planning"});
   const Plan plan = plan_for(options, model, latent, gpu.get());
   require_valid(plan, model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
-  if (plan.request.device == DeviceKind::cuda) {
-    if (!options.trace_file.empty() || !options.chrome_file.empty())
-      throw InputError("--trace, --chrome: allocations on CUDA are not recorded yet");
-    if (!gpu) gpu = gpu::open_gpu();
-  }
+  if (plan.request.device == DeviceKind::cuda && !gpu) gpu = gpu::open_gpu();
 
   const ParameterSource weights = parameter_source(options.model, options.weights, options.random_seed);
   const PictureShape shape{plan.request.batch, model.graph.tensor(model.graph.output()).channels,

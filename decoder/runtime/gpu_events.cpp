@@ -2,13 +2,18 @@
 
 namespace headroom {
 
-GpuEvents::GpuEvents(gpu::Gpu& gpu, const Graph& graph, int64_t reserved_bytes, EventSink* next)
-    : ForwardingEvents(next), gpu_(gpu), graph_(graph), reserved_bytes_(reserved_bytes) {
+GpuEvents::GpuEvents(gpu::Gpu& gpu, const Graph& graph, const void* reserved, int64_t reserved_bytes,
+                     EventSink* next)
+    : ForwardingEvents(next),
+      gpu_(gpu),
+      graph_(graph),
+      reserved_(reserved),
+      reserved_bytes_(reserved_bytes) {
   ask_driver();
 }
 
 void GpuEvents::ask_driver() {
-  if (watches_device_memory()) device_memory({reserved_bytes_, gpu_.own_bytes()});
+  if (watches_device_memory()) device_memory({reserved_, reserved_bytes_, gpu_.own_bytes()});
 }
 
 void GpuEvents::open(const std::string& name) {

@@ -12,8 +12,9 @@ namespace headroom {
 /// other profilers name them, and what the driver says of the memory.
 class GpuEvents final : public ForwardingEvents {
  public:
-  /// `reserved_bytes` on the GPU. The decode begins.
-  GpuEvents(gpu::Gpu& gpu, const Graph& graph, int64_t reserved_bytes, EventSink* next);
+  /// The decode begins, in `reserved_bytes` at `reserved`.
+  GpuEvents(gpu::Gpu& gpu, const Graph& graph, const void* reserved, int64_t reserved_bytes,
+            EventSink* next);
   ~GpuEvents() override { close(0); }
   GpuEvents(const GpuEvents&) = delete;
   GpuEvents& operator=(const GpuEvents&) = delete;
@@ -31,6 +32,7 @@ class GpuEvents final : public ForwardingEvents {
 
   gpu::Gpu& gpu_;
   const Graph& graph_;
+  const void* reserved_;
   const int64_t reserved_bytes_;
   int open_ranges_ = 0;
   std::vector<std::string> steps_;  ///< names, of the pass that runs

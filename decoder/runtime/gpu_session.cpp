@@ -71,15 +71,15 @@ RunStats GpuSession::decode(const Plan& plan, const Rehearsal& rehearsal, const 
   if (rehearsal.bytes() > bytes_ || rehearsal.host.bytes > host_bytes_)
     throw std::logic_error("a plan takes more than its session has reserved");
   const c10::InferenceMode inference;
-  load_weights(plan);
   std::optional<HostTransfers> transfers;
   if (rehearsal.host.bytes > 0) transfers.emplace(gpu_, host_, rehearsal.host);
   const auto memory =
       std::make_shared<GpuMemory>(reservation_.base() + rehearsal.weights_bytes, rehearsal.requests,
                                   rehearsal.placement, rehearsal.weights_bytes);
-  GpuEvents told(gpu_, model_.graph, bytes_, events);
+  GpuEvents told(gpu_, model_.graph, reservation_.base(), bytes_, events);
   told.allocating(AllocationKind::weights, TensorId{-1});
   memory->observe(told.memory_observer());
+  load_weights(plan);
   gpu_.wait_on_host(gpu_.record(gpu::Stream::compute));
   gpu_.restart_parts();
 

@@ -67,7 +67,7 @@ const char* name_of(MemoryPlace place);
 struct DriverMemoryChanged {
   int64_t at_ns = 0;
   uint64_t address = 0;
-  int64_t bytes = 0;         ///< below zero: taken back
+  int64_t bytes = 0;         ///< 0 or below: all at this address taken back
   uint32_t correlation = 0;  ///< counts the driver's calls; begins again after 2^32 of them
   MemoryPlace place = MemoryPlace::device;
   uint64_t pool = 0;            ///< of the driver's pools; 0: of none
@@ -130,6 +130,8 @@ using DeviceEvent =
 
 /// All that was heard of one decode.
 struct DeviceRecording {
+  std::string device;  ///< as RunStats has them
+  std::string libraries;
   std::vector<DeviceEvent> events;
   std::vector<TraceSource> sources;
   friend bool operator==(const DeviceRecording&, const DeviceRecording&) = default;

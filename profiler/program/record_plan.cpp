@@ -1,36 +1,109 @@
 #include "profiler/program/record_plan.h"
 
+#include <memory>
+#include <optional>
+
 #include "decoder/files/latent_file.h"
+#include "decoder/files/picture_sink.h"
 #include "decoder/files/random_weights.h"
+#include "decoder/gpu/open_gpu.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/plan/trace_exports.h"
+#include "decoder/plan/trace_file.h"
 #include "decoder/plan/validator.h"
 #include "decoder/program/progress_events.h"
 #include "decoder/program/write_traces.h"
 #include "decoder/runtime/decode.h"
 #include "decoder/runtime/trace_recorder.h"
+#include "profiler/collect/device_recorder.h"
+#include "profiler/collect/memory_snapshot.h"
+#include "profiler/collect/record_decode.h"
+#include "profiler/cupti/open_cupti.h"
+#include "profiler/profile/event_stream.h"
+#include "profiler/profile/join_events.h"
 
 namespace headroom {
+namespace {
 
-RunStats record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights,
+Plan plan_of(const Model& model, const std::string& file) {
+  Plan plan = read_plan(file, model.graph);
+  require_valid(plan, model, file);
+  return plan;
+}
+
+/// All files that were asked for, of what was heard.
+std::vector<std::string> write_recording(const DeviceRecording& recording, const Plan& plan,
+                                         const Graph& graph, const RecordRequest& request) {
+  const Trace trace = join_events(recording, plan, graph);
+  if (!request.trace_file.empty()) write_trace(request.trace_file, trace, plan, graph);
+  if (!request.chrome_file.empty()) write_chrome_trace(request.chrome_file, trace, plan, graph);
+  if (!request.csv_file.empty()) write_trace_csv(request.csv_file, trace, graph);
+  if (!request.snapshot_file.empty()) write_memory_snapshot(request.snapshot_file, recording, plan, graph);
+  if (!request.events_file.empty()) write_events(request.events_file, recording);
+  std::vector<std::string> warnings = warnings_of(trace.sources);
+  if (trace.records_lost > 0)
+    warnings.push_back(std::to_string(trace.records_lost) + " records were lost: the trace lacks them");
+  return warnings;
+}
+
+/// On the CPU, whose traces are made as they happen.
+RunStats trace_on_cpu(const Model& model, const Plan& plan, const ParameterSource& weights,
+                      const Array& latent, const RecordRequest& request, Progress& progress) {
+  DiscardingSink sink({plan.request.batch, model.graph.tensor(model.graph.output()).channels,
+                       plan.request.frames, plan.request.height_pixels, plan.request.width_pixels});
+  TraceRecorder recorder;
+  ProgressEvents events(progress, &recorder);
+  const RunStats stats =
+      decode(model, plan, weights, latent, sink, &events, [&](double share) { events.loading(share); });
+  const Trace trace = recorder.finish();
+  write_traces(trace, plan, model, stats, request.trace_file, request.chrome_file);
+  if (!request.csv_file.empty()) write_trace_csv(request.csv_file, trace, model.graph);
+  return stats;
+}
+
+}  // namespace
+
+Recorded record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights,
                      Progress& progress) {
-  const Plan plan = read_plan(request.plan_file, model.graph);
-  require_valid(plan, model, request.plan_file);
+  const Plan plan = plan_of(model, request.plan_file);
+  const bool on_gpu = plan.request.device == DeviceKind::cuda;
+  // Who watches the driver must be there before CUDA is; without a GPU nothing else is worth doing.
+  const std::unique_ptr<DeviceWatcher> watcher =
+      on_gpu && !request.watching.driver.empty() ? watch_with_cupti(request.watching.driver) : no_watcher();
+  const std::unique_ptr<gpu::Gpu> gpu = on_gpu ? gpu::open_gpu() : nullptr;
   const Request& decoded = plan.request;
   const Extent extent = latent_extent(model, decoded.width_pixels, decoded.height_pixels, decoded.frames);
   const Array latent = request.latent.empty() ? random_latent(latent_shape(model, extent, decoded.batch), 0)
                                               : read_latent(request.latent);
   RunBegun news = begun("headroom-profile", plan);
-  news.output = request.trace_file.empty() ? request.chrome_file : request.trace_file;
+  for (const std::string& file : {request.trace_file, request.chrome_file, request.csv_file}) {
+    if (news.output.empty()) news.output = file;
+  }
   progress.tell(news);
   start_libraries(request.threads);
-  DiscardingSink sink({decoded.batch, model.graph.tensor(model.graph.output()).channels, decoded.frames,
-                       decoded.height_pixels, decoded.width_pixels});
-  TraceRecorder recorder;
-  ProgressEvents events(progress, &recorder);
-  const RunStats stats =
-      decode(model, plan, weights, latent, sink, &events, [&](double share) { events.loading(share); });
-  write_traces(recorder.finish(), plan, model, stats, request.trace_file, request.chrome_file);
-  return stats;
+  const bool keeps_events = !request.events_file.empty() || !request.snapshot_file.empty();
+  if (!on_gpu && !keeps_events) return {trace_on_cpu(model, plan, weights, latent, request, progress), {}};
+
+  std::optional<ProgressEvents> events;
+  const RecordedDecode recorded = record_decode(
+      model, plan, weights, latent,
+      {.watcher = *watcher,
+       .gpu = gpu.get(),
+       .allocator = request.watching.allocator,
+       .with_events = [&](EventSink* recorder) { return &events.emplace(progress, recorder); },
+       .loading = [&](double share) { events->loading(share); }});
+  return {recorded.stats, write_recording(recorded.recording, plan, model.graph, request)};
+}
+
+std::vector<std::string> replay_events(const Model& model, const RecordRequest& request,
+                                       const std::string& events_file) {
+  const Plan plan = plan_of(model, request.plan_file);
+  const DeviceRecording recording = read_events(events_file);
+  try {
+    return write_recording(recording, plan, model.graph, request);
+  } catch (const InputError& error) {
+    throw InputError(events_file + ": " + error.what());
+  }
 }
 
 }  // namespace headroom

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "decoder/cli/progress.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats.h"
 #include "decoder/runtime/weights.h"
+#include "profiler/program/watching.h"
 
 namespace headroom {
 
@@ -15,11 +17,27 @@ struct RecordRequest {
   std::string latent;  ///< seeded random where empty
   std::string trace_file;
   std::string chrome_file;
+  std::string csv_file;       ///< events as a table
+  std::string snapshot_file;  ///< LibTorch's memory snapshot
+  std::string events_file;    ///< what was heard, before it was joined
+  Watching watching;          ///< of a GPU
   int threads = 0;
 };
 
-/// Runs the plan, drops the picture and writes what was recorded.
-RunStats record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights,
+/// What was measured, and what the record lacks: lines for people.
+struct Recorded {
+  RunStats stats;
+  std::vector<std::string> warnings;
+};
+
+/// Runs the plan on the device that it is for, drops the picture and writes what was recorded. Of what watches a
+/// GPU nothing that fails stops the decode.
+Recorded record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights,
                      Progress& progress);
+
+/// Makes the same files of events that were recorded before, without a decode. Throws InputError where they are
+/// not of this plan.
+std::vector<std::string> replay_events(const Model& model, const RecordRequest& request,
+                                       const std::string& events_file);
 
 }  // namespace headroom

@@ -7,6 +7,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/progress.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/program/parameter_source.h"
@@ -14,12 +15,13 @@
 #include "profiler/collect/collect.h"
 #include "profiler/profile/profile_file.h"
 #include "profiler/program/record_plan.h"
+#include "profiler/program/watching.h"
 
 namespace headroom {
 namespace {
 
 struct Options {
-  std::string plan, latent, trace, chrome, model, weights, sizes, held_out, scratch, output, csv,
+  std::string plan, latent, trace, chrome, events, replay, snapshot, watch = "all", model, weights, sizes, held_out, scratch, output, csv,
       device = "cpu", dtype = "fp32";
   std::optional<uint64_t> random_seed;
   int64_t frames = 1;
@@ -57,6 +59,14 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
                  "with --plan: .npy or .safetensors[:key]; seeded random without");
   app.add_option("--trace", options.trace, "with --plan: the record; the same as -o");
   app.add_option("--chrome", options.chrome, "with --plan: the record for chrome://tracing or Perfetto");
+  app.add_option("--snapshot", options.snapshot,
+                 "with --plan: the record as a memory snapshot of LibTorch (pytorch.org/memory_viz)");
+  app.add_option("--watch", options.watch,
+                 "with --plan for cuda, what is listened to beside the decode: all, none, or some of allocator, "
+                 "kernels, copies, memory, pools, calls");
+  app.add_option("--events", options.events, "with --plan: all that was heard, before it was joined");
+  app.add_option("--replay", options.replay,
+                 "with --plan: join these events again instead of decoding; needs no GPU");
   app.add_option("--hold-out", options.held_out, "sizes to measure and compare with what the others predict");
   app.add_option("--scratch", options.scratch,
                  "folder for plans that keep tensors in files: measure its rates (512 MiB)");
@@ -70,7 +80,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
       ->check(CLI::Range(1, 100));
   app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
   app.add_option("-o,--output", options.output, "the profile; with --plan the record");
-  app.add_option("--csv", options.csv, "the layers as a table");
+  app.add_option("--csv", options.csv, "the layers as a table; with --plan what came and went");
   app.add_flag("--json", options.json, "print the profile on standard output");
   add_progress_options(app, options.progress);
   return parse_arguments(app, args, out);
@@ -114,25 +124,59 @@ void check_options(const Options& options) {
   if (options.plan.empty()) {
     needs(!options.sizes.empty(), "--sizes is required, or --plan");
     needs(!options.output.empty(), "--output is required");
-    needs(options.latent.empty() && options.trace.empty() && options.chrome.empty(),
-          "--latent, --trace and --chrome go with --plan");
+    needs(options.latent.empty() && options.trace.empty() && options.chrome.empty() &&
+              options.snapshot.empty() && options.events.empty() && options.replay.empty() &&
+              options.watch == "all",
+          "--latent, --trace, --chrome, --snapshot, --watch, --events and --replay go with --plan");
   } else {
-    needs(options.sizes.empty() && options.held_out.empty() && options.csv.empty() && options.scratch.empty(),
-          "--sizes, --hold-out, --csv and --scratch do not go with --plan");
+    needs(options.sizes.empty() && options.held_out.empty() && options.scratch.empty(),
+          "--sizes, --hold-out and --scratch do not go with --plan");
     needs(options.output.empty() || options.trace.empty(),
           "with --plan, -o and --trace mean the same: expected one of them");
-    needs(!options.output.empty() || !options.trace.empty() || !options.chrome.empty(),
+    needs(!options.output.empty() || !options.trace.empty() || !options.chrome.empty() ||
+              !options.csv.empty() || !options.snapshot.empty() || !options.events.empty(),
           "--plan needs --output");
+    needs(options.replay.empty() || (options.events.empty() && options.latent.empty()),
+          "--replay decodes nothing: --events and --latent do not go with it");
   }
 }
 
-RunStats record(const Options& options, const Model& model, std::optional<uint64_t> seed,
-                Progress& progress) {
+RecordRequest record_request(const Options& options) {
+  return {.plan_file = options.plan,
+          .latent = options.latent,
+          .trace_file = options.output.empty() ? options.trace : options.output,
+          .chrome_file = options.chrome,
+          .csv_file = options.csv,
+          .snapshot_file = options.snapshot,
+          .events_file = options.events,
+          .watching = parse_watching(options.watch, "--watch"),
+          .threads = options.threads};
+}
+
+/// With --plan: runs it and writes what was recorded, or joins what was recorded before.
+RunEnded record(const Options& options, const Model& model, std::optional<uint64_t> seed, Progress& progress,
+                std::ostream& out, std::ostream& err) {
+  const RecordRequest request = record_request(options);
+  const auto warn = [&](const std::vector<std::string>& warnings) {
+    for (const std::string& line : warnings) err << "headroom-profile: warning: " << printable(line) << "\n";
+  };
+  if (!options.replay.empty()) {
+    warn(replay_events(model, request, options.replay));
+    return {};
+  }
   const ParameterSource weights = parameter_source(options.model, options.weights, seed);
-  const RecordRequest request{options.plan, options.latent,
-                              options.output.empty() ? options.trace : options.output, options.chrome,
-                              options.threads};
-  return record_plan(model, request, weights, progress);
+  const Recorded recorded = record_plan(model, request, weights, progress);
+  const RunStats& stats = recorded.stats;
+  progress.wipe();
+  warn(recorded.warnings);
+  if (options.json) {
+    out << to_json(stats).dump(2) << "\n";
+  } else {
+    out << options.plan << ": " << format_seconds(stats.seconds) << " (predicted "
+        << format_seconds(stats.predicted_seconds) << "), peak " << format_bytes(stats.peak_bytes)
+        << " (predicted " << format_bytes(stats.predicted_peak_bytes) << ")\n";
+  }
+  return {kDone, stats.peak_bytes, stats.seconds};
 }
 
 Profile measure(const Options& options, const Model& model, std::optional<uint64_t> seed,
@@ -168,27 +212,16 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
 }
 
 /// Prints nothing before the progress is wiped.
-RunEnded run(const Options& options, Progress& progress, std::ostream& out) {
+RunEnded run(const Options& options, Progress& progress, std::ostream& out, std::ostream& err) {
   check_options(options);
-  if (options.device == "cuda")
+  if (options.device == "cuda" && options.plan.empty())
     throw DeviceError("--device cuda: measuring on a GPU is not built; plans for cuda go by assumed costs");
   const Model model = resolve_model(options.model);
   const std::vector<std::string> built_in = built_in_models();
   std::optional<uint64_t> seed = options.random_seed;
   if (options.weights.empty() && std::find(built_in.begin(), built_in.end(), options.model) != built_in.end())
     seed = seed.value_or(0);
-  if (!options.plan.empty()) {
-    const RunStats stats = record(options, model, seed, progress);
-    progress.wipe();
-    if (options.json) {
-      out << to_json(stats).dump(2) << "\n";
-    } else {
-      out << options.plan << ": " << format_seconds(stats.seconds) << " (predicted "
-          << format_seconds(stats.predicted_seconds) << "), peak " << format_bytes(stats.peak_bytes)
-          << " (predicted " << format_bytes(stats.predicted_peak_bytes) << ")\n";
-    }
-    return {kDone, stats.peak_bytes, stats.seconds};
-  }
+  if (!options.plan.empty()) return record(options, model, seed, progress, out, err);
   const Profile profile = measure(options, model, seed, progress);
   progress.wipe();
   if (options.json) {
@@ -209,7 +242,7 @@ int run_profile(const std::vector<std::string>& args, std::ostream& out, std::os
     if (!parse(args, out, options)) return static_cast<int>(kDone);
     progress = make_progress(options.progress, err);
     const WipedProgress wiped(*progress);
-    ended = run(options, *progress, out);
+    ended = run(options, *progress, out, err);
     return static_cast<int>(kDone);
   });
   if (progress) progress->tell(ended);

@@ -34,6 +34,7 @@ Trace sample() {
   trace.activities = {{0.001, 0.002, 0, 0, 0, 1, 7, 0, ActivityKind::kernel},
                       {0.0015, 0.0025, -1, 1 << 20, -1, -1, 13, 1, ActivityKind::copy},
                       {0.0015, 0.0016, -1, 64, 1, -1, 7, 0, ActivityKind::fill}};
+  trace.by_device_clock = true;
   trace.activities_left_out = 3;
   trace.activities_of_no_step = 1;
   trace.records_lost = 5;
@@ -64,6 +65,7 @@ TEST_CASE("trace file: a GPU's trace comes back as it was", "[unit][trace_file]"
   CHECK(read.activities_left_out == 3);
   CHECK(read.activities_of_no_step == 1);
   CHECK(read.records_lost == 5);
+  CHECK(read.by_device_clock);
   CHECK(read.driver == trace.driver);
   CHECK(read.sources == trace.sources);
 }
@@ -93,6 +95,7 @@ TEST_CASE("trace file: wrong values of a GPU's trace are refused by their path",
   refuses("/activities", 5, "activities: expected an array");
   refuses("/activity_names/0", 5, "activity_names[0]: expected a string");
   refuses("/activity_fields", 5, "activity_fields: expected [\"begin_seconds\",");
+  refuses("/clock", "wall", "clock: expected \"host\" or \"device\"");
   refuses("/driver/1/0", -1, "driver[1][0]: expected at least 0.0");
   refuses("/driver_fields", 5, "driver_fields: expected [\"seconds\",");
   refuses("/sources/0/heard", 1, "sources[0].heard: expected");

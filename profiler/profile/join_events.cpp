@@ -1,0 +1,282 @@
+#include "profiler/profile/join_events.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "decoder/graph/errors.h"
+#include "profiler/profile/activity_list.h"
+#include "profiler/profile/driver_ledger.h"
+#include "profiler/profile/scope_times.h"
+
+namespace headroom {
+namespace {
+
+/// Something that the trace is told, at its time there.
+struct Happening {
+  enum class What : uint8_t { ledger, scope_begins, step_ends, allocated, freed, counted };
+  int64_t at_ns = 0;
+  /// Of one moment: first what the driver gives, last what it takes back.
+  int rank = 1;
+  What what{};
+  size_t event = 0;
+};
+
+void check_scope(const ScopeBegan& scope, size_t event, const Plan& plan) {
+  const auto passes = static_cast<int64_t>(plan.passes.size());
+  const bool known =
+      scope.pass >= -1 && scope.pass < passes && scope.tile >= -1 && scope.item >= 0 && scope.step >= -1 &&
+      (scope.pass >= 0 || scope.step == -1) &&
+      (scope.step == -1 ||
+       scope.step < static_cast<int64_t>(plan.passes[static_cast<size_t>(scope.pass)].steps.size()));
+  if (!known) {
+    throw InputError("event " + std::to_string(event) + ": the plan has no step " +
+                     std::to_string(scope.step) + " in a pass " + std::to_string(scope.pass));
+  }
+}
+
+void check(const std::vector<DeviceEvent>& events, const Plan& plan, const Graph& graph) {
+  const auto tensors = static_cast<int64_t>(graph.tensors().size());
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (const auto* scope = std::get_if<ScopeBegan>(&events[i])) check_scope(*scope, i, plan);
+    const auto* taken = std::get_if<Allocated>(&events[i]);
+    if (taken == nullptr) continue;
+    const auto layer = static_cast<int64_t>(taken->layer);
+    if (layer < -1 || layer >= tensors)
+      throw InputError("event " + std::to_string(i) + ": the model has no tensor " + std::to_string(layer));
+  }
+}
+
+/// The decode's own events in the host's order, at the times at which the device meets them.
+class OwnTimes {
+ public:
+  OwnTimes(const std::vector<DeviceEvent>& events, const ScopeTimes& times) : events_(events), times_(times) {
+    std::vector<std::pair<int64_t, size_t>> order;
+    for (size_t i = 0; i < events.size(); ++i) {
+      if (const auto* scope = std::get_if<ScopeBegan>(&events[i])) order.emplace_back(scope->at_ns, i);
+      if (const auto* taken = std::get_if<Allocated>(&events[i])) order.emplace_back(taken->at_ns, i);
+      if (const auto* freed = std::get_if<Freed>(&events[i])) order.emplace_back(freed->at_ns, i);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (!order.empty()) now_ = order.front().first;
+    for (const auto& [at_ns, event] : order) {
+      if (std::holds_alternative<ScopeBegan>(events[event])) {
+        end_scope(at_ns);
+        scope_ = event;
+        span_ = times.span_of(std::get<ScopeBegan>(events[event]).scope);
+        tell(Happening::What::scope_begins, event, span_ != nullptr ? span_->begin_ns : at_ns);
+      } else if (std::holds_alternative<Allocated>(events[event])) {
+        tell(Happening::What::allocated, event, span_ != nullptr ? now_ : at_ns);
+      } else {
+        tell(Happening::What::freed, event, span_ != nullptr ? span_->end_ns : at_ns);
+      }
+    }
+    end_scope(now_);
+  }
+
+  std::vector<Happening> take() { return std::move(list_); }
+
+ private:
+  void end_scope(int64_t at_ns) {
+    if (!scope_) return;
+    if (std::get<ScopeBegan>(events_[*scope_]).step >= 0)
+      tell(Happening::What::step_ends, *scope_, span_ != nullptr ? span_->end_ns : at_ns);
+    scope_.reset();
+  }
+  /// The device does its work in the order in which it was asked for.
+  void tell(Happening::What what, size_t event, int64_t at_ns) {
+    now_ = std::max(now_, at_ns);
+    list_.push_back({now_, 1, what, event});
+  }
+
+  const std::vector<DeviceEvent>& events_;
+  const ScopeTimes& times_;
+  std::vector<Happening> list_;
+  std::optional<size_t> scope_;
+  const ScopeTimes::Span* span_ = nullptr;
+  int64_t now_ = 0;
+};
+
+/// What the driver gives and takes, at the times at which it does.
+void add_driver(const std::vector<DeviceEvent>& events, std::vector<Happening>& list) {
+  for (size_t i = 0; i < events.size(); ++i) {
+    const auto add = [&](int64_t at_ns, bool gives) {
+      list.push_back({at_ns, gives ? 0 : 3, Happening::What::ledger, i});
+    };
+    if (const auto* segment = std::get_if<SegmentChanged>(&events[i]))
+      add(segment->at_ns, segment->bytes > 0);
+    if (const auto* change = std::get_if<DriverMemoryChanged>(&events[i]))
+      add(change->at_ns, change->bytes > 0);
+    if (const auto* pool = std::get_if<DriverPoolChanged>(&events[i])) add(pool->at_ns, true);
+    if (const auto* counted = std::get_if<DriverCounted>(&events[i]))
+      list.push_back({counted->at_ns, 2, Happening::What::counted, i});
+  }
+}
+
+class Joining {
+ public:
+  Joining(const std::vector<DeviceEvent>& events, const Plan& plan, const TraceBounds& bounds)
+      : events_(events), plan_(plan), ledger_(events), trace_(bounds) {}
+
+  void run(const std::vector<Happening>& happenings) {
+    if (happenings.empty()) return;
+    start_ns_ = happenings.front().at_ns;
+    for (const Happening& happening : happenings) {
+      at_ = seconds(happening.at_ns);
+      tell(happening);
+    }
+  }
+  double seconds(int64_t at_ns) const { return double(at_ns - start_ns_) * 1e-9; }
+
+  Trace finish() {
+    Trace trace = trace_.finish(at_);
+    trace.driver = std::move(driver_);
+    trace.records_lost = lost_;
+    return trace;
+  }
+
+ private:
+  void tell(const Happening& happening) {
+    const DeviceEvent& event = events_[happening.event];
+    switch (happening.what) {
+      case Happening::What::ledger:
+        return change_driver(happening.event);
+      case Happening::What::scope_begins:
+        scope_begins_ = at_;
+        return begin_tile(std::get<ScopeBegan>(event));
+      case Happening::What::step_ends: {
+        const auto& scope = std::get<ScopeBegan>(event);
+        return trace_.step_done(at_, plan_,
+                                {scope_begins_, at_, scope.item, scope.pass, scope.tile, scope.step});
+      }
+      case Happening::What::allocated:
+        return allocate(std::get<Allocated>(event));
+      case Happening::What::freed:
+        places_.erase(std::get<Freed>(event).address);
+        return trace_.freed(at_, pointer(std::get<Freed>(event).address));
+      case Happening::What::counted:
+        return count(std::get<DriverCounted>(event).bytes);
+    }
+  }
+
+  /// Only names what is there.
+  static const void* pointer(uint64_t address) {
+    return reinterpret_cast<const void*>(static_cast<uintptr_t>(address));
+  }
+  int64_t live(AllocationKind kind) const { return trace_.live()[static_cast<size_t>(kind)]; }
+
+  void begin_tile(const ScopeBegan& scope) {
+    if (scope.step == 0 && scope.tile >= 0) trace_.tile_started(at_, scope.pass, scope.tile);
+  }
+
+  void allocate(const Allocated& taken) {
+    // Handed out twice: that it came back has gone unheard.
+    if (!places_.try_emplace(taken.address, taken.bytes).second) {
+      trace_.freed(at_, pointer(taken.address));
+      places_[taken.address] = taken.bytes;
+      ++lost_;
+    }
+    if (const int64_t slack = live(AllocationKind::slack); reserved_ && slack < taken.bytes) {
+      trace_.changed(at_, AllocationKind::slack, taken.bytes - slack);
+      ++lost_;
+    }
+    trace_.allocated(at_, pointer(taken.address), taken.bytes, taken.kind, taken.layer);
+  }
+
+  void change_driver(size_t event) {
+    const int64_t segments = ledger_.segment_bytes(), libraries = ledger_.library_bytes();
+    if (!ledger_.apply(event)) ++lost_;
+    int64_t reserved = ledger_.segment_bytes() - segments;
+    if (const auto* segment = std::get_if<SegmentChanged>(&events_[event]);
+        segment != nullptr && reserved < 0)
+      free_places(segment->address, -reserved);
+    if (live(AllocationKind::slack) + reserved < 0) {
+      reserved = -live(AllocationKind::slack);
+      ++lost_;
+    }
+    reserved_ = reserved_ || reserved > 0;
+    trace_.changed(at_, AllocationKind::slack, reserved);
+    trace_.changed(at_, AllocationKind::libraries, ledger_.library_bytes() - libraries);
+  }
+
+  /// What lies in a segment goes with it.
+  void free_places(uint64_t begin, int64_t bytes) {
+    auto place = places_.lower_bound(begin);
+    while (place != places_.end() && place->first - begin < static_cast<uint64_t>(bytes)) {
+      trace_.freed(at_, pointer(place->first));
+      place = places_.erase(place);
+      ++lost_;
+    }
+  }
+
+  void count(int64_t driver_bytes) {
+    int64_t claimed = 0;
+    for (int64_t of_kind : trace_.live()) claimed += of_kind;
+    const int64_t context = live(AllocationKind::context);
+    claimed -= context;
+    trace_.changed(at_, AllocationKind::context, std::max<int64_t>(0, driver_bytes - claimed) - context);
+    driver_.push_back({at_, driver_bytes});
+  }
+
+  const std::vector<DeviceEvent>& events_;
+  const Plan& plan_;
+  DriverLedger ledger_;
+  TraceBuilder trace_;
+  std::map<uint64_t, int64_t> places_;  ///< of the decode: bytes by address
+  std::vector<DriverSample> driver_;
+  int64_t start_ns_ = 0, lost_ = 0;
+  double at_ = 0, scope_begins_ = 0;
+  bool reserved_ = false;
+};
+
+/// Some ways to take memory are seen by who counts calls alone.
+void add_unseen_calls(const std::vector<DeviceEvent>& events, std::vector<TraceSource>& sources) {
+  std::set<uint32_t> seen;
+  for (const DeviceEvent& event : events) {
+    if (const auto* change = std::get_if<DriverMemoryChanged>(&event)) seen.insert(change->correlation);
+  }
+  const auto made = std::count_if(events.begin(), events.end(), [&](const DeviceEvent& event) {
+    const auto* call = std::get_if<DriverCall>(&event);
+    return call != nullptr && call->name.rfind("cuMemCreate", 0) == 0 && !seen.contains(call->correlation);
+  });
+  if (made == 0) return;
+  sources.push_back(
+      {"cuMemCreate", false,
+       std::to_string(made) + " calls whose memory nobody told of: it counts as the context's"});
+}
+
+}  // namespace
+
+Trace join_events(const DeviceRecording& recording, const Plan& plan, const Graph& graph,
+                  const TraceBounds& bounds) {
+  const std::vector<DeviceEvent>& events = recording.events;
+  check(events, plan, graph);
+  const ScopeTimes times(events);
+  std::vector<Happening> happenings = OwnTimes(events, times).take();
+  add_driver(events, happenings);
+  std::stable_sort(happenings.begin(), happenings.end(), [](const Happening& a, const Happening& b) {
+    return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.rank < b.rank;
+  });
+  Joining joining(events, plan, bounds);
+  joining.run(happenings);
+  Trace trace = joining.finish();
+  trace.model = plan.request.model;
+  trace.device = recording.device;
+  trace.libraries = recording.libraries;
+  trace.limit_bytes = plan.limit_bytes;
+  trace.by_device_clock = times.by_device();
+  add_activities(
+      events, times, [&](int64_t at_ns) { return joining.seconds(at_ns); }, bounds, trace);
+  for (const DeviceEvent& event : events) {
+    if (const auto* lost = std::get_if<RecordsLost>(&event)) trace.records_lost += lost->count;
+  }
+  trace.sources = recording.sources;
+  add_unseen_calls(events, trace.sources);
+  return trace;
+}
+
+}  // namespace headroom

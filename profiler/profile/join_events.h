@@ -1,0 +1,23 @@
+#pragma once
+
+#include "decoder/graph/graph.h"
+#include "decoder/plan/plan.h"
+#include "decoder/plan/trace_builder.h"
+#include "profiler/profile/device_events.h"
+
+namespace headroom {
+
+/// Makes one trace of all that was heard of a decode of this plan, whoever told it and in whatever order. At
+/// every event the bytes of all kinds add up to what the driver has given out as far as it was heard, and to
+/// all that it counts wherever it was asked: what nobody claims is the context's.
+///
+/// Where the GPU's work was heard and for which scope it was, times are the GPU's: what a step takes is there
+/// when its first kernel begins, what it hands back is there until its last one ends. Otherwise they are the
+/// host's. Whatever was lost is missing, and is counted; nothing is below zero for it.
+///
+/// The limit and the model's name are the plan's. Throws InputError where an
+/// event is of a pass, step or tensor that the plan does not have.
+Trace join_events(const DeviceRecording& recording, const Plan& plan, const Graph& graph,
+                  const TraceBounds& bounds = {});
+
+}  // namespace headroom

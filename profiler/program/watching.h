@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "decoder/plan/trace.h"
+#include "profiler/profile/device_watcher.h"
+
+namespace headroom {
+
+/// What is listened to beside the decode itself while a GPU works.
+struct Watching {
+  bool allocator = true;  ///< LibTorch's
+  std::vector<WatchKind> driver{WatchKind::kernels, WatchKind::copies, WatchKind::memory, WatchKind::pools,
+                                WatchKind::calls};
+};
+
+/// "allocator,kernels", "all" or "none". Throws InputError naming `option` and what is not known.
+Watching parse_watching(const std::string& text, const std::string& option);
+
+/// A line for each that did not work.
+std::vector<std::string> warnings_of(const std::vector<TraceSource>& sources);
+
+}  // namespace headroom
