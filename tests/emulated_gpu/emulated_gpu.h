@@ -22,7 +22,11 @@ class EmulatedGpu final : public Gpu {
   std::string libraries() const override { return "emulator"; }
   int64_t free_bytes() const override { return total_bytes_ - reserved_bytes_; }
   int64_t total_bytes() const override { return total_bytes_; }
-  int64_t own_bytes() const override { return kContextBytes + reserved_bytes_; }
+  /// In the driver's pieces.
+  int64_t own_bytes() const override {
+    constexpr int64_t kPiece = int64_t{2} << 20;
+    return kContextBytes + (reserved_bytes_ + kPiece - 1) / kPiece * kPiece;
+  }
 
   std::byte* reserve(int64_t bytes) override;
   std::byte* reserve_host(int64_t bytes) override;
@@ -37,6 +41,17 @@ class EmulatedGpu final : public Gpu {
   void wait_on_host(Event) override {}
   bool happened(Event) override { return true; }
 
+  /// Told of what is reserved as if it were taken in segments of whole 2 MiB.
+  bool watch_allocator(AllocatorWatch watch) override;
+
+  void open_range(const std::string&) override {
+    ++ranges_;
+    ++open_ranges_;
+  }
+  void close_range() override { --open_ranges_; }
+
+  int64_t ranges() const { return ranges_; }
+  int64_t open_ranges() const { return open_ranges_; }
   const Hazards& hazards() const { return hazards_; }
   int64_t calls() const { return calls_; }
   int64_t reserved_bytes() const { return reserved_bytes_; }
@@ -47,15 +62,17 @@ class EmulatedGpu final : public Gpu {
   struct Memory {
     std::byte* begin;
     int64_t bytes;
+    bool on_device = false;
   };
-  std::byte* take(int64_t bytes);
+  std::byte* take(int64_t bytes, bool on_device);
   void check(const std::vector<Access>& accesses) const;
 
   int64_t total_bytes_;
   int64_t reserved_bytes_ = 0, most_reserved_bytes_ = 0;
   std::vector<Memory> memory_;
+  AllocatorWatch watch_;
   Hazards hazards_;
-  int64_t calls_ = 0;
+  int64_t calls_ = 0, ranges_ = 0, open_ranges_ = 0;
   int reservations_ = 0;
 };
 
