@@ -90,8 +90,6 @@ TEST_CASE("plans are decoded on the device that they are for") {
                   {"--device: ", "is a plan for cuda, found cpu"});
   require_refused(ready.decode({"--plan", file, "--device", "gpu"}), 2,
                   {"--device: expected cpu or cuda, found 'gpu'"});
-  require_refused(ready.decode({"--plan", file, "--trace", ready.scratch / "trace.json"}), 2,
-                  {"--trace, --chrome: allocations on CUDA are not recorded yet"});
   require_refused(ready.decode_queue({"--queue", ready.queue("cpu"), "--device", "cuda"}), 2,
                   {"--device: ", "is planned for cpu, found cuda"});
   CHECK_FALSE(std::filesystem::exists(ready.output));

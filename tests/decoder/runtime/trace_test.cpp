@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/json_fields.h"
+#include "decoder/plan/trace_exports.h"
 #include "decoder/plan/trace_file.h"
 #include "decoder/runtime/trace_recorder.h"
 #include "tests/decoder/files/scratch.h"
