@@ -284,7 +284,54 @@ TEST_CASE("contradictions are counted and set right", "[unit][join]") {
     for (int64_t bytes : live) REQUIRE(bytes >= 0);
   }
   CHECK(live[static_cast<size_t>(AllocationKind::libraries)] == 300);
-  CHECK(live[static_cast<size_t>(AllocationKind::kept)] == 0);
+  for (AllocationKind kind : {AllocationKind::tile, AllocationKind::kept, AllocationKind::workspace})
+    CHECK(live[static_cast<size_t>(kind)] == 0);
+}
+
+TEST_CASE("of one moment what is given comes first and what is taken back last", "[unit][join]") {
+  const Program program;
+  DeviceRecording recording;
+  recording.events = {Allocated{1000, 4096, 512, AllocationKind::tile, TensorId{1}},
+                      SegmentChanged{1000, 4096, 1024}, DriverCounted{2000, 1024},
+                      SegmentChanged{2000, 4096, -1024}, Freed{2000, 4096}};
+  const Trace trace = program.join(recording);
+  CHECK(trace.records_lost == 0);
+  REQUIRE(trace.events.size() == 4);
+  CHECK(trace.events[0].kind == AllocationKind::slack);
+  CHECK(trace.events[3].kind == AllocationKind::slack);
+  CHECK(trace.events[3].bytes == -1024);
+}
+
+TEST_CASE("a driver that counts less than was given leaves nothing for the context", "[unit][join]") {
+  const Program program;
+  DeviceRecording recording;
+  recording.events = {DriverCounted{1000, 300}, SegmentChanged{1100, 4096, 1024}, DriverCounted{1200, 900}};
+  const Trace trace = program.join(recording);
+  KindBytes live{};
+  for (const TraceEvent& event : trace.events) apply(event, live);
+  CHECK(live[static_cast<size_t>(AllocationKind::context)] == 0);
+  CHECK(sum(live) == 1024);
+}
+
+TEST_CASE("a recording may begin late and end early", "[unit][join]") {
+  const Program program;
+  DeviceRecording recording;
+  recording.events = {DeviceActivity{100, 200, 1, 7, 0, ActivityKind::kernel, "before"},
+                      ScopeBegan{1000, ScopeId{1}, 0, 2, -1, -1},
+                      ScopeOfCall{2, ScopeId{1}},
+                      DeviceActivity{1100, 1200, 2, 7, 0, ActivityKind::kernel, "of no step"},
+                      ScopeBegan{2000, ScopeId{2}, 0, 1, 0, 1},
+                      ScopeOfCall{3, ScopeId{2}},
+                      DeviceActivity{2100, 2200, 3, 7, 0, ActivityKind::kernel, "last"}};
+  const Trace trace = program.join(recording);
+  REQUIRE(trace.activities.size() == 2);
+  CHECK(trace.activities[0].pass == -1);  // nothing else was heard of that pass
+  CHECK(trace.activities[1].pass == 1);
+  CHECK(trace.activities_of_no_step == 1);
+  // The step that was running when the recording ended.
+  REQUIRE(trace.steps.size() == 1);
+  CHECK(trace.steps[0].end_seconds - trace.steps[0].begin_seconds == Approx(100e-9));
+  CHECK(trace.passes.size() == 1);
 }
 
 TEST_CASE("memory that calls take and nobody tells of is named", "[unit][join]") {
