@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 
-#include "decoder/graph/errors.h"
-
 namespace headroom::gpu {
 namespace {
 
@@ -37,7 +35,7 @@ DriverMemory::DriverMemory(const std::string& bus_id, const char* library)
   }
   Memory memory{};
   if (find_card(bus_id.c_str(), &card_) != 0 || get_memory(card_, &memory) != 0) card_ = nullptr;
-  before_ = static_cast<int64_t>(memory.used);
+  before_ = last_ = static_cast<int64_t>(memory.used);
 }
 
 DriverMemory::~DriverMemory() {
@@ -46,11 +44,11 @@ DriverMemory::~DriverMemory() {
   dlclose(library_);
 }
 
-int64_t DriverMemory::used_bytes() const {
+int64_t DriverMemory::grown_bytes() const {
   Memory memory{};
-  if (find<GetMemory>(library_, "nvmlDeviceGetMemoryInfo")(card_, &memory) != 0)
-    throw DeviceError("nvmlDeviceGetMemoryInfo: the driver does not answer");
-  return static_cast<int64_t>(memory.used);
+  if (find<GetMemory>(library_, "nvmlDeviceGetMemoryInfo")(card_, &memory) == 0)
+    last_ = static_cast<int64_t>(memory.used);
+  return last_ - before_;
 }
 
 }  // namespace headroom::gpu

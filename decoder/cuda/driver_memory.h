@@ -17,15 +17,15 @@ class DriverMemory {
 
   /// False where the library is missing or does not know the card.
   bool known() const { return card_ != nullptr; }
-  /// Used since the start, by whomever. Throws DeviceError where the driver does not answer.
-  int64_t grown_bytes() const { return used_bytes() - before_; }
+  /// Used since the start, by whomever; what it was last where the driver does not answer, since no decode is
+  /// to fail for it. Only where the card is known, and from one thread.
+  int64_t grown_bytes() const;
 
  private:
-  int64_t used_bytes() const;
-
   void* library_ = nullptr;
   void* card_ = nullptr;
   int64_t before_ = 0;
+  mutable int64_t last_ = 0;  ///< answer
 };
 
 }  // namespace headroom::gpu
