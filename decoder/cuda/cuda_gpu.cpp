@@ -1,10 +1,14 @@
 #include "decoder/cuda/cuda_gpu.h"
 
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <nvtx3/nvToolsExt.h>
 
 #include <fstream>
+#include <utility>
 #include <variant>
 
+#include "decoder/cuda/allocator_tracker.h"
 #include "decoder/cuda/cublas_products.h"
 #include "decoder/cuda/cudnn_convolution.h"
 #include "decoder/cuda/status.h"
@@ -104,6 +108,7 @@ CudaGpu::CudaGpu() {
 
 CudaGpu::~CudaGpu() {
   release();
+  if (watching_) watch_libtorch_allocator({});
   close();
 }
 
@@ -235,6 +240,15 @@ void CudaGpu::wait_on_host(Event event) {
 }
 bool CudaGpu::happened(Event event) {
   return events_->happened(event);
+}
+
+bool CudaGpu::watch_allocator(AllocatorWatch watch) {
+  // There is nothing to attach to before it has been started.
+  if (watch) c10::cuda::CUDACachingAllocator::init(c10::cuda::device_count());
+  const bool begins = static_cast<bool>(watch);
+  const bool done = watch_libtorch_allocator(std::move(watch));
+  watching_ = begins && done;
+  return done;
 }
 
 void CudaGpu::restart_parts() {

@@ -48,6 +48,8 @@ class CudaGpu : public Gpu {
   void open_range(const std::string& name) override;
   void close_range() override;
 
+  bool watch_allocator(AllocatorWatch watch) override;
+
   void restart_parts() override;
   std::optional<PartSeconds> part_seconds() override;
 
@@ -69,6 +71,7 @@ class CudaGpu : public Gpu {
   DeviceMemory memory_;
   std::vector<void*> host_memory_;
   int64_t library_bytes_ = 0;
+  bool watching_ = false;  ///< the allocator
 };
 
 }  // namespace headroom::gpu

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "decoder/graph/errors.h"
 #include "decoder/kernels/gpu/kernels.h"
@@ -12,6 +13,7 @@ namespace headroom::gpu {
 namespace {
 
 constexpr size_t kAlignment = 4096;
+constexpr int64_t kSegmentBytes = int64_t{2} << 20;
 constexpr const char* kCalls[] = {
     "Gather",          "Copy",         "Add",        "Normalise",   "PixelNorm",
     "Upsample",        "Shuffle",      "Gate",       "Interpolate", "UnfoldFrames",
@@ -19,33 +21,52 @@ constexpr const char* kCalls[] = {
     "LinearAttention", "Convolve",     "Interleave", "Attend"};
 static_assert(std::size(kCalls) == std::variant_size_v<Call>);
 
+AllocatorEvent segment(AllocatorEvent::What what, const std::byte* memory, int64_t bytes) {
+  const int64_t rounded = std::max<int64_t>(1, (bytes + kSegmentBytes - 1) / kSegmentBytes) * kSegmentBytes;
+  return {what, reinterpret_cast<uintptr_t>(memory), rounded, 0};
+}
+
 }  // namespace
 
-std::byte* EmulatedGpu::take(int64_t bytes) {
+std::byte* EmulatedGpu::take(int64_t bytes, bool on_device) {
   const size_t rounded = (static_cast<size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
   auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, std::max(rounded, kAlignment)));
   std::memset(memory, 0xff, rounded);  // NaNs in every type
-  memory_.push_back({memory, bytes});
+  memory_.push_back({memory, bytes, on_device});
   return memory;
 }
 
 std::byte* EmulatedGpu::reserve(int64_t bytes) {
-  if (bytes > free_bytes()) throw LimitExceeded("the emulated GPU does not have that much");
+  if (bytes > free_bytes()) {
+    if (watch_) watch_({AllocatorEvent::What::refused, 0, bytes, free_bytes()});
+    throw LimitExceeded("the emulated GPU does not have that much");
+  }
   reserved_bytes_ += bytes;
   most_reserved_bytes_ = std::max(most_reserved_bytes_, reserved_bytes_);
   ++reservations_;
-  return take(bytes);
+  std::byte* memory = take(bytes, true);
+  if (watch_) watch_(segment(AllocatorEvent::What::taken, memory, bytes));
+  return memory;
 }
 
 std::byte* EmulatedGpu::reserve_host(int64_t bytes) {
-  return take(bytes);
+  return take(bytes, false);
 }
 
 void EmulatedGpu::release() noexcept {
-  for (const Memory& memory : memory_) std::free(memory.begin);
+  for (const Memory& memory : memory_) {
+    if (memory.on_device && watch_)
+      watch_(segment(AllocatorEvent::What::returned, memory.begin, memory.bytes));
+    std::free(memory.begin);
+  }
   memory_.clear();
   reserved_bytes_ = 0;
   hazards_ = {};
+}
+
+bool EmulatedGpu::watch_allocator(AllocatorWatch watch) {
+  watch_ = std::move(watch);
+  return true;
 }
 
 void EmulatedGpu::check(const std::vector<Access>& accesses) const {

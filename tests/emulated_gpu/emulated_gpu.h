@@ -37,6 +37,9 @@ class EmulatedGpu final : public Gpu {
   void wait_on_host(Event) override {}
   bool happened(Event) override { return true; }
 
+  /// Told of what is reserved as if it were taken in segments of whole 2 MiB.
+  bool watch_allocator(AllocatorWatch watch) override;
+
   const Hazards& hazards() const { return hazards_; }
   int64_t calls() const { return calls_; }
   int64_t reserved_bytes() const { return reserved_bytes_; }
@@ -47,13 +50,15 @@ class EmulatedGpu final : public Gpu {
   struct Memory {
     std::byte* begin;
     int64_t bytes;
+    bool on_device = false;
   };
-  std::byte* take(int64_t bytes);
+  std::byte* take(int64_t bytes, bool on_device);
   void check(const std::vector<Access>& accesses) const;
 
   int64_t total_bytes_;
   int64_t reserved_bytes_ = 0, most_reserved_bytes_ = 0;
   std::vector<Memory> memory_;
+  AllocatorWatch watch_;
   Hazards hazards_;
   int64_t calls_ = 0;
   int reservations_ = 0;
