@@ -19,7 +19,7 @@ endif()
 # graph <- cli, files, plan <- interpreter <- kernels <- gpu <- cuda <- gpu_runtime <- runtime <- program.
 set(HEADROOM_ROOM_ORDER
   decoder_graph decoder_cli decoder_files decoder_plan decoder_interpreter decoder_kernels decoder_gpu decoder_cuda_parts decoder_cuda decoder_gpu_runtime decoder_runtime decoder_program
-  profiler_profile profiler_collect profiler_program
+  profiler_profile profiler_cupti profiler_collect profiler_program
   planner planner_program
   reports_figures reports_render reports_program
   gui_models gui_views gui_program)
