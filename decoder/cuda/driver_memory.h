@@ -17,8 +17,8 @@ class DriverMemory {
 
   /// False where the library is missing or does not know the card.
   bool known() const { return card_ != nullptr; }
-  /// Used since the start, by whomever; what it was last where the driver does not answer, since no decode is to
-  /// fail for it. Only where the card is known, and from one thread.
+  /// Used since the start, by whomever; what it was last where the driver does not answer, since no decode is
+  /// to fail for it. Only where the card is known, and from one thread.
   int64_t grown_bytes() const;
 
  private:

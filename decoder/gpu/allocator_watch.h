@@ -19,8 +19,8 @@ struct AllocatorEvent {
   friend bool operator==(const AllocatorEvent&, const AllocatorEvent&) = default;
 };
 
-/// Called at once, from whatever thread, with the allocator's lock held: it must not ask for the GPU's memory, give
-/// any back, or wait for somebody who does. What it throws is lost.
+/// Called at once, from whatever thread, with the allocator's lock held: it must not ask for the GPU's
+/// memory, give any back, or wait for somebody who does. What it throws is lost.
 using AllocatorWatch = std::function<void(const AllocatorEvent&)>;
 
 }  // namespace headroom::gpu

@@ -65,9 +65,9 @@ class Gpu {
   virtual void open_range(const std::string& /*name*/) {}
   virtual void close_range() {}
 
-  /// From here on `watch` is told what LibTorch's allocator has of this GPU; an empty one ends it, and once that
-  /// has returned nothing more is told. False where there is nobody who would tell. One watch at a time in a
-  /// process: the newest.
+  /// From here on `watch` is told what LibTorch's allocator has of this GPU; an empty one ends it, and once
+  /// that has returned nothing more is told. False where there is nobody who would tell. One watch at a time
+  /// in a process: the newest.
   virtual bool watch_allocator(AllocatorWatch /*watch*/) { return false; }
 
   /// From here on the time that work takes is added up by what it is; where the GPU tells.

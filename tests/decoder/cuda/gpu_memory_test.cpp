@@ -30,6 +30,34 @@ TEST_CASE("a reservation is aligned, counted, and given back") {
   CHECK(before - gpu->free_bytes() <= 2 * kMiB);
 }
 
+TEST_CASE("LibTorch's allocator tells of a reservation, its end, and what it was refused") {
+  using What = AllocatorEvent::What;
+  const std::unique_ptr<Gpu> gpu = test::gpu_or_skip();
+  if (!gpu) return;
+  std::vector<AllocatorEvent> events;
+  REQUIRE(gpu->watch_allocator([&](const AllocatorEvent& event) { events.push_back(event); }));
+  const auto memory = reinterpret_cast<uintptr_t>(gpu->reserve(63 * kMiB));
+  CHECK(events == std::vector<AllocatorEvent>{{What::taken, memory, 64 * kMiB, 0}});
+  gpu->release();
+  REQUIRE(events.size() == 2);
+  CHECK(events[1] == AllocatorEvent{What::returned, memory, 64 * kMiB, 0});
+  const int64_t asked = 2 * gpu->total_bytes();
+  CHECK_THROWS_AS(gpu->reserve(asked), LimitExceeded);
+  REQUIRE(events.size() == 3);
+  CHECK(events[2].what == What::refused);
+  CHECK(events[2].bytes >= asked);
+  CHECK(events[2].free_bytes > 0);
+  // Another one in its place, and then none.
+  int others = 0;
+  REQUIRE(gpu->watch_allocator([&](const AllocatorEvent&) { ++others; }));
+  gpu->reserve(kMiB);
+  CHECK(others == 1);
+  REQUIRE(gpu->watch_allocator({}));
+  gpu->release();
+  CHECK(others == 1);
+  CHECK(events.size() == 3);
+}
+
 TEST_CASE("what the card does not have is refused with both figures") {
   const std::unique_ptr<Gpu> gpu = test::gpu_or_skip();
   if (!gpu) return;

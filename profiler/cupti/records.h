@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cupti.h>
+
+#include <optional>
+
+#include "profiler/profile/device_events.h"
+
+namespace headroom::cupti {
+
+/// What a record tells.
+struct RecordedEvent {
+  DeviceEvent event;
+  const char* kernel = nullptr;  ///< of a kernel: its symbol, in CUPTI's memory. The event has no name then
+};
+
+/// None for records that tell nothing of use. RecordsLost for one whose content cannot be: without times,
+/// ending before it begins, larger than any memory.
+std::optional<RecordedEvent> event_of(const CUpti_Activity& record);
+
+}  // namespace headroom::cupti

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "profiler/profile/device_watcher.h"
+
+namespace headroom::cupti {
+
+/// As a trace names it.
+inline const char* source_name(WatchKind kind) {
+  switch (kind) {
+    case WatchKind::kernels:
+      return "CUPTI kernels";
+    case WatchKind::copies:
+      return "CUPTI copies";
+    case WatchKind::memory:
+      return "CUPTI memory";
+    case WatchKind::pools:
+      return "CUPTI pools";
+    case WatchKind::calls:
+      return "CUPTI calls";
+  }
+  return "CUPTI";
+}
+
+}  // namespace headroom::cupti
