@@ -28,13 +28,11 @@ bool begins(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
-/// Whether `name` has the word there and not a longer one.
+/// Whether the word begins there, rather than within a longer one.
 bool is_operator(std::string_view name, size_t at) {
-  const auto is_word = [&](size_t i) {
-    return i < name.size() && (std::isalnum(static_cast<unsigned char>(name[i])) || name[i] == '_');
-  };
-  return begins(name.substr(at), kOperator) && !is_word(at + kOperator.size()) &&
-         (at == 0 || !is_word(at - 1));
+  const bool within =
+      at > 0 && (std::isalnum(static_cast<unsigned char>(name[at - 1])) || name[at - 1] == '_');
+  return !within && begins(name.substr(at), kOperator);
 }
 
 /// What of a demangled name says which function it is.

@@ -16,14 +16,11 @@ void use(int64_t bytes) {
   setenv("FAKE_NVML_USED", std::to_string(bytes).c_str(), 1);
 }
 
-/// That were started and not shut down.
+/// That were started and not shut down. The library stays, or it would forget them.
 int sessions() {
-  void* library = dlopen(HEADROOM_FAKE_NVML, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-  if (library == nullptr) return 0;
-  const auto count = reinterpret_cast<int (*)()>(dlsym(library, "fake_nvml_sessions"));
-  const int open = count();
-  dlclose(library);
-  return open;
+  static void* library = dlopen(HEADROOM_FAKE_NVML, RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(library != nullptr);
+  return reinterpret_cast<int (*)()>(dlsym(library, "fake_nvml_sessions"))();
 }
 
 /// Says something while it lives.
@@ -35,6 +32,7 @@ class Saying {
 
 TEST_CASE("what the driver counts since the start, up and down") {
   use(5 * kGiB);
+  CHECK(sessions() == 0);
   {
     const DriverMemory memory(kCard, HEADROOM_FAKE_NVML);
     REQUIRE(memory.known());
@@ -73,6 +71,7 @@ TEST_CASE("a driver that does not answer says what it said last") {
 
 TEST_CASE("where nobody tells, that is known") {
   use(kGiB);
+  CHECK(sessions() == 0);
   SECTION("no library") {
     CHECK_FALSE(DriverMemory(kCard, "libheadroom-no-such-library.so").known());
   }

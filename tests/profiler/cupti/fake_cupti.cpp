@@ -1,6 +1,8 @@
 #include "tests/profiler/cupti/fake_cupti.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -47,7 +49,10 @@ class Fake final : public FakeCupti {
     return fake;
   }
 
+  ~Fake() override { await_slow(); }
+
   void reset() override {
+    await_slow();
     const std::lock_guard lock(mutex_);
     failing_.clear();
     failing_kinds_.clear();
@@ -58,7 +63,7 @@ class Fake final : public FakeCupti {
     calls_.clear();
     written_.clear();
     externals_.clear();
-    subscribed_ = keep_back_ = false;
+    subscribed_ = keep_back_ = slow_ = reading_ = false;
     now_ = 1'000'000;
     dropped_ = taken_ = refused_ = not_clean_ = 0;
     correlation_ = 0;
@@ -74,6 +79,7 @@ class Fake final : public FakeCupti {
   void hold(const std::string& name) override { holder_ = name; }
   void set_now(uint64_t ns) override { now_ = ns; }
   void keep_back(bool keep) override { keep_back_ = keep; }
+  void read_slowly() override { slow_ = true; }
   void count_dropped(size_t records) override { dropped_ += records; }
 
   uint32_t call(CUpti_CallbackId runtime, CUpti_CallbackId driver, uint64_t begin, uint64_t end) override {
@@ -197,7 +203,12 @@ class Fake final : public FakeCupti {
   CUptiResult flush(uint32_t flag) {
     log_.push_back("flush " + std::to_string(flag));
     if (result("cuptiActivityFlushAll") != CUPTI_SUCCESS) return result("cuptiActivityFlushAll");
-    if (!keep_back_) deliver();
+    if (slow_) {
+      slow_delivery_ = std::thread([this] { deliver(); });
+      while (!reading_) std::this_thread::yield();
+    } else if (!keep_back_) {
+      deliver();
+    }
     return CUPTI_SUCCESS;
   }
 
@@ -223,9 +234,18 @@ class Fake final : public FakeCupti {
     return CUPTI_SUCCESS;
   }
 
+  void wait_where_slow() {
+    reading_ = true;
+    if (slow_) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+
   uint64_t now() const { return now_; }
 
  private:
+  void await_slow() {
+    if (slow_delivery_.joinable()) slow_delivery_.join();
+  }
+
   void record_call(CUpti_ActivityKind kind, CUpti_CallbackId id, uint64_t begin, uint64_t end,
                    uint32_t number) {
     if (calls_.count({kind, id}) == 0) return;
@@ -291,6 +311,8 @@ class Fake final : public FakeCupti {
   std::vector<Written> written_;
   std::map<std::thread::id, std::vector<uint64_t>> externals_;
   bool subscribed_ = false, keep_back_ = false;
+  std::thread slow_delivery_;
+  std::atomic<bool> slow_ = false, reading_ = false;
   uint64_t now_ = 1'000'000;
   size_t dropped_ = 0, taken_ = 0, refused_ = 0, not_clean_ = 0;
   uint32_t correlation_ = 0;
@@ -383,6 +405,7 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag) {
 }
 
 CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t bytes, CUpti_Activity** record) {
+  if (*record == nullptr) fake().wait_where_slow();
   size_t at = 0;
   if (*record != nullptr)
     at = static_cast<size_t>(reinterpret_cast<uint8_t*>(*record) - buffer) +

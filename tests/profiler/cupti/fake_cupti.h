@@ -24,6 +24,8 @@ class FakeCupti {
   virtual void set_now(uint64_t ns) = 0;
   /// Flushing hands back nothing, as if CUPTI were late.
   virtual void keep_back(bool keep) = 0;
+  /// Flushing comes back while the buffers are still being read.
+  virtual void read_slowly() = 0;
   virtual void count_dropped(size_t records) = 0;
 
   /// The calling thread makes a call of the runtime, which makes one of the driver; returns their number.

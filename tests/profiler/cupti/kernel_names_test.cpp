@@ -36,6 +36,7 @@ TEST_CASE("operators and lambdas are left whole") {
   CHECK(short_kernel_name("_ZN3OnelsERKS_") == "One::operator<<");
   CHECK(short_kernel_name("_ZN3OneclEi") == "One::operator()");
   CHECK(short_kernel_name("_ZN15operator_kernel3runIiEEvv") == "operator_kernel::run");
+  CHECK(short_kernel_name("_ZN11my_operatorIiE3runEv") == "my_operator::run");
   const auto lambda = [](auto value) { return value; };
   const std::string name =
       short_kernel_name((std::string("_Z3runI") + typeid(lambda).name() + "EvT_").c_str());

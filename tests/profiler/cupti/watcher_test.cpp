@@ -497,6 +497,14 @@ TEST_CASE("one watcher listens at a time") {
   CHECK(only<DeviceActivity>(finish(*second)).size() == 1);
 }
 
+TEST_CASE("the end waits for buffers that are being read") {
+  FakeCupti& fake = fresh_fake();
+  auto watcher = watch({WatchKind::kernels});
+  run_kernel(fake, "_Z3addPf", 100);
+  fake.read_slowly();
+  CHECK(only<DeviceActivity>(finish(*watcher)).size() == 1);
+}
+
 TEST_CASE("buffers that come late are none of the next recording's") {
   FakeCupti& fake = fresh_fake();
   auto watcher = watch({WatchKind::kernels});
