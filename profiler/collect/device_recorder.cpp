@@ -90,6 +90,7 @@ void DeviceRecorder::holds_tile(const void* memory) {
 }
 
 void DeviceRecorder::device_memory(const DeviceMemoryUse& use) {
+  if (scopes_ == 0) begin_scope(0, -1, -1, -1);  // what comes before the passes: weights
   const std::lock_guard lock(mutex_);
   const int64_t at_ns = watcher_.now_ns();
   if (!allocator_is_heard_ && use.reserved_bytes != reserved_bytes_) {
