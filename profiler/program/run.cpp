@@ -7,6 +7,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/progress.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/gpu/open_gpu.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/program/parameter_source.h"
@@ -49,7 +50,8 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--random-weights", options.random_seed,
                  "seeded random weights; the default for built-in models (costs do not depend on values)")
       ->excludes(weights);
-  app.add_option("--device", options.device, "what to measure: cpu")->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_option("--device", options.device, "what to measure: cpu, or cuda for the first GPU")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--dtype", options.dtype, kDtypeHelp);
   app.add_option("--sizes", options.sizes, "picture sizes in pixels, WIDTHxHEIGHT,…");
   app.add_option("--plan", options.plan, "run this plan instead and record allocations, passes and tiles");
@@ -135,7 +137,7 @@ RunStats record(const Options& options, const Model& model, std::optional<uint64
   return record_plan(model, request, weights, progress);
 }
 
-Profile measure(const Options& options, const Model& model, std::optional<uint64_t> seed,
+Profile measure(const Options& options, const Model& model, std::optional<uint64_t> seed, gpu::Gpu* gpu,
                 Progress& progress) {
   ProfileRequest request;
   request.model = options.model;
@@ -146,6 +148,8 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   request.repeats = options.repeats;
   request.dtype = decoding_dtype(model, parse_dtype(options.dtype));
   request.scratch_folder = options.scratch;
+  if (gpu != nullptr && !options.scratch.empty())
+    throw InputError("--scratch: plans for cuda keep nothing in files");
   for (const auto& list : {request.sizes, request.held_out}) {
     for (const auto& [width, height] : list) latent_extent(model, width, height, options.frames);
   }
@@ -159,9 +163,12 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   progress.tell(news);
 
   start_libraries(options.threads);
-  Profile profile = collect_profile(model, request, weights, [&](double share, const std::string& what) {
-    progress.tell(WorkDone{std::clamp(share, 0.0, 1.0), what});
-  });
+  Profile profile = collect_profile(
+      model, request, weights,
+      [&](double share, const std::string& what) {
+        progress.tell(WorkDone{std::clamp(share, 0.0, 1.0), what});
+      },
+      gpu);
   write_file_whole(options.output, to_json(profile).dump(1) + "\n");
   if (!options.csv.empty()) write_file_whole(options.csv, layers_csv(profile));
   return profile;
@@ -170,8 +177,12 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
 /// Prints nothing before the progress is wiped.
 RunEnded run(const Options& options, Progress& progress, std::ostream& out) {
   check_options(options);
-  if (options.device == "cuda")
-    throw DeviceError("--device cuda: measuring on a GPU is not built; plans for cuda go by assumed costs");
+  // First of all: without a GPU nothing else is worth doing.
+  std::unique_ptr<gpu::Gpu> gpu;
+  if (options.device == "cuda") {
+    if (!options.plan.empty()) throw DeviceError("--device cuda: plans are not recorded on a GPU");
+    gpu = gpu::open_gpu();
+  }
   const Model model = resolve_model(options.model);
   const std::vector<std::string> built_in = built_in_models();
   std::optional<uint64_t> seed = options.random_seed;
@@ -189,7 +200,7 @@ RunEnded run(const Options& options, Progress& progress, std::ostream& out) {
     }
     return {kDone, stats.peak_bytes, stats.seconds};
   }
-  const Profile profile = measure(options, model, seed, progress);
+  const Profile profile = measure(options, model, seed, gpu.get(), progress);
   progress.wipe();
   if (options.json) {
     out << to_json(profile).dump(2) << "\n";
