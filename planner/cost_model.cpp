@@ -117,7 +117,7 @@ CostModel::CostModel(const Graph& graph, DeviceKind device)
   both_ways_ = rates.both_ways;
   weights_bytes_per_second_ = rates.weights_bytes_per_second;
   transform_bytes_per_second_ = rates.transform_bytes_per_second;
-  host_bytes_per_second_ = rates.host_bytes_per_second;
+  to_host_bytes_per_second_ = from_host_bytes_per_second_ = rates.host_bytes_per_second;
   scratch_write_bytes_per_second_ = scratch_read_bytes_per_second_ = rates.scratch_bytes_per_second;
 }
 
@@ -130,10 +130,13 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
   };
   take(profile.weights_bytes_per_second, weights_bytes_per_second_);
   take(profile.transform_bytes_per_second, transform_bytes_per_second_);
+  take(profile.to_host_bytes_per_second, to_host_bytes_per_second_);
+  take(profile.from_host_bytes_per_second, from_host_bytes_per_second_);
   take(profile.scratch_write_bytes_per_second, scratch_write_bytes_per_second_);
   take(profile.scratch_read_bytes_per_second, scratch_read_bytes_per_second_);
   if (const auto laws = std::make_shared<const LawTable>(graph, profile); laws->complete()) {
     laws_ = laws;
+    if (request.device == DeviceKind::cuda) return;  // workspaces are granted, whatever was measured
     // The larger of what was seen elsewhere and here; convolutions take what the runtime is told to.
     memory_.workspace_bytes = [&graph, laws, elsewhere = memory_.workspace_bytes](
                                   const Op& op, ConvolutionForm form, const Extent& tile,
@@ -253,11 +256,8 @@ double CostModel::least_seconds(const Graph& graph, OpId id, const Sizes& sizes)
   const Op& op = graph.op(id);
   const double whole =
       double(positions(extent_of(graph.tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
-  // On the CPU the faster form is this one.
-  const ConvolutionForm fastest =
-      device_ == DeviceKind::cpu ? ConvolutionForm::winograd : ConvolutionForm::direct;
   return assumed_rates(device_, sizes.dtype).step_seconds +
-         whole * seconds_per_position(graph, id, fastest, sizes);
+         whole * seconds_per_position(graph, id, forms_on(device_).back(), sizes);
 }
 
 double CostModel::least_store_seconds(const Graph& graph, TensorId id, const Sizes& sizes) const {
@@ -281,9 +281,10 @@ double CostModel::transform_seconds(int64_t bytes) const {
 
 void CostModel::add_transfer(Transfers& transfers, Place place, bool written, double bytes) const {
   const double on_disk = written ? scratch_write_bytes_per_second_ : scratch_read_bytes_per_second_;
+  const double on_host = written ? to_host_bytes_per_second_ : from_host_bytes_per_second_;
   // Where one thread moves everything, what is written waits for what is read.
   double& seconds = written && both_ways_ ? transfers.written_seconds : transfers.read_seconds;
-  seconds += bytes / (place == Place::host ? host_bytes_per_second_ : on_disk);
+  seconds += bytes / (place == Place::host ? on_host : on_disk);
 }
 
 double CostModel::sweep_seconds(double compute, const Transfers& transfers, size_t bands) {

@@ -69,7 +69,7 @@ class CostModel {
   Environment environment_;
   double weights_bytes_per_second_ = 0;  ///< parameters brought onto the device
   double transform_bytes_per_second_ = 0;
-  double host_bytes_per_second_ = 0;
+  double to_host_bytes_per_second_ = 0, from_host_bytes_per_second_ = 0;
   double scratch_write_bytes_per_second_ = 0, scratch_read_bytes_per_second_ = 0;
   MemoryModel memory_;
   bool assumed_ = true;

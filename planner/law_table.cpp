@@ -57,7 +57,7 @@ LawTable::LawTable(const Graph& graph, const Profile& profile) : laws_(profile.l
     return found;
   };
   for (const Op& op : graph.ops()) {
-    for (ConvolutionForm form : {ConvolutionForm::direct, ConvolutionForm::winograd})
+    for (ConvolutionForm form : forms_on(profile.device_kind))
       of_op_[static_cast<size_t>(form)].push_back(needed(law_name(graph, op, form)));
     const bool adds = op.kind == OpKind::add;
     accumulate_.push_back(adds ? needed(moving_law_name("accumulate", graph.tensor(op.output).channels))
@@ -106,16 +106,16 @@ double LawTable::step_seconds(const Graph& graph, const Pass& pass, const Step& 
                                   step.halo.after.x, step.pad.x);
   const int64_t grid_frames = extent_at(pass.scale, sizes.latent).t;
   const auto chunks = double((grid_frames + tile.t - 1) / tile.t);
-  // Work on the frames of a chunk and on items is done at once.
-  const double layers = double(extent_of(tensor, sizes.latent).t * sizes.items) / chunks;
+  const double frames = double(extent_of(tensor, sizes.latent).t) / chunks;
+  const CallsOfStep calls = calls_of(step.kind, sizes.device, frames, double(sizes.items));
   const bool attends = step.kind == StepKind::attention;
   const double keys = attends ? double(law_extent(graph, graph.op(step.op), sizes.latent).x) : 0;
   double seconds = 0;
   for (size_t i = 0; i < rows.size; ++i) {
     for (size_t k = 0; k < columns.size; ++k) {
       const auto y = double(rows.runs[i].length), x = double(columns.runs[k].length);
-      const double call = attends ? layers * law.seconds_at(y * x, keys) : law.seconds_at(y * layers, x);
-      seconds += rows.runs[i].count * columns.runs[k].count * chunks * call;
+      const double call = attends ? law.seconds_at(y * x, keys) : law.seconds_at(y * calls.layers, x);
+      seconds += rows.runs[i].count * columns.runs[k].count * chunks * calls.calls * call;
     }
   }
   return seconds;
@@ -124,11 +124,13 @@ double LawTable::step_seconds(const Graph& graph, const Pass& pass, const Step& 
 double LawTable::least_seconds(const Graph& graph, OpId id, const Sizes& sizes) const {
   const Op& op = graph.op(id);
   const Extent extent = law_extent(graph, op, sizes.latent);
-  const Law &direct = of(id, ConvolutionForm::direct), &winograd = of(id, ConvolutionForm::winograd);
+  const Law& direct = of(id, ConvolutionForm::direct);
   if (op.kind == OpKind::attention) {
     return direct.least_seconds_per_row(double(extent.x)) * double(extent.y * sizes.items);
   }
-  double rate = std::min(direct.least_seconds_per_position(), winograd.least_seconds_per_position());
+  double rate = direct.least_seconds_per_position();
+  for (ConvolutionForm form : forms_on(sizes.device))
+    rate = std::min(rate, of(id, form).least_seconds_per_position());
   if (accumulate_[index(id)] >= 0) {
     rate = std::min(rate, laws_[static_cast<size_t>(accumulate_[index(id)])].least_seconds_per_position());
   }

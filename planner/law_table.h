@@ -16,7 +16,7 @@ class LawTable {
 
   /// True where every step that a plan of this graph can have has its law.
   bool complete() const { return complete_; }
-  /// The law of an operation carried out on a tile. It must be there.
+  /// The law of an operation carried out on a tile, in a form that the device has. It must be there.
   const Law& of(OpId op, ConvolutionForm form) const {
     return laws_[static_cast<size_t>(of_op_[static_cast<size_t>(form)][index(op)])];
   }
@@ -31,7 +31,7 @@ class LawTable {
 
  private:
   std::vector<Law> laws_;
-  std::array<std::vector<int32_t>, 2> of_op_;   // by form of convolutions and operation
+  std::array<std::vector<int32_t>, 2> of_op_;   // by form of convolutions that the device has, and operation
   std::vector<int32_t> accumulate_;             // by operation; -1 where there is none
   std::vector<int32_t> gather_, store_, emit_;  // by tensor
   bool complete_ = true;

@@ -74,8 +74,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
   const std::vector<int64_t> heights = tile_heights(grid.y);
   for (int64_t rows : heights) heights_.push_back({rows, static_cast<size_t>((grid.y + rows - 1) / rows)});
   find_countable();
-  // On CUDA convolutions have the direct form alone.
-  const bool both = sizes_.device == DeviceKind::cpu &&
+  const bool both = contains(forms_on(sizes_.device), ConvolutionForm::winograd) &&
                     std::any_of(pass_.steps.begin(), pass_.steps.end(),
                                 [&](const Step& step) { return has_winograd_form(graph_, step.op); });
   if (both) forms_.push_back(ConvolutionForm::winograd);

@@ -47,7 +47,7 @@ void check_profiled_model(const Profile& profile, const std::string& file, const
     if (layer.name != ops[i].name || layer.kind != name_of(ops[i].kind)) {
       differs(i, std::string(name_of(ops[i].kind)) + " " + ops[i].name);
     }
-    const std::string law = law_name(graph, ops[i], ConvolutionForm::winograd);
+    const std::string law = law_name(graph, ops[i], forms_on(profile.device_kind).back());
     if (!layer.law.empty() && layer.law != law) differs(i, law);
     for (size_t s = 0; s < profile.sizes.size(); ++s) {
       const ProfiledSize& size = profile.sizes[s];
@@ -83,11 +83,10 @@ void check_profiled_range(const Profile& profile, const std::string& file, const
       const Op& op = graph.op(step.op);
       Step sized = step;
       sized.tensor = measured_tensor(step);
-      double most = double(positions(largest_tile(graph, pass, sized, tile, sizes)) * sizes.items);
-      if (op.kind == OpKind::attention) {
-        const Extent queries = largest_tile(graph, pass, sized, tile, sizes);  // one frame after the other
-        most = double(queries.y * queries.x) * double(law_extent(graph, op, sizes.latent).x);
-      }
+      const Extent largest = largest_tile(graph, pass, sized, tile, sizes);
+      const CallsOfStep calls = calls_of(step.kind, sizes.device, double(largest.t), double(sizes.items));
+      double most = double(largest.y * largest.x) * calls.layers;
+      if (op.kind == OpKind::attention) most *= double(law_extent(graph, op, sizes.latent).x);
       const Law& law = laws.of(step, pass.convolutions);
       if (law.speaks_of(most)) continue;
       throw InputError(

@@ -34,39 +34,6 @@ Axes<int32_t> input_pad(const Op& op, size_t input) {
   return {0, std::max(own.before.y, own.after.y), std::max(own.before.x, own.after.x)};
 }
 
-/// The step that carries out an operation.
-StepKind step_kind_of(OpKind kind) {
-  switch (kind) {
-    case OpKind::conv:
-      return StepKind::conv;
-    case OpKind::upsample:
-      return StepKind::upsample;
-    case OpKind::statistics:
-      return StepKind::statistics;
-    case OpKind::norm:
-      return StepKind::norm;
-    case OpKind::add:
-      return StepKind::add;
-    case OpKind::attention:
-      return StepKind::attention;
-    case OpKind::interpolate:
-      return StepKind::interpolate;
-    case OpKind::unfold_frames:
-      return StepKind::unfold_frames;
-    case OpKind::pixel_norm:
-      return StepKind::pixel_norm;
-    case OpKind::gate:
-      return StepKind::gate;
-    case OpKind::shuffle:
-      return StepKind::shuffle;
-    case OpKind::key_value_sums:
-      return StepKind::key_value_sums;
-    case OpKind::linear_attention:
-      return StepKind::linear_attention;
-  }
-  throw std::logic_error("an operation without a step");
-}
-
 /// A tile that a reader wants exactly, contiguous, with zeros where it leaves the picture.
 struct ExactDemand {
   Halo halo;
@@ -340,6 +307,38 @@ class Lowering {
 };
 
 }  // namespace
+
+StepKind step_kind_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::conv:
+      return StepKind::conv;
+    case OpKind::upsample:
+      return StepKind::upsample;
+    case OpKind::statistics:
+      return StepKind::statistics;
+    case OpKind::norm:
+      return StepKind::norm;
+    case OpKind::add:
+      return StepKind::add;
+    case OpKind::attention:
+      return StepKind::attention;
+    case OpKind::interpolate:
+      return StepKind::interpolate;
+    case OpKind::unfold_frames:
+      return StepKind::unfold_frames;
+    case OpKind::pixel_norm:
+      return StepKind::pixel_norm;
+    case OpKind::gate:
+      return StepKind::gate;
+    case OpKind::shuffle:
+      return StepKind::shuffle;
+    case OpKind::key_value_sums:
+      return StepKind::key_value_sums;
+    case OpKind::linear_attention:
+      return StepKind::linear_attention;
+  }
+  throw std::logic_error("an operation without a step");
+}
 
 std::vector<BarrierTargets> barrier_targets(const Graph& graph) {
   const std::vector<int32_t> depths = barrier_depths(graph);

@@ -21,6 +21,11 @@ DeviceKind parse_device(const std::string& text) {
   throw InputError("--device: expected cpu or cuda, found '" + text + "'");
 }
 
+std::vector<ConvolutionForm> forms_on(DeviceKind device) {
+  if (device == DeviceKind::cuda) return {ConvolutionForm::direct};
+  return {ConvolutionForm::direct, ConvolutionForm::winograd};
+}
+
 const char* name_of(StepKind kind) {
   switch (kind) {
     case StepKind::gather:

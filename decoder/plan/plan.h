@@ -17,6 +17,8 @@ enum class DeviceKind {
 const char* name_of(DeviceKind device);
 /// Throws InputError unless `text` is cpu or cuda.
 DeviceKind parse_device(const std::string& text);
+/// The forms of convolutions that a device has: the direct one, then the faster one where there is another.
+std::vector<ConvolutionForm> forms_on(DeviceKind device);
 
 /// What is decoded, and on what: everything that fixes the sizes of all tensors.
 struct Request {

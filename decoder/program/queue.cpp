@@ -189,7 +189,8 @@ RunStats decode_queue(const QueueRun& run, Progress& progress) {
   const auto start = std::chrono::steady_clock::now();
   ProgressEvents events(progress);  // before the session, whose pool tells it of the weights' end
   const std::unique_ptr<QueueSession> session = naming(run.queue_file, "no decode was done", [&] {
-    return open_session(run.model, run.weights, queue, [&](double share) { events.loading(share); });
+    return open_session(run.model, run.weights, queue, run.other_environment,
+                        [&](double share) { events.loading(share); });
   });
   int64_t first_held = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {

@@ -24,6 +24,7 @@ struct QueueRun {
   int threads = 0;           ///< 0: LibTorch's choice
   FrameRate frame_rate;      ///< of outputs in .y4m
   std::optional<DeviceKind> device;  ///< that its plans must be for
+  bool other_environment = false;    ///< its costs may have been measured elsewhere
 };
 
 /// Decodes the whole queue in its order from one pool. Everything that can be checked before the first decode

@@ -7,6 +7,7 @@
 
 #include "decoder/gpu/open_gpu.h"
 #include "decoder/graph/errors.h"
+#include "decoder/program/environment.h"
 #include "decoder/runtime/decode.h"
 #include "decoder/runtime/gpu_session.h"
 #include "decoder/runtime/process_memory.h"
@@ -45,9 +46,9 @@ class OnCpu final : public QueueSession {
 
 class OnGpu final : public QueueSession {
  public:
-  OnGpu(const Model& model, const ParameterSource& weights, const RequestQueue& queue,
-        const std::function<void(double)>& loading)
-      : gpu_(gpu::open_gpu()), queue_(queue) {
+  OnGpu(std::unique_ptr<gpu::Gpu> gpu, const Model& model, const ParameterSource& weights,
+        const RequestQueue& queue, const std::function<void(double)>& loading)
+      : gpu_(std::move(gpu)), queue_(queue) {
     int64_t bytes = 0, host_bytes = 0, requests = 0;
     for (size_t i = 0; i < queue.plans.size(); ++i) {
       try {
@@ -85,7 +86,7 @@ class OnGpu final : public QueueSession {
 }  // namespace
 
 std::unique_ptr<QueueSession> open_session(const Model& model, const ParameterSource& weights,
-                                           const RequestQueue& queue,
+                                           const RequestQueue& queue, bool other_environment,
                                            const std::function<void(double)>& loading) {
   const DeviceKind device = queue.plans.empty() ? DeviceKind::cpu : queue.plans.front().request.device;
   for (size_t i = 0; i < queue.plans.size(); ++i) {
@@ -93,7 +94,12 @@ std::unique_ptr<QueueSession> open_session(const Model& model, const ParameterSo
     throw InputError("plans[" + std::to_string(i) + "]: request.device: expected " + name_of(device) +
                      ", as plans[0] has, found " + name_of(queue.plans[i].request.device));
   }
-  if (device == DeviceKind::cuda) return std::make_unique<OnGpu>(model, weights, queue, loading);
+  std::unique_ptr<gpu::Gpu> gpu;
+  if (device == DeviceKind::cuda) gpu = gpu::open_gpu();
+  const Environment here = environment_here(gpu.get());
+  for (size_t i = 0; i < queue.plans.size() && !other_environment; ++i)
+    check_environment(queue.plans[i], here, "plans[" + std::to_string(i) + "]");
+  if (gpu) return std::make_unique<OnGpu>(std::move(gpu), model, weights, queue, loading);
   return std::make_unique<OnCpu>(model, weights, queue, loading);
 }
 

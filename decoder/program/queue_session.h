@@ -31,10 +31,11 @@ class QueueSession {
   virtual int64_t reservations() const = 0;
 };
 
-/// A GPU is opened where the plans are for one. Throws InputError where they are for several devices, and
-/// LimitExceeded, DeviceError. All references must outlive the session.
+/// A GPU is opened where the plans are for one. Throws InputError where they are for several devices, or
+/// their costs were measured elsewhere without `other_environment`, and LimitExceeded, DeviceError. All
+/// references must outlive the session.
 std::unique_ptr<QueueSession> open_session(const Model& model, const ParameterSource& weights,
-                                           const RequestQueue& queue,
+                                           const RequestQueue& queue, bool other_environment,
                                            const std::function<void(double)>& loading);
 
 }  // namespace headroom

@@ -17,7 +17,6 @@
 #include "decoder/files/left_behind.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/preview_sink.h"
-#include "decoder/files/printable.h"
 #include "decoder/gpu/open_gpu.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
@@ -25,6 +24,7 @@
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/plan/validator.h"
+#include "decoder/program/environment.h"
 #include "decoder/program/latent_scale.h"
 #include "decoder/program/parameter_source.h"
 #include "decoder/program/plan_beside.h"
@@ -177,17 +177,6 @@ Plan plan_for(const Options& options, const Model& model, const Array& latent, c
   return plan_from_json(JsonFields(document, "headroom-plan"), model.graph);
 }
 
-/// Costs that were measured elsewhere say nothing of this machine's times and workspaces.
-void check_environment(const Options& options, const Plan& plan) {
-  const Environment here{device_name(), library_versions()};
-  if (plan.environment == Environment{} || plan.environment == here || options.other_environment) return;
-  const auto text = [](const Environment& e) { return e.device + " (" + e.libraries + ")"; };
-  throw InputError((options.plan_file.empty() ? options.profile_file : options.plan_file) +
-                   ": environment: the plan's costs were measured on " + printable(text(plan.environment)) +
-                   ", this is " + text(here) +
-                   "; plan with a profile of this machine, or give --other-environment");
-}
-
 /// The output as files beside it are named after it: a folder without the slash at its end.
 std::filesystem::path neighbours_name(const std::string& output) {
   const std::filesystem::path path = output;
@@ -261,7 +250,10 @@ RunStats run(const Options& options, Progress& progress) {
   progress.tell(news);
 
   start_libraries(options.threads);
-  check_environment(options, plan);
+  if (!options.other_environment) {
+    check_environment(plan, environment_here(gpu.get()),
+                      options.plan_file.empty() ? options.profile_file : options.plan_file);
+  }
   RunStats stats;
   std::optional<TraceRecorder> recorder;
   if (!options.trace_file.empty() || !options.chrome_file.empty()) recorder.emplace();
@@ -301,6 +293,7 @@ RunStats run_queue(const Options& options, Progress& progress) {
                options.frame_rate,
                {}};
   run.weights = parameter_source(options.model, options.weights, options.random_seed);
+  run.other_environment = options.other_environment;
   if (!options.device.empty()) run.device = parse_device(options.device);
   return decode_queue(run, progress);
 }

@@ -28,15 +28,6 @@ void add_parts(gpu::Gpu& gpu, RunStats& stats) {
 
 }  // namespace
 
-GpuSession::Reservation::Reservation(gpu::Gpu& gpu, int64_t bytes) : gpu_(gpu) {
-  try {
-    base_ = gpu.reserve(bytes);
-  } catch (...) {
-    gpu.release();
-    throw;
-  }
-}
-
 GpuSession::GpuSession(gpu::Gpu& gpu, const Model& model, const ParameterSource& weights, int64_t bytes,
                        int64_t host_bytes, std::function<void(double)> loading)
     : gpu_(gpu),

@@ -7,6 +7,7 @@
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/gpu.h"
+#include "decoder/gpu_runtime/gpu_reservation.h"
 #include "decoder/gpu_runtime/gpu_weights.h"
 #include "decoder/gpu_runtime/pinned_staging.h"
 #include "decoder/gpu_runtime/rehearsal.h"
@@ -37,19 +38,6 @@ class GpuSession {
   int64_t outside_growth_bytes() const { return free_before_ - gpu_.free_bytes() - bytes_; }
 
  private:
-  /// Frees the GPU's memory when all is over, one way or the other.
-  class Reservation {
-   public:
-    Reservation(gpu::Gpu& gpu, int64_t bytes);
-    ~Reservation() { gpu_.release(); }
-    Reservation(const Reservation&) = delete;
-    Reservation& operator=(const Reservation&) = delete;
-    std::byte* base() const { return base_; }
-
-   private:
-    gpu::Gpu& gpu_;
-    std::byte* base_ = nullptr;
-  };
   void load_weights(const Plan& plan);
 
   gpu::Gpu& gpu_;
@@ -58,7 +46,7 @@ class GpuSession {
   bool source_held_ = false;
   const std::function<void(double)> loading_;
   const int64_t bytes_, host_bytes_, free_before_;
-  const Reservation reservation_;
+  const GpuReservation reservation_;
   PinnedStaging staging_;
   std::byte* const host_;
   std::optional<GpuWeights> weights_;

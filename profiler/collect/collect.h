@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "decoder/gpu/gpu.h"
 #include "decoder/graph/model.h"
 #include "decoder/runtime/weights.h"
+#include "profiler/collect/clock.h"
 #include "profiler/profile/profile.h"
 
 namespace headroom {
@@ -27,9 +29,11 @@ struct ProfileRequest {
 
 /// Decodes a seeded latent layer by layer, untiled, at each size and records per layer its output bytes, the
 /// bytes live, the workspace and the time; for each size the live set at the peak. Of the repeats the
-/// shortest time of each layer counts. Then measures the laws of all calls up to the largest size.
-/// start_libraries() first. `progress` is told the share done.
+/// shortest time of each layer counts. Then measures the laws of all calls up to the largest size, all on the
+/// CPU where `gpu` is null. start_libraries() first. `progress` is told the share done. Throws InputError and
+/// DoesNotFit, before anything is measured, where a size cannot be decoded untiled on the GPU.
 Profile collect_profile(const Model& model, const ProfileRequest& request, const ParameterSource& weights,
-                        const std::function<void(double, const std::string&)>& progress);
+                        const std::function<void(double, const std::string&)>& progress,
+                        gpu::Gpu* gpu = nullptr, const Clock& clock = steady_seconds);
 
 }  // namespace headroom

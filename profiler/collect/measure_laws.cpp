@@ -1,35 +1,18 @@
 #include "profiler/collect/measure_laws.h"
 
-#include <c10/core/InferenceMode.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
-#include <memory>
 
-#include "decoder/plan/memory.h"
-#include "decoder/runtime/pool.h"
-#include "decoder/runtime/pool_allocator.h"
-#include "profiler/collect/calls.h"
 #include "profiler/collect/pace.h"
 
 namespace headroom {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr double kPointSeconds = 5e-3;  // of calls for one point in one sweep
-constexpr int kMostCalls = 400;
-constexpr double kTwiceSeconds =
-    50e-3;                            // a call this long is measured once in a sweep, others twice at least
-constexpr double kOnceSeconds = 0.3;  // and a call this long once in all
+constexpr double kOnceSeconds = 0.3;  // a call this long is measured in one sweep alone
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 constexpr int64_t kLargePositions = 1 << 13;
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// What a call took, and which look at the machine's pace was beside it.
 struct Timed {
@@ -84,8 +67,7 @@ std::vector<std::pair<int64_t, int64_t>> between(const Law& law) {
 
 class Measuring {
  public:
-  Measuring(const Graph& graph, const std::vector<Extent>& latents, Dtype dtype)
-      : graph_(graph), store_(make_store(dtype)) {
+  Measuring(const Graph& graph, const std::vector<Extent>& latents, Bench& bench) : bench_(bench) {
     std::map<std::string, size_t> known;
     const auto subject = [&](const std::string& name, const Extent& whole, OpKind kind, auto prepare) {
       if (const auto found = known.find(name); found != known.end()) {
@@ -100,12 +82,12 @@ class Measuring {
     };
     for (const Extent& latent : latents) {
       for (const Op& op : graph.ops()) {
-        for (ConvolutionForm form : {ConvolutionForm::direct, ConvolutionForm::winograd}) {
+        for (ConvolutionForm form : forms_on(bench.device())) {
           const bool same = law_name(graph, op, form) == law_name(graph, op);
-          if (form == ConvolutionForm::winograd && same) continue;
+          if (form != ConvolutionForm::direct && same) continue;
           subject(law_name(graph, op, form), law_extent(graph, op, latent), op.kind,
                   [this, &op, form](int64_t rows, int64_t columns) {
-                    return operation_call(graph_, op, form, store_, rows, columns);
+                    return bench_.operation_call(op, form, rows, columns);
                   });
         }
         // A tile of anything may be copied, one of a result stored, one of a sum added onto what is kept.
@@ -118,14 +100,14 @@ class Measuring {
           subject(moving_law_name(step, made.channels), {1, whole.t * whole.y, whole.x},
                   op.kind == OpKind::attention ? OpKind::conv : op.kind,
                   [this, step, channels = made.channels](int64_t rows, int64_t columns) {
-                    return moving_call(step, channels, store_, rows, columns);
+                    return bench_.moving_call(step, channels, rows, columns);
                   });
         }
       }
       const Tensor& input = graph.tensor(graph.latent());
       subject(moving_law_name("gather", input.channels), {1, latent.t * latent.y, latent.x}, OpKind::conv,
               [this, channels = input.channels](int64_t rows, int64_t columns) {
-                return moving_call("gather", channels, store_, rows, columns);
+                return bench_.moving_call("gather", channels, rows, columns);
               });
     }
     for (Subject& entry : subjects_) {
@@ -134,61 +116,60 @@ class Measuring {
     }
   }
 
-  std::vector<Law> run(int sweeps, const std::function<void(double, const std::string&)>& progress) {
-    Pool pool(int64_t{1} << 40);
-    const PoolScope scope(pool);
-    Pace pace;
+  std::vector<Law> run(int sweeps, const Clock& clock,
+                       const std::function<void(double, const std::string&)>& progress) {
+    Pace pace(bench_, clock);
     for (int sweep = 0; sweep < sweeps; ++sweep) {
       for (size_t i = 0; i < subjects_.size(); ++i) {
         progress((sweep + double(i) / double(subjects_.size())) / sweeps, subjects_[i].law.name);
-        measure(subjects_[i], pool, pace);
+        measure(subjects_[i], pace);
       }
     }
     std::vector<Law> laws;
     for (Subject& subject : subjects_) laws.push_back(finished(subject, pace));
-    // What they hold is memory of the pool.
-    store_.reset();
-    for (Subject& subject : subjects_) subject.prepare = {};
     return laws;
   }
 
- private:
-  static Timed time(const Call& call, Pace& pace) {
-    std::vector<double> seconds;
-    double spent = 0;
-    const size_t look = pace.look();
-    while (spent < kPointSeconds || (seconds.size() < 2 && spent < kTwiceSeconds)) {
-      const auto start = Clock::now();
-      call.run();
-      seconds.push_back(seconds_since(start));
-      spent += seconds.back();
-      if (seconds.size() >= kMostCalls) break;
+  void rehearse() {
+    for (const Subject& subject : subjects_) {
+      for (size_t i = subject.found.size(); i-- > 0;) {
+        if (!is_large(subject.law, i)) prepared(subject, i).run();
+      }
     }
-    // Not the quickest: a decode makes each call as it comes.
-    return {median(std::move(seconds)), look};
   }
 
-  void measure(Subject& subject, Pool& pool, Pace& pace) {
+ private:
+  /// The call of a point: one of the law, or one that is held out.
+  static Call prepared(const Subject& subject, size_t point) {
+    const Law& law = subject.law;
+    const size_t width = law.columns.size(), points = law.seconds.size();
+    const auto [rows, columns] = point < points
+                                     ? std::pair(law.rows[point / width], law.columns[point % width])
+                                     : subject.held_out[point - points];
+    return subject.prepare(rows, columns);
+  }
+
+  void measure(Subject& subject, Pace& pace) {
     Law& law = subject.law;
-    const size_t width = law.columns.size();
     bool first = true;
     // From the largest down: the first call brings all pages in that the others need.
     for (size_t i = law.seconds.size(); i-- > 0;) {
       if (is_large(law, i) || known(subject.found[i])) continue;
-      const Call call = subject.prepare(law.rows[i / width], law.columns[i % width]);
+      const size_t look = pace.look();
+      const Call call = prepared(subject, i);
       if (first) call.run();
       first = false;
-      const int64_t before = pool.live_bytes();
-      pool.start_window();
-      subject.found[i].push_back(time(call, pace));
-      const int64_t beside = pool.window_peak_bytes() - before - call.result_bytes;
+      const int64_t before = bench_.live_bytes();
+      bench_.start_window();
+      subject.found[i].push_back({bench_.seconds(call), look});
+      const int64_t beside = bench_.window_peak_bytes() - before - call.result_bytes;
       law.workspace_bytes[i] = std::max({law.workspace_bytes[i], beside, int64_t{0}});
     }
-    for (size_t i = 0; i < subject.held_out.size(); ++i) {
-      std::vector<Timed>& found = subject.found[law.seconds.size() + i];
-      if (known(found)) continue;
-      const Call call = subject.prepare(subject.held_out[i].first, subject.held_out[i].second);
-      found.push_back(time(call, pace));
+    for (size_t i = law.seconds.size(); i < subject.found.size(); ++i) {
+      if (known(subject.found[i])) continue;
+      const size_t look = pace.look();
+      const Call call = prepared(subject, i);
+      subject.found[i].push_back({bench_.seconds(call), look});
     }
   }
 
@@ -201,8 +182,8 @@ class Measuring {
   /// these are.
   static bool is_large(const Law& law, size_t i) {
     const size_t width = law.columns.size();
-    return law.rows.size() > 2 && i / width + 1 == law.rows.size() && i % width + 1 < width &&
-           law.rows.back() * law.columns[i % width] > kLargePositions;
+    return i < law.seconds.size() && law.rows.size() > 2 && i / width + 1 == law.rows.size() &&
+           i % width + 1 < width && law.rows.back() * law.columns[i % width] > kLargePositions;
   }
 
   /// What the sweeps found, as it would have been at the usual pace.
@@ -242,17 +223,20 @@ class Measuring {
     return law;
   }
 
-  const Graph& graph_;
-  std::shared_ptr<Store> store_;
+  Bench& bench_;
   std::vector<Subject> subjects_;
 };
 
 }  // namespace
 
-std::vector<Law> measure_laws(const Graph& graph, const std::vector<Extent>& latents, Dtype dtype, int sweeps,
+std::vector<Law> measure_laws(const Graph& graph, const std::vector<Extent>& latents, Bench& bench,
+                              int sweeps, const Clock& clock,
                               const std::function<void(double, const std::string&)>& progress) {
-  const c10::InferenceMode inference;
-  return Measuring(graph, latents, dtype).run(sweeps, progress);
+  return Measuring(graph, latents, bench).run(sweeps, clock, progress);
+}
+
+void rehearse_laws(const Graph& graph, const std::vector<Extent>& latents, Bench& bench) {
+  Measuring(graph, latents, bench).rehearse();
 }
 
 }  // namespace headroom

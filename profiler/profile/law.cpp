@@ -11,12 +11,12 @@ constexpr double kPiecesAgree = 0.15;
 
 /// The piece of a knot list that holds `at`: its first knot, and how far along it lies; beyond the ends less
 /// than 0 or more than 1.
-struct Place {
+struct InPiece {
   size_t knot = 0;
   double share = 0;
 };
 
-Place place(const std::vector<int64_t>& knots, double at) {
+InPiece place(const std::vector<int64_t>& knots, double at) {
   if (knots.size() == 1) return {};
   size_t knot = 0;
   while (knot + 2 < knots.size() && at >= double(knots[knot + 1])) ++knot;
@@ -60,7 +60,7 @@ const char* name_of(Activation activation) {
 double Law::seconds_at(double row_count, double column_count) const {
   const size_t width = columns.size();
   const double corner = seconds.back() / double(rows.back() * columns.back());
-  const Place y = place(rows, row_count);
+  const InPiece y = place(rows, row_count);
   const auto in_row = [&](size_t row) {
     const double* line = seconds.data() + row * width;
     if (width == 1) return line[0] * column_count / double(columns[0]);
@@ -185,6 +185,13 @@ std::string law_name(const Graph& graph, const Op& op, ConvolutionForm form) {
 
 std::string moving_law_name(const char* step, int64_t channels) {
   return std::string(step) + " " + std::to_string(channels);
+}
+
+CallsOfStep calls_of(StepKind kind, DeviceKind device, double frames, double items) {
+  if (kind == StepKind::attention) return {frames * items, 1};
+  if (device == DeviceKind::cpu) return {1, frames * items};
+  if (kind == StepKind::statistics || kind == StepKind::emit) return {frames * items, 1};
+  return {items, frames};
 }
 
 Extent law_extent(const Graph& graph, const Op& op, const Extent& latent) {

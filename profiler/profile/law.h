@@ -6,6 +6,7 @@
 
 #include "decoder/graph/graph.h"
 #include "decoder/plan/convolution.h"
+#include "decoder/plan/plan.h"
 
 namespace headroom {
 
@@ -52,6 +53,15 @@ void make_monotone(Law& law);
 std::string law_name(const Graph& graph, const Op& op, ConvolutionForm form = ConvolutionForm::direct);
 /// Of a step that moves whole pixels: "gather", "store", "emit" or "accumulate".
 std::string moving_law_name(const char* step, int64_t channels);
+
+/// How a step's work on frames and items is cut into calls: so many, of so many frames and items each.
+struct CallsOfStep {
+  double calls = 1;
+  double layers = 1;
+};
+/// On the CPU one call has all frames and items of a tile, on a GPU those of one item; statistics there, and
+/// what is emitted, go frame by frame. Attention does on both.
+CallsOfStep calls_of(StepKind kind, DeviceKind device, double frames, double items);
 
 /// Extents that a law speaks of, for an operation whose output has this many positions: statistics have those
 /// of what they measure, attention queries and keys.

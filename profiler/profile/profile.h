@@ -74,11 +74,14 @@ struct Profile {
   int64_t weights_bytes = 0;
   int threads = 0;            ///< 0 in version 1
   int64_t outside_bytes = 0;  ///< largest growth outside the pool
-  double weights_bytes_per_second =
-      0;  ///< of parameters brought into the pool from where the profile took them; 0 if not measured
+  /// Of parameters brought into the pool from where the profile took them; onto a GPU from the host's memory.
+  /// 0 if not measured.
+  double weights_bytes_per_second = 0;
   double transform_bytes_per_second =
       0;  ///< of kernels brought into the Winograd form, counted there; 0 if not measured
-  std::string weights_source{};  ///< "files" or "random"
+  std::string weights_source{};         ///< "files" or "random"
+  double to_host_bytes_per_second = 0;  ///< of copies between a GPU and pinned host memory; 0 if not measured
+  double from_host_bytes_per_second = 0;
   std::string scratch_folder{};  ///< where the two rates were measured; empty if they were not
   double scratch_write_bytes_per_second = 0;
   double scratch_read_bytes_per_second = 0;

@@ -109,6 +109,10 @@ void read_laws(const JsonFields& file, Profile& profile) {
   if (file.has("transform_bytes_per_second"))
     profile.transform_bytes_per_second = not_negative(file["transform_bytes_per_second"]);
   profile.weights_source = file["weights_source"].text();
+  if (file.has("to_host_bytes_per_second"))
+    profile.to_host_bytes_per_second = more_than_zero(file["to_host_bytes_per_second"]);
+  if (file.has("from_host_bytes_per_second"))
+    profile.from_host_bytes_per_second = more_than_zero(file["from_host_bytes_per_second"]);
   if (file.has("scratch")) {
     const JsonFields scratch = file["scratch"];
     profile.scratch_folder = scratch["folder"].text();
@@ -183,6 +187,10 @@ nlohmann::json to_json(const Profile& profile) {
                      {"laws", laws},
                      {"held_out", held_out}};
   if (profile.device_kind != DeviceKind::cpu) out["device_kind"] = name_of(profile.device_kind);
+  if (profile.to_host_bytes_per_second > 0)
+    out["to_host_bytes_per_second"] = profile.to_host_bytes_per_second;
+  if (profile.from_host_bytes_per_second > 0)
+    out["from_host_bytes_per_second"] = profile.from_host_bytes_per_second;
   if (!profile.scratch_folder.empty()) {
     out["scratch"] = {{"folder", profile.scratch_folder},
                       {"scratch_write_bytes_per_second", profile.scratch_write_bytes_per_second},

@@ -66,6 +66,10 @@ RunStats trace_on_cpu(const Model& model, const Plan& plan, const ParameterSourc
 Recorded record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights,
                      Progress& progress) {
   const Plan plan = plan_of(model, request.plan_file);
+  if (!request.device.empty() && parse_device(request.device) != plan.request.device) {
+    throw InputError("--device: " + request.plan_file + " is a plan for " + name_of(plan.request.device) +
+                     ", found " + request.device);
+  }
   const bool on_gpu = plan.request.device == DeviceKind::cuda;
   // Who watches the driver must be there before CUDA is; without a GPU nothing else is worth doing.
   const std::unique_ptr<DeviceWatcher> watcher =
@@ -85,13 +89,13 @@ Recorded record_plan(const Model& model, const RecordRequest& request, const Par
   if (!on_gpu && !keeps_events) return {trace_on_cpu(model, plan, weights, latent, request, progress), {}};
 
   std::optional<ProgressEvents> events;
-  const RecordedDecode recorded = record_decode(
-      model, plan, weights, latent,
-      {.watcher = *watcher,
-       .gpu = gpu.get(),
-       .allocator = request.watching.allocator,
-       .with_events = [&](EventSink* recorder) { return &events.emplace(progress, recorder); },
-       .loading = [&](double share) { events->loading(share); }});
+  const RecordedDecode recorded =
+      record_decode(model, plan, weights, latent,
+                    {.watcher = *watcher,
+                     .gpu = gpu.get(),
+                     .allocator = request.watching.allocator,
+                     .with_events = [&](EventSink* recorder) { return &events.emplace(progress, recorder); },
+                     .loading = [&](double share) { events->loading(share); }});
   return {recorded.stats, write_recording(recorded.recording, plan, model.graph, request)};
 }
 

@@ -20,6 +20,7 @@ struct RecordRequest {
   std::string csv_file;       ///< events as a table
   std::string snapshot_file;  ///< LibTorch's memory snapshot
   std::string events_file;    ///< what was heard, before it was joined
+  std::string device;         ///< that the plan must be for; any where empty
   Watching watching;          ///< of a GPU
   int threads = 0;
 };
@@ -30,13 +31,13 @@ struct Recorded {
   std::vector<std::string> warnings;
 };
 
-/// Runs the plan on the device that it is for, drops the picture and writes what was recorded. Of what watches a
-/// GPU nothing that fails stops the decode.
+/// Runs the plan on the device that it is for, drops the picture and writes what was recorded. Of what
+/// watches a GPU nothing that fails stops the decode.
 Recorded record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights,
                      Progress& progress);
 
-/// Makes the same files of events that were recorded before, without a decode. Throws InputError where they are
-/// not of this plan.
+/// Makes the same files of events that were recorded before, without a decode. Throws InputError where they
+/// are not of this plan.
 std::vector<std::string> replay_events(const Model& model, const RecordRequest& request,
                                        const std::string& events_file);
 

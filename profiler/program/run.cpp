@@ -8,6 +8,7 @@
 #include "decoder/cli/progress.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/files/printable.h"
+#include "decoder/gpu/open_gpu.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/program/parameter_source.h"
@@ -21,8 +22,8 @@ namespace headroom {
 namespace {
 
 struct Options {
-  std::string plan, latent, trace, chrome, events, replay, snapshot, watch = "all", model, weights, sizes, held_out, scratch, output, csv,
-      device = "cpu", dtype = "fp32";
+  std::string plan, latent, trace, chrome, events, replay, snapshot,
+      watch = "all", model, weights, sizes, held_out, scratch, output, csv, device, dtype = "fp32";
   std::optional<uint64_t> random_seed;
   int64_t frames = 1;
   int64_t batch = 1;
@@ -51,7 +52,9 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--random-weights", options.random_seed,
                  "seeded random weights; the default for built-in models (costs do not depend on values)")
       ->excludes(weights);
-  app.add_option("--device", options.device, "what to measure: cpu")->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_option("--device", options.device,
+                 "what to measure: cpu, the default, or cuda for the first GPU; with --plan the plan's own")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--dtype", options.dtype, kDtypeHelp);
   app.add_option("--sizes", options.sizes, "picture sizes in pixels, WIDTHxHEIGHT,…");
   app.add_option("--plan", options.plan, "run this plan instead and record allocations, passes and tiles");
@@ -61,9 +64,10 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--chrome", options.chrome, "with --plan: the record for chrome://tracing or Perfetto");
   app.add_option("--snapshot", options.snapshot,
                  "with --plan: the record as a memory snapshot of LibTorch (pytorch.org/memory_viz)");
-  app.add_option("--watch", options.watch,
-                 "with --plan for cuda, what is listened to beside the decode: all, none, or some of allocator, "
-                 "kernels, copies, memory, pools, calls");
+  app.add_option(
+      "--watch", options.watch,
+      "with --plan for cuda, what is listened to beside the decode: all, none, or some of allocator, "
+      "kernels, copies, memory, pools, calls");
   app.add_option("--events", options.events, "with --plan: all that was heard, before it was joined");
   app.add_option("--replay", options.replay,
                  "with --plan: join these events again instead of decoding; needs no GPU");
@@ -149,6 +153,7 @@ RecordRequest record_request(const Options& options) {
           .csv_file = options.csv,
           .snapshot_file = options.snapshot,
           .events_file = options.events,
+          .device = options.device,
           .watching = parse_watching(options.watch, "--watch"),
           .threads = options.threads};
 }
@@ -179,7 +184,7 @@ RunEnded record(const Options& options, const Model& model, std::optional<uint64
   return {kDone, stats.peak_bytes, stats.seconds};
 }
 
-Profile measure(const Options& options, const Model& model, std::optional<uint64_t> seed,
+Profile measure(const Options& options, const Model& model, std::optional<uint64_t> seed, gpu::Gpu* gpu,
                 Progress& progress) {
   ProfileRequest request;
   request.model = options.model;
@@ -190,6 +195,8 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   request.repeats = options.repeats;
   request.dtype = decoding_dtype(model, parse_dtype(options.dtype));
   request.scratch_folder = options.scratch;
+  if (gpu != nullptr && !options.scratch.empty())
+    throw InputError("--scratch: plans for cuda keep nothing in files");
   for (const auto& list : {request.sizes, request.held_out}) {
     for (const auto& [width, height] : list) latent_extent(model, width, height, options.frames);
   }
@@ -203,9 +210,12 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   progress.tell(news);
 
   start_libraries(options.threads);
-  Profile profile = collect_profile(model, request, weights, [&](double share, const std::string& what) {
-    progress.tell(WorkDone{std::clamp(share, 0.0, 1.0), what});
-  });
+  Profile profile = collect_profile(
+      model, request, weights,
+      [&](double share, const std::string& what) {
+        progress.tell(WorkDone{std::clamp(share, 0.0, 1.0), what});
+      },
+      gpu);
   write_file_whole(options.output, to_json(profile).dump(1) + "\n");
   if (!options.csv.empty()) write_file_whole(options.csv, layers_csv(profile));
   return profile;
@@ -214,15 +224,17 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
 /// Prints nothing before the progress is wiped.
 RunEnded run(const Options& options, Progress& progress, std::ostream& out, std::ostream& err) {
   check_options(options);
-  if (options.device == "cuda" && options.plan.empty())
-    throw DeviceError("--device cuda: measuring on a GPU is not built; plans for cuda go by assumed costs");
+  // First of all: without a GPU nothing else is worth doing. A plan is recorded on its own device, which is
+  // opened once whoever watches it is there.
+  std::unique_ptr<gpu::Gpu> gpu;
+  if (options.device == "cuda" && options.plan.empty()) gpu = gpu::open_gpu();
   const Model model = resolve_model(options.model);
   const std::vector<std::string> built_in = built_in_models();
   std::optional<uint64_t> seed = options.random_seed;
   if (options.weights.empty() && std::find(built_in.begin(), built_in.end(), options.model) != built_in.end())
     seed = seed.value_or(0);
   if (!options.plan.empty()) return record(options, model, seed, progress, out, err);
-  const Profile profile = measure(options, model, seed, progress);
+  const Profile profile = measure(options, model, seed, gpu.get(), progress);
   progress.wipe();
   if (options.json) {
     out << to_json(profile).dump(2) << "\n";

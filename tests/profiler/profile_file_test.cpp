@@ -28,6 +28,8 @@ Profile sample() {
   profile.weights_bytes_per_second = 1e9 / 3;
   profile.transform_bytes_per_second = 1e10 / 3;
   profile.weights_source = "files";
+  profile.to_host_bytes_per_second = 1e10 / 3;
+  profile.from_host_bytes_per_second = 2e10 / 3;
   profile.scratch_folder = "/scratch";
   profile.scratch_write_bytes_per_second = 1e8 / 7;
   profile.scratch_read_bytes_per_second = 2e8;
@@ -65,6 +67,18 @@ TEST_CASE("a profile says on which kind of device it was measured, the CPU where
   profile.device_kind = DeviceKind::cuda;
   document = to_json(profile);
   CHECK(document["device_kind"] == "cuda");
+  CHECK(read(document) == profile);
+}
+
+TEST_CASE("rates of a link are there where they were measured") {
+  Profile profile = sample();
+  const json measured = to_json(profile);
+  CHECK(measured["to_host_bytes_per_second"] == profile.to_host_bytes_per_second);
+  CHECK(measured["from_host_bytes_per_second"] == profile.from_host_bytes_per_second);
+  profile.to_host_bytes_per_second = profile.from_host_bytes_per_second = 0;
+  const json document = to_json(profile);
+  CHECK_FALSE(document.contains("to_host_bytes_per_second"));
+  CHECK_FALSE(document.contains("from_host_bytes_per_second"));
   CHECK(read(document) == profile);
 }
 
@@ -124,6 +138,10 @@ TEST_CASE("hostile profiles are refused by file and key") {
   refused(pointer("/layers/1/workspace_bytes/0"), UINT64_MAX, {"profile.json: layers[1].workspace_bytes[0]"});
   refused(pointer("/threads"), 0, {"profile.json: threads"});
   refused(pointer("/weights_bytes_per_second"), -1, {"profile.json: weights_bytes_per_second"});
+  refused(pointer("/to_host_bytes_per_second"), 0, {"profile.json: to_host_bytes_per_second", "above 0"});
+  refused(pointer("/to_host_bytes_per_second"), 1e300, {"profile.json: to_host_bytes_per_second", "1e15"});
+  refused(pointer("/from_host_bytes_per_second"), -1, {"profile.json: from_host_bytes_per_second"});
+  refused(pointer("/from_host_bytes_per_second"), "x", {"profile.json: from_host_bytes_per_second"});
   refused(pointer("/scratch/scratch_read_bytes_per_second"), 0,
           {"profile.json: scratch.scratch_read_bytes_per_second"});
   refused(pointer("/layers/0/law"), "conv 9x9", {"profile.json: layers[0].law"});
@@ -140,7 +158,9 @@ TEST_CASE("hostile profiles are refused by file and key") {
   refused(pointer("/held_out/0/layers/1/seconds"), "x", {"profile.json: held_out[0].layers[1].seconds"});
   for (const auto& entry : good.items()) {
     // There only where it was measured.
-    if (entry.key() == "scratch" || entry.key() == "transform_bytes_per_second") continue;
+    if (entry.key() == "scratch" || entry.key() == "transform_bytes_per_second" ||
+        entry.key().find("_host_") != std::string::npos)
+      continue;
     json document = good;
     document.erase(entry.key());
     require_input_error([&] { read(document); }, {"profile.json: " + entry.key() + ": missing"});

@@ -5,6 +5,7 @@
 #include "planner/program/run.h"
 #include "profiler/profile/profile_file.h"
 #include "profiler/program/run.h"
+#include "tests/support/gpu.h"
 #include "tests/support/model_folder.h"
 #include "tests/support/program.h"
 #include "tests/support/tiny_model.h"
@@ -203,6 +204,28 @@ TEST_CASE("with --progress lines it tells how far it is") {
   CHECK(std::get<RunEnded>(recorded.events.back().news).peak_bytes > 0);
 }
 
+TEST_CASE("without a GPU profiling one ends with 5 and one line, with one it is profiled") {
+  const Scratch scratch;
+  const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);
+  const std::string file = scratch / "profile.json";
+  const Words words{"--model", model, "--sizes", "8x8", "--device", "cuda", "-o", file, "--repeats", "1"};
+  std::string why;
+  const bool gpu = test::gpu_if_any(why) != nullptr;
+  // Before anything else is looked at.
+  const Words broken{"--model", "none", "--sizes", "8x8", "--device", "cuda", "-o", file};
+  if (!gpu) {
+    require_refused(call(run_profile, words), 5, {"headroom-profile: ", "cannot use CUDA"});
+    require_refused(call(run_profile, broken), 5, {"headroom-profile: ", "cannot use CUDA"});
+    CHECK(scratch.files() == std::vector<std::string>{"model"});
+    return;
+  }
+  const Ended ended = call(run_profile, words);
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(read_profile(file).device_kind == DeviceKind::cuda);
+  require_refused(call(run_profile, joined(words, {"--scratch", scratch / "model"})), 2, {"--scratch"});
+}
+
 TEST_CASE("help, version and bad usage") {
   CHECK_THAT(call(run_profile, {"--help"}).out, Catch::Contains("--sizes") && Catch::Contains("--csv"));
   CHECK(call(run_profile, {"--version"}).out == std::string("headroom-profile ") + HEADROOM_VERSION + "\n");
@@ -221,7 +244,6 @@ TEST_CASE("help, version and bad usage") {
   refused({"--model", "sdxl", "--sizes", "8x9"}, 2, {"multiple of 8"});
   refused({"--model", model, "--sizes", "8x8", "--dtype", "int4"}, 2, {"dtype"});
   refused({"--model", model, "--sizes", "8x8", "--device", "tpu"}, 2, {"--device"});
-  refused({"--model", model, "--sizes", "8x8", "--device", "cuda"}, 5, {"cuda"});
   refused({"--model", "none", "--sizes", "8x8"}, 2, {"none"});
   std::filesystem::remove(scratch / "model/diffusion_pytorch_model.safetensors");
   refused({"--model", model, "--sizes", "8x8"}, 2, {"diffusion_pytorch_model"});

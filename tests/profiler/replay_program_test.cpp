@@ -69,6 +69,7 @@ TEST_CASE("files of recorded events all come or none does") {
   require_refused(replay({"--replay", events}), 2, {"--plan needs --output"});
   require_refused(replay({"--watch", "kernels,dances", "-o", out}), 2,
                   {"--watch: expected all, none or some of allocator, kernels", "found 'dances'"});
+  require_refused(replay({"--device", "cpu", "-o", out}), 2, {"--device: ", "is a plan for cuda, found cpu"});
   require_refused(call(run_profile, {"--model", "sdxl", "--sizes", "8x8", "--replay", events, "-o", out}), 2,
                   {"go with --plan"});
   CHECK_FALSE(std::filesystem::exists(out));

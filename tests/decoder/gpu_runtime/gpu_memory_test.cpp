@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "decoder/graph/errors.h"
+
 namespace headroom {
 namespace {
 
@@ -105,6 +107,32 @@ TEST_CASE("a decode that does not do what was rehearsed is stopped before it tou
     const auto held = memory->allocate(1000);
     CHECK_THROWS_AS(memory->allocate(1000), std::logic_error);
   }
+}
+
+TEST_CASE("memory without a rehearsal is handed out behind all that is live, up to its end") {
+  std::vector<std::byte> reservation(8 * gpu::kPlaceUnit);
+  const auto memory =
+      std::make_shared<GpuMemory>(reservation.data(), static_cast<int64_t>(reservation.size()));
+  const auto offset = [&](const std::shared_ptr<void>& place) {
+    return static_cast<std::byte*>(place.get()) - reservation.data();
+  };
+  auto first = memory->allocate(1), second = memory->allocate(gpu::kPlaceUnit + 1);
+  CHECK(offset(first) == 0);
+  CHECK(offset(second) == gpu::kPlaceUnit);
+  CHECK(memory->live_bytes() == 3 * gpu::kPlaceUnit);
+  first.reset();
+  auto third = memory->allocate(4 * gpu::kPlaceUnit);
+  CHECK(offset(third) == 3 * gpu::kPlaceUnit);
+  CHECK(memory->most_bytes() == 7 * gpu::kPlaceUnit);
+  CHECK_THROWS_AS(memory->allocate(2 * gpu::kPlaceUnit), LimitExceeded);
+  third.reset();
+  memory->start_window();
+  CHECK(offset(memory->allocate(3 * gpu::kPlaceUnit)) == 3 * gpu::kPlaceUnit);
+  CHECK(memory->window_peak_bytes() == 5 * gpu::kPlaceUnit);
+  second.reset();
+  CHECK(memory->live_bytes() == 0);
+  CHECK(offset(memory->allocate(1)) == 0);
+  CHECK(memory->most_bytes() == 7 * gpu::kPlaceUnit);
 }
 
 }  // namespace

@@ -249,5 +249,17 @@ TEST_CASE("queues that cannot run are refused before the first decode") {
                   {"none.json: no such file"});
 }
 
+TEST_CASE("a queue whose costs were measured elsewhere is refused, unless that is meant") {
+  const Ready ready;
+  json queue = ready.queue;
+  queue["plans"][1]["environment"] = {{"device", "Abacus, 3 threads"}, {"libraries", "LibTorch 0.1"}};
+  ready.write(queue);
+  require_refused(ready.decode(), 2,
+                  {"queue.json: plans[1]: environment: ", "measured on Abacus, 3 threads (LibTorch 0.1)",
+                   "this is ", "2 threads", "--other-environment"});
+  CHECK_FALSE(std::filesystem::exists(ready.scratch / "a-0.npy"));
+  CHECK(ready.decode({"--other-environment"}).code == 0);
+}
+
 }  // namespace
 }  // namespace headroom

@@ -1,4 +1,4 @@
-#include "profiler/collect/calls.h"
+#include "profiler/collect/cpu_calls.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,7 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kFarApartBytes = int64_t{96}
-                                   << 20;  // calls move through so much, so that caches do not hold it
+constexpr int64_t kFarApartBytes = int64_t{96} << 20;
 
 int64_t float_bytes(int64_t positions, int64_t channels) {
   return allocated_bytes(positions * channels * int64_t{sizeof(float)}, DeviceKind::cpu);
@@ -27,37 +26,11 @@ int64_t float_bytes(int64_t positions, int64_t channels) {
 
 }  // namespace
 
-class Store {
- public:
-  explicit Store(Dtype dtype) : dtype_(dtype) {}
-  Dtype dtype() const { return dtype_; }
-  MapView next(int64_t rows, int64_t columns, int64_t channels) {
-    const int64_t count = rows * columns * channels;
-    if (count_ < count) {
-      values_ = at::Tensor();
-      count_ = std::max<int64_t>(count, kFarApartBytes / bytes_per_element(dtype_));
-      values_ = filled_store(count_, dtype_);
-    }
-    if (offset_ + count > count_) offset_ = 0;
-    MapView view{.region = region_of(rows, columns),
-                 .channels = channels,
-                 .block_rows = rows,
-                 .blocks_per_item = 1,
-                 .blocks = {},
-                 .dtype = dtype_};
-    view.blocks.push_back(static_cast<std::byte*>(values_.data_ptr()) + offset_ * bytes_per_element(dtype_));
-    offset_ += (count + 15) / 16 * 16;
-    return view;
-  }
-
- private:
-  const Dtype dtype_;
-  at::Tensor values_;
-  int64_t count_ = 0, offset_ = 0;
-};
-
-std::shared_ptr<Store> make_store(Dtype dtype) {
-  return std::make_shared<Store>(dtype);
+std::shared_ptr<Store> cpu_store(Dtype dtype) {
+  return std::make_shared<Store>(dtype, kFarApartBytes, [dtype](int64_t values) {
+    const auto held = std::make_shared<at::Tensor>(filled_store(values, dtype));
+    return std::shared_ptr<void>(held, held->data_ptr());
+  });
 }
 
 namespace {
@@ -128,8 +101,8 @@ std::vector<MapView> views_of(const std::vector<Tile>& tiles) {
 
 }  // namespace
 
-Call operation_call(const Graph& graph, const Op& op, ConvolutionForm form,
-                    const std::shared_ptr<Store>& store, int64_t rows, int64_t columns) {
+Call cpu_operation_call(const Graph& graph, const Op& op, ConvolutionForm form,
+                        const std::shared_ptr<Store>& store, int64_t rows, int64_t columns) {
   const int64_t channels = graph.tensor(measured_tensor(op)).channels;
   const Extent extent{1, rows, columns};
   const Region region = region_of(rows, columns);
@@ -246,8 +219,8 @@ Call operation_call(const Graph& graph, const Op& op, ConvolutionForm form,
   return {};
 }
 
-Call moving_call(const std::string& step, int64_t channels, const std::shared_ptr<Store>& store, int64_t rows,
-                 int64_t columns) {
+Call cpu_moving_call(const std::string& step, int64_t channels, const std::shared_ptr<Store>& store,
+                     int64_t rows, int64_t columns) {
   const Extent extent{1, rows, columns};
   if (step == "gather") {
     return {[=] {

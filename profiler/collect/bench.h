@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "decoder/graph/graph.h"
+#include "decoder/plan/plan.h"
+
+namespace headroom {
+
+/// A call that can be repeated, ready to run, and the bytes that its result takes.
+struct Call {
+  std::function<void()> run;
+  int64_t result_bytes = 0;
+  std::function<void()> finish{};  ///< after the last of several; empty where there is nothing to finish
+};
+
+/// A device on which the calls of a decoder are measured one by one, with the code that decodes run on it.
+/// Calls must not outlive it.
+class Bench {
+ public:
+  virtual ~Bench() = default;
+
+  virtual DeviceKind device() const = 0;
+  /// An operation on a tile of these extents; of attention, its queries and keys. The operation must be of
+  /// the graph that the bench is for.
+  virtual Call operation_call(const Op& op, ConvolutionForm form, int64_t rows, int64_t columns) = 0;
+  /// A step that moves pixels between tiles and what is kept: "gather", "store", "accumulate" or "emit".
+  virtual Call moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) = 0;
+
+  /// Of one call among several.
+  virtual double seconds(const Call& call) = 0;
+  /// Of a call that is always the same.
+  virtual double reference_seconds() = 0;
+  /// For so long the device's pace is taken to be what it was.
+  virtual double steady_pace_seconds() const = 0;
+
+  virtual int64_t live_bytes() const = 0;
+  /// Live bytes at their highest since start_window().
+  virtual void start_window() = 0;
+  virtual int64_t window_peak_bytes() const = 0;
+};
+
+}  // namespace headroom

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+namespace headroom {
+
+/// Seconds since some moment.
+using Clock = std::function<double()>;
+
+inline double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace headroom

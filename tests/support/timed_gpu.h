@@ -1,0 +1,85 @@
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <variant>
+
+#include "decoder/gpu/gpu.h"
+
+namespace headroom::test {
+
+/// Another GPU, with a clock that goes on by a made-up time for every call and by nothing else.
+class TimedGpu final : public gpu::Gpu {
+ public:
+  using Cost = std::function<double(const gpu::Call&)>;
+  TimedGpu(gpu::Gpu& gpu, Cost cost) : gpu_(gpu), cost_(std::move(cost)) {}
+
+  std::string device() const override { return gpu_.device(); }
+  std::string libraries() const override { return gpu_.libraries(); }
+  int64_t free_bytes() const override { return gpu_.free_bytes(); }
+  int64_t total_bytes() const override { return gpu_.total_bytes(); }
+  std::byte* reserve(int64_t bytes) override { return gpu_.reserve(bytes); }
+  std::byte* reserve_host(int64_t bytes) override { return gpu_.reserve_host(bytes); }
+  void release() noexcept override { gpu_.release(); }
+  void run(const gpu::Call& call) override {
+    gpu_.run(call);
+    seconds_ += cost_(call);
+  }
+  void copy(gpu::Stream stream, void* to, const void* from, int64_t bytes) override {
+    gpu_.copy(stream, to, from, bytes);
+    if (stream != gpu::Stream::compute) seconds_ += double(bytes) / bytes_per_second(stream);
+  }
+  void clear(void* memory, int64_t bytes) override { gpu_.clear(memory, bytes); }
+  gpu::Event record(gpu::Stream stream) override { return gpu_.record(stream); }
+  void wait(gpu::Stream stream, gpu::Event event) override { gpu_.wait(stream, event); }
+  void wait_on_host(gpu::Event event) override { gpu_.wait_on_host(event); }
+  bool happened(gpu::Event event) override { return gpu_.happened(event); }
+
+  double seconds() const { return seconds_; }
+  std::function<double()> clock() const {
+    return [this] { return seconds_; };
+  }
+  static double bytes_per_second(gpu::Stream stream) { return stream == gpu::Stream::to_host ? 20e9 : 30e9; }
+
+ private:
+  gpu::Gpu& gpu_;
+  const Cost cost_;
+  double seconds_ = 0;
+};
+
+constexpr double kMadeUpCall = 1e-3, kMadeUpValue = 1e-6;
+
+/// A fixed part, and one for each value that is made, or for some of the products that are summed: other ones
+/// for every kind of call. Next to nothing for what tiles at the edges need besides, and passes once.
+inline double made_up_seconds(const gpu::Call& call) {
+  const auto positions = [](const gpu::Box& box) {
+    return double(box.t.end - box.t.begin) * double(box.y.end - box.y.begin) *
+           double(box.x.end - box.x.begin);
+  };
+  const double kind = 1 + double(call.index());
+  const double work = std::visit(
+      [&](const auto& c) {
+        using T = std::decay_t<decltype(c)>;
+        if constexpr (std::is_same_v<T, gpu::Attend>) {
+          gpu::Box frame = c.keys.region;
+          frame.t = {0, 1};
+          gpu::Box queries = c.queries.region;
+          queries.t = {0, 1};
+          return positions(queries) * positions(frame) * c.values.channels / 256;
+        } else if constexpr (std::is_same_v<T, gpu::Convolve>) {
+          return positions(c.region) * c.shape.inputs * c.shape.outputs / c.shape.groups / 32;
+        } else if constexpr (requires { c.target; }) {
+          return positions(c.target.region) * c.target.channels;
+        } else if constexpr (requires { c.source; }) {
+          return positions(c.region) * c.source.channels;
+        } else if constexpr (requires { c.piece; }) {
+          return positions(c.region) * c.piece.channels;
+        } else {
+          return 0.0;
+        }
+      },
+      call);
+  return work > 0 ? kMadeUpCall * kind + kMadeUpValue * kind * work : 1e-6;
+}
+
+}  // namespace headroom::test
