@@ -711,6 +711,158 @@
         <source>above the best</source>
         <translation>高于最优</translation>
     </message>
+    <message>
+        <source>slack</source>
+        <translation>空闲预留</translation>
+    </message>
+    <message>
+        <source>context and modules</source>
+        <translation>上下文与模块</translation>
+    </message>
+    <message>
+        <source>gaps</source>
+        <translation>空隙</translation>
+    </message>
+    <message>
+        <source>kernel</source>
+        <translation>核函数</translation>
+    </message>
+    <message>
+        <source>copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>fill</source>
+        <translation>填充</translation>
+    </message>
+    <message>
+        <source>others</source>
+        <translation>其他</translation>
+    </message>
+    <message>
+        <source>host to device</source>
+        <translation>主机到设备</translation>
+    </message>
+    <message>
+        <source>device to host</source>
+        <translation>设备到主机</translation>
+    </message>
+    <message>
+        <source>device to device</source>
+        <translation>设备内部</translation>
+    </message>
+    <message>
+        <source>stream</source>
+        <translation>流</translation>
+    </message>
+    <message>
+        <source>any stream</source>
+        <translation>任一流</translation>
+    </message>
+    <message>
+        <source>counted by the driver</source>
+        <translation>驱动统计</translation>
+    </message>
+    <message>
+        <source>Time of the GPU by passes</source>
+        <translation>各遍的 GPU 时间</translation>
+    </message>
+    <message>
+        <source>Steps that took the GPU longest</source>
+        <translation>占用 GPU 最久的步骤</translation>
+    </message>
+    <message>
+        <source>What the GPU ran</source>
+        <translation>GPU 运行的内容</translation>
+    </message>
+    <message>
+        <source>Copies to and from the GPU</source>
+        <translation>与 GPU 之间的复制</translation>
+    </message>
+    <message>
+        <source>Streams of the GPU</source>
+        <translation>GPU 的流</translation>
+    </message>
+    <message>
+        <source>calls</source>
+        <translation>调用次数</translation>
+    </message>
+    <message>
+        <source>moved</source>
+        <translation>搬运量</translation>
+    </message>
+    <message>
+        <source>rate</source>
+        <translation>速率</translation>
+    </message>
+    <message>
+        <source>busy</source>
+        <translation>忙碌</translation>
+    </message>
+    <message>
+        <source>From its first tile to its last, all slices together.</source>
+        <translation>从第一个图块到最后一个，所有份合计。</translation>
+    </message>
+    <message>
+        <source>From when a step was begun to when the host went on to the next.</source>
+        <translation>从步骤开始到主机转入下一步为止。</translation>
+    </message>
+    <message>
+        <source>Kernels and copies that were started for it, wherever they ran.</source>
+        <translation>为其启动的核函数和复制，无论在哪个流上运行。</translation>
+    </message>
+    <message>
+        <source>Of all the GPU&apos;s time.</source>
+        <translation>占全部 GPU 时间的比例。</translation>
+    </message>
+    <message>
+        <source>Of all calls together; those on two streams at once count twice.</source>
+        <translation>所有调用合计；同时在两个流上的计两次。</translation>
+    </message>
+    <message>
+        <source>Of the time of all that is listed.</source>
+        <translation>占所列全部时间的比例。</translation>
+    </message>
+    <message>
+        <source>Copied or filled.</source>
+        <translation>复制或填充的字节。</translation>
+    </message>
+    <message>
+        <source>While such a copy ran.</source>
+        <translation>此类复制运行的时间。</translation>
+    </message>
+    <message>
+        <source>Over the time that the copies ran.</source>
+        <translation>按复制运行的时间计算。</translation>
+    </message>
+    <message>
+        <source>Of the decode, as far as it is listed.</source>
+        <translation>占解码（已列出部分）的比例。</translation>
+    </message>
+    <message>
+        <source>While something ran on it.</source>
+        <translation>其上有内容运行的时间。</translation>
+    </message>
+    <message>
+        <source>Time of the GPU</source>
+        <translation>GPU 时间</translation>
+    </message>
+    <message>
+        <source>watched by</source>
+        <translation>监测来源</translation>
+    </message>
+    <message>
+        <source>on the host</source>
+        <translation>主机侧</translation>
+    </message>
+    <message>
+        <source>on the GPU</source>
+        <translation>GPU 侧</translation>
+    </message>
+    <message>
+        <source>limit of the reservation</source>
+        <translation>预留区上限</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::AnswerPanel</name>
@@ -1218,6 +1370,30 @@ takes %2 and %3 there</source>
         <source>About Headroom</source>
         <translation>关于 Headroom</translation>
     </message>
+    <message>
+        <source>Slack</source>
+        <translation>空闲预留</translation>
+    </message>
+    <message>
+        <source>Bytes of a GPU that are reserved for the decode and free at the moment. In a plan: gaps between what lies in the reservation.</source>
+        <translation>为解码预留而此刻空闲的 GPU 字节。在方案中：预留区内各内容之间的空隙。</translation>
+    </message>
+    <message>
+        <source>Libraries</source>
+        <translation>库</translation>
+    </message>
+    <message>
+        <source>Bytes of a GPU that libraries take from its driver by themselves. Only the driver sees them.</source>
+        <translation>库自行向 GPU 驱动申请的字节，只有驱动能看到。</translation>
+    </message>
+    <message>
+        <source>Context and modules</source>
+        <translation>上下文与模块</translation>
+    </message>
+    <message>
+        <source>What the driver counts of a GPU&apos;s memory beside all this: the CUDA context, the kernels&apos; code, buffers of its own.</source>
+        <translation>除上述之外驱动统计的 GPU 内存：CUDA 上下文、核函数代码、驱动自身的缓冲区。</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::GridView</name>
@@ -1357,6 +1533,21 @@ takes %2 and %3 there</source>
     <message>
         <source>Limit</source>
         <translation>上限</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::LiveBox</name>
+    <message>
+        <source>What is shown</source>
+        <translation>显示的内容</translation>
+    </message>
+    <message>
+        <source>On the device at the cursor</source>
+        <translation>光标处设备上的内容</translation>
+    </message>
+    <message>
+        <source>%1, live set</source>
+        <translation>%1，在用内容</translation>
     </message>
 </context>
 <context>
@@ -2169,9 +2360,44 @@ takes %2 and %3 there</source>
         <source>%1, live at %2: %3, in pass %4, %5</source>
         <translation>%1，%2 时在用：%3，第 %4 遍，%5</translation>
     </message>
+</context>
+<context>
+    <name>headroom::gui::WatchNote</name>
     <message>
-        <source>%1, live set</source>
-        <translation>%1，在用内容</translation>
+        <source>Watched by %1.</source>
+        <translation>监测来源：%1。</translation>
+    </message>
+    <message>
+        <source>%1: not heard.</source>
+        <translation>%1：没有收到。</translation>
+    </message>
+    <message>
+        <source>%1: not heard: %2.</source>
+        <translation>%1：没有收到：%2。</translation>
+    </message>
+    <message>
+        <source>Records lost: %1.</source>
+        <translation>丢失的记录：%1。</translation>
+    </message>
+    <message>
+        <source>Activities that belong to no step: %1.</source>
+        <translation>不属于任何步骤的活动：%1。</translation>
+    </message>
+    <message>
+        <source>Activities not listed one by one: %1.</source>
+        <translation>未逐项列出的活动：%1。</translation>
+    </message>
+    <message>
+        <source>The driver counted the same.</source>
+        <translation>驱动的统计与此相同。</translation>
+    </message>
+    <message>
+        <source>The driver counted at most %1 more, at %2.</source>
+        <translation>驱动最多多统计 %1，在 %2。</translation>
+    </message>
+    <message>
+        <source>The driver counted at most %1 less, at %2.</source>
+        <translation>驱动最多少统计 %1，在 %2。</translation>
     </message>
 </context>
 </TS>

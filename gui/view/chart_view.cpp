@@ -135,7 +135,8 @@ void ChartView::setChart(const Chart& chart, bool keep_range) {
 
 void ChartView::setSource(double begin, double end, std::function<Chart(double, double, size_t)> source) {
   source_ = nullptr;  // not asked while the axes are set
-  chart_ = source(begin, end, columns());
+  asked_columns_ = columns();
+  chart_ = source(begin, end, asked_columns_);
   *extent_ = extent_of(chart_);  // heights of the whole: a column shows its highest moment
   extent_->x = QCPRange(begin, std::max(end, begin + 1e-9));
   draw();
@@ -150,10 +151,12 @@ void ChartView::beforeDrawing() {
   const bool names = !chart_.categories.empty();
   plot_->xAxis->ticker()->setTickCount(std::clamp(area.width() / (names ? 26 : 105), 2, names ? 60 : 12));
   plot_->yAxis->ticker()->setTickCount(std::clamp(area.height() / 36, 2, 8));
-  if (!stale_ || !source_) return;
+  // Another width has other columns; the plot may be drawn between the event that says so and its own.
+  if (!source_ || (!stale_ && columns() == asked_columns_)) return;
   stale_ = false;
+  asked_columns_ = columns();
   const QCPRange range = plot_->xAxis->range();
-  chart_ = source_(range.lower, range.upper, columns());
+  chart_ = source_(range.lower, range.upper, asked_columns_);
   series_->show(chart_);
   series_->colour(chart_, palette());
   bands_->show(chart_.spans);

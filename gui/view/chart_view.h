@@ -103,6 +103,7 @@ class ChartView : public QWidget {
   Chart chart_;
   std::function<Chart(double, double, size_t)> source_;
   bool stale_ = false;  ///< the source is asked before the next drawing
+  size_t asked_columns_ = 0;
   bool pinnable_ = false, dragging_ = false;
   QPoint pressed_at_;
 };

@@ -49,6 +49,13 @@ std::vector<std::pair<QString, QString>> Glossary::words() {
       {tr("Outside the pool, reserve"), tr("Growth of the process that is not ours: stacks, compiled "
                                            "kernels, small things. A plan reserves bytes "
                                            "for it.")},
+      {tr("Slack"),
+       tr("Bytes of a GPU that are reserved for the decode and free at the moment. In a plan: gaps "
+          "between what lies in the reservation.")},
+      {tr("Libraries"),
+       tr("Bytes of a GPU that libraries take from its driver by themselves. Only the driver sees them.")},
+      {tr("Context and modules"), tr("What the driver counts of a GPU's memory beside all this: the CUDA "
+                                     "context, the kernels' code, buffers of its own.")},
       {tr("Live set"), tr("Everything that is on the device at one moment.")},
       {tr("Frontier"), tr("The fastest plan under every limit: what a smaller peak costs in time, and where "
                           "more memory gains "

@@ -10,8 +10,9 @@ struct InkShades {
 };
 
 /// Hues of Okabe and Ito (2008), which people with any common colour blindness can tell apart; shades for
-/// dark backgrounds are lifted where they would drown. Lines that cross areas have hues of their own or are
-/// dashed.
+/// dark backgrounds are lifted where they would drown. A GPU's libraries and its context have the two darker
+/// hues that are left furthest from all of these. Lines that cross areas have hues of their own or are
+/// dashed; the driver's count is drawn over all of them, in black or white.
 InkShades shades_of(Ink ink) {
   switch (ink) {
     case Ink::weights:
@@ -24,6 +25,14 @@ InkShades shades_of(Ink ink) {
       return {"#56b4e9", "#8acdf3"};
     case Ink::workspace:
       return {"#009e73", "#27b98d"};
+    case Ink::slack:  // free memory: hardly more than the paper
+      return {"#d5d9de", "#4b535c"};
+    case Ink::libraries:
+      return {"#a83a00", "#b4502a"};
+    case Ink::context:
+      return {"#7a45cf", "#8f55e8"};
+    case Ink::driver:
+      return {"#000000", "#ffffff"};
     case Ink::outside:
       return {"#8c8c8c", "#a6a6a6"};
     case Ink::predicted:

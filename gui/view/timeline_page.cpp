@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "gui/view/chart_view.h"
+#include "gui/view/live_box.h"
 #include "gui/view/table_view.h"
 #include "gui/view/timeline_side.h"
 
@@ -54,9 +55,16 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   auto* bar = new QHBoxLayout;
   bar->addWidget(peak_);
   bar->addWidget(hint, 1);
+  note_ = new QLabel(below);
+  note_->setObjectName(QStringLiteral("note"));
+  note_->setWordWrap(true);
+  note_->setTextFormat(Qt::PlainText);  // texts of files stand in it
+  note_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  note_->hide();
   auto* column = new QVBoxLayout(below);
   column->setContentsMargins(0, 0, 0, 0);
   column->addLayout(bar);
+  column->addWidget(note_);
   column->addWidget(live, 1);
   all->addWidget(charts);
   all->addWidget(below);
@@ -107,6 +115,8 @@ void TimelinePage::timelineArrived() {
     if (side->timeline() != nullptr) side->chart()->setVisibleRange(0, side->timeline()->end_seconds());
   }
   linking_ = false;
+  note_->setText(sides_[1]->note());
+  note_->setVisible(!note_->text().isEmpty());
   goToPeak();
 }
 

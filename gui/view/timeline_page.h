@@ -7,6 +7,7 @@
 #include "gui/model/workspace.h"
 #include "gui/view/page.h"
 
+class QLabel;
 class QPushButton;
 class QStackedWidget;
 class QSplitter;
@@ -43,6 +44,7 @@ class TimelinePage : public Page {
   Workspace& workspace_;
   QStackedWidget* stack_;
   QPushButton* peak_;
+  QLabel* note_;  ///< how far what was measured can be trusted
   std::array<std::unique_ptr<TimelineSide>, 2> sides_;
   QTimer follow_;  ///< the table follows the mouse at the pace of the screen
   size_t followed_ = 0;

@@ -1,12 +1,13 @@
 #include "gui/view/timeline_side.h"
 
-#include <QLabel>
-#include <QVBoxLayout>
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/live_box.h"
 #include "gui/view/table_view.h"
+#include "gui/view/watch_note.h"
+#include "reports/figures/gpu_work.h"
 
 namespace headroom::gui {
 namespace {
@@ -39,17 +40,9 @@ TimelineSide::TimelineSide(const QString& word, const QString& name, Build build
       name_(name),
       build_(std::move(build)),
       chart_(new ChartView),
-      live_box_(new QWidget),
-      caption_(new QLabel(live_box_)),
-      table_(new TableView(live_box_)) {
+      live_box_(new LiveBox(name)) {
   chart_->setPinnable(true);
   chart_->setAccessibleName(word);
-  table_->setObjectName(name);
-  caption_->setWordWrap(true);
-  auto* column = new QVBoxLayout(live_box_);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->addWidget(caption_);
-  column->addWidget(table_, 1);
   chart_->hide();
   live_box_->hide();
   connect(&job_, &LatestJob::busyChanged, this, &TimelineSide::busyChanged);
@@ -64,26 +57,39 @@ void TimelineSide::show(const DocumentPtr& document) {
     job_.forget();
     timeline_.reset();
     moment_.reset();
+    note_.clear();
     chart_->hide();
     live_box_->hide();
     Q_EMIT arrived();
     return;
   }
-  job_.start(
-      [build = build_, document]() -> std::shared_ptr<const Timeline> {
-        return std::make_shared<const Timeline>(build(document));
-      },
-      [this](const std::shared_ptr<const Timeline>& timeline) {
-        timeline_ = timeline;
-        moment_.reset();
-        chart_->setCursor({});
-        chart_->setPinned(false);
-        draw();
-        chart_->show();
-        live_box_->show();
-        Q_EMIT arrived();
-      },
-      [this](const QString& message) { Q_EMIT failed(message); });
+  job_.start([build = build_, document] { return built(build, document); },
+             [this](const Built& arrived_now) {
+               timeline_ = arrived_now.timeline;
+               note_ = arrived_now.note;
+               live_box_->showGpu(arrived_now.gpu);
+               moment_.reset();
+               chart_->setCursor({});
+               chart_->setPinned(false);
+               draw();
+               chart_->show();
+               live_box_->show();
+               Q_EMIT arrived();
+             },
+             [this](const QString& message) { Q_EMIT failed(message); });
+}
+
+TimelineSide::Built TimelineSide::built(const Build& build, const DocumentPtr& document) {
+  Built made{std::make_shared<const Timeline>(build(document)), {}, {}};
+  if (const RecordedTrace* recorded = document->as<RecordedTrace>()) {
+    made.note = watch_note(recorded->trace, largest_difference(*made.timeline));
+    made.gpu = gpu_tables(*recorded);
+  }
+  return made;
+}
+
+TableView* TimelineSide::table() {
+  return live_box_->live();
 }
 
 void TimelineSide::draw() {
@@ -106,8 +112,7 @@ void TimelineSide::lookAt(double seconds, bool whole_column) {
   chart_->setCursor(seconds);
   if (moment_ == shown) return;
   moment_ = shown;
-  table_->setTable(live_table(*timeline_, shown));
-  caption_->setText(caption());
+  live_box_->showLive(caption(), live_table(*timeline_, shown));
 }
 
 QString TimelineSide::caption() const {
@@ -127,7 +132,9 @@ QString TimelineSide::caption() const {
 
 std::vector<Export> TimelineSide::exports() {
   if (timeline_ == nullptr) return {};
-  return {chart_->exporter(word_), table_->exporter(tr("%1, live set").arg(word_))};
+  std::vector<Export> all{chart_->exporter(word_)};
+  for (Export& one : live_box_->exports(word_)) all.push_back(std::move(one));
+  return all;
 }
 
 }  // namespace headroom::gui

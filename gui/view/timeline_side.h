@@ -9,12 +9,10 @@
 #include "gui/view/page.h"
 #include "reports/figures/timeline.h"
 
-class QLabel;
-class QWidget;
-
 namespace headroom::gui {
 
 class ChartView;
+class LiveBox;
 class TableView;
 
 /// The same place of the decode in another timeline: as far through the same pass, or of the whole where the
@@ -35,9 +33,11 @@ class TimelineSide : public QObject {
   bool busy() const { return job_.busy(); }
   const std::shared_ptr<const Timeline>& timeline() const { return timeline_; }
   ChartView* chart() { return chart_; }
-  TableView* table() { return table_; }
-  QWidget* liveBox() { return live_box_; }
+  TableView* table();
+  LiveBox* liveBox() { return live_box_; }
   QString caption() const;
+  /// How far a GPU's trace can be trusted; empty of everything else.
+  const QString& note() const { return note_; }
 
   /// The live set at the highest moment of the column of pixels that holds `seconds`, or at that very moment.
   void lookAt(double seconds, bool whole_column);
@@ -51,16 +51,21 @@ class TimelineSide : public QObject {
   void busyChanged();
 
  private:
+  /// What is worked out of a document.
+  struct Built {
+    std::shared_ptr<const Timeline> timeline;
+    QString note;
+    std::vector<Table> gpu;
+  };
+  static Built built(const Build& build, const DocumentPtr& document);
   void draw();
-  QString word_, name_;
+  QString word_, name_, note_;
   Build build_;
   DocumentPtr document_;
   std::shared_ptr<const Timeline> timeline_;
   std::optional<size_t> moment_;
   ChartView* chart_;
-  QWidget* live_box_;
-  QLabel* caption_;
-  TableView* table_;
+  LiveBox* live_box_;
   LatestJob job_;
 };
 

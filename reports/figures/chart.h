@@ -22,7 +22,11 @@ enum class Ink {
   kept,
   tile,
   workspace,
+  slack,  ///< reserved and free: paler than what is in use
+  libraries,
+  context,
   outside,  ///< growth outside the pool, or the reserve planned for it
+  driver,   ///< what the driver counts, over the areas of what we count
   predicted,
   measured,
   untiled,

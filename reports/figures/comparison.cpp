@@ -203,21 +203,30 @@ Contents contents_of(const RunStats& run) {
            {"verified against", run.verification ? run.verification->compared_with : ""}}};
 }
 
+/// Who watched a GPU.
+std::string heard_text(const Trace& trace) {
+  std::string text;
+  for (const TraceSource& source : trace.sources) {
+    if (source.heard) text += (text.empty() ? "" : ", ") + source.name;
+  }
+  return text;
+}
+
 Contents contents_of(const RecordedTrace& recorded, const Document& document) {
   const Trace& trace = recorded.trace;
-  Sheet memory{"Memory", Unit::bytes}, time{"Time", Unit::seconds};
+  Sheet memory{"Memory", Unit::bytes}, time{"Time", Unit::seconds}, gpu{"Time of the GPU", Unit::seconds};
   // Looked at here only, so nothing needs to own the document.
   const Timeline timeline = measured_timeline(DocumentPtr(DocumentPtr(), &document));
   memory.add("limit", double(trace.limit_bytes));
   if (timeline.size() > 0) {
     memory.add("peak", double(timeline.total_bytes(timeline.peak())));
-    for (size_t kind = 0; kind < kMemoryKinds; ++kind) {
-      const std::string item = std::string(name_of(static_cast<MemoryKind>(kind))) + " at the peak";
-      memory.add(item, double(timeline.use(timeline.peak())[kind]));
+    for (const MemoryKind kind : timeline.kinds()) {
+      memory.add(std::string(name_of(kind)) + " at the peak",
+                 double(timeline.use(timeline.peak())[static_cast<size_t>(kind)]));
     }
   }
   time.add("whole decode", trace.seconds);
-  std::map<int32_t, double> passes;  // slices together
+  std::map<int32_t, double> passes, gpu_passes;  // slices together
   for (const TraceInterval& pass : trace.passes) passes[pass.pass] += pass.end_seconds - pass.begin_seconds;
   const auto pass_name = [&](int32_t pass) {
     const auto number = static_cast<size_t>(pass);
@@ -228,11 +237,20 @@ Contents contents_of(const RecordedTrace& recorded, const Document& document) {
     const TraceStepSum& sum = trace.step_sums[i];
     const RecordedStep& step = recorded.steps[i];
     const bool named = step.layer >= 0 && static_cast<size_t>(step.layer) < recorded.layers.size();
-    time.add(pass_name(sum.pass) + ", step " + std::to_string(sum.step) + ": " + step.kind +
-                 (named ? " " + recorded.layers[static_cast<size_t>(step.layer)] : ""),
-             sum.seconds);
+    const std::string item = pass_name(sum.pass) + ", step " + std::to_string(sum.step) + ": " + step.kind +
+                             (named ? " " + recorded.layers[static_cast<size_t>(step.layer)] : "");
+    time.add(item, sum.seconds);
+    if (sum.device_seconds > 0) {
+      gpu.add(item, sum.device_seconds);
+      gpu_passes[sum.pass] += sum.device_seconds;
+    }
   }
-  return {{memory, time}, {{"model", trace.model}, {"device", trace.device}, {"libraries", trace.libraries}}};
+  for (const auto& [pass, seconds] : gpu_passes) gpu.add(pass_name(pass), seconds);
+  return {{memory, time, gpu},
+          {{"model", trace.model},
+           {"device", trace.device},
+           {"libraries", trace.libraries},
+           {"watched by", heard_text(trace)}}};
 }
 
 /// Seconds under a limit; none where it allows no plan.

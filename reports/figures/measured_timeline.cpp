@@ -7,7 +7,9 @@
 namespace headroom {
 namespace {
 
-static_assert(kMemoryKinds == kAllocationKinds + 1, "kinds of a trace come first, in its order");
+static_assert(kMemoryKinds == kAllocationKinds + 1 && MemoryKind::outside == MemoryKind(kAllocationKinds) &&
+                  MemoryKind::slack == MemoryKind(AllocationKind::slack),
+              "kinds of a trace come first, in its order");
 
 /// Between two checkpoints: few enough that replaying them is no wait.
 constexpr size_t kReplayedEvents = 4096;
@@ -177,10 +179,13 @@ Timeline measured_timeline(DocumentPtr document) {
   for (const TraceInterval& pass : trace.passes)
     passes.push_back(
         {pass.begin_seconds, pass.end_seconds, recorded.pass_names[static_cast<size_t>(pass.pass)]});
-  const double end = std::max(trace.seconds, seconds.back());
+  const double asked_last = trace.driver.empty() ? 0 : trace.driver.back().seconds;
+  const double end = std::max({trace.seconds, seconds.back(), asked_last});
+  std::vector<DriverSample> driver = trace.driver;
   const auto replay = std::make_shared<const Replay>(std::move(document), std::move(moments));
   return {std::move(seconds), std::move(use),    end,
-          trace.limit_bytes,  std::move(passes), [replay](size_t i) { return replay->live_set(i); }};
+          trace.limit_bytes,  std::move(passes), [replay](size_t i) { return replay->live_set(i); },
+          std::move(driver)};
 }
 
 }  // namespace headroom

@@ -48,6 +48,20 @@ int64_t brought_bytes(const PlanDocument& document, const Pass& pass) {
                          plan.request.device);
 }
 
+/// What a plan counts beside everything that it names: on the CPU growth outside the pool, on a GPU gaps of
+/// its reservation.
+LiveEntry reserve_of(const Plan& plan) {
+  if (plan.request.device == DeviceKind::cuda) return {"gaps", MemoryKind::slack, plan.reserve_bytes};
+  return {"reserve", MemoryKind::outside, plan.reserve_bytes};
+}
+
+/// `use` of the kinds that every plan has, and the reserve.
+MemoryUse with_reserve(MemoryUse use, const Plan& plan) {
+  const LiveEntry reserve = reserve_of(plan);
+  use[static_cast<size_t>(reserve.kind)] += reserve.bytes;
+  return use;
+}
+
 /// One pass of a plan: what is on the device at each band and step, as decoder/plan/memory.h counts it.
 class PassMemory {
  public:
@@ -77,8 +91,9 @@ class PassMemory {
     const Band& band = band_of(at);
     int64_t kept = 0;
     for (const KeptTensor& tensor : kept_) kept += bytes_of(tensor, at);
-    return {resident_bytes_ + brought_bytes_, latent_bytes_ + state_bytes_,  kept,
-            band.tile_bytes[at.step],         band.workspace_bytes[at.step], plan_.reserve_bytes};
+    return with_reserve({resident_bytes_ + brought_bytes_, latent_bytes_ + state_bytes_, kept,
+                         band.tile_bytes[at.step], band.workspace_bytes[at.step]},
+                        plan_);
   }
 
   std::vector<LiveEntry> live(const SweepPoint& at) const {
@@ -88,7 +103,7 @@ class PassMemory {
          brought_bytes_},
         {tensor_name(graph_.latent()), MemoryKind::latent, latent_bytes_},
         {"statistics", MemoryKind::latent, state_bytes_},
-        {"reserve", MemoryKind::outside, plan_.reserve_bytes},
+        reserve_of(plan_),
         {tensor_name(pass_.steps[at.step].tensor), MemoryKind::workspace,
          band_of(at).workspace_bytes[at.step]}};
     for (const KeptTensor& tensor : kept_)
@@ -297,7 +312,7 @@ Timeline predicted_timeline(DocumentPtr document) {
   const auto memory = std::make_shared<const MemoryModel>(memory_model_of(planned));
   const std::vector<double> pass_seconds = seconds_of_passes(planned);
   const bool every_step = shows_every_step(plan);
-  const MemoryUse loading{resident_bytes(planned), 0, 0, 0, 0, plan.reserve_bytes};
+  const MemoryUse loading = with_reserve({resident_bytes(planned)}, plan);
   Sweep sweep;
   // What no pass takes is loading weights that stay.
   const double before =
@@ -317,13 +332,14 @@ Timeline predicted_timeline(DocumentPtr document) {
     sweep.passes.push_back({begin, sweep.now, pass.name});
   }
   if (sweep.seconds.empty()) sweep.put({.pass = kLoading}, loading, 0);
-  const auto live = [document, memory, loading, points = std::move(sweep.points)](size_t i) {
+  const auto live = [document, memory, points = std::move(sweep.points)](size_t i) {
+    const auto& of = std::get<PlanDocument>(document->contents);
     const SweepPoint& at = points[i];
     if (at.pass == kLoading) {
-      return by_size({{name_of(MemoryKind::weights), MemoryKind::weights, loading[0]},
-                      {"reserve", MemoryKind::outside, total(loading) - loading[0]}});
+      return by_size(
+          {{name_of(MemoryKind::weights), MemoryKind::weights, resident_bytes(of)}, reserve_of(of.plan)});
     }
-    return PassMemory(std::get<PlanDocument>(document->contents), at.pass, *memory).live(at);
+    return PassMemory(of, at.pass, *memory).live(at);
   };
   return {std::move(sweep.seconds), std::move(sweep.use),    sweep.now,
           plan.limit_bytes,         std::move(sweep.passes), live};

@@ -63,6 +63,7 @@ AxisUnit axis_unit(Unit unit, double largest) {
     case Unit::ratio:
       return {1, "×"};
     case Unit::bytes:
+    case Unit::bytes_per_second:  // in tables alone
     case Unit::none:
       break;
   }

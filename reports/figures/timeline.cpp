@@ -5,6 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "reports/figures/driver_count.h"
+
 namespace headroom {
 namespace {
 
@@ -48,8 +50,8 @@ std::vector<Point> highest_of_columns(const Timeline& timeline, double begin, do
   return points;
 }
 
-int64_t bytes_at(const Timeline& timeline, size_t moment, size_t kind) {
-  return moment == kNoMoment ? 0 : timeline.use(moment)[kind];
+int64_t bytes_at(const Timeline& timeline, size_t moment, MemoryKind kind) {
+  return moment == kNoMoment ? 0 : timeline.use(moment)[static_cast<size_t>(kind)];
 }
 
 }  // namespace
@@ -120,17 +122,21 @@ std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries) {
 
 Timeline::Timeline(std::vector<double> seconds, std::vector<MemoryUse> use, double end_seconds,
                    int64_t limit_bytes, std::vector<Span> passes,
-                   std::function<std::vector<LiveEntry>(size_t)> live)
+                   std::function<std::vector<LiveEntry>(size_t)> live, std::vector<DriverSample> driver)
     : seconds_(std::move(seconds)),
       use_(std::move(use)),
       end_seconds_(end_seconds),
       limit_bytes_(limit_bytes),
       passes_(std::move(passes)),
+      driver_(std::move(driver)),
       live_(std::move(live)) {
   if (seconds_.empty() || use_.size() != seconds_.size())
     throw std::logic_error("a timeline has at least one moment, and the use of each");
   totals_.reserve(use_.size());
-  for (const MemoryUse& moment : use_) totals_.push_back(total(moment));
+  for (const MemoryUse& moment : use_) {
+    totals_.push_back(total(moment));
+    for (size_t kind = 0; kind < kMemoryKinds; ++kind) has_[kind] = has_[kind] || moment[kind] != 0;
+  }
   for (size_t count = size(), level = 0; count > kBlock; ++level) {
     std::vector<uint32_t> blocks;
     blocks.reserve(count / kBlock + 1);
@@ -146,6 +152,14 @@ Timeline::Timeline(std::vector<double> seconds, std::vector<MemoryUse> use, doub
   }
 }
 
+std::vector<MemoryKind> Timeline::kinds() const {
+  std::vector<MemoryKind> kinds;
+  for (size_t kind = 0; kind < kMemoryKinds; ++kind) {
+    if (kind < kDecodeKinds || has_[kind]) kinds.push_back(static_cast<MemoryKind>(kind));
+  }
+  return kinds;
+}
+
 size_t Timeline::at(double seconds) const {
   const auto after = std::upper_bound(seconds_.begin(), seconds_.end(), seconds);
   return after == seconds_.begin() ? 0 : static_cast<size_t>(after - seconds_.begin()) - 1;
@@ -153,6 +167,12 @@ size_t Timeline::at(double seconds) const {
 
 size_t Timeline::from(double seconds) const {
   return static_cast<size_t>(std::lower_bound(seconds_.begin(), seconds_.end(), seconds) - seconds_.begin());
+}
+
+bool Timeline::is_higher(size_t a, size_t b) const {
+  constexpr auto kSlack = static_cast<size_t>(MemoryKind::slack);
+  if (totals_[a] != totals_[b]) return totals_[a] > totals_[b];
+  return use_[a][kSlack] != use_[b][kSlack] ? use_[a][kSlack] < use_[b][kSlack] : a < b;
 }
 
 size_t Timeline::highest(size_t begin, size_t end) const {
@@ -186,20 +206,22 @@ Chart timeline_chart(const Timeline& timeline, const std::string& title, double 
                                     : highest_of_columns(timeline, begin_seconds, end, first, last, columns);
     points.push_back({end, points.back().moment});
   }
-  for (size_t kind = 0; kind < kMemoryKinds; ++kind) {
-    const auto memory_kind = static_cast<MemoryKind>(kind);
-    Series series{name_of(memory_kind), Mark::area, ink_of(memory_kind), {}, {}};
-    // Kinds that only GPUs have are left out where there are none.
-    if (kind >= kDecodeKinds && memory_kind != MemoryKind::outside && !timeline.has(memory_kind)) continue;
+  for (const MemoryKind kind : timeline.kinds()) {
+    Series series{name_of(kind), Mark::area, ink_of(kind), {}, {}};
     for (const Point& point : points) {
       series.x.push_back(point.seconds);
       series.y.push_back(double(bytes_at(timeline, point.moment, kind)));
     }
     chart.series.push_back(std::move(series));
   }
+  if (!timeline.driver().empty())
+    chart.series.push_back(driver_series(timeline.driver(), begin_seconds, end, columns));
   if (is_limit(timeline.limit_bytes())) {
     const auto limit = double(timeline.limit_bytes());
-    chart.guides.push_back({"limit " + format(Unit::bytes, limit), limit, false, Ink::limit});
+    // What stands above the slack is no part of what a GPU's limit is for.
+    const bool more = timeline.has(MemoryKind::libraries) || timeline.has(MemoryKind::context);
+    chart.guides.push_back({(more ? "limit of the reservation " : "limit ") + format(Unit::bytes, limit),
+                            limit, false, Ink::limit});
   }
   const size_t peak = timeline.peak();
   if (timeline.seconds(peak) >= begin_seconds && timeline.seconds(peak) <= end_seconds) {

@@ -13,7 +13,17 @@
 namespace headroom {
 
 /// What device bytes are for: the kinds of a trace, and what is outside the pool.
-enum class MemoryKind : uint8_t { weights, latent, kept, tile, workspace, slack, libraries, context, outside };
+enum class MemoryKind : uint8_t {
+  weights,
+  latent,
+  kept,
+  tile,
+  workspace,
+  slack,  ///< of a GPU: reserved and free; in plans the gaps of the reservation
+  libraries,
+  context,
+  outside
+};
 constexpr size_t kMemoryKinds = 9;
 const char* name_of(MemoryKind kind);  ///< "kept tensors"
 Ink ink_of(MemoryKind kind);
@@ -38,9 +48,10 @@ std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries);
 class Timeline {
  public:
   /// At least one moment, at seconds that never fall. `live` answers what is on the device at moment i,
-  /// largest first; its bytes add up to those of the moment.
+  /// largest first; its bytes add up to those of the moment. `driver`: what the driver counted meanwhile.
   Timeline(std::vector<double> seconds, std::vector<MemoryUse> use, double end_seconds, int64_t limit_bytes,
-           std::vector<Span> passes, std::function<std::vector<LiveEntry>(size_t)> live);
+           std::vector<Span> passes, std::function<std::vector<LiveEntry>(size_t)> live,
+           std::vector<DriverSample> driver = {});
 
   size_t size() const { return seconds_.size(); }
   double seconds(size_t i) const { return seconds_[i]; }
@@ -50,14 +61,21 @@ class Timeline {
   double end_seconds() const { return end_seconds_; }
   int64_t limit_bytes() const { return limit_bytes_; }
   const std::vector<Span>& passes() const { return passes_; }
+  const std::vector<DriverSample>& driver() const { return driver_; }
+  /// Whether there is any of this kind at any moment.
+  bool has(MemoryKind kind) const { return has_[static_cast<size_t>(kind)]; }
+  /// The decode's own kinds, and those of the others that there are any of: a CPU has no slack, and on a GPU
+  /// nothing is outside.
+  std::vector<MemoryKind> kinds() const;
 
-  /// The first of the highest moments.
+  /// The highest moment: with the most bytes, of those with the least slack, since that of a GPU fills up
+  /// what the decode leaves of its reservation; and the first of these.
   size_t peak() const { return highest(0, size()); }
   /// The last moment that is not after `seconds`; 0 before the first.
   size_t at(double seconds) const;
   /// The first moment that is not before `seconds`; size() after the last.
   size_t from(double seconds) const;
-  /// The first of the highest moments in [begin, end), which is not empty. By blocks of their maxima: a
+  /// The highest moment in [begin, end), which is not empty. By blocks of their maxima: a
   /// million moments cost as much as some hundred.
   size_t highest(size_t begin, size_t end) const;
   std::vector<LiveEntry> live_set(size_t i) const { return live_(i); }
@@ -65,9 +83,7 @@ class Timeline {
  private:
   /// Moment number i of level 0, or the highest one of block i of a level above.
   size_t entry(size_t level, size_t i) const { return level == 0 ? i : blocks_[level - 1][i]; }
-  bool is_higher(size_t a, size_t b) const {
-    return totals_[a] > totals_[b] || (totals_[a] == totals_[b] && a < b);
-  }
+  bool is_higher(size_t a, size_t b) const;
 
   std::vector<double> seconds_;
   std::vector<MemoryUse> use_;
@@ -76,6 +92,8 @@ class Timeline {
   double end_seconds_;
   int64_t limit_bytes_;
   std::vector<Span> passes_;
+  std::vector<DriverSample> driver_;
+  std::array<bool, kMemoryKinds> has_{};
   std::function<std::vector<LiveEntry>(size_t)> live_;
 };
 
@@ -85,13 +103,14 @@ Timeline measured_timeline(DocumentPtr trace);
 
 /// As planned: band by band and step by step, at the pace that the plan predicts for each pass, its steps
 /// weighed by their FLOPs; where a band has several tiles, the first and then all others as one. Slices of a
-/// batch need the same and are drawn as one. The reserve counts as `outside`. Workspace is that of assumed
-/// costs: where a plan was made with a profile that saw more, its predicted peak is higher by that.
+/// batch need the same and are drawn as one. The reserve counts as `outside`; that of a GPU's plan, gaps
+/// between what lies in the reservation, as `slack`. Workspace is that of assumed costs: where a plan was
+/// made with a profile that saw more, its predicted peak is higher by that.
 Timeline predicted_timeline(DocumentPtr plan);
 
 /// The stretch from `begin_seconds` to `end_seconds` in at most `columns` columns of equal time, and a point
 /// where it ends. A column shows its highest moment, kind by kind, so no peak is lost; where there are no
-/// more moments than columns, each is shown.
+/// more moments than columns, each is shown. Over the areas, where there is one, the driver's count.
 Chart timeline_chart(const Timeline& timeline, const std::string& title, double begin_seconds,
                      double end_seconds, size_t columns);
 

@@ -64,6 +64,8 @@ std::string amount_text(Unit unit, double value) {
       return ratio_text(value);
     case Unit::share:
       return share_text(value);
+    case Unit::bytes_per_second:
+      return bytes_text(value) + "/s";
   }
   return number_text(value);
 }
@@ -84,6 +86,8 @@ const char* suffix_of(Unit unit) {
       return "ratio";
     case Unit::share:
       return "share";
+    case Unit::bytes_per_second:
+      return "bytes_per_second";
   }
   return "";
 }

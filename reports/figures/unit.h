@@ -6,10 +6,11 @@
 namespace headroom {
 
 /// What a number in a table or on an axis counts.
-enum class Unit { none, bytes, seconds, flops, pixels, ratio, share };
+enum class Unit { none, bytes, seconds, flops, pixels, ratio, share, bytes_per_second };
 
-/// For people: "1.2 GiB", "0.82 s", "12.3 GFLOP", "4.2 Mpixel", "0.38×", "12 %", or the number itself; empty
-/// where it is not finite. The one place where figures become text, for pages, plots and windows alike.
+/// For people: "1.2 GiB", "0.82 s", "12.3 GFLOP", "4.2 Mpixel", "0.38×", "12 %", "24.1 GiB/s", or the number
+/// itself; empty where it is not finite. The one place where figures become text, for pages, plots and
+/// windows alike.
 std::string format(Unit unit, double value);
 
 /// All digits that it takes to read the same number again, whatever the locale; empty where it is not finite.

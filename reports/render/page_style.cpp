@@ -4,7 +4,8 @@ namespace headroom {
 
 // Series' colours have a contrast of 3:1 or more against the paper in both themes and are told apart with the
 // common kinds of colour blindness (after Okabe and Ito); lines differ in their dashes as well, points in
-// their shapes.
+// their shapes. Of kinds that never stand on one device together (what is outside is the CPU's, slack,
+// libraries and context are a GPU's) some are alike to some eyes.
 std::string_view page_style() {
   return R"css(
 :root {
@@ -12,6 +13,7 @@ std::string_view page_style() {
   --paper: #ffffff; --ink: #1b1f24; --muted: #57606a; --rule: #d4d9df; --shade: #f2f4f7; --link: #0a5ca8;
   --bar: #cfe2f3; --stands-out: #fff3cf;
   --weights: #47515c; --latent: #6b4a00; --kept: #1570c0; --tile: #e06c00; --workspace: #12946a; --outside: #cf6fbd;
+  --slack: #8a939c; --libraries: #5a1010; --context: #8a2be2; --driver: #000000;
   --predicted: #1570c0; --measured: #e06c00; --untiled: #66707c; --planned: #1570c0; --limit: #a3123f;
   --neutral: #3b434c; --other: #7440b8;
 }
@@ -20,6 +22,7 @@ std::string_view page_style() {
     --paper: #15181b; --ink: #e7eaed; --muted: #a2acb6; --rule: #394048; --shade: #1e2327; --link: #79b8ff;
     --bar: #23445f; --stands-out: #40371b;
     --weights: #c3ccd6; --latent: #ffe27a; --kept: #3b8fd4; --tile: #e2741c; --workspace: #3fc49a; --outside: #a8579a;
+    --slack: #6b7580; --libraries: #786048; --context: #9048f0; --driver: #ffffff;
     --predicted: #3b8fd4; --measured: #e2741c; --untiled: #9aa5b1; --planned: #3b8fd4; --limit: #ff8aa6;
     --neutral: #c3cbd3; --other: #b592f2;
   }
@@ -87,7 +90,11 @@ dd { margin: 0 0 0.3rem 1rem; }
 .fill-kept { fill: var(--kept); } .line-kept { stroke: var(--kept); }
 .fill-tile { fill: var(--tile); } .line-tile { stroke: var(--tile); }
 .fill-workspace { fill: var(--workspace); } .line-workspace { stroke: var(--workspace); }
+.fill-slack { fill: var(--slack); } .line-slack { stroke: var(--slack); }
+.fill-libraries { fill: var(--libraries); } .line-libraries { stroke: var(--libraries); }
+.fill-context { fill: var(--context); } .line-context { stroke: var(--context); }
 .fill-outside { fill: var(--outside); } .line-outside { stroke: var(--outside); }
+.fill-driver { fill: var(--driver); } .line-driver { stroke: var(--driver); stroke-dasharray: 2 3; }
 .fill-predicted { fill: var(--predicted); } .line-predicted { stroke: var(--predicted); stroke-dasharray: 6 3; }
 .fill-measured { fill: var(--measured); } .line-measured { stroke: var(--measured); }
 .fill-untiled { fill: var(--untiled); } .line-untiled { stroke: var(--untiled); stroke-dasharray: 3 3; }
@@ -101,6 +108,7 @@ dd { margin: 0 0 0.3rem 1rem; }
     --paper: #ffffff; --ink: #000000; --muted: #444b53; --rule: #c4cad1; --shade: #f2f4f7; --link: #000000;
     --bar: #cfe2f3; --stands-out: #fff3cf;
     --weights: #47515c; --latent: #6b4a00; --kept: #1570c0; --tile: #e06c00; --workspace: #12946a; --outside: #cf6fbd;
+    --slack: #8a939c; --libraries: #5a1010; --context: #8a2be2; --driver: #000000;
     --predicted: #1570c0; --measured: #e06c00; --untiled: #66707c; --planned: #1570c0; --limit: #a3123f;
     --neutral: #3b434c; --other: #7440b8;
   }

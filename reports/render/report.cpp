@@ -40,6 +40,7 @@ Report make_report(const std::vector<DocumentPtr>& documents, const ReportOption
   add(memory_section(found));
   add(peak_section(found));
   add(passes_section(found));
+  add(gpu_section(found));
   add(kept_section(found));
   add(layers_section(found));
   add(scaling_section(found));

@@ -2,17 +2,13 @@
 
 #include "reports/render/sections.h"
 #include "reports/render/sentences.h"
+#include "reports/render/watch_sentences.h"
 
 namespace headroom {
 namespace {
 
 /// Of a timeline: enough for every unit of a drawing's width.
 constexpr size_t kTimelineColumns = 640;
-
-/// A heading where there are several runs to tell apart.
-std::string heading_of(const Findings& found, const ReportedRun& run) {
-  return found.runs.size() > 1 ? run.label() : "";
-}
 
 Chart with_other_limit(Chart chart, const Findings& found) {
   if (!found.other_limit_bytes) return chart;
@@ -104,6 +100,10 @@ Table decodes_table(const QueueStats& queue) {
 
 }  // namespace
 
+std::string heading_of(const Findings& found, const ReportedRun& run) {
+  return found.runs.size() > 1 ? run.label() : "";
+}
+
 Section summary_section(const Findings& found) {
   Section section{"Summary", {}};
   const auto add = [&](const std::string& heading, std::vector<std::string> sentences) {
@@ -129,6 +129,7 @@ Section memory_section(const Findings& found) {
     if (run.measured)
       part.drawings.push_back(
           with_other_limit(whole_timeline(*run.measured, "Measured in " + run.trace->file.string()), found));
+    if (run.measured) part.sentences = watch_sentences(run.recorded()->trace, *run.measured);
     if (!part.drawings.empty()) section.parts.push_back(std::move(part));
   }
   return section;

@@ -5,12 +5,16 @@
 
 namespace headroom {
 
+/// Of what is told of one run: its files, where there are several to tell apart.
+std::string heading_of(const Findings& found, const ReportedRun& run);
+
 // Each section of a report, without parts where the files have nothing for it.
 
 Section summary_section(const Findings& found);
 Section memory_section(const Findings& found);
 Section peak_section(const Findings& found);
 Section passes_section(const Findings& found);
+Section gpu_section(const Findings& found);
 Section kept_section(const Findings& found);
 Section layers_section(const Findings& found);
 Section scaling_section(const Findings& found);

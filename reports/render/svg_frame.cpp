@@ -21,8 +21,16 @@ const char* name_of(Ink ink) {
       return "tile";
     case Ink::workspace:
       return "workspace";
+    case Ink::slack:
+      return "slack";
+    case Ink::libraries:
+      return "libraries";
+    case Ink::context:
+      return "context";
     case Ink::outside:
       return "outside";
+    case Ink::driver:
+      return "driver";
     case Ink::predicted:
       return "predicted";
     case Ink::measured:

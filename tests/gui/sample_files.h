@@ -17,6 +17,7 @@
 #include "profiler/profile/profile_file.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/reports/figures/sample_documents.h"
+#include "tests/reports/figures/sample_gpu_trace.h"
 
 namespace headroom::test {
 
@@ -59,7 +60,7 @@ inline Trace made_up_trace(const Plan& plan, const Graph& graph) {
   return trace;
 }
 
-/// One file of each kind that belong together, for the demo's model.
+/// One file of each kind that belong together, for the demo's model; besides, a trace of a GPU.
 class SampleFiles {
  public:
   SampleFiles() : model_(resolve_model(HEADROOM_TEST_DATA "/demo_model")) {
@@ -71,6 +72,7 @@ class SampleFiles {
     write_plan(folder_ / "plan.json", plan, model_.graph);
     write_stats(folder_ / "stats.json", run_as_predicted(plan));
     write_trace(folder_ / "trace.json", made_up_trace(plan, model_.graph), plan, model_.graph);
+    write_trace(folder_ / "gpu_trace.json", gpu_trace(plan), plan, model_.graph);
     Profile profile = made_up_profile();
     profile.threads = 2;
     profile.laws = {{"law", {1, 4}, {8, 16}, {0.1, 0.2, 0.3, 0.4}, {0, 0, 0, 0}, 3, 0.125},

@@ -295,6 +295,30 @@ TEST_CASE("chart view: is exported as PNG, SVG and PDF, whole or not at all") {
   CHECK_THROWS_AS(what.write(QString::fromStdString((folder / "not_there" / "a.png").string())), DeviceError);
 }
 
+TEST_CASE("chart view: a chart that was drawn before it had its width has the columns of this width") {
+  ChartView view;
+  size_t asked = 0;
+  view.setSource(0, 10, [&](double begin, double end, size_t columns) {
+    asked = columns;
+    Chart chart;
+    chart.series = {{"tiles", Mark::area, Ink::tile, {begin, end}, {1, 1}}};
+    return chart;
+  });
+  CHECK(asked < 200);
+  view.resize(900, 300);
+  view.show();
+  view.plot()->replot();
+  CHECK(asked > 700);
+  // Layouts may give the plot its width later than the view.
+  for (const int width : {100, 898}) {
+    view.plot()->resize(width, 298);
+    view.plot()->replot();
+    CAPTURE(width, asked);
+    CHECK(asked <= size_t(width));
+    CHECK(asked + 200 > size_t(width));
+  }
+}
+
 TEST_CASE("chart view: panning over a million moments", "[.benchmark]") {
   std::vector<double> seconds;
   std::vector<MemoryUse> use;

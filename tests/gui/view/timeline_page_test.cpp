@@ -3,7 +3,9 @@
 #include <qcustomplot.h>
 
 #include <QApplication>
+#include <QComboBox>
 #include <QElapsedTimer>
+#include <QLabel>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTest>
@@ -12,8 +14,10 @@
 #include <iostream>
 
 #include "gui/view/chart_view.h"
+#include "gui/view/live_box.h"
 #include "gui/view/table_view.h"
 #include "gui/view/timeline_side.h"
+#include "gui/view/watch_note.h"
 #include "tests/gui/sample_files.h"
 
 namespace headroom::gui {
@@ -146,6 +150,82 @@ TEST_CASE("timeline page: goes to a peak that is out of sight, and holds the cur
   CHECK(measured.pinned());
   measured.setPinned(false);
   CHECK_FALSE(predicted.pinned());
+}
+
+TEST_CASE("timeline page: a GPU's trace shows its kinds, what the GPU did and who watched") {
+  Workspace workspace;
+  TimelinePage page(workspace);
+  page.resize(1000, 700);
+  page.show();
+  open(workspace, page, {sample_files().file("plan.json"), sample_files().file("trace.json")});
+  for (size_t i = 0; i < 2; ++i) {
+    CHECK_FALSE(page.side(i).liveBox()->chooser()->isVisible());
+    CHECK(page.side(i).note().isEmpty());
+  }
+  open(workspace, page, {sample_files().file("gpu_trace.json")});
+  TimelineSide& side = page.side(1);
+  LiveBox& box = *side.liveBox();
+  const Chart& chart = side.chart()->chart();
+  REQUIRE_FALSE(chart.series.empty());
+  CHECK(chart.series.back().name == "counted by the driver");
+  const Timeline& timeline = *side.timeline();
+  CHECK(total_of(side.table()->table()) == Approx(double(timeline.total_bytes(timeline.peak()))));
+  CHECK(total_of(side.table()->table()) ==
+        Approx(double(test::kGpuContextBytes + test::kGpuReservedBytes + test::kGpuLibraryBytes)));
+
+  const auto* note_line = page.findChild<QLabel*>("note");
+  const QString note = note_line->text();
+  CAPTURE(note.toStdString());
+  CHECK(note_line->isVisible());
+  CHECK(note.contains("Watched by allocator, CUPTI activities."));
+  CHECK(note.contains("CUPTI memory: not heard: held by another profiler."));
+  CHECK(note.contains("Records lost: 5."));
+  CHECK(note.contains("belong to no step: 1."));
+  CHECK(note.contains("The driver counted at most 3.0 MiB more, at 500.0 ms."));
+
+  REQUIRE(box.chooser()->isVisible());
+  REQUIRE(box.chooser()->count() == 6);
+  CHECK(side.table()->isVisible());
+  QStringList titles;
+  for (int i = 1; i < box.chooser()->count(); ++i) {
+    box.chooser()->setCurrentIndex(i);
+    CHECK(box.gpu()->isVisible());
+    CHECK_FALSE(side.table()->isVisible());
+    CHECK(box.gpu()->model().rowCount() > 0);
+    titles << QString::fromStdString(box.gpu()->table().title);
+  }
+  CHECK(titles == QStringList{"Time of the GPU by passes", "Steps that took the GPU longest",
+                              "What the GPU ran", "Copies to and from the GPU", "Streams of the GPU"});
+  const std::vector<Export> exports = page.exports();
+  CHECK(exports.size() == 2 + 2 + 5);
+  const test::Scratch folder;
+  exports.back().write(QString::fromStdString((folder / "streams.csv").string()));
+  CHECK_THAT(test::read_bytes(folder / "streams.csv"),
+             Catch::StartsWith("stream,calls,busy_seconds,share\r\n"));
+
+  // The cursor still moves what is on the device, and another trace has nothing of all this.
+  side.lookAt(0, false);
+  CHECK(box.gpu()->isVisible());
+  workspace.close(workspace.chosen<RecordedTrace>());
+  wait_until([&] { return !page.busy(); });
+  CHECK(page.side(1).liveBox()->chooser()->isHidden());
+  CHECK(note_line->isHidden());
+  CHECK(page.side(1).liveBox()->gpu()->isHidden());
+}
+
+TEST_CASE("watch note: what the driver counted less, or the same") {
+  Trace trace;
+  CHECK(watch_note(trace, {}).isEmpty());
+  CHECK(watch_note(trace, DriverDifference{0.5, 5, 5}) == "The driver counted the same.");
+  CHECK(watch_note(trace, DriverDifference{0.5, 1024, 3072}) ==
+        "The driver counted at most 2.0 KiB less, at 500.0 ms.");
+  trace.sources = {{"NVML", false, ""}};
+  trace.activities_left_out = 12;
+  CHECK(watch_note(trace, {}) == "NVML: not heard. Activities not listed one by one: 12.");
+  // A text of a file is no place for another.
+  trace.sources = {{"%2", false, "%1"}};
+  trace.activities_left_out = 0;
+  CHECK(watch_note(trace, {}) == "%2: not heard: %1.");
 }
 
 TEST_CASE("timeline page: a trace of a million events", "[.benchmark]") {

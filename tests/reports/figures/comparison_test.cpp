@@ -8,6 +8,7 @@
 #include "tests/decoder/files/scratch.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/reports/figures/sample_documents.h"
+#include "tests/reports/figures/sample_gpu_trace.h"
 
 namespace headroom {
 namespace {
@@ -213,6 +214,31 @@ TEST_CASE("comparison: traces at their peaks, by passes and steps") {
   CHECK(*number(row(time, "pass 0 conv_in").cells[1]) == Approx(2));  // both slices
   CHECK(*number(row(time, "pass 0 conv_in").cells[3]) == Approx(0.5));
   CHECK(*number(row(time, "pass 0 conv_in, step 0: gather conv_in").cells[1]) == 0.5);
+}
+
+TEST_CASE("comparison: traces of a GPU by its time, its kinds of memory and who watched") {
+  const Graph graph = testing::small_graph();
+  const Plan plan = testing::small_plan(graph);
+  const RecordedTrace a = test::recorded_gpu_trace(plan, graph);
+  RecordedTrace b = a;
+  for (TraceStepSum& sum : b.trace.step_sums) sum.device_seconds *= sum.pass == 1 ? 2 : 1;
+  b.trace.events[1].bytes *= 2;
+  b.trace.sources[2].heard = true;
+  const std::vector<Table> tables = compared({"a.json", a}, {"b.json", b});
+  const Table& time = the(tables, "Time of the GPU");
+  CHECK_THAT(time.title, Catch::Contains("equal left out"));
+  CHECK(*number(row(time, "pass 1 residual").cells[3]) == Approx(2));
+  CHECK(*number(row(time, "pass 1 residual, step 0: norm norm").cells[1]) == 0.0078125);
+  CHECK(row_of(time, "pass 0 conv_in") == nullptr);
+  const Table& memory = the(tables, "Memory");
+  CHECK(*number(row(memory, "slack at the peak").cells[2]) >
+        *number(row(memory, "slack at the peak").cells[1]));
+  CHECK(row_of(memory, "outside the pool at the peak") == nullptr);
+  CHECK(std::get<std::string>(row(the(tables, "What else"), "watched by").cells[2]) ==
+        "allocator, CUPTI activities, CUPTI memory");
+  // Of a trace of the CPU there is no time of a GPU.
+  CHECK(table_of(compared({"a.json", trace_of(2, 1'000)}, {"b.json", trace_of(1, 5'000)}),
+                 "Time of the GPU") == nullptr);
 }
 
 TEST_CASE("comparison: files of two kinds are refused, both named") {

@@ -33,6 +33,8 @@ TEST_CASE("figures as text for people") {
   CHECK(format(Unit::ratio, 1234) == "1234×");
   CHECK(format(Unit::share, 0.12) == "12 %");
   CHECK(format(Unit::share, 0.004) == "0.4 %");
+  CHECK(format(Unit::bytes_per_second, 2.5 * 1024 * 1024 * 1024) == "2.50 GiB/s");
+  CHECK(csv_name("rate", Unit::bytes_per_second) == "rate_bytes_per_second");
   CHECK(format(Unit::share, 0) == "0 %");
   CHECK(format(Unit::share, 1) == "100 %");
   CHECK(format(Unit::none, 1'234'567) == "1234567");

@@ -58,6 +58,10 @@ Timeline random_walk(Random& random, size_t moments) {
   return {seconds, use, at + 0.5, 1000, {{0, at, "all"}}, [](size_t) { return std::vector<LiveEntry>{}; }};
 }
 
+int64_t slack_at(const Timeline& timeline, size_t moment) {
+  return timeline.use(moment)[static_cast<size_t>(MemoryKind::slack)];
+}
+
 TEST_CASE("the highest moment of any stretch is found") {
   for (size_t moments : {1, 2, 63, 64, 65, 128, 4095, 4096, 4097, 10'000, 270'000}) {
     CAPTURE(moments);
@@ -72,7 +76,10 @@ TEST_CASE("the highest moment of any stretch is found") {
       if (i == 0) begin = 0, end = moments;
       size_t best = begin;
       for (size_t k = begin; k < end; ++k) {
-        if (timeline.total_bytes(k) > timeline.total_bytes(best)) best = k;
+        const auto height = [&](size_t moment) {
+          return std::pair(timeline.total_bytes(moment), -slack_at(timeline, moment));
+        };
+        if (height(k) > height(best)) best = k;
       }
       REQUIRE(timeline.highest(begin, end) == best);
     }
@@ -115,7 +122,7 @@ TEST_CASE("a chart loses no peak, invents none, and has no more points than colu
     const auto columns = static_cast<size_t>(random.integer(1, 400));
     CAPTURE(moments, begin, end, columns);
     const Chart chart = timeline_chart(timeline, "memory", begin, end, columns);
-    REQUIRE(chart.series.size() == kMemoryKinds);
+    REQUIRE(chart.series.size() == timeline.kinds().size());
     REQUIRE(chart.series[0].x.size() <= columns + 1);
     const std::vector<double>& x = chart.series[0].x;
     CHECK(std::is_sorted(x.begin(), x.end()));
@@ -148,7 +155,7 @@ TEST_CASE("a chart loses no peak, invents none, and has no more points than colu
 TEST_CASE("a chart has the kinds in their order, the limit, the passes and the peak where they can be seen") {
   MemoryUse low{}, high{};
   low[0] = 5;
-  high = {5, 1, 2, 3, 4, 6};
+  high = {5, 1, 2, 3, 4, 7, 8, 9, 6};
   const auto timeline_with = [&](int64_t limit) {
     return Timeline({1, 2, 3}, {low, high, low}, 4, limit, {{1, 2, "first"}, {2, 4, "second"}}, {});
   };
@@ -156,8 +163,9 @@ TEST_CASE("a chart has the kinds in their order, the limit, the passes and the p
   CHECK(chart.title == "memory");
   CHECK(chart.x.unit == Unit::seconds);
   CHECK(chart.y.unit == Unit::bytes);
-  const std::vector<std::string> names{"weights", "latent",    "kept tensors",
-                                       "tiles",   "workspace", "outside the pool"};
+  const std::vector<std::string> names{"weights",         "latent", "kept tensors", "tiles",
+                                       "workspace",       "slack",  "libraries",    "context and modules",
+                                       "outside the pool"};
   for (size_t kind = 0; kind < kMemoryKinds; ++kind) {
     const Series& series = chart.series[kind];
     CHECK(series.name == names[kind]);
@@ -172,7 +180,7 @@ TEST_CASE("a chart has the kinds in their order, the limit, the passes and the p
   CHECK_FALSE(chart.guides[0].vertical);
   REQUIRE(chart.notes.size() == 1);
   CHECK(chart.notes[0].x == 2);
-  CHECK(chart.notes[0].y == 21);
+  CHECK(chart.notes[0].y == 45);
   REQUIRE(chart.spans.size() == 2);
   CHECK(chart.spans[1].name == "second");
   for (int64_t limit : {int64_t{0}, int64_t{1} << 62, INT64_MAX})
@@ -182,8 +190,8 @@ TEST_CASE("a chart has the kinds in their order, the limit, the passes and the p
   REQUIRE(part.spans.size() == 1);
   CHECK(part.spans[0].begin == 2.5);
   CHECK(part.spans[0].end == 3.5);
-  CHECK(part.series[5].x == std::vector<double>{2.5, 3, 3.5});
-  CHECK(part.series[5].y == std::vector<double>{6, 0, 0});
+  CHECK(part.series[8].x == std::vector<double>{2.5, 3, 3.5});
+  CHECK(part.series[8].y == std::vector<double>{6, 0, 0});
   CHECK(timeline_chart(timeline_with(100), "", 2.5, 1, 100).series[0].x.empty());
   CHECK(timeline_chart(timeline_with(100), "", 0, 4, 0).series[0].x.empty());
   CHECK(timeline_chart(timeline_with(100), "", 5, 6, 10).series[0].x.empty());
@@ -343,7 +351,7 @@ TEST_CASE("a trace without events is a timeline on which nothing happens") {
   CHECK(timeline.total_bytes(0) == 0);
   CHECK(timeline.live_set(0).empty());
   CHECK(live_table(timeline, 0).rows.empty());
-  CHECK(timeline_chart(timeline, "", 0, 0, 10).series.size() == kMemoryKinds);
+  CHECK(timeline_chart(timeline, "", 0, 0, 10).series.size() == kDecodeKinds);
 }
 
 TEST_CASE("a million events: chart and live sets without a wait") {
@@ -371,8 +379,15 @@ void check_as_planned(const Plan& plan, const Model& model) {
     if (i > 0) REQUIRE(timeline.seconds(i) >= timeline.seconds(i - 1));
     const std::vector<LiveEntry> live = timeline.live_set(i);
     REQUIRE(uses_of(live) == timeline.use(i));
+    const bool on_gpu = plan.request.device == DeviceKind::cuda;
+    const MemoryKind reserve = on_gpu ? MemoryKind::slack : MemoryKind::outside;
+    REQUIRE(timeline.use(i)[static_cast<size_t>(reserve)] == plan.reserve_bytes);
+    REQUIRE_FALSE(timeline.has(on_gpu ? MemoryKind::outside : MemoryKind::slack));
     for (size_t k = 0; k < live.size(); ++k) {
       REQUIRE(live[k].bytes > 0);
+      // What is reserved beside all this: on a GPU gaps.
+      if (live[k].kind == MemoryKind::slack) REQUIRE(live[k].name == "gaps");
+      if (live[k].kind == MemoryKind::outside) REQUIRE(live[k].name == "reserve");
       REQUIRE_FALSE(live[k].name.empty());
     }
     while (pass + 1 < spans.size() && timeline.seconds(i) >= spans[pass + 1].begin) ++pass;

@@ -10,6 +10,7 @@
 #include "reports/program/run.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/reports/figures/sample_documents.h"
+#include "tests/reports/figures/sample_gpu_trace.h"
 #include "tests/reports/render/page_reader.h"
 #include "tests/support/program.h"
 
@@ -91,6 +92,13 @@ struct Files {
     made.weights_source = "random";
     made.laws = {{"law", {1, 8}, {8}, {1e-3, 2e-3}, {0, 64}}, {"sum", {1}, {1}, {1e-3}, {0}}};
     return made;
+  }
+
+  /// A trace of a GPU, of the same plan.
+  std::string gpu_trace() const {
+    const std::string file = output("gpu_trace.json");
+    write_trace(file, test::gpu_trace(planned.plan), planned.plan, planned.model.graph);
+    return file;
   }
 
   Words all() const { return {plan, stats, trace, profile, frontier}; }
@@ -383,6 +391,90 @@ TEST_CASE("report: a queue's decodes one by one") {
   CHECK(decodes["stand_out"] == json{0});
 }
 
+/// Of all tables of a report.
+const json& table_titled(const json& report, const std::string& title) {
+  for (const json& section : report["sections"]) {
+    for (const json& part : section["parts"]) {
+      for (const json& table : part["tables"]) {
+        if (table["title"] == title) return table;
+      }
+    }
+  }
+  throw std::runtime_error("no table " + title);
+}
+
+TEST_CASE("report: a GPU's trace says what was on the GPU, what it did and who watched") {
+  const Files files;
+  const std::string trace = files.gpu_trace();
+  const auto passes = double(files.planned.plan.passes.size());
+  const auto page = page_of(files, {files.plan, trace, "--quick"});
+  CHECK(sections_of(*page) == std::vector<std::string>{"Summary", "Memory over time", "What decided the peak",
+                                                       "Passes", "What the GPU did",
+                                                       "Kept tensors and the passes that use them",
+                                                       "Environment", "Files"});
+  CHECK(sections_of(*page_of(files, {trace})) ==
+        std::vector<std::string>{"Memory over time", "What decided the peak", "What the GPU did",
+                                 "Environment", "Files"});
+  // The measured drawing has the GPU's kinds, and the driver's count as a line over them.
+  const auto drawings = page->first("main").all("section")[1]->all("svg");
+  REQUIRE(drawings.size() == 2);
+  const auto has_class = [](const Element& svg, const std::string& name) {
+    size_t count = 0;
+    for (const Element* path : svg.all("path"))
+      count += (" " + path->attribute("class") + " ").find(" " + name + " ") != std::string::npos;
+    return count;
+  };
+  for (const char* kind : {"fill-slack", "fill-libraries", "fill-context", "line-driver"}) {
+    CAPTURE(kind);
+    CHECK(has_class(*drawings[0], kind) == 0);
+    CHECK(has_class(*drawings[1], kind) == 1);
+  }
+  CHECK(has_class(*drawings[1], "fill-outside") == 0);
+  CHECK_THAT(drawings[1]->first("desc").own_text,
+             Catch::Contains("counted by the driver, at most 411.0 MiB."));
+
+  const std::vector<PageTable> tables = test::tables_of(*page);
+  const PageTable& live = test::table_named(tables, "On the device at the measured peak");
+  double sum = 0;
+  for (size_t row = 0; row < live.rows.size(); ++row) sum += live.value(row, "memory");
+  CHECK(sum == double(test::kGpuContextBytes + test::kGpuReservedBytes + test::kGpuLibraryBytes));
+  const PageTable& ran = test::table_named(tables, "What the GPU ran");
+  REQUIRE(ran.rows.size() == 4);
+  CHECK(ran.text(0, "name") == "multiply<128, 64>");
+  CHECK(ran.value(0, "time") == Approx(0.125 * passes));
+  const PageTable& copies = test::table_named(tables, "Copies to and from the GPU");
+  CHECK(copies.value(0, "rate") == Approx(double(64 << 20) / 0.125));
+  CHECK(test::table_named(tables, "Time of the GPU by passes").rows.size() == size_t(passes));
+  CHECK(test::table_named(tables, "Streams of the GPU").rows.size() == 4);
+
+  // The same in words and as data.
+  const json report = json_of(files, {files.plan, trace, "--quick"});
+  const std::string words = report.dump();
+  CHECK_THAT(words, Catch::Contains("CUPTI memory: not heard: held by another profiler."));
+  CHECK_THAT(words, Catch::Contains("5 records were lost"));
+  CHECK_THAT(words, Catch::Contains("1 activity belongs to no step"));
+  CHECK_THAT(words, Catch::Contains("3.0 MiB more"));
+  const json& rates = table_titled(report, "Copies to and from the GPU");
+  CHECK(rates["columns"][4]["name"] == "rate_bytes_per_second");
+  CHECK(rates["rows"][0][4] == Approx(double(64 << 20) / 0.125));
+  for (const char* name : {"report.md", "figures.csv"})
+    REQUIRE(call(run_report, {files.plan, trace, "--quick", "-o", files.output(name)}).code == 0);
+  const std::string markdown = test::read_bytes(files.output("report.md"));
+  CHECK_THAT(markdown, Catch::Contains("**Streams of the GPU**") &&
+                           Catch::Contains("CUPTI memory: not heard: held by another profiler."));
+  CHECK_THAT(
+      test::read_bytes(files.output("figures.csv")),
+      Catch::Contains("What the GPU did: Copies to and from the GPU,0,rate,536870912,bytes_per_second\r\n"));
+
+  // Two runs: each has its own part, under its files.
+  const json two = json_of(files, {trace, files.trace, files.stats, "--quick"});
+  for (const json& section : two["sections"]) {
+    if (section["title"] != "What the GPU did") continue;
+    REQUIRE(section["parts"].size() == 1);
+    CHECK(section["parts"][0]["heading"].get<std::string>().find(trace) != std::string::npos);
+  }
+}
+
 TEST_CASE("report: --quick solves nothing, --limit draws another limit") {
   const Files files;
   const json quick = json_of(files, {files.plan, "--quick"}), whole = json_of(files, {files.plan});
@@ -421,6 +513,12 @@ TEST_CASE("report: hostile names in files are text in every output") {
     trace["model"] = trace["device"] = script;
     for (json& layer : trace["layers"]) layer = breakout + layer.get<std::string>();
   });
+  const std::string gpu_trace = files.gpu_trace();
+  change(gpu_trace, [&](json& trace) {
+    for (json& name : trace["activity_names"]) name = script + breakout + name.get<std::string>();
+    for (json& source : trace["sources"]) source["name"] = source["detail"] = breakout + script;
+  });
+  const Words words = joined(files.all(), {gpu_trace});
   change(files.profile, [&](json& profile) {
     profile["model"] = breakout;
     for (json& layer : profile["layers"]) layer["name"] = script + layer["name"].get<std::string>();
@@ -429,7 +527,7 @@ TEST_CASE("report: hostile names in files are text in every output") {
       for (json& live : size["peak_live"]) live["name"] = breakout;
     }
   });
-  const auto page = page_of(files, files.all());  // strict: markup from a name would not be read
+  const auto page = page_of(files, words);  // strict: markup from a name would not be read
   CHECK(page->all("img").empty());
   CHECK(page->all("script").size() == 1);
   CHECK(page->text().find(script) != std::string::npos);
@@ -437,7 +535,7 @@ TEST_CASE("report: hostile names in files are text in every output") {
         files.planned.plan.passes.size());
 
   for (const char* name : {"report.md", "figures.csv"}) {
-    REQUIRE(call(run_report, joined(files.all(), {"--quick", "-o", files.output(name)})).code == 0);
+    REQUIRE(call(run_report, joined(words, {"--quick", "-o", files.output(name)})).code == 0);
     const std::string text = test::read_bytes(files.output(name));
     CHECK(text.find("\n| row |") == std::string::npos);
     CHECK(text.find("\nnext") == std::string::npos);
@@ -446,7 +544,7 @@ TEST_CASE("report: hostile names in files are text in every output") {
       CHECK(text.find("<img") == std::string::npos);
     }
   }
-  CHECK_NOTHROW(json_of(files, joined(files.all(), {"--quick"})));
+  CHECK_NOTHROW(json_of(files, joined(words, {"--quick"})));
 }
 
 TEST_CASE("report: invalid UTF-8 is refused by the readers or replaced") {

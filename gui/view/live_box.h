@@ -1,0 +1,44 @@
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "gui/view/page.h"
+#include "reports/figures/table.h"
+
+class QComboBox;
+class QLabel;
+class QStackedWidget;
+
+namespace headroom::gui {
+
+class TableView;
+
+/// What stands below a timeline: what was on the device at one moment; of a GPU's trace, by choice, tables of
+/// what the GPU did.
+class LiveBox : public QWidget {
+  Q_OBJECT
+ public:
+  /// `name` is for settings.
+  explicit LiveBox(const QString& name, QWidget* parent = nullptr);
+
+  void showLive(const QString& caption, const Table& live);
+  /// None where there is no GPU: then nothing can be chosen.
+  void showGpu(std::vector<Table> tables);
+  TableView* live() { return live_; }
+  /// Of what the GPU did, the one that is chosen.
+  TableView* gpu() { return gpu_; }
+  QComboBox* chooser() { return chooser_; }
+  /// `word` says of which timeline.
+  std::vector<Export> exports(const QString& word) const;
+
+ private:
+  void showChosen();
+  QLabel* caption_;
+  QComboBox* chooser_;
+  QStackedWidget* stack_;
+  TableView *live_, *gpu_;
+  std::vector<Table> tables_;
+};
+
+}  // namespace headroom::gui

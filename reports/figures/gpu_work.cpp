@@ -1,0 +1,253 @@
+#include "reports/figures/gpu_work.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace headroom {
+namespace {
+
+/// Hundreds of names would hide those that matter.
+constexpr size_t kMostRows = 30;
+
+Cell share_of(double part, double whole) {
+  return whole > 0 ? Cell(part / whole) : Cell();
+}
+
+Column seconds_column(const char* title, const char* explanation, const char* group = "") {
+  return {.title = title, .unit = Unit::seconds, .bars = true, .explanation = explanation, .group = group};
+}
+
+/// What was done under one name.
+struct Work {
+  std::string name;
+  ActivityKind kind{};
+  int64_t calls = 0;
+  double seconds = 0;
+  int64_t bytes = 0;
+};
+
+/// Longest first.
+std::vector<Work> work_by_name(const RecordedTrace& recorded) {
+  std::map<std::pair<ActivityKind, int32_t>, Work> sums;
+  for (const TraceActivity& one : recorded.trace.activities) {
+    Work& work = sums[{one.kind, one.name}];
+    ++work.calls;
+    work.seconds += one.end_seconds - one.begin_seconds;
+    work.bytes += one.bytes;
+  }
+  std::vector<Work> sorted;
+  for (auto& [key, work] : sums) {
+    work.kind = key.first;
+    work.name = recorded.trace.activity_names[static_cast<size_t>(key.second)];
+    sorted.push_back(std::move(work));
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Work& a, const Work& b) { return a.seconds > b.seconds; });
+  return sorted;
+}
+
+double seconds_of(const std::vector<Work>& all) {
+  return std::accumulate(all.begin(), all.end(), 0.0,
+                         [](double sum, const Work& work) { return sum + work.seconds; });
+}
+
+/// All from `first` on as one.
+Work rest_of(const std::vector<Work>& all, size_t first) {
+  Work rest;
+  rest.name = std::to_string(all.size() - first) + " others";
+  for (size_t i = first; i < all.size(); ++i) {
+    rest.calls += all[i].calls;
+    rest.seconds += all[i].seconds;
+    rest.bytes += all[i].bytes;
+  }
+  return rest;
+}
+
+/// How many of `count` stand alone: no row is spent on putting a single one away.
+size_t shown_of(size_t count) {
+  return count <= kMostRows + 1 ? count : kMostRows;
+}
+
+Cell bytes_cell(int64_t bytes) {
+  return bytes > 0 ? Cell(double(bytes)) : Cell();
+}
+
+/// Adds up stretches of time that begin one after another, and counts once what several share.
+class BusyTime {
+ public:
+  void add(const TraceActivity& one) {
+    const double begin = std::max(one.begin_seconds, until_);
+    if (one.end_seconds <= begin) return;
+    seconds_ += one.end_seconds - begin;
+    until_ = one.end_seconds;
+  }
+  double seconds() const { return seconds_; }
+
+ private:
+  double seconds_ = 0, until_ = 0;
+};
+
+/// The stretch that the list of activities tells of: the decode, or the part of it before the list was full.
+double told_seconds(const Trace& trace) {
+  if (trace.activities_left_out == 0 || trace.activities.empty()) return trace.seconds;
+  return std::min(trace.seconds, trace.activities.back().end_seconds);
+}
+
+std::string layer_of(const RecordedTrace& recorded, const RecordedStep& step) {
+  return step.layer < 0 ? "" : recorded.layers[static_cast<size_t>(step.layer)];
+}
+
+bool has_device_seconds(const Trace& trace) {
+  return std::any_of(trace.step_sums.begin(), trace.step_sums.end(),
+                     [](const TraceStepSum& sum) { return sum.device_seconds > 0; });
+}
+
+constexpr const char* kHostTime = "From when a step was begun to when the host went on to the next.";
+constexpr const char* kGpuTime = "Kernels and copies that were started for it, wherever they ran.";
+
+}  // namespace
+
+bool is_of_gpu(const Trace& trace) {
+  return !trace.driver.empty() || !trace.sources.empty() || !trace.activities.empty() ||
+         has_device_seconds(trace);
+}
+
+Table gpu_passes_table(const RecordedTrace& recorded) {
+  const Trace& trace = recorded.trace;
+  Table table{"Time of the GPU by passes", {}, {}};
+  table.columns = {
+      {.title = "pass"},
+      {.title = "name", .is_text = true},
+      seconds_column("on the host", "From its first tile to its last, all slices together.", "time"),
+      seconds_column("on the GPU", kGpuTime, "time"),
+      {.title = "share", .unit = Unit::share, .explanation = "Of all the GPU's time."}};
+  if (!has_device_seconds(trace)) return table;
+  std::vector<double> host(recorded.pass_names.size()), gpu(host);
+  for (const TraceInterval& pass : trace.passes)
+    host[static_cast<size_t>(pass.pass)] += pass.end_seconds - pass.begin_seconds;
+  for (const TraceStepSum& sum : trace.step_sums) gpu[static_cast<size_t>(sum.pass)] += sum.device_seconds;
+  const double all = std::accumulate(gpu.begin(), gpu.end(), 0.0);
+  const size_t longest = static_cast<size_t>(std::max_element(gpu.begin(), gpu.end()) - gpu.begin());
+  for (size_t i = 0; i < gpu.size(); ++i) {
+    table.rows.push_back(
+        {{double(i), recorded.pass_names[i], host[i], gpu[i], share_of(gpu[i], all)}, i == longest});
+  }
+  return table;
+}
+
+Table gpu_steps_table(const RecordedTrace& recorded) {
+  const Trace& trace = recorded.trace;
+  Table table{"Steps that took the GPU longest", {}, {}};
+  table.columns = {{.title = "pass"},
+                   {.title = "kind", .is_text = true},
+                   {.title = "layer", .is_text = true},
+                   {.title = "calls"},
+                   seconds_column("on the host", kHostTime, "time"),
+                   seconds_column("on the GPU", kGpuTime, "time"),
+                   {.title = "share", .unit = Unit::share, .explanation = "Of all the GPU's time."}};
+  if (!has_device_seconds(trace)) return table;
+  std::vector<size_t> order(trace.step_sums.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return trace.step_sums[a].device_seconds > trace.step_sums[b].device_seconds;
+  });
+  double all = 0;
+  for (const TraceStepSum& sum : trace.step_sums) all += sum.device_seconds;
+  const size_t shown = shown_of(order.size());
+  for (size_t i = 0; i < shown; ++i) {
+    const TraceStepSum& sum = trace.step_sums[order[i]];
+    const RecordedStep& step = recorded.steps[order[i]];
+    table.rows.push_back({{double(sum.pass), step.kind, layer_of(recorded, step), double(sum.calls),
+                           sum.seconds, sum.device_seconds, share_of(sum.device_seconds, all)},
+                          i == 0});
+  }
+  if (shown == order.size()) return table;
+  TraceStepSum rest;
+  for (size_t i = shown; i < order.size(); ++i) {
+    const TraceStepSum& sum = trace.step_sums[order[i]];
+    rest.calls += sum.calls;
+    rest.seconds += sum.seconds;
+    rest.device_seconds += sum.device_seconds;
+  }
+  table.rows.push_back({{Cell(), std::to_string(order.size() - shown) + " others", Cell(), double(rest.calls),
+                         rest.seconds, rest.device_seconds, share_of(rest.device_seconds, all)},
+                        false});
+  return table;
+}
+
+Table activities_table(const RecordedTrace& recorded) {
+  Table table{"What the GPU ran", {}, {}};
+  table.columns = {
+      {.title = "name", .is_text = true},
+      {.title = "kind", .is_text = true},
+      {.title = "calls"},
+      seconds_column("time", "Of all calls together; those on two streams at once count twice."),
+      {.title = "share", .unit = Unit::share, .explanation = "Of the time of all that is listed."},
+      {.title = "moved", .unit = Unit::bytes, .explanation = "Copied or filled."}};
+  const std::vector<Work> all = work_by_name(recorded);
+  const double seconds = seconds_of(all);
+  const auto add = [&](const Work& work, Cell kind) {
+    table.rows.push_back({{work.name, std::move(kind), double(work.calls), work.seconds,
+                           share_of(work.seconds, seconds), bytes_cell(work.bytes)},
+                          table.rows.empty()});
+  };
+  const size_t shown = shown_of(all.size());
+  for (size_t i = 0; i < shown; ++i) add(all[i], name_of(all[i].kind));
+  if (shown < all.size()) add(rest_of(all, shown), Cell());
+  return table;
+}
+
+Table copies_table(const RecordedTrace& recorded) {
+  Table table{"Copies to and from the GPU", {}, {}};
+  table.columns = {
+      {.title = "name", .is_text = true},
+      {.title = "calls"},
+      {.title = "moved", .unit = Unit::bytes, .bars = true},
+      {.title = "time", .unit = Unit::seconds, .explanation = "While such a copy ran."},
+      {.title = "rate", .unit = Unit::bytes_per_second, .explanation = "Over the time that the copies ran."},
+      {.title = "share", .unit = Unit::share, .explanation = "Of the decode, as far as it is listed."}};
+  const double whole = told_seconds(recorded.trace);
+  for (const Work& work : work_by_name(recorded)) {
+    if (work.kind != ActivityKind::copy) continue;
+    const Cell rate = work.seconds > 0 ? Cell(double(work.bytes) / work.seconds) : Cell();
+    table.rows.push_back({{work.name, double(work.calls), double(work.bytes), work.seconds, rate,
+                           share_of(work.seconds, whole)},
+                          false});
+  }
+  return table;
+}
+
+Table streams_table(const RecordedTrace& recorded) {
+  Table table{"Streams of the GPU", {}, {}};
+  table.columns = {
+      {.title = "stream", .is_text = true},
+      {.title = "calls"},
+      seconds_column("busy", "While something ran on it."),
+      {.title = "share", .unit = Unit::share, .explanation = "Of the decode, as far as it is listed."}};
+  const Trace& trace = recorded.trace;
+  std::map<int32_t, std::pair<int64_t, BusyTime>> streams;
+  BusyTime any;
+  for (const TraceActivity& one : trace.activities) {
+    auto& [calls, busy] = streams[one.stream];
+    ++calls;
+    busy.add(one);
+    any.add(one);
+  }
+  const double whole = told_seconds(trace);
+  const auto add = [&](const std::string& name, int64_t calls, const BusyTime& busy) {
+    table.rows.push_back({{name, double(calls), busy.seconds(), share_of(busy.seconds(), whole)}, false});
+  };
+  for (const auto& [stream, of] : streams) add("stream " + std::to_string(stream), of.first, of.second);
+  if (streams.size() > 1) add("any stream", static_cast<int64_t>(trace.activities.size()), any);
+  return table;
+}
+
+std::vector<Table> gpu_tables(const RecordedTrace& recorded) {
+  std::vector<Table> tables{gpu_passes_table(recorded), gpu_steps_table(recorded), activities_table(recorded),
+                            copies_table(recorded), streams_table(recorded)};
+  std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
+  return tables;
+}
+
+}  // namespace headroom

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "reports/figures/document.h"
+#include "reports/figures/table.h"
+
+namespace headroom {
+
+// What a GPU did during a traced decode. Tables have no rows where nobody watched it.
+
+/// Whether the trace tells of a GPU at all.
+bool is_of_gpu(const Trace& trace);
+
+/// Slices of a pass together: the host's time, and the GPU's for its steps.
+Table gpu_passes_table(const RecordedTrace& trace);
+
+/// The steps that took the GPU longest, and all others as one row.
+Table gpu_steps_table(const RecordedTrace& trace);
+
+/// Kernels, copies and fills by their name, longest first: calls, time, share of all of it, bytes; the last
+/// row has all that are not shown one by one.
+Table activities_table(const RecordedTrace& trace);
+
+/// Copies by their direction, with their rate.
+Table copies_table(const RecordedTrace& trace);
+
+/// How long each stream was busy, and of what share of the decode; where there are several, a last row for
+/// when any was.
+Table streams_table(const RecordedTrace& trace);
+
+/// Those of all these tables that have rows, in this order.
+std::vector<Table> gpu_tables(const RecordedTrace& trace);
+
+}  // namespace headroom

@@ -1,0 +1,244 @@
+// Timelines of traces of a GPU: memory moves between a reservation's slack and what the decode asks for, and
+// all of it adds up at every moment.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "decoder/plan/trace_builder.h"
+#include "reports/figures/timeline.h"
+#include "tests/decoder/plan/small_plan.h"
+#include "tests/reports/figures/sample_documents.h"
+#include "tests/reports/figures/sample_gpu_trace.h"
+#include "tests/support/random.h"
+
+namespace headroom {
+namespace {
+
+using test::document_of;
+using test::Random;
+
+MemoryUse uses_of(const std::vector<LiveEntry>& entries) {
+  MemoryUse use{};
+  for (const LiveEntry& entry : entries) use[static_cast<size_t>(entry.kind)] += entry.bytes;
+  return use;
+}
+
+/// A decode on a GPU that nobody ran, with what it took from the driver by time.
+class DrawnDecode {
+ public:
+  DrawnDecode(Random& random, const Plan& plan, const TraceBounds& bounds)
+      : random_(random), plan_(plan), builder_(bounds) {}
+
+  RecordedTrace make(const Graph& graph) {
+    change(AllocationKind::context, random_.integer(1, 1000));
+    change(AllocationKind::slack, 1'000'000);
+    for (int32_t pass = 0; pass < static_cast<int32_t>(plan_.passes.size()); ++pass) {
+      for (int64_t tile = 0; tile < random_.integer(1, 12); ++tile) run_tile(pass, tile);
+    }
+    RecordedTrace recorded;
+    recorded.trace = builder_.finish(now());
+    for (const Tensor& tensor : graph.tensors()) recorded.layers.push_back(tensor.name);
+    for (const Pass& pass : plan_.passes) recorded.pass_names.push_back(pass.name);
+    return recorded;
+  }
+
+  /// Of the driver's memory at that time.
+  int64_t taken_bytes(double seconds) const {
+    const auto after = taken_.upper_bound(seconds);
+    return after == taken_.begin() ? 0 : std::prev(after)->second;
+  }
+
+ private:
+  double now() { return at_ += 1e-3; }
+
+  void change(AllocationKind kind, int64_t bytes) {
+    const double at = now();
+    builder_.changed(at, kind, bytes);
+    all_ += bytes;
+    taken_[at] = all_;
+  }
+
+  void run_tile(int32_t pass, int64_t tile) {
+    builder_.tile_started(now(), pass, tile);
+    const auto steps = static_cast<int32_t>(plan_.passes[static_cast<size_t>(pass)].steps.size());
+    for (int32_t step = 0; step < steps; ++step) {
+      builder_.allocating();
+      for (int64_t i = random_.integer(0, 4); i > 0; --i) {
+        if (held_.size() > 20 || (!held_.empty() && random_.chance(0.4))) {
+          builder_.freed(now(), reinterpret_cast<const void*>(held_.back()));
+          held_.pop_back();
+        } else {
+          held_.push_back(++address_);
+          builder_.allocated(now(), reinterpret_cast<const void*>(address_), random_.integer(1, 40'000),
+                             static_cast<AllocationKind>(random_.integer(0, kDecodeKinds - 1)),
+                             TensorId{static_cast<int32_t>(random_.integer(0, 3))});
+        }
+      }
+      if (random_.chance(0.05)) change(AllocationKind::libraries, random_.integer(1, 5000));
+      if (random_.chance(0.02)) change(AllocationKind::slack, random_.integer(1, 5000));
+      const double at = now();
+      builder_.step_done(at, plan_, {at - 1e-4, at, 0, pass, tile, step});
+    }
+  }
+
+  Random& random_;
+  const Plan& plan_;
+  TraceBuilder builder_;
+  std::vector<uintptr_t> held_;
+  uintptr_t address_ = 0;
+  double at_ = 0;
+  int64_t all_ = 0;
+  std::map<double, int64_t> taken_;
+};
+
+/// Every moment is what a run of the first events adds up to, in their order, none left out at the end.
+void check_adds_up(const RecordedTrace& recorded) {
+  const Timeline timeline = measured_timeline(document_of(recorded, "trace.json"));
+  const std::vector<TraceEvent>& events = recorded.trace.events;
+  KindBytes sums{};
+  size_t event = 0;
+  for (size_t i = 0; i < timeline.size(); ++i) {
+    const auto is_now = [&] {
+      return std::equal(sums.begin(), sums.end(), timeline.use(i).begin()) &&
+             timeline.use(i).back() == 0;  // nothing is outside
+    };
+    REQUIRE(event < events.size());
+    do {
+      apply(events[event++], sums);
+    } while (!is_now() && event < events.size() && events[event].seconds == timeline.seconds(i));
+    CAPTURE(i, event);
+    REQUIRE(is_now());
+    REQUIRE(events[event - 1].seconds == timeline.seconds(i));
+    REQUIRE(uses_of(timeline.live_set(i)) == timeline.use(i));
+    REQUIRE(timeline.total_bytes(i) == total(timeline.use(i)));
+  }
+  CHECK(event == events.size());
+}
+
+TEST_CASE("a GPU's timeline adds up at every moment, one by one and summed over steps and passes") {
+  const Graph graph = testing::small_graph();
+  const Plan plan = testing::small_plan(graph);
+  size_t by_steps = 0, by_passes = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    TraceBounds bounds;
+    if (seed % 3 != 0) bounds.single_events = static_cast<size_t>(random.integer(5, 80));
+    if (seed % 3 == 2) bounds.events = bounds.single_events + static_cast<size_t>(random.integer(1, 40));
+    DrawnDecode decode(random, plan, bounds);
+    const RecordedTrace recorded = decode.make(graph);
+    by_steps += recorded.trace.summed_by_step_from_seconds >= 0;
+    by_passes += recorded.trace.summed_by_pass_from_seconds >= 0;
+    check_adds_up(recorded);
+    // What the decode asks for comes out of the slack: all together is what the driver gave.
+    const Timeline timeline = measured_timeline(document_of(recorded, "trace.json"));
+    for (size_t i = 0; i < timeline.size(); ++i)
+      REQUIRE(timeline.total_bytes(i) == decode.taken_bytes(timeline.seconds(i)));
+  }
+  CHECK(by_steps > 20);
+  CHECK(by_passes > 10);
+}
+
+TEST_CASE("what was on a GPU is named: by layers, and slack, libraries and context as themselves") {
+  const Graph graph = testing::small_graph();
+  const Plan plan = testing::small_plan(graph);
+  const RecordedTrace recorded = test::recorded_gpu_trace(plan, graph);
+  check_adds_up(recorded);
+  const Timeline timeline = measured_timeline(document_of(recorded, "trace.json"));
+  const int64_t tile = 21 << 20;  // in the second pass
+  const size_t i = timeline.at(test::kGpuPassSeconds + 0.125);
+  CHECK(timeline.live_set(i) ==
+        std::vector<LiveEntry>{{"context and modules", MemoryKind::context, test::kGpuContextBytes},
+                               {"slack", MemoryKind::slack, test::kGpuReservedBytes - (10 << 20) - tile},
+                               {graph.tensor(plan.passes[1].steps[0].tensor).name, MemoryKind::tile, tile},
+                               {"weights", MemoryKind::weights, 10 << 20},
+                               {"libraries", MemoryKind::libraries, test::kGpuLibraryBytes}});
+  const Table table = live_table(timeline, i);
+  CHECK(std::get<std::string>(table.rows[1].cells[1]) == "slack");
+  CHECK(std::get<double>(table.rows[1].cells[2]) == double(test::kGpuReservedBytes - (10 << 20) - tile));
+}
+
+TEST_CASE("a GPU's chart has its kinds and the driver's count; others have neither") {
+  const Graph graph = testing::small_graph();
+  const RecordedTrace recorded = test::recorded_gpu_trace(testing::small_plan(graph), graph);
+  const auto names = [](const Timeline& timeline, double begin, double end) {
+    std::vector<std::string> list;
+    for (const Series& series : timeline_chart(timeline, "memory", begin, end, 50).series)
+      list.push_back(series.name);
+    return list;
+  };
+  const Timeline timeline = measured_timeline(document_of(recorded, "trace.json"));
+  using Names = std::vector<std::string>;
+  const Names all{"weights",
+                  "latent",
+                  "kept tensors",
+                  "tiles",
+                  "workspace",
+                  "slack",
+                  "libraries",
+                  "context and modules",
+                  "counted by the driver"};
+  CHECK(names(timeline, 0, 1) == all);
+  CHECK(names(timeline, 0, 0.1) == all);  // libraries come later: a stretch has the kinds of the whole
+  const Chart chart = timeline_chart(timeline, "memory", 0, timeline.end_seconds(), 50);
+  const Series& driver = chart.series.back();
+  CHECK(driver.mark == Mark::steps);
+  CHECK(driver.ink == Ink::driver);
+  CHECK(*std::max_element(driver.y.begin(), driver.y.end()) ==
+        double(test::kGpuContextBytes + test::kGpuReservedBytes + test::kGpuLibraryBytes +
+               test::kGpuUnseenBytes));
+  CHECK_FALSE(timeline.has(MemoryKind::outside));
+  CHECK(timeline.has(MemoryKind::libraries));
+
+  RecordedTrace of_cpu;
+  of_cpu.trace.events = {{0, 100, -1, -1, TensorId{-1}, AllocationKind::tile}};
+  of_cpu.trace.outside = {{0.5, 10}};
+  of_cpu.trace.seconds = 1;
+  CHECK(names(measured_timeline(document_of(of_cpu, "trace.json")), 0, 1) ==
+        Names{"weights", "latent", "kept tensors", "tiles", "workspace", "outside the pool"});
+}
+
+TEST_CASE(
+    "the peak of a GPU's trace is where the decode has most of its reservation, as drawn in each column") {
+  RecordedTrace recorded;
+  Trace& trace = recorded.trace;
+  trace.events = {{0, 1'000'000, -1, -1, TensorId{-1}, AllocationKind::slack}};
+  int64_t most = 0;
+  Random random(1);
+  for (int i = 1; i < 5000; ++i) {
+    const int64_t bytes = random.integer(1, 1'000'000);
+    most = std::max(most, bytes);
+    trace.events.push_back({double(i), bytes, -1, -1, TensorId{-1}, AllocationKind::tile, -bytes});
+    trace.events.push_back({i + 0.5, -bytes, -1, -1, TensorId{-1}, AllocationKind::tile, bytes});
+  }
+  trace.seconds = 5000;
+  const auto kTile = static_cast<size_t>(MemoryKind::tile);
+  const Timeline timeline = measured_timeline(document_of(recorded, "trace.json"));
+  CHECK(timeline.use(timeline.peak())[kTile] == most);
+  const Chart chart = timeline_chart(timeline, "", 0, 5000, 20);
+  CHECK(*std::max_element(chart.series[kTile].y.begin(), chart.series[kTile].y.end()) == double(most));
+}
+
+TEST_CASE("a GPU's limit is named as that of the reservation, where there is more than that") {
+  RecordedTrace recorded;
+  recorded.trace.limit_bytes = 1 << 20;
+  recorded.trace.events = {{0, 100, -1, -1, TensorId{-1}, AllocationKind::slack}};
+  const auto label = [&] {
+    return timeline_chart(measured_timeline(document_of(recorded, "trace.json")), "", 0, 1, 5)
+        .guides[0]
+        .label;
+  };
+  CHECK(label() == "limit 1.0 MiB");
+  recorded.trace.events.push_back({0, 100, -1, -1, TensorId{-1}, AllocationKind::context});
+  CHECK(label() == "limit of the reservation 1.0 MiB");
+}
+
+TEST_CASE("a decode goes on until the driver was asked for the last time") {
+  RecordedTrace recorded;
+  recorded.trace.seconds = 1;
+  recorded.trace.driver = {{0.5, 10}, {1.25, 20}};
+  CHECK(measured_timeline(document_of(recorded, "trace.json")).end_seconds() == 1.25);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,210 @@
+#include "reports/figures/gpu_work.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "tests/decoder/plan/small_plan.h"
+#include "tests/reports/figures/sample_gpu_trace.h"
+#include "tests/support/random.h"
+
+namespace headroom {
+namespace {
+
+using test::Random;
+
+double number(const Row& row, size_t column) {
+  return std::get<double>(row.cells.at(column));
+}
+std::string text(const Row& row, size_t column) {
+  return std::get<std::string>(row.cells.at(column));
+}
+bool is_empty(const Row& row, size_t column) {
+  return std::holds_alternative<std::monostate>(row.cells.at(column));
+}
+
+void check_shape(const Table& table) {
+  CAPTURE(table.title);
+  CHECK(table.rows.size() <= 31);
+  for (const Row& row : table.rows) CHECK(row.cells.size() == table.columns.size());
+}
+
+struct Sample {
+  Graph graph = testing::small_graph();
+  Plan plan = testing::small_plan(graph);
+  RecordedTrace recorded = test::recorded_gpu_trace(plan, graph);
+};
+
+TEST_CASE("a GPU's work: its time beside the host's, by passes and by steps") {
+  const Sample sample;
+  const Table passes = gpu_passes_table(sample.recorded);
+  check_shape(passes);
+  REQUIRE(passes.rows.size() == sample.plan.passes.size());
+  double gpu = 0, shares = 0;
+  for (size_t i = 0; i < passes.rows.size(); ++i) {
+    CHECK(number(passes.rows[i], 0) == double(i));
+    CHECK(text(passes.rows[i], 1) == sample.plan.passes[i].name);
+    CHECK(number(passes.rows[i], 2) == test::kGpuPassSeconds);
+    gpu += number(passes.rows[i], 3);
+    shares += number(passes.rows[i], 4);
+  }
+  CHECK(shares == Approx(1));
+  CHECK(number(passes.rows[1], 3) == 0.0078125 * (1 + 2 + 3 + 4));  // four steps
+  CHECK(std::count_if(passes.rows.begin(), passes.rows.end(),
+                      [](const Row& row) { return row.stands_out; }) == 1);
+
+  const Table steps = gpu_steps_table(sample.recorded);
+  check_shape(steps);
+  REQUIRE(steps.rows.size() == sample.recorded.trace.step_sums.size());
+  CHECK(steps.rows[0].stands_out);
+  double sum = 0;
+  for (size_t i = 0; i < steps.rows.size(); ++i) {
+    if (i > 0) CHECK(number(steps.rows[i], 5) <= number(steps.rows[i - 1], 5));
+    CHECK(number(steps.rows[i], 3) == 2);
+    CHECK(number(steps.rows[i], 4) == 0.03125);
+    sum += number(steps.rows[i], 5);
+  }
+  CHECK(sum == Approx(gpu));
+  // Of equally long ones the first.
+  CHECK(number(steps.rows[0], 0) == 1);
+  CHECK(text(steps.rows[0], 1) == "store");
+  CHECK(text(steps.rows[0], 2) == "residual");
+}
+
+TEST_CASE("a GPU's work: slices of a pass are put together") {
+  Sample sample;
+  sample.recorded.trace.passes.push_back({.begin_seconds = 0.75, .end_seconds = 1, .item = 1, .pass = 0});
+  CHECK(number(gpu_passes_table(sample.recorded).rows[0], 2) == 2 * test::kGpuPassSeconds);
+}
+
+TEST_CASE("a GPU's work: what ran by name, copies with their rate, streams with how long they were busy") {
+  const Sample sample;
+  const auto passes = double(sample.plan.passes.size());
+  const Table ran = activities_table(sample.recorded);
+  check_shape(ran);
+  REQUIRE(ran.rows.size() == 4);
+  CHECK(text(ran.rows[0], 0) == "multiply<128, 64>");  // as long as the first copies, and before them
+  CHECK(text(ran.rows[0], 1) == "kernel");
+  CHECK(number(ran.rows[0], 2) == passes);
+  CHECK(number(ran.rows[0], 3) == 0.125 * passes);
+  CHECK(number(ran.rows[0], 4) == Approx(0.125 / 0.34375));
+  CHECK(is_empty(ran.rows[0], 5));  // kernels move nothing that is counted
+  CHECK(text(ran.rows[1], 0) == "host to device");
+  CHECK(number(ran.rows[1], 5) == double(64 << 20) * passes);
+  CHECK(text(ran.rows[3], 1) == "fill");
+
+  const Table copies = copies_table(sample.recorded);
+  check_shape(copies);
+  REQUIRE(copies.rows.size() == 2);  // fills are none
+  CHECK(text(copies.rows[0], 0) == "host to device");
+  CHECK(number(copies.rows[0], 4) == Approx(double(64 << 20) / 0.125));
+  CHECK(number(copies.rows[1], 4) == Approx(double(32 << 20) / 0.0625));
+  // The last activity that is listed ends before the decode, and others are not listed.
+  const double told = test::kGpuPassSeconds * (passes - 1) + 0.21875;
+  CHECK(number(copies.rows[0], 5) == Approx(0.125 * passes / told));
+
+  const Table streams = streams_table(sample.recorded);
+  check_shape(streams);
+  REQUIRE(streams.rows.size() == 4);
+  CHECK(text(streams.rows[0], 0) == "stream 7");
+  CHECK(number(streams.rows[0], 1) == 2 * passes);
+  CHECK(number(streams.rows[0], 2) == Approx(0.15625 * passes));
+  CHECK(number(streams.rows[1], 2) == Approx(0.125 * passes));
+  CHECK(number(streams.rows[2], 2) == Approx(0.0625 * passes));
+  CHECK(text(streams.rows[3], 0) == "any stream");  // from 0 to 0.21875 of each pass
+  CHECK(number(streams.rows[3], 2) == Approx(0.21875 * passes));
+  CHECK(number(streams.rows[3], 3) == Approx(0.21875 * passes / told));
+  Sample whole;
+  whole.recorded.trace.activities_left_out = 0;
+  CHECK(number(streams_table(whole.recorded).rows[3], 3) == Approx(0.21875 / test::kGpuPassSeconds));
+}
+
+TEST_CASE("a GPU's work: of very many names and steps the rest is one row, and sums are those of all") {
+  for (const size_t names : {30, 31, 32, 500}) {
+    CAPTURE(names);
+    Random random(names);
+    RecordedTrace recorded;
+    Trace& trace = recorded.trace;
+    recorded.pass_names = {"all"};
+    recorded.layers = {"conv_in"};
+    double at = 0, seconds = 0, device_seconds = 0;
+    int64_t bytes = 0;
+    for (size_t i = 0; i < names; ++i) trace.activity_names.push_back("kernel " + std::to_string(i));
+    for (size_t i = 0; i < names * 3; ++i) {
+      const double lasting = random.uniform(1e-6, 1e-3);
+      const int64_t moved = random.integer(1, 1000);
+      trace.activities.push_back(
+          {at, at + lasting, -1, moved, 0, 0, 7, static_cast<int32_t>(i % names), ActivityKind::copy});
+      at += lasting;
+      seconds += lasting;
+      bytes += moved;
+    }
+    for (size_t i = 0; i < names; ++i) {
+      trace.step_sums.push_back({0, static_cast<int32_t>(i), 1, 0.5, random.uniform(0, 1)});
+      device_seconds += trace.step_sums.back().device_seconds;
+      recorded.steps.push_back({"conv", 0});
+    }
+    trace.seconds = at;
+    const Table ran = activities_table(recorded), steps = gpu_steps_table(recorded);
+    for (const Table* table : {&ran, &steps}) {
+      check_shape(*table);
+      CHECK(table->rows.size() == std::min<size_t>(names, 31));
+    }
+    const auto sum = [](const Table& table, size_t column) {
+      double all = 0;
+      for (const Row& row : table.rows) all += number(row, column);
+      return all;
+    };
+    CHECK(sum(ran, 2) == double(3 * names));
+    CHECK(sum(ran, 3) == Approx(seconds));
+    CHECK(sum(ran, 4) == Approx(1));
+    CHECK(sum(ran, 5) == double(bytes));
+    CHECK(sum(steps, 4) == Approx(0.5 * double(names)));
+    CHECK(sum(steps, 5) == Approx(device_seconds));
+    CHECK(sum(steps, 6) == Approx(1));
+    if (names <= 31) continue;
+    CHECK(text(ran.rows.back(), 0) == std::to_string(names - 30) + " others");
+    CHECK(text(steps.rows.back(), 1) == std::to_string(names - 30) + " others");
+  }
+}
+
+TEST_CASE("a GPU's work: streams' time is that of their activities laid over one another") {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    RecordedTrace recorded;
+    recorded.trace.activity_names = {"k"};
+    recorded.trace.seconds = 1;
+    std::vector<bool> busy(1000);  // by thousandths
+    int64_t begin = 0;
+    while ((begin += random.integer(0, 40)) < 950) {
+      const int64_t end = begin + random.integer(0, 50);
+      recorded.trace.activities.push_back({double(begin) / 1000, double(end) / 1000, -1, 0, -1, -1,
+                                           static_cast<int32_t>(random.integer(1, 3)), 0,
+                                           ActivityKind::kernel});
+      for (int64_t i = begin; i < end; ++i) busy[static_cast<size_t>(i)] = true;
+    }
+    const Table streams = streams_table(recorded);
+    if (streams.rows.size() < 2) continue;
+    CHECK(number(streams.rows.back(), 2) ==
+          Approx(double(std::count(busy.begin(), busy.end(), true)) / 1000).margin(1e-9));
+  }
+}
+
+TEST_CASE("a GPU's work: nothing to say of a CPU, and of a GPU that nobody watched only its memory") {
+  Sample sample;
+  CHECK(is_of_gpu(sample.recorded.trace));
+  CHECK(gpu_tables(sample.recorded).size() == 5);
+  Trace& trace = sample.recorded.trace;
+  trace.activities.clear();
+  CHECK(gpu_tables(sample.recorded).size() == 2);
+  for (TraceStepSum& sum : trace.step_sums) sum.device_seconds = 0;
+  CHECK(gpu_tables(sample.recorded).empty());
+  CHECK(is_of_gpu(trace));
+  trace.driver.clear();
+  trace.sources.clear();
+  CHECK_FALSE(is_of_gpu(trace));
+  CHECK(gpu_tables(RecordedTrace{}).empty());
+}
+
+}  // namespace
+}  // namespace headroom
