@@ -14,8 +14,9 @@ void nothing(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
   const char* path = std::getenv("HOLD_CUPTI_LIBRARY");
   void* library = dlopen(path == nullptr ? "libcupti.so.13" : path, RTLD_NOW | RTLD_GLOBAL);
   const auto subscribe =
-      library == nullptr ? nullptr
-                         : reinterpret_cast<decltype(&cuptiSubscribe_v2)>(dlsym(library, "cuptiSubscribe_v2"));
+      library == nullptr
+          ? nullptr
+          : reinterpret_cast<decltype(&cuptiSubscribe_v2)>(dlsym(library, "cuptiSubscribe_v2"));
   if (subscribe == nullptr) {
     std::fprintf(stderr, "hold_cupti: no cuptiSubscribe_v2\n");
     return;
@@ -25,7 +26,8 @@ void nothing(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
   parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
   parameters.subscriberName = "hold_cupti";
   const CUptiResult result = subscribe(&subscriber, nothing, nullptr, &parameters);
-  std::fprintf(stderr, "hold_cupti: %s (%d)\n", result == CUPTI_SUCCESS ? "holds" : "refused", static_cast<int>(result));
+  std::fprintf(stderr, "hold_cupti: %s (%d)\n", result == CUPTI_SUCCESS ? "holds" : "refused",
+               static_cast<int>(result));
 }
 
 }  // namespace

@@ -250,14 +250,19 @@ def judge_profile(held_out: list[dict[str, Any]], most: float | None) -> list[st
 
 
 def refusal_of_other(work: Work, profile: Path, folder: Path) -> dict[str, Any]:
-    """What headroom-plan says to the same profile of a device of another name."""
-    other = folder / "other.json"
+    """What is said to the same profile of a device of another name: by headroom-plan, which need not know this machine's card, or else by
+    headroom-decode, which uses it."""
+    other, plan_file = folder / "other.json", folder / "other-plan.json"
     other.write_text(json.dumps(json.loads(profile.read_text()) | {"device": "another device"}))
     width, height = work.size(1536)
-    ended = run_program([str(work.place.programs / "headroom-plan"), "--model", work.model, "--size", f"{width}x{height}", "--dtype", work.dtype,
-                         "--limit", str(work.limit_bytes(AMPLE)), "--profile", str(other), "-o", str(folder / "other-plan.json"),
-                         *measure.on_device(work.place.device)])
-    return {"status": ended.status, "said": ended.last_words().replace(str(folder) + "/", "")}
+    device = measure.on_device(work.place.device)
+    ended, by = run_program([str(work.place.programs / "headroom-plan"), "--model", work.model, "--size", f"{width}x{height}", "--dtype", work.dtype,
+                             "--limit", str(work.limit_bytes(AMPLE)), "--profile", str(other), "-o", str(plan_file), *device]), "headroom-plan"
+    if ended.status == 0:
+        latent = measure.write_random_latent(work.model, work.size(1536), SEED, folder / "other.npy")
+        ended, by = run_program([str(work.place.programs / "headroom-decode"), "--plan", str(plan_file), "--model", work.model, "--random-weights",
+                                 str(SEED), "--latent", str(latent), "-o", str(folder / "other-run.npy"), "--quiet", *device]), "headroom-decode"
+    return {"status": ended.status, "by": by, "said": ended.last_words().replace(str(folder) + "/", "")}
 
 
 def judge_refusal(run: dict[str, Any]) -> list[str]:

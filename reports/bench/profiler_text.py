@@ -109,7 +109,7 @@ def profile_lines(found: Found) -> list[str]:
                     f"{decode['first_seconds']:.4g} s, again {trace_overhead.ranged(again)} s "
                     f"({trace_overhead.percent(decode['predicted_seconds'] / again['median'])} of the last); peak {mib(decode['peak_bytes'])} of "
                     f"{mib(decode['predicted_peak_bytes'])}.",
-                    f"- A profile of another device: exit {found['refused']['status']}, {found['refused']['said']}."]
+                    f"- A profile of another device: {found['refused']['by']} ends with {found['refused']['status']}, {found['refused']['said']}."]
 
 
 def held_lines(found: Found) -> list[str]:

@@ -91,3 +91,5 @@ def build(args: argparse.Namespace, commands: Commands, results: Results, entry:
     step(["ninja", "-C", str(args.build), "-k", "0", "-j", str(args.jobs), *targets], "build")  # all that can be
     entry["build"] = measure.build_id(args.build / "bin")
     entry["note"] = f"{', '.join(targets)}; from the bundle: {', '.join(entry['unpacked']) or 'no package'}"
+    if any("no CUPTI" in line for line in entry["cmake"]):  # its headers come with LibTorch's wheels
+        entry["note"] += "; without CUPTI: traces will lack what the driver tells"
