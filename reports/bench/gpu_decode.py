@@ -24,7 +24,6 @@ import datetime
 import json
 import os
 import tempfile
-import time
 from pathlib import Path
 from typing import Any, Callable
 
@@ -36,32 +35,12 @@ from gpu_cases import AMPLE, CASES, QUEUE, QUEUE_LIMIT, QUEUE_REQUESTS, QUEUE_SI
 from gpu_contenders import SEED, CardWatch, Contender, Place, brief, contenders, headroom_decode, model_and_seed
 from gpu_figures import add_rows, markdown, name_of_card, read_results
 from measure import Run, decibels, mib
+from run_clock import Clock, OutOfTime
 
-LEAST_SECONDS = 20  # left on the clock for a run to begin
 CUTS = 2  # a run that was cut off so often is not tried again
 
 
-# Time, and what is written meanwhile ----------------------------------------------------------------------------------
-
-class OutOfTime(Exception):
-    """The clock does not leave another run."""
-
-
-class Clock:
-    """What is left of --seconds; a run begins only where the longest one so far would still fit."""
-
-    def __init__(self, seconds: float | None):
-        self.end = time.monotonic() + seconds if seconds else None
-        self.longest = 0.0
-
-    def run(self, work: Callable[[], Any]) -> Any:
-        if self.end and self.end - time.monotonic() < max(LEAST_SECONDS, 1.2 * self.longest):
-            raise OutOfTime()
-        start = time.monotonic()
-        result = work()
-        self.longest = max(self.longest, time.monotonic() - start)
-        return result
-
+# What is written meanwhile ---------------------------------------------------------------------------------------------
 
 class Part:
     """A part that is being measured: its entry among the results, which are written whenever it changes."""

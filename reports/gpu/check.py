@@ -4,6 +4,7 @@
     python3 reports/gpu/check.py all                    # every part that is not done yet, in order
     python3 reports/gpu/check.py all --seconds 570      # no longer than that; the same command goes on
     python3 reports/gpu/check.py build | tests | sanitizer | summary
+    python3 reports/gpu/check.py profiler --part trace-1024,overhead
     python3 reports/gpu/check.py bench --part sdxl-1024
     python3 reports/gpu/check.py --list
 
@@ -20,43 +21,63 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Sequence
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
 import gpu_cases  # noqa: E402
 import measure  # noqa: E402
+import profiler_parts  # noqa: E402
 from check_build import build  # noqa: E402
-from check_results import PARTS, Results, describe_machine  # noqa: E402
-from check_tests import sanitizer, tests  # noqa: E402
+from check_results import DECODES, PARTS, PROFILER, Results, describe_machine  # noqa: E402
+from check_tests import compute_sanitizer, sanitizer, tests  # noqa: E402
 from commands import ROOT, Commands, Entry, Failed, Refused, Stopped, local, succeed  # noqa: E402
 
-# Labels of tests: on the GPU, and beside it on the CPU: kernels in the emulator, what is cut up for CUDA's libraries.
-ON_GPU, ON_CPU = "gpu", "(gpu_|cuda|cudnn|emulated).*"
+# Labels of tests: on the GPU, and beside it on the CPU: kernels in the emulator, what is cut up for CUDA's libraries, how a GPU is listened to.
+ON_GPU, ON_CPU = "gpu", "(gpu_|cuda|cudnn|cupti|emulated|device_events|record_decode).*"
 REHEARSED = ("graph", "cli")
+# Scripts that know themselves what of theirs is done, and their parts.
+PARTS_OF_THEIR_OWN = {"profiler": profiler_parts.PARTS, "bench": gpu_cases.parts()}
 
 
-def bench(args: argparse.Namespace, commands: Commands, results: Results, entry: Entry) -> None:
+def measured(script: str, output: str, wanted: list[str], more: list[str], args: argparse.Namespace, commands: Commands, results: Results,
+             entry: Entry) -> None:
+    """Runs a script of reports/bench that has parts of its own, and tells how these ended."""
     if measure.build_id(args.build / "bin") is None:
         raise Failed("nothing is built")
-    wanted = args.part or gpu_cases.parts()
-    command = [sys.executable, str(ROOT / "reports" / "bench" / "gpu_decode.py"), "--programs", str(args.build / "bin"),
-               "--part", ",".join(wanted), "-o", str(results.state / "gpu-decode.json")]
+    command = [sys.executable, str(ROOT / "reports" / "bench" / script), "--programs", str(args.build / "bin"), "--part", ",".join(wanted),
+               "-o", str(results.state / output), *more]
     command += ["--rehearse"] * args.rehearse + ["--again"] * args.again
     command += ["--seconds", str(max(1, round(commands.left() - 5)))] if commands.end else []
-    for name in ("rounds", "repeats"):
-        command += [f"--{name}", str(getattr(args, name))] if getattr(args, name) is not None else []
     status, out = commands.run(command, shown=True)
-    found = results.decodes()
+    found = results.parts_of(output)
     lacking = [name for name in wanted if found.get(name, {}).get("status") != "done"]
     wrong = [name for name in wanted if found.get(name, {}).get("as_expected") is False]
     if lacking and not found:
-        succeed((status, out), "gpu_decode.py")
+        succeed((status, out), script)
     words = [f"{title}: {', '.join(names)}" for title, names in (("not done", lacking), ("not as expected", wrong)) if names]
     if lacking and not any(found.get(name, {}).get("status") == "failed" for name in lacking):
         raise Stopped("; ".join(words))
     if words:
         raise Failed("; ".join(words))
     entry["note"] = f"{len(wanted)} parts, all as expected"
+
+
+def bench(args: argparse.Namespace, commands: Commands, results: Results, entry: Entry) -> None:
+    more = [word for name in ("rounds", "repeats") if getattr(args, name) is not None for word in (f"--{name}", str(getattr(args, name)))]
+    measured("gpu_decode.py", DECODES, chosen(args.part, gpu_cases.parts()), more, args, commands, results, entry)
+
+
+def profiler(args: argparse.Namespace, commands: Commands, results: Results, entry: Entry) -> None:
+    try:
+        more = ["--sanitizer", compute_sanitizer()]
+    except Refused:
+        more = []
+    measured("gpu_profiler.py", PROFILER, chosen(args.part, profiler_parts.PARTS), more, args, commands, results, entry)
+
+
+def chosen(text: str | None, names: Sequence[str]) -> list[str]:
+    """Those that begin with one of the words in `text`; all without one."""
+    return [name for name in names if not text or name.startswith(tuple(text.split(",")))]
 
 
 def now() -> str:
@@ -88,7 +109,7 @@ def run_part(part: str, work: Callable[..., None], args: argparse.Namespace, com
 
 def is_done(part: str, args: argparse.Namespace, results: Results) -> bool:
     """Whether `all` may pass it by: done, or refused, with the programs that are there."""
-    if part == "bench" or args.again:
+    if part in PARTS_OF_THEIR_OWN or args.again:
         return False
     build = measure.build_id(args.build / "bin")
     return build is not None and results.entry(part).get("build") == build and results.entry(part)["status"] in ("done", "refused")
@@ -97,8 +118,8 @@ def is_done(part: str, args: argparse.Namespace, results: Results) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=(*PARTS, "all", "summary"), help="the part, or all; summary prints the table again")
-    parser.add_argument("--list", action="store_true", help="name the parts and those of bench, and end")
-    parser.add_argument("--part", type=gpu_cases.chosen, help="bench: names or their beginnings, commas between, default: all")
+    parser.add_argument("--list", action="store_true", help="name the parts and those of profiler and bench, and end")
+    parser.add_argument("--part", help="profiler, bench: names or their beginnings, commas between, default: all")
     parser.add_argument("--out", type=Path, default=ROOT / "reports" / "results", help="where results go, default: reports/results")
     parser.add_argument("--bundle", type=Path, default=ROOT / "gpu-bundle", help="what make_bundle.py made, default: gpu-bundle")
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "gpu", help="the build's folder, default: build/gpu")
@@ -111,10 +132,15 @@ def main() -> int:
     parser.add_argument("--rehearse", action="store_true", help="try the script without a GPU: a CPU build, other tests, tiny decodes")
     args = parser.parse_args()
     if args.list:
-        print("\n".join([*PARTS, "summary", *(f"bench --part {name}" for name in gpu_cases.parts())]))
+        print("\n".join([*PARTS, "summary", *(f"{part} --part {name}" for part, names in PARTS_OF_THEIR_OWN.items() for name in names)]))
         return 0
     if args.what is None:
         parser.error("expected a part, or all; see --list")
+    if args.part and args.what not in PARTS_OF_THEIR_OWN:
+        parser.error("--part goes with profiler and bench")
+    for word in args.part.split(",") if args.part else ():
+        if not chosen(word, PARTS_OF_THEIR_OWN[args.what]):
+            parser.error(f"no part of {args.what} begins with {word}; see --list")
     args.build, args.bundle = args.build.resolve(), args.bundle.resolve()
     args.labels = REHEARSED if args.rehearse else (ON_GPU, ON_CPU)
 
@@ -125,7 +151,7 @@ def main() -> int:
         raise SystemExit("check.py: nvidia-smi names no GPU; --rehearse tries the script without one")
     results = Results(args.build / "check", args.out, device)
     commands = Commands(args.seconds, args.build / "check" / "site", results.publish)
-    works = dict(zip(PARTS, (build, tests, sanitizer, bench)))
+    works = dict(zip(PARTS, (build, tests, sanitizer, profiler, bench)))
     statuses = {}
     for part in {"all": PARTS, "summary": ()}.get(args.what, (args.what,)):
         if args.what == "all" and is_done(part, args, results):

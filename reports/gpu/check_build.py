@@ -12,7 +12,7 @@ import measure
 from check_results import Results
 from commands import ROOT, Commands, Entry, Failed, has_package, local, succeed
 
-PROGRAMS = ("headroom-plan", "headroom-decode")
+PROGRAMS = ("headroom-plan", "headroom-decode", "headroom-profile")
 MODULE = "headroom-cuda"
 
 
@@ -77,17 +77,19 @@ def build(args: argparse.Namespace, commands: Commands, results: Results, entry:
         nonlocal log
         done = commands.run(command, shown=True)
         log += f"$ {shlex.join(map(local, command))}\n{done[1]}\n"
-        results.log("gpu-build.log", log)
+        results.log("build", log)
         return succeed(done, what)
 
     entry["cmake"] = [line[3:] for line in step(configure(args), "configure").splitlines() if line.startswith("-- ") and re.search(
-        r"LibTorch|CUDA|compiler identification|Found (PNG|ZLIB|nlohmann_json)", line)]
+        r"LibTorch|CUDA|CUPTI|compiler identification|Found (PNG|ZLIB|nlohmann_json)", line)]
     targets = list(PROGRAMS) + test_targets(args.build, args.labels)
     listed = succeed(commands.run(["ninja", "-C", str(args.build), "-t", "targets", "all"]), "targets")
     targets += [MODULE] if re.search(rf"^{MODULE}: ", listed, re.MULTILINE) else []
     entry["targets"] = targets
     if not args.rehearse and MODULE not in targets:
-        raise Failed(f"CMake made no target {MODULE}: is LibTorch's cuDNN or cuBLAS missing? See gpu-build.log")
+        raise Failed(f"CMake made no target {MODULE}: is LibTorch's cuDNN or cuBLAS missing? See gpu-check.log")
     step(["ninja", "-C", str(args.build), "-k", "0", "-j", str(args.jobs), *targets], "build")  # all that can be
     entry["build"] = measure.build_id(args.build / "bin")
     entry["note"] = f"{', '.join(targets)}; from the bundle: {', '.join(entry['unpacked']) or 'no package'}"
+    if any("no CUPTI" in line for line in entry["cmake"]):  # its headers come with LibTorch's wheels
+        entry["note"] += "; without CUPTI: traces will lack what the driver tells"

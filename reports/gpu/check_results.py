@@ -13,9 +13,11 @@ import measure
 from commands import Entry, has_package
 from gpu_figures import read_results
 
-PARTS = ("build", "tests", "sanitizer", "bench")
-FILES = ("gpu-check.json", "gpu-check.md", "gpu-decode.json", "gpu-decode.md", "gpu-build.log", "gpu-tests.log", "gpu-sanitizer.log")
-LOG_BYTES = 200_000
+PARTS = ("build", "tests", "sanitizer", "profiler", "bench")
+DECODES, PROFILER, LOG = "gpu-decode.json", "gpu-profiler.json", "gpu-check.log"
+FILES = ("gpu-check.json", "gpu-check.md", DECODES, "gpu-decode.md", PROFILER, "gpu-profiler.md", LOG)
+LOG_BYTES = 200_000  # of each part
+LOG_HEAD = "==== "
 
 
 class Results:
@@ -45,7 +47,7 @@ class Results:
 
     def save(self) -> None:
         measure.write_whole(self.state / "gpu-check.json", json.dumps(self.data, indent=1, ensure_ascii=False) + "\n")
-        measure.write_whole(self.state / "gpu-check.md", check_markdown(self.data, self.decodes()))
+        measure.write_whole(self.state / "gpu-check.md", check_markdown(self.data, self.parts_of(DECODES), self.parts_of(PROFILER)))
         self.publish()
 
     def publish(self) -> None:
@@ -55,16 +57,26 @@ class Results:
                 self.published[name] = file.stat().st_mtime_ns
                 measure.write_whole(self.out / name, file.read_text(errors="replace"))
 
-    def decodes(self) -> dict[str, Any]:
-        return read_results(self.state / "gpu-decode.json")["parts"]
+    def parts_of(self, name: str) -> dict[str, Any]:
+        """Of a script that writes its results itself."""
+        return read_results(self.state / name)["parts"]
 
     def table(self) -> str:
         file = self.state / "gpu-check.md"
         return file.read_text() if file.exists() else "nothing was run"
 
-    def log(self, name: str, text: str) -> None:
-        """The end of it, which says what went wrong."""
-        measure.write_whole(self.state / name, text[-LOG_BYTES:])
+    def log(self, part: str, text: str) -> None:
+        """The end of it, which says what went wrong; beside that of the other parts."""
+        file = self.state / LOG
+        logs = split_log(file.read_text(errors="replace")) if file.exists() else {}
+        logs[part] = text[-LOG_BYTES:]
+        measure.write_whole(file, "".join(f"{LOG_HEAD}{each}\n{logs[each].rstrip()}\n" for each in PARTS if each in logs))
+
+
+def split_log(text: str) -> dict[str, str]:
+    """What each part printed."""
+    pieces = re.split(rf"^{LOG_HEAD}({'|'.join(PARTS)})\n", text, flags=re.MULTILINE)
+    return dict(zip(pieces[1::2], pieces[2::2]))
 
 
 def describe_machine() -> dict[str, Any]:
@@ -80,7 +92,7 @@ def describe_machine() -> dict[str, Any]:
 
     nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
     versions = (f"Python {sys.version.split()[0]}, PyTorch {package('torch')}, numpy {package('numpy')}, "
-                f"nvcc {version_of([nvcc, '--version'], r'release ([0-9.]+)')}, cuDNN {package('nvidia-cudnn-cu13')}, "
+                f"nvcc {version_of([nvcc, '--version'], r'release ([0-9.]+)')}, cuDNN {package('nvidia-cudnn-cu13')}, CUPTI {package('nvidia-cuda-cupti')}, "
                 f"CMake {version_of(['cmake', '--version'], r'version ([0-9.]+)')}, g++ {version_of(['g++', '-dumpfullversion'], '([0-9.]+)')}")
     cpu = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
     release = re.search(r'PRETTY_NAME="(.+)"', Path("/etc/os-release").read_text())
@@ -102,7 +114,7 @@ def suite_line(kind: str, suite: dict[str, Any]) -> str:
         f"{suite['passed']} passed, {len(suite['failed'])} failed, {len(suite['skipped'])} skipped") + ".\n"
 
 
-def check_markdown(data: dict[str, Any], decodes: dict[str, Any]) -> str:
+def check_markdown(data: dict[str, Any], decodes: dict[str, Any], profiled: dict[str, Any]) -> str:
     rows = [["part", "status", "when", "seconds", "build", "what was found"]]
     for part in PARTS:
         entry = data["parts"].get(part)
@@ -115,6 +127,9 @@ def check_markdown(data: dict[str, Any], decodes: dict[str, Any]) -> str:
     text += "".join(suite_line(kind, suite) for kind, suite in data["parts"].get("tests", {}).get("suites", {}).items())
     text += "".join(f"- {name}: {run['status']}" + (f", {run['summary']}" if run["summary"] else "") + f", {run['seconds']} s.\n"
                     for name, run in data["parts"].get("sanitizer", {}).get("runs", {}).items())
+    if profiled:
+        text += "\n" + measure.markdown_table([["profiler", "status", "when", "what was found"], *map(profiler_line, profiled, profiled.values())])
+        text += "\nAll of it: gpu-profiler.md.\n"
     if decodes:
         text += "\n" + measure.markdown_table([["decode", "status", "when", "fastest of Headroom against untiled", "least PSNR of Headroom",
                                                 "highest peak of its limit"], *map(decode_line, decodes, decodes.values())])
@@ -131,3 +146,9 @@ def decode_line(name: str, entry: dict[str, Any]) -> list[str]:
     status = entry["status"] + ("" if entry.get("as_expected", True) else ", NOT as expected")
     return [name, status, entry["date"], f"{min(ratios):.2f}" if ratios else "–", f"{min(psnr):.1f} dB" if psnr else "–",
             f"{max(share):.2f}" if share else "–"]
+
+
+def profiler_line(name: str, entry: dict[str, Any]) -> list[str]:
+    status = entry["status"] + ("" if entry.get("as_expected", True) else ", NOT as expected")
+    said = entry.get("error") or "; ".join(entry["faults"]) or ("as expected" if entry["status"] == "done" else "–")
+    return [name, status, entry["date"], said[:300].replace("|", "/")]

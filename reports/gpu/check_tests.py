@@ -60,7 +60,7 @@ def tests(args: argparse.Namespace, commands: Commands, results: Results, entry:
         entry["suites"][kind], out = run_tests(args, commands, label, jobs)
         entry["suites"][kind]["label"] = label
         log += out
-        results.log("gpu-tests.log", log)
+        results.log("tests", log)
         results.save()
     faults = [f"{kind}: {suite.get('error') or ', '.join(suite['failed'])}" for kind, suite in entry["suites"].items()
               if suite.get("error") or suite["failed"]]
@@ -127,7 +127,7 @@ def sanitizer(args: argparse.Namespace, commands: Commands, results: Results, en
             if entry["runs"][name]["status"] == "cut off" and commands.left() == 0:
                 raise Stopped("time was up")
             log += f"== {name}\n{out}\n"
-            results.log("gpu-sanitizer.log", log)
+            results.log("sanitizer", log)
             results.save()
             if entry["runs"][name]["status"] == "refused":
                 raise Refused("compute-sanitizer does not run here: " + next(line for line in out.splitlines() if any(
