@@ -103,6 +103,7 @@ void TraceBuilder::changed(double at, AllocationKind kind, int64_t bytes) {
   if (bytes == 0) return;
   reserved_ = reserved_ || kind == AllocationKind::slack;
   count(at, kind, bytes, TensorId{-1});
+  sum_up(at);  // what the driver counts is held against it at this moment
 }
 
 void TraceBuilder::count(double at, AllocationKind kind, int64_t bytes, TensorId layer) {

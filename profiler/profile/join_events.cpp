@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,20 +9,11 @@
 #include "decoder/graph/errors.h"
 #include "profiler/profile/activity_list.h"
 #include "profiler/profile/driver_ledger.h"
+#include "profiler/profile/happenings.h"
 #include "profiler/profile/scope_times.h"
 
 namespace headroom {
 namespace {
-
-/// Something that the trace is told, at its time there.
-struct Happening {
-  enum class What : uint8_t { ledger, scope_begins, step_ends, allocated, freed, counted };
-  int64_t at_ns = 0;
-  /// Of one moment: first what the driver gives, last what it takes back.
-  int rank = 1;
-  What what{};
-  size_t event = 0;
-};
 
 void check_scope(const ScopeBegan& scope, size_t event, const Plan& plan) {
   const auto passes = static_cast<int64_t>(plan.passes.size());
@@ -47,73 +37,6 @@ void check(const std::vector<DeviceEvent>& events, const Plan& plan, const Graph
     const auto layer = static_cast<int64_t>(taken->layer);
     if (layer < -1 || layer >= tensors)
       throw InputError("event " + std::to_string(i) + ": the model has no tensor " + std::to_string(layer));
-  }
-}
-
-/// The decode's own events in the host's order, at the times at which the device meets them.
-class OwnTimes {
- public:
-  OwnTimes(const std::vector<DeviceEvent>& events, const ScopeTimes& times) : events_(events), times_(times) {
-    std::vector<std::pair<int64_t, size_t>> order;
-    for (size_t i = 0; i < events.size(); ++i) {
-      if (const auto* scope = std::get_if<ScopeBegan>(&events[i])) order.emplace_back(scope->at_ns, i);
-      if (const auto* taken = std::get_if<Allocated>(&events[i])) order.emplace_back(taken->at_ns, i);
-      if (const auto* freed = std::get_if<Freed>(&events[i])) order.emplace_back(freed->at_ns, i);
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    if (!order.empty()) now_ = order.front().first;
-    for (const auto& [at_ns, event] : order) {
-      if (std::holds_alternative<ScopeBegan>(events[event])) {
-        end_scope(at_ns);
-        scope_ = event;
-        span_ = times.span_of(std::get<ScopeBegan>(events[event]).scope);
-        tell(Happening::What::scope_begins, event, span_ != nullptr ? span_->begin_ns : at_ns);
-      } else if (std::holds_alternative<Allocated>(events[event])) {
-        tell(Happening::What::allocated, event, span_ != nullptr ? now_ : at_ns);
-      } else {
-        tell(Happening::What::freed, event, span_ != nullptr ? span_->end_ns : at_ns);
-      }
-    }
-    end_scope(now_);
-  }
-
-  std::vector<Happening> take() { return std::move(list_); }
-
- private:
-  void end_scope(int64_t at_ns) {
-    if (!scope_) return;
-    if (std::get<ScopeBegan>(events_[*scope_]).step >= 0)
-      tell(Happening::What::step_ends, *scope_, span_ != nullptr ? span_->end_ns : at_ns);
-    scope_.reset();
-  }
-  /// The device does its work in the order in which it was asked for.
-  void tell(Happening::What what, size_t event, int64_t at_ns) {
-    now_ = std::max(now_, at_ns);
-    list_.push_back({now_, 1, what, event});
-  }
-
-  const std::vector<DeviceEvent>& events_;
-  const ScopeTimes& times_;
-  std::vector<Happening> list_;
-  std::optional<size_t> scope_;
-  const ScopeTimes::Span* span_ = nullptr;
-  int64_t now_ = 0;
-};
-
-/// What the driver gives and takes, at the times at which it does.
-void add_driver(const std::vector<DeviceEvent>& events, std::vector<Happening>& list) {
-  for (size_t i = 0; i < events.size(); ++i) {
-    const auto add = [&](int64_t at_ns, bool gives) {
-      list.push_back({at_ns, gives ? 0 : 3, Happening::What::ledger, i});
-    };
-    if (const auto* segment = std::get_if<SegmentChanged>(&events[i]))
-      add(segment->at_ns, segment->bytes > 0);
-    if (const auto* change = std::get_if<DriverMemoryChanged>(&events[i]))
-      add(change->at_ns, change->bytes > 0);
-    if (const auto* pool = std::get_if<DriverPoolChanged>(&events[i])) add(pool->at_ns, true);
-    if (const auto* counted = std::get_if<DriverCounted>(&events[i]))
-      list.push_back({counted->at_ns, 2, Happening::What::counted, i});
   }
 }
 
@@ -256,13 +179,8 @@ Trace join_events(const DeviceRecording& recording, const Plan& plan, const Grap
   const std::vector<DeviceEvent>& events = recording.events;
   check(events, plan, graph);
   const ScopeTimes times(events);
-  std::vector<Happening> happenings = OwnTimes(events, times).take();
-  add_driver(events, happenings);
-  std::stable_sort(happenings.begin(), happenings.end(), [](const Happening& a, const Happening& b) {
-    return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.rank < b.rank;
-  });
   Joining joining(events, plan, bounds);
-  joining.run(happenings);
+  joining.run(happenings_of(events, times));
   Trace trace = joining.finish();
   trace.model = plan.request.model;
   trace.device = recording.device;

@@ -260,6 +260,14 @@ TEST_CASE("sums over steps and passes add up to the same", "[unit][join]") {
     return most;
   };
   CHECK(peak(summed) == peak(single));
+  // Where the driver was asked it is told at once, not with the next sum.
+  KindBytes live{};
+  size_t next = 0;
+  for (const DriverSample& sample : summed.driver) {
+    while (next < summed.events.size() && summed.events[next].seconds <= sample.seconds)
+      apply(summed.events[next++], live);
+    CHECK(sum(live) == sample.bytes);
+  }
 }
 
 TEST_CASE("contradictions are counted and set right", "[unit][join]") {
