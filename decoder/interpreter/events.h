@@ -37,7 +37,7 @@ class EventSink {
   struct DeviceMemoryUse {
     const void* reserved = nullptr;  ///< where the memory begins that this decode's session has taken
     int64_t reserved_bytes = 0;
-    int64_t driver_bytes = 0;    ///< all that the driver counts: the context, modules and libraries too
+    int64_t driver_bytes = 0;  ///< all that the driver counts: the context, modules and libraries too
   };
   virtual void device_memory(const DeviceMemoryUse&) {}
   /// Asking the driver takes its time: only where somebody wants to know.

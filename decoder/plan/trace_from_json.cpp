@@ -155,7 +155,8 @@ void read_device(const JsonFields& file, RecordedTrace& recorded) {
   require_names(file["driver_fields"], driver_field_names());
   trace.by_device_clock = file["clock"].text() == "device";
   if (!trace.by_device_clock && file["clock"].text() != "host")
-    file["clock"].fail("expected \"host\" or \"device\", found " + file["clock"].value().dump().substr(0, 40));
+    file["clock"].fail("expected \"host\" or \"device\", found " +
+                       file["clock"].value().dump().substr(0, 40));
   const JsonFields names = file["activity_names"];
   const size_t count = names.size(static_cast<size_t>(kMostTraceNames));
   for (size_t i = 0; i < count; ++i) trace.activity_names.push_back(name_text(names[i]));

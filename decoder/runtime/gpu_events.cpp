@@ -4,11 +4,7 @@ namespace headroom {
 
 GpuEvents::GpuEvents(gpu::Gpu& gpu, const Graph& graph, const void* reserved, int64_t reserved_bytes,
                      EventSink* next)
-    : ForwardingEvents(next),
-      gpu_(gpu),
-      graph_(graph),
-      reserved_(reserved),
-      reserved_bytes_(reserved_bytes) {
+    : ForwardingEvents(next), gpu_(gpu), graph_(graph), reserved_(reserved), reserved_bytes_(reserved_bytes) {
   ask_driver();
 }
 

@@ -13,8 +13,7 @@ namespace headroom {
 class GpuEvents final : public ForwardingEvents {
  public:
   /// The decode begins, in `reserved_bytes` at `reserved`.
-  GpuEvents(gpu::Gpu& gpu, const Graph& graph, const void* reserved, int64_t reserved_bytes,
-            EventSink* next);
+  GpuEvents(gpu::Gpu& gpu, const Graph& graph, const void* reserved, int64_t reserved_bytes, EventSink* next);
   ~GpuEvents() override { close(0); }
   GpuEvents(const GpuEvents&) = delete;
   GpuEvents& operator=(const GpuEvents&) = delete;

@@ -12,8 +12,8 @@
 #include "decoder/gpu_runtime/host_transfers.h"
 #include "decoder/graph/errors.h"
 #include "decoder/interpreter/interpreter.h"
-#include "decoder/runtime/gpu_events.h"
 #include "decoder/runtime/decode.h"
+#include "decoder/runtime/gpu_events.h"
 #include "decoder/runtime/unpacked_weights.h"
 
 namespace headroom {
