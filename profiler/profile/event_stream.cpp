@@ -19,7 +19,7 @@ constexpr size_t kMostSources = 100;
 constexpr size_t kMostColumns = 16;
 constexpr int64_t kMostTime_ns = int64_t{1} << 62;
 constexpr int64_t kMostAddress = int64_t{1} << 62;
-constexpr int64_t kMostBytes = int64_t{1} << 60;
+constexpr int64_t kMostBytes = int64_t{1} << 44;
 constexpr int64_t kMostNumber = int64_t{1} << 40;
 
 // Written.

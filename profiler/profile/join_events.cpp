@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -51,6 +52,7 @@ class Joining {
     for (const Happening& happening : happenings) {
       at_ = seconds(happening.at_ns);
       tell(happening);
+      check_room(happening.event);
     }
   }
   double seconds(int64_t at_ns) const { return double(at_ns - start_ns_) * 1e-9; }
@@ -86,11 +88,20 @@ class Joining {
     }
   }
 
+  /// No machine has so much: what adds up to it was made up.
+  void check_room(size_t event) const {
+    constexpr int64_t kMostBytes = int64_t{1} << 50;
+    if (all() > kMostBytes)
+      throw InputError("event " + std::to_string(event) + ": all memory together is more than " +
+                       std::to_string(kMostBytes) + " bytes");
+  }
+
   /// Only names what is there.
   static const void* pointer(uint64_t address) {
     return reinterpret_cast<const void*>(static_cast<uintptr_t>(address));
   }
   int64_t live(AllocationKind kind) const { return trace_.live()[static_cast<size_t>(kind)]; }
+  int64_t all() const { return std::accumulate(trace_.live().begin(), trace_.live().end(), int64_t{0}); }
 
   void begin_tile(const ScopeBegan& scope) {
     if (scope.step == 0 && scope.tile >= 0) trace_.tile_started(at_, scope.pass, scope.tile);
@@ -137,10 +148,7 @@ class Joining {
   }
 
   void count(int64_t driver_bytes) {
-    int64_t claimed = 0;
-    for (int64_t of_kind : trace_.live()) claimed += of_kind;
-    const int64_t context = live(AllocationKind::context);
-    claimed -= context;
+    const int64_t context = live(AllocationKind::context), claimed = all() - context;
     trace_.changed(at_, AllocationKind::context, std::max<int64_t>(0, driver_bytes - claimed) - context);
     driver_.push_back({at_, driver_bytes});
   }

@@ -8,15 +8,15 @@ namespace {
 
 /// The stream on which most of the kernels' time is spent: copies beside it go on while other steps run.
 int32_t stream_of_kernels(const std::vector<DeviceEvent>& events) {
-  std::map<int32_t, int64_t> spent;
+  std::map<int32_t, double> spent_ns;
   for (const DeviceEvent& event : events) {
     const auto* activity = std::get_if<DeviceActivity>(&event);
     if (activity != nullptr && activity->kind == ActivityKind::kernel)
-      spent[activity->stream] += activity->end_ns - activity->begin_ns;
+      spent_ns[activity->stream] += double(activity->end_ns) - double(activity->begin_ns);
   }
-  const auto most = std::max_element(spent.begin(), spent.end(),
+  const auto most = std::max_element(spent_ns.begin(), spent_ns.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == spent.end() ? -1 : most->first;
+  return most == spent_ns.end() ? -1 : most->first;
 }
 
 }  // namespace

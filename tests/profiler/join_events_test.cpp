@@ -368,6 +368,12 @@ TEST_CASE("events of another plan are refused", "[unit][join]") {
   refuses(ScopeBegan{0, ScopeId{1}, 0, -1, 0, 0}, "the plan has no step 0 in a pass -1");
   refuses(Allocated{0, 1, 1, AllocationKind::tile, TensorId{99}}, "event 0: the model has no tensor 99");
   CHECK(program.join({}).events.empty());
+  DeviceRecording recording;
+  for (int64_t i = 0; i < 100; ++i) {
+    recording.events.push_back(
+        Allocated{i, static_cast<uint64_t>(i), int64_t{1} << 44, AllocationKind::tile, TensorId{1}});
+  }
+  CHECK_THROWS_WITH(program.join(recording), Catch::Contains("event 64: all memory together is more than"));
 }
 
 }  // namespace
