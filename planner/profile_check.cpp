@@ -63,6 +63,10 @@ void check_profiled_model(const Profile& profile, const std::string& file, const
 }
 
 void check_profiled_machine(const Profile& profile, const std::string& file) {
+  if (profile.device.empty() || profile.libraries.empty()) {
+    throw InputError(file + ": " + (profile.device.empty() ? "device" : "libraries") +
+                     ": expected what was measured, found an empty text");
+  }
   if (profile.device_kind != DeviceKind::cpu) return;
   const std::string here = processor_name();
   if (profile.device.rfind(here + ", ", 0) == 0 || profile.device == here) return;

@@ -25,6 +25,8 @@ class EventSink {
     double seconds = 0;
   };
   virtual void step_done(const Plan&, const StepDone&) {}
+  /// Before anything of the pass, its parameters included.
+  virtual void pass_started(const Plan&, int32_t /*pass*/) {}
   /// Before the tile's first step.
   virtual void tile_started(const Plan&, int32_t /*pass*/, int64_t /*tile*/, int64_t /*tiles*/) {}
 
@@ -51,6 +53,9 @@ class ForwardingEvents : public EventSink {
  public:
   explicit ForwardingEvents(EventSink* next) : next_(next) {}
 
+  void pass_started(const Plan& plan, int32_t pass) override {
+    if (next_ != nullptr) next_->pass_started(plan, pass);
+  }
   void step_done(const Plan& plan, const StepDone& done) override {
     if (next_ != nullptr) next_->step_done(plan, done);
   }

@@ -70,7 +70,10 @@ void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink
 void Interpreter::run_pass(size_t number, PictureSink& sink) {
   const Pass& pass = plan_.passes[number];
   const auto pass_number = static_cast<int32_t>(number);
-  if (events_ != nullptr) events_->allocating(AllocationKind::weights, TensorId{-1});
+  if (events_ != nullptr) {
+    events_->pass_started(plan_, pass_number);
+    events_->allocating(AllocationKind::weights, TensorId{-1});
+  }
   device_.begin_pass(number);
   kept_.begin_pass(number);
   begin_statistics(pass);

@@ -22,8 +22,13 @@ Trace TraceBuilder::finish(double at) {
   return std::move(trace_);
 }
 
+void TraceBuilder::pass_started(double at, int32_t pass) {
+  begin_pass(at, pass);
+}
+
 void TraceBuilder::tile_started(double at, int32_t pass, int64_t tile) {
-  if (tile == 0) begin_pass(at, pass);
+  if (!in_pass_ || pass_.pass != pass || (tile == 0 && pass_has_tiles_)) begin_pass(at, pass);
+  pass_has_tiles_ = true;
   tile_ = {.begin_seconds = at, .end_seconds = at, .pass = pass, .tile = tile};
   in_tile_ = true;
 }
@@ -58,6 +63,7 @@ void TraceBuilder::begin_pass(double at, int32_t pass) {
   end_pass();
   pass_ = {.begin_seconds = at, .end_seconds = at, .pass = pass};
   in_pass_ = true;
+  pass_has_tiles_ = false;
   if (detail_ == Detail::passes) sum_up(at);
 }
 
@@ -87,27 +93,27 @@ void TraceBuilder::holds_tile(const void* memory) {
 void TraceBuilder::allocated(double at, const void* memory, int64_t bytes, AllocationKind kind,
                              TensorId layer) {
   const bool single = detail_ == Detail::single;
-  held_[memory] = {bytes, ++allocations_, single ? static_cast<int64_t>(trace_.events.size()) : -1, layer,
-                   kind};
-  count(at, kind, bytes, layer);
+  held_[memory] = {bytes, ++allocations_, single ? static_cast<int64_t>(trace_.events.size()) : -1,
+                   layer, kind,           reserved_};
+  count(at, kind, bytes, layer, reserved_);
 }
 
 void TraceBuilder::freed(double at, const void* memory) {
   const auto found = held_.find(memory);
   if (found == held_.end()) return;
-  count(at, found->second.kind, -found->second.bytes, found->second.layer);
+  const Held& held = found->second;
+  count(at, held.kind, -held.bytes, held.layer, held.from_reserve);
   held_.erase(found);
 }
 
 void TraceBuilder::changed(double at, AllocationKind kind, int64_t bytes) {
   if (bytes == 0) return;
   reserved_ = reserved_ || kind == AllocationKind::slack;
-  count(at, kind, bytes, TensorId{-1});
+  count(at, kind, bytes, TensorId{-1}, false);
   sum_up(at);  // what the driver counts is held against it at this moment
 }
 
-void TraceBuilder::count(double at, AllocationKind kind, int64_t bytes, TensorId layer) {
-  const bool from_reserve = reserved_ && static_cast<size_t>(kind) < kDecodeKinds;
+void TraceBuilder::count(double at, AllocationKind kind, int64_t bytes, TensorId layer, bool from_reserve) {
   live_[static_cast<size_t>(kind)] += bytes;
   if (from_reserve) live_[kSlack] -= bytes;
   if (detail_ == Detail::single) {

@@ -25,6 +25,8 @@ class TraceBuilder {
  public:
   explicit TraceBuilder(const TraceBounds& bounds = {}) : bounds_(bounds) {}
 
+  /// Before its first tile; may be left out.
+  void pass_started(double at, int32_t pass);
   void tile_started(double at, int32_t pass, int64_t tile);
   /// `step` with its times; whole batch items from `step.item` on.
   void step_done(double at, const Plan& plan, const TraceInterval& step);
@@ -59,9 +61,10 @@ class TraceBuilder {
     int64_t event;   ///< index of its event; -1 where it was summed up
     TensorId layer;
     AllocationKind kind;
+    bool from_reserve;
   };
 
-  void count(double at, AllocationKind kind, int64_t bytes, TensorId layer);
+  void count(double at, AllocationKind kind, int64_t bytes, TensorId layer, bool from_reserve);
   /// Puts down what changed since the last time: up to the highest moment, and from there to now.
   void sum_up(double at);
   void put(const KindBytes& target, double at);
@@ -81,7 +84,7 @@ class TraceBuilder {
   int64_t allocations_ = 0, step_start_ = 0, highest_at_ = 0;  // numbers of allocations
   double sample_period_seconds_ = 0.02;
   TraceInterval pass_, tile_;
-  bool in_pass_ = false, in_tile_ = false;
+  bool in_pass_ = false, in_tile_ = false, pass_has_tiles_ = false;
   std::map<std::pair<int32_t, int32_t>, TraceStepSum> step_sums_;
 };
 

@@ -1,5 +1,6 @@
 #include "decoder/plan/trace_file.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <ostream>
 
@@ -14,7 +15,10 @@ using nlohmann::json;
 
 /// Nothing is told of the device but what a trace of the CPU has as well.
 bool is_of_cpu(const Trace& trace) {
-  return trace.driver.empty() && trace.sources.empty() && trace.activities.empty();
+  return trace.driver.empty() && trace.sources.empty() && trace.activities.empty() &&
+         std::all_of(trace.events.begin(), trace.events.end(), [](const TraceEvent& event) {
+           return static_cast<size_t>(event.kind) < kDecodeKinds && event.slack_bytes == 0;
+         });
 }
 
 json names_of_kinds(size_t count) {

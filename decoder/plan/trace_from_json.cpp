@@ -140,10 +140,14 @@ void check_rows(const RecordedTrace& recorded, bool old, const std::string& orig
     if (tile.pass >= passes) refuse("tiles", i, 3, 0, passes - 1, tile.pass);
   }
   const auto names = static_cast<int64_t>(recorded.trace.activity_names.size());
+  int64_t moved = 0;
   for (size_t i = 0; i < recorded.trace.activities.size(); ++i) {
     const TraceActivity& activity = recorded.trace.activities[i];
     if (activity.name >= names) refuse("activities", i, 4, 0, names - 1, activity.name);
     if (activity.pass >= passes) refuse("activities", i, 5, -1, passes - 1, activity.pass);
+    if (activity.bytes > kMostTraceBytes - moved)
+      refuse("activities", i, 8, 0, kMostTraceBytes - moved, activity.bytes);
+    moved += activity.bytes;
   }
 }
 

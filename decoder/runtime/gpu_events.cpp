@@ -21,16 +21,18 @@ void GpuEvents::close(int ranges) {
   for (; open_ranges_ > ranges; --open_ranges_) gpu_.close_range();
 }
 
+void GpuEvents::pass_started(const Plan& plan, int32_t number) {
+  close(0);
+  ask_driver();
+  const Pass& pass = plan.passes[static_cast<size_t>(number)];
+  steps_.clear();
+  for (const Step& step : pass.steps)
+    steps_.push_back(std::string(name_of(step.kind)) + " " + graph_.tensor(step.tensor).name);
+  open(pass.name);
+  ForwardingEvents::pass_started(plan, number);
+}
+
 void GpuEvents::tile_started(const Plan& plan, int32_t number, int64_t tile, int64_t tiles) {
-  if (tile == 0) {
-    close(0);
-    ask_driver();
-    const Pass& pass = plan.passes[static_cast<size_t>(number)];
-    steps_.clear();
-    for (const Step& step : pass.steps)
-      steps_.push_back(std::string(name_of(step.kind)) + " " + graph_.tensor(step.tensor).name);
-    open(pass.name);
-  }
   ForwardingEvents::tile_started(plan, number, tile, tiles);
   open(steps_.front());
 }

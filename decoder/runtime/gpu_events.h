@@ -18,6 +18,7 @@ class GpuEvents final : public ForwardingEvents {
   GpuEvents(const GpuEvents&) = delete;
   GpuEvents& operator=(const GpuEvents&) = delete;
 
+  void pass_started(const Plan& plan, int32_t pass) override;
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override;
   void step_done(const Plan& plan, const StepDone& done) override;
   /// The decode is over.

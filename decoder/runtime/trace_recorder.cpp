@@ -20,6 +20,14 @@ Trace TraceRecorder::finish() {
   return trace;
 }
 
+void TraceRecorder::pass_started(const Plan& plan, int32_t pass) {
+  {
+    const std::lock_guard lock(mutex_);
+    trace_.pass_started(now(), pass);
+  }
+  ForwardingEvents::pass_started(plan, pass);
+}
+
 void TraceRecorder::tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) {
   {
     const std::lock_guard lock(mutex_);

@@ -17,6 +17,7 @@ class TraceRecorder final : public ForwardingEvents, private MemoryObserver {
   /// What was recorded, once the decode is over. The names are left to the caller.
   Trace finish();
 
+  void pass_started(const Plan& plan, int32_t pass) override;
   void step_done(const Plan& plan, const StepDone& done) override;
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override;
   void allocating(AllocationKind kind, TensorId tensor) override;

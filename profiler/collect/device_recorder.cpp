@@ -39,7 +39,11 @@ bool DeviceRecorder::add(DeviceEvent event) {
 
 void DeviceRecorder::hear(DeviceEvent event) {
   const std::lock_guard lock(mutex_);
-  add(std::move(event));
+  if (const auto* lost = std::get_if<RecordsLost>(&event)) {
+    lost_ += lost->count;  // never for want of room
+  } else {
+    add(std::move(event));
+  }
 }
 
 DeviceRecording DeviceRecorder::finish() {
@@ -60,11 +64,15 @@ void DeviceRecorder::begin_scope(int64_t item, int32_t pass, int64_t tile, int32
   watcher_.enter(scope);
 }
 
-void DeviceRecorder::tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t) {
-  if (pass == 0 && tile == 0) {
+void DeviceRecorder::pass_started(const Plan& plan, int32_t pass) {
+  if (pass == 0) {
     item_ += slice_items_;
     slice_items_ = plan.slice;
   }
+  begin_scope(item_, pass, -1, -1);
+}
+
+void DeviceRecorder::tile_started(const Plan&, int32_t pass, int64_t tile, int64_t) {
   begin_scope(item_, pass, tile, 0);
 }
 

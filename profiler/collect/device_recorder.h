@@ -25,6 +25,7 @@ class DeviceRecorder final : public EventSink, private MemoryObserver {
   /// caller.
   DeviceRecording finish();
 
+  void pass_started(const Plan& plan, int32_t pass) override;
   void step_done(const Plan& plan, const StepDone& done) override;
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override;
   void allocating(AllocationKind kind, TensorId tensor) override;

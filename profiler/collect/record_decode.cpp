@@ -3,6 +3,7 @@
 #include "decoder/files/picture_sink.h"
 #include "decoder/runtime/decode.h"
 #include "profiler/collect/device_recorder.h"
+#include "profiler/profile/join_events.h"
 
 namespace headroom {
 namespace {
@@ -55,6 +56,7 @@ RecordedDecode record_decode(const Model& model, const Plan& plan, const Paramet
         recorded.recording.sources.begin(),
         {"LibTorch's allocator", allocator.heard(), allocator.heard() ? "" : "it tells nothing here"});
   }
+  recorded.recording.plan = recorded_plan(plan);
   recorded.recording.device = recorded.stats.device;
   recorded.recording.libraries = recorded.stats.libraries;
   return recorded;

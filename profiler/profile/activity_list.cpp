@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -42,8 +41,6 @@ void add_activities(const std::vector<DeviceEvent>& events, const ScopeTimes& ti
     return a->begin_ns < b->begin_ns;
   });
   Names names(trace.activity_names);
-  std::set<int32_t> ran;  // passes of which anything else was heard
-  for (const TraceInterval& pass : trace.passes) ran.insert(pass.pass);
   std::map<std::pair<int32_t, int32_t>, double> by_step;
   for (const DeviceActivity* activity : order) {
     TraceActivity one{.begin_seconds = seconds(activity->begin_ns),
@@ -51,8 +48,7 @@ void add_activities(const std::vector<DeviceEvent>& events, const ScopeTimes& ti
                       .bytes = activity->bytes,
                       .stream = activity->stream,
                       .kind = activity->kind};
-    const ScopeBegan* scope = times.scope_of(*activity);
-    if (scope != nullptr && (scope->pass < 0 || ran.contains(scope->pass))) {
+    if (const ScopeBegan* scope = times.scope_of(*activity)) {
       one.pass = scope->pass;
       one.tile = scope->tile;
       one.step = scope->step;

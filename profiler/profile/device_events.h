@@ -130,6 +130,7 @@ using DeviceEvent =
 
 /// All that was heard of one decode.
 struct DeviceRecording {
+  std::string plan;    ///< that was decoded, as recorded_plan() names it
   std::string device;  ///< as RunStats has them
   std::string libraries;
   std::vector<DeviceEvent> events;

@@ -60,24 +60,31 @@ bool DriverLedger::apply_segment(const SegmentChanged& change) {
   return is_new;
 }
 
-/// Of a segment the whole, or a part.
+/// A stretch of addresses: segments, parts of them, or several at once.
 bool DriverLedger::unmap(uint64_t address, int64_t bytes) {
-  const auto after = segments_.upper_bound(address);
-  if (after == segments_.begin()) return false;
-  const auto entry = std::prev(after);
-  Segment& segment = entry->second;
-  const uint64_t offset = address - entry->first;
-  if (offset >= static_cast<uint64_t>(segment.bytes)) return false;
-  if (offset == 0 && bytes >= segment.bytes) {
-    segment_bytes_ -= segment.counted_bytes;
-    segments_.erase(entry);
-    return true;
+  const uint64_t end = address + static_cast<uint64_t>(bytes);
+  auto entry = segments_.upper_bound(address);
+  if (entry != segments_.begin()) --entry;
+  bool found = false;
+  while (entry != segments_.end() && entry->first < end) {
+    const uint64_t begins = entry->first, ends = begins + static_cast<uint64_t>(entry->second.bytes);
+    if (ends <= address) {
+      ++entry;
+      continue;
+    }
+    found = true;
+    const Segment whole = entry->second;
+    entry = segments_.erase(entry);
+    segment_bytes_ -= whole.counted_bytes;
+    const auto keep = [&](uint64_t from, uint64_t to) {
+      const auto left = static_cast<int64_t>(to - from);
+      segments_[from] = {left, left};
+      segment_bytes_ += left;
+    };
+    if (begins < address) keep(begins, address);
+    if (ends > end) keep(end, ends);
   }
-  const int64_t gone = std::min({bytes, segment.bytes, segment.counted_bytes});
-  segment.bytes -= gone;
-  segment.counted_bytes -= gone;
-  segment_bytes_ -= gone;
-  return true;
+  return found;
 }
 
 bool DriverLedger::apply_driver(const DriverMemoryChanged& change, bool is_segment) {

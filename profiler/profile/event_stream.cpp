@@ -15,7 +15,8 @@ constexpr int64_t kMostFileBytes = int64_t{512} << 20;
 constexpr size_t kMostLineBytes = size_t{1} << 16;
 constexpr size_t kMostEvents = 5'000'000;
 constexpr size_t kMostNameBytes = 4096;
-constexpr size_t kMostSources = 100;
+constexpr size_t kMostSources = 90;  // a trace has some more
+constexpr int64_t kMostItems = 1'000'000;
 constexpr size_t kMostColumns = 16;
 constexpr int64_t kMostTime_ns = int64_t{1} << 62;
 constexpr int64_t kMostAddress = int64_t{1} << 62;
@@ -63,6 +64,12 @@ json row_of(const DriverCounted& e) {
 
 // Read.
 
+std::string name_of_field(const JsonFields& field) {
+  std::string text = field.text();
+  if (text.size() > kMostNameBytes) field.fail("expected a name of at most 4096 bytes");
+  return text;
+}
+
 /// The columns of one line, from left to right.
 class Columns {
  public:
@@ -73,12 +80,7 @@ class Columns {
   uint32_t correlation() { return static_cast<uint32_t>(integer(0, UINT32_MAX)); }
   ScopeId scope() { return ScopeId{static_cast<uint64_t>(integer(0, kMostNumber))}; }
   int32_t small(int64_t least) { return static_cast<int32_t>(integer(least, INT32_MAX)); }
-  std::string name() {
-    const JsonFields field = next();
-    std::string text = field.text();
-    if (text.size() > kMostNameBytes) field.fail("expected a name of at most 4096 bytes");
-    return text;
-  }
+  std::string name() { return name_of_field(next()); }
   /// One of the first `count` of an enumeration, by name.
   template <typename Kind>
   Kind one_of(size_t count) {
@@ -107,7 +109,7 @@ DeviceEvent event_of(const std::string& kind, Columns& row, const JsonFields& li
   if (kind == "scope") {
     return ScopeBegan{.at_ns = row.time_ns(),
                       .scope = row.scope(),
-                      .item = row.integer(0, kMostNumber),
+                      .item = row.integer(0, kMostItems),
                       .pass = row.small(-1),
                       .tile = row.integer(-1, kMostNumber),
                       .step = row.small(-1)};
@@ -168,7 +170,8 @@ std::vector<TraceSource> sources_of(const JsonFields& list) {
   std::vector<TraceSource> sources;
   const size_t count = list.size(kMostSources);
   for (size_t i = 0; i < count; ++i)
-    sources.push_back({list[i]["name"].text(), list[i]["heard"].boolean(), list[i]["detail"].text()});
+    sources.push_back(
+        {name_of_field(list[i]["name"]), list[i]["heard"].boolean(), name_of_field(list[i]["detail"])});
   return sources;
 }
 
@@ -176,11 +179,8 @@ std::vector<TraceSource> sources_of(const JsonFields& list) {
 
 void write_events(const std::filesystem::path& file, const DeviceRecording& recording) {
   write_file_whole(file, [&](std::ostream& out) {
-    json head{{"schema", "headroom.events"},
-              {"version", kEventsVersion},
-              {"device", recording.device},
-              {"libraries", recording.libraries},
-              {"sources", json::array()}};
+    json head{{"schema", "headroom.events"}, {"version", kEventsVersion},        {"plan", recording.plan},
+              {"device", recording.device},  {"libraries", recording.libraries}, {"sources", json::array()}};
     for (const TraceSource& source : recording.sources)
       head["sources"].push_back({{"name", source.name}, {"heard", source.heard}, {"detail", source.detail}});
     out << head.dump() << "\n";
@@ -205,8 +205,9 @@ DeviceRecording events_from_text(const std::string& text, const std::string& ori
     const JsonFields line(value, place);
     if (number == 1) {
       check_schema(line, "headroom.events", kEventsVersion);
-      recording.device = line["device"].text();
-      recording.libraries = line["libraries"].text();
+      recording.plan = name_of_field(line["plan"]);
+      recording.device = name_of_field(line["device"]);
+      recording.libraries = name_of_field(line["libraries"]);
       recording.sources = sources_of(line["sources"]);
       continue;
     }

@@ -16,6 +16,9 @@
 namespace headroom {
 namespace {
 
+/// More are in no decode that anyone waits for.
+constexpr int64_t kMostPasses = 100'000;
+
 void check_scope(const ScopeBegan& scope, size_t event, const Plan& plan) {
   const auto passes = static_cast<int64_t>(plan.passes.size());
   const bool known =
@@ -31,8 +34,15 @@ void check_scope(const ScopeBegan& scope, size_t event, const Plan& plan) {
 
 void check(const std::vector<DeviceEvent>& events, const Plan& plan, const Graph& graph) {
   const auto tensors = static_cast<int64_t>(graph.tensors().size());
+  int64_t passes = 0;
   for (size_t i = 0; i < events.size(); ++i) {
-    if (const auto* scope = std::get_if<ScopeBegan>(&events[i])) check_scope(*scope, i, plan);
+    if (const auto* scope = std::get_if<ScopeBegan>(&events[i])) {
+      check_scope(*scope, i, plan);
+      passes += scope->tile == 0 && scope->step == 0 ? 1 : 0;
+      if (passes > kMostPasses)
+        throw InputError("event " + std::to_string(i) + ": expected at most " + std::to_string(kMostPasses) +
+                         " passes");
+    }
     const auto* taken = std::get_if<Allocated>(&events[i]);
     if (taken == nullptr) continue;
     const auto layer = static_cast<int64_t>(taken->layer);
@@ -104,7 +114,10 @@ class Joining {
   int64_t all() const { return std::accumulate(trace_.live().begin(), trace_.live().end(), int64_t{0}); }
 
   void begin_tile(const ScopeBegan& scope) {
-    if (scope.step == 0 && scope.tile >= 0) trace_.tile_started(at_, scope.pass, scope.tile);
+    if (scope.step == 0 && scope.tile >= 0) return trace_.tile_started(at_, scope.pass, scope.tile);
+    // Before its first tile: weights that come pass by pass.
+    if (scope.step == -1 && scope.pass >= 0 && scope.pass != trace_.pass())
+      trace_.pass_started(at_, scope.pass);
   }
 
   void allocate(const Allocated& taken) {
@@ -164,26 +177,64 @@ class Joining {
   bool reserved_ = false;
 };
 
-/// Some ways to take memory are seen by who counts calls alone.
+/// Some ways to take memory are seen by who counts calls alone. Where LibTorch's allocator takes it in these
+/// ways its segments tell.
 void add_unseen_calls(const std::vector<DeviceEvent>& events, std::vector<TraceSource>& sources) {
-  std::set<uint32_t> seen;
+  std::set<uint32_t> calls;
+  std::set<uint64_t> addresses;
   for (const DeviceEvent& event : events) {
-    if (const auto* change = std::get_if<DriverMemoryChanged>(&event)) seen.insert(change->correlation);
+    const auto* change = std::get_if<DriverMemoryChanged>(&event);
+    if (change == nullptr) continue;
+    calls.insert(change->correlation);
+    addresses.insert(change->address);
   }
-  const auto made = std::count_if(events.begin(), events.end(), [&](const DeviceEvent& event) {
+  int64_t unseen = 0;
+  for (const DeviceEvent& event : events) {
     const auto* call = std::get_if<DriverCall>(&event);
-    return call != nullptr && call->name.rfind("cuMemCreate", 0) == 0 && !seen.contains(call->correlation);
-  });
-  if (made == 0) return;
+    if (call != nullptr && call->name.rfind("cuMemCreate", 0) == 0 && !calls.contains(call->correlation))
+      ++unseen;
+    const auto* segment = std::get_if<SegmentChanged>(&event);
+    if (segment != nullptr && segment->bytes > 0 && !addresses.contains(segment->address)) --unseen;
+  }
+  if (unseen <= 0) return;
   sources.push_back(
       {"cuMemCreate", false,
-       std::to_string(made) + " calls whose memory nobody told of: it counts as the context's"});
+       std::to_string(unseen) + " calls whose memory nobody told of: it counts as the context's"});
+}
+
+void add_refusals(const std::vector<DeviceEvent>& events, std::vector<TraceSource>& sources) {
+  const MemoryRefused* last = nullptr;
+  int64_t times = 0;
+  for (const DeviceEvent& event : events) {
+    const auto* refused = std::get_if<MemoryRefused>(&event);
+    if (refused == nullptr) continue;
+    ++times;
+    if (last == nullptr || refused->at_ns >= last->at_ns) last = refused;
+  }
+  if (times == 0) return;
+  sources.push_back(
+      {"refused memory", true,
+       std::to_string(times) + " times LibTorch's allocator was refused memory, the last time " +
+           std::to_string(last->asked_bytes) + " bytes with " + std::to_string(last->free_bytes) + " free"});
 }
 
 }  // namespace
 
+std::string recorded_plan(const Plan& plan) {
+  const Request& request = plan.request;
+  const auto text = [](int64_t number) { return std::to_string(number); };
+  return text(request.width_pixels) + "x" + text(request.height_pixels) + ", frames " + text(request.frames) +
+         ", batch " + text(request.batch) + ", " + name_of(request.dtype) + ", " + name_of(request.device) +
+         ", " + text(static_cast<int64_t>(plan.passes.size())) + " passes, peak " +
+         text(plan.predicted_peak_bytes);
+}
+
 Trace join_events(const DeviceRecording& recording, const Plan& plan, const Graph& graph,
                   const TraceBounds& bounds) {
+  if (recording.plan != recorded_plan(plan)) {
+    throw InputError("recorded of another plan: expected \"" + recorded_plan(plan) + "\", found \"" +
+                     recording.plan + "\"");
+  }
   const std::vector<DeviceEvent>& events = recording.events;
   check(events, plan, graph);
   const ScopeTimes times(events);
@@ -202,6 +253,7 @@ Trace join_events(const DeviceRecording& recording, const Plan& plan, const Grap
   }
   trace.sources = recording.sources;
   add_unseen_calls(events, trace.sources);
+  add_refusals(events, trace.sources);
   return trace;
 }
 

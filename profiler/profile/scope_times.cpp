@@ -58,11 +58,11 @@ const ScopeBegan* ScopeTimes::scope_of(const DeviceActivity& activity) const {
   const auto first =
       std::lower_bound(calls_.begin(), calls_.end(), activity.correlation,
                        [](const Call& call, uint32_t number) { return call.correlation < number; });
-  const ScopeBegan* found = nullptr;
-  for (auto call = first; call != calls_.end() && call->correlation == activity.correlation; ++call) {
-    if (found == nullptr || call->scope->at_ns <= activity.begin_ns) found = call->scope;
-  }
-  return found;
+  if (first == calls_.end() || first->correlation != activity.correlation) return nullptr;
+  const auto after = std::partition_point(first, calls_.end(), [&](const Call& call) {
+    return call.correlation == activity.correlation && call.scope->at_ns <= activity.begin_ns;
+  });
+  return after == first ? first->scope : std::prev(after)->scope;
 }
 
 const ScopeTimes::Span* ScopeTimes::span_of(ScopeId scope) const {

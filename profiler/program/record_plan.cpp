@@ -34,12 +34,13 @@ Plan plan_of(const Model& model, const std::string& file) {
 /// All files that were asked for, of what was heard.
 std::vector<std::string> write_recording(const DeviceRecording& recording, const Plan& plan,
                                          const Graph& graph, const RecordRequest& request) {
+  // First what all else is made of.
+  if (!request.events_file.empty()) write_events(request.events_file, recording);
   const Trace trace = join_events(recording, plan, graph);
   if (!request.trace_file.empty()) write_trace(request.trace_file, trace, plan, graph);
   if (!request.chrome_file.empty()) write_chrome_trace(request.chrome_file, trace, plan, graph);
   if (!request.csv_file.empty()) write_trace_csv(request.csv_file, trace, graph);
   if (!request.snapshot_file.empty()) write_memory_snapshot(request.snapshot_file, recording, plan, graph);
-  if (!request.events_file.empty()) write_events(request.events_file, recording);
   std::vector<std::string> warnings = warnings_of(trace.sources);
   if (trace.records_lost > 0)
     warnings.push_back(std::to_string(trace.records_lost) + " records were lost: the trace lacks them");

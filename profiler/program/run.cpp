@@ -1,8 +1,10 @@
 #include "profiler/program/run.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iomanip>
 #include <optional>
+#include <set>
 
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/progress.h"
@@ -120,6 +122,18 @@ void print_summary(const Profile& profile, const std::string& output, std::ostre
       << profile.weights_source << ")\n";
 }
 
+/// Before long work: each output is a file of its own in a folder that is there.
+void check_outputs(const std::vector<std::string>& files) {
+  std::set<std::filesystem::path> seen;
+  for (const std::string& file : files) {
+    if (file.empty()) continue;
+    const std::filesystem::path path = std::filesystem::absolute(file).lexically_normal();
+    if (!std::filesystem::is_directory(path.parent_path()))
+      throw InputError(file + ": its folder does not exist");
+    if (!seen.insert(path).second) throw InputError(file + ": expected a file of its own for each output");
+  }
+}
+
 /// What is asked for beyond what the parser can tell.
 void check_options(const Options& options) {
   const auto needs = [](bool given, const char* what) {
@@ -140,8 +154,11 @@ void check_options(const Options& options) {
     needs(!options.output.empty() || !options.trace.empty() || !options.chrome.empty() ||
               !options.csv.empty() || !options.snapshot.empty() || !options.events.empty(),
           "--plan needs --output");
-    needs(options.replay.empty() || (options.events.empty() && options.latent.empty()),
-          "--replay decodes nothing: --events and --latent do not go with it");
+    needs(options.replay.empty() || (options.events.empty() && options.latent.empty() &&
+                                     options.device.empty() && options.watch == "all" && !options.json),
+          "--replay decodes nothing: --events, --latent, --device, --watch and --json do not go with it");
+    check_outputs(
+        {options.output, options.trace, options.chrome, options.csv, options.snapshot, options.events});
   }
 }
 

@@ -9,6 +9,7 @@ namespace headroom {
 
 Watching parse_watching(const std::string& text, const std::string& option) {
   if (text == "all") return {};
+  if (text.empty()) throw InputError(option + ": expected all, none or a list, found ''");
   Watching watching{.allocator = false, .driver = {}};
   if (text == "none") return watching;
   std::istringstream words(text);

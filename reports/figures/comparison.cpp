@@ -225,7 +225,10 @@ Contents contents_of(const RecordedTrace& recorded, const Document& document) {
                  double(timeline.use(timeline.peak())[static_cast<size_t>(kind)]));
     }
   }
-  time.add("whole decode", trace.seconds);
+  // A GPU's trace begins where its libraries are started.
+  const bool of_gpu = !trace.driver.empty() && !trace.passes.empty();
+  time.add("whole decode",
+           of_gpu ? trace.passes.back().end_seconds - trace.passes.front().begin_seconds : trace.seconds);
   std::map<int32_t, double> passes, gpu_passes;  // slices together
   for (const TraceInterval& pass : trace.passes) passes[pass.pass] += pass.end_seconds - pass.begin_seconds;
   const auto pass_name = [&](int32_t pass) {

@@ -73,26 +73,45 @@ Cell bytes_cell(int64_t bytes) {
   return bytes > 0 ? Cell(double(bytes)) : Cell();
 }
 
+/// What the list of activities tells of the decode, from its first pass to its last: all, or what was before
+/// the list was full. Libraries that are started and weights that are loaded come before it.
+struct Told {
+  explicit Told(const Trace& trace) {
+    const bool all = trace.activities_left_out == 0 || trace.activities.empty();
+    if (!trace.passes.empty()) begin_seconds = trace.passes.front().begin_seconds;
+    end_seconds = trace.passes.empty() ? trace.seconds : trace.passes.back().end_seconds;
+    // The last copies end after the last step.
+    if (all && !trace.activities.empty()) end_seconds = std::max(end_seconds, last_end(trace));
+    if (!all) end_seconds = std::min(end_seconds, trace.activities.back().end_seconds);
+    end_seconds = std::max(begin_seconds, end_seconds);
+  }
+  double seconds() const { return end_seconds - begin_seconds; }
+
+  double begin_seconds = 0, end_seconds = 0;
+
+ private:
+  static double last_end(const Trace& trace) {
+    double last = 0;
+    for (const TraceActivity& one : trace.activities) last = std::max(last, one.end_seconds);
+    return last;
+  }
+};
+
 /// Adds up stretches of time that begin one after another, and counts once what several share.
 class BusyTime {
  public:
+  explicit BusyTime(const Told& told) : until_(told.begin_seconds), end_(told.end_seconds) {}
   void add(const TraceActivity& one) {
-    const double begin = std::max(one.begin_seconds, until_);
-    if (one.end_seconds <= begin) return;
-    seconds_ += one.end_seconds - begin;
-    until_ = one.end_seconds;
+    const double begin = std::max(one.begin_seconds, until_), end = std::min(one.end_seconds, end_);
+    if (end <= begin) return;
+    seconds_ += end - begin;
+    until_ = end;
   }
   double seconds() const { return seconds_; }
 
  private:
-  double seconds_ = 0, until_ = 0;
+  double seconds_ = 0, until_, end_;
 };
-
-/// The stretch that the list of activities tells of: the decode, or the part of it before the list was full.
-double told_seconds(const Trace& trace) {
-  if (trace.activities_left_out == 0 || trace.activities.empty()) return trace.seconds;
-  return std::min(trace.seconds, trace.activities.back().end_seconds);
-}
 
 std::string layer_of(const RecordedTrace& recorded, const RecordedStep& step) {
   return step.layer < 0 ? "" : recorded.layers[static_cast<size_t>(step.layer)];
@@ -207,7 +226,7 @@ Table copies_table(const RecordedTrace& recorded) {
       {.title = "time", .unit = Unit::seconds, .explanation = "While such a copy ran."},
       {.title = "rate", .unit = Unit::bytes_per_second, .explanation = "Over the time that the copies ran."},
       {.title = "share", .unit = Unit::share, .explanation = "Of the decode, as far as it is listed."}};
-  const double whole = told_seconds(recorded.trace);
+  const double whole = Told(recorded.trace).seconds();
   for (const Work& work : work_by_name(recorded)) {
     if (work.kind != ActivityKind::copy) continue;
     const Cell rate = work.seconds > 0 ? Cell(double(work.bytes) / work.seconds) : Cell();
@@ -226,19 +245,22 @@ Table streams_table(const RecordedTrace& recorded) {
       seconds_column("busy", "While something ran on it."),
       {.title = "share", .unit = Unit::share, .explanation = "Of the decode, as far as it is listed."}};
   const Trace& trace = recorded.trace;
+  const Told told(trace);
   std::map<int32_t, std::pair<int64_t, BusyTime>> streams;
-  BusyTime any;
+  BusyTime any(told);
   for (const TraceActivity& one : trace.activities) {
-    auto& [calls, busy] = streams[one.stream];
+    auto& [calls, busy] = streams.try_emplace(one.stream, 0, told).first->second;
     ++calls;
     busy.add(one);
     any.add(one);
   }
-  const double whole = told_seconds(trace);
+  const double whole = told.seconds();
   const auto add = [&](const std::string& name, int64_t calls, const BusyTime& busy) {
     table.rows.push_back({{name, double(calls), busy.seconds(), share_of(busy.seconds(), whole)}, false});
   };
-  for (const auto& [stream, of] : streams) add("stream " + std::to_string(stream), of.first, of.second);
+  for (const auto& [stream, of] : streams) {
+    if (table.rows.size() < kMostRows) add("stream " + std::to_string(stream), of.first, of.second);
+  }
   if (streams.size() > 1) add("any stream", static_cast<int64_t>(trace.activities.size()), any);
   return table;
 }

@@ -15,6 +15,7 @@ using nlohmann::json;
 /// One of each kind.
 DeviceRecording sample() {
   DeviceRecording recording;
+  recording.plan = "16x16, frames 1";
   recording.device = "a \"GPU\"";
   recording.libraries = "LibTorch 2.11.0";
   recording.sources = {{"CUPTI kernels", true, "version 26"}, {"CUPTI memory", false, "held by another"}};

@@ -66,6 +66,11 @@ TEST_CASE("files of recorded events all come or none does") {
                   {"other.jsonl: event ", "the plan has no step 0 in a pass 24"});
   require_refused(replay({"--replay", events, "--events", scratch / "again.jsonl", "-o", out}), 2,
                   {"--replay decodes nothing"});
+  require_refused(replay({"--replay", events, "-o", (scratch / "no").string() + "/trace.json"}), 2,
+                  {"its folder does not exist"});
+  require_refused(replay({"--replay", events, "-o", out, "--csv", out}), 2, {"expected a file of its own"});
+  require_refused(replay({"--replay", events, "--json", "-o", out}), 2, {"--replay decodes nothing"});
+  require_refused(replay({"--watch", "", "-o", out}), 2, {"--watch: expected all, none or a list"});
   require_refused(replay({"--replay", events}), 2, {"--plan needs --output"});
   require_refused(replay({"--watch", "kernels,dances", "-o", out}), 2,
                   {"--watch: expected all, none or some of allocator, kernels", "found 'dances'"});

@@ -197,8 +197,11 @@ def table(decode, driver, cupti, layers):
     return "\n".join(lines) + "\n"
 
 
-def write(path, rows):
-    head = {"schema": "headroom.events", "version": 1, "device": "a GPU", "libraries": "some",
+def write(path, plan, rows):
+    request = plan["request"]
+    name = (f"{request['width_pixels']}x{request['height_pixels']}, frames {request.get('frames', 1)}, batch {request['batch']}, "
+            f"{request['dtype']}, {request['device']}, {len(plan['passes'])} passes, peak {plan['predicted']['peak_bytes']}")
+    head = {"schema": "headroom.events", "version": 1, "plan": name, "device": "a GPU", "libraries": "some",
             "sources": [{"name": "CUPTI memory", "heard": True, "detail": ""}]}
     path.write_text("\n".join(json.dumps(row, separators=(",", ":")) for row in [head, *rows]) + "\n")
 
@@ -217,13 +220,13 @@ def main():
     (options.folder / "expected.csv").write_text(table(decode, decode.driver, decode.cupti, layers))
     # As buffers are handed on: those of each stream by themselves, marks apart from what they mark.
     streams = sorted(decode.cupti, key=lambda row: row[4] if row[0] == "activity" else 99)
-    write(options.folder / "interleaved.jsonl", heard + streams)
+    write(options.folder / "interleaved.jsonl", plan, heard + streams)
     shuffled = heard + decode.cupti
     draw.shuffle(shuffled)
-    write(options.folder / "out_of_order.jsonl", shuffled)
+    write(options.folder / "out_of_order.jsonl", plan, shuffled)
     # The same once more, with a counter that begins again while it runs.
     wrapped = Decode(plan, options.seed, (1 << 32) - 60)
-    write(options.folder / "wrapped.jsonl",
+    write(options.folder / "wrapped.jsonl", plan,
           [row for _, row in wrapped.own] + [row for _, row in wrapped.driver] + wrapped.cupti)
     # Some buffers never came: of activities and marks, and of the driver's memory.
     lost_of = {i for begin in range(41, len(decode.cupti), 160) for i in range(begin, begin + 50)}
@@ -231,7 +234,7 @@ def main():
     told = [one for i, one in enumerate(decode.driver)
             if not (one[1][0] == "driver" and one[1][2] != BASE and i % 2 == 1)]
     lost = len(decode.cupti) - len(kept) + len(decode.driver) - len(told)
-    write(options.folder / "lost.jsonl",
+    write(options.folder / "lost.jsonl", plan,
           [row for _, row in decode.own] + [row for _, row in told] + kept + [["lost", lost]])
     (options.folder / "expected_lost.csv").write_text(table(decode, told, kept, layers))
 

@@ -8,6 +8,7 @@
 #include "decoder/graph/graph.h"
 #include "decoder/plan/plan.h"
 #include "profiler/profile/device_events.h"
+#include "profiler/profile/join_events.h"
 #include "tests/support/random.h"
 
 namespace headroom::test {
@@ -57,6 +58,7 @@ class DecodeMaker {
     while (!place_bytes_.empty()) free_place(0);
     release_segment();
     count();
+    heard_.recording.plan = recorded_plan(plan_);
     heard_.recording.device = "a GPU";
     heard_.recording.libraries = "libraries";
     return std::move(heard_);
