@@ -1,10 +1,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
 #include <ostream>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace headroom {
@@ -13,18 +11,6 @@ namespace headroom {
 constexpr const char* kDtypeHelp =
     "what kept tensors are stored in: fp32, bf16, or fp16, which becomes fp32 where config.json has "
     "force_upcast";
-
-/// Bytes from "2GiB", "512MiB", "64KiB", "1.25 GB" or a plain number. Throws InputError naming `option`.
-int64_t parse_bytes(const std::string& text, const std::string& option);
-/// "1.2 GiB", "313.0 MiB": three significant figures or so, for people.
-std::string format_bytes(int64_t bytes);
-/// "1.82 s", "12.3 ms", "4.5 µs".
-std::string format_seconds(double seconds);
-
-/// Width and height from "1024x768". Throws InputError naming `option`.
-std::pair<int64_t, int64_t> parse_size(const std::string& text, const std::string& option);
-/// Comma-separated sizes.
-std::vector<std::pair<int64_t, int64_t>> parse_sizes(const std::string& text, const std::string& option);
 
 /// Parses `args` (without the program's name). Returns false where --help or --version was answered on `out`.
 /// Throws InputError with a hint at --help where they do not fit.

@@ -3,10 +3,9 @@
 #include <functional>
 #include <ostream>
 
-namespace headroom {
+#include "decoder/graph/errors.h"
 
-/// Exit codes that scripts rely on.
-enum ExitCode : int { kDone = 0, kBadInput = 2, kDoesNotFit = 3, kLimitExceeded = 4, kDeviceFailure = 5 };
+namespace headroom {
 
 /// Runs a program's body and turns every exception into its exit code and one line on `err`.
 int guarded(const char* program, std::ostream& err, const std::function<int()>& body);

@@ -6,6 +6,9 @@
 
 namespace headroom {
 
+/// Exit codes of the programs, which scripts rely on.
+enum ExitCode : int { kDone = 0, kBadInput = 2, kDoesNotFit = 3, kLimitExceeded = 4, kDeviceFailure = 5 };
+
 /// Bad usage or bad input. The message is one line that names the file, the field and what was expected.
 /// Programs end with exit code 2.
 class InputError : public std::runtime_error {

@@ -2,10 +2,10 @@
 
 #include <map>
 
-#include "decoder/graph/autoencoder_dc.h"
-#include "decoder/graph/autoencoder_kl.h"
-#include "decoder/graph/autoencoder_kl_wan.h"
-#include "decoder/graph/causal_vae_model.h"
+#include "decoder/graph/families/autoencoder_dc.h"
+#include "decoder/graph/families/autoencoder_kl.h"
+#include "decoder/graph/families/autoencoder_kl_wan.h"
+#include "decoder/graph/families/causal_vae_model.h"
 #include "decoder/graph/json_fields.h"
 
 namespace headroom {

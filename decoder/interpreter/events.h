@@ -4,7 +4,7 @@
 
 #include "decoder/interpreter/memory_observer.h"
 #include "decoder/plan/plan.h"
-#include "decoder/plan/trace.h"
+#include "decoder/trace/trace.h"
 
 namespace headroom {
 

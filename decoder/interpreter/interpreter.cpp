@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "decoder/graph/errors.h"
-#include "decoder/plan/lowering.h"
+#include "decoder/lowering/lowering.h"
 
 namespace headroom {
 namespace {

@@ -8,7 +8,7 @@
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/events.h"
 #include "decoder/interpreter/kept_blocks.h"
-#include "decoder/plan/memory.h"
+#include "decoder/lowering/memory.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom {

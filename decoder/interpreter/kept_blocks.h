@@ -7,14 +7,14 @@
 #include "decoder/interpreter/block_transfers.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/kept_map.h"
-#include "decoder/plan/memory.h"
+#include "decoder/lowering/memory.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom {
 
 /// The kept tensors of one slice of the batch. Takes their blocks from the device and hands them back as the
 /// sweep of a pass moves on, and moves those that live below the device there and back, exactly as
-/// decoder/plan/memory.h counts them. Throws LimitExceeded naming what was to be taken, DeviceError where a
+/// decoder/lowering/memory.h counts them. Throws LimitExceeded naming what was to be taken, DeviceError where a
 /// transfer failed.
 class KeptBlocks {
  public:

@@ -21,6 +21,10 @@ DeviceKind parse_device(const std::string& text) {
   throw InputError("--device: expected cpu or cuda, found '" + text + "'");
 }
 
+const char* name_of(ConvolutionForm form) {
+  return form == ConvolutionForm::direct ? "direct" : "winograd";
+}
+
 std::vector<ConvolutionForm> forms_on(DeviceKind device) {
   if (device == DeviceKind::cuda) return {ConvolutionForm::direct};
   return {ConvolutionForm::direct, ConvolutionForm::winograd};

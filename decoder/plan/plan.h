@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "decoder/graph/graph.h"
-#include "decoder/plan/convolution.h"
+#include "decoder/plan/convolution_algorithm.h"
 
 namespace headroom {
 

@@ -1,4 +1,4 @@
-#include "decoder/plan/memory.h"
+#include "decoder/plan/sizes.h"
 #include "decoder/plan/plan_file.h"
 
 namespace headroom {

@@ -1,6 +1,6 @@
 #include <iostream>
 
-#include "decoder/cli/progress.h"
+#include "decoder/progress/progress.h"
 #include "decoder/files/left_behind.h"
 #include "decoder/program/run.h"
 

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "decoder/files/random_weights.h"
-#include "decoder/files/weight_files.h"
+#include "decoder/weights/random_weights.h"
+#include "decoder/weights/weight_files.h"
 #include "decoder/graph/errors.h"
 
 namespace headroom {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "decoder/runtime/weights.h"
+#include "decoder/cpu/packed_weights.h"
 
 namespace headroom {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "decoder/runtime/process_memory.h"
+#include "decoder/cpu/process_memory.h"
 
 namespace headroom {
 namespace {

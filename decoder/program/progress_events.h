@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "decoder/cli/progress.h"
+#include "decoder/progress/progress.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/interpreter/events.h"
-#include "decoder/runtime/pool.h"
+#include "decoder/cpu/pool.h"
 
 namespace headroom {
 

@@ -11,12 +11,12 @@
 #include "decoder/files/picture_sink.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/requests_file.h"
-#include "decoder/plan/validator.h"
+#include "decoder/validator/validator.h"
 #include "decoder/program/latent_scale.h"
 #include "decoder/program/progress_events.h"
-#include "decoder/program/queue_session.h"
-#include "decoder/runtime/decode.h"
-#include "decoder/runtime/process_memory.h"
+#include "decoder/session/queue_session.h"
+#include "decoder/session/decode.h"
+#include "decoder/cpu/process_memory.h"
 
 namespace headroom {
 namespace {

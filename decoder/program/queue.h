@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "decoder/cli/progress.h"
+#include "decoder/progress/progress.h"
 #include "decoder/files/frame_rate.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats.h"
-#include "decoder/runtime/weights.h"
+#include "decoder/cpu/packed_weights.h"
 
 namespace headroom {
 

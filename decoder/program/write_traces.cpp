@@ -1,7 +1,7 @@
 #include "decoder/program/write_traces.h"
 
-#include "decoder/plan/trace_exports.h"
-#include "decoder/plan/trace_file.h"
+#include "decoder/trace/exports.h"
+#include "decoder/trace/trace_file.h"
 
 namespace headroom {
 

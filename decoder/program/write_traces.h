@@ -4,7 +4,7 @@
 
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats.h"
-#include "decoder/plan/trace.h"
+#include "decoder/trace/trace.h"
 
 namespace headroom {
 

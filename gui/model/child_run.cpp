@@ -7,7 +7,7 @@
 #include <QFileInfo>
 #include <algorithm>
 
-#include "decoder/cli/run_guard.h"
+#include "decoder/graph/errors.h"
 #include "gui/model/figure_text.h"
 
 namespace headroom::gui {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "decoder/cli/progress_lines.h"
+#include "decoder/progress/progress_lines.h"
 
 namespace headroom::gui {
 

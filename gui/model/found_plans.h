@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "planner/frames.h"
-#include "planner/frontier.h"
+#include "planner/search/configurations.h"
+#include "planner/search/frontier.h"
 
 namespace headroom::gui {
 

@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "decoder/graph/errors.h"
-#include "planner/make_plan.h"
-#include "planner/profile_check.h"
+#include "planner/search/make_plan.h"
+#include "planner/cost/profile_check.h"
 
 namespace headroom::gui {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
-#include "planner/explain.h"
+#include "planner/explain/explain.h"
 
 namespace headroom::gui {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "decoder/cli/arguments.h"
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/frames.h"
+#include "planner/search/configurations.h"
 #include "reports/figures/document.h"
 
 namespace headroom::gui {

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "decoder/cli/arguments.h"
+#include "decoder/graph/amounts.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/errors.h"
 #include "gui/view/main_window.h"

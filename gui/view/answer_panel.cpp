@@ -12,7 +12,7 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/view/table_view.h"
-#include "planner/explain.h"
+#include "planner/explain/explain.h"
 
 namespace headroom::gui {
 namespace {

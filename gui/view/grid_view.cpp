@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "decoder/plan/lowering.h"
-#include "decoder/plan/memory.h"
+#include "decoder/lowering/lowering.h"
+#include "decoder/lowering/memory.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/painting.h"
 

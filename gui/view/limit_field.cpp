@@ -8,7 +8,7 @@
 #include <bit>
 #include <cmath>
 
-#include "decoder/cli/arguments.h"
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "gui/view/input_note.h"
 

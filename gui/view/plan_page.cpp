@@ -17,8 +17,8 @@
 #include "gui/view/grid_view.h"
 #include "gui/view/kept_view.h"
 #include "gui/view/table_view.h"
-#include "planner/analyze.h"
-#include "planner/explain.h"
+#include "planner/explain/analyze.h"
+#include "planner/explain/explain.h"
 
 namespace headroom::gui {
 PlanPage::PlanPage(Workspace& workspace, QWidget* parent) : Page(parent), workspace_(workspace) {

@@ -11,13 +11,13 @@
 #include <QStorageInfo>
 #include <algorithm>
 
-#include "decoder/cli/arguments.h"
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "gui/model/groundwork.h"
 #include "gui/view/chooser.h"
 #include "gui/view/input_note.h"
 #include "gui/view/limit_field.h"
-#include "planner/profile_check.h"
+#include "planner/cost/profile_check.h"
 
 namespace headroom::gui {
 

@@ -2,7 +2,7 @@
 
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
-#include "planner/diff.h"
+#include "planner/explain/diff.h"
 #include "planner/program/loaded_plan.h"
 
 namespace headroom {

@@ -3,9 +3,9 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/plan/stats_file.h"
-#include "decoder/plan/validator.h"
-#include "planner/analyze.h"
-#include "planner/explain.h"
+#include "decoder/validator/validator.h"
+#include "planner/explain/analyze.h"
+#include "planner/explain/explain.h"
 #include "planner/program/loaded_plan.h"
 
 namespace headroom {

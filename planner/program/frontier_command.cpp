@@ -3,7 +3,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/json_fields.h"
-#include "planner/frontier.h"
+#include "planner/search/frontier.h"
 #include "planner/program/request_options.h"
 
 namespace headroom {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "decoder/cli/arguments.h"
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 
 namespace headroom {

@@ -3,8 +3,9 @@
 #include <filesystem>
 
 #include "decoder/cli/arguments.h"
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
-#include "planner/profile_check.h"
+#include "planner/cost/profile_check.h"
 #include "profiler/profile/profile_file.h"
 
 namespace headroom {

@@ -1,15 +1,16 @@
 #include "planner/program/solve_command.h"
 
 #include "decoder/cli/arguments.h"
+#include "decoder/graph/amounts.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/plan_file.h"
-#include "planner/explain.h"
-#include "planner/make_plan.h"
-#include "planner/profile_check.h"
+#include "planner/explain/explain.h"
+#include "planner/search/make_plan.h"
+#include "planner/cost/profile_check.h"
 #include "planner/program/limit_argument.h"
 #include "planner/program/request_options.h"
-#include "planner/why_not.h"
+#include "planner/search/why_not.h"
 #include "profiler/profile/profile_file.h"
 
 namespace headroom {

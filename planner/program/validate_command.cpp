@@ -4,7 +4,7 @@
 
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
-#include "decoder/plan/validator.h"
+#include "decoder/validator/validator.h"
 #include "planner/program/loaded_plan.h"
 
 namespace headroom {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "profiler/profile/device_events.h"
+#include "profiler/events/device_events.h"
 
 namespace headroom::cupti {
 

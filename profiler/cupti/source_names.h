@@ -1,6 +1,6 @@
 #pragma once
 
-#include "profiler/profile/device_watcher.h"
+#include "profiler/events/device_watcher.h"
 
 namespace headroom::cupti {
 

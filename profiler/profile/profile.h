@@ -6,7 +6,7 @@
 
 #include "decoder/graph/graph.h"
 #include "decoder/plan/plan.h"
-#include "profiler/profile/law.h"
+#include "profiler/profile/latency_table.h"
 
 namespace headroom {
 

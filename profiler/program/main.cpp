@@ -1,6 +1,6 @@
 #include <iostream>
 
-#include "decoder/cli/progress.h"
+#include "decoder/progress/progress.h"
 #include "profiler/program/run.h"
 
 int main(int argc, char** argv) {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "decoder/plan/trace.h"
-#include "profiler/profile/device_watcher.h"
+#include "decoder/trace/trace.h"
+#include "profiler/events/device_watcher.h"
 
 namespace headroom {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "planner/diff.h"
+#include "planner/explain/diff.h"
 #include "reports/figures/layers.h"
 #include "reports/figures/timeline.h"
 

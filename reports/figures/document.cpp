@@ -8,7 +8,7 @@
 #include "decoder/graph/json_fields.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
-#include "decoder/plan/validator.h"
+#include "decoder/validator/validator.h"
 #include "profiler/profile/profile_file.h"
 
 namespace headroom {

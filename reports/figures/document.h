@@ -10,8 +10,8 @@
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/stats.h"
-#include "decoder/plan/trace_file.h"
-#include "planner/frontier.h"
+#include "decoder/trace/trace_file.h"
+#include "planner/search/frontier.h"
 #include "profiler/profile/profile.h"
 
 namespace headroom {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "planner/analyze.h"
-#include "planner/explain.h"
-#include "planner/window.h"
+#include "planner/explain/analyze.h"
+#include "planner/explain/explain.h"
+#include "planner/explain/window.h"
 
 namespace headroom {
 namespace {

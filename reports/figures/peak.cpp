@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "decoder/plan/memory.h"
-#include "planner/explain.h"
-#include "planner/why_not.h"
+#include "decoder/lowering/memory.h"
+#include "planner/explain/explain.h"
+#include "planner/search/why_not.h"
 
 namespace headroom {
 namespace {

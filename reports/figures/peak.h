@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/cost_model.h"
-#include "planner/frames.h"
+#include "planner/cost/cost_model.h"
+#include "planner/search/configurations.h"
 #include "reports/figures/document.h"
 #include "reports/figures/table.h"
 #include "reports/figures/timeline.h"

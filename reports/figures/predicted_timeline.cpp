@@ -2,9 +2,9 @@
 #include <map>
 #include <numeric>
 
-#include "decoder/plan/memory.h"
-#include "planner/cost_model.h"
-#include "planner/memory_costs.h"
+#include "decoder/lowering/memory.h"
+#include "planner/cost/cost_model.h"
+#include "planner/cost/memory_costs.h"
 #include "reports/figures/timeline.h"
 
 namespace headroom {
@@ -62,7 +62,7 @@ MemoryUse with_reserve(MemoryUse use, const Plan& plan) {
   return use;
 }
 
-/// One pass of a plan: what is on the device at each band and step, as decoder/plan/memory.h counts it.
+/// One pass of a plan: what is on the device at each band and step, as decoder/lowering/memory.h counts it.
 class PassMemory {
  public:
   PassMemory(const PlanDocument& document, size_t number, const MemoryModel& memory)

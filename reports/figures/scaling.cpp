@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "decoder/plan/builder.h"
-#include "planner/analyze.h"
+#include "decoder/lowering/build_plan.h"
+#include "planner/explain/analyze.h"
 
 namespace headroom {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "decoder/graph/model.h"
-#include "planner/cost_model.h"
-#include "planner/frames.h"
+#include "planner/cost/cost_model.h"
+#include "planner/search/configurations.h"
 #include "reports/figures/chart.h"
 #include "reports/figures/document.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "decoder/cli/arguments.h"
+#include "decoder/graph/amounts.h"
 
 namespace headroom {
 namespace {

@@ -3,7 +3,8 @@
 #include <filesystem>
 
 #include "decoder/cli/arguments.h"
-#include "decoder/cli/progress.h"
+#include "decoder/graph/amounts.h"
+#include "decoder/progress/progress.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/json_fields.h"

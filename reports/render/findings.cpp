@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "decoder/graph/errors.h"
-#include "planner/profile_check.h"
+#include "planner/cost/profile_check.h"
 
 namespace headroom {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "planner/analyze.h"
+#include "planner/explain/analyze.h"
 #include "reports/render/findings.h"
 
 namespace headroom {

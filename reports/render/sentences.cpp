@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "planner/explain.h"
+#include "planner/explain/explain.h"
 
 namespace headroom {
 namespace {

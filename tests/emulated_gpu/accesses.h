@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "decoder/kernels/gpu/calls.h"
+#include "decoder/gpu/calls/calls.h"
 
 namespace headroom::gpu {
 

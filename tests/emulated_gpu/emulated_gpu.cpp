@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "decoder/graph/errors.h"
-#include "decoder/kernels/gpu/kernels.h"
+#include "decoder/gpu/kernels/kernels.h"
 
 namespace headroom::gpu {
 namespace {

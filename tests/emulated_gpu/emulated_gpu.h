@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "decoder/gpu/gpu.h"
+#include "decoder/gpu/calls/gpu.h"
 #include "tests/emulated_gpu/hazards.h"
 
 namespace headroom::gpu {

@@ -6,10 +6,10 @@
 #include <tuple>
 #include <type_traits>
 
-#include "decoder/kernels/gpu/language.h"
+#include "decoder/gpu/kernels/language.h"
 #include "tests/emulated_gpu/emulator.h"
 
-// The language of kernels for the emulator. Included by decoder/kernels/gpu/language.h alone.
+// The language of kernels for the emulator. Included by decoder/gpu/kernels/language.h alone.
 
 #define __global__
 #define __device__

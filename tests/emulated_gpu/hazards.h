@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/gpu/gpu.h"
+#include "decoder/gpu/calls/gpu.h"
 #include "tests/emulated_gpu/accesses.h"
 
 namespace headroom::gpu {

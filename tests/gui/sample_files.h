@@ -11,9 +11,9 @@
 
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
-#include "decoder/plan/trace_file.h"
-#include "planner/frontier.h"
-#include "planner/make_plan.h"
+#include "decoder/trace/trace_file.h"
+#include "planner/search/frontier.h"
+#include "planner/search/make_plan.h"
 #include "profiler/profile/profile_file.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/reports/figures/sample_documents.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Small decodes of diffusers for tests/decoder/runtime/golden_test.cpp.
+"""Small decodes of diffusers for tests/decoder/session/golden_test.cpp.
 
     build/venv/bin/python tests/reference/make_golden.py [FOLDER]    # default: tests/data/golden
 

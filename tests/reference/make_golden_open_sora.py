@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Small decodes of Open-Sora-Plan's CausalVAEModel for tests/decoder/runtime/golden_test.cpp.
+"""Small decodes of Open-Sora-Plan's CausalVAEModel for tests/decoder/session/golden_test.cpp.
 
     build/venv/bin/python tests/reference/make_golden_open_sora.py --source Open-Sora-Plan [FOLDER]
 

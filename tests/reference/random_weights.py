@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Random weights and latents from a seed: the twin of decoder/files/random_weights.cpp, bit for bit.
+"""Random weights and latents from a seed: the twin of decoder/weights/random_weights.cpp, bit for bit.
 
-    python tests/reference/random_weights.py    # prints the constants of tests/decoder/files/test_random_weights.cpp
+    python tests/reference/random_weights.py    # prints the constants of tests/decoder/weights/random_weights_test.cpp
 
 The generator is stated in docs/formats.md. Value i of tensor `name` depends on the seed, the name and i alone, so
 the order of tensors does not matter, nor which of them are filled.

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "decoder/runtime/attention.h"
-#include "decoder/runtime/tile.h"
+#include "decoder/cpu/attention.h"
+#include "decoder/cpu/tile.h"
 
 namespace headroom::testing {
 

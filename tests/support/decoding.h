@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "decoder/files/random_weights.h"
-#include "decoder/runtime/decode.h"
+#include "decoder/weights/random_weights.h"
+#include "decoder/session/decode.h"
 #include "tests/support/picture.h"
 
 namespace headroom::test {

@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "decoder/gpu/gpu.h"
-#include "decoder/runtime/decode.h"
-#include "decoder/runtime/gpu_session.h"
+#include "decoder/gpu/calls/gpu.h"
+#include "decoder/session/decode.h"
+#include "decoder/session/gpu_session.h"
 #include "tests/support/decoding.h"
 
 namespace headroom::test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/gpu/open_gpu.h"
+#include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/errors.h"
 #include "tests/support/held_view.h"
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "decoder/kernels/gpu/calls.h"
-#include "decoder/kernels/storage.h"
+#include "decoder/gpu/calls/calls.h"
+#include "decoder/cpu/loops/storage.h"
 #include "tests/support/random.h"
 
 namespace headroom::test {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "decoder/files/npy.h"
-#include "decoder/files/random_weights.h"
+#include "decoder/weights/random_weights.h"
 #include "decoder/graph/model.h"
 #include "tests/decoder/files/scratch.h"
 

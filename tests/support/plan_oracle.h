@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "decoder/plan/builder.h"
+#include "decoder/lowering/build_plan.h"
 #include "tests/support/plan_simulation.h"
 
 namespace headroom::test {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "decoder/plan/lowering.h"
+#include "decoder/lowering/lowering.h"
 
 namespace headroom::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/plan/builder.h"
+#include "decoder/lowering/build_plan.h"
 #include "tests/support/random.h"
 
 namespace headroom::test {

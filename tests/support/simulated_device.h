@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "decoder/plan/memory.h"
+#include "decoder/lowering/memory.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom::test {

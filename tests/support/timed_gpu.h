@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "decoder/gpu/gpu.h"
+#include "decoder/gpu/calls/gpu.h"
 
 namespace headroom::test {
 

@@ -1,4 +1,4 @@
-#include "decoder/graph/autoencoder_dc.h"
+#include "decoder/graph/families/autoencoder_dc.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "decoder/files/random_weights.h"
+#include "decoder/weights/random_weights.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/program/run.h"
 #include "planner/program/run.h"

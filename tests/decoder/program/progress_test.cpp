@@ -14,7 +14,7 @@
 #include "tests/support/model_folder.h"
 #include "tests/support/program.h"
 #include "tests/support/tiny_model.h"
-#include "tests/support/told.h"
+#include "tests/support/reported.h"
 
 namespace headroom {
 namespace {

@@ -7,11 +7,11 @@
 #include <catch2/catch.hpp>
 #include <iostream>
 
-#include "decoder/plan/validator.h"
+#include "decoder/validator/validator.h"
 #include "gui/model/found_plans.h"
 #include "gui/model/pass_tree.h"
 #include "gui/model/scaling_job.h"
-#include "planner/make_plan.h"
+#include "planner/search/make_plan.h"
 #include "tests/gui/sample_files.h"
 
 namespace headroom::gui {

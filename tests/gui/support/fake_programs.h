@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "decoder/cli/progress_lines.h"
+#include "decoder/progress/progress_lines.h"
 #include "tests/decoder/files/scratch.h"
 
 namespace headroom::gui::test {

@@ -7,7 +7,7 @@
 
 #include "gui/view/chart_view.h"
 #include "gui/view/table_view.h"
-#include "planner/make_plan.h"
+#include "planner/search/make_plan.h"
 #include "reports/figures/comparison.h"
 #include "tests/gui/sample_files.h"
 

@@ -10,8 +10,8 @@
 #include <QTest>
 #include <catch2/catch.hpp>
 
-#include "decoder/cli/arguments.h"
-#include "decoder/plan/validator.h"
+#include "decoder/graph/amounts.h"
+#include "decoder/validator/validator.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/limit_field.h"
 #include "gui/view/request_form.h"

@@ -22,7 +22,7 @@
 #include <ctime>
 #include <iostream>
 
-#include "decoder/plan/validator.h"
+#include "decoder/validator/validator.h"
 #include "gui/program/run.h"
 #include "gui/translation/figure_words.h"
 #include "gui/view/frontier_page.h"

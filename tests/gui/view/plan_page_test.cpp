@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 #include <ctime>
 
-#include "decoder/plan/lowering.h"
+#include "decoder/lowering/lowering.h"
 #include "gui/view/grid_view.h"
 #include "gui/view/kept_view.h"
 #include "gui/view/table_view.h"

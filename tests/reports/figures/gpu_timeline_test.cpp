@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "decoder/plan/trace_builder.h"
+#include "decoder/trace/trace_builder.h"
 #include "reports/figures/timeline.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/reports/figures/sample_documents.h"

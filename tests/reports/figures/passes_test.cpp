@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "decoder/graph/errors.h"
-#include "decoder/plan/memory.h"
-#include "planner/explain.h"
+#include "decoder/lowering/memory.h"
+#include "planner/explain/explain.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/reports/figures/sample_documents.h"
 

@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "decoder/graph/errors.h"
-#include "planner/explain.h"
-#include "planner/memory_costs.h"
+#include "planner/explain/explain.h"
+#include "planner/cost/memory_costs.h"
 #include "tests/reports/figures/sample_documents.h"
 #include "tests/support/random_graph.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "planner/make_plan.h"
+#include "planner/search/make_plan.h"
 #include "reports/figures/document.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/run_as_predicted.h"

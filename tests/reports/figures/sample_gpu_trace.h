@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "decoder/plan/trace_file.h"
+#include "decoder/trace/trace_file.h"
 
 namespace headroom::test {
 

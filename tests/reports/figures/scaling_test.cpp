@@ -3,9 +3,9 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "decoder/plan/builder.h"
-#include "planner/make_plan.h"
-#include "planner/why_not.h"
+#include "decoder/lowering/build_plan.h"
+#include "planner/search/make_plan.h"
+#include "planner/search/why_not.h"
 #include "tests/reports/figures/sample_documents.h"
 
 namespace headroom {

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "decoder/plan/memory.h"
-#include "planner/memory_costs.h"
+#include "decoder/lowering/memory.h"
+#include "planner/cost/memory_costs.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"

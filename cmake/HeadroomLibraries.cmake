@@ -1,0 +1,137 @@
+# Libraries: one static library per folder, with an alias headroom::<name> and its sources listed. What may link what, and
+# include what, is decided here and checked whenever the build is configured (docs/architecture.md).
+
+add_library(headroom_build_interface INTERFACE)
+add_library(headroom::build_interface ALIAS headroom_build_interface)
+option(HEADROOM_WERROR "Treat warnings as errors" ON)
+target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${HEADROOM_WERROR}>:-Werror>
+  -Wno-restrict>)  # GCC 12 sees overlaps in std::string that are not there (GCC bug 105651)
+target_include_directories(headroom_build_interface INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_definitions(headroom_build_interface INTERFACE HEADROOM_VERSION="${PROJECT_VERSION}")
+if(HEADROOM_SANITIZE)
+  target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
+    -fsanitize=${HEADROOM_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+    -Wno-maybe-uninitialized>)  # false alarms in the standard library once GCC 12 instruments it
+  target_link_options(headroom_build_interface INTERFACE -fsanitize=${HEADROOM_SANITIZE})
+endif()
+
+# A library may link only what stands before it: decoder <- profiler <- planner <- reports <- gui, and so within each.
+set(HEADROOM_LIBRARY_ORDER
+  decoder_graph decoder_plan decoder_lowering decoder_validator decoder_trace decoder_files decoder_weights decoder_interpreter
+  decoder_cpu_loops decoder_cpu decoder_gpu_calls decoder_gpu decoder_gpu_kernels decoder_gpu_library_calls decoder_gpu_cuda decoder_torch decoder_session decoder_progress decoder_cli decoder_program
+  profiler_profile profiler_events profiler_cupti profiler_measure profiler_program
+  planner_cost planner_search planner_explain planner_program
+  reports_figures reports_render reports_program
+  gui_models gui_views gui_program)
+
+# Of these, nothing else may be linked, not even by way of something else: the validator must not reach what it checks.
+set(HEADROOM_ONLY_LINKS_decoder_validator decoder_graph decoder_plan)
+
+# Libraries of others, and the only ones of ours that may link them.
+set(HEADROOM_MAY_LINK_CLI11::CLI11 "^(decoder_cli|[a-z]+_program)$")
+set(HEADROOM_MAY_LINK_headroom::decoder_cli "_program$")
+set(HEADROOM_MAY_LINK_headroom::libtorch "^(decoder_cpu|decoder_torch|decoder_session|profiler_measure|profiler_program)$")
+set(HEADROOM_MAY_LINK_headroom::decoder_torch "^(decoder_session|profiler_measure|profiler_program)$")
+set(HEADROOM_MAY_LINK_PNG::PNG "^decoder_files$")
+set(HEADROOM_MAY_LINK_headroom::cuda_libraries "^decoder_gpu_cuda$")
+set(HEADROOM_MAY_LINK_headroom::qcustomplot "^gui_views$")
+
+function(headroom_check_link name target)
+  set(allowed "${HEADROOM_MAY_LINK_${target}}")
+  if(allowed AND NOT name MATCHES "${allowed}")
+    message(FATAL_ERROR "library ${name} must not link ${target} (cmake/HeadroomLibraries.cmake)")
+  endif()
+endfunction()
+
+# Checks what a library of this folder is to link, and notes it for headroom_check_includes().
+function(headroom_register_library name)
+  cmake_parse_arguments(LIBRARY "" "" "LINKS;EXTERNAL" ${ARGN})
+  list(FIND HEADROOM_LIBRARY_ORDER ${name} own_rank)
+  if(own_rank EQUAL -1)
+    message(FATAL_ERROR "library ${name} is not in HEADROOM_LIBRARY_ORDER")
+  endif()
+  set(reached ${name})
+  foreach(dependency IN LISTS LIBRARY_LINKS)
+    list(FIND HEADROOM_LIBRARY_ORDER ${dependency} rank)
+    if(rank EQUAL -1 OR NOT rank LESS own_rank)
+      message(FATAL_ERROR "library ${name} must not link ${dependency}: dependencies run one way")
+    endif()
+    headroom_check_link(${name} headroom::${dependency})
+    get_property(through GLOBAL PROPERTY HEADROOM_REACHED_BY_${dependency})
+    list(APPEND reached ${through})
+  endforeach()
+  list(REMOVE_DUPLICATES reached)
+  if(DEFINED HEADROOM_ONLY_LINKS_${name})
+    foreach(other IN LISTS reached)
+      if(NOT other STREQUAL name AND NOT other IN_LIST HEADROOM_ONLY_LINKS_${name})
+        message(FATAL_ERROR "library ${name} must not link ${other} (cmake/HeadroomLibraries.cmake)")
+      endif()
+    endforeach()
+  endif()
+  foreach(target IN LISTS LIBRARY_EXTERNAL)
+    headroom_check_link(${name} ${target})
+  endforeach()
+  set_property(GLOBAL PROPERTY HEADROOM_REACHED_BY_${name} ${reached})
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  set_property(GLOBAL APPEND PROPERTY HEADROOM_FOLDERS ${folder})
+  set_property(GLOBAL PROPERTY HEADROOM_LIBRARY_OF_${folder} ${name})
+endfunction()
+
+# headroom_library(<name> SOURCES <file>... [LINKS <library>...] [EXTERNAL <target>...])
+# LINKS are ours and EXTERNAL are others'; both are public, since headers name them.
+function(headroom_library name)
+  cmake_parse_arguments(LIBRARY "" "" "SOURCES;LINKS;EXTERNAL" ${ARGN})
+  headroom_register_library(${name} LINKS ${LIBRARY_LINKS} EXTERNAL ${LIBRARY_EXTERNAL})
+  add_library(headroom_${name} STATIC ${LIBRARY_SOURCES})
+  add_library(headroom::${name} ALIAS headroom_${name})
+  list(TRANSFORM LIBRARY_LINKS PREPEND headroom::)
+  target_link_libraries(headroom_${name} PUBLIC ${LIBRARY_LINKS} ${LIBRARY_EXTERNAL} headroom::build_interface)
+endfunction()
+
+# headroom_executable(<program> MAIN <file> LIBRARY <library>)
+function(headroom_executable name)
+  cmake_parse_arguments(EXECUTABLE "" "MAIN;LIBRARY" "" ${ARGN})
+  add_executable(${name} ${EXECUTABLE_MAIN})
+  target_link_libraries(${name} PRIVATE headroom::${EXECUTABLE_LIBRARY})
+endfunction()
+
+# The library that a file of the source tree belongs to, or nothing.
+function(headroom_library_of path result)
+  cmake_path(GET path PARENT_PATH folder)
+  while(folder)
+    get_property(library GLOBAL PROPERTY HEADROOM_LIBRARY_OF_${folder})
+    if(library)
+      set(${result} ${library} PARENT_SCOPE)
+      return()
+    endif()
+    cmake_path(GET folder PARENT_PATH folder)
+  endwhile()
+  set(${result} "" PARENT_SCOPE)
+endfunction()
+
+# Every include of every library must be of itself or of something that it links: headers compile whatever is linked, so
+# without this the order above would hold only for what lies in .cpp files. Called when all libraries are there.
+function(headroom_check_includes)
+  get_property(folders GLOBAL PROPERTY HEADROOM_FOLDERS)
+  foreach(folder IN LISTS folders)
+    get_property(name GLOBAL PROPERTY HEADROOM_LIBRARY_OF_${folder})
+    get_property(reached GLOBAL PROPERTY HEADROOM_REACHED_BY_${name})
+    file(GLOB_RECURSE files RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${folder}/*.h
+         ${PROJECT_SOURCE_DIR}/${folder}/*.cpp ${PROJECT_SOURCE_DIR}/${folder}/*.cu)
+    foreach(file IN LISTS files)
+      headroom_library_of(${file} owner)
+      if(NOT owner STREQUAL name)
+        continue()
+      endif()
+      file(STRINGS ${PROJECT_SOURCE_DIR}/${file} lines REGEX "^#include \"")
+      foreach(line IN LISTS lines)
+        string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" included "${line}")
+        headroom_library_of(${included} other)
+        if(other AND NOT other IN_LIST reached)
+          message(FATAL_ERROR "${file} includes ${included}, but library ${name} does not link ${other}")
+        endif()
+      endforeach()
+    endforeach()
+  endforeach()
+endfunction()

@@ -1,0 +1,33 @@
+#include "decoder/cpu/convolution.h"
+
+#include <algorithm>
+
+namespace headroom {
+
+std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t tap) {
+  const int64_t frame = t - (shape.frames - 1) + tap;
+  switch (shape.before_first) {
+    case BeforeFirst::zeros:
+      return frame < 0 ? std::nullopt : std::optional(frame);
+    case BeforeFirst::first_frame:
+      return std::max<int64_t>(0, frame);
+    case BeforeFirst::zeros_for_it_too:
+      return frame < 1 ? std::nullopt : std::optional(frame);
+  }
+  return std::nullopt;
+}
+
+void convolve(const MapView& input, const PackedKernel& kernel, const float* bias, const MapView& target,
+              const Region& region, int64_t items) {
+  if (kernel.shape.depthwise()) {
+    convolve_channels(input, kernel, bias, target, region, items);
+  } else if (kernel.shape.groups > 1) {
+    convolve_groups(input, kernel, bias, target, region, items);
+  } else if (kernel.form == ConvolutionForm::winograd) {
+    convolve_by_winograd(input, kernel, bias, target, region, items);
+  } else {
+    convolve_directly(input, kernel, bias, target, region, items);
+  }
+}
+
+}  // namespace headroom

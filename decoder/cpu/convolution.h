@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+
+#include "decoder/interpreter/map_view.h"
+#include "decoder/lowering/convolution.h"
+
+namespace headroom {
+
+/// A kernel as it is multiplied with (decoder/cpu/loops/packing.h).
+struct PackedKernel {
+  KernelShape shape;
+  ConvolutionForm form = ConvolutionForm::direct;
+  const float* values = nullptr;
+};
+
+/// The frame that tap `tap` of a kernel over the time reads for an output in frame `t`; none where that is
+/// zero.
+std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t tap);
+
+/// Convolves a tile, with all threads. `input` is one block per item and holds `region` with its halo, zeros
+/// outside the picture included, and the frames before that a kernel over the time reads; nothing is padded
+/// here. Writes `region` of `target`, which is fp32 too. `bias` has one value for each output channel. The
+/// Winograd form takes workspace from the current pool, as winograd_work() says.
+void convolve(const MapView& input, const PackedKernel& kernel, const float* bias, const MapView& target,
+              const Region& region, int64_t items);
+
+/// The two forms, of one group of channels; several groups; a group for each channel.
+void convolve_directly(const MapView& input, const PackedKernel& kernel, const float* bias,
+                       const MapView& target, const Region& region, int64_t items);
+void convolve_by_winograd(const MapView& input, const PackedKernel& kernel, const float* bias,
+                          const MapView& target, const Region& region, int64_t items);
+void convolve_groups(const MapView& input, const PackedKernel& kernel, const float* bias,
+                     const MapView& target, const Region& region, int64_t items);
+void convolve_channels(const MapView& input, const PackedKernel& kernel, const float* bias,
+                       const MapView& target, const Region& region, int64_t items);
+
+}  // namespace headroom

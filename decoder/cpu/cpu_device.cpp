@@ -1,0 +1,151 @@
+#include "decoder/cpu/cpu_device.h"
+
+#include "decoder/interpreter/pixels.h"
+#include "decoder/cpu/attention.h"
+#include "decoder/cpu/convolution.h"
+#include "decoder/cpu/frames.h"
+#include "decoder/cpu/map_steps.h"
+#include "decoder/cpu/normalisation.h"
+#include "decoder/cpu/tile.h"
+
+namespace headroom {
+namespace {
+
+DeviceTile held(const Tile& tile) {
+  return {tile.view(), std::make_shared<at::Tensor>(tile.values)};
+}
+
+}  // namespace
+
+std::shared_ptr<void> CpuDevice::allocate(int64_t bytes) {
+  return tensor_memory(bytes);
+}
+
+DeviceTile CpuDevice::make_tile(const Region& region, int64_t channels, int64_t items) {
+  return held(headroom::make_tile(region, channels, items));
+}
+
+void CpuDevice::load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) {
+  std::vector<float*> targets;
+  for (int64_t item = 0; item < items; ++item)
+    targets.push_back(static_cast<float*>(view.blocks[static_cast<size_t>(item)]));
+  interleave_planes(latent, first_item, view.channels, positions(extent_of(view.region)), targets);
+}
+
+void CpuDevice::emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
+                     const std::string& layer, PictureSink& sink) {
+  DeviceTile copied;
+  const MapView* exact = &source;
+  if (source.blocks_per_item != 1 || source.region != region || source.dtype != Dtype::fp32) {
+    copied = make_tile(region, source.channels, items);
+    copy(source, copied.view, region, items);
+    exact = &copied.view;
+  }
+  for (int64_t item = 0; item < items; ++item) {
+    const auto* pixels = static_cast<const float*>(exact->blocks[static_cast<size_t>(item)]);
+    require_finite(pixels, positions(extent_of(region)) * source.channels, layer);
+    sink.write(first_item + item, region, pixels);
+  }
+}
+
+void CpuDevice::begin_statistics(TensorId id, int64_t items) {
+  const Op& op = *graph_.producer(id);
+  if (op.kind == OpKind::statistics) {
+    const int64_t frames = op.by_frame ? extent_of(graph_.tensor(op.inputs[0]), sizes_.latent).t : 0;
+    statistics_.insert_or_assign(id, GroupStatistics(items, op.groups, frames));
+  } else {
+    sums_.insert_or_assign(id, KeyValueSums(items, {op.groups, head_channels(graph_, op)}));
+  }
+}
+
+void CpuDevice::add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) {
+  statistics_.at(id).add(source, region, items);
+}
+
+void CpuDevice::add_key_values(TensorId id, const std::vector<MapView>& pieces, const Region& region,
+                               int64_t items) {
+  sums_.at(id).add(pieces, region, items);
+}
+
+bool CpuDevice::finite(TensorId id) {
+  const auto sums = sums_.find(id);
+  return sums == sums_.end() ? statistics_.at(id).finite() : sums->second.finite();
+}
+
+void CpuDevice::forget_statistics(TensorId id) {
+  statistics_.erase(id);
+  sums_.erase(id);
+}
+
+void CpuDevice::gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) {
+  headroom::gather(source, target, picture, items);
+}
+
+void CpuDevice::copy(const MapView& source, const MapView& target, const Region& region, int64_t items) {
+  copy_region(source, target, region, items);
+}
+
+void CpuDevice::add(const MapView& source, const MapView& target, const Region& region, int64_t items) {
+  add_region(source, target, region, items);
+}
+
+void CpuDevice::round(const MapView& tile, int64_t items) {
+  round_tile(tile, sizes_.dtype, items);
+}
+
+void CpuDevice::normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
+                          int64_t items) {
+  const Op& measured = *graph_.producer(op.inputs[1]);
+  headroom::normalise(source, target, op.activation, measured.epsilon, weights_of(op),
+                      statistics_.at(op.inputs[1]), picture, items);
+}
+
+void CpuDevice::normalise_pixels(const Op& op, const MapView& source, const MapView& target,
+                                 const Region& region, const Extent& picture, int64_t items) {
+  headroom::normalise_pixels(source, target, op.activation, op.epsilon, weights_of(op), region, items);
+  clear_outside(target, picture, items);
+}
+
+void CpuDevice::upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
+                         int64_t items) {
+  headroom::upsample(source, target, op.factor, picture, items);
+}
+
+void CpuDevice::convolve(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                         const Extent& picture, int64_t items) {
+  const OpWeights& weights = weights_of(op);
+  headroom::convolve(source, weights.kernel, weights.bias, target, region, items);
+  activate(target, op.activation, region, items);
+  clear_outside(target, picture, items);
+}
+
+void CpuDevice::interpolate(const Op& op, const MapView& source, const MapView& target,
+                            const Extent& source_picture, const Region& region, int64_t items) {
+  headroom::interpolate(source, target, op.factor, source_picture, region, items);
+}
+
+void CpuDevice::unfold_frames(const MapView& first, const MapView& rest, const MapView& target,
+                              const Region& region, int64_t items) {
+  headroom::unfold_frames(first, rest, target, region, items);
+}
+
+void CpuDevice::gate(const MapView& source, const MapView& target, const Region& region, int64_t items) {
+  headroom::gate(source, target, region, items);
+}
+
+void CpuDevice::shuffle(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                        int64_t items) {
+  headroom::shuffle(source, target, op.factor, region, items);
+}
+
+void CpuDevice::attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
+                       const MapView& target, int64_t items) {
+  headroom::attend(queries, keys, values, op.frames, target, items);
+}
+
+void CpuDevice::attend_linearly(const Op& op, const std::vector<MapView>& pieces, const MapView& target,
+                                const Region& region, int64_t items) {
+  headroom::attend_linearly(pieces, sums_.at(op.inputs.back()), op.epsilon, target, region, items);
+}
+
+}  // namespace headroom

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <map>
+
+#include "decoder/graph/model.h"
+#include "decoder/interpreter/device.h"
+#include "decoder/lowering/memory.h"
+#include "decoder/cpu/linear_attention.h"
+#include "decoder/cpu/pool.h"
+#include "decoder/cpu/statistics.h"
+#include "decoder/cpu/packed_weights.h"
+
+namespace headroom {
+
+/// This machine's processor: all threads work on one step after another. Memory comes from the pool, which
+/// must be the current one (PoolScope); tiles are fp32.
+class CpuDevice final : public Device {
+ public:
+  /// All references must outlive the device.
+  CpuDevice(const Graph& graph, const Sizes& sizes, PlannedWeights& weights, Pool& pool)
+      : graph_(graph), sizes_(sizes), weights_(weights), pool_(pool) {}
+
+  std::shared_ptr<void> allocate(int64_t bytes) override;
+  DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) override;
+  int64_t live_bytes() const override { return pool_.live_bytes(); }
+  void start_window() override { pool_.start_window(); }
+  int64_t window_peak_bytes() const override { return pool_.window_peak_bytes(); }
+
+  void load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) override;
+  void emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
+            const std::string& layer, PictureSink& sink) override;
+  void finish_output(PictureSink&) override {}
+
+  void begin_pass(size_t pass) override { weights_.begin_pass(pass); }
+  void end_pass() override { weights_.end_pass(); }
+
+  void begin_statistics(TensorId id, int64_t items) override;
+  void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) override;
+  void add_key_values(TensorId id, const std::vector<MapView>& pieces, const Region& region,
+                      int64_t items) override;
+  bool finite(TensorId id) override;
+  void forget_statistics(TensorId id) override;
+
+  void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) override;
+  void copy(const MapView& source, const MapView& target, const Region& region, int64_t items) override;
+  void add(const MapView& source, const MapView& target, const Region& region, int64_t items) override;
+  void round(const MapView& tile, int64_t items) override;
+  void normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
+                 int64_t items) override;
+  void normalise_pixels(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                        const Extent& picture, int64_t items) override;
+  void upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
+                int64_t items) override;
+  void convolve(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                const Extent& picture, int64_t items) override;
+  void interpolate(const Op& op, const MapView& source, const MapView& target, const Extent& source_picture,
+                   const Region& region, int64_t items) override;
+  void unfold_frames(const MapView& first, const MapView& rest, const MapView& target, const Region& region,
+                     int64_t items) override;
+  void gate(const MapView& source, const MapView& target, const Region& region, int64_t items) override;
+  void shuffle(const Op& op, const MapView& source, const MapView& target, const Region& region,
+               int64_t items) override;
+  void attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
+              const MapView& target, int64_t items) override;
+  void attend_linearly(const Op& op, const std::vector<MapView>& pieces, const MapView& target,
+                       const Region& region, int64_t items) override;
+
+ private:
+  const OpWeights& weights_of(const Op& op) const { return weights_.of(graph_.tensor(op.output).producer); }
+
+  const Graph& graph_;
+  const Sizes sizes_;
+  PlannedWeights& weights_;
+  Pool& pool_;
+  std::map<TensorId, GroupStatistics> statistics_;
+  std::map<TensorId, KeyValueSums> sums_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,165 @@
+#include "decoder/cpu/linear_attention.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "decoder/cpu/loops/loops.h"
+#include "decoder/cpu/loops/norm.h"
+#include "decoder/cpu/loops/storage.h"
+#include "decoder/lowering/linear_attention.h"
+#include "decoder/cpu/map_steps.h"
+#include "decoder/cpu/rows.h"
+
+namespace headroom {
+namespace {
+
+using kernels::Product;
+using kernels::Tap;
+
+constexpr int64_t kPiecePixels = 64;
+constexpr Tap kOnly{};
+
+/// Where a head's q, k and v stand.
+struct HeadPlace {
+  const MapView* piece = nullptr;
+  int64_t channel = 0;
+};
+
+std::vector<HeadPlace> places_of(const std::vector<MapView>& pieces, int64_t channels) {
+  std::vector<HeadPlace> places;
+  for (const MapView& piece : pieces) {
+    for (int64_t c = 0; c < piece.channels; c += 3 * channels) places.push_back({&piece, c});
+  }
+  return places;
+}
+
+/// `count` values of one pixel as fp32: where they are, or in `buffer`.
+const float* values_at(const HeadPlace& place, const Row& row, int64_t x, int64_t channel, int64_t count,
+                       float* buffer) {
+  const MapView& map = *place.piece;
+  const auto* from = static_cast<const std::byte*>(map.place(row, x)) +
+                     (place.channel + channel) * bytes_per_element(map.dtype);
+  if (map.dtype == Dtype::fp32) return reinterpret_cast<const float*>(from);
+  kernels::widen(map.dtype, from, buffer, count);
+  return buffer;
+}
+
+/// A product of `rows` × `depth` by one panel, in panels of 64 columns.
+void multiply(const float* a, int64_t rows, int64_t depth, const float* b, int64_t columns, float* c) {
+  for (int64_t first = 0; first < columns; first += kernels::kPanelColumns) {
+    Product product;
+    product.width = std::min(kernels::kPanelColumns, columns - first);
+    product.a = a;
+    product.a_row = depth;
+    product.b = b + first * depth;
+    product.taps = &kOnly;
+    product.tap_count = 1;
+    product.depth = depth;
+    product.c = c + first;
+    product.c_row = columns;
+    product.rows = rows;
+    product.columns = product.width;
+    kernels::loops().multiply(product);
+  }
+}
+
+/// Where row `row`, column `column` stands in a matrix of `rows` rows that is cut into panels.
+int64_t in_panels(int64_t rows, int64_t columns, int64_t row, int64_t column) {
+  const int64_t first = column / kernels::kPanelColumns * kernels::kPanelColumns;
+  return first * rows + row * std::min(kernels::kPanelColumns, columns - first) + column - first;
+}
+
+}  // namespace
+
+KeyValueSums::KeyValueSums(int64_t items, const LinearHeads& heads)
+    : heads_(heads),
+      sums_(static_cast<size_t>(items * heads.heads * heads.channels * (heads.channels + 1)), 0.0) {}
+
+void KeyValueSums::add(const std::vector<MapView>& pieces, const Region& region, int64_t items) {
+  const int64_t channels = heads_.channels, columns = padded_head_channels(channels);
+  const std::vector<HeadPlace> places = places_of(pieces, channels);
+  const int64_t rows = region.t.length() * region.y.length();  // of one item
+  // Threads share the heads, so that each is summed in one order.
+  at::parallel_for(0, items * heads_.heads, 1, [&](int64_t begin, int64_t end) {
+    const auto floats = [](int64_t count) { return std::vector<float>(static_cast<size_t>(count)); };
+    std::vector<float> keys = floats(channels * kPiecePixels), values = floats(kPiecePixels * columns),
+                       sums = floats(channels * columns), buffer = floats(2 * channels);
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t x = region.x.begin; x < region.x.end; x += kPiecePixels) {
+        const int64_t pixels = std::min(kPiecePixels, region.x.end - x);
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t item = i / heads_.heads, head = i % heads_.heads;
+          for (int64_t p = 0; p < pixels; ++p) {
+            const float* from = values_at(places[static_cast<size_t>(head)], row_of(region, item * rows + r),
+                                          x + p, channels, 2 * channels, buffer.data());
+            for (int64_t c = 0; c < channels; ++c)
+              keys[static_cast<size_t>(c * pixels + p)] = from[c] < 0 ? 0 : from[c];
+            for (int64_t c = 0; c <= channels; ++c) {
+              values[static_cast<size_t>(in_panels(pixels, columns, p, c))] =
+                  c < channels ? from[channels + c] : 1;
+            }
+          }
+          multiply(keys.data(), channels, pixels, values.data(), columns, sums.data());
+          double* to = sums_.data() + i * floats_of_head();
+          for (int64_t c = 0; c < channels; ++c) {
+            const float* row = sums.data() + c * columns;
+            for (int64_t k = 0; k <= channels; ++k) *to++ += double(row[k]);
+          }
+        }
+      }
+    }
+  });
+}
+
+bool KeyValueSums::finite() const {
+  return std::all_of(sums_.begin(), sums_.end(), [](double sum) { return std::isfinite(sum); });
+}
+
+void attend_linearly(const std::vector<MapView>& pieces, const KeyValueSums& sums, double epsilon,
+                     const MapView& target, const Region& region, int64_t items) {
+  const auto [heads, channels] = sums.heads();
+  const int64_t columns = padded_head_channels(channels);
+  const std::vector<HeadPlace> places = places_of(pieces, channels);
+  // The sums in fp32, as the product reads them.
+  const at::Tensor packed = at::empty({linear_attention_floats(heads, channels, items)}, at::kFloat);
+  float* matrices = packed.data_ptr<float>();
+  for (int64_t i = 0; i < items * heads; ++i) {
+    const double* from = sums.of(i / heads, i % heads);
+    float* to = matrices + i * channels * columns;
+    std::fill_n(to, channels * columns, 0.0f);
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t k = 0; k <= channels; ++k)
+        to[in_panels(channels, columns, c, k)] = static_cast<float>(*from++);
+    }
+  }
+  for_rows(items, region, region.x.length() * target.channels,
+           [&, heads = heads, channels = channels](const Row& row) {
+             std::vector<float> queries(static_cast<size_t>(kPiecePixels * channels));
+             std::vector<float> mixed(static_cast<size_t>(kPiecePixels * columns));
+             for (int64_t x = region.x.begin; x < region.x.end; x += kPiecePixels) {
+               const int64_t pixels = std::min(kPiecePixels, region.x.end - x);
+               for (int64_t head = 0; head < heads; ++head) {
+                 for (int64_t p = 0; p < pixels; ++p) {
+                   float* to = queries.data() + p * channels;
+                   const float* from =
+                       values_at(places[static_cast<size_t>(head)], row, x + p, 0, channels, to);
+                   if (from != to) std::copy_n(from, channels, to);
+                 }
+                 kernels::activate(queries.data(), pixels * channels, Activation::relu);
+                 multiply(queries.data(), pixels, channels,
+                          matrices + (row.item * heads + head) * channels * columns, columns, mixed.data());
+                 for (int64_t p = 0; p < pixels; ++p) {
+                   const float* from = mixed.data() + p * columns;
+                   const auto divisor = static_cast<float>(double(from[channels]) + epsilon);
+                   float* to = target.at(row, x + p) + head * channels;
+                   for (int64_t c = 0; c < channels; ++c) to[c] = from[c] / divisor;
+                 }
+               }
+             }
+           });
+}
+
+}  // namespace headroom

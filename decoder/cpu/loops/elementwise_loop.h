@@ -1,0 +1,129 @@
+#pragma once
+
+#include "decoder/cpu/loops/lanes.h"
+
+// Loops over pixels of channels side by side. Included by loops.cpp alone.
+namespace headroom::kernels {
+namespace {
+
+typedef int32_t IntegerLanes __attribute__((vector_size(kLanes * 4)));
+constexpr int64_t kDoubles = kLanes / 2;
+typedef double Doubles __attribute__((vector_size(kLanes * 4)));
+typedef float FloatsOfDoubles __attribute__((vector_size(kLanes * 2), aligned(4), may_alias));
+
+/// e^x after Cephes' expf, relative error below 2e-7: x = n ln 2 + r, a polynomial in r, and the power of two
+/// put into the exponent bits. Beyond ±87 it stays at e^±87, so that neither it nor 1 / (1 + it) leaves the
+/// normal numbers: processors take a hundred times as long over subnormal ones.
+inline Lanes exponential(Lanes x) {
+  constexpr float kMost = 87.0f;
+  x = x > kMost ? spread(kMost) : x;
+  x = x < -kMost ? spread(-kMost) : x;
+  const Lanes rounded =
+      x * 1.44269504088896341f + 12582912.0f;  // 1.5 * 2^23 leaves the integer in the low bits
+  const Lanes n = rounded - 12582912.0f;
+  const Lanes r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  Lanes p = spread(1.9875691500e-4f);
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  const Lanes mantissa = p * r * r + r + 1.0f;
+  const IntegerLanes exponent = (__builtin_convertvector(n, IntegerLanes) + 127) << 23;
+  return mantissa * (Lanes)exponent;  // the same bits
+}
+
+struct Identity {
+  static Lanes of(const Lanes& v) { return v; }
+};
+struct Silu {
+  static Lanes of(const Lanes& v) { return v / (1.0f + exponential(-v)); }
+};
+
+struct Relu {
+  static Lanes of(const Lanes& v) { return v < 0.0f ? Lanes{} : v; }
+};
+
+/// In place where out == x.
+template <class Activation>
+void apply(const float* x, float* out, int64_t count) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(out + i, Activation::of(load(x + i)));
+  if (i < count) store_part(out + i, Activation::of(load_part(x + i, count - i)), count - i);
+}
+
+template <class Activation>
+void affine(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
+            const float* shift) {
+  const int64_t whole = channels / kLanes * kLanes;
+  for (int64_t p = 0; p < pixels; ++p, x += channels, out += channels) {
+    for (int64_t c = 0; c < whole; c += kLanes)
+      store(out + c, Activation::of(load(x + c) * load(scale + c) + load(shift + c)));
+    if (const int64_t rest = channels - whole; rest > 0) {
+      const Lanes value =
+          load_part(x + whole, rest) * load_part(scale + whole, rest) + load_part(shift + whole, rest);
+      store_part(out + whole, Activation::of(value), rest);
+    }
+  }
+}
+
+/// Sums of 16 channels over pixels, products and sums in double.
+void sum_16(const float* x, int64_t pixels, int64_t channels, double* sum, double* square_sum) {
+  constexpr int64_t kParts = 16 / kDoubles;
+  Doubles s[kParts] = {}, q[kParts] = {};
+  for (int64_t p = 0; p < pixels; ++p, x += channels) {
+    for (int64_t part = 0; part < kParts; ++part) {
+      // Not through `auto`, which would forget that floats may lie anywhere.
+      const Doubles v =
+          __builtin_convertvector(*reinterpret_cast<const FloatsOfDoubles*>(x + part * kDoubles), Doubles);
+      s[part] += v;
+      q[part] += v * v;
+    }
+  }
+  for (int64_t part = 0; part < kParts; ++part) {
+    for (int64_t c = 0; c < kDoubles; ++c) {
+      sum[part * kDoubles + c] += s[part][c];
+      square_sum[part * kDoubles + c] += q[part][c];
+    }
+  }
+}
+
+inline float sum_of(const Lanes& values) {
+  float parts[kLanes], sum = 0;
+  store(parts, values);
+  for (float part : parts) sum += part;
+  return sum;
+}
+
+/// x / sqrt(mean of squares + epsilon) * weight + bias, over the channels of each pixel.
+void pixel_norm(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
+                const float* bias, float epsilon) {
+  for (int64_t p = 0; p < pixels; ++p, x += channels, out += channels) {
+    Lanes squares[2] = {};
+    for (int64_t c = 0, turn = 0; c < channels; c += kLanes, turn ^= 1) {
+      const Lanes v = load_part(x + c, channels - c);
+      squares[turn] += v * v;
+    }
+    const float mean = sum_of(squares[0] + squares[1]) / static_cast<float>(channels);
+    const Lanes factor = spread(1.0f / __builtin_sqrtf(mean + epsilon));
+    for (int64_t c = 0; c < channels; c += kLanes) {
+      const int64_t count = channels - c;
+      store_part(out + c,
+                 load_part(x + c, count) * factor * load_part(weight + c, count) + load_part(bias + c, count),
+                 count);
+    }
+  }
+}
+
+/// out[c] = x[c] * silu(x[channels + c]) for each pixel.
+void gate(const float* x, float* out, int64_t pixels, int64_t channels) {
+  for (int64_t p = 0; p < pixels; ++p, x += 2 * channels, out += channels) {
+    for (int64_t c = 0; c < channels; c += kLanes) {
+      const int64_t count = channels - c;
+      store_part(out + c, load_part(x + c, count) * Silu::of(load_part(x + channels + c, count)), count);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headroom::kernels

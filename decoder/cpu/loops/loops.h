@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "decoder/cpu/loops/depthwise.h"
+#include "decoder/cpu/loops/multiply.h"
+#include "decoder/cpu/loops/winograd.h"
+
+// The inner loops, compiled once per instruction set (CMakeLists.txt) and chosen at run time by `loops()`.
+// Plain C++ that the compiler vectorises; no thread is started here.
+namespace headroom::kernels {
+
+/// The transforms of one Winograd algorithm, a block at a time.
+struct WinogradLoops {
+  void (*in)(const WinogradInput& block);
+  void (*out)(const WinogradOutput& block);
+};
+
+struct Loops {
+  /// out = x * scale + shift per channel.
+  void (*affine)(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
+                 const float* shift);
+  /// The same, then SiLU.
+  void (*affine_silu)(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
+                      const float* shift);
+  /// Activations by themselves, in place where out == x.
+  void (*silu)(const float* x, float* out, int64_t count);
+  void (*relu)(const float* x, float* out, int64_t count);
+  /// out = x / sqrt(mean of the pixel's squares + epsilon) * weight + bias; in place where out == x.
+  void (*pixel_norm)(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
+                     const float* bias, float epsilon);
+  /// out = x * silu(x `channels` further on), of pixels with twice as many channels.
+  void (*gate)(const float* x, float* out, int64_t pixels, int64_t channels);
+  void (*depthwise)(const DepthwiseRow& row);
+  /// Adds values and squares of 16 neighbouring channels over `pixels` pixels to sum and square_sum.
+  void (*sum_16)(const float* x, int64_t pixels, int64_t channels, double* sum, double* square_sum);
+  void (*multiply)(const Product& product);
+  WinogradLoops winograd_plain;
+  WinogradLoops winograd_upsampled;
+  /// Between fp32 and 16 bits, rounding to nearest even.
+  void (*widen_bf16)(const uint16_t* from, float* to, int64_t count);
+  void (*widen_fp16)(const uint16_t* from, float* to, int64_t count);
+  void (*narrow_bf16)(const float* from, uint16_t* to, int64_t count);
+  void (*narrow_fp16)(const float* from, uint16_t* to, int64_t count);
+};
+
+extern const Loops baseline_loops;
+extern const Loops avx2_loops;
+extern const Loops avx512_loops;
+
+struct NamedLoops {
+  const char* name;  ///< of the instruction set
+  const Loops* loops;
+};
+/// Those that this processor runs, the fastest last.
+std::vector<NamedLoops> loops_that_run();
+/// The fastest.
+const NamedLoops& fastest_loops();
+const Loops& loops();
+
+}  // namespace headroom::kernels

@@ -1,0 +1,32 @@
+#include "decoder/cpu/loops/loops.h"
+
+namespace headroom::kernels {
+
+std::vector<NamedLoops> loops_that_run() {
+  std::vector<NamedLoops> list{{"baseline", &baseline_loops}};
+#if defined(__x86_64__)
+  // What the compiler may use at -march=x86-64-v3 and -v4.
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi") &&
+                    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt") &&
+                    __builtin_cpu_supports("movbe");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512cd");
+  if (avx2) list.push_back({"avx2", &avx2_loops});
+  if (avx512) list.push_back({"avx512", &avx512_loops});
+#endif
+  return list;
+}
+
+const NamedLoops& fastest_loops() {
+  static const NamedLoops chosen = loops_that_run().back();
+  return chosen;
+}
+
+const Loops& loops() {
+  static const Loops& chosen = *fastest_loops().loops;
+  return chosen;
+}
+
+}  // namespace headroom::kernels

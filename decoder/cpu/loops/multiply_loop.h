@@ -1,0 +1,89 @@
+#pragma once
+
+#include "decoder/cpu/loops/lanes.h"
+#include "decoder/cpu/loops/multiply.h"
+
+// The inner loop of every convolution: a block of rows × columns of the product stays in registers while
+// depth goes by. Included by loops.cpp alone.
+namespace headroom::kernels {
+namespace {
+
+// As many sums as registers hold beside the operands.
+#if defined(__AVX512F__)
+constexpr int kBlockRows = 6, kBlockLanes = 4;
+#elif defined(__AVX2__)
+constexpr int kBlockRows = 6, kBlockLanes = 2;
+#else
+constexpr int kBlockRows = 3, kBlockLanes = 2;
+#endif
+
+template <int kRows, int kWide, bool kAhead>
+void multiply_block(const Product& product, int64_t row, int64_t column) {
+  Lanes sums[kRows][kWide] = {};
+  const float* a_begin = product.a + row * product.a_row;
+  // What the next panel needs comes closer meanwhile, a share with each block of rows.
+  const int64_t share = product.width * kBlockRows / product.rows + 1;
+  const float* ahead = product.ahead + row / kBlockRows * product.depth * share;
+  for (int64_t tap = 0; tap < product.tap_count; ++tap) {
+    const float* a = a_begin + product.taps[tap].a;
+    const float* b = product.b + product.taps[tap].b + column;
+    for (int64_t k = 0; k < product.depth; ++k, b += product.width) {
+      if (kAhead) __builtin_prefetch(ahead + k * share, 0, 2);
+      Lanes operand[kWide];
+      for (int j = 0; j < kWide; ++j) operand[j] = load(b + j * kLanes);
+#pragma GCC unroll 8
+      for (int i = 0; i < kRows; ++i) {
+        const Lanes factor = spread(a[i * product.a_row + k]);
+        for (int j = 0; j < kWide; ++j) sums[i][j] += factor * operand[j];
+      }
+    }
+  }
+  for (int j = 0; j < kWide; ++j) {
+    const int64_t at = column + j * kLanes;
+    const int64_t count = smaller(kLanes, product.columns - at);
+    if (count <= 0) break;
+    const Lanes bias = product.bias != nullptr ? load_part(product.bias + at, count) : Lanes{};
+    for (int i = 0; i < kRows; ++i) {
+      float* c = product.c + (row + i) * product.c_row + at;
+      Lanes value = sums[i][j] + bias;
+      if (product.add) value += load_part(c, count);
+      store_part(c, value, count);
+    }
+  }
+}
+
+template <int kWide, bool kAhead>
+void multiply_rows(const Product& product, int64_t column) {
+  int64_t row = 0;
+  for (; row + kBlockRows <= product.rows; row += kBlockRows)
+    multiply_block<kBlockRows, kWide, kAhead>(product, row, column);
+  switch (product.rows - row) {
+    case 5:
+      return multiply_block<5, kWide, kAhead>(product, row, column);
+    case 4:
+      return multiply_block<4, kWide, kAhead>(product, row, column);
+    case 3:
+      return multiply_block<3, kWide, kAhead>(product, row, column);
+    case 2:
+      return multiply_block<2, kWide, kAhead>(product, row, column);
+    case 1:
+      return multiply_block<1, kWide, kAhead>(product, row, column);
+    default:
+      return;
+  }
+}
+
+void multiply(const Product& product) {
+  int64_t column = 0;
+  for (; column + kBlockLanes * kLanes <= product.width; column += kBlockLanes * kLanes) {
+    product.ahead != nullptr ? multiply_rows<kBlockLanes, true>(product, column)
+                             : multiply_rows<kBlockLanes, false>(product, column);
+  }
+  const int64_t left = (product.width - column) / kLanes;
+  if (left == 3) multiply_rows<3, false>(product, column);
+  if (left == 2) multiply_rows<2, false>(product, column);
+  if (left == 1) multiply_rows<1, false>(product, column);
+}
+
+}  // namespace
+}  // namespace headroom::kernels

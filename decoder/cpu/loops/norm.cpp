@@ -1,0 +1,58 @@
+#include "decoder/cpu/loops/norm.h"
+
+#include <cmath>
+
+#include "decoder/cpu/loops/loops.h"
+
+namespace headroom::kernels {
+namespace {
+
+void activate_slowly(float* out, int64_t count, Activation activation) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float v = out[i];
+    switch (activation) {
+      case Activation::gelu:
+        out[i] = 0.5f * v * (1.0f + std::erf(v * 0.70710678118654752f));
+        break;
+      case Activation::mish:
+        out[i] = v * std::tanh(v > 20 ? v : std::log1p(std::exp(v)));
+        break;
+      case Activation::clamp:
+        out[i] = v < -1 ? -1 : v > 1 ? 1 : v;
+        break;
+      case Activation::none:
+      case Activation::silu:
+      case Activation::relu:
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+void norm_activate(const float* x, float* out, int64_t pixels, int64_t channels, const float* scale,
+                   const float* shift, Activation activation) {
+  if (activation == Activation::silu) {
+    loops().affine_silu(x, out, pixels, channels, scale, shift);
+    return;
+  }
+  loops().affine(x, out, pixels, channels, scale, shift);
+  activate(out, pixels * channels, activation);
+}
+
+void activate(float* values, int64_t count, Activation activation) {
+  switch (activation) {
+    case Activation::none:
+      return;
+    case Activation::silu:
+      return loops().silu(values, values, count);
+    case Activation::relu:
+      return loops().relu(values, values, count);
+    case Activation::gelu:
+    case Activation::mish:
+    case Activation::clamp:
+      return activate_slowly(values, count, activation);
+  }
+}
+
+}  // namespace headroom::kernels

@@ -1,0 +1,146 @@
+#include "decoder/cpu/loops/packing.h"
+
+#include <algorithm>
+#include <array>
+
+#include "decoder/cpu/loops/multiply.h"
+#include "decoder/cpu/loops/winograd.h"
+
+namespace headroom::kernels {
+namespace {
+
+constexpr int64_t kOutputs = 16;
+
+/// Taps [row][column] of one input and output to those of the four phases. Along an axis the even phase has
+/// taps w0, w1 + w2, the odd one w0 + w1, w2. Summed in double, rounded once.
+void to_phases(const float* taps, float* phases) {
+  double half[4][3];
+  for (int64_t x = 0; x < 3; ++x) {
+    const double a = taps[x], b = taps[3 + x], c = taps[6 + x];
+    half[0][x] = a;
+    half[1][x] = b + c;
+    half[2][x] = a + b;
+    half[3][x] = c;
+  }
+  for (int64_t y = 0; y < 4; ++y) {
+    const double* row = half[y];
+    phases[y * 4] = static_cast<float>(row[0]);
+    phases[y * 4 + 1] = static_cast<float>(row[1] + row[2]);
+    phases[y * 4 + 2] = static_cast<float>(row[0] + row[1]);
+    phases[y * 4 + 3] = static_cast<float>(row[2]);
+  }
+}
+
+/// Both axes of the kernel map for sixteen outputs at once.
+template <size_t kProducts, size_t kTaps>
+void transform(const std::array<std::array<double, kTaps>, kProducts>& map, const PackedPart& direct,
+               int64_t inputs, const PackedPart& winograd) {
+  for (int64_t k = 0; k < inputs; ++k) {
+    double half[kProducts][kTaps][kOutputs] = {};
+    for (size_t x = 0; x < kTaps; ++x) {
+      for (size_t y = 0; y < kTaps; ++y) {
+        const float* taps =
+            direct.values + static_cast<int64_t>(y * kTaps + x) * direct.matrix + k * direct.input;
+        for (size_t i = 0; i < kProducts; ++i) {
+          if (map[i][y] == 0) continue;
+          for (int64_t o = 0; o < kOutputs; ++o) half[i][x][o] += map[i][y] * double(taps[o]);
+        }
+      }
+    }
+    for (size_t i = 0; i < kProducts; ++i) {
+      for (size_t j = 0; j < kProducts; ++j) {
+        double sum[kOutputs] = {};
+        for (size_t x = 0; x < kTaps; ++x) {
+          if (map[j][x] == 0) continue;
+          for (int64_t o = 0; o < kOutputs; ++o) sum[o] += map[j][x] * half[i][x][o];
+        }
+        float* to =
+            winograd.values + static_cast<int64_t>(i * kProducts + j) * winograd.matrix + k * winograd.input;
+        for (int64_t o = 0; o < kOutputs; ++o) to[o] = static_cast<float>(sum[o]);
+      }
+    }
+  }
+}
+
+constexpr double kA = 0.625, kB = 1.5;
+constexpr double kOfA = 2 * kA * kA * (kA * kA - kB * kB), kOfB = 2 * kB * kB * (kB * kB - kA * kA);
+
+}  // namespace
+
+// Row of point p: (1, p, p²) over the product of its distances to the other finite points.
+const std::array<std::array<double, kPlainTaps>, 6> kPlainKernelMap{{
+    {1 / (kA * kA * kB * kB), 0, 0},
+    {1 / kOfA, kA / kOfA, kA* kA / kOfA},
+    {1 / kOfA, -kA / kOfA, kA* kA / kOfA},
+    {1 / kOfB, kB / kOfB, kB* kB / kOfB},
+    {1 / kOfB, -kB / kOfB, kB* kB / kOfB},
+    {0, 0, 1},
+}};
+
+const std::array<std::array<double, kUpsampledTaps>, 8> kUpsampledKernelMap{{
+    {1, 0, 0, 0},
+    {0.5, 0.5, 0, 0},
+    {0.5, -0.5, 0, 0},
+    {0, 1, 0, 0},
+    {0, 0, 1, 0},
+    {0, 0, 0.5, 0.5},
+    {0, 0, 0.5, -0.5},
+    {0, 0, 0, 1},
+}};
+
+int64_t panel_offset(const KernelShape& shape, int64_t output) {
+  return output / kPanelColumns * kPanelColumns * shape.inputs + output % kPanelColumns;
+}
+
+int64_t panel_width(const KernelShape& shape, int64_t output) {
+  return std::min(kPanelColumns, shape.padded_outputs() - output / kPanelColumns * kPanelColumns);
+}
+
+void pack_direct(const KernelShape& shape, const float* taps, int64_t output_distance, int64_t inputs,
+                 int64_t outputs, const PackedPart& direct) {
+  const int64_t kernel_taps = shape.rows * shape.columns;
+  const int64_t matrices = shape.frame_matrices(ConvolutionForm::direct);
+  for (int64_t k = 0; k < inputs; ++k) {
+    for (int64_t o = 0; o < kOutputs; ++o) {
+      float phases[16];
+      const float* from = taps + o * output_distance + k * kernel_taps;
+      float* to = direct.values + k * direct.input + o;
+      if (o < outputs && shape.upsamples) to_phases(from, phases);
+      const float* values = shape.upsamples ? phases : from;
+      for (int64_t m = 0; m < matrices; ++m) to[m * direct.matrix] = o < outputs ? values[m] : 0;
+    }
+  }
+}
+
+void add_shortcut(const KernelShape& shape, int64_t first_input, int64_t inputs, int64_t first_output,
+                  int64_t outputs, float weight, const PackedPart& direct) {
+  const auto add = [&](int64_t matrix, int64_t input, int64_t o) {
+    const int64_t k = input - first_input;
+    if (k >= 0 && k < inputs) direct.values[matrix * direct.matrix + k * direct.input + o] += weight;
+  };
+  for (int64_t o = 0; o < outputs; ++o) {
+    const int64_t output = first_output + o;
+    if (!shape.upsamples) {
+      const int64_t middle = shape.rows / 2 * shape.columns + shape.columns / 2;
+      add(middle, output / (shape.outputs / shape.inputs), o);
+      continue;
+    }
+    // Each channel of each phase is a channel of the input, repeated so many times. The even phase's second
+    // tap and the odd one's first read the position that they repeat.
+    const int64_t repeats = 4 * shape.outputs / shape.inputs;
+    for (int64_t y = 0; y < 2; ++y) {
+      for (int64_t x = 0; x < 2; ++x) add((y + 1) * 4 + x + 1, (4 * output + 2 * y + x) / repeats, o);
+    }
+  }
+}
+
+void pack_winograd(const KernelShape& shape, const PackedPart& direct, int64_t inputs,
+                   const PackedPart& winograd) {
+  if (shape.upsamples) {
+    transform(kUpsampledKernelMap, direct, inputs, winograd);
+  } else {
+    transform(kPlainKernelMap, direct, inputs, winograd);
+  }
+}
+
+}  // namespace headroom::kernels

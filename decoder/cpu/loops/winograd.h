@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "decoder/lowering/convolution.h"
+
+namespace headroom::kernels {
+
+/// Taps of the kernel that goes into the transform along one axis: the plain one's three, or the two phases'
+/// two each.
+constexpr int64_t kPlainTaps = 3, kUpsampledTaps = 4;
+
+/// transformed = map · taps, along one axis; in double, so that it is rounded once.
+extern const std::array<std::array<double, kPlainTaps>, 6> kPlainKernelMap;
+extern const std::array<std::array<double, kUpsampledTaps>, 8> kUpsampledKernelMap;
+
+/// One block's inputs. Rows are null outside the tile; columns [first_column, end_column) of the window are
+/// there, and a row points at first_column. What is not there is zero.
+struct WinogradInput {
+  const float* const* rows = nullptr;  ///< as many as WinogradShape::in
+  int64_t first_column = 0, end_column = 0;
+  int64_t channels = 0;
+  float* transformed = nullptr;  ///< [product][...]: `channels` floats rounded up to 16 for each product
+  int64_t product_distance = 0;  ///< floats from one product to the next
+};
+
+/// One block's outputs. Rows are null where nothing is to be written.
+struct WinogradOutput {
+  const float* products = nullptr;
+  int64_t product_distance = 0;
+  int64_t channels = 0;
+  const float* bias = nullptr;   ///< `channels` values
+  float* const* rows = nullptr;  ///< as many as WinogradShape::out
+  int64_t first_column = 0, end_column = 0;
+};
+
+}  // namespace headroom::kernels

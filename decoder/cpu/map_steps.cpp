@@ -1,0 +1,152 @@
+#include "decoder/cpu/map_steps.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "decoder/cpu/loops/loops.h"
+#include "decoder/cpu/loops/norm.h"
+#include "decoder/cpu/loops/storage.h"
+#include "decoder/cpu/rows.h"
+
+namespace headroom {
+namespace {
+
+void zero(float* pixels, int64_t count, int64_t channels) {
+  if (count > 0) std::memset(pixels, 0, static_cast<size_t>(count * channels) * sizeof(float));
+}
+
+/// Values that are converted at one time: they stay in the first-level cache.
+constexpr int64_t kPiece = 4096;
+
+}  // namespace
+
+void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) {
+  const Region part = inside(target.region, picture);
+  const int64_t columns = target.region.x.length();
+  for_rows(items, target.region, columns * target.channels, [&](const Row& row) {
+    float* line = target.at(row, target.region.x.begin);
+    if (row.y < part.y.begin || row.y >= part.y.end) return zero(line, columns, target.channels);
+    zero(line, part.x.begin - target.region.x.begin, target.channels);
+    kernels::widen(source.dtype, source.place(row, part.x.begin), target.at(row, part.x.begin),
+                   part.x.length() * target.channels);
+    zero(line + (part.x.end - target.region.x.begin) * target.channels, target.region.x.end - part.x.end,
+         target.channels);
+  });
+}
+
+void copy_region(const MapView& source, const MapView& target, const Region& region, int64_t items) {
+  const int64_t values = region.x.length() * source.channels;
+  for_rows(items, region, values, [&](const Row& row) {
+    const void* from = source.place(row, region.x.begin);
+    void* to = target.place(row, region.x.begin);
+    if (source.dtype == target.dtype) {
+      std::memcpy(to, from, static_cast<size_t>(values * bytes_per_element(source.dtype)));
+    } else if (source.dtype == Dtype::fp32) {
+      kernels::narrow(target.dtype, static_cast<const float*>(from), to, values);
+    } else {
+      kernels::widen(source.dtype, from, static_cast<float*>(to), values);
+    }
+  });
+}
+
+void add_region(const MapView& source, const MapView& target, const Region& region, int64_t items) {
+  const int64_t values = region.x.length() * source.channels;
+  for_rows(items, region, values, [&](const Row& row) {
+    const auto* from = static_cast<const std::byte*>(source.place(row, region.x.begin));
+    auto* to = static_cast<std::byte*>(target.place(row, region.x.begin));
+    float terms[kPiece], sums[kPiece];
+    for (int64_t i = 0; i < values; i += kPiece) {
+      const int64_t count = std::min(kPiece, values - i);
+      const std::byte* from_piece = from + i * bytes_per_element(source.dtype);
+      std::byte* to_piece = to + i * bytes_per_element(target.dtype);
+      const bool direct = target.dtype == Dtype::fp32;
+      float* sum = direct ? reinterpret_cast<float*>(to_piece) : sums;
+      const float* term = reinterpret_cast<const float*>(from_piece);
+      if (!direct) kernels::widen(target.dtype, to_piece, sum, count);
+      if (source.dtype != Dtype::fp32) {
+        kernels::widen(source.dtype, from_piece, terms, count);
+        term = terms;
+      }
+      for (int64_t k = 0; k < count; ++k) sum[k] += term[k];
+      if (!direct) kernels::narrow(target.dtype, sum, to_piece, count);
+    }
+  });
+}
+
+void round_tile(const MapView& tile, Dtype dtype, int64_t items) {
+  if (dtype == Dtype::fp32) return;
+  const int64_t values = tile.region.x.length() * tile.channels;
+  for_rows(items, tile.region, values,
+           [&](const Row& row) { kernels::round_to(dtype, tile.at(row, tile.region.x.begin), values); });
+}
+
+void upsample(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
+              const Extent& picture, int64_t items) {
+  const Region part = inside(target.region, picture);
+  const int64_t columns = target.region.x.length();
+  const int64_t channels = target.channels;
+  for_rows(items, target.region, columns * channels, [&](const Row& row) {
+    float* line = target.at(row, target.region.x.begin);
+    if (row.y < part.y.begin || row.y >= part.y.end) return zero(line, columns, channels);
+    zero(line, part.x.begin - target.region.x.begin, channels);
+    float* to = target.at(row, part.x.begin);
+    for (int64_t x = part.x.begin; x < part.x.end; ++x, to += channels) {
+      kernels::widen(source.dtype, source.place({row.item, row.t, row.y / factor.y}, x / factor.x), to,
+                     channels);
+    }
+    zero(to, target.region.x.end - part.x.end, channels);
+  });
+}
+
+void shuffle(const MapView& source, const MapView& target, const Axes<int32_t>& factor, const Region& region,
+             int64_t items) {
+  const int64_t pixels = int64_t{factor.y} * factor.x;
+  for_rows(items, region, region.x.length() * target.channels, [&](const Row& row) {
+    std::vector<float> wide(static_cast<size_t>(source.channels));
+    float* to = target.at(row, region.x.begin);
+    for (int64_t x = region.x.begin; x < region.x.end; ++x, to += target.channels) {
+      const void* at = source.place({row.item, row.t, row.y / factor.y}, x / factor.x);
+      if (source.dtype != Dtype::fp32) kernels::widen(source.dtype, at, wide.data(), source.channels);
+      const float* from = source.dtype == Dtype::fp32 ? static_cast<const float*>(at) : wide.data();
+      from += row.y % factor.y * factor.x + x % factor.x;
+      for (int64_t c = 0; c < target.channels; ++c) to[c] = from[c * pixels];
+    }
+  });
+}
+
+void gate(const MapView& source, const MapView& target, const Region& region, int64_t items) {
+  for_rows(items, region, region.x.length() * source.channels, [&](const Row& row) {
+    if (source.dtype == Dtype::fp32) {
+      kernels::loops().gate(source.at(row, region.x.begin), target.at(row, region.x.begin), region.x.length(),
+                            target.channels);
+      return;
+    }
+    std::vector<float> wide(static_cast<size_t>(source.channels));
+    for (int64_t x = region.x.begin; x < region.x.end; ++x) {
+      kernels::widen(source.dtype, source.place(row, x), wide.data(), source.channels);
+      kernels::loops().gate(wide.data(), target.at(row, x), 1, target.channels);
+    }
+  });
+}
+
+void activate(const MapView& tile, Activation activation, const Region& region, int64_t items) {
+  if (activation == Activation::none) return;
+  const int64_t values = region.x.length() * tile.channels;
+  for_rows(items, region, values,
+           [&](const Row& row) { kernels::activate(tile.at(row, region.x.begin), values, activation); });
+}
+
+void clear_outside(const MapView& tile, const Extent& picture, int64_t items) {
+  const Region part = inside(tile.region, picture);
+  if (part == tile.region) return;
+  const int64_t columns = tile.region.x.length();
+  for_rows(items, tile.region, columns * tile.channels, [&](const Row& row) {
+    float* line = tile.at(row, tile.region.x.begin);
+    if (row.y < part.y.begin || row.y >= part.y.end) return zero(line, columns, tile.channels);
+    zero(line, part.x.begin - tile.region.x.begin, tile.channels);
+    zero(line + (part.x.end - tile.region.x.begin) * tile.channels, tile.region.x.end - part.x.end,
+         tile.channels);
+  });
+}
+
+}  // namespace headroom

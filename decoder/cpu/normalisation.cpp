@@ -1,0 +1,76 @@
+#include "decoder/cpu/normalisation.h"
+#include "decoder/cpu/map_steps.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "decoder/cpu/loops/loops.h"
+#include "decoder/cpu/loops/norm.h"
+#include "decoder/cpu/loops/storage.h"
+#include "decoder/cpu/rows.h"
+
+namespace headroom {
+
+void normalise(const MapView& source, const MapView& target, Activation activation, double epsilon,
+               const OpWeights& weights, const GroupStatistics& statistics, const Extent& picture,
+               int64_t items) {
+  const int64_t channels = source.channels;
+  // One scale and shift for each item, or for each of the frames that are made here.
+  const Interval& frames = target.region.t;
+  const int64_t of_item = statistics.by_frame() ? frames.length() : 1;
+  const auto number = [&](const Row& row) {
+    return row.item * of_item + (statistics.by_frame() ? row.t - frames.begin : 0);
+  };
+  std::vector<float> scales(static_cast<size_t>(items * of_item * channels)), shifts(scales.size());
+  for (int64_t i = 0; i < items * of_item; ++i) {
+    const int64_t set = statistics.set_of({i / of_item, frames.begin + i % of_item, 0});
+    statistics.affine(set, channels, epsilon, weights.scale, weights.bias, scales.data() + i * channels,
+                      shifts.data() + i * channels);
+  }
+  const Region part = inside(target.region, picture);
+  const int64_t columns = target.region.x.length();
+  const int64_t left = part.x.begin - target.region.x.begin;
+  const int64_t right = target.region.x.end - part.x.end;
+  for_rows(items, target.region, columns * channels, [&](const Row& row) {
+    float* line = target.at(row, target.region.x.begin);
+    if (row.y < part.y.begin || row.y >= part.y.end) {
+      std::fill_n(line, columns * channels, 0.0f);
+      return;
+    }
+    std::fill_n(line, left * channels, 0.0f);
+    const float* scale = scales.data() + number(row) * channels;
+    const float* shift = shifts.data() + number(row) * channels;
+    // What is stored in 16 bits is widened where it is to be, a piece that stays in the first-level cache at
+    // a time.
+    constexpr int64_t kPiece = 4096;
+    const bool as_it_is = source.dtype == Dtype::fp32;
+    const int64_t piece = as_it_is ? part.x.length() : std::max<int64_t>(1, kPiece / channels);
+    for (int64_t x = part.x.begin; x < part.x.end; x += piece) {
+      const int64_t pixels = std::min(piece, part.x.end - x);
+      float* to = line + (x - target.region.x.begin) * channels;
+      if (!as_it_is) kernels::widen(source.dtype, source.place(row, x), to, pixels * channels);
+      kernels::norm_activate(as_it_is ? source.at(row, x) : to, to, pixels, channels, scale, shift,
+                             activation);
+    }
+    std::fill_n(line + (columns - right) * channels, right * channels, 0.0f);
+  });
+}
+
+void normalise_pixels(const MapView& source, const MapView& target, Activation activation, double epsilon,
+                      const OpWeights& weights, const Region& region, int64_t items) {
+  const int64_t channels = source.channels, values = region.x.length() * channels;
+  for_rows(items, region, values, [&](const Row& row) {
+    float* to = target.at(row, region.x.begin);
+    const float* from = to;
+    if (source.dtype == Dtype::fp32) {
+      from = source.at(row, region.x.begin);
+    } else {
+      kernels::widen(source.dtype, source.place(row, region.x.begin), to, values);
+    }
+    kernels::loops().pixel_norm(from, to, region.x.length(), channels, weights.scale, weights.bias,
+                                static_cast<float>(epsilon));
+    kernels::activate(to, values, activation);
+  });
+}
+
+}  // namespace headroom

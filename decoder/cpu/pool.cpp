@@ -1,0 +1,259 @@
+#include "decoder/cpu/pool.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kPage = 4096;
+constexpr int64_t kHugePage = int64_t{2} << 20;
+constexpr int64_t kSmallest = 4 * kPage;  // below this the heap serves better than whole pages
+constexpr int64_t kAlignment = 64;
+constexpr int64_t kMostReserved = int64_t{1} << 42;
+
+std::atomic<int64_t> reservations_made{0};
+
+int64_t round_up(int64_t bytes, int64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+// Fresh pages of 4 KiB cost several times what the system must do for as much memory in one huge page, up to
+// a third of a decode. A huge page is there as a whole once any of it is touched, so only those are wanted
+// that lie within one allocation; and the system must not make them up by itself from what lies around, which
+// would be memory that nobody planned.
+
+/// The huge pages that lie whole within these addresses.
+void want_huge_pages(char* begin, int64_t bytes) {
+  const auto address = reinterpret_cast<int64_t>(begin);
+  const int64_t first = round_up(address, kHugePage), last = (address + bytes) / kHugePage * kHugePage;
+  if (first < last) madvise(begin + (first - address), static_cast<size_t>(last - first), MADV_HUGEPAGE);
+}
+
+/// None that these addresses are a part of.
+void refuse_huge_pages(char* begin, int64_t bytes, const char* lowest, const char* end) {
+  const auto address = reinterpret_cast<int64_t>(begin);
+  const int64_t first = std::max(address / kHugePage * kHugePage, reinterpret_cast<int64_t>(lowest));
+  const int64_t last = std::min(round_up(address + bytes, kHugePage), reinterpret_cast<int64_t>(end));
+  madvise(begin - (address - first), static_cast<size_t>(last - first), MADV_NOHUGEPAGE);
+}
+
+}  // namespace
+
+Pool::Pool(int64_t limit_bytes, int64_t resident_goal_bytes)
+    : limit_bytes_(limit_bytes), resident_goal_bytes_(std::min(limit_bytes, resident_goal_bytes)) {
+  // Addresses cost nothing; four times the limit leaves room for every order of allocations that we make.
+  reserved_bytes_ = round_up(std::min(std::max<int64_t>(limit_bytes, kPage), kMostReserved / 4) * 4, kPage);
+  void* memory = mmap(nullptr, static_cast<size_t>(reserved_bytes_), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    throw DeviceError("cannot reserve " + std::to_string(reserved_bytes_) + " bytes of addresses");
+  ++reservations_made;
+  base_ = static_cast<char*>(memory);
+  refuse_huge_pages(base_, reserved_bytes_, base_, base_ + reserved_bytes_);
+  free_[0] = {reserved_bytes_, false};
+}
+
+Pool::~Pool() {
+  munmap(base_, static_cast<size_t>(reserved_bytes_));
+}
+
+bool Pool::owns(const void* memory) const {
+  const char* p = static_cast<const char*>(memory);
+  if (p >= base_ && p < base_ + reserved_bytes_) return true;
+  const std::lock_guard lock(mutex_);
+  return small_.contains(memory);
+}
+
+void* Pool::allocate(int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const bool small = bytes < kSmallest;
+  const bool sane =
+      bytes >= 0 && bytes <= std::min(limit_bytes_, kMostReserved);  // so that rounding cannot overflow
+  const int64_t rounded = sane ? round_up(std::max<int64_t>(bytes, 1), small ? kAlignment : kPage) : 0;
+  if (!sane || rounded > limit_bytes_ - live_bytes_) {
+    throw LimitExceeded("asked for " + std::to_string(bytes) + " bytes with " + std::to_string(live_bytes_) +
+                        " live of a limit of " + std::to_string(limit_bytes_));
+  }
+  void* memory = nullptr;
+  if (small) {
+    cool_until(resident_goal_bytes_ - rounded);
+    memory = std::aligned_alloc(kAlignment, static_cast<size_t>(rounded));
+    if (memory == nullptr) throw DeviceError("the heap is exhausted");
+    small_[memory] = rounded;
+  } else {
+    const int64_t offset = take_pages(rounded);
+    used_[offset] = rounded;
+    memory = base_ + offset;
+  }
+  live_bytes_ += rounded;
+  ++allocations_;
+  peak_bytes_ = std::max(peak_bytes_, live_bytes_);
+  window_peak_bytes_ = std::max(window_peak_bytes_, live_bytes_);
+  peak_resident_bytes_ = std::max(peak_resident_bytes_, live_bytes_ + warm_bytes_);
+  if (observer_ != nullptr) observer_->allocated(memory, rounded, live_bytes_, warm_bytes_);
+  return memory;
+}
+
+void Pool::deallocate(void* memory) {
+  if (memory == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  if (const auto small = small_.find(memory); small != small_.end()) {
+    live_bytes_ -= small->second;
+    if (observer_ != nullptr) observer_->freed(memory, small->second, live_bytes_, warm_bytes_);
+    small_.erase(small);
+    std::free(memory);
+    return;
+  }
+  const int64_t offset = static_cast<char*>(memory) - base_;
+  const auto used = used_.find(offset);
+  if (used == used_.end()) return;
+  live_bytes_ -= used->second;
+  add_free(offset, used->second, true);
+  if (observer_ != nullptr) observer_->freed(memory, used->second, live_bytes_, warm_bytes_);
+  used_.erase(used);
+}
+
+Pool::Ranges::iterator Pool::best_fit(int64_t bytes, bool warm) {
+  auto best = free_.end();
+  for (auto range = free_.begin(); range != free_.end(); ++range) {
+    if (range->second.warm != warm || range->second.bytes < bytes) continue;
+    if (best == free_.end() || range->second.bytes < best->second.bytes) best = range;
+  }
+  return best;
+}
+
+int64_t Pool::take_pages(int64_t bytes) {
+  auto range = best_fit(bytes, true);
+  if (range == free_.end()) {
+    cool_until(resident_goal_bytes_ - bytes);
+    range = best_fit(bytes, false);
+    if (range == free_.end()) {
+      cool_until(live_bytes_);
+      range = best_fit(bytes, false);
+    }
+    if (range == free_.end()) throw DeviceError("the pool's addresses are fragmented");
+  }
+  const auto [offset, found] = *range;
+  used_end_ = std::max(used_end_, offset + bytes);
+  free_.erase(range);
+  if (found.warm) {
+    warm_bytes_ -= bytes;
+  } else {
+    want_huge_pages(base_ + offset, bytes);
+  }
+  if (found.bytes > bytes) free_[offset + bytes] = {found.bytes - bytes, found.warm};
+  return offset;
+}
+
+/// Hands warm pages back, largest ranges first, until live and warm bytes together are within the goal.
+void Pool::cool_until(int64_t resident_goal) {
+  while (live_bytes_ + warm_bytes_ > resident_goal && warm_bytes_ > 0) {
+    auto largest = free_.end();
+    for (auto range = free_.begin(); range != free_.end(); ++range) {
+      if (range->second.warm && (largest == free_.end() || range->second.bytes > largest->second.bytes))
+        largest = range;
+    }
+    const auto [offset, range] = *largest;
+    const int64_t bytes = std::min(range.bytes, round_up(live_bytes_ + warm_bytes_ - resident_goal, kPage));
+    const int64_t cold = offset + range.bytes - bytes;  // from the end, so that what stays warm stays whole
+    refuse_huge_pages(base_ + cold, bytes, base_, base_ + reserved_bytes_);
+    madvise(base_ + cold, static_cast<size_t>(bytes), MADV_DONTNEED);
+    free_.erase(largest);
+    warm_bytes_ -= bytes;
+    if (bytes < range.bytes) free_[offset] = {range.bytes - bytes, true};
+    add_free(cold, bytes, false);
+  }
+}
+
+void Pool::add_free(int64_t offset, int64_t bytes, bool warm) {
+  if (warm) warm_bytes_ += bytes;
+  auto next = free_.lower_bound(offset);
+  if (next != free_.end() && next->second.warm == warm && offset + bytes == next->first) {
+    bytes += next->second.bytes;
+    next = free_.erase(next);
+  }
+  if (next != free_.begin()) {
+    const auto previous = std::prev(next);
+    if (previous->second.warm == warm && previous->first + previous->second.bytes == offset) {
+      previous->second.bytes += bytes;
+      return;
+    }
+  }
+  free_[offset] = {bytes, warm};
+}
+
+int64_t Pool::live_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return live_bytes_;
+}
+
+int64_t Pool::peak_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return peak_bytes_;
+}
+
+int64_t Pool::peak_resident_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return peak_resident_bytes_;
+}
+
+int64_t Pool::resident_bytes() const {
+  const std::lock_guard lock(mutex_);
+  constexpr int64_t kPagesAtOnce = 1 << 16;
+  std::vector<unsigned char> present(static_cast<size_t>(std::min(kPagesAtOnce, used_end_ / kPage)));
+  int64_t pages = 0;
+  for (int64_t page = 0; page < used_end_ / kPage; page += kPagesAtOnce) {
+    const int64_t count = std::min(kPagesAtOnce, used_end_ / kPage - page);
+    if (mincore(base_ + page * kPage, static_cast<size_t>(count * kPage), present.data()) != 0) {
+      throw DeviceError("the system does not say which pages are in memory");
+    }
+    pages += std::count_if(present.begin(), present.begin() + count,
+                           [](unsigned char flags) { return (flags & 1) != 0; });
+  }
+  return pages * kPage;
+}
+
+int64_t Pool::reservations() {
+  return reservations_made.load();
+}
+
+void Pool::hold_resident(int64_t goal_bytes) {
+  const std::lock_guard lock(mutex_);
+  resident_goal_bytes_ = std::min(goal_bytes, limit_bytes_);
+}
+
+void Pool::restart_peak() {
+  const std::lock_guard lock(mutex_);
+  peak_bytes_ = live_bytes_;
+}
+
+int64_t Pool::allocations() const {
+  const std::lock_guard lock(mutex_);
+  return allocations_;
+}
+
+void Pool::observe(MemoryObserver* observer) {
+  const std::lock_guard lock(mutex_);
+  observer_ = observer;
+}
+
+void Pool::start_window() {
+  const std::lock_guard lock(mutex_);
+  window_peak_bytes_ = live_bytes_;
+}
+
+int64_t Pool::window_peak_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return window_peak_bytes_;
+}
+
+}  // namespace headroom

@@ -1,0 +1,180 @@
+#include "decoder/cpu/scratch_file.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kPage = 4096;
+constexpr int64_t kBetweenBytes = 16 * kPage;
+
+int64_t round_up(int64_t bytes) {
+  return (bytes + kPage - 1) / kPage * kPage;
+}
+
+std::string message_of(int error_number) {
+  return std::generic_category().message(error_number);
+}
+
+/// Whether the disk or the system ran short, where anything else is the folder's fault.
+bool is_shortage(int error_number) {
+  return error_number == ENOSPC || error_number == EDQUOT || error_number == EMFILE ||
+         error_number == ENFILE || error_number == ENOMEM || error_number == EIO;
+}
+
+int open_unnamed(const std::string& folder) {
+  const int descriptor = open(folder.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return descriptor;
+  // Not every file system has files without a name: this one loses it at once.
+  std::string name = folder + "/.headroom-scratch-XXXXXX";
+  const int named = mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) unlink(name.c_str());
+  return named;
+}
+
+bool whole_pages(const void* memory, int64_t bytes) {
+  return reinterpret_cast<uintptr_t>(memory) % kPage == 0 && bytes % kPage == 0;
+}
+
+}  // namespace
+
+ScratchFile::ScratchFile(const std::string& folder, int64_t slots, int64_t slot_bytes, int64_t limit_bytes,
+                         Access access)
+    : folder_(folder), slot_bytes_(slot_bytes), access_(access) {
+  const std::string named = "scratch folder " + (folder.empty() ? std::string("(none given)") : folder);
+  struct stat status {};
+  if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+    throw InputError(named + ": no such folder");
+  struct statfs system {};
+  if (statfs(folder.c_str(), &system) == 0) {
+    const auto magic = static_cast<uint32_t>(system.f_type);
+    if (magic == TMPFS_MAGIC || magic == RAMFS_MAGIC || magic == HUGETLBFS_MAGIC) {
+      throw InputError(named + ": is in memory; a scratch folder must be on a disk");
+    }
+  }
+  if (slots > limit_bytes / slot_bytes) {
+    throw InputError(named + ": the plan keeps " + std::to_string(slots) + " blocks of " +
+                     std::to_string(slot_bytes) + " bytes there, its limit is " +
+                     std::to_string(limit_bytes) + " bytes");
+  }
+  descriptor_ = open_unnamed(folder);
+  if (descriptor_ < 0) {
+    const std::string reason = named + ": no file can be made in it: " + message_of(errno);
+    if (is_shortage(errno)) throw DeviceError(reason);
+    throw InputError(reason);
+  }
+  try {
+    if (access_ == Access::direct && !set_direct(true)) access_ = Access::buffered;
+    claim(slots * slot_bytes);
+    pages_ = static_cast<char*>(std::aligned_alloc(kPage, kBetweenBytes));
+    if (pages_ == nullptr) throw DeviceError("the heap is exhausted");
+  } catch (...) {
+    close(descriptor_);
+    throw;
+  }
+}
+
+ScratchFile::~ScratchFile() {
+  close(descriptor_);
+  std::free(pages_);
+}
+
+void ScratchFile::fail(const std::string& what, int error_number) const {
+  throw DeviceError("scratch folder " + folder_ + ": " + what + ": " + message_of(error_number));
+}
+
+bool ScratchFile::set_direct(bool direct) {
+  const int flags = fcntl(descriptor_, F_GETFL);
+  return flags >= 0 && fcntl(descriptor_, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
+}
+
+void ScratchFile::claim(int64_t bytes) {
+  if (bytes == 0) return;
+  int failed = 0;
+  do {
+    failed = fallocate(descriptor_, 0, 0, bytes) == 0 ? 0 : errno;
+  } while (failed == EINTR);
+  if (failed == EOPNOTSUPP)
+    failed = ftruncate(descriptor_, bytes) == 0 ? 0 : errno;  // full disks show when written to
+  if (failed == 0) return;
+  struct statfs system {};
+  const int64_t free_bytes =
+      fstatfs(descriptor_, &system) == 0 ? int64_t(system.f_bavail) * int64_t(system.f_bsize) : 0;
+  fail(std::to_string(bytes) + " bytes are needed, " + std::to_string(free_bytes) + " are free", failed);
+}
+
+/// Repeats `call(done, rest)`, which returns as pread does, until all bytes are through.
+template <typename Call>
+void ScratchFile::transfer(const char* what, int64_t offset, int64_t bytes, Call call) {
+  for (int64_t done = 0; done < bytes;) {
+    const ssize_t moved = call(done, bytes - done);
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved < 0 && errno == EINVAL && access_ == Access::direct) {
+      // Some file systems take the flag when the file is opened, and refuse it here.
+      access_ = Access::buffered;
+      if (!set_direct(false)) fail(what, EINVAL);
+      continue;
+    }
+    if (moved < 0) fail(what, errno);
+    // Direct access wants whole pages: the rest of a torn one is done again.
+    const bool torn = done + moved < bytes && access_ == Access::direct;
+    const int64_t now = torn ? (done + moved) / kPage * kPage : done + moved;
+    if (now == done) fail(what, EIO);
+    done = now;
+  }
+  if (access_ == Access::buffered) drop_from_cache(offset, bytes);
+}
+
+void ScratchFile::drop_from_cache(int64_t offset, int64_t bytes) {
+  // Only clean pages can be dropped. Where this does not work the cache has them: slower for others, not
+  // wrong.
+  sync_file_range(descriptor_, offset, bytes,
+                  SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  posix_fadvise(descriptor_, offset, bytes, POSIX_FADV_DONTNEED);
+}
+
+void ScratchFile::write(int64_t slot, const void* memory, int64_t bytes) {
+  const auto* from = static_cast<const char*>(memory);
+  const auto put = [&](const char* source, int64_t offset, int64_t count) {
+    transfer("cannot be written", offset, count, [&](int64_t done, int64_t rest) {
+      return pwrite(descriptor_, source + done, static_cast<size_t>(rest), offset + done);
+    });
+  };
+  const int64_t begin = slot * slot_bytes_;
+  if (access_ == Access::buffered || whole_pages(memory, bytes)) return put(from, begin, bytes);
+  for (int64_t at = 0; at < bytes; at += kBetweenBytes) {
+    const int64_t count = std::min(kBetweenBytes, bytes - at);
+    std::memcpy(pages_, from + at, static_cast<size_t>(count));
+    put(pages_, begin + at, round_up(count));
+  }
+}
+
+void ScratchFile::read(int64_t slot, void* memory, int64_t bytes) {
+  auto* to = static_cast<char*>(memory);
+  const auto get = [&](char* target, int64_t offset, int64_t count) {
+    transfer("cannot be read", offset, count, [&](int64_t done, int64_t rest) {
+      return pread(descriptor_, target + done, static_cast<size_t>(rest), offset + done);
+    });
+  };
+  const int64_t begin = slot * slot_bytes_;
+  if (access_ == Access::buffered || whole_pages(memory, bytes)) return get(to, begin, bytes);
+  for (int64_t at = 0; at < bytes; at += kBetweenBytes) {
+    const int64_t count = std::min(kBetweenBytes, bytes - at);
+    get(pages_, begin + at, round_up(count));
+    std::memcpy(to + at, pages_, static_cast<size_t>(count));
+  }
+}
+
+}  // namespace headroom

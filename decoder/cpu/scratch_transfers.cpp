@@ -1,0 +1,89 @@
+#include "decoder/cpu/scratch_transfers.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <chrono>
+
+namespace headroom {
+
+ScratchTransfers::ScratchTransfers(ScratchFile& file) : file_(file) {
+  // Signals are for the program's own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { work(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+ScratchTransfers::~ScratchTransfers() {
+  abandon();
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  queued_.notify_one();
+  thread_.join();
+}
+
+ScratchTransfers::Ticket ScratchTransfers::queue_write(const std::vector<Block>& blocks) {
+  for (const Block& block : blocks) written_bytes_ += block.bytes;
+  return queue(true, blocks);
+}
+
+ScratchTransfers::Ticket ScratchTransfers::queue_read(const std::vector<Block>& blocks) {
+  for (const Block& block : blocks) read_bytes_ += block.bytes;
+  return queue(false, blocks);
+}
+
+ScratchTransfers::Ticket ScratchTransfers::queue(bool write, const std::vector<Block>& blocks) {
+  const std::lock_guard lock(mutex_);
+  for (const Block& block : blocks) requests_.push_back({write, block});
+  given_ += static_cast<Ticket>(blocks.size());
+  queued_.notify_one();
+  return given_;
+}
+
+void ScratchTransfers::wait(Ticket ticket) {
+  std::unique_lock lock(mutex_);
+  if (done_ < ticket && failure_ == nullptr) {
+    const auto start = std::chrono::steady_clock::now();
+    finished_.wait(lock, [&] { return done_ >= ticket || failure_ != nullptr; });
+    wait_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  if (failure_ != nullptr) std::rethrow_exception(failure_);
+}
+
+void ScratchTransfers::abandon() noexcept {
+  std::unique_lock lock(mutex_);
+  done_ += static_cast<Ticket>(requests_.size());
+  requests_.clear();
+  finished_.wait(lock, [&] { return done_ == given_; });
+}
+
+void ScratchTransfers::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    queued_.wait(lock, [&] { return stop_ || !requests_.empty(); });
+    if (stop_) return;
+    const Request request = requests_.front();
+    requests_.pop_front();
+    if (failure_ == nullptr) {  // after a failure the rest is let go by
+      lock.unlock();
+      std::exception_ptr failure;
+      try {
+        const Block& block = request.block;
+        request.write ? file_.write(block.slot, block.memory, block.bytes)
+                      : file_.read(block.slot, block.memory, block.bytes);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+      failure_ = failure;
+    }
+    ++done_;
+    finished_.notify_all();
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,157 @@
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "decoder/cpu/loops/loops.h"
+#include "decoder/cpu/loops/packing.h"
+#include "decoder/cpu/convolution.h"
+
+namespace headroom {
+namespace {
+
+using kernels::Product;
+
+constexpr int64_t kMostIn = 6, kMostOut = 6;
+
+/// The windows of a block along one axis, cut to what is there.
+struct Window {
+  int64_t in_begin, out_begin;  ///< positions of the whole window
+  Interval in, out;  ///< parts of it that the tile has, and that are wanted; counted from its begin
+};
+
+Window window_of(const KernelShape& kernel, int64_t block, const Interval& inputs, const Interval& outputs) {
+  const WinogradShape& shape = kernel.winograd();
+  const int64_t scale = kernel.upsamples ? 2 : 1;
+  const int64_t origin = outputs.begin / scale + block * shape.step;
+  Window window{origin - 1, origin * scale, {}, {}};
+  const auto cut = [](const Interval& there, int64_t begin, int64_t length) {
+    const Interval part = intersect(there, {begin, begin + length});
+    return Interval{part.begin - begin, std::max(part.begin, part.end) - begin};
+  };
+  window.in = cut(inputs, window.in_begin, shape.in);
+  window.out = cut(outputs, window.out_begin, shape.out);
+  return window;
+}
+
+class Winograd {
+ public:
+  Winograd(const MapView& input, const PackedKernel& kernel, const float* bias, const MapView& target,
+           const Region& region, const WinogradWork& work)
+      : input_(input),
+        kernel_(kernel),
+        bias_(bias),
+        target_(target),
+        region_(region),
+        work_(work),
+        loops_(kernel.shape.upsamples ? kernels::loops().winograd_upsampled
+                                      : kernels::loops().winograd_plain) {}
+
+  /// Blocks are counted through rows, frames and items. Over the time the products of each of the kernel's
+  /// frames are added up before they are transformed back.
+  void run(const Interval& blocks, float* buffer) const {
+    const int64_t products = kernel_.shape.frame_matrices(ConvolutionForm::winograd);
+    float* outputs = buffer + products * work_.input_product_floats();
+    for (int64_t tap = 0; tap < kernel_.shape.frames; ++tap) {
+      for (int64_t i = blocks.begin; i < blocks.end; ++i)
+        transform_in(i, tap, buffer + (i - blocks.begin) * work_.input_row_floats);
+      for (int64_t product = 0; product < products; ++product) {
+        multiply(tap * products + product, blocks.length(), tap > 0,
+                 buffer + product * work_.input_product_floats(),
+                 outputs + product * work_.output_product_floats());
+      }
+    }
+    for (int64_t i = blocks.begin; i < blocks.end; ++i)
+      transform_out(i, outputs + (i - blocks.begin) * work_.output_row_floats);
+  }
+
+ private:
+  struct Place {
+    int64_t item, t;
+    Window y, x;
+  };
+  Place place_of(int64_t block) const {
+    const int64_t column = block % work_.columns, row = block / work_.columns % work_.rows;
+    const int64_t frame = block / work_.columns / work_.rows, frames = region_.t.length();
+    return {frame / frames, region_.t.begin + frame % frames,
+            window_of(kernel_.shape, row, input_.region.y, region_.y),
+            window_of(kernel_.shape, column, input_.region.x, region_.x)};
+  }
+
+  void transform_in(int64_t block, int64_t tap, float* transformed) const {
+    const Place place = place_of(block);
+    const std::optional<int64_t> frame = frame_of_tap(kernel_.shape, place.t, tap);
+    std::array<const float*, kMostIn> rows{};  // null where there are zeros
+    for (int64_t i = place.y.in.begin; i < place.y.in.end && frame; ++i) {
+      rows[static_cast<size_t>(i)] =
+          input_.at({place.item, *frame, place.y.in_begin + i}, place.x.in_begin + place.x.in.begin);
+    }
+    loops_.in({rows.data(), place.x.in.begin, place.x.in.end, kernel_.shape.inputs, transformed,
+               work_.input_product_floats()});
+  }
+
+  void multiply(int64_t number, int64_t blocks, bool adds, const float* inputs, float* outputs) const {
+    constexpr kernels::Tap kOne{};
+    const KernelShape& shape = kernel_.shape;
+    Product product;
+    product.a = inputs;
+    product.a_row = work_.input_row_floats;
+    product.taps = &kOne;
+    product.tap_count = 1;
+    product.depth = shape.inputs;
+    product.c_row = work_.output_row_floats;
+    product.rows = blocks;
+    product.add = adds;
+    const float* matrix = kernel_.values + number * shape.matrix_floats();
+    for (int64_t first = 0; first < shape.padded_outputs(); first += kernels::kPanelColumns) {
+      product.width = product.columns = kernels::panel_width(shape, first);
+      product.b = matrix + kernels::panel_offset(shape, first);
+      product.c = outputs + first;
+      product.ahead = product.b + shape.inputs * product.width;  // panels lie one after another
+      kernels::loops().multiply(product);
+    }
+  }
+
+  void transform_out(int64_t block, const float* products) const {
+    const Place place = place_of(block);
+    std::array<float*, kMostOut> rows{};
+    for (int64_t i = place.y.out.begin; i < place.y.out.end; ++i) {
+      rows[static_cast<size_t>(i)] =
+          target_.at({place.item, place.t, place.y.out_begin + i}, place.x.out_begin + place.x.out.begin);
+    }
+    loops_.out({products, work_.output_product_floats(), kernel_.shape.outputs, bias_, rows.data(),
+                place.x.out.begin, place.x.out.end});
+  }
+
+  const MapView& input_;
+  const PackedKernel& kernel_;
+  const float* bias_;
+  const MapView& target_;
+  const Region& region_;
+  const WinogradWork& work_;
+  const kernels::WinogradLoops& loops_;
+};
+
+}  // namespace
+
+void convolve_by_winograd(const MapView& input, const PackedKernel& kernel, const float* bias,
+                          const MapView& target, const Region& region, int64_t items) {
+  const int64_t threads = at::get_num_threads();
+  const WinogradWork work = winograd_work(kernel.shape, region, items, threads);
+  const int64_t blocks = items * region.t.length() * work.rows * work.columns;
+  // Even shares: as many chunks for each thread, none larger than the buffers.
+  const int64_t rounds = (blocks + threads * work.chunk - 1) / (threads * work.chunk);
+  const int64_t chunks = std::min(blocks, rounds * threads);
+  const at::Tensor buffers = at::empty({threads * work.thread_floats}, at::kFloat);
+  float* first_buffer = buffers.data_ptr<float>();
+  const Winograd winograd(input, kernel, bias, target, region, work);
+  at::parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
+    float* buffer = first_buffer + at::get_thread_num() * work.thread_floats;
+    for (int64_t i = begin; i < end; ++i)
+      winograd.run({blocks * i / chunks, blocks * (i + 1) / chunks}, buffer);
+  });
+}
+
+}  // namespace headroom

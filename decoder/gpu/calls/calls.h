@@ -1,0 +1,221 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+
+#include "decoder/graph/graph.h"
+
+// What a GPU is asked to do: plain values that go to kernels as they are. Every call works on one batch item.
+// Addresses are the GPU's own, or those of pinned host memory. Arithmetic is fp32, sums that decide
+// statistics are double; a value is rounded once, when it is stored.
+namespace headroom::gpu {
+
+/// Blocks of one item that a view can have: views go to kernels as arguments.
+constexpr int32_t kMostBlocks = 256;
+/// Blocks begin at multiples of this, seen from a view's base.
+constexpr int64_t kBlockUnit = 256;
+/// In place of a block that is not in the GPU's memory.
+constexpr uint32_t kAbsent = 0xffffffff;
+
+struct Span {
+  int32_t begin = 0, end = 0;
+};
+struct Box {
+  Span t, y, x;
+};
+struct Size {
+  int32_t t = 1, y = 0, x = 0;
+};
+
+/// Where the values of a region of one item lie, as MapView (decoder/interpreter/map_view.h) has it: rows of
+/// pixels, channels last, in blocks of equal height that have all frames of their rows, frame by frame.
+struct View {
+  std::byte* base = nullptr;
+  Box region;  ///< positions present
+  int32_t channels = 0;
+  int32_t block_rows = 1;
+  int32_t blocks = 1;
+  Dtype dtype = Dtype::fp32;
+  uint32_t block_units[kMostBlocks] = {};  ///< where blocks begin, in kBlockUnit from the base
+};
+
+/// Copies `source` to all of `target`, zero outside the picture.
+struct Gather {
+  View source, target;
+  Size picture;
+};
+/// Copies a region that both hold.
+struct Copy {
+  View source, target;
+  Box region;
+};
+/// Adds a region of `source` onto `target`.
+struct Add {
+  View source, target;
+  Box region;
+};
+/// x * scale + shift, then the activation, into all of `target`; zero outside the picture.
+struct Normalise {
+  View source, target;
+  const float* scale = nullptr;  ///< one for each channel; of frame t from t * channels on where `by_frame`
+  const float* shift = nullptr;
+  bool by_frame = false;
+  Activation activation = Activation::none;
+  Size picture;
+};
+/// x / root(mean square over the channels of its position + epsilon) * weight + bias, then the activation, in
+/// a region.
+struct PixelNorm {
+  View source, target;
+  const float* weight = nullptr;
+  const float* bias = nullptr;
+  float epsilon = 0;
+  Activation activation = Activation::none;
+  Box region;
+};
+/// Nearest upsampling of rows and columns into all of `target`; zero outside the picture, which is the
+/// target's.
+struct Upsample {
+  View source, target;
+  int32_t factor_y = 1, factor_x = 1;
+  Size picture;
+};
+/// Channels c * factor² … of the source become the factor × factor pixels of the target's channel c, row by
+/// row.
+struct Shuffle {
+  View source, target;
+  int32_t factor_y = 1, factor_x = 1;
+  Box region;  ///< of the target
+};
+/// The first half of the source's channels * silu(the second half).
+struct Gate {
+  View source, target;
+  Box region;
+};
+/// Linear interpolation (decoder/cpu/frames.h).
+struct Interpolate {
+  View source, target;
+  int32_t factor_t = 1, factor_y = 1, factor_x = 1;  ///< 1 or 2
+  Size source_extent;
+  Box region;  ///< of the target
+};
+/// The first frame of `first`, then two frames for each later one of `rest`: the first half of its channels,
+/// and the second.
+struct UnfoldFrames {
+  View first, rest, target;
+  Box region;  ///< of the target
+};
+/// The activation of a region, in place.
+struct Activate {
+  View tile;
+  Activation activation = Activation::none;
+  Box region;
+};
+/// Zeros where the tile lies outside the picture.
+struct ClearOutside {
+  View tile;
+  Size picture;
+};
+
+/// Count, mean and sum of squared differences from the mean of a set of values.
+struct Moments {
+  double count = 0, mean = 0, m2 = 0;
+};
+/// Merges a region into the moments of each group of channels, of each frame by itself where `by_frame`. Two
+/// levels: every block of threads makes moments of its own stretch of rows of one frame, in `partial`; these
+/// are merged in the order of the stretches (Chan, Golub, LeVeque 1983, eq. 2.1), so the result does not
+/// depend on how blocks were scheduled.
+struct AddMoments {
+  View source;
+  Box region;
+  int32_t groups = 1;
+  bool by_frame = false;
+  Moments* partial = nullptr;  ///< partial_moments() of them
+  Moments* state = nullptr;    ///< [groups], or [frames of the picture][groups]
+};
+/// Stretches of a frame's rows in AddMoments, and partial moments in all.
+int64_t moment_stretches(int64_t rows, int64_t columns, int64_t channels);
+int64_t partial_moments(const Box& region, int64_t channels, int64_t groups);
+
+/// Scale and shift of each channel of each set so that x * scale + shift = (x - mean) / sqrt(m2 / count +
+/// epsilon) * weight + bias.
+struct Affine {
+  const Moments* state = nullptr;  ///< [sets][groups]
+  int32_t sets = 1, groups = 1, channels = 0;
+  double epsilon = 0;
+  const float* weight = nullptr;
+  const float* bias = nullptr;
+  float* scale = nullptr;  ///< [sets][channels]
+  float* shift = nullptr;
+};
+
+/// Adds to the sums of linear attention, for heads that lie one after another in `piece`, each with q, k and
+/// v of `channels` values: row i of a head's sums is relu(k_i) times each of v, then relu(k_i) alone. Two
+/// levels as AddMoments: `partial` has key_value_partials() times heads × channels × (channels + 1) values.
+struct AddKeyValueSums {
+  View piece;
+  Box region;
+  int32_t heads = 1, channels = 0;
+  float* partial = nullptr;
+  double* sums = nullptr;  ///< [heads][channels][channels + 1]
+};
+int64_t key_value_partials(const Box& region);
+/// relu(q) by the sums, divided by relu(q) by those of relu(k) alone plus epsilon; heads of one piece, to the
+/// channels from `first_channel` on of the target.
+struct LinearAttention {
+  View piece, target;
+  Box region;
+  int32_t heads = 1, channels = 0, first_channel = 0;
+  const double* sums = nullptr;
+  float epsilon = 0;
+};
+
+/// What a convolution is, as its kernel is stored on the GPU: [outputs][frames][rows][columns][inputs /
+/// groups] in the dtype of the tiles; of one over nearest 2× upsampling four such kernels of 2×2 taps, one
+/// for each phase (even rows and columns, even rows and odd columns, …).
+struct ConvolutionShape {
+  int32_t inputs = 0, outputs = 0, groups = 1;
+  int32_t frames = 1, rows = 1, columns = 1;  ///< of the original kernel: 3 × 3 where `upsamples`
+  bool upsamples = false;
+  BeforeFirst before_first = BeforeFirst::zeros;
+};
+/// Convolves: writes `region` of the target. The input holds what that needs, zeros outside the picture
+/// included, and the earlier frames that a kernel over the time reads; which of them it reads, and what
+/// stands before the first, is frame_of_tap() (decoder/cpu/convolution.h).
+struct Convolve {
+  View input, target;
+  Box region;  ///< of the target
+  ConvolutionShape shape;
+  const void* kernel = nullptr;
+  const void* bias = nullptr;  ///< one for each output, in the dtype of the tiles
+  void* workspace = nullptr;
+  int64_t workspace_bytes = 0;  ///< may be used up to here
+};
+/// Puts the four phases of a convolution over upsampling, each [rows][columns][channels] of the coarse
+/// positions in `coarse`, phase after phase, into a region of the target.
+struct Interleave {
+  const void* phases = nullptr;
+  Box coarse;
+  View target;
+  Box region;
+};
+
+/// softmax(q kᵀ * scale) v of one frame: all positions of `queries` in that frame, against all positions of
+/// keys and values in `key_frame`. Where frames are interleaved, value c * T + t of a position counts as
+/// channel of the frame it would have were the C * T values cut into T runs of C, in queries, keys, values
+/// and target.
+struct Attend {
+  View queries, keys, values, target;
+  int32_t query_frame = 0, key_frame = 0, target_frame = 0;  ///< as the views' regions count them
+  AttentionFrames frames = AttentionFrames::each;
+  float scale = 1;
+  void* workspace = nullptr;
+  int64_t workspace_bytes = 0;
+};
+
+using Call = std::variant<Gather, Copy, Add, Normalise, PixelNorm, Upsample, Shuffle, Gate, Interpolate,
+                          UnfoldFrames, Activate, ClearOutside, AddMoments, Affine, AddKeyValueSums,
+                          LinearAttention, Convolve, Interleave, Attend>;
+
+}  // namespace headroom::gpu

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "decoder/gpu/calls/allocator_watch.h"
+#include "decoder/gpu/calls/parts.h"
+#include "decoder/gpu/calls/calls.h"
+
+namespace headroom::gpu {
+
+/// Work on one stream runs in the order in which it was given; between streams there is no order but that of
+/// events.
+enum class Stream { compute, to_host, from_host };
+constexpr int kStreams = 3;
+
+/// Stands for all work that a stream had been given when the event was recorded.
+enum class Event : int64_t {};
+
+/// A GPU as a decode needs it: one reservation of its memory, one of pinned host memory, kernels, copies, and
+/// events between streams. Nothing is allocated after the two reservations. To be called from one thread.
+/// Every function throws DeviceError where the device or a library fails, naming what was asked.
+class Gpu {
+ public:
+  virtual ~Gpu() = default;
+
+  /// The card and its driver, e.g. "NVIDIA H200, driver 580.159".
+  virtual std::string device() const = 0;
+  /// Whatever decides times and workspaces, with versions: LibTorch, CUDA, cuDNN.
+  virtual std::string libraries() const = 0;
+  /// Free and total bytes as the driver tells.
+  virtual int64_t free_bytes() const = 0;
+  virtual int64_t total_bytes() const = 0;
+  /// What the driver counts of it as this process's: reservations, the context, modules, what libraries took.
+  /// Of the context as well where the driver told what there was before it.
+  virtual int64_t own_bytes() const = 0;
+  /// What libraries took of it when they were started; already missing from what is free.
+  virtual int64_t library_bytes() const { return 0; }
+
+  /// Takes the GPU's memory for a decode, once; aligned to 2 MiB. Throws LimitExceeded where the card does
+  /// not have it.
+  virtual std::byte* reserve(int64_t bytes) = 0;
+  /// Takes pinned host memory. May be called several times. Throws LimitExceeded where the host refuses.
+  virtual std::byte* reserve_host(int64_t bytes) = 0;
+  /// Frees both reservations, once all work is done.
+  virtual void release() noexcept = 0;
+
+  /// Starts a call on the compute stream.
+  virtual void run(const Call& call) = 0;
+  /// Starts a copy on a stream; at least one of the two sides is in the GPU's memory.
+  virtual void copy(Stream stream, void* to, const void* from, int64_t bytes) = 0;
+  /// Sets bytes to zero, on the compute stream.
+  virtual void clear(void* memory, int64_t bytes) = 0;
+
+  virtual Event record(Stream stream) = 0;
+  /// What `stream` is given from here on runs after `event`. It may have been recorded on the same stream.
+  virtual void wait(Stream stream, Event event) = 0;
+  /// Returns when `event` has happened; what kernels did wrong meanwhile is thrown here.
+  virtual void wait_on_host(Event event) = 0;
+  virtual bool happened(Event event) = 0;
+
+  /// Names what is given from here on until it is closed, for other profilers (NVTX): ranges nest.
+  virtual void open_range(const std::string& /*name*/) {}
+  virtual void close_range() {}
+
+  /// From here on `watch` is told what LibTorch's allocator has of this GPU; an empty one ends it, and once
+  /// that has returned nothing more is told. False where there is nobody who would tell. One watch at a time
+  /// in a process: the newest.
+  virtual bool watch_allocator(AllocatorWatch /*watch*/) { return false; }
+
+  /// From here on the time that work takes is added up by what it is; where the GPU tells.
+  virtual void restart_parts() {}
+  /// Since then. All work must be done. None where it does not tell.
+  virtual std::optional<PartSeconds> part_seconds() { return {}; }
+};
+
+}  // namespace headroom::gpu

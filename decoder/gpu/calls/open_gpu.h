@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "decoder/gpu/calls/gpu.h"
+
+namespace headroom::gpu {
+
+/// Opens the first GPU. What talks to it is a module of its own beside the program, which is loaded only
+/// here; without it, and on a machine without a GPU, programs run as ever. Throws DeviceError, which says in
+/// one line what is missing.
+std::unique_ptr<Gpu> open_gpu();
+
+/// The same by the first of these files that exists.
+std::unique_ptr<Gpu> open_gpu(const std::vector<std::filesystem::path>& modules);
+
+/// The module's entry, named kOpenGpu: null where it failed, and why in `error`.
+using OpenGpu = Gpu* (*)(const char* version, char* error, size_t error_bytes);
+constexpr const char* kOpenGpu = "headroom_open_gpu";
+
+}  // namespace headroom::gpu

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <deque>
+
+#include "decoder/gpu/calls/gpu.h"
+#include "decoder/gpu/calls/parts.h"
+
+namespace headroom::gpu {
+
+/// Points in time of a stream, to be told once it has come to them.
+class Stamps {
+ public:
+  enum class Stamp : int64_t {};
+  virtual ~Stamps() = default;
+
+  virtual Stamp stamp(Stream stream) = 0;
+  virtual bool passed(Stamp stamp) = 0;
+  /// Both must have passed.
+  virtual double seconds_between(Stamp first, Stamp second) = 0;
+  /// It will not be asked for again.
+  virtual void forget(Stamp stamp) = 0;
+};
+
+/// Adds up the time of a GPU's streams by what it goes to. The compute stream gets a stamp only where one
+/// kind of work follows another.
+class PartTimer {
+ public:
+  explicit PartTimer(Stamps& stamps) : stamps_(stamps) {}
+  ~PartTimer() { drop(); }
+  PartTimer(const PartTimer&) = delete;
+  PartTimer& operator=(const PartTimer&) = delete;
+
+  /// Forgets what was timed, and begins.
+  void restart();
+  /// What the compute stream is given from here on is of this kind.
+  void compute(Part part);
+  /// Around a copy on a stream of copies; the compute stream's own are part of its work.
+  Stamps::Stamp begin_copy(Stream stream) { return stamps_.stamp(stream); }
+  void end_copy(Stream stream, Stamps::Stamp begun);
+  /// Of all so far. All work must be done.
+  PartSeconds seconds();
+
+ private:
+  struct Mark {
+    Stamps::Stamp at;
+    Part part;  ///< of what follows
+  };
+  struct CopyMark {
+    Stamps::Stamp begun, done;
+  };
+  /// Adds up what is over.
+  void settle();
+  void drop();
+  double& of(Part part) { return seconds_[static_cast<size_t>(part)]; }
+
+  Stamps& stamps_;
+  std::deque<Mark> marks_;
+  std::deque<CopyMark> copies_;
+  PartSeconds seconds_{};
+};
+
+}  // namespace headroom::gpu

@@ -1,0 +1,42 @@
+#include <algorithm>
+
+#include "decoder/gpu/calls/calls.h"
+#include "decoder/gpu/calls/stretches.h"
+
+namespace headroom::gpu {
+namespace {
+
+int64_t length(const Span& span) {
+  return std::max(0, span.end - span.begin);
+}
+
+/// `count` in pieces of at least `least`, at most `most` of them.
+int64_t pieces(int64_t count, int64_t least, int64_t most) {
+  return std::clamp<int64_t>((count + least - 1) / least, 1, most);
+}
+
+}  // namespace
+
+int64_t moment_stretches(int64_t rows, int64_t columns, int64_t channels) {
+  // Enough for every processor of a GPU where there is much to do, and enough to do for each of their
+  // threads.
+  constexpr int64_t kLeastPixels = 128, kLeastValues = 16384, kMost = 1024;
+  const int64_t least = std::max(kLeastPixels, kLeastValues / std::min(channels, kSliceChannels));
+  return pieces(rows * columns, least, kMost);
+}
+
+int64_t slices_of_group(int64_t channels, int64_t groups) {
+  return (channels / groups + kSliceChannels - 1) / kSliceChannels;
+}
+
+int64_t partial_moments(const Box& region, int64_t channels, int64_t groups) {
+  return length(region.t) * moment_stretches(length(region.y), length(region.x), channels) *
+         slices_of_group(channels, groups) * groups;
+}
+
+int64_t key_value_partials(const Box& region) {
+  constexpr int64_t kLeastPositions = 256, kMost = 32;
+  return pieces(length(region.t) * length(region.y) * length(region.x), kLeastPositions, kMost);
+}
+
+}  // namespace headroom::gpu

@@ -1,0 +1,267 @@
+#include "decoder/gpu/cuda/cuda_gpu.h"
+
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <nvtx3/nvToolsExt.h>
+
+#include <fstream>
+#include <utility>
+#include <variant>
+
+#include "decoder/gpu/cuda/allocator_tracker.h"
+#include "decoder/gpu/cuda/cublas_products.h"
+#include "decoder/gpu/cuda/cudnn_convolution.h"
+#include "decoder/gpu/cuda/status.h"
+#include "decoder/graph/errors.h"
+#include "decoder/gpu/kernels/kernels.h"
+
+namespace headroom::gpu {
+namespace {
+
+constexpr int kDevice = 0;
+/// The least compute capability that the kernels are compiled for.
+constexpr int kLeastMajor = 8;
+
+struct Memory {
+  int64_t free = 0, total = 0;
+};
+Memory memory() {
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return {static_cast<int64_t>(free), static_cast<int64_t>(total)};
+}
+
+/// "580.159", from the kernel module's own words; CUDA's version of it where there are none.
+std::string driver_version() {
+  std::ifstream in("/proc/driver/nvidia/version");
+  std::string word;
+  while (in >> word) {
+    if (word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos)
+      return word;
+  }
+  int version = 0;
+  check(cudaDriverGetVersion(&version), "cudaDriverGetVersion");
+  return "for CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// Leaves it without a context yet.
+void require_device() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess && count > 0) {
+    int major = 0, minor = 0;
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, kDevice),
+          "cudaDeviceGetAttribute");
+    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, kDevice),
+          "cudaDeviceGetAttribute");
+    if (major >= kLeastMajor) return;
+    throw DeviceError("the GPU has compute capability " + std::to_string(major) + "." +
+                      std::to_string(minor) + ", needed is " + std::to_string(kLeastMajor) + ".0");
+  }
+  cudaGetLastError();
+  int version = 0;
+  const bool driver = cudaDriverGetVersion(&version) == cudaSuccess && version > 0;
+  throw DeviceError(std::string("no GPU: ") + (driver ? "" : "no NVIDIA driver is loaded: ") +
+                    (status == cudaSuccess ? "CUDA shows none" : cudaGetErrorString(status)));
+}
+
+std::string bus_id() {
+  std::array<char, 32> text{};
+  check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), kDevice), "cudaDeviceGetPCIBusId");
+  return text.data();
+}
+
+int64_t used_bytes() {
+  const Memory now = memory();
+  return now.total - now.free;
+}
+
+/// Ranges of ours stand apart from those of libraries.
+nvtxDomainHandle_t range_domain() {
+  static const nvtxDomainHandle_t domain = nvtxDomainCreateA("headroom");
+  return domain;
+}
+
+}  // namespace
+
+CudaGpu::CudaGpu() {
+  require_device();
+  driver_ = std::make_unique<DriverMemory>(bus_id());
+  check(cudaSetDevice(kDevice), "cudaSetDevice");
+  used_before_ = used_bytes();
+  try {
+    for (cudaStream_t& made : streams_)
+      check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    events_ = std::make_unique<Events>();
+    stamps_ = std::make_unique<CudaStamps>(streams_);
+    const int64_t before = memory().free;
+    check(cudnnCreate(&cudnn_), "cudnnCreate");
+    check(cudnnSetStream(cudnn_, stream(Stream::compute)), "cudnnSetStream");
+    convolution_ = std::make_unique<CudnnConvolution>(cudnn_);
+    products_ = std::make_unique<CublasProducts>(stream(Stream::compute));
+    library_bytes_ = before - memory().free;
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+CudaGpu::~CudaGpu() {
+  release();
+  if (watching_) watch_libtorch_allocator({});
+  close();
+}
+
+void CudaGpu::close() noexcept {
+  parts_.reset();
+  stamps_.reset();
+  products_.reset();
+  convolution_.reset();
+  events_.reset();
+  if (cudnn_ != nullptr) cudnnDestroy(cudnn_);
+  for (cudaStream_t made : streams_) {
+    if (made != nullptr) cudaStreamDestroy(made);
+  }
+}
+
+std::string CudaGpu::device() const {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, kDevice), "cudaGetDeviceProperties");
+  return std::string(properties.name) + ", driver " + driver_version();
+}
+
+std::string CudaGpu::libraries() const {
+  int runtime = 0;
+  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  const auto dotted = [](size_t version, size_t major, size_t minor) {
+    return std::to_string(version / major) + "." + std::to_string(version % major / minor);
+  };
+  const size_t cudnn = cudnnGetVersion(), cublas = cublasLtGetVersion();
+  return "LibTorch " HEADROOM_TORCH_VERSION ", CUDA " + dotted(static_cast<size_t>(runtime), 1000, 10) +
+         ", cuDNN " + dotted(cudnn, 10000, 100) + "." + std::to_string(cudnn % 100) + ", cuBLAS " +
+         dotted(cublas, 10000, 100);
+}
+
+int64_t CudaGpu::free_bytes() const {
+  return memory().free;
+}
+int64_t CudaGpu::total_bytes() const {
+  return memory().total;
+}
+
+int64_t CudaGpu::own_bytes() const {
+  return driver_->known() ? driver_->grown_bytes() : used_bytes() - used_before_;
+}
+
+void CudaGpu::open_range(const std::string& name) {
+  nvtxEventAttributes_t range{};
+  range.version = NVTX_VERSION;
+  range.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  range.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  range.message.ascii = name.c_str();
+  nvtxDomainRangePushEx(range_domain(), &range);
+}
+void CudaGpu::close_range() {
+  nvtxDomainRangePop(range_domain());
+}
+
+std::byte* CudaGpu::reserve(int64_t bytes) {
+  return memory_.reserve(bytes);
+}
+
+std::byte* CudaGpu::reserve_host(int64_t bytes) {
+  void* memory = nullptr;
+  const cudaError_t status = cudaHostAlloc(&memory, static_cast<size_t>(bytes), cudaHostAllocPortable);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw LimitExceeded("the host refused " + std::to_string(bytes) + " bytes of pinned memory");
+  }
+  check(status, "cudaHostAlloc");
+  host_memory_.push_back(memory);
+  return static_cast<std::byte*>(memory);
+}
+
+void CudaGpu::release() noexcept {
+  cudaDeviceSynchronize();  // what went wrong on it was told, or nobody waited for it
+  memory_.release();
+  for (void* memory : host_memory_) cudaFreeHost(memory);
+  host_memory_.clear();
+}
+
+void CudaGpu::run(const Call& call) {
+  if (parts_) parts_->compute(part_of(call));
+  std::visit(
+      [&](const auto& one) {
+        using T = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<T, Convolve>) {
+          convolve(one);
+        } else if constexpr (std::is_same_v<T, Attend>) {
+          attend(one);
+        } else {
+          gpu::run(one, stream(Stream::compute));
+        }
+      },
+      call);
+}
+
+void CudaGpu::convolve(const Convolve& call) {
+  for (const Box& left : convolution_->convolve(call)) {
+    Convolve rest = call;
+    rest.region = left;
+    gpu::run(rest, stream(Stream::compute));
+  }
+}
+
+void CudaGpu::attend(const Attend& call) {
+  if (!attend_by_matrices(call, *products_, stream(Stream::compute))) gpu::run(call, stream(Stream::compute));
+}
+
+void CudaGpu::copy(Stream where, void* to, const void* from, int64_t bytes) {
+  const bool timed = parts_ && where != Stream::compute;
+  const auto begun = timed ? parts_->begin_copy(where) : Stamps::Stamp{};
+  check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, stream(where)),
+        "cudaMemcpyAsync");
+  if (timed) parts_->end_copy(where, begun);
+}
+void CudaGpu::clear(void* memory, int64_t bytes) {
+  check(cudaMemsetAsync(memory, 0, static_cast<size_t>(bytes), stream(Stream::compute)), "cudaMemsetAsync");
+}
+
+Event CudaGpu::record(Stream where) {
+  return events_->record(stream(where));
+}
+void CudaGpu::wait(Stream where, Event event) {
+  if (parts_ && where == Stream::compute) parts_->compute(Part::waiting);
+  events_->wait(stream(where), event);
+}
+void CudaGpu::wait_on_host(Event event) {
+  if (parts_) parts_->compute(Part::waiting);  // the host gives no more work until then
+  events_->wait_on_host(event);
+}
+bool CudaGpu::happened(Event event) {
+  return events_->happened(event);
+}
+
+bool CudaGpu::watch_allocator(AllocatorWatch watch) {
+  // There is nothing to attach to before it has been started.
+  if (watch) c10::cuda::CUDACachingAllocator::init(c10::cuda::device_count());
+  const bool begins = static_cast<bool>(watch);
+  const bool done = watch_libtorch_allocator(std::move(watch));
+  watching_ = begins && done;
+  return done;
+}
+
+void CudaGpu::restart_parts() {
+  if (!parts_) parts_ = std::make_unique<PartTimer>(*stamps_);
+  parts_->restart();
+  parts_->compute(Part::waiting);
+}
+
+std::optional<PartSeconds> CudaGpu::part_seconds() {
+  if (!parts_) return {};
+  parts_->compute(Part::waiting);
+  events_->wait_on_host(events_->record(stream(Stream::compute)));
+  return parts_->seconds();
+}
+
+}  // namespace headroom::gpu

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cudnn.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decoder/gpu/cuda/cuda_stamps.h"
+#include "decoder/gpu/cuda/device_memory.h"
+#include "decoder/gpu/cuda/driver_memory.h"
+#include "decoder/gpu/cuda/events.h"
+#include "decoder/gpu/calls/gpu.h"
+
+namespace headroom::gpu {
+
+class CublasProducts;
+class CudnnConvolution;
+
+/// The first GPU that CUDA shows, by CUDA's own libraries.
+class CudaGpu : public Gpu {
+ public:
+  /// Throws DeviceError where there is no GPU, saying why.
+  CudaGpu();
+  ~CudaGpu() override;
+
+  std::string device() const override;
+  std::string libraries() const override;
+  int64_t free_bytes() const override;
+  int64_t total_bytes() const override;
+  int64_t own_bytes() const override;
+  int64_t library_bytes() const override { return library_bytes_; }
+
+  std::byte* reserve(int64_t bytes) override;
+  std::byte* reserve_host(int64_t bytes) override;
+  void release() noexcept override;
+
+  void run(const Call& call) override;
+  void copy(Stream stream, void* to, const void* from, int64_t bytes) override;
+  void clear(void* memory, int64_t bytes) override;
+
+  Event record(Stream stream) override;
+  void wait(Stream stream, Event event) override;
+  void wait_on_host(Event event) override;
+  bool happened(Event event) override;
+
+  void open_range(const std::string& name) override;
+  void close_range() override;
+
+  bool watch_allocator(AllocatorWatch watch) override;
+
+  void restart_parts() override;
+  std::optional<PartSeconds> part_seconds() override;
+
+ private:
+  cudaStream_t stream(Stream stream) const { return streams_[static_cast<size_t>(stream)]; }
+  void convolve(const Convolve& call);
+  void attend(const Attend& call);
+  void close() noexcept;
+
+  std::unique_ptr<DriverMemory> driver_;  ///< as it was before there was a context
+  int64_t used_before_ = 0;               ///< where the driver does not tell: once there was one
+  std::array<cudaStream_t, kStreams> streams_{};
+  cudnnHandle_t cudnn_ = nullptr;
+  std::unique_ptr<CudnnConvolution> convolution_;
+  std::unique_ptr<CublasProducts> products_;
+  std::unique_ptr<Events> events_;
+  std::unique_ptr<CudaStamps> stamps_;
+  std::unique_ptr<PartTimer> parts_;  ///< none while nobody asked
+  DeviceMemory memory_;
+  std::vector<void*> host_memory_;
+  int64_t library_bytes_ = 0;
+  bool watching_ = false;  ///< the allocator
+};
+
+}  // namespace headroom::gpu

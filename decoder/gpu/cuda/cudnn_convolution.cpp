@@ -1,0 +1,58 @@
+#include "decoder/gpu/cuda/cudnn_convolution.h"
+
+#include <array>
+
+#include "decoder/gpu/cuda/status.h"
+#include "decoder/gpu/kernels/kernels.h"
+
+namespace headroom::gpu {
+namespace {
+
+class Engine : public ConvolutionEngine {
+ public:
+  Engine(cudnnHandle_t handle, CudnnPlans& plans) : handle_(handle), plans_(plans) {}
+
+  Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes) override {
+    return plans_.fit(problem, workspace_bytes);
+  }
+
+  void convolve(const ConvolutionPart& part) override {
+    const CudnnPlan* plan = plans_.find(part.problem, part.workspace_bytes);
+    constexpr int64_t kTensors = 4;
+    const std::array<int64_t, kTensors> numbers{kCudnnInput, kCudnnKernel, kCudnnBias, kCudnnOutput};
+    const std::array<const void*, kTensors> addresses{part.input, part.kernel, part.bias, part.output};
+    const void* workspace = part.workspace;
+    const CudnnDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    constexpr const char* kSet = "cudnnBackendSetAttribute";
+    check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, kTensors,
+                                   numbers.data()),
+          kSet);
+    check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+                                   kTensors, addresses.data()),
+          kSet);
+    check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
+                                   &workspace),
+          kSet);
+    check(cudnnBackendFinalize(pack.get()), "cudnnBackendFinalize");
+    check(cudnnBackendExecute(handle_, plan->plan.get(), pack.get()), "cudnnBackendExecute");
+  }
+
+  void interleave(const Interleave& call) override {
+    cudaStream_t stream = nullptr;
+    check(cudnnGetStream(handle_, &stream), "cudnnGetStream");
+    gpu::interleave(call, stream);
+  }
+
+ private:
+  cudnnHandle_t handle_;
+  CudnnPlans& plans_;
+};
+
+}  // namespace
+
+std::vector<Box> CudnnConvolution::convolve(const Convolve& call) {
+  Engine engine(handle_, plans_);
+  return convolve_in_parts(call, engine);
+}
+
+}  // namespace headroom::gpu

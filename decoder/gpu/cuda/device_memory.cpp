@@ -1,0 +1,107 @@
+#include "decoder/gpu/cuda/device_memory.h"
+
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+
+#include <algorithm>
+#include <string>
+
+#include "decoder/gpu/cuda/status.h"
+#include "decoder/graph/errors.h"
+
+namespace headroom::gpu {
+namespace {
+
+namespace allocator = c10::cuda::CUDACachingAllocator;
+
+constexpr int64_t kAlignment = int64_t{2} << 20;
+/// Pools that LibTorch makes are numbered from 1.
+constexpr c10::MempoolId_t kPool{0, 0x68656164726f6f6d};
+
+/// Allocations of this thread go to the pool as long as this lives.
+class PoolScope {
+ public:
+  explicit PoolScope(c10::DeviceIndex device) : device_(device) {
+    allocator::beginAllocateToPool(device, kPool, [](cudaStream_t) { return true; });
+  }
+  ~PoolScope() { allocator::endAllocateToPool(device_, kPool); }
+  PoolScope(const PoolScope&) = delete;
+  PoolScope& operator=(const PoolScope&) = delete;
+
+ private:
+  c10::DeviceIndex device_;
+};
+
+/// Gives the pool back to the driver, once nothing is allocated in it.
+void drop_pool(c10::DeviceIndex device) {
+  allocator::releasePool(device, kPool);
+  allocator::emptyCache(kPool);
+}
+
+[[noreturn]] void refuse(int64_t bytes) {
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  throw LimitExceeded("the GPU has " + std::to_string(free) + " bytes free of " + std::to_string(total) +
+                      ", asked for " + std::to_string(bytes));
+}
+
+void* allocate(c10::DeviceIndex device, int64_t bytes) {
+  try {
+    const PoolScope scope(device);
+    return allocator::raw_alloc(static_cast<size_t>(bytes));
+  } catch (const c10::OutOfMemoryError&) {
+    drop_pool(device);
+    refuse(bytes);
+  } catch (const c10::Error& error) {
+    throw DeviceError(std::string("LibTorch's allocator: ") + error.what_without_backtrace());
+  }
+}
+
+void deallocate(c10::DeviceIndex device, void* memory) {
+  allocator::raw_delete(memory);
+  drop_pool(device);
+}
+
+bool is_aligned(const void* memory) {
+  return reinterpret_cast<uintptr_t>(memory) % kAlignment == 0;
+}
+
+}  // namespace
+
+std::byte* DeviceMemory::reserve(int64_t bytes) {
+  const c10::DeviceIndex device = c10::cuda::current_device();
+  allocator::init(c10::cuda::device_count());
+  const int64_t rounded = std::max<int64_t>(1, (bytes + kAlignment - 1) / kAlignment) * kAlignment;
+  memory_ = allocate(device, rounded);
+  auto* begin = static_cast<std::byte*>(memory_);
+  if (!is_aligned(memory_)) {
+    // No driver was seen to do this; it does not promise otherwise.
+    deallocate(device, memory_);
+    memory_ = nullptr;
+    memory_ = allocate(device, rounded + kAlignment);
+    begin = static_cast<std::byte*>(memory_);
+    begin +=
+        (kAlignment - static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory_) % kAlignment)) % kAlignment;
+  }
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  const auto all = static_cast<size_t>(c10::CachingDeviceAllocator::StatType::AGGREGATE);
+  const auto held = allocator::getDeviceStats(device).reserved_bytes[all].current;
+  fraction_before_ = allocator::getMemoryFraction(device);
+  allocator::setMemoryFraction(
+      std::min(fraction_before_, static_cast<double>(held) / static_cast<double>(total)), device);
+  return begin;
+}
+
+void DeviceMemory::release() noexcept {
+  if (memory_ == nullptr) return;
+  try {
+    const c10::DeviceIndex device = c10::cuda::current_device();
+    allocator::setMemoryFraction(fraction_before_, device);
+    deallocate(device, memory_);
+  } catch (const std::exception&) {  // The process goes on without it; the driver takes it back at its end.
+  }
+  memory_ = nullptr;
+}
+
+}  // namespace headroom::gpu

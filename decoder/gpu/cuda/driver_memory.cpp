@@ -1,0 +1,54 @@
+#include "decoder/gpu/cuda/driver_memory.h"
+
+#include <dlfcn.h>
+
+namespace headroom::gpu {
+namespace {
+
+// The four functions of nvml.h that are called, whose form has been the same since its first release.
+struct Memory {
+  unsigned long long total, free, used;
+};
+using Init = int (*)();
+using Shutdown = int (*)();
+using FindCard = int (*)(const char* bus_id, void** card);
+using GetMemory = int (*)(void* card, Memory* memory);
+
+template <typename Function>
+Function find(void* library, const char* name) {
+  return library == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library, name));
+}
+
+}  // namespace
+
+DriverMemory::DriverMemory(const std::string& bus_id, const char* library)
+    : library_(dlopen(library, RTLD_NOW | RTLD_LOCAL)) {
+  const auto init = find<Init>(library_, "nvmlInit_v2");
+  const auto find_card = find<FindCard>(library_, "nvmlDeviceGetHandleByPciBusId_v2");
+  const auto get_memory = find<GetMemory>(library_, "nvmlDeviceGetMemoryInfo");
+  const bool there = init != nullptr && find_card != nullptr && get_memory != nullptr &&
+                     find<Shutdown>(library_, "nvmlShutdown") != nullptr && init() == 0;
+  if (!there) {
+    if (library_ != nullptr) dlclose(library_);
+    library_ = nullptr;
+    return;
+  }
+  Memory memory{};
+  if (find_card(bus_id.c_str(), &card_) != 0 || get_memory(card_, &memory) != 0) card_ = nullptr;
+  before_ = last_ = static_cast<int64_t>(memory.used);
+}
+
+DriverMemory::~DriverMemory() {
+  if (library_ == nullptr) return;
+  find<Shutdown>(library_, "nvmlShutdown")();
+  dlclose(library_);
+}
+
+int64_t DriverMemory::grown_bytes() const {
+  Memory memory{};
+  if (find<GetMemory>(library_, "nvmlDeviceGetMemoryInfo")(card_, &memory) == 0)
+    last_ = static_cast<int64_t>(memory.used);
+  return last_ - before_;
+}
+
+}  // namespace headroom::gpu

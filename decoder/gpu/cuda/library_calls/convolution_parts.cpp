@@ -1,0 +1,283 @@
+#include "decoder/gpu/cuda/library_calls/convolution_parts.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace headroom::gpu {
+namespace {
+
+constexpr int64_t kMostElements = int64_t{1} << 31;
+/// Slices of fewer rows would cost more than they win.
+constexpr int32_t kFewestRows = 8;
+/// Where a library's workspace begins.
+constexpr int64_t kAlignment = 256;
+
+int32_t length(const Span& span) {
+  return span.end - span.begin;
+}
+bool holds(const Span& outer, const Span& inner) {
+  return outer.begin <= inner.begin && inner.end <= outer.end;
+}
+bool empty(const Box& box) {
+  return length(box.t) <= 0 || length(box.y) <= 0 || length(box.x) <= 0;
+}
+int64_t round_up(int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+int64_t row_elements(const View& view) {
+  return int64_t{length(view.region.x)} * view.channels;
+}
+int64_t frame_elements(const View& view) {
+  return view.block_rows * row_elements(view);
+}
+
+/// Where the first position of a box lies that one block holds; null where none does.
+std::byte* place(const View& view, const Box& box) {
+  const Box& region = view.region;
+  if (!holds(region.t, box.t) || !holds(region.y, box.y) || !holds(region.x, box.x)) return nullptr;
+  const int32_t first = box.y.begin - region.y.begin, last = box.y.end - 1 - region.y.begin;
+  const int32_t block = first / view.block_rows;
+  if (last / view.block_rows != block || view.block_units[block] == kAbsent) return nullptr;
+  const int64_t elements = (box.t.begin - region.t.begin) * frame_elements(view) +
+                           (first % view.block_rows) * row_elements(view) +
+                           int64_t{box.x.begin - region.x.begin} * view.channels;
+  return view.base + view.block_units[block] * kBlockUnit + elements * bytes_per_element(view.dtype);
+}
+
+int32_t common_alignment(std::initializer_list<const void*> addresses) {
+  int32_t alignment = 16;
+  for (const void* address : addresses) {
+    while (reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(alignment) != 0) alignment /= 2;
+  }
+  return alignment;
+}
+
+bool below_most_elements(const ConvolutionProblem& problem) {
+  const int64_t input = (problem.input_frames() - 1) * problem.input_frame +
+                        (problem.input_rows() - 1) * problem.input_row +
+                        problem.input_columns() * problem.inputs;
+  const int64_t output = (problem.frames - 1) * problem.output_frame +
+                         (problem.rows - 1) * problem.output_row + problem.columns * problem.outputs;
+  return std::max(input, output) < kMostElements;
+}
+
+/// Frames whose taps all read the frame that stands there, none before the first.
+Span regular_frames(const ConvolutionShape& shape, const Span& frames) {
+  const int32_t first = shape.frames - 1 + (shape.before_first == BeforeFirst::zeros_for_it_too ? 1 : 0);
+  return {std::min(std::max(first, frames.begin), frames.end), frames.end};
+}
+
+class Parts {
+ public:
+  Parts(const Convolve& call, ConvolutionEngine& engine) : call_(call), engine_(engine) {}
+
+  std::vector<Box> run() {
+    if (empty(call_.region)) return {};
+    if (call_.shape.groups != 1 || call_.input.dtype != call_.target.dtype) return {call_.region};
+    const Span regular = regular_frames(call_.shape, call_.region.t);
+    leave({{call_.region.t.begin, regular.begin}, call_.region.y, call_.region.x});
+    if (call_.shape.upsamples) {
+      for (int32_t t = regular.begin; t < regular.end; ++t) upsampled_frame(t);
+    } else if (call_.shape.frames == 1 && !frames_are_a_batch()) {
+      for (int32_t t = regular.begin; t < regular.end; ++t)
+        blocks({{t, t + 1}, call_.region.y, call_.region.x});
+    } else {
+      blocks({regular, call_.region.y, call_.region.x});
+    }
+    return std::move(left_);
+  }
+
+ private:
+  void leave(const Box& box) {
+    if (!empty(box)) left_.push_back(box);
+  }
+
+  Box window_of(const Box& outputs) const {
+    const ConvolutionShape& shape = call_.shape;
+    return {{outputs.t.begin - (shape.frames - 1), outputs.t.end},
+            {outputs.y.begin - shape.rows / 2, outputs.y.end + shape.rows / 2},
+            {outputs.x.begin - shape.columns / 2, outputs.x.end + shape.columns / 2}};
+  }
+
+  /// Whether frame follows frame without a gap on both sides. Libraries copy what has gaps.
+  bool frames_are_a_batch() const {
+    const Box window = window_of(call_.region);
+    return length(window.y) == call_.input.block_rows && length(window.x) == length(call_.input.region.x) &&
+           length(call_.region.y) == call_.target.block_rows &&
+           length(call_.region.x) == length(call_.target.region.x);
+  }
+
+  /// What both kinds of convolution share.
+  ConvolutionPart part(const std::byte* input, const void* kernel, std::byte* output) const {
+    ConvolutionPart result;
+    result.problem.dtype = call_.input.dtype;
+    result.problem.inputs = call_.shape.inputs;
+    result.problem.outputs = call_.shape.outputs;
+    result.problem.taps_t = call_.shape.frames;
+    result.problem.input_row = row_elements(call_.input);
+    result.problem.input_frame = frame_elements(call_.input);
+    result.problem.alignment = common_alignment({input, kernel, call_.bias, output});
+    result.input = input;
+    result.kernel = static_cast<const std::byte*>(kernel);
+    result.bias = call_.bias;
+    result.output = output;
+    return result;
+  }
+
+  std::optional<ConvolutionPart> part_of(const Box& outputs) const {
+    const std::byte* input = place(call_.input, window_of(outputs));
+    std::byte* output = place(call_.target, outputs);
+    if (input == nullptr || output == nullptr) return std::nullopt;
+    ConvolutionPart result = part(input, call_.kernel, output);
+    ConvolutionProblem& problem = result.problem;
+    problem.taps_y = call_.shape.rows;
+    problem.taps_x = call_.shape.columns;
+    problem.frames = length(outputs.t);
+    problem.rows = length(outputs.y);
+    problem.columns = length(outputs.x);
+    problem.output_row = row_elements(call_.target);
+    problem.output_frame = frame_elements(call_.target);
+    result.workspace = static_cast<std::byte*>(call_.workspace);
+    result.workspace_bytes = call_.workspace_bytes;
+    return result;
+  }
+
+  ConvolutionEngine::Fit fit(const std::optional<ConvolutionPart>& part) const {
+    if (!part || !below_most_elements(part->problem)) return ConvolutionEngine::Fit::none;
+    return engine_.fit(part->problem, part->workspace_bytes);
+  }
+
+  /// Rows of the largest slices that are a good fit, or else of the largest that fit; none where nothing
+  /// fits.
+  template <typename PartOfRows>
+  int32_t rows_at_once(int32_t rows, const PartOfRows& part_of_rows) const {
+    int32_t largest = 0;
+    for (int32_t count = rows; count > 0; count = count > kFewestRows ? (count + 1) / 2 : 0) {
+      const ConvolutionEngine::Fit found = fit(part_of_rows(count));
+      if (found == ConvolutionEngine::Fit::good) return count;
+      if (found == ConvolutionEngine::Fit::poor) largest = std::max(largest, count);
+    }
+    return largest;
+  }
+
+  /// Block by block of the target.
+  void blocks(const Box& outputs) {
+    const int32_t top = call_.target.region.y.begin, height = call_.target.block_rows;
+    for (int32_t y = outputs.y.begin; y < outputs.y.end;) {
+      const int32_t end = std::min(outputs.y.end, top + ((y - top) / height + 1) * height);
+      if (!empty(outputs)) slices({outputs.t, {y, end}, outputs.x});
+      y = end;
+    }
+  }
+
+  void slices(const Box& outputs) {
+    const auto slice = [&](int32_t begin, int32_t count) {
+      return Box{outputs.t, {begin, std::min(begin + count, outputs.y.end)}, outputs.x};
+    };
+    const int32_t rows = rows_at_once(length(outputs.y),
+                                      [&](int32_t count) { return part_of(slice(outputs.y.begin, count)); });
+    if (rows == 0) return leave(outputs);
+    for (int32_t y = outputs.y.begin; y < outputs.y.end; y += rows) {
+      const std::optional<ConvolutionPart> next = part_of(slice(y, rows));
+      if (fit(next) == ConvolutionEngine::Fit::none) {
+        leave(slice(y, rows));
+      } else {
+        engine_.convolve(*next);
+      }
+    }
+  }
+
+  // Over upsampling. Along an axis an even output 2i is made of the inputs i - 1 and i, an odd one of i and i
+  // + 1: an odd output and the even one after it read the same two. So where outputs are taken in such pairs,
+  // from an odd one on, all four phases read the same window, and none more of the input than the outputs
+  // need.
+
+  /// Pairs of outputs along an axis that cover those asked for, and the input that they read.
+  struct Pairs {
+    int32_t begin = 0;  ///< the first output, odd
+    int32_t count = 0;
+    Span window() const { return {(begin - 1) / 2, (begin - 1) / 2 + count + 1}; }
+  };
+  static Pairs pairs_of(const Span& outputs) {
+    const int32_t begin = outputs.begin % 2 == 0 ? outputs.begin - 1 : outputs.begin;
+    return {begin, (outputs.end - begin + 1) / 2};
+  }
+
+  /// The part of a phase, which goes to its place in the workspace.
+  std::optional<ConvolutionPart> part_of_phase(int32_t t, const Pairs& rows, const Pairs& columns,
+                                               int odd_row, int odd_column) const {
+    const ConvolutionShape& shape = call_.shape;
+    const std::byte* input =
+        place(call_.input, {{t - (shape.frames - 1), t + 1}, rows.window(), columns.window()});
+    const int64_t element = bytes_per_element(call_.input.dtype);
+    const int64_t phase_elements = int64_t{rows.count} * columns.count * shape.outputs;
+    const int64_t phases_bytes = round_up(4 * phase_elements * element);
+    if (input == nullptr || phases_bytes > call_.workspace_bytes) return std::nullopt;
+    // The first of a pair is the odd one, and the phases are put back as if it were even.
+    const int place_of_phase = (1 - odd_row) * 2 + 1 - odd_column, kernel_of_phase = odd_row * 2 + odd_column;
+    const int64_t kernel_elements = int64_t{4} * shape.outputs * shape.frames * shape.inputs;
+    auto* workspace = static_cast<std::byte*>(call_.workspace);
+    ConvolutionPart result =
+        part(input, static_cast<const std::byte*>(call_.kernel) + kernel_of_phase * kernel_elements * element,
+             workspace + place_of_phase * phase_elements * element);
+    ConvolutionProblem& problem = result.problem;
+    problem.taps_y = problem.taps_x = 2;
+    problem.rows = rows.count;
+    problem.columns = columns.count;
+    problem.output_row = int64_t{columns.count} * shape.outputs;
+    problem.output_frame = phase_elements;
+    result.workspace = workspace + phases_bytes;
+    result.workspace_bytes = call_.workspace_bytes - phases_bytes;
+    return result;
+  }
+
+  void upsampled_frame(int32_t t) {
+    const Pairs rows = pairs_of(call_.region.y), columns = pairs_of(call_.region.x);
+    const int32_t at_once = rows_at_once(rows.count, [&](int32_t count) {
+      return part_of_phase(t, {rows.begin, count}, columns, 1, 1);
+    });
+    if (at_once == 0) return leave({{t, t + 1}, call_.region.y, call_.region.x});
+    for (int32_t done = 0; done < rows.count; done += at_once)
+      upsampled_slice(t, {rows.begin + 2 * done, std::min(at_once, rows.count - done)}, columns);
+  }
+
+  void upsampled_slice(int32_t t, const Pairs& rows, const Pairs& columns) {
+    const Box outputs{{t, t + 1},
+                      {std::max(rows.begin, call_.region.y.begin),
+                       std::min(rows.begin + 2 * rows.count, call_.region.y.end)},
+                      call_.region.x};
+    std::array<std::optional<ConvolutionPart>, 4> phases;
+    for (size_t i = 0; i < phases.size(); ++i) {
+      phases[i] = part_of_phase(t, rows, columns, static_cast<int>(i / 2), static_cast<int>(i % 2));
+      if (fit(phases[i]) == ConvolutionEngine::Fit::none) return leave(outputs);
+    }
+    for (const std::optional<ConvolutionPart>& phase : phases) engine_.convolve(*phase);
+    // Moved by one, odd positions are even ones.
+    const auto moved = [](const Span& span) { return Span{span.begin + 1, span.end + 1}; };
+    const auto coarse = [](const Pairs& pairs) {
+      return Span{(pairs.begin + 1) / 2, (pairs.begin + 1) / 2 + pairs.count};
+    };
+    Interleave call;
+    call.phases = call_.workspace;
+    call.coarse = {outputs.t, coarse(rows), coarse(columns)};
+    call.target = call_.target;
+    call.target.region.y = moved(call_.target.region.y);
+    call.target.region.x = moved(call_.target.region.x);
+    call.region = {outputs.t, moved(outputs.y), moved(outputs.x)};
+    engine_.interleave(call);
+  }
+
+  const Convolve& call_;
+  ConvolutionEngine& engine_;
+  std::vector<Box> left_;
+};
+
+}  // namespace
+
+std::vector<Box> convolve_in_parts(const Convolve& call, ConvolutionEngine& engine) {
+  return Parts(call, engine).run();
+}
+
+}  // namespace headroom::gpu

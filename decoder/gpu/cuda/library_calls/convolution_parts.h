@@ -1,0 +1,61 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "decoder/gpu/calls/calls.h"
+
+namespace headroom::gpu {
+
+/// A convolution as a library is asked for it: stride 1, nothing padded, bias added, channels last and side
+/// by side. Kernels are [outputs][taps_t][taps_y][taps_x][inputs]. Distances are in elements.
+struct ConvolutionProblem {
+  Dtype dtype = Dtype::fp32;
+  int32_t inputs = 0, outputs = 0;
+  int32_t taps_t = 1, taps_y = 1, taps_x = 1;
+  int64_t frames = 1, rows = 0, columns = 0;  ///< of the outputs; with one tap along the time a batch
+  int64_t input_row = 0, input_frame = 0;     ///< from one to the next
+  int64_t output_row = 0, output_frame = 0;
+  int32_t alignment = 16;  ///< bytes that divide all addresses, 16 at the most
+
+  int64_t input_frames() const { return frames + taps_t - 1; }
+  int64_t input_rows() const { return rows + taps_y - 1; }
+  int64_t input_columns() const { return columns + taps_x - 1; }
+
+  auto operator<=>(const ConvolutionProblem&) const = default;
+};
+
+/// A problem and where its values are.
+struct ConvolutionPart {
+  ConvolutionProblem problem;
+  const std::byte* input = nullptr;
+  const std::byte* kernel = nullptr;
+  const void* bias = nullptr;
+  std::byte* output = nullptr;
+  std::byte* workspace = nullptr;
+  int64_t workspace_bytes = 0;
+};
+
+/// A library's convolutions.
+class ConvolutionEngine {
+ public:
+  enum class Fit {
+    none,
+    poor,  ///< not as the library would have it with more workspace
+    good,
+  };
+
+  virtual ~ConvolutionEngine() = default;
+  virtual Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes) = 0;
+  /// Starts a part that fits.
+  virtual void convolve(const ConvolutionPart& part) = 0;
+  virtual void interleave(const Interleave& call) = 0;
+};
+
+/// Convolves by a library whatever it can, and returns what it left of the region. Tensors of 2^31 elements
+/// or more are cut into slices of rows, and so are those that would be a good fit if they were smaller.
+std::vector<Box> convolve_in_parts(const Convolve& call, ConvolutionEngine& engine);
+
+}  // namespace headroom::gpu

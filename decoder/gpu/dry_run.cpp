@@ -1,0 +1,79 @@
+#include "decoder/gpu/dry_run.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "decoder/gpu/gpu_device.h"
+#include "decoder/graph/errors.h"
+#include "decoder/interpreter/interpreter.h"
+#include "decoder/lowering/memory.h"
+
+namespace headroom {
+namespace {
+
+/// Nothing moves.
+class NoTransfers final : public BlockTransfers {
+ public:
+  Ticket queue_write(const std::vector<Block>&) override { return 0; }
+  Ticket queue_read(const std::vector<Block>&) override { return 0; }
+  void wait(Ticket) override {}
+  void abandon() noexcept override {}
+};
+
+/// Tells of tiles: most are like the one before.
+class Parts final : public EventSink {
+ public:
+  explicit Parts(GpuMemory& memory) : memory_(memory) {}
+  void tile_started(const Plan&, int32_t, int64_t, int64_t) override { memory_.begin_part(); }
+
+ private:
+  GpuMemory& memory_;
+};
+
+void check_places(const Graph& graph, const Plan& plan) {
+  const Sizes sizes = sizes_of(graph, plan);
+  for (const Kept& entry : plan.kept) {
+    const std::string& name = graph.tensor(entry.tensor).name;
+    if (entry.place == Place::scratch)
+      throw InputError(name + " is kept in a scratch file: not on CUDA; plan with a host limit instead");
+    if (block_count(graph, entry, sizes) > gpu::kMostBlocks) {
+      throw InputError(name + " is kept in " + std::to_string(block_count(graph, entry, sizes)) +
+                       " blocks; expected at most " + std::to_string(gpu::kMostBlocks) + " on CUDA");
+    }
+  }
+}
+
+}  // namespace
+
+Rehearsal rehearse(const Model& model, const Plan& plan) {
+  check_places(model.graph, plan);
+  const auto memory = std::make_shared<GpuMemory>();
+  const HostWeights none;
+  Rehearsal rehearsal;
+  std::optional<GpuWeights> weights;
+  if (plan.weights == WeightResidency::resident) {
+    weights.emplace(model.graph, nullptr);
+    rehearsal.weights_bytes = placed_bytes(resident_weights_bytes(model.graph, storage_of(plan.request)));
+  }
+  const auto run = [&](int64_t first_item) {
+    const size_t first_event = memory->requests().events().size();
+    const Plan slice = plan_of_slice(plan, first_item);
+    GpuDevice device(model.graph, slice, *memory, none, weights ? &*weights : nullptr, nullptr, nullptr);
+    NoTransfers transfers;
+    DiscardingSink sink({1, 1, 1, 1, 1});
+    Parts parts(*memory);
+    Interpreter(model, slice, device, &transfers, &parts).run({}, first_item, sink);
+    return first_event;
+  };
+  rehearsal.first_slice = rehearsal.last_slice = run(0);
+  const int64_t last = (plan.request.batch - 1) / plan.slice * plan.slice;
+  if (plan.request.batch - last < plan.slice) rehearsal.last_slice = run(last);
+  rehearsal.requests = memory->requests();
+  rehearsal.placement = place(rehearsal.requests);
+  rehearsal.host = host_layout(model.graph, plan);
+  return rehearsal;
+}
+
+}  // namespace headroom

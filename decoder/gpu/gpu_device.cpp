@@ -1,0 +1,378 @@
+#include "decoder/gpu/gpu_device.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "decoder/graph/errors.h"
+#include "decoder/interpreter/pixels.h"
+#include "decoder/gpu/calls/workspace.h"
+#include "decoder/lowering/gpu_memory.h"
+
+namespace headroom {
+namespace {
+
+gpu::Span span_of(const Interval& interval) {
+  return {static_cast<int32_t>(interval.begin), static_cast<int32_t>(interval.end)};
+}
+
+gpu::Box box_of(const Region& region) {
+  return {span_of(region.t), span_of(region.y), span_of(region.x)};
+}
+
+gpu::Size size_of(const Extent& extent) {
+  return {static_cast<int32_t>(extent.t), static_cast<int32_t>(extent.y), static_cast<int32_t>(extent.x)};
+}
+
+/// A view of contiguous values, wherever they lie.
+gpu::View plain_view(void* memory, const Region& region, int64_t channels, Dtype dtype) {
+  gpu::View view;
+  view.base = static_cast<std::byte*>(memory);
+  view.region = box_of(region);
+  view.channels = static_cast<int32_t>(channels);
+  view.block_rows = static_cast<int32_t>(std::max<int64_t>(1, region.y.length()));
+  view.dtype = dtype;
+  return view;
+}
+
+gpu::ConvolutionShape shape_of(const KernelShape& kernel) {
+  return {static_cast<int32_t>(kernel.inputs),
+          static_cast<int32_t>(kernel.outputs),
+          static_cast<int32_t>(kernel.groups),
+          static_cast<int32_t>(kernel.frames),
+          static_cast<int32_t>(kernel.rows),
+          static_cast<int32_t>(kernel.columns),
+          kernel.upsamples,
+          kernel.before_first};
+}
+
+}  // namespace
+
+GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, const HostWeights& source,
+                     const GpuWeights* resident, gpu::Gpu* gpu, PinnedStaging* staging)
+    : graph_(graph),
+      plan_(plan),
+      sizes_(sizes_of(graph, plan)),
+      memory_(memory),
+      source_(source),
+      resident_(resident),
+      gpu_(gpu),
+      staging_(staging),
+      layout_(gpu::state_layout(graph, sizes_)) {
+  if (layout_.bytes > 0) state_ = memory_.allocate(layout_.bytes);
+}
+
+std::shared_ptr<void> GpuDevice::allocate(int64_t bytes) {
+  return memory_.allocate(bytes);
+}
+
+std::shared_ptr<void> GpuDevice::workspace(int64_t bytes) {
+  return bytes > 0 ? memory_.allocate(bytes) : nullptr;
+}
+
+DeviceTile GpuDevice::make_tile(const Region& region, int64_t channels, int64_t items) {
+  DeviceTile tile;
+  tile.view = {.region = region,
+               .channels = channels,
+               .block_rows = region.y.length(),
+               .blocks_per_item = 1,
+               .blocks = {},
+               .dtype = sizes_.dtype};
+  const int64_t bytes = positions(extent_of(region)) * channels * bytes_per_element(sizes_.dtype);
+  auto memory = std::make_shared<std::vector<std::shared_ptr<void>>>();
+  for (int64_t item = 0; item < items; ++item) {
+    memory->push_back(memory_.allocate(bytes));
+    tile.view.blocks.push_back(memory->back().get());
+  }
+  tile.memory = std::move(memory);
+  return tile;
+}
+
+gpu::View GpuDevice::view_of(const MapView& map, int64_t item) const {
+  const auto first = static_cast<size_t>(item * map.blocks_per_item);
+  // A single block is its own base: some frames of a tile begin anywhere.
+  if (map.blocks_per_item == 1) {
+    gpu::View view = plain_view(map.blocks[first], map.region, map.channels, map.dtype);
+    view.block_rows = static_cast<int32_t>(std::max<int64_t>(1, map.block_rows));
+    if (map.blocks[first] == nullptr) view.block_units[0] = gpu::kAbsent;
+    return view;
+  }
+  gpu::View view = plain_view(memory_.base(), map.region, map.channels, map.dtype);
+  view.block_rows = static_cast<int32_t>(map.block_rows);
+  view.blocks = static_cast<int32_t>(map.blocks_per_item);
+  for (int64_t b = 0; b < map.blocks_per_item; ++b) {
+    const auto i = static_cast<size_t>(b);
+    const auto* block = static_cast<const std::byte*>(map.blocks[first + i]);
+    view.block_units[i] =
+        block == nullptr ? gpu::kAbsent : static_cast<uint32_t>((block - memory_.base()) / gpu::kBlockUnit);
+  }
+  return view;
+}
+
+const GpuOpWeights& GpuDevice::weights_of(const Op& op) const {
+  const OpId id = graph_.tensor(op.output).producer;
+  return of_pass_ ? of_pass_->of(id) : resident_->of(id);
+}
+
+void GpuDevice::load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) {
+  if (gpu_ == nullptr) return;
+  const int64_t count = positions(extent_of(view.region)), values = count * view.channels;
+  const int64_t piece = PinnedStaging::kBytes / int64_t{sizeof(float)};
+  std::vector<float> pixels(static_cast<size_t>(values));
+  for (int64_t item = 0; item < items; ++item) {
+    interleave_planes(latent, first_item + item, view.channels, count, {pixels.data()});
+    auto* to = static_cast<float*>(view.blocks[static_cast<size_t>(item)]);
+    for (int64_t i = 0; i < values; i += piece) {
+      const int64_t now = std::min(piece, values - i);
+      auto* through = reinterpret_cast<float*>(staging_->next());
+      std::copy_n(pixels.data() + i, now, through);
+      gpu_->copy(gpu::Stream::compute, to + i, through, now * int64_t{sizeof(float)});
+      staging_->used();
+    }
+  }
+}
+
+void GpuDevice::emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
+                     const std::string& layer, PictureSink& sink) {
+  if (gpu_ == nullptr) return;
+  const int64_t most = PinnedStaging::kBytes / int64_t{sizeof(float)} / source.channels;  // positions
+  const int64_t columns = std::min(most, region.x.length()), rows = std::max<int64_t>(1, most / columns);
+  for (int64_t item = 0; item < items; ++item) {
+    const gpu::View from = view_of(source, item);
+    for (int64_t t = region.t.begin; t < region.t.end; ++t) {
+      for (int64_t y = region.y.begin; y < region.y.end; y += rows) {
+        for (int64_t x = region.x.begin; x < region.x.end; x += columns) {
+          const Region piece{
+              {t, t + 1}, {y, std::min(region.y.end, y + rows)}, {x, std::min(region.x.end, x + columns)}};
+          // Two pieces of staging: the one before may still be on its way.
+          deliver(sink, 1);
+          std::byte* through = staging_->next();
+          run(gpu::Copy{from, plain_view(through, piece, source.channels, Dtype::fp32), box_of(piece)});
+          emitted_.push_back({staging_->used(), through, first_item + item, piece,
+                              positions(extent_of(piece)) * source.channels, layer});
+        }
+      }
+    }
+  }
+}
+
+/// Hands on what was emitted, but for the last `but` pieces.
+void GpuDevice::deliver(PictureSink& sink, size_t but) {
+  while (emitted_.size() > but) {
+    const Emitted piece = emitted_.front();
+    emitted_.pop_front();
+    gpu_->wait_on_host(piece.there);
+    const auto* pixels = reinterpret_cast<const float*>(piece.pixels);
+    require_finite(pixels, piece.values, piece.layer);
+    sink.write(piece.item, piece.region, pixels);
+  }
+}
+
+void GpuDevice::finish_output(PictureSink& sink) {
+  if (gpu_ != nullptr) deliver(sink, 0);
+}
+
+void GpuDevice::begin_pass(size_t number) {
+  const Pass& pass = plan_.passes[number];
+  if (resident_ == nullptr) {
+    auto memory = memory_.allocate(pass_weights_bytes(graph_, pass, ConvolutionForm::direct,
+                                                      WeightResidency::per_pass, sizes_.storage()));
+    if (gpu_ == nullptr) {
+      of_pass_.emplace(graph_, std::move(memory));
+    } else {
+      of_pass_.emplace(graph_, operations_of(pass), sizes_.dtype, source_, std::move(memory), *gpu_,
+                       *staging_);
+    }
+  }
+  if (gpu_ != nullptr) make_affines(pass);
+}
+
+void GpuDevice::make_affines(const Pass& pass) {
+  for (OpId id : operations_of(pass)) {
+    const Op& op = graph_.op(id);
+    if (op.kind != OpKind::norm) continue;
+    const Op& measured = *graph_.producer(op.inputs[1]);
+    const auto sets = static_cast<int32_t>(gpu::statistics_sets(graph_, measured, sizes_));
+    const auto channels = static_cast<int32_t>(graph_.tensor(op.output).channels);
+    for (int64_t item = 0; item < sizes_.items; ++item) {
+      auto* scale = reinterpret_cast<float*>(state_at(layout_.affines.at(op.output), item));
+      run(gpu::Affine{
+          reinterpret_cast<const gpu::Moments*>(state_at(layout_.statistics.at(op.inputs[1]), item)), sets,
+          measured.groups, channels, measured.epsilon, weights_of(op).scale, weights_of(op).norm_bias, scale,
+          scale + int64_t{sets} * channels});
+    }
+  }
+}
+
+void GpuDevice::begin_statistics(TensorId id, int64_t items) {
+  const gpu::StateLayout::Place& place = layout_.statistics.at(id);
+  if (gpu_ != nullptr) gpu_->clear(state_at(place, 0), items * place.item_bytes);
+}
+
+void GpuDevice::add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) {
+  if (gpu_ == nullptr) return;
+  const Op& op = *graph_.producer(id);
+  const gpu::StateLayout::Place& place = layout_.statistics.at(id);
+  auto* partial =
+      reinterpret_cast<gpu::Moments*>(static_cast<std::byte*>(state_.get()) + layout_.partial_offset);
+  for (int64_t item = 0; item < items; ++item) {
+    const gpu::View view = view_of(source, item);
+    for (int64_t t = region.t.begin; t < region.t.end; ++t) {
+      Region frame = region;
+      frame.t = {t, t + 1};
+      run(gpu::AddMoments{view, box_of(frame), op.groups, op.by_frame, partial,
+                          reinterpret_cast<gpu::Moments*>(state_at(place, item))});
+    }
+  }
+}
+
+void GpuDevice::add_key_values(TensorId id, const std::vector<MapView>& pieces, const Region& region,
+                               int64_t items) {
+  if (gpu_ == nullptr) return;
+  const int64_t channels = head_channels(graph_, *graph_.producer(id));
+  auto* partial = reinterpret_cast<float*>(static_cast<std::byte*>(state_.get()) + layout_.partial_offset);
+  for (int64_t item = 0; item < items; ++item) {
+    auto* sums = reinterpret_cast<double*>(state_at(layout_.statistics.at(id), item));
+    for (const MapView& piece : pieces) {
+      const int64_t heads = piece.channels / (3 * channels);
+      run(gpu::AddKeyValueSums{view_of(piece, item), box_of(region), static_cast<int32_t>(heads),
+                               static_cast<int32_t>(channels), partial, sums});
+      sums += heads * channels * (channels + 1);
+    }
+  }
+}
+
+bool GpuDevice::finite(TensorId id) {
+  if (gpu_ == nullptr) return true;
+  const gpu::StateLayout::Place& place = layout_.statistics.at(id);
+  const int64_t bytes = sizes_.items * place.item_bytes;
+  for (int64_t i = 0; i < bytes; i += PinnedStaging::kBytes) {
+    const int64_t now = std::min(PinnedStaging::kBytes, bytes - i);
+    std::byte* here = staging_->next();
+    gpu_->copy(gpu::Stream::compute, here, state_at(place, 0) + i, now);
+    gpu_->wait_on_host(staging_->used());
+    const auto* values = reinterpret_cast<const double*>(here);
+    if (!std::all_of(values, values + now / int64_t{sizeof(double)},
+                     [](double v) { return std::isfinite(v); }))
+      return false;
+  }
+  return true;
+}
+
+void GpuDevice::gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) {
+  for (int64_t i = 0; i < items; ++i)
+    run(gpu::Gather{view_of(source, i), view_of(target, i), size_of(picture)});
+}
+
+void GpuDevice::copy(const MapView& source, const MapView& target, const Region& region, int64_t items) {
+  for (int64_t i = 0; i < items; ++i) run(gpu::Copy{view_of(source, i), view_of(target, i), box_of(region)});
+}
+
+void GpuDevice::add(const MapView& source, const MapView& target, const Region& region, int64_t items) {
+  for (int64_t i = 0; i < items; ++i) run(gpu::Add{view_of(source, i), view_of(target, i), box_of(region)});
+}
+
+void GpuDevice::normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
+                          int64_t items) {
+  const Op& measured = *graph_.producer(op.inputs[1]);
+  const int64_t sets = gpu::statistics_sets(graph_, measured, sizes_);
+  for (int64_t i = 0; i < items; ++i) {
+    const auto* scale = reinterpret_cast<const float*>(state_at(layout_.affines.at(op.output), i));
+    run(gpu::Normalise{view_of(source, i), view_of(target, i), scale, scale + sets * source.channels,
+                       measured.by_frame, op.activation, size_of(picture)});
+  }
+}
+
+void GpuDevice::normalise_pixels(const Op& op, const MapView& source, const MapView& target,
+                                 const Region& region, const Extent& picture, int64_t items) {
+  for (int64_t i = 0; i < items && gpu_ != nullptr; ++i) {
+    run(gpu::PixelNorm{view_of(source, i), view_of(target, i), weights_of(op).scale, weights_of(op).norm_bias,
+                       static_cast<float>(op.epsilon), op.activation, box_of(region)});
+  }
+  clear_outside(target, picture, items);
+}
+
+void GpuDevice::upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
+                         int64_t items) {
+  for (int64_t i = 0; i < items; ++i)
+    run(gpu::Upsample{view_of(source, i), view_of(target, i), op.factor.y, op.factor.x, size_of(picture)});
+}
+
+void GpuDevice::convolve(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                         const Extent& picture, int64_t items) {
+  const KernelShape kernel = kernel_shape(graph_, op);
+  const int64_t bytes = gpu::convolution_workspace_bytes(kernel, extent_of(target.region), sizes_.dtype);
+  const std::shared_ptr<void> taken = workspace(bytes);
+  for (int64_t i = 0; i < items && gpu_ != nullptr; ++i) {
+    run(gpu::Convolve{view_of(source, i), view_of(target, i), box_of(region), shape_of(kernel),
+                      weights_of(op).kernel, weights_of(op).bias, taken.get(), bytes});
+    if (op.activation != Activation::none)
+      run(gpu::Activate{view_of(target, i), op.activation, box_of(region)});
+  }
+  clear_outside(target, picture, items);
+}
+
+void GpuDevice::clear_outside(const MapView& tile, const Extent& picture, int64_t items) {
+  if (inside(tile.region, picture) == tile.region) return;
+  for (int64_t i = 0; i < items; ++i) run(gpu::ClearOutside{view_of(tile, i), size_of(picture)});
+}
+
+void GpuDevice::interpolate(const Op& op, const MapView& source, const MapView& target,
+                            const Extent& source_picture, const Region& region, int64_t items) {
+  for (int64_t i = 0; i < items; ++i) {
+    run(gpu::Interpolate{view_of(source, i), view_of(target, i), op.factor.t, op.factor.y, op.factor.x,
+                         size_of(source_picture), box_of(region)});
+  }
+}
+
+void GpuDevice::unfold_frames(const MapView& first, const MapView& rest, const MapView& target,
+                              const Region& region, int64_t items) {
+  for (int64_t i = 0; i < items; ++i)
+    run(gpu::UnfoldFrames{view_of(first, i), view_of(rest, i), view_of(target, i), box_of(region)});
+}
+
+void GpuDevice::gate(const MapView& source, const MapView& target, const Region& region, int64_t items) {
+  for (int64_t i = 0; i < items; ++i) run(gpu::Gate{view_of(source, i), view_of(target, i), box_of(region)});
+}
+
+void GpuDevice::shuffle(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                        int64_t items) {
+  for (int64_t i = 0; i < items; ++i)
+    run(gpu::Shuffle{view_of(source, i), view_of(target, i), op.factor.y, op.factor.x, box_of(region)});
+}
+
+void GpuDevice::attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
+                       const MapView& target, int64_t items) {
+  const auto positions_of = [](const MapView& map) { return map.region.y.length() * map.region.x.length(); };
+  const int64_t bytes = gpu::attention_workspace_bytes(positions_of(queries), positions_of(keys),
+                                                       values.channels, sizes_.dtype);
+  const std::shared_ptr<void> taken = workspace(bytes);
+  const auto scale = static_cast<float>(1 / std::sqrt(double(queries.channels)));
+  for (int64_t i = 0; i < items; ++i) {
+    for (int64_t t = target.region.t.begin; t < target.region.t.end; ++t) {
+      const auto frame = static_cast<int32_t>(t);
+      run(gpu::Attend{view_of(queries, i), view_of(keys, i), view_of(values, i), view_of(target, i), frame,
+                      frame, frame, op.frames, scale, taken.get(), bytes});
+    }
+  }
+}
+
+void GpuDevice::attend_linearly(const Op& op, const std::vector<MapView>& pieces, const MapView& target,
+                                const Region& region, int64_t items) {
+  if (gpu_ == nullptr) return;
+  const int64_t channels = head_channels(graph_, op);
+  for (int64_t i = 0; i < items; ++i) {
+    const auto* sums = reinterpret_cast<const double*>(state_at(layout_.statistics.at(op.inputs.back()), i));
+    int64_t first = 0;
+    for (const MapView& piece : pieces) {
+      const int64_t heads = piece.channels / (3 * channels);
+      run(gpu::LinearAttention{view_of(piece, i), view_of(target, i), box_of(region),
+                               static_cast<int32_t>(heads), static_cast<int32_t>(channels),
+                               static_cast<int32_t>(first), sums, static_cast<float>(op.epsilon)});
+      first += heads * channels;
+      sums += heads * channels * (channels + 1);
+    }
+  }
+}
+
+}  // namespace headroom

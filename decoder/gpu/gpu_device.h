@@ -1,0 +1,110 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "decoder/gpu/calls/gpu.h"
+#include "decoder/gpu/gpu_memory.h"
+#include "decoder/gpu/gpu_weights.h"
+#include "decoder/graph/model.h"
+#include "decoder/interpreter/device.h"
+#include "decoder/lowering/gpu_memory.h"
+
+namespace headroom {
+
+/// A GPU. Steps become calls on its compute stream, item by item; nothing waits for them but statistics at
+/// the end of a pass and values on their way out. Tiles are in the plan's dtype.
+class GpuDevice final : public Device {
+ public:
+  /// Without a GPU and staging it rehearses: memory comes and goes, nothing is computed. `resident` has all
+  /// parameters; null where the plan brings them in per pass. All references must outlive the device.
+  GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, const HostWeights& source,
+            const GpuWeights* resident, gpu::Gpu* gpu, PinnedStaging* staging);
+
+  std::shared_ptr<void> allocate(int64_t bytes) override;
+  DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) override;
+  int64_t live_bytes() const override { return memory_.live_bytes(); }
+  void start_window() override { memory_.start_window(); }
+  int64_t window_peak_bytes() const override { return memory_.window_peak_bytes(); }
+
+  void load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) override;
+  void emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
+            const std::string& layer, PictureSink& sink) override;
+  void finish_output(PictureSink& sink) override;
+
+  void begin_pass(size_t pass) override;
+  void end_pass() override { of_pass_.reset(); }
+
+  void begin_statistics(TensorId id, int64_t items) override;
+  void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) override;
+  void add_key_values(TensorId id, const std::vector<MapView>& pieces, const Region& region,
+                      int64_t items) override;
+  bool finite(TensorId id) override;
+  void forget_statistics(TensorId) override {}
+
+  void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) override;
+  void copy(const MapView& source, const MapView& target, const Region& region, int64_t items) override;
+  void add(const MapView& source, const MapView& target, const Region& region, int64_t items) override;
+  void round(const MapView&, int64_t) override {}  // tiles are stored in what is kept
+  void normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
+                 int64_t items) override;
+  void normalise_pixels(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                        const Extent& picture, int64_t items) override;
+  void upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
+                int64_t items) override;
+  void convolve(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                const Extent& picture, int64_t items) override;
+  void interpolate(const Op& op, const MapView& source, const MapView& target, const Extent& source_picture,
+                   const Region& region, int64_t items) override;
+  void unfold_frames(const MapView& first, const MapView& rest, const MapView& target, const Region& region,
+                     int64_t items) override;
+  void gate(const MapView& source, const MapView& target, const Region& region, int64_t items) override;
+  void shuffle(const Op& op, const MapView& source, const MapView& target, const Region& region,
+               int64_t items) override;
+  void attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
+              const MapView& target, int64_t items) override;
+  void attend_linearly(const Op& op, const std::vector<MapView>& pieces, const MapView& target,
+                       const Region& region, int64_t items) override;
+
+ private:
+  /// A piece of the picture on its way to the sink.
+  struct Emitted {
+    gpu::Event there;
+    const std::byte* pixels;
+    int64_t item;
+    Region region;
+    int64_t values;
+    std::string layer;
+  };
+
+  void make_affines(const Pass& pass);
+  void deliver(PictureSink& sink, size_t but);
+  void clear_outside(const MapView& tile, const Extent& picture, int64_t items);
+  std::byte* state_at(const gpu::StateLayout::Place& place, int64_t item) const {
+    return static_cast<std::byte*>(state_.get()) + place.offset + item * place.item_bytes;
+  }
+  gpu::View view_of(const MapView& map, int64_t item) const;
+  const GpuOpWeights& weights_of(const Op& op) const;
+  template <typename Call>
+  void run(const Call& call) {
+    if (gpu_ != nullptr) gpu_->run(call);
+  }
+  /// Workspace that goes back once the call that it is for has been given to the GPU.
+  std::shared_ptr<void> workspace(int64_t bytes);
+
+  const Graph& graph_;
+  const Plan& plan_;
+  const Sizes sizes_;
+  GpuMemory& memory_;
+  const HostWeights& source_;
+  const GpuWeights* resident_;
+  gpu::Gpu* gpu_;
+  PinnedStaging* staging_;
+  const gpu::StateLayout layout_;  ///< of what lies in `state_`
+  std::optional<GpuWeights> of_pass_;
+  std::shared_ptr<void> state_;
+  std::deque<Emitted> emitted_;
+};
+
+}  // namespace headroom

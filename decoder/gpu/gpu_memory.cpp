@@ -1,0 +1,59 @@
+#include "decoder/gpu/gpu_memory.h"
+
+#include <stdexcept>
+
+namespace headroom {
+
+std::shared_ptr<void> GpuMemory::allocate(int64_t bytes) {
+  bytes = placed_bytes(bytes);
+  const Given given = ask(bytes);
+  std::byte* place = base_ + given.offset;
+  live_bytes_ += bytes;
+  window_peak_bytes_ = std::max(window_peak_bytes_, live_bytes_);
+  if (observer_ != nullptr) observer_->allocated(place, bytes, live_bytes_, 0);
+  return {place, [own = shared_from_this(), number = given.number, bytes](void* memory) {
+            own->hand_back(memory, number, bytes);
+          }};
+}
+
+void GpuMemory::observe(MemoryObserver* observer) {
+  observer_ = observer;
+  if (observer_ != nullptr && held_bytes_ > 0)
+    observer_->allocated(base_ - held_bytes_, held_bytes_, live_bytes_, 0);
+}
+
+void GpuMemory::stop_observing() {
+  if (observer_ != nullptr && held_bytes_ > 0)
+    observer_->freed(base_ - held_bytes_, held_bytes_, live_bytes_ - held_bytes_, 0);
+  observer_ = nullptr;
+}
+
+GpuMemory::Given GpuMemory::ask(int64_t bytes) {
+  if (stacked_) {
+    const int64_t offset = stacked_->take(bytes);
+    return {offset, offset};
+  }
+  if (expected_ == nullptr) {
+    const Given given{recorded_.ask(bytes), recorded_bytes_};
+    recorded_bytes_ += bytes;
+    return given;
+  }
+  const auto& events = expected_->events();
+  if (!as_rehearsed_ || next_ == events.size() || events[next_].bytes != bytes)
+    throw std::logic_error("a decode asks for memory in another order than its rehearsal");
+  const int64_t number = events[next_++].number;
+  return {number, placement_->offsets[static_cast<size_t>(number)]};
+}
+
+void GpuMemory::hand_back(const void* place, int64_t number, int64_t bytes) noexcept {
+  live_bytes_ -= bytes;
+  if (observer_ != nullptr) observer_->freed(place, bytes, live_bytes_, 0);
+  if (stacked_) return stacked_->give_back(number);
+  if (expected_ == nullptr) return recorded_.hand_back(number);
+  // When a decode ends early all is handed back at once; then nothing is asked for any more.
+  const auto& events = expected_->events();
+  as_rehearsed_ = as_rehearsed_ && next_ < events.size() && events[next_] == MemoryRequests::Event{0, number};
+  ++next_;
+}
+
+}  // namespace headroom

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "decoder/gpu/calls/gpu.h"
+
+namespace headroom {
+
+/// A GPU's memory while something runs on it; freed when all is over, one way or the other.
+class GpuReservation {
+ public:
+  /// Throws LimitExceeded where the card does not have it.
+  GpuReservation(gpu::Gpu& gpu, int64_t bytes) : gpu_(gpu) {
+    try {
+      base_ = gpu.reserve(bytes);
+    } catch (...) {
+      gpu.release();
+      throw;
+    }
+  }
+  ~GpuReservation() { gpu_.release(); }
+  GpuReservation(const GpuReservation&) = delete;
+  GpuReservation& operator=(const GpuReservation&) = delete;
+
+  std::byte* base() const { return base_; }
+
+ private:
+  gpu::Gpu& gpu_;
+  std::byte* base_ = nullptr;
+};
+
+}  // namespace headroom

@@ -1,0 +1,33 @@
+#include "decoder/gpu/host_layout.h"
+
+#include "decoder/gpu/placement.h"
+#include "decoder/lowering/memory.h"
+
+namespace headroom {
+
+HostLayout host_layout(const Graph& graph, const Plan& plan) {
+  const Sizes sizes = sizes_of(graph, plan);
+  MemoryRequests requests;
+  std::map<TensorId, int64_t> numbers;
+  HostLayout layout;
+  for (size_t pass = 0; pass < plan.passes.size(); ++pass) {
+    const auto now = static_cast<int32_t>(pass);
+    for (const Kept& entry : plan.kept) {
+      if (entry.place != Place::host || entry.first_pass != now) continue;
+      const int64_t block_bytes = kept_block_bytes(graph, entry, sizes);
+      numbers[entry.tensor] =
+          requests.ask(placed_bytes(block_bytes * static_cast<int64_t>(entry.blocks.size())));
+      layout.tensors[entry.tensor].block_bytes = block_bytes;
+    }
+    for (const Kept& entry : plan.kept) {
+      if (entry.place == Place::host && entry.last_pass == now) requests.hand_back(numbers.at(entry.tensor));
+    }
+  }
+  const Placement placement = place(requests);
+  for (auto& [tensor, place] : layout.tensors)
+    place.offset = placement.offsets[static_cast<size_t>(numbers.at(tensor))];
+  layout.bytes = placement.bytes;
+  return layout;
+}
+
+}  // namespace headroom

@@ -1,0 +1,62 @@
+#include "decoder/gpu/host_transfers.h"
+
+#include <stdexcept>
+
+namespace headroom {
+
+using gpu::Stream;
+
+BlockTransfers::Ticket HostTransfers::queue_write(const std::vector<Block>& blocks) {
+  gpu_.wait(Stream::to_host, gpu_.record(Stream::compute));
+  for (const Block& block : blocks) {
+    wait_on(Stream::to_host, block.position == 0 ? last_read_ : copied(block).read);
+    gpu_.copy(Stream::to_host, place(block), block.memory, block.bytes);
+    written_bytes_ += block.bytes;
+  }
+  const Ticket ticket = done(Stream::to_host);
+  for (const Block& block : blocks) copied(block).written = ticket;
+  return ticket;
+}
+
+BlockTransfers::Ticket HostTransfers::queue_read(const std::vector<Block>& blocks) {
+  // The memory may have been something else's until now.
+  gpu_.wait(Stream::from_host, gpu_.record(Stream::compute));
+  for (const Block& block : blocks) {
+    wait_on(Stream::from_host, copied(block).written);
+    gpu_.copy(Stream::from_host, block.memory, place(block), block.bytes);
+    read_bytes_ += block.bytes;
+  }
+  const Ticket ticket = done(Stream::from_host);
+  for (const Block& block : blocks) copied(block).read = ticket;
+  return last_read_ = ticket;
+}
+
+void HostTransfers::wait(Ticket ticket) {
+  wait_on(Stream::compute, ticket);
+}
+
+void HostTransfers::abandon() noexcept {
+  try {
+    for (Stream stream : {Stream::to_host, Stream::from_host}) gpu_.wait_on_host(gpu_.record(stream));
+  } catch (...) {
+    // What broke has been told by whoever asked for it.
+  }
+}
+
+std::byte* HostTransfers::place(const Block& block) {
+  const HostLayout::Place& place = layout_.tensors.at(block.tensor);
+  if (block.bytes != place.block_bytes)
+    throw std::logic_error("a block is not as large as its place in host memory");
+  return memory_ + place.offset + block.position * place.block_bytes;
+}
+
+BlockTransfers::Ticket HostTransfers::done(Stream stream) {
+  events_.push_back(gpu_.record(stream));
+  return static_cast<Ticket>(events_.size());
+}
+
+void HostTransfers::wait_on(Stream stream, Ticket ticket) {
+  if (ticket != kNever) gpu_.wait(stream, events_[static_cast<size_t>(ticket) - 1]);
+}
+
+}  // namespace headroom

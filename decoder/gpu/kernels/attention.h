@@ -1,0 +1,103 @@
+#pragma once
+
+#include <limits>
+
+#include "decoder/gpu/kernels/access.h"
+#include "decoder/gpu/calls/calls.h"
+#include "decoder/gpu/kernels/language.h"
+
+// The ways in which attention is computed, and where its positions lie. All go through the keys with the
+// running maximum and the rescaling of online softmax (Milakov and Gimelshein 2018; FlashAttention: Dao et
+// al. 2022).
+namespace headroom::gpu {
+
+/// By tensor cores: 16-bit values, frames by themselves, channels a multiple of 16 up to 512.
+bool attends_by_tensor_cores(const Attend& call);
+void attend_by_tensor_cores(const Attend& call, StreamHandle stream);
+
+/// In fp32, tile by tile: values of every kind, up to 512 channels.
+bool attends_by_tiles(const Attend& call);
+void attend_by_tiles(const Attend& call, StreamHandle stream);
+
+/// Query by query: whatever there is.
+void attend_plainly(const Attend& call, StreamHandle stream);
+
+/// Positions of one frame.
+__host__ __device__ inline int64_t positions_of(const View& view) {
+  return static_cast<int64_t>(view.region.y.end - view.region.y.begin) *
+         (view.region.x.end - view.region.x.begin);
+}
+
+/// Positions of one frame in a block that is whole.
+__host__ __device__ inline int64_t positions_of_block(const View& view) {
+  return static_cast<int64_t>(view.block_rows) * (view.region.x.end - view.region.x.begin);
+}
+
+/// Positions that are counted in 32 bits, with room for a tile behind the last one.
+constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max() - 1024;
+
+/// The positions of one frame of a view, counted row by row, where its blocks have them. Those of one block
+/// lie one after another: `seek` finds the block of a position.
+class Positions {
+ public:
+  __device__ Positions(const View& view, int32_t frame) : view_(view), frame_(frame - view.region.t.begin) {}
+
+  /// From one position to the next.
+  __device__ int32_t bytes() const { return pixel_bytes<Scalars>(view_); }
+
+  __device__ void seek(uint32_t n) {
+    if (n - begin_ < found_) return;
+    found_ = of_block();
+    begin_ = n / found_ * found_;
+    first_ = at(begin_);
+  }
+  /// Whether the block that was sought has all of these.
+  __device__ bool holds(uint32_t first, uint32_t count) const { return first - begin_ + count <= found_; }
+  __device__ const std::byte* at_sought(uint32_t n) const {
+    return first_ + static_cast<int64_t>(n - begin_) * bytes();
+  }
+
+  /// Of any block.
+  __device__ const std::byte* at(uint32_t n) const {
+    const uint32_t block = n / of_block();
+    return view_.base + view_.block_units[block] * kBlockUnit +
+           (frame_ * positions_of_block(view_) + n - block * of_block()) * bytes();
+  }
+
+ private:
+  __device__ uint32_t of_block() const {
+    const int64_t count = positions_of_block(view_);
+    return static_cast<uint32_t>(count < kMostPositions ? count : kMostPositions);
+  }
+
+  const View& view_;
+  int32_t frame_;
+  uint32_t begin_ = 0, found_ = 0;  ///< of the block that was sought
+  const std::byte* first_ = nullptr;
+};
+
+/// A value of a frame: where frames are interleaved, the frame and the channel that it comes from are others.
+__device__ inline std::byte* value_at(const View& view, AttentionFrames frames, int32_t frame, int64_t n,
+                                      int32_t channel) {
+  int64_t of_frame = frame - view.region.t.begin, of_channel = channel;
+  if (frames == AttentionFrames::interleaved) {
+    const int64_t number = of_frame * view.channels + channel,
+                  count = view.region.t.end - view.region.t.begin;
+    of_frame = number % count;
+    of_channel = number / count;
+  }
+  const int64_t of_block = positions_of_block(view), block = n / of_block;
+  return view.base + view.block_units[block] * kBlockUnit +
+         ((of_frame * of_block + n - block * of_block) * view.channels + of_channel) *
+             Scalars::bytes(view.dtype);
+}
+
+__device__ inline void store_value(Dtype dtype, std::byte* to, float value) {
+  const float values[1] = {value};
+  Scalars::store(dtype, to, values);
+}
+
+/// Weights are powers of 2.
+constexpr float kLog2OfE = 1.4426950408889634f;
+
+}  // namespace headroom::gpu

@@ -1,0 +1,361 @@
+#include <cmath>
+
+#include "decoder/gpu/kernels/attention.h"
+#include "decoder/gpu/kernels/fragments.h"
+#include "decoder/gpu/kernels/sweep.h"
+
+namespace headroom::gpu {
+namespace {
+
+constexpr int kThreads = 256, kWarps = kThreads / kWarp;
+// Scores of a tile are shared out among warps: halves of the queries, quarters of the keys.
+constexpr int kWarpRows = 2, kWarpColumns = 4;
+
+/// What a block of threads works on: kQueries queries, whose result of kMostChannels channels stays in
+/// registers, kKeys keys at one time. Keys and values go by in parts: kKeyChannels channels of all the keys,
+/// then kValueRows values at a time. kParts of them are in shared memory or on their way.
+template <int kQueries_, int kKeys_, int kMostChannels_, int kKeyChannels_, int kValueRows_, int kParts_>
+struct Tile {
+  static constexpr int kQueries = kQueries_, kKeys = kKeys_, kMostChannels = kMostChannels_;
+  static constexpr int kKeyChannels = kKeyChannels_, kValueRows = kValueRows_, kParts = kParts_;
+
+  static constexpr int kQueryPitch = 2 * kMostChannels, kKeyPitch = 2 * kKeyChannels;
+  static constexpr int kValuePitch = 2 * kMostChannels, kWeightPitch = 2 * kKeys;
+  static constexpr int kKeyBytes = kKeys * kKeyPitch, kValueBytes = kValueRows * kValuePitch;
+  static constexpr int kPartBytes = kKeyBytes > kValueBytes ? kKeyBytes : kValueBytes;
+
+  static constexpr int kWeights = kQueries * kQueryPitch;
+  static constexpr int kMaxima = kWeights + kQueries * kWeightPitch;
+  static constexpr int kFirstPart = kMaxima + 2 * kQueries * kWarpColumns * 4;
+  static constexpr int kSharedBytes = kFirstPart + kParts * kPartBytes;
+
+  // Of one warp: products of 16 × 8 values.
+  static constexpr int kScoreRows = kQueries / kWarpRows / 16, kScoreColumns = kKeys / kWarpColumns / 8;
+  static constexpr int kResultRows = kQueries / 16, kResultColumns = kMostChannels / kWarps / 8;
+  static constexpr int kValueParts = kKeys / kValueRows;
+};
+
+// The result of 64 queries × 512 channels fills half of the register file, so more queries do not fit and 64
+// × 512 multiplications are done for each key that is read. What that allows on an H200, for 64 keys of 512
+// channels: the multiplications take 3300 cycles of a multiprocessor at the 62 % of the tensor rate that mma
+// reaches there (2050 at the whole rate, which takes wgmma); fragments and copies take 4100 cycles of shared
+// memory, since warps make scores by 32 × 32 and results by 64 × 64; 128 KiB take about 4700 cycles at the 28
+// bytes a cycle that the second-level cache gives. So that cache limits it, to 0.4 of the tensor rate. On an
+// A100 the three are 4100, 4100 and 2800.
+template <int kMostChannels, int kKeyChannels, int kValueRows, int kParts>
+using WideTile = Tile<64, 128, kMostChannels, kKeyChannels, kValueRows, kParts>;
+// For 99 KiB of shared memory and more than 256 channels (compute capability 8.6, 8.9, 12.0): half the
+// queries.
+template <int kMostChannels>
+using NarrowTile = Tile<32, 64, kMostChannels, 128, 16, 3>;
+
+/// Starts copying kRows positions from `first` on, kPieces × 8 channels from `channel` on; zeros where there
+/// are none.
+template <int kRows, int kPitch, int kPieces>
+__device__ __forceinline__ void copy_part(std::byte* tile, Positions& positions, int first, int count,
+                                          int channel, int channels) {
+  // Each thread copies pieces that are kLanes apart, of rows that are kRowsAtOnce apart: both keep their
+  // permutation.
+  constexpr int kLanes = kPieces < 16 ? kPieces : 16, kRowsAtOnce = kThreads / kLanes;
+  static_assert(kRows % kRowsAtOnce == 0 && kPieces % kLanes == 0 && kLanes % 8 == 0 && kRowsAtOnce % 8 == 0);
+  const int row = static_cast<int>(threadIdx.x) / kLanes, piece = static_cast<int>(threadIdx.x) % kLanes;
+  std::byte* const to = tile + piece_offset<kPitch>(row, piece);
+  if (first < count) positions.seek(static_cast<uint32_t>(first));
+  if (first + kRows <= count && positions.holds(first, kRows) && channel + kPieces * 8 <= channels) {
+    const std::byte* from = positions.at_sought(first + row) + (channel + piece * 8) * 2;
+#pragma unroll
+    for (int i = 0; i < kRows / kRowsAtOnce; ++i) {
+#pragma unroll
+      for (int j = 0; j < kPieces / kLanes; ++j)
+        cp_async_16(to + i * kRowsAtOnce * kPitch + j * kLanes * 16, from + j * kLanes * 16);
+      from += kRowsAtOnce * positions.bytes();
+    }
+    return;
+  }
+#pragma unroll 1
+  for (int i = 0; i < kRows / kRowsAtOnce; ++i) {
+    const int n = first + row + i * kRowsAtOnce;
+    const std::byte* const from = positions.at(n < count ? n : count - 1);
+#pragma unroll 1
+    for (int j = 0; j < kPieces / kLanes; ++j) {
+      const int begin = channel + (piece + j * kLanes) * 8;
+      const bool present = n < count && begin < channels;
+      cp_async_16(to + i * kRowsAtOnce * kPitch + j * kLanes * 16, from + (present ? begin : 0) * 2, present);
+    }
+  }
+}
+
+template <typename T, typename Tile>
+__global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constant__ Attend call) {
+  std::byte* const queries = shared_memory<std::byte>();
+  std::byte* const weights = queries + Tile::kWeights;
+  float* const maxima = reinterpret_cast<float*>(queries + Tile::kMaxima);
+  std::byte* const parts = queries + Tile::kFirstPart;
+
+  const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = lane_of(threadIdx.x);
+  const int warp_row = warp / kWarpColumns, warp_column = warp % kWarpColumns;
+  const int first_score = warp_row * (Tile::kQueries / kWarpRows),
+            first_key = warp_column * (Tile::kKeys / kWarpColumns);
+  const int first_result = warp * (Tile::kMostChannels / kWarps);
+
+  const int channels = call.queries.channels;
+  const int query_count = static_cast<int>(positions_of(call.queries)),
+            count = static_cast<int>(positions_of(call.keys));
+  const int first_query = static_cast<int>(blockIdx.x) * Tile::kQueries;
+  const int key_parts = (channels + Tile::kKeyChannels - 1) / Tile::kKeyChannels;
+
+  {
+    Positions from(call.queries, call.query_frame);
+    copy_part<Tile::kQueries, Tile::kQueryPitch, Tile::kMostChannels / 8>(queries, from, first_query,
+                                                                          query_count, 0, channels);
+  }
+  Positions keys(call.keys, call.key_frame), values(call.values, call.key_frame);
+
+  // Part `next` of the keys and values from `next_key` on is copied next, into `slot`; `used` is in use.
+  int next_key = 0, next = 0, slot = 0, used = Tile::kParts - 1;
+  const auto copy_next = [&] {
+    std::byte* const part = parts + slot * Tile::kPartBytes;
+    if (next_key < count) {
+      if (next < key_parts) {
+        copy_part<Tile::kKeys, Tile::kKeyPitch, Tile::kKeyChannels / 8>(part, keys, next_key, count,
+                                                                        next * Tile::kKeyChannels, channels);
+      } else {
+        const int row = next_key + (next - key_parts) * Tile::kValueRows;
+        copy_part<Tile::kValueRows, Tile::kValuePitch, Tile::kMostChannels / 8>(part, values, row, count, 0,
+                                                                                channels);
+      }
+      if (++next == key_parts + Tile::kValueParts) next = 0, next_key += Tile::kKeys;
+    }
+    cp_async_commit();  // even if empty, so that the groups can be counted
+    slot = slot + 1 == Tile::kParts ? 0 : slot + 1;
+  };
+  // The part that comes next, when it is there and all warps are done with the one before.
+  const auto next_part = [&] {
+    cp_async_wait<Tile::kParts - 2>();
+    __syncthreads();
+    copy_next();
+    used = used + 1 == Tile::kParts ? 0 : used + 1;
+    return static_cast<const std::byte*>(parts + used * Tile::kPartBytes);
+  };
+#pragma unroll
+  for (int i = 0; i < Tile::kParts - 1; ++i) copy_next();
+
+  const int query_offset = a_offset<Tile::kQueryPitch>(first_score, 0);
+  const int key_offset = b_offset<Tile::kKeyPitch>(first_key, 0);
+  float results[Tile::kResultRows][Tile::kResultColumns][4] = {};
+  // For rows lane / 4 and eight further on of every 16 scores: the largest so far, and the sum of the weights
+  // that this thread has seen.
+  float score_largest[Tile::kScoreRows][2], sums[Tile::kScoreRows][2] = {};
+  for (auto& row : score_largest) row[0] = row[1] = -INFINITY;
+  // Of each query and quarter of the keys the largest score so far, of this tile of keys and of the one
+  // before.
+  float *largest_now = maxima, *largest_before = maxima + Tile::kQueries * kWarpColumns;
+  if (threadIdx.x < Tile::kQueries * kWarpColumns) largest_now[threadIdx.x] = -INFINITY;
+  const auto largest_of = [](const float* found, int row) {
+    const float4 quarters = *reinterpret_cast<const float4*>(found + row * kWarpColumns);
+    return fmaxf(fmaxf(quarters.x, quarters.y), fmaxf(quarters.z, quarters.w));
+  };
+  const float scale = call.scale * kLog2OfE;
+
+  for (int begin = 0; begin < count; begin += Tile::kKeys) {
+    float scores[Tile::kScoreRows][Tile::kScoreColumns][4] = {};
+    for (int part = 0; part < key_parts; ++part) {
+      const std::byte *tile = next_part(), *of_part = queries + part * Tile::kKeyPitch;
+#pragma unroll
+      for (int k = 0; k < Tile::kKeyChannels / 16; ++k) {
+        uint32_t a[Tile::kScoreRows][4], b[Tile::kScoreColumns][2];
+#pragma unroll
+        for (int i = 0; i < Tile::kScoreRows; ++i)
+          ldmatrix_x4(a[i], of_part + moved<Tile::kQueryPitch>(query_offset, i * 16, k * 2));
+#pragma unroll
+        for (int j = 0; j < Tile::kScoreColumns; j += 2)
+          load_pair(b[j], b[j + 1], tile + moved<Tile::kKeyPitch>(key_offset, j * 8, k * 2));
+#pragma unroll
+        for (int i = 0; i < Tile::kScoreRows; ++i) {
+#pragma unroll
+          for (int j = 0; j < Tile::kScoreColumns; ++j) mma_m16n8k16<T>(scores[i][j], a[i], b[j]);
+        }
+      }
+    }
+
+    // Scores in units of log 2, none where no keys are; the largest of each query, first within this warp.
+    float* const other = largest_now;
+    largest_now = largest_before, largest_before = other;
+    const bool whole = begin + Tile::kKeys <= count;
+#pragma unroll
+    for (int i = 0; i < Tile::kScoreRows; ++i) {
+      float largest[2] = {score_largest[i][0], score_largest[i][1]};
+#pragma unroll
+      for (int j = 0; j < Tile::kScoreColumns; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          float& score = scores[i][j][e];
+          score *= scale;
+          if (!whole && begin + first_key + j * 8 + lane % 4 * 2 + e % 2 >= count) score = -INFINITY;
+          largest[e / 2] = fmaxf(largest[e / 2], score);
+        }
+      }
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        largest[h] = fmaxf(largest[h], __shfl_xor_sync(kAllLanes, largest[h], 1));
+        largest[h] = fmaxf(largest[h], __shfl_xor_sync(kAllLanes, largest[h], 2));
+        const int row = first_score + i * 16 + h * 8 + lane / 4;
+        if (lane % 4 == 0) largest_now[row * kWarpColumns + warp_column] = largest[h];
+      }
+    }
+    __syncthreads();
+
+    // Weights against the new largest score, in 16 bits for the product; sums of them before they are
+    // rounded.
+#pragma unroll
+    for (int i = 0; i < Tile::kScoreRows; ++i) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const int row = first_score + i * 16 + h * 8 + lane / 4;
+        const float largest = largest_of(largest_now, row);
+        sums[i][h] *= power_of_2(score_largest[i][h] - largest);
+        score_largest[i][h] = largest;
+#pragma unroll
+        for (int j = 0; j < Tile::kScoreColumns; ++j) {
+          const float first = power_of_2(scores[i][j][2 * h] - largest),
+                      second = power_of_2(scores[i][j][2 * h + 1] - largest);
+          sums[i][h] += first + second;
+          std::byte* const to =
+              weights + piece_offset<Tile::kWeightPitch>(row, first_key / 8 + j) + lane % 4 * 4;
+          *reinterpret_cast<uint32_t*>(to) = packed<T>(first, second);
+        }
+      }
+    }
+    bool changed = false;
+    float factors[Tile::kResultRows][2];
+#pragma unroll
+    for (int i = 0; i < Tile::kResultRows; ++i) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const int row = i * 16 + h * 8 + lane / 4;
+        const float before = largest_of(largest_before, row), now = largest_of(largest_now, row);
+        changed |= before != now;
+        factors[i][h] = power_of_2(before - now);
+      }
+    }
+    if (changed) {
+#pragma unroll
+      for (int i = 0; i < Tile::kResultRows; ++i) {
+#pragma unroll
+        for (int j = 0; j < Tile::kResultColumns; ++j) {
+#pragma unroll
+          for (int e = 0; e < 4; ++e) results[i][j][e] *= factors[i][e / 2];
+        }
+      }
+    }
+
+    for (int part = 0; part < Tile::kValueParts; ++part) {
+      const std::byte* tile = next_part();
+#pragma unroll
+      for (int k = 0; k < Tile::kValueRows / 16; ++k) {
+        uint32_t a[Tile::kResultRows][4];
+#pragma unroll
+        for (int i = 0; i < Tile::kResultRows; ++i)
+          ldmatrix_x4(a[i],
+                      weights + a_offset<Tile::kWeightPitch>(i * 16, part * (Tile::kValueRows / 8) + k * 2));
+#pragma unroll
+        for (int j = 0; j < Tile::kResultColumns; j += 2) {
+          uint32_t b[2][2];
+          load_pair_transposed(b[0], b[1],
+                               tile + b_offset_of_rows<Tile::kValuePitch>(k * 16, first_result / 8 + j));
+#pragma unroll
+          for (int i = 0; i < Tile::kResultRows; ++i) {
+            mma_m16n8k16<T>(results[i][j], a[i], b[0]);
+            mma_m16n8k16<T>(results[i][j + 1], a[i], b[1]);
+          }
+        }
+      }
+    }
+  }
+
+  // Sums of all threads that share a query.
+#pragma unroll
+  for (int i = 0; i < Tile::kScoreRows; ++i) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      sums[i][h] += __shfl_xor_sync(kAllLanes, sums[i][h], 1);
+      sums[i][h] += __shfl_xor_sync(kAllLanes, sums[i][h], 2);
+      const int row = first_score + i * 16 + h * 8 + lane / 4;
+      if (lane % 4 == 0) largest_before[row * kWarpColumns + warp_column] = sums[i][h];
+    }
+  }
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < Tile::kResultRows; ++i) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int row = i * 16 + h * 8 + lane / 4;
+      if (first_query + row >= query_count) continue;
+      const float4 found = *reinterpret_cast<const float4*>(largest_before + row * kWarpColumns);
+      const float factor = 1 / (found.x + found.y + found.z + found.w);
+      std::byte* const to = value_at(call.target, AttentionFrames::each, call.target_frame, first_query + row,
+                                     first_result + lane % 4 * 2);
+#pragma unroll
+      for (int j = 0; j < Tile::kResultColumns; ++j) {
+        if (first_result + j * 8 >= channels) break;
+        *reinterpret_cast<uint32_t*>(to + j * 16) =
+            packed<T>(results[i][j][2 * h] * factor, results[i][j][2 * h + 1] * factor);
+      }
+    }
+  }
+}
+
+template <typename T, typename Tile>
+void attend_in(const Attend& call, StreamHandle stream) {
+  const auto blocks =
+      static_cast<uint32_t>((positions_of(call.queries) + Tile::kQueries - 1) / Tile::kQueries);
+  launch({"attention", dim3(blocks), dim3(kThreads), Tile::kSharedBytes, stream}, attend_tiles<T, Tile>,
+         call);
+}
+
+template <typename T>
+void attend_in_dtype(const Attend& call, StreamHandle stream) {
+  const int32_t channels = call.queries.channels;
+  const auto fits = [](size_t bytes) { return bytes <= most_shared_bytes(); };
+  if (channels <= 128) {
+    attend_in<T, WideTile<128, 64, 64, 4>>(call, stream);
+  } else if (channels <= 256) {
+    attend_in<T, WideTile<256, 64, 32, 3>>(call, stream);
+  } else if (channels <= 384) {
+    using Wide = WideTile<384, 128, 32, 3>;
+    fits(Wide::kSharedBytes) ? attend_in<T, Wide>(call, stream) : attend_in<T, NarrowTile<384>>(call, stream);
+  } else {
+    using Widest = WideTile<512, 128, 32, 3>;
+    using Wide = WideTile<512, 128, 32, 2>;
+    if (fits(Widest::kSharedBytes)) {
+      attend_in<T, Widest>(call, stream);
+    } else if (fits(Wide::kSharedBytes)) {
+      attend_in<T, Wide>(call, stream);
+    } else {
+      attend_in<T, NarrowTile<512>>(call, stream);
+    }
+  }
+}
+
+}  // namespace
+
+bool attends_by_tensor_cores(const Attend& call) {
+  const int32_t channels = call.queries.channels;
+  const Dtype dtype = call.queries.dtype;
+  for (const View* view : {&call.queries, &call.keys, &call.values, &call.target}) {
+    if (view->channels != channels || view->dtype != dtype || positions_of(*view) > kMostPositions)
+      return false;
+  }
+  return dtype != Dtype::fp32 && call.frames == AttentionFrames::each && channels % 16 == 0 &&
+         channels <= 512;
+}
+
+void attend_by_tensor_cores(const Attend& call, StreamHandle stream) {
+  if (call.queries.dtype == Dtype::fp16) {
+    attend_in_dtype<Half>(call, stream);
+  } else {
+    attend_in_dtype<Bfloat16>(call, stream);
+  }
+}
+
+}  // namespace headroom::gpu

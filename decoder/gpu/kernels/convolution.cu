@@ -1,0 +1,97 @@
+#include "decoder/gpu/kernels/convolution.h"
+#include "decoder/gpu/kernels/kernels.h"
+
+namespace headroom::gpu {
+namespace {
+
+constexpr int kThreads = 256;
+// Pixels of a thread, in one row: they share what is read of the kernel.
+constexpr int kPixels = 4;
+
+/// One output channel of a few pixels.
+template <typename T>
+__global__ void __launch_bounds__(kThreads, 2) convolve_pixels(const __grid_constant__ Convolve call) {
+  const ConvolutionShape& shape = call.shape;
+  const int phases = phases_of(shape), phase = static_cast<int>(blockIdx.z) % phases;
+  const int t = call.region.t.begin + static_cast<int>(blockIdx.z) / phases;
+  const Outputs outputs = outputs_of(shape, call.region, phase);
+  const int64_t number = int64_t{blockIdx.x} * kThreads + threadIdx.x, group = number / shape.outputs;
+  const auto output = static_cast<int>(number - group * shape.outputs);
+  const int groups_of_row = (outputs.columns + kPixels - 1) / kPixels;
+  if (groups_of_row == 0 || group >= int64_t{outputs.rows} * groups_of_row) return;
+  const auto row = static_cast<int>(group / groups_of_row);
+  const int column = static_cast<int>(group - int64_t{row} * groups_of_row) * kPixels;
+
+  const int rows = tap_rows(shape), columns = tap_columns(shape), inputs = shape.inputs / shape.groups;
+  const int first_input = output / (shape.outputs / shape.groups) * inputs,
+            first_frame = first_tap_frame(shape, t);
+  const T* kernel =
+      static_cast<const T*>(call.kernel) +
+      ((int64_t{phase} * shape.outputs + output) * shape.frames + first_frame) * rows * columns * inputs;
+  // The last pixels of a row may not be there; then the last one is made again and again.
+  int own[kPixels];
+#pragma unroll
+  for (int i = 0; i < kPixels; ++i) own[i] = column + i < outputs.columns ? i : outputs.columns - 1 - column;
+
+  float sums[kPixels] = {};
+  for (int frame = first_frame; frame < shape.frames; ++frame) {
+    for (int y = 0; y < rows; ++y) {
+      const T* from =
+          reinterpret_cast<const T*>(pixel_of<Scalars>(call.input, frame_of_tap(shape, t, frame),
+                                                       outputs.top + row + y, outputs.left + column)) +
+          first_input;
+      for (int x = 0; x < columns; ++x, from += shape.inputs, kernel += inputs) {
+        for (int c = 0; c < inputs; ++c) {
+          const float factor = to_float(kernel[c]);
+#pragma unroll
+          for (int i = 0; i < kPixels; ++i)
+            sums[i] = fmaf(to_float(from[int64_t{own[i]} * shape.inputs + c]), factor, sums[i]);
+        }
+      }
+    }
+  }
+  const float bias = to_float(static_cast<const T*>(call.bias)[output]);
+#pragma unroll
+  for (int i = 0; i < kPixels; ++i) {
+    if (column + i >= outputs.columns) break;
+    std::byte* const to = pixel_of<Scalars>(call.target, t, outputs.y + row * outputs.step,
+                                            outputs.x + (column + i) * outputs.step);
+    const float value[1] = {sums[i] + bias};
+    Scalars::store(call.target.dtype, to + output * Scalars::bytes(call.target.dtype), value);
+  }
+}
+
+}  // namespace
+
+void convolve_plainly(const Convolve& call, StreamHandle stream) {
+  int64_t most = 0;
+  for (int32_t phase = 0; phase < phases_of(call.shape); ++phase) {
+    const Outputs outputs = outputs_of(call.shape, call.region, phase);
+    const int64_t groups = int64_t{outputs.rows} * ((outputs.columns + kPixels - 1) / kPixels);
+    most = most > groups ? most : groups;
+  }
+  const int32_t frames = call.region.t.end - call.region.t.begin;
+  const dim3 grid(static_cast<uint32_t>((most * call.shape.outputs + kThreads - 1) / kThreads), 1,
+                  static_cast<uint32_t>(frames * phases_of(call.shape)));
+  const Launch how{"convolution of single outputs", grid, dim3(kThreads), 0, stream};
+  switch (call.input.dtype) {
+    case Dtype::fp32:
+      return launch(how, convolve_pixels<float>, call);
+    case Dtype::fp16:
+      return launch(how, convolve_pixels<Half>, call);
+    case Dtype::bf16:
+      return launch(how, convolve_pixels<Bfloat16>, call);
+  }
+}
+
+void convolve(const Convolve& call, StreamHandle stream) {
+  if (convolves_by_tensor_cores(call)) {
+    convolve_by_tensor_cores(call, stream);
+  } else if (convolves_by_tiles(call)) {
+    convolve_by_tiles(call, stream);
+  } else {
+    convolve_plainly(call, stream);
+  }
+}
+
+}  // namespace headroom::gpu

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <limits>
+
+#include "decoder/gpu/kernels/access.h"
+#include "decoder/gpu/calls/calls.h"
+#include "decoder/gpu/kernels/language.h"
+
+// The ways in which convolutions are computed here, and what their taps read.
+namespace headroom::gpu {
+
+/// By tensor cores: 16-bit values, one group, inputs a multiple of 8, from a tile.
+bool convolves_by_tensor_cores(const Convolve& call);
+void convolve_by_tensor_cores(const Convolve& call, StreamHandle stream);
+
+/// In fp32, tile by tile: one group of values of one kind, from a tile.
+bool convolves_by_tiles(const Convolve& call);
+void convolve_by_tiles(const Convolve& call, StreamHandle stream);
+
+/// Output by output: whatever there is.
+void convolve_plainly(const Convolve& call, StreamHandle stream);
+
+/// Outputs of a frame that share their taps: all of a region, or over upsampling every second row and column.
+struct Outputs {
+  int32_t step = 1;               ///< rows and columns of the target from one to the next
+  int32_t y = 0, x = 0;           ///< of the first, in the target
+  int32_t rows = 0, columns = 0;  ///< of these
+  int32_t top = 0, left = 0;      ///< where the window of the first begins in the input
+
+  __host__ __device__ int64_t count() const { return int64_t{rows} * columns; }
+};
+
+__host__ __device__ inline int32_t phases_of(const ConvolutionShape& shape) {
+  return shape.upsamples ? 4 : 1;
+}
+/// Of the kernel as it is stored.
+__host__ __device__ inline int32_t tap_rows(const ConvolutionShape& shape) {
+  return shape.upsamples ? 2 : shape.rows;
+}
+__host__ __device__ inline int32_t tap_columns(const ConvolutionShape& shape) {
+  return shape.upsamples ? 2 : shape.columns;
+}
+
+__host__ __device__ inline Outputs outputs_of(const ConvolutionShape& shape, const Box& region,
+                                              int32_t phase) {
+  if (!shape.upsamples) {
+    return {1,
+            region.y.begin,
+            region.x.begin,
+            region.y.end - region.y.begin,
+            region.x.end - region.x.begin,
+            region.y.begin - shape.rows / 2,
+            region.x.begin - shape.columns / 2};
+  }
+  // The window of an even output begins at the position before the one that it repeats, of an odd one there.
+  const int32_t row = phase / 2, column = phase % 2;
+  const int32_t y = region.y.begin + ((region.y.begin ^ row) & 1),
+                x = region.x.begin + ((region.x.begin ^ column) & 1);
+  return {2,
+          y,
+          x,
+          (region.y.end - y + 1) / 2,
+          (region.x.end - x + 1) / 2,
+          (y - row) / 2 - 1 + row,
+          (x - column) / 2 - 1 + column};
+}
+
+/// The most outputs that any phase has in a frame.
+inline int64_t most_outputs(const Convolve& call) {
+  int64_t most = 0;
+  for (int32_t phase = 0; phase < phases_of(call.shape); ++phase) {
+    const int64_t count = outputs_of(call.shape, call.region, phase).count();
+    most = most > count ? most : count;
+  }
+  return most;
+}
+
+/// The first frame of the kernel that reads anything for an output in frame `t` …
+__host__ __device__ inline int32_t first_tap_frame(const ConvolutionShape& shape, int32_t t) {
+  if (shape.before_first == BeforeFirst::first_frame) return 0;
+  const int32_t missing = shape.frames - t - (shape.before_first == BeforeFirst::zeros_for_it_too ? 0 : 1);
+  return missing < 0 ? 0 : missing < shape.frames ? missing : shape.frames;
+}
+/// … and what that frame and later ones read.
+__host__ __device__ inline int32_t frame_of_tap(const ConvolutionShape& shape, int32_t t, int32_t tap) {
+  const int32_t frame = t - (shape.frames - 1) + tap;
+  return frame < 0 ? 0 : frame;
+}
+
+constexpr int32_t kMostTaps = 256;
+__host__ __device__ inline int32_t taps_of(const ConvolutionShape& shape) {
+  return shape.frames * tap_rows(shape) * tap_columns(shape);
+}
+
+/// Bytes from the first position of an output's window, in the first frame of an input of one block, to where
+/// each tap that counts for frame `t` reads.
+__device__ inline void find_taps(const Convolve& call, int32_t t, int64_t* taps) {
+  const ConvolutionShape& shape = call.shape;
+  const int32_t rows = tap_rows(shape), columns = tap_columns(shape), first = first_tap_frame(shape, t);
+  const View& input = call.input;
+  const int64_t line = input.region.x.end - input.region.x.begin;
+  for (auto i = static_cast<int32_t>(threadIdx.x); i < (shape.frames - first) * rows * columns;
+       i += blockDim.x) {
+    const int32_t frame = frame_of_tap(shape, t, first + i / columns / rows) - input.region.t.begin;
+    taps[i] = ((int64_t{frame} * input.block_rows + i / columns % rows) * line + i % columns) *
+              pixel_bytes<Scalars>(input);
+  }
+}
+
+/// Outputs that are counted in 32 bits, with room for a tile behind the last one.
+constexpr int64_t kMostOutputs = std::numeric_limits<int32_t>::max() - 1024;
+
+}  // namespace headroom::gpu

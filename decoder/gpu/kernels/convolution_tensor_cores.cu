@@ -1,0 +1,214 @@
+#include "decoder/gpu/kernels/convolution.h"
+#include "decoder/gpu/kernels/fragments.h"
+#include "decoder/gpu/kernels/sweep.h"
+
+namespace headroom::gpu {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kPitch = 64, kChannels = kPitch / 2;  // of one part: so many channels of one tap
+
+/// What a block of threads makes: kPixels × kOutputs values, kWarpPixels × kWarpOutputs in each warp. Parts
+/// of inputs and kernel go by in shared memory.
+template <int kPixels_, int kOutputs_, int kWarpPixels_, int kWarpOutputs_, int kBlocks_>
+struct Tile {
+  static constexpr int kPixels = kPixels_, kOutputs = kOutputs_;
+  static constexpr int kWarpPixels = kWarpPixels_, kWarpOutputs = kWarpOutputs_;
+  static constexpr int kBlocks = kBlocks_;  ///< at one time on a multiprocessor, as registers go
+  static constexpr int kParts = 4;
+
+  static constexpr int kWarpColumns = kOutputs / kWarpOutputs;
+  static_assert(kPixels / kWarpPixels * kWarpColumns * kWarp == kThreads);
+  static constexpr int kRows = kWarpPixels / 16, kColumns = kWarpOutputs / 8;  // products of a warp
+  static constexpr int kKernel = kPixels * kPitch, kPartBytes = (kPixels + kOutputs) * kPitch;
+  static constexpr int kSharedBytes = kParts * kPartBytes;
+};
+
+// A warp's 64 × 64 products of 16 take 4 KiB of fragments, so on an H200 a part of 256 × 128 × 32 takes 820
+// cycles of multiplication at the 62 % of the tensor rate that mma reaches there, 700 of shared memory, and
+// 24 KiB take 880 at the 28 bytes a cycle that the second-level cache gives: 0.58 of the tensor rate at best.
+// On an A100 these are 1020, 700 and 520. 128 results in each thread leave registers for one block on a
+// multiprocessor; four parts of 24 KiB just fit into 99 KiB.
+using Large = Tile<256, 128, 64, 64, 1>;
+// Where there are too few pixels, or outputs, for tiles that large.
+using Small = Tile<128, 64, 32, 32, 2>;
+// For pictures: three outputs. The inputs are what has to be moved, so tiles are no wider than a product.
+using Narrow = Tile<256, 16, 32, 16, 2>;
+
+template <typename T, typename Tile>
+__global__ void __launch_bounds__(kThreads, Tile::kBlocks)
+    convolve_tile(const __grid_constant__ Convolve call) {
+  std::byte* const parts = shared_memory<std::byte>();
+  const ConvolutionShape& shape = call.shape;
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = lane_of(threadIdx.x);
+  const int phases = phases_of(shape), phase = static_cast<int>(blockIdx.z) % phases;
+  const int t = call.region.t.begin + static_cast<int>(blockIdx.z) / phases;
+  const Outputs outputs = outputs_of(shape, call.region, phase);
+  const int count = outputs.rows * outputs.columns;
+  const auto output_tiles = static_cast<uint32_t>((shape.outputs + Tile::kOutputs - 1) / Tile::kOutputs);
+  const int first_output = static_cast<int>(blockIdx.x % output_tiles) * Tile::kOutputs;
+  const int first_pixel = static_cast<int>(blockIdx.x / output_tiles) * Tile::kPixels;
+  if (first_pixel >= count) return;
+
+  // Each thread copies one piece of every 64th row of a part.
+  constexpr int kRowsAtOnce = kThreads / 4;
+  const int row = thread / 4, piece = thread % 4;
+  const int first_tap = first_tap_frame(shape, t) * tap_rows(shape) * tap_columns(shape),
+            taps = taps_of(shape) - first_tap;
+  const int of_tap = shape.inputs * 2;  // bytes of the kernel
+  int64_t* const of_input = reinterpret_cast<int64_t*>(parts + Tile::kSharedBytes);
+  find_taps(call, t, of_input);
+  __syncthreads();
+  const std::byte *pixels[Tile::kPixels / kRowsAtOnce], *kernel = static_cast<const std::byte*>(call.kernel);
+#pragma unroll
+  for (int i = 0; i < Tile::kPixels / kRowsAtOnce; ++i) {
+    const int own = first_pixel + row + i * kRowsAtOnce, n = own < count ? own : count - 1;
+    pixels[i] = pixel_of<Scalars>(call.input, call.input.region.t.begin, outputs.top + n / outputs.columns,
+                                  outputs.left + n % outputs.columns) +
+                piece * 16;
+  }
+  const int64_t output_bytes = int64_t{taps_of(shape)} * of_tap;
+  kernel +=
+      (int64_t{phase} * shape.outputs + first_output + row) * output_bytes + first_tap * of_tap + piece * 16;
+
+  // What is copied next: some channels, one tap after the other.
+  int channel = 0, tap = taps > 0 ? 0 : -1, slot = 0;
+  const auto copy_next = [&] {
+    if (channel < shape.inputs && tap >= 0) {
+      std::byte* const part = parts + slot * Tile::kPartBytes + piece_offset<kPitch>(row, piece);
+      const bool present = channel + piece * 8 < shape.inputs;
+      const int64_t offset = of_input[tap] + channel * 2;
+#pragma unroll
+      for (int i = 0; i < Tile::kPixels / kRowsAtOnce; ++i)
+        cp_async_16(part + i * kRowsAtOnce * kPitch, pixels[i] + offset, present);
+      const std::byte* from = kernel + int64_t{tap} * of_tap + channel * 2;
+#pragma unroll
+      for (int i = 0; i < Tile::kOutputs; i += kRowsAtOnce, from += kRowsAtOnce * output_bytes) {
+        if (Tile::kOutputs % kRowsAtOnce != 0 && row + i >= Tile::kOutputs) break;
+        const bool there = present && first_output + row + i < shape.outputs;
+        cp_async_16(part + Tile::kKernel + i * kPitch, there ? from : kernel, there);
+      }
+      if (++tap == taps) tap = 0, channel += kChannels;
+    }
+    cp_async_commit();  // even if empty, so that the groups can be counted
+    slot = slot + 1 == Tile::kParts ? 0 : slot + 1;
+  };
+#pragma unroll
+  for (int i = 0; i < Tile::kParts - 1; ++i) copy_next();
+
+  const int own_pixel = warp / Tile::kWarpColumns * Tile::kWarpPixels;
+  const int own_output = warp % Tile::kWarpColumns * Tile::kWarpOutputs;
+  const int pixel_offset = a_offset<kPitch>(own_pixel, 0), output_offset = b_offset<kPitch>(own_output, 0);
+  uint32_t a[2][Tile::kRows][4], b[2][Tile::kColumns][2];
+  float sums[Tile::kRows][Tile::kColumns][4] = {};
+  int used = 0;
+  const auto load = [&](int half) {
+    const std::byte* const part = parts + used * Tile::kPartBytes;
+#pragma unroll
+    for (int i = 0; i < Tile::kRows; ++i)
+      ldmatrix_x4(a[half][i], part + moved<kPitch>(pixel_offset, i * 16, half * 2));
+#pragma unroll
+    for (int j = 0; j < Tile::kColumns; j += 2) {
+      load_pair(b[half][j], b[half][j + 1],
+                part + Tile::kKernel + moved<kPitch>(output_offset, j * 8, half * 2));
+    }
+  };
+  const auto multiply = [&](int half) {
+#pragma unroll
+    for (int i = 0; i < Tile::kRows; ++i) {
+#pragma unroll
+      for (int j = 0; j < Tile::kColumns; ++j) mma_m16n8k16<T>(sums[i][j], a[half][i], b[half][j]);
+    }
+  };
+  const auto wait_for_next = [&] {
+    cp_async_wait<Tile::kParts - 2>();
+    __syncthreads();
+  };
+
+  // Fragments are loaded while those before are multiplied: the second half of a part, then the first of the
+  // next one. Behind the last part that is whatever is left there, for nothing.
+  const int steps = (shape.inputs + kChannels - 1) / kChannels * taps;
+  wait_for_next();
+  load(0);
+  for (int step = 0; step < steps; ++step) {
+    load(1);
+    copy_next();
+    multiply(0);
+    wait_for_next();
+    used = used + 1 == Tile::kParts ? 0 : used + 1;
+    load(0);
+    multiply(1);
+  }
+
+  const bool in_pairs = shape.outputs % 2 == 0;
+#pragma unroll
+  for (int i = 0; i < Tile::kRows; ++i) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int n = first_pixel + own_pixel + i * 16 + h * 8 + lane / 4;
+      if (n >= count) continue;
+      std::byte* const to = pixel_of<Scalars>(call.target, t, outputs.y + n / outputs.columns * outputs.step,
+                                              outputs.x + n % outputs.columns * outputs.step);
+#pragma unroll
+      for (int j = 0; j < Tile::kColumns; ++j) {
+        const int output = first_output + own_output + j * 8 + lane % 4 * 2;
+        if (output >= shape.outputs) break;
+        const T* const bias = static_cast<const T*>(call.bias) + output;
+        T* const own = reinterpret_cast<T*>(to) + output;
+        const float first = sums[i][j][2 * h] + to_float(bias[0]);
+        if (in_pairs) {
+          *reinterpret_cast<uint32_t*>(own) = packed<T>(first, sums[i][j][2 * h + 1] + to_float(bias[1]));
+        } else {
+          own[0] = rounded<T>(first);
+          if (output + 1 < shape.outputs) own[1] = rounded<T>(sums[i][j][2 * h + 1] + to_float(bias[1]));
+        }
+      }
+    }
+  }
+}
+
+template <typename Tile>
+int64_t tiles_of(const Convolve& call) {
+  return (most_outputs(call) + Tile::kPixels - 1) / Tile::kPixels *
+         ((call.shape.outputs + Tile::kOutputs - 1) / Tile::kOutputs);
+}
+
+template <typename T, typename Tile>
+void convolve_in(const Convolve& call, StreamHandle stream) {
+  const int32_t frames = call.region.t.end - call.region.t.begin;
+  const dim3 grid(static_cast<uint32_t>(tiles_of<Tile>(call)), 1,
+                  static_cast<uint32_t>(frames * phases_of(call.shape)));
+  const size_t shared_bytes = Tile::kSharedBytes + static_cast<size_t>(taps_of(call.shape)) * sizeof(int64_t);
+  launch({"convolution", grid, dim3(kThreads), shared_bytes, stream}, convolve_tile<T, Tile>, call);
+}
+
+template <typename T>
+void convolve_in_dtype(const Convolve& call, StreamHandle stream) {
+  const int64_t times = int64_t{call.region.t.end - call.region.t.begin} * phases_of(call.shape);
+  if (call.shape.outputs <= Narrow::kOutputs) {
+    convolve_in<T, Narrow>(call, stream);
+  } else if (call.shape.outputs <= Small::kOutputs || tiles_of<Large>(call) * times < multiprocessors()) {
+    convolve_in<T, Small>(call, stream);
+  } else {
+    convolve_in<T, Large>(call, stream);
+  }
+}
+
+}  // namespace
+
+bool convolves_by_tensor_cores(const Convolve& call) {
+  const Dtype dtype = call.input.dtype;
+  return dtype != Dtype::fp32 && call.target.dtype == dtype && call.shape.groups == 1 &&
+         call.input.blocks == 1 && takes_vectors(call.input, 8) && takes_vectors(call.kernel) &&
+         taps_of(call.shape) <= kMostTaps && most_outputs(call) <= kMostOutputs;
+}
+
+void convolve_by_tensor_cores(const Convolve& call, StreamHandle stream) {
+  if (call.input.dtype == Dtype::fp16) {
+    convolve_in_dtype<Half>(call, stream);
+  } else {
+    convolve_in_dtype<Bfloat16>(call, stream);
+  }
+}
+
+}  // namespace headroom::gpu

@@ -1,0 +1,51 @@
+#include "decoder/gpu/kernels/kernels.h"
+#include "decoder/gpu/kernels/sweep.h"
+
+namespace headroom::gpu {
+namespace {
+
+/// Rows and columns outside the picture are negative: shifts and masks count down as they count up.
+template <class Access>
+struct Interleaved {
+  Interleave call;
+
+  using Loaded = typename Access::Raw;
+  struct Row {
+    const std::byte* from;  ///< the coarse row's first position in the phase of even columns
+  };
+
+  __device__ const View& target() const { return call.target; }
+  __device__ int64_t positions(int64_t rows) const {
+    return rows * (call.coarse.x.end - call.coarse.x.begin);
+  }
+  __device__ int64_t rows_of_phase() const {
+    return int64_t{call.coarse.t.end - call.coarse.t.begin} * (call.coarse.y.end - call.coarse.y.begin);
+  }
+  __device__ Row row(const Site& site) const {
+    const int64_t frames = site.t - call.coarse.t.begin;
+    const int64_t rows =
+        frames * (call.coarse.y.end - call.coarse.y.begin) + (site.y >> 1) - call.coarse.y.begin;
+    const int64_t phase = (site.y & 1) * 2;
+    return {static_cast<const std::byte*>(call.phases) +
+            positions(phase * rows_of_phase() + rows) * pixel_bytes<Access>(call.target) +
+            site.channel * Access::bytes(call.target.dtype)};
+  }
+  __device__ Loaded load(const Row& row, int32_t x) const {
+    const int64_t position = positions((x & 1) * rows_of_phase()) + (x >> 1) - call.coarse.x.begin;
+    return Access::load(call.target.dtype, row.from + position * pixel_bytes<Access>(call.target));
+  }
+  template <int V>
+  __device__ void finish(const Row&, int32_t, const Loaded& loaded, float (&values)[V]) const {
+    Access::widen(call.target.dtype, loaded, values);
+  }
+};
+
+}  // namespace
+
+void interleave(const Interleave& call, StreamHandle stream) {
+  with_access(call.target, takes_vectors(call.phases), [&]<class Access>(Access) {
+    launch_make<Access>("interleave", Interleaved<Access>{call}, call.region, stream);
+  });
+}
+
+}  // namespace headroom::gpu

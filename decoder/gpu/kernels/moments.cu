@@ -1,0 +1,261 @@
+#include <numeric>
+
+#include "decoder/gpu/kernels/kernels.h"
+#include "decoder/gpu/calls/stretches.h"
+#include "decoder/gpu/kernels/sweep.h"
+
+namespace headroom::gpu {
+namespace {
+
+constexpr uint32_t kThreads = 256;
+/// Pixels of a thread whose sums are in fp32; above that they are double.
+constexpr int32_t kRun = 32;
+constexpr int32_t kAtATime = 4;
+
+/// How AddMoments shares out channels and pixels: see kSliceChannels.
+struct Shares {
+  int32_t group_channels = 1;
+  int32_t slices_of_group = 1;   ///< more than one where groups are large
+  int32_t groups_of_slice = 1;   ///< more than one where they are small
+  uint32_t channel_threads = 1;  ///< for the channels of a slice
+  int32_t stretch = 1;           ///< pixels
+  int64_t pixels = 0;            ///< of a frame
+};
+
+/// Pixels of a region's frame one after another.
+template <class Access>
+struct Walk {
+  const View& view;
+  const Box& region;
+  int32_t t, y, x;
+  const std::byte* row;
+
+  __device__ Walk(const View& view_, const Box& region_, int32_t t_, int64_t pixel)
+      : view(view_), region(region_), t(t_) {
+    const int32_t columns = region.x.end - region.x.begin;
+    y = static_cast<int32_t>(pixel / columns);
+    x = static_cast<int32_t>(pixel - int64_t{y} * columns);
+    find_row();
+  }
+  __device__ void find_row() { row = pixel_of<Access>(view, t, region.y.begin + y, region.x.begin); }
+  __device__ const std::byte* at() const { return row + int64_t{x} * pixel_bytes<Access>(view); }
+  /// Not beyond the last row, where it stays.
+  __device__ void advance(int32_t pixels) {
+    const int32_t columns = region.x.end - region.x.begin, rows = region.y.end - region.y.begin;
+    x += pixels;
+    if (x < columns) return;
+    const int32_t wraps = x / columns;
+    x -= wraps * columns;
+    y = min(y + wraps, rows - 1);
+    find_row();
+  }
+};
+
+/// Moments of the groups of a slice over one stretch. Sums are of differences from one pixel of the stretch:
+/// a mean that is large beside the deviation costs no digits.
+template <class Access>
+__global__ void __launch_bounds__(kThreads)
+    sum_stretches(const __grid_constant__ AddMoments call, const __grid_constant__ Shares shares) {
+  constexpr int V = Access::kValues;
+  const View& view = call.source;
+  const uint32_t pixel_threads = blockDim.x / shares.channel_threads;
+  const uint32_t own_pixel = threadIdx.x / shares.channel_threads,
+                 own_vector = threadIdx.x - own_pixel * shares.channel_threads;
+  const auto slice = static_cast<int32_t>(blockIdx.y);
+  const int32_t first_group =
+      shares.slices_of_group > 1 ? slice / shares.slices_of_group : slice * shares.groups_of_slice;
+  const int32_t slice_of_group = shares.slices_of_group > 1 ? slice % shares.slices_of_group : 0;
+  const int32_t groups = min(shares.groups_of_slice, call.groups - first_group);
+  const int32_t first_channel =
+      first_group * shares.group_channels + slice_of_group * static_cast<int32_t>(kSliceChannels);
+  const int32_t channels = shares.slices_of_group > 1
+                               ? min(static_cast<int32_t>(kSliceChannels),
+                                     (first_group + 1) * shares.group_channels - first_channel)
+                               : groups * shares.group_channels;
+  const int32_t t = call.region.t.begin + static_cast<int32_t>(blockIdx.z);
+  const int64_t begin = int64_t{blockIdx.x} * shares.stretch;
+  const auto pixels =
+      static_cast<int32_t>(shares.pixels - begin < shares.stretch ? shares.pixels - begin : shares.stretch);
+
+  // In shared memory: of each thread's channels sums and sums of squares; the same of the slice's channels;
+  // and the values that differences are taken from.
+  auto* own_sums = shared_memory<double>();
+  double* sums = own_sums + 2 * V * kThreads;
+  auto* shifts = reinterpret_cast<float*>(sums + 2 * shares.channel_threads * V);
+  const auto own_channel = static_cast<int32_t>(own_vector * V);
+  const bool present = own_channel < channels;
+  const int64_t offset = int64_t{first_channel + (present ? own_channel : 0)} * Access::bytes(view.dtype);
+
+  float shift[V];
+  {
+    const Walk<Access> middle(view, call.region, t, begin + pixels / 2);
+    Access::widen(view.dtype, Access::load(view.dtype, middle.at() + offset), shift);
+  }
+#pragma unroll
+  for (int i = 0; i < V; ++i) {
+    own_sums[i * kThreads + threadIdx.x] = 0;
+    own_sums[(V + i) * kThreads + threadIdx.x] = 0;
+    if (own_pixel == 0) shifts[own_channel + i] = shift[i];
+  }
+  const auto step = static_cast<int32_t>(pixel_threads);
+  const int32_t own_pixels = (pixels - static_cast<int32_t>(own_pixel) + step - 1) / step;
+  if (present && own_pixels > 0) {
+    Walk<Access> walk(view, call.region, t, begin + own_pixel);
+    for (int32_t left = own_pixels; left > 0; left -= kRun) {
+      float sum[V] = {}, squares[V] = {};
+      const auto add = [&](const typename Access::Raw& raw) {
+        float values[V];
+        Access::widen(view.dtype, raw, values);
+#pragma unroll
+        for (int i = 0; i < V; ++i) {
+          const float difference = values[i] - shift[i];
+          sum[i] += difference;
+          squares[i] += difference * difference;
+        }
+      };
+      int32_t run = min(kRun, left);
+      for (; run >= kAtATime; run -= kAtATime) {
+        typename Access::Raw raw[kAtATime];
+#pragma unroll
+        for (int k = 0; k < kAtATime; ++k) {
+          raw[k] = Access::load(view.dtype, walk.at() + offset);
+          walk.advance(step);
+        }
+#pragma unroll
+        for (int k = 0; k < kAtATime; ++k) add(raw[k]);
+      }
+      for (; run > 0; --run) {
+        add(Access::load(view.dtype, walk.at() + offset));
+        walk.advance(step);
+      }
+      // Volatile: kept in registers they would take the place of loads under way.
+      volatile double* own = own_sums + threadIdx.x;
+#pragma unroll
+      for (int i = 0; i < V; ++i) {
+        own[i * kThreads] = own[i * kThreads] + double(sum[i]);
+        own[(V + i) * kThreads] = own[(V + i) * kThreads] + double(squares[i]);
+      }
+    }
+  }
+  __syncthreads();
+  // Over the threads that have the same channels.
+  const uint32_t slots = shares.channel_threads * V;
+  for (uint32_t item = threadIdx.x; item < 2 * slots; item += blockDim.x) {
+    const uint32_t value = item / shares.channel_threads, vector = item - value * shares.channel_threads;
+    const double* from = own_sums + value * kThreads + vector;
+    double sum = 0;
+    for (uint32_t p = 0; p < pixel_threads; ++p) sum += from[p * shares.channel_threads];
+    sums[value / V * slots + vector * V + value % V] = sum;
+  }
+  __syncthreads();
+  // Over the channels of each group: all have seen as many values.
+  for (auto group = static_cast<int32_t>(threadIdx.x); group < groups;
+       group += static_cast<int32_t>(blockDim.x)) {
+    const int32_t count = min(shares.group_channels, channels), first = group * count;
+    const double one = 1.0 / pixels;
+    double mean = 0, m2 = 0;
+    for (int32_t c = first; c < first + count; ++c) mean += double(shifts[c]) + sums[c] * one;
+    mean /= count;
+    for (int32_t c = first; c < first + count; ++c) {
+      const double sum = sums[c], difference = double(shifts[c]) + sum * one - mean;
+      m2 += sums[slots + c] - sum * sum * one + pixels * difference * difference;
+    }
+    const int64_t stretch = int64_t{blockIdx.z} * gridDim.x + blockIdx.x;
+    call.partial[(stretch * shares.slices_of_group + slice_of_group) * call.groups + first_group + group] = {
+        double(pixels) * count, mean, m2};
+  }
+}
+
+/// The moments of the union of two disjoint sets (Chan, Golub, LeVeque 1983, eq. 2.1).
+__device__ Moments merged(const Moments& a, const Moments& b) {
+  if (a.count == 0) return b;
+  if (b.count == 0) return a;
+  const double count = a.count + b.count, difference = b.mean - a.mean, share = b.count / count;
+  return {count, a.mean + difference * share, a.m2 + b.m2 + difference * difference * (a.count * share)};
+}
+
+/// Merges neighbours, pair by pair, and then with the state: a block for each group, of each set.
+__global__ void __launch_bounds__(kThreads)
+    merge_stretches(const __grid_constant__ AddMoments call, int64_t parts) {
+  auto* moments = shared_memory<Moments>();
+  const int64_t share = (parts + kThreads - 1) / kThreads, first = share * threadIdx.x;
+  const Moments* partial = call.partial + int64_t{blockIdx.y} * parts * call.groups + blockIdx.x;
+  Moments own;
+  for (int64_t i = first; i < first + share && i < parts; ++i) own = merged(own, partial[i * call.groups]);
+  moments[threadIdx.x] = own;
+  for (uint32_t distance = 1; distance < kThreads; distance *= 2) {
+    __syncthreads();
+    if (threadIdx.x % (2 * distance) == 0)
+      moments[threadIdx.x] = merged(moments[threadIdx.x], moments[threadIdx.x + distance]);
+  }
+  if (threadIdx.x != 0) return;
+  const int64_t set = call.by_frame ? call.region.t.begin + static_cast<int32_t>(blockIdx.y) : 0;
+  Moments& state = call.state[set * call.groups + blockIdx.x];
+  state = merged(state, moments[0]);
+}
+
+__global__ void __launch_bounds__(kThreads) make_scales(const __grid_constant__ Affine call) {
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= int64_t{call.sets} * call.channels) return;
+  const auto set = static_cast<int32_t>(i / call.channels), c = static_cast<int32_t>(i % call.channels);
+  const Moments moments = call.state[int64_t{set} * call.groups + c / (call.channels / call.groups)];
+  const double variance = fmax(0.0, moments.m2 / moments.count);
+  const double factor = double(call.weight[c]) / sqrt(variance + call.epsilon);
+  call.scale[i] = static_cast<float>(factor);
+  call.shift[i] = static_cast<float>(double(call.bias[c]) - moments.mean * factor);
+}
+
+}  // namespace
+
+void add_moments(const AddMoments& call, StreamHandle stream) {
+  const int64_t rows = length(call.region.y), columns = length(call.region.x), frames = length(call.region.t);
+  if (rows * columns * frames == 0) return;
+  const int32_t channels = call.source.channels;
+  Shares shares;
+  shares.group_channels = channels / call.groups;
+  shares.slices_of_group = static_cast<int32_t>(slices_of_group(channels, call.groups));
+  shares.pixels = rows * columns;
+  const int64_t stretches = moment_stretches(rows, columns, channels);
+  shares.stretch = static_cast<int32_t>((shares.pixels + stretches - 1) / stretches);
+  const bool aligned = shares.slices_of_group == 1 || shares.group_channels % 8 == 0;
+  with_access(call.source, aligned, [&]<class Access>(Access) {
+    constexpr int V = Access::kValues;
+    int32_t slice_channels = kSliceChannels, slices = call.groups * shares.slices_of_group;
+    if (shares.slices_of_group == 1) {
+      // Slices begin where vectors begin.
+      const int32_t whole = V / std::gcd(V, shares.group_channels);
+      const auto fit = static_cast<int32_t>(kSliceChannels) / shares.group_channels / whole * whole;
+      shares.groups_of_slice = std::min(call.groups, std::max(whole, fit));
+      slices = (call.groups + shares.groups_of_slice - 1) / shares.groups_of_slice;
+      slice_channels = shares.groups_of_slice * shares.group_channels;
+    }
+    shares.channel_threads = static_cast<uint32_t>((slice_channels + V - 1) / V);
+    const uint32_t threads = kThreads / shares.channel_threads * shares.channel_threads;
+    const size_t slots = shares.channel_threads * V;
+    launch({.kernel = "sum moments",
+            .grid = dim3(static_cast<uint32_t>((shares.pixels + shares.stretch - 1) / shares.stretch),
+                         static_cast<uint32_t>(slices), static_cast<uint32_t>(frames)),
+            .block = dim3(threads),
+            .shared_bytes = (2 * V * kThreads + 2 * slots) * sizeof(double) + slots * sizeof(float),
+            .stream = stream},
+           sum_stretches<Access>, call, shares);
+  });
+  const int64_t used = (shares.pixels + shares.stretch - 1) / shares.stretch * shares.slices_of_group;
+  launch({.kernel = "merge moments",
+          .grid = dim3(static_cast<uint32_t>(call.groups), call.by_frame ? static_cast<uint32_t>(frames) : 1),
+          .block = dim3(kThreads),
+          .shared_bytes = kThreads * sizeof(Moments),
+          .stream = stream},
+         merge_stretches, call, call.by_frame ? used : used * frames);
+}
+
+void make_affine(const Affine& call, StreamHandle stream) {
+  const int64_t values = int64_t{call.sets} * call.channels;
+  launch({.kernel = "make affine",
+          .grid = dim3(static_cast<uint32_t>((values + kThreads - 1) / kThreads)),
+          .block = dim3(kThreads),
+          .stream = stream},
+         make_scales, call);
+}
+
+}  // namespace headroom::gpu

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "decoder/gpu/calls/gpu.h"
+
+namespace headroom {
+
+/// Two pieces of pinned host memory that values pass through on their way to a GPU and back, in turn: while
+/// one is copied, the other is filled or read.
+class PinnedStaging {
+ public:
+  static constexpr int64_t kBytes = int64_t{16} << 20;  ///< of one
+
+  explicit PinnedStaging(gpu::Gpu& gpu) : gpu_(gpu), memory_(gpu.reserve_host(2 * kBytes)) {}
+
+  /// The piece whose last use is longest ago, once that is over.
+  std::byte* next() {
+    current_ = 1 - current_;
+    wait(current_);
+    return memory_ + current_ * kBytes;
+  }
+  /// What the compute stream has been given so far uses the piece that next() returned last.
+  gpu::Event used() {
+    busy_[static_cast<size_t>(current_)] = true;
+    return events_[static_cast<size_t>(current_)] = gpu_.record(gpu::Stream::compute);
+  }
+
+ private:
+  void wait(int piece) {
+    const auto i = static_cast<size_t>(piece);
+    if (busy_[i]) gpu_.wait_on_host(events_[i]);
+    busy_[i] = false;
+  }
+
+  gpu::Gpu& gpu_;
+  std::byte* memory_;
+  int current_ = 0;
+  std::array<bool, 2> busy_{};
+  std::array<gpu::Event, 2> events_{};
+};
+
+}  // namespace headroom

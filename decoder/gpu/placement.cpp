@@ -1,0 +1,215 @@
+#include "decoder/gpu/placement.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "decoder/gpu/distinct_requests.h"
+#include "decoder/gpu/scope_regions.h"
+
+namespace headroom {
+namespace {
+
+/// A request over its life, in events.
+struct Life {
+  int64_t bytes = 0;
+  int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
+
+  int64_t events(int64_t all) const { return std::min(end, all) - begin; }
+  bool meets(const Life& other) const { return begin < other.end && other.begin < end; }
+};
+
+std::vector<Life> lives_of(const MemoryRequests& requests) {
+  std::vector<Life> lives(static_cast<size_t>(requests.count()));
+  for (size_t i = 0; i < requests.events().size(); ++i) {
+    const MemoryRequests::Event& event = requests.events()[i];
+    Life& life = lives[static_cast<size_t>(event.number)];
+    if (event.bytes > 0) {
+      life.bytes = event.bytes;
+      life.begin = static_cast<int64_t>(i);
+    } else {
+      life.end = static_cast<int64_t>(i);
+    }
+  }
+  return lives;
+}
+
+int64_t most_live_bytes(const MemoryRequests& requests, const std::vector<Life>& lives) {
+  int64_t live = 0, most = 0;
+  for (const MemoryRequests::Event& event : requests.events()) {
+    live += event.bytes > 0 ? event.bytes : -lives[static_cast<size_t>(event.number)].bytes;
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+/// Requests by falling importance.
+using Order = std::vector<int32_t>;
+
+/// Each request takes the lowest gap.
+Placement place_in(const Order& order, const std::vector<Life>& lives) {
+  Placement placement{0, 0, std::vector<int64_t>(lives.size())};
+  std::vector<int64_t>& offsets = placement.offsets;
+  Order by_offset;  // those that have a place
+  by_offset.reserve(order.size());
+  for (const int32_t number : order) {
+    const Life& life = lives[static_cast<size_t>(number)];
+    int64_t offset = 0;
+    for (const int32_t other : by_offset) {
+      const Life& there = lives[static_cast<size_t>(other)];
+      if (!life.meets(there)) continue;
+      const int64_t begin = offsets[static_cast<size_t>(other)];
+      if (begin - offset >= life.bytes) break;
+      offset = std::max(offset, begin + there.bytes);
+    }
+    offsets[static_cast<size_t>(number)] = offset;
+    placement.bytes = std::max(placement.bytes, offset + life.bytes);
+    const auto lower = [&](int64_t value, int32_t other) {
+      return value < offsets[static_cast<size_t>(other)];
+    };
+    by_offset.insert(std::upper_bound(by_offset.begin(), by_offset.end(), offset, lower), number);
+  }
+  return placement;
+}
+
+/// Requests in the order in which they come, each in the smallest gap of the moment: takes no comparisons.
+Placement place_as_they_come(const MemoryRequests& requests, const std::vector<Life>& lives) {
+  Placement placement{0, 0, std::vector<int64_t>(lives.size())};
+  std::map<int64_t, int64_t> gaps;                // offset -> bytes
+  std::set<std::pair<int64_t, int64_t>> by_size;  // bytes, offset
+  const auto add = [&](int64_t offset, int64_t bytes) {
+    if (bytes == 0) return;
+    gaps[offset] = bytes;
+    by_size.insert({bytes, offset});
+  };
+  const auto remove = [&](std::map<int64_t, int64_t>::iterator gap) {
+    by_size.erase({gap->second, gap->first});
+    return gaps.erase(gap);
+  };
+  add(0, std::numeric_limits<int64_t>::max() / 2);
+  for (const MemoryRequests::Event& event : requests.events()) {
+    int64_t& offset = placement.offsets[static_cast<size_t>(event.number)];
+    if (event.bytes > 0) {
+      const auto [bytes, begin] = *by_size.lower_bound({event.bytes, 0});
+      offset = begin;
+      remove(gaps.find(begin));
+      add(begin + event.bytes, bytes - event.bytes);
+      placement.bytes = std::max(placement.bytes, begin + event.bytes);
+      continue;
+    }
+    int64_t begin = offset, bytes = lives[static_cast<size_t>(event.number)].bytes;
+    auto after = gaps.lower_bound(begin);
+    if (after != gaps.end() && after->first == begin + bytes) {
+      bytes += after->second;
+      after = remove(after);
+    }
+    if (after != gaps.begin()) {
+      const auto before = std::prev(after);
+      if (before->first + before->second == begin) {
+        begin = before->first;
+        bytes += before->second;
+        remove(before);
+      }
+    }
+    add(begin, bytes);
+  }
+  return placement;
+}
+
+/// What reaches beyond `goal` moves forward, half of the way.
+void promote(Order& order, const Placement& placement, const std::vector<Life>& lives, int64_t goal) {
+  std::vector<std::pair<int64_t, int32_t>> ranks;
+  ranks.reserve(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto number = static_cast<size_t>(order[i]);
+    const bool beyond = placement.offsets[number] + lives[number].bytes > goal;
+    const auto rank = static_cast<int64_t>(2 * i);
+    ranks.emplace_back(beyond ? rank / 2 - 3 : rank, order[i]);
+  }
+  std::stable_sort(ranks.begin(), ranks.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t i = 0; i < order.size(); ++i) order[i] = ranks[i].second;
+}
+
+/// Orders to begin with, the most promising first: as requests come, then by bytes over time, by time, by
+/// bytes.
+std::vector<Order> first_orders(const std::vector<Life>& lives, int64_t events) {
+  Order as_they_come(lives.size());
+  std::iota(as_they_come.begin(), as_they_come.end(), 0);
+  std::vector<Order> orders{as_they_come};
+  const auto by = [&](const auto& importance) {
+    Order order = as_they_come;
+    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+      return importance(lives[static_cast<size_t>(a)]) > importance(lives[static_cast<size_t>(b)]);
+    });
+    orders.push_back(std::move(order));
+  };
+  by([&](const Life& life) { return double(life.bytes) * double(life.events(events)); });
+  by([&](const Life& life) { return double(life.events(events)); });
+  by([](const Life& life) { return double(life.bytes); });
+  return orders;
+}
+
+// A round compares every request with those placed before it; so many comparisons in all, about a second's.
+constexpr double kMostComparisons = 1.5e9;
+constexpr int kMostRounds = 100;
+/// A placement with gaps of this share of the live bytes or less will do.
+constexpr int64_t kGoodShare = 250;
+/// What reaches beyond the live bytes by more than this share is promoted.
+constexpr int64_t kBeyondShare = 100;
+
+int rounds_for(size_t requests) {
+  const auto count = double(requests);
+  return static_cast<int>(std::min(4.0 * kMostRounds, kMostComparisons / (count * count / 2 + 1)));
+}
+
+bool is_good(int64_t bytes, int64_t live) {
+  return bytes <= live + live / kGoodShare;
+}
+
+Placement place_distinct(const MemoryRequests& requests, const std::vector<Life>& lives, int64_t live) {
+  Placement best = place_as_they_come(requests, lives);
+  int left = rounds_for(lives.size());
+  std::vector<Order> orders;
+  if (left > 0) orders = first_orders(lives, static_cast<int64_t>(requests.events().size()));
+  // The first order has half of the rounds, and so on.
+  for (size_t i = 0; i < orders.size(); ++i) {
+    const int rounds = std::min(kMostRounds, i + 1 < orders.size() ? (left + 1) / 2 : left);
+    left -= rounds;
+    for (int round = 0; round < rounds && !is_good(best.bytes, live); ++round) {
+      Placement next = place_in(orders[i], lives);
+      promote(orders[i], next, lives, live + live / kBeyondShare);
+      if (next.bytes < best.bytes) best = std::move(next);
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+Placement place(const MemoryRequests& all) {
+  const Distinct distinct = distinct_of(all);
+  const std::vector<Life> lives = lives_of(distinct.requests);
+  const int64_t live = most_live_bytes(distinct.requests, lives);
+  const Placement own = place_distinct(distinct.requests, lives, live);
+  Placement placement{own.bytes, live, {}};
+  placement.offsets.reserve(distinct.of.size());
+  for (const int64_t number : distinct.of)
+    placement.offsets.push_back(own.offsets[static_cast<size_t>(number)]);
+  if (is_good(own.bytes, live) || all.parts().empty()) return placement;
+
+  const Regioned regioned = regions_of(all);
+  const Placement regions = place(regioned.requests);
+  if (regions.bytes >= placement.bytes) return placement;
+  placement.bytes = regions.bytes;
+  for (size_t i = 0; i < regioned.places.size(); ++i) {
+    const Regioned::Place& at = regioned.places[i];
+    placement.offsets[i] = regions.offsets[static_cast<size_t>(at.request)] + at.offset;
+  }
+  return placement;
+}
+
+}  // namespace headroom

@@ -1,0 +1,139 @@
+#include "decoder/gpu/scope_regions.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "decoder/gpu/placement.h"
+
+namespace headroom {
+namespace {
+
+using Events = std::span<const MemoryRequests::Event>;
+
+/// What a part hands back before it ends, and where that lies in the part's region.
+struct Inner {
+  std::vector<int64_t> numbers;
+  Placement placement;
+};
+
+std::vector<bool> handed_back_within(Events part) {
+  std::vector<bool> inner(part.size(), false);
+  if (part.empty()) return inner;
+  // Requests of a part have numbers that follow one another.
+  std::vector<size_t> asked_at;
+  std::optional<int64_t> first;
+  for (size_t i = 0; i < part.size(); ++i) {
+    if (part[i].bytes > 0) {
+      if (!first) first = part[i].number;
+      asked_at.push_back(i);
+    } else if (first && part[i].number >= *first) {
+      inner[i] = inner[asked_at[static_cast<size_t>(part[i].number - *first)]] = true;
+    }
+  }
+  return inner;
+}
+
+Inner inner_of(Events part, const std::vector<bool>& inner) {
+  Inner own;
+  MemoryRequests requests;
+  for (size_t i = 0; i < part.size(); ++i) {
+    if (!inner[i]) continue;
+    if (part[i].bytes > 0) {
+      requests.ask(part[i].bytes);
+      own.numbers.push_back(part[i].number);
+    } else {
+      requests.hand_back(std::lower_bound(own.numbers.begin(), own.numbers.end(), part[i].number) -
+                         own.numbers.begin());
+    }
+  }
+  own.placement = place(requests);
+  return own;
+}
+
+/// The same sizes in the same order.
+bool alike(const Events& a, const Events& b) {
+  return a.size() == b.size() && !a.empty() && a.front().bytes > 0 &&
+         std::equal(a.begin(), a.end(), b.begin(), [&](const auto& x, const auto& y) {
+           return x.bytes == y.bytes && x.number - a.front().number == y.number - b.front().number;
+         });
+}
+
+/// Parts [begin, end) with one region.
+struct Run {
+  size_t begin = 0, end = 0;
+  int64_t bytes = 0;
+};
+
+std::vector<Run> runs_of(const std::vector<Inner>& parts) {
+  std::vector<Run> runs;
+  int64_t least = 0;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    const int64_t bytes = parts[p].placement.bytes;
+    if (!runs.empty()) {
+      const int64_t most = std::max(runs.back().bytes, bytes);
+      if (std::min(least, bytes) >= most - most / 4) {
+        runs.back().end = p + 1;
+        runs.back().bytes = most;
+        least = std::min(least, bytes);
+        continue;
+      }
+    }
+    runs.push_back({p, p + 1, bytes});
+    least = bytes;
+  }
+  return runs;
+}
+
+}  // namespace
+
+Regioned regions_of(const MemoryRequests& all) {
+  const Events events(all.events());
+  const std::vector<size_t>& begins = all.parts();
+  const auto part = [&](size_t p) {
+    const size_t end = p + 1 < begins.size() ? begins[p + 1] : events.size();
+    return events.subspan(begins[p], end - begins[p]);
+  };
+  std::vector<Inner> inners;
+  std::vector<bool> is_inner(events.size(), false);
+  for (size_t p = 0; p < begins.size(); ++p) {
+    const std::vector<bool> within = handed_back_within(part(p));
+    std::copy(within.begin(), within.end(), is_inner.begin() + static_cast<ptrdiff_t>(begins[p]));
+    if (p > 0 && alike(part(p - 1), part(p))) {
+      Inner same = inners.back();
+      for (int64_t& number : same.numbers) number += part(p).front().number - part(p - 1).front().number;
+      inners.push_back(std::move(same));
+    } else {
+      inners.push_back(inner_of(part(p), within));
+    }
+  }
+
+  Regioned regioned;
+  regioned.places.resize(static_cast<size_t>(all.count()));
+  const auto copy_outer = [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      if (is_inner[i]) continue;
+      int64_t& request = regioned.places[static_cast<size_t>(events[i].number)].request;
+      if (events[i].bytes > 0) {
+        request = regioned.requests.ask(events[i].bytes);
+      } else {
+        regioned.requests.hand_back(request);
+      }
+    }
+  };
+  copy_outer(0, begins.empty() ? events.size() : begins.front());
+  for (const Run& run : runs_of(inners)) {
+    const int64_t region = regioned.requests.ask(placed_bytes(run.bytes));
+    for (size_t p = run.begin; p < run.end; ++p) {
+      const Inner& inner = inners[p];
+      for (size_t i = 0; i < inner.numbers.size(); ++i)
+        regioned.places[static_cast<size_t>(inner.numbers[i])] = {region, inner.placement.offsets[i]};
+    }
+    copy_outer(begins[run.begin], run.end < begins.size() ? begins[run.end] : events.size());
+    regioned.requests.hand_back(region);
+  }
+  return regioned;
+}
+
+}  // namespace headroom

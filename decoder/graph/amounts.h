@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headroom {
+
+/// Bytes from "2GiB", "512MiB", "64KiB", "1.25 GB" or a plain number. Throws InputError naming `option`.
+int64_t parse_bytes(const std::string& text, const std::string& option);
+/// "1.2 GiB", "313.0 MiB": three significant figures or so, for people.
+std::string format_bytes(int64_t bytes);
+/// "1.82 s", "12.3 ms", "4.5 µs".
+std::string format_seconds(double seconds);
+
+/// Width and height from "1024x768". Throws InputError naming `option`.
+std::pair<int64_t, int64_t> parse_size(const std::string& text, const std::string& option);
+/// Comma-separated sizes.
+std::vector<std::pair<int64_t, int64_t>> parse_sizes(const std::string& text, const std::string& option);
+
+}  // namespace headroom

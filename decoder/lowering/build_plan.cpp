@@ -1,0 +1,281 @@
+#include "decoder/lowering/build_plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <stdexcept>
+
+namespace headroom {
+namespace {
+
+constexpr int32_t kNever = -1;
+
+/// Smallest free numbers first, so that numbers stay close to the number of blocks in use.
+class BlockNumbers {
+ public:
+  int32_t take() {
+    if (free_.empty()) return next_++;
+    const int32_t number = *free_.begin();
+    free_.erase(free_.begin());
+    return number;
+  }
+  void give_back(int32_t number) { free_.insert(number); }
+
+ private:
+  std::set<int32_t> free_;
+  int32_t next_ = 0;
+};
+
+class Builder {
+ public:
+  Builder(const Model& model, const Request& request, const PlanFrame& frame, const MemoryModel& memory)
+      : graph_(model.graph), frame_(frame), memory_(memory), targets_(barrier_targets(graph_)) {
+    plan_.request = request;
+    plan_.slice = frame.slice;
+    plan_.weights = frame.weights;
+    sizes_ = sizes_of(graph_, plan_);
+  }
+
+  Plan run(const std::vector<PassDecision>& decisions) {
+    drop_passes_that_rest(decisions);
+    lower(decisions);
+    find_lifetimes();
+    number_blocks();
+    predict(decisions);
+    return std::move(plan_);
+  }
+
+ private:
+  /// Leaves the targets of passes that run. The deepest resting tensor that a decision keeps says which pass
+  /// it is.
+  void drop_passes_that_rest(const std::vector<PassDecision>& decisions) {
+    std::vector<BarrierTargets> running;
+    const auto keeps_rest = [](const PassDecision& decision, const BarrierTargets& targets) {
+      return std::any_of(targets.rests.begin(), targets.rests.end(),
+                         [&](TensorId id) { return contains(decision.keeps, id); });
+    };
+    for (size_t i = 0; i < targets_.size(); ++i) {
+      const bool decided = running.size() < decisions.size();
+      bool runs = !targets_[i].optional();
+      if (!runs && decided && decisions[running.size()].rests) {
+        const PassDecision& decision = decisions[running.size()];
+        runs = keeps_rest(decision, targets_[i]);
+        for (size_t later = i + 1; later < targets_.size(); ++later)
+          runs = runs && !keeps_rest(decision, targets_[later]);
+      }
+      if (runs) running.push_back(targets_[i]);
+    }
+    if (running.size() != decisions.size()) throw std::logic_error("one decision per pass that runs");
+    targets_ = std::move(running);
+  }
+
+  void lower(const std::vector<PassDecision>& decisions) {
+    std::vector<bool> kept(graph_.tensors().size(), false);
+    for (size_t i = 0; i < targets_.size(); ++i) {
+      const PassGoal goal = goal_of(targets_[i], decisions[i]);
+      Pass pass = lower_pass(graph_, kept, goal);
+      pass.tiles = cut_grid(pass, decisions[i].tile, sizes_.latent);
+      pass.convolutions = decisions[i].convolutions;
+      for (TensorId id : goal.keeps) {
+        Kept entry{.tensor = id, .first_pass = static_cast<int32_t>(i), .last_pass = kNever};
+        entry.block_rows = block_rows(graph_, id, sizes_, memory_.block_bytes);
+        if (contains(goal.in_place, id)) entry.in_place_of = in_place_base(graph_, kept, goal, id);
+        if (contains(decisions[i].below, id)) entry.place = frame_.lower_place;
+        plan_.kept.push_back(entry);
+      }
+      for (const Kept& entry : plan_.kept) {
+        if (entry.first_pass != static_cast<int32_t>(i)) continue;
+        kept[index(entry.tensor)] = true;
+        if (entry.in_place_of != TensorId{-1}) kept[index(entry.in_place_of)] = false;
+      }
+      for (OpId op : goal.statistics) kept[index(graph_.op(op).output)] = true;
+      plan_.passes.push_back(std::move(pass));
+    }
+  }
+
+  void find_lifetimes() {
+    for (Kept& entry : plan_.kept) {
+      for (size_t i = 0; i < plan_.passes.size(); ++i) {
+        for (const Step& step : plan_.passes[i].steps) {
+          for (const Operand& operand : step.inputs) {
+            if (operand.tensor == entry.tensor && operand.step == -1)
+              entry.last_pass = static_cast<int32_t>(i);
+          }
+        }
+      }
+      if (entry.last_pass <= entry.first_pass) {
+        throw std::logic_error(graph_.tensor(entry.tensor).name + " is kept but no later pass reads it");
+      }
+    }
+  }
+
+  Kept& kept_of(TensorId id) {
+    return *std::find_if(plan_.kept.begin(), plan_.kept.end(), [&](const Kept& k) { return k.tensor == id; });
+  }
+
+  bool taken_over(TensorId id) const {
+    return std::any_of(plan_.kept.begin(), plan_.kept.end(),
+                       [&](const Kept& k) { return k.in_place_of == id; });
+  }
+
+  void number_blocks() {
+    // A place below the device has its own numbers, and a tensor there has its blocks through the whole of
+    // the passes that write and read it.
+    BlockNumbers numbers, below;
+    for (size_t i = 0; i < plan_.passes.size(); ++i) {
+      const Pass& pass = plan_.passes[i];
+      std::vector<Kept*> written, leaving, written_below, leaving_below;
+      for (Kept& entry : plan_.kept) {
+        if (entry.first_pass == static_cast<int32_t>(i) && entry.in_place_of == TensorId{-1}) {
+          entry.blocks.assign(static_cast<size_t>(sizes_.items * block_count(graph_, entry, sizes_)), 0);
+          (entry.place == Place::device ? written : written_below).push_back(&entry);
+        }
+        if (entry.last_pass == static_cast<int32_t>(i) && !taken_over(entry.tensor)) {
+          (entry.place == Place::device ? leaving : leaving_below).push_back(&entry);
+        }
+      }
+      for (Kept* entry : written_below) {
+        for (int32_t& b : entry->blocks) b = below.take();
+      }
+      for (Kept* entry : leaving_below) {
+        for (int32_t b : entry->blocks) below.give_back(b);
+      }
+      for (Kept& entry : plan_.kept) {
+        if (entry.first_pass == static_cast<int32_t>(i) && entry.in_place_of != TensorId{-1}) {
+          entry.blocks = kept_of(entry.in_place_of).blocks;
+        }
+      }
+      for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
+        for (Kept* entry : written) {
+          for_blocks(*entry, blocks_acquired(graph_, pass, *entry, band),
+                     [&](int32_t& b) { b = numbers.take(); });
+        }
+        for (Kept* entry : leaving) {
+          const Interval blocks = blocks_released({graph_, pass, entry->tensor, sizes_}, pass, *entry,
+                                                  block_count(graph_, *entry, sizes_), band);
+          for_blocks(*entry, blocks, [&](int32_t& b) { numbers.give_back(b); });
+        }
+      }
+    }
+  }
+
+  template <typename F>
+  void for_blocks(Kept& entry, const Interval& bands, F f) {
+    const int64_t count = block_count(graph_, entry, sizes_);
+    for (int64_t item = 0; item < sizes_.items; ++item) {
+      for (int64_t b = bands.begin; b < bands.end; ++b)
+        f(entry.blocks[static_cast<size_t>(item * count + b)]);
+    }
+  }
+
+  void predict(const std::vector<PassDecision>& decisions) {
+    plan_.reserve_bytes = reserve_bytes(graph_, sizes_, memory_);
+    const Storage storage = sizes_.storage();
+    const bool stay = plan_.weights == WeightResidency::resident;
+    const int64_t resident = stay ? resident_weights_bytes(graph_, storage) : 0;
+    const int64_t throughout = allocated_bytes(resident, sizes_.device) + latent_bytes(graph_, sizes_) +
+                               device_state_bytes(graph_, sizes_) + plan_.reserve_bytes;
+    for (size_t i = 0; i < plan_.passes.size(); ++i) {
+      Pass& pass = plan_.passes[i];
+      const int64_t brought = pass_weights_bytes(graph_, pass, pass.convolutions, plan_.weights, storage);
+      plan_.weights_bytes = std::max(plan_.weights_bytes, resident + brought);
+      pass.predicted_peak_bytes =
+          throughout + allocated_bytes(brought, sizes_.device) +
+          pass_peak_bytes(graph_, pass, kept_in(plan_, i), decisions[i].tile, sizes_, memory_);
+      plan_.predicted_peak_bytes = std::max(plan_.predicted_peak_bytes, pass.predicted_peak_bytes);
+    }
+  }
+
+  const Graph& graph_;
+  const PlanFrame frame_;
+  const MemoryModel& memory_;
+  std::vector<BarrierTargets> targets_;
+  Sizes sizes_;
+  Plan plan_;
+};
+
+}  // namespace
+
+bool ends_at_rest(const Graph& graph, const Pass& pass) {
+  return std::all_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
+    const bool stores = step.kind == StepKind::store || step.kind == StepKind::accumulate;
+    return makes_tile(step.kind) || (stores && graph.tensor(step.tensor).rests);
+  });
+}
+
+PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision) {
+  PassGoal goal{targets.statistics, decision.keeps, decision.in_place, targets.emits};
+  for (TensorId id : targets.whole) {
+    if (!contains(goal.keeps, id)) goal.keeps.push_back(id);
+  }
+  return goal;
+}
+
+Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Extent& latent) {
+  return per_axis([](int64_t length, int64_t size) { return cut(length, std::max<int64_t>(size, 1)); },
+                  extent_at(pass.scale, latent), tile);
+}
+
+Plan build_plan(const Model& model, const Request& request, const PlanFrame& frame,
+                const std::vector<PassDecision>& decisions, const MemoryModel& memory) {
+  return Builder(model, request, frame, memory).run(decisions);
+}
+
+Plan untiled_plan(const Model& model, const Request& request, ConvolutionForm convolutions) {
+  const Graph& graph = model.graph;
+  const std::vector<int32_t> depths = barrier_depths(graph);
+  const std::vector<BarrierTargets> targets = barrier_targets(graph);
+  std::vector<PassDecision> decisions(targets.size());
+  constexpr int64_t kWhole = int64_t{1} << 40;
+  std::vector<int32_t> pass_depths;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    decisions[i].tile = {kWhole, kWhole, kWhole};
+    decisions[i].convolutions = convolutions;
+    decisions[i].rests = targets[i].optional();
+    pass_depths.push_back(depths[index(any_target(graph, targets[i]))]);
+  }
+  for (size_t t = 1; t < graph.tensors().size(); ++t) {
+    const TensorId id{static_cast<int32_t>(t)};
+    const Op& producer = *graph.producer(id);
+    if (graph.tensor(id).statistics || (is_cheap(producer) && !graph.tensor(id).rests)) continue;
+    const bool read_deeper =
+        std::any_of(graph.readers(id).begin(), graph.readers(id).end(),
+                    [&](OpId reader) { return depths[index(graph.op(reader).output)] > depths[t]; });
+    const auto pass = std::find(pass_depths.begin(), pass_depths.end(), depths[t]);
+    if (read_deeper && pass != pass_depths.end())
+      decisions[static_cast<size_t>(pass - pass_depths.begin())].keeps.push_back(id);
+  }
+  Plan plan = build_plan(model, request, {.slice = request.batch}, decisions, {});
+  plan.limit_bytes = std::numeric_limits<int64_t>::max();
+  return plan;
+}
+
+Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& memory) {
+  PlanFrame frame{plan.slice, plan.weights, Place::scratch};
+  std::vector<PassDecision> decisions;
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    PassDecision decision;
+    for (const Kept& entry : plan.kept) {
+      if (entry.first_pass != static_cast<int32_t>(i)) continue;
+      decision.keeps.push_back(entry.tensor);
+      if (entry.in_place_of != TensorId{-1}) decision.in_place.push_back(entry.tensor);
+      if (entry.place != Place::device) {
+        decision.below.push_back(entry.tensor);
+        frame.lower_place = entry.place;
+      }
+    }
+    decision.rests = ends_at_rest(model.graph, plan.passes[i]);
+    const auto length = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
+    decision.tile = per_axis(length, plan.passes[i].tiles);
+    decision.tile.y = std::max<int64_t>(1, decision.tile.y / 2);
+    decisions.push_back(std::move(decision));
+  }
+  Plan other = build_plan(model, plan.request, frame, decisions, memory);
+  other.limit_bytes = plan.limit_bytes;
+  other.host_limit_bytes = plan.host_limit_bytes;
+  other.scratch_limit_bytes = plan.scratch_limit_bytes;
+  other.scratch_folder = plan.scratch_folder;
+  return other;
+}
+
+}  // namespace headroom

@@ -1,0 +1,408 @@
+#include "decoder/lowering/lowering.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+namespace headroom {
+namespace {
+
+Halo widest(const Halo& a, const Halo& b) {
+  const auto larger = [](int32_t p, int32_t q) { return std::max(p, q); };
+  return {per_axis(larger, a.before, b.before), per_axis(larger, a.after, b.after)};
+}
+
+/// The halo of an input that makes an output halo possible. Along the time it does not add up: a tile has the
+/// earlier frames of its chunk's predecessor, so only frames of the chunk are computed.
+Halo input_halo(const Op& op, size_t input, const Halo& output) {
+  const auto back = [](int32_t out, int32_t factor, int32_t own) {
+    return (out + factor - 1) / factor + own;
+  };
+  const Halo own = reach(op, input);
+  Halo halo{per_axis(back, output.before, op.factor, own.before),
+            per_axis(back, output.after, op.factor, own.after)};
+  halo.before.t = own.before.t;
+  halo.after.t = 0;
+  return halo;
+}
+
+/// Positions outside the picture that an operation reads as zeros. What lies before the first frame is no
+/// part of a tile.
+Axes<int32_t> input_pad(const Op& op, size_t input) {
+  const Halo own = reach(op, input);
+  return {0, std::max(own.before.y, own.after.y), std::max(own.before.x, own.after.x)};
+}
+
+/// A tile that a reader wants exactly, contiguous, with zeros where it leaves the picture.
+struct ExactDemand {
+  Halo halo;
+  Axes<int32_t> pad;
+  friend bool operator==(const ExactDemand&, const ExactDemand&) = default;
+};
+
+/// What the steps of a pass need of one tensor.
+struct Need {
+  std::optional<Halo> loose;       ///< read by steps that can gather it themselves
+  std::vector<ExactDemand> exact;  ///< one per convolution or attention that reads it
+  bool any() const { return loose || !exact.empty(); }
+  Halo all() const {
+    Halo halo = loose.value_or(Halo{});
+    for (const ExactDemand& demand : exact) halo = widest(halo, demand.halo);
+    return halo;
+  }
+  void add_loose(const Halo& halo) { loose = loose ? widest(*loose, halo) : halo; }
+};
+
+/// Needs by tensor. A pass touches few of a graph's tensors, so the others take no space.
+class Needs {
+ public:
+  explicit Needs(size_t tensors) : place_(tensors, -1) { needs_.reserve(16); }
+  /// The reference is good until the next call.
+  Need& operator[](TensorId id) {
+    int32_t& place = place_[index(id)];
+    if (place < 0) {
+      place = static_cast<int32_t>(needs_.size());
+      needs_.emplace_back();
+    }
+    return needs_[static_cast<size_t>(place)];
+  }
+  const Need& of(TensorId id) const {
+    static const Need kNone;
+    const int32_t place = place_[index(id)];
+    return place < 0 ? kNone : needs_[static_cast<size_t>(place)];
+  }
+
+ private:
+  std::vector<int32_t> place_;
+  std::vector<Need> needs_;
+};
+
+class Lowering {
+ public:
+  Lowering(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal)
+      : graph_(graph),
+        kept_(kept),
+        goal_(goal),
+        needs_(graph.tensors().size()),
+        made_(graph.tensors().size(), -1) {}
+
+  Pass run() {
+    set_scale();
+    collect_needs();
+    for (size_t i = first_op_; i < end_op_; ++i) emit_op(OpId{static_cast<int32_t>(i)});
+    if (goal_.emits)
+      push({.kind = StepKind::emit, .tensor = graph_.output(), .inputs = {read(graph_.output())}});
+    set_time_scale();
+    return std::move(pass_);
+  }
+
+ private:
+  bool is_kept(TensorId id) const { return id == graph_.latent() || kept_[index(id)]; }
+
+  void set_scale() {
+    std::vector<TensorId> wanted = goal_.keeps;
+    for (OpId op : goal_.statistics) wanted.push_back(measured_tensor(graph_.op(op)));
+    if (goal_.emits) wanted.push_back(graph_.output());
+    if (wanted.empty()) throw std::logic_error("a pass without a goal");
+    pass_.scale = graph_.tensor(wanted.front()).scale;
+    for (TensorId id : wanted) {
+      pass_.scale =
+          per_axis([](int32_t a, int32_t b) { return std::min(a, b); }, pass_.scale, graph_.tensor(id).scale);
+    }
+    pass_.name = graph_.tensor(wanted.front()).name;
+  }
+
+  /// The grid's frames are those of the coarsest tensor that the pass touches, so that each chunk of them is
+  /// whole frames of every tensor.
+  void set_time_scale() {
+    const auto coarser = [&](TensorId id) {
+      const Tensor& tensor = graph_.tensor(id);
+      if (!tensor.statistics) pass_.scale.t = std::min(pass_.scale.t, tensor.scale.t);
+    };
+    for (const Step& step : pass_.steps) {
+      coarser(step.tensor);
+      for (const Operand& operand : step.inputs) coarser(operand.tensor);
+    }
+  }
+
+  void collect_needs() {
+    for (OpId op : goal_.statistics) {
+      for (TensorId input : graph_.op(op).inputs) needs_[input].add_loose({});
+    }
+    for (TensorId id : goal_.keeps) {
+      if (!contains(goal_.in_place, id)) needs_[id].add_loose({});
+    }
+    if (goal_.emits) needs_[graph_.output()].add_loose({});
+
+    end_op_ = 0;
+    const auto runs = [&](OpId op) { end_op_ = std::max(end_op_, index(op) + 1); };
+    for (OpId op : goal_.statistics) runs(op);
+    for (TensorId id : goal_.keeps) runs(graph_.tensor(id).producer);
+    if (goal_.emits) runs(graph_.tensor(graph_.output()).producer);
+    first_op_ = end_op_;
+    for (OpId op : goal_.statistics) first_op_ = std::min(first_op_, index(op));
+    for (size_t i = end_op_; i-- > 0;) {
+      const Op& op = graph_.ops()[i];
+      if (contains(goal_.in_place, op.output)) {
+        // The tile of the other operand is added onto the kept one; both are read at their own positions.
+        for (TensorId input : op.inputs) needs_[input].add_loose({});
+        first_op_ = i;
+        continue;
+      }
+      const Need& need = needs_.of(op.output);
+      if (!need.any() || is_kept(op.output)) continue;
+      first_op_ = std::min(first_op_, i);
+      const Halo halo = need.all();
+      for (size_t k = 0; k < op.inputs.size(); ++k) {
+        Need& input = needs_[op.inputs[k]];
+        if (is_barrier(op, k)) {
+          if (!kept_[index(op.inputs[k])])
+            throw std::logic_error(op.name + " needs a barrier that no pass has provided");
+        } else if (op.kind == OpKind::conv || op.kind == OpKind::attention) {
+          input.exact.push_back({input_halo(op, k, halo), input_pad(op, k)});
+        } else {
+          input.add_loose(input_halo(op, k, halo));
+        }
+      }
+    }
+  }
+
+  /// True where an operation can write the one tile that its readers want, padding included.
+  static bool makes_exact_tile(const Op& op, const Need& need) {
+    const bool pads = op.kind == OpKind::norm || op.kind == OpKind::upsample || op.kind == OpKind::conv ||
+                      op.kind == OpKind::pixel_norm;
+    return pads && !need.loose && !need.exact.empty() &&
+           std::all_of(need.exact.begin(), need.exact.end(),
+                       [&](const ExactDemand& demand) { return demand == need.exact.front(); });
+  }
+
+  int32_t push(Step step) {
+    pass_.steps.push_back(std::move(step));
+    return static_cast<int32_t>(pass_.steps.size()) - 1;
+  }
+
+  Operand read(TensorId id) const { return {id, is_kept(id) ? -1 : made_[index(id)]}; }
+
+  /// A tile that matches the demand to the position: the one that was made, or a copy.
+  Operand read_exact(TensorId id, const ExactDemand& demand) {
+    const int32_t step = made_[index(id)];
+    if (!is_kept(id) && step >= 0) {
+      const Step& made = pass_.steps[static_cast<size_t>(step)];
+      if (made.halo == demand.halo && made.pad == demand.pad) return {id, step};
+    }
+    return {id, push({.kind = StepKind::gather,
+                      .tensor = id,
+                      .inputs = {read(id)},
+                      .halo = demand.halo,
+                      .pad = demand.pad})};
+  }
+
+  void emit_op(OpId id) {
+    const Op& op = graph_.op(id);
+    if (graph_.tensor(op.output).statistics) {
+      if (!contains(goal_.statistics, id)) return;
+      Step step{.kind = step_kind_of(op.kind), .op = id, .tensor = op.output};
+      for (TensorId input : op.inputs) step.inputs.push_back(read_written(input));
+      push(std::move(step));
+      return;
+    }
+    if (contains(goal_.in_place, op.output)) {
+      const bool second_is_base = is_kept(op.inputs[1]);
+      const TensorId base = op.inputs[second_is_base ? 1 : 0];
+      const TensorId other = op.inputs[second_is_base ? 0 : 1];
+      push({.kind = StepKind::accumulate,
+            .op = id,
+            .tensor = op.output,
+            .inputs = {read_exact(other, {}), {base, -1}}});
+      return;
+    }
+    const Need& need = needs_.of(op.output);
+    if (!need.any() || is_kept(op.output)) return;
+
+    Step step{.kind = step_kind_of(op.kind),
+              .op = id,
+              .tensor = op.output,
+              .inputs = {},
+              .halo = need.all(),
+              .pad = {}};
+    if (makes_exact_tile(op, need)) {
+      step.pad = need.exact.front().pad;
+    } else {
+      // Whoever reads earlier frames gathers a tile that has them.
+      step.halo.before.t = 0;
+    }
+    switch (op.kind) {
+      case OpKind::conv:
+        step.inputs = {read_exact(op.inputs[0], conv_demand(op, step.halo))};
+        break;
+      case OpKind::norm:
+        step.inputs = {read(op.inputs[0]), {op.inputs[1], -1}};
+        break;
+      case OpKind::attention:
+        step.inputs = {read_exact(op.inputs[0], {step.halo, {}}), {op.inputs[1], -1}, {op.inputs[2], -1}};
+        break;
+      case OpKind::add:
+        step.inputs = {own_tile(op, step.halo), read(op.inputs[1])};
+        break;
+      case OpKind::upsample:
+      case OpKind::interpolate:
+      case OpKind::unfold_frames:
+      case OpKind::pixel_norm:
+      case OpKind::gate:
+      case OpKind::shuffle:
+      case OpKind::linear_attention:
+        for (TensorId input : op.inputs)
+          step.inputs.push_back(graph_.tensor(input).statistics ? Operand{input, -1} : read(input));
+        break;
+      case OpKind::statistics:
+      case OpKind::key_value_sums:
+        break;
+    }
+    made_[index(op.output)] = push(std::move(step));
+    if (contains(goal_.keeps, op.output)) {
+      push({.kind = StepKind::store, .tensor = op.output, .inputs = {read(op.output)}});
+    }
+  }
+
+  static ExactDemand conv_demand(const Op& op, const Halo& halo) {
+    return {input_halo(op, 0, halo), input_pad(op, 0)};
+  }
+
+  /// An add overwrites the tile of its first operand, so that tile must be exact and read by nothing else.
+  Operand own_tile(const Op& op, const Halo& halo) {
+    const TensorId id = op.inputs[0];
+    const int32_t step = made_[index(id)];
+    const bool sole_reader = !contains(goal_.keeps, id) && readers_in_pass(id) == 1;
+    if (!is_kept(id) && step >= 0 && sole_reader && pass_.steps[static_cast<size_t>(step)].halo == halo)
+      return {id, step};
+    return {id, push({.kind = StepKind::gather, .tensor = id, .inputs = {read(id)}, .halo = halo})};
+  }
+
+  int64_t readers_in_pass(TensorId id) const {
+    int64_t count = 0;
+    for (OpId reader : graph_.readers(id)) {
+      const Op& op = graph_.op(reader);
+      const bool runs = graph_.tensor(op.output).statistics
+                            ? contains(goal_.statistics, reader)
+                            : needs_.of(op.output).any() || contains(goal_.in_place, op.output);
+      count += runs ? 1 : 0;
+    }
+    return count;
+  }
+
+  /// What statistics read: the tile where there is one, otherwise the blocks that this pass has just written.
+  Operand read_written(TensorId id) const {
+    if (contains(goal_.in_place, id)) return {id, -1};
+    return read(id);
+  }
+
+  const Graph& graph_;
+  const std::vector<bool>& kept_;
+  const PassGoal& goal_;
+  Needs needs_;
+  std::vector<int32_t> made_;         ///< step that made the tensor's tile
+  size_t first_op_ = 0, end_op_ = 0;  ///< operations outside do not run in this pass
+  Pass pass_;
+};
+
+}  // namespace
+
+StepKind step_kind_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::conv:
+      return StepKind::conv;
+    case OpKind::upsample:
+      return StepKind::upsample;
+    case OpKind::statistics:
+      return StepKind::statistics;
+    case OpKind::norm:
+      return StepKind::norm;
+    case OpKind::add:
+      return StepKind::add;
+    case OpKind::attention:
+      return StepKind::attention;
+    case OpKind::interpolate:
+      return StepKind::interpolate;
+    case OpKind::unfold_frames:
+      return StepKind::unfold_frames;
+    case OpKind::pixel_norm:
+      return StepKind::pixel_norm;
+    case OpKind::gate:
+      return StepKind::gate;
+    case OpKind::shuffle:
+      return StepKind::shuffle;
+    case OpKind::key_value_sums:
+      return StepKind::key_value_sums;
+    case OpKind::linear_attention:
+      return StepKind::linear_attention;
+  }
+  throw std::logic_error("an operation without a step");
+}
+
+std::vector<BarrierTargets> barrier_targets(const Graph& graph) {
+  const std::vector<int32_t> depths = barrier_depths(graph);
+  std::map<int32_t, BarrierTargets> by_depth;
+  for (size_t i = 0; i < graph.ops().size(); ++i) {
+    const Op& op = graph.ops()[i];
+    for (size_t k = 0; k < op.inputs.size(); ++k) {
+      if (!is_barrier(op, k) || graph.tensor(op.inputs[k]).statistics) continue;
+      if (graph.tensor(op.output).statistics) {
+        // All that they are taken of is there in the pass of the deepest.
+        std::vector<OpId>& list = by_depth[depths[index(op.output)] - 1].statistics;
+        const OpId id{static_cast<int32_t>(i)};
+        if (!contains(list, id)) list.push_back(id);
+        continue;
+      }
+      std::vector<TensorId>& whole = by_depth[depths[index(op.inputs[k])]].whole;
+      if (!contains(whole, op.inputs[k])) whole.push_back(op.inputs[k]);
+    }
+  }
+  by_depth[depths[index(graph.output())]].emits = true;
+  for (size_t t = 0; t < graph.tensors().size(); ++t) {
+    if (!graph.tensors()[t].rests) continue;
+    BarrierTargets& targets = by_depth[depths[t]];
+    const bool must_run = targets.emits || !targets.statistics.empty() || !targets.whole.empty();
+    if (!must_run) targets.rests.push_back(TensorId{static_cast<int32_t>(t)});
+  }
+  std::vector<BarrierTargets> passes;
+  for (auto& entry : by_depth) passes.push_back(std::move(entry.second));
+  return passes;
+}
+
+TensorId any_target(const Graph& graph, const BarrierTargets& targets) {
+  if (!targets.statistics.empty()) return graph.op(targets.statistics[0]).inputs[0];
+  if (!targets.whole.empty()) return targets.whole[0];
+  return targets.optional() ? targets.rests[0] : graph.output();
+}
+
+Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal) {
+  return Lowering(graph, kept, goal).run();
+}
+
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal,
+                       TensorId target) {
+  PassGoal without = goal;
+  without.in_place.clear();
+  return in_place_base(graph, kept, lower_pass(graph, kept, without), target);
+}
+
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const Pass& without,
+                       TensorId target) {
+  const Op* add = graph.producer(target);
+  if (add == nullptr || add->kind != OpKind::add) return TensorId{-1};
+  const auto has_blocks = [&](TensorId id) { return id != graph.latent() && kept[index(id)]; };
+  if (has_blocks(add->inputs[0]) == has_blocks(add->inputs[1])) return TensorId{-1};
+  const TensorId base = add->inputs[has_blocks(add->inputs[0]) ? 0 : 1];
+  for (const Step& step : without.steps) {
+    for (const Operand& operand : step.inputs) {
+      if (operand.tensor == base && step.tensor != target) return TensorId{-1};
+      const bool own_use = step.kind == StepKind::store || step.kind == StepKind::statistics;
+      if (operand.tensor == target && !own_use) return TensorId{-1};
+    }
+    if (step.tensor == target && step.halo != Halo{}) return TensorId{-1};
+  }
+  return base;
+}
+
+}  // namespace headroom

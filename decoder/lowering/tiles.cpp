@@ -1,0 +1,45 @@
+#include <algorithm>
+
+#include "decoder/lowering/lowering.h"
+
+namespace headroom {
+
+Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale) {
+  return {grid.begin * tensor_scale / grid_scale, (grid.end * tensor_scale + grid_scale - 1) / grid_scale};
+}
+
+Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const Region& grid_tile,
+                   const Extent& latent) {
+  const Tensor& tensor = graph.tensor(step.tensor);
+  Region region = per_axis(
+      [](const Interval& grid, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int32_t pad,
+         int64_t extent) {
+        const Interval own = image(grid, scale, grid_scale);
+        return intersect({own.begin - before, own.end + after}, {-pad, extent + pad});
+      },
+      grid_tile, tensor.scale, pass.scale, step.halo.before, step.halo.after, step.pad,
+      extent_of(tensor, latent));
+  region.t = frames_at_scale(grid_tile.t, pass.scale.t, tensor.scale.t);
+  region.t.begin = std::max<int64_t>(0, region.t.begin - step.halo.before.t);
+  return region;
+}
+
+int64_t carried_frames(const Step& step) {
+  const bool reads_kept = step.kind == StepKind::gather && step.inputs[0].step == -1;
+  return reads_kept ? 0 : step.halo.before.t;
+}
+
+bool takes_chunks(const Graph& graph, const Pass& pass) {
+  return std::none_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
+    return step.op != OpId{-1} && needs_all_frames(graph.op(step.op));
+  });
+}
+
+std::vector<Interval> cut(int64_t length, int64_t tile) {
+  std::vector<Interval> intervals;
+  for (int64_t begin = 0; begin < length; begin += tile)
+    intervals.push_back({begin, std::min(length, begin + tile)});
+  return intervals;
+}
+
+}  // namespace headroom

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "decoder/progress/progress_lines.h"
+
+namespace headroom {
+
+/// How far a program is, shown on its standard error.
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  virtual void tell(const ProgressNews& news) = 0;
+  /// Whether samples of memory are of use: they cost a look at the process.
+  virtual bool wants_memory() const { return false; }
+  /// Removes what stands on the terminal, before messages.
+  virtual void wipe() {}
+};
+
+/// Wipes on the way out of a scope, also where an error leaves it.
+class WipedProgress {
+ public:
+  explicit WipedProgress(Progress& progress) : progress_(progress) {}
+  ~WipedProgress() { progress_.wipe(); }
+  WipedProgress(const WipedProgress&) = delete;
+  WipedProgress& operator=(const WipedProgress&) = delete;
+
+ private:
+  Progress& progress_;
+};
+
+/// What the command line says of progress.
+struct ProgressOptions {
+  std::string style = "auto";
+  bool quiet = false;
+};
+
+/// Adds --progress and --quiet. `options` must outlive the parsing.
+void add_progress_options(CLI::App& app, ProgressOptions& options);
+
+/// A bar, lines (decoder/progress/progress_lines.h) or nothing; `auto` is a bar where `stream` is standard error
+/// and that a terminal.
+std::unique_ptr<Progress> make_progress(const ProgressOptions& options, std::ostream& stream);
+
+/// From now on writing to a pipe that nobody reads any more is a failed write and not the program's end: a
+/// decode outlives whoever looks at its progress.
+void ignore_closed_pipes();
+
+}  // namespace headroom

@@ -1,0 +1,95 @@
+#include "decoder/session/trace_recorder.h"
+
+#include <algorithm>
+
+#include "decoder/cpu/process_memory.h"
+
+namespace headroom {
+
+TraceRecorder::TraceRecorder(EventSink* next, const TraceBounds& bounds)
+    : ForwardingEvents(next),
+      trace_(bounds),
+      start_(std::chrono::steady_clock::now()),
+      resident_at_start_(resident_bytes()) {}
+
+Trace TraceRecorder::finish() {
+  const std::lock_guard lock(mutex_);
+  sample_outside();
+  Trace trace = trace_.finish(now());
+  trace.driver = std::move(driver_);
+  return trace;
+}
+
+void TraceRecorder::pass_started(const Plan& plan, int32_t pass) {
+  {
+    const std::lock_guard lock(mutex_);
+    trace_.pass_started(now(), pass);
+  }
+  ForwardingEvents::pass_started(plan, pass);
+}
+
+void TraceRecorder::tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) {
+  {
+    const std::lock_guard lock(mutex_);
+    const double at = now();
+    trace_.tile_started(at, pass, tile);
+    if (trace_.outside_is_due(at)) sample_outside();
+  }
+  ForwardingEvents::tile_started(plan, pass, tile, tiles);
+}
+
+void TraceRecorder::step_done(const Plan& plan, const StepDone& done) {
+  {
+    const std::lock_guard lock(mutex_);
+    const double at = now();
+    trace_.step_done(at, plan, {at - done.seconds, at, done.item, done.pass, done.tile, done.step});
+    if (trace_.outside_is_due(at)) sample_outside();
+  }
+  ForwardingEvents::step_done(plan, done);
+}
+
+void TraceRecorder::allocating(AllocationKind kind, TensorId tensor) {
+  const std::lock_guard lock(mutex_);
+  kind_ = kind;
+  layer_ = tensor;
+  trace_.allocating();
+}
+
+void TraceRecorder::holds_tile(const void* memory) {
+  const std::lock_guard lock(mutex_);
+  trace_.holds_tile(memory);
+}
+
+void TraceRecorder::device_memory(const DeviceMemoryUse& use) {
+  const std::lock_guard lock(mutex_);
+  const double at = now();
+  // Whatever else the driver counts is the context, its modules and what libraries took: without others who
+  // watch these are not told apart.
+  const auto beside = [](const DeviceMemoryUse& of) {
+    return std::max<int64_t>(0, of.driver_bytes - of.reserved_bytes);
+  };
+  trace_.changed(at, AllocationKind::slack, use.reserved_bytes - device_.reserved_bytes);
+  trace_.changed(at, AllocationKind::context, beside(use) - beside(device_));
+  driver_.push_back({at, use.driver_bytes});
+  device_ = use;
+}
+
+void TraceRecorder::allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) {
+  const std::lock_guard lock(mutex_);
+  pool_resident_bytes_ = live_bytes + warm_bytes;
+  trace_.allocated(now(), memory, bytes, kind_, layer_);
+}
+
+void TraceRecorder::freed(const void* memory, int64_t, int64_t live_bytes, int64_t warm_bytes) {
+  const std::lock_guard lock(mutex_);
+  pool_resident_bytes_ = live_bytes + warm_bytes;
+  trace_.freed(now(), memory);
+}
+
+void TraceRecorder::sample_outside() {
+  if (!driver_.empty()) return;  // the memory that counts is a GPU's
+  trace_.sample_outside(now(),
+                        std::max<int64_t>(0, resident_bytes() - resident_at_start_ - pool_resident_bytes_));
+}
+
+}  // namespace headroom

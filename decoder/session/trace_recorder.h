@@ -1,0 +1,48 @@
+#pragma once
+
+#include <chrono>
+#include <mutex>
+
+#include "decoder/interpreter/events.h"
+#include "decoder/trace/trace_builder.h"
+
+namespace headroom {
+
+/// Records one decode by the host's clock: give it to decode() as its events. Memory stays within the bounds.
+class TraceRecorder final : public ForwardingEvents, private MemoryObserver {
+ public:
+  /// Starts the clock. `next` is told of tiles and steps as well; may be null.
+  explicit TraceRecorder(EventSink* next = nullptr, const TraceBounds& bounds = {});
+
+  /// What was recorded, once the decode is over. The names are left to the caller.
+  Trace finish();
+
+  void pass_started(const Plan& plan, int32_t pass) override;
+  void step_done(const Plan& plan, const StepDone& done) override;
+  void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override;
+  void allocating(AllocationKind kind, TensorId tensor) override;
+  void holds_tile(const void* memory) override;
+  void device_memory(const DeviceMemoryUse& use) override;
+  bool watches_device_memory() const override { return true; }
+  MemoryObserver* memory_observer() override { return this; }
+
+ private:
+  void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
+  void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
+  double now() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  void sample_outside();
+
+  std::mutex mutex_;
+  TraceBuilder trace_;
+  std::chrono::steady_clock::time_point start_;
+  int64_t resident_at_start_;
+  AllocationKind kind_ = AllocationKind::weights;
+  TensorId layer_{-1};
+  int64_t pool_resident_bytes_ = 0;
+  DeviceMemoryUse device_;  ///< of a GPU, at last
+  std::vector<DriverSample> driver_;
+};
+
+}  // namespace headroom

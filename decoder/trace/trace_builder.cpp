@@ -1,0 +1,177 @@
+#include "decoder/trace/trace_builder.h"
+
+#include <numeric>
+
+namespace headroom {
+namespace {
+
+constexpr auto kSlack = static_cast<size_t>(AllocationKind::slack);
+
+/// Of what the decode asked for: on a GPU all else stays as it was reserved.
+int64_t asked_for(const KindBytes& bytes) {
+  return std::accumulate(bytes.begin(), bytes.begin() + kDecodeKinds, int64_t{0});
+}
+
+}  // namespace
+
+Trace TraceBuilder::finish(double at) {
+  end_pass();
+  sum_up(at);
+  trace_.seconds = at;
+  for (const auto& entry : step_sums_) trace_.step_sums.push_back(entry.second);
+  return std::move(trace_);
+}
+
+void TraceBuilder::pass_started(double at, int32_t pass) {
+  begin_pass(at, pass);
+}
+
+void TraceBuilder::tile_started(double at, int32_t pass, int64_t tile) {
+  if (!in_pass_ || pass_.pass != pass || (tile == 0 && pass_has_tiles_)) begin_pass(at, pass);
+  pass_has_tiles_ = true;
+  tile_ = {.begin_seconds = at, .end_seconds = at, .pass = pass, .tile = tile};
+  in_tile_ = true;
+}
+
+void TraceBuilder::step_done(double at, const Plan& plan, const TraceInterval& step) {
+  // Where its first tile went unheard.
+  if (!in_pass_ || pass_.pass != step.pass) begin_pass(step.begin_seconds, step.pass);
+  pass_.item = tile_.item = step.item;
+  pass_.end_seconds = tile_.end_seconds = at;
+  if (trace_.steps.size() < bounds_.steps) {
+    trace_.steps.push_back(step);
+  } else {
+    ++trace_.steps_left_out;
+  }
+  TraceStepSum& total =
+      step_sums_.try_emplace({step.pass, step.step}, TraceStepSum{.pass = step.pass, .step = step.step})
+          .first->second;
+  ++total.calls;
+  total.seconds += step.end_seconds - step.begin_seconds;
+  if (detail_ == Detail::steps) sum_up(at);
+  const size_t steps = plan.passes[static_cast<size_t>(step.pass)].steps.size();
+  if (static_cast<size_t>(step.step) + 1 < steps || !in_tile_) return;
+  if (trace_.tiles.size() < bounds_.tiles) {
+    trace_.tiles.push_back(tile_);
+  } else {
+    ++trace_.tiles_left_out;
+  }
+  in_tile_ = false;
+}
+
+void TraceBuilder::begin_pass(double at, int32_t pass) {
+  end_pass();
+  pass_ = {.begin_seconds = at, .end_seconds = at, .pass = pass};
+  in_pass_ = true;
+  pass_has_tiles_ = false;
+  if (detail_ == Detail::passes) sum_up(at);
+}
+
+void TraceBuilder::end_pass() {
+  if (in_pass_) trace_.passes.push_back(pass_);
+  in_pass_ = in_tile_ = false;
+}
+
+/// A library makes its result itself, so that it is known as one only afterwards.
+void TraceBuilder::holds_tile(const void* memory) {
+  const auto found = held_.find(memory);
+  if (found == held_.end() || found->second.number <= step_start_) return;
+  Held& held = found->second;
+  const auto move = [&](KindBytes& bytes) {
+    bytes[static_cast<size_t>(held.kind)] -= held.bytes;
+    bytes[static_cast<size_t>(AllocationKind::tile)] += held.bytes;
+  };
+  move(live_);
+  if (held.number <= highest_at_) move(highest_);
+  if (held.event >= 0) {
+    trace_.events[static_cast<size_t>(held.event)].kind = AllocationKind::tile;
+    move(written_);
+  }
+  held.kind = AllocationKind::tile;
+}
+
+void TraceBuilder::allocated(double at, const void* memory, int64_t bytes, AllocationKind kind,
+                             TensorId layer) {
+  const bool single = detail_ == Detail::single;
+  held_[memory] = {bytes, ++allocations_, single ? static_cast<int64_t>(trace_.events.size()) : -1,
+                   layer, kind,           reserved_};
+  count(at, kind, bytes, layer, reserved_);
+}
+
+void TraceBuilder::freed(double at, const void* memory) {
+  const auto found = held_.find(memory);
+  if (found == held_.end()) return;
+  const Held& held = found->second;
+  count(at, held.kind, -held.bytes, held.layer, held.from_reserve);
+  held_.erase(found);
+}
+
+void TraceBuilder::changed(double at, AllocationKind kind, int64_t bytes) {
+  if (bytes == 0) return;
+  reserved_ = reserved_ || kind == AllocationKind::slack;
+  count(at, kind, bytes, TensorId{-1}, false);
+  sum_up(at);  // what the driver counts is held against it at this moment
+}
+
+void TraceBuilder::count(double at, AllocationKind kind, int64_t bytes, TensorId layer, bool from_reserve) {
+  live_[static_cast<size_t>(kind)] += bytes;
+  if (from_reserve) live_[kSlack] -= bytes;
+  if (detail_ == Detail::single) {
+    put(at, kind, bytes, from_reserve ? -bytes : 0, layer);
+    written_ = live_;
+    if (trace_.events.size() >= bounds_.single_events) {
+      detail_ = Detail::steps;
+      trace_.summed_by_step_from_seconds = at;
+      start_highest(at);
+    }
+  } else if (asked_for(live_) > highest_bytes_) {
+    start_highest(at);
+  }
+}
+
+void TraceBuilder::start_highest(double at) {
+  highest_ = live_;
+  highest_bytes_ = asked_for(live_);
+  highest_at_ = allocations_;
+  highest_seconds_ = at;
+}
+
+void TraceBuilder::put(double at, AllocationKind kind, int64_t bytes, int64_t slack_bytes, TensorId layer) {
+  const int64_t of_tile = detail_ == Detail::passes ? -1 : tile();
+  trace_.events.push_back({at, bytes, of_tile, pass(), layer, kind, slack_bytes});
+}
+
+void TraceBuilder::put(const KindBytes& target, double at) {
+  for (size_t kind = 0; kind < kAllocationKinds; ++kind) {
+    const int64_t bytes = target[kind] - written_[kind];
+    if (bytes != 0) put(at, static_cast<AllocationKind>(kind), bytes, 0, TensorId{-1});
+  }
+  written_ = target;
+}
+
+void TraceBuilder::sum_up(double at) {
+  if (detail_ == Detail::single) return;
+  put(highest_, highest_seconds_);
+  put(live_, at);
+  start_highest(at);
+  if (detail_ == Detail::steps && trace_.events.size() >= bounds_.events) {
+    detail_ = Detail::passes;
+    trace_.summed_by_pass_from_seconds = at;
+  }
+}
+
+bool TraceBuilder::outside_is_due(double at) const {
+  return trace_.outside.empty() || at - trace_.outside.back().seconds >= sample_period_seconds_;
+}
+
+void TraceBuilder::sample_outside(double at, int64_t bytes) {
+  trace_.outside.push_back({at, bytes});
+  if (trace_.outside.size() < bounds_.outside) return;
+  // Half as many, and half as often from here on.
+  size_t kept = 0;
+  for (size_t i = 0; i < trace_.outside.size(); i += 2) trace_.outside[kept++] = trace_.outside[i];
+  trace_.outside.resize(kept);
+  sample_period_seconds_ *= 2;
+}
+
+}  // namespace headroom

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "decoder/plan/plan.h"
+#include "decoder/trace/trace.h"
+
+namespace headroom {
+
+/// How much a trace holds before it sums up or leaves out.
+struct TraceBounds {
+  size_t single_events = 300'000;  ///< allocations one by one; from here on sums over steps
+  size_t events = 600'000;         ///< from here on sums over passes
+  size_t tiles = 200'000;
+  size_t steps = 200'000;
+  size_t outside = 50'000;
+  size_t activities = 200'000;
+};
+
+/// Makes a trace of what happened, told in order: seconds since the start never fall. Memory stays within the
+/// bounds.
+class TraceBuilder {
+ public:
+  explicit TraceBuilder(const TraceBounds& bounds = {}) : bounds_(bounds) {}
+
+  /// Before its first tile; may be left out.
+  void pass_started(double at, int32_t pass);
+  void tile_started(double at, int32_t pass, int64_t tile);
+  /// `step` with its times; whole batch items from `step.item` on.
+  void step_done(double at, const Plan& plan, const TraceInterval& step);
+
+  /// Asked for from here on may turn out to be a tile.
+  void allocating() { step_start_ = allocations_; }
+  /// Bytes of the decode. Where some are reserved they are taken from these.
+  void allocated(double at, const void* memory, int64_t bytes, AllocationKind kind, TensorId layer);
+  /// What was not told of before is none of ours.
+  void freed(double at, const void* memory);
+  /// The memory that was asked for since allocating() at this address is a tile's.
+  void holds_tile(const void* memory);
+  /// Bytes of what the decode does not ask for, come or gone: slack are those reserved for it.
+  void changed(double at, AllocationKind kind, int64_t bytes);
+
+  /// Growth of the process outside the pool. Some are left out where there are very many.
+  void sample_outside(double at, int64_t bytes);
+  /// True where the next sample is due: every now and then.
+  bool outside_is_due(double at) const;
+  int64_t tile() const { return in_tile_ ? tile_.tile : -1; }
+  int32_t pass() const { return in_pass_ ? pass_.pass : -1; }
+  const KindBytes& live() const { return live_; }
+
+  /// The names are left to the caller. Nothing more can be told.
+  Trace finish(double at);
+
+ private:
+  enum class Detail { single, steps, passes };
+  struct Held {
+    int64_t bytes;
+    int64_t number;  ///< counts allocations
+    int64_t event;   ///< index of its event; -1 where it was summed up
+    TensorId layer;
+    AllocationKind kind;
+    bool from_reserve;
+  };
+
+  void count(double at, AllocationKind kind, int64_t bytes, TensorId layer, bool from_reserve);
+  /// Puts down what changed since the last time: up to the highest moment, and from there to now.
+  void sum_up(double at);
+  void put(const KindBytes& target, double at);
+  void put(double at, AllocationKind kind, int64_t bytes, int64_t slack_bytes, TensorId layer);
+  void begin_pass(double at, int32_t pass);
+  void end_pass();
+  void start_highest(double at);
+
+  const TraceBounds bounds_;
+  Trace trace_;
+  Detail detail_ = Detail::single;
+  std::unordered_map<const void*, Held> held_;
+  KindBytes live_{}, written_{}, highest_{};  // now; by the events; at the highest moment since those
+  bool reserved_ = false;
+  int64_t highest_bytes_ = 0;
+  double highest_seconds_ = 0;
+  int64_t allocations_ = 0, step_start_ = 0, highest_at_ = 0;  // numbers of allocations
+  double sample_period_seconds_ = 0.02;
+  TraceInterval pass_, tile_;
+  bool in_pass_ = false, in_tile_ = false, pass_has_tiles_ = false;
+  std::map<std::pair<int32_t, int32_t>, TraceStepSum> step_sums_;
+};
+
+}  // namespace headroom

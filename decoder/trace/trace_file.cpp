@@ -1,0 +1,167 @@
+#include "decoder/trace/trace_file.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ostream>
+
+#include "decoder/graph/json_fields.h"
+#include "decoder/plan/json_elements.h"
+#include "decoder/trace/trace_parser.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+/// Nothing is told of the device but what a trace of the CPU has as well.
+bool is_of_cpu(const Trace& trace) {
+  return trace.driver.empty() && trace.sources.empty() && trace.activities.empty() &&
+         std::all_of(trace.events.begin(), trace.events.end(), [](const TraceEvent& event) {
+           return static_cast<size_t>(event.kind) < kDecodeKinds && event.slack_bytes == 0;
+         });
+}
+
+json names_of_kinds(size_t count) {
+  json names = json::array();
+  for (size_t kind = 0; kind < count; ++kind) names.push_back(name_of(static_cast<AllocationKind>(kind)));
+  return names;
+}
+
+/// What only traces of a GPU have, but for its long lists.
+void add_device(const Trace& trace, json& head) {
+  for (size_t kind = 0; kind < kActivityKinds; ++kind)
+    head["activity_kinds"].push_back(name_of(static_cast<ActivityKind>(kind)));
+  head["activity_fields"] = activity_field_names();
+  head["driver_fields"] = driver_field_names();
+  head["clock"] = trace.by_device_clock ? "device" : "host";
+  head["activity_names"] = trace.activity_names;
+  head["activities_left_out"] = trace.activities_left_out;
+  head["activities_of_no_step"] = trace.activities_of_no_step;
+  head["records_lost"] = trace.records_lost;
+  head["sources"] = json::array();
+  for (const TraceSource& source : trace.sources)
+    head["sources"].push_back({{"name", source.name}, {"heard", source.heard}, {"detail", source.detail}});
+}
+
+void write_device_lists(const Trace& trace, std::ostream& out) {
+  out << ",\n\"activities\":";
+  Elements activities(out);
+  for (const TraceActivity& one : trace.activities) {
+    activities.add("[%.9f,%.9f,%d,%d,%d,%d,%ld,%d,%ld]", one.begin_seconds, one.end_seconds,
+                   static_cast<int>(one.kind), one.stream, one.name, one.pass, one.tile, one.step, one.bytes);
+  }
+  activities.end();
+  out << ",\n\"driver\":";
+  Elements driver(out);
+  for (const DriverSample& sample : trace.driver) driver.add("[%.6f,%ld]", sample.seconds, sample.bytes);
+  driver.end();
+}
+
+}  // namespace
+
+const char* name_of(AllocationKind kind) {
+  switch (kind) {
+    case AllocationKind::weights:
+      return "weights";
+    case AllocationKind::latent:
+      return "latent";
+    case AllocationKind::kept:
+      return "kept";
+    case AllocationKind::tile:
+      return "tile";
+    case AllocationKind::workspace:
+      return "workspace";
+    case AllocationKind::slack:
+      return "slack";
+    case AllocationKind::libraries:
+      return "libraries";
+    case AllocationKind::context:
+      return "context";
+  }
+  return "";
+}
+
+const char* name_of(ActivityKind kind) {
+  switch (kind) {
+    case ActivityKind::kernel:
+      return "kernel";
+    case ActivityKind::copy:
+      return "copy";
+    case ActivityKind::fill:
+      return "fill";
+  }
+  return "";
+}
+
+void write_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan,
+                 const Graph& graph) {
+  write_file_whole(file, [&](std::ostream& out) {
+    const bool old = is_of_cpu(trace);
+    json head{{"schema", "headroom.trace"},
+              {"version", old ? 1 : kTraceVersion},
+              {"model", trace.model},
+              {"device", trace.device},
+              {"libraries", trace.libraries},
+              {"limit_bytes", trace.limit_bytes},
+              {"seconds", trace.seconds},
+              {"tiles_left_out", trace.tiles_left_out},
+              {"steps_left_out", trace.steps_left_out},
+              {"kinds", names_of_kinds(old ? kDecodeKinds : kAllocationKinds)},
+              {"event_fields", old ? old_event_field_names() : event_field_names()},
+              {"tile_fields", tile_field_names()},
+              {"outside_fields", outside_field_names()}};
+    if (!old) add_device(trace, head);
+    if (trace.summed_by_step_from_seconds >= 0)
+      head["summed_by_step_from_seconds"] = trace.summed_by_step_from_seconds;
+    if (trace.summed_by_pass_from_seconds >= 0)
+      head["summed_by_pass_from_seconds"] = trace.summed_by_pass_from_seconds;
+    for (const Tensor& tensor : graph.tensors()) head["layers"].push_back(tensor.name);
+    std::string text = head.dump();
+    text.pop_back();
+    out << text << ",\n\"passes\":";
+    Elements passes(out);
+    for (const TraceInterval& pass : trace.passes) {
+      passes.add({{"name", plan.passes[static_cast<size_t>(pass.pass)].name},
+                  {"pass", pass.pass},
+                  {"item", pass.item},
+                  {"begin_seconds", pass.begin_seconds},
+                  {"end_seconds", pass.end_seconds}});
+    }
+    passes.end();
+    out << ",\n\"steps\":";
+    Elements steps(out);
+    for (const TraceStepSum& sum : trace.step_sums) {
+      const Step& step = plan.passes[static_cast<size_t>(sum.pass)].steps[static_cast<size_t>(sum.step)];
+      json entry{{"pass", sum.pass},           {"step", sum.step},
+                 {"kind", name_of(step.kind)}, {"layer", index(step.tensor)},
+                 {"calls", sum.calls},         {"seconds", sum.seconds}};
+      if (sum.device_seconds > 0) entry["device_seconds"] = sum.device_seconds;
+      steps.add(entry);
+    }
+    steps.end();
+    out << ",\n\"tiles\":";
+    Elements tiles(out);
+    for (const TraceInterval& tile : trace.tiles) {
+      tiles.add("[%.6f,%.6f,%ld,%d,%ld]", tile.begin_seconds, tile.end_seconds, tile.item, tile.pass,
+                tile.tile);
+    }
+    tiles.end();
+    out << ",\n\"events\":";
+    Elements events(out);
+    for (const TraceEvent& event : trace.events) {
+      char slack[32] = "";
+      if (!old) std::snprintf(slack, sizeof slack, ",%ld", event.slack_bytes);
+      events.add("[%.6f,%d,%d,%d,%ld,%ld%s]", event.seconds, static_cast<int>(event.kind),
+                 static_cast<int>(event.layer), event.pass, event.tile, event.bytes, slack);
+    }
+    events.end();
+    out << ",\n\"outside\":";
+    Elements outside(out);
+    for (const OutsideSample& sample : trace.outside) outside.add("[%.6f,%ld]", sample.seconds, sample.bytes);
+    outside.end();
+    if (!old) write_device_lists(trace, out);
+    out << "}\n";
+  });
+}
+
+}  // namespace headroom

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/json_fields.h"
+#include "decoder/trace/trace.h"
+
+namespace headroom {
+
+constexpr int64_t kTraceVersion = 2;
+
+/// "headroom.trace" as docs/formats.md describes it, written bit by bit: of version 1 where nothing of it is
+/// a GPU's. Throws DeviceError.
+void write_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan, const Graph& graph);
+
+/// What one step of a plan is called.
+struct RecordedStep {
+  std::string kind;    ///< as name_of(StepKind)
+  int32_t layer = -1;  ///< index into RecordedTrace::layers
+  friend bool operator==(const RecordedStep&, const RecordedStep&) = default;
+};
+
+/// A trace as its file holds it: with names in place of the plan and the graph that it was recorded with.
+/// Layers of events are indices into `layers`.
+struct RecordedTrace {
+  Trace trace;  ///< `steps`, single durations, are not in the file
+  std::vector<std::string> layers;
+  std::vector<std::string> pass_names;  ///< by number of the pass; empty where it has no interval
+  std::vector<RecordedStep> steps;      ///< parallel to trace.step_sums
+};
+
+/// Reads at most 512 MiB: a million events in well below a second. Every number is checked against its range,
+/// times ascend, and no kind of allocation is ever below zero. Throws InputError naming the file and the key.
+RecordedTrace read_trace(const std::filesystem::path& file);
+/// The same of a text; `origin` names it in errors.
+RecordedTrace trace_from_json(const std::string& text, const std::string& origin);
+
+}  // namespace headroom

@@ -1,0 +1,220 @@
+#include <array>
+#include <fstream>
+
+#include "decoder/trace/trace_file.h"
+#include "decoder/trace/trace_parser.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kMostFileBytes = int64_t{512} << 20;
+constexpr size_t kMostNameBytes = 4096;
+constexpr size_t kMostSources = 100;
+constexpr size_t kMostIntervals = 1'000'000;
+
+double amount(const JsonFields& fields) {
+  const double value = fields.number();
+  if (value < 0) fields.fail("expected a number of at least 0, found " + fields.value().dump());
+  return value;
+}
+
+std::string name_text(const JsonFields& fields) {
+  std::string text = fields.text();
+  if (text.size() > kMostNameBytes) fields.fail("expected a name of at most 4096 bytes");
+  return text;
+}
+
+/// The file must list exactly these names: rows and kinds are read by their places.
+void require_names(const JsonFields& fields, const std::vector<std::string>& names) {
+  if (fields.value() == json(names)) return;
+  fields.fail("expected " + json(names).dump() + ", found " + fields.value().dump().substr(0, 80));
+}
+
+/// The first kinds; version 1 has those of the decode alone.
+std::vector<std::string> kind_names(size_t count) {
+  std::vector<std::string> names;
+  for (size_t kind = 0; kind < count; ++kind) names.emplace_back(name_of(static_cast<AllocationKind>(kind)));
+  return names;
+}
+
+std::vector<std::string> activity_kind_names() {
+  std::vector<std::string> names;
+  for (size_t kind = 0; kind < kActivityKinds; ++kind)
+    names.emplace_back(name_of(static_cast<ActivityKind>(kind)));
+  return names;
+}
+
+std::string step_kind(const JsonFields& fields) {
+  const std::string text = fields.text();
+  for (StepKind kind = StepKind::gather;; kind = static_cast<StepKind>(static_cast<int>(kind) + 1)) {
+    if (text == name_of(kind)) return text;
+    if (kind == StepKind::emit) break;
+  }
+  fields.fail("expected a kind of step, found " + fields.value().dump().substr(0, 40));
+}
+
+/// Intervals of passes, and their names by number: the same in every slice.
+void read_passes(const JsonFields& list, RecordedTrace& recorded) {
+  const size_t count = list.size(kMostIntervals);
+  std::vector<bool> named;
+  double earliest = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const JsonFields fields = list[i];
+    TraceInterval pass;
+    pass.pass = static_cast<int32_t>(fields["pass"].integer(0, kMostTracePasses - 1));
+    pass.item = fields["item"].integer(0, 1'000'000);
+    const auto time = [&](const char* key) {
+      const double seconds = fields[key].number();
+      if (seconds < earliest)
+        fields[key].fail("expected at least " + json(earliest).dump() + ", found " + json(seconds).dump());
+      return seconds;
+    };
+    earliest = pass.begin_seconds = time("begin_seconds");
+    earliest = pass.end_seconds = time("end_seconds");
+    const auto number = static_cast<size_t>(pass.pass);
+    if (number >= recorded.pass_names.size()) {
+      recorded.pass_names.resize(number + 1);
+      named.resize(number + 1, false);
+    }
+    const std::string name = name_text(fields["name"]);
+    if (named[number] && recorded.pass_names[number] != name)
+      fields["name"].fail("expected the name that pass " + std::to_string(number) + " has above");
+    recorded.pass_names[number] = name;
+    named[number] = true;
+    recorded.trace.passes.push_back(pass);
+  }
+}
+
+void read_steps(const JsonFields& list, RecordedTrace& recorded) {
+  const size_t count = list.size(kMostIntervals);
+  const auto passes = static_cast<int64_t>(recorded.pass_names.size()),
+             layers = static_cast<int64_t>(recorded.layers.size());
+  for (size_t i = 0; i < count; ++i) {
+    const JsonFields fields = list[i];
+    TraceStepSum sum;
+    sum.pass = static_cast<int32_t>(fields["pass"].integer(0, passes - 1));
+    sum.step = static_cast<int32_t>(fields["step"].integer(0, kMostTraceSteps - 1));
+    sum.calls = fields["calls"].integer(0, kMostTraceBytes);
+    sum.seconds = amount(fields["seconds"]);
+    if (fields.has("device_seconds")) sum.device_seconds = amount(fields["device_seconds"]);
+    recorded.trace.step_sums.push_back(sum);
+    recorded.steps.push_back(
+        {step_kind(fields["kind"]), static_cast<int32_t>(fields["layer"].integer(-1, layers - 1))});
+  }
+}
+
+/// What only the whole document tells of the rows: which layers and passes there are, and that no more is
+/// freed than was there.
+void check_rows(const RecordedTrace& recorded, bool old, const std::string& origin) {
+  const auto passes = static_cast<int64_t>(recorded.pass_names.size()),
+             layers = static_cast<int64_t>(recorded.layers.size());
+  const auto refuse = [&](const char* list, size_t row, size_t column, int64_t least, int64_t most,
+                          int64_t found) {
+    throw InputError(origin + ": " + list + "[" + std::to_string(row) + "][" + std::to_string(column) +
+                     "]: expected an integer from " + std::to_string(least) + " to " + std::to_string(most) +
+                     ", found " + std::to_string(found));
+  };
+  KindBytes live{};
+  int64_t total = 0;
+  for (size_t i = 0; i < recorded.trace.events.size(); ++i) {
+    const TraceEvent& event = recorded.trace.events[i];
+    const auto layer = static_cast<int64_t>(event.layer);
+    if (old && event.kind >= AllocationKind::slack)
+      refuse("events", i, 1, 0, kDecodeKinds - 1, static_cast<int64_t>(event.kind));
+    if (old && event.slack_bytes != 0) refuse("events", i, 6, 0, 0, event.slack_bytes);
+    if (layer >= layers) refuse("events", i, 2, -1, layers - 1, layer);
+    if (event.pass >= passes) refuse("events", i, 3, -1, passes - 1, event.pass);
+    int64_t& of_kind = live[static_cast<size_t>(event.kind)];
+    if (event.bytes < -of_kind || event.bytes > kMostTraceBytes - total)
+      refuse("events", i, 5, -of_kind, kMostTraceBytes - total, event.bytes);
+    apply(event, live);
+    const int64_t slack = live[static_cast<size_t>(AllocationKind::slack)];
+    if (slack < 0 || event.slack_bytes > kMostTraceBytes - total)
+      refuse("events", i, 6, event.slack_bytes - slack, kMostTraceBytes - total, event.slack_bytes);
+    total += event.bytes + event.slack_bytes;
+  }
+  for (size_t i = 0; i < recorded.trace.tiles.size(); ++i) {
+    const TraceInterval& tile = recorded.trace.tiles[i];
+    if (tile.pass >= passes) refuse("tiles", i, 3, 0, passes - 1, tile.pass);
+  }
+  const auto names = static_cast<int64_t>(recorded.trace.activity_names.size());
+  int64_t moved = 0;
+  for (size_t i = 0; i < recorded.trace.activities.size(); ++i) {
+    const TraceActivity& activity = recorded.trace.activities[i];
+    if (activity.name >= names) refuse("activities", i, 4, 0, names - 1, activity.name);
+    if (activity.pass >= passes) refuse("activities", i, 5, -1, passes - 1, activity.pass);
+    if (activity.bytes > kMostTraceBytes - moved)
+      refuse("activities", i, 8, 0, kMostTraceBytes - moved, activity.bytes);
+    moved += activity.bytes;
+  }
+}
+
+/// What only traces of a GPU have.
+void read_device(const JsonFields& file, RecordedTrace& recorded) {
+  Trace& trace = recorded.trace;
+  require_names(file["activity_kinds"], activity_kind_names());
+  require_names(file["activity_fields"], activity_field_names());
+  require_names(file["driver_fields"], driver_field_names());
+  trace.by_device_clock = file["clock"].text() == "device";
+  if (!trace.by_device_clock && file["clock"].text() != "host")
+    file["clock"].fail("expected \"host\" or \"device\", found " +
+                       file["clock"].value().dump().substr(0, 40));
+  const JsonFields names = file["activity_names"];
+  const size_t count = names.size(static_cast<size_t>(kMostTraceNames));
+  for (size_t i = 0; i < count; ++i) trace.activity_names.push_back(name_text(names[i]));
+  for (const char* list : {"activities", "driver"}) file[list].size(0);
+  trace.activities_left_out = file["activities_left_out"].integer(0, kMostTraceBytes);
+  trace.activities_of_no_step = file["activities_of_no_step"].integer(0, kMostTraceBytes);
+  trace.records_lost = file["records_lost"].integer(0, kMostTraceBytes);
+  const JsonFields sources = file["sources"];
+  const size_t source_count = sources.size(kMostSources);
+  for (size_t i = 0; i < source_count; ++i) {
+    trace.sources.push_back(
+        {name_text(sources[i]["name"]), sources[i]["heard"].boolean(), name_text(sources[i]["detail"])});
+  }
+}
+
+}  // namespace
+
+RecordedTrace trace_from_json(const std::string& text, const std::string& origin) {
+  ParsedTrace parsed = parse_trace(text, origin);
+  const JsonFields file(parsed.document, origin);
+  check_schema(file, "headroom.trace", kTraceVersion);
+  RecordedTrace recorded;
+  Trace& trace = recorded.trace;
+  trace = std::move(parsed.trace);
+  trace.model = name_text(file["model"]);
+  trace.device = name_text(file["device"]);
+  trace.libraries = name_text(file["libraries"]);
+  trace.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // the largest stands for no limit
+  trace.seconds = amount(file["seconds"]);
+  trace.tiles_left_out = file["tiles_left_out"].integer(0, kMostTraceBytes);
+  trace.steps_left_out = file["steps_left_out"].integer(0, kMostTraceBytes);
+  if (file.has("summed_by_step_from_seconds"))
+    trace.summed_by_step_from_seconds = amount(file["summed_by_step_from_seconds"]);
+  if (file.has("summed_by_pass_from_seconds"))
+    trace.summed_by_pass_from_seconds = amount(file["summed_by_pass_from_seconds"]);
+  const bool old = file["version"].integer(1, kTraceVersion) == 1;
+  require_names(file["kinds"], kind_names(old ? kDecodeKinds : kAllocationKinds));
+  require_names(file["event_fields"], old ? old_event_field_names() : event_field_names());
+  require_names(file["tile_fields"], tile_field_names());
+  require_names(file["outside_fields"], outside_field_names());
+  const JsonFields layers = file["layers"];
+  const size_t layer_count = layers.size(static_cast<size_t>(kMostTraceLayers));
+  for (size_t i = 0; i < layer_count; ++i) recorded.layers.push_back(name_text(layers[i]));
+  read_passes(file["passes"], recorded);
+  read_steps(file["steps"], recorded);
+  // Their rows are in the trace already; here they are arrays without elements.
+  for (const char* list : {"tiles", "events", "outside"}) file[list].size(0);
+  if (!old) read_device(file, recorded);
+  check_rows(recorded, old, origin);
+  return recorded;
+}
+
+RecordedTrace read_trace(const std::filesystem::path& file) {
+  return trace_from_json(read_text_file(file, kMostFileBytes), file.string());
+}
+
+}  // namespace headroom

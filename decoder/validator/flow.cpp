@@ -1,0 +1,249 @@
+#include "decoder/validator/view.h"
+
+namespace headroom::validation {
+namespace {
+
+/// Follows values through the passes: whether what a step reads has been made, all of it, and is still there.
+class FlowCheck {
+ public:
+  explicit FlowCheck(View& view)
+      : view_(view), measured_(view.graph.tensors().size()), read_in_last_pass_(view.plan.kept.size()) {}
+
+  void run() {
+    for_each_step([&](const StepRef& ref) { note_whole_writes(ref); });
+    for (const Kept& entry : view_.plan.kept) check_written(entry);
+    for_each_step([&](const StepRef& ref) { check_step(ref); });
+    for (const Kept& entry : view_.plan.kept) check_released(entry);
+    if (emitted_ == 0) {
+      view_.findings.add(Violation::wrong_output, "passes",
+                         "no step emits " + view_.name(view_.graph.output()));
+    }
+  }
+
+ private:
+  template <typename F>
+  void for_each_step(F f) {
+    for (size_t p = 0; p < view_.plan.passes.size(); ++p) {
+      for (size_t s = 0; s < view_.well_formed[p].size() && !view_.findings.full(); ++s) {
+        if (view_.well_formed[p][s]) f(StepRef{p, s});
+      }
+    }
+  }
+
+  void refuse(Violation::Kind kind, const StepRef& ref, std::string what) {
+    view_.findings.add(kind, view_.place(ref), std::move(what));
+  }
+
+  void note_whole_writes(const StepRef& ref) {
+    const Step& step = view_.step(ref);
+    if (counts_positions(step.kind)) {
+      std::vector<StepRef>& steps = measured_[index(step.tensor)];
+      steps.push_back(ref);
+      if (steps.size() == 2)
+        refuse(Violation::statistics_twice, ref, "measured before, by " + view_.place(steps[0]));
+    }
+    if (step.kind == StepKind::emit && ++emitted_ == 2) {
+      refuse(Violation::wrong_output, ref, "the output is emitted a second time");
+    }
+  }
+
+  void check_step(const StepRef& ref) {
+    const Step& step = view_.step(ref);
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      if (view_.graph.tensor(step.inputs[i].tensor).statistics) {
+        check_statistics_operand(ref, step.inputs[i].tensor);
+      } else if (step.inputs[i].step != -1) {
+        check_tile_operand(ref, i);
+      } else if (step.inputs[i].tensor != view_.graph.latent()) {
+        check_kept_operand(ref, i, *view_.kept(step.inputs[i].tensor));
+      }
+    }
+    if (writes_whole(step.kind)) {
+      check_partition(ref);
+    } else {
+      check_chunks(ref);
+    }
+  }
+
+  void check_statistics_operand(const StepRef& ref, TensorId statistics) {
+    const std::vector<StepRef>& steps = measured_[index(statistics)];
+    if (steps.empty()) {
+      refuse(Violation::statistics_missing, ref, "no step measures " + view_.name(statistics));
+    } else if (steps.front().pass >= ref.pass) {
+      refuse(Violation::read_before_write, ref,
+             view_.name(statistics) + " is complete only after passes[" + std::to_string(steps.front().pass) +
+                 "]");
+    }
+  }
+
+  /// True where `holds(axis, i)` for every tile along every axis; stops at the first where it does not.
+  /// Regions are boxes, so one contains another where it does so along each axis: axes are looked at alone,
+  /// not their product.
+  template <typename F>
+  bool on_every_axis(const StepRef& ref, F holds) {
+    for (Axis axis : kAxes) {
+      const size_t count = view_.tile_count(ref.pass, axis);
+      if (!view_.spend(static_cast<int64_t>(count))) return false;
+      for (size_t i = 0; i < count; ++i) {
+        if (!holds(axis, i)) return false;
+      }
+    }
+    return true;
+  }
+
+  void check_tile_operand(const StepRef& ref, size_t input) {
+    const Operand& operand = view_.step(ref).inputs[input];
+    const StepRef maker{ref.pass, static_cast<size_t>(operand.step)};
+    on_every_axis(ref, [&](Axis axis, size_t i) {
+      const Interval needed = view_.needed(ref, input, axis, i);
+      const Interval made = view_.region(maker, axis, i);
+      if (made.contains(needed)) return true;
+      refuse(Violation::missing_halo, ref,
+             "needs " + to_text(needed) + " of " + view_.name(operand.tensor) + " along " + letter(axis) +
+                 " for tile " + std::to_string(i) + "; step " + std::to_string(operand.step) + " makes " +
+                 to_text(made));
+      return false;
+    });
+  }
+
+  /// True where the step reads no position of the operand that other tiles of the pass own.
+  bool reads_own_only(const StepRef& ref, size_t input) {
+    const TensorId read = view_.step(ref).inputs[input].tensor;
+    return on_every_axis(ref, [&](Axis axis, size_t i) {
+      const Interval needed = intersect(view_.needed(ref, input, axis, i), view_.picture(read, axis));
+      return view_.image(ref.pass, read, axis, i).contains(needed);
+    });
+  }
+
+  void check_kept_operand(const StepRef& ref, size_t input, const Kept& entry) {
+    const auto pass = static_cast<int64_t>(ref.pass);
+    const std::string name = view_.name(entry.tensor);
+    const size_t slot = slot_of(entry);
+    if (pass == entry.last_pass) read_in_last_pass_[slot] = true;
+    if (pass < entry.first_pass) {
+      return refuse(Violation::read_before_write, ref,
+                    name + " is written in passes[" + std::to_string(entry.first_pass) + "]");
+    }
+    if (pass > entry.last_pass) {
+      return refuse(Violation::read_after_release, ref,
+                    name + " is released in passes[" + std::to_string(entry.last_pass) + "]");
+    }
+    if (pass == entry.first_pass) {
+      const std::vector<StepRef>& writers = view_.writers[slot];
+      const bool written =
+          !writers.empty() && writers.front().pass == ref.pass && writers.front().step < ref.step;
+      if (!written || !reads_own_only(ref, input)) {
+        return refuse(Violation::read_before_write, ref,
+                      name + " is written by this pass, beyond what this tile has written so far");
+      }
+    }
+    check_takeover(ref, input, entry);
+  }
+
+  /// Where another tensor takes over the operand's blocks in this pass, its values vanish as the sweep goes
+  /// on.
+  void check_takeover(const StepRef& ref, size_t input, const Kept& entry) {
+    if (static_cast<int64_t>(ref.pass) != entry.last_pass) return;
+    if (!view_.spend(static_cast<int64_t>(view_.plan.kept.size()))) return;
+    for (const Kept& taker : view_.plan.kept) {
+      const std::vector<StepRef>& writers = view_.writers[slot_of(taker)];
+      if (taker.in_place_of != entry.tensor || writers.empty()) continue;
+      const StepRef& write = writers.front();
+      if (write.pass != ref.pass || write == ref) continue;
+      if (write.step < ref.step || !reads_own_only(ref, input)) {
+        refuse(
+            Violation::read_after_release, ref,
+            "reads " + view_.name(entry.tensor) + " where " + view_.name(taker.tensor) + " has replaced it");
+      }
+    }
+  }
+
+  /// Own positions of different tiles must not overlap. They cannot leave gaps, since the grid has none.
+  void check_partition(const StepRef& ref) {
+    const Step& step = view_.step(ref);
+    const TensorId read = step.inputs[0].tensor;
+    on_every_axis(ref, [&](Axis axis, size_t i) {
+      if (i == 0) return true;
+      const Interval before = view_.image(ref.pass, read, axis, i - 1);
+      const Interval own = view_.image(ref.pass, read, axis, i);
+      if (before.end == own.begin) return true;
+      const bool counts = counts_positions(step.kind);
+      refuse(counts ? Violation::statistics_twice : Violation::computed_twice, ref,
+             "tiles " + std::to_string(i - 1) + " and " + std::to_string(i) + " along " + letter(axis) +
+                 " both own " + to_text({own.begin, before.end}) + " of " + view_.name(read));
+      return false;
+    });
+  }
+
+  /// A tile begins with frames that its chunk before ended with: chunks must follow one another without
+  /// overlap, as they do where the grid has no more frames than the tensor.
+  void check_chunks(const StepRef& ref) {
+    const TensorId made = view_.step(ref).tensor;
+    const size_t chunks = view_.tile_count(ref.pass, kTime);
+    if (chunks < 2 || !view_.spend(static_cast<int64_t>(chunks))) return;
+    for (size_t i = 1; i < chunks; ++i) {
+      const Interval before = view_.image(ref.pass, made, kTime, i - 1);
+      const Interval own = view_.image(ref.pass, made, kTime, i);
+      if (before.end == own.begin) continue;
+      return refuse(Violation::computed_twice, ref,
+                    "chunks " + std::to_string(i - 1) + " and " + std::to_string(i) + " both make frames " +
+                        to_text({own.begin, before.end}));
+    }
+  }
+
+  void check_written(const Kept& entry) {
+    const std::vector<StepRef>& writers = view_.writers[slot_of(entry)];
+    if (writers.empty()) {
+      view_.findings.add(Violation::skipped_region, view_.place(entry), "no step writes it");
+    } else if (writers.size() > 1) {
+      refuse(Violation::computed_twice, writers[1], "written before, by " + view_.place(writers[0]));
+    } else if (static_cast<int64_t>(writers[0].pass) != entry.first_pass) {
+      view_.findings.add(Violation::malformed, view_.place(entry),
+                         "first_pass is " + std::to_string(entry.first_pass) + ", but " +
+                             view_.place(writers[0]) + " writes it");
+    }
+  }
+
+  void check_released(const Kept& entry) {
+    if (!read_in_last_pass_[slot_of(entry)]) {
+      view_.findings.add(Violation::never_released, view_.place(entry),
+                         "no step of its last pass, passes[" + std::to_string(entry.last_pass) +
+                             "], reads it, so none hands its blocks back");
+    }
+    if (entry.in_place_of != TensorId{-1}) check_in_place(entry, *view_.kept(entry.in_place_of));
+  }
+
+  void check_in_place(const Kept& entry, const Kept& base) {
+    const auto report = [&](Violation::Kind kind, std::string what) {
+      view_.findings.add(kind, view_.place(entry), std::move(what));
+    };
+    if (entry.blocks != base.blocks || entry.block_rows != base.block_rows) {
+      report(Violation::malformed, "its blocks are not those of " + view_.name(base.tensor));
+    }
+    if (base.last_pass > entry.first_pass) {
+      report(Violation::block_conflict, view_.name(base.tensor) + " is read until passes[" +
+                                            std::to_string(base.last_pass) +
+                                            "], after its blocks were taken over");
+    }
+    for (const Kept* other = view_.plan.kept.data(); other != &entry; ++other) {
+      if (other->in_place_of == entry.in_place_of) {
+        report(Violation::block_conflict, view_.name(other->tensor) + " takes over the same blocks");
+      }
+    }
+  }
+
+  size_t slot_of(const Kept& entry) const { return static_cast<size_t>(&entry - view_.plan.kept.data()); }
+
+  View& view_;
+  std::vector<std::vector<StepRef>> measured_;  ///< by tensor: the steps that measure these statistics
+  std::vector<bool> read_in_last_pass_;         ///< by entry of plan.kept
+  int64_t emitted_ = 0;
+};
+
+}  // namespace
+
+void check_flow(View& view) {
+  FlowCheck(view).run();
+}
+
+}  // namespace headroom::validation

@@ -1,0 +1,368 @@
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "decoder/validator/view.h"
+
+namespace headroom::validation {
+namespace {
+
+/// When one block of a kept tensor holds its number, in the time of pass_starts().
+struct Lifetime {
+  int64_t acquired = std::numeric_limits<int64_t>::max();
+  int64_t released = -1;  ///< the last band of tiles that needs it
+};
+
+/// One block of one tensor over its lifetime.
+struct Tenancy {
+  int32_t block = 0;
+  Lifetime life;
+  const Kept* owner = nullptr;
+  int64_t position = 0;  ///< index in owner->blocks
+};
+
+class MemoryCheck {
+ public:
+  explicit MemoryCheck(View& view) : view_(view), starts_(pass_starts(view)) {}
+
+  void run() {
+    lifetimes_.reserve(view_.plan.kept.size());
+    for (const Kept& entry : view_.plan.kept) {
+      lifetimes_.push_back(lifetimes_of(entry));
+      if (view_.work_left == 0) return;  // reported by spend()
+    }
+    check_owners();
+    check_lower_places(view_);
+    check_values();
+    check_bytes();
+  }
+
+ private:
+  /// Widens lifetimes by what one pass touches: the blocks that have rows of `rows_of(y)`, for each tile y
+  /// along the rows. A block has all frames of its rows.
+  template <typename F>
+  bool touch(const Kept& entry, size_t pass, F rows_of, std::vector<Lifetime>& blocks) {
+    const size_t rows = view_.tile_count(pass, kRows);
+    for (size_t y = 0; y < rows; ++y) {
+      const Interval touched = view_.blocks_with(entry, rows_of(y));
+      if (!view_.spend(1 + touched.length())) return false;
+      for (int64_t block = touched.begin; block < touched.end; ++block) {
+        Lifetime& life = blocks[static_cast<size_t>(block)];
+        life.acquired = std::min(life.acquired, starts_[pass] + static_cast<int64_t>(y));
+        life.released = std::max(life.released, starts_[pass] + static_cast<int64_t>(y));
+      }
+    }
+    return true;
+  }
+
+  std::vector<Lifetime> lifetimes_of(const Kept& entry) {
+    const auto count = static_cast<size_t>(view_.block_count(entry));
+    const auto first = static_cast<size_t>(entry.first_pass);
+    const auto last = static_cast<size_t>(entry.last_pass);
+    // Below the device a tensor has its blocks through the whole of its passes, so that transfers never
+    // cross.
+    if (entry.place != Place::device)
+      return std::vector<Lifetime>(count, {starts_[first], starts_[last + 1] - 1});
+    std::vector<Lifetime> bands(count);
+    const auto own = [&](size_t y) { return view_.image(first, entry.tensor, kRows, y); };
+    if (!touch(entry, first, own, bands)) return bands;
+
+    std::vector<Lifetime> reads(count);
+    const std::vector<Step>& steps = view_.plan.passes[last].steps;
+    for (size_t s = 0; s < steps.size(); ++s) {
+      for (size_t i = 0; i < steps[s].inputs.size(); ++i) {
+        if (steps[s].inputs[i] != Operand{entry.tensor, -1}) continue;
+        const auto needed = [&](size_t y) { return view_.needed({last, s}, i, kRows, y); };
+        if (reads_whole(steps[s], i)) {
+          for (Lifetime& life : reads) life.released = starts_[last + 1] - 1;
+        } else if (!touch(entry, last, needed, reads)) {
+          return bands;
+        }
+      }
+    }
+    for (size_t band = 0; band < count; ++band) {
+      // A band that the last pass does not read stays until that pass ends.
+      const int64_t released = reads[band].released < 0 ? starts_[last + 1] - 1 : reads[band].released;
+      bands[band].released = std::max(bands[band].released, released);
+    }
+    return bands;
+  }
+
+  const Lifetime& lifetime(const Kept& entry, int64_t band) const {
+    return lifetimes_[static_cast<size_t>(&entry - view_.plan.kept.data())][static_cast<size_t>(band)];
+  }
+
+  int64_t band_count(const Kept& entry) const {
+    return static_cast<int64_t>(lifetimes_[static_cast<size_t>(&entry - view_.plan.kept.data())].size());
+  }
+
+  /// Every block number of a place must be let go before another tensor takes it, except where that one
+  /// replaces it in place.
+  void check_owners() {
+    std::vector<Tenancy> tenancies;
+    for (const Kept& entry : view_.plan.kept) {
+      for (size_t i = 0; i < entry.blocks.size(); ++i) {
+        const auto position = static_cast<int64_t>(i);
+        tenancies.push_back(
+            {entry.blocks[i], lifetime(entry, position % band_count(entry)), &entry, position});
+      }
+    }
+    std::sort(tenancies.begin(), tenancies.end(), [](const Tenancy& a, const Tenancy& b) {
+      return std::tie(a.owner->place, a.block, a.life.acquired) <
+             std::tie(b.owner->place, b.block, b.life.acquired);
+    });
+    const Tenancy* holder = nullptr;  // of those before, the one that lets go last
+    for (const Tenancy& next : tenancies) {
+      if (view_.findings.full()) return;
+      if (holder == nullptr || holder->block != next.block || holder->owner->place != next.owner->place) {
+        holder = &next;
+        continue;
+      }
+      if (next.life.acquired <= holder->life.released && !replaces(*holder, next) &&
+          !replaces(next, *holder)) {
+        report_conflict(*holder, next);
+      }
+      if (next.life.released >= holder->life.released) holder = &next;
+    }
+  }
+
+  static bool replaces(const Tenancy& base, const Tenancy& taker) {
+    return taker.owner->in_place_of == base.owner->tensor && taker.position == base.position;
+  }
+
+  void report_conflict(const Tenancy& holder, const Tenancy& next) {
+    view_.findings.add(Violation::block_conflict, view_.place(*next.owner),
+                       "takes block " + std::to_string(next.block) + of_place(next.owner->place) +
+                           " in passes[" + std::to_string(pass_at(next.life.acquired)) + "], which " +
+                           view_.name(holder.owner->tensor) + " holds into passes[" +
+                           std::to_string(pass_at(holder.life.released)) + "]");
+  }
+
+  static std::string of_place(Place place) {
+    return place == Place::device ? "" : " of " + std::string(name_of(place));
+  }
+
+  int64_t pass_at(int64_t time) const {
+    return std::upper_bound(starts_.begin(), starts_.end(), time) - starts_.begin() - 1;
+  }
+
+  /// The stretches of a tile's steps between which blocks are acquired: blocks come when their tensor is
+  /// first written, so the steps before that run without them.
+  struct Stages {
+    std::vector<size_t> begins;       ///< first step of each stage
+    std::vector<int64_t> tile_bytes;  ///< the most bytes of tiles in it
+    int64_t most = 0;                 ///< over all stages
+  };
+
+  /// `last`: for the last band of tiles alone, which may be lower than the others.
+  Stages stages_of(size_t pass, bool last) const {
+    Stages stages{{0}, {0}, 0};
+    const std::vector<int64_t> live = live_tiles(pass, last);
+    for (size_t s = 0; s < live.size(); ++s) {
+      // Only a band's first tile meets rows without blocks; the other tiles and chunks of the band find them
+      // there.
+      const bool begins = view_.plan.passes[pass].steps[s].kind == StepKind::store &&
+                          view_.tile_count(pass, kColumns) == 1 && view_.tile_count(pass, kTime) == 1;
+      if (begins) {
+        stages.begins.push_back(s);
+        stages.tile_bytes.push_back(0);
+      }
+      stages.tile_bytes.back() = std::max(stages.tile_bytes.back(), live[s]);
+      stages.most = std::max(stages.most, live[s]);
+    }
+    return stages;
+  }
+
+  std::vector<Change> changes() const {
+    std::vector<Change> list;
+    for (const Kept& entry : view_.plan.kept) {
+      if (entry.place != Place::device) {
+        if (!append_window(view_, entry, starts_, list)) return {};
+        continue;
+      }
+      const int64_t band_bytes = view_.block_bytes(entry);
+      const Kept* base = entry.in_place_of == TensorId{-1} ? nullptr : view_.kept(entry.in_place_of);
+      const StepRef& writer = view_.writers[static_cast<size_t>(&entry - view_.plan.kept.data())].front();
+      for (int64_t band = 0; band < band_count(entry); ++band) {
+        Lifetime life = lifetime(entry, band);
+        // Bytes taken over are counted once: the base's until it ends, then the taker's.
+        if (base != nullptr) life.acquired = std::max(life.acquired, lifetime(*base, band).released + 1);
+        if (life.acquired > life.released) continue;
+        list.push_back({life.acquired, base == nullptr ? static_cast<int64_t>(writer.step) : -1, band_bytes});
+        list.push_back({life.released + 1, -1, -band_bytes});
+      }
+    }
+    std::sort(list.begin(), list.end(), [](const Change& a, const Change& b) {
+      return std::tie(a.time, a.step, a.bytes) < std::tie(b.time, b.step, b.bytes);
+    });
+    return list;
+  }
+
+  /// The most bytes of kept blocks and tiles that are in use at one time within each pass.
+  std::vector<int64_t> working_peaks() const {
+    const std::vector<Change> list = changes();
+    std::vector<int64_t> peaks;
+    int64_t live = 0;
+    size_t next = 0;
+    for (size_t p = 0; p < view_.plan.passes.size(); ++p) {
+      const Stages of_all = stages_of(p, false);
+      const Stages of_last = stages_of(p, true);
+      const int64_t last_band = starts_[p + 1] - 1;
+      int64_t peak = 0;
+      for (int64_t now = starts_[p]; now <= last_band;) {
+        const Stages& stages = now == last_band ? of_last : of_all;
+        for (size_t stage = 0; stage < stages.begins.size(); ++stage) {
+          const bool last = stage + 1 == stages.begins.size();
+          const int64_t until =
+              last ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(stages.begins[stage + 1]);
+          for (; next < list.size() && list[next].time <= now && list[next].step < until; ++next) {
+            live = std::max<int64_t>(0, add(live, list[next].bytes));
+          }
+          peak = std::max(peak, add(live, stages.tile_bytes[stage]));
+        }
+        const int64_t change = next < list.size() ? list[next].time : starts_[p + 1];
+        // Bands of tiles in which no block comes or goes are all alike.
+        if (std::min(change, last_band) > now + 1) peak = std::max(peak, add(live, of_all.most));
+        if (change > last_band && now < last_band) peak = std::max(peak, add(live, of_last.most));
+        now = std::max(change, now + 1);
+      }
+      peaks.push_back(peak);
+    }
+    return peaks;
+  }
+
+  /// Bytes that tiles hand on from one chunk of frames to the next, all of them throughout the pass: the
+  /// earlier frames that a step's tile begins with, unless it reads them from what is kept.
+  int64_t carried_bytes(size_t pass, bool last) const {
+    if (view_.tile_count(pass, kTime) < 2) return 0;
+    int64_t sum = 0;
+    const std::vector<Step>& steps = view_.plan.passes[pass].steps;
+    for (size_t s = 0; s < steps.size(); ++s) {
+      if (!computes_tile(steps[s].kind) || copies_kept(steps[s])) continue;
+      sum = add(sum, multiply(tile_bytes({pass, s}, last, true), steps[s].halo.before.t));
+    }
+    return sum;
+  }
+
+  /// Bytes of the largest tile that a step makes, or of one frame of it, of those of the last band of rows or
+  /// of all, for all items of a slice.
+  int64_t tile_bytes(const StepRef& ref, bool last, bool of_frame = false) const {
+    const Step& step = view_.step(ref);
+    if (!computes_tile(step.kind)) return 0;
+    int64_t bytes = multiply(view_.graph.tensor(step.tensor).channels, view_.tile_element_bytes());
+    for (Axis axis : kAxes) {
+      if (axis == kTime && of_frame) continue;
+      int64_t longest = 0;
+      const size_t tiles = view_.tile_count(ref.pass, axis);
+      for (size_t i = last && axis == kRows ? tiles - 1 : 0; i < tiles; ++i) {
+        longest = std::max(longest, view_.region(ref, axis, i).length());
+      }
+      bytes = multiply(bytes, longest);
+    }
+    return multiply(bytes, view_.plan.slice);
+  }
+
+  /// True where a sum can be formed in the tile of one of its operands, which nothing reads afterwards.
+  bool reuses_operand(const StepRef& ref, const std::vector<size_t>& last_reader,
+                      const std::vector<int64_t>& bytes) const {
+    const Step& step = view_.step(ref);
+    if (step.kind != StepKind::add) return false;
+    return std::any_of(step.inputs.begin(), step.inputs.end(), [&](const Operand& input) {
+      if (input.step == -1) return false;
+      const auto maker = static_cast<size_t>(input.step);
+      return last_reader[maker] == ref.step && bytes[maker] >= bytes[ref.step];
+    });
+  }
+
+  /// Bytes of tiles that are live while each step of the pass runs. A tile lives until its last reader.
+  std::vector<int64_t> live_tiles(size_t pass, bool last) const {
+    const std::vector<Step>& steps = view_.plan.passes[pass].steps;
+    std::vector<size_t> last_reader(steps.size());
+    std::vector<int64_t> bytes(steps.size());
+    for (size_t s = 0; s < steps.size(); ++s) {
+      last_reader[s] = s;
+      bytes[s] = tile_bytes({pass, s}, last);
+      for (const Operand& input : steps[s].inputs) {
+        if (input.step != -1) last_reader[static_cast<size_t>(input.step)] = s;
+      }
+    }
+    std::vector<int64_t> freed_after(steps.size(), 0);
+    std::vector<int64_t> at_step;
+    const int64_t carried = carried_bytes(pass, last);
+    int64_t live = carried;
+    for (size_t s = 0; s < steps.size(); ++s) {
+      const int64_t before = live;
+      live = add(live, bytes[s]);
+      at_step.push_back(reuses_operand({pass, s}, last_reader, bytes) ? before : live);
+      freed_after[last_reader[s]] = add(freed_after[last_reader[s]], bytes[s]);
+      live = std::max<int64_t>(carried, live - freed_after[s]);  // sums stop at the largest number
+    }
+    return at_step;
+  }
+
+  /// On CUDA libraries count the values of a tile in 32 bits.
+  void check_values() {
+    constexpr int64_t kMostValues = std::numeric_limits<int32_t>::max();
+    if (!view_.on_cuda()) return;
+    for (size_t p = 0; p < view_.plan.passes.size(); ++p) {
+      for (size_t s = 0; s < view_.plan.passes[p].steps.size() && !view_.findings.full(); ++s) {
+        const int64_t values = tile_bytes({p, s}, false) / view_.plan.slice / view_.tile_element_bytes();
+        if (values <= kMostValues) continue;
+        view_.findings.add(Violation::malformed, view_.place(StepRef{p, s}),
+                           "a tile of " + std::to_string(values) + " values of one item, on cuda at most " +
+                               std::to_string(kMostValues));
+      }
+    }
+  }
+
+  void check_bytes() {
+    const Plan& plan = view_.plan;
+    constexpr int64_t kFloatBytes = 4;  // of the latent, in every dtype
+    const int64_t latent_bytes =
+        multiply(multiply(multiply(multiply(view_.latent.t, view_.latent.y), view_.latent.x), plan.slice),
+                 multiply(view_.graph.tensor(view_.graph.latent()).channels, kFloatBytes));
+    const int64_t throughout = add(add(plan.reserve_bytes, latent_bytes), state_bytes(view_));
+    const std::vector<int64_t> weights = check_weights(view_);
+    const std::vector<int64_t> working = working_peaks();
+    if (view_.work_left == 0) return;  // reported by spend()
+    int64_t predicted = 0;
+    for (size_t p = 0; p < plan.passes.size(); ++p) {
+      const std::string place = "passes[" + std::to_string(p) + "]";
+      const int64_t needed = add(add(weights[p], throughout), working[p]);
+      if (needed > plan.limit_bytes) {
+        view_.findings.add(Violation::peak_above_limit, place,
+                           "needs at least " + std::to_string(needed) + " bytes, the limit is " +
+                               std::to_string(plan.limit_bytes));
+      }
+      if (plan.passes[p].predicted_peak_bytes < needed) {
+        view_.findings.add(Violation::peak_understated, place + ".predicted.peak_bytes",
+                           "weights, blocks and tiles take " + std::to_string(needed) +
+                               " bytes, predicted are " +
+                               std::to_string(plan.passes[p].predicted_peak_bytes));
+      }
+      predicted = std::max(predicted, plan.passes[p].predicted_peak_bytes);
+    }
+    if (plan.predicted_peak_bytes != predicted) {
+      view_.findings.add(Violation::peak_understated, "predicted.peak_bytes",
+                         "expected the largest of the passes', " + std::to_string(predicted) + ", found " +
+                             std::to_string(plan.predicted_peak_bytes));
+    }
+    if (plan.predicted_peak_bytes > plan.limit_bytes) {
+      view_.findings.add(Violation::peak_above_limit, "predicted.peak_bytes",
+                         std::to_string(plan.predicted_peak_bytes) + " bytes predicted, the limit is " +
+                             std::to_string(plan.limit_bytes));
+    }
+  }
+
+  View& view_;
+  std::vector<int64_t> starts_;                   ///< pass_starts()
+  std::vector<std::vector<Lifetime>> lifetimes_;  ///< for each entry of plan.kept, by block of one item
+};
+
+}  // namespace
+
+void check_memory(View& view) {
+  MemoryCheck(view).run();
+}
+
+}  // namespace headroom::validation

@@ -1,0 +1,202 @@
+#include <cmath>
+
+#include "decoder/validator/view.h"
+
+namespace headroom::validation {
+namespace {
+
+// Far above any real size, and small enough that no product of positions overflows 64 bits.
+constexpr int64_t kLongestLatent = int64_t{1} << 24;
+constexpr int64_t kMostPositions = int64_t{1} << 40;
+constexpr int64_t kLargestScale = 4096;
+
+bool in_range(int64_t value, int64_t least, int64_t most) {
+  return least <= value && value <= most;
+}
+
+bool is_amount(double value) {
+  return std::isfinite(value) && value >= 0;
+}
+
+// Sums of seconds are formed in another order by whoever made the plan.
+constexpr double kRounding = 1e-9;
+/// A plan counts as proven fastest where its bound comes this near.
+constexpr double kProven = 1e-6;
+
+/// The bound, against the seconds of the plan itself. Files of version 1 have none, which reads as 0.
+void check_bound(View& view) {
+  const double bound = view.plan.bound_seconds;
+  const double seconds = view.plan.predicted_seconds;
+  const auto refuse = [&](const char* place, const std::string& what) {
+    view.findings.add(Violation::malformed, place, what);
+  };
+  if (!is_amount(bound)) return refuse("bound_seconds", "expected a finite number of at least 0");
+  if (bound == 0 || !is_amount(seconds)) return;
+  if (bound > seconds * (1 + kRounding)) {
+    refuse("bound_seconds",
+           std::to_string(bound) + " s, but the plan itself takes " + std::to_string(seconds) + " s");
+  } else if (view.plan.optimal && bound < seconds * (1 - kProven)) {
+    refuse("optimal", "the plan takes " + std::to_string(seconds) + " s, proven are only " +
+                          std::to_string(bound) + " s");
+  }
+}
+
+void check_numbers(View& view) {
+  const Plan& plan = view.plan;
+  const auto refuse = [&](bool bad, const char* place, const char* expected) {
+    if (bad) view.findings.add(Violation::malformed, place, expected);
+  };
+  refuse(plan.request.batch < 1, "request.batch", "expected at least 1");
+  refuse(!in_range(plan.slice, 1, plan.request.batch), "slice_items", "expected from 1 to the batch");
+  refuse(plan.limit_bytes < 0, "limit_bytes", "expected at least 0");
+  refuse(plan.weights_bytes < 0, "weights_bytes", "expected at least 0");
+  refuse(plan.reserve_bytes < 0, "reserve_bytes", "expected at least 0");
+  refuse(plan.predicted_peak_bytes < 0, "predicted.peak_bytes", "expected at least 0");
+  refuse(plan.host_limit_bytes < 0, "host_limit_bytes", "expected at least 0");
+  refuse(plan.scratch_limit_bytes < 0, "scratch.limit_bytes", "expected at least 0");
+  refuse(plan.request.device != DeviceKind::cpu && plan.request.device != DeviceKind::cuda, "request.device",
+         "expected cpu or cuda");
+  refuse(plan.weights != WeightResidency::resident && plan.weights != WeightResidency::per_pass, "weights",
+         "expected resident or per_pass");
+  refuse(!is_amount(plan.predicted_seconds), "predicted.seconds", "expected a finite number of at least 0");
+  check_bound(view);
+  for (size_t axis = 0; axis < 3; ++axis) {
+    refuse(!in_range(at(view.latent, kAxes[axis]), 1, kLongestLatent), "request", "picture of no such size");
+  }
+  if (view.findings.empty()) {
+    const int64_t all = multiply(multiply(view.latent.t, view.latent.y), view.latent.x);
+    refuse(all > kMostPositions, "request", "picture of no such size");
+  }
+  refuse(!view.is_tensor(view.graph.output()), "request.model", "the model's graph has no output");
+}
+
+void check_place(View& view, const Kept& entry) {
+  const auto refuse = [&](const char* what) {
+    view.findings.add(Violation::malformed, view.place(entry) + ".place", what);
+  };
+  if (entry.place != Place::device && entry.place != Place::host && entry.place != Place::scratch) {
+    refuse("expected device, host or scratch");
+  } else if (entry.place == Place::scratch && view.on_cuda()) {
+    refuse("a plan for cuda keeps nothing in a scratch file, only on the device and in host memory");
+  } else if (entry.place == Place::scratch && view.plan.scratch_folder.empty()) {
+    refuse("the plan names no folder for a scratch file");
+  }
+}
+
+void check_blocks(View& view, const Kept& entry) {
+  if (entry.block_rows < 1) {
+    view.findings.add(Violation::malformed, view.place(entry) + ".block_rows", "expected at least 1");
+    return;
+  }
+  const int64_t expected = multiply(view.block_count(entry), view.plan.slice);
+  if (static_cast<int64_t>(entry.blocks.size()) != expected) {
+    view.findings.add(
+        Violation::malformed, view.place(entry) + ".blocks",
+        "expected " + std::to_string(expected) + " blocks, found " + std::to_string(entry.blocks.size()));
+  }
+  for (int32_t block : entry.blocks) {
+    if (block < 0) {
+      view.findings.add(Violation::malformed, view.place(entry) + ".blocks",
+                        "expected numbers of at least 0");
+      return;
+    }
+  }
+}
+
+void check_kept(View& view, const Kept& entry) {
+  const auto refuse = [&](const char* key, const std::string& what) {
+    view.findings.add(Violation::malformed, view.place(entry) + key, what);
+  };
+  if (!view.is_tensor(entry.tensor)) return refuse(".tensor", "no such tensor");
+  if (entry.tensor == view.graph.latent())
+    return refuse(".tensor", "the latent is always kept and not listed");
+  if (view.graph.tensor(entry.tensor).statistics) return refuse(".tensor", "statistics have no blocks");
+  if (view.kept(entry.tensor) != &entry) return refuse(".tensor", "listed a second time");
+  const auto passes = static_cast<int64_t>(view.plan.passes.size());
+  if (!in_range(entry.first_pass, 0, passes - 1)) return refuse(".first_pass", "no such pass");
+  if (!in_range(entry.last_pass, entry.first_pass, passes - 1)) {
+    return refuse(".last_pass", "expected a pass from first_pass to the last one");
+  }
+  if (entry.in_place_of != TensorId{-1}) {
+    const Kept* base = view.is_tensor(entry.in_place_of) ? view.kept(entry.in_place_of) : nullptr;
+    if (base == nullptr || base == &entry) return refuse(".in_place_of", "expected another kept tensor");
+    for (const Kept* either : {&entry, base}) {
+      if (either->place == Place::device) continue;
+      return view.findings.add(Violation::misplaced, view.place(*either) + ".place",
+                               "blocks are taken over on the device only");
+    }
+  }
+  check_place(view, entry);
+  check_blocks(view, entry);
+}
+
+/// Tiles must cut the grid's axis without gap or overlap, in order: they are swept in this order.
+void check_grid(View& view, size_t pass, Axis axis) {
+  const std::string place = "passes[" + std::to_string(pass) + "].tiles." + letter(axis);
+  const std::vector<Interval>& tiles = at(view.plan.passes[pass].tiles, axis);
+  const int64_t scale = at(view.plan.passes[pass].scale, axis);
+  const int64_t length = axis == kTime ? (view.latent.t - 1) * scale + 1 : at(view.latent, axis) * scale;
+  int64_t end = 0;
+  for (const Interval& tile : tiles) {
+    if (tile.begin >= tile.end || tile.begin < 0 || tile.end > length) {
+      return view.findings.add(Violation::malformed, place,
+                               to_text(tile) + " is no part of the axis " + to_text({0, length}));
+    }
+    if (tile.begin > end) {
+      return view.findings.add(Violation::skipped_region, place,
+                               "no tile covers " + to_text({end, tile.begin}));
+    }
+    if (tile.begin < end) {
+      return view.findings.add(Violation::computed_twice, place,
+                               "two tiles cover " + to_text({tile.begin, end}));
+    }
+    end = tile.end;
+  }
+  if (end < length) {
+    view.findings.add(Violation::skipped_region, place, "no tile covers " + to_text({end, length}));
+  }
+}
+
+void check_pass(View& view, size_t p) {
+  const Pass& pass = view.plan.passes[p];
+  const std::string place = "passes[" + std::to_string(p) + "]";
+  if (pass.predicted_peak_bytes < 0) {
+    view.findings.add(Violation::malformed, place + ".predicted.peak_bytes", "expected at least 0");
+  }
+  if (!is_amount(pass.predicted_seconds) || !is_amount(pass.predicted_flops)) {
+    view.findings.add(Violation::malformed, place + ".predicted", "expected finite numbers of at least 0");
+  }
+  if (pass.convolutions != ConvolutionForm::direct && pass.convolutions != ConvolutionForm::winograd) {
+    view.findings.add(Violation::malformed, place + ".convolutions", "expected direct or winograd");
+  } else if (pass.convolutions == ConvolutionForm::winograd && view.on_cuda()) {
+    view.findings.add(Violation::malformed, place + ".convolutions",
+                      "on cuda convolutions have the direct form only");
+  }
+  for (Axis axis : kAxes) {
+    if (!in_range(at(pass.scale, axis), 1, kLargestScale)) {
+      view.findings.add(Violation::malformed, place + ".scale", "expected from 1 to 4096");
+      continue;
+    }
+    if (view.spend(static_cast<int64_t>(at(pass.tiles, axis).size()))) check_grid(view, p, axis);
+  }
+}
+
+}  // namespace
+
+bool check_outline(View& view) {
+  check_numbers(view);
+  if (!view.findings.empty()) return false;
+  if (view.plan.kept.size() > view.graph.tensors().size()) {
+    view.findings.add(Violation::malformed, "kept", "more entries than the model has tensors");
+    return false;
+  }
+  if (view.plan.passes.size() > 10'000) {
+    view.findings.add(Violation::malformed, "passes", "expected at most 10000");
+    return false;
+  }
+  for (const Kept& entry : view.plan.kept) check_kept(view, entry);
+  for (size_t p = 0; p < view.plan.passes.size() && !view.findings.full(); ++p) check_pass(view, p);
+  return view.findings.empty();
+}
+
+}  // namespace headroom::validation

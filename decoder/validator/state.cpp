@@ -1,0 +1,76 @@
+#include <algorithm>
+
+#include "decoder/validator/view.h"
+
+namespace headroom::validation {
+namespace {
+
+/// Every array begins on a boundary of this many bytes.
+constexpr int64_t kBoundaryBytes = 256;
+constexpr int64_t kDoubleBytes = 8, kFloatBytes = 4;
+/// The most parts in which statistics of one frame, and sums of keys and values, are gathered.
+constexpr int64_t kMostStretches = 1024, kMostPartialSums = 32;
+/// Of a group, each so many channels count by themselves there.
+constexpr int64_t kCountedChannels = 128;
+
+int64_t from_boundary(int64_t bytes) {
+  return multiply((bytes - 1) / kBoundaryBytes + 1, kBoundaryBytes);
+}
+
+/// One set of statistics, or one for each frame of what they are taken of.
+int64_t sets_of(const View& view, const Op& statistics) {
+  return statistics.by_frame ? view.picture(statistics.inputs[0], kTime).end : 1;
+}
+
+/// Count, mean and squared differences of one group.
+int64_t moments(int64_t groups) {
+  return multiply(groups, 3 * kDoubleBytes);
+}
+
+/// A head's sums are those of k by each v, and of k alone, for each channel of k.
+struct Heads {
+  int64_t channels = 0, of_all = 0, of_a_piece = 0;
+  int64_t sums(int64_t heads) const { return multiply(heads, multiply(channels, channels + 1)); }
+};
+
+Heads heads_of(const View& view, const Op& op) {
+  Heads heads;
+  int64_t all = 0, most = 0;
+  for (TensorId piece : op.inputs) {
+    all = add(all, view.graph.tensor(piece).channels);
+    most = std::max(most, view.graph.tensor(piece).channels);
+  }
+  heads.of_all = std::max<int64_t>(1, op.groups);
+  heads.channels = all / (3 * heads.of_all);
+  heads.of_a_piece = heads.channels < 1 ? 0 : most / (3 * heads.channels);
+  return heads;
+}
+
+}  // namespace
+
+int64_t state_bytes(const View& view) {
+  if (!view.on_cuda()) return 0;
+  int64_t of_item = 0, gathered = 0;
+  for (const Op& op : view.graph.ops()) {
+    int64_t bytes = 0;
+    if (op.kind == OpKind::statistics) {
+      bytes = moments(multiply(sets_of(view, op), op.groups));
+      const int64_t of_group = view.graph.tensor(op.inputs[0]).channels / op.groups;
+      const int64_t parts = multiply(op.groups, (of_group - 1) / kCountedChannels + 1);
+      gathered = std::max(gathered, multiply(kMostStretches, moments(parts)));
+    } else if (op.kind == OpKind::norm) {
+      const Op& statistics = view.graph.op(view.graph.tensor(op.inputs[1]).producer);
+      const int64_t channels = multiply(sets_of(view, statistics), view.graph.tensor(op.output).channels);
+      bytes = multiply(channels, 2 * kFloatBytes);
+    } else if (op.kind == OpKind::key_value_sums) {
+      const Heads heads = heads_of(view, op);
+      bytes = multiply(heads.sums(heads.of_all), kDoubleBytes);
+      gathered =
+          std::max(gathered, multiply(kMostPartialSums, multiply(heads.sums(heads.of_a_piece), kFloatBytes)));
+    }
+    if (bytes > 0) of_item = add(of_item, from_boundary(bytes));
+  }
+  return add(multiply(of_item, view.plan.slice), gathered);
+}
+
+}  // namespace headroom::validation

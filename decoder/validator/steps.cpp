@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <optional>
+
+#include "decoder/validator/view.h"
+
+namespace headroom::validation {
+namespace {
+
+constexpr int32_t kWidestHalo = 1 << 20;
+
+/// The graph's operation that a step of this kind carries out; none for steps that only move values.
+std::optional<OpKind> op_kind_of(StepKind kind) {
+  switch (kind) {
+    case StepKind::norm:
+      return OpKind::norm;
+    case StepKind::upsample:
+      return OpKind::upsample;
+    case StepKind::conv:
+      return OpKind::conv;
+    case StepKind::add:
+    case StepKind::accumulate:
+      return OpKind::add;
+    case StepKind::attention:
+      return OpKind::attention;
+    case StepKind::interpolate:
+      return OpKind::interpolate;
+    case StepKind::unfold_frames:
+      return OpKind::unfold_frames;
+    case StepKind::pixel_norm:
+      return OpKind::pixel_norm;
+    case StepKind::gate:
+      return OpKind::gate;
+    case StepKind::shuffle:
+      return OpKind::shuffle;
+    case StepKind::linear_attention:
+      return OpKind::linear_attention;
+    case StepKind::statistics:
+      return OpKind::statistics;
+    case StepKind::key_value_sums:
+      return OpKind::key_value_sums;
+    case StepKind::gather:
+    case StepKind::store:
+    case StepKind::emit:
+      break;
+  }
+  return std::nullopt;
+}
+
+bool is_known(StepKind kind) {
+  return kind >= StepKind::gather && kind <= StepKind::emit;
+}
+
+/// Whether the step computes on a tile of this operand, and so cannot read the kept tensor itself.
+bool reads_tile(StepKind kind, size_t input) {
+  if (kind == StepKind::conv || kind == StepKind::store) return true;
+  return input == 0 && (kind == StepKind::add || kind == StepKind::accumulate || kind == StepKind::attention);
+}
+
+/// Checks one step. Every check that fails reports and returns false: later ones build on the earlier.
+class StepCheck {
+ public:
+  /// `taken_over`: for each step of the pass, whether a step before this one has added onto its tile.
+  StepCheck(View& view, const StepRef& ref, std::vector<bool>& taken_over)
+      : view_(view), ref_(ref), step_(view.step(ref)), taken_over_(taken_over) {}
+
+  bool run() {
+    if (!check_operation() || !check_widths() || !check_inputs() || !check_target()) return false;
+    if (step_.kind == StepKind::add) taken_over_[static_cast<size_t>(step_.inputs[0].step)] = true;
+    return true;
+  }
+
+ private:
+  bool refuse(const std::string& what, Violation::Kind kind = Violation::malformed) {
+    view_.findings.add(kind, view_.place(ref_), what);
+    return false;
+  }
+
+  bool check_operation() {
+    if (!is_known(step_.kind)) return refuse("unknown kind of step");
+    if (!view_.is_tensor(step_.tensor)) return refuse("no such tensor");
+    const auto wanted = op_kind_of(step_.kind);
+    if (!wanted) {
+      if (step_.op != OpId{-1}) return refuse("a step of this kind carries out no operation");
+      if (view_.graph.tensor(step_.tensor).statistics) return refuse("statistics have no positions");
+      return true;
+    }
+    if (!view_.is_op(step_.op) || view_.graph.op(step_.op).kind != *wanted) {
+      return refuse("expected an operation of kind " + std::string(name_of(*wanted)));
+    }
+    if (view_.graph.op(step_.op).output != step_.tensor) return refuse("its operation makes another tensor");
+    return true;
+  }
+
+  bool check_widths() {
+    const bool pads = step_.kind == StepKind::norm || step_.kind == StepKind::gather ||
+                      step_.kind == StepKind::upsample || step_.kind == StepKind::conv ||
+                      step_.kind == StepKind::pixel_norm;
+    for (Axis axis : kAxes) {
+      const int32_t before = at(step_.halo.before, axis);
+      const int32_t after = at(step_.halo.after, axis);
+      const int32_t pad = at(step_.pad, axis);
+      if (std::min({before, after, pad}) < 0 || std::max({before, after, pad}) > kWidestHalo) {
+        return refuse("halo and pad: expected from 0 to 1048576");
+      }
+      if (axis == kTime && after + pad > 0)
+        return refuse("a tile has no frames after its own, and none before the first");
+      if (pad > 0 && !pads) return refuse("no step of this kind makes zeros outside the picture");
+      if (writes_whole(step_.kind) && before + after > 0) {
+        const bool counts = counts_positions(step_.kind);
+        return refuse("its halo belongs to the neighbouring tiles",
+                      counts ? Violation::statistics_twice : Violation::computed_twice);
+      }
+    }
+    return true;
+  }
+
+  /// What the step must read, in order; an add may take its operands either way round.
+  std::vector<TensorId> wanted_inputs() const {
+    if (step_.op == OpId{-1}) return {step_.tensor};
+    std::vector<TensorId> wanted = view_.graph.op(step_.op).inputs;
+    const bool is_add = step_.kind == StepKind::add || step_.kind == StepKind::accumulate;
+    if (is_add && step_.inputs.size() == 2 && wanted[0] != step_.inputs[0].tensor)
+      std::swap(wanted[0], wanted[1]);
+    return wanted;
+  }
+
+  bool check_inputs() {
+    const std::vector<TensorId> wanted = wanted_inputs();
+    if (step_.inputs.size() != wanted.size()) {
+      return refuse("expected " + std::to_string(wanted.size()) + " operands, found " +
+                    std::to_string(step_.inputs.size()));
+    }
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (step_.inputs[i].tensor != wanted[i]) {
+        return refuse("operand " + std::to_string(i) + ": expected " + view_.name(wanted[i]) + ", found " +
+                      view_.name(step_.inputs[i].tensor));
+      }
+      if (!check_operand(i)) return false;
+    }
+    return true;
+  }
+
+  bool check_operand(size_t i) {
+    const Operand& operand = step_.inputs[i];
+    const std::string which = "operand " + std::to_string(i) + ": ";
+    const bool whole = reads_whole(step_, i) || (step_.kind == StepKind::accumulate && i == 1);
+    const bool tile = reads_tile(step_.kind, i);
+    if (operand.step != -1) {
+      if (whole) return refuse(which + "expected the whole tensor, found a tile");
+      return check_tile(operand, which);
+    }
+    if (tile) return refuse(which + "expected a tile, found the kept tensor");
+    if (view_.graph.tensor(operand.tensor).statistics || operand.tensor == view_.graph.latent()) return true;
+    const Kept* kept = view_.kept(operand.tensor);
+    if (kept == nullptr) {
+      return refuse(which + view_.name(operand.tensor) + " is not kept, so nothing has written it",
+                    Violation::read_before_write);
+    }
+    if (reads_whole(step_, i) && kept->place != Place::device) {
+      return refuse(which + "every tile reads the whole of " + view_.name(operand.tensor) +
+                        ", which lives in " + name_of(kept->place),
+                    Violation::misplaced);
+    }
+    return true;
+  }
+
+  bool check_tile(const Operand& operand, const std::string& which) {
+    if (operand.step < 0 || static_cast<size_t>(operand.step) >= ref_.step) {
+      return refuse(
+          which + "reads the tile of step " + std::to_string(operand.step) + ", which is not an earlier one",
+          Violation::read_before_write);
+    }
+    const Step& maker = view_.step({ref_.pass, static_cast<size_t>(operand.step)});
+    if (!is_known(maker.kind) || !computes_tile(maker.kind) || maker.tensor != operand.tensor) {
+      return refuse(which + "step " + std::to_string(operand.step) + " makes no tile of " +
+                    view_.name(operand.tensor));
+    }
+    if (taken_over_[static_cast<size_t>(operand.step)]) {
+      return refuse(which + "reads the tile of step " + std::to_string(operand.step) +
+                        " after a step has added onto it",
+                    Violation::read_after_release);
+    }
+    return true;
+  }
+
+  /// Where a step writes a whole tensor, it must be one that is written this way.
+  bool check_target() {
+    if (step_.kind == StepKind::emit && step_.tensor != view_.graph.output()) {
+      return refuse("emits another tensor than the model's output", Violation::wrong_output);
+    }
+    if (step_.kind != StepKind::store && step_.kind != StepKind::accumulate) return true;
+    const Kept* target = view_.kept(step_.tensor);
+    if (target == nullptr) return refuse("writes a tensor that is not kept");
+    const TensorId base = step_.kind == StepKind::accumulate ? step_.inputs[1].tensor : TensorId{-1};
+    if (target->in_place_of != base) {
+      return refuse(base == TensorId{-1}
+                        ? "stores a tensor that takes over another's blocks"
+                        : "adds onto another tensor than the one whose blocks it takes over");
+    }
+    view_.writers[static_cast<size_t>(target - view_.plan.kept.data())].push_back(ref_);
+    return true;
+  }
+
+  View& view_;
+  const StepRef ref_;
+  const Step& step_;
+  std::vector<bool>& taken_over_;
+};
+
+}  // namespace
+
+void check_steps(View& view) {
+  for (size_t p = 0; p < view.plan.passes.size(); ++p) {
+    const size_t count = view.plan.passes[p].steps.size();
+    if (!view.spend(static_cast<int64_t>(count))) return;
+    view.well_formed[p].resize(count);
+    std::vector<bool> taken_over(count);
+    for (size_t s = 0; s < count && !view.findings.full(); ++s) {
+      view.well_formed[p][s] = StepCheck(view, {p, s}, taken_over).run();
+    }
+  }
+}
+
+}  // namespace headroom::validation

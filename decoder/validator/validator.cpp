@@ -1,0 +1,70 @@
+#include "decoder/validator/validator.h"
+
+#include "decoder/graph/errors.h"
+#include "decoder/validator/view.h"
+
+namespace headroom {
+
+const char* name_of(Violation::Kind kind) {
+  switch (kind) {
+    case Violation::malformed:
+      return "malformed";
+    case Violation::read_before_write:
+      return "read before its write";
+    case Violation::read_after_release:
+      return "read after its release";
+    case Violation::missing_halo:
+      return "tile without its halo";
+    case Violation::skipped_region:
+      return "skipped region";
+    case Violation::computed_twice:
+      return "region computed twice";
+    case Violation::statistics_twice:
+      return "statistics counted twice";
+    case Violation::statistics_missing:
+      return "statistics missing";
+    case Violation::block_conflict:
+      return "block in two owners";
+    case Violation::misplaced:
+      return "not on the device";
+    case Violation::never_released:
+      return "blocks never released";
+    case Violation::wrong_output:
+      return "wrong output";
+    case Violation::peak_above_limit:
+      return "peak above the limit";
+    case Violation::peak_understated:
+      return "peak understated";
+  }
+  return "?";
+}
+
+std::vector<Violation> validate(const Plan& plan, const Graph& graph, const Extent& latent) {
+  validation::View view(plan, graph, latent);
+  if (validation::check_outline(view)) {
+    validation::check_steps(view);
+    validation::check_flow(view);
+    // Lifetimes of blocks mean nothing where reads and writes are out of order.
+    if (view.findings.empty()) validation::check_memory(view);
+  }
+  return view.findings.take();
+}
+
+std::vector<Violation> validate(const Plan& plan, const Model& model) {
+  try {
+    const Request& request = plan.request;
+    return validate(plan, model.graph,
+                    latent_extent(model, request.width_pixels, request.height_pixels, request.frames));
+  } catch (const InputError& error) {
+    return {{Violation::malformed, "request", error.what()}};
+  }
+}
+
+void require_valid(const Plan& plan, const Model& model, const std::string& origin) {
+  const std::vector<Violation> violations = validate(plan, model);
+  if (violations.empty()) return;
+  const Violation& first = violations.front();
+  throw InputError(origin + ": " + first.place + ": " + name_of(first.kind) + ": " + first.what);
+}
+
+}  // namespace headroom

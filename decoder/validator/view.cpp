@@ -1,0 +1,230 @@
+#include "decoder/validator/view.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace headroom::validation {
+namespace {
+
+// Not (a + b - 1) / b: a hostile plan's numbers may lie at the edge of what an int64_t holds.
+int64_t ceil_divide(int64_t a, int64_t b) {
+  return a / b + (a % b > 0 ? 1 : 0);
+}
+
+/// The frame at scale `to` with which frame `begin` at scale `from` begins.
+int64_t frames_before(int64_t begin, int64_t from, int64_t to) {
+  return begin < 1 ? 0 : multiply(begin - 1, to) / from + 1;
+}
+
+/// One past the frame at scale `to` with which the frames before `end` end.
+int64_t frames_until(int64_t end, int64_t from, int64_t to) {
+  return end < 1 ? 0 : ceil_divide(multiply(end - 1, to), from) + 1;
+}
+
+}  // namespace
+
+int64_t add(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
+}
+
+int64_t multiply(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
+}
+
+const char* letter(Axis axis) {
+  return axis == kTime ? "t" : axis == kRows ? "y" : "x";
+}
+
+void Findings::add(Violation::Kind kind, std::string place, std::string what) {
+  if (!full()) list_.push_back({kind, std::move(place), std::move(what)});
+}
+
+std::string to_text(const Interval& interval) {
+  return "[" + std::to_string(interval.begin) + ", " + std::to_string(interval.end) + ")";
+}
+
+View::View(const Plan& checked_plan, const Graph& checked_graph, const Extent& latent_extent)
+    : plan(checked_plan),
+      graph(checked_graph),
+      latent(latent_extent),
+      writers(plan.kept.size()),
+      well_formed(plan.passes.size()),
+      kept_index_(graph.tensors().size(), -1) {
+  for (size_t i = 0; i < plan.kept.size(); ++i) {
+    if (is_tensor(plan.kept[i].tensor)) kept_index_[index(plan.kept[i].tensor)] = static_cast<int32_t>(i);
+  }
+}
+
+bool View::spend(int64_t work) {
+  if (work <= work_left) {
+    work_left -= work;
+    return true;
+  }
+  if (!out_of_work_)
+    findings.add(Violation::malformed, "passes", "more tiles and steps than any real plan has");
+  out_of_work_ = true;
+  work_left = 0;
+  return false;
+}
+
+bool View::is_tensor(TensorId id) const {
+  return static_cast<int32_t>(id) >= 0 && index(id) < graph.tensors().size();
+}
+
+bool View::is_op(OpId id) const {
+  return static_cast<int32_t>(id) >= 0 && index(id) < graph.ops().size();
+}
+
+const Kept* View::kept(TensorId id) const {
+  const int32_t entry = kept_index_[index(id)];
+  return entry < 0 ? nullptr : &plan.kept[static_cast<size_t>(entry)];
+}
+
+std::string View::name(TensorId id) const {
+  return is_tensor(id) ? graph.tensor(id).name : "tensor " + std::to_string(static_cast<int32_t>(id));
+}
+
+std::string View::place(const StepRef& ref) const {
+  return "passes[" + std::to_string(ref.pass) + "].steps[" + std::to_string(ref.step) + "] (" +
+         name(step(ref).tensor) + ")";
+}
+
+std::string View::place(const Kept& entry) const {
+  return "kept[" + std::to_string(&entry - plan.kept.data()) + "] (" + name(entry.tensor) + ")";
+}
+
+Interval View::picture(TensorId id, Axis axis) const {
+  const int64_t scale = at(graph.tensor(id).scale, axis);
+  // The first frame is one frame at every scale.
+  return {0, axis == kTime ? add(multiply(latent.t - 1, scale), 1) : at(latent, axis) * scale};
+}
+
+Interval View::image(size_t pass, TensorId id, Axis axis, size_t i) const {
+  const Interval& grid = at(plan.passes[pass].tiles, axis)[i];
+  const int64_t from = at(plan.passes[pass].scale, axis);
+  const int64_t to = at(graph.tensor(id).scale, axis);
+  if (axis == kTime) return {frames_before(grid.begin, from, to), frames_until(grid.end, from, to)};
+  return {grid.begin * to / from, ceil_divide(grid.end * to, from)};
+}
+
+Interval View::made(const StepRef& ref, Axis axis, size_t i) const {
+  const Step& maker = step(ref);
+  if (axis == kTime && !copies_kept(maker)) return image(ref.pass, maker.tensor, axis, i);
+  return intersect(region(ref, axis, i), picture(maker.tensor, axis));
+}
+
+Interval View::region(const StepRef& ref, Axis axis, size_t i) const {
+  const Step& made = step(ref);
+  const Interval own = image(ref.pass, made.tensor, axis, i);
+  const Interval inside = picture(made.tensor, axis);
+  const int64_t pad = at(made.pad, axis);
+  return intersect({own.begin - at(made.halo.before, axis), own.end + at(made.halo.after, axis)},
+                   {inside.begin - pad, inside.end + pad});
+}
+
+Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) const {
+  const Step& reader = step(ref);
+  const TensorId read = reader.inputs[input].tensor;
+  if (reads_whole(reader, input)) return picture(read, axis);
+  if (writes_whole(reader.kind)) return image(ref.pass, read, axis, i);
+  // Positions outside the picture are zeros that the step writes itself.
+  const Interval out = made(ref, axis, i);
+  if (axis == kTime) return frames_needed(reader, input, out);
+  if (reader.kind == StepKind::conv) {
+    const Op& op = graph.op(reader.op);
+    const int64_t factor = at(op.factor, axis);
+    // Over nearest upsampling an output reads the position it repeats and those next to it.
+    const int64_t beyond = ceil_divide(at(op.kernel, axis) / 2, factor);
+    return {out.begin / factor - beyond, ceil_divide(out.end, factor) + beyond};
+  }
+  if (reader.kind == StepKind::interpolate && at(graph.op(reader.op).factor, axis) > 1) {
+    // Even positions lie towards the one before theirs, odd ones towards the one after.
+    const int64_t first = out.begin / 2 - (out.begin % 2 == 0 ? 1 : 0);
+    const int64_t end = (out.end - 1) / 2 + (out.end % 2 == 0 ? 1 : 0) + 1;
+    return out.length() == 0 ? out : intersect({first, end}, picture(read, axis));
+  }
+  if (reader.kind != StepKind::upsample && reader.kind != StepKind::shuffle) return out;
+  const int64_t factor = at(graph.op(reader.op).factor, axis);
+  return {out.begin / factor, ceil_divide(out.end, factor)};
+}
+
+/// A convolution reads the frames before its own that its kernel has; an interpolation and attention over
+/// interleaved frames read them all; of two frames for one, both read that one.
+Interval View::frames_needed(const Step& reader, size_t input, const Interval& out) const {
+  if (reader.op == OpId{-1}) return out;
+  const Op& op = graph.op(reader.op);
+  const Interval all = picture(reader.inputs[input].tensor, kTime);
+  switch (reader.kind) {
+    case StepKind::conv:
+      return {std::max<int64_t>(0, out.begin - (op.kernel.t - 1)), out.end};
+    case StepKind::interpolate:
+      return op.factor.t > 1 ? all : out;
+    case StepKind::attention:
+      return op.frames == AttentionFrames::interleaved ? all : out;
+    case StepKind::unfold_frames:
+      return {frames_before(out.begin, 2, 1), frames_until(out.end, 2, 1)};
+    default:
+      return out;
+  }
+}
+
+int64_t View::tile_element_bytes() const {
+  return on_cuda() && plan.request.dtype != Dtype::fp32 ? 2 : 4;
+}
+
+int64_t View::row_bytes(TensorId id) const {
+  const Tensor& tensor = graph.tensor(id);
+  return multiply(multiply(multiply(picture(id, kTime).end, picture(id, kColumns).end), tensor.channels),
+                  bytes_per_element(plan.request.dtype));
+}
+
+int64_t View::block_bytes(const Kept& entry) const {
+  return multiply(multiply(entry.block_rows, row_bytes(entry.tensor)), plan.slice);
+}
+
+int64_t View::block_count(const Kept& entry) const {
+  return ceil_divide(picture(entry.tensor, kRows).end, entry.block_rows);
+}
+
+Interval View::blocks_with(const Kept& entry, const Interval& rows) const {
+  const Interval inside = intersect(rows, picture(entry.tensor, kRows));
+  return inside.length() == 0
+             ? Interval{}
+             : Interval{inside.begin / entry.block_rows, (inside.end - 1) / entry.block_rows + 1};
+}
+
+std::vector<int64_t> pass_starts(const View& view) {
+  std::vector<int64_t> starts{0};
+  for (size_t p = 0; p < view.plan.passes.size(); ++p) {
+    starts.push_back(add(starts.back(), static_cast<int64_t>(view.tile_count(p, kRows))));
+  }
+  return starts;
+}
+
+bool copies_kept(const Step& step) {
+  return step.kind == StepKind::gather && step.inputs[0].step == -1;
+}
+
+bool computes_tile(StepKind kind) {
+  return kind == StepKind::gather || kind == StepKind::norm || kind == StepKind::upsample ||
+         kind == StepKind::conv || kind == StepKind::add || kind == StepKind::attention ||
+         kind == StepKind::interpolate || kind == StepKind::unfold_frames || kind == StepKind::pixel_norm ||
+         kind == StepKind::gate || kind == StepKind::shuffle || kind == StepKind::linear_attention;
+}
+
+bool counts_positions(StepKind kind) {
+  return kind == StepKind::statistics || kind == StepKind::key_value_sums;
+}
+
+bool writes_whole(StepKind kind) {
+  return !computes_tile(kind);
+}
+
+bool reads_whole(const Step& step, size_t input) {
+  return (step.kind == StepKind::attention && input > 0) || (step.kind == StepKind::norm && input == 1) ||
+         (step.kind == StepKind::linear_attention && input + 1 == step.inputs.size());
+}
+
+}  // namespace headroom::validation

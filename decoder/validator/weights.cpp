@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <set>
+
+#include "decoder/validator/view.h"
+
+namespace headroom::validation {
+namespace {
+
+/// Every parameter begins on a boundary of this many bytes.
+constexpr int64_t kBoundaryBytes = 64;
+constexpr int64_t kCudaBoundaryBytes = 256;
+constexpr int64_t kFloatBytes = 4;
+constexpr int64_t kOutputUnit = 16;
+
+int64_t on_boundary(int64_t bytes) {
+  return multiply((bytes - 1) / kBoundaryBytes + 1, kBoundaryBytes);
+}
+
+/// True for the kernels that a pass in the Winograd form holds otherwise: 3×3, of 16 input channels or more.
+bool changes_form(const View& view, const Op& op) {
+  return op.kind == OpKind::conv && op.kernel.y == 3 && op.kernel.x == 3 && op.groups == 1 &&
+         view.graph.tensor(op.inputs[0]).channels >= 16;
+}
+
+/// Bytes of a packed kernel: so many matrices of all pairs of channels, outputs padded to 16.
+int64_t kernel_bytes(const View& view, const Op& op, int64_t matrices) {
+  const int64_t outputs = view.graph.tensor(op.output).channels;
+  const int64_t padded = multiply((outputs - 1) / kOutputUnit + 1, kOutputUnit);
+  return multiply(multiply(multiply(matrices, view.graph.tensor(op.inputs[0]).channels), padded),
+                  kFloatBytes);
+}
+
+/// Each group has a kernel of its own; where a group is one channel, channels stand side by side.
+int64_t grouped_bytes(const View& view, const Op& op) {
+  const int64_t inputs = view.graph.tensor(op.inputs[0]).channels;
+  const int64_t outputs = view.graph.tensor(op.output).channels;
+  const bool depthwise = op.groups == inputs && op.groups == outputs;
+  const int64_t rows = depthwise ? 1 : inputs;
+  const int64_t across = depthwise ? outputs : outputs / op.groups;
+  const int64_t padded = multiply((across - 1) / kOutputUnit + 1, kOutputUnit);
+  return multiply(multiply(multiply(op.kernel.y, op.kernel.x), multiply(rows, padded)), kFloatBytes);
+}
+
+/// Over upsampling by 2 the direct form has 2×2 taps for each of 2×2 phases, the other one 8×8 products;
+/// without, a matrix for each tap and 6×6 products.
+int64_t winograd_bytes(const View& view, const Op& op) {
+  return kernel_bytes(view, op, multiply(op.kernel.t, op.factor.y > 1 ? 64 : 36));
+}
+int64_t direct_bytes(const View& view, const Op& op) {
+  if (op.groups > 1) return grouped_bytes(view, op);
+  return kernel_bytes(view, op,
+                      multiply(op.kernel.t, op.factor.y > 1 ? 16 : multiply(op.kernel.y, op.kernel.x)));
+}
+
+/// On CUDA: weights of convolutions in the dtype, one for each output, tap and input of its group; four
+/// kernels of 2×2 taps over upsampling. Norms have theirs in fp32.
+int64_t bytes_on_cuda(const View& view, const Op& op) {
+  const auto from_boundary = [](int64_t bytes) {
+    return multiply((bytes - 1) / kCudaBoundaryBytes + 1, kCudaBoundaryBytes);
+  };
+  const int64_t outputs = view.graph.tensor(op.output).channels;
+  if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm)
+    return multiply(2, from_boundary(multiply(outputs, kFloatBytes)));
+  if (op.kind != OpKind::conv) return 0;
+  const int64_t stored = view.plan.request.dtype == Dtype::fp32 ? kFloatBytes : kFloatBytes / 2;
+  const int64_t taps = op.factor.y > 1 ? 4 * 4 : multiply(op.kernel.y, op.kernel.x);
+  const int64_t inputs = view.graph.tensor(op.inputs[0]).channels / op.groups;
+  const int64_t weights = multiply(multiply(outputs, multiply(op.kernel.t, taps)), inputs);
+  return add(from_boundary(multiply(weights, stored)), from_boundary(multiply(outputs, stored)));
+}
+
+/// All parameters of an operation, its kernel in the form of `pass`.
+int64_t bytes_of(const View& view, const Op& op, ConvolutionForm form) {
+  if (view.on_cuda()) return bytes_on_cuda(view, op);
+  const int64_t channels = on_boundary(multiply(view.graph.tensor(op.output).channels, kFloatBytes));
+  if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm) return multiply(channels, 2);
+  if (op.kind != OpKind::conv) return 0;
+  const bool winograd = form == ConvolutionForm::winograd && changes_form(view, op);
+  return add(channels, on_boundary(winograd ? winograd_bytes(view, op) : direct_bytes(view, op)));
+}
+
+/// What a pass brings in. An operation's parameters are there once, however many steps of the pass carry it
+/// out.
+int64_t brought_bytes(const View& view, const Pass& pass) {
+  std::set<OpId> ops;
+  for (const Step& step : pass.steps) {
+    if (step.op != OpId{-1}) ops.insert(step.op);
+  }
+  int64_t sum = 0;
+  for (OpId id : ops) {
+    const Op& op = view.graph.op(id);
+    if (view.plan.weights == WeightResidency::per_pass) {
+      sum = add(sum, bytes_of(view, op, pass.convolutions));
+    } else if (pass.convolutions == ConvolutionForm::winograd && changes_form(view, op)) {
+      sum = add(sum, winograd_bytes(view, op));
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::vector<int64_t> check_weights(View& view) {
+  const Plan& plan = view.plan;
+  int64_t resident = 0;
+  if (plan.weights == WeightResidency::resident) {
+    for (const Op& op : view.graph.ops())
+      resident = add(resident, bytes_of(view, op, ConvolutionForm::direct));
+  }
+  std::vector<int64_t> by_pass;
+  for (const Pass& pass : plan.passes) by_pass.push_back(add(resident, brought_bytes(view, pass)));
+  const int64_t needed = *std::max_element(by_pass.begin(), by_pass.end());
+  if (plan.weights_bytes < needed) {
+    view.findings.add(
+        Violation::peak_understated, "weights_bytes",
+        "parameters take " + std::to_string(needed) + " bytes, found " + std::to_string(plan.weights_bytes));
+  }
+  return by_pass;
+}
+
+}  // namespace headroom::validation

@@ -1,0 +1,309 @@
+#include "planner/cost/cost_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "decoder/lowering/lowering.h"
+#include "planner/cost/device_rates.h"
+#include "planner/cost/memory_costs.h"
+
+namespace headroom {
+namespace {
+
+// Time of a convolution in the Winograd form as a share of the direct one's, transforms included; over
+// upsampling the direct form saves more itself.
+constexpr double kWinogradShare = 0.4, kUpsampledWinogradShare = 0.6;
+
+double form_share(const Graph& graph, const Op& op, ConvolutionForm form) {
+  if (op.kind != OpKind::conv) return 1;
+  const KernelShape kernel = kernel_shape(graph, op);
+  if (form_of(kernel, form) == ConvolutionForm::direct) return 1;
+  return kernel.upsamples ? kUpsampledWinogradShare : kWinogradShare;
+}
+
+double work_per_position(const Graph& graph, const Op& op, const Sizes& sizes) {
+  if (counts_flops(op)) return flops_per_position(graph, op, sizes.latent);
+  return double(graph.tensor(measured_tensor(op)).channels * tile_element_bytes(sizes));
+}
+
+/// Bytes that a step which only moves values writes for each position; and reads, where that counts.
+double moved_bytes(const Graph& graph, const Step& step, const DeviceRates& rates, const Sizes& sizes) {
+  const int64_t element =
+      step.kind == StepKind::store ? bytes_per_element(sizes.dtype) : tile_element_bytes(sizes);
+  return double(graph.tensor(step.tensor).channels * element) * (rates.memory_bound ? 2 : 1);
+}
+
+/// Bytes that an operation reads and writes for each position that its work is counted over: no more of keys,
+/// values, sums and statistics than a cache holds.
+double touched_bytes(const Graph& graph, const Op& op, const Sizes& sizes) {
+  const Tensor& measured = graph.tensor(measured_tensor(op));
+  double channels = graph.tensor(op.output).statistics ? 0 : double(measured.channels);
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const Tensor& input = graph.tensor(op.inputs[i]);
+    if (input.statistics || (is_barrier(op, i) && op.kind == OpKind::attention)) continue;
+    const Axes<double> ratio = per_axis([](int32_t from, int32_t to) { return double(from) / double(to); },
+                                        input.scale, measured.scale);
+    channels += double(input.channels) * ratio.t * ratio.y * ratio.x;
+  }
+  return channels * double(tile_element_bytes(sizes));
+}
+
+/// Along one axis: positions that a step computes over all tiles, halos included, and tiles.
+struct Along {
+  double positions = 0;
+  double tiles = 0;
+};
+
+/// One axis of a step's work: the pass's grid, the tensor that is measured, what tiles overlap by.
+struct StepAxis {
+  int64_t grid = 0;
+  int32_t scale = 1, grid_scale = 1;
+  int32_t halo = 0;
+  int64_t extent = 0;
+};
+
+Along along(const StepAxis& axis, int64_t tile) {
+  const auto count = [](int64_t whole, int64_t part) {
+    return std::max<int64_t>(1, (whole + part - 1) / part);
+  };
+  const int64_t overlaps = count(axis.extent * axis.grid_scale, tile * axis.scale) - 1;
+  return {double(axis.extent + overlaps * axis.halo), double(count(axis.grid, tile))};
+}
+
+Axes<StepAxis> axes_of(const Graph& graph, const Pass& pass, const Step& step, const Sizes& sizes) {
+  const Tensor& tensor = graph.tensor(measured_tensor(step));
+  return per_axis(
+      [](int64_t latent, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int64_t extent) {
+        return StepAxis{latent * grid_scale, scale, grid_scale, before + after, extent};
+      },
+      sizes.latent, tensor.scale, pass.scale, step.halo.before, step.halo.after,
+      extent_of(tensor, sizes.latent));
+}
+
+/// The same along the time: no frame is computed twice.
+Along along_time(const Graph& graph, const Pass& pass, const Step& step, int64_t chunk, const Sizes& sizes) {
+  const int64_t grid = extent_at(pass.scale, sizes.latent).t;
+  const int64_t frames = extent_of(graph.tensor(measured_tensor(step)), sizes.latent).t;
+  return {double(frames), double(std::max<int64_t>(1, (grid + chunk - 1) / chunk))};
+}
+
+/// All three axes of a step's work under tiles of this extent.
+Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                       const Sizes& sizes) {
+  Axes<Along> work = per_axis([](const StepAxis& axis, int64_t length) { return along(axis, length); },
+                              axes_of(graph, pass, step, sizes), tile);
+  work.t = along_time(graph, pass, step, tile.t, sizes);
+  return work;
+}
+
+/// Moving frames from one chunk to the next, for each row and column of a step's tile: out and in again, or
+/// read from a kept tensor once more.
+double carry_seconds(const Graph& graph, const Step& step, const Along& time, const DeviceRates& rates,
+                     const Sizes& sizes) {
+  if (!makes_tile(step.kind) || time.tiles <= 1) return 0;
+  const int64_t carried = carried_frames(step);
+  const double frames = double(carried > 0 ? 2 * carried : step.halo.before.t);
+  const int64_t element = tile_element_bytes(sizes) * (rates.memory_bound ? 2 : 1);
+  return frames * (time.tiles - 1) * double(graph.tensor(step.tensor).channels * element * sizes.items) /
+         rates.bytes_per_second;
+}
+
+}  // namespace
+
+CostModel::CostModel(const Graph& graph, DeviceKind device)
+    : device_(device), measured_(graph.ops().size(), 0), memory_(memory_model_of(graph, device)) {
+  const DeviceRates rates = assumed_rates(device, Dtype::fp32);  // what follows is the same in every dtype
+  both_ways_ = rates.both_ways;
+  weights_bytes_per_second_ = rates.weights_bytes_per_second;
+  transform_bytes_per_second_ = rates.transform_bytes_per_second;
+  to_host_bytes_per_second_ = from_host_bytes_per_second_ = rates.host_bytes_per_second;
+  scratch_write_bytes_per_second_ = scratch_read_bytes_per_second_ = rates.scratch_bytes_per_second;
+}
+
+CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& request)
+    : CostModel(graph, request.device) {
+  assumed_ = false;
+  environment_ = {profile.device, profile.libraries};
+  const auto take = [](double rate, double& assumed) {
+    if (rate > 0) assumed = rate;
+  };
+  take(profile.weights_bytes_per_second, weights_bytes_per_second_);
+  take(profile.transform_bytes_per_second, transform_bytes_per_second_);
+  take(profile.to_host_bytes_per_second, to_host_bytes_per_second_);
+  take(profile.from_host_bytes_per_second, from_host_bytes_per_second_);
+  take(profile.scratch_write_bytes_per_second, scratch_write_bytes_per_second_);
+  take(profile.scratch_read_bytes_per_second, scratch_read_bytes_per_second_);
+  if (const auto laws = std::make_shared<const LawTable>(graph, profile); laws->complete()) {
+    laws_ = laws;
+    if (request.device == DeviceKind::cuda) return;  // workspaces are granted, whatever was measured
+    // The larger of what was seen elsewhere and here; convolutions take what the runtime is told to.
+    memory_.workspace_bytes = [&graph, laws, elsewhere = memory_.workspace_bytes](
+                                  const Op& op, ConvolutionForm form, const Extent& tile,
+                                  const Sizes& sizes) {
+      const int64_t known = elsewhere(op, form, tile, sizes);
+      if (op.kind == OpKind::conv) return known;
+      const Law& law = laws->of(graph.tensor(op.output).producer, form);
+      const bool attends = op.kind == OpKind::attention;
+      const int64_t here = attends ? law.workspace_at(tile.y * tile.x, law.columns.back())
+                                   : law.workspace_at(tile.t * tile.y * sizes.items, tile.x);
+      return std::max(here, known);
+    };
+    return;
+  }
+  size_t nearest = 0;
+  const auto distance = [&](size_t i) {
+    const double pixels = double(profile.sizes[i].width_pixels) * double(profile.sizes[i].height_pixels);
+    return std::abs(std::log(pixels / (double(request.width_pixels) * double(request.height_pixels))));
+  };
+  for (size_t i = 1; i < profile.sizes.size(); ++i) {
+    if (distance(i) < distance(nearest)) nearest = i;
+  }
+  const ProfiledSize& size = profile.sizes[nearest];
+  const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
+  const Sizes sizes{
+      {(size.frames - 1) / scale.t + 1, size.height_pixels / scale.y, size.width_pixels / scale.x},
+      size.batch,
+      profile.dtype,
+      request.device};
+  for (const LayerProfile& layer : profile.layers) {
+    const OpId id = graph.find_op(layer.name);
+    if (id == OpId{-1} || layer.sizes[nearest].seconds <= 0) continue;
+    const Op& op = graph.op(id);
+    const double whole =
+        double(positions(extent_of(graph.tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
+    measured_[index(id)] = layer.sizes[nearest].seconds / (whole * work_per_position(graph, op, sizes));
+  }
+}
+
+double CostModel::seconds_per_position(const Graph& graph, OpId id, ConvolutionForm form,
+                                       const Sizes& sizes) const {
+  const Op& op = graph.op(id);
+  const double work = work_per_position(graph, op, sizes), share = form_share(graph, op, form);
+  if (measured_[index(id)] > 0) return work * share * measured_[index(id)];
+  const DeviceRates rates = assumed_rates(device_, sizes.dtype);
+  const double counted =
+      work * share * (1 / (counts_flops(op) ? flops_per_second(rates, op) : rates.bytes_per_second));
+  if (!rates.memory_bound) return counted;
+  const double moving = touched_bytes(graph, op, sizes) / rates.bytes_per_second;
+  return counts_flops(op) ? std::max(counted, moving) : moving;
+}
+
+CostModel::StepRates CostModel::rates_of(const Graph& graph, const Step& step, ConvolutionForm form,
+                                         const Sizes& sizes) const {
+  const DeviceRates rates = assumed_rates(device_, sizes.dtype);
+  if (step.op == OpId{-1}) {
+    const double moving = moved_bytes(graph, step, rates, sizes) / rates.bytes_per_second;
+    return {rates.step_seconds, moving * double(sizes.items)};
+  }
+  return {rates.step_seconds, seconds_per_position(graph, step.op, form, sizes) * double(sizes.items)};
+}
+
+double CostModel::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                               const Sizes& sizes) const {
+  const double carry = carry_seconds(graph, step, along_time(graph, pass, step, tile.t, sizes),
+                                     assumed_rates(device_, sizes.dtype), sizes);
+  // Laws are asked for every shape of every pass, so what pictures do not need is left out.
+  if (laws_ && carry == 0) return laws_->step_seconds(graph, pass, step, tile, sizes);
+  const Axes<Along> work = work_along(graph, pass, step, tile, sizes);
+  const double carrying = carry * work.y.positions * work.x.positions;
+  if (laws_) return laws_->step_seconds(graph, pass, step, tile, sizes) + carrying;
+  const StepRates rates = rates_of(graph, step, pass.convolutions, sizes);
+  return rates.per_tile * work.t.tiles * work.y.tiles * work.x.tiles +
+         rates.per_position * work.t.positions * work.y.positions * work.x.positions + carrying;
+}
+
+std::vector<double> CostModel::shape_seconds(const Graph& graph, const Pass& pass, int64_t length,
+                                             const std::vector<int64_t>& heights,
+                                             const std::vector<int64_t>& widths, const Sizes& sizes) const {
+  std::vector<double> seconds(heights.size() * widths.size(), 0);
+  std::vector<Along> columns(widths.size());
+  for (const Step& step : pass.steps) {
+    if (laws_) {
+      for (size_t i = 0; i < seconds.size(); ++i) {
+        seconds[i] += step_seconds(graph, pass, step,
+                                   {length, heights[i / widths.size()], widths[i % widths.size()]}, sizes);
+      }
+      continue;
+    }
+    // The work of a tile is a product over the axes, so each length is looked at once.
+    const StepRates rates = rates_of(graph, step, pass.convolutions, sizes);
+    const Axes<StepAxis> axes = axes_of(graph, pass, step, sizes);
+    const Along time = along_time(graph, pass, step, length, sizes);
+    const double carrying = carry_seconds(graph, step, time, assumed_rates(device_, sizes.dtype), sizes);
+    for (size_t k = 0; k < widths.size(); ++k) columns[k] = along(axes.x, widths[k]);
+    for (size_t i = 0; i < heights.size(); ++i) {
+      const Along rows = along(axes.y, heights[i]);
+      const double per_tile = rates.per_tile * time.tiles * rows.tiles;
+      const double per_position = (rates.per_position * time.positions + carrying) * rows.positions;
+      for (size_t k = 0; k < widths.size(); ++k) {
+        seconds[i * widths.size() + k] += per_tile * columns[k].tiles + per_position * columns[k].positions;
+      }
+    }
+  }
+  return seconds;
+}
+
+double CostModel::pass_seconds(const Graph& graph, const Pass& pass, const Extent& tile,
+                               const Sizes& sizes) const {
+  double sum = 0;
+  for (const Step& step : pass.steps) sum += step_seconds(graph, pass, step, tile, sizes);
+  return sum;
+}
+
+double CostModel::least_seconds(const Graph& graph, OpId id, const Sizes& sizes) const {
+  if (laws_) return laws_->least_seconds(graph, id, sizes);
+  const Op& op = graph.op(id);
+  const double whole =
+      double(positions(extent_of(graph.tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
+  return assumed_rates(device_, sizes.dtype).step_seconds +
+         whole * seconds_per_position(graph, id, forms_on(device_).back(), sizes);
+}
+
+double CostModel::least_store_seconds(const Graph& graph, TensorId id, const Sizes& sizes) const {
+  const Tensor& tensor = graph.tensor(id);
+  const double whole = double(positions(extent_of(tensor, sizes.latent)) * sizes.items);
+  if (laws_)
+    return whole * laws_->of({.kind = StepKind::store, .tensor = id}, ConvolutionForm::direct)
+                       .least_seconds_per_position();
+  const DeviceRates rates = assumed_rates(device_, sizes.dtype);
+  const Step store{.kind = StepKind::store, .tensor = id};
+  return rates.step_seconds + whole * moved_bytes(graph, store, rates, sizes) / rates.bytes_per_second;
+}
+
+double CostModel::weights_seconds(int64_t bytes) const {
+  return double(bytes) / weights_bytes_per_second_;
+}
+
+double CostModel::transform_seconds(int64_t bytes) const {
+  return bytes == 0 ? 0 : double(bytes) / transform_bytes_per_second_;
+}
+
+void CostModel::add_transfer(Transfers& transfers, Place place, bool written, double bytes) const {
+  const double on_disk = written ? scratch_write_bytes_per_second_ : scratch_read_bytes_per_second_;
+  const double on_host = written ? to_host_bytes_per_second_ : from_host_bytes_per_second_;
+  // Where one thread moves everything, what is written waits for what is read.
+  double& seconds = written && both_ways_ ? transfers.written_seconds : transfers.read_seconds;
+  seconds += bytes / (place == Place::host ? on_host : on_disk);
+}
+
+double CostModel::sweep_seconds(double compute, const Transfers& transfers, size_t bands) {
+  // Bands are fetched, computed and written one behind the other: the longest of the three is never idle, the
+  // others stand alone for one band.
+  std::array<double, 3> stages{compute, transfers.read_seconds, transfers.written_seconds};
+  std::sort(stages.begin(), stages.end());
+  return stages[2] + (stages[1] + stages[0]) / double(bands);
+}
+
+double pass_flops(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) {
+  double sum = 0;
+  for (const Step& step : pass.steps) {
+    if (step.op == OpId{-1}) continue;
+    const Axes<Along> work = work_along(graph, pass, step, tile, sizes);
+    sum += work.t.positions * work.y.positions * work.x.positions * double(sizes.items) *
+           flops_per_position(graph, graph.op(step.op), sizes.latent);
+  }
+  return sum;
+}
+
+}  // namespace headroom

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "decoder/lowering/memory.h"
+#include "decoder/plan/plan.h"
+#include "planner/cost/latency_lookup.h"
+#include "profiler/profile/profile.h"
+
+namespace headroom {
+
+/// What steps cost: seconds and workspace, from a profile of this machine or from stated assumptions.
+///
+/// With a profile a step's time is that of its law at the extent of each of its tiles. Without one, or with a
+/// profile of version 1, it is its work divided by a rate, plus a fixed time per tile; work is FLOPs for
+/// convolutions and attention, bytes for everything else. Rates that nothing measured are those of a two-core
+/// server, or of a GPU for servers (planner/cost/device_rates.h), and plans say so.
+class CostModel {
+ public:
+  explicit CostModel(const Graph& graph, DeviceKind device = DeviceKind::cpu);
+  /// The profile's laws; without laws, rates per layer at the profiled size nearest to the one that is
+  /// planned.
+  CostModel(const Graph& graph, const Profile& profile, const Request& request);
+
+  bool assumed() const { return assumed_; }
+  DeviceKind device() const { return device_; }
+  /// Workspace of the device's libraries and the reserve; for the builder.
+  const MemoryModel& memory() const { return memory_; }
+  /// What the costs hold for; empty texts where they are assumed.
+  const Environment& environment() const { return environment_; }
+  /// Seconds of one step over all tiles of its pass.
+  double step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                      const Sizes& sizes) const;
+  double pass_seconds(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) const;
+  /// Loading parameters: `bytes` of them in the direct form.
+  double weights_seconds(int64_t bytes) const;
+  /// Bringing kernels into the Winograd form, `bytes` of it.
+  double transform_seconds(int64_t bytes) const;
+  /// What a pass moves between the device and a place below it. Where one thread moves everything, all of it
+  /// counts as read.
+  struct Transfers {
+    double read_seconds = 0, written_seconds = 0;
+  };
+  void add_transfer(Transfers& transfers, Place place, bool written, double bytes) const;
+  /// Of a pass of so many bands, those of other bands being moved while one computes.
+  static double sweep_seconds(double compute, const Transfers& transfers, size_t bands);
+  /// pass_seconds() for each height with each width, height by height, in the pass's form of convolutions.
+  std::vector<double> shape_seconds(const Graph& graph, const Pass& pass, int64_t length,
+                                    const std::vector<int64_t>& heights, const std::vector<int64_t>& widths,
+                                    const Sizes& sizes) const;
+  /// What computing the operation's whole output once takes at the least, however it is tiled.
+  double least_seconds(const Graph& graph, OpId op, const Sizes& sizes) const;
+  /// What writing a whole tensor to its blocks takes at the least.
+  double least_store_seconds(const Graph& graph, TensorId tensor, const Sizes& sizes) const;
+
+ private:
+  struct StepRates {
+    double per_tile = 0, per_position = 0;
+  };
+  StepRates rates_of(const Graph& graph, const Step& step, ConvolutionForm form, const Sizes& sizes) const;
+  /// Of one item, without laws.
+  double seconds_per_position(const Graph& graph, OpId op, ConvolutionForm form, const Sizes& sizes) const;
+  DeviceKind device_;
+  bool both_ways_ = false;        ///< blocks are written below the device while others are read
+  std::vector<double> measured_;  ///< seconds of a unit of work, by operation; 0 where rates are assumed
+  std::shared_ptr<const LawTable> laws_;  ///< null without
+  Environment environment_;
+  double weights_bytes_per_second_ = 0;  ///< parameters brought onto the device
+  double transform_bytes_per_second_ = 0;
+  double to_host_bytes_per_second_ = 0, from_host_bytes_per_second_ = 0;
+  double scratch_write_bytes_per_second_ = 0, scratch_read_bytes_per_second_ = 0;
+  MemoryModel memory_;
+  bool assumed_ = true;
+};
+
+/// FLOPs of a pass, halos included.
+double pass_flops(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes);
+
+}  // namespace headroom

@@ -1,0 +1,140 @@
+#include "planner/cost/latency_lookup.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+namespace headroom {
+namespace {
+
+/// Tiles of equal length along one axis.
+struct Run {
+  int64_t length = 0;
+  double count = 0;
+};
+
+/// The first tile, those between, the last one: the picture's edges clip the halo of the outer two.
+struct Runs {
+  std::array<Run, 3> runs;
+  size_t size = 0;
+  void add(int64_t length, double count) {
+    if (size > 0 && runs[size - 1].length == length) {
+      runs[size - 1].count += count;
+    } else {
+      runs[size++] = {length, count};
+    }
+  }
+};
+
+Runs runs_along(int64_t latent, int32_t grid_scale, int64_t tile, int32_t scale, int32_t before,
+                int32_t after, int32_t pad) {
+  const int64_t grid = latent * grid_scale, extent = latent * scale;
+  const int64_t count = (grid + tile - 1) / tile;
+  const auto length = [&](int64_t i) {
+    const int64_t begin = i * tile, end = std::min(grid, begin + tile);
+    const int64_t first = std::max<int64_t>(begin * scale / grid_scale - before, -pad);
+    const int64_t last = std::min<int64_t>((end * scale + grid_scale - 1) / grid_scale + after, extent + pad);
+    return std::max<int64_t>(1, last - first);
+  };
+  Runs runs;
+  runs.add(length(0), 1);
+  if (count > 2) runs.add(length(1), double(count - 2));
+  if (count > 1) runs.add(length(count - 1), 1);
+  return runs;
+}
+
+}  // namespace
+
+LawTable::LawTable(const Graph& graph, const Profile& profile) : laws_(profile.laws) {
+  const auto find = [&](const std::string& name) {
+    const auto found =
+        std::find_if(laws_.begin(), laws_.end(), [&](const Law& law) { return law.name == name; });
+    return found == laws_.end() ? -1 : static_cast<int32_t>(found - laws_.begin());
+  };
+  const auto needed = [&](const std::string& name) {
+    const int32_t found = find(name);
+    if (found < 0) complete_ = false;
+    return found;
+  };
+  for (const Op& op : graph.ops()) {
+    for (ConvolutionForm form : forms_on(profile.device_kind))
+      of_op_[static_cast<size_t>(form)].push_back(needed(law_name(graph, op, form)));
+    const bool adds = op.kind == OpKind::add;
+    accumulate_.push_back(adds ? needed(moving_law_name("accumulate", graph.tensor(op.output).channels))
+                               : -1);
+  }
+  for (size_t t = 0; t < graph.tensors().size(); ++t) {
+    const Tensor& tensor = graph.tensors()[t];
+    const bool moves = !tensor.statistics;
+    const bool is_output = TensorId{static_cast<int32_t>(t)} == graph.output();
+    gather_.push_back(moves ? needed(moving_law_name("gather", tensor.channels)) : -1);
+    store_.push_back(moves && t > 0 ? needed(moving_law_name("store", tensor.channels)) : -1);
+    emit_.push_back(is_output ? needed(moving_law_name("emit", tensor.channels)) : -1);
+  }
+}
+
+const Law& LawTable::of(const Step& step, ConvolutionForm form) const {
+  int32_t found = -1;
+  switch (step.kind) {
+    case StepKind::gather:
+      found = gather_[index(step.tensor)];
+      break;
+    case StepKind::store:
+      found = store_[index(step.tensor)];
+      break;
+    case StepKind::emit:
+      found = emit_[index(step.tensor)];
+      break;
+    case StepKind::accumulate:
+      found = accumulate_[index(step.op)];
+      break;
+    default:
+      found = of_op_[static_cast<size_t>(form)][index(step.op)];
+      break;
+  }
+  if (found < 0) throw std::logic_error("a step without a law");
+  return laws_[static_cast<size_t>(found)];
+}
+
+double LawTable::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                              const Sizes& sizes) const {
+  const Law& law = of(step, pass.convolutions);
+  const Tensor& tensor = graph.tensor(measured_tensor(step));
+  const Runs rows = runs_along(sizes.latent.y, pass.scale.y, tile.y, tensor.scale.y, step.halo.before.y,
+                               step.halo.after.y, step.pad.y);
+  const Runs columns = runs_along(sizes.latent.x, pass.scale.x, tile.x, tensor.scale.x, step.halo.before.x,
+                                  step.halo.after.x, step.pad.x);
+  const int64_t grid_frames = extent_at(pass.scale, sizes.latent).t;
+  const auto chunks = double((grid_frames + tile.t - 1) / tile.t);
+  const double frames = double(extent_of(tensor, sizes.latent).t) / chunks;
+  const CallsOfStep calls = calls_of(step.kind, sizes.device, frames, double(sizes.items));
+  const bool attends = step.kind == StepKind::attention;
+  const double keys = attends ? double(law_extent(graph, graph.op(step.op), sizes.latent).x) : 0;
+  double seconds = 0;
+  for (size_t i = 0; i < rows.size; ++i) {
+    for (size_t k = 0; k < columns.size; ++k) {
+      const auto y = double(rows.runs[i].length), x = double(columns.runs[k].length);
+      const double call = attends ? law.seconds_at(y * x, keys) : law.seconds_at(y * calls.layers, x);
+      seconds += rows.runs[i].count * columns.runs[k].count * chunks * calls.calls * call;
+    }
+  }
+  return seconds;
+}
+
+double LawTable::least_seconds(const Graph& graph, OpId id, const Sizes& sizes) const {
+  const Op& op = graph.op(id);
+  const Extent extent = law_extent(graph, op, sizes.latent);
+  const Law& direct = of(id, ConvolutionForm::direct);
+  if (op.kind == OpKind::attention) {
+    return direct.least_seconds_per_row(double(extent.x)) * double(extent.y * sizes.items);
+  }
+  double rate = direct.least_seconds_per_position();
+  for (ConvolutionForm form : forms_on(sizes.device))
+    rate = std::min(rate, of(id, form).least_seconds_per_position());
+  if (accumulate_[index(id)] >= 0) {
+    rate = std::min(rate, laws_[static_cast<size_t>(accumulate_[index(id)])].least_seconds_per_position());
+  }
+  return rate * double(positions(extent) * sizes.items);
+}
+
+}  // namespace headroom

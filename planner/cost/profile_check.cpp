@@ -1,0 +1,106 @@
+#include "planner/cost/profile_check.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+namespace {
+
+std::string processor_name() {
+  std::ifstream in("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(in, line)) {
+    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
+      return line.substr(line.find(": ") + 2);
+  }
+  return "CPU";
+}
+
+}  // namespace
+
+void check_profiled_model(const Profile& profile, const std::string& file, const Graph& graph,
+                          const Request& request) {
+  if (profile.device_kind != request.device) {
+    throw InputError(file + ": device: measured on " + name_of(profile.device_kind) + " (\"" +
+                     profile.device + "\"), the plan is for " + name_of(request.device) +
+                     ": expected a profile of headroom-profile --device " + name_of(request.device));
+  }
+  if (profile.dtype != request.dtype) {
+    throw InputError(file + ": dtype: expected " + name_of(request.dtype) + " as asked for, found " +
+                     name_of(profile.dtype));
+  }
+  const auto differs = [&](size_t layer, const std::string& what) {
+    throw InputError(file + ": layers[" + std::to_string(layer) + "]: expected " + what + " of " +
+                     request.model + "; it is a profile of another model, " + profile.model);
+  };
+  const std::vector<Op>& ops = graph.ops();
+  if (profile.layers.size() != ops.size()) {
+    throw InputError(file + ": layers: expected the " + std::to_string(ops.size()) + " layers of " +
+                     request.model + ", found " + std::to_string(profile.layers.size()) +
+                     "; it is a profile of another model, " + profile.model);
+  }
+  const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const LayerProfile& layer = profile.layers[i];
+    if (layer.name != ops[i].name || layer.kind != name_of(ops[i].kind)) {
+      differs(i, std::string(name_of(ops[i].kind)) + " " + ops[i].name);
+    }
+    const std::string law = law_name(graph, ops[i], forms_on(profile.device_kind).back());
+    if (!layer.law.empty() && layer.law != law) differs(i, law);
+    for (size_t s = 0; s < profile.sizes.size(); ++s) {
+      const ProfiledSize& size = profile.sizes[s];
+      const Extent latent{(size.frames - 1) / scale.t + 1, size.height_pixels / scale.y,
+                          size.width_pixels / scale.x};
+      const int64_t bytes = bytes_of(graph.tensor(ops[i].output), latent, size.batch, profile.dtype);
+      if (layer.sizes[s].activation_bytes != bytes) {
+        differs(i, std::to_string(bytes) + " activation_bytes at " + std::to_string(size.width_pixels) + "x" +
+                       std::to_string(size.height_pixels));
+      }
+    }
+  }
+}
+
+void check_profiled_machine(const Profile& profile, const std::string& file) {
+  if (profile.device.empty() || profile.libraries.empty()) {
+    throw InputError(file + ": " + (profile.device.empty() ? "device" : "libraries") +
+                     ": expected what was measured, found an empty text");
+  }
+  if (profile.device_kind != DeviceKind::cpu) return;
+  const std::string here = processor_name();
+  if (profile.device.rfind(here + ", ", 0) == 0 || profile.device == here) return;
+  throw InputError(file + ": device: measured on \"" + profile.device + "\", this is \"" + here +
+                   "\"; give --other-environment to plan for that machine");
+}
+
+void check_profiled_range(const Profile& profile, const std::string& file, const Graph& graph,
+                          const Plan& plan) {
+  const LawTable laws(graph, profile);
+  if (!laws.complete()) return;
+  const Sizes sizes = sizes_of(graph, plan);
+  for (const Pass& pass : plan.passes) {
+    const auto longest = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
+    const Extent tile{longest(pass.tiles.t), longest(pass.tiles.y), longest(pass.tiles.x)};
+    for (const Step& step : pass.steps) {
+      if (step.op == OpId{-1} || step.kind == StepKind::accumulate) continue;
+      const Op& op = graph.op(step.op);
+      Step sized = step;
+      sized.tensor = measured_tensor(step);
+      const Extent largest = largest_tile(graph, pass, sized, tile, sizes);
+      const CallsOfStep calls = calls_of(step.kind, sizes.device, double(largest.t), double(sizes.items));
+      double most = double(largest.y * largest.x) * calls.layers;
+      if (op.kind == OpKind::attention) most *= double(law_extent(graph, op, sizes.latent).x);
+      const Law& law = laws.of(step, pass.convolutions);
+      if (law.speaks_of(most)) continue;
+      throw InputError(
+          file + ": layers[" + std::to_string(index(step.op)) + "] (" + op.name + "): seen from " +
+          std::to_string(law.least_positions()) + " to " + std::to_string(law.most_positions()) +
+          " positions, with its cost still changing, and the plan has tiles of " +
+          std::to_string(static_cast<int64_t>(most)) + "; profile a size near " +
+          std::to_string(plan.request.width_pixels) + "x" + std::to_string(plan.request.height_pixels));
+    }
+  }
+}
+
+}  // namespace headroom

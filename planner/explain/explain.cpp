@@ -1,0 +1,233 @@
+#include "planner/explain/explain.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "decoder/graph/amounts.h"
+#include "decoder/lowering/memory.h"
+#include "planner/explain/window.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+std::string with_digits(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string halo_text(const Halo& halo) {
+  if (halo == Halo{}) return "";
+  if (halo.before == halo.after && halo.before.y == halo.before.x)
+    return " halo " + std::to_string(halo.before.y);
+  return " halo " + std::to_string(halo.before.y) + "+" + std::to_string(halo.after.y) + " rows, " +
+         std::to_string(halo.before.x) + "+" + std::to_string(halo.after.x) + " columns";
+}
+
+std::string kept_text(const Kept& entry, const Plan& plan, const Graph& graph) {
+  std::string text =
+      graph.tensor(entry.tensor).name + "  " + format_bytes(stored_bytes(graph, plan, entry)) + " in " +
+      std::to_string(entry.blocks.size()) + " blocks of " + std::to_string(entry.block_rows) + " rows" +
+      (entry.place == Place::device ? " on the device" : std::string(" in ") + name_of(entry.place)) +
+      ", until pass " + std::to_string(entry.last_pass);
+  if (entry.in_place_of != TensorId{-1}) text += ", in place of " + graph.tensor(entry.in_place_of).name;
+  if (entry.place != Place::device) {
+    text += "; at most " + format_bytes(window_bytes(graph, plan, entry)) + " of it on the device";
+  }
+  return text;
+}
+
+bool written_in(const Plan& plan, TensorId id, size_t pass) {
+  return std::any_of(plan.kept.begin(), plan.kept.end(), [&](const Kept& k) {
+    return k.tensor == id && k.first_pass == static_cast<int32_t>(pass);
+  });
+}
+
+const Kept* kept_of(const Plan& plan, TensorId id) {
+  const auto kept =
+      std::find_if(plan.kept.begin(), plan.kept.end(), [&](const Kept& k) { return k.tensor == id; });
+  return kept == plan.kept.end() ? nullptr : &*kept;
+}
+
+std::string read_text(const Plan& plan, const Graph& graph, TensorId id, size_t pass) {
+  std::string text = "read " + graph.tensor(id).name;
+  const Kept* kept = kept_of(plan, id);
+  if (kept == nullptr) return text;
+  if (kept->place != Place::device) {
+    text += std::string("  from ") + name_of(kept->place) + ", " +
+            format_bytes(window_bytes(graph, plan, *kept, pass)) + " at a time";
+  }
+  return text + (kept->last_pass == static_cast<int32_t>(pass) ? "  (for the last time)" : "");
+}
+
+/// Lines of one node's children, drawn as branches.
+void branches(std::string& text, const std::vector<std::string>& lines) {
+  for (size_t i = 0; i < lines.size(); ++i)
+    text += (i + 1 < lines.size() ? "   ├─ " : "   └─ ") + lines[i] + "\n";
+}
+
+/// The most bytes that live in a place below the device at one time.
+int64_t most_in(const Plan& plan, const Graph& graph, Place place) {
+  int64_t most = 0;
+  for (int32_t pass = 0; pass < static_cast<int32_t>(plan.passes.size()); ++pass) {
+    int64_t live = 0;
+    for (const Kept& entry : plan.kept) {
+      if (entry.place == place && entry.first_pass <= pass && pass <= entry.last_pass)
+        live += stored_bytes(graph, plan, entry);
+    }
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+std::string heading(const Plan& plan, const Graph& graph) {
+  const Request& request = plan.request;
+  double flops = 0;
+  for (const Pass& pass : plan.passes) flops += pass.predicted_flops;
+  std::string text =
+      request.model + " " + std::to_string(request.width_pixels) + "x" +
+      std::to_string(request.height_pixels) +
+      (request.frames > 1 ? ", " + std::to_string(request.frames) + " frames" : "") + ", batch " +
+      std::to_string(request.batch) + " (" + std::to_string(plan.slice) + " at a time), " +
+      name_of(request.dtype) +
+      (request.device == DeviceKind::cpu ? "" : std::string(" on ") + name_of(request.device)) + ": " +
+      std::to_string(plan.passes.size()) + " passes, " + with_digits(flops / 1e9, 0) + " GFLOP\n";
+  const bool resident = plan.weights == WeightResidency::resident;
+  text += "peak " + format_bytes(plan.predicted_peak_bytes) + " of " + format_bytes(plan.limit_bytes) +
+          " (weights " + (resident ? "" : "at most ") + format_bytes(plan.weights_bytes) +
+          (resident ? " throughout" : ", by pass") + ", reserve " + format_bytes(plan.reserve_bytes) +
+          "), time " + format_seconds(plan.predicted_seconds) +
+          (plan.assumed ? " by assumed costs" : " by the profile") + ", " + gap_text(plan) +
+          (plan.exact ? ", exact\n" : ", approximate\n");
+  if (const int64_t bytes = most_in(plan, graph, Place::host); bytes > 0) {
+    text += "host memory " + format_bytes(bytes) + " of " + format_bytes(plan.host_limit_bytes) + "\n";
+  }
+  if (const int64_t bytes = most_in(plan, graph, Place::scratch); bytes > 0) {
+    text += "scratch file " + format_bytes(bytes) + " of " + format_bytes(plan.scratch_limit_bytes) + " in " +
+            plan.scratch_folder + "\n";
+  }
+  if (plan.environment != Environment{}) {
+    text += "costs of " + plan.environment.device + "; " + plan.environment.libraries + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string gap_text(const Plan& plan) {
+  if (plan.optimal) return "optimal";
+  if (plan.bound_seconds <= 0) return "not proven optimal";
+  return "at most " + with_digits(100 * (plan.predicted_seconds / plan.bound_seconds - 1), 1) +
+         " % above the best";
+}
+
+std::string tiles_text(const Pass& pass) {
+  const auto first = [](const std::vector<Interval>& intervals) {
+    return std::to_string(intervals.empty() ? 0 : intervals.front().length());
+  };
+  const size_t tiles = pass.tiles.t.size() * pass.tiles.y.size() * pass.tiles.x.size();
+  return std::to_string(tiles) + (tiles == 1 ? " tile of " : " tiles of ") + first(pass.tiles.x) + "x" +
+         first(pass.tiles.y) + (pass.tiles.t.size() > 1 ? ", " + first(pass.tiles.t) + " frames" : "");
+}
+
+std::set<TensorId> tensors_read(const Plan& plan, const Graph& graph, size_t pass) {
+  std::set<TensorId> read;
+  for (const Step& step : plan.passes[pass].steps) {
+    for (const Operand& operand : step.inputs) {
+      const bool own = operand.tensor != graph.latent() && written_in(plan, operand.tensor, pass);
+      if (operand.step == -1 && !graph.tensor(operand.tensor).statistics && !own) read.insert(operand.tensor);
+    }
+  }
+  return read;
+}
+
+std::string step_text(const Step& step, const Graph& graph) {
+  return std::string(name_of(step.kind)) + " " + graph.tensor(step.tensor).name + halo_text(step.halo);
+}
+
+std::string explain(const Plan& plan, const Model& model) {
+  const Graph& graph = model.graph;
+  std::string text = heading(plan, graph);
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    const Pass& pass = plan.passes[i];
+    text += "Pass " + std::to_string(i) + "  " + pass.name + "  (peak " +
+            format_bytes(pass.predicted_peak_bytes) + ", time " + format_seconds(pass.predicted_seconds) +
+            ", " + with_digits(pass.predicted_flops / 1e9, 1) + " GFLOP, " + tiles_text(pass) + ")\n";
+    std::vector<std::string> lines;
+    const int64_t brought =
+        pass_weights_bytes(graph, pass, pass.convolutions, plan.weights, storage_of(plan.request));
+    if (brought > 0) {
+      lines.push_back("weights " + format_bytes(brought) +
+                      (pass.convolutions == ConvolutionForm::winograd ? ", kernels in Winograd form" : ""));
+    }
+    for (TensorId id : tensors_read(plan, graph, i)) lines.push_back(read_text(plan, graph, id, i));
+    for (const Step& step : pass.steps) lines.push_back(step_text(step, graph));
+    for (const Kept& entry : plan.kept) {
+      if (entry.first_pass == static_cast<int32_t>(i))
+        lines.push_back("keep " + kept_text(entry, plan, graph));
+    }
+    branches(text, lines);
+  }
+  return text;
+}
+
+json explain_json(const Plan& plan, const Model& model) {
+  const Graph& graph = model.graph;
+  json passes = json::array();
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    const Pass& pass = plan.passes[i];
+    json reads = json::array(), steps = json::array(), keeps = json::array();
+    for (TensorId id : tensors_read(plan, graph, i)) {
+      const Kept* kept = kept_of(plan, id);
+      reads.push_back({{"tensor", graph.tensor(id).name},
+                       {"place", name_of(kept == nullptr ? Place::device : kept->place)}});
+      if (kept == nullptr) continue;
+      reads.back()["window_bytes"] = window_bytes(graph, plan, *kept, i);
+      reads.back()["last_time"] = kept->last_pass == static_cast<int32_t>(i);
+    }
+    for (const Step& step : pass.steps) {
+      steps.push_back({{"kind", name_of(step.kind)}, {"tensor", graph.tensor(step.tensor).name}});
+    }
+    for (const Kept& entry : plan.kept) {
+      if (entry.first_pass != static_cast<int32_t>(i)) continue;
+      keeps.push_back({{"tensor", graph.tensor(entry.tensor).name},
+                       {"place", name_of(entry.place)},
+                       {"bytes", stored_bytes(graph, plan, entry)},
+                       {"window_bytes", window_bytes(graph, plan, entry)},
+                       {"last_pass", entry.last_pass}});
+      if (entry.in_place_of != TensorId{-1})
+        keeps.back()["in_place_of"] = graph.tensor(entry.in_place_of).name;
+    }
+    passes.push_back({{"name", pass.name},
+                      {"peak_bytes", pass.predicted_peak_bytes},
+                      {"weights_bytes", device_weights_bytes(graph, plan, pass)},
+                      {"convolutions", name_of(pass.convolutions)},
+                      {"seconds", pass.predicted_seconds},
+                      {"flops", pass.predicted_flops},
+                      {"tiles", {pass.tiles.t.size(), pass.tiles.y.size(), pass.tiles.x.size()}},
+                      {"reads", std::move(reads)},
+                      {"steps", std::move(steps)},
+                      {"keeps", std::move(keeps)}});
+  }
+  json gap;  // null where no bound is known
+  if (plan.optimal || plan.bound_seconds > 0) {
+    gap = plan.bound_seconds > 0 ? std::max(0.0, plan.predicted_seconds / plan.bound_seconds - 1) : 0.0;
+  }
+  return {{"model", plan.request.model},
+          {"device", name_of(plan.request.device)},
+          {"limit_bytes", plan.limit_bytes},
+          {"peak_bytes", plan.predicted_peak_bytes},
+          {"seconds", plan.predicted_seconds},
+          {"bound_seconds", plan.bound_seconds},
+          {"gap", std::move(gap)},
+          {"optimal", plan.optimal},
+          {"weights", name_of(plan.weights)},
+          {"weights_bytes", plan.weights_bytes},
+          {"host_bytes", most_in(plan, graph, Place::host)},
+          {"scratch_bytes", most_in(plan, graph, Place::scratch)},
+          {"passes", std::move(passes)}};
+}
+
+}  // namespace headroom

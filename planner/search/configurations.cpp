@@ -1,0 +1,97 @@
+#include "planner/search/configurations.h"
+
+#include <algorithm>
+
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kForever = std::numeric_limits<double>::infinity();
+
+/// True where no plan of `frame` can be faster than one that the limit kept from nothing: all else is the
+/// same, and weights that come pass by pass are brought in no less often than those that stay.
+bool cannot_be_faster(const SpaceFrame& frame, const FrameSearch::Best& best) {
+  const SpaceFrame& other = best.frame;
+  const bool same_places =
+      other.lower_place == frame.lower_place && other.lower_limit_bytes == frame.lower_limit_bytes;
+  return best.solution.unhindered && other.slice == frame.slice && same_places &&
+         other.weights == WeightResidency::resident;
+}
+
+double whole_batch(double slice_seconds, const PlanSpace& space, const Request& request) {
+  const double start = space.start_seconds();
+  return start + (slice_seconds - start) * double(request.batch / space.frame().slice);
+}
+
+}  // namespace
+
+Spaces spaces_of(const Model& model, const Request& request, const PlanOptions& options,
+                 const CostModel& costs) {
+  if (request.device == DeviceKind::cuda && options.scratch_limit_bytes > 0) {
+    throw InputError(
+        "--scratch: not with --device cuda: kept tensors live on the device or, with --host-limit, in host "
+        "memory");
+  }
+  std::vector<int64_t> slices{request.batch};
+  if (request.batch > 1) slices.push_back(1);
+  std::vector<WeightResidency> residencies{WeightResidency::resident, WeightResidency::per_pass};
+  if (options.weights) residencies = {*options.weights};
+  Spaces spaces;
+  for (int64_t slice : slices) {
+    const auto catalog = std::make_shared<PassCatalog>(model, request, slice, costs);
+    for (WeightResidency weights : residencies) {
+      const auto add = [&](std::optional<Place> lower, int64_t limit) {
+        spaces.push_back(std::make_unique<PlanSpace>(catalog, SpaceFrame{slice, weights, lower, limit}));
+      };
+      // A space with a lower place contains the one without.
+      if (options.host_limit_bytes > 0) add(Place::host, options.host_limit_bytes);
+      if (options.scratch_limit_bytes > 0) add(Place::scratch, options.scratch_limit_bytes);
+      if (options.host_limit_bytes <= 0 && options.scratch_limit_bytes <= 0) add({}, 0);
+    }
+  }
+  return spaces;
+}
+
+FrameSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
+                         std::optional<std::chrono::steady_clock::time_point> deadline) {
+  FrameSearch search;
+  std::optional<FrameSearch::Best>& best = search.best;
+  const auto take = [&](Solution solution, const PlanSpace& space) {
+    const double seconds = whole_batch(solution.seconds, space, request);
+    if (!best || seconds < best->seconds)
+      best = {std::move(solution), space.frame(), space.start_seconds(), seconds};
+  };
+  if (deadline) {
+    // Something of every frame before the proof of any.
+    for (const auto& space : spaces) {
+      if (auto solution = some_path(*space, limit_bytes, *deadline)) take(std::move(*solution), *space);
+    }
+  }
+  double unfinished = kForever;
+  for (const auto& space : spaces) {
+    if (best && cannot_be_faster(space->frame(), *best)) continue;
+    const double start = space->start_seconds();
+    // Only what is faster than the best so far is of use.
+    const double enough =
+        best ? start + (best->seconds - start) / double(request.batch / space->frame().slice) : kForever;
+    SpaceSearch found = fastest(*space, limit_bytes, {deadline, enough});
+    if (found.solution) take(std::move(*found.solution), *space);
+    if (found.in_time) continue;
+    search.in_time = false;
+    unfinished = std::min(unfinished, whole_batch(found.bound_seconds, *space, request));
+  }
+  search.bound_seconds = best ? std::min(best->seconds, unfinished) : unfinished;
+  return search;
+}
+
+SmallestOver smallest_over(const Spaces& spaces) {
+  SmallestOver best;
+  for (const auto& space : spaces) {
+    SmallestLimit smallest = smallest_limit(*space);
+    if (smallest.bytes < best.smallest.bytes) best = {std::move(smallest), space->frame()};
+  }
+  return best;
+}
+
+}  // namespace headroom

@@ -1,0 +1,148 @@
+#include "planner/search/pass_catalog.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace headroom {
+namespace {
+
+Sizes sizes_for(const Graph& graph, const Request& request, int64_t slice) {
+  Plan plan;
+  plan.request = request;
+  plan.slice = slice;
+  return sizes_of(graph, plan);
+}
+
+}  // namespace
+
+PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t slice, const CostModel& costs)
+    : graph_(model.graph), costs_(costs), sizes_(sizes_for(graph_, request, slice)), reach_(graph_, sizes_) {
+  if (costs.device() != request.device) throw std::logic_error("costs of another kind of device");
+  find_sizes();
+  keep_sets_.resize(passes());
+  works_.resize(passes());
+}
+
+std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<TensorId>& present) {
+  const TensorSet available = reach_.set_of(present);
+  const std::vector<TensorId> free_choice = reach_.creatable(pass, present);
+  std::vector<KeepSet> sets;
+  for (size_t subset = 0; subset < size_t{1} << free_choice.size(); ++subset) {
+    KeepSet set;
+    set.keeps = reach_.targets(pass).whole;
+    for (size_t i = 0; i < free_choice.size(); ++i) {
+      if (subset >> i & 1) set.keeps.push_back(free_choice[i]);
+    }
+    set.runs = !reach_.targets(pass).optional() || !set.keeps.empty();
+    TensorSet after = available;
+    for (TensorId id : set.keeps) after.insert(id);
+    const TensorSet reached = reach_.read_after(pass, after);
+    const bool useless =
+        std::any_of(set.keeps.begin(), set.keeps.end(), [&](TensorId id) { return !reached.contains(id); });
+    if (useless || reach_.too_far_back(pass, reached, after)) continue;
+    set.next = reach_.kept_of(reached, after);
+    for (OpId op : reach_.again(pass, reached, after)) {
+      set.again_seconds += op_least_seconds_[index(op)];
+      set.again_weights_bytes += op_weights_bytes_[index(op)];
+    }
+    // What the pass does not read stays: only what it makes could stand in for it, and that is made of it.
+    const std::vector<TensorId> read = reach_.read_by(pass, set.keeps, available);
+    for (TensorId id : present) {
+      if (id != graph_.latent() && !contains(read, id)) set.passing.push_back(id);
+    }
+    set.work = &work_of(pass, present, set, read);
+    sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+PassWork& PassCatalog::work_of(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
+                               const std::vector<TensorId>& read) {
+  std::vector<TouchedTensor> key;
+  for (TensorId id : read) key.push_back({id, false, !contains(set.next, id)});
+  for (TensorId id : set.keeps) key.push_back({id, true, false});
+  const auto [entry, is_new] = works_[pass].try_emplace(key);
+  PassWork& work = entry->second;
+  if (!is_new) return work;
+  const std::vector<bool> kept = reach_.available(pass, present);
+  Pass lowered;
+  if (set.runs) lowered = lower_pass(graph_, kept, goal_of(reach_.targets(pass), {.keeps = set.keeps}));
+  for (TensorId id : set.keeps) {
+    const TensorId base = in_place_base(graph_, kept, lowered, id);
+    if (base != TensorId{-1} && !contains(set.next, base)) work.takeovers.push_back({id, base});
+  }
+  work.options[{}] = option_of(std::move(lowered), std::move(key));
+  return work;
+}
+
+std::unique_ptr<PassOption> PassCatalog::option_of(Pass lowered, std::vector<TouchedTensor> touched) const {
+  return std::make_unique<PassOption>(graph_, costs_, sizes_, std::move(lowered), std::move(touched));
+}
+
+const PassOption& PassCatalog::option(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
+                                      const std::vector<TensorId>& in_place) {
+  std::unique_ptr<PassOption>& option = set.work->options[in_place];
+  if (option) return *option;
+  std::vector<TouchedTensor> touched = set.work->options.at({})->touched();
+  for (TouchedTensor& tensor : touched) {
+    // The tensor that takes its blocks over stays in them.
+    const bool replaced = std::any_of(
+        set.work->takeovers.begin(), set.work->takeovers.end(), [&](const PassWork::Takeover& takeover) {
+          return takeover.base == tensor.tensor && contains(in_place, takeover.target);
+        });
+    if (replaced) tensor.leaves = false;
+  }
+  const PassGoal goal = goal_of(reach_.targets(pass), {.keeps = set.keeps, .in_place = in_place});
+  option = option_of(lower_pass(graph_, reach_.available(pass, present), goal), std::move(touched));
+  return *option;
+}
+
+PricedShapes& PassCatalog::priced(const PassOption& option, const std::vector<Place>& places,
+                                  WeightResidency residency) {
+  const std::tuple key(&option, places, residency);
+  const auto known = priced_.find(key);
+  if (known != priced_.end()) return known->second;
+  return priced_.emplace(key, PricedShapes(option, places, residency)).first->second;
+}
+
+bool PassCatalog::may_go_below(size_t pass, TensorId id) const {
+  return !contains(reach_.targets(pass).whole, id);
+}
+
+/// What every operation's parameters take and the operation itself at the least; every tensor's blocks, were
+/// it kept.
+void PassCatalog::find_sizes() {
+  for (size_t i = 0; i < graph_.ops().size(); ++i) {
+    op_weights_bytes_.push_back(
+        weights_bytes(graph_, graph_.ops()[i], ConvolutionForm::direct, sizes_.storage()));
+    op_least_seconds_.push_back(costs_.least_seconds(graph_, OpId{static_cast<int32_t>(i)}, sizes_));
+  }
+  stored_bytes_.assign(graph_.tensors().size(), 0);
+  for (size_t t = 0; t < stored_bytes_.size(); ++t) {
+    Kept entry;
+    entry.tensor = TensorId{static_cast<int32_t>(t)};
+    if (graph_.tensor(entry.tensor).statistics) continue;
+    entry.block_rows = block_rows(graph_, entry.tensor, sizes_, costs_.memory().block_bytes);
+    stored_bytes_[t] = kept_bytes(graph_, entry, sizes_);
+  }
+}
+
+double PassCatalog::least_handover_seconds(size_t pass) const {
+  double seconds = 0;
+  for (TensorId id : reach_.handed_on(pass)) {
+    double least = costs_.least_store_seconds(graph_, id, sizes_);
+    if (!contains(reach_.targets(pass).whole, id)) {
+      least = std::min(least, costs_.least_seconds(graph_, graph_.tensor(id).producer, sizes_));
+    }
+    seconds += least;
+  }
+  return seconds;
+}
+
+std::vector<KeepSet>& PassCatalog::keep_sets(size_t pass, const std::vector<TensorId>& present) {
+  const auto [sets, unseen] = keep_sets_[pass].try_emplace(present);
+  if (unseen) sets->second = find_keep_sets(pass, present);
+  return sets->second;
+}
+
+}  // namespace headroom

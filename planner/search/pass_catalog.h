@@ -1,0 +1,88 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "decoder/graph/model.h"
+#include "decoder/lowering/build_plan.h"
+#include "planner/cost/cost_model.h"
+#include "planner/search/pass_option.h"
+#include "planner/search/liveness.h"
+
+namespace headroom {
+
+/// What a pass does with the kept tensors that it touches. What merely stays meanwhile does not change it, so
+/// all frontiers that agree in the tensors touched share it.
+struct PassWork {
+  struct Takeover {
+    TensorId target{-1}, base{-1};
+  };
+  std::vector<Takeover> takeovers;  ///< residuals that could be added in place
+  std::map<std::vector<TensorId>, std::unique_ptr<PassOption>> options{};  ///< by what is added in place
+};
+
+/// What a pass may keep, wherever it lives.
+struct KeepSet {
+  bool runs = true;  ///< an optional pass that keeps nothing does not
+  std::vector<TensorId> keeps;
+  std::vector<TensorId> next;     ///< kept tensors that passes after it can reach
+  std::vector<TensorId> passing;  ///< those of `next` that the pass does not touch
+  /// What passes after it must run at the least since its result was not kept (PassReach::again): least
+  /// seconds and parameters of each operation, once.
+  double again_seconds = 0;
+  int64_t again_weights_bytes = 0;
+  PassWork* work = nullptr;
+};
+
+/// Every way to run every pass, for one slicing of the batch; places, limits and the residency of weights are
+/// still open. Worked out when first asked for, and shared by all spaces that differ only in those.
+class PassCatalog {
+ public:
+  PassCatalog(const Model& model, const Request& request, int64_t slice, const CostModel& costs);
+  PassCatalog(const PassCatalog&) = delete;
+  PassCatalog& operator=(const PassCatalog&) = delete;
+
+  size_t passes() const { return reach_.passes(); }
+  const Graph& graph() const { return graph_; }
+  const CostModel& costs() const { return costs_; }
+  const Sizes& sizes() const { return sizes_; }
+  const PassReach& reach() const { return reach_; }
+
+  /// What handing on what pass `pass` measures takes at the least: a norm of a later pass reads it again, so
+  /// it is stored, or added onto what is kept, or computed anew.
+  double least_handover_seconds(size_t pass) const;
+
+  /// What pass `pass` may keep where it finds these tensors, sorted.
+  std::vector<KeepSet>& keep_sets(size_t pass, const std::vector<TensorId>& present);
+  const PassOption& option(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
+                           const std::vector<TensorId>& in_place);
+  /// The option's shapes for one placing of the tensors that it touches, and of its parameters.
+  PricedShapes& priced(const PassOption& option, const std::vector<Place>& places, WeightResidency residency);
+  /// Keys and values are read whole by every tile, so they stay on the device.
+  bool may_go_below(size_t pass, TensorId id) const;
+  /// Bytes of a kept tensor's blocks.
+  int64_t stored_bytes(TensorId id) const { return stored_bytes_[index(id)]; }
+
+ private:
+  void find_sizes();
+  std::vector<KeepSet> find_keep_sets(size_t pass, const std::vector<TensorId>& present);
+  /// The pass's work where `present` is there and it reads `read` of it.
+  PassWork& work_of(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
+                    const std::vector<TensorId>& read);
+  std::unique_ptr<PassOption> option_of(Pass lowered, std::vector<TouchedTensor> touched) const;
+
+  const Graph& graph_;
+  const CostModel& costs_;
+  const Sizes sizes_;
+  const PassReach reach_;
+  std::vector<int64_t> op_weights_bytes_;  ///< by operation, in the direct form
+  std::vector<double> op_least_seconds_;   ///< by operation
+  std::vector<int64_t> stored_bytes_;      ///< by tensor
+  std::vector<std::map<std::vector<TensorId>, std::vector<KeepSet>>>
+      keep_sets_;                                                      ///< by pass and tensors present
+  std::vector<std::map<std::vector<TouchedTensor>, PassWork>> works_;  ///< by pass and tensors touched
+  std::map<std::tuple<const PassOption*, std::vector<Place>, WeightResidency>, PricedShapes> priced_;
+};
+
+}  // namespace headroom

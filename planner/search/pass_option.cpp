@@ -1,0 +1,278 @@
+#include "planner/search/pass_option.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "decoder/graph/errors.h"
+#include "decoder/lowering/build_plan.h"
+#include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/lowering.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kLeastRows = 4;
+constexpr int64_t kLeastColumns = 32;
+constexpr int64_t kMostBands = 128;  // keeps planning time independent of the picture's height
+constexpr int64_t kMostWidths = 4;
+constexpr int64_t kLongestChunk = 8;  // beyond it, of what is not all of them
+
+std::vector<int64_t> halvings(int64_t length, int64_t least, int64_t most) {
+  std::vector<int64_t> lengths{length};
+  int64_t power = least;
+  while (power * 2 < length) power *= 2;
+  for (; power >= least && power < length && static_cast<int64_t>(lengths.size()) < most; power /= 2)
+    lengths.push_back(power);
+  return lengths;
+}
+
+}  // namespace
+
+std::vector<int64_t> tile_heights(int64_t length) {
+  int64_t least = kLeastRows;
+  while (least * kMostBands < length) least *= 2;
+  return halvings(length, least, 64);
+}
+
+std::vector<int64_t> tile_widths(int64_t length) {
+  return halvings(length, kLeastColumns, kMostWidths);
+}
+
+std::vector<int64_t> chunk_lengths(int64_t frames) {
+  std::vector<int64_t> lengths{frames};
+  for (int64_t length = kLongestChunk; length > 0; length /= 2) {
+    if (length < frames) lengths.push_back(length);
+  }
+  return lengths;
+}
+
+PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered,
+                       std::vector<TouchedTensor> touched)
+    : graph_(graph),
+      costs_(costs),
+      sizes_(sizes),
+      pass_(std::move(lowered)),
+      touched_(std::move(touched)),
+      forms_{ConvolutionForm::direct} {
+  for (const TouchedTensor& tensor : touched_) {
+    Kept entry;
+    entry.tensor = tensor.tensor;
+    entry.block_rows = block_rows(graph_, tensor.tensor, sizes_, costs_.memory().block_bytes);
+    entries_.push_back(entry);
+    whole_bytes_.push_back(kept_bytes(graph_, entry, sizes_));
+  }
+  for (const Step& step : pass_.steps) {
+    if (step.kind != StepKind::store) continue;
+    const auto stored = std::find_if(touched_.begin(), touched_.end(), [&](const TouchedTensor& tensor) {
+      return tensor.tensor == step.tensor;
+    });
+    stored_.push_back(static_cast<size_t>(stored - touched_.begin()));
+  }
+  const Extent grid = extent_at(pass_.scale, sizes_.latent);
+  widths_ = tile_widths(grid.x);
+  chunks_ = takes_chunks(graph_, pass_) ? chunk_lengths(grid.t) : std::vector{grid.t};
+  const std::vector<int64_t> heights = tile_heights(grid.y);
+  for (int64_t rows : heights) heights_.push_back({rows, static_cast<size_t>((grid.y + rows - 1) / rows)});
+  find_countable();
+  const bool both = contains(forms_on(sizes_.device), ConvolutionForm::winograd) &&
+                    std::any_of(pass_.steps.begin(), pass_.steps.end(),
+                                [&](const Step& step) { return has_winograd_form(graph_, step.op); });
+  if (both) forms_.push_back(ConvolutionForm::winograd);
+  for (ConvolutionForm form : forms_) {
+    pass_.convolutions = form;
+    seconds_.emplace_back();
+    for (int64_t frames : chunks_)
+      seconds_.back().push_back(costs_.shape_seconds(graph_, pass_, frames, heights, widths_, sizes_));
+    const auto bytes = [&](WeightResidency residency) {
+      return pass_weights_bytes(graph_, pass_, form, residency, sizes_.storage());
+    };
+    brought_.push_back({bytes(WeightResidency::per_pass), bytes(WeightResidency::resident)});
+    if (form == ConvolutionForm::direct) continue;
+    const double transform = costs_.transform_seconds(brought_.back().beside_resident);
+    for (std::vector<double>& of_chunk : seconds_.back()) {
+      for (double& seconds : of_chunk) seconds += transform;
+    }
+  }
+}
+
+double PassOption::seconds(const Shape& shape) const {
+  return seconds_[static_cast<size_t>(shape.form)][shape.chunk][shape.height * widths() + shape.width];
+}
+
+int64_t PassOption::brought_bytes(ConvolutionForm form, WeightResidency residency) const {
+  const Brought& brought = brought_[static_cast<size_t>(form)];
+  const bool all = residency == WeightResidency::per_pass;
+  return allocated_bytes(all ? brought.per_pass : brought.beside_resident, sizes_.device);
+}
+
+const PassOption::Series& PassOption::series(size_t number, size_t tensor, bool below) const {
+  live_.resize(heights_.size());
+  live_[number].resize(touched_.size());
+  Series& series = live_[number][tensor][below];
+  if (!series.before.empty()) return series;
+  const Height& height = heights_[number];
+  pass_.tiles.y = cut(sizes_.latent.y * pass_.scale.y, height.length);
+  Kept entry = entries_[tensor];
+  if (below) entry.place = Place::scratch;  // windows are the same in every place below the device
+  const LiveBlocks blocks(graph_, pass_, {&entry, touched_[tensor].written, touched_[tensor].leaves}, sizes_);
+  for (size_t band = 0; band < height.bands; ++band) {
+    series.before.push_back(blocks.before_store(band));
+    series.after.push_back(blocks.after_store(band));
+  }
+  return series;
+}
+
+Extent PassOption::tile(const Shape& shape) const {
+  return {chunks_[shape.chunk], heights_[shape.height].length, widths_[shape.width]};
+}
+
+void PassOption::find_countable() {
+  if (sizes_.device == DeviceKind::cpu) return;
+  const auto counts = [&](const Shape& shape) {
+    const Extent grid = tile(shape);
+    return std::all_of(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
+      const int64_t channels = graph_.tensor(step.tensor).channels;
+      return !makes_tile(step.kind) ||
+             positions(largest_tile(graph_, pass_, step, grid, sizes_)) * channels <= gpu::kMostTileValues;
+    });
+  };
+  if (counts({})) return;  // the whole picture is the largest tile
+  for (uint32_t chunk = 0; chunk < chunks(); ++chunk) {
+    for (uint32_t i = 0; i < heights() * widths(); ++i) {
+      const auto across = static_cast<uint32_t>(widths());
+      countable_.push_back(counts({.height = i / across, .width = i % across, .chunk = chunk}));
+    }
+  }
+}
+
+CostModel::Transfers PassOption::transfers(const std::vector<Place>& places) const {
+  CostModel::Transfers transfers;
+  for (size_t i = 0; i < touched_.size(); ++i) {
+    if (places[i] == Place::device) continue;
+    costs_.add_transfer(transfers, places[i], touched_[i].written, double(whole_bytes_[i]));
+  }
+  return transfers;
+}
+
+int64_t PassOption::least_bytes(const std::vector<Place>& places) const {
+  int64_t begin = 0, end = 0;
+  for (size_t i = 0; i < touched_.size(); ++i) {
+    if (places[i] != Place::device) continue;
+    const bool stored = std::find(stored_.begin(), stored_.end(), i) != stored_.end();
+    if (!touched_[i].written) begin += whole_bytes_[i];
+    if (touched_[i].written ? stored : !touched_[i].leaves) end += whole_bytes_[i];
+  }
+  return std::max(begin, end);
+}
+
+PassOption::LiveBytes PassOption::live_bytes(size_t number, const std::vector<Place>& places) const {
+  const Height& height = heights_[number];
+  std::vector<int64_t> live(height.bands, 0);
+  LiveBytes bytes;
+  const auto record = [&] {
+    bytes.largest.push_back(height.bands > 1 ? *std::max_element(live.begin(), live.end() - 1) : 0);
+    bytes.last.push_back(live.back());
+  };
+  for (size_t i = 0; i < touched_.size(); ++i) {
+    const bool stored = std::find(stored_.begin(), stored_.end(), i) != stored_.end();
+    if (touched_[i].written && !stored) continue;  // in the blocks of the tensor that it replaces
+    const std::vector<int64_t>& before = series(number, i, places[i] != Place::device).before;
+    for (size_t band = 0; band < height.bands; ++band) live[band] += before[band];
+  }
+  record();
+  for (size_t i : stored_) {
+    const Series& taken = series(number, i, places[i] != Place::device);
+    for (size_t band = 0; band < height.bands; ++band) live[band] += taken.after[band] - taken.before[band];
+    record();
+  }
+  return bytes;
+}
+
+const PassOption::Working& PassOption::working(const Shape& shape) const {
+  const auto [entry, is_new] = working_.try_emplace({shape.height, shape.width, shape.chunk, shape.form});
+  Working& working = entry->second;
+  if (!is_new) return working;
+  pass_.convolutions = shape.form;
+  const auto stretch_bytes = [&](const Extent& largest) {
+    std::vector<int64_t> bytes;
+    for (const Stretch& stretch :
+         stretches_of(pass_, step_bytes(graph_, pass_, largest, sizes_, costs_.memory()))) {
+      bytes.push_back(stretch.working_bytes);
+    }
+    return bytes;
+  };
+  const Extent full = tile(shape), last = last_band_tile(full, sizes_.latent.y * pass_.scale.y);
+  working.full = stretch_bytes(full);
+  working.last = last == full ? working.full : stretch_bytes(last);
+  return working;
+}
+
+int64_t PassOption::peak_bytes(const Shape& shape, const LiveBytes& live) const {
+  const Working& tiles = working(shape);
+  const bool one_tile = widths_[shape.width] == sizes_.latent.x * pass_.scale.x &&
+                        chunks_[shape.chunk] == extent_at(pass_.scale, sizes_.latent).t;
+  int64_t peak = 0;
+  // Where a band has several tiles, the others find there what the first one stored.
+  for (size_t k = 0; k < live.last.size(); ++k) {
+    if (heights_[shape.height].bands > 1) {
+      peak = std::max(peak, (one_tile ? live.largest[k] : live.largest.back()) + tiles.full[k]);
+    }
+    peak = std::max(peak, (one_tile ? live.last[k] : live.last.back()) + tiles.last[k]);
+  }
+  return peak;
+}
+
+PricedShapes::PricedShapes(const PassOption& option, std::vector<Place> places, WeightResidency residency)
+    : option_(&option),
+      places_(std::move(places)),
+      residency_(residency),
+      least_bytes_(option.least_bytes(places_) + option.brought_bytes(ConvolutionForm::direct, residency)) {
+  const CostModel::Transfers transfers = option.transfers(places_);
+  shapes_.reserve(option.heights() * option.widths() * option.chunks() * option.forms().size());
+  for (ConvolutionForm form : option.forms()) {
+    for (uint32_t height = 0; height < option.heights(); ++height) {
+      for (uint32_t i = 0; i < option.widths() * option.chunks(); ++i) {
+        const auto widths = static_cast<uint32_t>(option.widths());
+        Shape shape{0, -1, height, i % widths, i / widths, form};
+        if (!option.countable(shape)) continue;
+        shape.seconds = CostModel::sweep_seconds(option.seconds(shape), transfers, option.bands(height));
+        shapes_.push_back(shape);
+      }
+    }
+  }
+  if (shapes_.empty()) throw InputError("--size: too large for tiles that a GPU's libraries can count");
+  const auto faster = [](const Shape& a, const Shape& b) {
+    return std::tie(a.seconds, a.height, a.width, a.chunk, a.form) <
+           std::tie(b.seconds, b.height, b.width, b.chunk, b.form);
+  };
+  std::sort(shapes_.begin(), shapes_.end(), faster);
+}
+
+int64_t PricedShapes::peak_of(size_t i) {
+  Shape& shape = shapes_[i];
+  if (shape.peak_bytes >= 0) return shape.peak_bytes;
+  const auto [live, is_new] = live_bytes_.try_emplace(shape.height);
+  if (is_new) live->second = option_->live_bytes(shape.height, places_);
+  return shape.peak_bytes =
+             option_->peak_bytes(shape, live->second) + option_->brought_bytes(shape.form, residency_);
+}
+
+const Shape* PricedShapes::fastest_within(int64_t limit_bytes) {
+  if (least_bytes_ > limit_bytes) return nullptr;
+  for (size_t i = 0; i < shapes_.size(); ++i) {
+    if (peak_of(i) <= limit_bytes) return &shapes_[i];
+  }
+  return nullptr;
+}
+
+const Shape* PricedShapes::smallest() {
+  return &*std::min_element(all().begin(), all().end(),
+                            [](const Shape& a, const Shape& b) { return a.peak_bytes < b.peak_bytes; });
+}
+
+const std::vector<Shape>& PricedShapes::all() {
+  for (size_t i = 0; i < shapes_.size(); ++i) peak_of(i);
+  return shapes_;
+}
+
+}  // namespace headroom

@@ -1,0 +1,148 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "decoder/lowering/memory.h"
+#include "planner/cost/cost_model.h"
+
+namespace headroom {
+
+/// One tile shape for a pass, by the numbers of its height, its width and its chunks of frames, and the form
+/// of its convolutions, with what they cost.
+struct Shape {
+  double seconds = 0;
+  int64_t peak_bytes = -1;  ///< -1 where not known yet
+  uint32_t height = 0, width = 0, chunk = 0;
+  ConvolutionForm form = ConvolutionForm::direct;
+};
+
+/// A kept tensor that a pass reads or writes.
+struct TouchedTensor {
+  TensorId tensor{-1};
+  bool written = false;  ///< by this pass
+  bool leaves = false;   ///< nothing after this pass reads it
+  friend auto operator<=>(const TouchedTensor&, const TouchedTensor&) = default;
+};
+
+/// One way to run a pass: the kept tensors that it touches, and what it computes. In which place they live is
+/// still open, and so is what else is kept meanwhile: one lowering serves all of that.
+class PassOption {
+ public:
+  /// `lowered` without tiles.
+  PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered,
+             std::vector<TouchedTensor> touched);
+
+  const std::vector<TouchedTensor>& touched() const { return touched_; }
+  /// Bytes of the parameters that the pass needs, in the direct form.
+  int64_t parameter_bytes() const { return brought_[0].per_pass; }
+
+  // What follows serves PricedShapes. `places` is parallel to touched().
+  size_t heights() const { return heights_.size(); }
+  size_t widths() const { return widths_.size(); }
+  size_t chunks() const { return chunks_.size(); }
+  /// The direct one, and the Winograd one where it changes anything.
+  const std::vector<ConvolutionForm>& forms() const { return forms_; }
+  Extent tile(const Shape& shape) const;
+  /// False where the device's libraries cannot count the values of a tile (decoder/lowering/gpu_memory.h).
+  bool countable(const Shape& shape) const {
+    return countable_.empty() ||
+           countable_[(shape.chunk * heights() + shape.height) * widths() + shape.width];
+  }
+  /// Without transfers and without bringing parameters in, but with bringing them into their form.
+  double seconds(const Shape& shape) const;
+  /// What the pass brings onto the device for its convolutions in this form, and all parameters where none
+  /// are there.
+  int64_t brought_bytes(ConvolutionForm form, WeightResidency residency) const;
+  size_t bands(size_t height) const { return heights_[height].bands; }
+  CostModel::Transfers transfers(const std::vector<Place>& places) const;
+  /// Bytes of kept blocks after each store of the pass; the first before any.
+  struct LiveBytes {
+    std::vector<int64_t> largest;  ///< over all bands but the last
+    std::vector<int64_t> last;     ///< in the last, whose tiles may be lower
+  };
+  LiveBytes live_bytes(size_t height, const std::vector<Place>& places) const;
+  /// With the tiles that come on top.
+  int64_t peak_bytes(const Shape& shape, const LiveBytes& live) const;
+  /// What no height can go below: everything that is there when the sweep begins, and when it ends.
+  int64_t least_bytes(const std::vector<Place>& places) const;
+
+ private:
+  /// Bytes on the device per band.
+  struct Series {
+    std::vector<int64_t> before, after;  ///< the step that stores the tensor
+  };
+  struct Brought {
+    int64_t per_pass = 0, beside_resident = 0;
+  };
+  /// Bytes of the tiles in every stretch of the pass.
+  struct Working {
+    std::vector<int64_t> full, last;  ///< of all bands but the last, and of that
+  };
+  struct Height {
+    int64_t length = 0;
+    size_t bands = 0;
+  };
+
+  void find_countable();
+  const Working& working(const Shape& shape) const;
+  const Series& series(size_t height, size_t tensor, bool below) const;
+
+  const Graph& graph_;
+  const CostModel& costs_;
+  const Sizes& sizes_;
+  mutable Pass pass_;  ///< its tiles and form are those of the shape that was looked at last
+  std::vector<TouchedTensor> touched_;
+  std::vector<Kept> entries_;   ///< parallel to touched_
+  std::vector<size_t> stored_;  ///< touched tensors in the order of their stores
+  std::vector<Height> heights_;
+  std::vector<int64_t> widths_;
+  std::vector<int64_t> chunks_;  ///< frames of the pass's grid
+  std::vector<ConvolutionForm> forms_;
+  /// Parallel to forms_, then to chunks_; height by height.
+  std::vector<std::vector<std::vector<double>>> seconds_;
+  std::vector<Brought> brought_;  ///< parallel to forms_
+  std::vector<bool> countable_;   ///< chunk by chunk, height by height; empty where all are
+  // Filled when first asked for. Most shapes of most options never are.
+  mutable std::map<std::tuple<uint32_t, uint32_t, uint32_t, ConvolutionForm>, Working> working_;
+  /// By height and touched tensor, on the device and below.
+  mutable std::vector<std::vector<std::array<Series, 2>>> live_;
+  std::vector<int64_t> whole_bytes_;  ///< parallel to touched_
+};
+
+/// The tile shapes of an option for one placing of its tensors and its parameters, fastest first. Peaks are
+/// worked out when first needed: most searches look at the first shapes of most choices only.
+class PricedShapes {
+ public:
+  PricedShapes(const PassOption& option, std::vector<Place> places, WeightResidency residency);
+
+  /// The fastest shape of all, whatever it needs.
+  const Shape& fastest() const { return shapes_.front(); }
+  /// The fastest shape that needs no more than the limit; null where none does.
+  const Shape* fastest_within(int64_t limit_bytes);
+  Extent tile(const Shape& shape) const { return option_->tile(shape); }
+  /// The shape that needs least.
+  const Shape* smallest();
+  /// Every shape, priced.
+  const std::vector<Shape>& all();
+
+ private:
+  int64_t peak_of(size_t i);
+
+  const PassOption* option_;
+  std::vector<Place> places_;
+  WeightResidency residency_;
+  int64_t least_bytes_;
+  std::vector<Shape> shapes_;                             ///< fastest first
+  std::map<uint32_t, PassOption::LiveBytes> live_bytes_;  ///< by height, of those that were asked for
+};
+
+/// Heights and widths of the tiles that are tried in a grid of this length: the whole, and powers of two.
+std::vector<int64_t> tile_heights(int64_t length);
+std::vector<int64_t> tile_widths(int64_t length);
+/// Frames of the chunks that are tried: all of them first, then few, down to one.
+std::vector<int64_t> chunk_lengths(int64_t frames);
+
+}  // namespace headroom

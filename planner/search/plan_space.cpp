@@ -1,0 +1,121 @@
+#include "planner/search/plan_space.h"
+
+#include <algorithm>
+
+namespace headroom {
+namespace {
+
+std::vector<TensorId> tensors_of(const Frontier& frontier) {
+  std::vector<TensorId> tensors;
+  for (const Residence& residence : frontier) tensors.push_back(residence.tensor);
+  return tensors;
+}
+
+Place place_of(const Frontier& frontier, TensorId id) {
+  const auto found =
+      std::find_if(frontier.begin(), frontier.end(), [&](const Residence& r) { return r.tensor == id; });
+  return found == frontier.end() ? Place::device : found->place;
+}
+
+}  // namespace
+
+Frontier latent_frontier() {
+  return {{TensorId{0}, Place::device}};
+}
+
+PlanSpace::PlanSpace(const Model& model, const Request& request, const SpaceFrame& frame,
+                     const CostModel& costs)
+    : PlanSpace(std::make_shared<PassCatalog>(model, request, frame.slice, costs), frame) {}
+
+PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const SpaceFrame& frame)
+    : catalog_(std::move(catalog)), frame_(frame) {
+  const Graph& graph = catalog_->graph();
+  const CostModel& costs = catalog_->costs();
+  const Sizes& sizes = catalog_->sizes();
+  const bool per_pass = frame.weights == WeightResidency::per_pass;
+  fixed_bytes_ = latent_bytes(graph, sizes) + device_state_bytes(graph, sizes) +
+                 reserve_bytes(graph, sizes, costs.memory());
+  if (!per_pass) {
+    const int64_t weights = resident_weights_bytes(graph, sizes.storage());
+    fixed_bytes_ += allocated_bytes(weights, sizes.device);
+    start_seconds_ = costs.weights_seconds(weights);
+  }
+  least_seconds_from_.assign(passes() + 1, 0);
+  for (size_t pass = passes(); pass-- > 0;) {
+    double seconds = 0;
+    for (OpId op : catalog_->reach().own_operations(pass)) {
+      seconds += costs.least_seconds(graph, op, sizes);
+      if (per_pass)
+        seconds += costs.weights_seconds(
+            weights_bytes(graph, graph.op(op), ConvolutionForm::direct, sizes.storage()));
+    }
+    least_seconds_from_[pass] =
+        least_seconds_from_[pass + 1] + seconds + catalog_->least_handover_seconds(pass);
+  }
+  choices_.resize(passes());
+}
+
+/// Bytes in the lower place while a pass runs.
+int64_t PlanSpace::bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const {
+  int64_t sum = 0;
+  for (const Residence& residence : frontier)
+    sum += residence.place != Place::device ? catalog_->stored_bytes(residence.tensor) : 0;
+  for (TensorId id : below) sum += catalog_->stored_bytes(id);
+  return sum;
+}
+
+void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet& set,
+                            std::vector<Choice>& list) {
+  std::vector<TensorId> movable;
+  for (TensorId id : set.keeps) {
+    if (frame_.lower_place && catalog_->may_go_below(pass, id)) movable.push_back(id);
+  }
+  const std::vector<TensorId> present = tensors_of(frontier);
+  for (size_t placing = 0; placing < size_t{1} << movable.size(); ++placing) {
+    std::vector<TensorId> below, in_place;
+    for (size_t i = 0; i < movable.size(); ++i) {
+      if (placing >> i & 1) below.push_back(movable[i]);
+    }
+    if (frame_.lower_place && bytes_below(frontier, below) > frame_.lower_limit_bytes) continue;
+    for (const PassWork::Takeover& takeover : set.work->takeovers) {
+      if (place_of(frontier, takeover.base) == Place::device && !contains(below, takeover.target))
+        in_place.push_back(takeover.target);
+    }
+    const auto place_after = [&](TensorId id) {
+      if (contains(set.keeps, id)) return contains(below, id) ? *frame_.lower_place : Place::device;
+      return place_of(frontier, id);
+    };
+    Frontier next;
+    for (TensorId id : set.next) next.push_back({id, place_after(id)});
+    const PassOption& option = catalog_->option(pass, present, set, in_place);
+    std::vector<Place> places;
+    for (const TouchedTensor& tensor : option.touched()) places.push_back(place_after(tensor.tensor));
+    Choice choice{set.runs,
+                  catalog_->reach().targets(pass).optional(),
+                  set.keeps,
+                  std::move(in_place),
+                  std::move(below),
+                  std::move(next),
+                  &catalog_->priced(option, places, frame_.weights)};
+    choice.beside_bytes = fixed_bytes_;
+    for (TensorId id : set.passing) {
+      if (place_of(frontier, id) == Place::device) choice.beside_bytes += catalog_->stored_bytes(id);
+    }
+    choice.again_seconds = set.again_seconds;
+    if (frame_.weights == WeightResidency::per_pass) {
+      choice.beside_seconds = catalog_->costs().weights_seconds(option.parameter_bytes());
+      choice.again_seconds += catalog_->costs().weights_seconds(set.again_weights_bytes);
+    }
+    list.push_back(std::move(choice));
+  }
+}
+
+std::vector<Choice>& PlanSpace::choices(size_t pass, const Frontier& frontier) {
+  const auto [known, is_new] = choices_[pass].try_emplace(frontier);
+  if (!is_new) return known->second;
+  for (const KeepSet& set : catalog_->keep_sets(pass, tensors_of(frontier)))
+    add_choices(pass, frontier, set, known->second);
+  return known->second;
+}
+
+}  // namespace headroom

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+
+#include "decoder/graph/model.h"
+#include "decoder/lowering/memory.h"
+#include "decoder/plan/requests.h"
+
+namespace headroom {
+
+/// Plans the decode of one shape under the queue's limit. Throws DoesNotFit where there is none.
+using PlanShape = std::function<Plan(const Request& request)>;
+
+/// The requests with a plan for each distinct shape and the order in which they share one pool: the largest
+/// need first, equal shapes together, otherwise as the requests stand. docs/planning.md says why. Throws
+/// DoesNotFit naming the request that needs the most and the smallest limit for the whole queue; InputError
+/// naming the request where the model cannot decode its size. `model_argument` and `storage` are what every
+/// plan is made for, `origin` names the file in messages.
+RequestQueue plan_queue(RequestQueue requests, const Model& model, const std::string& model_argument,
+                        const Storage& storage, int64_t limit_bytes, const PlanShape& plan_shape,
+                        const std::string& origin);
+
+}  // namespace headroom

@@ -1,0 +1,156 @@
+#include "planner/search/solver.h"
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+#include <stdexcept>
+
+namespace headroom {
+namespace {
+
+/// How a frontier before a pass was reached most cheaply.
+struct Arrival {
+  double cost = std::numeric_limits<double>::infinity();
+  const Frontier* previous = nullptr;
+  const Choice* choice = nullptr;
+  const Shape* shape = nullptr;
+  bool settled = false;
+};
+
+using Path = std::vector<Arrival>;
+
+struct Found {
+  Path path;         ///< empty where none was found
+  double bound = 0;  ///< no path costs less
+  bool in_time = true;
+};
+
+/// Best-first search over (pass, frontier). `extend` gives the cost of a path after a choice and the shape
+/// that it is taken with, null where none is allowed. `bound` is what is still to come at the least: of a
+/// pass on, and again of what was dropped. It counts an operation in the first pass that could run it even
+/// where a later one does, so costs may rise more slowly than it falls: a frontier that is reached more
+/// cheaply later is taken up again. With a `greed` above 1 the bound is overstated, which finds some path
+/// soon and proves nothing.
+template <typename Extend, typename Bound>
+Found search(PlanSpace& space, double start, const Extend& extend, const Bound& bound, double greed,
+             const SearchLimits& limits) {
+  struct Entry {
+    double estimate;
+    size_t pass;
+    const Frontier* frontier;
+    Arrival* arrival;
+    bool operator<(const Entry& other) const {
+      // Among equals the deeper one, which is nearer the end.
+      return estimate != other.estimate ? estimate > other.estimate : pass < other.pass;
+    }
+  };
+  std::vector<std::map<Frontier, Arrival>> arrivals(space.passes() + 1);
+  std::priority_queue<Entry> queue;
+  const auto first = arrivals[0].emplace(latent_frontier(), Arrival{}).first;
+  first->second.cost = start;
+  queue.push({start + greed * bound(0, 0), 0, &first->first, &first->second});
+  Found found;
+  while (!queue.empty()) {
+    const Entry entry = queue.top();
+    queue.pop();
+    if (entry.arrival->settled) continue;
+    entry.arrival->settled = true;
+    found.bound = std::max(found.bound, entry.estimate);
+    if (entry.pass == space.passes()) {
+      const Arrival* step = entry.arrival;
+      for (size_t pass = entry.pass; pass > 0; --pass) {
+        found.path.push_back(*step);
+        step = &arrivals[pass - 1].at(*step->previous);
+      }
+      std::reverse(found.path.begin(), found.path.end());
+      return found;
+    }
+    if (greed <= 1 && entry.estimate >= limits.cutoff_seconds) return found;
+    if (limits.deadline && std::chrono::steady_clock::now() > *limits.deadline) {
+      found.in_time = false;
+      return found;
+    }
+    for (Choice& choice : space.choices(entry.pass, *entry.frontier)) {
+      const auto [cost, shape] = extend(entry.arrival->cost, choice);
+      if (shape == nullptr) continue;
+      const auto next = arrivals[entry.pass + 1].try_emplace(choice.next).first;
+      if (next->second.cost <= cost || (greed > 1 && next->second.settled)) continue;
+      next->second = {cost, entry.frontier, &choice, shape, false};
+      queue.push({cost + greed * bound(entry.pass + 1, choice.again_seconds), entry.pass + 1, &next->first,
+                  &next->second});
+    }
+  }
+  return found;
+}
+
+PassDecision decision_of(const Arrival& arrival) {
+  return {arrival.choice->keeps, arrival.choice->in_place,
+          arrival.choice->below, arrival.choice->shapes->tile(*arrival.shape),
+          arrival.shape->form,   arrival.choice->rests};
+}
+
+/// `hindered` becomes true where the limit kept a choice from its fastest shape.
+Found search_by_time(PlanSpace& space, int64_t limit_bytes, double greed, const SearchLimits& limits,
+                     bool& hindered) {
+  const auto extend = [&](double cost, Choice& choice) {
+    const Shape* shape = choice.shapes->fastest_within(limit_bytes - choice.beside_bytes);
+    hindered = hindered || shape != &choice.shapes->fastest();
+    return std::pair(shape != nullptr ? cost + choice.seconds(*shape) : 0, shape);
+  };
+  const auto bound = [&](size_t pass, double again) { return space.least_seconds_from(pass) + again; };
+  return search(space, space.start_seconds(), extend, bound, greed, limits);
+}
+
+Solution solution_of(const Found& found) {
+  Solution solution;
+  solution.seconds = found.path.back().cost;
+  for (const Arrival& arrival : found.path) {
+    if (!arrival.choice->runs) continue;
+    solution.decisions.push_back(decision_of(arrival));
+    solution.pass_seconds.push_back(arrival.choice->seconds(*arrival.shape));
+    solution.peak_bytes = std::max(solution.peak_bytes, arrival.choice->peak_bytes(*arrival.shape));
+  }
+  return solution;
+}
+
+}  // namespace
+
+SpaceSearch fastest(PlanSpace& space, int64_t limit_bytes, const SearchLimits& limits) {
+  bool hindered = false;
+  const Found found = search_by_time(space, limit_bytes, 1, limits, hindered);
+  SpaceSearch done{std::nullopt, found.bound, found.in_time};
+  if (found.path.empty()) return done;
+  done.solution = solution_of(found);
+  done.solution->unhindered = !hindered;
+  return done;
+}
+
+std::optional<Solution> some_path(PlanSpace& space, int64_t limit_bytes,
+                                  std::chrono::steady_clock::time_point deadline) {
+  constexpr double kGreed = 4;
+  bool hindered = false;
+  const Found found = search_by_time(space, limit_bytes, kGreed, {.deadline = deadline}, hindered);
+  if (found.path.empty()) return std::nullopt;
+  return solution_of(found);
+}
+
+SmallestLimit smallest_limit(PlanSpace& space) {
+  const auto extend = [](double cost, Choice& choice) {
+    const Shape* shape = choice.shapes->smallest();
+    return std::pair(std::max(cost, double(choice.peak_bytes(*shape))), shape);
+  };
+  const Found found = search(space, 0, extend, [](size_t, double) { return 0.0; }, 1, {});
+  if (found.path.empty()) throw std::logic_error("a plan space without a plan");
+  SmallestLimit smallest;
+  for (const Arrival& arrival : found.path) {
+    if (!arrival.choice->runs) continue;
+    if (const int64_t peak = arrival.choice->peak_bytes(*arrival.shape); peak > smallest.bytes) {
+      smallest.bytes = peak;
+      smallest.pass = smallest.decisions.size();
+    }
+    smallest.decisions.push_back(decision_of(arrival));
+  }
+  return smallest;
+}
+
+}  // namespace headroom

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "planner/search/plan_space.h"
+
+namespace headroom {
+
+/// When a search may stop short of a proof.
+struct SearchLimits {
+  std::optional<std::chrono::steady_clock::time_point> deadline{};
+  /// Slower paths are of no use to the caller: none is returned once all that is left takes as long.
+  double cutoff_seconds = std::numeric_limits<double>::infinity();
+};
+
+/// Decisions of a plan space under a limit.
+struct Solution {
+  std::vector<PassDecision> decisions;  ///< of passes that run
+  std::vector<double> pass_seconds;     ///< parallel to them
+  double seconds = 0;
+  int64_t peak_bytes = 0;
+  bool unhindered = false;  ///< the limit excluded nothing on the way: without one the solution is the same
+};
+
+/// What a search for the fastest path has found, and proven.
+struct SpaceSearch {
+  std::optional<Solution>
+      solution;              ///< empty where nothing fits, nothing is faster than the cutoff, or time was up
+  double bound_seconds = 0;  ///< no path is faster; where there is none at all, as far as the search came
+  bool in_time = true;       ///< the deadline did not end it
+};
+
+/// The fastest path over (pass, frontier) under the limit: A* with the bound of PlanSpace::least_seconds_from
+/// and Choice::again_seconds, which never overestimates, so the first path to reach the end is the fastest.
+SpaceSearch fastest(PlanSpace& space, int64_t limit_bytes, const SearchLimits& limits = {});
+
+/// Some path under the limit, soon: a greedy search with the same bound overstated. Proves nothing. Empty
+/// where nothing fits or the deadline came first.
+std::optional<Solution> some_path(PlanSpace& space, int64_t limit_bytes,
+                                  std::chrono::steady_clock::time_point deadline);
+
+/// The smallest limit under which a plan exists: the path whose largest peak is smallest, and the pass that
+/// has it.
+struct SmallestLimit {
+  int64_t bytes = 0;
+  size_t pass = 0;
+  std::vector<PassDecision> decisions;
+};
+SmallestLimit smallest_limit(PlanSpace& space);
+
+}  // namespace headroom

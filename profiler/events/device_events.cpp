@@ -1,0 +1,39 @@
+#include "profiler/events/device_events.h"
+
+#include "profiler/events/device_watcher.h"
+
+namespace headroom {
+
+const char* name_of(MemoryPlace place) {
+  switch (place) {
+    case MemoryPlace::device:
+      return "device";
+    case MemoryPlace::pinned:
+      return "pinned";
+    case MemoryPlace::managed:
+      return "managed";
+    case MemoryPlace::pageable:
+      return "pageable";
+    case MemoryPlace::unknown:
+      return "unknown";
+  }
+  return "";
+}
+
+const char* name_of(WatchKind kind) {
+  switch (kind) {
+    case WatchKind::kernels:
+      return "kernels";
+    case WatchKind::copies:
+      return "copies";
+    case WatchKind::memory:
+      return "memory";
+    case WatchKind::pools:
+      return "pools";
+    case WatchKind::calls:
+      return "calls";
+  }
+  return "";
+}
+
+}  // namespace headroom

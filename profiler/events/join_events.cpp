@@ -1,0 +1,260 @@
+#include "profiler/events/join_events.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "decoder/graph/errors.h"
+#include "profiler/events/activity_list.h"
+#include "profiler/events/driver_ledger.h"
+#include "profiler/events/merged_timeline.h"
+#include "profiler/events/scope_times.h"
+
+namespace headroom {
+namespace {
+
+/// More are in no decode that anyone waits for.
+constexpr int64_t kMostPasses = 100'000;
+
+void check_scope(const ScopeBegan& scope, size_t event, const Plan& plan) {
+  const auto passes = static_cast<int64_t>(plan.passes.size());
+  const bool known =
+      scope.pass >= -1 && scope.pass < passes && scope.tile >= -1 && scope.item >= 0 && scope.step >= -1 &&
+      (scope.pass >= 0 || scope.step == -1) &&
+      (scope.step == -1 ||
+       scope.step < static_cast<int64_t>(plan.passes[static_cast<size_t>(scope.pass)].steps.size()));
+  if (!known) {
+    throw InputError("event " + std::to_string(event) + ": the plan has no step " +
+                     std::to_string(scope.step) + " in a pass " + std::to_string(scope.pass));
+  }
+}
+
+void check(const std::vector<DeviceEvent>& events, const Plan& plan, const Graph& graph) {
+  const auto tensors = static_cast<int64_t>(graph.tensors().size());
+  int64_t passes = 0;
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (const auto* scope = std::get_if<ScopeBegan>(&events[i])) {
+      check_scope(*scope, i, plan);
+      passes += scope->tile == 0 && scope->step == 0 ? 1 : 0;
+      if (passes > kMostPasses)
+        throw InputError("event " + std::to_string(i) + ": expected at most " + std::to_string(kMostPasses) +
+                         " passes");
+    }
+    const auto* taken = std::get_if<Allocated>(&events[i]);
+    if (taken == nullptr) continue;
+    const auto layer = static_cast<int64_t>(taken->layer);
+    if (layer < -1 || layer >= tensors)
+      throw InputError("event " + std::to_string(i) + ": the model has no tensor " + std::to_string(layer));
+  }
+}
+
+class Joining {
+ public:
+  Joining(const std::vector<DeviceEvent>& events, const Plan& plan, const TraceBounds& bounds)
+      : events_(events), plan_(plan), ledger_(events), trace_(bounds) {}
+
+  void run(const std::vector<Happening>& happenings) {
+    if (happenings.empty()) return;
+    start_ns_ = happenings.front().at_ns;
+    for (const Happening& happening : happenings) {
+      at_ = seconds(happening.at_ns);
+      tell(happening);
+      check_room(happening.event);
+    }
+  }
+  double seconds(int64_t at_ns) const { return double(at_ns - start_ns_) * 1e-9; }
+
+  Trace finish() {
+    Trace trace = trace_.finish(at_);
+    trace.driver = std::move(driver_);
+    trace.records_lost = lost_;
+    return trace;
+  }
+
+ private:
+  void tell(const Happening& happening) {
+    const DeviceEvent& event = events_[happening.event];
+    switch (happening.what) {
+      case Happening::What::ledger:
+        return change_driver(happening.event);
+      case Happening::What::scope_begins:
+        scope_begins_ = at_;
+        return begin_tile(std::get<ScopeBegan>(event));
+      case Happening::What::step_ends: {
+        const auto& scope = std::get<ScopeBegan>(event);
+        return trace_.step_done(at_, plan_,
+                                {scope_begins_, at_, scope.item, scope.pass, scope.tile, scope.step});
+      }
+      case Happening::What::allocated:
+        return allocate(std::get<Allocated>(event));
+      case Happening::What::freed:
+        places_.erase(std::get<Freed>(event).address);
+        return trace_.freed(at_, pointer(std::get<Freed>(event).address));
+      case Happening::What::counted:
+        return count(std::get<DriverCounted>(event).bytes);
+    }
+  }
+
+  /// No machine has so much: what adds up to it was made up.
+  void check_room(size_t event) const {
+    constexpr int64_t kMostBytes = int64_t{1} << 50;
+    if (all() > kMostBytes)
+      throw InputError("event " + std::to_string(event) + ": all memory together is more than " +
+                       std::to_string(kMostBytes) + " bytes");
+  }
+
+  /// Only names what is there.
+  static const void* pointer(uint64_t address) {
+    return reinterpret_cast<const void*>(static_cast<uintptr_t>(address));
+  }
+  int64_t live(AllocationKind kind) const { return trace_.live()[static_cast<size_t>(kind)]; }
+  int64_t all() const { return std::accumulate(trace_.live().begin(), trace_.live().end(), int64_t{0}); }
+
+  void begin_tile(const ScopeBegan& scope) {
+    if (scope.step == 0 && scope.tile >= 0) return trace_.tile_started(at_, scope.pass, scope.tile);
+    // Before its first tile: weights that come pass by pass.
+    if (scope.step == -1 && scope.pass >= 0 && scope.pass != trace_.pass())
+      trace_.pass_started(at_, scope.pass);
+  }
+
+  void allocate(const Allocated& taken) {
+    // Handed out twice: that it came back has gone unheard.
+    if (!places_.try_emplace(taken.address, taken.bytes).second) {
+      trace_.freed(at_, pointer(taken.address));
+      places_[taken.address] = taken.bytes;
+      ++lost_;
+    }
+    if (const int64_t slack = live(AllocationKind::slack); reserved_ && slack < taken.bytes) {
+      trace_.changed(at_, AllocationKind::slack, taken.bytes - slack);
+      ++lost_;
+    }
+    trace_.allocated(at_, pointer(taken.address), taken.bytes, taken.kind, taken.layer);
+  }
+
+  void change_driver(size_t event) {
+    const int64_t segments = ledger_.segment_bytes(), libraries = ledger_.library_bytes();
+    if (!ledger_.apply(event)) ++lost_;
+    int64_t reserved = ledger_.segment_bytes() - segments;
+    if (const auto* segment = std::get_if<SegmentChanged>(&events_[event]);
+        segment != nullptr && reserved < 0)
+      free_places(segment->address, -reserved);
+    if (live(AllocationKind::slack) + reserved < 0) {
+      reserved = -live(AllocationKind::slack);
+      ++lost_;
+    }
+    reserved_ = reserved_ || reserved > 0;
+    trace_.changed(at_, AllocationKind::slack, reserved);
+    trace_.changed(at_, AllocationKind::libraries, ledger_.library_bytes() - libraries);
+  }
+
+  /// What lies in a segment goes with it.
+  void free_places(uint64_t begin, int64_t bytes) {
+    auto place = places_.lower_bound(begin);
+    while (place != places_.end() && place->first - begin < static_cast<uint64_t>(bytes)) {
+      trace_.freed(at_, pointer(place->first));
+      place = places_.erase(place);
+      ++lost_;
+    }
+  }
+
+  void count(int64_t driver_bytes) {
+    const int64_t context = live(AllocationKind::context), claimed = all() - context;
+    trace_.changed(at_, AllocationKind::context, std::max<int64_t>(0, driver_bytes - claimed) - context);
+    driver_.push_back({at_, driver_bytes});
+  }
+
+  const std::vector<DeviceEvent>& events_;
+  const Plan& plan_;
+  DriverLedger ledger_;
+  TraceBuilder trace_;
+  std::map<uint64_t, int64_t> places_;  ///< of the decode: bytes by address
+  std::vector<DriverSample> driver_;
+  int64_t start_ns_ = 0, lost_ = 0;
+  double at_ = 0, scope_begins_ = 0;
+  bool reserved_ = false;
+};
+
+/// Some ways to take memory are seen by who counts calls alone. Where LibTorch's allocator takes it in these
+/// ways its segments tell.
+void add_unseen_calls(const std::vector<DeviceEvent>& events, std::vector<TraceSource>& sources) {
+  std::set<uint32_t> calls;
+  std::set<uint64_t> addresses;
+  for (const DeviceEvent& event : events) {
+    const auto* change = std::get_if<DriverMemoryChanged>(&event);
+    if (change == nullptr) continue;
+    calls.insert(change->correlation);
+    addresses.insert(change->address);
+  }
+  int64_t unseen = 0;
+  for (const DeviceEvent& event : events) {
+    const auto* call = std::get_if<DriverCall>(&event);
+    if (call != nullptr && call->name.rfind("cuMemCreate", 0) == 0 && !calls.contains(call->correlation))
+      ++unseen;
+    const auto* segment = std::get_if<SegmentChanged>(&event);
+    if (segment != nullptr && segment->bytes > 0 && !addresses.contains(segment->address)) --unseen;
+  }
+  if (unseen <= 0) return;
+  sources.push_back(
+      {"cuMemCreate", false,
+       std::to_string(unseen) + " calls whose memory nobody told of: it counts as the context's"});
+}
+
+void add_refusals(const std::vector<DeviceEvent>& events, std::vector<TraceSource>& sources) {
+  const MemoryRefused* last = nullptr;
+  int64_t times = 0;
+  for (const DeviceEvent& event : events) {
+    const auto* refused = std::get_if<MemoryRefused>(&event);
+    if (refused == nullptr) continue;
+    ++times;
+    if (last == nullptr || refused->at_ns >= last->at_ns) last = refused;
+  }
+  if (times == 0) return;
+  sources.push_back(
+      {"refused memory", true,
+       std::to_string(times) + " times LibTorch's allocator was refused memory, the last time " +
+           std::to_string(last->asked_bytes) + " bytes with " + std::to_string(last->free_bytes) + " free"});
+}
+
+}  // namespace
+
+std::string recorded_plan(const Plan& plan) {
+  const Request& request = plan.request;
+  const auto text = [](int64_t number) { return std::to_string(number); };
+  return text(request.width_pixels) + "x" + text(request.height_pixels) + ", frames " + text(request.frames) +
+         ", batch " + text(request.batch) + ", " + name_of(request.dtype) + ", " + name_of(request.device) +
+         ", " + text(static_cast<int64_t>(plan.passes.size())) + " passes, peak " +
+         text(plan.predicted_peak_bytes);
+}
+
+Trace join_events(const DeviceRecording& recording, const Plan& plan, const Graph& graph,
+                  const TraceBounds& bounds) {
+  if (recording.plan != recorded_plan(plan)) {
+    throw InputError("recorded of another plan: expected \"" + recorded_plan(plan) + "\", found \"" +
+                     recording.plan + "\"");
+  }
+  const std::vector<DeviceEvent>& events = recording.events;
+  check(events, plan, graph);
+  const ScopeTimes times(events);
+  Joining joining(events, plan, bounds);
+  joining.run(happenings_of(events, times));
+  Trace trace = joining.finish();
+  trace.model = plan.request.model;
+  trace.device = recording.device;
+  trace.libraries = recording.libraries;
+  trace.limit_bytes = plan.limit_bytes;
+  trace.by_device_clock = times.by_device();
+  add_activities(
+      events, times, [&](int64_t at_ns) { return joining.seconds(at_ns); }, bounds, trace);
+  for (const DeviceEvent& event : events) {
+    if (const auto* lost = std::get_if<RecordsLost>(&event)) trace.records_lost += lost->count;
+  }
+  trace.sources = recording.sources;
+  add_unseen_calls(events, trace.sources);
+  add_refusals(events, trace.sources);
+  return trace;
+}
+
+}  // namespace headroom

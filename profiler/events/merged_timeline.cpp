@@ -1,0 +1,88 @@
+#include "profiler/events/merged_timeline.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+/// The decode's own events in the host's order, at the times at which the device meets them.
+class OwnTimes {
+ public:
+  OwnTimes(const std::vector<DeviceEvent>& events, const ScopeTimes& times) : events_(events), times_(times) {
+    std::vector<std::pair<int64_t, size_t>> order;
+    for (size_t i = 0; i < events.size(); ++i) {
+      if (const auto* scope = std::get_if<ScopeBegan>(&events[i])) order.emplace_back(scope->at_ns, i);
+      if (const auto* taken = std::get_if<Allocated>(&events[i])) order.emplace_back(taken->at_ns, i);
+      if (const auto* freed = std::get_if<Freed>(&events[i])) order.emplace_back(freed->at_ns, i);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (!order.empty()) now_ = order.front().first;
+    for (const auto& [at_ns, event] : order) {
+      if (std::holds_alternative<ScopeBegan>(events[event])) {
+        end_scope(at_ns);
+        scope_ = event;
+        span_ = times.span_of(std::get<ScopeBegan>(events[event]).scope);
+        tell(Happening::What::scope_begins, event, span_ != nullptr ? span_->begin_ns : at_ns);
+      } else if (std::holds_alternative<Allocated>(events[event])) {
+        tell(Happening::What::allocated, event, span_ != nullptr ? now_ : at_ns);
+      } else {
+        tell(Happening::What::freed, event, span_ != nullptr ? span_->end_ns : at_ns);
+      }
+    }
+    end_scope(now_);
+  }
+
+  std::vector<Happening> take() { return std::move(list_); }
+
+ private:
+  void end_scope(int64_t at_ns) {
+    if (!scope_) return;
+    if (std::get<ScopeBegan>(events_[*scope_]).step >= 0)
+      tell(Happening::What::step_ends, *scope_, span_ != nullptr ? span_->end_ns : at_ns);
+    scope_.reset();
+  }
+  /// The device does its work in the order in which it was asked for.
+  void tell(Happening::What what, size_t event, int64_t at_ns) {
+    now_ = std::max(now_, at_ns);
+    list_.push_back({now_, 1, what, event});
+  }
+
+  const std::vector<DeviceEvent>& events_;
+  const ScopeTimes& times_;
+  std::vector<Happening> list_;
+  std::optional<size_t> scope_;
+  const ScopeTimes::Span* span_ = nullptr;
+  int64_t now_ = 0;
+};
+
+/// What the driver gives and takes, at the times at which it does.
+void add_driver(const std::vector<DeviceEvent>& events, std::vector<Happening>& list) {
+  for (size_t i = 0; i < events.size(); ++i) {
+    const auto add = [&](int64_t at_ns, bool gives) {
+      list.push_back({at_ns, gives ? 0 : 3, Happening::What::ledger, i});
+    };
+    if (const auto* segment = std::get_if<SegmentChanged>(&events[i]))
+      add(segment->at_ns, segment->bytes > 0);
+    if (const auto* change = std::get_if<DriverMemoryChanged>(&events[i]))
+      add(change->at_ns, change->bytes > 0);
+    if (const auto* pool = std::get_if<DriverPoolChanged>(&events[i])) add(pool->at_ns, true);
+    if (const auto* counted = std::get_if<DriverCounted>(&events[i]))
+      list.push_back({counted->at_ns, 2, Happening::What::counted, i});
+  }
+}
+
+}  // namespace
+
+std::vector<Happening> happenings_of(const std::vector<DeviceEvent>& events, const ScopeTimes& times) {
+  std::vector<Happening> list = OwnTimes(events, times).take();
+  add_driver(events, list);
+  std::stable_sort(list.begin(), list.end(), [](const Happening& a, const Happening& b) {
+    return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.rank < b.rank;
+  });
+  return list;
+}
+
+}  // namespace headroom

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/InferenceMode.h>
+
+#include <memory>
+
+#include "decoder/cpu/pool.h"
+#include "decoder/torch/pool_allocator.h"
+#include "decoder/cpu/tile.h"
+#include "profiler/measure/operator_benchmark.h"
+#include "profiler/measure/clock.h"
+#include "profiler/measure/cold_buffer.h"
+
+namespace headroom {
+
+/// The CPU: one call after the other on memory of a pool whose pages are there already. While it lives,
+/// LibTorch's CPU tensors come from that. start_libraries() first.
+class CpuBench final : public Bench {
+ public:
+  CpuBench(const Graph& graph, Dtype dtype, Clock clock);
+
+  DeviceKind device() const override { return DeviceKind::cpu; }
+  Call operation_call(const Op& op, ConvolutionForm form, int64_t rows, int64_t columns) override;
+  Call moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) override;
+  double seconds(const Call& call) override;
+  double reference_seconds() override;
+  double steady_pace_seconds() const override { return 20e-3; }
+  int64_t live_bytes() const override { return pool_.live_bytes(); }
+  void start_window() override { pool_.start_window(); }
+  int64_t window_peak_bytes() const override { return pool_.window_peak_bytes(); }
+
+ private:
+  const Graph& graph_;
+  const Clock clock_;
+  const c10::InferenceMode inference_;
+  Pool pool_;
+  const PoolScope scope_;
+  const std::shared_ptr<Store> store_;
+  Tile input_, output_;  ///< of the reference
+  at::Tensor kernel_, bias_;
+};
+
+}  // namespace headroom

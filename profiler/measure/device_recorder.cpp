@@ -1,0 +1,125 @@
+#include "profiler/measure/device_recorder.h"
+
+#include <chrono>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+constexpr size_t kMostEvents = 4'000'000;
+
+class NoWatcher final : public DeviceWatcher {
+ public:
+  int64_t now_ns() const override {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+  void enter(ScopeId) noexcept override {}
+  void finish(const std::function<void(DeviceEvent)>&) noexcept override {}
+  std::vector<TraceSource> sources() const override { return {}; }
+};
+
+uint64_t number_of(const void* memory) {
+  return reinterpret_cast<uintptr_t>(memory);
+}
+
+}  // namespace
+
+std::unique_ptr<DeviceWatcher> no_watcher() {
+  return std::make_unique<NoWatcher>();
+}
+
+bool DeviceRecorder::add(DeviceEvent event) {
+  if (recording_.events.size() >= kMostEvents) {
+    ++lost_;
+    return false;
+  }
+  recording_.events.push_back(std::move(event));
+  return true;
+}
+
+void DeviceRecorder::hear(DeviceEvent event) {
+  const std::lock_guard lock(mutex_);
+  if (const auto* lost = std::get_if<RecordsLost>(&event)) {
+    lost_ += lost->count;  // never for want of room
+  } else {
+    add(std::move(event));
+  }
+}
+
+DeviceRecording DeviceRecorder::finish() {
+  watcher_.enter(kNoScope);
+  watcher_.finish([&](DeviceEvent event) { hear(std::move(event)); });
+  const std::lock_guard lock(mutex_);
+  for (TraceSource& source : watcher_.sources()) recording_.sources.push_back(std::move(source));
+  if (lost_ > 0) recording_.events.push_back(RecordsLost{lost_});
+  return std::move(recording_);
+}
+
+void DeviceRecorder::begin_scope(int64_t item, int32_t pass, int64_t tile, int32_t step) {
+  const ScopeId scope{++scopes_};
+  {
+    const std::lock_guard lock(mutex_);
+    add(ScopeBegan{watcher_.now_ns(), scope, item, pass, tile, step});
+  }
+  watcher_.enter(scope);
+}
+
+void DeviceRecorder::pass_started(const Plan& plan, int32_t pass) {
+  if (pass == 0) {
+    item_ += slice_items_;
+    slice_items_ = plan.slice;
+  }
+  begin_scope(item_, pass, -1, -1);
+}
+
+void DeviceRecorder::tile_started(const Plan&, int32_t pass, int64_t tile, int64_t) {
+  begin_scope(item_, pass, tile, 0);
+}
+
+void DeviceRecorder::step_done(const Plan& plan, const StepDone& done) {
+  const size_t steps = plan.passes[static_cast<size_t>(done.pass)].steps.size();
+  const bool last = static_cast<size_t>(done.step) + 1 == steps;
+  begin_scope(done.item, done.pass, last ? -1 : done.tile, last ? -1 : done.step + 1);
+}
+
+void DeviceRecorder::allocating(AllocationKind kind, TensorId tensor) {
+  const std::lock_guard lock(mutex_);
+  kind_ = kind;
+  layer_ = tensor;
+  since_allocating_.clear();
+}
+
+/// It is known only once it is made.
+void DeviceRecorder::holds_tile(const void* memory) {
+  const std::lock_guard lock(mutex_);
+  const auto found = since_allocating_.find(memory);
+  if (found != since_allocating_.end())
+    std::get<Allocated>(recording_.events[found->second]).kind = AllocationKind::tile;
+}
+
+void DeviceRecorder::device_memory(const DeviceMemoryUse& use) {
+  if (scopes_ == 0) begin_scope(0, -1, -1, -1);  // what comes before the passes: weights
+  const std::lock_guard lock(mutex_);
+  const int64_t at_ns = watcher_.now_ns();
+  if (!allocator_is_heard_ && use.reserved_bytes != reserved_bytes_) {
+    const uint64_t address = number_of(use.reserved);
+    if (reserved_bytes_ > 0) add(SegmentChanged{at_ns, address, -reserved_bytes_});
+    add(SegmentChanged{at_ns, address, use.reserved_bytes});
+    reserved_bytes_ = use.reserved_bytes;
+  }
+  add(DriverCounted{at_ns, use.driver_bytes});
+}
+
+void DeviceRecorder::allocated(const void* memory, int64_t bytes, int64_t, int64_t) {
+  const std::lock_guard lock(mutex_);
+  const size_t event = recording_.events.size();
+  if (add(Allocated{watcher_.now_ns(), number_of(memory), bytes, kind_, layer_}))
+    since_allocating_[memory] = event;
+}
+
+void DeviceRecorder::freed(const void* memory, int64_t, int64_t, int64_t) {
+  const std::lock_guard lock(mutex_);
+  add(Freed{watcher_.now_ns(), number_of(memory)});
+}
+
+}  // namespace headroom

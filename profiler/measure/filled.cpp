@@ -1,0 +1,50 @@
+#include "profiler/measure/filled.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "decoder/cpu/loops/storage.h"
+
+namespace headroom {
+
+void fill(float* values, int64_t count) {
+  constexpr int64_t kDrawn = 4099;
+  uint32_t state = 12345;
+  for (int64_t i = 0; i < std::min(count, kDrawn); ++i) {
+    state = state * 1664525u + 1013904223u;
+    values[i] = float(state >> 8) * 0x1p-23f - 1.0f;
+  }
+  for (int64_t i = kDrawn; i < count; i += kDrawn)
+    std::copy_n(values, std::min(kDrawn, count - i), values + i);
+}
+
+at::Tensor filled(at::IntArrayRef shape) {
+  at::Tensor tensor = at::empty(shape, at::kFloat);
+  fill(tensor.data_ptr<float>(), tensor.numel());
+  return tensor;
+}
+
+at::Tensor filled_store(int64_t count, Dtype dtype) {
+  const at::Tensor bytes = at::empty({count * bytes_per_element(dtype)}, at::kByte);
+  constexpr int64_t kPiece = 4099;
+  std::vector<float> values(kPiece);
+  fill(values.data(), kPiece);
+  auto* to = static_cast<std::byte*>(bytes.data_ptr());
+  for (int64_t i = 0; i < count; i += kPiece)
+    kernels::narrow(dtype, values.data(), to + i * bytes_per_element(dtype), std::min(kPiece, count - i));
+  return bytes;
+}
+
+Region region_of(int64_t rows, int64_t columns) {
+  return {{0, 1}, {0, rows}, {0, columns}};
+}
+
+Tile filled_tile(int64_t rows, int64_t columns, int64_t channels) {
+  Tile tile = make_tile(region_of(rows, columns), channels, 1);
+  fill(tile.values.data_ptr<float>(), tile.values.numel());
+  return tile;
+}
+
+}  // namespace headroom

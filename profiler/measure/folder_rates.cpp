@@ -1,0 +1,85 @@
+#include "profiler/measure/folder_rates.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kPiece = int64_t{4} << 20;
+constexpr int64_t kMostBytes = int64_t{512} << 20;
+constexpr size_t kSector = 4096;
+
+using Clock = std::chrono::steady_clock;
+
+/// An open file that is gone once it is closed.
+class NamelessFile {
+ public:
+  explicit NamelessFile(const std::filesystem::path& folder) {
+    std::string pattern = (folder / ".headroom-rate-XXXXXX").string();
+    file_ = mkostemp(pattern.data(), O_CLOEXEC);
+    if (file_ < 0)
+      throw InputError("--scratch " + folder.string() +
+                       ": no file can be made there: " + std::strerror(errno));
+    unlink(pattern.c_str());
+    // Where the file system cannot do without its cache, flushing and dropping it has to do.
+    fcntl(file_, F_SETFL, fcntl(file_, F_GETFL) | O_DIRECT);
+  }
+  ~NamelessFile() { close(file_); }
+  NamelessFile(const NamelessFile&) = delete;
+  NamelessFile& operator=(const NamelessFile&) = delete;
+  int descriptor() const { return file_; }
+
+ private:
+  int file_;
+};
+
+double rate(int64_t bytes, Clock::time_point start) {
+  return double(bytes) / std::max(1e-9, std::chrono::duration<double>(Clock::now() - start).count());
+}
+
+}  // namespace
+
+FolderRates measure_folder(const std::filesystem::path& folder) {
+  const NamelessFile file(folder);
+  struct statvfs space {};
+  if (fstatvfs(file.descriptor(), &space) != 0)
+    throw DeviceError(folder.string() + ": " + std::strerror(errno));
+  const auto free_bytes =
+      static_cast<int64_t>(std::min<uint64_t>(uint64_t{space.f_bavail} * space.f_frsize, uint64_t{1} << 60));
+  const int64_t bytes = std::min(kMostBytes, free_bytes / 2) / kPiece * kPiece;
+  if (bytes == 0) throw InputError("--scratch " + folder.string() + ": too little space to measure");
+  const std::unique_ptr<void, decltype(&free)> memory(aligned_alloc(kSector, kPiece), &free);
+  if (!memory) throw DeviceError("the heap is exhausted");
+  std::memset(memory.get(), 0x5a, kPiece);
+
+  const auto each_piece = [&](const char* what, auto transfer) {
+    const auto start = Clock::now();
+    for (int64_t offset = 0; offset < bytes; offset += kPiece) {
+      if (transfer(offset) != kPiece)
+        throw DeviceError(folder.string() + ": " + what + " fails: " + std::strerror(errno));
+    }
+    if (fdatasync(file.descriptor()) != 0) throw DeviceError(folder.string() + ": " + std::strerror(errno));
+    return rate(bytes, start);
+  };
+  FolderRates rates;
+  rates.write_bytes_per_second = each_piece(
+      "writing", [&](int64_t offset) { return pwrite(file.descriptor(), memory.get(), kPiece, offset); });
+  posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
+  rates.read_bytes_per_second = each_piece(
+      "reading", [&](int64_t offset) { return pread(file.descriptor(), memory.get(), kPiece, offset); });
+  return rates;
+}
+
+}  // namespace headroom

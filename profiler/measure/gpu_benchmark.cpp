@@ -1,0 +1,121 @@
+#include "profiler/measure/gpu_benchmark.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "profiler/measure/gpu_calls.h"
+#include "profiler/measure/measure_latency.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kBatchSeconds = 5e-3;
+constexpr int64_t kMostCalls = 4096;
+constexpr int64_t kReferenceSide = 64;
+constexpr int64_t kNoEnd = int64_t{1} << 60;
+
+int64_t most_values(const Graph& graph, const std::vector<Extent>& latents) {
+  int64_t most = 0;
+  for (const Tensor& tensor : graph.tensors()) {
+    Extent whole{0, 0, 0};
+    for (const Extent& latent : latents) {
+      const Extent extent = extent_of(tensor, latent);
+      whole = {std::max(whole.t, extent.t), std::max(whole.y, extent.y), std::max(whole.x, extent.x)};
+    }
+    if (!tensor.statistics) most = std::max(most, positions(whole) * tensor.channels);
+  }
+  return most;
+}
+
+/// The convolution that does most at each position.
+const Op& heaviest(const Graph& graph, const Extent& latent) {
+  return *std::max_element(graph.ops().begin(), graph.ops().end(), [&](const Op& a, const Op& b) {
+    const auto flops = [&](const Op& op) {
+      return op.kind == OpKind::conv ? flops_per_position(graph, op, latent) : 0.0;
+    };
+    return flops(a) < flops(b);
+  });
+}
+
+}  // namespace
+
+GpuBench::Need GpuBench::need(const Graph& graph, const Plan& plan, const std::vector<Extent>& latents) {
+  Need need{0, most_values(graph, latents)};
+  GpuBench rehearsal(graph, plan, need.store_values);
+  rehearse_laws(graph, latents, rehearsal);
+  need.bytes = rehearsal.memory_->most_bytes();
+  return need;
+}
+
+GpuBench::GpuBench(const Graph& graph, const Plan& plan, int64_t store_values)
+    : graph_(graph), plan_(plan), gpu_(nullptr), memory_(std::make_shared<GpuMemory>(kNoEnd)) {
+  prepare(store_values);
+}
+
+GpuBench::GpuBench(const Graph& graph, const Plan& plan, const Need& need, const HostWeights& weights,
+                   gpu::Gpu& gpu, Clock clock)
+    : graph_(graph),
+      plan_(plan),
+      gpu_(&gpu),
+      clock_(std::move(clock)),
+      weights_source_(weights),
+      reservation_(std::in_place, gpu, need.bytes),
+      staging_(gpu),
+      memory_(std::make_shared<GpuMemory>(reservation_->base(), need.bytes)) {
+  prepare(need.store_values);
+}
+
+void GpuBench::prepare(int64_t store_values) {
+  const Sizes sizes = sizes_of(graph_, plan_);
+  auto parameters = memory_->allocate(resident_weights_bytes(graph_, sizes.storage()));
+  PinnedStaging* staging = staging_ ? &*staging_ : nullptr;
+  if (gpu_ == nullptr) {
+    weights_.emplace(graph_, std::move(parameters));
+  } else {
+    weights_.emplace(graph_, all_operations(graph_), sizes.dtype, weights_source_, std::move(parameters),
+                     *gpu_, *staging);
+  }
+  device_.emplace(graph_, plan_, *memory_, weights_source_, &*weights_, gpu_, staging);
+  operands_.emplace(*device_, sizes.dtype, store_values, gpu_, staging);
+  prepare_statistics(graph_, plan_, *device_, *operands_);
+  const Op& op = heaviest(graph_, sizes.latent);
+  const Extent whole = extent_of(graph_.tensor(op.output), sizes.latent);
+  reference_ = operation_call(op, ConvolutionForm::direct, std::min(kReferenceSide, whole.y),
+                              std::min(kReferenceSide, whole.x));
+  reference_.run();
+}
+
+Call GpuBench::operation_call(const Op& op, ConvolutionForm, int64_t rows, int64_t columns) {
+  return gpu_operation_call(graph_, op, *device_, *operands_, rows, columns);
+}
+
+Call GpuBench::moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) {
+  return gpu_moving_call(step, channels, *device_, *operands_, rows, columns);
+}
+
+double GpuBench::seconds(const Call& call) {
+  batch_seconds(call, 1);  // libraries look for the way to do it
+  int64_t calls = 1;
+  double spent = batch_seconds(call, calls);
+  while (spent < kBatchSeconds && calls < kMostCalls) {
+    const auto enough = static_cast<int64_t>(kBatchSeconds * double(calls) / std::max(spent, 1e-9)) + 1;
+    calls = std::min(kMostCalls, std::max(2 * calls, enough));
+    spent = batch_seconds(call, calls);
+  }
+  return spent / double(calls);
+}
+
+double GpuBench::batch_seconds(const Call& call, int64_t calls) {
+  wait();
+  const double start = clock_();
+  for (int64_t i = 0; i < calls; ++i) call.run();
+  if (call.finish) call.finish();
+  wait();
+  return clock_() - start;
+}
+
+void GpuBench::wait() {
+  gpu_->wait_on_host(gpu_->record(gpu::Stream::compute));
+}
+
+}  // namespace headroom

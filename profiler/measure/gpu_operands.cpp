@@ -1,0 +1,82 @@
+#include "profiler/measure/gpu_operands.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/errors.h"
+#include "decoder/interpreter/kept_map.h"
+#include "decoder/cpu/loops/storage.h"
+#include "decoder/lowering/gpu_memory.h"
+#include "profiler/measure/filled.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kDrawn = int64_t{1} << 20;  // values
+/// Larger than the caches of any card.
+constexpr int64_t kFarApartBytes = int64_t{256} << 20;
+
+}  // namespace
+
+GpuOperands::GpuOperands(GpuDevice& device, Dtype dtype, int64_t store_values, gpu::Gpu* gpu,
+                         PinnedStaging* staging)
+    : device_(device),
+      dtype_(dtype),
+      gpu_(gpu),
+      staging_(staging),
+      drawn_(device.allocate(kDrawn * bytes_per_element(dtype))),
+      store_(dtype, kFarApartBytes, [this](int64_t values) { return take(values); }) {
+  if (gpu_ != nullptr) {
+    std::vector<float> values(kDrawn);
+    headroom::fill(values.data(), kDrawn);
+    std::byte* through = staging_->next();
+    kernels::narrow(dtype_, values.data(), through, kDrawn);
+    gpu_->copy(gpu::Stream::compute, drawn_.get(), through, kDrawn * bytes_per_element(dtype_));
+    staging_->used();
+  }
+  store_.hold(store_values);
+}
+
+std::shared_ptr<void> GpuOperands::take(int64_t values) {
+  const int64_t bytes = values * bytes_per_element(dtype_);
+  std::shared_ptr<void> memory = device_.allocate(bytes);
+  fill(memory.get(), bytes);
+  return memory;
+}
+
+void GpuOperands::fill(void* memory, int64_t bytes) {
+  if (gpu_ == nullptr) return;
+  const int64_t piece = kDrawn * bytes_per_element(dtype_);
+  for (int64_t at = 0; at < bytes; at += piece) {
+    gpu_->copy(gpu::Stream::compute, static_cast<std::byte*>(memory) + at, drawn_.get(),
+               std::min(piece, bytes - at));
+  }
+}
+
+DeviceTile GpuOperands::tile(const Region& region, int64_t channels) {
+  const int64_t values = positions(extent_of(region)) * channels;
+  if (values > gpu::kMostTileValues) {
+    throw DoesNotFit("--sizes: the laws of calls up to these sizes need a tile of " + std::to_string(values) +
+                         " values, on cuda at most " + std::to_string(gpu::kMostTileValues) +
+                         "; profile smaller sizes",
+                     0);
+  }
+  DeviceTile made = device_.make_tile(region, channels, 1);
+  fill(made.view.blocks[0], values * bytes_per_element(dtype_));
+  return made;
+}
+
+KeptMap GpuOperands::blocks(int64_t positions, int64_t channels) {
+  const int64_t row_bytes = channels * bytes_per_element(dtype_);
+  const int64_t least_rows = (positions + gpu::kMostBlocks - 1) / gpu::kMostBlocks;
+  const int64_t rows =
+      std::min(positions, std::max(least_rows, std::max<int64_t>(1, MemoryModel{}.block_bytes / row_bytes)));
+  KeptMap map(Kept{.block_rows = rows}, Extent{1, positions, 1}, channels, 1, dtype_,
+              [this](int64_t bytes) { return device_.allocate(bytes); });
+  map.acquire({0, map.blocks_per_item()});
+  for (void* block : map.view().blocks) fill(block, rows * row_bytes);
+  return map;
+}
+
+}  // namespace headroom

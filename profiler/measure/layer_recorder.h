@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "decoder/interpreter/events.h"
+#include "decoder/lowering/memory.h"
+#include "profiler/profile/profile.h"
+
+namespace headroom {
+
+/// Tells how long the steps of a decode take.
+class StepTimer {
+ public:
+  virtual ~StepTimer() = default;
+  /// The next step is about to begin.
+  virtual void start() {}
+  /// Of the step that is done.
+  virtual double seconds(const EventSink::StepDone& done) { return done.seconds; }
+};
+
+/// Keeps, per operation, its measurement, and the step at which most was live. Of several decodes the
+/// shortest time of each operation counts.
+class LayerRecorder final : public EventSink {
+ public:
+  /// `progress` is told the share done and the pass. All references must outlive the recorder.
+  LayerRecorder(const Graph& graph, const Sizes& sizes, StepTimer& timer,
+                std::function<void(double, const std::string&)> progress)
+      : graph_(graph), sizes_(sizes), timer_(timer), progress_(std::move(progress)) {}
+
+  void tile_started(const Plan&, int32_t, int64_t, int64_t) override { timer_.start(); }
+  void step_done(const Plan& plan, const StepDone& done) override;
+
+  const LayerMeasurement& layer(OpId op) const { return layers_.at(op); }
+  const StepDone& peak() const { return peak_; }
+
+ private:
+  void record(const Step& step, const StepDone& done, double seconds);
+
+  const Graph& graph_;
+  Sizes sizes_;
+  StepTimer& timer_;
+  std::function<void(double, const std::string&)> progress_;
+  std::map<OpId, LayerMeasurement> layers_;
+  StepDone peak_;
+};
+
+/// Everything that was live at the peak of an untiled decode, largest first: weights, the latent, statistics
+/// that are on the device throughout, kept tensors, tiles; the rest is workspace.
+std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& plan, const Graph& graph,
+                                const Sizes& sizes);
+
+}  // namespace headroom

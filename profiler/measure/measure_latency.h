@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/graph.h"
+#include "profiler/measure/operator_benchmark.h"
+#include "profiler/measure/clock.h"
+#include "profiler/profile/latency_table.h"
+
+namespace headroom {
+
+/// Measures what each kind of call of a decoder costs over the extents of its tile: every step that the
+/// interpreter runs. Extents go up to those of the whole tensors of the largest latent. Each point is
+/// measured in `sweeps` sweeps; the median of their medians counts, set right for what a reference call took
+/// beside each. `progress` is told the share done and what is measured.
+std::vector<Law> measure_laws(const Graph& graph, const std::vector<Extent>& latents, Bench& bench,
+                              int sweeps, const Clock& clock,
+                              const std::function<void(double, const std::string&)>& progress);
+
+/// Makes each of its calls once, in the same order, for a bench that computes nothing.
+void rehearse_laws(const Graph& graph, const std::vector<Extent>& latents, Bench& bench);
+
+}  // namespace headroom

@@ -1,0 +1,80 @@
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "decoder/session/decode.h"
+#include "decoder/cpu/pool.h"
+#include "decoder/torch/pool_allocator.h"
+#include "profiler/measure/cpu_benchmark.h"
+#include "profiler/measure/profiled_device.h"
+
+namespace headroom {
+namespace {
+
+struct LoadingRates {
+  double direct_bytes_per_second = 0;     ///< from the source into the pool
+  double transform_bytes_per_second = 0;  ///< from there into the Winograd form, bytes of that
+};
+
+LoadingRates loading_rates(const Graph& graph, const ParameterSource& source) {
+  using Clock = std::chrono::steady_clock;
+  const c10::InferenceMode inference;
+  Pool pool(int64_t{1} << 40);
+  const PoolScope scope(pool);
+  const auto rate = [](int64_t bytes, Clock::time_point start) {
+    return double(bytes) / std::max(1e-9, std::chrono::duration<double>(Clock::now() - start).count());
+  };
+  LoadingRates rates;
+  auto start = Clock::now();
+  const Weights direct(graph, all_operations(graph), ConvolutionForm::direct, source);
+  rates.direct_bytes_per_second = rate(resident_weights_bytes(graph, {}), start);
+  // Kernel by kernel, into the same pages from the second on, as passes do it.
+  std::vector<double> seen;
+  for (OpId op : all_operations(graph)) {
+    if (!has_winograd_form(graph, op)) continue;
+    start = Clock::now();
+    const Weights winograd(graph, {op}, direct);
+    seen.push_back(rate(kernel_shape(graph, graph.op(op)).floats(ConvolutionForm::winograd) * 4, start));
+  }
+  if (seen.empty()) return rates;
+  std::sort(seen.begin(), seen.end());
+  rates.transform_bytes_per_second = seen[seen.size() / 2];
+  return rates;
+}
+
+class ProfiledCpu final : public ProfiledDevice {
+ public:
+  explicit ProfiledCpu(const Profiled& profiled) : profiled_(profiled) {}
+
+  void describe(Profile& profile) override {
+    const Graph& graph = profiled_.model.graph;
+    profile.device = device_name();
+    profile.libraries = library_versions();
+    profile.threads = threads_in_use();
+    profile.weights_bytes = resident_weights_bytes(graph, {});
+    const LoadingRates rates = loading_rates(graph, profiled_.weights);
+    profile.weights_bytes_per_second = rates.direct_bytes_per_second;
+    profile.transform_bytes_per_second = rates.transform_bytes_per_second;
+  }
+  StepTimer& timer() override { return timer_; }
+  RunStats decode(size_t plan, const Array& latent, const PictureShape& shape, EventSink& events) override {
+    DiscardingSink sink(shape);
+    return headroom::decode(profiled_.model, profiled_.plans[plan], profiled_.weights, latent, sink, &events);
+  }
+  std::unique_ptr<Bench> bench(Clock clock) override {
+    return std::make_unique<CpuBench>(profiled_.model.graph, profiled_.dtype, std::move(clock));
+  }
+
+ private:
+  const Profiled profiled_;
+  StepTimer timer_;
+};
+
+}  // namespace
+
+std::unique_ptr<ProfiledDevice> profiled_cpu(const Profiled& profiled) {
+  return std::make_unique<ProfiledCpu>(profiled);
+}
+
+}  // namespace headroom

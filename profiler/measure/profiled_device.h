@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "decoder/files/array.h"
+#include "decoder/files/picture_sink.h"
+#include "decoder/gpu/calls/gpu.h"
+#include "decoder/graph/model.h"
+#include "decoder/plan/stats.h"
+#include "decoder/cpu/packed_weights.h"
+#include "profiler/measure/operator_benchmark.h"
+#include "profiler/measure/clock.h"
+#include "profiler/measure/layer_recorder.h"
+#include "profiler/profile/profile.h"
+
+namespace headroom {
+
+/// What a profile needs of the device that it is of.
+class ProfiledDevice {
+ public:
+  virtual ~ProfiledDevice() = default;
+
+  /// Fills in what the profile says of the device, and how fast bytes come onto it.
+  virtual void describe(Profile& profile) = 0;
+  virtual StepTimer& timer() = 0;
+  /// By the plan of this number, to a picture of this shape, which is dropped. `events` hears of it with the
+  /// timer's steps.
+  virtual RunStats decode(size_t plan, const Array& latent, const PictureShape& shape, EventSink& events) = 0;
+  /// After the last decode. The bench must not outlive the device.
+  virtual std::unique_ptr<Bench> bench(Clock clock) = 0;
+};
+
+/// What is profiled: untiled plans of one model. All must outlive the device.
+struct Profiled {
+  const Model& model;
+  const std::vector<Plan>& plans;
+  const ParameterSource& weights;
+  Dtype dtype = Dtype::fp32;
+};
+std::unique_ptr<ProfiledDevice> profiled_cpu(const Profiled& profiled);
+
+/// Looks first whether all plans, and laws up to `latents`, have room on the card; takes nothing yet. Throws
+/// InputError where a plan's tiles are too large for CUDA, and DoesNotFit, each naming the size.
+std::unique_ptr<ProfiledDevice> profiled_gpu(const Profiled& profiled, const std::vector<Extent>& latents,
+                                             gpu::Gpu& gpu, Clock clock);
+
+}  // namespace headroom

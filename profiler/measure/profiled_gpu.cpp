@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "decoder/graph/errors.h"
+#include "decoder/lowering/build_plan.h"
+#include "decoder/validator/validator.h"
+#include "decoder/session/gpu_session.h"
+#include "decoder/session/unpacked_weights.h"
+#include "profiler/measure/gpu_benchmark.h"
+#include "profiler/measure/gpu_rates.h"
+#include "profiler/measure/clock_drift.h"
+#include "profiler/measure/profiled_device.h"
+
+namespace headroom {
+namespace {
+
+std::string size_of(const Request& request) {
+  return std::to_string(request.width_pixels) + "x" + std::to_string(request.height_pixels);
+}
+
+/// From one wait for the GPU to the next, less what a wait takes where there is nothing to wait for.
+class GpuStepTimer final : public StepTimer {
+ public:
+  GpuStepTimer(gpu::Gpu& gpu, Clock clock) : gpu_(gpu), clock_(std::move(clock)) {
+    constexpr int kWaits = 50;
+    std::vector<double> waits;
+    wait();
+    for (int i = 0; i < kWaits; ++i) {
+      start();
+      wait();
+      waits.push_back(clock_() - started_seconds_);
+    }
+    wait_seconds_ = median(std::move(waits));
+  }
+  void start() override { started_seconds_ = clock_(); }
+  double seconds(const EventSink::StepDone&) override {
+    wait();
+    return std::max(0.0, clock_() - started_seconds_ - wait_seconds_);
+  }
+
+ private:
+  void wait() { gpu_.wait_on_host(gpu_.record(gpu::Stream::compute)); }
+
+  gpu::Gpu& gpu_;
+  const Clock clock_;
+  double started_seconds_ = 0, wait_seconds_ = 0;
+};
+
+class ProfiledGpu final : public ProfiledDevice {
+ public:
+  ProfiledGpu(const Profiled& profiled, const std::vector<Extent>& latents, gpu::Gpu& gpu, Clock clock)
+      : profiled_(profiled), gpu_(gpu), clock_(clock), timer_(gpu, clock) {
+    const Model& model = profiled_.model;
+    const int64_t free_bytes = gpu_.free_bytes();
+    const auto check_fits = [&](const std::string& what, int64_t bytes) {
+      if (bytes <= free_bytes) return;
+      throw DoesNotFit(what + " take " + std::to_string(bytes) + " bytes of the GPU's memory, of which " +
+                           std::to_string(free_bytes) + " are free; profile smaller sizes",
+                       bytes);
+    };
+    for (const Plan& plan : profiled_.plans) {
+      const std::string size = size_of(plan.request);
+      require_valid(plan, model, size + ", untiled");
+      rehearsals_.push_back(rehearse(model, plan));
+      bytes_ = std::max(bytes_, rehearsals_.back().bytes());
+      check_fits(size + ": untiled decodes", rehearsals_.back().bytes());
+    }
+    Request one = profiled_.plans.front().request;
+    one.batch = 1;
+    plan_of_one_ = untiled_plan(model, one);
+    need_ = GpuBench::need(model.graph, plan_of_one_, latents);
+    check_fits("--sizes: the laws of calls up to these sizes", need_.bytes);
+  }
+
+  void describe(Profile& profile) override {
+    const Graph& graph = profiled_.model.graph;
+    weights_ = held(graph, unpacked_weights(graph, profiled_.weights), {});
+    profile.device = gpu_.device();
+    profile.libraries = gpu_.libraries();
+    profile.threads = 1;
+    profile.weights_bytes = resident_weights_bytes(graph, {DeviceKind::cuda, profiled_.dtype});
+    const GpuRates rates = measure_gpu_rates(gpu_, graph, profiled_.dtype, weights_, clock_);
+    profile.weights_bytes_per_second = rates.weights_bytes_per_second;
+    profile.to_host_bytes_per_second = rates.to_host_bytes_per_second;
+    profile.from_host_bytes_per_second = rates.from_host_bytes_per_second;
+  }
+  StepTimer& timer() override { return timer_; }
+  /// Once undisturbed, which is what the time of a whole decode is of, and once step by step.
+  RunStats decode(size_t plan, const Array& latent, const PictureShape& shape, EventSink& events) override {
+    if (!session_) session_.emplace(gpu_, profiled_.model, profiled_.weights, bytes_, 0);
+    const auto run = [&](EventSink* told) {
+      DiscardingSink sink(shape);
+      return session_->decode(profiled_.plans[plan], rehearsals_[plan], latent, sink, told);
+    };
+    const RunStats stats = run(nullptr);
+    run(&events);
+    return stats;
+  }
+  std::unique_ptr<Bench> bench(Clock clock) override {
+    session_.reset();
+    return std::make_unique<GpuBench>(profiled_.model.graph, plan_of_one_, need_, weights_, gpu_,
+                                      std::move(clock));
+  }
+
+ private:
+  const Profiled profiled_;
+  gpu::Gpu& gpu_;
+  const Clock clock_;
+  GpuStepTimer timer_;
+  std::vector<Rehearsal> rehearsals_;  ///< by plan
+  int64_t bytes_ = 0;                  ///< of the largest
+  Plan plan_of_one_;                   ///< of one item
+  GpuBench::Need need_;
+  HostWeights weights_;
+  std::optional<GpuSession> session_;
+};
+
+}  // namespace
+
+std::unique_ptr<ProfiledDevice> profiled_gpu(const Profiled& profiled, const std::vector<Extent>& latents,
+                                             gpu::Gpu& gpu, Clock clock) {
+  return std::make_unique<ProfiledGpu>(profiled, latents, gpu, std::move(clock));
+}
+
+}  // namespace headroom

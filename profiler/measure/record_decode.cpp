@@ -1,0 +1,65 @@
+#include "profiler/measure/record_decode.h"
+
+#include "decoder/files/picture_sink.h"
+#include "decoder/session/decode.h"
+#include "profiler/measure/device_recorder.h"
+#include "profiler/events/join_events.h"
+
+namespace headroom {
+namespace {
+
+/// LibTorch's allocator tells the recorder what it takes from the driver, as long as this lives.
+class AllocatorHeard {
+ public:
+  AllocatorHeard(gpu::Gpu* gpu, const DeviceWatcher& watcher, DeviceRecorder& recorder) {
+    const bool heard = gpu != nullptr && gpu->watch_allocator([&](const gpu::AllocatorEvent& event) {
+      const int64_t at_ns = watcher.now_ns();
+      switch (event.what) {
+        case gpu::AllocatorEvent::What::taken:
+          return recorder.hear(SegmentChanged{at_ns, event.address, event.bytes});
+        case gpu::AllocatorEvent::What::returned:
+          return recorder.hear(SegmentChanged{at_ns, event.address, -event.bytes});
+        case gpu::AllocatorEvent::What::refused:
+          return recorder.hear(MemoryRefused{at_ns, event.bytes, event.free_bytes});
+      }
+    });
+    if (!heard) return;
+    gpu_ = gpu;
+    recorder.allocator_is_heard();
+  }
+  ~AllocatorHeard() {
+    if (gpu_ != nullptr) gpu_->watch_allocator({});
+  }
+  AllocatorHeard(const AllocatorHeard&) = delete;
+  AllocatorHeard& operator=(const AllocatorHeard&) = delete;
+
+  bool heard() const { return gpu_ != nullptr; }
+
+ private:
+  gpu::Gpu* gpu_ = nullptr;
+};
+
+}  // namespace
+
+RecordedDecode record_decode(const Model& model, const Plan& plan, const ParameterSource& weights,
+                             const Array& latent, const Recording& how) {
+  DiscardingSink sink({plan.request.batch, model.graph.tensor(model.graph.output()).channels,
+                       plan.request.frames, plan.request.height_pixels, plan.request.width_pixels});
+  DeviceRecorder recorder(how.watcher);
+  const AllocatorHeard allocator(how.allocator ? how.gpu : nullptr, how.watcher, recorder);
+  EventSink* events = how.with_events ? how.with_events(&recorder) : &recorder;
+  RecordedDecode recorded;
+  recorded.stats = decode(model, plan, weights, latent, sink, events, how.loading, how.gpu);
+  recorded.recording = recorder.finish();
+  if (how.gpu != nullptr && how.allocator) {
+    recorded.recording.sources.insert(
+        recorded.recording.sources.begin(),
+        {"LibTorch's allocator", allocator.heard(), allocator.heard() ? "" : "it tells nothing here"});
+  }
+  recorded.recording.plan = recorded_plan(plan);
+  recorded.recording.device = recorded.stats.device;
+  recorded.recording.libraries = recorded.stats.libraries;
+  return recorded;
+}
+
+}  // namespace headroom

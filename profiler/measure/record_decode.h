@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+
+#include "decoder/files/array.h"
+#include "decoder/gpu/calls/gpu.h"
+#include "decoder/graph/model.h"
+#include "decoder/interpreter/events.h"
+#include "decoder/plan/plan.h"
+#include "decoder/plan/stats.h"
+#include "decoder/cpu/packed_weights.h"
+#include "profiler/events/device_watcher.h"
+
+namespace headroom {
+
+struct RecordedDecode {
+  RunStats stats;
+  DeviceRecording recording;
+};
+
+/// How a decode is to be recorded.
+struct Recording {
+  DeviceWatcher& watcher;
+  gpu::Gpu* gpu = nullptr;  ///< to decode on; null for a plan of the CPU
+  bool allocator = true;    ///< whether LibTorch's, on a GPU, is listened to
+  /// Makes of the recorder what decode() is to be given, which may tell others too.
+  std::function<EventSink*(EventSink* recorder)> with_events{};
+  std::function<void(double)> loading{};
+};
+
+/// Decodes and drops the picture, and writes down all that is heard of it. start_libraries() first. Throws as
+/// decode() does.
+RecordedDecode record_decode(const Model& model, const Plan& plan, const ParameterSource& weights,
+                             const Array& latent, const Recording& how);
+
+}  // namespace headroom

@@ -1,0 +1,206 @@
+#include "profiler/profile/latency_table.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headroom {
+namespace {
+
+constexpr double kBeyondSeen = 4;
+constexpr double kPiecesAgree = 0.15;
+
+/// The piece of a knot list that holds `at`: its first knot, and how far along it lies; beyond the ends less
+/// than 0 or more than 1.
+struct InPiece {
+  size_t knot = 0;
+  double share = 0;
+};
+
+InPiece place(const std::vector<int64_t>& knots, double at) {
+  if (knots.size() == 1) return {};
+  size_t knot = 0;
+  while (knot + 2 < knots.size() && at >= double(knots[knot + 1])) ++knot;
+  return {knot, (at - double(knots[knot])) / double(knots[knot + 1] - knots[knot])};
+}
+
+/// Value at `at` of the piece from (from, low) to (to, high), or beyond an end of the law. `last_rate` is the
+/// rate at the law's far corner for what is being counted.
+double along(double at, double from, double low, double to, double high, bool first, bool last,
+             double last_rate) {
+  if (last && at > to) {
+    const double average = high / to;
+    const double slope =
+        std::max(std::min((high - low) / (to - from), average), std::min(average, last_rate));
+    return high + slope * (at - to);
+  }
+  const double value = low + (high - low) * (at - from) / (to - from);
+  return first && at < from ? std::max(value, low * at / from) : value;
+}
+
+const char* name_of(Activation activation) {
+  switch (activation) {
+    case Activation::none:
+      return "none";
+    case Activation::silu:
+      return "silu";
+    case Activation::relu:
+      return "relu";
+    case Activation::gelu:
+      return "gelu";
+    case Activation::mish:
+      return "mish";
+    case Activation::clamp:
+      return "clamp";
+  }
+  return "none";
+}
+
+}  // namespace
+
+double Law::seconds_at(double row_count, double column_count) const {
+  const size_t width = columns.size();
+  const double corner = seconds.back() / double(rows.back() * columns.back());
+  const InPiece y = place(rows, row_count);
+  const auto in_row = [&](size_t row) {
+    const double* line = seconds.data() + row * width;
+    if (width == 1) return line[0] * column_count / double(columns[0]);
+    const size_t i = place(columns, column_count).knot;
+    return along(column_count, double(columns[i]), line[i], double(columns[i + 1]), line[i + 1], i == 0,
+                 i + 2 == width, corner * double(rows[row]));
+  };
+  const double low = in_row(y.knot);
+  if (rows.size() == 1) return low * row_count / double(rows[0]);
+  return along(row_count, double(rows[y.knot]), low, double(rows[y.knot + 1]), in_row(y.knot + 1),
+               y.knot == 0, y.knot + 2 == rows.size(), corner * column_count);
+}
+
+int64_t Law::workspace_at(int64_t row_count, int64_t column_count) const {
+  const auto around = [](const std::vector<int64_t>& knots, int64_t at) {
+    const auto above = static_cast<size_t>(std::lower_bound(knots.begin(), knots.end(), at) - knots.begin());
+    const size_t to = std::min(above, knots.size() - 1);
+    return std::pair(above == 0 || knots[to] == at ? to : above - 1, to);
+  };
+  const auto [top, bottom] = around(rows, row_count);
+  const auto [left, right] = around(columns, column_count);
+  int64_t largest = 0;
+  for (size_t y : {top, bottom}) {
+    for (size_t x : {left, right}) largest = std::max(largest, workspace_bytes[y * columns.size() + x]);
+  }
+  const double beyond = std::max(1.0, double(row_count) / double(rows.back())) *
+                        std::max(1.0, double(column_count) / double(columns.back()));
+  // What grew towards the end of what was seen grows on; what did not is a buffer of fixed size.
+  const bool grows =
+      workspace_bytes.size() > 1 && workspace_bytes.back() > workspace_bytes[workspace_bytes.size() / 2];
+  return beyond > 1 && grows ? static_cast<int64_t>(std::min(double(largest) * beyond, 0x1p60)) : largest;
+}
+
+// Along one axis a piece is linear, so seconds over positions is monotone there and least at a knot. Beyond
+// the ends `along` never goes below the rate of a knot.
+double Law::least_seconds_per_position() const {
+  double least = seconds[0] / double(rows[0] * columns[0]);
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    least = std::min(least, seconds[i] / double(rows[i / columns.size()] * columns[i % columns.size()]));
+  }
+  return least;
+}
+
+double Law::least_seconds_per_row(double column_count) const {
+  double least = seconds_at(double(rows[0]), column_count) / double(rows[0]);
+  for (int64_t row : rows) least = std::min(least, seconds_at(double(row), column_count) / double(row));
+  // Beyond the last knot the slope may be the far corner's rate.
+  return std::min(least, seconds.back() / double(rows.back() * columns.back()) * column_count);
+}
+
+bool Law::speaks_of(double positions) const {
+  if (positions <= kBeyondSeen * double(most_positions())) return true;
+  if (rows.size() < 3) return false;
+  const auto rate = [&](size_t i) {
+    const double low = seconds[i * columns.size() + columns.size() - 1];
+    const double high = seconds[(i + 1) * columns.size() + columns.size() - 1];
+    return (high - low) / double(rows[i + 1] - rows[i]);
+  };
+  const double last = rate(rows.size() - 2), before = rate(rows.size() - 3);
+  return std::abs(last - before) <= (kPiecesAgree + held_out_error) * std::max(last, before);
+}
+
+void make_monotone(Law& law) {
+  const size_t height = law.rows.size(), width = law.columns.size();
+  for (size_t y = height; y-- > 0;) {
+    for (size_t x = width; x-- > 0;) {
+      double& here = law.seconds[y * width + x];
+      if (y + 1 < height) here = std::min(here, law.seconds[(y + 1) * width + x]);
+      if (x + 1 < width) here = std::min(here, law.seconds[y * width + x + 1]);
+    }
+  }
+}
+
+std::string law_name(const Graph& graph, const Op& op, ConvolutionForm form) {
+  const auto axes = [](const Axes<int32_t>& a) {
+    return (a.t > 1 ? std::to_string(a.t) + "x" : "") + std::to_string(a.y) + "x" + std::to_string(a.x);
+  };
+  const auto heads = [&] {
+    return std::to_string(op.groups) + " heads of " + std::to_string(head_channels(graph, op));
+  };
+  const std::string inputs = std::to_string(graph.tensor(op.inputs[0]).channels);
+  const std::string outputs = std::to_string(graph.tensor(op.output).channels);
+  switch (op.kind) {
+    case OpKind::conv: {
+      const ConvolutionForm own = form_of(kernel_shape(graph, op), form);
+      const std::string upsamples = op.factor.y > 1 ? "upsampled " : "";
+      const std::string groups = op.groups > 1 ? " in " + std::to_string(op.groups) : "";
+      const std::string activation =
+          op.activation != Activation::none ? std::string(" ") + name_of(op.activation) : "";
+      return upsamples + (own == ConvolutionForm::winograd ? "winograd " : "conv ") + axes(op.kernel) + " " +
+             inputs + "->" + outputs + groups + activation;
+    }
+    case OpKind::upsample:
+      return "upsample " + axes(op.factor) + " " + outputs;
+    case OpKind::statistics:
+      return "statistics " + inputs + " in " + std::to_string(op.groups);
+    case OpKind::norm:
+      return "norm " + outputs + " " + name_of(op.activation);
+    case OpKind::add:
+      return "add " + outputs;
+    case OpKind::attention:
+      return (op.frames == AttentionFrames::interleaved ? "interleaved attention " : "attention ") + inputs +
+             "->" + outputs;
+    case OpKind::interpolate:
+      return "interpolate " + std::string(op.factor.t > 1 ? "2x" : "") + axes({1, op.factor.y, op.factor.x}) +
+             " " + outputs;
+    case OpKind::unfold_frames:
+      return "unfold frames " + outputs;
+    case OpKind::pixel_norm:
+      return "pixel norm " + outputs + " " + name_of(op.activation);
+    case OpKind::gate:
+      return "gate " + outputs;
+    case OpKind::shuffle:
+      return "shuffle " + axes(op.factor) + " " + outputs;
+    case OpKind::key_value_sums:
+      return "key-value sums of " + heads();
+    case OpKind::linear_attention:
+      return "linear attention of " + heads();
+  }
+  return {};
+}
+
+std::string moving_law_name(const char* step, int64_t channels) {
+  return std::string(step) + " " + std::to_string(channels);
+}
+
+CallsOfStep calls_of(StepKind kind, DeviceKind device, double frames, double items) {
+  if (kind == StepKind::attention) return {frames * items, 1};
+  if (device == DeviceKind::cpu) return {1, frames * items};
+  if (kind == StepKind::statistics || kind == StepKind::emit) return {frames * items, 1};
+  return {items, frames};
+}
+
+Extent law_extent(const Graph& graph, const Op& op, const Extent& latent) {
+  if (op.kind == OpKind::attention) {
+    const Extent keys = extent_of(graph.tensor(op.inputs[1]), latent);  // of one frame
+    return {1, positions(extent_of(graph.tensor(op.output), latent)), keys.y * keys.x};
+  }
+  const Extent extent = extent_of(graph.tensor(measured_tensor(op)), latent);
+  return {1, extent.t * extent.y, extent.x};
+}
+
+}  // namespace headroom

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/graph.h"
+#include "decoder/lowering/convolution.h"
+#include "decoder/plan/plan.h"
+
+namespace headroom {
+
+/// What one kind of call costs over the extents of the tile that it makes: a table over rows × columns,
+/// linear along each axis between its knots. A fixed part, a part for each row and one for each position are
+/// thus met exactly, and where a library switches its algorithm the pieces differ. For attention rows are
+/// queries and columns keys.
+///
+/// Beyond the last knot the end piece goes on, at a rate between the one along its own piece and the law's
+/// last one.
+struct Law {
+  std::string name;              ///< what was called, e.g. "conv 3x3 512->256"
+  std::vector<int64_t> rows;     ///< knots, ascending, at least one
+  std::vector<int64_t> columns;  ///< the same
+  std::vector<double> seconds;   ///< of one call: rows × columns, row by row
+  std::vector<int64_t>
+      workspace_bytes;  ///< pool bytes beside inputs and output at the call's highest moment; the same order
+  int64_t held_out_points = 0;
+  double held_out_error = 0;  ///< median relative error at points that were measured and are no knots
+  friend bool operator==(const Law&, const Law&) = default;
+
+  /// Seconds of one call that makes this many rows and columns; both more than 0.
+  double seconds_at(double row_count, double column_count) const;
+  /// The largest of the knots around: a library takes what it takes in steps.
+  int64_t workspace_at(int64_t row_count, int64_t column_count) const;
+  /// No extent costs less than this for each position.
+  double least_seconds_per_position() const;
+  /// No number of rows costs less than this for each of them where a call has this many columns.
+  double least_seconds_per_row(double column_count) const;
+
+  int64_t least_positions() const { return rows.front() * columns.front(); }
+  int64_t most_positions() const { return rows.back() * columns.back(); }
+  /// Whether the law may speak of so many positions: within four times what was seen, or beyond it where the
+  /// last two pieces agree within 15 % and the law's own error.
+  bool speaks_of(double positions) const;
+};
+
+/// Makes the table grow along both axes: a call that was slower than a larger one was disturbed.
+void make_monotone(Law& law);
+
+/// The name of the law of an operation: kind and everything of it that its cost depends on beside extents.
+/// Operations of one name share a law.
+/// Convolutions that have a Winograd form have a law for each form.
+std::string law_name(const Graph& graph, const Op& op, ConvolutionForm form = ConvolutionForm::direct);
+/// Of a step that moves whole pixels: "gather", "store", "emit" or "accumulate".
+std::string moving_law_name(const char* step, int64_t channels);
+
+/// How a step's work on frames and items is cut into calls: so many, of so many frames and items each.
+struct CallsOfStep {
+  double calls = 1;
+  double layers = 1;
+};
+/// On the CPU one call has all frames and items of a tile, on a GPU those of one item; statistics there, and
+/// what is emitted, go frame by frame. Attention does on both.
+CallsOfStep calls_of(StepKind kind, DeviceKind device, double frames, double items);
+
+/// Extents that a law speaks of, for an operation whose output has this many positions: statistics have those
+/// of what they measure, attention queries and keys.
+Extent law_extent(const Graph& graph, const Op& op, const Extent& latent);
+
+}  // namespace headroom

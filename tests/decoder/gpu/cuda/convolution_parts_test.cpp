@@ -1,0 +1,213 @@
+#include "decoder/gpu/cuda/library_calls/convolution_parts.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <vector>
+
+#include "decoder/gpu/kernels/kernels.h"
+#include "tests/support/plain_convolution.h"
+
+namespace headroom::gpu {
+namespace {
+
+using test::for_positions;
+using test::HeldView;
+using test::PlainConvolution;
+using test::Random;
+using test::widened;
+
+constexpr float kUntouched = 1e30f;
+
+/// Plain loops; chooses as it is told.
+class PlainEngine : public ConvolutionEngine {
+ public:
+  int64_t wanted_bytes_for_row = 0;  ///< of workspace, for a good fit
+  int64_t most_rows = 1 << 20;       ///< more fit nowhere
+  int parts = 0;
+
+  Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes) override {
+    if (problem.rows > most_rows) return Fit::none;
+    return problem.rows * wanted_bytes_for_row <= workspace_bytes ? Fit::good : Fit::poor;
+  }
+
+  void convolve(const ConvolutionPart& part) override {
+    ++parts;
+    const ConvolutionProblem& p = part.problem;
+    REQUIRE(p.rows <= most_rows);
+    const auto* input = reinterpret_cast<const float*>(part.input);
+    const auto* kernel = reinterpret_cast<const float*>(part.kernel);
+    const auto* bias = static_cast<const float*>(part.bias);
+    auto* output = reinterpret_cast<float*>(part.output);
+    for (int64_t t = 0; t < p.frames; ++t) {
+      for (int64_t y = 0; y < p.rows; ++y) {
+        for (int64_t x = 0; x < p.columns; ++x) {
+          for (int64_t o = 0; o < p.outputs; ++o) {
+            double sum = bias[o];
+            for (int64_t k = 0; k < p.taps_t; ++k) {
+              for (int64_t i = 0; i < p.taps_y; ++i) {
+                for (int64_t j = 0; j < p.taps_x; ++j) {
+                  const float* from =
+                      input + (t + k) * p.input_frame + (y + i) * p.input_row + (x + j) * p.inputs;
+                  const float* taps =
+                      kernel + (((o * p.taps_t + k) * p.taps_y + i) * p.taps_x + j) * p.inputs;
+                  for (int64_t c = 0; c < p.inputs; ++c) sum += double{from[c]} * taps[c];
+                }
+              }
+            }
+            output[t * p.output_frame + y * p.output_row + x * p.outputs + o] = static_cast<float>(sum);
+          }
+        }
+      }
+    }
+  }
+
+  void interleave(const Interleave& call) override { gpu::interleave(call, nullptr); }
+};
+
+TEST_CASE("parts of a convolution and what they leave make the whole") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{300}));
+  Random random(seed);
+  const auto extent = [&](int64_t most) { return static_cast<int32_t>(random.integer(1, most)); };
+  ConvolutionShape shape;
+  shape.inputs = extent(3);
+  shape.outputs = extent(3);
+  shape.upsamples = random.chance(0.5);
+  shape.rows = shape.upsamples ? 3 : random.pick<int32_t>({1, 3, 5});
+  shape.columns = shape.upsamples ? 3 : random.pick<int32_t>({1, 3, 5});
+  shape.frames = random.pick<int32_t>({1, 1, 2, 3});
+  shape.before_first =
+      random.pick<BeforeFirst>({BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_for_it_too});
+  const PlainConvolution convolution(random, shape, Dtype::fp32);
+  const auto span = [&](int64_t from, int64_t most) {
+    const auto begin = static_cast<int32_t>(random.integer(from, 6));
+    return Span{begin, begin + extent(most)};
+  };
+  const Box region{span(0, 4), span(0, 40), span(0, 9)};
+
+  const bool exactly = random.chance(0.5);
+  const Box held = widened(convolution.needed(region), exactly ? 0 : extent(2), exactly ? 0 : extent(2));
+  HeldView input(held, shape.inputs, test::length(held.y), Dtype::fp32);
+  input.fill(random, 1);
+  const int32_t wider = exactly ? 0 : extent(2);
+  const Box around = widened(region, wider, wider);
+  HeldView target(around, shape.outputs, random.chance(0.5) ? test::length(around.y) : extent(20),
+                  Dtype::fp32);
+  target.fill(kUntouched);
+
+  PlainEngine engine;
+  engine.wanted_bytes_for_row = random.pick<int64_t>({0, 0, 100, 1 << 20});
+  engine.most_rows = random.pick<int64_t>({1 << 20, 1 << 20, 13, 2});
+  std::vector<float> workspace(static_cast<size_t>(random.pick<int64_t>({0, 300, 1 << 16})));
+  const std::vector<std::byte> kernel = convolution.kernel(), bias = convolution.bias();
+  Convolve call;
+  call.input = input.view;
+  call.target = target.view;
+  call.region = region;
+  call.shape = shape;
+  call.kernel = kernel.data();
+  call.bias = bias.data();
+  call.workspace = workspace.data();
+  call.workspace_bytes = static_cast<int64_t>(workspace.size()) * 4;
+  CAPTURE(seed, shape.upsamples, shape.frames, region.y.begin, region.y.end, region.x.begin, region.x.end,
+          exactly, engine.wanted_bytes_for_row, engine.most_rows, workspace.size());
+  const std::vector<Box> left = convolve_in_parts(call, engine);
+
+  int64_t left_positions = 0;
+  for (const Box& box : left) {
+    for_positions(box, [&](int32_t t, int32_t y, int32_t x) {
+      REQUIRE(target.value(t, y, x, 0) == kUntouched);
+      const std::vector<double> outputs = convolution.output(input, t, y, x);
+      for (int32_t o = 0; o < shape.outputs; ++o)
+        target.set(t, y, x, o, static_cast<float>(outputs[static_cast<size_t>(o)]));
+      ++left_positions;
+    });
+  }
+  double worst = 0;
+  for_positions(around, [&](int32_t t, int32_t y, int32_t x) {
+    const bool inside = y >= region.y.begin && y < region.y.end && x >= region.x.begin && x < region.x.end;
+    const std::vector<double> outputs =
+        inside ? convolution.output(input, t, y, x)
+               : std::vector<double>(static_cast<size_t>(shape.outputs), kUntouched);
+    for (int32_t o = 0; o < shape.outputs; ++o)
+      worst = std::max(worst, std::abs(target.value(t, y, x, o) - outputs[static_cast<size_t>(o)]));
+  });
+  CHECK(worst < 1e-5);
+
+  // Where the library refuses nothing, only frames with a history of their own are left.
+  if (engine.most_rows == 1 << 20 && (!shape.upsamples || workspace.size() == 1 << 16)) {
+    int64_t irregular = 0;
+    for (int32_t t = region.t.begin; t < region.t.end; ++t) {
+      const int32_t first = shape.frames - 1 + (shape.before_first == BeforeFirst::zeros_for_it_too ? 1 : 0);
+      if (t < first) ++irregular;
+    }
+    CHECK(left_positions == irregular * test::length(region.y) * test::length(region.x));
+  }
+}
+
+/// Notes what it is asked for and computes nothing.
+class NotingEngine : public ConvolutionEngine {
+ public:
+  std::vector<ConvolutionPart> parts;
+
+  Fit fit(const ConvolutionProblem& problem, int64_t) override {
+    CHECK((problem.input_rows() - 1) * problem.input_row + problem.input_columns() * problem.inputs <
+          int64_t{1} << 31);
+    return Fit::good;
+  }
+  void convolve(const ConvolutionPart& part) override { parts.push_back(part); }
+  void interleave(const Interleave&) override {}
+};
+
+TEST_CASE("tensors of 2^31 elements are cut into slices of rows") {
+  // Addresses that nothing reads.
+  Convolve call;
+  call.shape = {.inputs = 128, .outputs = 128, .rows = 3, .columns = 3};
+  call.input.base = call.target.base = reinterpret_cast<std::byte*>(4096);
+  call.input.channels = call.target.channels = 128;
+  call.input.dtype = call.target.dtype = Dtype::fp16;
+  call.region = {{0, 1}, {0, 8192}, {0, 8192}};
+  call.target.region = call.region;
+  call.target.block_rows = 8192;
+  call.input.region = {{0, 1}, {-1, 8193}, {-1, 8193}};
+  call.input.block_rows = 8194;
+  NotingEngine engine;
+  CHECK(convolve_in_parts(call, engine).empty());
+  int64_t rows = 0;
+  for (const ConvolutionPart& part : engine.parts) {
+    CHECK(part.input - call.input.base == rows * 8194 * 128 * 2);
+    CHECK(part.output - call.target.base == rows * 8192 * 128 * 2);
+    rows += part.problem.rows;
+  }
+  CHECK(rows == 8192);
+  CHECK(engine.parts.size() == 8);
+}
+
+TEST_CASE("frames are a batch where nothing lies between them") {
+  Convolve call;
+  call.shape = {.inputs = 4, .outputs = 4, .rows = 3, .columns = 3};
+  call.input.base = call.target.base = reinterpret_cast<std::byte*>(4096);
+  call.input.channels = call.target.channels = 4;
+  call.region = call.target.region = {{0, 5}, {0, 8}, {0, 8}};
+  call.target.block_rows = 8;
+  call.input.region = {{0, 5}, {-1, 9}, {-1, 9}};
+  call.input.block_rows = 10;
+  NotingEngine engine;
+  CHECK(convolve_in_parts(call, engine).empty());
+  REQUIRE(engine.parts.size() == 1);
+  CHECK(engine.parts[0].problem.frames == 5);
+  call.region.y.end = 7;
+  CHECK(convolve_in_parts(call, engine).empty());
+  CHECK(engine.parts.size() == 6);
+}
+
+TEST_CASE("groups are left to others") {
+  Convolve call;
+  call.shape = {.inputs = 8, .outputs = 8, .groups = 2};
+  call.region = {{0, 1}, {0, 4}, {0, 4}};
+  NotingEngine engine;
+  CHECK(convolve_in_parts(call, engine).size() == 1);
+  CHECK(engine.parts.empty());
+}
+
+}  // namespace
+}  // namespace headroom::gpu

@@ -1,0 +1,280 @@
+#include "decoder/gpu/cuda/cudnn_plans.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "decoder/gpu/cuda/plan_choice.h"
+#include "decoder/graph/errors.h"
+#include "tests/support/random.h"
+
+namespace headroom::gpu {
+namespace {
+
+/// What cuDNN knows of an H200, as it writes it itself; with this it plans without one.
+const std::string kProperties = R"({
+  "deviceName": "NVIDIA H200", "deviceVer": 900, "driverVer": 13000, "cudaDeviceId": 0, "pciDeviceId": 0,
+  "multiProcessorCount": 132, "warpSize": 32, "totalGlobalMem": 150754820096, "l2CacheSize": 62914560,
+  "smClockRateKHz": 1980000, "memClockRateKHz": 3201000, "isTccDriver": 0, "supportCoopLaunch": 1,
+  "maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64], "maxThreadsPerBlock": 1024,
+  "maxThreadsPerSM": 2048, "maxCtasPerSM": 32, "regsPerBlock": 65536, "maxRegistersPerSM": 65536,
+  "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": 232448, "reservedSharedMemoryPerBlock": 1024})";
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+/// Of packed tiles; the input may have more columns than are read.
+ConvolutionProblem problem(Dtype dtype, int32_t inputs, int32_t outputs, int32_t taps, int64_t rows,
+                           int64_t columns, int64_t more_columns = 0) {
+  ConvolutionProblem result;
+  result.dtype = dtype;
+  result.inputs = inputs;
+  result.outputs = outputs;
+  result.taps_y = result.taps_x = taps;
+  result.rows = rows;
+  result.columns = columns;
+  result.input_row = (result.input_columns() + more_columns) * inputs;
+  result.input_frame = result.input_rows() * result.input_row;
+  result.output_row = columns * outputs;
+  result.output_frame = rows * result.output_row;
+  return result;
+}
+
+ConvolutionProblem over_time(ConvolutionProblem result, int32_t taps, int64_t frames) {
+  result.taps_t = taps;
+  result.frames = frames;
+  return result;
+}
+
+TEST_CASE("16-bit convolutions of decoders run on tensor cores within little workspace") {
+  CudnnPlans plans(kProperties);
+  const Dtype dtype = GENERATE(Dtype::fp16, Dtype::bf16);
+  const std::vector<ConvolutionProblem> problems{
+      problem(dtype, 512, 512, 3, 128, 128),                   // SDXL's decoder at 1024×1024
+      problem(dtype, 512, 512, 1, 128, 128),                   //
+      problem(dtype, 512, 512, 2, 65, 129),                    // a phase over upsampling
+      problem(dtype, 512, 256, 3, 64, 512),                    //
+      problem(dtype, 256, 128, 3, 64, 1024),                   //
+      problem(dtype, 128, 3, 3, 64, 1024),                     //
+      over_time(problem(dtype, 384, 384, 3, 60, 104), 3, 20),  // Wan's
+      over_time(problem(dtype, 96, 96, 3, 120, 208), 1, 8),    // frames as a batch
+      problem(dtype, 512, 512, 3, 512, 512),
+  };
+  for (const ConvolutionProblem& each : problems) {
+    CAPTURE(name_of(dtype), each.inputs, each.outputs, each.taps_y, each.rows, each.columns);
+    const CudnnPlan* plan = plans.find(each, 4 * kMiB);
+    REQUIRE(plan != nullptr);
+    CHECK(plan->tensor_cores);
+    CHECK_FALSE(plan->compiles);
+    CHECK(plan->workspace_bytes <= 4 * kMiB);
+    CHECK(plans.fit(each, 4 * kMiB) == ConvolutionEngine::Fit::good);
+  }
+}
+
+TEST_CASE("fp32 convolutions run without TF32, whatever the workspace") {
+  CudnnPlans plans(kProperties);
+  const std::vector<ConvolutionProblem> problems{
+      problem(Dtype::fp32, 4, 512, 3, 128, 128),   problem(Dtype::fp32, 512, 512, 3, 128, 128),
+      problem(Dtype::fp32, 512, 512, 1, 128, 128), problem(Dtype::fp32, 512, 512, 2, 65, 129),
+      problem(Dtype::fp32, 256, 128, 3, 64, 1024), over_time(problem(Dtype::fp32, 96, 96, 3, 60, 104), 3, 8)};
+  for (const ConvolutionProblem& each : problems) {
+    CAPTURE(each.inputs, each.outputs, each.taps_y);
+    for (const int64_t workspace : {int64_t{0}, 16 * kMiB, 1024 * kMiB}) {
+      const CudnnPlan* plan = plans.find(each, workspace);
+      REQUIRE(plan != nullptr);
+      CHECK_FALSE(plan->tensor_cores);
+      CHECK_FALSE(plan->compiles);
+      CHECK(plan->workspace_bytes <= workspace);
+    }
+  }
+}
+
+TEST_CASE("a window of a wider tile is copied, so it fits well only where there is workspace for that") {
+  CudnnPlans plans(kProperties);
+  const ConvolutionProblem window = problem(Dtype::fp16, 128, 128, 3, 256, 1024, 2);
+  CHECK(plans.fit(window, 128 * kMiB) == ConvolutionEngine::Fit::good);
+  CHECK(plans.fit(window, 16 * kMiB) == ConvolutionEngine::Fit::poor);
+  const ConvolutionProblem slice = problem(Dtype::fp16, 128, 128, 3, 32, 1024, 2);
+  CHECK(plans.fit(slice, 16 * kMiB) == ConvolutionEngine::Fit::good);
+}
+
+/// An engine by name; what it tells of its workspace need not be so.
+struct TestPlan : EngineOffer {
+  char name = 0;
+  int64_t takes = 0;
+  bool refuses = false;
+};
+
+TestPlan engine(char name, int64_t tells) {
+  TestPlan plan;
+  plan.name = name;
+  plan.workspace_bytes = plan.takes = tells;
+  return plan;
+}
+TestPlan growing(char name, int64_t tells, int64_t takes) {
+  TestPlan plan = engine(name, tells);
+  plan.takes = takes;
+  return plan;
+}
+TestPlan refusing(char name, int64_t tells) {
+  TestPlan plan = engine(name, tells);
+  plan.refuses = true;
+  return plan;
+}
+TestPlan compiling(TestPlan plan) {
+  plan.compiles = true;
+  return plan;
+}
+
+struct TestSource : PlanSource<TestPlan> {
+  std::vector<TestPlan> usual, last_resorts;
+  std::string asked;
+  std::map<char, int> made;
+
+  TestSource(std::vector<TestPlan> first, std::vector<TestPlan> last)
+      : usual(std::move(first)), last_resorts(std::move(last)) {}
+  std::vector<TestPlan> offers(bool last) override {
+    asked += last ? 'l' : 'u';
+    return last ? last_resorts : usual;
+  }
+  bool make(TestPlan& plan) override {
+    ++made[plan.name];
+    plan.workspace_bytes = plan.takes;
+    return !plan.refuses;
+  }
+};
+
+/// Its name; '-' where there is none.
+char chosen(PlanChoice<TestPlan>& choice, TestSource& source, int64_t workspace_bytes) {
+  const TestPlan* plan = choice.find(workspace_bytes, source);
+  return plan == nullptr ? '-' : plan->name;
+}
+
+TEST_CASE("the first engine within a workspace is taken, last resorts where no other fits") {
+  TestSource source({engine('a', 9), engine('b', 5), engine('c', 7), engine('d', 5)},
+                    {engine('l', 5), engine('m', 1)});
+  PlanChoice<TestPlan> choice;
+  CHECK(chosen(choice, source, 100) == 'a');
+  CHECK(chosen(choice, source, 8) == 'b');
+  CHECK(source.asked == "u");
+  CHECK(chosen(choice, source, 4) == 'm');
+  CHECK(chosen(choice, source, 0) == '-');
+  CHECK(chosen(choice, source, 0) == '-');
+  CHECK(chosen(choice, source, 9) == 'a');
+  CHECK(source.asked == "ul");
+  CHECK(source.made == std::map<char, int>{{'a', 1}, {'b', 1}, {'m', 1}});
+}
+
+TEST_CASE("where an engine is refused or takes more workspace than it told, the next one of all is taken") {
+  SECTION("refused") {
+    TestSource source({refusing('a', 3), engine('b', 3), engine('c', 1)}, {engine('l', 0)});
+    PlanChoice<TestPlan> choice;
+    CHECK(chosen(choice, source, 5) == 'b');
+    CHECK(chosen(choice, source, 2) == 'c');
+    CHECK(source.asked == "uu");
+    CHECK(choice.best()->name == 'b');
+  }
+  SECTION("grown") {
+    TestSource source({growing('a', 3, 8), engine('b', 4), engine('c', 1)}, {engine('l', 0)});
+    PlanChoice<TestPlan> choice;
+    CHECK(chosen(choice, source, 5) == 'b');
+    CHECK(chosen(choice, source, 8) == 'a');
+    CHECK(choice.best()->name == 'a');
+    CHECK(source.made['a'] == 1);
+  }
+  SECTION("a last resort") {
+    TestSource source({refusing('a', 0), refusing('b', 0)}, {refusing('l', 0), engine('m', 0)});
+    PlanChoice<TestPlan> choice;
+    CHECK(chosen(choice, source, 0) == 'm');
+    CHECK(chosen(choice, source, 0) == 'm');
+    CHECK(source.asked == "uul");
+  }
+  SECTION("all") {
+    TestSource source({refusing('a', 0)}, {growing('l', 0, 2)});
+    PlanChoice<TestPlan> choice;
+    CHECK(chosen(choice, source, 1) == '-');
+    CHECK(chosen(choice, source, 1) == '-');
+    CHECK(source.made == std::map<char, int>{{'a', 1}, {'l', 1}});
+  }
+}
+
+TEST_CASE("engines that compile are taken where nothing else is there") {
+  TestSource source({compiling(engine('a', 0)), engine('b', 4), compiling(engine('c', 0))}, {engine('l', 2)});
+  PlanChoice<TestPlan> choice;
+  CHECK(chosen(choice, source, 4) == 'b');
+  CHECK(choice.best()->name == 'b');
+  CHECK(chosen(choice, source, 2) == 'l');
+  CHECK(source.made['a'] == 0);
+  CHECK(chosen(choice, source, 1) == 'a');
+  source.usual = {compiling(refusing('a', 0)), refusing('b', 4), compiling(engine('c', 0))};
+  source.last_resorts.clear();
+  PlanChoice<TestPlan> other;
+  CHECK(chosen(other, source, 4) == 'c');
+}
+
+/// Looks at all of them, in order.
+char plainly_chosen(const TestSource& source, int64_t workspace_bytes) {
+  for (const bool compiles : {false, true}) {
+    for (const std::vector<TestPlan>& plans : {source.usual, source.last_resorts}) {
+      for (const TestPlan& plan : plans) {
+        const int64_t needed = std::max(plan.workspace_bytes, plan.takes);
+        if (plan.compiles == compiles && !plan.refuses && needed <= workspace_bytes) return plan.name;
+      }
+    }
+  }
+  return '-';
+}
+
+TEST_CASE("what is chosen does not depend on which engines were kept") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{300}));
+  test::Random random(seed);
+  const double odd = random.pick<double>({0, 0.1, 0.5});
+  char name = 'a';
+  const auto engines = [&](int64_t most) {
+    std::vector<TestPlan> plans;
+    for (int64_t count = random.integer(0, most); count > 0; --count) {
+      const int64_t tells = random.integer(0, 9);
+      plans.push_back(growing(name++, tells, random.chance(odd) ? tells + random.integer(0, 9) : tells));
+      plans.back().refuses = random.chance(odd);
+      plans.back().compiles = random.chance(0.3);
+    }
+    return plans;
+  };
+  TestSource source(engines(12), engines(4));
+  PlanChoice<TestPlan> choice;
+  CAPTURE(seed);
+  for (int i = 0; i < 12; ++i) {
+    const int64_t workspace_bytes = random.integer(-1, 18);
+    CAPTURE(workspace_bytes);
+    CHECK(chosen(choice, source, workspace_bytes) == plainly_chosen(source, workspace_bytes));
+  }
+  for (const auto& [made, times] : source.made) CHECK(times == 1);
+  CHECK(source.asked.size() <= 4);
+}
+
+TEST_CASE("plans are made once for each problem") {
+  CudnnPlans plans(kProperties);
+  const ConvolutionProblem one = problem(Dtype::fp16, 64, 64, 3, 32, 32);
+  const CudnnPlan* plan = plans.find(one, 16 * kMiB);
+  REQUIRE(plan != nullptr);
+  CHECK(plans.find(one, 16 * kMiB) == plan);
+  ConvolutionProblem other = one;
+  other.alignment = 4;
+  CHECK(plans.find(other, 16 * kMiB) != plan);
+}
+
+TEST_CASE("what cuDNN refuses is told by name, in one line") {
+  try {
+    CudnnPlans plans(std::string("{"));
+    FAIL("taken");
+  } catch (const DeviceError& error) {
+    const std::string line = error.what();
+    CHECK_THAT(line, Catch::Matchers::Contains("cudnn") && Catch::Matchers::Contains("CUDNN_STATUS"));
+    CHECK(line.find('\n') == std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace headroom::gpu

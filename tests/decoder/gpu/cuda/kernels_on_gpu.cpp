@@ -1,0 +1,178 @@
+#define CATCH_CONFIG_RUNNER
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <iostream>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "decoder/gpu/kernels/kernels.h"
+#include "tests/support/gpu.h"
+
+// The kernels' own tests, written for the emulator, on this machine's GPU: calls go there, and all memory of
+// the tests is pinned memory of the host, which kernels can read and write where it lies.
+namespace headroom {
+namespace {
+
+/// Memory from one range, in powers of two. From the heap as long as there is no range.
+class Arena {
+ public:
+  void serve(std::byte* begin, size_t bytes) {
+    next_ = begin_ = begin;
+    end_ = begin + bytes;
+  }
+
+  void* allocate(size_t bytes, size_t alignment) {
+    if (begin_ == nullptr)
+      return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    const std::lock_guard lock(mutex_);
+    const size_t kind = kind_of(std::max(bytes, alignment)), size = size_t{1} << kind;
+    if (free_[kind] != nullptr) return std::exchange(free_[kind], *static_cast<void**>(free_[kind]));
+    const auto unit = std::min<uintptr_t>(size, 4096);
+    std::byte* taken = next_ + (unit - reinterpret_cast<uintptr_t>(next_) % unit) % unit;
+    if (taken + size > end_) throw std::bad_alloc();
+    next_ = taken + size;
+    sizes_[static_cast<size_t>(taken - begin_) / kSmallest] = static_cast<uint8_t>(kind);
+    return taken;
+  }
+
+  void free(void* memory) {
+    auto* bytes = static_cast<std::byte*>(memory);
+    if (begin_ == nullptr || bytes < begin_ || bytes >= end_) return std::free(memory);
+    const std::lock_guard lock(mutex_);
+    const size_t kind = sizes_[static_cast<size_t>(bytes - begin_) / kSmallest];
+    *static_cast<void**>(memory) = std::exchange(free_[kind], memory);
+  }
+
+  static constexpr size_t kBytes = size_t{512} << 20;
+
+ private:
+  static constexpr size_t kSmallest = 64;
+  static size_t kind_of(size_t bytes) {
+    return static_cast<size_t>(std::bit_width(std::max(bytes, kSmallest) - 1));
+  }
+
+  std::mutex mutex_;
+  std::byte *begin_ = nullptr, *next_ = nullptr, *end_ = nullptr;
+  std::array<void*, 64> free_{};
+  std::array<uint8_t, kBytes / kSmallest> sizes_{};
+};
+constinit Arena arena;
+
+constinit gpu::Gpu* running = nullptr;
+
+void run_there(const gpu::Call& call) {
+  running->run(call);
+  running->wait_on_host(running->record(gpu::Stream::compute));
+}
+
+}  // namespace
+
+namespace gpu {
+
+void gather(const Gather& call, StreamHandle) {
+  run_there(call);
+}
+void copy(const Copy& call, StreamHandle) {
+  run_there(call);
+}
+void add(const Add& call, StreamHandle) {
+  run_there(call);
+}
+void normalise(const Normalise& call, StreamHandle) {
+  run_there(call);
+}
+void normalise_pixels(const PixelNorm& call, StreamHandle) {
+  run_there(call);
+}
+void upsample(const Upsample& call, StreamHandle) {
+  run_there(call);
+}
+void shuffle(const Shuffle& call, StreamHandle) {
+  run_there(call);
+}
+void gate(const Gate& call, StreamHandle) {
+  run_there(call);
+}
+void interpolate(const Interpolate& call, StreamHandle) {
+  run_there(call);
+}
+void unfold_frames(const UnfoldFrames& call, StreamHandle) {
+  run_there(call);
+}
+void activate(const Activate& call, StreamHandle) {
+  run_there(call);
+}
+void clear_outside(const ClearOutside& call, StreamHandle) {
+  run_there(call);
+}
+void add_moments(const AddMoments& call, StreamHandle) {
+  run_there(call);
+}
+void make_affine(const Affine& call, StreamHandle) {
+  run_there(call);
+}
+void add_key_value_sums(const AddKeyValueSums& call, StreamHandle) {
+  run_there(call);
+}
+void attend_linearly(const LinearAttention& call, StreamHandle) {
+  run_there(call);
+}
+void interleave(const Interleave& call, StreamHandle) {
+  run_there(call);
+}
+/// By our own kernels: no library's plan fits less than nothing.
+void convolve(const Convolve& call, StreamHandle) {
+  Convolve own = call;
+  own.workspace_bytes = -1;
+  run_there(own);
+}
+void attend(const Attend& call, StreamHandle) {
+  Attend own = call;
+  own.workspace_bytes = -1;
+  run_there(own);
+}
+
+}  // namespace gpu
+}  // namespace headroom
+
+void* operator new(size_t bytes) {
+  return headroom::arena.allocate(bytes, 16);
+}
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  return headroom::arena.allocate(bytes, static_cast<size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+  headroom::arena.free(memory);
+}
+void operator delete(void* memory, size_t) noexcept {
+  headroom::arena.free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  headroom::arena.free(memory);
+}
+void operator delete(void* memory, size_t, std::align_val_t) noexcept {
+  headroom::arena.free(memory);
+}
+
+int main(int argc, char** argv) {
+  Catch::Session session;
+  if (const int wrong = session.applyCommandLine(argc, argv)) return wrong;
+  const Catch::ConfigData& asked = session.configData();
+  if (asked.listTests || asked.listTestNamesOnly || asked.listTags || asked.listReporters)
+    return session.run();
+  std::string why;
+  const std::unique_ptr<headroom::gpu::Gpu> gpu = headroom::test::gpu_if_any(why);
+  if (!gpu) {
+    std::cout << why << std::endl;
+    return 0;
+  }
+  headroom::running = gpu.get();
+  headroom::arena.serve(gpu->reserve_host(headroom::Arena::kBytes), headroom::Arena::kBytes);
+  const int result = session.run();
+  std::cout << std::flush;
+  std::_Exit(result);  // what is still held lies in memory of the GPU
+}

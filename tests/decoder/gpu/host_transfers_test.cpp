@@ -1,0 +1,92 @@
+#include "decoder/gpu/host_transfers.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <vector>
+
+#include "tests/emulated_gpu/emulated_gpu.h"
+
+namespace headroom {
+namespace {
+
+using gpu::EmulatedGpu;
+using gpu::Stream;
+
+constexpr int64_t kBlock = 4096;
+constexpr TensorId kA{1}, kB{2};
+
+struct Piece {
+  TensorId tensor;
+  int64_t first_block, blocks;
+};
+HostLayout layout_of(const std::vector<Piece>& pieces) {
+  HostLayout layout;
+  for (const Piece& piece : pieces) {
+    layout.tensors[piece.tensor] = {piece.first_block * kBlock, kBlock};
+    layout.bytes = std::max(layout.bytes, (piece.first_block + piece.blocks) * kBlock);
+  }
+  return layout;
+}
+
+BlockTransfers::Block block(TensorId tensor, int64_t position, std::byte* memory) {
+  return {0, memory, kBlock, tensor, position};
+}
+
+TEST_CASE("blocks go to the host and come back, ordered by events alone") {
+  EmulatedGpu gpu;
+  std::byte* memory = gpu.reserve(4 * kBlock);
+  const HostLayout layout = layout_of({{kA, 0, 2}});
+  HostTransfers transfers(gpu, gpu.reserve_host(layout.bytes), layout);
+  gpu.clear(memory, kBlock);
+  const auto written = transfers.queue_write({block(kA, 1, memory)});
+  const auto read = transfers.queue_read({block(kA, 1, memory + kBlock)});
+  // The memory of what was written is used again as soon as that has been waited for.
+  transfers.wait(written);
+  gpu.clear(memory, kBlock);
+  transfers.wait(read);
+  gpu.clear(memory + kBlock, kBlock);
+  // A slot that was read is written again.
+  transfers.wait(transfers.queue_write({block(kA, 1, memory + kBlock), block(kA, 0, memory)}));
+  CHECK(transfers.written_bytes() == 3 * kBlock);
+  CHECK(transfers.read_bytes() == kBlock);
+  CHECK(gpu.hazards().pairs_ordered_by_events() > 0);
+}
+
+TEST_CASE("a tensor is written where another one lay once that has been read") {
+  EmulatedGpu gpu;
+  std::byte* memory = gpu.reserve(4 * kBlock);
+  const HostLayout layout = layout_of({{kA, 0, 2}, {kB, 1, 1}});
+  HostTransfers transfers(gpu, gpu.reserve_host(layout.bytes), layout);
+  gpu.clear(memory, 4 * kBlock);
+  transfers.wait(transfers.queue_write({block(kA, 0, memory), block(kA, 1, memory + kBlock)}));
+  transfers.queue_read({block(kA, 1, memory + 2 * kBlock)});
+  // Nobody has waited for that; the emulated GPU would find the write that does not.
+  CHECK_NOTHROW(transfers.wait(transfers.queue_write({block(kB, 0, memory + 3 * kBlock)})));
+}
+
+TEST_CASE("memory that is still on its way may not be touched") {
+  EmulatedGpu gpu;
+  std::byte* memory = gpu.reserve(2 * kBlock);
+  const HostLayout layout = layout_of({{kA, 0, 1}});
+  HostTransfers transfers(gpu, gpu.reserve_host(layout.bytes), layout);
+  gpu.clear(memory, kBlock);
+  SECTION("written to before it has left") {
+    transfers.queue_write({block(kA, 0, memory)});
+    CHECK_THROWS_WITH(gpu.clear(memory, kBlock),
+                      Catch::Contains("clear on compute is not ordered after a copy on to_host"));
+  }
+  SECTION("used before it has come") {
+    transfers.wait(transfers.queue_write({block(kA, 0, memory)}));
+    transfers.queue_read({block(kA, 0, memory + kBlock)});
+    CHECK_THROWS_WITH(gpu.clear(memory + kBlock, kBlock),
+                      Catch::Contains("is not ordered after a copy on from_host"));
+  }
+  SECTION("copied without waiting for what makes it") {
+    CHECK_THROWS_WITH(gpu.copy(Stream::to_host, gpu.reserve_host(kBlock), memory, kBlock),
+                      Catch::Contains("a copy on to_host is not ordered after clear on compute"));
+  }
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,274 @@
+#include "decoder/gpu/kernels/attention.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "decoder/gpu/kernels/kernels.h"
+#include "tests/decoder/gpu/kernels/map.h"
+#include "tests/emulated_gpu/emulator.h"
+
+namespace headroom::gpu {
+namespace {
+
+using test::Map;
+using test::Position;
+using test::Random;
+using test::rounding_of;
+
+struct Shape {
+  int32_t channels = 16, value_channels = 16;
+  int32_t frames = 1;
+  int32_t rows = 1, columns = 1, query_rows = 1;
+  Dtype dtype = Dtype::fp32, kept = Dtype::fp32;
+};
+
+/// Queries, keys and values, the latter two in blocks, and a target.
+struct Problem {
+  Shape shape;
+  Map queries, keys, values, target;
+  Attend call;
+
+  Problem(Random& random, const Shape& of)
+      : shape(of),
+        queries(random, box(0, of.query_rows, 3), of.channels, of.dtype, true),
+        keys(random, box(1, of.rows, 0), of.channels, of.kept),
+        values(random, box(1, of.rows, 0), of.value_channels, of.kept),
+        target(random, box(2, of.query_rows, 3), of.value_channels, of.dtype, true) {
+    call.queries = queries.view();
+    call.keys = keys.view();
+    call.values = values.view();
+    call.target = target.view();
+    call.scale = static_cast<float>(1 / std::sqrt(double(of.channels)));
+    in_frame(static_cast<int32_t>(random.integer(0, of.frames - 1)));
+  }
+
+  /// Frames of each view begin with another number.
+  Box box(int32_t first_frame, int32_t rows, int32_t first_row) const {
+    return {{first_frame, first_frame + shape.frames}, {first_row, first_row + rows}, {5, 5 + shape.columns}};
+  }
+  void in_frame(int32_t frame) {
+    call.query_frame = frame;
+    call.key_frame = 1 + frame;
+    call.target_frame = 2 + frame;
+  }
+  /// Scores of one another, the further apart the sharper.
+  void draw(Random& random, double sharpness) {
+    for (Map* map : {&queries, &keys})
+      map->each([&](const Position& at) { map->set(at, float(random.uniform(-sharpness, sharpness))); });
+  }
+};
+
+/// Value `channel` of a frame, where attention finds it.
+float attended_value(const Map& map, AttentionFrames frames, int32_t frame, int32_t y, int32_t x,
+                     int32_t channel) {
+  if (frames == AttentionFrames::each) return map.at({frame, y, x, channel});
+  const int32_t first = map.region().t.begin, count = map.region().t.end - first;
+  const int32_t number = (frame - first) * map.channels() + channel;
+  return map.at({first + number % count, y, x, number / count});
+}
+
+/// Largest error of the target as a part of what rounding allows. Weights are rounded to 16 bits for the
+/// product where that is made by tensor cores, results once; scores have the error of a sum in fp32.
+double error_of(const Problem& problem, bool weights_are_rounded) {
+  const Shape& shape = problem.shape;
+  const Attend& call = problem.call;
+  const double result_unit = rounding_of(shape.dtype), weight_unit = weights_are_rounded ? result_unit : 0;
+  double worst = 0;
+  const Box& keys = call.keys.region;
+  for (int32_t y = call.queries.region.y.begin; y < call.queries.region.y.end; ++y) {
+    for (int32_t x = call.queries.region.x.begin; x < call.queries.region.x.end; ++x) {
+      std::vector<double> query, scores, magnitudes;
+      for (int32_t c = 0; c < shape.channels; ++c)
+        query.push_back(attended_value(problem.queries, call.frames, call.query_frame, y, x, c));
+      double largest = -HUGE_VAL, total = 0;
+      for (int32_t ky = keys.y.begin; ky < keys.y.end; ++ky) {
+        for (int32_t kx = keys.x.begin; kx < keys.x.end; ++kx) {
+          double dot = 0, magnitude = 0;
+          for (int32_t c = 0; c < shape.channels; ++c) {
+            const double product = query[static_cast<size_t>(c)] *
+                                   attended_value(problem.keys, call.frames, call.key_frame, ky, kx, c);
+            dot += product;
+            magnitude += std::abs(product);
+          }
+          scores.push_back(dot * double(call.scale));
+          magnitudes.push_back(magnitude * double(call.scale));
+          largest = std::max(largest, scores.back());
+        }
+      }
+      for (double& score : scores) total += score = std::exp(score - largest);
+      for (int32_t c = 0; c < shape.value_channels; ++c) {
+        double sum = 0, allowed = 1e-30;
+        size_t i = 0;
+        for (int32_t ky = keys.y.begin; ky < keys.y.end; ++ky) {
+          for (int32_t kx = keys.x.begin; kx < keys.x.end; ++kx, ++i) {
+            const double value = attended_value(problem.values, call.frames, call.key_frame, ky, kx, c);
+            const double weight = scores[i] / total;
+            sum += weight * value;
+            allowed += std::abs(value) * (weight * (weight_unit + 0x1p-24 * (8 + 4 * magnitudes[i])) +
+                                          (weights_are_rounded ? 0x1p-25 / total : 0));
+          }
+        }
+        allowed += result_unit * std::abs(sum) + (result_unit == 0x1p-11 ? 0x1p-25 : 0);
+        const double found = attended_value(problem.target, call.frames, call.target_frame, y, x, c);
+        const double error = std::abs(found - sum) / allowed;
+        if (!(error <= worst)) worst = error;  // NaN too
+      }
+    }
+  }
+  return worst;
+}
+
+/// Whether the call wrote nothing but its frame of the target.
+bool only_frame_differs(const Problem& problem, const Map& before) {
+  bool same = problem.target.kept_inside();
+  before.each([&](const Position& at) {
+    same = same && (at.t == problem.call.target_frame || problem.target.at(at) == before.at(at));
+  });
+  return same;
+}
+
+/// Shared memory of one block on GPUs of capability 9.0, 8.0 and 8.6.
+struct SharedMemory {
+  explicit SharedMemory(size_t kib) { emulated::device.shared_bytes = kib << 10; }
+  ~SharedMemory() { emulated::device = {}; }
+};
+
+Shape random_shape(Random& random, int64_t most_positions) {
+  Shape shape;
+  shape.columns = static_cast<int32_t>(random.integer(1, 40));
+  shape.rows = static_cast<int32_t>(random.integer(1, most_positions / shape.columns));
+  shape.query_rows = static_cast<int32_t>(random.integer(1, 1 + 80 / shape.columns));
+  shape.frames = static_cast<int32_t>(random.integer(1, 3));
+  return shape;
+}
+
+#define CAPTURE_SHAPE(shape)                                                                       \
+  CAPTURE((shape).channels, (shape).value_channels, (shape).frames, (shape).rows, (shape).columns, \
+          (shape).query_rows, name_of((shape).dtype), name_of((shape).kept))
+
+TEST_CASE("attention by tensor cores is the softmax over all positions of a frame") {
+  const size_t shared = GENERATE(227, 163, 99);
+  const int32_t channels = GENERATE(16, 112, 128, 208, 256, 336, 384, 400, 512);
+  const SharedMemory memory(shared);
+  const auto seed = static_cast<uint64_t>(shared) * 1000 + static_cast<uint64_t>(channels);
+  CAPTURE(shared, seed);
+  Random random(seed);
+  Shape shape = random_shape(random, 320);
+  shape.channels = shape.value_channels = channels;
+  shape.dtype = shape.kept = random.pick<Dtype>({Dtype::fp16, Dtype::bf16});
+  CAPTURE_SHAPE(shape);
+  Problem problem(random, shape);
+  problem.draw(random, random.pick<double>({0.3, 1, 3}));
+  REQUIRE(attends_by_tensor_cores(problem.call));
+  const Map before = problem.target;
+  attend(problem.call, nullptr);
+  CHECK(error_of(problem, true) <= 1);
+  CHECK(only_frame_differs(problem, before));
+}
+
+TEST_CASE("attention in fp32, of every mixture of dtypes, whatever the channels") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{24}));
+  CAPTURE(seed);
+  Random random(seed);
+  Shape shape = random_shape(random, 200);
+  shape.channels = static_cast<int32_t>(random.pick<int64_t>({4, 64, 260, 384, 512, random.integer(1, 512)}));
+  shape.value_channels = random.chance(0.7) ? shape.channels : static_cast<int32_t>(random.integer(1, 512));
+  shape.dtype = random.pick<Dtype>({Dtype::fp32, Dtype::fp32, Dtype::fp16, Dtype::bf16});
+  shape.kept = random.pick<Dtype>({Dtype::fp32, Dtype::fp32, Dtype::fp16, Dtype::bf16});
+  CAPTURE_SHAPE(shape);
+  const SharedMemory memory(99);
+  Problem problem(random, shape);
+  problem.draw(random, random.pick<double>({0.3, 1, 3}));
+  const Map before = problem.target;
+  REQUIRE(attends_by_tiles(problem.call));
+  attend_by_tiles(problem.call, nullptr);
+  CHECK(error_of(problem, false) <= 1);
+  CHECK(only_frame_differs(problem, before));
+}
+
+TEST_CASE("attention in fp32 takes vectors where all values lie so") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{12}));
+  CAPTURE(seed);
+  Random random(100 + seed);
+  Shape shape = random_shape(random, 300);
+  shape.channels = shape.value_channels = static_cast<int32_t>(4 * random.integer(1, 128));
+  CAPTURE_SHAPE(shape);
+  Problem problem(random, shape);
+  problem.draw(random, random.pick<double>({0.3, 1, 3}));
+  attend(problem.call, nullptr);
+  CHECK(error_of(problem, false) <= 1);
+}
+
+TEST_CASE("attention of interleaved frames") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{12}));
+  CAPTURE(seed);
+  Random random(200 + seed);
+  Shape shape = random_shape(random, 90);
+  shape.frames = static_cast<int32_t>(random.integer(1, 5));
+  shape.channels = shape.value_channels = static_cast<int32_t>(random.integer(1, 40));
+  shape.dtype = shape.kept = random.pick<Dtype>({Dtype::fp32, Dtype::fp16, Dtype::bf16});
+  CAPTURE_SHAPE(shape);
+  const bool plain = random.chance(0.3);
+  Problem problem(random, shape);
+  problem.draw(random, 1);
+  problem.call.frames = AttentionFrames::interleaved;
+  for (int32_t frame = 0; frame < shape.frames; ++frame) {
+    problem.in_frame(frame);
+    REQUIRE_FALSE(attends_by_tensor_cores(problem.call));
+    plain ? attend_plainly(problem.call, nullptr) : attend(problem.call, nullptr);
+  }
+  for (int32_t frame = 0; frame < shape.frames; ++frame) {
+    problem.in_frame(frame);
+    CHECK(error_of(problem, false) <= 1);
+  }
+}
+
+TEST_CASE("attention of more channels than tiles have room for") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{6}));
+  CAPTURE(seed);
+  Random random(300 + seed);
+  Shape shape = random_shape(random, 150);
+  shape.query_rows = 1;
+  shape.channels = shape.value_channels =
+      static_cast<int32_t>(seed < 3 ? random.integer(513, 700) : random.integer(1, 300));
+  shape.dtype = shape.kept = random.pick<Dtype>({Dtype::fp32, Dtype::fp16, Dtype::bf16});
+  CAPTURE_SHAPE(shape);
+  Problem problem(random, shape);
+  problem.draw(random, 1);
+  CHECK(attends_by_tiles(problem.call) == (seed >= 3));
+  seed < 3 ? attend(problem.call, nullptr) : attend_plainly(problem.call, nullptr);
+  CHECK(error_of(problem, false) <= 1);
+}
+
+TEST_CASE("attention of scores in the thousands that grow from key to key, or fall") {
+  const Dtype dtype = GENERATE(Dtype::fp32, Dtype::bf16, Dtype::fp16);
+  const double direction = GENERATE(1, -1);
+  CAPTURE(name_of(dtype), direction);
+  Random random(7);
+  const Shape shape{.channels = 64,
+                    .value_channels = 64,
+                    .rows = 30,
+                    .columns = 17,
+                    .query_rows = 2,
+                    .dtype = dtype,
+                    .kept = dtype};
+  Problem problem(random, shape);
+  // From one key to the next by a little more than 10, to 5000 and more.
+  problem.queries.each([&](const Position& at) {
+    problem.queries.set(at, static_cast<float>(direction * random.uniform(9, 11)));
+  });
+  problem.keys.each([&](const Position& at) {
+    problem.keys.set(at, static_cast<float>(at.y * shape.columns + at.x - 5) / 8);
+  });
+  attend(problem.call, nullptr);
+  CHECK(error_of(problem, dtype != Dtype::fp32) <= 1);
+  // The same far below zero and above it: nothing overflows on the way.
+  problem.call.scale *= 8;
+  attend(problem.call, nullptr);
+  CHECK(error_of(problem, dtype != Dtype::fp32) <= 1);
+}
+
+}  // namespace
+}  // namespace headroom::gpu

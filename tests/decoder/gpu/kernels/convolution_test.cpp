@@ -1,0 +1,329 @@
+#include "decoder/gpu/kernels/convolution.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "decoder/gpu/kernels/kernels.h"
+#include "decoder/cpu/loops/storage.h"
+#include "tests/decoder/gpu/kernels/map.h"
+#include "tests/emulated_gpu/emulator.h"
+#include "tests/emulated_gpu/guarded_memory.h"
+
+namespace headroom::gpu {
+namespace {
+
+using emulated::GuardedMemory;
+using test::around;
+using test::has;
+using test::Map;
+using test::Position;
+using test::Random;
+using test::rounding_of;
+
+/// Values one after another, with nothing behind them.
+GuardedMemory stored(Dtype dtype, const std::vector<float>& values) {
+  GuardedMemory memory(values.size() * static_cast<size_t>(bytes_per_element(dtype)), true);
+  kernels::narrow(dtype, values.data(), memory.data(), static_cast<int64_t>(values.size()));
+  return memory;
+}
+
+int32_t half_below(int32_t value) {
+  return value >= 0 ? value / 2 : -((1 - value) / 2);
+}
+
+/// A convolution with all that it reads, and a target.
+struct Problem {
+  ConvolutionShape shape;
+  Dtype dtype;
+  Box region;
+  std::vector<float> taps;  ///< [outputs][frames][rows][columns][inputs / groups] of the original kernel
+  std::vector<float> bias;
+  GuardedMemory stored_kernel, stored_bias;
+  std::optional<Map> input, target;
+  GuardedMemory lone_input;  ///< with nothing before it or behind it
+  Convolve call;
+
+  Problem(Random& random, const ConvolutionShape& of, Dtype type, const Box& where, bool in_blocks = false)
+      : shape(of), dtype(type), region(where) {
+    const int32_t group_inputs = shape.inputs / shape.groups;
+    // Eighths: sums of some of them are numbers of every dtype.
+    taps.resize(static_cast<size_t>(int64_t{shape.outputs} * shape.frames * shape.rows * shape.columns *
+                                    group_inputs));
+    for (float& tap : taps) tap = static_cast<float>(random.integer(-8, 8)) / 8;
+    for (int32_t o = 0; o < shape.outputs; ++o)
+      bias.push_back(static_cast<float>(random.integer(-16, 16)) / 8);
+    stored_kernel = stored(dtype, shape.upsamples ? phase_kernels() : taps);
+    stored_bias = stored(dtype, bias);
+
+    const auto needed = [&](const Span& span, int32_t reach) {
+      if (!shape.upsamples) return Span{span.begin - reach / 2, span.end - reach / 2 + reach - 1};
+      return Span{half_below(span.begin - 1), half_below(span.end) + 1};
+    };
+    const Box read{{std::max(0, region.t.begin - (shape.frames - 1)), region.t.end},
+                   needed(region.y, shape.rows),
+                   needed(region.x, shape.columns)};
+    const Box held{{std::max(0, read.t.begin - static_cast<int32_t>(random.integer(0, 1))), read.t.end},
+                   around(random, read.y),
+                   around(random, read.x)};
+    input.emplace(random, held, shape.inputs, dtype, !in_blocks);
+    // What nothing may read is NaN.
+    input->each([&](const Position& at) {
+      if (!has(read, at)) input->set(at, NAN);
+    });
+    target.emplace(random, around(random, region), shape.outputs, dtype, !in_blocks);
+    call.input = input->view();
+    if (!in_blocks) {
+      const auto bytes =
+          static_cast<size_t>((held.t.end - held.t.begin) * (held.y.end - held.y.begin) *
+                              (held.x.end - held.x.begin) * shape.inputs * bytes_per_element(dtype));
+      lone_input = {bytes, random.chance(0.5)};
+      std::copy_n(call.input.base + call.input.block_units[0] * kBlockUnit, bytes, lone_input.data());
+      call.input.base = lone_input.data();
+      call.input.block_units[0] = 0;
+    }
+    call.target = target->view();
+    call.region = region;
+    call.shape = shape;
+    call.kernel = stored_kernel.data();
+    call.bias = stored_bias.data();
+  }
+
+  float tap(int32_t o, int32_t frame, int32_t y, int32_t x, int32_t c) const {
+    const int64_t at = (((int64_t{o} * shape.frames + frame) * shape.rows + y) * shape.columns + x) *
+                           (shape.inputs / shape.groups) +
+                       c;
+    return taps[static_cast<size_t>(at)];
+  }
+
+  /// Of each phase the kernel that its outputs see: taps that fall on one position are one.
+  std::vector<float> phase_kernels() const {
+    std::vector<float> all;
+    for (int32_t phase = 0; phase < 4; ++phase) {
+      for (int32_t o = 0; o < shape.outputs; ++o) {
+        for (int32_t frame = 0; frame < shape.frames; ++frame) {
+          for (int32_t part = 0; part < 4; ++part) {
+            for (int32_t c = 0; c < shape.inputs / shape.groups; ++c) {
+              const auto falls = [](int32_t odd, int32_t k, int32_t second) {
+                return half_below(odd + k - 1) == odd - 1 + second;
+              };
+              float sum = 0;
+              for (int32_t y = 0; y < 3; ++y) {
+                for (int32_t x = 0; x < 3; ++x) {
+                  if (falls(phase / 2, y, part / 2) && falls(phase % 2, x, part % 2))
+                    sum += tap(o, frame, y, x, c);
+                }
+              }
+              all.push_back(sum);
+            }
+          }
+        }
+      }
+    }
+    return all;
+  }
+
+  std::optional<int32_t> frame_read(int32_t t, int32_t frame) const {
+    const int32_t read = t - (shape.frames - 1) + frame;
+    switch (shape.before_first) {
+      case BeforeFirst::zeros:
+        return read < 0 ? std::nullopt : std::optional(read);
+      case BeforeFirst::first_frame:
+        return std::max(0, read);
+      case BeforeFirst::zeros_for_it_too:
+        return read <= 0 ? std::nullopt : std::optional(read);
+    }
+    return std::nullopt;
+  }
+
+  /// Largest error of the region as a part of what rounding allows: of a sum in fp32, and of the result once.
+  double error() const {
+    const double unit = rounding_of(dtype);
+    const int32_t group_inputs = shape.inputs / shape.groups;
+    double worst = 0;
+    for (int32_t t = region.t.begin; t < region.t.end; ++t) {
+      for (int32_t y = region.y.begin; y < region.y.end; ++y) {
+        for (int32_t x = region.x.begin; x < region.x.end; ++x) {
+          for (int32_t o = 0; o < shape.outputs; ++o) {
+            const int32_t first_input = o / (shape.outputs / shape.groups) * group_inputs;
+            double sum = bias[static_cast<size_t>(o)], magnitude = std::abs(sum), terms = 1;
+            for (int32_t frame = 0; frame < shape.frames; ++frame) {
+              const std::optional<int32_t> from = frame_read(t, frame);
+              if (!from) continue;
+              for (int32_t ky = 0; ky < shape.rows; ++ky) {
+                for (int32_t kx = 0; kx < shape.columns; ++kx) {
+                  const int32_t row = shape.upsamples ? half_below(y - 1 + ky) : y - shape.rows / 2 + ky;
+                  const int32_t column =
+                      shape.upsamples ? half_below(x - 1 + kx) : x - shape.columns / 2 + kx;
+                  for (int32_t c = 0; c < group_inputs; ++c) {
+                    const double product = double(tap(o, frame, ky, kx, c)) *
+                                           double(input->at({*from, row, column, first_input + c}));
+                    sum += product;
+                    magnitude += std::abs(product);
+                    ++terms;
+                  }
+                }
+              }
+            }
+            const double allowed = unit * std::abs(sum) + 0x1p-24 * (4 + std::sqrt(terms)) * magnitude +
+                                   1e-30 + (dtype == Dtype::fp16 ? 0x1p-25 : 0);
+            const double error = std::abs(double(target->at({t, y, x, o})) - sum) / allowed;
+            if (!(error <= worst)) worst = error;  // NaN too
+          }
+        }
+      }
+    }
+    return worst;
+  }
+
+  /// Runs one of the ways and holds it against the definition.
+  template <typename Run>
+  void check(Run&& run) {
+    CAPTURE(shape.inputs, shape.outputs, shape.groups, shape.frames, shape.rows, shape.columns,
+            shape.upsamples, static_cast<int>(shape.before_first), name_of(dtype), region.t.begin,
+            region.t.end, region.y.begin, region.y.end, region.x.begin, region.x.end);
+    const Map before = *target;
+    run(call, nullptr);
+    CHECK(error() <= 1);
+    bool same_beside = target->kept_inside();
+    before.each([&](const Position& at) {
+      same_beside = same_beside && (has(region, at) || target->at(at) == before.at(at));
+    });
+    CHECK(same_beside);
+  }
+};
+
+Span span(Random& random, int32_t least, int32_t most) {
+  const auto begin = static_cast<int32_t>(random.integer(0, 7));
+  return {begin, begin + static_cast<int32_t>(random.integer(least, most))};
+}
+
+/// Kernels of one frame or over the time, plain or over upsampling.
+ConvolutionShape random_shape(Random& random) {
+  ConvolutionShape shape;
+  shape.upsamples = random.chance(0.4);
+  shape.rows = shape.upsamples ? 3 : static_cast<int32_t>(random.pick<int64_t>({1, 3, random.integer(1, 5)}));
+  shape.columns =
+      shape.upsamples ? 3 : static_cast<int32_t>(random.pick<int64_t>({1, 3, random.integer(1, 5)}));
+  shape.frames = random.chance(0.6) ? 1 : static_cast<int32_t>(random.integer(2, 3));
+  shape.before_first =
+      random.pick<BeforeFirst>({BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_for_it_too});
+  if (shape.frames == 1) shape.before_first = BeforeFirst::zeros;
+  return shape;
+}
+Span random_frames(Random& random, const ConvolutionShape& shape) {
+  if (shape.frames == 1) return {0, 1};
+  const auto begin = static_cast<int32_t>(random.pick<int64_t>({0, random.integer(1, 3)}));
+  return {begin, begin + static_cast<int32_t>(random.integer(1, 2))};
+}
+
+/// So many multiprocessors that all tiles are small, or so few that they are large; shared memory of
+/// capability 8.6.
+struct Gpu {
+  explicit Gpu(int multiprocessors) { emulated::device = {size_t{99} << 10, multiprocessors}; }
+  ~Gpu() { emulated::device = {}; }
+};
+
+TEST_CASE("convolution by tensor cores, small tiles and few outputs") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{24}));
+  CAPTURE(seed);
+  Random random(seed);
+  const Gpu gpu(1000);
+  ConvolutionShape shape = random_shape(random);
+  shape.inputs = static_cast<int32_t>(8 * random.integer(1, 9));
+  shape.outputs = static_cast<int32_t>(random.pick<int64_t>({3, 16, 17, 64, 96, random.integer(1, 100)}));
+  Problem problem(random, shape, random.pick<Dtype>({Dtype::fp16, Dtype::bf16}),
+                  {random_frames(random, shape), span(random, 1, 12), span(random, 1, 30)});
+  REQUIRE(convolves_by_tensor_cores(problem.call));
+  problem.check(convolve);
+}
+
+TEST_CASE("convolution by tensor cores, large tiles") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{10}));
+  CAPTURE(seed);
+  Random random(100 + seed);
+  const Gpu gpu(1);
+  ConvolutionShape shape = random_shape(random);
+  shape.inputs = static_cast<int32_t>(8 * random.integer(1, 6));
+  shape.outputs = static_cast<int32_t>(random.pick<int64_t>({65, 128, random.integer(65, 200)}));
+  Problem problem(random, shape, random.pick<Dtype>({Dtype::fp16, Dtype::bf16}),
+                  {random_frames(random, shape), span(random, 6, 14), span(random, 10, 25)});
+  REQUIRE(convolves_by_tensor_cores(problem.call));
+  problem.check(convolve);
+}
+
+TEST_CASE("convolution over the time reads the frames that its rule says") {
+  const BeforeFirst rule =
+      GENERATE(BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_for_it_too);
+  const int32_t frames = GENERATE(1, 2, 3, 4);
+  const Dtype dtype = GENERATE(Dtype::fp32, Dtype::fp16);
+  Random random(7);
+  for (int32_t t = 0; t < 5; ++t) {
+    const ConvolutionShape shape{
+        .inputs = 8, .outputs = 5, .frames = frames, .rows = 3, .columns = 1, .before_first = rule};
+    Problem(random, shape, dtype, {{t, t + 1}, {2, 5}, {3, 8}}).check(convolve);
+    Problem(random, shape, dtype, {{t, t + 1}, {2, 5}, {3, 8}}).check(convolve_plainly);
+  }
+}
+
+TEST_CASE("convolution over upsampling of a region that begins anywhere") {
+  const Dtype dtype = GENERATE(Dtype::fp32, Dtype::bf16);
+  Random random(8);
+  const ConvolutionShape shape{.inputs = 8, .outputs = 4, .rows = 3, .columns = 3, .upsamples = true};
+  for (int32_t y = -1; y < 3; ++y) {
+    for (int32_t x = -1; x < 3; ++x) {
+      for (const int32_t rows : {1, 2, 5}) {
+        Problem(random, shape, dtype, {{0, 1}, {y, y + rows}, {x, x + 6 - rows}}).check(convolve);
+        Problem(random, shape, dtype, {{0, 1}, {y, y + rows}, {x, x + 6 - rows}}).check(convolve_plainly);
+      }
+    }
+  }
+}
+
+TEST_CASE("convolution in fp32, of every dtype, whatever the channels") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{30}));
+  CAPTURE(seed);
+  Random random(200 + seed);
+  ConvolutionShape shape = random_shape(random);
+  shape.inputs = static_cast<int32_t>(random.pick<int64_t>({3, 4, 16, 20, random.integer(1, 40)}));
+  shape.outputs = static_cast<int32_t>(random.pick<int64_t>({3, 16, 17, 128, 130, random.integer(1, 140)}));
+  Problem problem(random, shape, random.pick<Dtype>({Dtype::fp32, Dtype::fp32, Dtype::fp16, Dtype::bf16}),
+                  {random_frames(random, shape), span(random, 1, 14), span(random, 1, 30)});
+  REQUIRE(convolves_by_tiles(problem.call));
+  problem.check(convolve_by_tiles);
+}
+
+TEST_CASE("convolution of several groups, of each channel by itself, from blocks") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{30}));
+  CAPTURE(seed);
+  Random random(300 + seed);
+  ConvolutionShape shape = random_shape(random);
+  shape.groups = static_cast<int32_t>(random.pick<int64_t>({1, 24, random.integer(1, 9)}));
+  const auto of_group = static_cast<int32_t>(random.integer(1, 8));
+  const bool by_channel = random.chance(0.4);
+  shape.inputs = shape.groups * (by_channel ? 1 : of_group);
+  shape.outputs = shape.groups * (by_channel ? 1 : static_cast<int32_t>(random.integer(1, 8)));
+  const bool in_blocks = shape.groups == 1 || random.chance(0.5);
+  Problem problem(random, shape, random.pick<Dtype>({Dtype::fp32, Dtype::fp16, Dtype::bf16}),
+                  {random_frames(random, shape), span(random, 1, 9), span(random, 1, 15)}, in_blocks);
+  problem.check(convolve);
+}
+
+TEST_CASE("a convolution of nothing starts nothing") {
+  Random random(9);
+  for (const bool upsamples : {false, true}) {
+    const ConvolutionShape shape{.inputs = 8, .outputs = 20, .rows = 3, .columns = 3, .upsamples = upsamples};
+    Problem problem(random, shape, Dtype::fp16, {{0, 1}, {1, 4}, {1, 6}});
+    const Map before = *problem.target;
+    problem.call.region.y.end = problem.call.region.y.begin;
+    convolve(problem.call, nullptr);
+    convolve_by_tiles(problem.call, nullptr);
+    convolve_plainly(problem.call, nullptr);
+    before.each([&](const Position& at) { REQUIRE(problem.target->at(at) == before.at(at)); });
+  }
+}
+
+}  // namespace
+}  // namespace headroom::gpu

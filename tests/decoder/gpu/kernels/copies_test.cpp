@@ -1,0 +1,246 @@
+#include <sys/mman.h>
+
+#include <catch2/catch.hpp>
+#include <optional>
+
+#include "decoder/gpu/kernels/kernels.h"
+#include "tests/decoder/gpu/kernels/map.h"
+
+// Kernels that move values: each against a plain loop over positions.
+namespace headroom::gpu {
+namespace {
+
+using namespace test;
+using Value = std::optional<double>;
+
+TEST_CASE("gather: all of a tile, zero outside the picture") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{120}));
+  CAPTURE(seed);
+  Random random(seed);
+  const int32_t channels = any_channels(random);
+  const Box box = any_box(random, channels);
+  const Size picture = picture_near(random, box);
+  Map source(random, around(random, within(box, picture)), channels, any_dtype(random));
+  Map target(random, box, channels, any_dtype(random));
+  const Map before = target;
+  gather({.source = source.view(), .target = target.view(), .picture = picture}, nullptr);
+  CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
+          return in_picture(at, picture) ? source.at(at) : 0.0;
+        }) == "");
+}
+
+TEST_CASE("copy: a region that both hold") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{120}));
+  CAPTURE(seed);
+  Random random(seed);
+  const int32_t channels = any_channels(random);
+  const Box box = any_box(random, channels);
+  Map source(random, around(random, box), channels, any_dtype(random));
+  Map target(random, around(random, box), channels, any_dtype(random));
+  const Map before = target;
+  copy({.source = source.view(), .target = target.view(), .region = box}, nullptr);
+  CHECK(difference(before, target, 0, [&](const Position& at) {
+          return has(box, at) ? Value(source.at(at)) : std::nullopt;
+        }) == "");
+}
+
+TEST_CASE("copy: what is not a number stays none, what is too large becomes infinite") {
+  Random random(3);
+  const Box box{{0, 1}, {0, 1}, {0, 2}};
+  for (const int32_t channels : {3, 8}) {
+    for (const Dtype from : {Dtype::fp32, Dtype::bf16}) {
+      for (const Dtype to : {Dtype::fp32, Dtype::fp16, Dtype::bf16}) {
+        Map source(random, box, channels, from), target(random, box, channels, to);
+        source.set({0, 0, 0, 1}, NAN);
+        source.set({0, 0, 1, 0}, INFINITY);
+        source.set({0, 0, 1, 2}, 1e6f);
+        copy({.source = source.view(), .target = target.view(), .region = box}, nullptr);
+        CHECK(std::isnan(target.at({0, 0, 0, 1})));
+        CHECK(target.at({0, 0, 1, 0}) == INFINITY);
+        CHECK(std::isinf(target.at({0, 0, 1, 2})) == (to == Dtype::fp16));
+      }
+    }
+  }
+}
+
+TEST_CASE("add: onto a region") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{120}));
+  CAPTURE(seed);
+  Random random(seed);
+  const int32_t channels = any_channels(random);
+  const Box box = any_box(random, channels);
+  Map source(random, around(random, box), channels, any_dtype(random));
+  Map target(random, around(random, box), channels, any_dtype(random));
+  const Map before = target;
+  add({.source = source.view(), .target = target.view(), .region = box}, nullptr);
+  CHECK(difference(before, target, 1e-7, [&](const Position& at) {
+          return has(box, at) ? Value(double(before.at(at)) + double(source.at(at))) : std::nullopt;
+        }) == "");
+}
+
+TEST_CASE("upsample: all of a tile, zero outside the picture") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{120}));
+  CAPTURE(seed);
+  Random random(seed);
+  const auto factor = [&] { return static_cast<int32_t>(random.integer(1, 3)); };
+  const int32_t channels = any_channels(random), factor_y = factor(), factor_x = factor();
+  const Box box = any_box(random, channels);
+  const Size picture = picture_near(random, box);
+  Box read = within(box, picture);
+  read.y = {read.y.begin / factor_y, (read.y.end - 1) / factor_y + 1};
+  read.x = {read.x.begin / factor_x, (read.x.end - 1) / factor_x + 1};
+  Map source(random, around(random, read), channels, any_dtype(random));
+  Map target(random, box, channels, any_dtype(random));
+  const Map before = target;
+  upsample({.source = source.view(),
+            .target = target.view(),
+            .factor_y = factor_y,
+            .factor_x = factor_x,
+            .picture = picture},
+           nullptr);
+  CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
+          return in_picture(at, picture) ? source.at({at.t, at.y / factor_y, at.x / factor_x, at.c}) : 0.0;
+        }) == "");
+}
+
+TEST_CASE("shuffle: channels become pixels") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{120}));
+  CAPTURE(seed);
+  Random random(seed);
+  const auto factor = [&] { return random.chance(0.6) ? 2 : static_cast<int32_t>(random.integer(1, 4)); };
+  const int32_t channels = any_channels(random), factor_y = factor(), factor_x = factor();
+  const auto inside = [&](int32_t most) {
+    const auto begin = static_cast<int32_t>(random.integer(0, 4));
+    return Span{begin, begin + static_cast<int32_t>(random.integer(1, most))};
+  };
+  const Box box{frames(random), inside(most_rows(channels)), inside(most_columns(channels))};
+  Box read = box;
+  read.y = {box.y.begin / factor_y, (box.y.end - 1) / factor_y + 1};
+  read.x = {box.x.begin / factor_x, (box.x.end - 1) / factor_x + 1};
+  Map source(random, around(random, read), channels * factor_y * factor_x, any_dtype(random));
+  Map target(random, around(random, box), channels, any_dtype(random));
+  const Map before = target;
+  shuffle({.source = source.view(),
+           .target = target.view(),
+           .factor_y = factor_y,
+           .factor_x = factor_x,
+           .region = box},
+          nullptr);
+  CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
+          if (!has(box, at)) return std::nullopt;
+          const int32_t part = at.y % factor_y * factor_x + at.x % factor_x;
+          return source.at({at.t, at.y / factor_y, at.x / factor_x, at.c * factor_y * factor_x + part});
+        }) == "");
+}
+
+TEST_CASE("interleave: four phases become a picture") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{80}));
+  CAPTURE(seed);
+  Random random(seed);
+  const int32_t channels = any_channels(random);
+  const Box box = any_box(random, channels);
+  const auto floor_half = [](int32_t value) { return (value - (value & 1)) / 2; };
+  const auto coarse_of = [&](const Span& span) {
+    return Span{floor_half(span.begin), floor_half(span.end - 1) + 1};
+  };
+  Box coarse = around(random, Box{box.t, coarse_of(box.y), coarse_of(box.x)});
+  coarse.t = box.t;
+  const Dtype dtype = any_dtype(random);
+  // The phases as one block that has phase after phase as frames.
+  const int32_t count = box.t.end - box.t.begin;
+  Map phases(random, {{0, 4 * count}, coarse.y, coarse.x}, channels, dtype, true);
+  Map target(random, around(random, box), channels, dtype);
+  const Map before = target;
+  const View view = phases.view();
+  interleave({.phases = view.base + view.block_units[0] * kBlockUnit,
+              .coarse = coarse,
+              .target = target.view(),
+              .region = box},
+             nullptr);
+  CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
+          if (!has(box, at)) return std::nullopt;
+          const int32_t phase = (at.y & 1) * 2 + (at.x & 1);
+          return phases.at({phase * count + at.t - box.t.begin, floor_half(at.y), floor_half(at.x), at.c});
+        }) == "");
+}
+
+TEST_CASE("unfold frames: the first, then two for each") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{80}));
+  CAPTURE(seed);
+  Random random(seed);
+  const int32_t channels = any_channels(random);
+  Box box = any_box(random, channels);
+  box.t.end += static_cast<int32_t>(random.integer(0, 3));
+  const Dtype dtype = any_dtype(random);
+  Map first(random, around(random, Box{{0, 2}, box.y, box.x}), channels, dtype);
+  Map rest(random, around(random, Box{{(box.t.begin + 1) / 2, box.t.end / 2 + 1}, box.y, box.x}),
+           2 * channels, random.chance(0.9) ? dtype : any_dtype(random));
+  Map target(random, around(random, box), channels, any_dtype(random));
+  const Map before = target;
+  unfold_frames({.first = first.view(), .rest = rest.view(), .target = target.view(), .region = box},
+                nullptr);
+  CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
+          if (!has(box, at)) return std::nullopt;
+          if (at.t == 0) return first.at(at);
+          return rest.at({(at.t + 1) / 2, at.y, at.x, at.t % 2 == 1 ? at.c : at.c + channels});
+        }) == "");
+}
+
+TEST_CASE("a region of more rows than a grid has") {
+  Random random(8);
+  const Box box{{0, 1}, {0, 70000}, {0, 1}};
+  Map source(random, box, 1, Dtype::fp32, true), target(random, box, 1, Dtype::fp16, true);
+  const Map before = target;
+  copy({.source = source.view(), .target = target.view(), .region = box}, nullptr);
+  CHECK(difference(before, target, 0, [&](const Position& at) { return Value(source.at(at)); }) == "");
+}
+
+TEST_CASE("a view of more bytes than 32 bits count") {
+  // Of 36 GiB only the pages that are touched take memory.
+  const int64_t bytes = int64_t{36} << 30;
+  void* memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    WARN("skipped: no address space");
+    return;
+  }
+  View large;
+  large.base = static_cast<std::byte*>(memory);
+  large.channels = 4096;
+  large.region = {{0, 2}, {0, 65536}, {0, 16}};
+  large.block_rows = 65536;
+  const auto places = [&](int64_t t, int64_t y, int64_t x) {
+    return reinterpret_cast<float*>(large.base) + ((t * 65536 + y) * 16 + x) * 4096;
+  };
+  Random random(9);
+  const Box box{{1, 2}, {60000, 60002}, {14, 16}};
+  Map small(random, box, 4096, Dtype::fp32), back(random, box, 4096, Dtype::fp32);
+  copy({.source = small.view(), .target = large, .region = box}, nullptr);
+  bool right = true;
+  small.each([&](const Position& at) { right = right && places(at.t, at.y, at.x)[at.c] == small.at(at); });
+  CHECK(right);
+  const Map before = back;
+  copy({.source = large, .target = back.view(), .region = box}, nullptr);
+  CHECK(difference(before, back, 0, [&](const Position& at) { return Value(small.at(at)); }) == "");
+  munmap(memory, static_cast<size_t>(bytes));
+}
+
+TEST_CASE("clear outside: what lies beyond the picture, nothing else") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{80}));
+  CAPTURE(seed);
+  Random random(seed);
+  const int32_t channels = any_channels(random);
+  // Wholly outside now and then.
+  const Box box{frames(random), span(random, most_rows(channels), 12),
+                span(random, most_columns(channels), 12)};
+  const Size picture = picture_near(random, box);
+  Map tile(random, box, channels, any_dtype(random));
+  const Map before = tile;
+  clear_outside({.tile = tile.view(), .picture = picture}, nullptr);
+  CHECK(difference(before, tile, 0, [&](const Position& at) {
+          return in_picture(at, picture) ? std::nullopt : Value(0.0);
+        }) == "");
+}
+
+}  // namespace
+}  // namespace headroom::gpu

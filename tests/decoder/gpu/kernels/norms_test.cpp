@@ -1,0 +1,234 @@
+#include <catch2/catch.hpp>
+#include <optional>
+
+#include "decoder/gpu/kernels/kernels.h"
+#include "tests/decoder/gpu/kernels/map.h"
+
+// Norms, activations and what mixes a few values: each against a plain loop in double.
+namespace headroom::gpu {
+namespace {
+
+using namespace test;
+using Value = std::optional<double>;
+
+constexpr double kError = 2e-6;  // of fp32 arithmetic
+
+double silu(double v) {
+  return v / (1 + std::exp(-v));
+}
+
+double activated(Activation activation, double v) {
+  switch (activation) {
+    case Activation::none:
+      return v;
+    case Activation::silu:
+      return silu(v);
+    case Activation::relu:
+      return std::max(v, 0.0);
+    case Activation::gelu:
+      return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)));
+    case Activation::mish:
+      return v * std::tanh(std::log1p(std::exp(v)));
+    case Activation::clamp:
+      return std::clamp(v, -1.0, 1.0);
+  }
+  return NAN;
+}
+
+Activation any_activation(Random& random) {
+  return random.pick<Activation>({Activation::none, Activation::silu, Activation::relu, Activation::gelu,
+                                  Activation::mish, Activation::clamp});
+}
+
+std::vector<float> any_floats(Random& random, int64_t count, double reach) {
+  std::vector<float> list(static_cast<size_t>(count));
+  for (float& value : list) value = static_cast<float>(random.uniform(-reach, reach));
+  return list;
+}
+
+TEST_CASE("normalise: scale, shift, activation, and zeros outside the picture") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{150}));
+  CAPTURE(seed);
+  Random random(seed);
+  const int32_t channels = any_channels(random);
+  const Box box = any_box(random, channels);
+  const Size picture = picture_near(random, box);
+  Map source(random, around(random, within(box, picture)), channels, any_dtype(random));
+  Map target(random, box, channels, any_dtype(random));
+  const bool by_frame = random.chance(0.4);
+  // One further on now and then: lists need no alignment beyond that of floats.
+  const int64_t offset = random.chance(0.2) ? 1 : 0;
+  const int64_t sets = by_frame ? box.t.end : 1;
+  const std::vector<float> scale = any_floats(random, sets * channels + offset, 2),
+                           shift = any_floats(random, sets * channels + offset, 3);
+  const Activation activation = any_activation(random);
+  const Map before = target;
+  normalise({.source = source.view(),
+             .target = target.view(),
+             .scale = scale.data() + offset,
+             .shift = shift.data() + offset,
+             .by_frame = by_frame,
+             .activation = activation,
+             .picture = picture},
+            nullptr);
+  CHECK(difference(before, target, kError, [&](const Position& at) -> Value {
+          if (!in_picture(at, picture)) return 0.0;
+          const auto c = static_cast<size_t>((by_frame ? at.t * channels : 0) + at.c + offset);
+          return activated(activation, double(source.at(at)) * double(scale[c]) + double(shift[c]));
+        }) == "");
+}
+
+TEST_CASE("pixel norm: each position by itself") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{150}));
+  CAPTURE(seed);
+  Random random(seed);
+  const int32_t channels = any_channels(random);
+  const Box box = any_box(random, channels);
+  Map source(random, around(random, box), channels, any_dtype(random));
+  Map target(random, around(random, box), channels, any_dtype(random));
+  const int64_t offset = random.chance(0.2) ? 1 : 0;
+  const std::vector<float> weight = any_floats(random, channels + offset, 2),
+                           bias = any_floats(random, channels + offset, 3);
+  const Activation activation = any_activation(random);
+  const float epsilon = random.pick<float>({1e-6f, 0.5f});
+  const Map before = target;
+  normalise_pixels({.source = source.view(),
+                    .target = target.view(),
+                    .weight = weight.data() + offset,
+                    .bias = bias.data() + offset,
+                    .epsilon = epsilon,
+                    .activation = activation,
+                    .region = box},
+                   nullptr);
+  double factor = 0;
+  CHECK(difference(before, target, kError, [&](const Position& at) -> Value {
+          if (!has(box, at)) return std::nullopt;
+          if (at.c == 0) {
+            double squares = 0;
+            for (int32_t c = 0; c < channels; ++c) {
+              const double value = source.at({at.t, at.y, at.x, c});
+              squares += value * value;
+            }
+            factor = 1 / std::sqrt(squares / channels + double(epsilon));
+          }
+          const auto c = static_cast<size_t>(at.c + offset);
+          return activated(activation, double(source.at(at)) * factor * double(weight[c]) + double(bias[c]));
+        }) == "");
+}
+
+TEST_CASE("activate: a region, in place") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{80}));
+  CAPTURE(seed);
+  Random random(seed);
+  const int32_t channels = any_channels(random);
+  const Box box = any_box(random, channels);
+  Map tile(random, around(random, box), channels, any_dtype(random));
+  const Activation activation = any_activation(random);
+  const Map before = tile;
+  activate({.tile = tile.view(), .activation = activation, .region = box}, nullptr);
+  CHECK(difference(before, tile, kError, [&](const Position& at) {
+          return has(box, at) ? Value(activated(activation, before.at(at))) : std::nullopt;
+        }) == "");
+}
+
+TEST_CASE("activations of what is large, and of what is no number") {
+  Random random(1);
+  const Box box{{0, 1}, {0, 1}, {0, 1}};
+  const std::vector<float> values{-1e30f, -200, -90, -60, 60, 90, 200, 1e30f};
+  for (const Activation activation :
+       {Activation::silu, Activation::relu, Activation::gelu, Activation::mish, Activation::clamp}) {
+    CAPTURE(int(activation));
+    Map tile(random, box, 9, Dtype::fp32), vectors(random, box, 8, Dtype::fp32);
+    for (int32_t i = 0; i < 8; ++i) {
+      tile.set({0, 0, 0, i}, values[static_cast<size_t>(i)]);
+      vectors.set({0, 0, 0, i}, values[static_cast<size_t>(i)]);
+    }
+    tile.set({0, 0, 0, 8}, NAN);
+    activate({.tile = tile.view(), .activation = activation, .region = box}, nullptr);
+    activate({.tile = vectors.view(), .activation = activation, .region = box}, nullptr);
+    for (int32_t i = 0; i < 8; ++i) {
+      const double value = values[static_cast<size_t>(i)];
+      const double expected =
+          activation == Activation::mish && value > 0 ? value : activated(activation, value);
+      CHECK(double(tile.at({0, 0, 0, i})) == Approx(expected).margin(1e-7));
+      CHECK(vectors.at({0, 0, 0, i}) == tile.at({0, 0, 0, i}));
+    }
+    CHECK(std::isnan(tile.at({0, 0, 0, 8})));
+  }
+}
+
+TEST_CASE("gate: the first half by silu of the second") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{80}));
+  CAPTURE(seed);
+  Random random(seed);
+  const int32_t channels = any_channels(random);
+  const Box box = any_box(random, channels);
+  Map source(random, around(random, box), 2 * channels, any_dtype(random));
+  Map target(random, around(random, box), channels, any_dtype(random));
+  const Map before = target;
+  gate({.source = source.view(), .target = target.view(), .region = box}, nullptr);
+  CHECK(difference(before, target, kError, [&](const Position& at) -> Value {
+          if (!has(box, at)) return std::nullopt;
+          return double(source.at(at)) * silu(source.at({at.t, at.y, at.x, at.c + channels}));
+        }) == "");
+}
+
+/// Where PyTorch's interpolation by 2 without aligned corners reads: positions and their shares.
+struct Reads {
+  int32_t at[2];
+  double share[2];
+};
+Reads reads_of(int32_t position, int32_t factor, int32_t size) {
+  if (factor == 1) return {{position, position}, {1, 0}};
+  const double place = std::max(0.0, (position + 0.5) / 2 - 0.5);
+  const auto low = std::min(static_cast<int32_t>(place), size - 1);
+  const double share = place - low;
+  return {{low, std::min(low + 1, size - 1)}, {1 - share, share}};
+}
+
+TEST_CASE("interpolate: linear between the middles of positions") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{150}));
+  CAPTURE(seed);
+  Random random(seed);
+  const auto factor = [&] { return static_cast<int32_t>(random.integer(1, 2)); };
+  const int32_t channels = any_channels(random), factor_t = factor(), factor_y = factor(),
+                factor_x = factor();
+  const Size extent{static_cast<int32_t>(random.integer(1, 4)), static_cast<int32_t>(random.integer(1, 5)),
+                    static_cast<int32_t>(random.integer(1, channels > 256 ? 3 : 11))};
+  const Box all{{0, 1 + (extent.t - 1) * factor_t}, {0, extent.y * factor_y}, {0, extent.x * factor_x}};
+  const Box box = part_of(random, all);
+  // No more of the source than is read: all frames, and a position around what the region stands for.
+  const auto needed = [](const Span& span, int32_t by, int32_t size) {
+    if (by == 1) return span;
+    return Span{std::max(0, (span.begin + 1) / 2 - 1), std::min(size, span.end / 2 + 1)};
+  };
+  const Box read{{0, extent.t}, needed(box.y, factor_y, extent.y), needed(box.x, factor_x, extent.x)};
+  Map source(random, read, channels, any_dtype(random));
+  Map target(random, around(random, box), channels, any_dtype(random));
+  const Map before = target;
+  interpolate({.source = source.view(),
+               .target = target.view(),
+               .factor_t = factor_t,
+               .factor_y = factor_y,
+               .factor_x = factor_x,
+               .source_extent = extent,
+               .region = box},
+              nullptr);
+  CHECK(difference(before, target, kError, [&](const Position& at) -> Value {
+          if (!has(box, at)) return std::nullopt;
+          Reads t = reads_of(at.t - 1, factor_t, extent.t - 1), y = reads_of(at.y, factor_y, extent.y),
+                x = reads_of(at.x, factor_x, extent.x);
+          for (int32_t& frame : t.at) ++frame;
+          if (at.t == 0) t = {{0, 0}, {1, 0}};
+          double sum = 0;
+          for (int i = 0; i < 8; ++i) {
+            const double share = t.share[i / 4] * y.share[i / 2 % 2] * x.share[i % 2];
+            if (share != 0)
+              sum += share * double(source.at({t.at[i / 4], y.at[i / 2 % 2], x.at[i % 2], at.c}));
+          }
+          return sum;
+        }) == "");
+}
+
+}  // namespace
+}  // namespace headroom::gpu

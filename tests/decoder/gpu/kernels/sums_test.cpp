@@ -1,0 +1,308 @@
+#include <catch2/catch.hpp>
+#include <optional>
+
+#include "decoder/gpu/kernels/kernels.h"
+#include "tests/decoder/gpu/kernels/map.h"
+
+// Sums over whole regions: moments, affine, linear attention.
+namespace headroom::gpu {
+namespace {
+
+using namespace test;
+using Value = std::optional<double>;
+
+struct Groups {
+  int32_t channels, groups;
+};
+Groups any_groups(Random& random) {
+  return random.pick<Groups>({{32, 32},
+                              {64, 32},
+                              {96, 32},
+                              {128, 32},
+                              {256, 32},
+                              {24, 8},
+                              {15, 3},
+                              {7, 1},
+                              {136, 8},
+                              {200, 2},
+                              {264, 2},
+                              {254, 2},
+                              {384, 1},
+                              {1024, 4},
+                              {1200, 10},
+                              {320, 32},
+                              {3, 3},
+                              {272, 1}});
+}
+
+/// Moments in long double: first the mean, then the differences from it.
+Moments expected_moments(const Map& map, const Box& region, int32_t group, int32_t groups) {
+  const int32_t own = map.channels() / groups;
+  long double sum = 0, squares = 0;
+  int64_t count = 0;
+  const auto each = [&](const auto& f) {
+    map.each([&](const Position& at) {
+      if (has(region, at) && at.c / own == group) f(static_cast<long double>(map.at(at)));
+    });
+  };
+  each([&](long double value) {
+    sum += value;
+    ++count;
+  });
+  const long double mean = sum / static_cast<long double>(count);
+  each([&](long double value) { squares += (value - mean) * (value - mean); });
+  return {double(count), double(mean), double(squares)};
+}
+
+/// Adds a region's moments, with memory of just the bytes that it asked for.
+void add_region(const View& view, const Box& region, int32_t groups, bool by_frame,
+                std::vector<Moments>& state) {
+  std::vector<Moments> partial(static_cast<size_t>(partial_moments(region, view.channels, groups)),
+                               {NAN, NAN, NAN});
+  add_moments({.source = view,
+               .region = region,
+               .groups = groups,
+               .by_frame = by_frame,
+               .partial = partial.data(),
+               .state = state.data()},
+              nullptr);
+}
+
+TEST_CASE("moments of groups of channels") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{100}));
+  CAPTURE(seed);
+  Random random(seed);
+  const auto [channels, groups] = any_groups(random);
+  CAPTURE(channels, groups);
+  const bool large = random.chance(0.3);
+  const Box box{frames(random), span(random, large ? 40 : 6),
+                span(random, channels > 256 ? 20
+                             : large        ? 60
+                                            : 20)};
+  const Dtype dtype = any_dtype(random);
+  Map map(random, around(random, box), channels, dtype);
+  // In fp32 the mean may be large beside the deviation.
+  const double mean = dtype == Dtype::fp32 && random.chance(0.5) ? 500 : 0;
+  if (mean > 0)
+    map.each([&](const Position& at) { map.set(at, static_cast<float>(mean + 0.1 * double(map.at(at)))); });
+  const bool by_frame = random.chance(0.4);
+  CAPTURE(mean, by_frame);
+  const Map before = map;
+  std::vector<Moments> state(static_cast<size_t>((by_frame ? box.t.end : 1) * groups));
+  add_region(map.view(), box, groups, by_frame, state);
+  CHECK(difference(before, map, 0, [](const Position&) { return Value(); }) == "");
+  for (int32_t set = 0; set < (by_frame ? box.t.end : 1); ++set) {
+    for (int32_t group = 0; group < groups; ++group) {
+      const Moments& found = state[static_cast<size_t>(set * groups + group)];
+      Box counted = box;
+      if (by_frame) counted.t = {set, set + 1};
+      if (by_frame && set < box.t.begin) {
+        CHECK(found.count == 0);
+        continue;
+      }
+      const Moments expected = expected_moments(map, counted, group, groups);
+      REQUIRE(found.count == expected.count);
+      const double deviation = std::sqrt(expected.m2 / expected.count);
+      REQUIRE(std::abs(found.mean - expected.mean) <= 2e-7 * deviation + 1e-14 * std::abs(expected.mean));
+      REQUIRE(std::abs(found.m2 - expected.m2) <= 1e-6 * expected.m2);
+    }
+  }
+}
+
+TEST_CASE("moments of regions that are added one after another are those of all") {
+  Random random(5);
+  const Box box{{0, 2}, {0, 9}, {0, 30}};
+  Map map(random, box, 64, Dtype::bf16);
+  std::vector<Moments> state(16);
+  for (const Span rows : {Span{0, 4}, Span{4, 9}}) {
+    for (const Span columns : {Span{0, 7}, Span{7, 30}})
+      add_region(map.view(), {box.t, rows, columns}, 16, false, state);
+  }
+  for (int32_t group = 0; group < 16; ++group) {
+    const Moments expected = expected_moments(map, box, group, 16),
+                  &found = state[static_cast<size_t>(group)];
+    CHECK(found.count == expected.count);
+    CHECK(found.mean == Approx(expected.mean).epsilon(1e-6));
+    CHECK(found.m2 == Approx(expected.m2).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("moments are the same in every run") {
+  Random random(6);
+  const Box box{{0, 1}, {0, 40}, {0, 40}};
+  Map map(random, box, 128, Dtype::fp16);
+  std::vector<Moments> first(32);
+  add_region(map.view(), box, 32, false, first);
+  for (int i = 0; i < 5; ++i) {
+    std::vector<Moments> again(32);
+    add_region(map.view(), box, 32, false, again);
+    for (size_t group = 0; group < 32; ++group) {
+      CHECK(again[group].mean == first[group].mean);
+      CHECK(again[group].m2 == first[group].m2);
+    }
+  }
+}
+
+TEST_CASE("a NaN or an infinity that goes in shows in the moments of its group") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{30}));
+  CAPTURE(seed);
+  Random random(seed);
+  const auto [channels, groups] = any_groups(random);
+  const Box box{{0, 1},
+                {0, static_cast<int32_t>(random.integer(1, 9))},
+                {0, static_cast<int32_t>(random.integer(1, 30))}};
+  Map map(random, box, channels, any_dtype(random));
+  const Position bad{0, static_cast<int32_t>(random.integer(0, box.y.end - 1)),
+                     static_cast<int32_t>(random.integer(0, box.x.end - 1)),
+                     static_cast<int32_t>(random.integer(0, channels - 1))};
+  map.set(bad, random.pick<float>({NAN, INFINITY, -INFINITY}));
+  std::vector<Moments> state(static_cast<size_t>(groups));
+  add_region(map.view(), box, groups, false, state);
+  for (int32_t group = 0; group < groups; ++group) {
+    const Moments& moments = state[static_cast<size_t>(group)];
+    const bool finite = std::isfinite(moments.mean) && std::isfinite(moments.m2);
+    CHECK(finite == (group != bad.c / (channels / groups)));
+  }
+}
+
+TEST_CASE("affine: scale and shift of each channel of each set") {
+  Random random(7);
+  const int32_t sets = 3, groups = 8, channels = 120;
+  std::vector<Moments> state(sets * groups);
+  for (Moments& moments : state) moments = {1000, random.uniform(-5, 5), random.uniform(0, 3000)};
+  state[4].m2 = -1e-9;  // rounding may leave that
+  std::vector<float> weight(channels), bias(channels), scale(sets * channels), shift(sets * channels);
+  for (float& value : weight) value = static_cast<float>(random.uniform(-2, 2));
+  for (float& value : bias) value = static_cast<float>(random.uniform(-2, 2));
+  make_affine({.state = state.data(),
+               .sets = sets,
+               .groups = groups,
+               .channels = channels,
+               .epsilon = 1e-5,
+               .weight = weight.data(),
+               .bias = bias.data(),
+               .scale = scale.data(),
+               .shift = shift.data()},
+              nullptr);
+  for (int32_t set = 0; set < sets; ++set) {
+    for (int32_t c = 0; c < channels; ++c) {
+      const Moments& moments = state[static_cast<size_t>(set * groups + c / (channels / groups))];
+      const auto i = static_cast<size_t>(set * channels + c), own = static_cast<size_t>(c);
+      const double deviation = std::sqrt(std::max(0.0, moments.m2 / moments.count) + 1e-5);
+      CHECK(scale[i] == static_cast<float>(weight[own] / deviation));
+      CHECK(double(shift[i]) ==
+            Approx(bias[own] - moments.mean * weight[own] / deviation).epsilon(1e-6).margin(1e-6));
+    }
+  }
+}
+
+struct Heads {
+  int32_t heads, channels;
+};
+Heads any_heads(Random& random) {
+  return random.pick<Heads>({{1, 32}, {4, 32}, {3, 8}, {2, 5}, {1, 40}, {2, 64}, {1, 1}, {1, 70}});
+}
+
+TEST_CASE("sums of linear attention") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{60}));
+  CAPTURE(seed);
+  Random random(seed);
+  const auto [heads, channels] = any_heads(random);
+  CAPTURE(heads, channels);
+  const bool large = random.chance(0.3);
+  const Box box{frames(random), span(random, large ? 24 : 5), span(random, large ? 40 : 12)};
+  Map piece(random, around(random, box), 3 * heads * channels, any_dtype(random));
+  const int64_t values = int64_t{heads} * channels * (channels + 1);
+  std::vector<float> partial(static_cast<size_t>(key_value_partials(box) * values), NAN);
+  std::vector<double> sums(static_cast<size_t>(values)), expected(sums.size()), magnitude(sums.size());
+  for (size_t i = 0; i < sums.size(); ++i) expected[i] = sums[i] = random.uniform(-1, 1);
+  for (int32_t t = box.t.begin; t < box.t.end; ++t)
+    for (int32_t y = box.y.begin; y < box.y.end; ++y)
+      for (int32_t x = box.x.begin; x < box.x.end; ++x)
+        for (int32_t head = 0; head < heads; ++head)
+          for (int32_t k = 0; k < channels; ++k) {
+            const int32_t first = head * 3 * channels;
+            const double key = std::max(0.0, double(piece.at({t, y, x, first + channels + k})));
+            for (int32_t v = 0; v <= channels; ++v) {
+              const auto i = static_cast<size_t>((head * channels + k) * (channels + 1) + v);
+              const double product =
+                  key * (v < channels ? double(piece.at({t, y, x, first + 2 * channels + v})) : 1);
+              expected[i] += product;
+              magnitude[i] += std::abs(product);
+            }
+          }
+  add_key_value_sums({.piece = piece.view(),
+                      .region = box,
+                      .heads = heads,
+                      .channels = channels,
+                      .partial = partial.data(),
+                      .sums = sums.data()},
+                     nullptr);
+  double worst = 0;
+  for (size_t i = 0; i < sums.size(); ++i)
+    worst = std::max(worst, std::abs(sums[i] - expected[i]) / (magnitude[i] + 1e-3));
+  CHECK(worst < 1e-6);
+}
+
+TEST_CASE("a NaN among the keys shows in the sums") {
+  Random random(4);
+  const Box box{{0, 1}, {0, 3}, {0, 5}};
+  Map piece(random, box, 96, Dtype::fp16);
+  piece.set({0, 1, 2, 32 + 7}, NAN);
+  std::vector<float> partial(static_cast<size_t>(key_value_partials(box) * 32 * 33));
+  std::vector<double> sums(32 * 33);
+  add_key_value_sums({.piece = piece.view(),
+                      .region = box,
+                      .heads = 1,
+                      .channels = 32,
+                      .partial = partial.data(),
+                      .sums = sums.data()},
+                     nullptr);
+  for (size_t i = 0; i < sums.size(); ++i) CHECK(std::isnan(sums[i]) == (i / 33 == 7));
+}
+
+TEST_CASE("linear attention: queries by the sums") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{60}));
+  CAPTURE(seed);
+  Random random(seed);
+  const auto [heads, channels] = any_heads(random);
+  CAPTURE(heads, channels);
+  const Box box{frames(random), span(random, 9), span(random, 20)};
+  Map piece(random, around(random, box), 3 * heads * channels, any_dtype(random));
+  const auto first_channel = static_cast<int32_t>(random.integer(0, 3));
+  Map target(random, around(random, box),
+             first_channel + heads * channels + static_cast<int32_t>(random.integer(0, 2)),
+             any_dtype(random));
+  std::vector<double> sums(static_cast<size_t>(heads * channels * (channels + 1)));
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const bool keys_alone = static_cast<int32_t>(i) % (channels + 1) == channels;
+    sums[i] = keys_alone ? random.uniform(5, 10) : random.uniform(-10, 10);
+  }
+  const float epsilon = 0.25f;
+  const Map before = target;
+  attend_linearly({.piece = piece.view(),
+                   .target = target.view(),
+                   .region = box,
+                   .heads = heads,
+                   .channels = channels,
+                   .first_channel = first_channel,
+                   .sums = sums.data(),
+                   .epsilon = epsilon},
+                  nullptr);
+  CHECK(difference(before, target, 4e-6, [&](const Position& at) -> Value {
+          const int32_t c = at.c - first_channel;
+          if (!has(box, at) || c < 0 || c >= heads * channels) return std::nullopt;
+          const int32_t head = c / channels;
+          double value = 0, divisor = double(epsilon);
+          for (int32_t k = 0; k < channels; ++k) {
+            const double query = std::max(0.0, double(piece.at({at.t, at.y, at.x, head * 3 * channels + k})));
+            const double* row = sums.data() + (head * channels + k) * (channels + 1);
+            value += query * row[c % channels];
+            divisor += query * row[channels];
+          }
+          return value / divisor;
+        }) == "");
+}
+
+}  // namespace
+}  // namespace headroom::gpu

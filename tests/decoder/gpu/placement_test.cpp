@@ -1,0 +1,186 @@
+#include "decoder/gpu/placement.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <vector>
+
+#include "decoder/gpu/scope_regions.h"
+#include "decoder/graph/errors.h"
+#include "tests/support/random.h"
+
+namespace headroom {
+namespace {
+
+/// Asks as a decode does: tiles that come and go within a stretch of larger ones that stay longer.
+MemoryRequests drawn_requests(test::Random& random, int64_t count) {
+  MemoryRequests requests;
+  std::vector<int64_t> held;
+  for (int64_t i = 0; i < count; ++i) {
+    while (!held.empty() && random.chance(0.5)) {
+      const auto gone = held.begin() + random.integer(0, static_cast<int64_t>(held.size()) - 1);
+      requests.hand_back(*gone);
+      held.erase(gone);
+    }
+    const int64_t units = random.chance(0.2) ? random.integer(20, 200) : random.integer(1, 20);
+    held.push_back(requests.ask(units * kPlaceUnit));
+  }
+  return requests;
+}
+
+/// Goes through the events with a map of what is live: an own account of what a placement promises.
+void check(const MemoryRequests& requests, const Placement& placement) {
+  std::map<int64_t, int64_t> live;  // offset -> end
+  std::map<int64_t, int64_t> ends;  // request -> end
+  int64_t bytes = 0, most = 0;
+  for (const auto& event : requests.events()) {
+    const int64_t offset = placement.offsets[static_cast<size_t>(event.number)];
+    if (event.bytes == 0) {
+      bytes -= ends.at(event.number) - offset;
+      REQUIRE(live.erase(offset) == 1);
+      continue;
+    }
+    const int64_t end = ends[event.number] = offset + event.bytes;
+    REQUIRE(offset >= 0);
+    REQUIRE(offset % kPlaceUnit == 0);
+    REQUIRE(end <= placement.bytes);
+    const auto after = live.lower_bound(offset);
+    REQUIRE((after == live.end() || after->first >= end));
+    REQUIRE((after == live.begin() || std::prev(after)->second <= offset));
+    live[offset] = end;
+    most = std::max(most, bytes += event.bytes);
+  }
+  CHECK(placement.live_bytes == most);
+  CHECK(placement.bytes >= most);
+}
+
+TEST_CASE("no two requests that are live at once overlap") {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    test::Random random(seed);
+    const MemoryRequests requests = drawn_requests(random, random.integer(1, 150));
+    check(requests, place(requests));
+  }
+}
+
+TEST_CASE("with very many requests a placement is found as they come") {
+  test::Random random(1);
+  const MemoryRequests requests = drawn_requests(random, 70'000);
+  check(requests, place(requests));
+}
+
+/// Bands of tiles; blocks that stay come and go at any time.
+MemoryRequests drawn_sweep(test::Random& random, int bands, int tiles_of_band, bool alike) {
+  MemoryRequests requests;
+  std::vector<int64_t> blocks;
+  std::vector<int64_t> sizes;
+  for (int band = 0; band < bands; ++band) {
+    blocks.push_back(requests.ask(random.integer(1, 9) * kPlaceUnit));
+    for (int tile = 0; tile < tiles_of_band; ++tile) {
+      if (tile == 0 || !alike) sizes = {random.integer(1, 50), random.integer(1, 50), random.integer(1, 50)};
+      requests.begin_part();
+      if (random.chance(0.1)) blocks.push_back(requests.ask(random.integer(1, 30) * kPlaceUnit));
+      std::vector<int64_t> tiles;
+      for (const int64_t units : sizes) tiles.push_back(requests.ask(units * kPlaceUnit));
+      if (random.chance(0.1)) {
+        requests.hand_back(blocks.back());
+        blocks.pop_back();
+        if (blocks.empty()) blocks.push_back(requests.ask(kPlaceUnit));
+      }
+      // Some tiles are held over into the next part.
+      for (const int64_t number : tiles) {
+        if (random.chance(0.05)) {
+          blocks.push_back(number);
+        } else {
+          requests.hand_back(number);
+        }
+      }
+    }
+  }
+  return requests;
+}
+
+TEST_CASE("tiles that are alike share their places, whatever stays beside them") {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    test::Random random(seed);
+    const MemoryRequests requests = drawn_sweep(random, 6, 20, seed % 2 == 0);
+    check(requests, place(requests));
+  }
+}
+
+TEST_CASE("parts that hand on to one another are not alike, though they look it") {
+  MemoryRequests requests;
+  int64_t before = requests.ask(10 * kPlaceUnit);
+  for (int part = 0; part < 6; ++part) {
+    requests.begin_part();
+    const int64_t next = requests.ask(10 * kPlaceUnit);
+    requests.hand_back(before);
+    before = next;
+  }
+  check(requests, place(requests));
+}
+
+TEST_CASE("what a part hands back lies in its region, with whatever else is live around it") {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    test::Random random(seed);
+    const MemoryRequests requests = drawn_sweep(random, 6, 20, seed % 2 == 0);
+    const Regioned regioned = regions_of(requests);
+    CHECK(regioned.requests.count() < requests.count() / 2);
+    const Placement regions = place(regioned.requests);
+    Placement placement = place(requests);  // for its count of live bytes
+    placement.bytes = regions.bytes;
+    for (size_t i = 0; i < regioned.places.size(); ++i) {
+      const Regioned::Place& at = regioned.places[i];
+      placement.offsets[i] = regions.offsets[static_cast<size_t>(at.request)] + at.offset;
+    }
+    check(requests, placement);
+  }
+}
+
+TEST_CASE("tiles of very many requests have regions") {
+  test::Random random(7);
+  const MemoryRequests requests = drawn_sweep(random, 100, 250, false);
+  REQUIRE(requests.count() > 70'000);
+  check(requests, place(requests));
+}
+
+TEST_CASE("gaps are closed that an allocator would leave, since it cannot know what comes") {
+  // A tile goes, a small one that stays comes; the next tile is larger than what the first left.
+  MemoryRequests requests;
+  const int64_t tile = requests.ask(30 * kPlaceUnit);
+  requests.ask(10 * kPlaceUnit);
+  requests.hand_back(tile);
+  requests.ask(60 * kPlaceUnit);
+  const Placement placement = place(requests);
+  check(requests, placement);
+  CHECK(placement.bytes == 70 * kPlaceUnit);
+
+  // Three that overlap like the links of a chain, over one that stays.
+  MemoryRequests chain;
+  chain.ask(5 * kPlaceUnit);
+  int64_t before = chain.ask(40 * kPlaceUnit);
+  for (const int64_t units : {50, 45, 48, 43}) {
+    const int64_t next = chain.ask(units * kPlaceUnit);
+    chain.hand_back(before);
+    before = next;
+  }
+  const Placement linked = place(chain);
+  check(chain, linked);
+  CHECK(double(linked.bytes) <= 1.02 * double(linked.live_bytes));
+}
+
+TEST_CASE("nothing is asked for: nothing is taken") {
+  CHECK(place({}).bytes == 0);
+}
+
+TEST_CASE("a decode that asks without end is stopped") {
+  MemoryRequests requests;
+  const auto ask_on = [&] {
+    for (int64_t i = 0; i <= MemoryRequests::kMost; ++i) requests.hand_back(requests.ask(kPlaceUnit));
+  };
+  CHECK_THROWS_AS(ask_on(), InputError);
+}
+
+}  // namespace
+}  // namespace headroom

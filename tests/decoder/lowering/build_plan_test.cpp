@@ -1,0 +1,286 @@
+#include "decoder/lowering/build_plan.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "decoder/plan/plan_file.h"
+#include "decoder/validator/validator.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+using test::Random;
+using test::request_for;
+
+std::string to_text(const std::vector<Violation>& violations) {
+  std::string text;
+  for (const Violation& v : violations) text += v.place + ": " + name_of(v.kind) + ": " + v.what + "\n";
+  return text;
+}
+
+/// The most bytes of blocks that a place holds in one pass.
+int64_t bytes_in(const Plan& plan, const Graph& graph, Place place) {
+  const Sizes sizes = sizes_of(graph, plan);
+  int64_t most = 0;
+  for (int32_t pass = 0; pass < static_cast<int32_t>(plan.passes.size()); ++pass) {
+    int64_t live = 0;
+    for (const Kept& entry : plan.kept) {
+      if (entry.place != place || pass < entry.first_pass || pass > entry.last_pass) continue;
+      live += static_cast<int64_t>(entry.blocks.size()) * entry.block_rows *
+              row_bytes(graph, entry.tensor, sizes);
+    }
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+/// Limits as tight as the plan allows.
+Plan with_limits(Plan plan, const Graph& graph) {
+  plan.limit_bytes = plan.predicted_peak_bytes;
+  plan.host_limit_bytes = bytes_in(plan, graph, Place::host);
+  plan.scratch_limit_bytes = bytes_in(plan, graph, Place::scratch);
+  if (plan.scratch_limit_bytes > 0) plan.scratch_folder = "/scratch";
+  return plan;
+}
+
+void require_no_violations(Plan plan, const Model& model) {
+  plan = with_limits(plan, model.graph);
+  // The extent itself: models of pictures refuse clips, whose plans are made and checked all the same.
+  const std::vector<Violation> found = validate(plan, model.graph, sizes_of(model.graph, plan).latent);
+  INFO(to_text(found));
+  REQUIRE(found.empty());
+  // What has been written and read again is the same plan.
+  const nlohmann::json document = to_json(plan, model.graph);
+  CHECK(plan_from_json(JsonFields(document, "plan.json"), model.graph) == plan);
+}
+
+TEST_CASE("every plan from random decisions is valid") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{150}));
+  CAPTURE(seed);
+  Random random(seed);
+  const nlohmann::json config = test::random_config(random);
+  const Extent latent{1, random.integer(1, 19), random.integer(1, 19)};
+  const int64_t batch = random.integer(1, 3), slice = random.integer(1, batch);
+  CAPTURE(config.dump(), latent.y, latent.x, batch, slice);
+  const Model model = test::model_of(config);
+  test::RandomStyle style;
+  style.keep = random.pick<double>({0, 0.2, 0.5, 0.8, 1});
+  style.late = random.pick<double>({0, 0.3});
+  MemoryModel memory;
+  memory.block_bytes = random.pick<int64_t>({1, 300, 2000, int64_t{4} << 20});
+  memory.reserve_bytes = random.integer(0, 1000);
+  const Request request = request_for(model, latent, batch, random.pick<Dtype>({Dtype::fp32, Dtype::bf16}));
+  require_no_violations(test::random_plan(model, request, slice, style, memory, random).plan, model);
+}
+
+/// A plan with tensors below the device, of a few frames.
+struct Drawn {
+  Model model;
+  Plan plan;
+  Extent latent;
+};
+
+Drawn draw_below(uint64_t seed) {
+  Random random(seed);
+  Model model = test::model_of(test::random_config(random));
+  const Extent latent{random.integer(1, 3), random.integer(1, 19), random.integer(1, 19)};
+  const int64_t batch = random.integer(1, 3), slice = random.integer(1, batch);
+  test::RandomStyle style;
+  style.keep = random.pick<double>({0.5, 0.8, 1});
+  style.below = random.pick<double>({0.3, 0.6, 1});
+  style.untiled_rows = 0.1;
+  MemoryModel memory;
+  memory.block_bytes = random.pick<int64_t>({1, 300, 2000, 20'000, int64_t{4} << 20});
+  memory.reserve_bytes = random.integer(0, 1000);
+  const PlanFrame frame{
+      .slice = slice,
+      .weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
+      .lower_place = random.pick<Place>({Place::host, Place::scratch})};
+  const Request request = request_for(model, latent, batch, random.pick<Dtype>({Dtype::fp32, Dtype::bf16}));
+  Plan plan = test::random_plan(model, request, slice, style, memory, random, {}, frame).plan;
+  plan = with_limits(plan, model.graph);
+  return {std::move(model), std::move(plan), latent};
+}
+
+TEST_CASE("every plan with tensors below the device is valid") {
+  int64_t below = 0, several = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    const Drawn drawn = draw_below(seed);
+    require_no_violations(drawn.plan, drawn.model);
+    for (const Kept& entry : drawn.plan.kept) {
+      below += entry.place != Place::device;
+      several += entry.place != Place::device && entry.last_pass > entry.first_pass + 1;
+    }
+  }
+  CHECK(below > 200);
+  CHECK(several > 50);
+}
+
+TEST_CASE("corrupted places, limits, weights and bounds are refused by their place") {
+  std::vector<int> tried(9, 0);
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const Drawn drawn = draw_below(seed);
+    const Graph& graph = drawn.model.graph;
+    Random random(seed);
+    Plan plan = drawn.plan;
+    const auto lower_at = std::find_if(plan.kept.begin(), plan.kept.end(),
+                                       [](const Kept& k) { return k.place != Place::device; });
+    Kept* const lower = lower_at == plan.kept.end() ? nullptr : &*lower_at;
+    const auto place_of = [&](const Kept& entry) {
+      return "kept[" + std::to_string(&entry - plan.kept.data()) + "] (" + graph.tensor(entry.tensor).name +
+             ")";
+    };
+    const auto kind = static_cast<size_t>(random.integer(0, 8));
+    std::string place;  // where the plan must be refused
+    if (kind == 0) {
+      plan.weights_bytes -= plan.weights == WeightResidency::resident ? 1 : plan.weights_bytes;
+      place = "weights_bytes";
+    } else if (kind == 1) {
+      plan.predicted_seconds = random.uniform(0.5, 2);
+      plan.bound_seconds = plan.predicted_seconds * random.uniform(1.001, 3);
+      place = "bound_seconds";
+    } else if (kind == 2) {
+      plan.predicted_seconds = random.uniform(0.5, 2);
+      plan.bound_seconds = plan.predicted_seconds * random.uniform(0.1, 0.999);
+      plan.optimal = true;
+      place = "optimal";
+    } else if (kind == 3) {
+      const auto taker = std::find_if(plan.kept.begin(), plan.kept.end(),
+                                      [](const Kept& k) { return k.in_place_of != TensorId{-1}; });
+      if (taker == plan.kept.end()) continue;
+      Kept& either =
+          *(random.chance(0.5) ? taker : std::find_if(plan.kept.begin(), plan.kept.end(), [&](const Kept& k) {
+            return k.tensor == taker->in_place_of;
+          }));
+      either.place = Place::host;
+      place = place_of(either) + ".place";
+    } else if (kind == 4) {
+      // Keys and values, which steps of a later pass read over their whole extent.
+      const Op* attention = nullptr;
+      for (const Op& op : graph.ops()) attention = op.kind == OpKind::attention ? &op : attention;
+      if (attention == nullptr) continue;
+      const TensorId whole = attention->inputs[static_cast<size_t>(random.integer(1, 2))];
+      for (Kept& entry : plan.kept) {
+        if (entry.tensor == whole) entry.place = Place::host;
+      }
+      plan.host_limit_bytes = int64_t{1} << 40;
+      place = "(" + graph.tensor(attention->output).name + ")";
+    } else if (lower == nullptr) {
+      continue;
+    } else if (kind == 5) {
+      const bool host = lower->place == Place::host;
+      (host ? plan.host_limit_bytes : plan.scratch_limit_bytes) -= 1;
+      place = host ? "host_limit_bytes" : "scratch.limit_bytes";
+    } else if (kind == 6) {
+      if (lower->place != Place::scratch) continue;
+      plan.scratch_folder.clear();
+      place = place_of(*lower) + ".place";
+    } else if (kind == 7) {
+      lower->place = Place{static_cast<int>(random.integer(3, 1000))};
+      place = place_of(*lower) + ".place";
+    } else {
+      // Two tensors in one block while both are there.
+      Kept* other = nullptr;
+      for (Kept& entry : plan.kept) {
+        const bool meets =
+            entry.place == lower->place && &entry != lower && entry.first_pass <= lower->last_pass;
+        if (meets && lower->first_pass <= entry.last_pass) other = &entry;
+      }
+      if (other == nullptr) continue;
+      other->blocks[static_cast<size_t>(random.integer(0, static_cast<int64_t>(other->blocks.size()) - 1))] =
+          random.pick(lower->blocks);
+      place = "kept[";
+    }
+    ++tried[kind];
+    const std::vector<Violation> found = validate(plan, graph, drawn.latent);
+    CAPTURE(seed, kind, place, to_text(found));
+    REQUIRE_FALSE(found.empty());
+    CHECK(found[0].place.find(place) != std::string::npos);
+    if (kind == 8) CHECK(found[0].kind == Violation::block_conflict);
+  }
+  for (size_t kind = 0; kind < tried.size(); ++kind) {
+    CAPTURE(kind);
+    CHECK(tried[kind] > 3);
+  }
+}
+
+TEST_CASE("the untiled plan is valid, has whole tiles and no limit") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{20}));
+  CAPTURE(seed);
+  Random random(seed);
+  const nlohmann::json config = test::random_config(random);
+  const Extent latent{1, random.integer(1, 30), random.integer(1, 30)};
+  CAPTURE(config.dump(), latent.y, latent.x);
+  const Model model = test::model_of(config);
+  const Plan plan = untiled_plan(model, request_for(model, latent, random.integer(1, 3)));
+  CHECK(plan.limit_bytes == std::numeric_limits<int64_t>::max());
+  CHECK(validate(plan, model).empty());
+  for (const Pass& pass : plan.passes) CHECK((pass.tiles.y.size() == 1 && pass.tiles.x.size() == 1));
+  // Nothing is computed twice: each operation has one step in the whole plan.
+  std::vector<int> runs(model.graph.ops().size(), 0);
+  for (const Pass& pass : plan.passes) {
+    for (const Step& step : pass.steps) {
+      if (step.op != OpId{-1} && step.kind != StepKind::norm) ++runs[index(step.op)];
+    }
+  }
+  for (size_t i = 0; i < runs.size(); ++i) {
+    CAPTURE(model.graph.ops()[i].name);
+    const OpKind kind = model.graph.ops()[i].kind;
+    if (kind == OpKind::conv || kind == OpKind::attention || kind == OpKind::statistics) CHECK(runs[i] == 1);
+  }
+}
+
+TEST_CASE("halved tiles keep the decisions and need no more memory") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{20}));
+  CAPTURE(seed);
+  Random random(seed);
+  const Model model = test::model_of(test::random_config(random));
+  const Extent latent{1, random.integer(4, 20), random.integer(4, 20)};
+  MemoryModel memory;
+  memory.block_bytes = 500;
+  const Plan plan = test::random_plan(model, request_for(model, latent), 1, {}, memory, random).plan;
+  const Plan halved = with_halved_tiles(model, plan, memory);
+  CHECK(halved.predicted_peak_bytes <= plan.predicted_peak_bytes);
+  REQUIRE(halved.kept.size() == plan.kept.size());
+  for (size_t i = 0; i < plan.kept.size(); ++i) {
+    CHECK(halved.kept[i].tensor == plan.kept[i].tensor);
+    CHECK(halved.kept[i].in_place_of == plan.kept[i].in_place_of);
+  }
+  require_no_violations(halved, model);
+}
+
+TEST_CASE("decisions that contradict one another are refused") {
+  const Model model = test::model_of(test::tiny_config());
+  const Request request = request_for(model, {1, 4, 4});
+  const size_t passes = barrier_targets(model.graph).size();
+  std::vector<PassDecision> decisions(passes);
+  for (PassDecision& decision : decisions) decision.tile = {1, 64, 64};
+  CHECK_NOTHROW(build_plan(model, request, {}, decisions, {}));
+  SECTION("a decision too few") {
+    decisions.pop_back();
+    CHECK_THROWS_AS(build_plan(model, request, {}, decisions, {}), std::logic_error);
+  }
+  SECTION("a tensor is kept that nothing reads later") {
+    decisions.back().keeps = {model.graph.find_tensor("decoder.conv_in")};
+    CHECK_THROWS_AS(build_plan(model, request, {}, decisions, {}), std::logic_error);
+  }
+  SECTION("a tensor is kept before it can be computed") {
+    decisions.front().keeps = {model.graph.find_tensor("decoder.up_blocks.1.resnets.0")};
+    CHECK_THROWS_AS(build_plan(model, request, {}, decisions, {}), std::logic_error);
+  }
+}
+
+TEST_CASE("a plan of 8192x8192 pixels counts in 64 bits") {
+  const Model sdxl = resolve_model("sdxl");
+  const Plan plan = untiled_plan(sdxl, {"sdxl", 8192, 8192, 1, 1, Dtype::fp16});
+  CHECK(plan.predicted_peak_bytes > int64_t{60} << 30);
+  CHECK(plan.predicted_peak_bytes < int64_t{1} << 40);
+  CHECK(validate(plan, sdxl).empty());
+}
+
+}  // namespace
+}  // namespace headroom

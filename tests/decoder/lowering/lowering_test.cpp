@@ -1,0 +1,144 @@
+#include "decoder/lowering/lowering.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "decoder/lowering/build_plan.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+using test::Random;
+
+TEST_CASE("an axis is cut without gap or overlap") {
+  for (int64_t length = 1; length <= 40; ++length) {
+    for (int64_t tile = 1; tile <= 45; ++tile) {
+      const std::vector<Interval> intervals = cut(length, tile);
+      int64_t next = 0;
+      for (const Interval& interval : intervals) {
+        CHECK(interval.begin == next);
+        CHECK(interval.length() == std::min(tile, length - next));
+        next = interval.end;
+      }
+      CHECK(next == length);
+    }
+  }
+}
+
+TEST_CASE("the image of a grid interval is every position that it touches") {
+  CHECK(image({3, 5}, 4, 1) == Interval{12, 20});
+  CHECK(image({3, 5}, 1, 4) == Interval{0, 2});
+  CHECK(image({4, 8}, 1, 4) == Interval{1, 2});
+  CHECK(image({0, 7}, 2, 2) == Interval{0, 7});
+  // Images of neighbours in a finer tensor do not overlap.
+  for (int64_t at = 0; at < 20; ++at)
+    CHECK(image({at, at + 1}, 8, 2).end == image({at + 1, at + 2}, 8, 2).begin);
+}
+
+TEST_CASE("the targets of all passes are the graph's barriers, each once") {
+  const uint64_t seed = 11;
+  CAPTURE(seed);
+  Random random(seed);
+  for (int trial = 0; trial < 30; ++trial) {
+    const nlohmann::json config = test::random_config(random);
+    CAPTURE(config.dump());
+    const Model model = test::model_of(config);
+    const Graph& graph = model.graph;
+    std::map<OpId, int> measured;
+    std::map<TensorId, int> whole;
+    int emits = 0;
+    const std::vector<BarrierTargets> targets = barrier_targets(graph);
+    for (const BarrierTargets& target : targets) {
+      for (OpId op : target.statistics) ++measured[op];
+      for (TensorId id : target.whole) ++whole[id];
+      emits += target.emits ? 1 : 0;
+    }
+    CHECK(emits == 1);
+    CHECK(targets.back().emits);
+    for (size_t i = 0; i < graph.ops().size(); ++i) {
+      const Op& op = graph.ops()[i];
+      CHECK(measured[OpId{static_cast<int32_t>(i)}] == (op.kind == OpKind::statistics ? 1 : 0));
+      if (op.kind == OpKind::attention) CHECK((whole[op.inputs[1]] == 1 && whole[op.inputs[2]] == 1));
+    }
+  }
+}
+
+TEST_CASE("a goal that only a later pass could serve is refused") {
+  const Model model = test::model_of(test::tiny_config());
+  const std::vector<bool> nothing(model.graph.tensors().size(), false);
+  PassGoal output;
+  output.emits = true;
+  CHECK_THROWS_AS(lower_pass(model.graph, nothing, output), std::logic_error);
+  CHECK_THROWS_AS(lower_pass(model.graph, nothing, {}), std::logic_error);
+}
+
+/// The part of a region that lies in the picture.
+Region in_picture(const Region& region, const Extent& picture) {
+  return per_axis(
+      [](const Interval& a, int64_t length) {
+        return intersect(a, {0, length});
+      },
+      region, picture);
+}
+
+bool covers(const Region& outer, const Region& inner) {
+  return outer.t.contains(inner.t) && outer.y.contains(inner.y) && outer.x.contains(inner.x);
+}
+
+/// Checks every tile of a pass: what each step reads of another step's tile is there.
+void check_reads(const Graph& graph, const Pass& pass, const Extent& latent) {
+  for (const Interval& y : pass.tiles.y) {
+    for (const Interval& x : pass.tiles.x) {
+      const Region grid{pass.tiles.t.front(), y, x};
+      for (const Step& step : pass.steps) {
+        const bool measures = step.kind == StepKind::statistics;
+        Step positioned = step;
+        if (measures) positioned.tensor = step.inputs[0].tensor;
+        // What lies outside the picture is zero, not computed.
+        const Region own = in_picture(tile_region(graph, pass, positioned, grid, latent),
+                                      extent_of(graph.tensor(positioned.tensor), latent));
+        for (size_t i = 0; i < step.inputs.size(); ++i) {
+          const Operand& operand = step.inputs[i];
+          if (operand.step < 0) continue;
+          const Step& maker = pass.steps[static_cast<size_t>(operand.step)];
+          CHECK(maker.tensor == operand.tensor);
+          const Region there = tile_region(graph, pass, maker, grid, latent);
+          const bool computes = step.op != OpId{-1} && !measures;
+          const Region needed = computes ? needed_region(graph, graph.op(step.op), i, own) : own;
+          CAPTURE(graph.tensor(step.tensor).name, name_of(step.kind), y.begin, y.end, x.begin, x.end);
+          if (step.kind == StepKind::conv && graph.op(step.op).factor.y == 1) {
+            CHECK(there == needed);  // zeros outside the picture included
+          } else if (step.kind == StepKind::conv) {
+            CHECK(covers(there, needed));
+          } else {
+            CHECK(covers(there, in_picture(needed, extent_of(graph.tensor(operand.tensor), latent))));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("every tile holds what its readers need") {
+  const uint64_t seed = GENERATE(range(uint64_t{100}, uint64_t{130}));
+  CAPTURE(seed);
+  Random random(seed);
+  const nlohmann::json config = test::random_config(random);
+  const Extent latent{1, random.integer(1, 11), random.integer(1, 11)};
+  CAPTURE(config.dump(), latent.y, latent.x);
+  const Model model = test::model_of(config);
+  test::RandomStyle style;
+  style.keep = random.uniform(0, 1);
+  style.most_tiles = 12;
+  const Plan plan = test::random_plan(model, test::request_for(model, latent), 1, style, {}, random).plan;
+  for (const Pass& pass : plan.passes) {
+    CAPTURE(pass.name);
+    check_reads(model.graph, pass, latent);
+  }
+}
+
+}  // namespace
+}  // namespace headroom

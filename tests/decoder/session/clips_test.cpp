@@ -1,0 +1,139 @@
+#include <catch2/catch.hpp>
+#include <optional>
+
+#include "decoder/lowering/lowering.h"
+#include "decoder/lowering/memory.h"
+#include "decoder/validator/validator.h"
+#include "planner/cost/cost_model.h"
+#include "planner/search/make_plan.h"
+#include "planner/search/why_not.h"
+#include "tests/decoder/files/scratch.h"
+#include "tests/support/decoding.h"
+#include "tests/support/drawn_plans.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/tiny_model.h"
+#include "tests/support/tiny_video.h"
+
+namespace headroom {
+namespace {
+
+using test::norms_of;
+using test::Random;
+using test::request_for;
+
+constexpr double kExact = 1e-5;  // of the largest magnitude: rounding alone
+
+/// Draws plans of drawn models and holds their decodes against untiled ones. `least` is the shortest side of
+/// a latent: a norm over few values has a deviation near 0 and multiplies what rounding left.
+template <typename Draw>
+void check_drawn_plans(uint64_t first_seed, int count, int64_t least, const Draw& draw) {
+  int chunked = 0, carried = 0, one_frame = 0, below = 0, columns = 0;
+  const test::Scratch scratch;
+  for (uint64_t seed = first_seed; seed < first_seed + static_cast<uint64_t>(count); ++seed) {
+    Random random(seed);
+    const nlohmann::json config = draw(random);
+    const Extent latent{random.integer(1, 5), random.integer(least, 6), random.integer(least, 6)};
+    const int64_t batch = random.integer(1, 2), slice = random.integer(1, batch);
+    CAPTURE(seed, config.dump(), latent.t, latent.y, latent.x, batch, slice);
+    const Model model = test::model_of(config);
+    const Request request = request_for(model, latent, batch);
+    test::RandomStyle style;
+    style.keep = random.pick<double>({0, 0.3, 0.6, 1});
+    style.most_tiles = 6;
+    style.below = random.pick<double>({0, 0, 0.5});
+    const PlanFrame frame{slice, random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
+                          Place::scratch};
+    MemoryModel memory = CostModel(model.graph).memory();
+    memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
+    Plan plan = test::random_plan(model, request, slice, style, memory, random, {}, frame).plan;
+    const bool in_file = test::limit_to_prediction(model.graph, scratch, plan);
+    const std::vector<Violation> violations = validate(plan, model);
+    const std::string violation = violations.empty() ? "" : violations[0].place + ": " + violations[0].what;
+    CAPTURE(violation);
+    REQUIRE(violations.empty());
+    const Array input = test::latent_for(model, request, seed);
+    const test::Decoded tiled = test::decode_to_memory(model, plan, test::random_source(seed), input);
+    const Array untiled =
+        test::decode_to_memory(model, untiled_plan(model, request), test::random_source(seed), input).picture;
+    CHECK(test::relative_error(tiled.picture, untiled) <= kExact);
+    CHECK(tiled.stats.pool_peak_bytes + plan.reserve_bytes <= plan.predicted_peak_bytes);
+    for (const Pass& pass : plan.passes) {
+      const bool chunks = pass.tiles.t.size() > 1;
+      chunked += chunks ? 1 : 0;
+      one_frame += chunks && pass.tiles.t.front().length() == 1 ? 1 : 0;
+      columns += pass.tiles.x.size() > 1 ? 1 : 0;
+      for (const Step& step : pass.steps) carried += chunks && carried_frames(step) > 0 ? 1 : 0;
+    }
+    below += in_file ? 1 : 0;
+  }
+  CHECK(chunked > 10);
+  CHECK(carried > 10);
+  CHECK(one_frame > 5);
+  CHECK(below > 3);
+  CHECK(columns > 5);
+}
+
+TEST_CASE(
+    "any plan of an AutoencoderKLWan gives the frames of its untiled decode, within its predicted peak") {
+  check_drawn_plans(5000, 50, 1, test::random_wan_config);
+}
+
+TEST_CASE("any plan of a CausalVAEModel gives the frames of its untiled decode, within its predicted peak") {
+  check_drawn_plans(6000, 40, 4, test::random_causal_config);
+}
+
+TEST_CASE("in 16 bits what a clip's decode keeps changes no bit") {
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    Random random(seed + 7000);
+    const nlohmann::json config =
+        seed % 2 == 0 ? test::random_wan_config(random) : test::random_causal_config(random);
+    const Extent latent{random.integer(1, 4), random.integer(2, 5), random.integer(2, 5)};
+    const Dtype dtype = random.pick<Dtype>({Dtype::bf16, Dtype::fp16});
+    CAPTURE(seed, config.dump(), latent.t, latent.y, latent.x, name_of(dtype));
+    const Model model = test::model_of(config);
+    const Request request = request_for(model, latent, 1, dtype);
+    test::RandomStyle style;
+    style.form = ConvolutionForm::direct;
+    style.keep = random.pick<double>({0, 0.5, 1});
+    style.untiled_rows = style.untiled_columns = 1;
+    const MemoryModel memory = CostModel(model.graph).memory();
+    Plan plan = test::random_plan(model, request, 1, style, memory, random, norms_of(model.graph)).plan;
+    plan.limit_bytes = plan.predicted_peak_bytes;
+    REQUIRE(validate(plan, model).empty());
+    const Array input = test::latent_for(model, request, seed);
+    const auto source = test::random_source(seed);
+    const Array tiled = test::decode_to_memory(model, plan, source, input).picture;
+    const Array untiled = test::decode_to_memory(model, untiled_plan(model, request), source, input).picture;
+    CHECK(tiled.values == untiled.values);
+  }
+}
+
+TEST_CASE("the planner cuts clips into chunks where that saves memory, and their frames are the same") {
+  nlohmann::json config = test::tiny_wan_config();
+  config["base_dim"] = 16;
+  const Model model = test::model_of(config);
+  const Request request = request_for(model, {17, 4, 5});
+  const CostModel costs(model.graph);
+  const Plan ample = make_plan(model, request, {.limit_bytes = int64_t{1} << 40}, costs);
+  const Array input = test::latent_for(model, request, 5);
+  const auto source = test::random_source(5);
+  const Array whole = test::decode_to_memory(model, ample, source, input).picture;
+  int chunked = 0;
+  for (int64_t limit = ample.predicted_peak_bytes;; limit = limit * 19 / 20) {
+    CAPTURE(limit);
+    std::optional<Plan> small;
+    try {
+      small = make_plan(model, request, {.limit_bytes = limit}, costs);
+    } catch (const NothingFits&) {
+      break;
+    }
+    CHECK(small->optimal);
+    for (const Pass& pass : small->passes) chunked += pass.tiles.t.size() > 1 ? 1 : 0;
+    const Array same = test::decode_to_memory(model, *small, source, input).picture;
+    CHECK(test::relative_error(same, whole) <= kExact);
+  }
+  CHECK(chunked > 0);
+}
+
+}  // namespace
+}  // namespace headroom

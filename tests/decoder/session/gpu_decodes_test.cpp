@@ -1,0 +1,191 @@
+// Runs twice: in the emulated GPU, which finds hazards as well, and on a real one.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "decoder/graph/errors.h"
+#include "decoder/validator/validator.h"
+#include "decoder/session/gpu_session.h"
+#include "planner/cost/cost_model.h"
+#include "planner/search/add_gaps.h"
+#include "planner/search/make_plan.h"
+#include "planner/cost/memory_costs.h"
+#include "planner/search/why_not.h"
+#include "tests/support/decoding.h"
+#include "tests/support/decoding_gpu.h"
+#include "tests/support/drawn_plans.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/tiny_dc.h"
+#include "tests/support/tiny_model.h"
+#include "tests/support/tiny_video.h"
+
+namespace headroom {
+namespace {
+
+using test::MemorySink;
+using test::norms_of;
+using test::on_gpu;
+using test::picture_shape;
+using test::Random;
+using test::random_source;
+using test::request_for;
+
+constexpr double kExact = 1e-5;  // of the largest magnitude: rounding alone
+
+Array untiled_on_cpu(const Model& model, Request request, const Array& latent, uint64_t seed) {
+  request.device = DeviceKind::cpu;
+  request.dtype = Dtype::fp32;
+  return test::decode_to_memory(model, untiled_plan(model, request), random_source(seed), latent).picture;
+}
+
+double magnitude(const Array& picture) {
+  double largest = 0;
+  for (float value : picture.values) largest = std::max(largest, std::abs(double(value)));
+  return largest;
+}
+
+double largest_difference(const Array& a, const Array& b) {
+  REQUIRE(a.shape == b.shape);
+  double largest = 0;
+  for (size_t i = 0; i < a.values.size(); ++i)
+    largest = std::max(largest, std::abs(double(a.values[i]) - double(b.values[i])));
+  return largest;
+}
+
+/// Draws plans of a family for CUDA and holds their decodes to the untiled one of the CPU.
+template <typename Config>
+void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config_of) {
+  const std::unique_ptr<gpu::Gpu> gpu = test::decoding_gpu();
+  if (!gpu) return;
+  int64_t transfers = 0, sliced = 0;
+  for (uint64_t seed = 0; seed < seeds; ++seed) {
+    Random random(seed);
+    const nlohmann::json config = config_of(random);
+    const Model model = test::model_of(config);
+    // A group of a single value has no deviation: what rounding leaves of it counts a thousandfold.
+    const Extent latent{random.integer(1, most_frames), random.integer(2, 6), random.integer(2, 6)};
+    const int64_t batch = random.integer(1, 3), slice = random.integer(1, batch);
+    CAPTURE(seed, config.dump(), latent.t, latent.y, latent.x, batch, slice);
+    const Request request = request_for(model, latent, batch, Dtype::fp32, DeviceKind::cuda);
+    test::RandomStyle style;
+    style.keep = random.pick<double>({0.5, 0.8, 1});
+    style.below = random.pick<double>({0, 0.5});
+    style.most_tiles = 8;
+    style.form = ConvolutionForm::direct;
+    MemoryModel memory = cuda_memory_model(model.graph);
+    memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
+    const PlanFrame frame{slice, random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident,
+                          Place::host};
+    Plan plan =
+        test::random_plan(model, request, slice, style, memory, random, norms_of(model.graph), frame).plan;
+    plan.limit_bytes = int64_t{1} << 29;
+    plan.host_limit_bytes = int64_t{1} << 29;
+    const int64_t live_bytes = plan.predicted_peak_bytes;
+    add_gaps(plan, model);
+    REQUIRE(validate(plan, model).empty());
+    CHECK(rehearse(model, plan).live_bytes() <= live_bytes);
+    sliced += slice < batch ? 1 : 0;
+    const Array input = test::latent_for(model, request, seed);
+    const test::Decoded decoded = on_gpu(*gpu, model, plan, input, seed);
+    const Array reference = untiled_on_cpu(model, request, input, seed);
+    CHECK(largest_difference(decoded.picture, reference) <= kExact * magnitude(reference));
+    CHECK(decoded.stats.pool_peak_bytes <= plan.predicted_peak_bytes);
+    transfers += std::any_of(plan.kept.begin(), plan.kept.end(),
+                             [](const Kept& kept) { return kept.place == Place::host; })
+                     ? 1
+                     : 0;
+  }
+  CHECK(transfers > 0);
+  CHECK(sliced > 0);
+}
+
+TEST_CASE("any plan for a GPU gives the pixels of the untiled decode") {
+  check_drawn_plans(20, 1, [](Random& random) { return test::random_config(random); });
+}
+
+TEST_CASE("any plan for a GPU: AutoencoderDC") {
+  check_drawn_plans(12, 1, [](Random& random) { return test::random_dc_config(random); });
+}
+
+TEST_CASE("any plan for a GPU: clips") {
+  check_drawn_plans(12, 3, [](Random& random) {
+    return random.chance(0.5) ? test::random_wan_config(random) : test::random_causal_config(random);
+  });
+}
+
+TEST_CASE("16 bits on a GPU are as near to fp32 as their rounding is") {
+  const std::unique_ptr<gpu::Gpu> gpu = test::decoding_gpu();
+  if (!gpu) return;
+  for (const Dtype dtype : {Dtype::bf16, Dtype::fp16}) {
+    const Model model = test::model_of(test::tiny_config({16, 32}));
+    const Request request = request_for(model, {1, 6, 5}, 1, dtype, DeviceKind::cuda);
+    PlanOptions options;
+    options.limit_bytes = int64_t{1} << 29;
+    const Plan plan = make_plan(model, request, options, CostModel(model.graph, DeviceKind::cuda));
+    const Array input = test::latent_for(model, request, 3);
+    const test::Decoded decoded = on_gpu(*gpu, model, plan, input, 3);
+    const Array reference = untiled_on_cpu(model, request, input, 3);
+    const double tolerance = dtype == Dtype::bf16 ? 0.05 : 0.006;
+    CHECK(largest_difference(decoded.picture, reference) <= tolerance * magnitude(reference));
+    CHECK(largest_difference(decoded.picture, reference) > 0);
+  }
+}
+
+TEST_CASE("decodes of changing sizes share one reservation, and each is what it is by itself") {
+  const Model model = test::model_of(test::tiny_config({16, 32}));
+  const CostModel costs(model.graph, DeviceKind::cuda);
+  struct Decode {
+    Request request;
+    Plan plan;
+    Rehearsal rehearsal;
+    Array latent;
+  };
+  std::vector<Decode> decodes;
+  int64_t bytes = 0, host_bytes_needed = 0;
+  const auto add = [&](const Extent& latent, Dtype dtype, WeightResidency weights, int64_t host_bytes) {
+    Decode& decode = decodes.emplace_back();
+    decode.request = request_for(model, latent, 1, dtype, DeviceKind::cuda);
+    PlanOptions options;
+    options.limit_bytes = int64_t{1} << 29;
+    options.weights = weights;
+    if (host_bytes > 0) {
+      options.host_limit_bytes = host_bytes;
+      options.limit_bytes =
+          why_not(model, decode.request,
+                  {.limit_bytes = 1, .host_limit_bytes = host_bytes, .weights = weights}, costs)
+              .smallest_limit_bytes;
+    }
+    decode.plan = make_plan(model, decode.request, options, costs);
+    decode.rehearsal = rehearse(model, decode.plan);
+    decode.latent = test::latent_for(model, decode.request, decodes.size());
+    bytes = std::max(bytes, decode.rehearsal.bytes());
+    host_bytes_needed = std::max(host_bytes_needed, decode.rehearsal.host.bytes);
+  };
+  add({1, 6, 4}, Dtype::fp32, WeightResidency::resident, 0);
+  add({1, 12, 10}, Dtype::fp32, WeightResidency::resident, 1 << 24);
+  add({1, 5, 7}, Dtype::fp32, WeightResidency::per_pass, 0);
+  add({1, 5, 7}, Dtype::bf16, WeightResidency::resident, 0);
+  const std::unique_ptr<gpu::Gpu> gpu = test::decoding_gpu();
+  if (!gpu) return;
+  std::vector<Array> alone;
+  for (const Decode& decode : decodes)
+    alone.push_back(on_gpu(*gpu, model, decode.plan, decode.latent, 9).picture);
+  const ParameterSource source = random_source(9);
+  GpuSession session(*gpu, model, source, bytes, host_bytes_needed);
+  for (const size_t i : {0, 1, 0, 2, 1, 3, 0}) {
+    CAPTURE(i);
+    const Decode& decode = decodes[i];
+    MemorySink sink(picture_shape(model, decode.request));
+    const RunStats stats = session.decode(decode.plan, decode.rehearsal, decode.latent, sink, nullptr);
+    sink.finish();
+    CHECK(sink.picture.values == alone[i].values);
+    CHECK(stats.pool_peak_bytes == decode.plan.predicted_peak_bytes);
+    CHECK((stats.to_host_bytes > 0) == (i == 1));
+  }
+  CHECK(session.reserved_bytes() == bytes);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,77 @@
+#include "decoder/session/gpu_session.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <optional>
+
+#include "decoder/graph/errors.h"
+#include "planner/cost/cost_model.h"
+#include "planner/search/make_plan.h"
+#include "tests/emulated_gpu/emulated_gpu.h"
+#include "tests/support/decoding.h"
+#include "tests/support/decoding_gpu.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+using gpu::EmulatedGpu;
+using test::on_gpu;
+using test::request_for;
+
+TEST_CASE("plans for a GPU run in one reservation within their limit") {
+  const Model model = test::model_of(test::tiny_config({16, 32}));
+  const Request request = request_for(model, {1, 12, 12}, 1, Dtype::fp32, DeviceKind::cuda);
+  const CostModel costs(model.graph, DeviceKind::cuda);
+  PlanOptions options;
+  options.limit_bytes = int64_t{1} << 29;
+  const Plan ample = make_plan(model, request, options, costs);
+  const Array input = test::latent_for(model, request, 5);
+  for (const double share : {1.0, 0.8, 0.65}) {
+    CAPTURE(share);
+    options.limit_bytes = static_cast<int64_t>(double(ample.predicted_peak_bytes) * share);
+    std::optional<Plan> plan;
+    try {
+      plan = make_plan(model, request, options, costs);
+    } catch (const DoesNotFit&) {
+      continue;
+    }
+    EmulatedGpu gpu(options.limit_bytes);
+    const test::Decoded decoded = on_gpu(gpu, model, *plan, input, 5);
+    CHECK(gpu.reservations() == 1);
+    CHECK(gpu.most_reserved_bytes() == plan->predicted_peak_bytes);
+    CHECK(decoded.stats.peak_bytes == plan->predicted_peak_bytes);
+  }
+}
+
+TEST_CASE("what a GPU cannot do is told before anything is taken") {
+  const Model model = test::model_of(test::tiny_config());
+  const Request request = request_for(model, {1, 4, 4}, 1, Dtype::fp32, DeviceKind::cuda);
+  PlanOptions options;
+  options.limit_bytes = int64_t{1} << 29;
+  Plan plan = make_plan(model, request, options, CostModel(model.graph, DeviceKind::cuda));
+  const Array input = test::latent_for(model, request, 1);
+  SECTION("a card with less memory than the plan takes") {
+    EmulatedGpu gpu(1 << 16);
+    CHECK_THROWS_AS(on_gpu(gpu, model, plan, input, 1), LimitExceeded);
+    CHECK(gpu.reserved_bytes() == 0);
+  }
+  SECTION("a limit that the plan does not keep") {
+    plan.limit_bytes = 1 << 16;
+    EmulatedGpu gpu;
+    CHECK_THROWS_WITH(on_gpu(gpu, model, plan, input, 1),
+                      Catch::Contains("bytes of the GPU's memory, limit 65536"));
+    CHECK(gpu.reservations() == 0);
+  }
+  SECTION("a latent that is not finite") {
+    Array broken = input;
+    broken.values[3] = std::nanf("");
+    EmulatedGpu gpu;
+    CHECK_THROWS_WITH(on_gpu(gpu, model, plan, broken, 1), Catch::Contains("is not finite"));
+    CHECK(gpu.reserved_bytes() == 0);
+  }
+}
+
+}  // namespace
+}  // namespace headroom

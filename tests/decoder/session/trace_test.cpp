@@ -1,0 +1,227 @@
+#include <array>
+#include <catch2/catch.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "decoder/graph/json_fields.h"
+#include "decoder/trace/exports.h"
+#include "decoder/trace/trace_file.h"
+#include "decoder/session/trace_recorder.h"
+#include "tests/decoder/files/scratch.h"
+#include "tests/support/decoding.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+using test::Random;
+using test::request_for;
+
+/// Stands between the decode and a recorder and writes down what the pool said.
+class Listening final : public EventSink, public MemoryObserver {
+ public:
+  explicit Listening(EventSink& recorder) : recorder_(recorder) {}
+  void step_done(const Plan& plan, const StepDone& done) override {
+    ++steps;
+    recorder_.step_done(plan, done);
+  }
+  void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t all) override {
+    ++tiles;
+    recorder_.tile_started(plan, pass, tile, all);
+  }
+  void allocating(AllocationKind kind, TensorId tensor) override { recorder_.allocating(kind, tensor); }
+  void holds_tile(const void* memory) override { recorder_.holds_tile(memory); }
+  MemoryObserver* memory_observer() override { return this; }
+  void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override {
+    live.push_back(live_bytes);
+    recorder_.memory_observer()->allocated(memory, bytes, live_bytes, warm_bytes);
+  }
+  void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override {
+    live.push_back(live_bytes);
+    recorder_.memory_observer()->freed(memory, bytes, live_bytes, warm_bytes);
+  }
+
+  std::vector<int64_t> live;
+  int64_t steps = 0, tiles = 0;
+
+ private:
+  EventSink& recorder_;
+};
+
+struct Recorded {
+  Model model;
+  Plan plan;
+  Trace trace;
+  RunStats stats;
+  std::vector<int64_t> live;
+  int64_t steps = 0, tiles = 0;
+};
+
+Recorded record(uint64_t seed, const TraceBounds& bounds) {
+  Random random(seed);
+  Recorded recorded;
+  recorded.model = test::model_of(test::random_config(random));
+  const int64_t batch = random.integer(1, 2);
+  const Request request =
+      request_for(recorded.model, {1, random.integer(4, 16), random.integer(4, 16)}, batch);
+  recorded.plan = test::random_plan(recorded.model, request, random.integer(1, batch), {}, {}, random).plan;
+  recorded.plan.limit_bytes = int64_t{1} << 40;
+  TraceRecorder recorder(nullptr, bounds);
+  Listening listening(recorder);
+  const Array latent = test::latent_for(recorded.model, request, seed);
+  recorded.stats =
+      test::decode_to_memory(recorded.model, recorded.plan, test::random_source(seed), latent, &listening)
+          .stats;
+  recorded.trace = recorder.finish();
+  recorded.live = listening.live;
+  recorded.steps = listening.steps;
+  recorded.tiles = listening.tiles;
+  return recorded;
+}
+
+TEST_CASE("the kinds of a trace add up to what the pool holds, at every event") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{8}));
+  CAPTURE(seed);
+  const Recorded recorded = record(seed, {});
+  const Trace& trace = recorded.trace;
+  REQUIRE(trace.events.size() == recorded.live.size());
+  std::array<int64_t, kAllocationKinds> live{}, most{};
+  int64_t sum = 0, largest = 0;
+  double before = 0;
+  for (size_t i = 0; i < trace.events.size(); ++i) {
+    const TraceEvent& event = trace.events[i];
+    const auto kind = static_cast<size_t>(event.kind);
+    live[kind] += event.bytes;
+    most[kind] = std::max(most[kind], live[kind]);
+    sum += event.bytes;
+    largest = std::max(largest, sum);
+    CAPTURE(i, name_of(event.kind));
+    REQUIRE(sum == recorded.live[i]);
+    REQUIRE(live[kind] >= 0);
+    REQUIRE(event.seconds >= before);
+    before = event.seconds;
+  }
+  CHECK(sum == 0);
+  CHECK(largest == recorded.stats.pool_peak_bytes);
+  CHECK(most[size_t(AllocationKind::weights)] >= recorded.plan.weights_bytes);
+  CHECK(most[size_t(AllocationKind::latent)] > 0);
+  CHECK(most[size_t(AllocationKind::tile)] > 0);
+  bool takes_workspace = false;
+  for (const Pass& pass : recorded.plan.passes) {
+    for (const Step& step : pass.steps) {
+      const bool transforms =
+          pass.convolutions == ConvolutionForm::winograd && has_winograd_form(recorded.model.graph, step.op);
+      takes_workspace = takes_workspace || transforms || step.kind == StepKind::attention;
+    }
+  }
+  CHECK((most[size_t(AllocationKind::workspace)] > 0) == takes_workspace);
+  CHECK((most[size_t(AllocationKind::kept)] > 0) == !recorded.plan.kept.empty());
+  CHECK(trace.summed_by_step_from_seconds < 0);
+  CHECK_FALSE(trace.outside.empty());
+}
+
+TEST_CASE("a trace has every pass, tile and step, one inside the other") {
+  const Recorded recorded = record(20, {});
+  const Trace& trace = recorded.trace;
+  const int64_t slices = (recorded.plan.request.batch + recorded.plan.slice - 1) / recorded.plan.slice;
+  CHECK(trace.passes.size() == recorded.plan.passes.size() * static_cast<size_t>(slices));
+  CHECK(static_cast<int64_t>(trace.tiles.size()) == recorded.tiles);
+  CHECK(static_cast<int64_t>(trace.steps.size()) == recorded.steps);
+  int64_t calls = 0;
+  for (const TraceStepSum& sum : trace.step_sums) calls += sum.calls;
+  CHECK(calls == recorded.steps);
+  const auto inside = [](const TraceInterval& inner, const std::vector<TraceInterval>& list) {
+    return std::any_of(list.begin(), list.end(), [&](const TraceInterval& outer) {
+      return outer.pass == inner.pass && outer.item == inner.item &&
+             outer.begin_seconds <= inner.begin_seconds + 1e-4 && inner.end_seconds <= outer.end_seconds;
+    });
+  };
+  for (const TraceInterval& tile : trace.tiles) CHECK(inside(tile, trace.passes));
+  for (const TraceInterval& step : trace.steps) {
+    CHECK(step.begin_seconds <= step.end_seconds);
+    CHECK(inside(step, trace.tiles));
+  }
+}
+
+TEST_CASE("a trace within tight bounds still has the peak, and adds up where it was summed") {
+  const uint64_t seed = GENERATE(range(uint64_t{30}, uint64_t{36}));
+  const bool by_pass = GENERATE(false, true);
+  CAPTURE(seed, by_pass);
+  TraceBounds bounds{.single_events = 200,
+                     .events = by_pass ? size_t{260} : size_t{100'000},
+                     .tiles = 3,
+                     .steps = 5,
+                     .outside = 2};
+  const Recorded recorded = record(seed, bounds);
+  const Trace& trace = recorded.trace;
+  REQUIRE(recorded.live.size() > bounds.single_events);
+  CHECK(trace.summed_by_step_from_seconds >= 0);
+  CHECK(trace.events.size() < recorded.live.size());
+  std::array<int64_t, kAllocationKinds> live{};
+  int64_t largest = 0;
+  for (size_t i = 0; i < trace.events.size(); ++i) {
+    live[static_cast<size_t>(trace.events[i].kind)] += trace.events[i].bytes;
+    REQUIRE(live[static_cast<size_t>(trace.events[i].kind)] >= 0);
+    const bool moment_ends =
+        i + 1 == trace.events.size() || trace.events[i + 1].seconds > trace.events[i].seconds;
+    int64_t sum = 0;
+    for (int64_t bytes : live) sum += bytes;
+    if (moment_ends || i < bounds.single_events) largest = std::max(largest, sum);
+  }
+  for (int64_t bytes : live) CHECK(bytes == 0);
+  CHECK(largest == recorded.stats.pool_peak_bytes);
+  CHECK(static_cast<int64_t>(trace.tiles.size()) + trace.tiles_left_out == recorded.tiles);
+  CHECK(static_cast<int64_t>(trace.steps.size()) + trace.steps_left_out == recorded.steps);
+}
+
+TEST_CASE("the files of a trace can be read again") {
+  const test::Scratch scratch;
+  Recorded recorded = record(40, {});
+  recorded.trace.model = "a \"model\"";
+  write_trace(scratch / "trace.json", recorded.trace, recorded.plan, recorded.model.graph);
+  write_chrome_trace(scratch / "trace.chrome.json", recorded.trace, recorded.plan, recorded.model.graph);
+
+  const json trace = read_json_file(scratch / "trace.json", 1 << 28);
+  CHECK(trace["schema"] == "headroom.trace");
+  CHECK(trace["version"] == 1);
+  CHECK(trace["model"] == "a \"model\"");
+  CHECK(trace["passes"].size() == recorded.trace.passes.size());
+  CHECK(trace["tiles"].size() == recorded.trace.tiles.size());
+  REQUIRE(trace["events"].size() == recorded.trace.events.size());
+  for (size_t i = 0; i < recorded.trace.events.size(); ++i) {
+    const json& event = trace["events"][i];
+    CHECK(event[0] == Approx(recorded.trace.events[i].seconds).margin(1e-6));
+    CHECK(trace["kinds"][event[1].get<size_t>()] == name_of(recorded.trace.events[i].kind));
+    CHECK(event[5] == recorded.trace.events[i].bytes);
+  }
+  int64_t calls = 0;
+  for (const json& step : trace["steps"]) calls += step["calls"].get<int64_t>();
+  CHECK(calls == recorded.steps);
+
+  const json chrome = read_json_file(scratch / "trace.chrome.json", 1 << 28);
+  std::map<std::string, int64_t> durations, counters, last;
+  for (const json& event : chrome["traceEvents"]) {
+    if (event["ph"] == "X") {
+      ++durations[std::to_string(event["tid"].get<int>())];
+      CHECK(event["dur"] >= 0);
+      CHECK_FALSE(event["name"].get<std::string>().empty());
+    } else if (event["ph"] == "C") {
+      ++counters[event["name"]];
+      last[event["name"]] = event["args"]["bytes"];
+    } else {
+      CHECK(event["ph"] == "M");
+    }
+  }
+  CHECK(durations["1"] == static_cast<int64_t>(recorded.trace.passes.size()));
+  CHECK(durations["2"] == recorded.tiles);
+  CHECK(durations["3"] == recorded.steps);
+  for (const char* kind : {"weights", "latent", "tile", "workspace"}) {
+    CHECK(counters[kind] > 0);
+    CHECK(last[kind] == 0);
+  }
+}
+
+}  // namespace
+}  // namespace headroom

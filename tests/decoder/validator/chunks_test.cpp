@@ -1,0 +1,127 @@
+#include <catch2/catch.hpp>
+
+#include "decoder/lowering/lowering.h"
+#include "decoder/lowering/memory.h"
+#include "decoder/validator/validator.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/tiny_model.h"
+#include "tests/support/tiny_video.h"
+
+namespace headroom {
+namespace {
+
+/// A plan whose last pass goes through its clip frame by frame.
+Plan chunked_plan(const Model& model) {
+  const Request request = test::request_for(model, {4, 5, 6});
+  std::vector<PassDecision> decisions;
+  for (const BarrierTargets& targets : barrier_targets(model.graph)) {
+    if (targets.optional()) continue;
+    decisions.emplace_back();
+    decisions.back().tile = {targets.emits ? 1 : 4, 8, 64};
+  }
+  Plan plan = build_plan(model, request, {}, decisions, {});
+  plan.limit_bytes = plan.predicted_peak_bytes;
+  return plan;
+}
+
+/// The steps of the last pass that carry frames.
+std::vector<size_t> carrying(const Plan& plan) {
+  std::vector<size_t> steps;
+  for (size_t s = 0; s < plan.passes.back().steps.size(); ++s) {
+    if (carried_frames(plan.passes.back().steps[s]) > 0) steps.push_back(s);
+  }
+  return steps;
+}
+
+bool refused_as(const Plan& plan, const Model& model, Violation::Kind kind) {
+  for (const Violation& violation : validate(plan, model)) {
+    if (violation.kind == kind) return true;
+  }
+  return false;
+}
+
+TEST_CASE("validator: chunks of frames carry what later ones need", "[unit][validator]") {
+  const Model model = test::model_of(test::tiny_wan_config());
+  const Plan sound = chunked_plan(model);
+  REQUIRE(sound.passes.back().tiles.t.size() == 4);
+  CHECK(validate(sound, model).empty());
+  REQUIRE(carrying(sound).size() >= 3);
+
+  for (size_t step : carrying(sound)) {
+    Plan plan = sound;
+    --plan.passes.back().steps[step].halo.before.t;
+    CAPTURE(step);
+    CHECK(refused_as(plan, model, Violation::missing_halo));
+    plan = sound;
+    plan.passes.back().steps[step].halo.after.t = 1;
+    CHECK(refused_as(plan, model, Violation::malformed));
+    plan = sound;
+    plan.passes.back().steps[step].pad.t = 1;
+    CHECK(refused_as(plan, model, Violation::malformed));
+  }
+  Plan plan = sound;
+  plan.passes.back().tiles.t.pop_back();
+  CHECK(refused_as(plan, model, Violation::skipped_region));
+  plan = sound;
+  plan.passes.back().tiles.t[1].end = 3;
+  CHECK(refused_as(plan, model, Violation::computed_twice));
+}
+
+TEST_CASE("validator: chunks of a grid with more frames than a tensor overlap in it", "[unit][validator]") {
+  const Model model = test::model_of(test::tiny_wan_config());
+  Plan plan = chunked_plan(model);
+  Pass& pass = plan.passes.back();
+  REQUIRE(pass.scale.t == 1);
+  pass.scale.t = 2;
+  pass.tiles.t = cut(7, 1);
+  pass.predicted_peak_bytes = plan.predicted_peak_bytes = plan.limit_bytes = int64_t{1} << 40;
+  CHECK(refused_as(plan, model, Violation::computed_twice));
+}
+
+TEST_CASE("validator: what chunks carry counts", "[unit][validator]") {
+  const Model model = test::model_of(test::tiny_wan_config());
+  Plan plan = chunked_plan(model);
+  // All of the prediction that is no reserve is weights, latent, blocks, tiles and what they carry; this
+  // model has no workspace.
+  const int64_t carried = [&] {
+    int64_t bytes = 0;
+    const Pass& pass = plan.passes.back();
+    const Sizes sizes = sizes_of(model.graph, plan);
+    for (size_t step : carrying(plan)) {
+      Extent extent = largest_tile(model.graph, pass, pass.steps[step], {1, 8, 64}, sizes);
+      extent.t = carried_frames(pass.steps[step]);
+      bytes += positions(extent) * model.graph.tensor(pass.steps[step].tensor).channels * 4;
+    }
+    return bytes;
+  }();
+  REQUIRE(carried > 0);
+  plan.passes.back().predicted_peak_bytes -= carried / 2 + 64 * 1024;
+  CHECK(refused_as(plan, model, Violation::peak_understated));
+}
+
+TEST_CASE("validator: frames ahead and interleaved frames need all frames at once", "[unit][validator]") {
+  nlohmann::json config = test::tiny_causal_config();
+  config["decoder_attention"] = "AttnBlock3D";
+  const Model model = test::model_of(config);
+  const Plan untiled = untiled_plan(model, test::request_for(model, {3, 5, 6}));
+  CHECK(validate(untiled, model).empty());
+  int whole = 0;
+  for (size_t p = 0; p < untiled.passes.size(); ++p) {
+    if (takes_chunks(model.graph, untiled.passes[p])) continue;
+    ++whole;
+    Plan plan = untiled;
+    const int64_t frames = plan.passes[p].tiles.t.back().end;
+    plan.passes[p].tiles.t = cut(frames, 1);
+    CAPTURE(p);
+    // A step that reads a whole kept tensor finds all frames there; one that reads a tile does not.
+    const bool reads_tile =
+        std::any_of(plan.passes[p].steps.begin(), plan.passes[p].steps.end(), [&](const Step& step) {
+          return step.op != OpId{-1} && needs_all_frames(model.graph.op(step.op)) && step.inputs[0].step >= 0;
+        });
+    CHECK(refused_as(plan, model, Violation::missing_halo) == reads_tile);
+  }
+  CHECK(whole > 0);
+}
+
+}  // namespace
+}  // namespace headroom

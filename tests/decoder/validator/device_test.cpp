@@ -1,0 +1,121 @@
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "decoder/lowering/build_plan.h"
+#include "decoder/lowering/gpu_memory.h"
+#include "tests/decoder/validator/validator_check.h"
+
+namespace headroom {
+namespace {
+
+using testing::accepts;
+using testing::refuses;
+using testing::small_graph;
+using testing::small_plan;
+using testing::small_plan_below;
+
+/// Parameters of small_graph(3) in bf16, as tests/decoder/lowering/gpu_memory_test.cpp counts them, and its
+/// statistics.
+constexpr int64_t kWeightBytes = 3840;
+constexpr int64_t kStateBytes = 2 * 512 + 49'152;
+
+Plan on_cuda(Plan plan) {
+  plan.request.device = DeviceKind::cuda;
+  plan.request.dtype = Dtype::bf16;
+  plan.weights_bytes = kWeightBytes;
+  plan.limit_bytes = plan.predicted_peak_bytes = 100'000;
+  for (Pass& pass : plan.passes) pass.predicted_peak_bytes = 100'000;
+  return plan;
+}
+
+TEST_CASE("validator: on CUDA tiles, blocks and kernels are in the dtype", "[unit][validator]") {
+  const Graph graph = small_graph();
+  Plan plan = on_cuda(small_plan(graph));
+  accepts(plan, graph);
+  // As for fp32 on the CPU (validator_memory_test.cpp), blocks and tiles half as large; the latent is not.
+  const int64_t resident = kWeightBytes + plan.reserve_bytes + 2048 + kStateBytes;
+  const std::vector<int64_t> working{(3072 + 1280 + 1024) / 2, (5120 + 3200 + 1536) / 2,
+                                     (4096 + 5120 + 1152) / 2};
+  for (size_t p = 0; p < 3; ++p) {
+    CAPTURE(p);
+    Plan tight = plan;
+    tight.passes[p].predicted_peak_bytes = resident + working[p];
+    accepts(tight, graph);
+    tight.passes[p].predicted_peak_bytes -= 1;
+    refuses(tight, graph, Violation::peak_understated,
+            "passes[" + std::to_string(p) + "].predicted.peak_bytes");
+  }
+  plan.weights_bytes -= 1;
+  refuses(plan, graph, Violation::peak_understated, "weights_bytes");
+}
+
+TEST_CASE("validator: what CUDA does not have is refused", "[unit][validator]") {
+  const Graph graph = small_graph();
+  Plan winograd = on_cuda(small_plan(graph));
+  winograd.passes[1].convolutions = ConvolutionForm::winograd;
+  refuses(winograd, graph, Violation::malformed, "passes[1].convolutions");
+
+  Plan scratch = on_cuda(small_plan_below(graph));
+  refuses(scratch, graph, Violation::malformed, "kept[0] (conv_in).place");
+  scratch.kept[0].place = Place::host;
+  scratch.host_limit_bytes = 1 << 20;
+  accepts(scratch, graph);
+
+  Plan unknown = on_cuda(small_plan(graph));
+  unknown.request.device = static_cast<DeviceKind>(7);
+  refuses(unknown, graph, Violation::malformed, "request.device");
+}
+
+TEST_CASE("validator: on CUDA no tile has more values than 32 bits count", "[unit][validator]") {
+  // 2^31 values are one too many; the latent is 2^24 positions long, so that rows and columns fit as well.
+  for (const int64_t columns : {int64_t{1} << 23, (int64_t{1} << 23) - 1}) {
+    CAPTURE(columns);
+    Model model;
+    const TensorId latent = model.graph.add_latent(256);
+    model.graph.set_output(model.graph.conv("out", latent, 1, {1, 1, 1}));
+    Request request{"wide", columns, 1, 1, 1, Dtype::fp32, DeviceKind::cuda};
+    Plan plan = untiled_plan(model, request);
+    const std::vector<Violation> found = validate(plan, model.graph, {1, 1, columns});
+    INFO(testing::to_text(found));
+    REQUIRE(found.empty() == (columns < int64_t{1} << 23));
+    if (!found.empty()) CHECK(found[0].place == "passes[0].steps[0] (latent)");
+    request.device = DeviceKind::cpu;
+    CHECK(validate(untiled_plan(model, request), model.graph, {1, 1, columns}).empty());
+  }
+}
+
+TEST_CASE("validator: statistics by frame and sums of keys and values count on CUDA", "[unit][validator]") {
+  Model model;
+  Graph& graph = model.graph;
+  const TensorId latent = graph.add_latent(8);
+  const TensorId by_frame = graph.statistics("s", latent, 2, 1e-6, true);
+  const TensorId normal = graph.norm("n", latent, by_frame, Activation::none);
+  const TensorId pieces = graph.conv("pieces", normal, 96, {1, 1, 1});
+  const TensorId more = graph.conv("more", pieces, 48, {1, 1, 1});
+  const TensorId sums = graph.key_value_sums("sums", {pieces, more}, 16);
+  graph.set_output(graph.linear_attention("mix", {pieces, more}, sums, 1e-15));
+  const Request request{"heads", 6, 4, 5, 1, Dtype::fp16, DeviceKind::cuda};
+  const Extent extent{5, 4, 6};
+  const Plan plan = untiled_plan(model, request);
+  REQUIRE(validate(plan, graph, extent).empty());
+  // Five frames of two groups and of eight channels, three heads of 16 * 17 sums, two of them gathered at
+  // once.
+  const int64_t state = device_state_bytes(graph, sizes_of(graph, plan));
+  CHECK(state == allocated_bytes(256 + 512 + 6656 + 32 * 2 * 272 * 4, DeviceKind::cuda));
+  const auto with_less = [&](int64_t bytes) {
+    Plan less = plan;
+    less.predicted_peak_bytes = 0;
+    for (Pass& pass : less.passes) {
+      pass.predicted_peak_bytes -= bytes;
+      less.predicted_peak_bytes = std::max(less.predicted_peak_bytes, pass.predicted_peak_bytes);
+    }
+    return validate(less, graph, extent);
+  };
+  // What is rounded up elsewhere is less than the buffer that sums are gathered in.
+  const std::vector<Violation> found = with_less(32 * 2 * 272 * 4);
+  REQUIRE_FALSE(found.empty());
+  CHECK(found[0].kind == Violation::peak_understated);
+}
+
+}  // namespace
+}  // namespace headroom

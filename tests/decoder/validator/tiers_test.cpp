@@ -1,0 +1,160 @@
+#include "decoder/validator/validator.h"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "decoder/graph/errors.h"
+#include "decoder/lowering/build_plan.h"
+#include "tests/decoder/validator/validator_check.h"
+
+namespace headroom {
+namespace {
+
+using testing::accepts;
+using testing::refuses;
+using testing::small_graph;
+using testing::small_plan;
+using testing::small_plan_below;
+using testing::small_plan_in_place;
+using testing::step_for;
+
+TEST_CASE("validator: places below the device", "[unit][validator]") {
+  const Graph graph = small_graph();
+  accepts(small_plan_below(graph), graph);
+  Plan in_host = small_plan_below(graph);
+  in_host.kept[0].place = Place::host;
+  in_host.host_limit_bytes = 4096;
+  in_host.scratch_folder.clear();
+  in_host.scratch_limit_bytes = 0;
+  accepts(in_host, graph);
+
+  Plan plan = small_plan_below(graph);
+  plan.scratch_folder.clear();
+  refuses(plan, graph, Violation::malformed, "kept[0] (conv_in).place");
+  plan = small_plan_below(graph);
+  plan.kept[0].place = Place{77};
+  refuses(plan, graph, Violation::malformed, "kept[0] (conv_in).place");
+  plan = small_plan_below(graph);
+  plan.scratch_limit_bytes -= 1;
+  refuses(plan, graph, Violation::peak_above_limit, "scratch.limit_bytes");
+  plan.scratch_limit_bytes = -1;
+  refuses(plan, graph, Violation::malformed, "scratch.limit_bytes");
+  plan = in_host;
+  plan.host_limit_bytes -= 1;
+  refuses(plan, graph, Violation::peak_above_limit, "host_limit_bytes");
+  plan.host_limit_bytes = -1;
+  refuses(plan, graph, Violation::malformed, "host_limit_bytes");
+
+  // A block at the end of an item is as large as the others.
+  plan = small_plan_below(graph);
+  plan.kept[0].block_rows = 3;
+  plan.kept[0].blocks = {0, 1, 2, 3, 4, 5};
+  plan.scratch_limit_bytes = 9 * 8 * 8 * 4 * 2;
+  plan.passes[1].predicted_peak_bytes = plan.predicted_peak_bytes = plan.limit_bytes;
+  accepts(plan, graph);
+  plan.scratch_limit_bytes -= 1;
+  refuses(plan, graph, Violation::peak_above_limit, "scratch.limit_bytes");
+
+  // Both tensors are there while the second pass reads the one and writes the other.
+  plan = small_plan_below(graph);
+  plan.kept[1].place = Place::scratch;
+  plan.scratch_limit_bytes = 8192;
+  accepts(plan, graph);
+  plan.scratch_limit_bytes -= 1;
+  refuses(plan, graph, Violation::peak_above_limit, "scratch.limit_bytes");
+  plan.kept[1].place = Place::host;  // each place has its own limit
+  plan.host_limit_bytes = 4096;
+  plan.scratch_limit_bytes = 4096;
+  accepts(plan, graph);
+}
+
+TEST_CASE("validator: each place counts its own blocks", "[unit][validator]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan_below(graph);
+  plan.kept[1].blocks = plan.kept[0].blocks;
+  accepts(plan, graph);
+  plan.kept[1].place = Place::host;
+  plan.host_limit_bytes = 4096;
+  accepts(plan, graph);
+  plan.kept[1].place = Place::scratch;
+  plan.scratch_limit_bytes = 8192;
+  refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
+
+  // On the device a block changes hands within a pass; below it only between passes.
+  plan.kept[1].blocks = {8, 9, 10, 11, 12, 13, 14, 15};
+  accepts(plan, graph);
+  plan.kept[1].blocks[2] = plan.kept[0].blocks[0];
+  plan.kept[1].blocks[6] = plan.kept[0].blocks[4];
+  refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
+  plan.kept[0].place = plan.kept[1].place = Place::device;
+  accepts(plan, graph);
+
+  // A number of the device that comes between two owners of the same number below it does not hide them from
+  // each other.
+  plan = small_plan_below(graph);
+  const TensorId start = graph.find_tensor("conv_in"), change = graph.find_tensor("conv"),
+                 sum = graph.find_tensor("residual");
+  Pass adds = plan.passes[1];
+  adds.steps = {step_for(graph, StepKind::gather, "conv", {{change}}),
+                step_for(graph, StepKind::add, "residual", {{change, 0}, {start}}),
+                step_for(graph, StepKind::store, "residual", {{sum, 1}})};
+  plan.passes[1].steps.resize(2);
+  plan.passes[1].steps.push_back(step_for(graph, StepKind::store, "conv", {{change, 1}}));
+  plan.passes.insert(plan.passes.begin() + 2, adds);
+  plan.kept[0].last_pass = 2;
+  plan.kept[1] = {sum, 2, {8, 9, 10, 11, 12, 13, 14, 15}, 2, 3, TensorId{-1}, Place::scratch};
+  plan.kept.push_back({change, 2, {7, 6, 5, 4, 3, 2, 1, 0}, 1, 2});
+  plan.scratch_limit_bytes = 8192;
+  accepts(plan, graph);
+  plan.kept[1].blocks[0] = 6;
+  refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
+}
+
+TEST_CASE("validator: what must be on the device", "[unit][validator]") {
+  const Graph pointwise = small_graph(1);
+  for (size_t entry : {size_t{0}, size_t{1}}) {
+    Plan plan = small_plan_in_place(pointwise);
+    plan.scratch_folder = "/scratch";
+    plan.scratch_limit_bytes = 1 << 20;
+    plan.kept[entry].place = Place::scratch;
+    refuses(plan, pointwise, Violation::misplaced,
+            entry == 0 ? "kept[0] (conv_in).place" : "kept[1] (residual).place");
+  }
+
+  Graph graph;  // every tile of queries reads all keys and values
+  const TensorId latent = graph.add_latent(4);
+  const TensorId query = graph.conv("query", latent, 4, {1, 1, 1});
+  const TensorId key = graph.conv("key", latent, 4, {1, 1, 1});
+  const TensorId value = graph.conv("value", latent, 4, {1, 1, 1});
+  graph.set_output(graph.attention("attention", query, key, value));
+  Plan plan = small_plan(small_graph());
+  plan.kept = {{query, 2, {0, 1, 2, 3, 4, 5, 6, 7}, 0, 1},
+               {key, 2, {8, 9, 10, 11, 12, 13, 14, 15}, 0, 1},
+               {value, 2, {16, 17, 18, 19, 20, 21, 22, 23}, 0, 1}};
+  plan.passes.resize(2);
+  plan.passes[0].steps = {step_for(graph, StepKind::gather, "latent", {{latent}})};
+  for (const char* name : {"query", "key", "value"}) {
+    const auto made = static_cast<int32_t>(plan.passes[0].steps.size());
+    plan.passes[0].steps.push_back(step_for(graph, StepKind::conv, name, {{latent, 0}}));
+    plan.passes[0].steps.push_back(step_for(graph, StepKind::store, name, {{graph.find_tensor(name), made}}));
+  }
+  plan.passes[1].steps = {step_for(graph, StepKind::gather, "query", {{query}}),
+                          step_for(graph, StepKind::attention, "attention", {{query, 0}, {key}, {value}}),
+                          step_for(graph, StepKind::emit, "attention", {{graph.output(), 1}})};
+  plan.scratch_folder = "/scratch";
+  plan.scratch_limit_bytes = 1 << 20;
+  accepts(plan, graph);
+  Plan ungathered = plan;
+  ungathered.passes[1].steps[1].inputs[0].step = -1;
+  refuses(ungathered, graph, Violation::malformed, "passes[1].steps[1] (attention)");
+  plan.kept[0].place = Place::scratch;
+  accepts(plan, graph);
+  for (size_t entry : {size_t{1}, size_t{2}}) {
+    Plan below = plan;
+    below.kept[entry].place = Place::scratch;
+    refuses(below, graph, Violation::misplaced, "passes[1].steps[1] (attention)");
+  }
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,409 @@
+#include "decoder/validator/validator.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "decoder/graph/errors.h"
+#include "decoder/lowering/build_plan.h"
+#include "tests/decoder/validator/validator_check.h"
+
+namespace headroom {
+namespace {
+
+using testing::accepts;
+using testing::kOneAround;
+using testing::kPadOne;
+using testing::kSmallLatent;
+using testing::refuses;
+using testing::small_graph;
+using testing::small_plan;
+using testing::small_plan_below;
+using testing::small_plan_in_place;
+using testing::step_for;
+
+TEST_CASE("validator accepts sound plans", "[unit][validator]") {
+  const Graph graph = small_graph();
+  accepts(small_plan(graph), graph);
+  const Graph pointwise = small_graph(1);
+  accepts(small_plan_in_place(pointwise), pointwise);
+
+  // The sum onto a tile of conv_in, whatever the order in which the graph names the operands.
+  Plan swapped = small_plan(graph);
+  std::vector<Step>& steps = swapped.passes[1].steps;
+  const TensorId start = graph.find_tensor("conv_in"), change = graph.find_tensor("conv");
+  steps.insert(steps.begin() + 2, step_for(graph, StepKind::gather, "conv_in", {{start}}));
+  steps[3].inputs = {{start, 2}, {change, 1}};
+  steps[4].inputs[0].step = 3;
+  accepts(swapped, graph);
+
+  // Band 2 of the residual is first written by the second band of tiles, after conv_in let go of its band 0.
+  Plan drained = small_plan(graph);
+  drained.kept[1].blocks[2] = drained.kept[0].blocks[0];
+  drained.kept[1].blocks[6] = drained.kept[0].blocks[4];
+  accepts(drained, graph);
+}
+
+TEST_CASE("validator: a kept tensor is read before its write", "[unit][validator]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan(graph);
+  std::swap(plan.passes[1], plan.passes[2]);
+  plan.kept[1].first_pass = 2;
+  refuses(plan, graph, Violation::read_before_write, "passes[1].steps[0] (upsample)");
+
+  plan = small_plan(graph);
+  plan.kept.erase(plan.kept.begin());
+  plan.passes[0].steps.pop_back();
+  refuses(plan, graph, Violation::read_before_write, "passes[1].steps[0] (norm)");
+
+  plan = small_plan(graph);
+  plan.passes[0].steps[1].inputs[0].step = 1;  // its own tile
+  refuses(plan, graph, Violation::read_before_write, "passes[0].steps[1] (conv_in)");
+
+  plan = small_plan(graph);  // statistics are complete only when the pass is
+  plan.passes[0].steps.push_back(
+      step_for(graph, StepKind::norm, "norm",
+               {{graph.find_tensor("conv_in"), 1}, {graph.find_tensor("norm.statistics")}}));
+  refuses(plan, graph, Violation::read_before_write, "passes[0].steps[4] (norm)");
+}
+
+TEST_CASE("validator: the pass that writes a tensor reads it back at its own positions only",
+          "[unit][validator]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan(graph);
+  const TensorId start = graph.find_tensor("conv_in");
+  plan.passes[0].steps.push_back(step_for(graph, StepKind::gather, "conv_in", {{start}}));
+  accepts(plan, graph);
+  plan.passes[0].steps.back().halo = kOneAround;
+  refuses(plan, graph, Violation::read_before_write, "passes[0].steps[4] (conv_in)");
+  plan.passes[0].steps.back().halo = {};
+  std::swap(plan.passes[0].steps[3], plan.passes[0].steps[4]);  // read first, then store
+  refuses(plan, graph, Violation::read_before_write, "passes[0].steps[3] (conv_in)");
+}
+
+TEST_CASE("validator: a kept tensor is read after its release", "[unit][validator]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan(graph);
+  plan.kept[0].last_pass = 0;
+  refuses(plan, graph, Violation::read_after_release, "passes[1].steps[0] (norm)");
+}
+
+TEST_CASE("validator: a tile lacks its halo", "[unit][validator]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan(graph);
+  plan.passes[1].steps[0].halo.after.y = 0;
+  refuses(plan, graph, Violation::missing_halo, "passes[1].steps[1] (conv)");
+
+  plan = small_plan(graph);
+  plan.passes[2].steps[0].pad.x = 0;  // no zeros left of the picture
+  refuses(plan, graph, Violation::missing_halo, "passes[2].steps[1] (conv_out)");
+
+  plan = small_plan(graph);  // more than its halo does no harm
+  plan.passes[1].steps[0].halo.before.x = 2;
+  plan.passes[1].steps[0].pad.x = 2;
+  accepts(plan, graph);
+
+  plan = small_plan(graph);  // a cone needs the sum of the halos
+  const TensorId latent = graph.latent();
+  plan.passes[1].steps.insert(plan.passes[1].steps.begin(),
+                              {step_for(graph, StepKind::gather, "latent", {{latent}}, kOneAround, kPadOne),
+                               step_for(graph, StepKind::conv, "conv_in", {{latent, 0}})});
+  plan.passes[1].steps[2].inputs[0].step = 1;
+  plan.passes[1].steps[3].inputs[0].step = 2;
+  plan.passes[1].steps[4].inputs[0].step = 3;
+  plan.passes[1].steps[5].inputs[0].step = 4;
+  refuses(plan, graph, Violation::missing_halo, "passes[1].steps[2] (norm)");
+  plan.passes[1].steps[0].halo = {{0, 2, 2}, {0, 2, 2}};
+  plan.passes[1].steps[1].halo = kOneAround;
+  accepts(plan, graph);
+}
+
+TEST_CASE("validator: regions skipped and computed twice", "[unit][validator]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan(graph);
+  plan.passes[1].tiles.y[1] = {4, 6};
+  refuses(plan, graph, Violation::skipped_region, "passes[1].tiles.y");
+  plan.passes[1].tiles.y[1] = {2, 6};
+  refuses(plan, graph, Violation::computed_twice, "passes[1].tiles.y");
+  plan.passes[1].tiles.y = {{0, 3}, {3, 6}};
+  refuses(plan, graph, Violation::skipped_region, "passes[1].tiles.y");
+
+  plan = small_plan(graph);
+  plan.passes[0].steps.pop_back();
+  refuses(plan, graph, Violation::skipped_region, "kept[0] (conv_in)");
+
+  plan = small_plan(graph);
+  plan.passes[1].steps.push_back(plan.passes[1].steps.back());
+  refuses(plan, graph, Violation::computed_twice, "passes[1].steps[4] (residual)");
+
+  plan = small_plan(graph);
+  plan.passes[1].steps[3].halo = kOneAround;
+  refuses(plan, graph, Violation::computed_twice, "passes[1].steps[3] (residual)");
+
+  // A grid finer than the tensor, cut between two of its positions.
+  plan = small_plan(graph);
+  plan.passes[1].scale = {1, 2, 2};
+  plan.passes[1].tiles = {{{0, 1}}, {{0, 5}, {5, 16}}, {{0, 16}}};
+  refuses(plan, graph, Violation::computed_twice, "passes[1].steps[3] (residual)");
+}
+
+TEST_CASE("validator: statistics counted twice or missing", "[unit][validator]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan(graph);
+  plan.passes[1].steps.push_back(
+      step_for(graph, StepKind::statistics, "norm.statistics", {{graph.find_tensor("conv_in")}}));
+  refuses(plan, graph, Violation::statistics_twice, "passes[1].steps[4] (norm.statistics)");
+
+  plan = small_plan(graph);
+  plan.passes[0].steps[2].halo = kOneAround;
+  refuses(plan, graph, Violation::statistics_twice, "passes[0].steps[2] (norm.statistics)");
+
+  plan = small_plan(graph);
+  plan.passes[0].scale = {1, 2, 2};
+  plan.passes[0].tiles = {{{0, 1}}, {{0, 5}, {5, 16}}, {{0, 16}}};
+  refuses(plan, graph, Violation::statistics_twice, "passes[0].steps[2] (norm.statistics)");
+
+  plan = small_plan(graph);
+  plan.passes[0].steps.erase(plan.passes[0].steps.begin() + 2);
+  refuses(plan, graph, Violation::statistics_missing, "passes[1].steps[0] (norm)");
+}
+
+TEST_CASE("validator: a block in two owners", "[unit][validator]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan(graph);
+  plan.kept[1].blocks[1] = plan.kept[0].blocks[0];  // taken by the band of tiles that still reads it
+  refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
+  plan = small_plan(graph);
+  plan.kept[0].blocks[7] = plan.kept[0].blocks[3];
+  refuses(plan, graph, Violation::block_conflict, "kept[0] (conv_in)");
+}
+
+TEST_CASE("validator: additions in place", "[unit][validator]") {
+  const Graph graph = small_graph(1);
+  Plan plan = small_plan_in_place(graph);
+  std::swap(plan.kept[1].blocks[0], plan.kept[1].blocks[1]);
+  refuses(plan, graph, Violation::malformed, "kept[1] (residual)");
+
+  plan = small_plan_in_place(graph);  // read again after it has been added onto
+  plan.passes[1].steps.push_back(
+      step_for(graph, StepKind::gather, "conv_in", {{graph.find_tensor("conv_in")}}));
+  refuses(plan, graph, Violation::read_after_release, "passes[1].steps[3] (conv_in)");
+
+  plan = small_plan_in_place(graph);  // read in a neighbouring tile that may have been added onto
+  plan.passes[1].steps[0].halo = kOneAround;
+  plan.passes[1].steps[1].halo = kOneAround;
+  refuses(plan, graph, Violation::read_after_release, "passes[1].steps[0] (norm)");
+
+  plan = small_plan_in_place(graph);
+  plan.kept[0].last_pass = 2;
+  refuses(plan, graph, Violation::never_released, "kept[0] (conv_in)");
+  plan.passes[2].steps.push_back(
+      step_for(graph, StepKind::gather, "conv_in", {{graph.find_tensor("conv_in")}}));
+  refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
+}
+
+TEST_CASE("validator: blocks that nothing hands back", "[unit][validator]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan(graph);
+  plan.kept[0].last_pass = 2;
+  refuses(plan, graph, Violation::never_released, "kept[0] (conv_in)");
+}
+
+TEST_CASE("validator: the output, once", "[unit][validator]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan(graph);
+  plan.passes[2].steps.pop_back();
+  refuses(plan, graph, Violation::wrong_output, "passes");
+  plan = small_plan(graph);
+  plan.passes[2].steps.push_back(plan.passes[2].steps.back());
+  refuses(plan, graph, Violation::wrong_output, "passes[2].steps[3] (conv_out)");
+  plan = small_plan(graph);
+  plan.passes[1].steps.push_back(
+      step_for(graph, StepKind::emit, "residual", {{graph.find_tensor("residual"), 2}}));
+  refuses(plan, graph, Violation::wrong_output, "passes[1].steps[4] (residual)");
+}
+
+TEST_CASE("validator: malformed steps", "[unit][validator]") {
+  const Graph graph = small_graph();
+  const auto refuses_step = [&](size_t pass, size_t step, auto change, const std::string& place) {
+    Plan plan = small_plan(graph);
+    change(plan.passes[pass].steps[step]);
+    refuses(plan, graph, Violation::malformed, place);
+  };
+  const std::string conv = "passes[0].steps[1] (conv_in)";
+  refuses_step(
+      0, 1, [](Step& s) { s.inputs.clear(); }, conv);
+  refuses_step(
+      0, 1, [](Step& s) { s.inputs.push_back(s.inputs[0]); }, conv);
+  refuses_step(
+      0, 1, [](Step& s) { s.inputs[0].step = -1; }, conv);
+  refuses_step(
+      0, 1, [](Step& s) { s.inputs[0].tensor = TensorId{2}; }, conv);
+  refuses_step(
+      0, 1, [](Step& s) { s.op = OpId{-1}; }, conv);
+  refuses_step(
+      0, 1, [](Step& s) { s.op = OpId{999}; }, conv);
+  refuses_step(
+      1, 3, [](Step& s) { s.pad = kPadOne; }, "passes[1].steps[3] (residual)");
+  refuses_step(
+      0, 1, [](Step& s) { s.halo.before.y = -1; }, conv);
+  refuses_step(
+      0, 1, [](Step& s) { s.kind = StepKind{77}; }, conv);
+  refuses_step(
+      0, 1, [](Step& s) { s.tensor = TensorId{-7}; }, "passes[0].steps[1] (tensor -7)");
+  refuses_step(
+      0, 0, [](Step& s) { s.op = OpId{0}; }, "passes[0].steps[0] (latent)");
+  refuses_step(
+      1, 0, [](Step& s) { s.inputs[1].step = 0; }, "passes[1].steps[0] (norm)");
+  refuses_step(
+      1, 3, [](Step& s) { s.inputs[0].step = 1; }, "passes[1].steps[3] (residual)");
+  refuses_step(
+      1, 1, [&](Step& s) { s.op = graph.find_op("conv_out"); }, "passes[1].steps[1] (conv)");
+}
+
+TEST_CASE("validator: what works on a tile reads no kept tensor itself", "[unit][validator]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan(graph);  // an add makes its sum where its first operand's tile lies
+  plan.passes[1].steps[2].inputs = {{graph.find_tensor("conv_in")}, {graph.find_tensor("conv"), 1}};
+  refuses(plan, graph, Violation::malformed, "passes[1].steps[2] (residual)");
+
+  plan = small_plan(graph);  // and that tile is gone afterwards
+  Pass& pass = plan.passes[1];
+  pass.steps.push_back(step_for(graph, StepKind::gather, "conv", {{graph.find_tensor("conv"), 1}}));
+  refuses(plan, graph, Violation::read_after_release, "passes[1].steps[4] (conv)");
+  std::rotate(pass.steps.begin() + 2, pass.steps.end() - 1, pass.steps.end());
+  pass.steps[4].inputs[0].step = 3;
+  accepts(plan, graph);
+}
+
+TEST_CASE("validator: malformed outlines", "[unit][validator]") {
+  const Graph graph = small_graph();
+  const auto refuses_plan = [&](auto change, const std::string& place) {
+    Plan plan = small_plan(graph);
+    change(plan);
+    refuses(plan, graph, Violation::malformed, place);
+  };
+  constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
+  refuses_plan([](Plan& p) { p.slice = 3; }, "slice_items");
+  refuses_plan([](Plan& p) { p.slice = 0; }, "slice_items");
+  refuses_plan([](Plan& p) { p.limit_bytes = -1; }, "limit_bytes");
+  refuses_plan([](Plan& p) { p.predicted_seconds = std::numeric_limits<double>::quiet_NaN(); },
+               "predicted.seconds");
+  refuses_plan([](Plan& p) { p.kept[0].tensor = TensorId{99}; }, "kept[0] (tensor 99).tensor");
+  refuses_plan([](Plan& p) { p.kept[0].tensor = TensorId{0}; }, "kept[0] (latent).tensor");
+  refuses_plan([](Plan& p) { p.kept[1] = p.kept[0]; }, "kept[0] (conv_in).tensor");
+  refuses_plan([](Plan& p) { p.kept[0].blocks.pop_back(); }, "kept[0] (conv_in).blocks");
+  refuses_plan([](Plan& p) { p.kept[0].blocks[3] = -1; }, "kept[0] (conv_in).blocks");
+  refuses_plan([](Plan& p) { p.kept[0].block_rows = 0; }, "kept[0] (conv_in).block_rows");
+  refuses_plan([](Plan& p) { p.kept[0].block_rows = kLargest; }, "kept[0] (conv_in).blocks");
+  refuses_plan([](Plan& p) { p.kept[0].first_pass = -1; }, "kept[0] (conv_in).first_pass");
+  refuses_plan([](Plan& p) { p.kept[0].last_pass = 3; }, "kept[0] (conv_in).last_pass");
+  refuses_plan([](Plan& p) { p.kept[0].in_place_of = TensorId{1}; }, "kept[0] (conv_in).in_place_of");
+  refuses_plan([](Plan& p) { p.passes[0].scale.y = 0; }, "passes[0].scale");
+  refuses_plan([](Plan& p) { p.passes[0].tiles.y[2].end = kLargest; }, "passes[0].tiles.y");
+  refuses_plan([](Plan& p) { p.passes[0].tiles.y[1] = {6, 3}; }, "passes[0].tiles.y");
+  refuses_plan(
+      [](Plan& p) {
+        p.kept[1].first_pass = 2;
+        p.kept[1].last_pass = 2;
+      },
+      "kept[1] (residual)");
+
+  CHECK(validate(small_plan(graph), graph, {1, 0, 8})[0].kind == Violation::malformed);
+  CHECK(validate(small_plan(graph), graph, {kLargest, kLargest, kLargest})[0].kind == Violation::malformed);
+  CHECK(validate(Plan{}, Graph{}, kSmallLatent)[0].kind == Violation::malformed);
+}
+
+TEST_CASE("validator: random damage is refused or harmless, never a crash", "[unit][validator]") {
+  const uint32_t seed = 20260;
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  const auto pick = [&](auto& list) -> auto& {
+    return list[random() % list.size()];
+  };
+  const Graph graph = small_graph();
+  std::vector<int64_t> values{0, 1, -1, 2, 3, 7, 1 << 20, INT32_MAX, INT32_MIN};
+  for (int round = 0; round < 20'000; ++round) {
+    Plan plan = random() % 2 == 0 ? small_plan(graph) : small_plan_below(graph);
+    for (int change = 0; change < 3; ++change) {
+      const auto value = static_cast<int32_t>(pick(values));
+      Pass& pass = pick(plan.passes);
+      Step& step = pick(pass.steps);
+      Kept& kept = pick(plan.kept);
+      switch (random() % 18) {
+        case 0:
+          step.kind = StepKind{value};
+          break;
+        case 1:
+          step.op = OpId{value};
+          break;
+        case 2:
+          step.tensor = TensorId{value};
+          break;
+        case 3:
+          step.halo.before.y = value;
+          break;
+        case 4:
+          step.pad.x = value;
+          break;
+        case 5:
+          if (!step.inputs.empty()) step.inputs[0].step = value;
+          break;
+        case 6:
+          if (!step.inputs.empty()) step.inputs[0].tensor = TensorId{value};
+          break;
+        case 7:
+          kept.block_rows = value;
+          break;
+        case 8:
+          kept.last_pass = value;
+          break;
+        case 9:
+          kept.in_place_of = TensorId{value};
+          break;
+        case 10:
+          pass.scale.y = value;
+          break;
+        case 11:
+          pick(pass.tiles.y).end = value;
+          break;
+        case 12:
+          plan.slice = value;
+          break;
+        case 13:
+          std::swap(step, pick(pass.steps));
+          break;
+        case 14:
+          kept.place = Place{value};
+          break;
+        case 15:
+          plan.weights = WeightResidency{value};
+          break;
+        case 16:
+          plan.scratch_limit_bytes = value;
+          break;
+        case 17:
+          pick(pass.tiles.t).end = value;
+          break;
+      }
+    }
+    REQUIRE(validate(plan, graph, kSmallLatent).size() <= 20);
+  }
+}
+
+TEST_CASE("validator: require_valid names file, place and reason", "[unit][validator]") {
+  Model model;
+  model.graph = small_graph();
+  Plan plan = small_plan(model.graph);
+  CHECK_NOTHROW(require_valid(plan, model, "plan.json"));
+  plan.passes[1].steps[0].halo.after.y = 0;
+  CHECK_THROWS_WITH(require_valid(plan, model, "plan.json"),
+                    Catch::StartsWith("plan.json: passes[1].steps[1] (conv): tile without its halo: needs"));
+  plan.request.width_pixels = 17;
+  CHECK_THROWS_AS(require_valid(plan, model, "plan.json"), InputError);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,165 @@
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "decoder/graph/errors.h"
+#include "decoder/lowering/gpu_memory.h"
+#include "decoder/validator/validator.h"
+#include "planner/search/make_plan.h"
+#include "planner/cost/memory_costs.h"
+#include "planner/cost/profile_check.h"
+#include "tests/decoder/plan/small_plan.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+Step only_step(const Graph& graph, const char* op, StepKind kind) {
+  const OpId id = graph.find_op(op);
+  Step step{kind, id, graph.op(id).output, {}, {}, {}};
+  for (TensorId input : graph.op(id).inputs) step.inputs.push_back({input, -1});
+  return step;
+}
+
+/// Seconds of one step over a whole picture as one tile, beside its launch.
+double seconds_of(const Graph& graph, const Step& step, Dtype dtype) {
+  const Extent latent{1, 128, 128};
+  const Axes<int32_t> scale = graph.tensor(measured_tensor(step)).scale;
+  Pass pass;
+  pass.scale = scale;
+  pass.steps = {step};
+  const CostModel costs(graph, DeviceKind::cuda);
+  return costs.step_seconds(graph, pass, step, {1, 128 * scale.y, 128 * scale.x},
+                            {latent, 1, dtype, DeviceKind::cuda}) -
+         6e-6;
+}
+
+TEST_CASE("assumed times on CUDA: FLOPs or bytes, whichever takes longer, and a launch") {
+  Graph graph;
+  const TensorId latent = graph.add_latent(4);
+  const TensorId wide = graph.conv("wide", latent, 512, {1, 3, 3});
+  const TensorId wider = graph.conv("wider", wide, 512, {1, 3, 3});
+  const TensorId up = graph.upsampled_conv("up", wider, 512);
+  const TensorId sum = graph.add("sum", up, up);
+  const TensorId grouped = graph.conv("grouped", sum, 512, {1, 3, 3}, {.groups = 512});
+  graph.set_output(graph.upsample("large", grouped, {1, 2, 2}));
+  const double positions = 128 * 128;
+  const auto conv = [&](const char* op, Dtype dtype) {
+    return seconds_of(graph, only_step(graph, op, StepKind::conv), dtype);
+  };
+  CHECK(conv("wider", Dtype::bf16) == Approx(positions * 2 * 9 * 512 * 512 / 400e12));
+  CHECK(conv("wider", Dtype::fp32) == Approx(positions * 2 * 9 * 512 * 512 / 40e12));
+  CHECK(conv("wide", Dtype::bf16) == Approx(positions * (4 + 512) * 2 / 2.5e12));  // 9437 FLOP a value
+  CHECK(conv("up", Dtype::fp16) == Approx(4 * positions * 2 * 4 * 512 * 512 / 400e12));
+  CHECK(conv("grouped", Dtype::bf16) ==
+        Approx(4 * positions * std::max(2 * 9 * 512 / 5e12, 2 * 512 * 2 / 2.5e12)));
+  CHECK(seconds_of(graph, only_step(graph, "sum", StepKind::add), Dtype::bf16) ==
+        Approx(4 * positions * 3 * 512 * 2 / 2.5e12));
+  CHECK(seconds_of(graph, only_step(graph, "large", StepKind::upsample), Dtype::fp32) ==
+        Approx(16 * positions * 1.25 * 512 * 4 / 2.5e12));
+  const Step store{.kind = StepKind::store, .tensor = wider};
+  CHECK(seconds_of(graph, store, Dtype::bf16) == Approx(positions * 2 * 512 * 2 / 2.5e12));
+  const CostModel costs(graph, DeviceKind::cuda);
+  CHECK(costs.weights_seconds(5'000'000'000) == Approx(1));
+  CHECK(costs.assumed());
+}
+
+TEST_CASE("blocks are read and written below the device at the same time on CUDA, one after another else") {
+  const Graph graph = testing::small_graph();
+  const auto transfers = [&](DeviceKind device) {
+    CostModel::Transfers moved;
+    const CostModel costs(graph, device);
+    costs.add_transfer(moved, Place::host, false, 50e9);
+    costs.add_transfer(moved, Place::host, true, 25e9);
+    return moved;
+  };
+  // Two seconds in, one out, of ten bands.
+  CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cuda), 10) == Approx(5 + 0.2 + 0.1));
+  CHECK(CostModel::sweep_seconds(0.5, transfers(DeviceKind::cuda), 10) == Approx(2 + 0.05 + 0.1));
+  CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cuda), 1) == Approx(8));
+  CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cpu), 10) == Approx(75.0 / 12 + 0.5));
+}
+
+TEST_CASE("workspace on CUDA: attention by chunks of one frame, none in fp32; convolutions by their tiles") {
+  const Model model = resolve_model("sdxl");
+  const Graph& graph = model.graph;
+  const MemoryModel memory = cuda_memory_model(graph);
+  const auto workspace = [&](const char* op, Dtype dtype) {
+    return memory.workspace_bytes(graph.op(graph.find_op(op)), ConvolutionForm::direct, {1, 64, 128},
+                                  {{1, 128, 128}, 2, dtype, DeviceKind::cuda});
+  };
+  // 4096 queries by 2048 keys, results of 4096 queries by 512 channels, two numbers of each, and 8 MiB.
+  CHECK(workspace("decoder.mid_block.attentions.0.attention", Dtype::bf16) ==
+        4096 * (2048 + 512 + 2) * 4 + (8 << 20));
+  CHECK(workspace("decoder.mid_block.attentions.0.attention", Dtype::fp32) == 0);
+  CHECK(workspace("decoder.conv_in", Dtype::bf16) ==
+        allocated_bytes((66 * 130 * 4 + 64 * 128 * 512) * 2, DeviceKind::cuda));
+  CHECK(workspace("decoder.conv_norm_out", Dtype::bf16) == 0);
+  CHECK(memory.reserve_bytes == 0);
+  CHECK(memory.reserve_bytes_per_pixel == 0);
+}
+
+TEST_CASE("plans for CUDA have few large tiles, convolutions in one form, and nothing in files") {
+  const Model model = resolve_model("sdxl");
+  const CostModel costs(model.graph, DeviceKind::cuda);
+  const Request request{"sdxl", 1024, 1024, 1, 1, Dtype::bf16, DeviceKind::cuda};
+  const Plan ample = make_plan(model, request, {.limit_bytes = int64_t{100} << 30}, costs);
+  CHECK(ample.optimal);
+  CHECK(ample.assumed);
+  CHECK(ample.reserve_bytes == 0);
+  for (const Pass& pass : ample.passes) {
+    CHECK(pass.tiles.y.size() * pass.tiles.x.size() == 1);
+    CHECK(pass.convolutions == ConvolutionForm::direct);
+  }
+  const Plan tight = make_plan(model, request, {.limit_bytes = int64_t{1} << 30}, costs);
+  CHECK(tight.predicted_peak_bytes <= int64_t{1} << 30);
+  CHECK(tight.predicted_seconds > ample.predicted_seconds);
+  CHECK(validate(tight, model).empty());
+
+  PlanOptions files{.limit_bytes = int64_t{1} << 30, .scratch_limit_bytes = 1 << 20, .scratch_folder = "/"};
+  CHECK_THROWS_AS(make_plan(model, request, files, costs), InputError);
+  CHECK_THROWS_AS(make_plan(model, request, {.limit_bytes = int64_t{1} << 30}, CostModel(model.graph)),
+                  std::logic_error);
+}
+
+TEST_CASE("on CUDA no tile has more values than its libraries count") {
+  const Model model = resolve_model("sdxl");
+  const CostModel costs(model.graph, DeviceKind::cuda);
+  const Request request{"sdxl", 8192, 8192, 1, 1, Dtype::bf16, DeviceKind::cuda};
+  const Plan plan = make_plan(model, request, {.limit_bytes = int64_t{1} << 40}, costs);
+  const Sizes sizes = sizes_of(model.graph, plan);
+  int64_t most = 0;
+  for (const Pass& pass : plan.passes) {
+    const Extent tile{1, pass.tiles.y[0].length(), pass.tiles.x[0].length()};
+    for (const Step& step : pass.steps) {
+      if (!makes_tile(step.kind)) continue;
+      most = std::max(most, positions(largest_tile(model.graph, pass, step, tile, sizes)) *
+                                model.graph.tensor(step.tensor).channels);
+    }
+  }
+  CHECK(most <= gpu::kMostTileValues);
+  CHECK(most > gpu::kMostTileValues / 4);
+}
+
+TEST_CASE("a profile is refused for another kind of device than it was measured on") {
+  const Model model = test::model_of(test::tiny_config());
+  Profile profile;
+  profile.device = "a processor, 2 threads";
+  const Request request{"tiny", 24, 24, 1, 1, Dtype::fp32, DeviceKind::cuda};
+  CHECK_THROWS_WITH(
+      check_profiled_model(profile, "profile.json", model.graph, request),
+      Catch::StartsWith("profile.json: device: measured on cpu (\"a processor, 2 threads\"), the "
+                        "plan is for cuda"));
+  profile.device_kind = DeviceKind::cuda;
+  Request on_cpu = request;
+  on_cpu.device = DeviceKind::cpu;
+  CHECK_THROWS_WITH(check_profiled_model(profile, "profile.json", model.graph, on_cpu),
+                    Catch::Contains("measured on cuda") && Catch::Contains("the plan is for cpu"));
+  // What it was measured on must be told, even where only a decode can compare it.
+  CHECK_THROWS_WITH(check_profiled_machine(profile, "profile.json"),
+                    Catch::StartsWith("profile.json: libraries: expected what was measured"));
+  profile.libraries = "LibTorch";
+  CHECK_NOTHROW(check_profiled_machine(profile, "profile.json"));
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "decoder/graph/errors.h"
+#include "decoder/lowering/build_plan.h"
+#include "planner/cost/cost_model.h"
+#include "planner/search/make_plan.h"
+#include "planner/search/plan_space.h"
+#include "planner/cost/profile_check.h"
+#include "planner/program/run.h"
+#include "profiler/profile/profile_file.h"
+#include "tests/decoder/files/scratch.h"
+#include "tests/support/program.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+using test::Random;
+using test::request_for;
+
+Law law_for(const std::string& name, Random& random) {
+  Law law{name, {1, 4, 16, 64}, {4, 32, 128}, {}, {}, 0, 0};
+  const double fixed = random.uniform(1e-6, 1e-4), row = random.uniform(0, 1e-5),
+               position = random.uniform(1e-9, 1e-6);
+  for (int64_t y : law.rows) {
+    for (int64_t x : law.columns) law.seconds.push_back(fixed + row * double(y) + position * double(y * x));
+  }
+  law.workspace_bytes.assign(law.seconds.size(), 1 << 16);
+  return law;
+}
+
+/// A profile of a model as if it had been measured here, at one size.
+Profile profile_of(const Model& model, int64_t width, int64_t height, Random& random) {
+  const Graph& graph = model.graph;
+  Profile profile;
+  profile.model = "a model";
+  std::ifstream in("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(in, line) && line.rfind("model name", 0) != 0) {
+  }
+  profile.device = line.substr(line.find(": ") + 2) + ", 2 threads";
+  profile.libraries = "libraries";
+  profile.threads = 2;
+  profile.weights_bytes_per_second = 1e8;
+  profile.weights_source = "random";
+  profile.sizes = {{width, height, 1, 1, 1, 1, "", {}}};
+  const Extent latent = latent_extent(model, width, height, 1);
+  const auto add_law = [&](const std::string& name) {
+    if (profile.find_law(name) == nullptr) profile.laws.push_back(law_for(name, random));
+  };
+  add_law(moving_law_name("gather", graph.tensor(graph.latent()).channels));
+  for (const Op& op : graph.ops()) {
+    for (ConvolutionForm form : {ConvolutionForm::direct, ConvolutionForm::winograd})
+      add_law(law_name(graph, op, form));
+    if (op.kind != OpKind::statistics) {
+      for (const char* step : {"gather", "store", "accumulate", "emit"})
+        add_law(moving_law_name(step, graph.tensor(op.output).channels));
+    }
+    profile.layers.push_back({op.name,
+                              name_of(op.kind),
+                              {{bytes_of(graph.tensor(op.output), latent, 1, Dtype::fp32), 0, 0, 0.1, 1}},
+                              law_name(graph, op, ConvolutionForm::winograd)});
+  }
+  return profile;
+}
+
+TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{20}));
+  CAPTURE(seed);
+  Random random(seed);
+  const Model model = test::model_of(test::random_config(random));
+  const int64_t batch = random.integer(1, 2);
+  const Request request = request_for(model, {1, random.integer(6, 30), random.integer(6, 30)}, batch);
+  const Profile profile = profile_of(model, 64, 64, random);
+  const CostModel costs(model.graph, profile, request);
+  const test::RandomPlan drawn = test::random_plan(model, request, batch, {}, costs.memory(), random);
+  const Sizes sizes = sizes_of(model.graph, drawn.plan);
+  for (size_t p = 0; p < drawn.plan.passes.size(); ++p) {
+    const Pass& pass = drawn.plan.passes[p];
+    double sum = 0, recomputed = 0;
+    for (const Step& step : pass.steps) {
+      Step sized = step;
+      if (step.kind == StepKind::statistics) sized.tensor = step.inputs[0].tensor;
+      std::string name;
+      if (step.kind == StepKind::gather || step.kind == StepKind::store || step.kind == StepKind::emit ||
+          step.kind == StepKind::accumulate) {
+        name = moving_law_name(name_of(step.kind), model.graph.tensor(step.tensor).channels);
+      } else {
+        name = law_name(model.graph, model.graph.op(step.op), pass.convolutions);
+      }
+      const Law& law = *profile.find_law(name);
+      for (const Interval& y : pass.tiles.y) {
+        for (const Interval& x : pass.tiles.x) {
+          const Extent extent =
+              extent_of(tile_region(model.graph, pass, sized, {pass.tiles.t[0], y, x}, sizes.latent));
+          if (step.kind == StepKind::attention) {
+            const double keys = double(law_extent(model.graph, model.graph.op(step.op), sizes.latent).x);
+            sum += double(batch) * law.seconds_at(double(positions(extent)), keys);
+          } else {
+            sum += law.seconds_at(double(extent.y * batch), double(extent.x));
+          }
+        }
+      }
+      recomputed += costs.step_seconds(model.graph, pass, step, drawn.decisions[p].tile, sizes);
+    }
+    CAPTURE(p, pass.name);
+    // Tiles next to the outermost are clipped only where halos outreach a whole tile, and images of odd tiles
+    // differ by a position.
+    CHECK(recomputed == Approx(sum).epsilon(0.15));
+    CHECK(costs.pass_seconds(model.graph, pass, drawn.decisions[p].tile, sizes) == Approx(recomputed));
+    for (const Step& step : pass.steps) {
+      if (step.op == OpId{-1}) continue;
+      CHECK(costs.step_seconds(model.graph, pass, step, drawn.decisions[p].tile, sizes) >=
+            costs.least_seconds(model.graph, step.op, sizes) * (1 - 1e-9));
+    }
+  }
+}
+
+TEST_CASE("a plan by laws says what they hold for, and counts the weights") {
+  Random random(7);
+  const Model model = test::model_of(test::tiny_config());
+  const Request request = request_for(model, {1, 20, 24});
+  const Profile profile = profile_of(model, 32, 32, random);
+  const Plan plan =
+      make_plan(model, request, {.limit_bytes = int64_t{1} << 30, .weights = WeightResidency::resident},
+                CostModel(model.graph, profile, request));
+  CHECK_FALSE(plan.assumed);
+  CHECK(plan.environment == Environment{profile.device, profile.libraries});
+  double seconds = double(resident_weights_bytes(model.graph, {})) / 1e8;
+  for (const Pass& pass : plan.passes) seconds += pass.predicted_seconds;
+  CHECK(plan.predicted_seconds == Approx(seconds));
+}
+
+TEST_CASE("headroom-plan refuses a profile that is not of this model, dtype, machine or range") {
+  Random random(8);
+  const test::Scratch scratch;
+  scratch.write("config.json", test::tiny_config().dump());
+  const std::string model_folder = scratch.folder().string();
+  const Model model = resolve_model(model_folder);
+  const auto planned = [&](const Profile& profile, const std::vector<std::string>& more = {},
+                           const std::string& size = "48x40") {
+    write_file_whole(scratch / "profile.json", to_json(profile).dump());
+    return test::call(run_plan, test::joined({"--model", model_folder, "--profile", scratch / "profile.json",
+                                              "--size", size, "--limit", "4GiB", "-o", scratch / "plan.json"},
+                                             more));
+  };
+  const Profile good = profile_of(model, 32, 32, random);
+  CHECK(planned(good).code == 0);
+  test::require_refused(planned(good, {"--dtype", "bf16"}), 2, {"profile.json: dtype", "bf16", "fp32"});
+
+  Profile other = good;
+  other.layers.pop_back();
+  test::require_refused(planned(other), 2, {"profile.json: layers", "another model"});
+  other = good;
+  other.layers[3].name += "x";
+  test::require_refused(planned(other), 2, {"profile.json: layers[3]", model.graph.ops()[3].name});
+  other = good;
+  other.layers[3].law = other.layers[0].law;
+  test::require_refused(planned(other), 2, {"profile.json: layers[3]"});
+  other = good;
+  other.layers[3].sizes[0].activation_bytes *= 2;
+  test::require_refused(planned(other), 2, {"profile.json: layers[3]", "activation_bytes at 32x32"});
+
+  other = good;
+  other.device = "Another Processor, 64 threads";
+  test::require_refused(planned(other), 2,
+                        {"profile.json: device", "Another Processor, 64 threads", "--other-environment"});
+  CHECK(planned(other, {"--other-environment"}).code == 0);
+
+  // Towards 64x128 positions the convolutions were still becoming cheaper; a plan with far more is not to be
+  // believed.
+  other = good;
+  for (Law& law : other.laws) {
+    if (law.name.rfind("conv", 0) != 0) continue;
+    const size_t width = law.columns.size();
+    for (size_t i = law.seconds.size() - width; i < law.seconds.size(); ++i) {
+      law.seconds[i] = law.seconds[i - width] + 0.4 * (law.seconds[i] - law.seconds[i - width]);
+    }
+  }
+  CHECK(planned(other).code == 0);
+  test::require_refused(
+      planned(other, {}, "1024x1024"), 2,
+      {"profile.json: layers[", "seen from 4 to 8192 positions", "still changing", "near 1024x1024"});
+  CHECK(planned(good, {}, "1024x1024").code == 0);
+}
+
+}  // namespace
+}  // namespace headroom

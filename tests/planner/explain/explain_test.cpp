@@ -1,0 +1,109 @@
+#include "planner/explain/explain.h"
+
+#include <catch2/catch.hpp>
+
+#include "decoder/validator/validator.h"
+#include "planner/explain/window.h"
+#include "tests/decoder/plan/small_plan.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+Model small_model() {
+  Model model;
+  model.graph = testing::small_graph();
+  return model;
+}
+
+TEST_CASE("window: the blocks that a sweep has just written, or reads and fetches ahead") {
+  const Model model = small_model();
+  // Blocks of one row of two items, 512 bytes. Written by threes, of which two bands are there at a time;
+  // read as rows [0, 4), [2, 7), [5, 8), two of which are there at a time.
+  const Plan plan = testing::small_plan_below(model.graph, 1);
+  CHECK(window_bytes(model.graph, plan, plan.kept[0], 0) == 6 * 512);
+  CHECK(window_bytes(model.graph, plan, plan.kept[0], 1) == 7 * 512);
+  CHECK(window_bytes(model.graph, plan, plan.kept[0]) == 7 * 512);
+  CHECK(stored_bytes(model.graph, plan, plan.kept[0]) == 8 * 512);
+  CHECK(window_bytes(model.graph, plan, plan.kept[1]) == stored_bytes(model.graph, plan, plan.kept[1]));
+}
+
+TEST_CASE("explain tells places, windows, weights and what is proven") {
+  const Model model = small_model();
+  Plan plan = testing::small_plan(model.graph);
+  CHECK_THAT(explain(plan, model), Catch::Contains("on the device") && Catch::Contains(" throughout") &&
+                                       Catch::Contains("not proven optimal") && !Catch::Contains("scratch"));
+
+  plan = testing::small_plan_below(model.graph, 1);
+  plan.weights = WeightResidency::per_pass;
+  plan.bound_seconds = plan.predicted_seconds / 1.032;
+  plan.environment = {"two cores", "LibTorch"};
+  plan.assumed = false;
+  const std::string text = explain(plan, model);
+  CHECK_THAT(text, Catch::Contains("at most 3.2 % above the best") && Catch::Contains("by the profile"));
+  CHECK_THAT(
+      text,
+      Catch::Contains(
+          "keep conv_in  4.0 KiB in 16 blocks of 1 rows in scratch, until pass 1; at most 3.5 KiB of it"));
+  CHECK_THAT(text, Catch::Contains("read conv_in  from scratch, 3.5 KiB at a time  (for the last time)"));
+  CHECK_THAT(text, Catch::Contains("scratch file 4.0 KiB of 4.0 KiB in /scratch"));
+  CHECK_THAT(text,
+             Catch::Contains("weights at most 11.6 KiB, by pass") && Catch::Contains("weights 4.7 KiB\n"));
+  CHECK_THAT(text, Catch::Contains("costs of two cores; LibTorch"));
+
+  const json document = explain_json(plan, model);
+  CHECK(document["gap"].get<double>() == Approx(0.032));
+  CHECK(document["weights"] == "per_pass");
+  CHECK(document["scratch_bytes"] == 4096);
+  CHECK(document["host_bytes"] == 0);
+  REQUIRE(document["passes"].size() == 3);
+  const json& kept = document["passes"][0]["keeps"][0];
+  CHECK(kept["tensor"] == "conv_in");
+  CHECK(kept["place"] == "scratch");
+  CHECK(kept["bytes"] == 4096);
+  CHECK(kept["window_bytes"] == 7 * 512);
+  CHECK(document["passes"][1]["reads"][0]["place"] == "scratch");
+  CHECK(document["passes"][1]["reads"][0]["last_time"] == true);
+  CHECK(document["passes"][1]["weights_bytes"] == 128 + 4672);
+  CHECK(document["passes"][1]["steps"].size() == plan.passes[1].steps.size());
+
+  plan.optimal = true;
+  plan.bound_seconds = plan.predicted_seconds;
+  CHECK(gap_text(plan) == "optimal");
+  plan.optimal = false;
+  plan.bound_seconds = 0;
+  CHECK(gap_text(plan) == "not proven optimal");
+  CHECK(explain_json(plan, model)["gap"].is_null());
+}
+
+TEST_CASE("a window is never larger than what the peak of its pass has room for") {
+  size_t windows = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    test::Random random(seed);
+    const Model model = test::model_of(test::random_config(random));
+    const Extent latent{1, random.integer(4, 19), random.integer(4, 19)};
+    test::RandomStyle style;
+    style.below = 0.7;
+    style.untiled_rows = 0.1;
+    MemoryModel memory;
+    memory.block_bytes = 1000;
+    const Plan plan =
+        test::random_plan(model, test::request_for(model, latent), 1, style, memory, random).plan;
+    for (const Kept& entry : plan.kept) {
+      if (entry.place == Place::device) continue;
+      for (int32_t p = entry.first_pass; p <= entry.last_pass; ++p) {
+        const int64_t window = window_bytes(model.graph, plan, entry, static_cast<size_t>(p));
+        CHECK(window <= plan.passes[static_cast<size_t>(p)].predicted_peak_bytes);
+        windows += window > 0;
+      }
+    }
+  }
+  CHECK(windows > 100);
+}
+
+}  // namespace
+}  // namespace headroom

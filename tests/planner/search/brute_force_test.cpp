@@ -1,0 +1,182 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "decoder/graph/errors.h"
+#include "decoder/validator/validator.h"
+#include "planner/search/make_plan.h"
+#include "tests/support/plan_oracle.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/random_plan.h"
+
+namespace headroom {
+namespace {
+
+using test::Assumptions;
+using test::OracleFrame;
+using test::PlanOracle;
+using test::Random;
+
+constexpr size_t kMostChoices = 250;      // of one pass, so that pricing them stays quick
+constexpr double kMostSequences = 50000;  // that are tried one by one
+
+SpaceFrame planner_frame(const OracleFrame& frame) {
+  return {frame.slice, frame.weights, frame.lower_place, frame.lower_limit_bytes};
+}
+
+struct Drawn {
+  Model model;
+  Request request;
+  OracleFrame frame;
+  Assumptions assumptions;
+};
+
+/// A graph of two to five passes. Some are wide, so that tensors have several blocks. `odd` is the share of
+/// parts that no model family has, `rest` of those at whose end a pass may rest.
+Drawn draw(uint64_t seed, double odd = 0, double rest = 0, DeviceKind device = DeviceKind::cpu) {
+  Random random(seed);
+  Drawn drawn;
+  const bool wide = random.chance(0.1);
+  drawn.model = test::random_model(random, {.operations = random.integer(2, 16),
+                                            .barriers = random.integer(1, 3),
+                                            .most_channels = wide ? 64 : 24,
+                                            .long_skip = random.pick<double>({0, 0.3, 0.9}),
+                                            .odd = odd,
+                                            .rest = rest});
+  const int64_t columns = wide ? random.integer(500, 4000) : random.integer(3, 60);
+  drawn.request =
+      test::request_for(drawn.model, {1, random.integer(2, 20), columns}, random.pick<int64_t>({1, 1, 1, 3}),
+                        random.pick<Dtype>({Dtype::fp32, Dtype::bf16}), device);
+  drawn.frame.slice = random.pick<int64_t>({1, drawn.request.batch});
+  drawn.frame.weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass});
+  if (random.chance(0.5)) {
+    drawn.frame.lower_place =
+        device == DeviceKind::cuda ? Place::host : random.pick<Place>({Place::host, Place::scratch});
+    // Everything fits there, or only some of it.
+    drawn.frame.lower_limit_bytes = random.chance(0.5) ? int64_t{1} << 40 : random.integer(1, 60) * 4096;
+  }
+  drawn.assumptions = test::assumptions_for(drawn.request);
+  drawn.assumptions.memory = CostModel(drawn.model.graph, device).memory();
+  return drawn;
+}
+
+/// Limits from the smallest that works to where nothing more is gained.
+std::vector<int64_t> limits(int64_t smallest, int64_t fixed, Random& random) {
+  const int64_t above = smallest - fixed;
+  return {smallest, smallest + random.integer(1, above), smallest + random.integer(1, 3 * above),
+          int64_t{1} << 50};
+}
+
+TEST_CASE("the planner finds what trying every plan of the stated space finds") {
+  const uint64_t hundred = GENERATE(range(uint64_t{0}, uint64_t{40}));
+  int tried = 0;
+  for (uint64_t seed = hundred * 100; seed < (hundred + 1) * 100; ++seed) {
+    CAPTURE(seed);
+    const bool odd = (hundred >= 20 && hundred < 25) || hundred >= 35;
+    const Drawn d =
+        draw(seed, odd ? 0.6 : 0, hundred < 25 ? 0 : 0.5, hundred < 30 ? DeviceKind::cpu : DeviceKind::cuda);
+    const PlanOracle oracle(d.model, d.request, d.frame, d.assumptions, kMostChoices);
+    if (!oracle.complete() || oracle.sequences() > kMostSequences) continue;
+    ++tried;
+    const CostModel costs(d.model.graph, d.request.device);
+    PlanSpace space(d.model, d.request, planner_frame(d.frame), costs);
+    REQUIRE(space.passes() == oracle.passes());
+    const SmallestLimit smallest = smallest_limit(space);
+    REQUIRE(smallest.bytes == oracle.smallest_peak());
+    CHECK_FALSE(fastest(space, smallest.bytes - 1).solution.has_value());
+    Random random(seed);
+    for (const int64_t limit : limits(smallest.bytes, space.fixed_bytes(), random)) {
+      CAPTURE(limit, smallest.bytes);
+      const SpaceSearch search = fastest(space, limit);
+      const std::optional<Solution>& found = search.solution;
+      REQUIRE(found.has_value());
+      REQUIRE(search.in_time);
+      REQUIRE(search.bound_seconds == Approx(found->seconds).epsilon(1e-9));
+      REQUIRE(found->seconds == Approx(oracle.fewest_seconds(limit)).epsilon(1e-9));
+      REQUIRE(found->peak_bytes <= limit);
+    }
+  }
+  CHECK(tried >= 50);
+}
+
+/// Every frame that options allow, as docs/planning.md lists them.
+std::vector<OracleFrame> frames_of(const Request& request, const PlanOptions& options) {
+  std::vector<OracleFrame> frames;
+  for (const int64_t slice : std::vector<int64_t>{1, request.batch}) {
+    for (const WeightResidency weights : {WeightResidency::resident, WeightResidency::per_pass}) {
+      if (options.weights && *options.weights != weights) continue;
+      frames.push_back({slice, weights, {}, 0});
+      if (options.host_limit_bytes > 0)
+        frames.push_back({slice, weights, Place::host, options.host_limit_bytes});
+      if (options.scratch_limit_bytes > 0)
+        frames.push_back({slice, weights, Place::scratch, options.scratch_limit_bytes});
+    }
+  }
+  return frames;
+}
+
+TEST_CASE("over all frames, the plan is the fastest of the stated space, and its file says so") {
+  const uint64_t ten = GENERATE(range(uint64_t{0}, uint64_t{28}));
+  const DeviceKind device = ten < 20 ? DeviceKind::cpu : DeviceKind::cuda;
+  int tried = 0;
+  for (uint64_t seed = 50000 + ten * 10; seed < 50000 + (ten + 1) * 10; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    Drawn d = draw(seed, 0, 0, device);
+    PlanOptions options;
+    options.scratch_folder = "/";
+    if (random.chance(0.5)) options.host_limit_bytes = random.integer(1, 100) * 8192;
+    if (random.chance(0.5) && device == DeviceKind::cpu)
+      options.scratch_limit_bytes = random.integer(1, 100) * 8192;
+    if (random.chance(0.3))
+      options.weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass});
+    std::vector<std::unique_ptr<PlanOracle>> oracles;
+    bool complete = true;
+    int64_t smallest = std::numeric_limits<int64_t>::max();
+    for (const OracleFrame& frame : frames_of(d.request, options)) {
+      oracles.push_back(std::make_unique<PlanOracle>(d.model, d.request, frame, d.assumptions, kMostChoices));
+      complete = complete && oracles.back()->complete() && oracles.back()->sequences() <= kMostSequences;
+      if (!complete) break;
+      smallest = std::min(smallest, oracles.back()->smallest_peak());
+    }
+    if (!complete) continue;
+    ++tried;
+    const CostModel costs(d.model.graph, device);
+    options.limit_bytes = smallest - 1;
+    CHECK_THROWS_AS(make_plan(d.model, d.request, options, costs), DoesNotFit);
+    for (const int64_t limit : limits(smallest, smallest / 2, random)) {
+      options.limit_bytes = limit;
+      double fewest = std::numeric_limits<double>::infinity();
+      const std::vector<OracleFrame> frames = frames_of(d.request, options);
+      for (size_t i = 0; i < frames.size(); ++i) {
+        const double start = oracles[i]->start_seconds();
+        fewest = std::min(fewest, start + (oracles[i]->fewest_seconds(limit) - start) *
+                                              double(d.request.batch / frames[i].slice));
+      }
+      CAPTURE(limit, smallest);
+      const FrameSearch search =
+          fastest_over(spaces_of(d.model, d.request, options, costs), d.request, limit);
+      REQUIRE(search.best->seconds == Approx(fewest).epsilon(1e-9));
+      REQUIRE(search.bound_seconds == Approx(fewest).epsilon(1e-9));
+      // The oracle knows of no gaps between what is live: there must be room for them.
+      if (device == DeviceKind::cuda) options.limit_bytes = limit + limit / 2;
+      const Plan plan = make_plan(d.model, d.request, options, costs);
+      REQUIRE(plan.predicted_peak_bytes <= options.limit_bytes);
+      if (device == DeviceKind::cpu) {
+        REQUIRE(plan.predicted_seconds == Approx(fewest).epsilon(1e-9));
+        REQUIRE(plan.bound_seconds == Approx(fewest).epsilon(1e-9));
+        REQUIRE(plan.optimal);
+      }
+      REQUIRE(validate(plan, d.model).empty());
+      // What the oracle's costs say of the plan itself.
+      const test::SimulatedPlan walked = simulate(d.model.graph, plan, d.assumptions);
+      const int64_t gaps = device == DeviceKind::cuda ? plan.reserve_bytes : 0;
+      REQUIRE(walked.peak_bytes == plan.predicted_peak_bytes - gaps);
+      REQUIRE(walked.seconds == Approx(plan.predicted_seconds).epsilon(1e-9));
+    }
+  }
+  CHECK(tried >= 3);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,77 @@
+#include "planner/search/add_gaps.h"
+
+#include <catch2/catch.hpp>
+
+#include "decoder/gpu/dry_run.h"
+#include "decoder/graph/errors.h"
+#include "decoder/validator/validator.h"
+#include "planner/search/make_plan.h"
+#include "planner/search/why_not.h"
+
+namespace headroom {
+namespace {
+
+struct Case {
+  const char* model;
+  int64_t width, height, frames, batch, limit_mib, host_mib;
+};
+
+Request request_of(const Case& c) {
+  return {c.model, c.width, c.height, c.frames, c.batch, Dtype::bf16, DeviceKind::cuda};
+}
+
+TEST_CASE("predicted peaks of plans for CUDA are what their places take, within the limit") {
+  for (const Case& c :
+       {Case{"sdxl", 1024, 1024, 1, 1, 65536, 0}, Case{"sdxl", 1024, 1024, 1, 1, 1000, 0},
+        Case{"sdxl", 2048, 2048, 1, 1, 2048, 0}, Case{"sdxl", 4096, 4096, 1, 1, 65536, 0},
+        Case{"sdxl", 4096, 4096, 1, 1, 8192, 0}, Case{"sdxl", 8192, 8192, 1, 1, 24576, 65536},
+        Case{"sdxl", 8192, 8192, 1, 1, 8192, 65536}, Case{"sdxl", 8192, 8192, 1, 1, 5000, 20000},
+        Case{"sana-dc-ae-f32c32", 2048, 2048, 1, 2, 8192, 0},
+        Case{"open-sora-plan", 512, 512, 65, 1, 8192, 0}}) {
+    CAPTURE(c.model, c.width, c.limit_mib);
+    const Model model = resolve_model(c.model);
+    PlanOptions options;
+    options.limit_bytes = c.limit_mib << 20;
+    options.host_limit_bytes = c.host_mib << 20;
+    const Plan plan = make_plan(model, request_of(c), options, CostModel(model.graph, DeviceKind::cuda));
+    CHECK(validate(plan, model).empty());
+    CHECK(plan.limit_bytes == options.limit_bytes);
+    CHECK(plan.predicted_peak_bytes <= options.limit_bytes);
+    const Rehearsal rehearsal = rehearse(model, plan);
+    CHECK(plan.predicted_peak_bytes == rehearsal.bytes());
+    CHECK(rehearsal.host.bytes <= options.host_limit_bytes);
+    CHECK(plan.host_limit_bytes ==
+          (rehearsal.host.bytes > 0 ? options.host_limit_bytes : plan.host_limit_bytes));
+    CHECK(plan.predicted_peak_bytes - plan.reserve_bytes == rehearsal.live_bytes());
+    CHECK(double(rehearsal.bytes()) <= 1.02 * double(rehearsal.live_bytes()));
+  }
+}
+
+TEST_CASE("pinned host memory has room for its gaps too, whatever its limit") {
+  const Model model = resolve_model("sdxl");
+  const CostModel costs(model.graph, DeviceKind::cuda);
+  const Request request = request_of({"sdxl", 2048, 1536, 1, 1, 0, 0});
+  for (const int64_t host_mib : {2000, 1100}) {
+    CAPTURE(host_mib);
+    const PlanOptions options{.limit_bytes = int64_t{450} << 20, .host_limit_bytes = host_mib << 20};
+    const Plan plan = make_plan(model, request, options, costs);
+    const Rehearsal rehearsal = rehearse(model, plan);
+    CHECK(rehearsal.host.bytes > 0);
+    CHECK(rehearsal.host.bytes <= options.host_limit_bytes);
+    CHECK(plan.host_limit_bytes == options.host_limit_bytes);
+  }
+}
+
+TEST_CASE("on CUDA the smallest limit has room for gaps, and less has not") {
+  const Model model = resolve_model("sdxl");
+  const Request request = request_of({"sdxl", 1024, 768, 1, 1, 0, 0});
+  const CostModel costs(model.graph, DeviceKind::cuda);
+  const WhyNot why = why_not(model, request, {.limit_bytes = 1 << 20}, costs);
+  const Plan plan = make_plan(model, request, {.limit_bytes = why.smallest_limit_bytes}, costs);
+  CHECK(plan.predicted_peak_bytes <= why.smallest_limit_bytes);
+  const int64_t live_bytes = plan.predicted_peak_bytes - plan.reserve_bytes;
+  CHECK_THROWS_AS(make_plan(model, request, {.limit_bytes = live_bytes - 1}, costs), DoesNotFit);
+}
+
+}  // namespace
+}  // namespace headroom

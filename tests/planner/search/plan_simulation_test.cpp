@@ -1,0 +1,94 @@
+#include "tests/support/plan_simulation.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "planner/cost/cost_model.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+using test::Assumptions;
+using test::Random;
+
+/// What the planner says of a pass, put together as it does it.
+double planned_seconds(const Model& model, const Plan& plan, size_t number, const Extent& tile,
+                       const CostModel& costs) {
+  const Pass& pass = plan.passes[number];
+  const Sizes sizes = sizes_of(model.graph, plan);
+  CostModel::Transfers transfers;
+  for (const Kept& entry : plan.kept) {
+    if (entry.place == Place::device) continue;
+    const auto bytes = double(entry.blocks.size()) * double(kept_block_bytes(model.graph, entry, sizes));
+    const bool reads = std::any_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
+      return std::find(step.inputs.begin(), step.inputs.end(), Operand{entry.tensor, -1}) !=
+             step.inputs.end();
+    });
+    if (entry.first_pass == static_cast<int32_t>(number)) {
+      costs.add_transfer(transfers, entry.place, true, bytes);
+    } else if (reads) {
+      costs.add_transfer(transfers, entry.place, false, bytes);
+    }
+  }
+  double weights = 0, transform = 0;
+  for (const Step& step : pass.steps) {
+    if (step.op == OpId{-1}) continue;
+    const Op& op = model.graph.op(step.op);
+    if (plan.weights == WeightResidency::per_pass)
+      weights +=
+          costs.weights_seconds(weights_bytes(model.graph, op, ConvolutionForm::direct, sizes.storage()));
+    if (pass.convolutions == ConvolutionForm::winograd && has_winograd_form(model.graph, step.op))
+      transform +=
+          costs.transform_seconds(4 * kernel_shape(model.graph, op).floats(ConvolutionForm::winograd));
+  }
+  const double compute = transform + costs.pass_seconds(model.graph, pass, tile, sizes);
+  return weights + CostModel::sweep_seconds(compute, transfers, pass.tiles.y.size());
+}
+
+TEST_CASE("a walk through every tile and step finds the peak and the seconds that the planner counts") {
+  const uint64_t hundred = GENERATE(range(uint64_t{0}, uint64_t{25}));
+  for (uint64_t seed = hundred * 100; seed < (hundred + 1) * 100; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const Model model = random.chance(0.4) ? test::model_of(test::random_config(random))
+                                           : test::random_model(random, {.operations = random.integer(4, 40),
+                                                                         .barriers = random.integer(1, 8)});
+    const Dtype dtype = random.pick<Dtype>({Dtype::fp32, Dtype::fp16});
+    Request request = test::request_for(model, {1, random.integer(1, 24), random.integer(1, 24)},
+                                        random.integer(1, 3), dtype);
+    const bool on_cuda = hundred >= 15;
+    if (on_cuda) request.device = DeviceKind::cuda;
+    const CostModel costs(model.graph, request.device);
+    Assumptions assumptions = test::assumptions_for(request);
+    assumptions.memory = costs.memory();
+    assumptions.memory.block_bytes = random.pick<int64_t>({1, 512, 4096, 40000});
+    assumptions.memory.reserve_bytes = random.integer(0, 1 << 20);
+    test::RandomStyle style;
+    if (on_cuda) style.form = ConvolutionForm::direct;
+    style.keep = random.uniform(0, 1);
+    style.below = random.pick<double>({0, 0.5, 1});
+    style.in_place = random.pick<double>({0, 0.5, 1});
+    const PlanFrame frame{
+        1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
+        on_cuda ? Place::host : random.pick<Place>({Place::host, Place::scratch})};
+    const int64_t slice = random.chance(0.5) ? 1 : request.batch;
+    const test::RandomPlan drawn =
+        test::random_plan(model, request, slice, style, assumptions.memory, random, {}, frame);
+    const test::SimulatedPlan walked = simulate(model.graph, drawn.plan, assumptions);
+    CHECK(walked.peak_bytes == drawn.plan.predicted_peak_bytes);
+    for (size_t i = 0; i < drawn.plan.passes.size(); ++i) {
+      CAPTURE(i, drawn.plan.passes[i].name);
+      REQUIRE(walked.passes[i].peak_bytes == drawn.plan.passes[i].predicted_peak_bytes);
+      // Tiles at the picture's edges are smaller than what is counted for all.
+      REQUIRE(walked.passes[i].real_peak_bytes <= walked.passes[i].peak_bytes);
+      REQUIRE(walked.passes[i].seconds ==
+              Approx(planned_seconds(model, drawn.plan, i, drawn.decisions[i].tile, costs)).epsilon(1e-9));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,64 @@
+#include "planner/search/why_not.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "planner/search/make_plan.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/random_plan.h"
+
+namespace headroom {
+namespace {
+
+using test::Random;
+
+TEST_CASE("what stands in the way adds up to the smallest limit, each thing once") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{60}));
+  CAPTURE(seed);
+  Random random(seed);
+  const Model model = test::random_model(random, {.operations = 30, .barriers = random.integer(2, 10)});
+  const Extent latent{1, random.integer(4, 40), random.integer(4, 40)};
+  Request request = test::request_for(model, latent);
+  if (seed >= 45) request.device = DeviceKind::cuda;
+  const CostModel costs(model.graph, request.device);
+  const WhyNot why = why_not(model, request, {.limit_bytes = 1}, costs);
+  // Kept tensors are listed whole, and of the tiles the largest sum: no less than what is there at the peak.
+  int64_t listed = 4096;  // weights are rounded up to pages
+  std::set<std::string> kept;
+  for (const Blocker& blocker : why.blockers) {
+    listed += blocker.bytes;
+    if (blocker.what == "kept") CHECK(kept.insert(blocker.name).second);
+  }
+  CHECK(listed + latent_bytes(model.graph, {latent, 1, request.dtype, request.device}) >=
+        why.smallest_limit_bytes);
+  CHECK_NOTHROW(make_plan(model, request, {.limit_bytes = why.smallest_limit_bytes}, costs));
+  try {
+    const Plan plan = make_plan(model, request, {.limit_bytes = why.smallest_limit_bytes - 1}, costs);
+    // On CUDA another plan may have smaller gaps.
+    if (request.device == DeviceKind::cpu) FAIL("fits below the smallest limit");
+    CHECK(plan.predicted_peak_bytes < why.smallest_limit_bytes);
+  } catch (const NothingFits& refused) {
+    CHECK(refused.smallest_limit_bytes == why.smallest_limit_bytes);
+    CHECK(refused.why.blockers.size() == why.blockers.size());
+    CHECK_THAT(refused.what(), Catch::Contains(why.pass_name));
+  }
+}
+
+TEST_CASE("on CUDA host memory is what helps, never a scratch file") {
+  const Model model = resolve_model("sdxl");
+  const Request request{"sdxl", 1024, 1024, 1, 1, Dtype::fp32, DeviceKind::cuda};
+  const CostModel costs(model.graph, request.device);
+  const WhyNot why = why_not(model, request, {.limit_bytes = 1}, costs);
+  std::set<std::string> changes;
+  for (const Change& change : changes_of(model, request, {}, costs)) changes.insert(change.option);
+  CHECK(changes == std::set<std::string>{"--host-limit", "--dtype bf16"});  // force_upcast
+  const auto listed = [&](const std::string& what) {
+    return std::any_of(why.blockers.begin(), why.blockers.end(),
+                       [&](const Blocker& blocker) { return blocker.what == what; });
+  };
+  CHECK(listed("statistics"));
+  CHECK_THAT(to_text(why, request), Catch::Contains("--host-limit") && !Catch::Contains("--scratch"));
+}
+
+}  // namespace
+}  // namespace headroom

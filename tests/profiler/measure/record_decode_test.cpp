@@ -1,0 +1,197 @@
+#include "profiler/measure/record_decode.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <tuple>
+
+#include "decoder/graph/errors.h"
+#include "decoder/session/gpu_session.h"
+#include "decoder/session/trace_recorder.h"
+#include "planner/cost/cost_model.h"
+#include "planner/search/make_plan.h"
+#include "profiler/measure/device_recorder.h"
+#include "profiler/events/join_events.h"
+#include "tests/emulated_gpu/emulated_gpu.h"
+#include "tests/support/decoding.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+using gpu::EmulatedGpu;
+using test::request_for;
+
+struct Case {
+  Model model = test::model_of(test::tiny_config({16, 32}));
+  Plan plan;
+  Array latent;
+
+  explicit Case(DeviceKind device, double share = 1, int64_t batch = 1) {
+    const Request request = request_for(model, {1, 9, 12}, batch, Dtype::fp32, device);
+    const CostModel costs(model.graph, device);
+    PlanOptions options;
+    options.limit_bytes = int64_t{1} << 29;
+    plan = make_plan(model, request, options, costs);
+    const int64_t ample = plan.predicted_peak_bytes;
+    for (; share < 1; share += 0.05) {
+      options.limit_bytes = static_cast<int64_t>(double(ample) * share);
+      try {
+        plan = make_plan(model, request, options, costs);
+        break;
+      } catch (const DoesNotFit&) {  // then with some more
+      }
+    }
+    latent = test::latent_for(model, request, 5);
+  }
+
+  RecordedDecode record(DeviceWatcher& watcher, gpu::Gpu* gpu, bool allocator = true) const {
+    start_libraries(2);
+    return record_decode(model, plan, test::random_source(5), latent,
+                         {.watcher = watcher, .gpu = gpu, .allocator = allocator});
+  }
+};
+
+/// Writes down which scopes the host was in.
+class Listening final : public DeviceWatcher {
+ public:
+  int64_t now_ns() const override { return ++now_; }
+  void enter(ScopeId scope) noexcept override { scopes.push_back(scope); }
+  void finish(const std::function<void(DeviceEvent)>& hear) noexcept override {
+    finished = true;
+    hear(RecordsLost{3});
+  }
+  std::vector<TraceSource> sources() const override { return {{"listening", true, "well"}}; }
+
+  std::vector<ScopeId> scopes;
+  bool finished = false;
+
+ private:
+  mutable int64_t now_ = 0;
+};
+
+TEST_CASE("a decode on a GPU is recorded with all that the driver counts") {
+  const bool allocator = GENERATE(true, false);
+  const double share = GENERATE(1.0, 0.75);
+  const int64_t batch = GENERATE(1, 2);
+  CAPTURE(allocator, share, batch);
+  const Case decode(DeviceKind::cuda, share, batch);
+  EmulatedGpu gpu(int64_t{1} << 30);
+  const std::unique_ptr<DeviceWatcher> watcher = no_watcher();
+  const RecordedDecode recorded = decode.record(*watcher, &gpu, allocator);
+  const Trace trace = join_events(recorded.recording, decode.plan, decode.model.graph);
+  CHECK(trace.records_lost == 0);
+  CHECK(trace.device == "emulated GPU");
+  CHECK(trace.sources.size() == (allocator ? 1 : 0));
+
+  // Before, between and after its passes.
+  REQUIRE(trace.driver.size() == trace.passes.size() + 2);
+  KindBytes live{}, most{};
+  size_t sample = 0;
+  for (size_t i = 0; i < trace.events.size(); ++i) {
+    apply(trace.events[i], live);
+    int64_t sum = 0;
+    for (size_t kind = 0; kind < kAllocationKinds; ++kind) {
+      REQUIRE(live[kind] >= 0);
+      most[kind] = std::max(most[kind], live[kind]);
+      sum += live[kind];
+    }
+    const bool moment_ends =
+        i + 1 == trace.events.size() || trace.events[i + 1].seconds > trace.events[i].seconds;
+    while (sample < trace.driver.size() && trace.driver[sample].seconds < trace.events[i].seconds) ++sample;
+    if (moment_ends && sample < trace.driver.size() &&
+        trace.driver[sample].seconds == trace.events[i].seconds)
+      CHECK(sum == trace.driver[sample].bytes);
+  }
+  // The places of a reservation have gaps: no more is ever live than was reserved.
+  const int64_t reserved = recorded.stats.pool_peak_bytes;
+  int64_t own = 0;
+  for (size_t kind = 0; kind < kDecodeKinds; ++kind) {
+    CHECK(live[kind] == 0);
+    if (kind != static_cast<size_t>(AllocationKind::workspace)) CHECK(most[kind] > 0);
+    own += most[kind];
+  }
+  CHECK(own >= decode.plan.weights_bytes);
+  CHECK(most[static_cast<size_t>(AllocationKind::slack)] >= reserved);
+  CHECK(most[static_cast<size_t>(AllocationKind::context)] >= EmulatedGpu::kContextBytes);
+  CHECK(live[static_cast<size_t>(AllocationKind::slack)] == (allocator ? 0 : reserved));
+  size_t steps = 0;
+  for (const TraceStepSum& sum : trace.step_sums) steps += static_cast<size_t>(sum.calls);
+  CHECK(steps == trace.steps.size());
+  int64_t items = 0;
+  for (const TraceInterval& pass : trace.passes) items = std::max(items, pass.item);
+  CHECK(items < batch);
+}
+
+TEST_CASE("whoever watches knows for which step the host asks") {
+  const Case decode(DeviceKind::cuda);
+  EmulatedGpu gpu(int64_t{1} << 30);
+  Listening watcher;
+  const RecordedDecode recorded = decode.record(watcher, &gpu);
+  CHECK(watcher.finished);
+  std::vector<ScopeId> began;
+  for (const DeviceEvent& event : recorded.recording.events) {
+    if (const auto* scope = std::get_if<ScopeBegan>(&event)) began.push_back(scope->scope);
+  }
+  began.push_back(kNoScope);
+  CHECK(watcher.scopes == began);
+  const Trace trace = join_events(recorded.recording, decode.plan, decode.model.graph);
+  CHECK(trace.records_lost == 3);
+  CHECK(std::count(trace.sources.begin(), trace.sources.end(), TraceSource{"listening", true, "well"}) == 1);
+}
+
+TEST_CASE("a decode on the CPU gives the trace that is made as it happens") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{4}));
+  CAPTURE(seed);
+  const Case decode(DeviceKind::cpu, seed % 2 == 0 ? 1.0 : 0.7, 1 + static_cast<int64_t>(seed / 2));
+  const std::unique_ptr<DeviceWatcher> watcher = no_watcher();
+  const RecordedDecode recorded = decode.record(*watcher, nullptr);
+  const Trace joined = join_events(recorded.recording, decode.plan, decode.model.graph);
+  TraceRecorder recorder;
+  test::decode_to_memory(decode.model, decode.plan, test::random_source(5), decode.latent, &recorder);
+  const Trace made = recorder.finish();
+  // Whatever does not depend on the clock, nor on which thread of several was first.
+  const auto sums = [](const Trace& trace) {
+    std::map<std::tuple<AllocationKind, TensorId, int32_t, int64_t>, std::pair<int64_t, int64_t>> found;
+    for (const TraceEvent& event : trace.events) {
+      auto& [bytes, count] = found[{event.kind, event.layer, event.pass, event.tile}];
+      bytes += event.bytes;
+      ++count;
+      CHECK(event.slack_bytes == 0);
+    }
+    return found;
+  };
+  CHECK(sums(joined) == sums(made));
+  CHECK(joined.tiles.size() == made.tiles.size());
+  CHECK(joined.passes.size() == made.passes.size());
+  REQUIRE(joined.step_sums.size() == made.step_sums.size());
+  for (size_t i = 0; i < made.step_sums.size(); ++i)
+    CHECK(joined.step_sums[i].calls == made.step_sums[i].calls);
+}
+
+TEST_CASE("a trace of a GPU that is made as it happens has what the driver counts beside it") {
+  const Case decode(DeviceKind::cuda);
+  EmulatedGpu gpu(int64_t{1} << 30);
+  start_libraries(2);
+  test::MemorySink sink(test::picture_shape(decode.model, decode.plan.request));
+  TraceRecorder recorder;
+  decode_on_gpu(gpu, decode.model, decode.plan, test::random_source(5), decode.latent, sink, &recorder);
+  const Trace trace = recorder.finish();
+  KindBytes live{};
+  for (const TraceEvent& event : trace.events) {
+    apply(event, live);
+    for (int64_t bytes : live) REQUIRE(bytes >= 0);
+  }
+  // Beside what was reserved, which the driver gives in pieces.
+  const int64_t context = live[static_cast<size_t>(AllocationKind::context)] - EmulatedGpu::kContextBytes;
+  CHECK(context >= 0);
+  CHECK(context < int64_t{2} << 20);
+  CHECK(trace.outside.empty());
+  CHECK(trace.driver.size() == decode.plan.passes.size() + 2);
+  CHECK(gpu.open_ranges() == 0);
+  CHECK(gpu.ranges() > static_cast<int64_t>(decode.plan.passes.size()));
+}
+
+}  // namespace
+}  // namespace headroom
