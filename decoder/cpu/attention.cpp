@@ -9,8 +9,8 @@
 #include <cmath>
 
 #include "decoder/cpu/loops/storage.h"
-#include "decoder/lowering/memory.h"
 #include "decoder/cpu/rows.h"
+#include "decoder/lowering/memory.h"
 
 namespace headroom {
 namespace {

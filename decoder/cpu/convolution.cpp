@@ -23,7 +23,7 @@ void convolve(const MapView& input, const PackedKernel& kernel, const float* bia
     convolve_channels(input, kernel, bias, target, region, items);
   } else if (kernel.shape.groups > 1) {
     convolve_groups(input, kernel, bias, target, region, items);
-  } else if (kernel.form == ConvolutionForm::winograd) {
+  } else if (kernel.form == ConvolutionAlgorithm::winograd) {
     convolve_by_winograd(input, kernel, bias, target, region, items);
   } else {
     convolve_directly(input, kernel, bias, target, region, items);

@@ -10,7 +10,7 @@ namespace headroom {
 /// A kernel as it is multiplied with (decoder/cpu/loops/packing.h).
 struct PackedKernel {
   KernelShape shape;
-  ConvolutionForm form = ConvolutionForm::direct;
+  ConvolutionAlgorithm form = ConvolutionAlgorithm::direct;
   const float* values = nullptr;
 };
 

@@ -1,12 +1,12 @@
 #include "decoder/cpu/cpu_device.h"
 
-#include "decoder/interpreter/pixels.h"
 #include "decoder/cpu/attention.h"
 #include "decoder/cpu/convolution.h"
 #include "decoder/cpu/frames.h"
 #include "decoder/cpu/map_steps.h"
 #include "decoder/cpu/normalisation.h"
 #include "decoder/cpu/tile.h"
+#include "decoder/interpreter/pixels.h"
 
 namespace headroom {
 namespace {
@@ -62,9 +62,9 @@ void CpuDevice::add_statistics(TensorId id, const MapView& source, const Region&
   statistics_.at(id).add(source, region, items);
 }
 
-void CpuDevice::add_key_values(TensorId id, const std::vector<MapView>& pieces, const Region& region,
+void CpuDevice::add_key_values(TensorId id, const std::vector<MapView>& chunks, const Region& region,
                                int64_t items) {
-  sums_.at(id).add(pieces, region, items);
+  sums_.at(id).add(chunks, region, items);
 }
 
 bool CpuDevice::finite(TensorId id) {
@@ -100,9 +100,9 @@ void CpuDevice::normalise(const Op& op, const MapView& source, const MapView& ta
                       statistics_.at(op.inputs[1]), picture, items);
 }
 
-void CpuDevice::normalise_pixels(const Op& op, const MapView& source, const MapView& target,
-                                 const Region& region, const Extent& picture, int64_t items) {
-  headroom::normalise_pixels(source, target, op.activation, op.epsilon, weights_of(op), region, items);
+void CpuDevice::rms_normalise(const Op& op, const MapView& source, const MapView& target,
+                              const Region& region, const Extent& picture, int64_t items) {
+  headroom::rms_normalise(source, target, op.activation, op.epsilon, weights_of(op), region, items);
   clear_outside(target, picture, items);
 }
 
@@ -133,9 +133,9 @@ void CpuDevice::gate(const MapView& source, const MapView& target, const Region&
   headroom::gate(source, target, region, items);
 }
 
-void CpuDevice::shuffle(const Op& op, const MapView& source, const MapView& target, const Region& region,
-                        int64_t items) {
-  headroom::shuffle(source, target, op.factor, region, items);
+void CpuDevice::depth_to_space(const Op& op, const MapView& source, const MapView& target,
+                               const Region& region, int64_t items) {
+  headroom::depth_to_space(source, target, op.factor, region, items);
 }
 
 void CpuDevice::attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
@@ -143,9 +143,9 @@ void CpuDevice::attend(const Op& op, const MapView& queries, const MapView& keys
   headroom::attend(queries, keys, values, op.frames, target, items);
 }
 
-void CpuDevice::attend_linearly(const Op& op, const std::vector<MapView>& pieces, const MapView& target,
+void CpuDevice::attend_linearly(const Op& op, const std::vector<MapView>& chunks, const MapView& target,
                                 const Region& region, int64_t items) {
-  headroom::attend_linearly(pieces, sums_.at(op.inputs.back()), op.epsilon, target, region, items);
+  headroom::attend_linearly(chunks, sums_.at(op.inputs.back()), op.epsilon, target, region, items);
 }
 
 }  // namespace headroom

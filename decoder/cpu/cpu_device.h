@@ -2,13 +2,13 @@
 
 #include <map>
 
+#include "decoder/cpu/linear_attention.h"
+#include "decoder/cpu/packed_weights.h"
+#include "decoder/cpu/pool.h"
+#include "decoder/cpu/statistics.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/lowering/memory.h"
-#include "decoder/cpu/linear_attention.h"
-#include "decoder/cpu/pool.h"
-#include "decoder/cpu/statistics.h"
-#include "decoder/cpu/packed_weights.h"
 
 namespace headroom {
 
@@ -36,7 +36,7 @@ class CpuDevice final : public Device {
 
   void begin_statistics(TensorId id, int64_t items) override;
   void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) override;
-  void add_key_values(TensorId id, const std::vector<MapView>& pieces, const Region& region,
+  void add_key_values(TensorId id, const std::vector<MapView>& chunks, const Region& region,
                       int64_t items) override;
   bool finite(TensorId id) override;
   void forget_statistics(TensorId id) override;
@@ -47,8 +47,8 @@ class CpuDevice final : public Device {
   void round(const MapView& tile, int64_t items) override;
   void normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                  int64_t items) override;
-  void normalise_pixels(const Op& op, const MapView& source, const MapView& target, const Region& region,
-                        const Extent& picture, int64_t items) override;
+  void rms_normalise(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                     const Extent& picture, int64_t items) override;
   void upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                 int64_t items) override;
   void convolve(const Op& op, const MapView& source, const MapView& target, const Region& region,
@@ -58,11 +58,11 @@ class CpuDevice final : public Device {
   void unfold_frames(const MapView& first, const MapView& rest, const MapView& target, const Region& region,
                      int64_t items) override;
   void gate(const MapView& source, const MapView& target, const Region& region, int64_t items) override;
-  void shuffle(const Op& op, const MapView& source, const MapView& target, const Region& region,
-               int64_t items) override;
+  void depth_to_space(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                      int64_t items) override;
   void attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
               const MapView& target, int64_t items) override;
-  void attend_linearly(const Op& op, const std::vector<MapView>& pieces, const MapView& target,
+  void attend_linearly(const Op& op, const std::vector<MapView>& chunks, const MapView& target,
                        const Region& region, int64_t items) override;
 
  private:

@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "decoder/cpu/convolution.h"
 #include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/packing.h"
-#include "decoder/cpu/convolution.h"
 #include "decoder/cpu/rows.h"
 
 namespace headroom {
@@ -29,7 +29,7 @@ struct Phase {
 std::vector<Phase> phases_of(const KernelShape& shape, const MapView& input, int64_t t) {
   const int64_t input_columns = input.region.x.length();
   const int64_t frame_floats = input.block_rows * input_columns * shape.inputs;
-  const int64_t frame_matrices = shape.frame_matrices(ConvolutionForm::direct);
+  const int64_t frame_matrices = shape.frame_matrices(ConvolutionAlgorithm::direct);
   const int64_t count = shape.upsamples ? 2 : 1;
   const int64_t rows = shape.upsamples ? 2 : shape.rows, columns = shape.upsamples ? 2 : shape.columns;
   std::vector<Phase> phases;

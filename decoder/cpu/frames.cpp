@@ -31,15 +31,15 @@ Blend blend_of(int64_t position, int32_t factor, const Interval& source) {
 
 void interpolate(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
                  const Extent& source_extent, const Region& region, int64_t items) {
-  constexpr int64_t kPieceColumns = 32;  // so many are mixed at one time: they stay in the second-level cache
+  constexpr int64_t kChunkColumns = 32;  // so many are mixed at one time: they stay in the second-level cache
   const int64_t channels = target.channels;
   const Interval columns{0, source_extent.x};
   for_rows(items, region, region.x.length() * channels, [&](const Row& row) {
     const Blend t = row.t == 0 ? Blend{} : blend_of(row.t, factor.t, {1, source_extent.t});
     const Blend y = blend_of(row.y, factor.y, {0, source_extent.y});
     std::vector<float> mixed, line;
-    for (int64_t begin = region.x.begin; begin < region.x.end; begin += kPieceColumns) {
-      const int64_t end = std::min(region.x.end, begin + kPieceColumns);
+    for (int64_t begin = region.x.begin; begin < region.x.end; begin += kChunkColumns) {
+      const int64_t end = std::min(region.x.end, begin + kChunkColumns);
       const Blend first = blend_of(begin, factor.x, columns), last = blend_of(end - 1, factor.x, columns);
       const Interval read{std::min(first.own, first.beside), std::max(last.own, last.beside) + 1};
       const auto values = static_cast<size_t>(read.length() * channels);

@@ -9,9 +9,9 @@
 #include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/norm.h"
 #include "decoder/cpu/loops/storage.h"
-#include "decoder/lowering/linear_attention.h"
 #include "decoder/cpu/map_steps.h"
 #include "decoder/cpu/rows.h"
+#include "decoder/lowering/linear_attention.h"
 
 namespace headroom {
 namespace {
@@ -19,19 +19,19 @@ namespace {
 using kernels::Product;
 using kernels::Tap;
 
-constexpr int64_t kPiecePixels = 64;
+constexpr int64_t kChunkPixels = 64;
 constexpr Tap kOnly{};
 
 /// Where a head's q, k and v stand.
 struct HeadPlace {
-  const MapView* piece = nullptr;
+  const MapView* chunk = nullptr;
   int64_t channel = 0;
 };
 
-std::vector<HeadPlace> places_of(const std::vector<MapView>& pieces, int64_t channels) {
+std::vector<HeadPlace> places_of(const std::vector<MapView>& chunks, int64_t channels) {
   std::vector<HeadPlace> places;
-  for (const MapView& piece : pieces) {
-    for (int64_t c = 0; c < piece.channels; c += 3 * channels) places.push_back({&piece, c});
+  for (const MapView& chunk : chunks) {
+    for (int64_t c = 0; c < chunk.channels; c += 3 * channels) places.push_back({&chunk, c});
   }
   return places;
 }
@@ -39,7 +39,7 @@ std::vector<HeadPlace> places_of(const std::vector<MapView>& pieces, int64_t cha
 /// `count` values of one pixel as fp32: where they are, or in `buffer`.
 const float* values_at(const HeadPlace& place, const Row& row, int64_t x, int64_t channel, int64_t count,
                        float* buffer) {
-  const MapView& map = *place.piece;
+  const MapView& map = *place.chunk;
   const auto* from = static_cast<const std::byte*>(map.place(row, x)) +
                      (place.channel + channel) * bytes_per_element(map.dtype);
   if (map.dtype == Dtype::fp32) return reinterpret_cast<const float*>(from);
@@ -78,18 +78,18 @@ KeyValueSums::KeyValueSums(int64_t items, const LinearHeads& heads)
     : heads_(heads),
       sums_(static_cast<size_t>(items * heads.heads * heads.channels * (heads.channels + 1)), 0.0) {}
 
-void KeyValueSums::add(const std::vector<MapView>& pieces, const Region& region, int64_t items) {
+void KeyValueSums::add(const std::vector<MapView>& chunks, const Region& region, int64_t items) {
   const int64_t channels = heads_.channels, columns = padded_head_channels(channels);
-  const std::vector<HeadPlace> places = places_of(pieces, channels);
+  const std::vector<HeadPlace> places = places_of(chunks, channels);
   const int64_t rows = region.t.length() * region.y.length();  // of one item
   // Threads share the heads, so that each is summed in one order.
   at::parallel_for(0, items * heads_.heads, 1, [&](int64_t begin, int64_t end) {
     const auto floats = [](int64_t count) { return std::vector<float>(static_cast<size_t>(count)); };
-    std::vector<float> keys = floats(channels * kPiecePixels), values = floats(kPiecePixels * columns),
+    std::vector<float> keys = floats(channels * kChunkPixels), values = floats(kChunkPixels * columns),
                        sums = floats(channels * columns), buffer = floats(2 * channels);
     for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t x = region.x.begin; x < region.x.end; x += kPiecePixels) {
-        const int64_t pixels = std::min(kPiecePixels, region.x.end - x);
+      for (int64_t x = region.x.begin; x < region.x.end; x += kChunkPixels) {
+        const int64_t pixels = std::min(kChunkPixels, region.x.end - x);
         for (int64_t i = begin; i < end; ++i) {
           const int64_t item = i / heads_.heads, head = i % heads_.heads;
           for (int64_t p = 0; p < pixels; ++p) {
@@ -118,11 +118,11 @@ bool KeyValueSums::finite() const {
   return std::all_of(sums_.begin(), sums_.end(), [](double sum) { return std::isfinite(sum); });
 }
 
-void attend_linearly(const std::vector<MapView>& pieces, const KeyValueSums& sums, double epsilon,
+void attend_linearly(const std::vector<MapView>& chunks, const KeyValueSums& sums, double epsilon,
                      const MapView& target, const Region& region, int64_t items) {
   const auto [heads, channels] = sums.heads();
   const int64_t columns = padded_head_channels(channels);
-  const std::vector<HeadPlace> places = places_of(pieces, channels);
+  const std::vector<HeadPlace> places = places_of(chunks, channels);
   // The sums in fp32, as the product reads them.
   const at::Tensor packed = at::empty({linear_attention_floats(heads, channels, items)}, at::kFloat);
   float* matrices = packed.data_ptr<float>();
@@ -137,10 +137,10 @@ void attend_linearly(const std::vector<MapView>& pieces, const KeyValueSums& sum
   }
   for_rows(items, region, region.x.length() * target.channels,
            [&, heads = heads, channels = channels](const Row& row) {
-             std::vector<float> queries(static_cast<size_t>(kPiecePixels * channels));
-             std::vector<float> mixed(static_cast<size_t>(kPiecePixels * columns));
-             for (int64_t x = region.x.begin; x < region.x.end; x += kPiecePixels) {
-               const int64_t pixels = std::min(kPiecePixels, region.x.end - x);
+             std::vector<float> queries(static_cast<size_t>(kChunkPixels * channels));
+             std::vector<float> mixed(static_cast<size_t>(kChunkPixels * columns));
+             for (int64_t x = region.x.begin; x < region.x.end; x += kChunkPixels) {
+               const int64_t pixels = std::min(kChunkPixels, region.x.end - x);
                for (int64_t head = 0; head < heads; ++head) {
                  for (int64_t p = 0; p < pixels; ++p) {
                    float* to = queries.data() + p * channels;

@@ -8,7 +8,7 @@
 namespace headroom {
 
 /// Heads of linear attention: each has q, k and v of `channels` values side by side, head after head through
-/// one piece after the other.
+/// one chunk after the other.
 struct LinearHeads {
   int64_t heads = 0;
   int64_t channels = 0;
@@ -20,9 +20,9 @@ class KeyValueSums {
  public:
   KeyValueSums(int64_t items, const LinearHeads& heads);
 
-  /// Adds a region of every item. Sums within a stretch of a row are in fp32, those of stretches in double,
+  /// Adds a region of every item. Sums within a segment of a row are in fp32, those of segments in double,
   /// in an order that does not depend on the number of threads.
-  void add(const std::vector<MapView>& pieces, const Region& region, int64_t items);
+  void add(const std::vector<MapView>& chunks, const Region& region, int64_t items);
   /// False where a NaN or an infinity went in.
   bool finite() const;
 
@@ -40,7 +40,7 @@ class KeyValueSums {
 
 /// relu(q) by the sums, divided by relu(q) by those of relu(k) alone plus epsilon, into a region of `target`
 /// whose channels are those of all heads. Takes linear_attention_floats() from the current pool.
-void attend_linearly(const std::vector<MapView>& pieces, const KeyValueSums& sums, double epsilon,
+void attend_linearly(const std::vector<MapView>& chunks, const KeyValueSums& sums, double epsilon,
                      const MapView& target, const Region& region, int64_t items);
 
 }  // namespace headroom

@@ -16,7 +16,7 @@ void zero(float* pixels, int64_t count, int64_t channels) {
 }
 
 /// Values that are converted at one time: they stay in the first-level cache.
-constexpr int64_t kPiece = 4096;
+constexpr int64_t kChunk = 4096;
 
 }  // namespace
 
@@ -54,21 +54,21 @@ void add_region(const MapView& source, const MapView& target, const Region& regi
   for_rows(items, region, values, [&](const Row& row) {
     const auto* from = static_cast<const std::byte*>(source.place(row, region.x.begin));
     auto* to = static_cast<std::byte*>(target.place(row, region.x.begin));
-    float terms[kPiece], sums[kPiece];
-    for (int64_t i = 0; i < values; i += kPiece) {
-      const int64_t count = std::min(kPiece, values - i);
-      const std::byte* from_piece = from + i * bytes_per_element(source.dtype);
-      std::byte* to_piece = to + i * bytes_per_element(target.dtype);
+    float terms[kChunk], sums[kChunk];
+    for (int64_t i = 0; i < values; i += kChunk) {
+      const int64_t count = std::min(kChunk, values - i);
+      const std::byte* from_chunk = from + i * bytes_per_element(source.dtype);
+      std::byte* to_chunk = to + i * bytes_per_element(target.dtype);
       const bool direct = target.dtype == Dtype::fp32;
-      float* sum = direct ? reinterpret_cast<float*>(to_piece) : sums;
-      const float* term = reinterpret_cast<const float*>(from_piece);
-      if (!direct) kernels::widen(target.dtype, to_piece, sum, count);
+      float* sum = direct ? reinterpret_cast<float*>(to_chunk) : sums;
+      const float* term = reinterpret_cast<const float*>(from_chunk);
+      if (!direct) kernels::widen(target.dtype, to_chunk, sum, count);
       if (source.dtype != Dtype::fp32) {
-        kernels::widen(source.dtype, from_piece, terms, count);
+        kernels::widen(source.dtype, from_chunk, terms, count);
         term = terms;
       }
       for (int64_t k = 0; k < count; ++k) sum[k] += term[k];
-      if (!direct) kernels::narrow(target.dtype, sum, to_piece, count);
+      if (!direct) kernels::narrow(target.dtype, sum, to_chunk, count);
     }
   });
 }
@@ -98,8 +98,8 @@ void upsample(const MapView& source, const MapView& target, const Axes<int32_t>&
   });
 }
 
-void shuffle(const MapView& source, const MapView& target, const Axes<int32_t>& factor, const Region& region,
-             int64_t items) {
+void depth_to_space(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
+                    const Region& region, int64_t items) {
   const int64_t pixels = int64_t{factor.y} * factor.x;
   for_rows(items, region, region.x.length() * target.channels, [&](const Row& row) {
     std::vector<float> wide(static_cast<size_t>(source.channels));

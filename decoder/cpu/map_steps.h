@@ -20,8 +20,8 @@ void round_tile(const MapView& tile, Dtype dtype, int64_t items);
 void upsample(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
               const Extent& picture, int64_t items);
 /// Channels c * factor² … of the source become the factor × factor pixels of the target's channel c.
-void shuffle(const MapView& source, const MapView& target, const Axes<int32_t>& factor, const Region& region,
-             int64_t items);
+void depth_to_space(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
+                    const Region& region, int64_t items);
 /// The first half of the source's channels by silu of the second.
 void gate(const MapView& source, const MapView& target, const Region& region, int64_t items);
 /// The activation, in place, of a region of a tile.

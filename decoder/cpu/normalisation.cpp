@@ -40,13 +40,13 @@ void normalise(const MapView& source, const MapView& target, Activation activati
     std::fill_n(line, left * channels, 0.0f);
     const float* scale = scales.data() + number(row) * channels;
     const float* shift = shifts.data() + number(row) * channels;
-    // What is stored in 16 bits is widened where it is to be, a piece that stays in the first-level cache at
+    // What is stored in 16 bits is widened where it is to be, a chunk that stays in the first-level cache at
     // a time.
-    constexpr int64_t kPiece = 4096;
+    constexpr int64_t kChunk = 4096;
     const bool as_it_is = source.dtype == Dtype::fp32;
-    const int64_t piece = as_it_is ? part.x.length() : std::max<int64_t>(1, kPiece / channels);
-    for (int64_t x = part.x.begin; x < part.x.end; x += piece) {
-      const int64_t pixels = std::min(piece, part.x.end - x);
+    const int64_t chunk = as_it_is ? part.x.length() : std::max<int64_t>(1, kChunk / channels);
+    for (int64_t x = part.x.begin; x < part.x.end; x += chunk) {
+      const int64_t pixels = std::min(chunk, part.x.end - x);
       float* to = line + (x - target.region.x.begin) * channels;
       if (!as_it_is) kernels::widen(source.dtype, source.place(row, x), to, pixels * channels);
       kernels::norm_activate(as_it_is ? source.at(row, x) : to, to, pixels, channels, scale, shift,
@@ -56,8 +56,8 @@ void normalise(const MapView& source, const MapView& target, Activation activati
   });
 }
 
-void normalise_pixels(const MapView& source, const MapView& target, Activation activation, double epsilon,
-                      const OpWeights& weights, const Region& region, int64_t items) {
+void rms_normalise(const MapView& source, const MapView& target, Activation activation, double epsilon,
+                   const OpWeights& weights, const Region& region, int64_t items) {
   const int64_t channels = source.channels, values = region.x.length() * channels;
   for_rows(items, region, values, [&](const Row& row) {
     float* to = target.at(row, region.x.begin);
@@ -67,8 +67,8 @@ void normalise_pixels(const MapView& source, const MapView& target, Activation a
     } else {
       kernels::widen(source.dtype, source.place(row, region.x.begin), to, values);
     }
-    kernels::loops().pixel_norm(from, to, region.x.length(), channels, weights.scale, weights.bias,
-                                static_cast<float>(epsilon));
+    kernels::loops().rms_norm(from, to, region.x.length(), channels, weights.scale, weights.bias,
+                              static_cast<float>(epsilon));
     kernels::activate(to, values, activation);
   });
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "decoder/graph/graph.h"
-#include "decoder/cpu/statistics.h"
 #include "decoder/cpu/packed_weights.h"
+#include "decoder/cpu/statistics.h"
+#include "decoder/graph/graph.h"
 
 namespace headroom {
 
@@ -13,7 +13,7 @@ void normalise(const MapView& source, const MapView& target, Activation activati
 
 /// Normalises each position of a region inside the picture by itself: x / root mean square over channels,
 /// scaled and shifted, then activated.
-void normalise_pixels(const MapView& source, const MapView& target, Activation activation, double epsilon,
-                      const OpWeights& weights, const Region& region, int64_t items);
+void rms_normalise(const MapView& source, const MapView& target, Activation activation, double epsilon,
+                   const OpWeights& weights, const Region& region, int64_t items);
 
 }  // namespace headroom

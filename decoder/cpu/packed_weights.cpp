@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "decoder/graph/errors.h"
 #include "decoder/cpu/loops/packing.h"
+#include "decoder/graph/errors.h"
 #include "decoder/lowering/memory.h"
 
 namespace headroom {
@@ -16,7 +16,7 @@ namespace {
 using kernels::PackedPart;
 
 constexpr int64_t kAlignedFloats = 16;
-constexpr int64_t kPieceFloats = int64_t{16} << 10;
+constexpr int64_t kChunkFloats = int64_t{16} << 10;
 // Kernels are packed in parts of so many outputs and inputs.
 constexpr int64_t kPartOutputs = 16;
 constexpr int64_t kPartInputs = 64;
@@ -31,12 +31,12 @@ int64_t elements(const Parameter& parameter) {
   return product;
 }
 
-/// Runs f on pieces of [0, count).
+/// Runs f on chunks of [0, count).
 template <typename F>
-void for_pieces(int64_t count, const F& f) {
-  at::parallel_for(0, (count + kPieceFloats - 1) / kPieceFloats, 1, [&](int64_t begin, int64_t end) {
+void for_chunks(int64_t count, const F& f) {
+  at::parallel_for(0, (count + kChunkFloats - 1) / kChunkFloats, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      f(Interval{i * kPieceFloats, std::min(count, (i + 1) * kPieceFloats)});
+      f(Interval{i * kChunkFloats, std::min(count, (i + 1) * kChunkFloats)});
   });
 }
 
@@ -55,7 +55,7 @@ void for_parts(const KernelShape& shape, const F& f) {
 }
 
 /// The part of a frame's matrices in a packed kernel that begins with this output and input.
-PackedPart part_of(const KernelShape& shape, ConvolutionForm form, float* packed, int64_t frame,
+PackedPart part_of(const KernelShape& shape, ConvolutionAlgorithm form, float* packed, int64_t frame,
                    int64_t output, int64_t input) {
   const int64_t width = kernels::panel_width(shape, output);
   float* of_frame = packed + frame * shape.frame_matrices(form) * shape.matrix_floats();
@@ -64,8 +64,8 @@ PackedPart part_of(const KernelShape& shape, ConvolutionForm form, float* packed
 
 /// Elements `range` of a parameter.
 void load(const ParameterSource& source, const Parameter& parameter, const Interval& range, float* out) {
-  for_pieces(range.length(), [&](const Interval& piece) {
-    source(parameter, {range.begin + piece.begin, range.begin + piece.end}, out + piece.begin);
+  for_chunks(range.length(), [&](const Interval& chunk) {
+    source(parameter, {range.begin + chunk.begin, range.begin + chunk.end}, out + chunk.begin);
   });
 }
 
@@ -95,7 +95,7 @@ class ConvolutionLoader {
     }
   }
 
-  void load_kernel(ConvolutionForm form, float* packed) const {
+  void load_kernel(ConvolutionAlgorithm form, float* packed) const {
     if (shape_.depthwise()) return load_depthwise(packed);
     const KernelShape group = shape_.of_group();
     for (int64_t g = 0; g < shape_.groups && shape_.groups > 1; ++g)
@@ -142,7 +142,7 @@ class ConvolutionLoader {
   }
 
   /// `group` is the shape of one group's kernel.
-  void load_group(const KernelShape& group, int64_t number, ConvolutionForm form, float* packed) const {
+  void load_group(const KernelShape& group, int64_t number, ConvolutionAlgorithm form, float* packed) const {
     struct Buffers {
       std::vector<float> stored, taps, direct;
     };
@@ -169,11 +169,11 @@ class ConvolutionLoader {
           }
         };
         const PackedPart target = part_of(group, form, packed, frame, output, inputs.begin);
-        if (form == ConvolutionForm::direct) {
+        if (form == ConvolutionAlgorithm::direct) {
           pack(target);
           continue;
         }
-        const int64_t matrices = group.frame_matrices(ConvolutionForm::direct);
+        const int64_t matrices = group.frame_matrices(ConvolutionAlgorithm::direct);
         buffers.direct.resize(static_cast<size_t>(matrices * inputs.length() * kPartOutputs));
         const PackedPart direct{buffers.direct.data(), inputs.length() * kPartOutputs, kPartOutputs};
         pack(direct);
@@ -223,16 +223,16 @@ void transform_kernel(const PackedKernel& from, float* packed) {
   for_parts<Nothing>(from.shape, [&](int64_t output, const Interval& inputs, Nothing&) {
     for (int64_t frame = 0; frame < from.shape.frames; ++frame) {
       kernels::pack_winograd(
-          from.shape, part_of(from.shape, ConvolutionForm::direct, direct, frame, output, inputs.begin),
+          from.shape, part_of(from.shape, ConvolutionAlgorithm::direct, direct, frame, output, inputs.begin),
           inputs.length(),
-          part_of(from.shape, ConvolutionForm::winograd, packed, frame, output, inputs.begin));
+          part_of(from.shape, ConvolutionAlgorithm::winograd, packed, frame, output, inputs.begin));
     }
   });
 }
 
 }  // namespace
 
-Weights::Weights(const Graph& graph, const std::vector<OpId>& operations, ConvolutionForm form,
+Weights::Weights(const Graph& graph, const std::vector<OpId>& operations, ConvolutionAlgorithm form,
                  const ParameterSource& source, const std::function<void(double)>& progress)
     : ops_(graph.ops().size()) {
   int64_t floats = 0;
@@ -246,7 +246,7 @@ Weights::Weights(const Graph& graph, const std::vector<OpId>& operations, Convol
     if (op.kind == OpKind::conv) {
       const ConvolutionLoader loader(graph, op, source);
       const KernelShape shape = kernel_shape(graph, op);
-      const ConvolutionForm own = form_of(shape, form);
+      const ConvolutionAlgorithm own = algorithm_of(shape, form);
       loader.load_kernel(own, next);
       weights.kernel = {shape, own, next};
       next += aligned(shape.floats(own));
@@ -274,17 +274,17 @@ Weights::Weights(const Graph& graph, const std::vector<OpId>& operations, const 
   std::vector<OpId> changing;
   int64_t floats = 0;
   for (OpId op : operations) {
-    if (!has_winograd_form(graph, op)) continue;
+    if (!has_winograd(graph, op)) continue;
     changing.push_back(op);
-    floats += direct.of(op).kernel.shape.floats(ConvolutionForm::winograd);
+    floats += direct.of(op).kernel.shape.floats(ConvolutionAlgorithm::winograd);
   }
   slab_ = at::empty({floats}, at::kFloat);
   float* next = slab_.data_ptr<float>();
   for (OpId op : changing) {
     PackedKernel& kernel = ops_[index(op)].kernel;
     transform_kernel(direct.of(op).kernel, next);
-    kernel = {kernel.shape, ConvolutionForm::winograd, next};
-    next += kernel.shape.floats(ConvolutionForm::winograd);
+    kernel = {kernel.shape, ConvolutionAlgorithm::winograd, next};
+    next += kernel.shape.floats(ConvolutionAlgorithm::winograd);
   }
 }
 
@@ -293,7 +293,7 @@ void PlannedWeights::begin_pass(size_t number) {
   try {
     if (resident_ == nullptr) {
       of_pass_.emplace(graph_, operations_of(pass), pass.convolutions, source_);
-    } else if (pass.convolutions == ConvolutionForm::winograd) {
+    } else if (pass.convolutions == ConvolutionAlgorithm::winograd) {
       of_pass_.emplace(graph_, operations_of(pass), *resident_);
     }
   } catch (const LimitExceeded& refused) {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "decoder/cpu/convolution.h"
 #include "decoder/graph/graph.h"
 #include "decoder/plan/plan.h"
-#include "decoder/cpu/convolution.h"
 
 namespace headroom {
 
@@ -29,7 +29,7 @@ struct OpWeights {
 class Weights {
  public:
   /// Reads every parameter once. `progress` is told the share done, 0 to 1.
-  Weights(const Graph& graph, const std::vector<OpId>& operations, ConvolutionForm form,
+  Weights(const Graph& graph, const std::vector<OpId>& operations, ConvolutionAlgorithm form,
           const ParameterSource& source, const std::function<void(double)>& progress = {});
   /// Those kernels among `operations` that have a Winograd form, in it; all else is borrowed from `direct`.
   Weights(const Graph& graph, const std::vector<OpId>& operations, const Weights& direct);

@@ -12,7 +12,7 @@ namespace headroom {
 /// All memory of a decode, with a hard limit: an allocation that would take the live bytes above the limit is
 /// refused before anything is touched (LimitExceeded).
 ///
-/// Large allocations are page ranges of one reserved stretch of addresses. Freed pages stay mapped ("warm")
+/// Large allocations are page ranges of one reserved segment of addresses. Freed pages stay mapped ("warm")
 /// so that the next tile finds them without page faults, but live and warm pages together never pass the
 /// limit, nor the resident goal where live bytes alone are within it: what is warm is handed back to the
 /// system first. Fragmentation therefore costs addresses, never memory. Small allocations come from the C++
@@ -44,7 +44,7 @@ class Pool {
   int64_t allocations() const;
   /// Null for none. It must outlive all that is freed while it observes.
   void observe(MemoryObserver* observer);
-  /// The system's own count: bytes of the reserved stretch that are in memory now. Live bytes that nothing
+  /// The system's own count: bytes of the reserved segment that are in memory now. Live bytes that nothing
   /// has touched yet are not among them.
   int64_t resident_bytes() const;
   /// Address ranges that all pools of this process have reserved so far.

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "decoder/interpreter/block_transfers.h"
 #include "decoder/cpu/scratch_file.h"
+#include "decoder/interpreter/block_transfers.h"
 
 namespace headroom {
 

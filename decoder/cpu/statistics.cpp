@@ -41,11 +41,11 @@ void GroupStatistics::add_frame(const MapView& view, const Region& frame, int64_
     }
     // So many values are converted at one time, in whole runs of what channel_sums() adds up before it hands
     // on, so that sums come in the order in which a tile's do.
-    constexpr int64_t kPiece = 8192, kRun = 8;
-    const int64_t piece = std::max(kRun, kPiece / channels / kRun * kRun);
-    std::vector<float> values(static_cast<size_t>(std::min(piece, columns) * channels));
-    for (int64_t x = frame.x.begin; x < frame.x.end; x += piece) {
-      const int64_t pixels = std::min(piece, frame.x.end - x);
+    constexpr int64_t kChunk = 8192, kRun = 8;
+    const int64_t chunk = std::max(kRun, kChunk / channels / kRun * kRun);
+    std::vector<float> values(static_cast<size_t>(std::min(chunk, columns) * channels));
+    for (int64_t x = frame.x.begin; x < frame.x.end; x += chunk) {
+      const int64_t pixels = std::min(chunk, frame.x.end - x);
       kernels::widen(view.dtype, view.place(row, x), values.data(), pixels * channels);
       kernels::channel_sums(values.data(), pixels, channels, sum, sum + channels);
     }

@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// One tile of all items of a slice: values [N, T, Y, X, C], contiguous.
+/// One tile of all items of a micro-batch: values [N, T, Y, X, C], contiguous.
 struct Tile {
   Region region;
   at::Tensor values;

@@ -5,9 +5,9 @@
 #include <array>
 #include <optional>
 
+#include "decoder/cpu/convolution.h"
 #include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/packing.h"
-#include "decoder/cpu/convolution.h"
 
 namespace headroom {
 namespace {
@@ -52,7 +52,7 @@ class Winograd {
   /// Blocks are counted through rows, frames and items. Over the time the products of each of the kernel's
   /// frames are added up before they are transformed back.
   void run(const Interval& blocks, float* buffer) const {
-    const int64_t products = kernel_.shape.frame_matrices(ConvolutionForm::winograd);
+    const int64_t products = kernel_.shape.frame_matrices(ConvolutionAlgorithm::winograd);
     float* outputs = buffer + products * work_.input_product_floats();
     for (int64_t tap = 0; tap < kernel_.shape.frames; ++tap) {
       for (int64_t i = blocks.begin; i < blocks.end; ++i)

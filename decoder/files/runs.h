@@ -20,10 +20,10 @@ template <typename F>
 void for_each_run(const Region& region, int64_t columns, int64_t most, const F& f) {
   const bool full_width = region.x.length() == columns;
   const int64_t length = full_width ? region.y.length() * columns : region.x.length();
-  const int64_t stretches = full_width ? 1 : region.y.length();
-  for (int64_t stretch = 0; stretch < stretches; ++stretch) {
-    const int64_t source = stretch * length;
-    const int64_t target = (region.y.begin + stretch) * columns + region.x.begin;
+  const int64_t segments = full_width ? 1 : region.y.length();
+  for (int64_t segment = 0; segment < segments; ++segment) {
+    const int64_t source = segment * length;
+    const int64_t target = (region.y.begin + segment) * columns + region.x.begin;
     for (int64_t begin = 0; begin < length; begin += most) {
       f(Run{source + begin, target + begin, std::min(most, length - begin)});
     }

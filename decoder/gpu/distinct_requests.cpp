@@ -7,13 +7,13 @@ namespace {
 
 /// Whether a part of the events asks for what the one right before it asked for, and both hand all of it
 /// back: then what else is live is the same for both.
-bool repeats(const std::vector<MemoryRequests::Event>& events, size_t before, size_t part, size_t end) {
+bool repeats(const std::vector<MemoryRequests::Event>& events, size_t before, size_t scope, size_t end) {
   // One that begins by handing back is not like another.
-  if (part - before != end - part || part == end || events[part].bytes == 0) return false;
-  const int64_t first_before = events[before].number, first = events[part].number;
+  if (scope - before != end - scope || scope == end || events[scope].bytes == 0) return false;
+  const int64_t first_before = events[before].number, first = events[scope].number;
   int64_t held = 0;
-  for (size_t i = 0; i < end - part; ++i) {
-    const MemoryRequests::Event &a = events[before + i], &b = events[part + i];
+  for (size_t i = 0; i < end - scope; ++i) {
+    const MemoryRequests::Event &a = events[before + i], &b = events[scope + i];
     if (a.bytes != b.bytes || a.number - first_before != b.number - first || b.number < first) return false;
     held += b.bytes > 0 ? 1 : -1;
   }
@@ -35,15 +35,15 @@ Distinct distinct_of(const MemoryRequests& requests) {
       }
     }
   };
-  const auto& parts = requests.parts();
-  copy(0, parts.empty() ? events.size() : parts.front());
-  for (size_t p = 0; p < parts.size(); ++p) {
-    const size_t begin = parts[p], end = p + 1 < parts.size() ? parts[p + 1] : events.size();
-    if (p == 0 || !repeats(events, parts[p - 1], begin, end)) {
+  const auto& scopes = requests.scopes();
+  copy(0, scopes.empty() ? events.size() : scopes.front());
+  for (size_t p = 0; p < scopes.size(); ++p) {
+    const size_t begin = scopes[p], end = p + 1 < scopes.size() ? scopes[p + 1] : events.size();
+    if (p == 0 || !repeats(events, scopes[p - 1], begin, end)) {
       copy(begin, end);
       continue;
     }
-    const int64_t back = events[begin].number - events[parts[p - 1]].number;
+    const int64_t back = events[begin].number - events[scopes[p - 1]].number;
     for (size_t i = begin; i < end; ++i) {
       const auto number = static_cast<size_t>(events[i].number);
       distinct.of[number] = distinct.of[number - static_cast<size_t>(back)];

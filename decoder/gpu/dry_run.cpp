@@ -23,10 +23,10 @@ class NoTransfers final : public BlockTransfers {
 };
 
 /// Tells of tiles: most are like the one before.
-class Parts final : public EventSink {
+class Scopes final : public EventSink {
  public:
-  explicit Parts(GpuMemory& memory) : memory_(memory) {}
-  void tile_started(const Plan&, int32_t, int64_t, int64_t) override { memory_.begin_part(); }
+  explicit Scopes(GpuMemory& memory) : memory_(memory) {}
+  void tile_started(const Plan&, int32_t, int64_t, int64_t) override { memory_.begin_scope(); }
 
  private:
   GpuMemory& memory_;
@@ -34,7 +34,7 @@ class Parts final : public EventSink {
 
 void check_places(const Graph& graph, const Plan& plan) {
   const Sizes sizes = sizes_of(graph, plan);
-  for (const Kept& entry : plan.kept) {
+  for (const Materialised& entry : plan.materialised) {
     const std::string& name = graph.tensor(entry.tensor).name;
     if (entry.place == Place::scratch)
       throw InputError(name + " is kept in a scratch file: not on CUDA; plan with a host limit instead");
@@ -47,33 +47,34 @@ void check_places(const Graph& graph, const Plan& plan) {
 
 }  // namespace
 
-Rehearsal rehearse(const Model& model, const Plan& plan) {
+DryRun run_dry(const Model& model, const Plan& plan) {
   check_places(model.graph, plan);
   const auto memory = std::make_shared<GpuMemory>();
   const HostWeights none;
-  Rehearsal rehearsal;
+  DryRun dry_run;
   std::optional<GpuWeights> weights;
   if (plan.weights == WeightResidency::resident) {
     weights.emplace(model.graph, nullptr);
-    rehearsal.weights_bytes = placed_bytes(resident_weights_bytes(model.graph, storage_of(plan.request)));
+    dry_run.weights_bytes = placed_bytes(resident_weights_bytes(model.graph, storage_of(plan.request)));
   }
   const auto run = [&](int64_t first_item) {
     const size_t first_event = memory->requests().events().size();
-    const Plan slice = plan_of_slice(plan, first_item);
-    GpuDevice device(model.graph, slice, *memory, none, weights ? &*weights : nullptr, nullptr, nullptr);
+    const Plan micro_batch = plan_of_micro_batch(plan, first_item);
+    GpuDevice device(model.graph, micro_batch, *memory, none, weights ? &*weights : nullptr, nullptr,
+                     nullptr);
     NoTransfers transfers;
     DiscardingSink sink({1, 1, 1, 1, 1});
-    Parts parts(*memory);
-    Interpreter(model, slice, device, &transfers, &parts).run({}, first_item, sink);
+    Scopes scopes(*memory);
+    Interpreter(model, micro_batch, device, &transfers, &scopes).run({}, first_item, sink);
     return first_event;
   };
-  rehearsal.first_slice = rehearsal.last_slice = run(0);
-  const int64_t last = (plan.request.batch - 1) / plan.slice * plan.slice;
-  if (plan.request.batch - last < plan.slice) rehearsal.last_slice = run(last);
-  rehearsal.requests = memory->requests();
-  rehearsal.placement = place(rehearsal.requests);
-  rehearsal.host = host_layout(model.graph, plan);
-  return rehearsal;
+  dry_run.first_micro_batch = dry_run.last_micro_batch = run(0);
+  const int64_t last = (plan.request.batch - 1) / plan.micro_batch * plan.micro_batch;
+  if (plan.request.batch - last < plan.micro_batch) dry_run.last_micro_batch = run(last);
+  dry_run.requests = memory->requests();
+  dry_run.placement = place(dry_run.requests);
+  dry_run.host = host_layout(model.graph, plan);
+  return dry_run;
 }
 
 }  // namespace headroom

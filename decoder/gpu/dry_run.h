@@ -9,10 +9,11 @@ namespace headroom {
 
 /// What a decode on a GPU will ask of its memory, and where everything will lie: found before the decode, by
 /// the interpreter itself, on a device that computes nothing.
-struct Rehearsal {
+struct DryRun {
   MemoryRequests requests;
-  size_t first_slice = 0;  ///< the event that the first slice of the batch begins with, and others like it
-  size_t last_slice = 0;   ///< that of the last slice, which may be shorter
+  size_t first_micro_batch =
+      0;  ///< the event that the first micro-batch of the batch begins with, and others like it
+  size_t last_micro_batch = 0;  ///< that of the last micro-batch, which may be shorter
   Placement placement;
   /// Of weights that stay: they lie before the places, and serve other decodes as well.
   int64_t weights_bytes = 0;
@@ -25,6 +26,6 @@ struct Rehearsal {
 };
 
 /// Throws InputError where the plan cannot be run on CUDA.
-Rehearsal rehearse(const Model& model, const Plan& plan);
+DryRun run_dry(const Model& model, const Plan& plan);
 
 }  // namespace headroom

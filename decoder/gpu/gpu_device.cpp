@@ -4,9 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "decoder/gpu/calls/workspace.h"
 #include "decoder/graph/errors.h"
 #include "decoder/interpreter/pixels.h"
-#include "decoder/gpu/calls/workspace.h"
 #include "decoder/lowering/gpu_memory.h"
 
 namespace headroom {
@@ -175,7 +175,7 @@ void GpuDevice::finish_output(PictureSink& sink) {
 void GpuDevice::begin_pass(size_t number) {
   const Pass& pass = plan_.passes[number];
   if (resident_ == nullptr) {
-    auto memory = memory_.allocate(pass_weights_bytes(graph_, pass, ConvolutionForm::direct,
+    auto memory = memory_.allocate(pass_weights_bytes(graph_, pass, ConvolutionAlgorithm::direct,
                                                       WeightResidency::per_pass, sizes_.storage()));
     if (gpu_ == nullptr) {
       of_pass_.emplace(graph_, std::move(memory));
@@ -283,11 +283,11 @@ void GpuDevice::normalise(const Op& op, const MapView& source, const MapView& ta
   }
 }
 
-void GpuDevice::normalise_pixels(const Op& op, const MapView& source, const MapView& target,
-                                 const Region& region, const Extent& picture, int64_t items) {
+void GpuDevice::rms_normalise(const Op& op, const MapView& source, const MapView& target,
+                              const Region& region, const Extent& picture, int64_t items) {
   for (int64_t i = 0; i < items && gpu_ != nullptr; ++i) {
-    run(gpu::PixelNorm{view_of(source, i), view_of(target, i), weights_of(op).scale, weights_of(op).norm_bias,
-                       static_cast<float>(op.epsilon), op.activation, box_of(region)});
+    run(gpu::RmsNorm{view_of(source, i), view_of(target, i), weights_of(op).scale, weights_of(op).norm_bias,
+                     static_cast<float>(op.epsilon), op.activation, box_of(region)});
   }
   clear_outside(target, picture, items);
 }
@@ -335,10 +335,10 @@ void GpuDevice::gate(const MapView& source, const MapView& target, const Region&
   for (int64_t i = 0; i < items; ++i) run(gpu::Gate{view_of(source, i), view_of(target, i), box_of(region)});
 }
 
-void GpuDevice::shuffle(const Op& op, const MapView& source, const MapView& target, const Region& region,
-                        int64_t items) {
+void GpuDevice::depth_to_space(const Op& op, const MapView& source, const MapView& target,
+                               const Region& region, int64_t items) {
   for (int64_t i = 0; i < items; ++i)
-    run(gpu::Shuffle{view_of(source, i), view_of(target, i), op.factor.y, op.factor.x, box_of(region)});
+    run(gpu::DepthToSpace{view_of(source, i), view_of(target, i), op.factor.y, op.factor.x, box_of(region)});
 }
 
 void GpuDevice::attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,

@@ -46,11 +46,11 @@ class GpuDevice final : public Device {
   void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) override;
   void copy(const MapView& source, const MapView& target, const Region& region, int64_t items) override;
   void add(const MapView& source, const MapView& target, const Region& region, int64_t items) override;
-  void round(const MapView&, int64_t) override {}  // tiles are stored in what is kept
+  void round(const MapView&, int64_t) override {}  // tiles are stored in what is materialised
   void normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                  int64_t items) override;
-  void normalise_pixels(const Op& op, const MapView& source, const MapView& target, const Region& region,
-                        const Extent& picture, int64_t items) override;
+  void rms_normalise(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                     const Extent& picture, int64_t items) override;
   void upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                 int64_t items) override;
   void convolve(const Op& op, const MapView& source, const MapView& target, const Region& region,
@@ -60,8 +60,8 @@ class GpuDevice final : public Device {
   void unfold_frames(const MapView& first, const MapView& rest, const MapView& target, const Region& region,
                      int64_t items) override;
   void gate(const MapView& source, const MapView& target, const Region& region, int64_t items) override;
-  void shuffle(const Op& op, const MapView& source, const MapView& target, const Region& region,
-               int64_t items) override;
+  void depth_to_space(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                      int64_t items) override;
   void attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
               const MapView& target, int64_t items) override;
   void attend_linearly(const Op& op, const std::vector<MapView>& pieces, const MapView& target,

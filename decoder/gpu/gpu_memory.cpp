@@ -39,7 +39,7 @@ GpuMemory::Given GpuMemory::ask(int64_t bytes) {
     return given;
   }
   const auto& events = expected_->events();
-  if (!as_rehearsed_ || next_ == events.size() || events[next_].bytes != bytes)
+  if (!as_run_dry_ || next_ == events.size() || events[next_].bytes != bytes)
     throw std::logic_error("a decode asks for memory in another order than its rehearsal");
   const int64_t number = events[next_++].number;
   return {number, placement_->offsets[static_cast<size_t>(number)]};
@@ -52,7 +52,7 @@ void GpuMemory::hand_back(const void* place, int64_t number, int64_t bytes) noex
   if (expected_ == nullptr) return recorded_.hand_back(number);
   // When a decode ends early all is handed back at once; then nothing is asked for any more.
   const auto& events = expected_->events();
-  as_rehearsed_ = as_rehearsed_ && next_ < events.size() && events[next_] == MemoryRequests::Event{0, number};
+  as_run_dry_ = as_run_dry_ && next_ < events.size() && events[next_] == MemoryRequests::Event{0, number};
   ++next_;
 }
 

@@ -13,12 +13,12 @@
 namespace headroom {
 
 /// The memory of a decode on a GPU: part of one reservation, in which everything has the place that was found
-/// for it before. A decode must ask for what its rehearsal asked for, in the same order. What is measured
-/// step by step has no rehearsal, and its memory is handed out as it is asked for. What is handed back may be
+/// for it before. A decode must ask for what its dry run asked for, in the same order. What is measured
+/// step by step has no dry run, and its memory is handed out as it is asked for. What is handed back may be
 /// given out again at once, since the GPU does its work in the order in which it was asked for.
 class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
  public:
-  /// For a rehearsal: writes down what is asked of it. Addresses are no addresses.
+  /// For a dry run: writes down what is asked of it. Addresses are no addresses.
   GpuMemory() = default;
   /// Serves, at `base`, what `requests` has, at `placement`'s places. Both must outlive it. `held_bytes` lie
   /// elsewhere in the reservation and count as live throughout.
@@ -33,13 +33,13 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   /// The same with addresses that are no addresses: what would be taken.
   explicit GpuMemory(int64_t bytes) : stacked_(bytes) {}
 
-  /// Throws std::logic_error where that is not what the rehearsal asked for, LimitExceeded where memory that
+  /// Throws std::logic_error where that is not what the dry run asked for, LimitExceeded where memory that
   /// is handed out has an end.
   std::shared_ptr<void> allocate(int64_t bytes);
-  /// Goes on as from the rehearsal's event of this number: slices of a batch are alike.
+  /// Goes on as from the dry run's event of this number: micro-batches of a batch are alike.
   void go_to(size_t event) { next_ = event; }
 
-  void begin_part() { recorded_.begin_part(); }
+  void begin_scope() { recorded_.begin_scope(); }
   const MemoryRequests& requests() const { return recorded_; }
   /// Null for none. It must outlive all that is freed while it observes. What is held elsewhere is the first
   /// that it is told of, as memory that ends where this one begins, and the last that it sees freed.
@@ -68,7 +68,7 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   const MemoryRequests* expected_ = nullptr;
   const Placement* placement_ = nullptr;
   size_t next_ = 0;
-  bool as_rehearsed_ = true;
+  bool as_run_dry_ = true;
   int64_t held_bytes_ = 0;
   int64_t live_bytes_ = 0;
   int64_t window_peak_bytes_ = 0;

@@ -30,7 +30,7 @@ struct GpuOpWeights {
 /// decoder/lowering/memory.h says.
 class GpuWeights {
  public:
-  /// For a rehearsal: there are no values.
+  /// For a dry run: there are no values.
   GpuWeights(const Graph& graph, std::shared_ptr<void> memory)
       : memory_(std::move(memory)), ops_(graph.ops().size()) {}
   /// Reads every parameter once. `progress` is told the share done, 0 to 1.

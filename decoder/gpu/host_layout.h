@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// Where kept tensors lie in the host's memory beside a GPU: each in one piece while its passes run.
+/// Where materialised tensors lie in the host's memory beside a GPU: each in one piece while its passes run.
 struct HostLayout {
   struct Place {
     int64_t offset = 0;
@@ -18,7 +18,7 @@ struct HostLayout {
   int64_t bytes = 0;
 };
 
-/// Of all items of a slice.
+/// Of all items of a micro-batch.
 HostLayout host_layout(const Graph& graph, const Plan& plan);
 
 }  // namespace headroom

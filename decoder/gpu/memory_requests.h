@@ -33,16 +33,16 @@ class MemoryRequests {
   void hand_back(int64_t number) noexcept { events_.push_back({0, number}); }
 
   /// What follows may be like what came before: a tile begins.
-  void begin_part() { parts_.push_back(events_.size()); }
+  void begin_scope() { scopes_.push_back(events_.size()); }
 
   const std::vector<Event>& events() const { return events_; }
   /// Events that parts begin with, in order.
-  const std::vector<size_t>& parts() const { return parts_; }
+  const std::vector<size_t>& scopes() const { return scopes_; }
   int64_t count() const { return count_; }
 
  private:
   std::vector<Event> events_;
-  std::vector<size_t> parts_;
+  std::vector<size_t> scopes_;
   int64_t count_ = 0;
 };
 

@@ -199,7 +199,7 @@ Placement place(const MemoryRequests& all) {
   placement.offsets.reserve(distinct.of.size());
   for (const int64_t number : distinct.of)
     placement.offsets.push_back(own.offsets[static_cast<size_t>(number)]);
-  if (is_good(own.bytes, live) || all.parts().empty()) return placement;
+  if (is_good(own.bytes, live) || all.scopes().empty()) return placement;
 
   const Regioned regioned = regions_of(all);
   const Placement regions = place(regioned.requests);

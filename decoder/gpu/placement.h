@@ -7,9 +7,9 @@
 
 namespace headroom {
 
-/// Where each request lies in one stretch of memory: no two that are live at once overlap.
+/// Where each request lies in one segment of memory: no two that are live at once overlap.
 struct Placement {
-  int64_t bytes = 0;             ///< of the whole stretch
+  int64_t bytes = 0;             ///< of the whole segment
   int64_t live_bytes = 0;        ///< most that are live at one time: no placement takes less
   std::vector<int64_t> offsets;  ///< by request
 };

@@ -18,33 +18,33 @@ struct Inner {
   Placement placement;
 };
 
-std::vector<bool> handed_back_within(Events part) {
-  std::vector<bool> inner(part.size(), false);
-  if (part.empty()) return inner;
+std::vector<bool> handed_back_within(Events scope) {
+  std::vector<bool> inner(scope.size(), false);
+  if (scope.empty()) return inner;
   // Requests of a part have numbers that follow one another.
   std::vector<size_t> asked_at;
   std::optional<int64_t> first;
-  for (size_t i = 0; i < part.size(); ++i) {
-    if (part[i].bytes > 0) {
-      if (!first) first = part[i].number;
+  for (size_t i = 0; i < scope.size(); ++i) {
+    if (scope[i].bytes > 0) {
+      if (!first) first = scope[i].number;
       asked_at.push_back(i);
-    } else if (first && part[i].number >= *first) {
-      inner[i] = inner[asked_at[static_cast<size_t>(part[i].number - *first)]] = true;
+    } else if (first && scope[i].number >= *first) {
+      inner[i] = inner[asked_at[static_cast<size_t>(scope[i].number - *first)]] = true;
     }
   }
   return inner;
 }
 
-Inner inner_of(Events part, const std::vector<bool>& inner) {
+Inner inner_of(Events scope, const std::vector<bool>& inner) {
   Inner own;
   MemoryRequests requests;
-  for (size_t i = 0; i < part.size(); ++i) {
+  for (size_t i = 0; i < scope.size(); ++i) {
     if (!inner[i]) continue;
-    if (part[i].bytes > 0) {
-      requests.ask(part[i].bytes);
-      own.numbers.push_back(part[i].number);
+    if (scope[i].bytes > 0) {
+      requests.ask(scope[i].bytes);
+      own.numbers.push_back(scope[i].number);
     } else {
-      requests.hand_back(std::lower_bound(own.numbers.begin(), own.numbers.end(), part[i].number) -
+      requests.hand_back(std::lower_bound(own.numbers.begin(), own.numbers.end(), scope[i].number) -
                          own.numbers.begin());
     }
   }
@@ -66,11 +66,11 @@ struct Run {
   int64_t bytes = 0;
 };
 
-std::vector<Run> runs_of(const std::vector<Inner>& parts) {
+std::vector<Run> runs_of(const std::vector<Inner>& scopes) {
   std::vector<Run> runs;
   int64_t least = 0;
-  for (size_t p = 0; p < parts.size(); ++p) {
-    const int64_t bytes = parts[p].placement.bytes;
+  for (size_t p = 0; p < scopes.size(); ++p) {
+    const int64_t bytes = scopes[p].placement.bytes;
     if (!runs.empty()) {
       const int64_t most = std::max(runs.back().bytes, bytes);
       if (std::min(least, bytes) >= most - most / 4) {
@@ -90,22 +90,22 @@ std::vector<Run> runs_of(const std::vector<Inner>& parts) {
 
 Regioned regions_of(const MemoryRequests& all) {
   const Events events(all.events());
-  const std::vector<size_t>& begins = all.parts();
-  const auto part = [&](size_t p) {
+  const std::vector<size_t>& begins = all.scopes();
+  const auto scope = [&](size_t p) {
     const size_t end = p + 1 < begins.size() ? begins[p + 1] : events.size();
     return events.subspan(begins[p], end - begins[p]);
   };
   std::vector<Inner> inners;
   std::vector<bool> is_inner(events.size(), false);
   for (size_t p = 0; p < begins.size(); ++p) {
-    const std::vector<bool> within = handed_back_within(part(p));
+    const std::vector<bool> within = handed_back_within(scope(p));
     std::copy(within.begin(), within.end(), is_inner.begin() + static_cast<ptrdiff_t>(begins[p]));
-    if (p > 0 && alike(part(p - 1), part(p))) {
+    if (p > 0 && alike(scope(p - 1), scope(p))) {
       Inner same = inners.back();
-      for (int64_t& number : same.numbers) number += part(p).front().number - part(p - 1).front().number;
+      for (int64_t& number : same.numbers) number += scope(p).front().number - scope(p - 1).front().number;
       inners.push_back(std::move(same));
     } else {
-      inners.push_back(inner_of(part(p), within));
+      inners.push_back(inner_of(scope(p), within));
     }
   }
 

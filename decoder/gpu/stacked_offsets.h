@@ -5,12 +5,12 @@
 
 namespace headroom {
 
-/// Places in one stretch of memory, as they are asked for: each lies behind all that are live.
+/// Places in one segment of memory, as they are asked for: each lies behind all that are live.
 class StackedPlaces {
  public:
   explicit StackedPlaces(int64_t bytes) : bytes_(bytes) {}
 
-  /// Where so many bytes lie. Throws LimitExceeded beyond the stretch.
+  /// Where so many bytes lie. Throws LimitExceeded beyond the segment.
   int64_t take(int64_t bytes);
   void give_back(int64_t offset) noexcept;
   /// The end of the last of them so far.

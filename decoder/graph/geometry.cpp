@@ -68,8 +68,8 @@ int64_t bytes_of(const Tensor& tensor, const Extent& latent, int64_t batch, Dtyp
 }
 
 bool is_cheap(const Op& op) {
-  return op.kind == OpKind::norm || op.kind == OpKind::pixel_norm || op.kind == OpKind::upsample ||
-         op.kind == OpKind::shuffle || op.kind == OpKind::interpolate;
+  return op.kind == OpKind::norm || op.kind == OpKind::rms_norm || op.kind == OpKind::upsample ||
+         op.kind == OpKind::depth_to_space || op.kind == OpKind::interpolate;
 }
 
 TensorId measured_tensor(const Op& op) {

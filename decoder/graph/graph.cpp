@@ -58,11 +58,11 @@ const char* name_of(OpKind kind) {
       return "interpolate";
     case OpKind::unfold_frames:
       return "unfold_frames";
-    case OpKind::pixel_norm:
+    case OpKind::rms_norm:
       return "pixel_norm";
     case OpKind::gate:
       return "gate";
-    case OpKind::shuffle:
+    case OpKind::depth_to_space:
       return "shuffle";
     case OpKind::key_value_sums:
       return "key_value_sums";
@@ -175,11 +175,11 @@ TensorId Graph::attention(const std::string& name, TensorId q, TensorId k, Tenso
                 tensor(v).channels, from.scale);
 }
 
-TensorId Graph::pixel_norm(const std::string& name, TensorId x, double epsilon, Activation activation,
-                           int32_t gamma_axes) {
+TensorId Graph::rms_norm(const std::string& name, TensorId x, double epsilon, Activation activation,
+                         int32_t gamma_axes) {
   const Tensor from = tensor(x);
   return append({.name = name,
-                 .kind = OpKind::pixel_norm,
+                 .kind = OpKind::rms_norm,
                  .inputs = {x},
                  .epsilon = epsilon,
                  .activation = activation,
@@ -208,12 +208,12 @@ TensorId Graph::gate(const std::string& name, TensorId x) {
   return append({.name = name, .kind = OpKind::gate, .inputs = {x}}, from.channels / 2, from.scale);
 }
 
-TensorId Graph::shuffle(const std::string& name, TensorId x, Axes<int32_t> factor) {
+TensorId Graph::depth_to_space(const std::string& name, TensorId x, Axes<int32_t> factor) {
   const Tensor from = tensor(x);
   const int64_t pixels = int64_t{factor.y} * factor.x;
   if (factor.t != 1 || from.channels % pixels != 0)
     throw std::logic_error(name + ": channels cannot be cut into pixels");
-  return append({.name = name, .kind = OpKind::shuffle, .inputs = {x}, .factor = factor},
+  return append({.name = name, .kind = OpKind::depth_to_space, .inputs = {x}, .factor = factor},
                 from.channels / pixels, times(from.scale, factor));
 }
 

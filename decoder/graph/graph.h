@@ -49,19 +49,19 @@ enum class OpKind {
   conv,      ///< {x} -> y: convolution, stride 1, zero padding that keeps the extent; of x repeated `factor`
              ///< times along each axis (nearest upsampling), which is never made whole
   upsample,  ///< {x} -> y: nearest, by `factor`
-  statistics,   ///< {x} -> s: mean and deviation over each group of channels and all positions; a barrier
-  norm,         ///< {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
-  add,          ///< {a, b} -> y
-  attention,    ///< {q, k, v} -> y: one head over all positions of one frame of k and v; a barrier on both
-  pixel_norm,   ///< {x} -> y: x / root mean square over the channels of its position * weight + bias, then
-                ///< `activation`
-  interpolate,  ///< {x} -> y: linear, by 2 along the axes of `factor`, between the middles of positions and
-                ///< no further than the outermost; along the time between the frames after the first, which
-                ///< stays
-  unfold_frames,   ///< {x, z} -> y: the first frame of x; then two for each later one of z, whose first half
-                   ///< of the channels is the earlier one
-  gate,            ///< {x} -> y: the first half of the channels * silu(the second half)
-  shuffle,         ///< {x} -> y: channels c * factor² … become the factor × factor pixels of channel c
+  statistics,     ///< {x} -> s: mean and deviation over each group of channels and all positions; a barrier
+  norm,           ///< {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
+  add,            ///< {a, b} -> y
+  attention,      ///< {q, k, v} -> y: one head over all positions of one frame of k and v; a barrier on both
+  rms_norm,       ///< {x} -> y: x / root mean square over the channels of its position * weight + bias, then
+                  ///< `activation`
+  interpolate,    ///< {x} -> y: linear, by 2 along the axes of `factor`, between the middles of positions and
+                  ///< no further than the outermost; along the time between the frames after the first, which
+                  ///< stays
+  unfold_frames,  ///< {x, z} -> y: the first frame of x; then two for each later one of z, whose first half
+                  ///< of the channels is the earlier one
+  gate,           ///< {x} -> y: the first half of the channels * silu(the second half)
+  depth_to_space,  ///< {x} -> y: channels c * factor² … become the factor × factor pixels of channel c
   key_value_sums,  ///< {x …} -> s: of each head, sums over all positions of v and of 1 by relu(k); a barrier
   linear_attention,  ///< {x …, s} -> y: of each head, relu(q) by those sums, their quotient
 };
@@ -122,12 +122,12 @@ struct Op {
                        1};  ///< conv: odd along rows and columns; along the time it ends at its own frame
   Axes<int32_t> factor{1, 1, 1};  ///< upsample, conv, shuffle, interpolate, unfold_frames
   int32_t groups = 0;             ///< statistics, norm, conv; heads of key_value_sums and linear_attention
-  double epsilon = 0;  ///< statistics, pixel_norm, linear_attention, and of a convolution's batch norm
+  double epsilon = 0;  ///< statistics, rms_norm, linear_attention, and of a convolution's batch norm
   Activation activation = Activation::none;
   ConvolutionTraits convolution{};                 ///< conv
   bool by_frame = false;                           ///< statistics: of each frame by itself
   AttentionFrames frames = AttentionFrames::each;  ///< attention
-  /// pixel_norm: axes of extent 1 behind the channels of its only parameter, `<name>.gamma`; -1 where it has
+  /// rms_norm: axes of extent 1 behind the channels of its only parameter, `<name>.gamma`; -1 where it has
   /// weight and bias.
   int32_t gamma_axes = -1;
 };
@@ -150,13 +150,13 @@ class Graph {
   TensorId attention(const std::string& name, TensorId q, TensorId k, TensorId v,
                      AttentionFrames frames = AttentionFrames::each);
   /// `gamma_axes` as in Op.
-  TensorId pixel_norm(const std::string& name, TensorId x, double epsilon, Activation activation,
-                      int32_t gamma_axes = -1);
+  TensorId rms_norm(const std::string& name, TensorId x, double epsilon, Activation activation,
+                    int32_t gamma_axes = -1);
   TensorId interpolate(const std::string& name, TensorId x, Axes<int32_t> factor);
   /// `rest` has twice as many channels as `x`.
   TensorId unfold_frames(const std::string& name, TensorId x, TensorId rest);
   TensorId gate(const std::string& name, TensorId x);
-  TensorId shuffle(const std::string& name, TensorId x, Axes<int32_t> factor);
+  TensorId depth_to_space(const std::string& name, TensorId x, Axes<int32_t> factor);
   /// Heads stand one after another in all of `pieces`, each with q, k and v of `head_channels` each.
   TensorId key_value_sums(const std::string& name, const std::vector<TensorId>& pieces,
                           int64_t head_channels);
@@ -164,7 +164,7 @@ class Graph {
   TensorId linear_attention(const std::string& name, const std::vector<TensorId>& pieces, TensorId sums,
                             double epsilon);
   /// Says that a pass may end at this tensor. All that comes later must read it and nothing before it.
-  void rest_at(TensorId id) { tensors_[index(id)].rests = true; }
+  void optional_cut_point(TensorId id) { tensors_[index(id)].rests = true; }
   void set_output(TensorId tensor) { output_ = tensor; }
 
   TensorId latent() const { return TensorId{0}; }
@@ -235,7 +235,8 @@ double flops_per_position(const Graph& graph, const Op& op, const Extent& latent
 
 /// Channels of q, of k and of v in each head of key_value_sums or linear_attention.
 int64_t head_channels(const Graph& graph, const Op& op);
-/// Operations whose results are never kept: they are computed position by position from something no larger.
+/// Operations whose results are never materialised: they are computed position by position from something no
+/// larger.
 bool is_cheap(const Op& op);
 
 /// What an operation's work is counted over: its result, or what it takes statistics of.

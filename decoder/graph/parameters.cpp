@@ -22,12 +22,12 @@ std::vector<Parameter> parameters_of(const Graph& graph, const Op& op) {
     for (const char* name : names) list.push_back({module + name, {channels}});
     return list;
   };
-  if (op.kind == OpKind::pixel_norm && op.gamma_axes >= 0) {
+  if (op.kind == OpKind::rms_norm && op.gamma_axes >= 0) {
     std::vector<int64_t> shape(static_cast<size_t>(op.gamma_axes) + 1, 1);
     shape[0] = channels;
     return {{op.name + ".gamma", std::move(shape)}};
   }
-  if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm)
+  if (op.kind == OpKind::norm || op.kind == OpKind::rms_norm)
     return per_channel(op.name, {".weight", ".bias"});
   if (op.kind != OpKind::conv) return {};
   const ConvolutionTraits& traits = op.convolution;
@@ -83,7 +83,7 @@ double flops_per_position(const Graph& graph, const Op& op, const Extent& latent
       return channels;
     case OpKind::statistics:
       return 3 * input_channels;
-    case OpKind::pixel_norm:
+    case OpKind::rms_norm:
       return 5 * channels;
     case OpKind::gate:
       return 5 * channels;
@@ -95,7 +95,7 @@ double flops_per_position(const Graph& graph, const Op& op, const Extent& latent
       return 2 * double(op.groups) * width * (width + 1);
     }
     case OpKind::upsample:
-    case OpKind::shuffle:
+    case OpKind::depth_to_space:
     case OpKind::unfold_frames:
       return 0;
   }

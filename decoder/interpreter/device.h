@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-/// A tile of all items of a slice, and what it lies in, which goes with the last copy.
+/// A tile of all items of a micro-batch, and what it lies in, which goes with the last copy.
 struct DeviceTile {
   MapView view;
   std::shared_ptr<void> memory;
@@ -27,7 +27,7 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  /// Memory for a block that is kept, until the last copy of the pointer is gone.
+  /// Memory for a block that is materialised, until the last copy of the pointer is gone.
   virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
   /// A tile of values that are not set.
   virtual DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) = 0;
@@ -63,12 +63,12 @@ class Device {
   virtual void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) = 0;
   virtual void copy(const MapView& source, const MapView& target, const Region& region, int64_t items) = 0;
   virtual void add(const MapView& source, const MapView& target, const Region& region, int64_t items) = 0;
-  /// Gives values what they would be read back as were they kept.
+  /// Gives values what they would be read back as were they materialised.
   virtual void round(const MapView& tile, int64_t items) = 0;
   virtual void normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                          int64_t items) = 0;
-  virtual void normalise_pixels(const Op& op, const MapView& source, const MapView& target,
-                                const Region& region, const Extent& picture, int64_t items) = 0;
+  virtual void rms_normalise(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                             const Extent& picture, int64_t items) = 0;
   virtual void upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                         int64_t items) = 0;
   virtual void convolve(const Op& op, const MapView& source, const MapView& target, const Region& region,
@@ -78,8 +78,8 @@ class Device {
   virtual void unfold_frames(const MapView& first, const MapView& rest, const MapView& target,
                              const Region& region, int64_t items) = 0;
   virtual void gate(const MapView& source, const MapView& target, const Region& region, int64_t items) = 0;
-  virtual void shuffle(const Op& op, const MapView& source, const MapView& target, const Region& region,
-                       int64_t items) = 0;
+  virtual void depth_to_space(const Op& op, const MapView& source, const MapView& target,
+                              const Region& region, int64_t items) = 0;
   /// `queries` has the rows and columns of `target`.
   virtual void attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
                       const MapView& target, int64_t items) = 0;

@@ -15,7 +15,7 @@ class EventSink {
   virtual ~EventSink() = default;
 
   struct StepDone {
-    int64_t item = 0;  ///< first batch item of the slice
+    int64_t item = 0;  ///< first batch item of the micro-batch
     int32_t pass = 0;
     int64_t tile = 0;
     int32_t step = 0;
@@ -44,7 +44,7 @@ class EventSink {
   virtual void device_memory(const DeviceMemoryUse&) {}
   /// Asking the driver takes its time: only where somebody wants to know.
   virtual bool watches_device_memory() const { return false; }
-  /// Told of the decode's allocations; null where nobody is to be.
+  /// Reported of the decode's allocations; null where nobody is to be.
   virtual MemoryObserver* memory_observer() { return nullptr; }
 };
 

@@ -21,15 +21,15 @@ Interval own_frames(const Graph& graph, const Pass& pass, const Step& step, cons
 }
 
 bool is_norm(StepKind kind) {
-  return kind == StepKind::norm || kind == StepKind::pixel_norm;
+  return kind == StepKind::norm || kind == StepKind::rms_norm;
 }
 
 }  // namespace
 
-Plan plan_of_slice(const Plan& plan, int64_t first_item) {
-  Plan slice = plan;
-  slice.slice = std::min(plan.slice, plan.request.batch - first_item);
-  return slice;
+Plan plan_of_micro_batch(const Plan& plan, int64_t first_item) {
+  Plan micro_batch = plan;
+  micro_batch.micro_batch = std::min(plan.micro_batch, plan.request.batch - first_item);
+  return micro_batch;
 }
 
 Interpreter::Interpreter(const Model& model, const Plan& plan, Device& device, BlockTransfers* transfers,
@@ -39,7 +39,7 @@ Interpreter::Interpreter(const Model& model, const Plan& plan, Device& device, B
       device_(device),
       events_(events),
       sizes_(sizes_of(graph_, plan)),
-      kept_(graph_, plan_, sizes_, device, transfers) {
+      materialised_(graph_, plan_, sizes_, device, transfers) {
   measurements_.resize(plan.passes.size());
 }
 
@@ -47,7 +47,7 @@ void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink
   first_item_ = first_item;
   if (events_ != nullptr) events_->allocating(AllocationKind::latent, graph_.latent());
   try {
-    device_.load_latent(latent, first_item, kept_.add_latent(), sizes_.items);
+    device_.load_latent(latent, first_item, materialised_.add_latent(), sizes_.items);
   } catch (const LimitExceeded& refused) {
     throw LimitExceeded(std::string("loading the latent: ") + refused.what());
   }
@@ -75,7 +75,7 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
     events_->allocating(AllocationKind::weights, TensorId{-1});
   }
   device_.begin_pass(number);
-  kept_.begin_pass(number);
+  materialised_.begin_pass(number);
   begin_statistics(pass);
   last_use_.assign(pass.steps.size(), 0);
   for (size_t i = 0; i < pass.steps.size(); ++i) {
@@ -88,8 +88,8 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   const int64_t tiles = static_cast<int64_t>(pass.tiles.t.size() * pass.tiles.y.size() * pass.tiles.x.size());
   int64_t tile = 0;
   for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
-    if (events_ != nullptr) events_->allocating(AllocationKind::kept, TensorId{-1});
-    kept_.begin_band(band);
+    if (events_ != nullptr) events_->allocating(AllocationKind::materialised, TensorId{-1});
+    materialised_.begin_band(band);
     for (const Interval& columns : pass.tiles.x) {
       carried_.assign(pass.steps.size(), {});
       for (const Interval& chunk : pass.tiles.t) {
@@ -99,9 +99,9 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
       }
     }
     carried_.clear();
-    kept_.end_band();
+    materialised_.end_band();
   }
-  kept_.end_pass();
+  materialised_.end_pass();
   device_.end_pass();
   end_statistics(number);
 }
@@ -123,8 +123,8 @@ void Interpreter::run_chunk(size_t number, int64_t tile, const Region& grid_tile
     }
     try {
       if (events_ != nullptr && step.kind == StepKind::store)
-        events_->allocating(AllocationKind::kept, step.tensor);
-      if (step.kind == StepKind::store) kept_.before_store(step.tensor);
+        events_->allocating(AllocationKind::materialised, step.tensor);
+      if (step.kind == StepKind::store) materialised_.before_store(step.tensor);
       if (events_ != nullptr) events_->allocating(AllocationKind::workspace, step.tensor);
       run_step(pass, step, grid_tile, sink);
       if (events_ != nullptr && !tiles_[i].empty()) events_->holds_tile(tiles_[i].view.blocks[0]);
@@ -208,9 +208,9 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
   const Region region = tile_region(graph_, pass, measured, grid_tile, sizes_.latent);
   switch (step.kind) {
     case StepKind::store:
-      return device_.copy(view_of(step.inputs[0]), kept_.view(step.tensor), region, sizes_.items);
+      return device_.copy(view_of(step.inputs[0]), materialised_.view(step.tensor), region, sizes_.items);
     case StepKind::accumulate:
-      return device_.add(view_of(step.inputs[0]), kept_.view(step.tensor), region, sizes_.items);
+      return device_.add(view_of(step.inputs[0]), materialised_.view(step.tensor), region, sizes_.items);
     case StepKind::statistics:
       return device_.add_statistics(step.tensor, view_of(step.inputs[0]), region, sizes_.items);
     case StepKind::key_value_sums:
@@ -239,9 +239,10 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
   if (step.kind == StepKind::add && !takes_over)
     device_.copy(view_of(step.inputs[0]), made, own, sizes_.items);
   compute(step, own, made);
-  // What may be kept has the values that it would be read back with, so that keeping it changes nothing.
-  const bool moves =
-      step.kind == StepKind::gather || step.kind == StepKind::upsample || step.kind == StepKind::shuffle;
+  // What may be materialised has the values that it would be read back with, so that keeping it changes
+  // nothing.
+  const bool moves = step.kind == StepKind::gather || step.kind == StepKind::upsample ||
+                     step.kind == StepKind::depth_to_space;
   if (!moves && !is_norm(step.kind) && step.tensor != graph_.output()) device_.round(made, sizes_.items);
 }
 
@@ -264,12 +265,12 @@ void Interpreter::compute(const Step& step, const Region& region, const MapView&
       return device_.interpolate(op, source(0), made, picture(step.inputs[0].tensor), region, items);
     case StepKind::unfold_frames:
       return device_.unfold_frames(source(0), source(1), made, region, items);
-    case StepKind::pixel_norm:
-      return device_.normalise_pixels(op, source(0), made, part, own_picture, items);
+    case StepKind::rms_norm:
+      return device_.rms_normalise(op, source(0), made, part, own_picture, items);
     case StepKind::gate:
       return device_.gate(source(0), made, region, items);
-    case StepKind::shuffle:
-      return device_.shuffle(op, source(0), made, region, items);
+    case StepKind::depth_to_space:
+      return device_.depth_to_space(op, source(0), made, region, items);
     case StepKind::linear_attention:
       return device_.attend_linearly(op, views_of(step), made, region, items);
     case StepKind::attention:
@@ -295,7 +296,7 @@ void Interpreter::attend(const Step& step, const Region& region, const MapView& 
 }
 
 MapView Interpreter::view_of(const Operand& operand) {
-  return operand.step >= 0 ? tile_of(operand).view : kept_.view(operand.tensor);
+  return operand.step >= 0 ? tile_of(operand).view : materialised_.view(operand.tensor);
 }
 
 std::vector<MapView> Interpreter::views_of(const Step& step) {

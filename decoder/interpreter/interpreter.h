@@ -7,14 +7,14 @@
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/events.h"
-#include "decoder/interpreter/kept_blocks.h"
+#include "decoder/interpreter/materialised_blocks.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom {
 
-/// The plan of the slice of the batch that begins with this item: the last one may be shorter.
-Plan plan_of_slice(const Plan& plan, int64_t first_item);
+/// The plan of the micro-batch of the batch that begins with this item: the last one may be shorter.
+Plan plan_of_micro_batch(const Plan& plan, int64_t first_item);
 
 /// What one pass took.
 struct PassMeasurement {
@@ -22,7 +22,7 @@ struct PassMeasurement {
   double seconds = 0;
 };
 
-/// Runs the passes of a plan for one slice of the batch on a device, in whose memory every tensor lies.
+/// Runs the passes of a plan for one micro-batch of the batch on a device, in whose memory every tensor lies.
 /// Throws LimitExceeded naming pass, layer, what was asked and what was live; DeviceError naming the layer
 /// where a value is not finite.
 class Interpreter {
@@ -31,7 +31,7 @@ class Interpreter {
   Interpreter(const Model& model, const Plan& plan, Device& device, BlockTransfers* transfers,
               EventSink* events);
 
-  /// Decodes items [first, first + plan.slice) of the latent, N×C×T×H×W or N×C×H×W, into the sink.
+  /// Decodes items [first, first + plan.micro-batch) of the latent, N×C×T×H×W or N×C×H×W, into the sink.
   void run(const Array& latent, int64_t first_item, PictureSink& sink);
 
   const std::vector<PassMeasurement>& measurements() const { return measurements_; }
@@ -60,7 +60,7 @@ class Interpreter {
   EventSink* events_;
   Sizes sizes_;
   int64_t first_item_ = 0;
-  KeptBlocks kept_;
+  MaterialisedBlocks materialised_;
   std::vector<DeviceTile> tiles_;    ///< by step of the pass that runs
   std::vector<DeviceTile> carried_;  ///< by step: the last frames of the tile of the chunk before
   std::vector<size_t> last_use_;     ///< by step: the last one that reads its tile

@@ -4,8 +4,8 @@
 
 namespace headroom {
 
-/// Told of every allocation of a decode, on whichever thread allocates and under the lock of what allocates:
-/// it must be quick and must not allocate there itself.
+/// Reported of every allocation of a decode, on whichever thread allocates and under the lock of what
+/// allocates: it must be quick and must not allocate there itself.
 class MemoryObserver {
  public:
   virtual ~MemoryObserver() = default;

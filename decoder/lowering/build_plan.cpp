@@ -28,16 +28,17 @@ class BlockNumbers {
 
 class Builder {
  public:
-  Builder(const Model& model, const Request& request, const PlanFrame& frame, const MemoryModel& memory)
+  Builder(const Model& model, const Request& request, const PlanConfiguration& frame,
+          const MemoryModel& memory)
       : graph_(model.graph), frame_(frame), memory_(memory), targets_(barrier_targets(graph_)) {
     plan_.request = request;
-    plan_.slice = frame.slice;
+    plan_.micro_batch = frame.micro_batch;
     plan_.weights = frame.weights;
     sizes_ = sizes_of(graph_, plan_);
   }
 
   Plan run(const std::vector<PassDecision>& decisions) {
-    drop_passes_that_rest(decisions);
+    drop_passes_that_cut(decisions);
     lower(decisions);
     find_lifetimes();
     number_blocks();
@@ -48,20 +49,20 @@ class Builder {
  private:
   /// Leaves the targets of passes that run. The deepest resting tensor that a decision keeps says which pass
   /// it is.
-  void drop_passes_that_rest(const std::vector<PassDecision>& decisions) {
+  void drop_passes_that_cut(const std::vector<PassDecision>& decisions) {
     std::vector<BarrierTargets> running;
-    const auto keeps_rest = [](const PassDecision& decision, const BarrierTargets& targets) {
-      return std::any_of(targets.rests.begin(), targets.rests.end(),
+    const auto keeps_cut_point = [](const PassDecision& decision, const BarrierTargets& targets) {
+      return std::any_of(targets.cut_points.begin(), targets.cut_points.end(),
                          [&](TensorId id) { return contains(decision.keeps, id); });
     };
     for (size_t i = 0; i < targets_.size(); ++i) {
       const bool decided = running.size() < decisions.size();
       bool runs = !targets_[i].optional();
-      if (!runs && decided && decisions[running.size()].rests) {
+      if (!runs && decided && decisions[running.size()].cut_points) {
         const PassDecision& decision = decisions[running.size()];
-        runs = keeps_rest(decision, targets_[i]);
+        runs = keeps_cut_point(decision, targets_[i]);
         for (size_t later = i + 1; later < targets_.size(); ++later)
-          runs = runs && !keeps_rest(decision, targets_[later]);
+          runs = runs && !keeps_cut_point(decision, targets_[later]);
       }
       if (runs) running.push_back(targets_[i]);
     }
@@ -70,31 +71,31 @@ class Builder {
   }
 
   void lower(const std::vector<PassDecision>& decisions) {
-    std::vector<bool> kept(graph_.tensors().size(), false);
+    std::vector<bool> materialised(graph_.tensors().size(), false);
     for (size_t i = 0; i < targets_.size(); ++i) {
       const PassGoal goal = goal_of(targets_[i], decisions[i]);
-      Pass pass = lower_pass(graph_, kept, goal);
+      Pass pass = lower_pass(graph_, materialised, goal);
       pass.tiles = cut_grid(pass, decisions[i].tile, sizes_.latent);
       pass.convolutions = decisions[i].convolutions;
       for (TensorId id : goal.keeps) {
-        Kept entry{.tensor = id, .first_pass = static_cast<int32_t>(i), .last_pass = kNever};
+        Materialised entry{.tensor = id, .first_pass = static_cast<int32_t>(i), .last_pass = kNever};
         entry.block_rows = block_rows(graph_, id, sizes_, memory_.block_bytes);
-        if (contains(goal.in_place, id)) entry.in_place_of = in_place_base(graph_, kept, goal, id);
+        if (contains(goal.in_place, id)) entry.in_place_of = in_place_base(graph_, materialised, goal, id);
         if (contains(decisions[i].below, id)) entry.place = frame_.lower_place;
-        plan_.kept.push_back(entry);
+        plan_.materialised.push_back(entry);
       }
-      for (const Kept& entry : plan_.kept) {
+      for (const Materialised& entry : plan_.materialised) {
         if (entry.first_pass != static_cast<int32_t>(i)) continue;
-        kept[index(entry.tensor)] = true;
-        if (entry.in_place_of != TensorId{-1}) kept[index(entry.in_place_of)] = false;
+        materialised[index(entry.tensor)] = true;
+        if (entry.in_place_of != TensorId{-1}) materialised[index(entry.in_place_of)] = false;
       }
-      for (OpId op : goal.statistics) kept[index(graph_.op(op).output)] = true;
+      for (OpId op : goal.statistics) materialised[index(graph_.op(op).output)] = true;
       plan_.passes.push_back(std::move(pass));
     }
   }
 
   void find_lifetimes() {
-    for (Kept& entry : plan_.kept) {
+    for (Materialised& entry : plan_.materialised) {
       for (size_t i = 0; i < plan_.passes.size(); ++i) {
         for (const Step& step : plan_.passes[i].steps) {
           for (const Operand& operand : step.inputs) {
@@ -109,13 +110,14 @@ class Builder {
     }
   }
 
-  Kept& kept_of(TensorId id) {
-    return *std::find_if(plan_.kept.begin(), plan_.kept.end(), [&](const Kept& k) { return k.tensor == id; });
+  Materialised& materialised_of(TensorId id) {
+    return *std::find_if(plan_.materialised.begin(), plan_.materialised.end(),
+                         [&](const Materialised& k) { return k.tensor == id; });
   }
 
   bool taken_over(TensorId id) const {
-    return std::any_of(plan_.kept.begin(), plan_.kept.end(),
-                       [&](const Kept& k) { return k.in_place_of == id; });
+    return std::any_of(plan_.materialised.begin(), plan_.materialised.end(),
+                       [&](const Materialised& k) { return k.in_place_of == id; });
   }
 
   void number_blocks() {
@@ -124,8 +126,8 @@ class Builder {
     BlockNumbers numbers, below;
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       const Pass& pass = plan_.passes[i];
-      std::vector<Kept*> written, leaving, written_below, leaving_below;
-      for (Kept& entry : plan_.kept) {
+      std::vector<Materialised*> written, leaving, written_below, leaving_below;
+      for (Materialised& entry : plan_.materialised) {
         if (entry.first_pass == static_cast<int32_t>(i) && entry.in_place_of == TensorId{-1}) {
           entry.blocks.assign(static_cast<size_t>(sizes_.items * block_count(graph_, entry, sizes_)), 0);
           (entry.place == Place::device ? written : written_below).push_back(&entry);
@@ -134,23 +136,23 @@ class Builder {
           (entry.place == Place::device ? leaving : leaving_below).push_back(&entry);
         }
       }
-      for (Kept* entry : written_below) {
+      for (Materialised* entry : written_below) {
         for (int32_t& b : entry->blocks) b = below.take();
       }
-      for (Kept* entry : leaving_below) {
+      for (Materialised* entry : leaving_below) {
         for (int32_t b : entry->blocks) below.give_back(b);
       }
-      for (Kept& entry : plan_.kept) {
+      for (Materialised& entry : plan_.materialised) {
         if (entry.first_pass == static_cast<int32_t>(i) && entry.in_place_of != TensorId{-1}) {
-          entry.blocks = kept_of(entry.in_place_of).blocks;
+          entry.blocks = materialised_of(entry.in_place_of).blocks;
         }
       }
       for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
-        for (Kept* entry : written) {
+        for (Materialised* entry : written) {
           for_blocks(*entry, blocks_acquired(graph_, pass, *entry, band),
                      [&](int32_t& b) { b = numbers.take(); });
         }
-        for (Kept* entry : leaving) {
+        for (Materialised* entry : leaving) {
           const Interval blocks = blocks_released({graph_, pass, entry->tensor, sizes_}, pass, *entry,
                                                   block_count(graph_, *entry, sizes_), band);
           for_blocks(*entry, blocks, [&](int32_t& b) { numbers.give_back(b); });
@@ -160,7 +162,7 @@ class Builder {
   }
 
   template <typename F>
-  void for_blocks(Kept& entry, const Interval& bands, F f) {
+  void for_blocks(Materialised& entry, const Interval& bands, F f) {
     const int64_t count = block_count(graph_, entry, sizes_);
     for (int64_t item = 0; item < sizes_.items; ++item) {
       for (int64_t b = bands.begin; b < bands.end; ++b)
@@ -181,13 +183,13 @@ class Builder {
       plan_.weights_bytes = std::max(plan_.weights_bytes, resident + brought);
       pass.predicted_peak_bytes =
           throughout + allocated_bytes(brought, sizes_.device) +
-          pass_peak_bytes(graph_, pass, kept_in(plan_, i), decisions[i].tile, sizes_, memory_);
+          pass_peak_bytes(graph_, pass, materialised_in(plan_, i), decisions[i].tile, sizes_, memory_);
       plan_.predicted_peak_bytes = std::max(plan_.predicted_peak_bytes, pass.predicted_peak_bytes);
     }
   }
 
   const Graph& graph_;
-  const PlanFrame frame_;
+  const PlanConfiguration frame_;
   const MemoryModel& memory_;
   std::vector<BarrierTargets> targets_;
   Sizes sizes_;
@@ -196,10 +198,10 @@ class Builder {
 
 }  // namespace
 
-bool ends_at_rest(const Graph& graph, const Pass& pass) {
+bool ends_at_cut_point(const Graph& graph, const Pass& pass) {
   return std::all_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
     const bool stores = step.kind == StepKind::store || step.kind == StepKind::accumulate;
-    return makes_tile(step.kind) || (stores && graph.tensor(step.tensor).rests);
+    return makes_tile(step.kind) || (stores && graph.tensor(step.tensor).cut_points);
   });
 }
 
@@ -216,12 +218,12 @@ Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const
                   extent_at(pass.scale, latent), tile);
 }
 
-Plan build_plan(const Model& model, const Request& request, const PlanFrame& frame,
+Plan build_plan(const Model& model, const Request& request, const PlanConfiguration& frame,
                 const std::vector<PassDecision>& decisions, const MemoryModel& memory) {
   return Builder(model, request, frame, memory).run(decisions);
 }
 
-Plan untiled_plan(const Model& model, const Request& request, ConvolutionForm convolutions) {
+Plan untiled_plan(const Model& model, const Request& request, ConvolutionAlgorithm convolutions) {
   const Graph& graph = model.graph;
   const std::vector<int32_t> depths = barrier_depths(graph);
   const std::vector<BarrierTargets> targets = barrier_targets(graph);
@@ -231,13 +233,13 @@ Plan untiled_plan(const Model& model, const Request& request, ConvolutionForm co
   for (size_t i = 0; i < targets.size(); ++i) {
     decisions[i].tile = {kWhole, kWhole, kWhole};
     decisions[i].convolutions = convolutions;
-    decisions[i].rests = targets[i].optional();
+    decisions[i].cut_points = targets[i].optional();
     pass_depths.push_back(depths[index(any_target(graph, targets[i]))]);
   }
   for (size_t t = 1; t < graph.tensors().size(); ++t) {
     const TensorId id{static_cast<int32_t>(t)};
     const Op& producer = *graph.producer(id);
-    if (graph.tensor(id).statistics || (is_cheap(producer) && !graph.tensor(id).rests)) continue;
+    if (graph.tensor(id).statistics || (is_cheap(producer) && !graph.tensor(id).cut_points)) continue;
     const bool read_deeper =
         std::any_of(graph.readers(id).begin(), graph.readers(id).end(),
                     [&](OpId reader) { return depths[index(graph.op(reader).output)] > depths[t]; });
@@ -245,17 +247,17 @@ Plan untiled_plan(const Model& model, const Request& request, ConvolutionForm co
     if (read_deeper && pass != pass_depths.end())
       decisions[static_cast<size_t>(pass - pass_depths.begin())].keeps.push_back(id);
   }
-  Plan plan = build_plan(model, request, {.slice = request.batch}, decisions, {});
+  Plan plan = build_plan(model, request, {.micro_batch = request.batch}, decisions, {});
   plan.limit_bytes = std::numeric_limits<int64_t>::max();
   return plan;
 }
 
 Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& memory) {
-  PlanFrame frame{plan.slice, plan.weights, Place::scratch};
+  PlanConfiguration frame{plan.micro_batch, plan.weights, Place::scratch};
   std::vector<PassDecision> decisions;
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     PassDecision decision;
-    for (const Kept& entry : plan.kept) {
+    for (const Materialised& entry : plan.materialised) {
       if (entry.first_pass != static_cast<int32_t>(i)) continue;
       decision.keeps.push_back(entry.tensor);
       if (entry.in_place_of != TensorId{-1}) decision.in_place.push_back(entry.tensor);
@@ -264,7 +266,7 @@ Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& 
         frame.lower_place = entry.place;
       }
     }
-    decision.rests = ends_at_rest(model.graph, plan.passes[i]);
+    decision.cut_points = ends_at_cut_point(model.graph, plan.passes[i]);
     const auto length = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
     decision.tile = per_axis(length, plan.passes[i].tiles);
     decision.tile.y = std::max<int64_t>(1, decision.tile.y / 2);

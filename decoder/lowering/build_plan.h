@@ -17,36 +17,36 @@ struct PassDecision {
   std::vector<TensorId>
       below{};    ///< those of `keeps`, of keys and values none, that live in the plan's lower place
   Extent tile{};  ///< length of tiles in the pass's grid; larger than the grid means whole
-  ConvolutionForm convolutions = ConvolutionForm::direct;
-  bool rests = false;  ///< of an optional pass
+  ConvolutionAlgorithm convolutions = ConvolutionAlgorithm::direct;
+  bool cut_points = false;  ///< of an optional pass
 };
 
 /// True where no barrier and no output asks for the pass: it keeps tensors where passes may rest, and nothing
 /// else.
-bool ends_at_rest(const Graph& graph, const Pass& pass);
+bool ends_at_cut_point(const Graph& graph, const Pass& pass);
 
-/// The goal of a pass: its barriers and what is to be kept.
+/// The goal of a pass: its barriers and what is to be materialised.
 PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision);
 
 /// The pass's grid cut into tiles.
 Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Extent& latent);
 
 /// What is fixed for a whole plan.
-struct PlanFrame {
-  int64_t slice = 1;
+struct PlanConfiguration {
+  int64_t micro_batch = 1;
   WeightResidency weights = WeightResidency::resident;
   Place lower_place = Place::scratch;  ///< of tensors that decisions put below the device
 };
 
 /// A whole plan from its decisions: lowered passes, block numbers, lifetimes and predicted peaks.
 /// Seconds are left at 0. Throws std::logic_error where the decisions contradict one another.
-Plan build_plan(const Model& model, const Request& request, const PlanFrame& frame,
+Plan build_plan(const Model& model, const Request& request, const PlanConfiguration& frame,
                 const std::vector<PassDecision>& decisions, const MemoryModel& memory);
 
 /// The plan that decodes every pass as one tile and keeps every tensor that a later pass reads: the untiled
 /// decode, for comparison and for profiling. It has no limit.
 Plan untiled_plan(const Model& model, const Request& request,
-                  ConvolutionForm convolutions = ConvolutionForm::direct);
+                  ConvolutionAlgorithm convolutions = ConvolutionAlgorithm::direct);
 
 /// The same decisions with tiles half as high and convolutions in the direct form, so that it fits wherever
 /// `plan` does: an independent way to the same pixels.

@@ -25,12 +25,12 @@ int64_t blocks_along(const Interval& outputs, const KernelShape& kernel) {
 
 }  // namespace
 
-int64_t KernelShape::frame_matrices(ConvolutionForm form) const {
-  if (form == ConvolutionForm::direct) return direct_rows() * direct_columns();
+int64_t KernelShape::frame_matrices(ConvolutionAlgorithm form) const {
+  if (form == ConvolutionAlgorithm::direct) return direct_rows() * direct_columns();
   return winograd().products * winograd().products;
 }
 
-int64_t KernelShape::floats(ConvolutionForm form) const {
+int64_t KernelShape::floats(ConvolutionAlgorithm form) const {
   if (depthwise()) return rows * columns * padded_outputs();
   if (groups > 1) return groups * of_group().floats(form);
   return matrices(form) * matrix_floats();
@@ -47,15 +47,16 @@ KernelShape kernel_shape(const Graph& graph, const Op& conv) {
           conv.convolution.before_first};
 }
 
-ConvolutionForm form_of(const KernelShape& kernel, ConvolutionForm of_pass) {
+ConvolutionAlgorithm algorithm_of(const KernelShape& kernel, ConvolutionAlgorithm of_pass) {
   const bool known =
       kernel.rows == 3 && kernel.columns == 3 && kernel.groups == 1 && kernel.inputs >= kLeastInputs;
-  return known ? of_pass : ConvolutionForm::direct;
+  return known ? of_pass : ConvolutionAlgorithm::direct;
 }
 
-bool has_winograd_form(const Graph& graph, OpId id) {
+bool has_winograd(const Graph& graph, OpId id) {
   if (id == OpId{-1} || graph.op(id).kind != OpKind::conv) return false;
-  return form_of(kernel_shape(graph, graph.op(id)), ConvolutionForm::winograd) == ConvolutionForm::winograd;
+  return algorithm_of(kernel_shape(graph, graph.op(id)), ConvolutionAlgorithm::winograd) ==
+         ConvolutionAlgorithm::winograd;
 }
 
 WinogradWork winograd_work(const KernelShape& kernel, const Region& region, int64_t items, int64_t threads) {
@@ -72,9 +73,9 @@ WinogradWork winograd_work(const KernelShape& kernel, const Region& region, int6
   return work;
 }
 
-int64_t convolution_workspace_bytes(const KernelShape& kernel, ConvolutionForm form, const Extent& output,
-                                    int64_t items, int64_t threads) {
-  if (form == ConvolutionForm::direct) return 0;
+int64_t convolution_workspace_bytes(const KernelShape& kernel, ConvolutionAlgorithm form,
+                                    const Extent& output, int64_t items, int64_t threads) {
+  if (form == ConvolutionAlgorithm::direct) return 0;
   // Over upsampling a tile that begins at an odd position touches one position more.
   const Region region = per_axis([](int64_t length) { return Interval{1, 1 + length}; }, output);
   int64_t floats = 0;

@@ -47,19 +47,19 @@ struct KernelShape {
   int64_t direct_rows() const { return upsamples ? 4 : rows; }
   int64_t direct_columns() const { return upsamples ? 4 : columns; }
   const WinogradShape& winograd() const { return upsamples ? kWinogradUpsampled : kWinogradPlain; }
-  int64_t frame_matrices(ConvolutionForm form) const;
-  int64_t matrices(ConvolutionForm form) const { return frames * frame_matrices(form); }
+  int64_t frame_matrices(ConvolutionAlgorithm form) const;
+  int64_t matrices(ConvolutionAlgorithm form) const { return frames * frame_matrices(form); }
   int64_t padded_outputs() const { return (outputs + 15) / 16 * 16; }
   int64_t matrix_floats() const { return inputs * padded_outputs(); }
-  int64_t floats(ConvolutionForm form) const;
+  int64_t floats(ConvolutionAlgorithm form) const;
 };
 KernelShape kernel_shape(const Graph& graph, const Op& conv);
 
 /// The form in which a convolution runs in a pass of this form: kernels other than 3×3 have no other than the
 /// direct one, and few input channels leave nothing to be saved.
-ConvolutionForm form_of(const KernelShape& kernel, ConvolutionForm of_pass);
+ConvolutionAlgorithm algorithm_of(const KernelShape& kernel, ConvolutionAlgorithm of_pass);
 /// True where the operation is a convolution that has a Winograd form.
-bool has_winograd_form(const Graph& graph, OpId op);
+bool has_winograd(const Graph& graph, OpId op);
 
 /// The blocks of a Winograd convolution over a tile, and how they are shared out: each thread takes chunks of
 /// them one after another, and has a buffer for one chunk.
@@ -76,7 +76,7 @@ struct WinogradWork {
 WinogradWork winograd_work(const KernelShape& kernel, const Region& region, int64_t items, int64_t threads);
 
 /// Workspace of one call with so many threads or fewer, at the most, wherever the tile lies.
-int64_t convolution_workspace_bytes(const KernelShape& kernel, ConvolutionForm form, const Extent& output,
-                                    int64_t items, int64_t threads);
+int64_t convolution_workspace_bytes(const KernelShape& kernel, ConvolutionAlgorithm form,
+                                    const Extent& output, int64_t items, int64_t threads);
 
 }  // namespace headroom

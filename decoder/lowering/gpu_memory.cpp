@@ -12,8 +12,8 @@ int64_t most_heads(const Graph& graph, const Op& sums) {
   return most / (3 * head_channels(graph, sums));
 }
 
-/// Moments that a stretch has of each group.
-int64_t slices(const Graph& graph, const Op& statistics) {
+/// Moments that a segment has of each group.
+int64_t micro_batches(const Graph& graph, const Op& statistics) {
   const int64_t of_group = graph.tensor(statistics.inputs[0]).channels / statistics.groups;
   return (of_group + kMomentChannels - 1) / kMomentChannels;
 }
@@ -33,7 +33,7 @@ int64_t partial_bytes(const Graph& graph) {
   int64_t most = 0;
   for (const Op& op : graph.ops()) {
     if (op.kind == OpKind::statistics)
-      most = std::max(most, kMostMomentStretches * slices(graph, op) * op.groups * kMomentsBytes);
+      most = std::max(most, kMostMomentSegments * micro_batches(graph, op) * op.groups * kMomentsBytes);
     if (op.kind != OpKind::key_value_sums) continue;
     const int64_t channels = head_channels(graph, op);
     most = std::max(
@@ -68,7 +68,7 @@ StateLayout state_layout(const Graph& graph, const Sizes& sizes) {
 
 int64_t parameter_bytes(const Graph& graph, const Op& op, Dtype dtype) {
   const int64_t channels = graph.tensor(op.output).channels;
-  if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm)
+  if (op.kind == OpKind::norm || op.kind == OpKind::rms_norm)
     return 2 * on_boundary(channels * int64_t{sizeof(float)});
   if (op.kind != OpKind::conv) return 0;
   const KernelShape kernel = kernel_shape(graph, op);

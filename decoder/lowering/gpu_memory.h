@@ -5,8 +5,8 @@
 
 #include "decoder/lowering/memory.h"
 
-// What a decode takes of a GPU's memory beside its tiles and kept tensors. The planner counts with it and the
-// runtime lays its memory out by it.
+// What a decode takes of a GPU's memory beside its tiles and materialised tensors. The planner counts with it
+// and the runtime lays its memory out by it.
 namespace headroom::gpu {
 
 /// Places in a reservation begin at multiples of this, and are multiples of it large.
@@ -27,9 +27,9 @@ constexpr int64_t kPartialSumBytes = 4;
 /// Sets of statistics: one, or one for each frame.
 int64_t statistics_sets(const Graph& graph, const Op& statistics, const Sizes& sizes);
 
-/// Moments are taken frame by frame. Each frame's rows are cut into so many stretches at the most, each with
+/// Moments are taken frame by frame. Each frame's rows are cut into so many segments at the most, each with
 /// moments of its own for every group, of a group for every so many of its channels.
-constexpr int64_t kMostMomentStretches = 1024;
+constexpr int64_t kMostMomentSegments = 1024;
 constexpr int64_t kMomentChannels = 128;
 /// Sums of keys and values are gathered in so many partial sums at the most, one input after the other.
 constexpr int64_t kMostKeyValuePartials = 32;
@@ -62,8 +62,8 @@ constexpr int64_t kMostTileValues = int64_t{1} << 30;
 /// least the second.
 constexpr int64_t kConvolutionWorkspace = int64_t{32} << 20;
 constexpr int64_t kLeastWorkspace = int64_t{1} << 20;
-/// Granted for the phases of one over upsampling, which goes in slices of rows where all of a frame's would
-/// take more; but enough for so many rows of them.
+/// Granted for the phases of one over upsampling, which goes in micro-batches of rows where all of a frame's
+/// would take more; but enough for so many rows of them.
 constexpr int64_t kMostPhases = int64_t{256} << 20;
 constexpr int64_t kLeastPhaseRows = 8;
 

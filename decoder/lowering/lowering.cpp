@@ -80,9 +80,9 @@ class Needs {
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal)
+  Lowering(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal)
       : graph_(graph),
-        kept_(kept),
+        materialised_(materialised),
         goal_(goal),
         needs_(graph.tensors().size()),
         made_(graph.tensors().size(), -1) {}
@@ -98,7 +98,7 @@ class Lowering {
   }
 
  private:
-  bool is_kept(TensorId id) const { return id == graph_.latent() || kept_[index(id)]; }
+  bool is_materialised(TensorId id) const { return id == graph_.latent() || materialised_[index(id)]; }
 
   void set_scale() {
     std::vector<TensorId> wanted = goal_.keeps;
@@ -145,19 +145,20 @@ class Lowering {
     for (size_t i = end_op_; i-- > 0;) {
       const Op& op = graph_.ops()[i];
       if (contains(goal_.in_place, op.output)) {
-        // The tile of the other operand is added onto the kept one; both are read at their own positions.
+        // The tile of the other operand is added onto the materialised one; both are read at their own
+        // positions.
         for (TensorId input : op.inputs) needs_[input].add_loose({});
         first_op_ = i;
         continue;
       }
       const Need& need = needs_.of(op.output);
-      if (!need.any() || is_kept(op.output)) continue;
+      if (!need.any() || is_materialised(op.output)) continue;
       first_op_ = std::min(first_op_, i);
       const Halo halo = need.all();
       for (size_t k = 0; k < op.inputs.size(); ++k) {
         Need& input = needs_[op.inputs[k]];
         if (is_barrier(op, k)) {
-          if (!kept_[index(op.inputs[k])])
+          if (!materialised_[index(op.inputs[k])])
             throw std::logic_error(op.name + " needs a barrier that no pass has provided");
         } else if (op.kind == OpKind::conv || op.kind == OpKind::attention) {
           input.exact.push_back({input_halo(op, k, halo), input_pad(op, k)});
@@ -171,7 +172,7 @@ class Lowering {
   /// True where an operation can write the one tile that its readers want, padding included.
   static bool makes_exact_tile(const Op& op, const Need& need) {
     const bool pads = op.kind == OpKind::norm || op.kind == OpKind::upsample || op.kind == OpKind::conv ||
-                      op.kind == OpKind::pixel_norm;
+                      op.kind == OpKind::rms_norm;
     return pads && !need.loose && !need.exact.empty() &&
            std::all_of(need.exact.begin(), need.exact.end(),
                        [&](const ExactDemand& demand) { return demand == need.exact.front(); });
@@ -182,12 +183,12 @@ class Lowering {
     return static_cast<int32_t>(pass_.steps.size()) - 1;
   }
 
-  Operand read(TensorId id) const { return {id, is_kept(id) ? -1 : made_[index(id)]}; }
+  Operand read(TensorId id) const { return {id, is_materialised(id) ? -1 : made_[index(id)]}; }
 
   /// A tile that matches the demand to the position: the one that was made, or a copy.
   Operand read_exact(TensorId id, const ExactDemand& demand) {
     const int32_t step = made_[index(id)];
-    if (!is_kept(id) && step >= 0) {
+    if (!is_materialised(id) && step >= 0) {
       const Step& made = pass_.steps[static_cast<size_t>(step)];
       if (made.halo == demand.halo && made.pad == demand.pad) return {id, step};
     }
@@ -208,7 +209,7 @@ class Lowering {
       return;
     }
     if (contains(goal_.in_place, op.output)) {
-      const bool second_is_base = is_kept(op.inputs[1]);
+      const bool second_is_base = is_materialised(op.inputs[1]);
       const TensorId base = op.inputs[second_is_base ? 1 : 0];
       const TensorId other = op.inputs[second_is_base ? 0 : 1];
       push({.kind = StepKind::accumulate,
@@ -218,7 +219,7 @@ class Lowering {
       return;
     }
     const Need& need = needs_.of(op.output);
-    if (!need.any() || is_kept(op.output)) return;
+    if (!need.any() || is_materialised(op.output)) return;
 
     Step step{.kind = step_kind_of(op.kind),
               .op = id,
@@ -248,9 +249,9 @@ class Lowering {
       case OpKind::upsample:
       case OpKind::interpolate:
       case OpKind::unfold_frames:
-      case OpKind::pixel_norm:
+      case OpKind::rms_norm:
       case OpKind::gate:
-      case OpKind::shuffle:
+      case OpKind::depth_to_space:
       case OpKind::linear_attention:
         for (TensorId input : op.inputs)
           step.inputs.push_back(graph_.tensor(input).statistics ? Operand{input, -1} : read(input));
@@ -274,7 +275,8 @@ class Lowering {
     const TensorId id = op.inputs[0];
     const int32_t step = made_[index(id)];
     const bool sole_reader = !contains(goal_.keeps, id) && readers_in_pass(id) == 1;
-    if (!is_kept(id) && step >= 0 && sole_reader && pass_.steps[static_cast<size_t>(step)].halo == halo)
+    if (!is_materialised(id) && step >= 0 && sole_reader &&
+        pass_.steps[static_cast<size_t>(step)].halo == halo)
       return {id, step};
     return {id, push({.kind = StepKind::gather, .tensor = id, .inputs = {read(id)}, .halo = halo})};
   }
@@ -298,7 +300,7 @@ class Lowering {
   }
 
   const Graph& graph_;
-  const std::vector<bool>& kept_;
+  const std::vector<bool>& materialised_;
   const PassGoal& goal_;
   Needs needs_;
   std::vector<int32_t> made_;         ///< step that made the tensor's tile
@@ -326,12 +328,12 @@ StepKind step_kind_of(OpKind kind) {
       return StepKind::interpolate;
     case OpKind::unfold_frames:
       return StepKind::unfold_frames;
-    case OpKind::pixel_norm:
-      return StepKind::pixel_norm;
+    case OpKind::rms_norm:
+      return StepKind::rms_norm;
     case OpKind::gate:
       return StepKind::gate;
-    case OpKind::shuffle:
-      return StepKind::shuffle;
+    case OpKind::depth_to_space:
+      return StepKind::depth_to_space;
     case OpKind::key_value_sums:
       return StepKind::key_value_sums;
     case OpKind::linear_attention:
@@ -360,10 +362,10 @@ std::vector<BarrierTargets> barrier_targets(const Graph& graph) {
   }
   by_depth[depths[index(graph.output())]].emits = true;
   for (size_t t = 0; t < graph.tensors().size(); ++t) {
-    if (!graph.tensors()[t].rests) continue;
+    if (!graph.tensors()[t].cut_points) continue;
     BarrierTargets& targets = by_depth[depths[t]];
     const bool must_run = targets.emits || !targets.statistics.empty() || !targets.whole.empty();
-    if (!must_run) targets.rests.push_back(TensorId{static_cast<int32_t>(t)});
+    if (!must_run) targets.cut_points.push_back(TensorId{static_cast<int32_t>(t)});
   }
   std::vector<BarrierTargets> passes;
   for (auto& entry : by_depth) passes.push_back(std::move(entry.second));
@@ -373,25 +375,25 @@ std::vector<BarrierTargets> barrier_targets(const Graph& graph) {
 TensorId any_target(const Graph& graph, const BarrierTargets& targets) {
   if (!targets.statistics.empty()) return graph.op(targets.statistics[0]).inputs[0];
   if (!targets.whole.empty()) return targets.whole[0];
-  return targets.optional() ? targets.rests[0] : graph.output();
+  return targets.optional() ? targets.cut_points[0] : graph.output();
 }
 
-Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal) {
-  return Lowering(graph, kept, goal).run();
+Pass lower_pass(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal) {
+  return Lowering(graph, materialised, goal).run();
 }
 
-TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal,
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal,
                        TensorId target) {
   PassGoal without = goal;
   without.in_place.clear();
-  return in_place_base(graph, kept, lower_pass(graph, kept, without), target);
+  return in_place_base(graph, materialised, lower_pass(graph, materialised, without), target);
 }
 
-TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const Pass& without,
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& materialised, const Pass& without,
                        TensorId target) {
   const Op* add = graph.producer(target);
   if (add == nullptr || add->kind != OpKind::add) return TensorId{-1};
-  const auto has_blocks = [&](TensorId id) { return id != graph.latent() && kept[index(id)]; };
+  const auto has_blocks = [&](TensorId id) { return id != graph.latent() && materialised[index(id)]; };
   if (has_blocks(add->inputs[0]) == has_blocks(add->inputs[1])) return TensorId{-1};
   const TensorId base = add->inputs[has_blocks(add->inputs[0]) ? 0 : 1];
   for (const Step& step : without.steps) {

@@ -14,7 +14,7 @@ struct PassGoal {
   std::vector<OpId> statistics;  ///< statistics and sums to take
   std::vector<TensorId> keeps;   ///< tensors to write whole
   std::vector<TensorId>
-      in_place;        ///< those of `keeps` that take over the blocks of a kept operand of their add
+      in_place;        ///< those of `keeps` that take over the blocks of a materialised operand of their add
   bool emits = false;  ///< hand the graph's output on
 };
 
@@ -24,10 +24,10 @@ struct BarrierTargets {
   std::vector<OpId> statistics;  ///< and sums of keys and values
   std::vector<TensorId> whole;   ///< keys and values
   /// Where no barrier asks for a pass, it may end at one of these all the same, keeping it.
-  std::vector<TensorId> rests;
+  std::vector<TensorId> cut_points;
   bool emits = false;
   /// The pass need not run: what it could compute is computed by a later one.
-  bool optional() const { return !rests.empty(); }
+  bool optional() const { return !cut_points.empty(); }
 };
 
 /// One entry per pass, in the order in which passes must run; the last one emits the output.
@@ -36,19 +36,19 @@ std::vector<BarrierTargets> barrier_targets(const Graph& graph);
 /// A tensor that the pass computes; all of them are of its depth.
 TensorId any_target(const Graph& graph, const BarrierTargets& targets);
 
-/// Lowers a pass to the steps that every tile runs. Operations between what is kept and the goals are
+/// Lowers a pass to the steps that every tile runs. Operations between what is materialised and the goals are
 /// repeated per tile with the halo that the later ones need; positions outside the picture appear only where
-/// a convolution reads them, as zeros. Tiles and predictions are left empty. `kept[i]` says whether tensor i
-/// can be read whole: written by an earlier pass, or measured if it is statistics. Throws std::logic_error
-/// where the goal needs something that only a later pass could provide.
-Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal);
+/// a convolution reads them, as zeros. Tiles and predictions are left empty. `materialised[i]` says whether
+/// tensor i can be read whole: written by an earlier pass, or measured if it is statistics. Throws
+/// std::logic_error where the goal needs something that only a later pass could provide.
+Pass lower_pass(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal);
 
-/// The kept operand whose blocks `target` could take over in a pass with this goal, or -1: its producer must
-/// add that operand, and nothing else in the pass may read it or need `target` beyond the tile.
-TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal,
+/// The materialised operand whose blocks `target` could take over in a pass with this goal, or -1: its
+/// producer must add that operand, and nothing else in the pass may read it or need `target` beyond the tile.
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal,
                        TensorId target);
 /// The same where the pass has been lowered already, with nothing in place.
-TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const Pass& without,
+TensorId in_place_base(const Graph& graph, const std::vector<bool>& materialised, const Pass& without,
                        TensorId target);
 
 /// The image of a grid interval of rows or columns in a tensor of another scale: every position that the

@@ -97,33 +97,33 @@ std::vector<OpId> operations_of(const Pass& pass) {
   return operations;
 }
 
-int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionForm form, const Storage& storage) {
+int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm form, const Storage& storage) {
   if (storage.device == DeviceKind::cuda) return gpu::parameter_bytes(graph, op, storage.dtype);
   const auto aligned = [](int64_t floats) {
     return ceil_divide(floats * int64_t{sizeof(float)}, kParameterAlignment) * kParameterAlignment;
   };
   const int64_t channels = graph.tensor(op.output).channels;
-  if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm) return 2 * aligned(channels);
+  if (op.kind == OpKind::norm || op.kind == OpKind::rms_norm) return 2 * aligned(channels);
   if (op.kind != OpKind::conv) return 0;
   // A convolution without a bias has zeros there.
   const KernelShape kernel = kernel_shape(graph, op);
-  return aligned(kernel.floats(form_of(kernel, form))) + aligned(channels);
+  return aligned(kernel.floats(algorithm_of(kernel, form))) + aligned(channels);
 }
 
 int64_t resident_weights_bytes(const Graph& graph, const Storage& storage) {
   int64_t sum = 0;
-  for (const Op& op : graph.ops()) sum += weights_bytes(graph, op, ConvolutionForm::direct, storage);
+  for (const Op& op : graph.ops()) sum += weights_bytes(graph, op, ConvolutionAlgorithm::direct, storage);
   return sum;
 }
 
-int64_t pass_weights_bytes(const Graph& graph, const Pass& pass, ConvolutionForm form,
+int64_t pass_weights_bytes(const Graph& graph, const Pass& pass, ConvolutionAlgorithm form,
                            WeightResidency residency, const Storage& storage) {
   int64_t sum = 0;
   for (OpId id : operations_of(pass)) {
     const Op& op = graph.op(id);
     if (residency == WeightResidency::per_pass) {
       sum += weights_bytes(graph, op, form, storage);
-    } else if (form == ConvolutionForm::winograd && has_winograd_form(graph, id)) {
+    } else if (form == ConvolutionAlgorithm::winograd && has_winograd(graph, id)) {
       sum += kernel_shape(graph, op).floats(form) * int64_t{sizeof(float)};
     }
   }
@@ -144,16 +144,18 @@ int64_t block_rows(const Graph& graph, TensorId id, const Sizes& sizes, int64_t 
   return ceil_divide(rows, blocks);
 }
 
-int64_t block_count(const Graph& graph, const Kept& kept, const Sizes& sizes) {
-  return ceil_divide(extent_of(graph.tensor(kept.tensor), sizes.latent).y, kept.block_rows);
+int64_t block_count(const Graph& graph, const Materialised& materialised, const Sizes& sizes) {
+  return ceil_divide(extent_of(graph.tensor(materialised.tensor), sizes.latent).y, materialised.block_rows);
 }
 
-int64_t kept_block_bytes(const Graph& graph, const Kept& kept, const Sizes& sizes) {
-  return allocated_bytes(kept.block_rows * row_bytes(graph, kept.tensor, sizes), sizes.device);
+int64_t materialised_block_bytes(const Graph& graph, const Materialised& materialised, const Sizes& sizes) {
+  return allocated_bytes(materialised.block_rows * row_bytes(graph, materialised.tensor, sizes),
+                         sizes.device);
 }
 
-int64_t kept_bytes(const Graph& graph, const Kept& kept, const Sizes& sizes) {
-  return sizes.items * block_count(graph, kept, sizes) * kept_block_bytes(graph, kept, sizes);
+int64_t materialised_bytes(const Graph& graph, const Materialised& materialised, const Sizes& sizes) {
+  return sizes.items * block_count(graph, materialised, sizes) *
+         materialised_block_bytes(graph, materialised, sizes);
 }
 
 RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, const Sizes& sizes)
@@ -192,41 +194,44 @@ int64_t RowReaders::last_row(int64_t grid_row) const {
   return std::min(last, rows_);
 }
 
-Interval blocks_acquired(const Graph& graph, const Pass& pass, const Kept& kept, size_t band) {
-  const Interval rows = image(pass.tiles.y[band], graph.tensor(kept.tensor).scale.y, pass.scale.y);
-  return {ceil_divide(rows.begin, kept.block_rows), ceil_divide(rows.end, kept.block_rows)};
+Interval blocks_acquired(const Graph& graph, const Pass& pass, const Materialised& materialised,
+                         size_t band) {
+  const Interval rows = image(pass.tiles.y[band], graph.tensor(materialised.tensor).scale.y, pass.scale.y);
+  return {ceil_divide(rows.begin, materialised.block_rows), ceil_divide(rows.end, materialised.block_rows)};
 }
 
-Interval blocks_released(const RowReaders& readers, const Pass& pass, const Kept& kept, int64_t block_count,
-                         size_t band) {
+Interval blocks_released(const RowReaders& readers, const Pass& pass, const Materialised& materialised,
+                         int64_t block_count, size_t band) {
   const auto first_block = [&](size_t of_band) {
-    return std::min(block_count, readers.first_row(pass.tiles.y[of_band].begin) / kept.block_rows);
+    return std::min(block_count, readers.first_row(pass.tiles.y[of_band].begin) / materialised.block_rows);
   };
   const int64_t from = band == 0 ? 0 : first_block(band);
   return {from, band + 1 == pass.tiles.y.size() ? block_count : first_block(band + 1)};
 }
 
-Interval blocks_completed(const Graph& graph, const Pass& pass, const Kept& kept, size_t band) {
-  const Interval rows = image(pass.tiles.y[band], graph.tensor(kept.tensor).scale.y, pass.scale.y);
+Interval blocks_completed(const Graph& graph, const Pass& pass, const Materialised& materialised,
+                          size_t band) {
+  const Interval rows = image(pass.tiles.y[band], graph.tensor(materialised.tensor).scale.y, pass.scale.y);
   const bool last = band + 1 == pass.tiles.y.size();
-  return {rows.begin / kept.block_rows,
-          last ? ceil_divide(rows.end, kept.block_rows) : rows.end / kept.block_rows};
+  return {rows.begin / materialised.block_rows,
+          last ? ceil_divide(rows.end, materialised.block_rows) : rows.end / materialised.block_rows};
 }
 
-Interval blocks_read(const RowReaders& readers, const Pass& pass, const Kept& kept, size_t band) {
+Interval blocks_read(const RowReaders& readers, const Pass& pass, const Materialised& materialised,
+                     size_t band) {
   const Interval& tile = pass.tiles.y[band];
-  return {readers.first_row(tile.begin) / kept.block_rows,
-          ceil_divide(readers.last_row(tile.end), kept.block_rows)};
+  return {readers.first_row(tile.begin) / materialised.block_rows,
+          ceil_divide(readers.last_row(tile.end), materialised.block_rows)};
 }
 
 ScratchLayout scratch_layout(const Graph& graph, const Plan& plan) {
   const Sizes sizes = sizes_of(graph, plan);
   ScratchLayout layout;
-  for (const Kept& kept : plan.kept) {
-    if (kept.place != Place::scratch) continue;
-    const int64_t bytes = kept.block_rows * row_bytes(graph, kept.tensor, sizes);
+  for (const Materialised& materialised : plan.materialised) {
+    if (materialised.place != Place::scratch) continue;
+    const int64_t bytes = materialised.block_rows * row_bytes(graph, materialised.tensor, sizes);
     layout.slot_bytes = std::max(layout.slot_bytes, ceil_divide(bytes, kPage) * kPage);
-    for (int32_t number : kept.blocks) layout.slots = std::max(layout.slots, int64_t{number} + 1);
+    for (int32_t number : materialised.blocks) layout.slots = std::max(layout.slots, int64_t{number} + 1);
   }
   return layout;
 }
@@ -274,13 +279,13 @@ std::vector<int64_t> step_bytes(const Graph& graph, const Pass& pass, const Exte
   return bytes;
 }
 
-std::vector<Stretch> stretches_of(const Pass& pass, const std::vector<int64_t>& working_bytes) {
-  std::vector<Stretch> stretches(1);
+std::vector<Segment> segments_of(const Pass& pass, const std::vector<int64_t>& working_bytes) {
+  std::vector<Segment> segments(1);
   for (size_t i = 0; i < pass.steps.size(); ++i) {
-    if (pass.steps[i].kind == StepKind::store) stretches.push_back({0, pass.steps[i].tensor});
-    stretches.back().working_bytes = std::max(stretches.back().working_bytes, working_bytes[i]);
+    if (pass.steps[i].kind == StepKind::store) segments.push_back({0, pass.steps[i].tensor});
+    segments.back().working_bytes = std::max(segments.back().working_bytes, working_bytes[i]);
   }
-  return stretches;
+  return segments;
 }
 
 Extent last_band_tile(const Extent& tile, int64_t grid_rows) {
@@ -288,26 +293,28 @@ Extent last_band_tile(const Extent& tile, int64_t grid_rows) {
   return {tile.t, std::min(grid_rows, rest == 0 ? tile.y : rest), tile.x};
 }
 
-std::vector<KeptInPass> kept_in(const Plan& plan, size_t pass) {
+std::vector<MaterialisedInPass> materialised_in(const Plan& plan, size_t pass) {
   const auto number = static_cast<int32_t>(pass);
-  std::vector<KeptInPass> list;
-  for (const Kept& entry : plan.kept) {
+  std::vector<MaterialisedInPass> list;
+  for (const Materialised& entry : plan.materialised) {
     if (number < entry.first_pass || number > entry.last_pass) continue;
-    const bool taken_over = std::any_of(plan.kept.begin(), plan.kept.end(),
-                                        [&](const Kept& other) { return other.in_place_of == entry.tensor; });
+    const bool taken_over =
+        std::any_of(plan.materialised.begin(), plan.materialised.end(),
+                    [&](const Materialised& other) { return other.in_place_of == entry.tensor; });
     list.push_back({&entry, number == entry.first_pass, number == entry.last_pass && !taken_over});
   }
   return list;
 }
 
-int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<KeptInPass>& kept,
-                        const Extent& tile, const Sizes& sizes, const MemoryModel& model) {
+int64_t pass_peak_bytes(const Graph& graph, const Pass& pass,
+                        const std::vector<MaterialisedInPass>& materialised, const Extent& tile,
+                        const Sizes& sizes, const MemoryModel& model) {
   const Extent last_tile = last_band_tile(tile, sizes.latent.y * pass.scale.y);
-  const std::vector<Stretch> full = stretches_of(pass, step_bytes(graph, pass, tile, sizes, model));
-  const std::vector<Stretch> last = stretches_of(pass, step_bytes(graph, pass, last_tile, sizes, model));
+  const std::vector<Segment> full = segments_of(pass, step_bytes(graph, pass, tile, sizes, model));
+  const std::vector<Segment> last = segments_of(pass, step_bytes(graph, pass, last_tile, sizes, model));
   int64_t steady = 0;
   std::vector<LiveBlocks> read, written;
-  for (const KeptInPass& entry : kept) {
+  for (const MaterialisedInPass& entry : materialised) {
     const LiveBlocks blocks(graph, pass, entry, sizes);
     if (blocks.steady()) {
       steady += blocks.before_store(0);
@@ -315,23 +322,23 @@ int64_t pass_peak_bytes(const Graph& graph, const Pass& pass, const std::vector<
       read.push_back(blocks);
     }
   }
-  for (const Stretch& stretch : full) {
+  for (const Segment& segment : full) {
     // What takes over another's blocks is not stored: the entry of the tensor that it replaces counts them.
-    for (const KeptInPass& entry : kept) {
-      if (entry.written && entry.kept->tensor == stretch.stored)
+    for (const MaterialisedInPass& entry : materialised) {
+      if (entry.written && entry.materialised->tensor == segment.stored)
         written.emplace_back(graph, pass, entry, sizes);
     }
   }
   int64_t peak = steady;
   for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
-    const std::vector<Stretch>& stretches = band + 1 == pass.tiles.y.size() ? last : full;
+    const std::vector<Segment>& segments = band + 1 == pass.tiles.y.size() ? last : full;
     int64_t live = steady, largest = 0;
     for (const LiveBlocks& blocks : read) live += blocks.before_store(band);
     for (const LiveBlocks& blocks : written) live += blocks.before_store(band);
-    for (size_t i = 0; i < stretches.size(); ++i) {
+    for (size_t i = 0; i < segments.size(); ++i) {
       if (i > 0) live += written[i - 1].after_store(band) - written[i - 1].before_store(band);
-      largest = std::max(largest, stretches[i].working_bytes);
-      peak = std::max(peak, live + stretches[i].working_bytes);
+      largest = std::max(largest, segments[i].working_bytes);
+      peak = std::max(peak, live + segments[i].working_bytes);
     }
     // The next tile or chunk of the band begins beside the blocks that the first one took.
     if (pass.tiles.x.size() * pass.tiles.t.size() > 1) peak = std::max(peak, live + largest);

@@ -25,8 +25,8 @@ Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const
 }
 
 int64_t carried_frames(const Step& step) {
-  const bool reads_kept = step.kind == StepKind::gather && step.inputs[0].step == -1;
-  return reads_kept ? 0 : step.halo.before.t;
+  const bool reads_materialised = step.kind == StepKind::gather && step.inputs[0].step == -1;
+  return reads_materialised ? 0 : step.halo.before.t;
 }
 
 bool takes_chunks(const Graph& graph, const Pass& pass) {

@@ -21,13 +21,13 @@ DeviceKind parse_device(const std::string& text) {
   throw InputError("--device: expected cpu or cuda, found '" + text + "'");
 }
 
-const char* name_of(ConvolutionForm form) {
-  return form == ConvolutionForm::direct ? "direct" : "winograd";
+const char* name_of(ConvolutionAlgorithm form) {
+  return form == ConvolutionAlgorithm::direct ? "direct" : "winograd";
 }
 
-std::vector<ConvolutionForm> forms_on(DeviceKind device) {
-  if (device == DeviceKind::cuda) return {ConvolutionForm::direct};
-  return {ConvolutionForm::direct, ConvolutionForm::winograd};
+std::vector<ConvolutionAlgorithm> algorithms_on(DeviceKind device) {
+  if (device == DeviceKind::cuda) return {ConvolutionAlgorithm::direct};
+  return {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd};
 }
 
 const char* name_of(StepKind kind) {
@@ -48,11 +48,11 @@ const char* name_of(StepKind kind) {
       return "interpolate";
     case StepKind::unfold_frames:
       return "unfold_frames";
-    case StepKind::pixel_norm:
+    case StepKind::rms_norm:
       return "pixel_norm";
     case StepKind::gate:
       return "gate";
-    case StepKind::shuffle:
+    case StepKind::depth_to_space:
       return "shuffle";
     case StepKind::linear_attention:
       return "linear_attention";

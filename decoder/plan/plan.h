@@ -18,7 +18,7 @@ const char* name_of(DeviceKind device);
 /// Throws InputError unless `text` is cpu or cuda.
 DeviceKind parse_device(const std::string& text);
 /// The forms of convolutions that a device has: the direct one, then the faster one where there is another.
-std::vector<ConvolutionForm> forms_on(DeviceKind device);
+std::vector<ConvolutionAlgorithm> algorithms_on(DeviceKind device);
 
 /// What is decoded, and on what: everything that fixes the sizes of all tensors.
 struct Request {
@@ -32,8 +32,8 @@ struct Request {
   friend bool operator==(const Request&, const Request&) = default;
 };
 
-/// Where a kept tensor lives. Below the device, only the blocks that a sweep is about to read or has just
-/// written are on it.
+/// Where a materialised tensor lives. Below the device, only the blocks that a sweep is about to read or has
+/// just written are on it.
 enum class Place {
   device,
   host,     ///< memory of the host, where the device has its own
@@ -56,8 +56,8 @@ struct Environment {
 };
 
 /// A tensor that is stored whole, in row-band blocks of `block_rows` rows of one batch item each.
-/// The latent is always kept and not listed.
-struct Kept {
+/// The latent is always materialised and not listed.
+struct Materialised {
   TensorId tensor{-1};
   int64_t block_rows = 0;
   /// One number per block, item by item, top to bottom; each place counts its own. A number has one owner at
@@ -69,7 +69,7 @@ struct Kept {
   /// -1 where it has blocks of its own.
   TensorId in_place_of{-1};
   Place place = Place::device;  ///< the device where blocks are taken over
-  friend bool operator==(const Kept&, const Kept&) = default;
+  friend bool operator==(const Materialised&, const Materialised&) = default;
 };
 
 enum class StepKind {
@@ -81,14 +81,14 @@ enum class StepKind {
   attention,         ///< a tile of queries against all keys and values
   interpolate,       ///< positions between positions, in a region
   unfold_frames,     ///< channels to frames, in a region
-  pixel_norm,        ///< normalise each position of a region by itself into a tile, zero outside the picture
+  rms_norm,          ///< normalise each position of a region by itself into a tile, zero outside the picture
   gate,              ///< one half of the channels by the other
-  shuffle,           ///< channels to pixels
+  depth_to_space,    ///< channels to pixels
   linear_attention,  ///< queries of a region by the sums over all keys and values
   statistics,        ///< merge the tile's own positions into the statistics
   key_value_sums,    ///< add those of the tile's own positions to the sums
-  store,             ///< write the tile's own positions to a kept tensor
-  accumulate,        ///< add the tile's own positions onto a kept tensor, which becomes `op`'s output
+  store,             ///< write the tile's own positions to a materialised tensor
+  accumulate,        ///< add the tile's own positions onto a materialised tensor, which becomes `op`'s output
   emit,              ///< hand the tile's own positions to the output
 };
 const char* name_of(StepKind kind);
@@ -97,10 +97,10 @@ bool makes_tile(StepKind kind);
 /// Steps that gather what a barrier needs: statistics, sums.
 bool takes_statistics(StepKind kind);
 
-/// What a step reads: the tile that an earlier step of the pass made, or a kept tensor.
+/// What a step reads: the tile that an earlier step of the pass made, or a materialised tensor.
 struct Operand {
   TensorId tensor{-1};
-  int32_t step = -1;  ///< index of the step that made the tile; -1 reads the kept tensor
+  int32_t step = -1;  ///< index of the step that made the tile; -1 reads the materialised tensor
   friend bool operator==(const Operand&, const Operand&) = default;
 };
 
@@ -131,7 +131,7 @@ struct Pass {
   /// Half-open intervals along each axis, in grid positions; tiles are their product.
   Axes<std::vector<Interval>> tiles;
   std::vector<Step> steps;
-  ConvolutionForm convolutions = ConvolutionForm::direct;
+  ConvolutionAlgorithm convolutions = ConvolutionAlgorithm::direct;
   int64_t predicted_peak_bytes = 0;
   double predicted_seconds = 0;
   double predicted_flops = 0;
@@ -142,14 +142,14 @@ struct Pass {
 struct Plan {
   Request request;
   int64_t limit_bytes = 0;
-  /// Batch items that go through all passes together; the batch is run in such slices.
-  int64_t slice = 1;
+  /// Batch items that go through all passes together; the batch is run in such micro-batches.
+  int64_t micro_batch = 1;
   WeightResidency weights = WeightResidency::resident;
   int64_t weights_bytes = 0;        ///< packed parameters on the device at one time, at the most
   int64_t reserve_bytes = 0;        ///< for what libraries allocate outside the pool
-  int64_t host_limit_bytes = 0;     ///< for kept tensors in host memory
-  int64_t scratch_limit_bytes = 0;  ///< for kept tensors in the scratch file
-  std::string scratch_folder;       ///< where that file is made; empty where nothing is kept there
+  int64_t host_limit_bytes = 0;     ///< for materialised tensors in host memory
+  int64_t scratch_limit_bytes = 0;  ///< for materialised tensors in the scratch file
+  std::string scratch_folder;       ///< where that file is made; empty where nothing is materialised there
   int64_t predicted_peak_bytes = 0;
   double predicted_seconds = 0;
   double bound_seconds = 0;  ///< no plan of the space is faster: what has been proven so far
@@ -157,7 +157,7 @@ struct Plan {
   bool exact = true;
   bool assumed = true;      ///< costs are stated assumptions, not a profile of this machine
   Environment environment;  ///< of that profile
-  std::vector<Kept> kept;
+  std::vector<Materialised> materialised;
   std::vector<Pass> passes;
   friend bool operator==(const Plan&, const Plan&) = default;
 };

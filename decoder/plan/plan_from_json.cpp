@@ -15,7 +15,7 @@ constexpr int64_t kMostPasses = 10'000;
 constexpr int64_t kMostSteps = 10'000;
 constexpr int64_t kMostOperands = 8;
 constexpr int64_t kMostIntervals = 1'000'000;
-constexpr int64_t kMostBlocks = 4'000'000;  ///< of all kept tensors together
+constexpr int64_t kMostBlocks = 4'000'000;  ///< of all materialised tensors together
 constexpr size_t kMostNameBytes = 4096;
 
 int32_t small_integer(const JsonFields& fields, int64_t least, int64_t most) {
@@ -75,16 +75,16 @@ class PlanReader {
     }
   }
 
-  Kept read_kept(const JsonFields& fields) {
-    Kept kept;
-    kept.place = one_of(fields["place"], std::array{Place::device, Place::host, Place::scratch});
-    kept.tensor = tensor(fields["tensor"]);
-    kept.block_rows = fields["block_rows"].integer(1, kMostPosition);
-    kept.blocks = read_blocks(fields["blocks"]);
-    kept.first_pass = small_integer(fields["first_pass"], 0, kMostPasses - 1);
-    kept.last_pass = small_integer(fields["last_pass"], 0, kMostPasses - 1);
-    if (fields.has("in_place_of")) kept.in_place_of = tensor(fields["in_place_of"]);
-    return kept;
+  Materialised read_materialised(const JsonFields& fields) {
+    Materialised materialised;
+    materialised.place = one_of(fields["place"], std::array{Place::device, Place::host, Place::scratch});
+    materialised.tensor = tensor(fields["tensor"]);
+    materialised.block_rows = fields["block_rows"].integer(1, kMostPosition);
+    materialised.blocks = read_blocks(fields["blocks"]);
+    materialised.first_pass = small_integer(fields["first_pass"], 0, kMostPasses - 1);
+    materialised.last_pass = small_integer(fields["last_pass"], 0, kMostPasses - 1);
+    if (fields.has("in_place_of")) materialised.in_place_of = tensor(fields["in_place_of"]);
+    return materialised;
   }
 
   Pass read_pass(const JsonFields& fields) const {
@@ -98,8 +98,8 @@ class PlanReader {
     pass.steps.reserve(count);
     for (size_t i = 0; i < count; ++i) pass.steps.push_back(read_step(steps[i]));
     if (fields.has("convolutions")) {
-      pass.convolutions =
-          one_of(fields["convolutions"], std::array{ConvolutionForm::direct, ConvolutionForm::winograd});
+      pass.convolutions = one_of(fields["convolutions"],
+                                 std::array{ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd});
     }
     const JsonFields predicted = fields["predicted"];
     pass.predicted_peak_bytes = predicted["peak_bytes"].integer(0, kMostBytes);
@@ -143,8 +143,8 @@ class PlanReader {
     return one_of(
         fields,
         std::array{StepKind::gather, StepKind::norm, StepKind::upsample, StepKind::conv, StepKind::add,
-                   StepKind::attention, StepKind::interpolate, StepKind::unfold_frames, StepKind::pixel_norm,
-                   StepKind::gate, StepKind::shuffle, StepKind::linear_attention, StepKind::statistics,
+                   StepKind::attention, StepKind::interpolate, StepKind::unfold_frames, StepKind::rms_norm,
+                   StepKind::gate, StepKind::depth_to_space, StepKind::linear_attention, StepKind::statistics,
                    StepKind::key_value_sums, StepKind::store, StepKind::accumulate, StepKind::emit});
   }
 
@@ -200,7 +200,7 @@ Plan plan_from_json(const JsonFields& file, const Graph& graph) {
   Plan plan;
   plan.request = read_request(file);
   plan.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // the largest stands for no limit
-  plan.slice = file["slice_items"].integer(1, plan.request.batch);
+  plan.micro_batch = file["slice_items"].integer(1, plan.request.batch);
   plan.weights_bytes = file["weights_bytes"].integer(0, kMostBytes);
   plan.reserve_bytes = file["reserve_bytes"].integer(0, kMostBytes);
   plan.predicted_peak_bytes = file["predicted"]["peak_bytes"].integer(0, kMostBytes);
@@ -223,9 +223,10 @@ Plan plan_from_json(const JsonFields& file, const Graph& graph) {
   plan.assumed = file["assumed"].boolean();
 
   PlanReader reader(graph);
-  const JsonFields kept = file["kept"];
-  const size_t kept_count = kept.size(graph.tensors().size());
-  for (size_t i = 0; i < kept_count; ++i) plan.kept.push_back(reader.read_kept(kept[i]));
+  const JsonFields materialised = file["kept"];
+  const size_t materialised_count = materialised.size(graph.tensors().size());
+  for (size_t i = 0; i < materialised_count; ++i)
+    plan.materialised.push_back(reader.read_materialised(materialised[i]));
   const JsonFields passes = file["passes"];
   const size_t pass_count = passes.size(kMostPasses);
   for (size_t i = 0; i < pass_count; ++i) plan.passes.push_back(reader.read_pass(passes[i]));

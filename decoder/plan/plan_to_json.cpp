@@ -1,5 +1,5 @@
-#include "decoder/plan/sizes.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/plan/sizes.h"
 
 namespace headroom {
 namespace {
@@ -29,21 +29,21 @@ json blocks_to_json(const std::vector<int32_t>& blocks) {
 }
 
 /// Bytes of all blocks, each at its full rows. Derived from the rest, for readers of the file only.
-int64_t block_bytes(const Kept& kept, const Plan& plan, const Graph& graph) {
-  return static_cast<int64_t>(kept.blocks.size()) * kept.block_rows *
-         row_bytes(graph, kept.tensor, sizes_of(graph, plan));
+int64_t block_bytes(const Materialised& materialised, const Plan& plan, const Graph& graph) {
+  return static_cast<int64_t>(materialised.blocks.size()) * materialised.block_rows *
+         row_bytes(graph, materialised.tensor, sizes_of(graph, plan));
 }
 
-json kept_to_json(const Kept& kept, const Plan& plan, const Graph& graph) {
-  json out{{"tensor", graph.tensors().at(index(kept.tensor)).name},
-           {"place", name_of(kept.place)},
-           {"bytes", block_bytes(kept, plan, graph)},
-           {"block_rows", kept.block_rows},
-           {"blocks", blocks_to_json(kept.blocks)},
-           {"first_pass", kept.first_pass},
-           {"last_pass", kept.last_pass}};
-  if (kept.in_place_of != TensorId{-1}) {
-    out["in_place_of"] = graph.tensors().at(index(kept.in_place_of)).name;
+json materialised_to_json(const Materialised& materialised, const Plan& plan, const Graph& graph) {
+  json out{{"tensor", graph.tensors().at(index(materialised.tensor)).name},
+           {"place", name_of(materialised.place)},
+           {"bytes", block_bytes(materialised, plan, graph)},
+           {"block_rows", materialised.block_rows},
+           {"blocks", blocks_to_json(materialised.blocks)},
+           {"first_pass", materialised.first_pass},
+           {"last_pass", materialised.last_pass}};
+  if (materialised.in_place_of != TensorId{-1}) {
+    out["in_place_of"] = graph.tensors().at(index(materialised.in_place_of)).name;
   }
   return out;
 }
@@ -96,15 +96,16 @@ json to_json(const Request& request) {
 }
 
 json to_json(const Plan& plan, const Graph& graph) {
-  json kept = json::array();
-  for (const Kept& entry : plan.kept) kept.push_back(kept_to_json(entry, plan, graph));
+  json materialised = json::array();
+  for (const Materialised& entry : plan.materialised)
+    materialised.push_back(materialised_to_json(entry, plan, graph));
   json passes = json::array();
   for (const Pass& pass : plan.passes) passes.push_back(pass_to_json(pass, graph));
   json out{{"schema", "headroom.plan"},
            {"version", kPlanVersion},
            {"request", to_json(plan.request)},
            {"limit_bytes", plan.limit_bytes},
-           {"slice_items", plan.slice},
+           {"slice_items", plan.micro_batch},
            {"weights", name_of(plan.weights)},
            {"weights_bytes", plan.weights_bytes},
            {"reserve_bytes", plan.reserve_bytes},
@@ -113,7 +114,7 @@ json to_json(const Plan& plan, const Graph& graph) {
            {"optimal", plan.optimal},
            {"exact", plan.exact},
            {"assumed", plan.assumed},
-           {"kept", std::move(kept)},
+           {"kept", std::move(materialised)},
            {"passes", std::move(passes)}};
   if (plan.host_limit_bytes > 0) out["host_limit_bytes"] = plan.host_limit_bytes;
   if (!plan.scratch_folder.empty()) {

@@ -236,7 +236,7 @@ RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph)
   for (size_t i = 0; i < plan_count; ++i) {
     Plan plan = plan_from_json(plans[i], graph);
     if (plan.limit_bytes != queue.limit_bytes) plans[i]["limit_bytes"].fail("expected the queue's own limit");
-    for (const Kept& kept : plan.kept) blocks += kept.blocks.size();
+    for (const Materialised& materialised : plan.materialised) blocks += materialised.blocks.size();
     if (blocks > kMostBlocks)
       plans[i].fail("expected at most " + std::to_string(kMostBlocks) + " blocks in all plans together");
     if (i > 0 && plan.request.dtype != queue.plans[0].request.dtype)

@@ -10,7 +10,7 @@ Sizes sizes_of(const Graph& graph, const Plan& plan) {
   const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
   return {{(plan.request.frames - 1) / scale.t + 1, plan.request.height_pixels / scale.y,
            plan.request.width_pixels / scale.x},
-          plan.slice,
+          plan.micro_batch,
           plan.request.dtype,
           plan.request.device};
 }

@@ -71,10 +71,10 @@ struct RunStats {
   int64_t rss_growth_bytes = 0;  ///< what the operating system saw
   double predicted_seconds = 0;
   double seconds = 0;
-  int64_t scratch_written_bytes = 0;  ///< of kept tensors, to the scratch file
+  int64_t scratch_written_bytes = 0;  ///< of materialised tensors, to the scratch file
   int64_t scratch_read_bytes = 0;
   double transfer_wait_seconds = 0;  ///< that the decode stood still for these transfers
-  int64_t to_host_bytes = 0;         ///< of kept tensors, from a GPU to the host's memory
+  int64_t to_host_bytes = 0;         ///< of materialised tensors, from a GPU to the host's memory
   int64_t from_host_bytes = 0;
   std::vector<PassStats> passes;
   std::vector<PartStats> parts;  ///< of a GPU; copies go on beside the others

@@ -1,8 +1,8 @@
 #include <iostream>
 
-#include "decoder/progress/progress.h"
 #include "decoder/files/left_behind.h"
 #include "decoder/program/run.h"
+#include "decoder/progress/progress.h"
 
 int main(int argc, char** argv) {
   headroom::remove_files_on_signals();

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "decoder/graph/errors.h"
 #include "decoder/weights/random_weights.h"
 #include "decoder/weights/weight_files.h"
-#include "decoder/graph/errors.h"
 
 namespace headroom {
 

@@ -30,10 +30,10 @@ void ProgressEvents::emitted(const Region& region) {
   region_ = region_ ? around(*region_, part) : part;
 }
 
-void ProgressEvents::start_slice(const Plan& plan) {
+void ProgressEvents::start_micro_batch(const Plan& plan) {
   item_ += items_;
   if (item_ >= plan.request.batch) item_ = 0;  // another decode of the same plan
-  items_ = plan.slice;
+  items_ = plan.micro_batch;
 }
 
 /// Passes are weighed by their predicted time; all the same where nothing is predicted.
@@ -49,14 +49,14 @@ void ProgressEvents::start_pass(const Plan& plan, size_t pass) {
 }
 
 double ProgressEvents::share(const Plan& plan, int64_t done) const {
-  const double of_slice = pass_begin_share_ + pass_share_ * double(done) / double(tiles_);
-  const double of_part = (double(item_) + double(items_) * of_slice) / double(plan.request.batch);
+  const double of_micro_batch = pass_begin_share_ + pass_share_ * double(done) / double(tiles_);
+  const double of_part = (double(item_) + double(items_) * of_micro_batch) / double(plan.request.batch);
   return std::clamp(begin_share_ + (end_share_ - begin_share_) * of_part, 0.0, 1.0);
 }
 
 void ProgressEvents::tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) {
   ForwardingEvents::tile_started(plan, pass, tile, tiles);
-  if (pass == 0 && tile == 0) start_slice(plan);
+  if (pass == 0 && tile == 0) start_micro_batch(plan);
   if (tile > 0) return;
   tiles_ = tiles;
   start_pass(plan, static_cast<size_t>(pass));

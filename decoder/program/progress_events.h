@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "decoder/progress/progress.h"
+#include "decoder/cpu/pool.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/interpreter/events.h"
-#include "decoder/cpu/pool.h"
+#include "decoder/progress/progress.h"
 
 namespace headroom {
 
@@ -19,7 +19,7 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
   /// `next` hears all that this one hears; may be null.
   explicit ProgressEvents(Progress& progress, EventSink* next = nullptr);
 
-  /// The decode that comes is this stretch of the whole: 0 to 1 where there is but one.
+  /// The decode that comes is this segment of the whole: 0 to 1 where there is but one.
   void start_part(double begin_share, double end_share);
   /// Weights are being brought in.
   void loading(double share);
@@ -33,7 +33,7 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
  private:
   void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
   void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
-  void start_slice(const Plan& plan);
+  void start_micro_batch(const Plan& plan);
   void start_pass(const Plan& plan, size_t pass);
   /// Of the whole, once this many tiles of the pass are done.
   double share(const Plan& plan, int64_t done) const;
@@ -42,10 +42,10 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
   Progress& progress_;
   MemoryObserver* next_observer_ = nullptr;
   double begin_share_ = 0, end_share_ = 1;
-  int64_t item_ = 0;                              ///< the first of the slice that runs
-  int64_t items_ = 0;                             ///< of that slice
+  int64_t item_ = 0;                              ///< the first of the micro-batch that runs
+  int64_t items_ = 0;                             ///< of that micro-batch
   int64_t tiles_ = 1;                             ///< of the pass that runs
-  double pass_begin_share_ = 0, pass_share_ = 0;  ///< of its slice
+  double pass_begin_share_ = 0, pass_share_ = 0;  ///< of its micro-batch
   std::optional<PictureRegion> region_;           ///< emitted since the last tile was done
 
   // Set under the pool's lock, on whichever thread allocates.
@@ -55,9 +55,9 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
 };
 
 /// Hands a picture on and tells what came of it.
-class ToldSink final : public PictureSink {
+class ReportedSink final : public PictureSink {
  public:
-  ToldSink(PictureSink& next, ProgressEvents& events)
+  ReportedSink(PictureSink& next, ProgressEvents& events)
       : PictureSink(next.shape()), next_(next), events_(events) {}
 
  private:

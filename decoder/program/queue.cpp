@@ -7,16 +7,16 @@
 #include <filesystem>
 #include <optional>
 
+#include "decoder/cpu/process_memory.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/requests_file.h"
-#include "decoder/validator/validator.h"
 #include "decoder/program/latent_scale.h"
 #include "decoder/program/progress_events.h"
-#include "decoder/session/queue_session.h"
 #include "decoder/session/decode.h"
-#include "decoder/cpu/process_memory.h"
+#include "decoder/session/queue_session.h"
+#include "decoder/validator/validator.h"
 
 namespace headroom {
 namespace {
@@ -129,7 +129,7 @@ RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, QueueSes
   Array latent = read_latent(job.latent);
   if (job.latent_scale == "model") undo_latent_scale(run.model, latent);
   const auto sink = open_sink(job.output, picture_shape(run.model, plan.request), run.frame_rate);
-  ToldSink told(*sink, events);
+  ReportedSink told(*sink, events);
   const RunStats stats = session.decode(static_cast<size_t>(job.decode.plan), latent, told, &events);
   told.finish();
   return stats;

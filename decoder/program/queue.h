@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "decoder/progress/progress.h"
+#include "decoder/cpu/packed_weights.h"
 #include "decoder/files/frame_rate.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats.h"
-#include "decoder/cpu/packed_weights.h"
+#include "decoder/progress/progress.h"
 
 namespace headroom {
 

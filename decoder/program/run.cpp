@@ -10,22 +10,20 @@
 #include <vector>
 
 #include "decoder/cli/arguments.h"
-#include "decoder/graph/amounts.h"
-#include "decoder/progress/progress.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/cpu/process_memory.h"
 #include "decoder/files/frame_rate.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/files/left_behind.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/preview_sink.h"
 #include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
-#include "decoder/validator/validator.h"
-#include "decoder/session/environment.h"
 #include "decoder/program/latent_scale.h"
 #include "decoder/program/parameter_source.h"
 #include "decoder/program/plan_beside.h"
@@ -33,9 +31,11 @@
 #include "decoder/program/queue.h"
 #include "decoder/program/verification.h"
 #include "decoder/program/write_traces.h"
+#include "decoder/progress/progress.h"
 #include "decoder/session/decode.h"
-#include "decoder/cpu/process_memory.h"
+#include "decoder/session/environment.h"
 #include "decoder/session/trace_recorder.h"
+#include "decoder/validator/validator.h"
 
 namespace headroom {
 namespace {
@@ -259,7 +259,7 @@ RunStats run(const Options& options, Progress& progress) {
   std::optional<TraceRecorder> recorder;
   if (!options.trace_file.empty() || !options.chrome_file.empty()) recorder.emplace();
   ProgressEvents events(progress, recorder ? &*recorder : nullptr);
-  ToldSink sink(shown, events);
+  ReportedSink sink(shown, events);
   const auto loading = [&](double share) { events.loading(share); };
   if (options.verify) {
     const std::filesystem::path copy = beside.string() + ".verify-" + std::to_string(getpid()) + ".npy";

@@ -41,8 +41,8 @@ struct ProgressOptions {
 /// Adds --progress and --quiet. `options` must outlive the parsing.
 void add_progress_options(CLI::App& app, ProgressOptions& options);
 
-/// A bar, lines (decoder/progress/progress_lines.h) or nothing; `auto` is a bar where `stream` is standard error
-/// and that a terminal.
+/// A bar, lines (decoder/progress/progress_lines.h) or nothing; `auto` is a bar where `stream` is standard
+/// error and that a terminal.
 std::unique_ptr<Progress> make_progress(const ProgressOptions& options, std::ostream& stream);
 
 /// From now on writing to a pipe that nobody reads any more is a failed write and not the program's end: a

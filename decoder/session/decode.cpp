@@ -15,17 +15,17 @@
 #include <optional>
 #include <utility>
 
-#include "decoder/gpu/calls/open_gpu.h"
-#include "decoder/graph/errors.h"
-#include "decoder/interpreter/interpreter.h"
-#include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/convolution.h"
 #include "decoder/cpu/cpu_device.h"
-#include "decoder/session/gpu_session.h"
+#include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/process_memory.h"
 #include "decoder/cpu/scratch_file.h"
 #include "decoder/cpu/scratch_transfers.h"
 #include "decoder/cpu/tile.h"
+#include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/graph/errors.h"
+#include "decoder/interpreter/interpreter.h"
+#include "decoder/session/gpu_session.h"
 
 namespace headroom {
 namespace {
@@ -45,7 +45,7 @@ bool reads_whole(const Graph& graph, const Plan& plan, TensorId tensor) {
 /// Attention walks keys and values block by block together.
 void check_blocks(const Graph& graph, const Plan& plan) {
   const auto rows_of = [&](TensorId id) -> int64_t {
-    for (const Kept& entry : plan.kept) {
+    for (const Materialised& entry : plan.materialised) {
       if (entry.tensor == id) return entry.block_rows;
     }
     return extent_of(graph.tensor(id), sizes_of(graph, plan).latent).y;  // the latent is one block
@@ -58,18 +58,19 @@ void check_blocks(const Graph& graph, const Plan& plan) {
   }
 }
 
-/// What this device can do with kept tensors that are not on it.
+/// What this device can do with materialised tensors that are not on it.
 void check_places(const Graph& graph, const Plan& plan) {
-  for (const Kept& entry : plan.kept) {
+  for (const Materialised& entry : plan.materialised) {
     if (entry.place == Place::device) continue;
     const std::string named = graph.tensor(entry.tensor).name + " is kept in " + name_of(entry.place) + ": ";
     if (entry.place == Place::host)
       throw InputError(named + "on the CPU the device's memory is the host's; plan without a host limit");
     if (reads_whole(graph, plan, entry.tensor))
       throw InputError(named + "attention reads it whole, so it must be on the device");
-    const bool shared = entry.in_place_of != TensorId{-1} ||
-                        std::any_of(plan.kept.begin(), plan.kept.end(),
-                                    [&](const Kept& other) { return other.in_place_of == entry.tensor; });
+    const bool shared =
+        entry.in_place_of != TensorId{-1} ||
+        std::any_of(plan.materialised.begin(), plan.materialised.end(),
+                    [&](const Materialised& other) { return other.in_place_of == entry.tensor; });
     if (shared) throw InputError(named + "a sum in place needs both its operands on the device");
   }
 }
@@ -116,8 +117,8 @@ void start_libraries(int threads) {
   Tile input = make_tile({{0, 1}, {0, 34}, {0, 34}}, 32, 1);
   input.values.zero_();
   const KernelShape shape{32, 32, 3, 3};
-  const at::Tensor kernel = at::zeros({shape.floats(ConvolutionForm::winograd)}, at::kFloat);
-  for (ConvolutionForm form : {ConvolutionForm::direct, ConvolutionForm::winograd}) {
+  const at::Tensor kernel = at::zeros({shape.floats(ConvolutionAlgorithm::winograd)}, at::kFloat);
+  for (ConvolutionAlgorithm form : {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd}) {
     convolve(input.view(), {shape, form, kernel.const_data_ptr<float>()}, kernel.const_data_ptr<float>(),
              make_tile(region, 32, 1).view(), region, 1);
   }
@@ -155,7 +156,7 @@ DecodeSession::DecodeSession(const Model& model, const ParameterSource& weights,
 const Weights& DecodeSession::load_weights() {
   if (weights_) return *weights_;
   try {
-    return weights_.emplace(model_.graph, all_operations(model_.graph), ConvolutionForm::direct, source_,
+    return weights_.emplace(model_.graph, all_operations(model_.graph), ConvolutionAlgorithm::direct, source_,
                             loading_);
   } catch (const LimitExceeded& refused) {
     throw LimitExceeded(std::string("loading the weights: ") + refused.what());
@@ -185,10 +186,10 @@ RunStats DecodeSession::decode(const Plan& plan, const Array& latent, PictureSin
   for (const Pass& pass : plan.passes) {
     stats.passes.push_back({pass.name, pass.predicted_peak_bytes, 0, pass.predicted_seconds, 0});
   }
-  for (int64_t item = 0; item < plan.request.batch; item += plan.slice) {
-    const Plan slice = plan_of_slice(plan, item);
-    CpuDevice device(model_.graph, sizes_of(model_.graph, slice), weights, pool_);
-    Interpreter interpreter(model_, slice, device, scratch.transfers(), events);
+  for (int64_t item = 0; item < plan.request.batch; item += plan.micro_batch) {
+    const Plan micro_batch = plan_of_micro_batch(plan, item);
+    CpuDevice device(model_.graph, sizes_of(model_.graph, micro_batch), weights, pool_);
+    Interpreter interpreter(model_, micro_batch, device, scratch.transfers(), events);
     interpreter.run(latent, item, sink);
     for (size_t i = 0; i < plan.passes.size(); ++i) {
       const PassMeasurement& measured = interpreter.measurements()[i];

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "decoder/cpu/packed_weights.h"
+#include "decoder/cpu/pool.h"
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/gpu.h"
@@ -11,9 +13,7 @@
 #include "decoder/interpreter/events.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/stats.h"
-#include "decoder/cpu/pool.h"
 #include "decoder/torch/pool_allocator.h"
-#include "decoder/cpu/packed_weights.h"
 
 namespace headroom {
 
@@ -46,10 +46,10 @@ class DecodeSession {
   DecodeSession(const Model& model, const ParameterSource& weights, const PoolSize& size,
                 std::function<void(double)> loading = {});
 
-  /// Runs the whole plan: every slice of the batch, output; weights before it where they are not there yet.
-  /// Results do not depend on what ran before. Throws InputError where the latent does not have the plan's
-  /// shape or the plan's dtype cannot be run; LimitExceeded, DeviceError. The sink is not finished: that is
-  /// the caller's, once all is well.
+  /// Runs the whole plan: every micro-batch of the batch, output; weights before it where they are not there
+  /// yet. Results do not depend on what ran before. Throws InputError where the latent does not have the
+  /// plan's shape or the plan's dtype cannot be run; LimitExceeded, DeviceError. The sink is not finished:
+  /// that is the caller's, once all is well.
   RunStats decode(const Plan& plan, const Array& latent, PictureSink& sink, EventSink* events);
 
   const Pool& pool() const { return pool_; }

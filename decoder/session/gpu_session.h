@@ -4,18 +4,18 @@
 #include <memory>
 #include <optional>
 
+#include "decoder/cpu/packed_weights.h"
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/gpu.h"
+#include "decoder/gpu/dry_run.h"
 #include "decoder/gpu/gpu_reservation.h"
 #include "decoder/gpu/gpu_weights.h"
 #include "decoder/gpu/pinned_staging.h"
-#include "decoder/gpu/dry_run.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/events.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/stats.h"
-#include "decoder/cpu/packed_weights.h"
 
 namespace headroom {
 
@@ -24,13 +24,13 @@ namespace headroom {
 class GpuSession {
  public:
   /// Reserves `bytes`, and `host_bytes` of pinned host memory: the most that any of the decodes takes, by its
-  /// rehearsal. `loading` is told the share of the weights that is there. All references must outlive the
+  /// dry run. `loading` is told the share of the weights that is there. All references must outlive the
   /// session. Throws LimitExceeded.
   GpuSession(gpu::Gpu& gpu, const Model& model, const ParameterSource& weights, int64_t bytes,
              int64_t host_bytes, std::function<void(double)> loading = {});
 
-  /// Runs the whole plan, of which `rehearsal` is. Throws as DecodeSession::decode() does.
-  RunStats decode(const Plan& plan, const Rehearsal& rehearsal, const Array& latent, PictureSink& sink,
+  /// Runs the whole plan, of which `dry run` is. Throws as DecodeSession::decode() does.
+  RunStats decode(const Plan& plan, const DryRun& dry_run, const Array& latent, PictureSink& sink,
                   EventSink* events);
 
   int64_t reserved_bytes() const { return bytes_; }
@@ -59,8 +59,8 @@ RunStats decode_on_gpu(gpu::Gpu& gpu, const Model& model, const Plan& plan, cons
                        const Array& latent, PictureSink& sink, EventSink* events,
                        const std::function<void(double)>& loading = {});
 
-/// The rehearsal of a plan that is about to be decoded. Throws LimitExceeded where that takes more than its
+/// The dry run of a plan that is about to be decoded. Throws LimitExceeded where that takes more than its
 /// limit.
-Rehearsal rehearse_within_limit(const Model& model, const Plan& plan);
+DryRun run_dry_within_limit(const Model& model, const Plan& plan);
 
 }  // namespace headroom

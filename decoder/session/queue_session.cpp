@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "decoder/cpu/process_memory.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/errors.h"
-#include "decoder/session/environment.h"
 #include "decoder/session/decode.h"
+#include "decoder/session/environment.h"
 #include "decoder/session/gpu_session.h"
-#include "decoder/cpu/process_memory.h"
 
 namespace headroom {
 namespace {
@@ -52,13 +52,13 @@ class OnGpu final : public QueueSession {
     int64_t bytes = 0, host_bytes = 0, requests = 0;
     for (size_t i = 0; i < queue.plans.size(); ++i) {
       try {
-        rehearsals_.push_back(rehearse_within_limit(model, queue.plans[i]));
+        dry_runs_.push_back(run_dry_within_limit(model, queue.plans[i]));
       } catch (const LimitExceeded& refused) {
         throw LimitExceeded("plans[" + std::to_string(i) + "]: " + refused.what());
       }
-      bytes = std::max(bytes, rehearsals_[i].bytes());
-      host_bytes = std::max(host_bytes, rehearsals_[i].host.bytes);
-      requests += rehearsals_[i].requests.count();
+      bytes = std::max(bytes, dry_runs_[i].bytes());
+      host_bytes = std::max(host_bytes, dry_runs_[i].host.bytes);
+      requests += dry_runs_[i].requests.count();
       if (requests > MemoryRequests::kMost)
         throw InputError("its plans ask for memory more than " + std::to_string(MemoryRequests::kMost) +
                          " times; expected fewer plans, or larger tiles");
@@ -67,7 +67,7 @@ class OnGpu final : public QueueSession {
   }
 
   RunStats decode(size_t plan, const Array& latent, PictureSink& sink, EventSink* events) override {
-    return session_->decode(queue_.plans[plan], rehearsals_[plan], latent, sink, events);
+    return session_->decode(queue_.plans[plan], dry_runs_[plan], latent, sink, events);
   }
   int64_t held_bytes() const override { return session_->reserved_bytes(); }
   int64_t outside_growth_bytes() const override { return session_->outside_growth_bytes(); }
@@ -79,7 +79,7 @@ class OnGpu final : public QueueSession {
   const int64_t resident_before_ = resident_bytes();
   const std::unique_ptr<gpu::Gpu> gpu_;
   const RequestQueue& queue_;
-  std::vector<Rehearsal> rehearsals_;  ///< by plan
+  std::vector<DryRun> dry_runs_;  ///< by plan
   std::optional<GpuSession> session_;
 };
 

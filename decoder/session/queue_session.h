@@ -3,13 +3,13 @@
 #include <functional>
 #include <memory>
 
+#include "decoder/cpu/packed_weights.h"
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/events.h"
 #include "decoder/plan/requests.h"
 #include "decoder/plan/stats.h"
-#include "decoder/cpu/packed_weights.h"
 
 namespace headroom {
 

@@ -27,14 +27,15 @@ std::vector<float> gpu_kernel(const PackedKernel& packed) {
     return kernel;
   }
   const KernelShape group = shape.groups == 1 ? shape : shape.of_group();
-  const int64_t matrices = group.frame_matrices(ConvolutionForm::direct);
+  const int64_t matrices = group.frame_matrices(ConvolutionAlgorithm::direct);
   // Over upsampling the matrices are those of rows and columns of taps, two of each of two phases.
   const int64_t phases = shape.upsamples ? 2 : 1, columns = group.direct_columns();
   const int64_t own_rows = group.direct_rows() / phases, own_columns = columns / phases;
   kernel.reserve(static_cast<size_t>(shape.outputs * shape.frames * matrices * group.inputs));
   for (int64_t phase = 0; phase < phases * phases; ++phase) {
     for (int64_t output = 0; output < shape.outputs; ++output) {
-      const float* of_group = packed.values + output / group.outputs * group.floats(ConvolutionForm::direct);
+      const float* of_group =
+          packed.values + output / group.outputs * group.floats(ConvolutionAlgorithm::direct);
       for (int64_t frame = 0; frame < shape.frames; ++frame) {
         for (int64_t tap = 0; tap < own_rows * own_columns; ++tap) {
           const int64_t row = phase / phases * own_rows + tap / own_columns;
@@ -55,7 +56,7 @@ std::vector<float> gpu_kernel(const PackedKernel& packed) {
 HostWeights unpacked_weights(const Graph& graph, const ParameterSource& source) {
   return [&graph, &source](const Op& op) {
     const OpId id = graph.tensor(op.output).producer;
-    const Weights packed(graph, {id}, ConvolutionForm::direct, source);
+    const Weights packed(graph, {id}, ConvolutionAlgorithm::direct, source);
     const OpWeights& own = packed.of(id);
     const int64_t channels = graph.tensor(op.output).channels;
     const auto weights = std::make_shared<HostOpWeights>();

@@ -2,8 +2,8 @@
 
 #include <functional>
 
-#include "decoder/gpu/gpu_weights.h"
 #include "decoder/cpu/packed_weights.h"
+#include "decoder/gpu/gpu_weights.h"
 
 namespace headroom {
 

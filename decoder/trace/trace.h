@@ -13,7 +13,7 @@ namespace headroom {
 enum class AllocationKind : uint8_t {
   weights,
   latent,
-  kept,
+  materialised,
   tile,
   workspace,
   slack,      ///< reserved by LibTorch's allocator, and free at the moment
@@ -47,7 +47,7 @@ inline void apply(const TraceEvent& event, KindBytes& live) {
 struct TraceInterval {
   double begin_seconds = 0;
   double end_seconds = 0;
-  int64_t item = 0;  ///< first batch item of the slice
+  int64_t item = 0;  ///< first batch item of the micro-batch
   int32_t pass = 0;
   int64_t tile = -1;  ///< -1 for a whole pass
   int32_t step = -1;  ///< -1 for a whole tile
@@ -98,9 +98,9 @@ struct DriverSample {
 
 /// One that watched the decode, or was to.
 struct TraceSource {
-  std::string name;    ///< "allocator", "CUPTI memory"
-  bool heard = false;  ///< false: it did not work
-  std::string detail;  ///< why not, and who is in the way; or its version
+  std::string name;       ///< "allocator", "CUPTI memory"
+  bool captured = false;  ///< false: it did not work
+  std::string detail;     ///< why not, and who is in the way; or its version
   friend bool operator==(const TraceSource&, const TraceSource&) = default;
 };
 

@@ -168,9 +168,9 @@ void TraceBuilder::sample_outside(double at, int64_t bytes) {
   trace_.outside.push_back({at, bytes});
   if (trace_.outside.size() < bounds_.outside) return;
   // Half as many, and half as often from here on.
-  size_t kept = 0;
-  for (size_t i = 0; i < trace_.outside.size(); i += 2) trace_.outside[kept++] = trace_.outside[i];
-  trace_.outside.resize(kept);
+  size_t materialised = 0;
+  for (size_t i = 0; i < trace_.outside.size(); i += 2) trace_.outside[materialised++] = trace_.outside[i];
+  trace_.outside.resize(materialised);
   sample_period_seconds_ *= 2;
 }
 

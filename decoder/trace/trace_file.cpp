@@ -40,7 +40,7 @@ void add_device(const Trace& trace, json& head) {
   head["records_lost"] = trace.records_lost;
   head["sources"] = json::array();
   for (const TraceSource& source : trace.sources)
-    head["sources"].push_back({{"name", source.name}, {"heard", source.heard}, {"detail", source.detail}});
+    head["sources"].push_back({{"name", source.name}, {"heard", source.captured}, {"detail", source.detail}});
 }
 
 void write_device_lists(const Trace& trace, std::ostream& out) {
@@ -65,7 +65,7 @@ const char* name_of(AllocationKind kind) {
       return "weights";
     case AllocationKind::latent:
       return "latent";
-    case AllocationKind::kept:
+    case AllocationKind::materialised:
       return "kept";
     case AllocationKind::tile:
       return "tile";

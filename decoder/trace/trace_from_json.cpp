@@ -55,7 +55,7 @@ std::string step_kind(const JsonFields& fields) {
   fields.fail("expected a kind of step, found " + fields.value().dump().substr(0, 40));
 }
 
-/// Intervals of passes, and their names by number: the same in every slice.
+/// Intervals of passes, and their names by number: the same in every micro-batch.
 void read_passes(const JsonFields& list, RecordedTrace& recorded) {
   const size_t count = list.size(kMostIntervals);
   std::vector<bool> named;

@@ -13,7 +13,7 @@ namespace headroom {
 namespace {
 
 constexpr size_t kMostRows = 5'000'000;  ///< of each long list
-constexpr size_t kMostRestBytes = size_t{64} << 20;
+constexpr size_t kMostCutPointBytes = size_t{64} << 20;
 constexpr size_t kLongestFound = 40;  ///< of a number in a message
 constexpr int64_t kMostItems = 1'000'000;
 constexpr int64_t kMostTiles = int64_t{1} << 40;
@@ -114,8 +114,8 @@ class TraceScanner {
   void copy_rest() {
     rest_.append(copied_, at_);
     copied_ = at_;
-    if (rest_.size() > kMostRestBytes) {
-      throw InputError(origin_ + ": larger than the " + std::to_string(kMostRestBytes) +
+    if (rest_.size() > kMostCutPointBytes) {
+      throw InputError(origin_ + ": larger than the " + std::to_string(kMostCutPointBytes) +
                        " bytes that it may have beside its events");
     }
   }

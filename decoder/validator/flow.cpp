@@ -7,13 +7,15 @@ namespace {
 class FlowCheck {
  public:
   explicit FlowCheck(View& view)
-      : view_(view), measured_(view.graph.tensors().size()), read_in_last_pass_(view.plan.kept.size()) {}
+      : view_(view),
+        measured_(view.graph.tensors().size()),
+        read_in_last_pass_(view.plan.materialised.size()) {}
 
   void run() {
     for_each_step([&](const StepRef& ref) { note_whole_writes(ref); });
-    for (const Kept& entry : view_.plan.kept) check_written(entry);
+    for (const Materialised& entry : view_.plan.materialised) check_written(entry);
     for_each_step([&](const StepRef& ref) { check_step(ref); });
-    for (const Kept& entry : view_.plan.kept) check_released(entry);
+    for (const Materialised& entry : view_.plan.materialised) check_released(entry);
     if (emitted_ == 0) {
       view_.findings.add(Violation::wrong_output, "passes",
                          "no step emits " + view_.name(view_.graph.output()));
@@ -55,7 +57,7 @@ class FlowCheck {
       } else if (step.inputs[i].step != -1) {
         check_tile_operand(ref, i);
       } else if (step.inputs[i].tensor != view_.graph.latent()) {
-        check_kept_operand(ref, i, *view_.kept(step.inputs[i].tensor));
+        check_materialised_operand(ref, i, *view_.materialised(step.inputs[i].tensor));
       }
     }
     if (writes_whole(step.kind)) {
@@ -115,7 +117,7 @@ class FlowCheck {
     });
   }
 
-  void check_kept_operand(const StepRef& ref, size_t input, const Kept& entry) {
+  void check_materialised_operand(const StepRef& ref, size_t input, const Materialised& entry) {
     const auto pass = static_cast<int64_t>(ref.pass);
     const std::string name = view_.name(entry.tensor);
     const size_t slot = slot_of(entry);
@@ -142,10 +144,10 @@ class FlowCheck {
 
   /// Where another tensor takes over the operand's blocks in this pass, its values vanish as the sweep goes
   /// on.
-  void check_takeover(const StepRef& ref, size_t input, const Kept& entry) {
+  void check_takeover(const StepRef& ref, size_t input, const Materialised& entry) {
     if (static_cast<int64_t>(ref.pass) != entry.last_pass) return;
-    if (!view_.spend(static_cast<int64_t>(view_.plan.kept.size()))) return;
-    for (const Kept& taker : view_.plan.kept) {
+    if (!view_.spend(static_cast<int64_t>(view_.plan.materialised.size()))) return;
+    for (const Materialised& taker : view_.plan.materialised) {
       const std::vector<StepRef>& writers = view_.writers[slot_of(taker)];
       if (taker.in_place_of != entry.tensor || writers.empty()) continue;
       const StepRef& write = writers.front();
@@ -191,7 +193,7 @@ class FlowCheck {
     }
   }
 
-  void check_written(const Kept& entry) {
+  void check_written(const Materialised& entry) {
     const std::vector<StepRef>& writers = view_.writers[slot_of(entry)];
     if (writers.empty()) {
       view_.findings.add(Violation::skipped_region, view_.place(entry), "no step writes it");
@@ -204,16 +206,16 @@ class FlowCheck {
     }
   }
 
-  void check_released(const Kept& entry) {
+  void check_released(const Materialised& entry) {
     if (!read_in_last_pass_[slot_of(entry)]) {
       view_.findings.add(Violation::never_released, view_.place(entry),
                          "no step of its last pass, passes[" + std::to_string(entry.last_pass) +
                              "], reads it, so none hands its blocks back");
     }
-    if (entry.in_place_of != TensorId{-1}) check_in_place(entry, *view_.kept(entry.in_place_of));
+    if (entry.in_place_of != TensorId{-1}) check_in_place(entry, *view_.materialised(entry.in_place_of));
   }
 
-  void check_in_place(const Kept& entry, const Kept& base) {
+  void check_in_place(const Materialised& entry, const Materialised& base) {
     const auto report = [&](Violation::Kind kind, std::string what) {
       view_.findings.add(kind, view_.place(entry), std::move(what));
     };
@@ -225,18 +227,20 @@ class FlowCheck {
                                             std::to_string(base.last_pass) +
                                             "], after its blocks were taken over");
     }
-    for (const Kept* other = view_.plan.kept.data(); other != &entry; ++other) {
+    for (const Materialised* other = view_.plan.materialised.data(); other != &entry; ++other) {
       if (other->in_place_of == entry.in_place_of) {
         report(Violation::block_conflict, view_.name(other->tensor) + " takes over the same blocks");
       }
     }
   }
 
-  size_t slot_of(const Kept& entry) const { return static_cast<size_t>(&entry - view_.plan.kept.data()); }
+  size_t slot_of(const Materialised& entry) const {
+    return static_cast<size_t>(&entry - view_.plan.materialised.data());
+  }
 
   View& view_;
   std::vector<std::vector<StepRef>> measured_;  ///< by tensor: the steps that measure these statistics
-  std::vector<bool> read_in_last_pass_;         ///< by entry of plan.kept
+  std::vector<bool> read_in_last_pass_;         ///< by entry of plan.materialised
   int64_t emitted_ = 0;
 };
 

@@ -16,7 +16,7 @@ void check_limit(View& view, Place place, int64_t limit_bytes, const char* key) 
   size_t where = 0;
   for (size_t p = 0; p < view.plan.passes.size(); ++p) {
     int64_t live = 0;
-    for (const Kept& entry : view.plan.kept) {
+    for (const Materialised& entry : view.plan.materialised) {
       const auto pass = static_cast<int64_t>(p);
       if (entry.place != place || pass < entry.first_pass || pass > entry.last_pass) continue;
       live = add(live, multiply(view.block_bytes(entry), view.block_count(entry)));
@@ -34,7 +34,8 @@ void check_limit(View& view, Place place, int64_t limit_bytes, const char* key) 
 /// One tensor below the device as one pass after another sweeps over it.
 class Window {
  public:
-  Window(View& view, const Kept& entry, const std::vector<int64_t>& starts, std::vector<Change>& changes)
+  Window(View& view, const Materialised& entry, const std::vector<int64_t>& starts,
+         std::vector<Change>& changes)
       : view_(view),
         entry_(entry),
         starts_(starts),
@@ -64,7 +65,8 @@ class Window {
   bool write(size_t pass) {
     const int64_t rows = static_cast<int64_t>(view_.tile_count(pass, kRows));
     const int64_t begin = starts_[pass], end = starts_[pass + 1];
-    const StepRef& writer = view_.writers[static_cast<size_t>(&entry_ - view_.plan.kept.data())].front();
+    const StepRef& writer =
+        view_.writers[static_cast<size_t>(&entry_ - view_.plan.materialised.data())].front();
     std::vector<Interval> bands(static_cast<size_t>(view_.block_count(entry_)),
                                 {std::numeric_limits<int64_t>::max(), 0});
     for (int64_t y = 0; y < rows; ++y) {
@@ -128,7 +130,7 @@ class Window {
   }
 
   View& view_;
-  const Kept& entry_;
+  const Materialised& entry_;
   const std::vector<int64_t>& starts_;
   std::vector<Change>& changes_;
   const int64_t block_bytes_;
@@ -141,7 +143,7 @@ void check_lower_places(View& view) {
   check_limit(view, Place::scratch, view.plan.scratch_limit_bytes, "scratch.limit_bytes");
 }
 
-bool append_window(View& view, const Kept& entry, const std::vector<int64_t>& starts,
+bool append_window(View& view, const Materialised& entry, const std::vector<int64_t>& starts,
                    std::vector<Change>& changes) {
   return Window(view, entry, starts, changes).run();
 }

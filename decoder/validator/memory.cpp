@@ -7,7 +7,7 @@
 namespace headroom::validation {
 namespace {
 
-/// When one block of a kept tensor holds its number, in the time of pass_starts().
+/// When one block of a materialised tensor holds its number, in the time of pass_starts().
 struct Lifetime {
   int64_t acquired = std::numeric_limits<int64_t>::max();
   int64_t released = -1;  ///< the last band of tiles that needs it
@@ -17,7 +17,7 @@ struct Lifetime {
 struct Tenancy {
   int32_t block = 0;
   Lifetime life;
-  const Kept* owner = nullptr;
+  const Materialised* owner = nullptr;
   int64_t position = 0;  ///< index in owner->blocks
 };
 
@@ -26,8 +26,8 @@ class MemoryCheck {
   explicit MemoryCheck(View& view) : view_(view), starts_(pass_starts(view)) {}
 
   void run() {
-    lifetimes_.reserve(view_.plan.kept.size());
-    for (const Kept& entry : view_.plan.kept) {
+    lifetimes_.reserve(view_.plan.materialised.size());
+    for (const Materialised& entry : view_.plan.materialised) {
       lifetimes_.push_back(lifetimes_of(entry));
       if (view_.work_left == 0) return;  // reported by spend()
     }
@@ -41,7 +41,7 @@ class MemoryCheck {
   /// Widens lifetimes by what one pass touches: the blocks that have rows of `rows_of(y)`, for each tile y
   /// along the rows. A block has all frames of its rows.
   template <typename F>
-  bool touch(const Kept& entry, size_t pass, F rows_of, std::vector<Lifetime>& blocks) {
+  bool touch(const Materialised& entry, size_t pass, F rows_of, std::vector<Lifetime>& blocks) {
     const size_t rows = view_.tile_count(pass, kRows);
     for (size_t y = 0; y < rows; ++y) {
       const Interval touched = view_.blocks_with(entry, rows_of(y));
@@ -55,7 +55,7 @@ class MemoryCheck {
     return true;
   }
 
-  std::vector<Lifetime> lifetimes_of(const Kept& entry) {
+  std::vector<Lifetime> lifetimes_of(const Materialised& entry) {
     const auto count = static_cast<size_t>(view_.block_count(entry));
     const auto first = static_cast<size_t>(entry.first_pass);
     const auto last = static_cast<size_t>(entry.last_pass);
@@ -88,19 +88,21 @@ class MemoryCheck {
     return bands;
   }
 
-  const Lifetime& lifetime(const Kept& entry, int64_t band) const {
-    return lifetimes_[static_cast<size_t>(&entry - view_.plan.kept.data())][static_cast<size_t>(band)];
+  const Lifetime& lifetime(const Materialised& entry, int64_t band) const {
+    return lifetimes_[static_cast<size_t>(&entry - view_.plan.materialised.data())]
+                     [static_cast<size_t>(band)];
   }
 
-  int64_t band_count(const Kept& entry) const {
-    return static_cast<int64_t>(lifetimes_[static_cast<size_t>(&entry - view_.plan.kept.data())].size());
+  int64_t band_count(const Materialised& entry) const {
+    return static_cast<int64_t>(
+        lifetimes_[static_cast<size_t>(&entry - view_.plan.materialised.data())].size());
   }
 
   /// Every block number of a place must be let go before another tensor takes it, except where that one
   /// replaces it in place.
   void check_owners() {
     std::vector<Tenancy> tenancies;
-    for (const Kept& entry : view_.plan.kept) {
+    for (const Materialised& entry : view_.plan.materialised) {
       for (size_t i = 0; i < entry.blocks.size(); ++i) {
         const auto position = static_cast<int64_t>(i);
         tenancies.push_back(
@@ -146,7 +148,7 @@ class MemoryCheck {
     return std::upper_bound(starts_.begin(), starts_.end(), time) - starts_.begin() - 1;
   }
 
-  /// The stretches of a tile's steps between which blocks are acquired: blocks come when their tensor is
+  /// The segments of a tile's steps between which blocks are acquired: blocks come when their tensor is
   /// first written, so the steps before that run without them.
   struct Stages {
     std::vector<size_t> begins;       ///< first step of each stage
@@ -175,14 +177,16 @@ class MemoryCheck {
 
   std::vector<Change> changes() const {
     std::vector<Change> list;
-    for (const Kept& entry : view_.plan.kept) {
+    for (const Materialised& entry : view_.plan.materialised) {
       if (entry.place != Place::device) {
         if (!append_window(view_, entry, starts_, list)) return {};
         continue;
       }
       const int64_t band_bytes = view_.block_bytes(entry);
-      const Kept* base = entry.in_place_of == TensorId{-1} ? nullptr : view_.kept(entry.in_place_of);
-      const StepRef& writer = view_.writers[static_cast<size_t>(&entry - view_.plan.kept.data())].front();
+      const Materialised* base =
+          entry.in_place_of == TensorId{-1} ? nullptr : view_.materialised(entry.in_place_of);
+      const StepRef& writer =
+          view_.writers[static_cast<size_t>(&entry - view_.plan.materialised.data())].front();
       for (int64_t band = 0; band < band_count(entry); ++band) {
         Lifetime life = lifetime(entry, band);
         // Bytes taken over are counted once: the base's until it ends, then the taker's.
@@ -198,7 +202,7 @@ class MemoryCheck {
     return list;
   }
 
-  /// The most bytes of kept blocks and tiles that are in use at one time within each pass.
+  /// The most bytes of materialised blocks and tiles that are in use at one time within each pass.
   std::vector<int64_t> working_peaks() const {
     const std::vector<Change> list = changes();
     std::vector<int64_t> peaks;
@@ -232,20 +236,20 @@ class MemoryCheck {
   }
 
   /// Bytes that tiles hand on from one chunk of frames to the next, all of them throughout the pass: the
-  /// earlier frames that a step's tile begins with, unless it reads them from what is kept.
+  /// earlier frames that a step's tile begins with, unless it reads them from what is materialised.
   int64_t carried_bytes(size_t pass, bool last) const {
     if (view_.tile_count(pass, kTime) < 2) return 0;
     int64_t sum = 0;
     const std::vector<Step>& steps = view_.plan.passes[pass].steps;
     for (size_t s = 0; s < steps.size(); ++s) {
-      if (!computes_tile(steps[s].kind) || copies_kept(steps[s])) continue;
+      if (!computes_tile(steps[s].kind) || copies_materialised(steps[s])) continue;
       sum = add(sum, multiply(tile_bytes({pass, s}, last, true), steps[s].halo.before.t));
     }
     return sum;
   }
 
   /// Bytes of the largest tile that a step makes, or of one frame of it, of those of the last band of rows or
-  /// of all, for all items of a slice.
+  /// of all, for all items of a micro-batch.
   int64_t tile_bytes(const StepRef& ref, bool last, bool of_frame = false) const {
     const Step& step = view_.step(ref);
     if (!computes_tile(step.kind)) return 0;
@@ -259,7 +263,7 @@ class MemoryCheck {
       }
       bytes = multiply(bytes, longest);
     }
-    return multiply(bytes, view_.plan.slice);
+    return multiply(bytes, view_.plan.micro_batch);
   }
 
   /// True where a sum can be formed in the tile of one of its operands, which nothing reads afterwards.
@@ -306,7 +310,8 @@ class MemoryCheck {
     if (!view_.on_cuda()) return;
     for (size_t p = 0; p < view_.plan.passes.size(); ++p) {
       for (size_t s = 0; s < view_.plan.passes[p].steps.size() && !view_.findings.full(); ++s) {
-        const int64_t values = tile_bytes({p, s}, false) / view_.plan.slice / view_.tile_element_bytes();
+        const int64_t values =
+            tile_bytes({p, s}, false) / view_.plan.micro_batch / view_.tile_element_bytes();
         if (values <= kMostValues) continue;
         view_.findings.add(Violation::malformed, view_.place(StepRef{p, s}),
                            "a tile of " + std::to_string(values) + " values of one item, on cuda at most " +
@@ -318,9 +323,9 @@ class MemoryCheck {
   void check_bytes() {
     const Plan& plan = view_.plan;
     constexpr int64_t kFloatBytes = 4;  // of the latent, in every dtype
-    const int64_t latent_bytes =
-        multiply(multiply(multiply(multiply(view_.latent.t, view_.latent.y), view_.latent.x), plan.slice),
-                 multiply(view_.graph.tensor(view_.graph.latent()).channels, kFloatBytes));
+    const int64_t latent_bytes = multiply(
+        multiply(multiply(multiply(view_.latent.t, view_.latent.y), view_.latent.x), plan.micro_batch),
+        multiply(view_.graph.tensor(view_.graph.latent()).channels, kFloatBytes));
     const int64_t throughout = add(add(plan.reserve_bytes, latent_bytes), state_bytes(view_));
     const std::vector<int64_t> weights = check_weights(view_);
     const std::vector<int64_t> working = working_peaks();
@@ -355,8 +360,9 @@ class MemoryCheck {
   }
 
   View& view_;
-  std::vector<int64_t> starts_;                   ///< pass_starts()
-  std::vector<std::vector<Lifetime>> lifetimes_;  ///< for each entry of plan.kept, by block of one item
+  std::vector<int64_t> starts_;  ///< pass_starts()
+  std::vector<std::vector<Lifetime>>
+      lifetimes_;  ///< for each entry of plan.materialised, by block of one item
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ void check_numbers(View& view) {
     if (bad) view.findings.add(Violation::malformed, place, expected);
   };
   refuse(plan.request.batch < 1, "request.batch", "expected at least 1");
-  refuse(!in_range(plan.slice, 1, plan.request.batch), "slice_items", "expected from 1 to the batch");
+  refuse(!in_range(plan.micro_batch, 1, plan.request.batch), "slice_items", "expected from 1 to the batch");
   refuse(plan.limit_bytes < 0, "limit_bytes", "expected at least 0");
   refuse(plan.weights_bytes < 0, "weights_bytes", "expected at least 0");
   refuse(plan.reserve_bytes < 0, "reserve_bytes", "expected at least 0");
@@ -70,7 +70,7 @@ void check_numbers(View& view) {
   refuse(!view.is_tensor(view.graph.output()), "request.model", "the model's graph has no output");
 }
 
-void check_place(View& view, const Kept& entry) {
+void check_place(View& view, const Materialised& entry) {
   const auto refuse = [&](const char* what) {
     view.findings.add(Violation::malformed, view.place(entry) + ".place", what);
   };
@@ -83,12 +83,12 @@ void check_place(View& view, const Kept& entry) {
   }
 }
 
-void check_blocks(View& view, const Kept& entry) {
+void check_blocks(View& view, const Materialised& entry) {
   if (entry.block_rows < 1) {
     view.findings.add(Violation::malformed, view.place(entry) + ".block_rows", "expected at least 1");
     return;
   }
-  const int64_t expected = multiply(view.block_count(entry), view.plan.slice);
+  const int64_t expected = multiply(view.block_count(entry), view.plan.micro_batch);
   if (static_cast<int64_t>(entry.blocks.size()) != expected) {
     view.findings.add(
         Violation::malformed, view.place(entry) + ".blocks",
@@ -103,7 +103,7 @@ void check_blocks(View& view, const Kept& entry) {
   }
 }
 
-void check_kept(View& view, const Kept& entry) {
+void check_materialised(View& view, const Materialised& entry) {
   const auto refuse = [&](const char* key, const std::string& what) {
     view.findings.add(Violation::malformed, view.place(entry) + key, what);
   };
@@ -111,16 +111,17 @@ void check_kept(View& view, const Kept& entry) {
   if (entry.tensor == view.graph.latent())
     return refuse(".tensor", "the latent is always kept and not listed");
   if (view.graph.tensor(entry.tensor).statistics) return refuse(".tensor", "statistics have no blocks");
-  if (view.kept(entry.tensor) != &entry) return refuse(".tensor", "listed a second time");
+  if (view.materialised(entry.tensor) != &entry) return refuse(".tensor", "listed a second time");
   const auto passes = static_cast<int64_t>(view.plan.passes.size());
   if (!in_range(entry.first_pass, 0, passes - 1)) return refuse(".first_pass", "no such pass");
   if (!in_range(entry.last_pass, entry.first_pass, passes - 1)) {
     return refuse(".last_pass", "expected a pass from first_pass to the last one");
   }
   if (entry.in_place_of != TensorId{-1}) {
-    const Kept* base = view.is_tensor(entry.in_place_of) ? view.kept(entry.in_place_of) : nullptr;
+    const Materialised* base =
+        view.is_tensor(entry.in_place_of) ? view.materialised(entry.in_place_of) : nullptr;
     if (base == nullptr || base == &entry) return refuse(".in_place_of", "expected another kept tensor");
-    for (const Kept* either : {&entry, base}) {
+    for (const Materialised* either : {&entry, base}) {
       if (either->place == Place::device) continue;
       return view.findings.add(Violation::misplaced, view.place(*either) + ".place",
                                "blocks are taken over on the device only");
@@ -166,9 +167,10 @@ void check_pass(View& view, size_t p) {
   if (!is_amount(pass.predicted_seconds) || !is_amount(pass.predicted_flops)) {
     view.findings.add(Violation::malformed, place + ".predicted", "expected finite numbers of at least 0");
   }
-  if (pass.convolutions != ConvolutionForm::direct && pass.convolutions != ConvolutionForm::winograd) {
+  if (pass.convolutions != ConvolutionAlgorithm::direct &&
+      pass.convolutions != ConvolutionAlgorithm::winograd) {
     view.findings.add(Violation::malformed, place + ".convolutions", "expected direct or winograd");
-  } else if (pass.convolutions == ConvolutionForm::winograd && view.on_cuda()) {
+  } else if (pass.convolutions == ConvolutionAlgorithm::winograd && view.on_cuda()) {
     view.findings.add(Violation::malformed, place + ".convolutions",
                       "on cuda convolutions have the direct form only");
   }
@@ -186,7 +188,7 @@ void check_pass(View& view, size_t p) {
 bool check_outline(View& view) {
   check_numbers(view);
   if (!view.findings.empty()) return false;
-  if (view.plan.kept.size() > view.graph.tensors().size()) {
+  if (view.plan.materialised.size() > view.graph.tensors().size()) {
     view.findings.add(Violation::malformed, "kept", "more entries than the model has tensors");
     return false;
   }
@@ -194,7 +196,7 @@ bool check_outline(View& view) {
     view.findings.add(Violation::malformed, "passes", "expected at most 10000");
     return false;
   }
-  for (const Kept& entry : view.plan.kept) check_kept(view, entry);
+  for (const Materialised& entry : view.plan.materialised) check_materialised(view, entry);
   for (size_t p = 0; p < view.plan.passes.size() && !view.findings.full(); ++p) check_pass(view, p);
   return view.findings.empty();
 }

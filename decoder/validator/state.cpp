@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kBoundaryBytes = 256;
 constexpr int64_t kDoubleBytes = 8, kFloatBytes = 4;
 /// The most parts in which statistics of one frame, and sums of keys and values, are gathered.
-constexpr int64_t kMostStretches = 1024, kMostPartialSums = 32;
+constexpr int64_t kMostSegments = 1024, kMostPartialSums = 32;
 /// Of a group, each so many channels count by themselves there.
 constexpr int64_t kCountedChannels = 128;
 
@@ -57,7 +57,7 @@ int64_t state_bytes(const View& view) {
       bytes = moments(multiply(sets_of(view, op), op.groups));
       const int64_t of_group = view.graph.tensor(op.inputs[0]).channels / op.groups;
       const int64_t parts = multiply(op.groups, (of_group - 1) / kCountedChannels + 1);
-      gathered = std::max(gathered, multiply(kMostStretches, moments(parts)));
+      gathered = std::max(gathered, multiply(kMostSegments, moments(parts)));
     } else if (op.kind == OpKind::norm) {
       const Op& statistics = view.graph.op(view.graph.tensor(op.inputs[1]).producer);
       const int64_t channels = multiply(sets_of(view, statistics), view.graph.tensor(op.output).channels);
@@ -70,7 +70,7 @@ int64_t state_bytes(const View& view) {
     }
     if (bytes > 0) of_item = add(of_item, from_boundary(bytes));
   }
-  return add(multiply(of_item, view.plan.slice), gathered);
+  return add(multiply(of_item, view.plan.micro_batch), gathered);
 }
 
 }  // namespace headroom::validation

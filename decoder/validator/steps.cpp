@@ -26,12 +26,12 @@ std::optional<OpKind> op_kind_of(StepKind kind) {
       return OpKind::interpolate;
     case StepKind::unfold_frames:
       return OpKind::unfold_frames;
-    case StepKind::pixel_norm:
-      return OpKind::pixel_norm;
+    case StepKind::rms_norm:
+      return OpKind::rms_norm;
     case StepKind::gate:
       return OpKind::gate;
-    case StepKind::shuffle:
-      return OpKind::shuffle;
+    case StepKind::depth_to_space:
+      return OpKind::depth_to_space;
     case StepKind::linear_attention:
       return OpKind::linear_attention;
     case StepKind::statistics:
@@ -50,7 +50,7 @@ bool is_known(StepKind kind) {
   return kind >= StepKind::gather && kind <= StepKind::emit;
 }
 
-/// Whether the step computes on a tile of this operand, and so cannot read the kept tensor itself.
+/// Whether the step computes on a tile of this operand, and so cannot read the materialised tensor itself.
 bool reads_tile(StepKind kind, size_t input) {
   if (kind == StepKind::conv || kind == StepKind::store) return true;
   return input == 0 && (kind == StepKind::add || kind == StepKind::accumulate || kind == StepKind::attention);
@@ -94,7 +94,7 @@ class StepCheck {
   bool check_widths() {
     const bool pads = step_.kind == StepKind::norm || step_.kind == StepKind::gather ||
                       step_.kind == StepKind::upsample || step_.kind == StepKind::conv ||
-                      step_.kind == StepKind::pixel_norm;
+                      step_.kind == StepKind::rms_norm;
     for (Axis axis : kAxes) {
       const int32_t before = at(step_.halo.before, axis);
       const int32_t after = at(step_.halo.after, axis);
@@ -151,14 +151,14 @@ class StepCheck {
     }
     if (tile) return refuse(which + "expected a tile, found the kept tensor");
     if (view_.graph.tensor(operand.tensor).statistics || operand.tensor == view_.graph.latent()) return true;
-    const Kept* kept = view_.kept(operand.tensor);
-    if (kept == nullptr) {
+    const Materialised* materialised = view_.materialised(operand.tensor);
+    if (materialised == nullptr) {
       return refuse(which + view_.name(operand.tensor) + " is not kept, so nothing has written it",
                     Violation::read_before_write);
     }
-    if (reads_whole(step_, i) && kept->place != Place::device) {
+    if (reads_whole(step_, i) && materialised->place != Place::device) {
       return refuse(which + "every tile reads the whole of " + view_.name(operand.tensor) +
-                        ", which lives in " + name_of(kept->place),
+                        ", which lives in " + name_of(materialised->place),
                     Violation::misplaced);
     }
     return true;
@@ -189,7 +189,7 @@ class StepCheck {
       return refuse("emits another tensor than the model's output", Violation::wrong_output);
     }
     if (step_.kind != StepKind::store && step_.kind != StepKind::accumulate) return true;
-    const Kept* target = view_.kept(step_.tensor);
+    const Materialised* target = view_.materialised(step_.tensor);
     if (target == nullptr) return refuse("writes a tensor that is not kept");
     const TensorId base = step_.kind == StepKind::accumulate ? step_.inputs[1].tensor : TensorId{-1};
     if (target->in_place_of != base) {
@@ -197,7 +197,7 @@ class StepCheck {
                         ? "stores a tensor that takes over another's blocks"
                         : "adds onto another tensor than the one whose blocks it takes over");
     }
-    view_.writers[static_cast<size_t>(target - view_.plan.kept.data())].push_back(ref_);
+    view_.writers[static_cast<size_t>(target - view_.plan.materialised.data())].push_back(ref_);
     return true;
   }
 

@@ -49,11 +49,12 @@ View::View(const Plan& checked_plan, const Graph& checked_graph, const Extent& l
     : plan(checked_plan),
       graph(checked_graph),
       latent(latent_extent),
-      writers(plan.kept.size()),
+      writers(plan.materialised.size()),
       well_formed(plan.passes.size()),
-      kept_index_(graph.tensors().size(), -1) {
-  for (size_t i = 0; i < plan.kept.size(); ++i) {
-    if (is_tensor(plan.kept[i].tensor)) kept_index_[index(plan.kept[i].tensor)] = static_cast<int32_t>(i);
+      materialised_index_(graph.tensors().size(), -1) {
+  for (size_t i = 0; i < plan.materialised.size(); ++i) {
+    if (is_tensor(plan.materialised[i].tensor))
+      materialised_index_[index(plan.materialised[i].tensor)] = static_cast<int32_t>(i);
   }
 }
 
@@ -77,9 +78,9 @@ bool View::is_op(OpId id) const {
   return static_cast<int32_t>(id) >= 0 && index(id) < graph.ops().size();
 }
 
-const Kept* View::kept(TensorId id) const {
-  const int32_t entry = kept_index_[index(id)];
-  return entry < 0 ? nullptr : &plan.kept[static_cast<size_t>(entry)];
+const Materialised* View::materialised(TensorId id) const {
+  const int32_t entry = materialised_index_[index(id)];
+  return entry < 0 ? nullptr : &plan.materialised[static_cast<size_t>(entry)];
 }
 
 std::string View::name(TensorId id) const {
@@ -91,8 +92,8 @@ std::string View::place(const StepRef& ref) const {
          name(step(ref).tensor) + ")";
 }
 
-std::string View::place(const Kept& entry) const {
-  return "kept[" + std::to_string(&entry - plan.kept.data()) + "] (" + name(entry.tensor) + ")";
+std::string View::place(const Materialised& entry) const {
+  return "kept[" + std::to_string(&entry - plan.materialised.data()) + "] (" + name(entry.tensor) + ")";
 }
 
 Interval View::picture(TensorId id, Axis axis) const {
@@ -111,7 +112,7 @@ Interval View::image(size_t pass, TensorId id, Axis axis, size_t i) const {
 
 Interval View::made(const StepRef& ref, Axis axis, size_t i) const {
   const Step& maker = step(ref);
-  if (axis == kTime && !copies_kept(maker)) return image(ref.pass, maker.tensor, axis, i);
+  if (axis == kTime && !copies_materialised(maker)) return image(ref.pass, maker.tensor, axis, i);
   return intersect(region(ref, axis, i), picture(maker.tensor, axis));
 }
 
@@ -145,7 +146,7 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
     const int64_t end = (out.end - 1) / 2 + (out.end % 2 == 0 ? 1 : 0) + 1;
     return out.length() == 0 ? out : intersect({first, end}, picture(read, axis));
   }
-  if (reader.kind != StepKind::upsample && reader.kind != StepKind::shuffle) return out;
+  if (reader.kind != StepKind::upsample && reader.kind != StepKind::depth_to_space) return out;
   const int64_t factor = at(graph.op(reader.op).factor, axis);
   return {out.begin / factor, ceil_divide(out.end, factor)};
 }
@@ -180,15 +181,15 @@ int64_t View::row_bytes(TensorId id) const {
                   bytes_per_element(plan.request.dtype));
 }
 
-int64_t View::block_bytes(const Kept& entry) const {
-  return multiply(multiply(entry.block_rows, row_bytes(entry.tensor)), plan.slice);
+int64_t View::block_bytes(const Materialised& entry) const {
+  return multiply(multiply(entry.block_rows, row_bytes(entry.tensor)), plan.micro_batch);
 }
 
-int64_t View::block_count(const Kept& entry) const {
+int64_t View::block_count(const Materialised& entry) const {
   return ceil_divide(picture(entry.tensor, kRows).end, entry.block_rows);
 }
 
-Interval View::blocks_with(const Kept& entry, const Interval& rows) const {
+Interval View::blocks_with(const Materialised& entry, const Interval& rows) const {
   const Interval inside = intersect(rows, picture(entry.tensor, kRows));
   return inside.length() == 0
              ? Interval{}
@@ -203,15 +204,15 @@ std::vector<int64_t> pass_starts(const View& view) {
   return starts;
 }
 
-bool copies_kept(const Step& step) {
+bool copies_materialised(const Step& step) {
   return step.kind == StepKind::gather && step.inputs[0].step == -1;
 }
 
 bool computes_tile(StepKind kind) {
   return kind == StepKind::gather || kind == StepKind::norm || kind == StepKind::upsample ||
          kind == StepKind::conv || kind == StepKind::add || kind == StepKind::attention ||
-         kind == StepKind::interpolate || kind == StepKind::unfold_frames || kind == StepKind::pixel_norm ||
-         kind == StepKind::gate || kind == StepKind::shuffle || kind == StepKind::linear_attention;
+         kind == StepKind::interpolate || kind == StepKind::unfold_frames || kind == StepKind::rms_norm ||
+         kind == StepKind::gate || kind == StepKind::depth_to_space || kind == StepKind::linear_attention;
 }
 
 bool counts_positions(StepKind kind) {

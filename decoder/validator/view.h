@@ -64,12 +64,12 @@ class View {
 
   bool is_tensor(TensorId id) const;
   bool is_op(OpId id) const;
-  /// Null where the tensor has no entry under `kept`.
-  const Kept* kept(TensorId id) const;
+  /// Null where the tensor has no entry under `materialised`.
+  const Materialised* materialised(TensorId id) const;
   const Step& step(const StepRef& ref) const { return plan.passes[ref.pass].steps[ref.step]; }
 
   std::string place(const StepRef& ref) const;
-  std::string place(const Kept& entry) const;
+  std::string place(const Materialised& entry) const;
   std::string name(TensorId id) const;
 
   Interval picture(TensorId id, Axis axis) const;
@@ -88,14 +88,15 @@ class View {
   int64_t tile_element_bytes() const;
   /// Bytes of one row of one batch item, all of its frames.
   int64_t row_bytes(TensorId id) const;
-  /// Bytes of one block of each item of a slice, at full `block_rows`.
-  int64_t block_bytes(const Kept& entry) const;
+  /// Bytes of one block of each item of a micro-batch, at full `block_rows`.
+  int64_t block_bytes(const Materialised& entry) const;
   /// Blocks of one batch item.
-  int64_t block_count(const Kept& entry) const;
+  int64_t block_count(const Materialised& entry) const;
   /// Blocks of one batch item that have some of these rows, which may lie outside the picture.
-  Interval blocks_with(const Kept& entry, const Interval& rows) const;
+  Interval blocks_with(const Materialised& entry, const Interval& rows) const;
 
-  /// Steps that write each kept tensor, in plan order; set by check_steps. Indexed like plan.kept.
+  /// Steps that write each materialised tensor, in plan order; set by check_steps. Indexed like
+  /// plan.materialised.
   std::vector<std::vector<StepRef>> writers;
   /// True for each step whose kind, operation and operands fit together; set by check_steps.
   std::vector<std::vector<bool>> well_formed;
@@ -103,7 +104,7 @@ class View {
  private:
   Interval frames_needed(const Step& reader, size_t input, const Interval& out) const;
 
-  std::vector<int32_t> kept_index_;  ///< by tensor, -1 where it is not kept
+  std::vector<int32_t> materialised_index_;  ///< by tensor, -1 where it is not materialised
   bool out_of_work_ = false;
 };
 
@@ -120,8 +121,9 @@ struct Change {
   int64_t bytes = 0;
 };
 
-/// A copy out of a kept tensor, which has earlier frames too. Other steps carry theirs from chunk to chunk.
-bool copies_kept(const Step& step);
+/// A copy out of a materialised tensor, which has earlier frames too. Other steps carry theirs from chunk to
+/// chunk.
+bool copies_materialised(const Step& step);
 /// Steps that make a tile, which later steps of the pass can read.
 bool computes_tile(StepKind kind);
 /// Steps that gather a barrier's statistics or sums, each position once.
@@ -131,7 +133,7 @@ bool writes_whole(StepKind kind);
 /// True where the operand is read over its whole extent: keys and values, and statistics.
 bool reads_whole(const Step& step, size_t input);
 
-/// Request, kept tensors and tile grids. False where nothing further can be made of the plan.
+/// Request, materialised tensors and tile grids. False where nothing further can be made of the plan.
 bool check_outline(View& view);
 /// Kind, operation, tensor, halo, pad and operands of every step.
 void check_steps(View& view);
@@ -150,7 +152,7 @@ int64_t state_bytes(const View& view);
 void check_lower_places(View& view);
 /// Appends the comings and goings of a tensor that lives below the device: only what a sweep is about to read
 /// or has just written is on it. False where the work left did not do.
-bool append_window(View& view, const Kept& entry, const std::vector<int64_t>& starts,
+bool append_window(View& view, const Materialised& entry, const std::vector<int64_t>& starts,
                    std::vector<Change>& changes);
 
 }  // namespace headroom::validation

@@ -17,7 +17,7 @@ int64_t on_boundary(int64_t bytes) {
 }
 
 /// True for the kernels that a pass in the Winograd form holds otherwise: 3×3, of 16 input channels or more.
-bool changes_form(const View& view, const Op& op) {
+bool changes_algorithm(const View& view, const Op& op) {
   return op.kind == OpKind::conv && op.kernel.y == 3 && op.kernel.x == 3 && op.groups == 1 &&
          view.graph.tensor(op.inputs[0]).channels >= 16;
 }
@@ -59,7 +59,7 @@ int64_t bytes_on_cuda(const View& view, const Op& op) {
     return multiply((bytes - 1) / kCudaBoundaryBytes + 1, kCudaBoundaryBytes);
   };
   const int64_t outputs = view.graph.tensor(op.output).channels;
-  if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm)
+  if (op.kind == OpKind::norm || op.kind == OpKind::rms_norm)
     return multiply(2, from_boundary(multiply(outputs, kFloatBytes)));
   if (op.kind != OpKind::conv) return 0;
   const int64_t stored = view.plan.request.dtype == Dtype::fp32 ? kFloatBytes : kFloatBytes / 2;
@@ -70,12 +70,12 @@ int64_t bytes_on_cuda(const View& view, const Op& op) {
 }
 
 /// All parameters of an operation, its kernel in the form of `pass`.
-int64_t bytes_of(const View& view, const Op& op, ConvolutionForm form) {
+int64_t bytes_of(const View& view, const Op& op, ConvolutionAlgorithm form) {
   if (view.on_cuda()) return bytes_on_cuda(view, op);
   const int64_t channels = on_boundary(multiply(view.graph.tensor(op.output).channels, kFloatBytes));
-  if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm) return multiply(channels, 2);
+  if (op.kind == OpKind::norm || op.kind == OpKind::rms_norm) return multiply(channels, 2);
   if (op.kind != OpKind::conv) return 0;
-  const bool winograd = form == ConvolutionForm::winograd && changes_form(view, op);
+  const bool winograd = form == ConvolutionAlgorithm::winograd && changes_algorithm(view, op);
   return add(channels, on_boundary(winograd ? winograd_bytes(view, op) : direct_bytes(view, op)));
 }
 
@@ -91,7 +91,7 @@ int64_t brought_bytes(const View& view, const Pass& pass) {
     const Op& op = view.graph.op(id);
     if (view.plan.weights == WeightResidency::per_pass) {
       sum = add(sum, bytes_of(view, op, pass.convolutions));
-    } else if (pass.convolutions == ConvolutionForm::winograd && changes_form(view, op)) {
+    } else if (pass.convolutions == ConvolutionAlgorithm::winograd && changes_algorithm(view, op)) {
       sum = add(sum, winograd_bytes(view, op));
     }
   }
@@ -105,7 +105,7 @@ std::vector<int64_t> check_weights(View& view) {
   int64_t resident = 0;
   if (plan.weights == WeightResidency::resident) {
     for (const Op& op : view.graph.ops())
-      resident = add(resident, bytes_of(view, op, ConvolutionForm::direct));
+      resident = add(resident, bytes_of(view, op, ConvolutionAlgorithm::direct));
   }
   std::vector<int64_t> by_pass;
   for (const Pass& pass : plan.passes) by_pass.push_back(add(resident, brought_bytes(view, pass)));

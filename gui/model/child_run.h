@@ -29,9 +29,10 @@ struct RunProgress {
   QString doing;      ///< the pass, the weights or what is measured
   int64_t pass = -1;  ///< from 0; -1: none yet
   int64_t passes = 0;
-  bool verifying = false;         ///< --verify's second decode runs, to which the limit does not apply
-  double seconds = 0;             ///< of the last news
-  std::vector<RunMemory> memory;  ///< of the decode under the limit; thinned out by halves, peaks kept
+  bool verifying = false;  ///< --verify's second decode runs, to which the limit does not apply
+  double seconds = 0;      ///< of the last news
+  std::vector<RunMemory>
+      memory;  ///< of the decode under the limit; thinned out by halves, peaks materialised
   std::vector<std::pair<double, QString>> passes_begun;  ///< seconds and names of those that were told
   int64_t regions = 0;                                   ///< lines that told of something new in the picture
   std::optional<RunEnded> ended;

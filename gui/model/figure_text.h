@@ -8,8 +8,8 @@
 namespace headroom::gui {
 
 /// A title, an explanation or a name of reports/figures in the window's language. Where it is made of known
-/// words and something else ("limit 592.0 MiB", "pass 3 conv_in: predicted peak"), a known beginning and a known
-/// ending are translated and the rest stays.
+/// words and something else ("limit 592.0 MiB", "pass 3 conv_in: predicted peak"), a known beginning and a
+/// known ending are translated and the rest stays.
 QString figure_text(const std::string& text);
 
 /// A number as the reports write it, its unit in the window's language.

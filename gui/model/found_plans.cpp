@@ -14,7 +14,7 @@ constexpr double kNarrowest = 1.002;
 
 }  // namespace
 
-void FoundPlans::add(int64_t limit_bytes, const FrameSearch& search) {
+void FoundPlans::add(int64_t limit_bytes, const ConfigurationSearch& search) {
   if (!search.best) return;
   const std::lock_guard lock(mutex_);
   Entry& entry = by_peak_[search.best->solution.peak_bytes];
@@ -33,15 +33,15 @@ const FoundPlans::Entry* FoundPlans::entry_below(int64_t limit_bytes) const {
   return next == by_peak_.begin() ? nullptr : &std::prev(next)->second;
 }
 
-std::optional<FrameSearch> FoundPlans::under(int64_t limit_bytes) const {
+std::optional<ConfigurationSearch> FoundPlans::under(int64_t limit_bytes) const {
   const std::lock_guard lock(mutex_);
-  if (smallest_ && limit_bytes < smallest_->bytes) return FrameSearch{};
+  if (smallest_ && limit_bytes < smallest_->bytes) return ConfigurationSearch{};
   const Entry* entry = entry_below(limit_bytes);
   if (entry == nullptr || limit_bytes > entry->proven_limit_bytes) return std::nullopt;
   return entry->search;
 }
 
-std::optional<FrameSearch> FoundPlans::fitting(int64_t limit_bytes) const {
+std::optional<ConfigurationSearch> FoundPlans::fitting(int64_t limit_bytes) const {
   const std::lock_guard lock(mutex_);
   const Entry* entry = entry_below(limit_bytes);
   return entry == nullptr ? std::nullopt : std::optional(entry->search);

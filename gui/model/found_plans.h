@@ -17,14 +17,14 @@ namespace headroom::gui {
 class FoundPlans {
  public:
   /// Nothing is added where the search found nothing.
-  void add(int64_t limit_bytes, const FrameSearch& search);
+  void add(int64_t limit_bytes, const ConfigurationSearch& search);
   void set_smallest(const SmallestLimit& smallest);
 
   /// The fastest under this limit, proven. Without a plan where the limit is below the smallest; none where
   /// nothing is known.
-  std::optional<FrameSearch> under(int64_t limit_bytes) const;
+  std::optional<ConfigurationSearch> under(int64_t limit_bytes) const;
   /// The fastest plan so far that fits this limit, which may not be the fastest there is.
-  std::optional<FrameSearch> fitting(int64_t limit_bytes) const;
+  std::optional<ConfigurationSearch> fitting(int64_t limit_bytes) const;
   std::optional<SmallestLimit> smallest() const;
 
   /// Largest peak first; each is slower and smaller than the one before.
@@ -37,7 +37,7 @@ class FoundPlans {
   struct Entry {
     int64_t limit_bytes = 0;         ///< the largest that it was found under
     int64_t proven_limit_bytes = 0;  ///< the same where nothing faster exists
-    FrameSearch search;
+    ConfigurationSearch search;
     double seconds() const { return search.best->seconds; }
   };
   const Entry* entry_below(int64_t limit_bytes) const;

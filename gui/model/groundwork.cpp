@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "decoder/graph/errors.h"
-#include "planner/search/make_plan.h"
 #include "planner/cost/profile_check.h"
+#include "planner/search/make_plan.h"
 
 namespace headroom::gui {
 
@@ -40,9 +40,9 @@ Groundwork::Groundwork(const PlanningQuestion& question, std::shared_ptr<FoundPl
       spaces_(spaces_of(model_, question.request, question.options, costs_)),
       found_(std::move(found)) {}
 
-FrameSearch Groundwork::search(int64_t limit_bytes, std::chrono::milliseconds time) const {
+ConfigurationSearch Groundwork::search(int64_t limit_bytes, std::chrono::milliseconds time) const {
   if (const auto known = found_->under(limit_bytes)) return *known;
-  FrameSearch search =
+  ConfigurationSearch search =
       fastest_over(spaces_, question_.request, limit_bytes, std::chrono::steady_clock::now() + time);
   if (search.in_time) {
     found_->add(limit_bytes, search);
@@ -62,8 +62,8 @@ SmallestLimit Groundwork::smallest() const {
   return smallest;
 }
 
-DocumentPtr Groundwork::plan(const FrameSearch& search, int64_t limit_bytes) const {
-  const FrameSearch::Best& best = *search.best;
+DocumentPtr Groundwork::plan(const ConfigurationSearch& search, int64_t limit_bytes) const {
+  const ConfigurationSearch::Best& best = *search.best;
   PlanOptions options = question_.options;
   options.limit_bytes = limit_bytes;
   Plan plan = plan_of(best.solution, model_, question_.request, best.frame, options, costs_);

@@ -32,12 +32,12 @@ class Groundwork {
   FoundPlans& found() const { return *found_; }
 
   /// What is known under a limit, or found out in about that time: without a proof where that was too short.
-  FrameSearch search(int64_t limit_bytes, std::chrono::milliseconds time) const;
+  ConfigurationSearch search(int64_t limit_bytes, std::chrono::milliseconds time) const;
   /// Cannot be stopped, and may take a second.
   SmallestLimit smallest() const;
   /// The plan of a search that found one, which is in no file yet. Throws InputError where the profile does
   /// not speak of its tiles.
-  DocumentPtr plan(const FrameSearch& search, int64_t limit_bytes) const;
+  DocumentPtr plan(const ConfigurationSearch& search, int64_t limit_bytes) const;
 
  private:
   const PlanningQuestion question_;

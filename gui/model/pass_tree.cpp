@@ -49,7 +49,8 @@ QString keep_line(const json& keep) {
 QStringList lines_of(const json& explained, const Pass& pass, const Graph& graph) {
   QStringList lines;
   QString weights = PassTree::tr("weights %1").arg(bytes_of(explained["weights_bytes"]));
-  if (pass.convolutions == ConvolutionForm::winograd) weights += PassTree::tr(", kernels in Winograd form");
+  if (pass.convolutions == ConvolutionAlgorithm::winograd)
+    weights += PassTree::tr(", kernels in Winograd form");
   lines << weights;
   for (const json& read : explained["reads"]) lines << read_line(read);
   for (const Step& step : pass.steps) lines << QString::fromStdString(step_text(step, graph));

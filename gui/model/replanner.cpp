@@ -23,7 +23,7 @@ constexpr milliseconds kSecondAnswer{200};
 /// Of searches that nothing waits for.
 constexpr milliseconds kProof{10'000}, kFrontierPoint{1500};
 /// What else would help is worked out once the limit has come to rest.
-constexpr milliseconds kRest{150};
+constexpr milliseconds kCutPoint{150};
 constexpr milliseconds kBetweenFrontiers{60};
 
 /// A question with its number; newer ones have larger numbers.
@@ -72,8 +72,8 @@ struct Replanner::Board {
     link.post([to = replanner, answer, asked_number = asked_for.number] { to->tell(answer, asked_number); });
   }
 
-  void tell(const FoundFrontier& told, quint64 told_number) {
-    link.post([to = replanner, told, told_number] { to->tellFrontier(told, told_number); });
+  void tell(const FoundFrontier& told, quint64 reported_number) {
+    link.post([to = replanner, told, reported_number] { to->tellFrontier(told, reported_number); });
   }
 
   /// Shared by the threads as long as they are at the same question.
@@ -108,7 +108,8 @@ class Replanner::Worker {
 
   Board& board() { return *board_; }
 
-  void tell_plan(const Groundwork& ground, const FrameSearch& search, const Asked& asked, bool final) {
+  void tell_plan(const Groundwork& ground, const ConfigurationSearch& search, const Asked& asked,
+                 bool final) {
     Answer answer;
     answer.plan = ground.plan(search, asked.question.options.limit_bytes);
     answer.peak = what_decided(answer.plan);
@@ -150,7 +151,7 @@ class Replanner::QuickWorker : public Worker {
   void answer(const Asked& asked, const std::stop_token& stop) {
     const Groundwork& ground = ground_of(asked.question);
     const int64_t limit = asked.question.options.limit_bytes;
-    FrameSearch search = ground.search(limit, kFirstAnswer);
+    ConfigurationSearch search = ground.search(limit, kFirstAnswer);
     if (!search.in_time) {
       if (search.best) {
         tell_plan(ground, search, asked, false);
@@ -214,7 +215,7 @@ class Replanner::SlowWorker : public Worker {
   /// False where nothing fits.
   bool prove(const Asked& asked) {
     const Groundwork& ground = ground_of(asked.question);
-    const FrameSearch search = ground.search(asked.question.options.limit_bytes, kProof);
+    const ConfigurationSearch search = ground.search(asked.question.options.limit_bytes, kProof);
     if (search.best) {
       tell_plan(ground, search, asked, true);
     } else if (!search.in_time) {
@@ -236,7 +237,7 @@ class Replanner::SlowWorker : public Worker {
   bool comes_to_rest(const Asked& asked, const std::stop_token& stop) {
     std::unique_lock lock(board().mutex);
     const auto overtaken = [&] { return board().number != asked.number; };
-    return !board().wake.wait_for(lock, stop, kRest, overtaken) && !stop.stop_requested();
+    return !board().wake.wait_for(lock, stop, kCutPoint, overtaken) && !stop.stop_requested();
   }
 
   void go_on(const FrontierJob& job) {
@@ -252,10 +253,10 @@ class Replanner::SlowWorker : public Worker {
     if (told.complete) {
       const std::lock_guard lock(board().mutex);
       if (board().frontier && board().frontier->number == job.number) board().frontier.reset();
-    } else if (Clock::now() - told_ < kBetweenFrontiers) {
+    } else if (Clock::now() - reported_ < kBetweenFrontiers) {
       return;
     }
-    told_ = Clock::now();
+    reported_ = Clock::now();
     board().tell(told, job.number);
   }
 
@@ -268,12 +269,12 @@ class Replanner::SlowWorker : public Worker {
     }
     const std::optional<int64_t> limit = ground.found().next_limit();
     if (!limit || points.size() >= most) return false;
-    const FrameSearch search = ground.search(*limit, kFrontierPoint);
+    const ConfigurationSearch search = ground.search(*limit, kFrontierPoint);
     ground.found().add(*limit, search);  // not proven is better than nothing here
     return search.best.has_value();
   }
 
-  Clock::time_point told_{};
+  Clock::time_point reported_{};
 };
 
 Replanner::Replanner(QObject* parent)

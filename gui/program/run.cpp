@@ -7,8 +7,8 @@
 #include <iostream>
 
 #include "decoder/cli/arguments.h"
-#include "decoder/graph/amounts.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"
@@ -74,14 +74,14 @@ int take_screenshots(const GuiArguments& arguments) {
 }
 
 int show_window(const GuiArguments& arguments) {
-  QSettings kept;
-  WindowSettings settings = read_settings(kept);
+  QSettings materialised;
+  WindowSettings settings = read_settings(materialised);
   apply(arguments, settings);
   Workspace workspace;
   MainWindow window(workspace, settings);
   if (arguments.width > 0) window.resize(arguments.width, arguments.height);
   QObject::connect(&window, &MainWindow::settingsChanged, &window,
-                   [&] { write_settings(kept, window.settings()); });
+                   [&] { write_settings(materialised, window.settings()); });
   window.show();
   workspace.open(files_of(arguments));
   return QApplication::exec();

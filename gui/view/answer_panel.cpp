@@ -202,7 +202,8 @@ void AnswerPanel::showPlan(const Answer& answer) {
                      .arg(figure_text(Unit::seconds, plan.predicted_seconds)));
   proof_->setText(figure_text(gap_text(plan)));
   QString passes = QString::number(plan.passes.size());
-  if (plan.slice < plan.request.batch) passes += tr(", %1 of the batch at a time").arg(plan.slice);
+  if (plan.micro_batch < plan.request.batch)
+    passes += tr(", %1 of the batch at a time").arg(plan.micro_batch);
   passes_->setText(passes);
   weights_->setText(weights_text(plan));
   decided_->setText(QString::fromStdString(answer.peak.pass_name + ": " + answer.peak.step));

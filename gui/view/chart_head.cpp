@@ -22,11 +22,11 @@ void ChartHead::show(const Chart& chart, const QPalette& palette, const QFont& f
   entries_.clear();
   for (const Series& series : chart.series) {
     if (!series.name.empty())
-      entries_.push_back({figure_text(series.name), colour_of(series.ink, palette), series.mark, {}});
+      entries_.push_back({figure_text(series.name), colour_of(series.colour_role, palette), series.mark, {}});
   }
   // One needs no legend; where all look alike, notes name them.
   const bool alike = std::all_of(chart.series.begin(), chart.series.end(), [&](const Series& series) {
-    return series.ink == chart.series.front().ink && series.mark == chart.series.front().mark;
+    return series.colour_role == chart.series.front().colour_role && series.mark == chart.series.front().mark;
   });
   if (alike) entries_.clear();
   text_ = palette.color(QPalette::Text);

@@ -27,7 +27,7 @@ QRectF freed(QRectF place, const std::vector<QRectF>& taken, const QRect& within
   return place;
 }
 
-QRectF kept_within(QRectF place, const QRect& within) {
+QRectF materialised_within(QRectF place, const QRect& within) {
   if (place.right() > within.right()) place.moveRight(within.right());
   if (place.left() < within.left()) place.moveLeft(within.left());
   if (place.bottom() > within.bottom()) place.moveBottom(within.bottom());
@@ -116,7 +116,7 @@ void ChartMarks::drawGuide(QCPPainter* painter, const Guide& guide, std::vector<
   const QRect area = clipRect();
   const QCPAxis* axis = guide.vertical ? mParentPlot->xAxis : mParentPlot->yAxis;
   if (axis->scaleType() == QCPAxis::stLogarithmic && guide.at <= 0) return;
-  const QColor colour = colour_of(guide.ink, palette_);
+  const QColor colour = colour_of(guide.colour_role, palette_);
   const double at = axis->coordToPixel(guide.at);
   const QFontMetricsF metrics(font_);
   QString text = figure_text(guide.label);
@@ -128,7 +128,7 @@ void ChartMarks::drawGuide(QCPPainter* painter, const Guide& guide, std::vector<
     const bool left = at + size.width() + kPadding > area.right();
     const QRectF place(QPointF(left ? at - size.width() - kPadding : at + kPadding, area.top() + kPadding),
                        size);
-    taken.push_back(freed(kept_within(place, area), taken, area));
+    taken.push_back(freed(materialised_within(place, area), taken, area));
   } else {
     const bool above = at < area.top();
     const bool below = at > area.bottom();
@@ -140,7 +140,7 @@ void ChartMarks::drawGuide(QCPPainter* painter, const Guide& guide, std::vector<
     double top = above ? area.top() + names : at - size.height() - 1;
     if (!above && top < area.top() + names) top = at + 2;
     const QRectF place(QPointF(area.right() - size.width() - kPadding, top), size);
-    taken.push_back(freed(kept_within(place, area), taken, area));
+    taken.push_back(freed(materialised_within(place, area), taken, area));
   }
   if (!text.isEmpty()) label(painter, taken.back(), text, colour);
 }
@@ -162,7 +162,7 @@ void ChartMarks::drawNote(QCPPainter* painter, const Note& note, std::vector<QRe
   // Above the point: curves that go on to either side stay visible.
   const QRectF place(QPointF(left ? at.x() - size.width() - 5 : at.x() + 5, at.y() - size.height() - 3),
                      size);
-  taken.push_back(freed(kept_within(place, area), taken, area));
+  taken.push_back(freed(materialised_within(place, area), taken, area));
   label(painter, taken.back(), text, text_colour);
 }
 
@@ -185,7 +185,7 @@ void ChartCursor::draw(QCPPainter* painter) {
   const QCPAxis* axis = handle->vertical ? mParentPlot->xAxis : mParentPlot->yAxis;
   const double at = axis->coordToPixel(handle->at);
   if (!std::isfinite(at)) return;
-  const QColor colour = colour_of(Ink::limit, palette_);
+  const QColor colour = colour_of(ColourRole::limit, palette_);
   painter->setPen(QPen(colour, 2));
   QPointF grip;
   if (handle->vertical) {
@@ -205,7 +205,7 @@ void ChartCursor::draw(QCPPainter* painter) {
                                           : QPointF(area.right() - size.width() - 4, at - size.height() - 3);
   QRectF place(corner, size);
   if (handle->vertical && place.right() > area.right()) place.moveRight(at - 7);
-  label(painter, kept_within(place, area), handle->label, colour);
+  label(painter, materialised_within(place, area), handle->label, colour);
 }
 
 }  // namespace headroom::gui

@@ -83,18 +83,19 @@ void ChartSeries::show(const Chart& chart) {
 }
 
 void ChartSeries::colour(const Chart& chart, const QPalette& palette) {
-  std::map<std::pair<Ink, Mark>, size_t> seen;  // lines of one ink are told apart by their dashes
+  std::map<std::pair<ColourRole, Mark>, size_t>
+      seen;  // lines of one colour role are told apart by their dashes
   std::vector<QColor> areas;
   for (size_t i = 0; i < shown_.size(); ++i) {
     const Series& series = chart.series[i];
-    const QColor colour = colour_of(series.ink, palette);
+    const QColor colour = colour_of(series.colour_role, palette);
     if (shown_[i].bars != nullptr) {
       shown_[i].bars->setPen(Qt::NoPen);
       shown_[i].bars->setBrush(colour);
     } else if (series.mark == Mark::area) {
       areas.push_back(colour);
     } else {
-      const size_t alike = seen[{series.ink, series.mark}]++;
+      const size_t alike = seen[{series.colour_role, series.mark}]++;
       shown_[i].graph->setPen(QPen(colour, 2, kDashes[alike % kDashes.size()]));
       const bool dots =
           series.mark == Mark::points || (series.mark == Mark::line && series.x.size() <= kMostDots);

@@ -21,8 +21,8 @@ class ChartMarks;
 class ChartSeries;
 struct ChartExtent;
 
-/// The colour of an ink on this palette: light and dark have their own.
-QColor colour_of(Ink ink, const QPalette& palette);
+/// The colour of an colour role on this palette: light and dark have their own.
+QColor colour_of(ColourRole colour_role, const QPalette& palette);
 
 /// Draws a Chart with QCustomPlot. The wheel zooms the x axis, dragging pans, a double click shows all; a
 /// cursor line follows the mouse where `cursorMoved` is of use.

@@ -215,7 +215,7 @@ void ComparePage::take(const Comparison& comparison) {
     std::vector<Guide> guides;
     // Both are drawn to one height.
     if (highest(beside) > highest(*timeline))
-      guides.push_back({peak_of_beside.toStdString(), highest(beside), false, Ink::other});
+      guides.push_back({peak_of_beside.toStdString(), highest(beside), false, ColourRole::other});
     chart->setSource(0, end, [timeline, name, guides](double from, double to, size_t columns) {
       Chart drawn = timeline_chart(*timeline, name, from, to, columns);
       drawn.guides.insert(drawn.guides.end(), guides.begin(), guides.end());

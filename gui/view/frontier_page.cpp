@@ -44,7 +44,7 @@ class UsedPlan : public QObject {
 
 /// The frontier of a file, beside the one that is found here.
 void add_frontier(Chart& chart, const Document& file) {
-  Series series{file.file.filename().string(), Mark::steps, Ink::other, {}, {}};
+  Series series{file.file.filename().string(), Mark::steps, ColourRole::other, {}, {}};
   const std::vector<FrontierPoint>& points = file.as<FrontierDocument>()->points;
   for (auto point = points.rbegin(); point != points.rend(); ++point) {
     series.x.push_back(double(point->peak_bytes));

@@ -105,10 +105,10 @@ class GridView::Canvas : public QWidget {
     place();
     painter.fillRect(area_, palette().color(QPalette::AlternateBase));
     drawDone(painter);
-    QColor halo = colour_of(Ink::workspace, palette());
+    QColor halo = colour_of(ColourRole::workspace, palette());
     halo.setAlphaF(kFaint);
     painter.fillRect(halo_rect(), halo);
-    painter.fillRect(rect_of(tile_.own), colour_of(Ink::tile, palette()));
+    painter.fillRect(rect_of(tile_.own), colour_of(ColourRole::tile, palette()));
     drawLines(painter);
     drawLegend(painter);
   }
@@ -148,7 +148,7 @@ class GridView::Canvas : public QWidget {
   }
 
   void drawDone(QPainter& painter) const {
-    QColor done = colour_of(Ink::kept, palette());
+    QColor done = colour_of(ColourRole::materialised, palette());
     done.setAlphaF(kFaint);
     const Region& own = tile_.own;
     painter.fillRect(rect_of({own.t, {0, own.y.begin}, {0, grid_.x}}), done);
@@ -184,11 +184,12 @@ class GridView::Canvas : public QWidget {
   };
 
   std::vector<LegendEntry> legend() const {
-    QColor done = colour_of(Ink::kept, palette()), halo = colour_of(Ink::workspace, palette());
+    QColor done = colour_of(ColourRole::materialised, palette()),
+           halo = colour_of(ColourRole::workspace, palette());
     done.setAlphaF(kFaint);
     halo.setAlphaF(kFaint);
     return {{done, GridView::tr("done")},
-            {colour_of(Ink::tile, palette()), GridView::tr("current tile")},
+            {colour_of(ColourRole::tile, palette()), GridView::tr("current tile")},
             {halo, GridView::tr("its halo")}};
   }
 

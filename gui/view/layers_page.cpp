@@ -56,13 +56,13 @@ LayersPage::LayersPage(Workspace& workspace, QWidget* parent)
   auto* below = new QSplitter(Qt::Horizontal, both);
   below->setObjectName(QStringLiteral("law"));
   below->setChildrenCollapsible(false);
-  auto* law_box = new QWidget(below);
-  law_note_ = wrapped({}, law_box);
-  law_ = new ChartView(law_box);
-  law_->setAccessibleName(tr("Law of the layer"));
-  column = column_in(law_box);
-  column->addWidget(law_note_);
-  column->addWidget(law_, 1);
+  auto* latency_table_box = new QWidget(below);
+  latency_table_note_ = wrapped({}, latency_table_box);
+  latency_table_ = new ChartView(latency_table_box);
+  latency_table_->setAccessibleName(tr("Law of the layer"));
+  column = column_in(latency_table_box);
+  column->addWidget(latency_table_note_);
+  column->addWidget(latency_table_, 1);
 
   auto* peak_box = new QWidget(below);
   sizes_ = new QComboBox(peak_box);
@@ -83,7 +83,7 @@ LayersPage::LayersPage(Workspace& workspace, QWidget* parent)
   layout()->setContentsMargins(8, 8, 8, 8);
 
   connect(&workspace_, &Workspace::documentsChanged, this, &LayersPage::showProfile);
-  connect(layers_, &TableView::rowChosen, this, &LayersPage::showLaw);
+  connect(layers_, &TableView::rowChosen, this, &LayersPage::showLatencyTable);
   connect(sizes_, &QComboBox::currentIndexChanged, this, &LayersPage::showPeak);
   showProfile();
 }
@@ -117,32 +117,33 @@ void LayersPage::showProfile() {
     layers_->view()->setCurrentIndex(sorted->mapFromSource(source));
     layers_->view()->scrollTo(sorted->mapFromSource(source), QAbstractItemView::PositionAtCenter);
   }
-  showLaw(first);
+  showLatencyTable(first);
 }
 
-void LayersPage::showLaw(int row) {
+void LayersPage::showLatencyTable(int row) {
   if (document_ == nullptr) return;
   const Profile& profile = *document_->as<Profile>();
   const bool there = row >= 0 && row < std::ssize(profile.layers);
-  const Law* law = there ? profile.find_law(profile.layers[static_cast<size_t>(row)].law) : nullptr;
-  law_->setVisible(law != nullptr);
-  if (law == nullptr) {
-    law_note_->setText(
+  const LatencyTable* latency_table =
+      there ? profile.find_latency_table(profile.layers[static_cast<size_t>(row)].latency_table) : nullptr;
+  latency_table_->setVisible(latency_table != nullptr);
+  if (latency_table == nullptr) {
+    latency_table_note_->setText(
         there ? tr("This layer has no law: it was profiled with an earlier release, or moves nothing.")
               : tr("Choose a layer to see how its time grows with the tile."));
     return;
   }
-  QString note =
-      tr("%1: time of one call against the positions of its tile.").arg(QString::fromStdString(law->name));
-  if (law->held_out_points > 0) {
+  QString note = tr("%1: time of one call against the positions of its tile.")
+                     .arg(QString::fromStdString(latency_table->name));
+  if (latency_table->held_out_points > 0) {
     note += QLatin1Char(' ') + tr("Off by %1 at %2 tiles that were measured and are not in it.")
-                                   .arg(figure_text(Unit::share, law->held_out_error))
-                                   .arg(law->held_out_points);
+                                   .arg(figure_text(Unit::share, latency_table->held_out_error))
+                                   .arg(latency_table->held_out_points);
   }
-  law_note_->setText(note);
-  Chart chart = law_chart(*law);
+  latency_table_note_->setText(note);
+  Chart chart = latency_table_chart(*latency_table);
   chart.title.clear();  // the note says it
-  law_->setChart(chart);
+  latency_table_->setChart(chart);
 }
 
 void LayersPage::showPeak() {
@@ -162,7 +163,7 @@ void LayersPage::showPeak() {
 std::vector<Export> LayersPage::exports() {
   if (document_ == nullptr) return {};
   std::vector<Export> all{layers_->exporter(tr("Layers")), live_->exporter(tr("Live at the peak"))};
-  if (law_->isVisibleTo(this)) all.push_back(law_->exporter(tr("Law")));
+  if (latency_table_->isVisibleTo(this)) all.push_back(latency_table_->exporter(tr("Law")));
   return all;
 }
 

@@ -12,8 +12,8 @@ namespace headroom::gui {
 class ChartView;
 class TableView;
 
-/// What a profile measured layer by layer: figures for each size, the law of a layer, what was live at a
-/// size's peak.
+/// What a profile measured layer by layer: figures for each size, the latency table of a layer, what was live
+/// at a size's peak.
 class LayersPage : public Page {
   Q_OBJECT
  public:
@@ -23,21 +23,21 @@ class LayersPage : public Page {
   std::vector<Export> exports() override;
 
   TableView* layers() { return layers_; }
-  ChartView* law() { return law_; }
+  ChartView* latency_table() { return latency_table_; }
   TableView* live() { return live_; }
   QComboBox* sizes() { return sizes_; }
 
  private:
   void showProfile();
-  void showLaw(int row);
+  void showLatencyTable(int row);
   void showPeak();
   Workspace& workspace_;
   DocumentPtr document_;
   QStackedWidget* stack_;
   QLabel* heading_;
   TableView *layers_, *live_;
-  ChartView* law_;
-  QLabel* law_note_;
+  ChartView* latency_table_;
+  QLabel* latency_table_note_;
   QComboBox* sizes_;
   QLabel* peak_note_;
 };

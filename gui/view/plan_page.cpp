@@ -15,7 +15,7 @@
 #include "decoder/graph/json_fields.h"
 #include "gui/model/figure_text.h"
 #include "gui/view/grid_view.h"
-#include "gui/view/kept_view.h"
+#include "gui/view/materialised_view.h"
 #include "gui/view/table_view.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"
@@ -59,8 +59,8 @@ QWidget* PlanPage::buildViews() {
   grid_ = new GridView(top);
   auto* area = new QScrollArea(top);
   area->setWidgetResizable(true);
-  kept_ = new KeptView(area);
-  area->setWidget(kept_);
+  materialised_ = new MaterialisedView(area);
+  area->setWidget(materialised_);
   tree_->setMinimumWidth(48 * fontMetrics().averageCharWidth());  // numbers and the half of a name
   top->setStretchFactor(0, 2);
   top->setStretchFactor(1, 2);
@@ -74,8 +74,8 @@ QWidget* PlanPage::buildViews() {
   connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this,
           [this](const QModelIndex& current) { choosePass(PassTree::pass_of(current)); });
   connect(table_, &TableView::rowChosen, this, &PlanPage::choosePass);  // a row for each pass, in order
-  connect(kept_, &KeptView::passChosen, this, &PlanPage::choosePass);
-  connect(kept_, &KeptView::tensorChosen, this, &PlanPage::markReaders);
+  connect(materialised_, &MaterialisedView::passChosen, this, &PlanPage::choosePass);
+  connect(materialised_, &MaterialisedView::tensorChosen, this, &PlanPage::markReaders);
   return views;
 }
 
@@ -107,7 +107,7 @@ void PlanPage::refresh() {
   if (plan_ == nullptr) {
     model_.setPlan(nullptr);
     grid_->setPass(nullptr, 0);
-    kept_->setSpans({}, 0);
+    materialised_->setSpans({}, 0);
     pass_ = -1;
     return;
   }
@@ -125,7 +125,7 @@ void PlanPage::refresh() {
     for (int line = 0; line < model_.rowCount(parent); ++line)
       tree_->setFirstColumnSpanned(line, parent, true);
   }
-  kept_->setSpans(kept_spans(document), static_cast<int>(document.plan.passes.size()));
+  materialised_->setSpans(materialised_spans(document), static_cast<int>(document.plan.passes.size()));
   const auto highest = std::max_element(
       document.plan.passes.begin(), document.plan.passes.end(),
       [](const Pass& a, const Pass& b) { return a.predicted_peak_bytes < b.predicted_peak_bytes; });
@@ -136,7 +136,7 @@ void PlanPage::choosePass(int pass) {
   if (plan_ == nullptr || pass < 0 || pass >= model_.rowCount() || pass == pass_) return;
   pass_ = pass;
   grid_->setPass(plan_, static_cast<size_t>(pass));
-  kept_->setPass(pass);
+  materialised_->setPass(pass);
   if (PassTree::pass_of(tree_->currentIndex()) != pass) tree_->setCurrentIndex(model_.index(pass, 0));
   const QModelIndex row = table_->model().index(pass, 0);
   if (const auto* sorted = qobject_cast<QSortFilterProxyModel*>(table_->view()->model())) {
@@ -147,15 +147,18 @@ void PlanPage::choosePass(int pass) {
 }
 
 void PlanPage::markReaders(int tensor) {
-  model_.setMarked(tensor < 0 ? std::vector<int32_t>{} : kept_->spans()[static_cast<size_t>(tensor)].read_in);
+  model_.setMarked(tensor < 0 ? std::vector<int32_t>{}
+                              : materialised_->spans()[static_cast<size_t>(tensor)].read_in);
 }
 
 std::vector<Export> PlanPage::exports() {
   if (plan_ == nullptr) return {};
-  Export kept_figures{QStringLiteral("kept-tensors"), {QStringLiteral("csv")}, [this](const QString& file) {
-                        write_file_whole(file.toStdString(), to_csv(kept_table(*plan_->as<PlanDocument>())));
-                      }};
-  return {grid_->exporter("tiles"), kept_->exporter("kept"), kept_figures, table_->exporter("passes")};
+  Export materialised_figures{
+      QStringLiteral("kept-tensors"), {QStringLiteral("csv")}, [this](const QString& file) {
+        write_file_whole(file.toStdString(), to_csv(materialised_table(*plan_->as<PlanDocument>())));
+      }};
+  return {grid_->exporter("tiles"), materialised_->exporter("kept"), materialised_figures,
+          table_->exporter("passes")};
 }
 
 }  // namespace headroom::gui

@@ -11,11 +11,11 @@ class QTreeView;
 namespace headroom::gui {
 
 class GridView;
-class KeptView;
+class MaterialisedView;
 class TableView;
 
-/// The chosen plan: its passes as a tree, the tiles of one, what is kept through which, and all passes in
-/// figures beside a run where one is open. Choosing a pass anywhere shows it everywhere.
+/// The chosen plan: its passes as a tree, the tiles of one, what is materialised through which, and all
+/// passes in figures beside a run where one is open. Choosing a pass anywhere shows it everywhere.
 class PlanPage : public Page {
   Q_OBJECT
  public:
@@ -43,7 +43,7 @@ class PlanPage : public Page {
   QLabel* summary_;
   QTreeView* tree_;
   GridView* grid_;
-  KeptView* kept_;
+  MaterialisedView* materialised_;
   TableView* table_;
 };
 

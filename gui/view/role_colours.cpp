@@ -5,7 +5,7 @@
 namespace headroom::gui {
 namespace {
 
-struct InkShades {
+struct ColourRoleShades {
   const char *light, *dark;
 };
 
@@ -13,41 +13,41 @@ struct InkShades {
 /// dark backgrounds are lifted where they would drown. A GPU's libraries and its context have the two darker
 /// hues that are left furthest from all of these. Lines that cross areas have hues of their own or are
 /// dashed; the driver's count is drawn over all of them, in black or white.
-InkShades shades_of(Ink ink) {
-  switch (ink) {
-    case Ink::weights:
+ColourRoleShades shades_of(ColourRole colour_role) {
+  switch (colour_role) {
+    case ColourRole::weights:
       return {"#0072b2", "#3b9bd6"};
-    case Ink::latent:
+    case ColourRole::latent:
       return {"#cc79a7", "#d992b8"};
-    case Ink::kept:
+    case ColourRole::materialised:
       return {"#e69f00", "#e8ab2a"};
-    case Ink::tile:
+    case ColourRole::tile:
       return {"#56b4e9", "#8acdf3"};
-    case Ink::workspace:
+    case ColourRole::workspace:
       return {"#009e73", "#27b98d"};
-    case Ink::slack:  // free memory: hardly more than the paper
+    case ColourRole::slack:  // free memory: hardly more than the paper
       return {"#d5d9de", "#4b535c"};
-    case Ink::libraries:
+    case ColourRole::libraries:
       return {"#a83a00", "#b4502a"};
-    case Ink::context:
+    case ColourRole::context:
       return {"#7a45cf", "#8f55e8"};
-    case Ink::driver:
+    case ColourRole::driver:
       return {"#000000", "#ffffff"};
-    case Ink::outside:
+    case ColourRole::outside:
       return {"#8c8c8c", "#a6a6a6"};
-    case Ink::predicted:
+    case ColourRole::predicted:
       return {"#0072b2", "#56b4e9"};
-    case Ink::measured:
+    case ColourRole::measured:
       return {"#d55e00", "#f08a3c"};
-    case Ink::untiled:
+    case ColourRole::untiled:
       return {"#777777", "#a0a0a0"};
-    case Ink::planned:
+    case ColourRole::planned:
       return {"#0072b2", "#56b4e9"};
-    case Ink::limit:
+    case ColourRole::limit:
       return {"#b3001b", "#ff6b6b"};
-    case Ink::neutral:
+    case ColourRole::neutral:
       return {"#555b63", "#aab1ba"};
-    case Ink::other:
+    case ColourRole::other:
       return {"#882255", "#d07ab0"};
   }
   return {"#555b63", "#aab1ba"};
@@ -55,8 +55,8 @@ InkShades shades_of(Ink ink) {
 
 }  // namespace
 
-QColor colour_of(Ink ink, const QPalette& palette) {
-  const InkShades shades = shades_of(ink);
+QColor colour_of(ColourRole colour_role, const QPalette& palette) {
+  const ColourRoleShades shades = shades_of(colour_role);
   return QColor(palette.color(QPalette::Base).lightness() < 128 ? shades.dark : shades.light);
 }
 

@@ -39,8 +39,8 @@ Chart memory_chart(const RunProgress& progress) {
   chart.title = RunPage::tr("Device memory").toStdString();
   chart.x = {"time", Unit::seconds};
   chart.y = {"memory", Unit::bytes};
-  Series pool{RunPage::tr("in the pool").toStdString(), Mark::area, Ink::measured, {}, {}};
-  Series outside{name_of(MemoryKind::outside), Mark::area, Ink::outside, {}, {}};
+  Series pool{RunPage::tr("in the pool").toStdString(), Mark::area, ColourRole::measured, {}, {}};
+  Series outside{name_of(MemoryKind::outside), Mark::area, ColourRole::outside, {}, {}};
   double before = 0;
   for (const RunMemory& memory : progress.memory) {
     // A sample speaks of the time since the one before: its peak holds from there.
@@ -58,12 +58,13 @@ Chart memory_chart(const RunProgress& progress) {
     outside.y.push_back(double(last.outside_bytes));
   }
   chart.series = {std::move(pool), std::move(outside)};
-  const auto guide = [&](const std::string& what, int64_t bytes, Ink ink) {
+  const auto guide = [&](const std::string& what, int64_t bytes, ColourRole colour_role) {
     if (bytes > 0)
-      chart.guides.push_back({what + " " + format(Unit::bytes, double(bytes)), double(bytes), false, ink});
+      chart.guides.push_back(
+          {what + " " + format(Unit::bytes, double(bytes)), double(bytes), false, colour_role});
   };
-  guide("limit", progress.begun.limit_bytes, Ink::limit);
-  guide("predicted", progress.begun.predicted_peak_bytes, Ink::predicted);
+  guide("limit", progress.begun.limit_bytes, ColourRole::limit);
+  guide("predicted", progress.begun.predicted_peak_bytes, ColourRole::predicted);
   for (size_t i = 0; i < progress.passes_begun.size(); ++i) {
     const auto& [begin, name] = progress.passes_begun[i];
     const double end =

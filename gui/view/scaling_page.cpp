@@ -45,7 +45,7 @@ QString largest_words(const QString& name, const std::vector<ScalingPoint>& seri
       .arg(name, size_words(pixels, request));
 }
 
-/// Sizes that are kept from a longer ladder are not shown on a shorter one.
+/// Sizes that are materialised from a longer ladder are not shown on a shorter one.
 void cut(std::vector<ScalingPoint>& series, int64_t most_across) {
   std::erase_if(series, [&](const ScalingPoint& point) {
     return std::max(point.width_pixels, point.height_pixels) > most_across;
@@ -67,8 +67,8 @@ ScalingPage::ScalingPage(Workspace& workspace, QWidget* parent) : Page(parent), 
   halves->setObjectName("scaling-halves");
   chart_ = new ChartView(halves);
   chart_->setToolTip(tr("Drag the limit's line to see which sizes fit."));
-  laws_ = buildLaws();
-  halves->addWidget(laws_);
+  latency_tables_ = buildLatencyTables();
+  halves->addWidget(latency_tables_);
   halves->setStretchFactor(0, 3);
   halves->setStretchFactor(1, 2);
   halves->setChildrenCollapsible(false);
@@ -144,7 +144,7 @@ QWidget* ScalingPage::buildSide() {
   return area;
 }
 
-QWidget* ScalingPage::buildLaws() {
+QWidget* ScalingPage::buildLatencyTables() {
   auto* box = new QWidget(this);
   auto* column = new QVBoxLayout(box);
   column->setContentsMargins({});
@@ -162,12 +162,12 @@ QWidget* ScalingPage::buildLaws() {
   row->addWidget(label);
   row->addWidget(layer_, 1);
   column->addLayout(row);
-  law_words_ = new QLabel(box);
-  law_words_->setWordWrap(true);
-  column->addWidget(law_words_);
-  law_ = new ChartView(box);
-  column->addWidget(law_, 1);
-  connect(layer_, &QComboBox::currentIndexChanged, this, &ScalingPage::drawLaw);
+  latency_table_words_ = new QLabel(box);
+  latency_table_words_->setWordWrap(true);
+  column->addWidget(latency_table_words_);
+  latency_table_ = new ChartView(box);
+  column->addWidget(latency_table_, 1);
+  connect(layer_, &QComboBox::currentIndexChanged, this, &ScalingPage::drawLatencyTable);
   return box;
 }
 
@@ -244,36 +244,38 @@ void ScalingPage::listLayers() {
   if (const DocumentPtr document = profile()) {
     const auto& contents = *document->as<Profile>();
     for (const LayerProfile& layer : contents.layers) {
-      if (contents.find_law(layer.law) != nullptr)
-        layer_->addItem(QString::fromStdString(layer.name), QString::fromStdString(layer.law));
+      if (contents.find_latency_table(layer.latency_table) != nullptr)
+        layer_->addItem(QString::fromStdString(layer.name), QString::fromStdString(layer.latency_table));
     }
   }
   layer_->setCurrentIndex(std::max(layer_->findText(before), 0));
   layer_->setEnabled(layer_->count() > 0);
-  drawLaw();
+  drawLatencyTable();
 }
 
-void ScalingPage::drawLaw() {
+void ScalingPage::drawLatencyTable() {
   const DocumentPtr document = profile();
   const std::string name = layer_->currentData().toString().toStdString();
-  const Law* law = document == nullptr ? nullptr : document->as<Profile>()->find_law(name);
-  law_->setVisible(law != nullptr);
-  if (law == nullptr) {
-    law_words_->setText(tr("Open a profile of this machine to see how the time of its layers grows."));
+  const LatencyTable* latency_table =
+      document == nullptr ? nullptr : document->as<Profile>()->find_latency_table(name);
+  latency_table_->setVisible(latency_table != nullptr);
+  if (latency_table == nullptr) {
+    latency_table_words_->setText(
+        tr("Open a profile of this machine to see how the time of its layers grows."));
     return;
   }
-  law_->setChart(law_chart(*law));
-  law_words_->setText(tr("%1: seen from %2 to %3 positions; at %4 more its error was %5.")
-                          .arg(QString::fromStdString(law->name))
-                          .arg(law->least_positions())
-                          .arg(law->most_positions())
-                          .arg(law->held_out_points)
-                          .arg(figure_text(Unit::share, law->held_out_error)));
+  latency_table_->setChart(latency_table_chart(*latency_table));
+  latency_table_words_->setText(tr("%1: seen from %2 to %3 positions; at %4 more its error was %5.")
+                                    .arg(QString::fromStdString(latency_table->name))
+                                    .arg(latency_table->least_positions())
+                                    .arg(latency_table->most_positions())
+                                    .arg(latency_table->held_out_points)
+                                    .arg(figure_text(Unit::share, latency_table->held_out_error)));
 }
 
 std::vector<Export> ScalingPage::exports() {
   std::vector<Export> list{chart_->exporter("scaling")};
-  if (law_->isVisibleTo(this)) list.push_back(law_->exporter("law"));
+  if (latency_table_->isVisibleTo(this)) list.push_back(latency_table_->exporter("law"));
   return list;
 }
 

@@ -16,7 +16,7 @@ class ChartView;
 class LimitField;
 
 /// Peak against resolution of what is asked for, untiled and planned, as it is worked out size by size, with
-/// the largest pictures that fit the limit; and the law of one layer of the chosen profile.
+/// the largest pictures that fit the limit; and the latency table of one layer of the chosen profile.
 class ScalingPage : public Page {
   Q_OBJECT
  public:
@@ -31,13 +31,13 @@ class ScalingPage : public Page {
 
  private:
   QWidget* buildSide();
-  QWidget* buildLaws();
+  QWidget* buildLatencyTables();
   void work();
   void take(const ScalingProgress& progress);
   void draw();
   void sayLargest(const Scaling& shown);
   void listLayers();
-  void drawLaw();
+  void drawLatencyTable();
   int64_t mostAcross() const;
   DocumentPtr profile() const;
 
@@ -47,10 +47,10 @@ class ScalingPage : public Page {
   int64_t asked_across_ = 0;
   ScalingProgress progress_;
   LimitField* limit_;
-  ChartView *chart_, *law_;
-  QWidget* laws_;
+  ChartView *chart_, *latency_table_;
+  QWidget* latency_tables_;
   QComboBox *most_, *layer_;
-  QLabel *words_, *law_words_;
+  QLabel *words_, *latency_table_words_;
   QProgressBar* bar_;
   QPushButton* go_on_;
 };

@@ -19,13 +19,13 @@ class WatchNote {
 };
 
 void WatchNote::addSources(const Trace& trace, QStringList& words) {
-  QStringList heard;
+  QStringList captured;
   for (const TraceSource& source : trace.sources) {
-    if (source.heard) heard << QString::fromStdString(source.name);
+    if (source.captured) captured << QString::fromStdString(source.name);
   }
-  if (!heard.isEmpty()) words << tr("Watched by %1.").arg(heard.join(QStringLiteral(", ")));
+  if (!captured.isEmpty()) words << tr("Watched by %1.").arg(captured.join(QStringLiteral(", ")));
   for (const TraceSource& source : trace.sources) {
-    if (source.heard) continue;
+    if (source.captured) continue;
     const QString name = QString::fromStdString(source.name);
     words << (source.detail.empty()
                   ? tr("%1: not heard.").arg(name)

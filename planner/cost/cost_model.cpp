@@ -15,10 +15,10 @@ namespace {
 // upsampling the direct form saves more itself.
 constexpr double kWinogradShare = 0.4, kUpsampledWinogradShare = 0.6;
 
-double form_share(const Graph& graph, const Op& op, ConvolutionForm form) {
+double form_share(const Graph& graph, const Op& op, ConvolutionAlgorithm form) {
   if (op.kind != OpKind::conv) return 1;
   const KernelShape kernel = kernel_shape(graph, op);
-  if (form_of(kernel, form) == ConvolutionForm::direct) return 1;
+  if (algorithm_of(kernel, form) == ConvolutionAlgorithm::direct) return 1;
   return kernel.upsamples ? kUpsampledWinogradShare : kWinogradShare;
 }
 
@@ -98,7 +98,7 @@ Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, c
 }
 
 /// Moving frames from one chunk to the next, for each row and column of a step's tile: out and in again, or
-/// read from a kept tensor once more.
+/// read from a materialised tensor once more.
 double carry_seconds(const Graph& graph, const Step& step, const Along& time, const DeviceRates& rates,
                      const Sizes& sizes) {
   if (!makes_tile(step.kind) || time.tiles <= 1) return 0;
@@ -134,19 +134,20 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
   take(profile.from_host_bytes_per_second, from_host_bytes_per_second_);
   take(profile.scratch_write_bytes_per_second, scratch_write_bytes_per_second_);
   take(profile.scratch_read_bytes_per_second, scratch_read_bytes_per_second_);
-  if (const auto laws = std::make_shared<const LawTable>(graph, profile); laws->complete()) {
-    laws_ = laws;
+  if (const auto latency_tables = std::make_shared<const LatencyTableTable>(graph, profile);
+      latency_tables->complete()) {
+    latency_tables_ = latency_tables;
     if (request.device == DeviceKind::cuda) return;  // workspaces are granted, whatever was measured
     // The larger of what was seen elsewhere and here; convolutions take what the runtime is told to.
-    memory_.workspace_bytes = [&graph, laws, elsewhere = memory_.workspace_bytes](
-                                  const Op& op, ConvolutionForm form, const Extent& tile,
+    memory_.workspace_bytes = [&graph, latency_tables, elsewhere = memory_.workspace_bytes](
+                                  const Op& op, ConvolutionAlgorithm form, const Extent& tile,
                                   const Sizes& sizes) {
       const int64_t known = elsewhere(op, form, tile, sizes);
       if (op.kind == OpKind::conv) return known;
-      const Law& law = laws->of(graph.tensor(op.output).producer, form);
+      const LatencyTable& latency_table = latency_tables->of(graph.tensor(op.output).producer, form);
       const bool attends = op.kind == OpKind::attention;
-      const int64_t here = attends ? law.workspace_at(tile.y * tile.x, law.columns.back())
-                                   : law.workspace_at(tile.t * tile.y * sizes.items, tile.x);
+      const int64_t here = attends ? latency_table.workspace_at(tile.y * tile.x, latency_table.columns.back())
+                                   : latency_table.workspace_at(tile.t * tile.y * sizes.items, tile.x);
       return std::max(here, known);
     };
     return;
@@ -176,7 +177,7 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
   }
 }
 
-double CostModel::seconds_per_position(const Graph& graph, OpId id, ConvolutionForm form,
+double CostModel::seconds_per_position(const Graph& graph, OpId id, ConvolutionAlgorithm form,
                                        const Sizes& sizes) const {
   const Op& op = graph.op(id);
   const double work = work_per_position(graph, op, sizes), share = form_share(graph, op, form);
@@ -189,7 +190,7 @@ double CostModel::seconds_per_position(const Graph& graph, OpId id, ConvolutionF
   return counts_flops(op) ? std::max(counted, moving) : moving;
 }
 
-CostModel::StepRates CostModel::rates_of(const Graph& graph, const Step& step, ConvolutionForm form,
+CostModel::StepRates CostModel::rates_of(const Graph& graph, const Step& step, ConvolutionAlgorithm form,
                                          const Sizes& sizes) const {
   const DeviceRates rates = assumed_rates(device_, sizes.dtype);
   if (step.op == OpId{-1}) {
@@ -203,11 +204,11 @@ double CostModel::step_seconds(const Graph& graph, const Pass& pass, const Step&
                                const Sizes& sizes) const {
   const double carry = carry_seconds(graph, step, along_time(graph, pass, step, tile.t, sizes),
                                      assumed_rates(device_, sizes.dtype), sizes);
-  // Laws are asked for every shape of every pass, so what pictures do not need is left out.
-  if (laws_ && carry == 0) return laws_->step_seconds(graph, pass, step, tile, sizes);
+  // Latency tables are asked for every shape of every pass, so what pictures do not need is left out.
+  if (latency_tables_ && carry == 0) return latency_tables_->step_seconds(graph, pass, step, tile, sizes);
   const Axes<Along> work = work_along(graph, pass, step, tile, sizes);
   const double carrying = carry * work.y.positions * work.x.positions;
-  if (laws_) return laws_->step_seconds(graph, pass, step, tile, sizes) + carrying;
+  if (latency_tables_) return latency_tables_->step_seconds(graph, pass, step, tile, sizes) + carrying;
   const StepRates rates = rates_of(graph, step, pass.convolutions, sizes);
   return rates.per_tile * work.t.tiles * work.y.tiles * work.x.tiles +
          rates.per_position * work.t.positions * work.y.positions * work.x.positions + carrying;
@@ -219,7 +220,7 @@ std::vector<double> CostModel::shape_seconds(const Graph& graph, const Pass& pas
   std::vector<double> seconds(heights.size() * widths.size(), 0);
   std::vector<Along> columns(widths.size());
   for (const Step& step : pass.steps) {
-    if (laws_) {
+    if (latency_tables_) {
       for (size_t i = 0; i < seconds.size(); ++i) {
         seconds[i] += step_seconds(graph, pass, step,
                                    {length, heights[i / widths.size()], widths[i % widths.size()]}, sizes);
@@ -252,19 +253,19 @@ double CostModel::pass_seconds(const Graph& graph, const Pass& pass, const Exten
 }
 
 double CostModel::least_seconds(const Graph& graph, OpId id, const Sizes& sizes) const {
-  if (laws_) return laws_->least_seconds(graph, id, sizes);
+  if (latency_tables_) return latency_tables_->least_seconds(graph, id, sizes);
   const Op& op = graph.op(id);
   const double whole =
       double(positions(extent_of(graph.tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
   return assumed_rates(device_, sizes.dtype).step_seconds +
-         whole * seconds_per_position(graph, id, forms_on(device_).back(), sizes);
+         whole * seconds_per_position(graph, id, algorithms_on(device_).back(), sizes);
 }
 
 double CostModel::least_store_seconds(const Graph& graph, TensorId id, const Sizes& sizes) const {
   const Tensor& tensor = graph.tensor(id);
   const double whole = double(positions(extent_of(tensor, sizes.latent)) * sizes.items);
-  if (laws_)
-    return whole * laws_->of({.kind = StepKind::store, .tensor = id}, ConvolutionForm::direct)
+  if (latency_tables_)
+    return whole * latency_tables_->of({.kind = StepKind::store, .tensor = id}, ConvolutionAlgorithm::direct)
                        .least_seconds_per_position();
   const DeviceRates rates = assumed_rates(device_, sizes.dtype);
   const Step store{.kind = StepKind::store, .tensor = id};

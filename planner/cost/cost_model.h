@@ -13,15 +13,15 @@ namespace headroom {
 
 /// What steps cost: seconds and workspace, from a profile of this machine or from stated assumptions.
 ///
-/// With a profile a step's time is that of its law at the extent of each of its tiles. Without one, or with a
-/// profile of version 1, it is its work divided by a rate, plus a fixed time per tile; work is FLOPs for
-/// convolutions and attention, bytes for everything else. Rates that nothing measured are those of a two-core
-/// server, or of a GPU for servers (planner/cost/device_rates.h), and plans say so.
+/// With a profile a step's time is that of its latency table at the extent of each of its tiles. Without one,
+/// or with a profile of version 1, it is its work divided by a rate, plus a fixed time per tile; work is
+/// FLOPs for convolutions and attention, bytes for everything else. Rates that nothing measured are those of
+/// a two-core server, or of a GPU for servers (planner/cost/device_rates.h), and plans say so.
 class CostModel {
  public:
   explicit CostModel(const Graph& graph, DeviceKind device = DeviceKind::cpu);
-  /// The profile's laws; without laws, rates per layer at the profiled size nearest to the one that is
-  /// planned.
+  /// The profile's latency tables; without latency tables, rates per layer at the profiled size nearest to
+  /// the one that is planned.
   CostModel(const Graph& graph, const Profile& profile, const Request& request);
 
   bool assumed() const { return assumed_; }
@@ -59,13 +59,15 @@ class CostModel {
   struct StepRates {
     double per_tile = 0, per_position = 0;
   };
-  StepRates rates_of(const Graph& graph, const Step& step, ConvolutionForm form, const Sizes& sizes) const;
-  /// Of one item, without laws.
-  double seconds_per_position(const Graph& graph, OpId op, ConvolutionForm form, const Sizes& sizes) const;
+  StepRates rates_of(const Graph& graph, const Step& step, ConvolutionAlgorithm form,
+                     const Sizes& sizes) const;
+  /// Of one item, without latency tables.
+  double seconds_per_position(const Graph& graph, OpId op, ConvolutionAlgorithm form,
+                              const Sizes& sizes) const;
   DeviceKind device_;
   bool both_ways_ = false;        ///< blocks are written below the device while others are read
   std::vector<double> measured_;  ///< seconds of a unit of work, by operation; 0 where rates are assumed
-  std::shared_ptr<const LawTable> laws_;  ///< null without
+  std::shared_ptr<const LatencyTableTable> latency_tables_;  ///< null without
   Environment environment_;
   double weights_bytes_per_second_ = 0;  ///< parameters brought onto the device
   double transform_bytes_per_second_ = 0;

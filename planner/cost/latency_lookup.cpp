@@ -45,11 +45,13 @@ Runs runs_along(int64_t latent, int32_t grid_scale, int64_t tile, int32_t scale,
 
 }  // namespace
 
-LawTable::LawTable(const Graph& graph, const Profile& profile) : laws_(profile.laws) {
+LatencyTableTable::LatencyTableTable(const Graph& graph, const Profile& profile)
+    : latency_tables_(profile.latency_tables) {
   const auto find = [&](const std::string& name) {
     const auto found =
-        std::find_if(laws_.begin(), laws_.end(), [&](const Law& law) { return law.name == name; });
-    return found == laws_.end() ? -1 : static_cast<int32_t>(found - laws_.begin());
+        std::find_if(latency_tables_.begin(), latency_tables_.end(),
+                     [&](const LatencyTable& latency_table) { return latency_table.name == name; });
+    return found == latency_tables_.end() ? -1 : static_cast<int32_t>(found - latency_tables_.begin());
   };
   const auto needed = [&](const std::string& name) {
     const int32_t found = find(name);
@@ -57,23 +59,23 @@ LawTable::LawTable(const Graph& graph, const Profile& profile) : laws_(profile.l
     return found;
   };
   for (const Op& op : graph.ops()) {
-    for (ConvolutionForm form : forms_on(profile.device_kind))
-      of_op_[static_cast<size_t>(form)].push_back(needed(law_name(graph, op, form)));
+    for (ConvolutionAlgorithm form : algorithms_on(profile.device_kind))
+      of_op_[static_cast<size_t>(form)].push_back(needed(latency_table_name(graph, op, form)));
     const bool adds = op.kind == OpKind::add;
-    accumulate_.push_back(adds ? needed(moving_law_name("accumulate", graph.tensor(op.output).channels))
-                               : -1);
+    accumulate_.push_back(
+        adds ? needed(moving_latency_table_name("accumulate", graph.tensor(op.output).channels)) : -1);
   }
   for (size_t t = 0; t < graph.tensors().size(); ++t) {
     const Tensor& tensor = graph.tensors()[t];
     const bool moves = !tensor.statistics;
     const bool is_output = TensorId{static_cast<int32_t>(t)} == graph.output();
-    gather_.push_back(moves ? needed(moving_law_name("gather", tensor.channels)) : -1);
-    store_.push_back(moves && t > 0 ? needed(moving_law_name("store", tensor.channels)) : -1);
-    emit_.push_back(is_output ? needed(moving_law_name("emit", tensor.channels)) : -1);
+    gather_.push_back(moves ? needed(moving_latency_table_name("gather", tensor.channels)) : -1);
+    store_.push_back(moves && t > 0 ? needed(moving_latency_table_name("store", tensor.channels)) : -1);
+    emit_.push_back(is_output ? needed(moving_latency_table_name("emit", tensor.channels)) : -1);
   }
 }
 
-const Law& LawTable::of(const Step& step, ConvolutionForm form) const {
+const LatencyTable& LatencyTableTable::of(const Step& step, ConvolutionAlgorithm form) const {
   int32_t found = -1;
   switch (step.kind) {
     case StepKind::gather:
@@ -93,12 +95,12 @@ const Law& LawTable::of(const Step& step, ConvolutionForm form) const {
       break;
   }
   if (found < 0) throw std::logic_error("a step without a law");
-  return laws_[static_cast<size_t>(found)];
+  return latency_tables_[static_cast<size_t>(found)];
 }
 
-double LawTable::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
-                              const Sizes& sizes) const {
-  const Law& law = of(step, pass.convolutions);
+double LatencyTableTable::step_seconds(const Graph& graph, const Pass& pass, const Step& step,
+                                       const Extent& tile, const Sizes& sizes) const {
+  const LatencyTable& latency_table = of(step, pass.convolutions);
   const Tensor& tensor = graph.tensor(measured_tensor(step));
   const Runs rows = runs_along(sizes.latent.y, pass.scale.y, tile.y, tensor.scale.y, step.halo.before.y,
                                step.halo.after.y, step.pad.y);
@@ -109,30 +111,32 @@ double LawTable::step_seconds(const Graph& graph, const Pass& pass, const Step& 
   const double frames = double(extent_of(tensor, sizes.latent).t) / chunks;
   const CallsOfStep calls = calls_of(step.kind, sizes.device, frames, double(sizes.items));
   const bool attends = step.kind == StepKind::attention;
-  const double keys = attends ? double(law_extent(graph, graph.op(step.op), sizes.latent).x) : 0;
+  const double keys = attends ? double(latency_table_extent(graph, graph.op(step.op), sizes.latent).x) : 0;
   double seconds = 0;
   for (size_t i = 0; i < rows.size; ++i) {
     for (size_t k = 0; k < columns.size; ++k) {
       const auto y = double(rows.runs[i].length), x = double(columns.runs[k].length);
-      const double call = attends ? law.seconds_at(y * x, keys) : law.seconds_at(y * calls.layers, x);
+      const double call =
+          attends ? latency_table.seconds_at(y * x, keys) : latency_table.seconds_at(y * calls.layers, x);
       seconds += rows.runs[i].count * columns.runs[k].count * chunks * calls.calls * call;
     }
   }
   return seconds;
 }
 
-double LawTable::least_seconds(const Graph& graph, OpId id, const Sizes& sizes) const {
+double LatencyTableTable::least_seconds(const Graph& graph, OpId id, const Sizes& sizes) const {
   const Op& op = graph.op(id);
-  const Extent extent = law_extent(graph, op, sizes.latent);
-  const Law& direct = of(id, ConvolutionForm::direct);
+  const Extent extent = latency_table_extent(graph, op, sizes.latent);
+  const LatencyTable& direct = of(id, ConvolutionAlgorithm::direct);
   if (op.kind == OpKind::attention) {
     return direct.least_seconds_per_row(double(extent.x)) * double(extent.y * sizes.items);
   }
   double rate = direct.least_seconds_per_position();
-  for (ConvolutionForm form : forms_on(sizes.device))
+  for (ConvolutionAlgorithm form : algorithms_on(sizes.device))
     rate = std::min(rate, of(id, form).least_seconds_per_position());
   if (accumulate_[index(id)] >= 0) {
-    rate = std::min(rate, laws_[static_cast<size_t>(accumulate_[index(id)])].least_seconds_per_position());
+    rate = std::min(
+        rate, latency_tables_[static_cast<size_t>(accumulate_[index(id)])].least_seconds_per_position());
   }
   return rate * double(positions(extent) * sizes.items);
 }

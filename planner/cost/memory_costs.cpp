@@ -47,11 +47,12 @@ MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
   MemoryModel model;
   model.reserve_bytes = kReserveBytes;
   model.reserve_bytes_per_pixel = kReserveBytesPerPixel;
-  model.workspace_bytes = [&graph, threads](const Op& op, ConvolutionForm form, const Extent& tile,
+  model.workspace_bytes = [&graph, threads](const Op& op, ConvolutionAlgorithm form, const Extent& tile,
                                             const Sizes& sizes) -> int64_t {
     if (op.kind == OpKind::conv) {
       const KernelShape kernel = kernel_shape(graph, op);
-      return on_cpu(convolution_workspace_bytes(kernel, form_of(kernel, form), tile, sizes.items, threads));
+      return on_cpu(
+          convolution_workspace_bytes(kernel, algorithm_of(kernel, form), tile, sizes.items, threads));
     }
     if (op.kind == OpKind::linear_attention) {
       const int64_t floats = linear_attention_floats(op.groups, head_channels(graph, op), sizes.items);
@@ -62,12 +63,12 @@ MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
     const int64_t channels = graph.tensor(op.output).channels;
     const int64_t queries = tile.y * tile.x;  // one frame after the other
     const int64_t row_bytes = queries * int64_t{sizeof(float)};
-    const Extent kept = extent_of(graph.tensor(op.inputs[1]), sizes.latent);
+    const Extent materialised = extent_of(graph.tensor(op.inputs[1]), sizes.latent);
     const bool interleaved = op.frames == AttentionFrames::interleaved;
-    const int64_t widened =
-        sizes.dtype == Dtype::fp32 && !interleaved
-            ? 0
-            : 2 * on_cpu(std::min(kept.y * kept.x, kWidenedPositions) * channels * int64_t{sizeof(float)});
+    const int64_t widened = sizes.dtype == Dtype::fp32 && !interleaved
+                                ? 0
+                                : 2 * on_cpu(std::min(materialised.y * materialised.x, kWidenedPositions) *
+                                             channels * int64_t{sizeof(float)});
     // Where frames are interleaved, a frame's queries and its result are put together apart.
     const int64_t copies = interleaved ? 2 * on_cpu(row_bytes * channels) : 0;
     return widened + copies + on_cpu(row_bytes * channels) + 2 * on_cpu(row_bytes) +
@@ -78,7 +79,7 @@ MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
 
 MemoryModel cuda_memory_model(const Graph& graph) {
   MemoryModel model;
-  model.workspace_bytes = [&graph](const Op& op, ConvolutionForm, const Extent& tile,
+  model.workspace_bytes = [&graph](const Op& op, ConvolutionAlgorithm, const Extent& tile,
                                    const Sizes& sizes) -> int64_t {
     // Items and frames of attention come one after another.
     int64_t bytes = 0;

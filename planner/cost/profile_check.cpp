@@ -47,8 +47,9 @@ void check_profiled_model(const Profile& profile, const std::string& file, const
     if (layer.name != ops[i].name || layer.kind != name_of(ops[i].kind)) {
       differs(i, std::string(name_of(ops[i].kind)) + " " + ops[i].name);
     }
-    const std::string law = law_name(graph, ops[i], forms_on(profile.device_kind).back());
-    if (!layer.law.empty() && layer.law != law) differs(i, law);
+    const std::string latency_table =
+        latency_table_name(graph, ops[i], algorithms_on(profile.device_kind).back());
+    if (!layer.latency_table.empty() && layer.latency_table != latency_table) differs(i, latency_table);
     for (size_t s = 0; s < profile.sizes.size(); ++s) {
       const ProfiledSize& size = profile.sizes[s];
       const Extent latent{(size.frames - 1) / scale.t + 1, size.height_pixels / scale.y,
@@ -76,8 +77,8 @@ void check_profiled_machine(const Profile& profile, const std::string& file) {
 
 void check_profiled_range(const Profile& profile, const std::string& file, const Graph& graph,
                           const Plan& plan) {
-  const LawTable laws(graph, profile);
-  if (!laws.complete()) return;
+  const LatencyTableTable latency_tables(graph, profile);
+  if (!latency_tables.complete()) return;
   const Sizes sizes = sizes_of(graph, plan);
   for (const Pass& pass : plan.passes) {
     const auto longest = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
@@ -90,15 +91,16 @@ void check_profiled_range(const Profile& profile, const std::string& file, const
       const Extent largest = largest_tile(graph, pass, sized, tile, sizes);
       const CallsOfStep calls = calls_of(step.kind, sizes.device, double(largest.t), double(sizes.items));
       double most = double(largest.y * largest.x) * calls.layers;
-      if (op.kind == OpKind::attention) most *= double(law_extent(graph, op, sizes.latent).x);
-      const Law& law = laws.of(step, pass.convolutions);
-      if (law.speaks_of(most)) continue;
-      throw InputError(
-          file + ": layers[" + std::to_string(index(step.op)) + "] (" + op.name + "): seen from " +
-          std::to_string(law.least_positions()) + " to " + std::to_string(law.most_positions()) +
-          " positions, with its cost still changing, and the plan has tiles of " +
-          std::to_string(static_cast<int64_t>(most)) + "; profile a size near " +
-          std::to_string(plan.request.width_pixels) + "x" + std::to_string(plan.request.height_pixels));
+      if (op.kind == OpKind::attention) most *= double(latency_table_extent(graph, op, sizes.latent).x);
+      const LatencyTable& latency_table = latency_tables.of(step, pass.convolutions);
+      if (latency_table.speaks_of(most)) continue;
+      throw InputError(file + ": layers[" + std::to_string(index(step.op)) + "] (" + op.name +
+                       "): seen from " + std::to_string(latency_table.least_positions()) + " to " +
+                       std::to_string(latency_table.most_positions()) +
+                       " positions, with its cost still changing, and the plan has tiles of " +
+                       std::to_string(static_cast<int64_t>(most)) + "; profile a size near " +
+                       std::to_string(plan.request.width_pixels) + "x" +
+                       std::to_string(plan.request.height_pixels));
     }
   }
 }

@@ -26,7 +26,7 @@ std::string halo_text(const Halo& halo) {
          std::to_string(halo.before.x) + "+" + std::to_string(halo.after.x) + " columns";
 }
 
-std::string kept_text(const Kept& entry, const Plan& plan, const Graph& graph) {
+std::string materialised_text(const Materialised& entry, const Plan& plan, const Graph& graph) {
   std::string text =
       graph.tensor(entry.tensor).name + "  " + format_bytes(stored_bytes(graph, plan, entry)) + " in " +
       std::to_string(entry.blocks.size()) + " blocks of " + std::to_string(entry.block_rows) + " rows" +
@@ -40,26 +40,26 @@ std::string kept_text(const Kept& entry, const Plan& plan, const Graph& graph) {
 }
 
 bool written_in(const Plan& plan, TensorId id, size_t pass) {
-  return std::any_of(plan.kept.begin(), plan.kept.end(), [&](const Kept& k) {
+  return std::any_of(plan.materialised.begin(), plan.materialised.end(), [&](const Materialised& k) {
     return k.tensor == id && k.first_pass == static_cast<int32_t>(pass);
   });
 }
 
-const Kept* kept_of(const Plan& plan, TensorId id) {
-  const auto kept =
-      std::find_if(plan.kept.begin(), plan.kept.end(), [&](const Kept& k) { return k.tensor == id; });
-  return kept == plan.kept.end() ? nullptr : &*kept;
+const Materialised* materialised_of(const Plan& plan, TensorId id) {
+  const auto materialised = std::find_if(plan.materialised.begin(), plan.materialised.end(),
+                                         [&](const Materialised& k) { return k.tensor == id; });
+  return materialised == plan.materialised.end() ? nullptr : &*materialised;
 }
 
 std::string read_text(const Plan& plan, const Graph& graph, TensorId id, size_t pass) {
   std::string text = "read " + graph.tensor(id).name;
-  const Kept* kept = kept_of(plan, id);
-  if (kept == nullptr) return text;
-  if (kept->place != Place::device) {
-    text += std::string("  from ") + name_of(kept->place) + ", " +
-            format_bytes(window_bytes(graph, plan, *kept, pass)) + " at a time";
+  const Materialised* materialised = materialised_of(plan, id);
+  if (materialised == nullptr) return text;
+  if (materialised->place != Place::device) {
+    text += std::string("  from ") + name_of(materialised->place) + ", " +
+            format_bytes(window_bytes(graph, plan, *materialised, pass)) + " at a time";
   }
-  return text + (kept->last_pass == static_cast<int32_t>(pass) ? "  (for the last time)" : "");
+  return text + (materialised->last_pass == static_cast<int32_t>(pass) ? "  (for the last time)" : "");
 }
 
 /// Lines of one node's children, drawn as branches.
@@ -73,7 +73,7 @@ int64_t most_in(const Plan& plan, const Graph& graph, Place place) {
   int64_t most = 0;
   for (int32_t pass = 0; pass < static_cast<int32_t>(plan.passes.size()); ++pass) {
     int64_t live = 0;
-    for (const Kept& entry : plan.kept) {
+    for (const Materialised& entry : plan.materialised) {
       if (entry.place == place && entry.first_pass <= pass && pass <= entry.last_pass)
         live += stored_bytes(graph, plan, entry);
     }
@@ -90,7 +90,7 @@ std::string heading(const Plan& plan, const Graph& graph) {
       request.model + " " + std::to_string(request.width_pixels) + "x" +
       std::to_string(request.height_pixels) +
       (request.frames > 1 ? ", " + std::to_string(request.frames) + " frames" : "") + ", batch " +
-      std::to_string(request.batch) + " (" + std::to_string(plan.slice) + " at a time), " +
+      std::to_string(request.batch) + " (" + std::to_string(plan.micro_batch) + " at a time), " +
       name_of(request.dtype) +
       (request.device == DeviceKind::cpu ? "" : std::string(" on ") + name_of(request.device)) + ": " +
       std::to_string(plan.passes.size()) + " passes, " + with_digits(flops / 1e9, 0) + " GFLOP\n";
@@ -159,14 +159,15 @@ std::string explain(const Plan& plan, const Model& model) {
     const int64_t brought =
         pass_weights_bytes(graph, pass, pass.convolutions, plan.weights, storage_of(plan.request));
     if (brought > 0) {
-      lines.push_back("weights " + format_bytes(brought) +
-                      (pass.convolutions == ConvolutionForm::winograd ? ", kernels in Winograd form" : ""));
+      lines.push_back(
+          "weights " + format_bytes(brought) +
+          (pass.convolutions == ConvolutionAlgorithm::winograd ? ", kernels in Winograd form" : ""));
     }
     for (TensorId id : tensors_read(plan, graph, i)) lines.push_back(read_text(plan, graph, id, i));
     for (const Step& step : pass.steps) lines.push_back(step_text(step, graph));
-    for (const Kept& entry : plan.kept) {
+    for (const Materialised& entry : plan.materialised) {
       if (entry.first_pass == static_cast<int32_t>(i))
-        lines.push_back("keep " + kept_text(entry, plan, graph));
+        lines.push_back("keep " + materialised_text(entry, plan, graph));
     }
     branches(text, lines);
   }
@@ -180,17 +181,17 @@ json explain_json(const Plan& plan, const Model& model) {
     const Pass& pass = plan.passes[i];
     json reads = json::array(), steps = json::array(), keeps = json::array();
     for (TensorId id : tensors_read(plan, graph, i)) {
-      const Kept* kept = kept_of(plan, id);
+      const Materialised* materialised = materialised_of(plan, id);
       reads.push_back({{"tensor", graph.tensor(id).name},
-                       {"place", name_of(kept == nullptr ? Place::device : kept->place)}});
-      if (kept == nullptr) continue;
-      reads.back()["window_bytes"] = window_bytes(graph, plan, *kept, i);
-      reads.back()["last_time"] = kept->last_pass == static_cast<int32_t>(i);
+                       {"place", name_of(materialised == nullptr ? Place::device : materialised->place)}});
+      if (materialised == nullptr) continue;
+      reads.back()["window_bytes"] = window_bytes(graph, plan, *materialised, i);
+      reads.back()["last_time"] = materialised->last_pass == static_cast<int32_t>(i);
     }
     for (const Step& step : pass.steps) {
       steps.push_back({{"kind", name_of(step.kind)}, {"tensor", graph.tensor(step.tensor).name}});
     }
-    for (const Kept& entry : plan.kept) {
+    for (const Materialised& entry : plan.materialised) {
       if (entry.first_pass != static_cast<int32_t>(i)) continue;
       keeps.push_back({{"tensor", graph.tensor(entry.tensor).name},
                        {"place", name_of(entry.place)},

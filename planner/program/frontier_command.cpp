@@ -3,8 +3,8 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/json_fields.h"
-#include "planner/search/frontier.h"
 #include "planner/program/request_options.h"
+#include "planner/search/frontier.h"
 
 namespace headroom {
 

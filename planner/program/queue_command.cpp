@@ -4,14 +4,14 @@
 #include <optional>
 
 #include "decoder/cli/arguments.h"
-#include "decoder/graph/amounts.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/requests_file.h"
-#include "planner/search/make_plan.h"
 #include "planner/cost/profile_check.h"
 #include "planner/program/limit_argument.h"
 #include "planner/program/request_options.h"
+#include "planner/search/make_plan.h"
 #include "planner/search/queue.h"
 #include "profiler/profile/profile_file.h"
 

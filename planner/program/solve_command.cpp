@@ -1,15 +1,15 @@
 #include "planner/program/solve_command.h"
 
 #include "decoder/cli/arguments.h"
-#include "decoder/graph/amounts.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/plan_file.h"
-#include "planner/explain/explain.h"
-#include "planner/search/make_plan.h"
 #include "planner/cost/profile_check.h"
+#include "planner/explain/explain.h"
 #include "planner/program/limit_argument.h"
 #include "planner/program/request_options.h"
+#include "planner/search/make_plan.h"
 #include "planner/search/why_not.h"
 #include "profiler/profile/profile_file.h"
 
@@ -68,7 +68,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
     out << output << ": peak " << format_bytes(plan.predicted_peak_bytes) << " of "
         << format_bytes(options.limit_bytes) << ", " << format_seconds(plan.predicted_seconds)
         << (plan.assumed ? " by assumed costs" : "") << ", " << plan.passes.size() << " passes, "
-        << plan.kept.size() << " kept tensors, " << gap_text(plan) << "\n";
+        << plan.materialised.size() << " kept tensors, " << gap_text(plan) << "\n";
   }
   return kDone;
 }

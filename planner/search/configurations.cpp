@@ -9,19 +9,19 @@ namespace {
 
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
-/// True where no plan of `frame` can be faster than one that the limit kept from nothing: all else is the
-/// same, and weights that come pass by pass are brought in no less often than those that stay.
-bool cannot_be_faster(const SpaceFrame& frame, const FrameSearch::Best& best) {
-  const SpaceFrame& other = best.frame;
+/// True where no plan of `frame` can be faster than one that the limit materialised from nothing: all else is
+/// the same, and weights that come pass by pass are brought in no less often than those that stay.
+bool cannot_be_faster(const Configuration& frame, const ConfigurationSearch::Best& best) {
+  const Configuration& other = best.frame;
   const bool same_places =
       other.lower_place == frame.lower_place && other.lower_limit_bytes == frame.lower_limit_bytes;
-  return best.solution.unhindered && other.slice == frame.slice && same_places &&
+  return best.solution.unhindered && other.micro_batch == frame.micro_batch && same_places &&
          other.weights == WeightResidency::resident;
 }
 
-double whole_batch(double slice_seconds, const PlanSpace& space, const Request& request) {
+double whole_batch(double micro_batch_seconds, const PlanSpace& space, const Request& request) {
   const double start = space.start_seconds();
-  return start + (slice_seconds - start) * double(request.batch / space.frame().slice);
+  return start + (micro_batch_seconds - start) * double(request.batch / space.frame().micro_batch);
 }
 
 }  // namespace
@@ -33,16 +33,17 @@ Spaces spaces_of(const Model& model, const Request& request, const PlanOptions& 
         "--scratch: not with --device cuda: kept tensors live on the device or, with --host-limit, in host "
         "memory");
   }
-  std::vector<int64_t> slices{request.batch};
-  if (request.batch > 1) slices.push_back(1);
+  std::vector<int64_t> micro_batches{request.batch};
+  if (request.batch > 1) micro_batches.push_back(1);
   std::vector<WeightResidency> residencies{WeightResidency::resident, WeightResidency::per_pass};
   if (options.weights) residencies = {*options.weights};
   Spaces spaces;
-  for (int64_t slice : slices) {
-    const auto catalog = std::make_shared<PassCatalog>(model, request, slice, costs);
+  for (int64_t micro_batch : micro_batches) {
+    const auto catalog = std::make_shared<PassCatalog>(model, request, micro_batch, costs);
     for (WeightResidency weights : residencies) {
       const auto add = [&](std::optional<Place> lower, int64_t limit) {
-        spaces.push_back(std::make_unique<PlanSpace>(catalog, SpaceFrame{slice, weights, lower, limit}));
+        spaces.push_back(
+            std::make_unique<PlanSpace>(catalog, Configuration{micro_batch, weights, lower, limit}));
       };
       // A space with a lower place contains the one without.
       if (options.host_limit_bytes > 0) add(Place::host, options.host_limit_bytes);
@@ -53,10 +54,10 @@ Spaces spaces_of(const Model& model, const Request& request, const PlanOptions& 
   return spaces;
 }
 
-FrameSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
-                         std::optional<std::chrono::steady_clock::time_point> deadline) {
-  FrameSearch search;
-  std::optional<FrameSearch::Best>& best = search.best;
+ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
+                                 std::optional<std::chrono::steady_clock::time_point> deadline) {
+  ConfigurationSearch search;
+  std::optional<ConfigurationSearch::Best>& best = search.best;
   const auto take = [&](Solution solution, const PlanSpace& space) {
     const double seconds = whole_batch(solution.seconds, space, request);
     if (!best || seconds < best->seconds)
@@ -74,7 +75,8 @@ FrameSearch fastest_over(const Spaces& spaces, const Request& request, int64_t l
     const double start = space->start_seconds();
     // Only what is faster than the best so far is of use.
     const double enough =
-        best ? start + (best->seconds - start) / double(request.batch / space->frame().slice) : kForever;
+        best ? start + (best->seconds - start) / double(request.batch / space->frame().micro_batch)
+             : kForever;
     SpaceSearch found = fastest(*space, limit_bytes, {deadline, enough});
     if (found.solution) take(std::move(*found.solution), *space);
     if (found.in_time) continue;

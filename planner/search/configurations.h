@@ -31,24 +31,24 @@ Spaces spaces_of(const Model& model, const Request& request, const PlanOptions& 
                  const CostModel& costs);
 
 /// The best of all frames under a limit, and what has been proven of it.
-struct FrameSearch {
+struct ConfigurationSearch {
   struct Best {
     Solution solution;
-    SpaceFrame frame;
+    Configuration frame;
     double start_seconds = 0;  ///< of loading weights that stay
-    double seconds = 0;        ///< of the whole batch, of which a solution runs one slice
+    double seconds = 0;        ///< of the whole batch, of which a solution runs one micro-batch
   };
   std::optional<Best> best;
   double bound_seconds = 0;  ///< no plan of any space under the limit is faster
   bool in_time = true;       ///< the deadline did not end the search
 };
-FrameSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
-                         std::optional<std::chrono::steady_clock::time_point> deadline = {});
+ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
+                                 std::optional<std::chrono::steady_clock::time_point> deadline = {});
 
 /// The smallest limit of all frames.
 struct SmallestOver {
   SmallestLimit smallest{std::numeric_limits<int64_t>::max(), 0, {}};
-  SpaceFrame frame{};
+  Configuration frame{};
 };
 SmallestOver smallest_over(const Spaces& spaces);
 

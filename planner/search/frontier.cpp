@@ -12,12 +12,12 @@ namespace headroom {
 namespace {
 
 std::optional<FrontierPoint> best_under(const Spaces& spaces, const Request& request, int64_t limit_bytes) {
-  const FrameSearch search = fastest_over(spaces, request, limit_bytes);
+  const ConfigurationSearch search = fastest_over(spaces, request, limit_bytes);
   if (!search.best) return std::nullopt;
   return FrontierPoint{search.best->solution.peak_bytes, search.best->seconds, search.best->frame};
 }
 
-const char* lower_place_of(const SpaceFrame& frame) {
+const char* lower_place_of(const Configuration& frame) {
   return frame.lower_place ? name_of(*frame.lower_place) : "none";
 }
 
@@ -53,7 +53,7 @@ nlohmann::json to_json(const std::vector<FrontierPoint>& points, const Request& 
     list.push_back({{"peak_bytes", point.peak_bytes},
                     {"seconds", point.seconds},
                     {"weights", name_of(point.frame.weights)},
-                    {"slice_items", point.frame.slice},
+                    {"slice_items", point.frame.micro_batch},
                     {"lower_place", lower_place_of(point.frame)}});
   }
   return {{"schema", "headroom.frontier"},
@@ -69,7 +69,7 @@ std::string frontier_csv(const std::vector<FrontierPoint>& points) {
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%.9g", point.seconds);
     text += std::to_string(point.peak_bytes) + "," + seconds + "," + name_of(point.frame.weights) + "," +
-            std::to_string(point.frame.slice) + "," + lower_place_of(point.frame) + "\n";
+            std::to_string(point.frame.micro_batch) + "," + lower_place_of(point.frame) + "\n";
   }
   return text;
 }

@@ -12,7 +12,7 @@ namespace headroom {
 struct FrontierPoint {
   int64_t peak_bytes = 0;  ///< also the smallest limit under which this plan is found
   double seconds = 0;
-  SpaceFrame frame;
+  Configuration frame;
 };
 
 /// Peak against time: the fastest plan under each of up to `most` limits, from the smallest that works to

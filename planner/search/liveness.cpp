@@ -11,7 +11,7 @@ constexpr int32_t kDeepestRecompute = 8;
 constexpr size_t kMostCreatable = 8;
 
 bool pointwise(const Op& op) {
-  return op.kind == OpKind::add || op.kind == OpKind::norm || op.kind == OpKind::pixel_norm ||
+  return op.kind == OpKind::add || op.kind == OpKind::norm || op.kind == OpKind::rms_norm ||
          op.kind == OpKind::gate || op.kind == OpKind::linear_attention ||
          (op.kind == OpKind::conv && op.kernel == Axes<int32_t>{1, 1, 1});
 }
@@ -32,7 +32,7 @@ TensorSet goals_of(const Graph& graph, const BarrierTargets& targets) {
 
 }  // namespace
 
-PassReach::PassReach(const Graph& graph, const Sizes& sizes)
+PassLiveness::PassLiveness(const Graph& graph, const Sizes& sizes)
     : graph_(graph),
       targets_(barrier_targets(graph)),
       tensor_depths_(barrier_depths(graph)),
@@ -59,7 +59,7 @@ PassReach::PassReach(const Graph& graph, const Sizes& sizes)
 
 /// Leaves out tensors that in decoders another candidate serves better, or little work from one: fewer
 /// frontiers.
-void PassReach::find_candidates(const Sizes& sizes) {
+void PassLiveness::find_candidates(const Sizes& sizes) {
   std::vector<int64_t> all_bytes;
   for (const Tensor& tensor : graph_.tensors())
     all_bytes.push_back(bytes_of(tensor, sizes.latent, 1, sizes.dtype));
@@ -72,7 +72,7 @@ void PassReach::find_candidates(const Sizes& sizes) {
     if (statistics_.contains(id) || id == graph_.output()) continue;
     if (std::find(optional_depths.begin(), optional_depths.end(), tensor_depths_[t]) !=
         optional_depths.end()) {
-      if (graph_.tensor(id).rests) is_candidate_.insert(id);
+      if (graph_.tensor(id).cut_points) is_candidate_.insert(id);
       continue;
     }
     if (is_recomputed(id, all_bytes)) continue;
@@ -91,7 +91,7 @@ void PassReach::find_candidates(const Sizes& sizes) {
   candidates_ = is_candidate_.members();
 }
 
-bool PassReach::is_recomputed(TensorId id, const std::vector<int64_t>& bytes) const {
+bool PassLiveness::is_recomputed(TensorId id, const std::vector<int64_t>& bytes) const {
   const Op& producer = *graph_.producer(id);
   if (is_cheap(producer)) return true;
   const std::vector<OpId>& readers = graph_.readers(id);
@@ -103,7 +103,7 @@ bool PassReach::is_recomputed(TensorId id, const std::vector<int64_t>& bytes) co
          bytes[index(id)] >= bytes[index(producer.inputs[0])];
 }
 
-bool PassReach::read_deeper_around(TensorId id, TensorId around) const {
+bool PassLiveness::read_deeper_around(TensorId id, TensorId around) const {
   std::vector<TensorId> open{id}, seen;
   while (!open.empty()) {
     const TensorId here = open.back();
@@ -119,7 +119,7 @@ bool PassReach::read_deeper_around(TensorId id, TensorId around) const {
   return false;
 }
 
-bool PassReach::stands_behind_another(TensorId id, const std::vector<int64_t>& bytes) const {
+bool PassLiveness::stands_behind_another(TensorId id, const std::vector<int64_t>& bytes) const {
   std::vector<TensorId> made{id};
   for (size_t i = 0; i < made.size(); ++i) {
     for (OpId reader : graph_.readers(made[i])) {
@@ -134,7 +134,7 @@ bool PassReach::stands_behind_another(TensorId id, const std::vector<int64_t>& b
   return false;
 }
 
-void PassReach::find_last_reads() {
+void PassLiveness::find_last_reads() {
   last_read_ = tensor_depths_;
   // Readers come after what they read.
   for (size_t i = graph_.ops().size(); i-- > 0;) {
@@ -145,7 +145,7 @@ void PassReach::find_last_reads() {
   }
 }
 
-void PassReach::find_demands() {
+void PassLiveness::find_demands() {
   for (size_t pass = 0; pass < passes(); ++pass) {
     TensorSet reached(graph_.tensors().size());
     for (size_t later = pass + 1; later < passes(); ++later) reached |= goals_[later];
@@ -156,7 +156,7 @@ void PassReach::find_demands() {
       if (!deeper) end = std::max(end, tensor_id(t + 1));
       if (!deeper || !reached.contains(id) || statistics_.contains(id)) continue;
       for (TensorId input : graph_.producer(id)->inputs) reached.insert(input);
-      reached.erase(id);  // not there yet, so it cannot be kept
+      reached.erase(id);  // not there yet, so it cannot be materialised
     }
     demands_.push_back(std::move(reached));
     end_.push_back(end);
@@ -164,8 +164,8 @@ void PassReach::find_demands() {
 }
 
 /// What a pass cannot do without: everything between its targets and the nearest tensors that earlier passes
-/// can have kept.
-void PassReach::find_own_operations() {
+/// can have materialised.
+void PassLiveness::find_own_operations() {
   std::vector<bool> somewhere(graph_.ops().size(), false);
   own_operations_.resize(passes());
   for (size_t pass = 0; pass < passes(); ++pass) {
@@ -173,9 +173,9 @@ void PassReach::find_own_operations() {
     TensorSet needed = goals_[pass];
     for (TensorId id = needed.last_before(tensor_id(graph_.tensors().size())); id > TensorId{0};
          id = needed.last_before(id)) {
-      const bool may_be_kept = is_candidate_.contains(id) || is_whole_.contains(id);
-      const bool kept_before = may_be_kept && tensor_depths_[index(id)] < pass_depths_[pass];
-      if (kept_before || statistics_.contains(id)) continue;
+      const bool may_be_materialised = is_candidate_.contains(id) || is_whole_.contains(id);
+      const bool materialised_before = may_be_materialised && tensor_depths_[index(id)] < pass_depths_[pass];
+      if (materialised_before || statistics_.contains(id)) continue;
       const OpId op = graph_.tensor(id).producer;
       own.push_back(op);
       for (size_t k = 0; k < graph_.op(op).inputs.size(); ++k) {
@@ -198,7 +198,7 @@ void PassReach::find_own_operations() {
   }
 }
 
-void PassReach::find_masks() {
+void PassLiveness::find_masks() {
   const TensorSet none(graph_.tensors().size());
   own_later_.assign(passes(), none);
   far_back_.assign(passes(), none);
@@ -206,9 +206,9 @@ void PassReach::find_masks() {
   for (size_t pass = passes(); pass-- > 0;) {
     for (TensorId id : candidates_) {
       const int32_t own = tensor_depths_[index(id)], depth = pass_depths_[pass];
-      const bool rests = graph_.tensor(id).rests;
-      const bool may_keep = targets_[pass].optional() ? contains(targets_[pass].rests, id)
-                                                      : own == depth || (own + 1 == depth && !rests);
+      const bool cut_points = graph_.tensor(id).cut_points;
+      const bool may_keep = targets_[pass].optional() ? contains(targets_[pass].cut_points, id)
+                                                      : own == depth || (own + 1 == depth && !cut_points);
       if (may_keep && !contains(targets_[pass].whole, id)) in_reach_[pass].push_back(id);
       if (pass + 1 < passes() && own + kDeepestRecompute < pass_depths_[pass + 1]) far_back_[pass].insert(id);
     }
@@ -218,7 +218,7 @@ void PassReach::find_masks() {
   }
 }
 
-std::vector<TensorId> PassReach::handed_on(size_t pass) const {
+std::vector<TensorId> PassLiveness::handed_on(size_t pass) const {
   std::vector<TensorId> list = targets_[pass].whole;
   for (OpId id : targets_[pass].statistics) {
     for (TensorId measured : graph_.op(id).inputs) {
@@ -231,58 +231,60 @@ std::vector<TensorId> PassReach::handed_on(size_t pass) const {
   return list;
 }
 
-TensorSet PassReach::set_of(const std::vector<TensorId>& tensors) const {
+TensorSet PassLiveness::set_of(const std::vector<TensorId>& tensors) const {
   TensorSet set(graph_.tensors().size());
   for (TensorId id : tensors) set.insert(id);
   return set;
 }
 
-std::vector<bool> PassReach::available(size_t pass, const std::vector<TensorId>& present) const {
+std::vector<bool> PassLiveness::available(size_t pass, const std::vector<TensorId>& present) const {
   std::vector<bool> there = measured_[pass];
   for (TensorId id : present) there[index(id)] = true;
   return there;
 }
 
-void PassReach::walk_back(TensorSet& reached, TensorId end, const TensorSet& kept) const {
+void PassLiveness::walk_back(TensorSet& reached, TensorId end, const TensorSet& materialised) const {
   for (TensorId id = reached.last_before(end); id > TensorId{0}; id = reached.last_before(id)) {
-    if (kept.contains(id) || statistics_.contains(id)) continue;
+    if (materialised.contains(id) || statistics_.contains(id)) continue;
     for (TensorId input : graph_.producer(id)->inputs) reached.insert(input);
   }
 }
 
-TensorSet PassReach::read_after(size_t pass, const TensorSet& kept) const {
+TensorSet PassLiveness::read_after(size_t pass, const TensorSet& materialised) const {
   TensorSet reached = demands_[pass];
-  walk_back(reached, end_[pass], kept);
+  walk_back(reached, end_[pass], materialised);
   return reached;
 }
 
-std::vector<TensorId> PassReach::kept_of(const TensorSet& reached, const TensorSet& kept) const {
-  TensorSet read = kept;
+std::vector<TensorId> PassLiveness::materialised_of(const TensorSet& reached,
+                                                    const TensorSet& materialised) const {
+  TensorSet read = materialised;
   read.insert(graph_.latent());
   read &= reached;
   return read.members();
 }
 
-std::vector<TensorId> PassReach::read_by(size_t pass, const std::vector<TensorId>& keeps,
-                                         const TensorSet& kept) const {
+std::vector<TensorId> PassLiveness::read_by(size_t pass, const std::vector<TensorId>& keeps,
+                                            const TensorSet& materialised) const {
   TensorSet needed = goals_[pass];
   for (TensorId id : keeps) needed.insert(id);
-  walk_back(needed, end_[pass], kept);
-  needed &= kept;
+  walk_back(needed, end_[pass], materialised);
+  needed &= materialised;
   needed.erase(graph_.latent());
   return needed.members();
 }
 
-bool PassReach::too_far_back(size_t pass, const TensorSet& reached, const TensorSet& kept) const {
+bool PassLiveness::too_far_back(size_t pass, const TensorSet& reached, const TensorSet& materialised) const {
   TensorSet far = far_back_[pass];
   far &= reached;
-  far -= kept;
+  far -= materialised;
   return !far.empty();
 }
 
-std::vector<OpId> PassReach::again(size_t pass, const TensorSet& reached, const TensorSet& kept) const {
+std::vector<OpId> PassLiveness::again(size_t pass, const TensorSet& reached,
+                                      const TensorSet& materialised) const {
   TensorSet made = reached;
-  made -= kept;
+  made -= materialised;
   made -= statistics_;
   made -= own_later_[pass];
   made.erase(graph_.latent());
@@ -291,18 +293,18 @@ std::vector<OpId> PassReach::again(size_t pass, const TensorSet& reached, const 
   return ops;
 }
 
-std::vector<TensorId> PassReach::creatable(size_t pass, const std::vector<TensorId>& present) const {
+std::vector<TensorId> PassLiveness::creatable(size_t pass, const std::vector<TensorId>& present) const {
   std::vector<TensorId> list;
-  TensorSet kept = set_of(present);
+  TensorSet materialised = set_of(present);
   for (TensorId id : in_reach_[pass]) {
-    if (kept.contains(id)) continue;
-    kept.insert(id);
-    if (read_after(pass, kept).contains(id)) list.push_back(id);
-    kept.erase(id);
+    if (materialised.contains(id)) continue;
+    materialised.insert(id);
+    if (read_after(pass, materialised).contains(id)) list.push_back(id);
+    materialised.erase(id);
   }
   if (list.size() > kMostCreatable) {
-    // What is read too far ahead to be recomputed there must be kept; of the others the latest are those that
-    // passes ahead read first.
+    // What is read too far ahead to be recomputed there must be materialised; of the others the latest are
+    // those that passes ahead read first.
     std::stable_partition(list.begin(), list.end(), [&](TensorId id) {
       return last_read_[index(id)] <= tensor_depths_[index(id)] + kDeepestRecompute;
     });

@@ -9,10 +9,10 @@
 namespace headroom {
 
 /// Which tensors the passes of a graph can keep, read and reach: what the plan space knows of the graph
-/// before anything has a cost. Sets of kept tensors need not hold the latent, which is always there.
-class PassReach {
+/// before anything has a cost. Sets of materialised tensors need not hold the latent, which is always there.
+class PassLiveness {
  public:
-  PassReach(const Graph& graph, const Sizes& sizes);
+  PassLiveness(const Graph& graph, const Sizes& sizes);
 
   size_t passes() const { return targets_.size(); }
   const BarrierTargets& targets(size_t pass) const { return targets_[pass]; }
@@ -29,25 +29,27 @@ class PassReach {
   std::vector<bool> available(size_t pass, const std::vector<TensorId>& present) const;
   /// Tensors that the pass may keep but need not.
   std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present) const;
-  /// All tensors that passes after `pass` read or recompute, without recomputing what is kept.
-  TensorSet read_after(size_t pass, const TensorSet& kept) const;
-  /// Those of them that are read from where they are kept: what lies ahead depends on them alone. The latent
-  /// may be one.
-  std::vector<TensorId> kept_of(const TensorSet& reached, const TensorSet& kept) const;
-  /// Kept tensors that the pass reads, sorted; the latent is none of them.
-  std::vector<TensorId> read_by(size_t pass, const std::vector<TensorId>& keeps, const TensorSet& kept) const;
+  /// All tensors that passes after `pass` read or recompute, without recomputing what is materialised.
+  TensorSet read_after(size_t pass, const TensorSet& materialised) const;
+  /// Those of them that are read from where they are materialised: what lies ahead depends on them alone. The
+  /// latent may be one.
+  std::vector<TensorId> materialised_of(const TensorSet& reached, const TensorSet& materialised) const;
+  /// Materialised tensors that the pass reads, sorted; the latent is none of them.
+  std::vector<TensorId> read_by(size_t pass, const std::vector<TensorId>& keeps,
+                                const TensorSet& materialised) const;
   /// True where a pass ahead would recompute a candidate across more barriers than plans do.
-  bool too_far_back(size_t pass, const TensorSet& reached, const TensorSet& kept) const;
-  /// Operations of passes up to `pass` whose results are reached later but not kept: some pass after it must
-  /// run them, beside own_operations() of those passes.
-  std::vector<OpId> again(size_t pass, const TensorSet& reached, const TensorSet& kept) const;
+  bool too_far_back(size_t pass, const TensorSet& reached, const TensorSet& materialised) const;
+  /// Operations of passes up to `pass` whose results are reached later but not materialised: some pass after
+  /// it must run them, beside own_operations() of those passes.
+  std::vector<OpId> again(size_t pass, const TensorSet& reached, const TensorSet& materialised) const;
 
  private:
   void find_candidates(const Sizes& sizes);
-  /// True where a tensor is never kept, since it is computed position by position from something no larger.
+  /// True where a tensor is never materialised, since it is computed position by position from something no
+  /// larger.
   bool is_recomputed(TensorId id, const std::vector<int64_t>& bytes) const;
   /// True where all that deeper passes read of a tensor goes through another one that its own pass makes of
-  /// it and that is no larger: that one may be kept instead.
+  /// it and that is no larger: that one may be materialised instead.
   bool stands_behind_another(TensorId id, const std::vector<int64_t>& bytes) const;
   /// True where a deeper pass reads something that is made of `id` without `around`.
   bool read_deeper_around(TensorId id, TensorId around) const;
@@ -55,26 +57,26 @@ class PassReach {
   void find_demands();
   void find_own_operations();
   void find_masks();
-  /// Adds what tensors of `reached` before `end` are made of, back to what is kept.
-  void walk_back(TensorSet& reached, TensorId end, const TensorSet& kept) const;
+  /// Adds what tensors of `reached` before `end` are made of, back to what is materialised.
+  void walk_back(TensorSet& reached, TensorId end, const TensorSet& materialised) const;
 
   const Graph& graph_;
   std::vector<BarrierTargets> targets_;
   std::vector<int32_t> tensor_depths_;
   std::vector<int32_t> pass_depths_;
-  std::vector<TensorId> candidates_;  ///< tensors that may be kept
+  std::vector<TensorId> candidates_;  ///< tensors that may be materialised
   TensorSet is_candidate_, is_whole_, statistics_;
   std::vector<int32_t>
-      last_read_;  ///< by tensor: depth of the deepest reader, straight or through what is never kept
+      last_read_;  ///< by tensor: depth of the deepest reader, straight or through what is never materialised
   std::vector<std::vector<OpId>> own_operations_;
   // By pass:
   std::vector<TensorSet> goals_;             ///< what it must compute whole, before any choice
   std::vector<std::vector<bool>> measured_;  ///< by tensor: statistics that earlier passes have measured
-  std::vector<TensorSet>
-      demands_;  ///< what deeper passes reach directly, whatever is kept: nothing of theirs can be ready
-  std::vector<TensorId> end_;         ///< one past its last tensor, those of earlier passes included
-  std::vector<TensorSet> own_later_;  ///< results of own operations of later passes
-  std::vector<TensorSet> far_back_;   ///< candidates that the next pass may not recompute any more
+  std::vector<TensorSet> demands_;  ///< what deeper passes reach directly, whatever is materialised: nothing
+                                    ///< of theirs can be ready
+  std::vector<TensorId> end_;       ///< one past its last tensor, those of earlier passes included
+  std::vector<TensorSet> own_later_;             ///< results of own operations of later passes
+  std::vector<TensorSet> far_back_;              ///< candidates that the next pass may not recompute any more
   std::vector<std::vector<TensorId>> in_reach_;  ///< candidates that the pass may keep
 };
 

@@ -25,7 +25,7 @@ Deadline deadline_of(const PlanOptions& options) {
 constexpr int kMostRounds = 8;
 
 /// Weights that stay are part of its time.
-Plan plan_of_best(const FrameSearch::Best& best, const Model& model, const Request& request,
+Plan plan_of_best(const ConfigurationSearch::Best& best, const Model& model, const Request& request,
                   const PlanOptions& options, const CostModel& costs) {
   Plan plan = plan_of(best.solution, model, request, best.frame, options, costs);
   plan.predicted_seconds += best.start_seconds;
@@ -34,14 +34,15 @@ Plan plan_of_best(const FrameSearch::Best& best, const Model& model, const Reque
 
 }  // namespace
 
-Plan plan_of(const Solution& solution, const Model& model, const Request& request, const SpaceFrame& frame,
+Plan plan_of(const Solution& solution, const Model& model, const Request& request, const Configuration& frame,
              const PlanOptions& options, const CostModel& costs) {
-  const PlanFrame plan_frame{frame.slice, frame.weights, frame.lower_place.value_or(Place::scratch)};
+  const PlanConfiguration plan_frame{frame.micro_batch, frame.weights,
+                                     frame.lower_place.value_or(Place::scratch)};
   Plan plan = build_plan(model, request, plan_frame, solution.decisions, costs.memory());
   plan.limit_bytes = options.limit_bytes;
   if (frame.lower_place == Place::host) plan.host_limit_bytes = frame.lower_limit_bytes;
-  const bool uses_scratch = std::any_of(plan.kept.begin(), plan.kept.end(),
-                                        [](const Kept& k) { return k.place == Place::scratch; });
+  const bool uses_scratch = std::any_of(plan.materialised.begin(), plan.materialised.end(),
+                                        [](const Materialised& k) { return k.place == Place::scratch; });
   if (uses_scratch) {
     plan.scratch_folder = options.scratch_folder;
     plan.scratch_limit_bytes = frame.lower_limit_bytes;
@@ -49,12 +50,12 @@ Plan plan_of(const Solution& solution, const Model& model, const Request& reques
   plan.exact = true;
   plan.assumed = costs.assumed();
   plan.environment = costs.environment();
-  const auto slices = double(request.batch / frame.slice);
+  const auto micro_batches = double(request.batch / frame.micro_batch);
   const Sizes sizes = sizes_of(model.graph, plan);
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     Pass& pass = plan.passes[i];
-    pass.predicted_seconds = solution.pass_seconds[i] * slices;
-    pass.predicted_flops = pass_flops(model.graph, pass, solution.decisions[i].tile, sizes) * slices;
+    pass.predicted_seconds = solution.pass_seconds[i] * micro_batches;
+    pass.predicted_flops = pass_flops(model.graph, pass, solution.decisions[i].tile, sizes) * micro_batches;
     plan.predicted_seconds += pass.predicted_seconds;
   }
   add_gaps(plan, model);
@@ -76,7 +77,7 @@ Plan make_plan(const Model& model, const Request& request, const PlanOptions& op
                const CostModel& costs) {
   const Deadline deadline = deadline_of(options);
   Spaces spaces = spaces_of(model, request, options, costs);
-  const FrameSearch first = fastest_over(spaces, request, options.limit_bytes, deadline);
+  const ConfigurationSearch first = fastest_over(spaces, request, options.limit_bytes, deadline);
   if (!first.best) {
     if (!first.in_time) throw InputError("--time-budget: ended before any plan was found; allow more time");
     throw NothingFits(why_not(model, request, options, costs), request);
@@ -101,7 +102,7 @@ Plan make_plan(const Model& model, const Request& request, const PlanOptions& op
       within.limit_bytes =
           std::min(within.limit_bytes, live_bytes) - (plan.limit_bytes - options.limit_bytes);
     }
-    const FrameSearch search = fastest_over(spaces, request, within.limit_bytes, deadline);
+    const ConfigurationSearch search = fastest_over(spaces, request, within.limit_bytes, deadline);
     if (!search.best) break;
     plan = plan_of_best(*search.best, model, request, options, costs);
   }

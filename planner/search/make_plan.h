@@ -12,15 +12,15 @@ namespace headroom {
 Plan make_plan(const Model& model, const Request& request, const PlanOptions& options,
                const CostModel& costs);
 
-/// The fastest of the plans whose live bytes are the fewest; its limit is what it takes, and the smallest that
-/// make_plan() is sure to plan for. On CUDA other gaps may let a slightly smaller one do.
+/// The fastest of the plans whose live bytes are the fewest; its limit is what it takes, and the smallest
+/// that make_plan() is sure to plan for. On CUDA other gaps may let a slightly smaller one do.
 Plan smallest_plan(const Spaces& spaces, const Model& model, const Request& request,
                    const PlanOptions& options, const CostModel& costs);
 
 /// The plan of a solution, checked by the validator: one that does not pass is a fault of ours
-/// (std::logic_error). On CUDA with the gaps between what is live (planner/search/add_gaps.h); its limit is larger
-/// than the options' where there is no room for them.
-Plan plan_of(const Solution& solution, const Model& model, const Request& request, const SpaceFrame& frame,
+/// (std::logic_error). On CUDA with the gaps between what is live (planner/search/add_gaps.h); its limit is
+/// larger than the options' where there is no room for them.
+Plan plan_of(const Solution& solution, const Model& model, const Request& request, const Configuration& frame,
              const PlanOptions& options, const CostModel& costs);
 
 }  // namespace headroom

@@ -6,17 +6,21 @@
 namespace headroom {
 namespace {
 
-Sizes sizes_for(const Graph& graph, const Request& request, int64_t slice) {
+Sizes sizes_for(const Graph& graph, const Request& request, int64_t micro_batch) {
   Plan plan;
   plan.request = request;
-  plan.slice = slice;
+  plan.micro_batch = micro_batch;
   return sizes_of(graph, plan);
 }
 
 }  // namespace
 
-PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t slice, const CostModel& costs)
-    : graph_(model.graph), costs_(costs), sizes_(sizes_for(graph_, request, slice)), reach_(graph_, sizes_) {
+PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t micro_batch,
+                         const CostModel& costs)
+    : graph_(model.graph),
+      costs_(costs),
+      sizes_(sizes_for(graph_, request, micro_batch)),
+      reach_(graph_, sizes_) {
   if (costs.device() != request.device) throw std::logic_error("costs of another kind of device");
   find_sizes();
   keep_sets_.resize(passes());
@@ -40,7 +44,7 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<
     const bool useless =
         std::any_of(set.keeps.begin(), set.keeps.end(), [&](TensorId id) { return !reached.contains(id); });
     if (useless || reach_.too_far_back(pass, reached, after)) continue;
-    set.next = reach_.kept_of(reached, after);
+    set.next = reach_.materialised_of(reached, after);
     for (OpId op : reach_.again(pass, reached, after)) {
       set.again_seconds += op_least_seconds_[index(op)];
       set.again_weights_bytes += op_weights_bytes_[index(op)];
@@ -64,11 +68,12 @@ PassWork& PassCatalog::work_of(size_t pass, const std::vector<TensorId>& present
   const auto [entry, is_new] = works_[pass].try_emplace(key);
   PassWork& work = entry->second;
   if (!is_new) return work;
-  const std::vector<bool> kept = reach_.available(pass, present);
+  const std::vector<bool> materialised = reach_.available(pass, present);
   Pass lowered;
-  if (set.runs) lowered = lower_pass(graph_, kept, goal_of(reach_.targets(pass), {.keeps = set.keeps}));
+  if (set.runs)
+    lowered = lower_pass(graph_, materialised, goal_of(reach_.targets(pass), {.keeps = set.keeps}));
   for (TensorId id : set.keeps) {
-    const TensorId base = in_place_base(graph_, kept, lowered, id);
+    const TensorId base = in_place_base(graph_, materialised, lowered, id);
     if (base != TensorId{-1} && !contains(set.next, base)) work.takeovers.push_back({id, base});
   }
   work.options[{}] = option_of(std::move(lowered), std::move(key));
@@ -110,20 +115,20 @@ bool PassCatalog::may_go_below(size_t pass, TensorId id) const {
 }
 
 /// What every operation's parameters take and the operation itself at the least; every tensor's blocks, were
-/// it kept.
+/// it materialised.
 void PassCatalog::find_sizes() {
   for (size_t i = 0; i < graph_.ops().size(); ++i) {
     op_weights_bytes_.push_back(
-        weights_bytes(graph_, graph_.ops()[i], ConvolutionForm::direct, sizes_.storage()));
+        weights_bytes(graph_, graph_.ops()[i], ConvolutionAlgorithm::direct, sizes_.storage()));
     op_least_seconds_.push_back(costs_.least_seconds(graph_, OpId{static_cast<int32_t>(i)}, sizes_));
   }
   stored_bytes_.assign(graph_.tensors().size(), 0);
   for (size_t t = 0; t < stored_bytes_.size(); ++t) {
-    Kept entry;
+    Materialised entry;
     entry.tensor = TensorId{static_cast<int32_t>(t)};
     if (graph_.tensor(entry.tensor).statistics) continue;
     entry.block_rows = block_rows(graph_, entry.tensor, sizes_, costs_.memory().block_bytes);
-    stored_bytes_[t] = kept_bytes(graph_, entry, sizes_);
+    stored_bytes_[t] = materialised_bytes(graph_, entry, sizes_);
   }
 }
 

@@ -7,13 +7,13 @@
 #include "decoder/graph/model.h"
 #include "decoder/lowering/build_plan.h"
 #include "planner/cost/cost_model.h"
-#include "planner/search/pass_option.h"
 #include "planner/search/liveness.h"
+#include "planner/search/pass_option.h"
 
 namespace headroom {
 
-/// What a pass does with the kept tensors that it touches. What merely stays meanwhile does not change it, so
-/// all frontiers that agree in the tensors touched share it.
+/// What a pass does with the materialised tensors that it touches. What merely stays meanwhile does not
+/// change it, so all frontiers that agree in the tensors touched share it.
 struct PassWork {
   struct Takeover {
     TensorId target{-1}, base{-1};
@@ -26,10 +26,10 @@ struct PassWork {
 struct KeepSet {
   bool runs = true;  ///< an optional pass that keeps nothing does not
   std::vector<TensorId> keeps;
-  std::vector<TensorId> next;     ///< kept tensors that passes after it can reach
+  std::vector<TensorId> next;     ///< materialised tensors that passes after it can reach
   std::vector<TensorId> passing;  ///< those of `next` that the pass does not touch
-  /// What passes after it must run at the least since its result was not kept (PassReach::again): least
-  /// seconds and parameters of each operation, once.
+  /// What passes after it must run at the least since its result was not materialised (PassLiveness::again):
+  /// least seconds and parameters of each operation, once.
   double again_seconds = 0;
   int64_t again_weights_bytes = 0;
   PassWork* work = nullptr;
@@ -39,7 +39,7 @@ struct KeepSet {
 /// still open. Worked out when first asked for, and shared by all spaces that differ only in those.
 class PassCatalog {
  public:
-  PassCatalog(const Model& model, const Request& request, int64_t slice, const CostModel& costs);
+  PassCatalog(const Model& model, const Request& request, int64_t micro_batch, const CostModel& costs);
   PassCatalog(const PassCatalog&) = delete;
   PassCatalog& operator=(const PassCatalog&) = delete;
 
@@ -47,10 +47,10 @@ class PassCatalog {
   const Graph& graph() const { return graph_; }
   const CostModel& costs() const { return costs_; }
   const Sizes& sizes() const { return sizes_; }
-  const PassReach& reach() const { return reach_; }
+  const PassLiveness& reach() const { return reach_; }
 
   /// What handing on what pass `pass` measures takes at the least: a norm of a later pass reads it again, so
-  /// it is stored, or added onto what is kept, or computed anew.
+  /// it is stored, or added onto what is materialised, or computed anew.
   double least_handover_seconds(size_t pass) const;
 
   /// What pass `pass` may keep where it finds these tensors, sorted.
@@ -61,7 +61,7 @@ class PassCatalog {
   PricedShapes& priced(const PassOption& option, const std::vector<Place>& places, WeightResidency residency);
   /// Keys and values are read whole by every tile, so they stay on the device.
   bool may_go_below(size_t pass, TensorId id) const;
-  /// Bytes of a kept tensor's blocks.
+  /// Bytes of a materialised tensor's blocks.
   int64_t stored_bytes(TensorId id) const { return stored_bytes_[index(id)]; }
 
  private:
@@ -75,7 +75,7 @@ class PassCatalog {
   const Graph& graph_;
   const CostModel& costs_;
   const Sizes sizes_;
-  const PassReach reach_;
+  const PassLiveness reach_;
   std::vector<int64_t> op_weights_bytes_;  ///< by operation, in the direct form
   std::vector<double> op_least_seconds_;   ///< by operation
   std::vector<int64_t> stored_bytes_;      ///< by tensor

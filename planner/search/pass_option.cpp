@@ -53,13 +53,13 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
       sizes_(sizes),
       pass_(std::move(lowered)),
       touched_(std::move(touched)),
-      forms_{ConvolutionForm::direct} {
+      forms_{ConvolutionAlgorithm::direct} {
   for (const TouchedTensor& tensor : touched_) {
-    Kept entry;
+    Materialised entry;
     entry.tensor = tensor.tensor;
     entry.block_rows = block_rows(graph_, tensor.tensor, sizes_, costs_.memory().block_bytes);
     entries_.push_back(entry);
-    whole_bytes_.push_back(kept_bytes(graph_, entry, sizes_));
+    whole_bytes_.push_back(materialised_bytes(graph_, entry, sizes_));
   }
   for (const Step& step : pass_.steps) {
     if (step.kind != StepKind::store) continue;
@@ -74,11 +74,11 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
   const std::vector<int64_t> heights = tile_heights(grid.y);
   for (int64_t rows : heights) heights_.push_back({rows, static_cast<size_t>((grid.y + rows - 1) / rows)});
   find_countable();
-  const bool both = contains(forms_on(sizes_.device), ConvolutionForm::winograd) &&
+  const bool both = contains(algorithms_on(sizes_.device), ConvolutionAlgorithm::winograd) &&
                     std::any_of(pass_.steps.begin(), pass_.steps.end(),
-                                [&](const Step& step) { return has_winograd_form(graph_, step.op); });
-  if (both) forms_.push_back(ConvolutionForm::winograd);
-  for (ConvolutionForm form : forms_) {
+                                [&](const Step& step) { return has_winograd(graph_, step.op); });
+  if (both) forms_.push_back(ConvolutionAlgorithm::winograd);
+  for (ConvolutionAlgorithm form : forms_) {
     pass_.convolutions = form;
     seconds_.emplace_back();
     for (int64_t frames : chunks_)
@@ -87,7 +87,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
       return pass_weights_bytes(graph_, pass_, form, residency, sizes_.storage());
     };
     brought_.push_back({bytes(WeightResidency::per_pass), bytes(WeightResidency::resident)});
-    if (form == ConvolutionForm::direct) continue;
+    if (form == ConvolutionAlgorithm::direct) continue;
     const double transform = costs_.transform_seconds(brought_.back().beside_resident);
     for (std::vector<double>& of_chunk : seconds_.back()) {
       for (double& seconds : of_chunk) seconds += transform;
@@ -99,7 +99,7 @@ double PassOption::seconds(const Shape& shape) const {
   return seconds_[static_cast<size_t>(shape.form)][shape.chunk][shape.height * widths() + shape.width];
 }
 
-int64_t PassOption::brought_bytes(ConvolutionForm form, WeightResidency residency) const {
+int64_t PassOption::brought_bytes(ConvolutionAlgorithm form, WeightResidency residency) const {
   const Brought& brought = brought_[static_cast<size_t>(form)];
   const bool all = residency == WeightResidency::per_pass;
   return allocated_bytes(all ? brought.per_pass : brought.beside_resident, sizes_.device);
@@ -112,7 +112,7 @@ const PassOption::Series& PassOption::series(size_t number, size_t tensor, bool 
   if (!series.before.empty()) return series;
   const Height& height = heights_[number];
   pass_.tiles.y = cut(sizes_.latent.y * pass_.scale.y, height.length);
-  Kept entry = entries_[tensor];
+  Materialised entry = entries_[tensor];
   if (below) entry.place = Place::scratch;  // windows are the same in every place below the device
   const LiveBlocks blocks(graph_, pass_, {&entry, touched_[tensor].written, touched_[tensor].leaves}, sizes_);
   for (size_t band = 0; band < height.bands; ++band) {
@@ -193,17 +193,17 @@ const PassOption::Working& PassOption::working(const Shape& shape) const {
   Working& working = entry->second;
   if (!is_new) return working;
   pass_.convolutions = shape.form;
-  const auto stretch_bytes = [&](const Extent& largest) {
+  const auto segment_bytes = [&](const Extent& largest) {
     std::vector<int64_t> bytes;
-    for (const Stretch& stretch :
-         stretches_of(pass_, step_bytes(graph_, pass_, largest, sizes_, costs_.memory()))) {
-      bytes.push_back(stretch.working_bytes);
+    for (const Segment& segment :
+         segments_of(pass_, step_bytes(graph_, pass_, largest, sizes_, costs_.memory()))) {
+      bytes.push_back(segment.working_bytes);
     }
     return bytes;
   };
   const Extent full = tile(shape), last = last_band_tile(full, sizes_.latent.y * pass_.scale.y);
-  working.full = stretch_bytes(full);
-  working.last = last == full ? working.full : stretch_bytes(last);
+  working.full = segment_bytes(full);
+  working.last = last == full ? working.full : segment_bytes(last);
   return working;
 }
 
@@ -226,10 +226,11 @@ PricedShapes::PricedShapes(const PassOption& option, std::vector<Place> places, 
     : option_(&option),
       places_(std::move(places)),
       residency_(residency),
-      least_bytes_(option.least_bytes(places_) + option.brought_bytes(ConvolutionForm::direct, residency)) {
+      least_bytes_(option.least_bytes(places_) +
+                   option.brought_bytes(ConvolutionAlgorithm::direct, residency)) {
   const CostModel::Transfers transfers = option.transfers(places_);
   shapes_.reserve(option.heights() * option.widths() * option.chunks() * option.forms().size());
-  for (ConvolutionForm form : option.forms()) {
+  for (ConvolutionAlgorithm form : option.forms()) {
     for (uint32_t height = 0; height < option.heights(); ++height) {
       for (uint32_t i = 0; i < option.widths() * option.chunks(); ++i) {
         const auto widths = static_cast<uint32_t>(option.widths());

@@ -16,10 +16,10 @@ struct Shape {
   double seconds = 0;
   int64_t peak_bytes = -1;  ///< -1 where not known yet
   uint32_t height = 0, width = 0, chunk = 0;
-  ConvolutionForm form = ConvolutionForm::direct;
+  ConvolutionAlgorithm form = ConvolutionAlgorithm::direct;
 };
 
-/// A kept tensor that a pass reads or writes.
+/// A materialised tensor that a pass reads or writes.
 struct TouchedTensor {
   TensorId tensor{-1};
   bool written = false;  ///< by this pass
@@ -27,8 +27,8 @@ struct TouchedTensor {
   friend auto operator<=>(const TouchedTensor&, const TouchedTensor&) = default;
 };
 
-/// One way to run a pass: the kept tensors that it touches, and what it computes. In which place they live is
-/// still open, and so is what else is kept meanwhile: one lowering serves all of that.
+/// One way to run a pass: the materialised tensors that it touches, and what it computes. In which place they
+/// live is still open, and so is what else is materialised meanwhile: one lowering serves all of that.
 class PassOption {
  public:
   /// `lowered` without tiles.
@@ -44,7 +44,7 @@ class PassOption {
   size_t widths() const { return widths_.size(); }
   size_t chunks() const { return chunks_.size(); }
   /// The direct one, and the Winograd one where it changes anything.
-  const std::vector<ConvolutionForm>& forms() const { return forms_; }
+  const std::vector<ConvolutionAlgorithm>& forms() const { return forms_; }
   Extent tile(const Shape& shape) const;
   /// False where the device's libraries cannot count the values of a tile (decoder/lowering/gpu_memory.h).
   bool countable(const Shape& shape) const {
@@ -55,10 +55,10 @@ class PassOption {
   double seconds(const Shape& shape) const;
   /// What the pass brings onto the device for its convolutions in this form, and all parameters where none
   /// are there.
-  int64_t brought_bytes(ConvolutionForm form, WeightResidency residency) const;
+  int64_t brought_bytes(ConvolutionAlgorithm form, WeightResidency residency) const;
   size_t bands(size_t height) const { return heights_[height].bands; }
   CostModel::Transfers transfers(const std::vector<Place>& places) const;
-  /// Bytes of kept blocks after each store of the pass; the first before any.
+  /// Bytes of materialised blocks after each store of the pass; the first before any.
   struct LiveBytes {
     std::vector<int64_t> largest;  ///< over all bands but the last
     std::vector<int64_t> last;     ///< in the last, whose tiles may be lower
@@ -77,7 +77,7 @@ class PassOption {
   struct Brought {
     int64_t per_pass = 0, beside_resident = 0;
   };
-  /// Bytes of the tiles in every stretch of the pass.
+  /// Bytes of the tiles in every segment of the pass.
   struct Working {
     std::vector<int64_t> full, last;  ///< of all bands but the last, and of that
   };
@@ -95,18 +95,18 @@ class PassOption {
   const Sizes& sizes_;
   mutable Pass pass_;  ///< its tiles and form are those of the shape that was looked at last
   std::vector<TouchedTensor> touched_;
-  std::vector<Kept> entries_;   ///< parallel to touched_
-  std::vector<size_t> stored_;  ///< touched tensors in the order of their stores
+  std::vector<Materialised> entries_;  ///< parallel to touched_
+  std::vector<size_t> stored_;         ///< touched tensors in the order of their stores
   std::vector<Height> heights_;
   std::vector<int64_t> widths_;
   std::vector<int64_t> chunks_;  ///< frames of the pass's grid
-  std::vector<ConvolutionForm> forms_;
+  std::vector<ConvolutionAlgorithm> forms_;
   /// Parallel to forms_, then to chunks_; height by height.
   std::vector<std::vector<std::vector<double>>> seconds_;
   std::vector<Brought> brought_;  ///< parallel to forms_
   std::vector<bool> countable_;   ///< chunk by chunk, height by height; empty where all are
   // Filled when first asked for. Most shapes of most options never are.
-  mutable std::map<std::tuple<uint32_t, uint32_t, uint32_t, ConvolutionForm>, Working> working_;
+  mutable std::map<std::tuple<uint32_t, uint32_t, uint32_t, ConvolutionAlgorithm>, Working> working_;
   /// By height and touched tensor, on the device and below.
   mutable std::vector<std::vector<std::array<Series, 2>>> live_;
   std::vector<int64_t> whole_bytes_;  ///< parallel to touched_

@@ -23,11 +23,11 @@ Frontier latent_frontier() {
   return {{TensorId{0}, Place::device}};
 }
 
-PlanSpace::PlanSpace(const Model& model, const Request& request, const SpaceFrame& frame,
+PlanSpace::PlanSpace(const Model& model, const Request& request, const Configuration& frame,
                      const CostModel& costs)
-    : PlanSpace(std::make_shared<PassCatalog>(model, request, frame.slice, costs), frame) {}
+    : PlanSpace(std::make_shared<PassCatalog>(model, request, frame.micro_batch, costs), frame) {}
 
-PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const SpaceFrame& frame)
+PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& frame)
     : catalog_(std::move(catalog)), frame_(frame) {
   const Graph& graph = catalog_->graph();
   const CostModel& costs = catalog_->costs();
@@ -47,7 +47,7 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const SpaceFrame& fra
       seconds += costs.least_seconds(graph, op, sizes);
       if (per_pass)
         seconds += costs.weights_seconds(
-            weights_bytes(graph, graph.op(op), ConvolutionForm::direct, sizes.storage()));
+            weights_bytes(graph, graph.op(op), ConvolutionAlgorithm::direct, sizes.storage()));
     }
     least_seconds_from_[pass] =
         least_seconds_from_[pass + 1] + seconds + catalog_->least_handover_seconds(pass);

@@ -9,22 +9,22 @@
 
 namespace headroom {
 
-/// A kept tensor and where it lives.
+/// A materialised tensor and where it lives.
 struct Residence {
   TensorId tensor{-1};
   Place place = Place::device;
   friend auto operator<=>(const Residence&, const Residence&) = default;
 };
 
-/// The kept tensors that later passes can still reach, sorted: all that what lies ahead depends on.
+/// The materialised tensors that later passes can still reach, sorted: all that what lies ahead depends on.
 using Frontier = std::vector<Residence>;
 /// Where every search begins: the latent alone.
 Frontier latent_frontier();
 
 /// One way to run a pass from a frontier: what it keeps, and the frontier after it.
 struct Choice {
-  bool runs = true;    ///< the pass does
-  bool rests = false;  ///< it is an optional one
+  bool runs = true;         ///< the pass does
+  bool cut_points = false;  ///< it is an optional one
   std::vector<TensorId> keeps;
   std::vector<TensorId> in_place;
   std::vector<TensorId> below;  ///< those of `keeps` that live in the lower place
@@ -40,8 +40,8 @@ struct Choice {
 
 /// What is the same for all plans of one space. Spaces are searched one by one, and the best plan of all is
 /// taken.
-struct SpaceFrame {
-  int64_t slice = 1;
+struct Configuration {
+  int64_t micro_batch = 1;
   WeightResidency weights = WeightResidency::resident;
   /// Where tensors may live beside the device, and how much of them at one time.
   std::optional<Place> lower_place{};
@@ -49,19 +49,19 @@ struct SpaceFrame {
 };
 
 /// The plans that are searched for one frame. docs/planning.md states the space; in short: passes in order of
-/// barrier depth; a tensor is kept in the pass that first can compute it or in the next one, on the device or
-/// below, and dropped as soon as nothing ahead reaches it; residuals are added in place where nothing else
-/// reads them; tiles are bands or rectangles of halved extents.
+/// barrier depth; a tensor is materialised in the pass that first can compute it or in the next one, on the
+/// device or below, and dropped as soon as nothing ahead reaches it; residuals are added in place where
+/// nothing else reads them; tiles are bands or rectangles of halved extents.
 class PlanSpace {
  public:
-  PlanSpace(const Model& model, const Request& request, const SpaceFrame& frame, const CostModel& costs);
-  /// Shares what passes can do with other spaces of the same slice.
-  PlanSpace(std::shared_ptr<PassCatalog> catalog, const SpaceFrame& frame);
+  PlanSpace(const Model& model, const Request& request, const Configuration& frame, const CostModel& costs);
+  /// Shares what passes can do with other spaces of the same micro-batch.
+  PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& frame);
 
   size_t passes() const { return catalog_->passes(); }
   /// All choices for pass `pass` from a frontier. Computed once per frontier.
   std::vector<Choice>& choices(size_t pass, const Frontier& frontier);
-  const SpaceFrame& frame() const { return frame_; }
+  const Configuration& frame() const { return frame_; }
   const std::shared_ptr<PassCatalog>& catalog() const { return catalog_; }
   /// Bytes beside what passes need: resident weights, latent, reserve.
   int64_t fixed_bytes() const { return fixed_bytes_; }
@@ -71,12 +71,12 @@ class PlanSpace {
   double least_seconds_from(size_t pass) const { return least_seconds_from_[pass]; }
 
  private:
-  /// One choice for every placing of what is kept.
+  /// One choice for every placing of what is materialised.
   void add_choices(size_t pass, const Frontier& frontier, const KeepSet& set, std::vector<Choice>& list);
   int64_t bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const;
 
   std::shared_ptr<PassCatalog> catalog_;
-  const SpaceFrame frame_;
+  const Configuration frame_;
   std::vector<double> least_seconds_from_;
   int64_t fixed_bytes_ = 0;
   double start_seconds_ = 0;

@@ -29,10 +29,10 @@ struct Found {
 /// that it is taken with, null where none is allowed. `bound` is what is still to come at the least: of a
 /// pass on, and again of what was dropped. It counts an operation in the first pass that could run it even
 /// where a later one does, so costs may rise more slowly than it falls: a frontier that is reached more
-/// cheaply later is taken up again. With a `greed` above 1 the bound is overstated, which finds some path
-/// soon and proves nothing.
+/// cheaply later is taken up again. With a `weight of A*` above 1 the bound is overstated, which finds some
+/// path soon and proves nothing.
 template <typename Extend, typename Bound>
-Found search(PlanSpace& space, double start, const Extend& extend, const Bound& bound, double greed,
+Found search(PlanSpace& space, double start, const Extend& extend, const Bound& bound, double a_star_weight,
              const SearchLimits& limits) {
   struct Entry {
     double estimate;
@@ -48,7 +48,7 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
   std::priority_queue<Entry> queue;
   const auto first = arrivals[0].emplace(latent_frontier(), Arrival{}).first;
   first->second.cost = start;
-  queue.push({start + greed * bound(0, 0), 0, &first->first, &first->second});
+  queue.push({start + a_star_weight * bound(0, 0), 0, &first->first, &first->second});
   Found found;
   while (!queue.empty()) {
     const Entry entry = queue.top();
@@ -65,7 +65,7 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
       std::reverse(found.path.begin(), found.path.end());
       return found;
     }
-    if (greed <= 1 && entry.estimate >= limits.cutoff_seconds) return found;
+    if (a_star_weight <= 1 && entry.estimate >= limits.cutoff_seconds) return found;
     if (limits.deadline && std::chrono::steady_clock::now() > *limits.deadline) {
       found.in_time = false;
       return found;
@@ -74,10 +74,10 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
       const auto [cost, shape] = extend(entry.arrival->cost, choice);
       if (shape == nullptr) continue;
       const auto next = arrivals[entry.pass + 1].try_emplace(choice.next).first;
-      if (next->second.cost <= cost || (greed > 1 && next->second.settled)) continue;
+      if (next->second.cost <= cost || (a_star_weight > 1 && next->second.settled)) continue;
       next->second = {cost, entry.frontier, &choice, shape, false};
-      queue.push({cost + greed * bound(entry.pass + 1, choice.again_seconds), entry.pass + 1, &next->first,
-                  &next->second});
+      queue.push({cost + a_star_weight * bound(entry.pass + 1, choice.again_seconds), entry.pass + 1,
+                  &next->first, &next->second});
     }
   }
   return found;
@@ -86,11 +86,11 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
 PassDecision decision_of(const Arrival& arrival) {
   return {arrival.choice->keeps, arrival.choice->in_place,
           arrival.choice->below, arrival.choice->shapes->tile(*arrival.shape),
-          arrival.shape->form,   arrival.choice->rests};
+          arrival.shape->form,   arrival.choice->cut_points};
 }
 
-/// `hindered` becomes true where the limit kept a choice from its fastest shape.
-Found search_by_time(PlanSpace& space, int64_t limit_bytes, double greed, const SearchLimits& limits,
+/// `hindered` becomes true where the limit materialised a choice from its fastest shape.
+Found search_by_time(PlanSpace& space, int64_t limit_bytes, double a_star_weight, const SearchLimits& limits,
                      bool& hindered) {
   const auto extend = [&](double cost, Choice& choice) {
     const Shape* shape = choice.shapes->fastest_within(limit_bytes - choice.beside_bytes);
@@ -98,7 +98,7 @@ Found search_by_time(PlanSpace& space, int64_t limit_bytes, double greed, const 
     return std::pair(shape != nullptr ? cost + choice.seconds(*shape) : 0, shape);
   };
   const auto bound = [&](size_t pass, double again) { return space.least_seconds_from(pass) + again; };
-  return search(space, space.start_seconds(), extend, bound, greed, limits);
+  return search(space, space.start_seconds(), extend, bound, a_star_weight, limits);
 }
 
 Solution solution_of(const Found& found) {
@@ -127,9 +127,9 @@ SpaceSearch fastest(PlanSpace& space, int64_t limit_bytes, const SearchLimits& l
 
 std::optional<Solution> some_path(PlanSpace& space, int64_t limit_bytes,
                                   std::chrono::steady_clock::time_point deadline) {
-  constexpr double kGreed = 4;
+  constexpr double kAStarWeight = 4;
   bool hindered = false;
-  const Found found = search_by_time(space, limit_bytes, kGreed, {.deadline = deadline}, hindered);
+  const Found found = search_by_time(space, limit_bytes, kAStarWeight, {.deadline = deadline}, hindered);
   if (found.path.empty()) return std::nullopt;
   return solution_of(found);
 }

@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-/// Tensors of one graph, a bit each: the planner walks thousands of times over which are kept and which are
-/// reached.
+/// Tensors of one graph, a bit each: the planner walks thousands of times over which are materialised and
+/// which are reached.
 class TensorSet {
  public:
   explicit TensorSet(size_t tensors) : words_((tensors + kBits - 1) / kBits) {}

@@ -21,11 +21,11 @@ int64_t bytes_in(const Plan& plan, Place place, const Graph& graph) {
   int64_t most = 0;
   for (size_t pass = 0; pass < plan.passes.size(); ++pass) {
     int64_t sum = 0;
-    for (const Kept& entry : plan.kept) {
+    for (const Materialised& entry : plan.materialised) {
       const bool alive =
           entry.first_pass <= static_cast<int32_t>(pass) && static_cast<int32_t>(pass) <= entry.last_pass;
       if (entry.place != place || !alive) continue;
-      sum += kept_bytes(graph, entry, sizes);
+      sum += materialised_bytes(graph, entry, sizes);
     }
     most = std::max(most, sum);
   }
@@ -41,12 +41,12 @@ std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& m
   std::vector<Blocker> list{{"weights", "weights", weights}, {"reserve", "reserve", plan.reserve_bytes}};
   if (const int64_t state = device_state_bytes(graph, sizes); state > 0)
     list.push_back({"statistics", "statistics", state});
-  for (const Kept& entry : plan.kept) {
+  for (const Materialised& entry : plan.materialised) {
     const auto now = static_cast<int32_t>(number);
     if (entry.place != Place::device || now < entry.first_pass || now > entry.last_pass) continue;
     // In the pass that takes blocks over they are listed under the tensor that had them.
     if (entry.in_place_of != TensorId{-1} && now == entry.first_pass) continue;
-    list.push_back({graph.tensor(entry.tensor).name, "kept", kept_bytes(graph, entry, sizes)});
+    list.push_back({graph.tensor(entry.tensor).name, "kept", materialised_bytes(graph, entry, sizes)});
   }
   const auto longest = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
   const std::vector<int64_t> working =
@@ -61,7 +61,7 @@ std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& m
 Relaxation relax(const Change& change, const Model& model, const CostModel& costs) {
   Relaxation relaxation{.change = change.option};
   const Spaces spaces = spaces_of(model, change.request, change.options, costs);
-  if (const FrameSearch found = fastest_over(spaces, change.request, change.options.limit_bytes);
+  if (const ConfigurationSearch found = fastest_over(spaces, change.request, change.options.limit_bytes);
       found.best) {
     relaxation.seconds = found.best->seconds;
     if (change.added) {

@@ -13,20 +13,21 @@ namespace headroom {
 /// Something that is on the device at a pass's peak.
 struct Blocker {
   std::string name;
-  std::string what;  ///< "kept", "tiles", "weights", "reserve"
+  std::string what;  ///< "materialised", "tiles", "weights", "reserve"
   int64_t bytes = 0;
 };
 
 /// A change of the request or of the options under which less memory may do.
 struct Change {
   std::string option;   ///< as an option of the command, e.g. "--dtype bf16"
-  std::string meaning;  ///< in words: "kept tensors are stored in 16 bits"
+  std::string meaning;  ///< in words: "materialised tensors are stored in 16 bits"
   Request request;      ///< with the change
   PlanOptions options;
   std::optional<Place> added{};  ///< the place that it makes room in
 };
 
-/// Every change that is known to help, each alone. Batches in slices need none: they are searched anyway.
+/// Every change that is known to help, each alone. Batches in micro-batches need none: they are searched
+/// anyway.
 std::vector<Change> changes_of(const Model& model, const Request& request, const PlanOptions& options,
                                const CostModel& costs);
 

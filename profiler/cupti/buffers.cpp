@@ -21,7 +21,7 @@ uint8_t* map_zeros(size_t bytes) {
 }  // namespace
 
 void Recording::read(const Library& library, uint8_t* buffer, size_t bytes) {
-  std::vector<Kept> read;
+  std::vector<Materialised> read;
   int64_t lost = 0;
   bool activities = false, scopes = false;
   ScopeOfCall last;
@@ -47,10 +47,10 @@ void Recording::read(const Library& library, uint8_t* buffer, size_t bytes) {
   if (result != CUPTI_ERROR_MAX_LIMIT_REACHED) ++lost;  // the rest of the buffer is no record
 
   const std::lock_guard lock(mutex_);
-  const size_t room = most_events_ - std::min(most_events_, kept_.size());
+  const size_t room = most_events_ - std::min(most_events_, materialised_.size());
   const size_t taken = std::min(room, read.size());
-  kept_.insert(kept_.end(), std::make_move_iterator(read.begin()),
-               std::make_move_iterator(read.begin() + static_cast<std::ptrdiff_t>(taken)));
+  materialised_.insert(materialised_.end(), std::make_move_iterator(read.begin()),
+                       std::make_move_iterator(read.begin() + static_cast<std::ptrdiff_t>(taken)));
   lost_ += lost + static_cast<int64_t>(read.size() - taken);
   has_activities_ |= activities;
   has_scopes_ |= scopes;
@@ -62,11 +62,12 @@ void Recording::lose(int64_t records) {
 }
 
 void Recording::hand_on(const std::function<void(DeviceEvent)>& hear) {
-  while (!kept_.empty()) {
-    Kept kept = std::move(kept_.front());
-    kept_.pop_front();
-    if (kept.name >= 0) std::get<DeviceActivity>(kept.event).name = names_.at(kept.name);
-    hear(std::move(kept.event));
+  while (!materialised_.empty()) {
+    Materialised materialised = std::move(materialised_.front());
+    materialised_.pop_front();
+    if (materialised.name >= 0)
+      std::get<DeviceActivity>(materialised.event).name = names_.at(materialised.name);
+    hear(std::move(materialised.event));
   }
   if (lost_ > 0) hear(RecordsLost{std::exchange(lost_, 0)});
 }

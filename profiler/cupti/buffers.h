@@ -29,7 +29,7 @@ class Recording {
   void hand_on(const std::function<void(DeviceEvent)>& hear);
 
  private:
-  struct Kept {
+  struct Materialised {
     DeviceEvent event;
     int32_t name = -1;  ///< of a kernel
   };
@@ -38,7 +38,7 @@ class Recording {
   const size_t most_events_;
   KernelNames names_;
   std::mutex mutex_;
-  std::deque<Kept> kept_;
+  std::deque<Materialised> materialised_;
   int64_t lost_ = 0;
   bool has_activities_ = false;
   bool has_scopes_ = false;

@@ -234,8 +234,8 @@ void CuptiWatcher::listen_to(WatchKind kind) {
       break;
     }
   }
-  const bool heard = result == CUPTI_SUCCESS;
-  sources_.push_back({cupti::source_name(kind), heard, heard ? detail : library_->text(result)});
+  const bool captured = result == CUPTI_SUCCESS;
+  sources_.push_back({cupti::source_name(kind), captured, captured ? detail : library_->text(result)});
 }
 
 int64_t CuptiWatcher::now_ns() const {

@@ -13,7 +13,7 @@
 // their times.
 namespace headroom {
 
-/// A stretch of the host's work, numbered from 1.
+/// A segment of the host's work, numbered from 1.
 enum class ScopeId : uint64_t {};
 constexpr ScopeId kNoScope{0};
 
@@ -21,7 +21,7 @@ constexpr ScopeId kNoScope{0};
 struct ScopeBegan {
   int64_t at_ns = 0;
   ScopeId scope = kNoScope;
-  int64_t item = 0;  ///< first batch item of the slice
+  int64_t item = 0;  ///< first batch item of the micro-batch
   int32_t pass = -1;
   int64_t tile = -1;
   int32_t step = -1;

@@ -60,7 +60,7 @@ bool DriverLedger::apply_segment(const SegmentChanged& change) {
   return is_new;
 }
 
-/// A stretch of addresses: segments, parts of them, or several at once.
+/// A segment of addresses: segments, parts of them, or several at once.
 bool DriverLedger::unmap(uint64_t address, int64_t bytes) {
   const uint64_t end = address + static_cast<uint64_t>(bytes);
   auto entry = segments_.upper_bound(address);

@@ -182,7 +182,8 @@ void write_events(const std::filesystem::path& file, const DeviceRecording& reco
     json head{{"schema", "headroom.events"}, {"version", kEventsVersion},        {"plan", recording.plan},
               {"device", recording.device},  {"libraries", recording.libraries}, {"sources", json::array()}};
     for (const TraceSource& source : recording.sources)
-      head["sources"].push_back({{"name", source.name}, {"heard", source.heard}, {"detail", source.detail}});
+      head["sources"].push_back(
+          {{"name", source.name}, {"heard", source.captured}, {"detail", source.detail}});
     out << head.dump() << "\n";
     for (const DeviceEvent& event : recording.events)
       out << std::visit([](const auto& one) { return row_of(one); }, event).dump() << "\n";

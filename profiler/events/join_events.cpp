@@ -56,13 +56,13 @@ class Joining {
   Joining(const std::vector<DeviceEvent>& events, const Plan& plan, const TraceBounds& bounds)
       : events_(events), plan_(plan), ledger_(events), trace_(bounds) {}
 
-  void run(const std::vector<Happening>& happenings) {
-    if (happenings.empty()) return;
-    start_ns_ = happenings.front().at_ns;
-    for (const Happening& happening : happenings) {
-      at_ = seconds(happening.at_ns);
-      tell(happening);
-      check_room(happening.event);
+  void run(const std::vector<TimelineEntry>& merged_timeline) {
+    if (merged_timeline.empty()) return;
+    start_ns_ = merged_timeline.front().at_ns;
+    for (const TimelineEntry& entry : merged_timeline) {
+      at_ = seconds(entry.at_ns);
+      tell(entry);
+      check_room(entry.event);
     }
   }
   double seconds(int64_t at_ns) const { return double(at_ns - start_ns_) * 1e-9; }
@@ -75,25 +75,25 @@ class Joining {
   }
 
  private:
-  void tell(const Happening& happening) {
-    const DeviceEvent& event = events_[happening.event];
-    switch (happening.what) {
-      case Happening::What::ledger:
-        return change_driver(happening.event);
-      case Happening::What::scope_begins:
+  void tell(const TimelineEntry& entry) {
+    const DeviceEvent& event = events_[entry.event];
+    switch (entry.what) {
+      case TimelineEntry::What::ledger:
+        return change_driver(entry.event);
+      case TimelineEntry::What::scope_begins:
         scope_begins_ = at_;
         return begin_tile(std::get<ScopeBegan>(event));
-      case Happening::What::step_ends: {
+      case TimelineEntry::What::step_ends: {
         const auto& scope = std::get<ScopeBegan>(event);
         return trace_.step_done(at_, plan_,
                                 {scope_begins_, at_, scope.item, scope.pass, scope.tile, scope.step});
       }
-      case Happening::What::allocated:
+      case TimelineEntry::What::allocated:
         return allocate(std::get<Allocated>(event));
-      case Happening::What::freed:
+      case TimelineEntry::What::freed:
         places_.erase(std::get<Freed>(event).address);
         return trace_.freed(at_, pointer(std::get<Freed>(event).address));
-      case Happening::What::counted:
+      case TimelineEntry::What::counted:
         return count(std::get<DriverCounted>(event).bytes);
     }
   }
@@ -239,7 +239,7 @@ Trace join_events(const DeviceRecording& recording, const Plan& plan, const Grap
   check(events, plan, graph);
   const ScopeTimes times(events);
   Joining joining(events, plan, bounds);
-  joining.run(happenings_of(events, times));
+  joining.run(merged_timeline_of(events, times));
   Trace trace = joining.finish();
   trace.model = plan.request.model;
   trace.device = recording.device;

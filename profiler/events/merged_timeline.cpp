@@ -25,44 +25,44 @@ class OwnTimes {
         end_scope(at_ns);
         scope_ = event;
         span_ = times.span_of(std::get<ScopeBegan>(events[event]).scope);
-        tell(Happening::What::scope_begins, event, span_ != nullptr ? span_->begin_ns : at_ns);
+        tell(TimelineEntry::What::scope_begins, event, span_ != nullptr ? span_->begin_ns : at_ns);
       } else if (std::holds_alternative<Allocated>(events[event])) {
-        tell(Happening::What::allocated, event, span_ != nullptr ? now_ : at_ns);
+        tell(TimelineEntry::What::allocated, event, span_ != nullptr ? now_ : at_ns);
       } else {
-        tell(Happening::What::freed, event, span_ != nullptr ? span_->end_ns : at_ns);
+        tell(TimelineEntry::What::freed, event, span_ != nullptr ? span_->end_ns : at_ns);
       }
     }
     end_scope(now_);
   }
 
-  std::vector<Happening> take() { return std::move(list_); }
+  std::vector<TimelineEntry> take() { return std::move(list_); }
 
  private:
   void end_scope(int64_t at_ns) {
     if (!scope_) return;
     if (std::get<ScopeBegan>(events_[*scope_]).step >= 0)
-      tell(Happening::What::step_ends, *scope_, span_ != nullptr ? span_->end_ns : at_ns);
+      tell(TimelineEntry::What::step_ends, *scope_, span_ != nullptr ? span_->end_ns : at_ns);
     scope_.reset();
   }
   /// The device does its work in the order in which it was asked for.
-  void tell(Happening::What what, size_t event, int64_t at_ns) {
+  void tell(TimelineEntry::What what, size_t event, int64_t at_ns) {
     now_ = std::max(now_, at_ns);
     list_.push_back({now_, 1, what, event});
   }
 
   const std::vector<DeviceEvent>& events_;
   const ScopeTimes& times_;
-  std::vector<Happening> list_;
+  std::vector<TimelineEntry> list_;
   std::optional<size_t> scope_;
   const ScopeTimes::Span* span_ = nullptr;
   int64_t now_ = 0;
 };
 
 /// What the driver gives and takes, at the times at which it does.
-void add_driver(const std::vector<DeviceEvent>& events, std::vector<Happening>& list) {
+void add_driver(const std::vector<DeviceEvent>& events, std::vector<TimelineEntry>& list) {
   for (size_t i = 0; i < events.size(); ++i) {
     const auto add = [&](int64_t at_ns, bool gives) {
-      list.push_back({at_ns, gives ? 0 : 3, Happening::What::ledger, i});
+      list.push_back({at_ns, gives ? 0 : 3, TimelineEntry::What::ledger, i});
     };
     if (const auto* segment = std::get_if<SegmentChanged>(&events[i]))
       add(segment->at_ns, segment->bytes > 0);
@@ -70,16 +70,17 @@ void add_driver(const std::vector<DeviceEvent>& events, std::vector<Happening>& 
       add(change->at_ns, change->bytes > 0);
     if (const auto* pool = std::get_if<DriverPoolChanged>(&events[i])) add(pool->at_ns, true);
     if (const auto* counted = std::get_if<DriverCounted>(&events[i]))
-      list.push_back({counted->at_ns, 2, Happening::What::counted, i});
+      list.push_back({counted->at_ns, 2, TimelineEntry::What::counted, i});
   }
 }
 
 }  // namespace
 
-std::vector<Happening> happenings_of(const std::vector<DeviceEvent>& events, const ScopeTimes& times) {
-  std::vector<Happening> list = OwnTimes(events, times).take();
+std::vector<TimelineEntry> merged_timeline_of(const std::vector<DeviceEvent>& events,
+                                              const ScopeTimes& times) {
+  std::vector<TimelineEntry> list = OwnTimes(events, times).take();
   add_driver(events, list);
-  std::stable_sort(list.begin(), list.end(), [](const Happening& a, const Happening& b) {
+  std::stable_sort(list.begin(), list.end(), [](const TimelineEntry& a, const TimelineEntry& b) {
     return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.rank < b.rank;
   });
   return list;

@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// What the device did for each stretch of the host's work, and when. The host runs ahead: what it asks for
+/// What the device did for each segment of the host's work, and when. The host runs ahead: what it asks for
 /// happens on the device later.
 class ScopeTimes {
  public:

@@ -16,14 +16,15 @@ double median(std::vector<double> values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-size_t Pace::look() {
-  if (!seen_.empty() && clock_() - looked_at_seconds_ < bench_.steady_pace_seconds()) return seen_.size() - 1;
-  seen_.push_back(bench_.reference_seconds());
+size_t ClockDrift::look() {
+  if (!seen_.empty() && clock_() - looked_at_seconds_ < benchmark_.steady_clock_drift_seconds())
+    return seen_.size() - 1;
+  seen_.push_back(benchmark_.reference_seconds());
   looked_at_seconds_ = clock_();
   return seen_.size() - 1;
 }
 
-double Pace::at(size_t look) const {
+double ClockDrift::at(size_t look) const {
   const size_t begin = look - std::min(look, kBeside), end = std::min(look + kBeside + 1, seen_.size());
   const auto from = [&](size_t i) { return seen_.begin() + static_cast<std::ptrdiff_t>(i); };
   return median({from(begin), from(end)}) / median(seen_);

@@ -2,19 +2,19 @@
 
 #include <vector>
 
-#include "profiler/measure/operator_benchmark.h"
 #include "profiler/measure/clock.h"
+#include "profiler/measure/operator_benchmark.h"
 
 namespace headroom {
 
 double median(std::vector<double> values);
 
-/// A device's pace: what its reference call takes right now. Other tenants of a processor make all work
-/// slower by up to a half, for seconds or minutes, and a GPU's clocks follow its warmth; times are compared
-/// at one pace.
-class Pace {
+/// A device's clock drift: what its reference call takes right now. Other tenants of a processor make all
+/// work slower by up to a half, for seconds or minutes, and a GPU's clocks follow its warmth; times are
+/// compared at one clock drift.
+class ClockDrift {
  public:
-  Pace(Bench& bench, Clock clock) : bench_(bench), clock_(std::move(clock)) {}
+  ClockDrift(Benchmark& benchmark, Clock clock) : benchmark_(benchmark), clock_(std::move(clock)) {}
 
   /// Measures the reference, unless that was done a moment ago; returns which measurement it is.
   size_t look();
@@ -23,7 +23,7 @@ class Pace {
   double at(size_t look) const;
 
  private:
-  Bench& bench_;
+  Benchmark& benchmark_;
   const Clock clock_;
   std::vector<double> seen_;
   double looked_at_seconds_ = 0;

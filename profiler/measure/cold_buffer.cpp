@@ -9,14 +9,14 @@ constexpr int64_t kUnit = 256;  // values: views begin where a GPU's blocks do
 
 }  // namespace
 
-void Store::hold(int64_t values) {
+void ColdBuffer::hold(int64_t values) {
   if (count_ >= values) return;
   values_.reset();
   count_ = std::max(values, apart_bytes_ / bytes_per_element(dtype_));
   values_ = take_(count_);
 }
 
-MapView Store::next(int64_t rows, int64_t columns, int64_t channels) {
+MapView ColdBuffer::next(int64_t rows, int64_t columns, int64_t channels) {
   const int64_t count = rows * columns * channels;
   hold(count);
   if (offset_ + count > count_) offset_ = 0;

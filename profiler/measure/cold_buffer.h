@@ -7,14 +7,14 @@
 
 namespace headroom {
 
-/// A tensor that is kept, in this dtype, as sweeps meet it: each view of it lies after the one before, round
-/// and round, so far apart that caches do not hold it.
-class Store {
+/// A tensor that is materialised, in this dtype, as sweeps meet it: each view of it lies after the one
+/// before, round and round, so far apart that caches do not hold it.
+class ColdBuffer {
  public:
   /// Gives memory with so many values in the dtype.
   using Take = std::function<std::shared_ptr<void>(int64_t values)>;
   /// Views move through `apart_bytes`, or through the largest of them.
-  Store(Dtype dtype, int64_t apart_bytes, Take take)
+  ColdBuffer(Dtype dtype, int64_t apart_bytes, Take take)
       : dtype_(dtype), apart_bytes_(apart_bytes), take_(std::move(take)) {}
 
   Dtype dtype() const { return dtype_; }

@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
-#include "decoder/weights/random_weights.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/lowering.h"
+#include "decoder/weights/random_weights.h"
 #include "profiler/measure/folder_rates.h"
 #include "profiler/measure/layer_recorder.h"
 #include "profiler/measure/measure_latency.h"
@@ -18,17 +18,17 @@ namespace {
 
 constexpr double kSizesShare = 0.3;  // of the time, roughly
 
-/// Fills in what the laws say of the layers of a size.
+/// Fills in what the latency tables say of the layers of a size.
 void predict(const Graph& graph, const Plan& plan, const Profile& profile, HeldOutSize& size) {
   const Sizes sizes = sizes_of(graph, plan);
   for (size_t i = 0; i < size.layers.size(); ++i) {
     const Op& op = graph.ops()[i];
-    const Extent extent = law_extent(graph, op, sizes.latent);
+    const Extent extent = latency_table_extent(graph, op, sizes.latent);
     const auto frames = double(extent_of(graph.tensor(measured_tensor(op)), sizes.latent).t);
     const CallsOfStep calls = calls_of(step_kind_of(op.kind), sizes.device, frames, double(sizes.items));
-    const Law& law = *profile.find_law(profile.layers[i].law);
+    const LatencyTable& latency_table = *profile.find_latency_table(profile.layers[i].latency_table);
     size.layers[i].predicted_seconds =
-        calls.calls * law.seconds_at(double(extent.y) / frames * calls.layers, double(extent.x));
+        calls.calls * latency_table.seconds_at(double(extent.y) / frames * calls.layers, double(extent.x));
     size.seconds += size.layers[i].seconds;
     size.predicted_seconds += size.layers[i].predicted_seconds;
   }
@@ -45,7 +45,7 @@ class Collecting {
       for (const auto& [width, height] : *list) {
         const Request decoded{request.model, width,         height, request.frames,
                               request.batch, request.dtype, kind};
-        plans_.push_back(untiled_plan(model, decoded, forms_on(kind).back()));
+        plans_.push_back(untiled_plan(model, decoded, algorithms_on(kind).back()));
       }
     }
     for (size_t s = 0; s < request.sizes.size(); ++s) latents_.push_back(sizes_of(graph_, plans_[s]).latent);
@@ -57,11 +57,12 @@ class Collecting {
   Profile run() {
     describe();
     for (size_t s = 0; s < plans_.size(); ++s) measure(s);
-    const auto bench = device_->bench(clock_);
-    profile_.laws = measure_laws(graph_, latents_, *bench, request_.repeats, clock_,
-                                 [&](double share, const std::string& law) {
-                                   progress_(kSizesShare + (1 - kSizesShare) * share, law);
-                                 });
+    const auto benchmark = device_->benchmark(clock_);
+    profile_.latency_tables =
+        measure_latency_tables(graph_, latents_, *benchmark, request_.repeats, clock_,
+                               [&](double share, const std::string& latency_table) {
+                                 progress_(kSizesShare + (1 - kSizesShare) * share, latency_table);
+                               });
     for (size_t i = 0; i < profile_.held_out.size(); ++i)
       predict(graph_, plans_[request_.sizes.size() + i], profile_, profile_.held_out[i]);
     return std::move(profile_);
@@ -79,9 +80,9 @@ class Collecting {
       profile_.scratch_write_bytes_per_second = folder.write_bytes_per_second;
       profile_.scratch_read_bytes_per_second = folder.read_bytes_per_second;
     }
-    const ConvolutionForm form = forms_on(profile_.device_kind).back();
+    const ConvolutionAlgorithm form = algorithms_on(profile_.device_kind).back();
     for (const Op& op : graph_.ops())
-      profile_.layers.push_back({op.name, name_of(op.kind), {}, law_name(graph_, op, form)});
+      profile_.layers.push_back({op.name, name_of(op.kind), {}, latency_table_name(graph_, op, form)});
   }
 
   /// Decodes a size, profiled or held out.

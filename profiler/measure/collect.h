@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "decoder/cpu/packed_weights.h"
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/graph/model.h"
-#include "decoder/cpu/packed_weights.h"
 #include "profiler/measure/clock.h"
 #include "profiler/profile/profile.h"
 
@@ -18,10 +18,10 @@ struct ProfileRequest {
   std::string model;                                 ///< the --model argument
   std::vector<std::pair<int64_t, int64_t>> sizes{};  ///< pictures, width and height in pixels
   std::vector<std::pair<int64_t, int64_t>>
-      held_out{};  ///< measured and compared with the laws, which do not see them
+      held_out{};  ///< measured and compared with the latency tables, which do not see them
   int64_t frames = 1;
   int64_t batch = 1;
-  Dtype dtype = Dtype::fp32;  ///< of kept tensors
+  Dtype dtype = Dtype::fp32;  ///< of materialised tensors
   int repeats = 2;
   std::string weights_source;    ///< "files" or "random"
   std::string scratch_folder{};  ///< measure how fast files there are written and read; empty to leave it
@@ -29,9 +29,9 @@ struct ProfileRequest {
 
 /// Decodes a seeded latent layer by layer, untiled, at each size and records per layer its output bytes, the
 /// bytes live, the workspace and the time; for each size the live set at the peak. Of the repeats the
-/// shortest time of each layer counts. Then measures the laws of all calls up to the largest size, all on the
-/// CPU where `gpu` is null. start_libraries() first. `progress` is told the share done. Throws InputError and
-/// DoesNotFit, before anything is measured, where a size cannot be decoded untiled on the GPU.
+/// shortest time of each layer counts. Then measures the latency tables of all calls up to the largest size,
+/// all on the CPU where `gpu` is null. start_libraries() first. `progress` is told the share done. Throws
+/// InputError and DoesNotFit, before anything is measured, where a size cannot be decoded untiled on the GPU.
 Profile collect_profile(const Model& model, const ProfileRequest& request, const ParameterSource& weights,
                         const std::function<void(double, const std::string&)>& progress,
                         gpu::Gpu* gpu = nullptr, const Clock& clock = steady_seconds);

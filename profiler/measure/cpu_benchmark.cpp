@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "decoder/cpu/convolution.h"
+#include "profiler/measure/clock_drift.h"
 #include "profiler/measure/cpu_calls.h"
 #include "profiler/measure/filled.h"
-#include "profiler/measure/clock_drift.h"
 
 namespace headroom {
 namespace {
@@ -24,28 +24,28 @@ constexpr KernelShape kShape{.inputs = 64, .outputs = 64, .rows = 3, .columns = 
 
 }  // namespace
 
-CpuBench::CpuBench(const Graph& graph, Dtype dtype, Clock clock)
+CpuBenchmark::CpuBenchmark(const Graph& graph, Dtype dtype, Clock clock)
     : graph_(graph),
       clock_(std::move(clock)),
       pool_(int64_t{1} << 40),
       scope_(pool_),
-      store_(cpu_store(dtype)),
+      cold_buffer_(cpu_cold_buffer(dtype)),
       input_(filled_tile(kSide + 2, kSide + 2, kShape.inputs)),
       output_(filled_tile(kSide, kSide, kShape.outputs)),
-      kernel_(filled({kShape.floats(ConvolutionForm::direct)})),
+      kernel_(filled({kShape.floats(ConvolutionAlgorithm::direct)})),
       bias_(filled({kShape.outputs})) {
   input_.region = {{0, 1}, {-1, kSide + 1}, {-1, kSide + 1}};
 }
 
-Call CpuBench::operation_call(const Op& op, ConvolutionForm form, int64_t rows, int64_t columns) {
-  return cpu_operation_call(graph_, op, form, store_, rows, columns);
+Call CpuBenchmark::operation_call(const Op& op, ConvolutionAlgorithm form, int64_t rows, int64_t columns) {
+  return cpu_operation_call(graph_, op, form, cold_buffer_, rows, columns);
 }
 
-Call CpuBench::moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) {
-  return cpu_moving_call(step, channels, store_, rows, columns);
+Call CpuBenchmark::moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) {
+  return cpu_moving_call(step, channels, cold_buffer_, rows, columns);
 }
 
-double CpuBench::seconds(const Call& call) {
+double CpuBenchmark::seconds(const Call& call) {
   std::vector<double> seconds;
   double spent = 0;
   while (spent < kPointSeconds || (seconds.size() < 2 && spent < kTwiceSeconds)) {
@@ -59,11 +59,11 @@ double CpuBench::seconds(const Call& call) {
   return median(std::move(seconds));
 }
 
-double CpuBench::reference_seconds() {
+double CpuBenchmark::reference_seconds() {
   double quickest = std::numeric_limits<double>::infinity();
   for (int call = 0; call < kReferenceCalls; ++call) {
     const double start = clock_();
-    convolve(input_.view(), {kShape, ConvolutionForm::direct, kernel_.const_data_ptr<float>()},
+    convolve(input_.view(), {kShape, ConvolutionAlgorithm::direct, kernel_.const_data_ptr<float>()},
              bias_.const_data_ptr<float>(), output_.view(), output_.region, 1);
     quickest = std::min(quickest, clock_() - start);
   }

@@ -6,26 +6,26 @@
 #include <memory>
 
 #include "decoder/cpu/pool.h"
-#include "decoder/torch/pool_allocator.h"
 #include "decoder/cpu/tile.h"
-#include "profiler/measure/operator_benchmark.h"
+#include "decoder/torch/pool_allocator.h"
 #include "profiler/measure/clock.h"
 #include "profiler/measure/cold_buffer.h"
+#include "profiler/measure/operator_benchmark.h"
 
 namespace headroom {
 
 /// The CPU: one call after the other on memory of a pool whose pages are there already. While it lives,
 /// LibTorch's CPU tensors come from that. start_libraries() first.
-class CpuBench final : public Bench {
+class CpuBenchmark final : public Benchmark {
  public:
-  CpuBench(const Graph& graph, Dtype dtype, Clock clock);
+  CpuBenchmark(const Graph& graph, Dtype dtype, Clock clock);
 
   DeviceKind device() const override { return DeviceKind::cpu; }
-  Call operation_call(const Op& op, ConvolutionForm form, int64_t rows, int64_t columns) override;
+  Call operation_call(const Op& op, ConvolutionAlgorithm form, int64_t rows, int64_t columns) override;
   Call moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) override;
   double seconds(const Call& call) override;
   double reference_seconds() override;
-  double steady_pace_seconds() const override { return 20e-3; }
+  double steady_clock_drift_seconds() const override { return 20e-3; }
   int64_t live_bytes() const override { return pool_.live_bytes(); }
   void start_window() override { pool_.start_window(); }
   int64_t window_peak_bytes() const override { return pool_.window_peak_bytes(); }
@@ -36,7 +36,7 @@ class CpuBench final : public Bench {
   const c10::InferenceMode inference_;
   Pool pool_;
   const PoolScope scope_;
-  const std::shared_ptr<Store> store_;
+  const std::shared_ptr<ColdBuffer> cold_buffer_;
   Tile input_, output_;  ///< of the reference
   at::Tensor kernel_, bias_;
 };

@@ -5,14 +5,14 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "decoder/interpreter/kept_map.h"
-#include "decoder/lowering/memory.h"
 #include "decoder/cpu/attention.h"
 #include "decoder/cpu/convolution.h"
 #include "decoder/cpu/frames.h"
 #include "decoder/cpu/linear_attention.h"
 #include "decoder/cpu/map_steps.h"
 #include "decoder/cpu/normalisation.h"
+#include "decoder/interpreter/materialised_map.h"
+#include "decoder/lowering/memory.h"
 #include "profiler/measure/filled.h"
 
 namespace headroom {
@@ -26,19 +26,19 @@ int64_t float_bytes(int64_t positions, int64_t channels) {
 
 }  // namespace
 
-std::shared_ptr<Store> cpu_store(Dtype dtype) {
-  return std::make_shared<Store>(dtype, kFarApartBytes, [dtype](int64_t values) {
-    const auto held = std::make_shared<at::Tensor>(filled_store(values, dtype));
+std::shared_ptr<ColdBuffer> cpu_cold_buffer(Dtype dtype) {
+  return std::make_shared<ColdBuffer>(dtype, kFarApartBytes, [dtype](int64_t values) {
+    const auto held = std::make_shared<at::Tensor>(filled_buffer(values, dtype));
     return std::shared_ptr<void>(held, held->data_ptr());
   });
 }
 
 namespace {
 
-Call convolution(const Graph& graph, const Op& op, ConvolutionForm form, Dtype dtype, int64_t rows,
+Call convolution(const Graph& graph, const Op& op, ConvolutionAlgorithm form, Dtype dtype, int64_t rows,
                  int64_t columns) {
   const KernelShape shape = kernel_shape(graph, op);
-  const ConvolutionForm own = form_of(shape, form);
+  const ConvolutionAlgorithm own = algorithm_of(shape, form);
   // A tile that begins at an even position, well inside the picture; a frame that has all the earlier ones.
   const int64_t frame = shape.frames;
   const Region region{{frame, frame + 1}, {2, 2 + rows}, {2, 2 + columns}};
@@ -64,11 +64,11 @@ Call attention(const Graph& graph, const Op& op, Dtype dtype, int64_t queries, i
   const int64_t block =
       std::clamp<int64_t>(MemoryModel{}.block_bytes / (channels * bytes_per_element(dtype)), 1, keys);
   const auto whole_map = [&](int64_t of_channels) {
-    const auto map = std::make_shared<KeptMap>(Kept{.block_rows = block}, Extent{1, keys, 1}, of_channels, 1,
-                                               dtype, tensor_memory);
+    const auto map = std::make_shared<MaterialisedMap>(Materialised{.block_rows = block}, Extent{1, keys, 1},
+                                                       of_channels, 1, dtype, tensor_memory);
     map->acquire({0, map->blocks_per_item()});
     const int64_t bytes = block * of_channels * bytes_per_element(dtype);
-    const at::Tensor values = filled_store(block * of_channels, dtype);  // one frame
+    const at::Tensor values = filled_buffer(block * of_channels, dtype);  // one frame
     for (void* to : map->view().blocks) std::memcpy(to, values.const_data_ptr(), static_cast<size_t>(bytes));
     return map;
   };
@@ -83,14 +83,14 @@ Call attention(const Graph& graph, const Op& op, Dtype dtype, int64_t queries, i
 }
 
 /// What linear attention and its sums read.
-std::shared_ptr<std::vector<Tile>> pieces_of(const Graph& graph, const Op& op, int64_t rows,
+std::shared_ptr<std::vector<Tile>> chunks_of(const Graph& graph, const Op& op, int64_t rows,
                                              int64_t columns) {
-  const auto pieces = std::make_shared<std::vector<Tile>>();
+  const auto chunks = std::make_shared<std::vector<Tile>>();
   for (TensorId input : op.inputs) {
     const Tensor& tensor = graph.tensor(input);
-    if (!tensor.statistics) pieces->push_back(filled_tile(rows, columns, tensor.channels));
+    if (!tensor.statistics) chunks->push_back(filled_tile(rows, columns, tensor.channels));
   }
-  return pieces;
+  return chunks;
 }
 
 std::vector<MapView> views_of(const std::vector<Tile>& tiles) {
@@ -101,8 +101,8 @@ std::vector<MapView> views_of(const std::vector<Tile>& tiles) {
 
 }  // namespace
 
-Call cpu_operation_call(const Graph& graph, const Op& op, ConvolutionForm form,
-                        const std::shared_ptr<Store>& store, int64_t rows, int64_t columns) {
+Call cpu_operation_call(const Graph& graph, const Op& op, ConvolutionAlgorithm form,
+                        const std::shared_ptr<ColdBuffer>& store, int64_t rows, int64_t columns) {
   const int64_t channels = graph.tensor(measured_tensor(op)).channels;
   const Extent extent{1, rows, columns};
   const Region region = region_of(rows, columns);
@@ -147,13 +147,13 @@ Call cpu_operation_call(const Graph& graph, const Op& op, ConvolutionForm form,
               },
               0};
     }
-    case OpKind::pixel_norm: {
+    case OpKind::rms_norm: {
       const auto source = std::make_shared<Tile>(filled_tile(rows, columns, channels));
       const at::Tensor scale = filled({channels}), bias = filled({channels});
       const OpWeights weights{.scale = scale.const_data_ptr<float>(), .bias = bias.const_data_ptr<float>()};
       return {[=, held = std::pair(scale, bias), activation = op.activation] {
-                normalise_pixels(source->view(), make_tile(region, channels, 1).view(), activation, 1e-6,
-                                 weights, region, 1);
+                rms_normalise(source->view(), make_tile(region, channels, 1).view(), activation, 1e-6,
+                              weights, region, 1);
               },
               float_bytes(rows * columns, channels)};
     }
@@ -191,26 +191,27 @@ Call cpu_operation_call(const Graph& graph, const Op& op, ConvolutionForm form,
               },
               float_bytes(rows * columns, channels)};
     }
-    case OpKind::shuffle: {
+    case OpKind::depth_to_space: {
       const Axes<int32_t> factor = op.factor;
       const auto source = std::make_shared<Tile>(filled_tile((rows + factor.y - 1) / factor.y,
                                                              (columns + factor.x - 1) / factor.x,
                                                              channels * factor.y * factor.x));
-      return {[=] { shuffle(source->view(), make_tile(region, channels, 1).view(), factor, region, 1); },
-              float_bytes(rows * columns, channels)};
+      return {
+          [=] { depth_to_space(source->view(), make_tile(region, channels, 1).view(), factor, region, 1); },
+          float_bytes(rows * columns, channels)};
     }
     case OpKind::key_value_sums: {
-      const auto pieces = pieces_of(graph, op, rows, columns);
+      const auto chunks = chunks_of(graph, op, rows, columns);
       const auto sums = std::make_shared<KeyValueSums>(1, LinearHeads{op.groups, head_channels(graph, op)});
-      return {[=] { sums->add(views_of(*pieces), region, 1); }, 0};
+      return {[=] { sums->add(views_of(*chunks), region, 1); }, 0};
     }
     case OpKind::linear_attention: {
-      const auto pieces = pieces_of(graph, op, rows, columns);
+      const auto chunks = chunks_of(graph, op, rows, columns);
       const auto sums = std::make_shared<KeyValueSums>(1, LinearHeads{op.groups, head_channels(graph, op)});
-      sums->add(views_of(*pieces), region, 1);
+      sums->add(views_of(*chunks), region, 1);
       return {[=, dtype = store->dtype()] {
                 const Tile made = make_tile(region, channels, 1);
-                attend_linearly(views_of(*pieces), *sums, 1e-15, made.view(), region, 1);
+                attend_linearly(views_of(*chunks), *sums, 1e-15, made.view(), region, 1);
                 round_tile(made.view(), dtype, 1);
               },
               float_bytes(rows * columns, channels)};
@@ -219,7 +220,7 @@ Call cpu_operation_call(const Graph& graph, const Op& op, ConvolutionForm form,
   return {};
 }
 
-Call cpu_moving_call(const std::string& step, int64_t channels, const std::shared_ptr<Store>& store,
+Call cpu_moving_call(const std::string& step, int64_t channels, const std::shared_ptr<ColdBuffer>& store,
                      int64_t rows, int64_t columns) {
   const Extent extent{1, rows, columns};
   if (step == "gather") {

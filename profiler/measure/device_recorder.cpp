@@ -66,8 +66,8 @@ void DeviceRecorder::begin_scope(int64_t item, int32_t pass, int64_t tile, int32
 
 void DeviceRecorder::pass_started(const Plan& plan, int32_t pass) {
   if (pass == 0) {
-    item_ += slice_items_;
-    slice_items_ = plan.slice;
+    item_ += micro_batch_items_;
+    micro_batch_items_ = plan.micro_batch;
   }
   begin_scope(item_, pass, -1, -1);
 }
@@ -101,7 +101,7 @@ void DeviceRecorder::device_memory(const DeviceMemoryUse& use) {
   if (scopes_ == 0) begin_scope(0, -1, -1, -1);  // what comes before the passes: weights
   const std::lock_guard lock(mutex_);
   const int64_t at_ns = watcher_.now_ns();
-  if (!allocator_is_heard_ && use.reserved_bytes != reserved_bytes_) {
+  if (!allocator_is_captured_ && use.reserved_bytes != reserved_bytes_) {
     const uint64_t address = number_of(use.reserved);
     if (reserved_bytes_ > 0) add(SegmentChanged{at_ns, address, -reserved_bytes_});
     add(SegmentChanged{at_ns, address, use.reserved_bytes});

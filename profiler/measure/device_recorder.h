@@ -20,7 +20,7 @@ class DeviceRecorder final : public EventSink, private MemoryObserver {
   /// Something that others heard, on any thread.
   void hear(DeviceEvent event);
   /// LibTorch's allocator tells of the decode's reservation itself.
-  void allocator_is_heard() { allocator_is_heard_ = true; }
+  void allocator_is_captured() { allocator_is_captured_ = true; }
   /// All that was heard, once the decode is over and the device has done all its work. Names are left to the
   /// caller.
   DeviceRecording finish();
@@ -48,10 +48,10 @@ class DeviceRecorder final : public EventSink, private MemoryObserver {
   AllocationKind kind_ = AllocationKind::weights;
   TensorId layer_{-1};
   uint64_t scopes_ = 0;
-  int64_t item_ = 0, slice_items_ = 0;  ///< the slice that runs, and how many it has
+  int64_t item_ = 0, micro_batch_items_ = 0;  ///< the micro-batch that runs, and how many it has
   int64_t reserved_bytes_ = 0;
   int64_t lost_ = 0;
-  bool allocator_is_heard_ = false;
+  bool allocator_is_captured_ = false;
 };
 
 /// Nobody watches; the host's clock.

@@ -26,14 +26,14 @@ at::Tensor filled(at::IntArrayRef shape) {
   return tensor;
 }
 
-at::Tensor filled_store(int64_t count, Dtype dtype) {
+at::Tensor filled_buffer(int64_t count, Dtype dtype) {
   const at::Tensor bytes = at::empty({count * bytes_per_element(dtype)}, at::kByte);
-  constexpr int64_t kPiece = 4099;
-  std::vector<float> values(kPiece);
-  fill(values.data(), kPiece);
+  constexpr int64_t kChunk = 4099;
+  std::vector<float> values(kChunk);
+  fill(values.data(), kChunk);
   auto* to = static_cast<std::byte*>(bytes.data_ptr());
-  for (int64_t i = 0; i < count; i += kPiece)
-    kernels::narrow(dtype, values.data(), to + i * bytes_per_element(dtype), std::min(kPiece, count - i));
+  for (int64_t i = 0; i < count; i += kChunk)
+    kernels::narrow(dtype, values.data(), to + i * bytes_per_element(dtype), std::min(kChunk, count - i));
   return bytes;
 }
 

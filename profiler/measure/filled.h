@@ -2,8 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "decoder/graph/graph.h"
 #include "decoder/cpu/tile.h"
+#include "decoder/graph/graph.h"
 
 namespace headroom {
 
@@ -13,7 +13,7 @@ namespace headroom {
 void fill(float* values, int64_t count);
 at::Tensor filled(at::IntArrayRef shape);
 /// As they are stored in this dtype: bytes.
-at::Tensor filled_store(int64_t count, Dtype dtype);
+at::Tensor filled_buffer(int64_t count, Dtype dtype);
 Region region_of(int64_t rows, int64_t columns);
 Tile filled_tile(int64_t rows, int64_t columns, int64_t channels);
 

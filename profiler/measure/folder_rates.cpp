@@ -17,7 +17,7 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kPiece = int64_t{4} << 20;
+constexpr int64_t kChunk = int64_t{4} << 20;
 constexpr int64_t kMostBytes = int64_t{512} << 20;
 constexpr size_t kSector = 4096;
 
@@ -58,27 +58,27 @@ FolderRates measure_folder(const std::filesystem::path& folder) {
     throw DeviceError(folder.string() + ": " + std::strerror(errno));
   const auto free_bytes =
       static_cast<int64_t>(std::min<uint64_t>(uint64_t{space.f_bavail} * space.f_frsize, uint64_t{1} << 60));
-  const int64_t bytes = std::min(kMostBytes, free_bytes / 2) / kPiece * kPiece;
+  const int64_t bytes = std::min(kMostBytes, free_bytes / 2) / kChunk * kChunk;
   if (bytes == 0) throw InputError("--scratch " + folder.string() + ": too little space to measure");
-  const std::unique_ptr<void, decltype(&free)> memory(aligned_alloc(kSector, kPiece), &free);
+  const std::unique_ptr<void, decltype(&free)> memory(aligned_alloc(kSector, kChunk), &free);
   if (!memory) throw DeviceError("the heap is exhausted");
-  std::memset(memory.get(), 0x5a, kPiece);
+  std::memset(memory.get(), 0x5a, kChunk);
 
-  const auto each_piece = [&](const char* what, auto transfer) {
+  const auto each_chunk = [&](const char* what, auto transfer) {
     const auto start = Clock::now();
-    for (int64_t offset = 0; offset < bytes; offset += kPiece) {
-      if (transfer(offset) != kPiece)
+    for (int64_t offset = 0; offset < bytes; offset += kChunk) {
+      if (transfer(offset) != kChunk)
         throw DeviceError(folder.string() + ": " + what + " fails: " + std::strerror(errno));
     }
     if (fdatasync(file.descriptor()) != 0) throw DeviceError(folder.string() + ": " + std::strerror(errno));
     return rate(bytes, start);
   };
   FolderRates rates;
-  rates.write_bytes_per_second = each_piece(
-      "writing", [&](int64_t offset) { return pwrite(file.descriptor(), memory.get(), kPiece, offset); });
+  rates.write_bytes_per_second = each_chunk(
+      "writing", [&](int64_t offset) { return pwrite(file.descriptor(), memory.get(), kChunk, offset); });
   posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
-  rates.read_bytes_per_second = each_piece(
-      "reading", [&](int64_t offset) { return pread(file.descriptor(), memory.get(), kPiece, offset); });
+  rates.read_bytes_per_second = each_chunk(
+      "reading", [&](int64_t offset) { return pread(file.descriptor(), memory.get(), kChunk, offset); });
   return rates;
 }
 

@@ -39,21 +39,22 @@ const Op& heaviest(const Graph& graph, const Extent& latent) {
 
 }  // namespace
 
-GpuBench::Need GpuBench::need(const Graph& graph, const Plan& plan, const std::vector<Extent>& latents) {
+GpuBenchmark::Need GpuBenchmark::need(const Graph& graph, const Plan& plan,
+                                      const std::vector<Extent>& latents) {
   Need need{0, most_values(graph, latents)};
-  GpuBench rehearsal(graph, plan, need.store_values);
-  rehearse_laws(graph, latents, rehearsal);
-  need.bytes = rehearsal.memory_->most_bytes();
+  GpuBenchmark dry_run(graph, plan, need.store_values);
+  run_dry_latency_tables(graph, latents, dry_run);
+  need.bytes = dry_run.memory_->most_bytes();
   return need;
 }
 
-GpuBench::GpuBench(const Graph& graph, const Plan& plan, int64_t store_values)
+GpuBenchmark::GpuBenchmark(const Graph& graph, const Plan& plan, int64_t store_values)
     : graph_(graph), plan_(plan), gpu_(nullptr), memory_(std::make_shared<GpuMemory>(kNoEnd)) {
   prepare(store_values);
 }
 
-GpuBench::GpuBench(const Graph& graph, const Plan& plan, const Need& need, const HostWeights& weights,
-                   gpu::Gpu& gpu, Clock clock)
+GpuBenchmark::GpuBenchmark(const Graph& graph, const Plan& plan, const Need& need, const HostWeights& weights,
+                           gpu::Gpu& gpu, Clock clock)
     : graph_(graph),
       plan_(plan),
       gpu_(&gpu),
@@ -65,7 +66,7 @@ GpuBench::GpuBench(const Graph& graph, const Plan& plan, const Need& need, const
   prepare(need.store_values);
 }
 
-void GpuBench::prepare(int64_t store_values) {
+void GpuBenchmark::prepare(int64_t store_values) {
   const Sizes sizes = sizes_of(graph_, plan_);
   auto parameters = memory_->allocate(resident_weights_bytes(graph_, sizes.storage()));
   PinnedStaging* staging = staging_ ? &*staging_ : nullptr;
@@ -80,20 +81,20 @@ void GpuBench::prepare(int64_t store_values) {
   prepare_statistics(graph_, plan_, *device_, *operands_);
   const Op& op = heaviest(graph_, sizes.latent);
   const Extent whole = extent_of(graph_.tensor(op.output), sizes.latent);
-  reference_ = operation_call(op, ConvolutionForm::direct, std::min(kReferenceSide, whole.y),
+  reference_ = operation_call(op, ConvolutionAlgorithm::direct, std::min(kReferenceSide, whole.y),
                               std::min(kReferenceSide, whole.x));
   reference_.run();
 }
 
-Call GpuBench::operation_call(const Op& op, ConvolutionForm, int64_t rows, int64_t columns) {
+Call GpuBenchmark::operation_call(const Op& op, ConvolutionAlgorithm, int64_t rows, int64_t columns) {
   return gpu_operation_call(graph_, op, *device_, *operands_, rows, columns);
 }
 
-Call GpuBench::moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) {
+Call GpuBenchmark::moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) {
   return gpu_moving_call(step, channels, *device_, *operands_, rows, columns);
 }
 
-double GpuBench::seconds(const Call& call) {
+double GpuBenchmark::seconds(const Call& call) {
   batch_seconds(call, 1);  // libraries look for the way to do it
   int64_t calls = 1;
   double spent = batch_seconds(call, calls);
@@ -105,7 +106,7 @@ double GpuBench::seconds(const Call& call) {
   return spent / double(calls);
 }
 
-double GpuBench::batch_seconds(const Call& call, int64_t calls) {
+double GpuBenchmark::batch_seconds(const Call& call, int64_t calls) {
   wait();
   const double start = clock_();
   for (int64_t i = 0; i < calls; ++i) call.run();
@@ -114,7 +115,7 @@ double GpuBench::batch_seconds(const Call& call, int64_t calls) {
   return clock_() - start;
 }
 
-void GpuBench::wait() {
+void GpuBenchmark::wait() {
   gpu_->wait_on_host(gpu_->record(gpu::Stream::compute));
 }
 

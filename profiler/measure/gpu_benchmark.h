@@ -5,43 +5,43 @@
 
 #include "decoder/gpu/gpu_device.h"
 #include "decoder/gpu/gpu_reservation.h"
-#include "profiler/measure/operator_benchmark.h"
 #include "profiler/measure/clock.h"
 #include "profiler/measure/gpu_operands.h"
+#include "profiler/measure/operator_benchmark.h"
 
 namespace headroom {
 
 /// A GPU: calls of its device, so many in a row that neither their start nor the wait for their end counts.
 /// All its memory is one reservation.
-class GpuBench final : public Bench {
+class GpuBenchmark final : public Benchmark {
  public:
-  /// What laws need of a GPU's memory.
+  /// What latency tables need of a GPU's memory.
   struct Need {
     int64_t bytes = 0;
     int64_t store_values = 0;  ///< of the largest tensor
   };
-  /// `plan` is untiled and of one item; laws go up to the tensors of all `latents`. Throws DoesNotFit where
-  /// libraries do not count the values of a tile.
+  /// `plan` is untiled and of one item; latency tables go up to the tensors of all `latents`. Throws
+  /// DoesNotFit where libraries do not count the values of a tile.
   static Need need(const Graph& graph, const Plan& plan, const std::vector<Extent>& latents);
 
-  /// Reserves `need.bytes` and loads all parameters. All references must outlive the bench, and so must the
-  /// clock. Throws LimitExceeded.
-  GpuBench(const Graph& graph, const Plan& plan, const Need& need, const HostWeights& weights, gpu::Gpu& gpu,
-           Clock clock);
+  /// Reserves `need.bytes` and loads all parameters. All references must outlive the benchmark, and so must
+  /// the clock. Throws LimitExceeded.
+  GpuBenchmark(const Graph& graph, const Plan& plan, const Need& need, const HostWeights& weights,
+               gpu::Gpu& gpu, Clock clock);
 
   DeviceKind device() const override { return DeviceKind::cuda; }
-  Call operation_call(const Op& op, ConvolutionForm form, int64_t rows, int64_t columns) override;
+  Call operation_call(const Op& op, ConvolutionAlgorithm form, int64_t rows, int64_t columns) override;
   Call moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) override;
   double seconds(const Call& call) override;
   double reference_seconds() override { return seconds(reference_); }
-  double steady_pace_seconds() const override { return 0.2; }
+  double steady_clock_drift_seconds() const override { return 0.2; }
   int64_t live_bytes() const override { return memory_->live_bytes(); }
   void start_window() override { memory_->start_window(); }
   int64_t window_peak_bytes() const override { return memory_->window_peak_bytes(); }
 
  private:
   /// Computes nothing.
-  GpuBench(const Graph& graph, const Plan& plan, int64_t store_values);
+  GpuBenchmark(const Graph& graph, const Plan& plan, int64_t store_values);
   void prepare(int64_t store_values);
   double batch_seconds(const Call& call, int64_t calls);
   void wait();

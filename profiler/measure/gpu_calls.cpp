@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "decoder/interpreter/kept_map.h"
+#include "decoder/interpreter/materialised_map.h"
 #include "decoder/lowering/memory.h"
 #include "profiler/measure/filled.h"
 
@@ -38,8 +38,8 @@ class Making {
           device.add_statistics(id, tile->view, region, 1);
         });
       case OpKind::key_value_sums:
-        return reading([&device = device_, id = op_.output, region = region_, pieces = pieces()] {
-          device.add_key_values(id, views_of(*pieces), region, 1);
+        return reading([&device = device_, id = op_.output, region = region_, chunks = chunks()] {
+          device.add_key_values(id, views_of(*chunks), region, 1);
         });
       case OpKind::add:
         return reading([*this, tile = tile(channels_)] {
@@ -53,9 +53,9 @@ class Making {
         return making(region_, [*this](const MapView& made) {
           device_.upsample(op_, operands_.next(coarse_rows(), coarse_columns(), channels_), made, extent_, 1);
         });
-      case OpKind::pixel_norm:
+      case OpKind::rms_norm:
         return making(region_, [*this, source = tile(channels_)](const MapView& made) {
-          device_.normalise_pixels(op_, source->view, made, region_, extent_, 1);
+          device_.rms_normalise(op_, source->view, made, region_, extent_, 1);
         });
       case OpKind::gate:
         return making(region_, [*this, source = tile(2 * channels_)](const MapView& made) {
@@ -69,16 +69,16 @@ class Making {
           device_.unfold_frames(rest->view, rest->view, made, second, 1);
         });
       }
-      case OpKind::shuffle: {
+      case OpKind::depth_to_space: {
         const auto source =
             tile(region_of(coarse_rows(), coarse_columns()), channels_ * op_.factor.y * op_.factor.x);
         return making(region_, [*this, source](const MapView& made) {
-          device_.shuffle(op_, source->view, made, region_, 1);
+          device_.depth_to_space(op_, source->view, made, region_, 1);
         });
       }
       case OpKind::linear_attention:
-        return making(region_, [*this, pieces = pieces()](const MapView& made) {
-          device_.attend_linearly(op_, views_of(*pieces), made, region_, 1);
+        return making(region_, [*this, chunks = chunks()](const MapView& made) {
+          device_.attend_linearly(op_, views_of(*chunks), made, region_, 1);
         });
     }
     return {};
@@ -94,17 +94,17 @@ class Making {
   SharedTile tile(int64_t channels) const { return tile(region_, channels); }
 
   /// What linear attention and its sums read.
-  std::shared_ptr<std::vector<DeviceTile>> pieces() const {
-    const auto pieces = std::make_shared<std::vector<DeviceTile>>();
+  std::shared_ptr<std::vector<DeviceTile>> chunks() const {
+    const auto chunks = std::make_shared<std::vector<DeviceTile>>();
     for (TensorId input : op_.inputs) {
       const Tensor& tensor = graph_.tensor(input);
-      if (!tensor.statistics) pieces->push_back(operands_.tile(region_, tensor.channels));
+      if (!tensor.statistics) chunks->push_back(operands_.tile(region_, tensor.channels));
     }
-    return pieces;
+    return chunks;
   }
   static std::vector<MapView> views_of(const std::vector<DeviceTile>& tiles) {
     std::vector<MapView> views;
-    for (const DeviceTile& piece : tiles) views.push_back(piece.view);
+    for (const DeviceTile& chunk : tiles) views.push_back(chunk.view);
     return views;
   }
 
@@ -136,7 +136,7 @@ class Making {
   Call attention() const {
     const SharedTile queries = tile(region_of(1, rows_), graph_.tensor(op_.inputs[0]).channels);
     const auto map_of = [&](TensorId id) {
-      return std::make_shared<const KeptMap>(operands_.blocks(columns_, graph_.tensor(id).channels));
+      return std::make_shared<const MaterialisedMap>(operands_.blocks(columns_, graph_.tensor(id).channels));
     };
     const auto keys = map_of(op_.inputs[1]), values = map_of(op_.inputs[2]);
     return making(region_of(1, rows_), [*this, queries, keys, values](const MapView& made) {

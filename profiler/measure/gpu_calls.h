@@ -3,13 +3,13 @@
 #include <string>
 
 #include "decoder/gpu/gpu_device.h"
-#include "profiler/measure/operator_benchmark.h"
 #include "profiler/measure/gpu_operands.h"
+#include "profiler/measure/operator_benchmark.h"
 
 namespace headroom {
 
-// Calls on a GPU (Bench has what they are): the steps of GpuDevice on one item. All references must outlive
-// them. Statistics, sums, scales and shifts of the graph must be there.
+// Calls on a GPU (Benchmark has what they are): the steps of GpuDevice on one item. All references must
+// outlive them. Statistics, sums, scales and shifts of the graph must be there.
 
 Call gpu_operation_call(const Graph& graph, const Op& op, GpuDevice& device, GpuOperands& operands,
                         int64_t rows, int64_t columns);

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "decoder/graph/errors.h"
-#include "decoder/interpreter/kept_map.h"
 #include "decoder/cpu/loops/storage.h"
+#include "decoder/graph/errors.h"
+#include "decoder/interpreter/materialised_map.h"
 #include "decoder/lowering/gpu_memory.h"
 #include "profiler/measure/filled.h"
 
@@ -26,7 +26,7 @@ GpuOperands::GpuOperands(GpuDevice& device, Dtype dtype, int64_t store_values, g
       gpu_(gpu),
       staging_(staging),
       drawn_(device.allocate(kDrawn * bytes_per_element(dtype))),
-      store_(dtype, kFarApartBytes, [this](int64_t values) { return take(values); }) {
+      cold_buffer_(dtype, kFarApartBytes, [this](int64_t values) { return take(values); }) {
   if (gpu_ != nullptr) {
     std::vector<float> values(kDrawn);
     headroom::fill(values.data(), kDrawn);
@@ -35,7 +35,7 @@ GpuOperands::GpuOperands(GpuDevice& device, Dtype dtype, int64_t store_values, g
     gpu_->copy(gpu::Stream::compute, drawn_.get(), through, kDrawn * bytes_per_element(dtype_));
     staging_->used();
   }
-  store_.hold(store_values);
+  cold_buffer_.hold(store_values);
 }
 
 std::shared_ptr<void> GpuOperands::take(int64_t values) {
@@ -47,10 +47,10 @@ std::shared_ptr<void> GpuOperands::take(int64_t values) {
 
 void GpuOperands::fill(void* memory, int64_t bytes) {
   if (gpu_ == nullptr) return;
-  const int64_t piece = kDrawn * bytes_per_element(dtype_);
-  for (int64_t at = 0; at < bytes; at += piece) {
+  const int64_t chunk = kDrawn * bytes_per_element(dtype_);
+  for (int64_t at = 0; at < bytes; at += chunk) {
     gpu_->copy(gpu::Stream::compute, static_cast<std::byte*>(memory) + at, drawn_.get(),
-               std::min(piece, bytes - at));
+               std::min(chunk, bytes - at));
   }
 }
 
@@ -67,13 +67,13 @@ DeviceTile GpuOperands::tile(const Region& region, int64_t channels) {
   return made;
 }
 
-KeptMap GpuOperands::blocks(int64_t positions, int64_t channels) {
+MaterialisedMap GpuOperands::blocks(int64_t positions, int64_t channels) {
   const int64_t row_bytes = channels * bytes_per_element(dtype_);
   const int64_t least_rows = (positions + gpu::kMostBlocks - 1) / gpu::kMostBlocks;
   const int64_t rows =
       std::min(positions, std::max(least_rows, std::max<int64_t>(1, MemoryModel{}.block_bytes / row_bytes)));
-  KeptMap map(Kept{.block_rows = rows}, Extent{1, positions, 1}, channels, 1, dtype_,
-              [this](int64_t bytes) { return device_.allocate(bytes); });
+  MaterialisedMap map(Materialised{.block_rows = rows}, Extent{1, positions, 1}, channels, 1, dtype_,
+                      [this](int64_t bytes) { return device_.allocate(bytes); });
   map.acquire({0, map.blocks_per_item()});
   for (void* block : map.view().blocks) fill(block, rows * row_bytes);
   return map;

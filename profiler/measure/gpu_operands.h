@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "decoder/gpu/gpu_device.h"
-#include "decoder/interpreter/kept_map.h"
+#include "decoder/interpreter/materialised_map.h"
 #include "profiler/measure/cold_buffer.h"
 
 namespace headroom {
@@ -16,14 +16,14 @@ class GpuOperands {
   GpuOperands(GpuDevice& device, Dtype dtype, int64_t store_values, gpu::Gpu* gpu, PinnedStaging* staging);
 
   Dtype dtype() const { return dtype_; }
-  /// A tensor that is kept.
+  /// A tensor that is materialised.
   MapView next(int64_t rows, int64_t columns, int64_t channels) {
-    return store_.next(rows, columns, channels);
+    return cold_buffer_.next(rows, columns, channels);
   }
   /// A tile of one item. Throws DoesNotFit where it has more values than libraries count.
   DeviceTile tile(const Region& region, int64_t channels);
   /// A whole tensor in blocks, as attention reads its keys and values: a position in each row.
-  KeptMap blocks(int64_t positions, int64_t channels);
+  MaterialisedMap blocks(int64_t positions, int64_t channels);
 
  private:
   std::shared_ptr<void> take(int64_t values);
@@ -34,7 +34,7 @@ class GpuOperands {
   gpu::Gpu* const gpu_;
   PinnedStaging* const staging_;
   std::shared_ptr<void> drawn_;  ///< values that others are copies of
-  Store store_;
+  ColdBuffer cold_buffer_;
 };
 
 }  // namespace headroom

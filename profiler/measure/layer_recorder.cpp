@@ -44,7 +44,7 @@ std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& pla
   const auto add = [&](const std::string& name, TensorId id) {
     live.push_back({name, bytes_of(graph.tensor(id), sizes.latent, sizes.items, sizes.dtype)});
   };
-  for (const Kept& entry : plan.kept) {
+  for (const Materialised& entry : plan.materialised) {
     if (entry.first_pass > peak.pass || entry.last_pass < peak.pass) continue;
     const auto stored = std::find_if(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
       return step.kind == StepKind::store && step.tensor == entry.tensor;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "decoder/graph/graph.h"
-#include "profiler/measure/operator_benchmark.h"
 #include "profiler/measure/clock.h"
+#include "profiler/measure/operator_benchmark.h"
 #include "profiler/profile/latency_table.h"
 
 namespace headroom {
@@ -15,11 +15,11 @@ namespace headroom {
 /// interpreter runs. Extents go up to those of the whole tensors of the largest latent. Each point is
 /// measured in `sweeps` sweeps; the median of their medians counts, set right for what a reference call took
 /// beside each. `progress` is told the share done and what is measured.
-std::vector<Law> measure_laws(const Graph& graph, const std::vector<Extent>& latents, Bench& bench,
-                              int sweeps, const Clock& clock,
-                              const std::function<void(double, const std::string&)>& progress);
+std::vector<LatencyTable> measure_latency_tables(
+    const Graph& graph, const std::vector<Extent>& latents, Benchmark& benchmark, int sweeps,
+    const Clock& clock, const std::function<void(double, const std::string&)>& progress);
 
-/// Makes each of its calls once, in the same order, for a bench that computes nothing.
-void rehearse_laws(const Graph& graph, const std::vector<Extent>& latents, Bench& bench);
+/// Makes each of its calls once, in the same order, for a benchmark that computes nothing.
+void run_dry_latency_tables(const Graph& graph, const std::vector<Extent>& latents, Benchmark& benchmark);
 
 }  // namespace headroom

@@ -53,11 +53,11 @@ IValue frames_of(const Entry& entry) {
   return frames;
 }
 
-struct Piece {
+struct Chunk {
   int64_t bytes = 0;
   Entry made;  ///< the entry that took it
 };
-using Pieces = std::map<uint64_t, Piece>;
+using Chunks = std::map<uint64_t, Chunk>;
 
 /// Replays a recording in the host's order.
 class Snapshot {
@@ -172,12 +172,12 @@ class Snapshot {
       int64_t used = 0;
       uint64_t next = address;
       const uint64_t end = address + static_cast<uint64_t>(segment.bytes);
-      for (auto piece = live_.lower_bound(address); piece != live_.end() && piece->first < end; ++piece) {
-        if (piece->first > next) blocks.push_back(block(next, piece->first - next, nullptr));
+      for (auto chunk = live_.lower_bound(address); chunk != live_.end() && chunk->first < end; ++chunk) {
+        if (chunk->first > next) blocks.push_back(block(next, chunk->first - next, nullptr));
         blocks.push_back(
-            block(piece->first, static_cast<uint64_t>(piece->second.bytes), &piece->second.made));
-        used += piece->second.bytes;
-        next = piece->first + static_cast<uint64_t>(piece->second.bytes);
+            block(chunk->first, static_cast<uint64_t>(chunk->second.bytes), &chunk->second.made));
+        used += chunk->second.bytes;
+        next = chunk->first + static_cast<uint64_t>(chunk->second.bytes);
       }
       if (next < end) blocks.push_back(block(next, end - next, nullptr));
       Dict one = make_dict();
@@ -209,7 +209,7 @@ class Snapshot {
   const Plan& plan_;
   const Graph& graph_;
   ScopeBegan scope_;
-  Pieces live_, segments_;
+  Chunks live_, segments_;
   std::vector<Entry> entries_;
 };
 

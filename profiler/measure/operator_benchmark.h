@@ -17,23 +17,24 @@ struct Call {
 
 /// A device on which the calls of a decoder are measured one by one, with the code that decodes run on it.
 /// Calls must not outlive it.
-class Bench {
+class Benchmark {
  public:
-  virtual ~Bench() = default;
+  virtual ~Benchmark() = default;
 
   virtual DeviceKind device() const = 0;
   /// An operation on a tile of these extents; of attention, its queries and keys. The operation must be of
-  /// the graph that the bench is for.
-  virtual Call operation_call(const Op& op, ConvolutionForm form, int64_t rows, int64_t columns) = 0;
-  /// A step that moves pixels between tiles and what is kept: "gather", "store", "accumulate" or "emit".
+  /// the graph that the benchmark is for.
+  virtual Call operation_call(const Op& op, ConvolutionAlgorithm form, int64_t rows, int64_t columns) = 0;
+  /// A step that moves pixels between tiles and what is materialised: "gather", "store", "accumulate" or
+  /// "emit".
   virtual Call moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) = 0;
 
   /// Of one call among several.
   virtual double seconds(const Call& call) = 0;
   /// Of a call that is always the same.
   virtual double reference_seconds() = 0;
-  /// For so long the device's pace is taken to be what it was.
-  virtual double steady_pace_seconds() const = 0;
+  /// For so long the device's clock drift is taken to be what it was.
+  virtual double steady_clock_drift_seconds() const = 0;
 
   virtual int64_t live_bytes() const = 0;
   /// Live bytes at their highest since start_window().

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "decoder/session/decode.h"
 #include "decoder/cpu/pool.h"
+#include "decoder/session/decode.h"
 #include "decoder/torch/pool_allocator.h"
 #include "profiler/measure/cpu_benchmark.h"
 #include "profiler/measure/profiled_device.h"
@@ -27,15 +27,15 @@ LoadingRates loading_rates(const Graph& graph, const ParameterSource& source) {
   };
   LoadingRates rates;
   auto start = Clock::now();
-  const Weights direct(graph, all_operations(graph), ConvolutionForm::direct, source);
+  const Weights direct(graph, all_operations(graph), ConvolutionAlgorithm::direct, source);
   rates.direct_bytes_per_second = rate(resident_weights_bytes(graph, {}), start);
   // Kernel by kernel, into the same pages from the second on, as passes do it.
   std::vector<double> seen;
   for (OpId op : all_operations(graph)) {
-    if (!has_winograd_form(graph, op)) continue;
+    if (!has_winograd(graph, op)) continue;
     start = Clock::now();
     const Weights winograd(graph, {op}, direct);
-    seen.push_back(rate(kernel_shape(graph, graph.op(op)).floats(ConvolutionForm::winograd) * 4, start));
+    seen.push_back(rate(kernel_shape(graph, graph.op(op)).floats(ConvolutionAlgorithm::winograd) * 4, start));
   }
   if (seen.empty()) return rates;
   std::sort(seen.begin(), seen.end());
@@ -62,8 +62,8 @@ class ProfiledCpu final : public ProfiledDevice {
     DiscardingSink sink(shape);
     return headroom::decode(profiled_.model, profiled_.plans[plan], profiled_.weights, latent, sink, &events);
   }
-  std::unique_ptr<Bench> bench(Clock clock) override {
-    return std::make_unique<CpuBench>(profiled_.model.graph, profiled_.dtype, std::move(clock));
+  std::unique_ptr<Benchmark> benchmark(Clock clock) override {
+    return std::make_unique<CpuBenchmark>(profiled_.model.graph, profiled_.dtype, std::move(clock));
   }
 
  private:

@@ -4,15 +4,15 @@
 #include <memory>
 #include <vector>
 
+#include "decoder/cpu/packed_weights.h"
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats.h"
-#include "decoder/cpu/packed_weights.h"
-#include "profiler/measure/operator_benchmark.h"
 #include "profiler/measure/clock.h"
 #include "profiler/measure/layer_recorder.h"
+#include "profiler/measure/operator_benchmark.h"
 #include "profiler/profile/profile.h"
 
 namespace headroom {
@@ -28,8 +28,8 @@ class ProfiledDevice {
   /// By the plan of this number, to a picture of this shape, which is dropped. `events` hears of it with the
   /// timer's steps.
   virtual RunStats decode(size_t plan, const Array& latent, const PictureShape& shape, EventSink& events) = 0;
-  /// After the last decode. The bench must not outlive the device.
-  virtual std::unique_ptr<Bench> bench(Clock clock) = 0;
+  /// After the last decode. The benchmark must not outlive the device.
+  virtual std::unique_ptr<Benchmark> benchmark(Clock clock) = 0;
 };
 
 /// What is profiled: untiled plans of one model. All must outlive the device.
@@ -41,8 +41,8 @@ struct Profiled {
 };
 std::unique_ptr<ProfiledDevice> profiled_cpu(const Profiled& profiled);
 
-/// Looks first whether all plans, and laws up to `latents`, have room on the card; takes nothing yet. Throws
-/// InputError where a plan's tiles are too large for CUDA, and DoesNotFit, each naming the size.
+/// Looks first whether all plans, and latency tables up to `latents`, have room on the card; takes nothing
+/// yet. Throws InputError where a plan's tiles are too large for CUDA, and DoesNotFit, each naming the size.
 std::unique_ptr<ProfiledDevice> profiled_gpu(const Profiled& profiled, const std::vector<Extent>& latents,
                                              gpu::Gpu& gpu, Clock clock);
 

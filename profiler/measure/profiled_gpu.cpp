@@ -4,12 +4,12 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
-#include "decoder/validator/validator.h"
 #include "decoder/session/gpu_session.h"
 #include "decoder/session/unpacked_weights.h"
+#include "decoder/validator/validator.h"
+#include "profiler/measure/clock_drift.h"
 #include "profiler/measure/gpu_benchmark.h"
 #include "profiler/measure/gpu_rates.h"
-#include "profiler/measure/clock_drift.h"
 #include "profiler/measure/profiled_device.h"
 
 namespace headroom {
@@ -62,14 +62,14 @@ class ProfiledGpu final : public ProfiledDevice {
     for (const Plan& plan : profiled_.plans) {
       const std::string size = size_of(plan.request);
       require_valid(plan, model, size + ", untiled");
-      rehearsals_.push_back(rehearse(model, plan));
-      bytes_ = std::max(bytes_, rehearsals_.back().bytes());
-      check_fits(size + ": untiled decodes", rehearsals_.back().bytes());
+      dry_runs_.push_back(run_dry(model, plan));
+      bytes_ = std::max(bytes_, dry_runs_.back().bytes());
+      check_fits(size + ": untiled decodes", dry_runs_.back().bytes());
     }
     Request one = profiled_.plans.front().request;
     one.batch = 1;
     plan_of_one_ = untiled_plan(model, one);
-    need_ = GpuBench::need(model.graph, plan_of_one_, latents);
+    need_ = GpuBenchmark::need(model.graph, plan_of_one_, latents);
     check_fits("--sizes: the laws of calls up to these sizes", need_.bytes);
   }
 
@@ -91,16 +91,16 @@ class ProfiledGpu final : public ProfiledDevice {
     if (!session_) session_.emplace(gpu_, profiled_.model, profiled_.weights, bytes_, 0);
     const auto run = [&](EventSink* told) {
       DiscardingSink sink(shape);
-      return session_->decode(profiled_.plans[plan], rehearsals_[plan], latent, sink, told);
+      return session_->decode(profiled_.plans[plan], dry_runs_[plan], latent, sink, told);
     };
     const RunStats stats = run(nullptr);
     run(&events);
     return stats;
   }
-  std::unique_ptr<Bench> bench(Clock clock) override {
+  std::unique_ptr<Benchmark> benchmark(Clock clock) override {
     session_.reset();
-    return std::make_unique<GpuBench>(profiled_.model.graph, plan_of_one_, need_, weights_, gpu_,
-                                      std::move(clock));
+    return std::make_unique<GpuBenchmark>(profiled_.model.graph, plan_of_one_, need_, weights_, gpu_,
+                                          std::move(clock));
   }
 
  private:
@@ -108,10 +108,10 @@ class ProfiledGpu final : public ProfiledDevice {
   gpu::Gpu& gpu_;
   const Clock clock_;
   GpuStepTimer timer_;
-  std::vector<Rehearsal> rehearsals_;  ///< by plan
-  int64_t bytes_ = 0;                  ///< of the largest
-  Plan plan_of_one_;                   ///< of one item
-  GpuBench::Need need_;
+  std::vector<DryRun> dry_runs_;  ///< by plan
+  int64_t bytes_ = 0;             ///< of the largest
+  Plan plan_of_one_;              ///< of one item
+  GpuBenchmark::Need need_;
   HostWeights weights_;
   std::optional<GpuSession> session_;
 };

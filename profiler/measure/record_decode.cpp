@@ -2,17 +2,17 @@
 
 #include "decoder/files/picture_sink.h"
 #include "decoder/session/decode.h"
-#include "profiler/measure/device_recorder.h"
 #include "profiler/events/join_events.h"
+#include "profiler/measure/device_recorder.h"
 
 namespace headroom {
 namespace {
 
 /// LibTorch's allocator tells the recorder what it takes from the driver, as long as this lives.
-class AllocatorHeard {
+class AllocatorCaptured {
  public:
-  AllocatorHeard(gpu::Gpu* gpu, const DeviceWatcher& watcher, DeviceRecorder& recorder) {
-    const bool heard = gpu != nullptr && gpu->watch_allocator([&](const gpu::AllocatorEvent& event) {
+  AllocatorCaptured(gpu::Gpu* gpu, const DeviceWatcher& watcher, DeviceRecorder& recorder) {
+    const bool captured = gpu != nullptr && gpu->watch_allocator([&](const gpu::AllocatorEvent& event) {
       const int64_t at_ns = watcher.now_ns();
       switch (event.what) {
         case gpu::AllocatorEvent::What::taken:
@@ -23,17 +23,17 @@ class AllocatorHeard {
           return recorder.hear(MemoryRefused{at_ns, event.bytes, event.free_bytes});
       }
     });
-    if (!heard) return;
+    if (!captured) return;
     gpu_ = gpu;
-    recorder.allocator_is_heard();
+    recorder.allocator_is_captured();
   }
-  ~AllocatorHeard() {
+  ~AllocatorCaptured() {
     if (gpu_ != nullptr) gpu_->watch_allocator({});
   }
-  AllocatorHeard(const AllocatorHeard&) = delete;
-  AllocatorHeard& operator=(const AllocatorHeard&) = delete;
+  AllocatorCaptured(const AllocatorCaptured&) = delete;
+  AllocatorCaptured& operator=(const AllocatorCaptured&) = delete;
 
-  bool heard() const { return gpu_ != nullptr; }
+  bool captured() const { return gpu_ != nullptr; }
 
  private:
   gpu::Gpu* gpu_ = nullptr;
@@ -46,7 +46,7 @@ RecordedDecode record_decode(const Model& model, const Plan& plan, const Paramet
   DiscardingSink sink({plan.request.batch, model.graph.tensor(model.graph.output()).channels,
                        plan.request.frames, plan.request.height_pixels, plan.request.width_pixels});
   DeviceRecorder recorder(how.watcher);
-  const AllocatorHeard allocator(how.allocator ? how.gpu : nullptr, how.watcher, recorder);
+  const AllocatorCaptured allocator(how.allocator ? how.gpu : nullptr, how.watcher, recorder);
   EventSink* events = how.with_events ? how.with_events(&recorder) : &recorder;
   RecordedDecode recorded;
   recorded.stats = decode(model, plan, weights, latent, sink, events, how.loading, how.gpu);
@@ -54,7 +54,7 @@ RecordedDecode record_decode(const Model& model, const Plan& plan, const Paramet
   if (how.gpu != nullptr && how.allocator) {
     recorded.recording.sources.insert(
         recorded.recording.sources.begin(),
-        {"LibTorch's allocator", allocator.heard(), allocator.heard() ? "" : "it tells nothing here"});
+        {"LibTorch's allocator", allocator.captured(), allocator.captured() ? "" : "it tells nothing here"});
   }
   recorded.recording.plan = recorded_plan(plan);
   recorded.recording.device = recorded.stats.device;

@@ -2,13 +2,13 @@
 
 #include <functional>
 
+#include "decoder/cpu/packed_weights.h"
 #include "decoder/files/array.h"
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/events.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/stats.h"
-#include "decoder/cpu/packed_weights.h"
 #include "profiler/events/device_watcher.h"
 
 namespace headroom {

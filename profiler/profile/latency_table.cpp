@@ -7,24 +7,24 @@ namespace headroom {
 namespace {
 
 constexpr double kBeyondSeen = 4;
-constexpr double kPiecesAgree = 0.15;
+constexpr double kChunksAgree = 0.15;
 
-/// The piece of a knot list that holds `at`: its first knot, and how far along it lies; beyond the ends less
+/// The chunk of a knot list that holds `at`: its first knot, and how far along it lies; beyond the ends less
 /// than 0 or more than 1.
-struct InPiece {
+struct InChunk {
   size_t knot = 0;
   double share = 0;
 };
 
-InPiece place(const std::vector<int64_t>& knots, double at) {
+InChunk place(const std::vector<int64_t>& knots, double at) {
   if (knots.size() == 1) return {};
   size_t knot = 0;
   while (knot + 2 < knots.size() && at >= double(knots[knot + 1])) ++knot;
   return {knot, (at - double(knots[knot])) / double(knots[knot + 1] - knots[knot])};
 }
 
-/// Value at `at` of the piece from (from, low) to (to, high), or beyond an end of the law. `last_rate` is the
-/// rate at the law's far corner for what is being counted.
+/// Value at `at` of the chunk from (from, low) to (to, high), or beyond an end of the latency table.
+/// `last_rate` is the rate at the latency table's far corner for what is being counted.
 double along(double at, double from, double low, double to, double high, bool first, bool last,
              double last_rate) {
   if (last && at > to) {
@@ -57,10 +57,10 @@ const char* name_of(Activation activation) {
 
 }  // namespace
 
-double Law::seconds_at(double row_count, double column_count) const {
+double LatencyTable::seconds_at(double row_count, double column_count) const {
   const size_t width = columns.size();
   const double corner = seconds.back() / double(rows.back() * columns.back());
-  const InPiece y = place(rows, row_count);
+  const InChunk y = place(rows, row_count);
   const auto in_row = [&](size_t row) {
     const double* line = seconds.data() + row * width;
     if (width == 1) return line[0] * column_count / double(columns[0]);
@@ -74,7 +74,7 @@ double Law::seconds_at(double row_count, double column_count) const {
                y.knot == 0, y.knot + 2 == rows.size(), corner * column_count);
 }
 
-int64_t Law::workspace_at(int64_t row_count, int64_t column_count) const {
+int64_t LatencyTable::workspace_at(int64_t row_count, int64_t column_count) const {
   const auto around = [](const std::vector<int64_t>& knots, int64_t at) {
     const auto above = static_cast<size_t>(std::lower_bound(knots.begin(), knots.end(), at) - knots.begin());
     const size_t to = std::min(above, knots.size() - 1);
@@ -94,9 +94,9 @@ int64_t Law::workspace_at(int64_t row_count, int64_t column_count) const {
   return beyond > 1 && grows ? static_cast<int64_t>(std::min(double(largest) * beyond, 0x1p60)) : largest;
 }
 
-// Along one axis a piece is linear, so seconds over positions is monotone there and least at a knot. Beyond
+// Along one axis a chunk is linear, so seconds over positions is monotone there and least at a knot. Beyond
 // the ends `along` never goes below the rate of a knot.
-double Law::least_seconds_per_position() const {
+double LatencyTable::least_seconds_per_position() const {
   double least = seconds[0] / double(rows[0] * columns[0]);
   for (size_t i = 0; i < seconds.size(); ++i) {
     least = std::min(least, seconds[i] / double(rows[i / columns.size()] * columns[i % columns.size()]));
@@ -104,14 +104,14 @@ double Law::least_seconds_per_position() const {
   return least;
 }
 
-double Law::least_seconds_per_row(double column_count) const {
+double LatencyTable::least_seconds_per_row(double column_count) const {
   double least = seconds_at(double(rows[0]), column_count) / double(rows[0]);
   for (int64_t row : rows) least = std::min(least, seconds_at(double(row), column_count) / double(row));
   // Beyond the last knot the slope may be the far corner's rate.
   return std::min(least, seconds.back() / double(rows.back() * columns.back()) * column_count);
 }
 
-bool Law::speaks_of(double positions) const {
+bool LatencyTable::speaks_of(double positions) const {
   if (positions <= kBeyondSeen * double(most_positions())) return true;
   if (rows.size() < 3) return false;
   const auto rate = [&](size_t i) {
@@ -120,21 +120,21 @@ bool Law::speaks_of(double positions) const {
     return (high - low) / double(rows[i + 1] - rows[i]);
   };
   const double last = rate(rows.size() - 2), before = rate(rows.size() - 3);
-  return std::abs(last - before) <= (kPiecesAgree + held_out_error) * std::max(last, before);
+  return std::abs(last - before) <= (kChunksAgree + held_out_error) * std::max(last, before);
 }
 
-void make_monotone(Law& law) {
-  const size_t height = law.rows.size(), width = law.columns.size();
+void make_monotone(LatencyTable& latency_table) {
+  const size_t height = latency_table.rows.size(), width = latency_table.columns.size();
   for (size_t y = height; y-- > 0;) {
     for (size_t x = width; x-- > 0;) {
-      double& here = law.seconds[y * width + x];
-      if (y + 1 < height) here = std::min(here, law.seconds[(y + 1) * width + x]);
-      if (x + 1 < width) here = std::min(here, law.seconds[y * width + x + 1]);
+      double& here = latency_table.seconds[y * width + x];
+      if (y + 1 < height) here = std::min(here, latency_table.seconds[(y + 1) * width + x]);
+      if (x + 1 < width) here = std::min(here, latency_table.seconds[y * width + x + 1]);
     }
   }
 }
 
-std::string law_name(const Graph& graph, const Op& op, ConvolutionForm form) {
+std::string latency_table_name(const Graph& graph, const Op& op, ConvolutionAlgorithm form) {
   const auto axes = [](const Axes<int32_t>& a) {
     return (a.t > 1 ? std::to_string(a.t) + "x" : "") + std::to_string(a.y) + "x" + std::to_string(a.x);
   };
@@ -145,13 +145,13 @@ std::string law_name(const Graph& graph, const Op& op, ConvolutionForm form) {
   const std::string outputs = std::to_string(graph.tensor(op.output).channels);
   switch (op.kind) {
     case OpKind::conv: {
-      const ConvolutionForm own = form_of(kernel_shape(graph, op), form);
+      const ConvolutionAlgorithm own = algorithm_of(kernel_shape(graph, op), form);
       const std::string upsamples = op.factor.y > 1 ? "upsampled " : "";
       const std::string groups = op.groups > 1 ? " in " + std::to_string(op.groups) : "";
       const std::string activation =
           op.activation != Activation::none ? std::string(" ") + name_of(op.activation) : "";
-      return upsamples + (own == ConvolutionForm::winograd ? "winograd " : "conv ") + axes(op.kernel) + " " +
-             inputs + "->" + outputs + groups + activation;
+      return upsamples + (own == ConvolutionAlgorithm::winograd ? "winograd " : "conv ") + axes(op.kernel) +
+             " " + inputs + "->" + outputs + groups + activation;
     }
     case OpKind::upsample:
       return "upsample " + axes(op.factor) + " " + outputs;
@@ -169,11 +169,11 @@ std::string law_name(const Graph& graph, const Op& op, ConvolutionForm form) {
              " " + outputs;
     case OpKind::unfold_frames:
       return "unfold frames " + outputs;
-    case OpKind::pixel_norm:
+    case OpKind::rms_norm:
       return "pixel norm " + outputs + " " + name_of(op.activation);
     case OpKind::gate:
       return "gate " + outputs;
-    case OpKind::shuffle:
+    case OpKind::depth_to_space:
       return "shuffle " + axes(op.factor) + " " + outputs;
     case OpKind::key_value_sums:
       return "key-value sums of " + heads();
@@ -183,7 +183,7 @@ std::string law_name(const Graph& graph, const Op& op, ConvolutionForm form) {
   return {};
 }
 
-std::string moving_law_name(const char* step, int64_t channels) {
+std::string moving_latency_table_name(const char* step, int64_t channels) {
   return std::string(step) + " " + std::to_string(channels);
 }
 
@@ -194,7 +194,7 @@ CallsOfStep calls_of(StepKind kind, DeviceKind device, double frames, double ite
   return {items, frames};
 }
 
-Extent law_extent(const Graph& graph, const Op& op, const Extent& latent) {
+Extent latency_table_extent(const Graph& graph, const Op& op, const Extent& latent) {
   if (op.kind == OpKind::attention) {
     const Extent keys = extent_of(graph.tensor(op.inputs[1]), latent);  // of one frame
     return {1, positions(extent_of(graph.tensor(op.output), latent)), keys.y * keys.x};

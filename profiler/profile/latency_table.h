@@ -12,12 +12,12 @@ namespace headroom {
 
 /// What one kind of call costs over the extents of the tile that it makes: a table over rows × columns,
 /// linear along each axis between its knots. A fixed part, a part for each row and one for each position are
-/// thus met exactly, and where a library switches its algorithm the pieces differ. For attention rows are
+/// thus met exactly, and where a library switches its algorithm the chunks differ. For attention rows are
 /// queries and columns keys.
 ///
-/// Beyond the last knot the end piece goes on, at a rate between the one along its own piece and the law's
-/// last one.
-struct Law {
+/// Beyond the last knot the end chunk goes on, at a rate between the one along its own chunk and the latency
+/// table's last one.
+struct LatencyTable {
   std::string name;              ///< what was called, e.g. "conv 3x3 512->256"
   std::vector<int64_t> rows;     ///< knots, ascending, at least one
   std::vector<int64_t> columns;  ///< the same
@@ -26,7 +26,7 @@ struct Law {
       workspace_bytes;  ///< pool bytes beside inputs and output at the call's highest moment; the same order
   int64_t held_out_points = 0;
   double held_out_error = 0;  ///< median relative error at points that were measured and are no knots
-  friend bool operator==(const Law&, const Law&) = default;
+  friend bool operator==(const LatencyTable&, const LatencyTable&) = default;
 
   /// Seconds of one call that makes this many rows and columns; both more than 0.
   double seconds_at(double row_count, double column_count) const;
@@ -39,20 +39,21 @@ struct Law {
 
   int64_t least_positions() const { return rows.front() * columns.front(); }
   int64_t most_positions() const { return rows.back() * columns.back(); }
-  /// Whether the law may speak of so many positions: within four times what was seen, or beyond it where the
-  /// last two pieces agree within 15 % and the law's own error.
+  /// Whether the latency table may speak of so many positions: within four times what was seen, or beyond it
+  /// where the last two chunks agree within 15 % and the latency table's own error.
   bool speaks_of(double positions) const;
 };
 
 /// Makes the table grow along both axes: a call that was slower than a larger one was disturbed.
-void make_monotone(Law& law);
+void make_monotone(LatencyTable& latency_table);
 
-/// The name of the law of an operation: kind and everything of it that its cost depends on beside extents.
-/// Operations of one name share a law.
-/// Convolutions that have a Winograd form have a law for each form.
-std::string law_name(const Graph& graph, const Op& op, ConvolutionForm form = ConvolutionForm::direct);
+/// The name of the latency table of an operation: kind and everything of it that its cost depends on beside
+/// extents. Operations of one name share a latency table. Convolutions that have a Winograd form have a
+/// latency table for each form.
+std::string latency_table_name(const Graph& graph, const Op& op,
+                               ConvolutionAlgorithm form = ConvolutionAlgorithm::direct);
 /// Of a step that moves whole pixels: "gather", "store", "emit" or "accumulate".
-std::string moving_law_name(const char* step, int64_t channels);
+std::string moving_latency_table_name(const char* step, int64_t channels);
 
 /// How a step's work on frames and items is cut into calls: so many, of so many frames and items each.
 struct CallsOfStep {
@@ -63,8 +64,8 @@ struct CallsOfStep {
 /// what is emitted, go frame by frame. Attention does on both.
 CallsOfStep calls_of(StepKind kind, DeviceKind device, double frames, double items);
 
-/// Extents that a law speaks of, for an operation whose output has this many positions: statistics have those
-/// of what they measure, attention queries and keys.
-Extent law_extent(const Graph& graph, const Op& op, const Extent& latent);
+/// Extents that a latency table speaks of, for an operation whose output has this many positions: statistics
+/// have those of what they measure, attention queries and keys.
+Extent latency_table_extent(const Graph& graph, const Op& op, const Extent& latent);
 
 }  // namespace headroom

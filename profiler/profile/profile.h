@@ -25,7 +25,8 @@ struct LayerProfile {
   std::string name;
   std::string kind;
   std::vector<LayerMeasurement> sizes;  ///< parallel to Profile::sizes
-  std::string law{};  ///< name of the entry of Profile::laws that it follows; empty in version 1
+  std::string
+      latency_table{};  ///< name of the entry of Profile::latency tables that it follows; empty in version 1
   friend bool operator==(const LayerProfile&, const LayerProfile&) = default;
 };
 
@@ -48,7 +49,7 @@ struct ProfiledSize {
   friend bool operator==(const ProfiledSize&, const ProfiledSize&) = default;
 };
 
-/// A size that was measured and that no law was fitted to.
+/// A size that was measured and that no latency table was fitted to.
 struct HeldOutSize {
   struct Layer {
     std::string name;
@@ -59,7 +60,7 @@ struct HeldOutSize {
   int64_t width_pixels = 0;
   int64_t height_pixels = 0;
   double seconds = 0;            ///< of the layers together
-  double predicted_seconds = 0;  ///< of the layers together, by the laws
+  double predicted_seconds = 0;  ///< of the layers together, by the latency tables
   std::vector<Layer> layers;
   friend bool operator==(const HeldOutSize&, const HeldOutSize&) = default;
 };
@@ -87,14 +88,14 @@ struct Profile {
   double scratch_read_bytes_per_second = 0;
   std::vector<ProfiledSize> sizes;
   std::vector<LayerProfile> layers;
-  std::vector<Law> laws;
+  std::vector<LatencyTable> latency_tables;
   std::vector<HeldOutSize> held_out;
   friend bool operator==(const Profile&, const Profile&) = default;
 
-  /// Null where there is no law of this name.
-  const Law* find_law(const std::string& law) const {
-    for (const Law& entry : laws) {
-      if (entry.name == law) return &entry;
+  /// Null where there is no latency table of this name.
+  const LatencyTable* find_latency_table(const std::string& latency_table) const {
+    for (const LatencyTable& entry : latency_tables) {
+      if (entry.name == latency_table) return &entry;
     }
     return nullptr;
   }

@@ -9,7 +9,7 @@ constexpr int64_t kMostBytes = int64_t{64} << 20;
 constexpr int64_t kMostPixels = 1 << 20;
 constexpr size_t kMostSizes = 1000;
 constexpr size_t kMostLayers = 100000;
-constexpr size_t kMostLaws = 1000;
+constexpr size_t kMostLatencyTables = 1000;
 constexpr size_t kMostKnots = 1000;
 constexpr int64_t kMostKnot = int64_t{1} << 40;
 
@@ -29,15 +29,15 @@ double more_than_zero(const JsonFields& field) {
   return value;
 }
 
-nlohmann::json to_json(const Law& law) {
-  return {{"name", law.name},
-          {"rows", law.rows},
-          {"columns", law.columns},
-          {"seconds", law.seconds},
-          {"workspace_bytes", law.workspace_bytes},
-          {"seen_positions", {law.least_positions(), law.most_positions()}},
-          {"held_out_points", law.held_out_points},
-          {"held_out_error", law.held_out_error}};
+nlohmann::json to_json(const LatencyTable& latency_table) {
+  return {{"name", latency_table.name},
+          {"rows", latency_table.rows},
+          {"columns", latency_table.columns},
+          {"seconds", latency_table.seconds},
+          {"workspace_bytes", latency_table.workspace_bytes},
+          {"seen_positions", {latency_table.least_positions(), latency_table.most_positions()}},
+          {"held_out_points", latency_table.held_out_points},
+          {"held_out_error", latency_table.held_out_error}};
 }
 
 std::vector<int64_t> knots(const JsonFields& field) {
@@ -49,24 +49,24 @@ std::vector<int64_t> knots(const JsonFields& field) {
   return list;
 }
 
-Law law_from_json(const JsonFields& entry) {
-  Law law;
-  law.name = entry["name"].text();
-  law.rows = knots(entry["rows"]);
-  law.columns = knots(entry["columns"]);
-  const size_t points = law.rows.size() * law.columns.size();
+LatencyTable latency_table_from_json(const JsonFields& entry) {
+  LatencyTable latency_table;
+  latency_table.name = entry["name"].text();
+  latency_table.rows = knots(entry["rows"]);
+  latency_table.columns = knots(entry["columns"]);
+  const size_t points = latency_table.rows.size() * latency_table.columns.size();
   for (const char* key : {"seconds", "workspace_bytes"}) {
     if (entry[key].size(kMostKnots * kMostKnots) != points) {
       entry[key].fail("expected one value for each row and column, " + std::to_string(points));
     }
   }
   for (size_t i = 0; i < points; ++i) {
-    law.seconds.push_back(more_than_zero(entry["seconds"][i]));
-    law.workspace_bytes.push_back(bytes(entry["workspace_bytes"][i]));
+    latency_table.seconds.push_back(more_than_zero(entry["seconds"][i]));
+    latency_table.workspace_bytes.push_back(bytes(entry["workspace_bytes"][i]));
   }
-  law.held_out_points = bytes(entry["held_out_points"]);
-  law.held_out_error = not_negative(entry["held_out_error"]);
-  return law;
+  latency_table.held_out_points = bytes(entry["held_out_points"]);
+  latency_table.held_out_error = not_negative(entry["held_out_error"]);
+  return latency_table;
 }
 
 nlohmann::json to_json(const HeldOutSize& size) {
@@ -103,7 +103,7 @@ HeldOutSize held_out_from_json(const JsonFields& entry) {
 }
 
 /// What version 2 has beyond version 1.
-void read_laws(const JsonFields& file, Profile& profile) {
+void read_latency_tables(const JsonFields& file, Profile& profile) {
   profile.threads = static_cast<int>(file["threads"].integer(1, 1 << 20));
   profile.weights_bytes_per_second = not_negative(file["weights_bytes_per_second"]);
   if (file.has("transform_bytes_per_second"))
@@ -119,12 +119,12 @@ void read_laws(const JsonFields& file, Profile& profile) {
     profile.scratch_write_bytes_per_second = more_than_zero(scratch["scratch_write_bytes_per_second"]);
     profile.scratch_read_bytes_per_second = more_than_zero(scratch["scratch_read_bytes_per_second"]);
   }
-  const JsonFields laws = file["laws"];
-  for (size_t i = 0; i < laws.size(kMostLaws); ++i) {
-    profile.laws.push_back(law_from_json(laws[i]));
-    const Law* first = profile.find_law(profile.laws.back().name);
-    if (first != &profile.laws.back())
-      laws[i]["name"].fail("expected a name of its own, found that of an earlier law");
+  const JsonFields latency_tables = file["laws"];
+  for (size_t i = 0; i < latency_tables.size(kMostLatencyTables); ++i) {
+    profile.latency_tables.push_back(latency_table_from_json(latency_tables[i]));
+    const LatencyTable* first = profile.find_latency_table(profile.latency_tables.back().name);
+    if (first != &profile.latency_tables.back())
+      latency_tables[i]["name"].fail("expected a name of its own, found that of an earlier law");
   }
   const JsonFields held_out = file["held_out"];
   for (size_t i = 0; i < held_out.size(kMostSizes); ++i)
@@ -160,15 +160,16 @@ nlohmann::json to_json(const Profile& profile) {
     }
     layers.push_back({{"name", layer.name},
                       {"kind", layer.kind},
-                      {"law", layer.law},
+                      {"law", layer.latency_table},
                       {"activation_bytes", activation},
                       {"live_bytes", live},
                       {"workspace_bytes", workspace},
                       {"seconds", seconds},
                       {"flops", flops}});
   }
-  nlohmann::json laws = nlohmann::json::array(), held_out = nlohmann::json::array();
-  for (const Law& law : profile.laws) laws.push_back(to_json(law));
+  nlohmann::json latency_tables = nlohmann::json::array(), held_out = nlohmann::json::array();
+  for (const LatencyTable& latency_table : profile.latency_tables)
+    latency_tables.push_back(to_json(latency_table));
   for (const HeldOutSize& size : profile.held_out) held_out.push_back(to_json(size));
   nlohmann::json out{{"schema", "headroom.profile"},
                      {"version", kProfileVersion},
@@ -184,7 +185,7 @@ nlohmann::json to_json(const Profile& profile) {
                      {"outside_bytes", profile.outside_bytes},
                      {"sizes", sizes},
                      {"layers", layers},
-                     {"laws", laws},
+                     {"laws", latency_tables},
                      {"held_out", held_out}};
   if (profile.device_kind != DeviceKind::cpu) out["device_kind"] = name_of(profile.device_kind);
   if (profile.to_host_bytes_per_second > 0)
@@ -237,15 +238,16 @@ Profile profile_from_json(const JsonFields& file) {
     profile.sizes.push_back(std::move(size));
   }
   if (profile.sizes.empty()) sizes.fail("expected at least one size");
-  const bool has_laws = file["version"].integer(1, kProfileVersion) >= 2;
-  if (has_laws) read_laws(file, profile);
+  const bool has_latency_tables = file["version"].integer(1, kProfileVersion) >= 2;
+  if (has_latency_tables) read_latency_tables(file, profile);
   const JsonFields layers = file["layers"];
   for (size_t i = 0; i < layers.size(kMostLayers); ++i) {
     const JsonFields entry = layers[i];
     LayerProfile layer{entry["name"].text(), entry["kind"].text(), {}};
-    if (has_laws) {
-      layer.law = entry["law"].text();
-      if (profile.find_law(layer.law) == nullptr) entry["law"].fail("expected the name of one of the laws");
+    if (has_latency_tables) {
+      layer.latency_table = entry["law"].text();
+      if (profile.find_latency_table(layer.latency_table) == nullptr)
+        entry["law"].fail("expected the name of one of the laws");
     }
     for (const char* key : {"activation_bytes", "live_bytes", "workspace_bytes", "seconds", "flops"}) {
       if (entry[key].size(kMostSizes) != profile.sizes.size()) {

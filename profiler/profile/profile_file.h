@@ -13,7 +13,7 @@ constexpr int64_t kProfileVersion = 2;
 
 /// "headroom.profile" as docs/formats.md describes it.
 nlohmann::json to_json(const Profile& profile);
-/// Throws InputError naming the file and the key. Version 1, which has no laws, is read as well.
+/// Throws InputError naming the file and the key. Version 1, which has no latency tables, is read as well.
 Profile profile_from_json(const JsonFields& file);
 Profile read_profile(const std::filesystem::path& file);
 

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "decoder/progress/progress.h"
+#include "decoder/cpu/packed_weights.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats.h"
-#include "decoder/cpu/packed_weights.h"
+#include "decoder/progress/progress.h"
 #include "profiler/program/watching.h"
 
 namespace headroom {

@@ -7,14 +7,14 @@
 #include <set>
 
 #include "decoder/cli/arguments.h"
-#include "decoder/graph/amounts.h"
-#include "decoder/progress/progress.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/files/printable.h"
 #include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/program/parameter_source.h"
+#include "decoder/progress/progress.h"
 #include "decoder/session/decode.h"
 #include "profiler/measure/collect.h"
 #include "profiler/profile/profile_file.h"
@@ -95,7 +95,8 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
 
 double median_error(const Profile& profile) {
   std::vector<double> errors;
-  for (const Law& law : profile.laws) errors.push_back(law.held_out_error);
+  for (const LatencyTable& latency_table : profile.latency_tables)
+    errors.push_back(latency_table.held_out_error);
   std::sort(errors.begin(), errors.end());
   return errors.empty() ? 0 : errors[errors.size() / 2];
 }
@@ -117,7 +118,7 @@ void print_summary(const Profile& profile, const std::string& output, std::ostre
         << " %)\n";
   }
   out << output << ": " << profile.layers.size() << " layers at " << profile.sizes.size() << " sizes, "
-      << profile.laws.size() << " laws, median error between their knots " << std::setprecision(2)
+      << profile.latency_tables.size() << " laws, median error between their knots " << std::setprecision(2)
       << 100 * median_error(profile) << " %; weights at "
       << format_bytes(static_cast<int64_t>(profile.weights_bytes_per_second)) << "/s ("
       << profile.weights_source << ")\n";

@@ -16,10 +16,10 @@ struct ChartAxis {
 };
 
 /// What a colour stands for: each renderer has its own colours, for light and dark.
-enum class Ink {
+enum class ColourRole {
   weights,
   latent,
-  kept,
+  materialised,
   tile,
   workspace,
   slack,  ///< reserved and free: paler than what is in use
@@ -47,7 +47,7 @@ enum class Mark {
 struct Series {
   std::string name;
   Mark mark = Mark::line;
-  Ink ink = Ink::neutral;
+  ColourRole colour_role = ColourRole::neutral;
   std::vector<double> x;  ///< ascending
   std::vector<double> y;  ///< as many; of areas their own height, without those below
 };
@@ -57,7 +57,7 @@ struct Guide {
   std::string label;
   double at = 0;
   bool vertical = false;  ///< at an x, otherwise at a y
-  Ink ink = Ink::limit;
+  ColourRole colour_role = ColourRole::limit;
 };
 
 /// A point with words beside it: the peak, the largest size that fits.
@@ -67,7 +67,7 @@ struct Note {
   std::string text;
 };
 
-/// A stretch of the x axis with a name: a pass.
+/// A segment of the x axis with a name: a pass.
 struct Span {
   double begin = 0;
   double end = 0;

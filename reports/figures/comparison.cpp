@@ -204,10 +204,10 @@ Contents contents_of(const RunStats& run) {
 }
 
 /// Who watched a GPU.
-std::string heard_text(const Trace& trace) {
+std::string captured_text(const Trace& trace) {
   std::string text;
   for (const TraceSource& source : trace.sources) {
-    if (source.heard) text += (text.empty() ? "" : ", ") + source.name;
+    if (source.captured) text += (text.empty() ? "" : ", ") + source.name;
   }
   return text;
 }
@@ -229,7 +229,7 @@ Contents contents_of(const RecordedTrace& recorded, const Document& document) {
   const bool of_gpu = !trace.driver.empty() && !trace.passes.empty();
   time.add("whole decode",
            of_gpu ? trace.passes.back().end_seconds - trace.passes.front().begin_seconds : trace.seconds);
-  std::map<int32_t, double> passes, gpu_passes;  // slices together
+  std::map<int32_t, double> passes, gpu_passes;  // micro-batches together
   for (const TraceInterval& pass : trace.passes) passes[pass.pass] += pass.end_seconds - pass.begin_seconds;
   const auto pass_name = [&](int32_t pass) {
     const auto number = static_cast<size_t>(pass);
@@ -253,7 +253,7 @@ Contents contents_of(const RecordedTrace& recorded, const Document& document) {
           {{"model", trace.model},
            {"device", trace.device},
            {"libraries", trace.libraries},
-           {"watched by", heard_text(trace)}}};
+           {"watched by", captured_text(trace)}}};
 }
 
 /// Seconds under a limit; none where it allows no plan.
@@ -332,12 +332,14 @@ void compare_plans(const PlanDocument& a, const PlanDocument& b, const Names& na
   add("", diff.whole);
   for (const PartDifference& pass : diff.passes)
     add(pass_text(static_cast<size_t>(pass.pass), pass.name) + ": ", pass.values);
-  for (const PartDifference& kept : diff.kept) add("kept " + kept.name + ": ", kept.values);
+  for (const PartDifference& materialised : diff.materialised)
+    add("kept " + materialised.name + ": ", materialised.values);
   add_table("Memory", Unit::bytes, std::move(lines[Unit::bytes]), names, tables);
   add_table("Time", Unit::seconds, std::move(lines[Unit::seconds]), names, tables);
   add_table("Work", Unit::flops, std::move(lines[Unit::flops]), names, tables);
   const std::string same = std::to_string(diff.same_passes) + " passes and " +
-                           std::to_string(diff.same_kept + diff.renumbered) + " kept tensors equal left out";
+                           std::to_string(diff.same_materialised + diff.renumbered) +
+                           " kept tensors equal left out";
   tables.push_back(facts_table("What else differs, " + same, facts_a, facts_b, names));
 }
 

@@ -176,7 +176,7 @@ FrontierDocument frontier_from_json(const json& document, const std::string& ori
                              json(point.seconds).dump());
     }
     point.frame.weights = read_residency(fields["weights"]);
-    point.frame.slice = fields["slice_items"].integer(1, frontier.request.batch);
+    point.frame.micro_batch = fields["slice_items"].integer(1, frontier.request.batch);
     point.frame.lower_place = read_lower_place(fields["lower_place"]);
     most_bytes = point.peak_bytes - 1;
     least_seconds = point.seconds;

@@ -41,7 +41,7 @@ std::optional<DriverDifference> largest_difference(const Timeline& timeline) {
 
 Series driver_series(const std::vector<DriverSample>& driver, double begin_seconds, double end_seconds,
                      size_t columns) {
-  Series series{"counted by the driver", Mark::steps, Ink::driver, {}, {}};
+  Series series{"counted by the driver", Mark::steps, ColourRole::driver, {}, {}};
   if (!(begin_seconds <= end_seconds) || columns == 0) return series;
   const auto put = [&](double seconds, int64_t bytes) {
     series.x.push_back(seconds);

@@ -75,8 +75,8 @@ Cell bytes_cell(int64_t bytes) {
 
 /// What the list of activities tells of the decode, from its first pass to its last: all, or what was before
 /// the list was full. Libraries that are started and weights that are loaded come before it.
-struct Told {
-  explicit Told(const Trace& trace) {
+struct Reported {
+  explicit Reported(const Trace& trace) {
     const bool all = trace.activities_left_out == 0 || trace.activities.empty();
     if (!trace.passes.empty()) begin_seconds = trace.passes.front().begin_seconds;
     end_seconds = trace.passes.empty() ? trace.seconds : trace.passes.back().end_seconds;
@@ -97,10 +97,10 @@ struct Told {
   }
 };
 
-/// Adds up stretches of time that begin one after another, and counts once what several share.
+/// Adds up segments of time that begin one after another, and counts once what several share.
 class BusyTime {
  public:
-  explicit BusyTime(const Told& told) : until_(told.begin_seconds), end_(told.end_seconds) {}
+  explicit BusyTime(const Reported& told) : until_(told.begin_seconds), end_(told.end_seconds) {}
   void add(const TraceActivity& one) {
     const double begin = std::max(one.begin_seconds, until_), end = std::min(one.end_seconds, end_);
     if (end <= begin) return;
@@ -226,7 +226,7 @@ Table copies_table(const RecordedTrace& recorded) {
       {.title = "time", .unit = Unit::seconds, .explanation = "While such a copy ran."},
       {.title = "rate", .unit = Unit::bytes_per_second, .explanation = "Over the time that the copies ran."},
       {.title = "share", .unit = Unit::share, .explanation = "Of the decode, as far as it is listed."}};
-  const double whole = Told(recorded.trace).seconds();
+  const double whole = Reported(recorded.trace).seconds();
   for (const Work& work : work_by_name(recorded)) {
     if (work.kind != ActivityKind::copy) continue;
     const Cell rate = work.seconds > 0 ? Cell(double(work.bytes) / work.seconds) : Cell();
@@ -245,7 +245,7 @@ Table streams_table(const RecordedTrace& recorded) {
       seconds_column("busy", "While something ran on it."),
       {.title = "share", .unit = Unit::share, .explanation = "Of the decode, as far as it is listed."}};
   const Trace& trace = recorded.trace;
-  const Told told(trace);
+  const Reported told(trace);
   std::map<int32_t, std::pair<int64_t, BusyTime>> streams;
   BusyTime any(told);
   for (const TraceActivity& one : trace.activities) {

@@ -10,7 +10,7 @@ namespace headroom {
 /// Whether the trace tells of a GPU at all.
 bool is_of_gpu(const Trace& trace);
 
-/// Slices of a pass together: the host's time, and the GPU's for its steps.
+/// Micro-batches of a pass together: the host's time, and the GPU's for its steps.
 Table gpu_passes_table(const RecordedTrace& trace);
 
 /// The steps that took the GPU longest, and all others as one row.

@@ -6,7 +6,8 @@
 namespace headroom {
 namespace {
 
-/// Layers that made a size's peak: the one that ran then, and the one whose kept tensor was the largest.
+/// Layers that made a size's peak: the one that ran then, and the one whose materialised tensor was the
+/// largest.
 std::set<std::string> peak_layers(const Profile& profile) {
   std::set<std::string> layers, made;
   for (const LayerProfile& layer : profile.layers) layers.insert(layer.name);
@@ -51,8 +52,8 @@ void add_columns(const std::string& size, Table& table) {
 }
 
 /// Attention's tiles are queries against keys; all others are rows by columns of positions.
-bool is_attention(const Law& law) {
-  return law.name.starts_with("attention");
+bool is_attention(const LatencyTable& latency_table) {
+  return latency_table.name.starts_with("attention");
 }
 
 }  // namespace
@@ -74,7 +75,7 @@ Table layers_table(const Profile& profile) {
   for (const ProfiledSize& size : profile.sizes) add_columns(size_text(size), table);
   const std::set<std::string> peaks = peak_layers(profile);
   for (const LayerProfile& layer : profile.layers) {
-    Row row{{layer.name, layer.kind, layer.law}, peaks.contains(layer.name)};
+    Row row{{layer.name, layer.kind, layer.latency_table}, peaks.contains(layer.name)};
     for (const LayerMeasurement& measured : layer.sizes) {
       row.cells.insert(row.cells.end(), {double(measured.activation_bytes), double(measured.workspace_bytes),
                                          double(measured.live_bytes), measured.flops, measured.seconds});
@@ -101,21 +102,21 @@ Table peak_live_table(const Profile& profile, size_t number) {
   return table;
 }
 
-Chart law_chart(const Law& law) {
-  const bool attention = is_attention(law);
+Chart latency_table_chart(const LatencyTable& latency_table) {
+  const bool attention = is_attention(latency_table);
   Chart chart;
-  chart.title = law.name;
+  chart.title = latency_table.name;
   chart.x = {attention ? "queries × keys" : "positions of a tile", Unit::none, true};
   chart.y = {"time of one call", Unit::seconds, true};
-  for (size_t column = 0; column < law.columns.size(); ++column) {
-    Series series{std::to_string(law.columns[column]) + (attention ? " keys" : " columns"),
+  for (size_t column = 0; column < latency_table.columns.size(); ++column) {
+    Series series{std::to_string(latency_table.columns[column]) + (attention ? " keys" : " columns"),
                   Mark::line,
-                  Ink::measured,
+                  ColourRole::measured,
                   {},
                   {}};
-    for (size_t row = 0; row < law.rows.size(); ++row) {
-      series.x.push_back(double(law.rows[row]) * double(law.columns[column]));
-      series.y.push_back(law.seconds[row * law.columns.size() + column]);
+    for (size_t row = 0; row < latency_table.rows.size(); ++row) {
+      series.x.push_back(double(latency_table.rows[row]) * double(latency_table.columns[column]));
+      series.y.push_back(latency_table.seconds[row * latency_table.columns.size() + column]);
     }
     // All lines are of one kind and so of one colour: each is named where it ends.
     chart.notes.push_back({series.x.back(), series.y.back(), series.name});

@@ -114,14 +114,14 @@ Chart passes_chart(const PlanDocument& document, const RunStats* run) {
   chart.title = "Peak of each pass";
   chart.x = {"pass", Unit::none, false};
   chart.y = {"peak", Unit::bytes, false};
-  chart.series.push_back({"predicted", Mark::bars, Ink::predicted, {}, {}});
+  chart.series.push_back({"predicted", Mark::bars, ColourRole::predicted, {}, {}});
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     chart.categories.push_back(plan.passes[i].name);
     chart.series[0].x.push_back(double(i));
     chart.series[0].y.push_back(double(plan.passes[i].predicted_peak_bytes));
   }
   if (run != nullptr) {
-    chart.series.push_back({"measured", Mark::bars, Ink::measured, {}, {}});
+    chart.series.push_back({"measured", Mark::bars, ColourRole::measured, {}, {}});
     for (const PassStats& pass : run->passes) {
       chart.series[1].x.push_back(double(chart.series[1].x.size()));
       chart.series[1].y.push_back(double(pass.peak_bytes));
@@ -134,32 +134,33 @@ Chart passes_chart(const PlanDocument& document, const RunStats* run) {
   return chart;
 }
 
-std::vector<KeptSpan> kept_spans(const PlanDocument& document) {
+std::vector<MaterialisedSpan> materialised_spans(const PlanDocument& document) {
   const Plan& plan = document.plan;
   const Graph& graph = document.model.graph;
   std::vector<std::set<TensorId>> read;
   for (size_t pass = 0; pass < plan.passes.size(); ++pass) read.push_back(tensors_read(plan, graph, pass));
-  std::vector<KeptSpan> spans;
-  for (const Kept& kept : plan.kept) {
-    const bool taken = kept.in_place_of != TensorId{-1};
-    KeptSpan span{graph.tensor(kept.tensor).name,
-                  kept.place,
-                  kept.first_pass,
-                  kept.last_pass,
-                  {},
-                  stored_bytes(graph, plan, kept),
-                  taken ? graph.tensor(kept.in_place_of).name : ""};
+  std::vector<MaterialisedSpan> spans;
+  for (const Materialised& materialised : plan.materialised) {
+    const bool taken = materialised.in_place_of != TensorId{-1};
+    MaterialisedSpan span{graph.tensor(materialised.tensor).name,
+                          materialised.place,
+                          materialised.first_pass,
+                          materialised.last_pass,
+                          {},
+                          stored_bytes(graph, plan, materialised),
+                          taken ? graph.tensor(materialised.in_place_of).name : ""};
     for (size_t pass = 0; pass < read.size(); ++pass) {
-      if (read[pass].contains(kept.tensor)) span.read_in.push_back(static_cast<int32_t>(pass));
+      if (read[pass].contains(materialised.tensor)) span.read_in.push_back(static_cast<int32_t>(pass));
     }
     spans.push_back(std::move(span));
   }
-  std::stable_sort(spans.begin(), spans.end(),
-                   [](const KeptSpan& a, const KeptSpan& b) { return a.first_pass < b.first_pass; });
+  std::stable_sort(spans.begin(), spans.end(), [](const MaterialisedSpan& a, const MaterialisedSpan& b) {
+    return a.first_pass < b.first_pass;
+  });
   return spans;
 }
 
-Table kept_table(const PlanDocument& document) {
+Table materialised_table(const PlanDocument& document) {
   Table table{"Kept tensors", {}, {}};
   table.columns = {{.title = "tensor", .is_text = true},
                    {.title = "place", .is_text = true, .explanation = "Where it is stored whole."},
@@ -171,7 +172,7 @@ Table kept_table(const PlanDocument& document) {
                    {.title = "in place of",
                     .is_text = true,
                     .explanation = "The tensor whose blocks it takes over as it is written."}};
-  for (const KeptSpan& span : kept_spans(document)) {
+  for (const MaterialisedSpan& span : materialised_spans(document)) {
     table.rows.push_back(
         {{span.tensor, name_of(span.place), double(span.bytes), double(span.first_pass), joined(span.read_in),
           double(span.last_pass), span.in_place_of.empty() ? Cell() : Cell(span.in_place_of)},
@@ -185,12 +186,12 @@ Chart frontier_chart(const std::vector<FrontierPoint>& points, int64_t limit_byt
   chart.title = "Peak against time";
   chart.x = {"peak", Unit::bytes, true};
   chart.y = {"time", Unit::seconds, false};
-  Series line{"fastest plan", Mark::steps, Ink::planned, {}, {}};
+  Series line{"fastest plan", Mark::steps, ColourRole::planned, {}, {}};
   for (auto point = points.rbegin(); point != points.rend(); ++point) {
     line.x.push_back(double(point->peak_bytes));
     line.y.push_back(point->seconds);
   }
-  Series plans{"plans", Mark::points, Ink::planned, line.x, line.y};
+  Series plans{"plans", Mark::points, ColourRole::planned, line.x, line.y};
   chart.series = {std::move(line), std::move(plans)};
   if (!is_limit(limit_bytes)) return chart;
   chart.guides.push_back({"limit " + format(Unit::bytes, double(limit_bytes)), double(limit_bytes), true});
@@ -220,10 +221,11 @@ Table frontier_table(const std::vector<FrontierPoint>& points) {
        .is_text = true,
        .explanation = "Where tensors might live beside the device."}};
   for (const FrontierPoint& point : points) {
-    const SpaceFrame& frame = point.frame;
-    table.rows.push_back({{double(point.peak_bytes), point.seconds, name_of(frame.weights),
-                           double(frame.slice), frame.lower_place ? name_of(*frame.lower_place) : "none"},
-                          false});
+    const Configuration& frame = point.frame;
+    table.rows.push_back(
+        {{double(point.peak_bytes), point.seconds, name_of(frame.weights), double(frame.micro_batch),
+          frame.lower_place ? name_of(*frame.lower_place) : "none"},
+         false});
   }
   return table;
 }

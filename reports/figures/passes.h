@@ -18,8 +18,8 @@ Table passes_table(const RunStats& run);
 /// Predicted and measured peak of each pass as bars under the limit.
 Chart passes_chart(const PlanDocument& plan, const RunStats* run);
 
-/// Kept tensors against passes: which passes write, hold and read each, and where it lives.
-struct KeptSpan {
+/// Materialised tensors against passes: which passes write, hold and read each, and where it lives.
+struct MaterialisedSpan {
   std::string tensor;
   Place place = Place::device;
   int32_t first_pass = 0;
@@ -28,10 +28,11 @@ struct KeptSpan {
   int64_t bytes = 0;
   std::string in_place_of;  ///< empty where it has blocks of its own
 };
-std::vector<KeptSpan> kept_spans(const PlanDocument& plan);  ///< in the order in which they are written
+std::vector<MaterialisedSpan> materialised_spans(
+    const PlanDocument& plan);  ///< in the order in which they are written
 
 /// The same as a table.
-Table kept_table(const PlanDocument& plan);
+Table materialised_table(const PlanDocument& plan);
 
 /// Peak against time: the frontier's points as a line, the limit as a vertical guide where it is above 0, and
 /// a note at the plan that it allows.

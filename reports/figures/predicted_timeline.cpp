@@ -76,22 +76,22 @@ class PassMemory {
         brought_bytes_(brought_bytes(document, pass_)),
         latent_bytes_(latent_bytes(graph_, sizes_)),
         state_bytes_(device_state_bytes(graph_, sizes_)) {
-    for (const KeptInPass& entry : kept_in(plan_, number)) {
+    for (const MaterialisedInPass& entry : materialised_in(plan_, number)) {
       const auto store = std::find_if(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
-        return step.kind == StepKind::store && step.tensor == entry.kept->tensor;
+        return step.kind == StepKind::store && step.tensor == entry.materialised->tensor;
       });
       // What is written without a store is in the blocks of the tensor that it replaces.
       if (entry.written && store == pass_.steps.end()) continue;
-      kept_.push_back({entry.kept->tensor, LiveBlocks(graph_, pass_, entry, sizes_),
-                       static_cast<size_t>(store - pass_.steps.begin())});
+      materialised_.push_back({entry.materialised->tensor, LiveBlocks(graph_, pass_, entry, sizes_),
+                               static_cast<size_t>(store - pass_.steps.begin())});
     }
   }
 
   MemoryUse use(const SweepPoint& at) const {
     const Band& band = band_of(at);
-    int64_t kept = 0;
-    for (const KeptTensor& tensor : kept_) kept += bytes_of(tensor, at);
-    return with_reserve({resident_bytes_ + brought_bytes_, latent_bytes_ + state_bytes_, kept,
+    int64_t materialised = 0;
+    for (const MaterialisedTensor& tensor : materialised_) materialised += bytes_of(tensor, at);
+    return with_reserve({resident_bytes_ + brought_bytes_, latent_bytes_ + state_bytes_, materialised,
                          band.tile_bytes[at.step], band.workspace_bytes[at.step]},
                         plan_);
   }
@@ -106,8 +106,8 @@ class PassMemory {
         reserve_of(plan_),
         {tensor_name(pass_.steps[at.step].tensor), MemoryKind::workspace,
          band_of(at).workspace_bytes[at.step]}};
-    for (const KeptTensor& tensor : kept_)
-      entries.push_back({tensor_name(tensor.id), MemoryKind::kept, bytes_of(tensor, at)});
+    for (const MaterialisedTensor& tensor : materialised_)
+      entries.push_back({tensor_name(tensor.id), MemoryKind::materialised, bytes_of(tensor, at)});
     const std::vector<size_t> last = last_uses();
     for (size_t made = 0; made < pass_.steps.size(); ++made) {
       if (lives(made, last[made], at.step))
@@ -120,7 +120,7 @@ class PassMemory {
   double share(const SweepPoint& at) const { return band_of(at).shares[at.step]; }
 
  private:
-  struct KeptTensor {
+  struct MaterialisedTensor {
     TensorId id{-1};
     LiveBlocks blocks;
     size_t stored_by;  ///< the step that does; of no matter where an earlier pass did
@@ -133,7 +133,7 @@ class PassMemory {
 
   const std::string& tensor_name(TensorId id) const { return graph_.tensor(id).name; }
 
-  static int64_t bytes_of(const KeptTensor& tensor, const SweepPoint& at) {
+  static int64_t bytes_of(const MaterialisedTensor& tensor, const SweepPoint& at) {
     return at.later_tile || at.step >= tensor.stored_by ? tensor.blocks.after_store(at.band)
                                                         : tensor.blocks.before_store(at.band);
   }
@@ -198,7 +198,7 @@ class PassMemory {
   const Sizes sizes_;
   const Extent tile_;
   const int64_t resident_bytes_, brought_bytes_, latent_bytes_, state_bytes_;
-  std::vector<KeptTensor> kept_;
+  std::vector<MaterialisedTensor> materialised_;
   mutable std::map<int64_t, Band> bands_;  ///< by height
 };
 
@@ -217,8 +217,9 @@ MemoryModel memory_model_of(const PlanDocument& document) {
     double sum = 0;
     for (size_t i = 0; i < plan.passes.size(); ++i) {
       const Pass& pass = plan.passes[i];
-      sum += double(beside + brought_bytes(document, pass) +
-                    pass_peak_bytes(graph, pass, kept_in(plan, i), longest_tile(pass), sizes, memory));
+      sum +=
+          double(beside + brought_bytes(document, pass) +
+                 pass_peak_bytes(graph, pass, materialised_in(plan, i), longest_tile(pass), sizes, memory));
     }
     return sum;
   };

@@ -64,8 +64,9 @@ void add_run(Scaling& scaling, const RunStats& run, const std::vector<DocumentPt
   }
 }
 
-Series series_of(const std::string& name, Mark mark, Ink ink, const std::vector<ScalingPoint>& points) {
-  Series series{name, mark, ink, {}, {}};
+Series series_of(const std::string& name, Mark mark, ColourRole colour_role,
+                 const std::vector<ScalingPoint>& points) {
+  Series series{name, mark, colour_role, {}, {}};
   for (const ScalingPoint& point : points) {
     series.x.push_back(double(point.pixels()));
     series.y.push_back(double(point.bytes));
@@ -148,13 +149,14 @@ Chart scaling_chart(const Scaling& scaling) {
   chart.title = "Peak against resolution";
   chart.x = {"picture", Unit::pixels, true};
   chart.y = {"peak", Unit::bytes, true};
-  const auto add = [&](const char* name, Mark mark, Ink ink, const std::vector<ScalingPoint>& points) {
-    if (!points.empty()) chart.series.push_back(series_of(name, mark, ink, points));
+  const auto add = [&](const char* name, Mark mark, ColourRole colour_role,
+                       const std::vector<ScalingPoint>& points) {
+    if (!points.empty()) chart.series.push_back(series_of(name, mark, colour_role, points));
   };
-  add("untiled", Mark::line, Ink::untiled, scaling.untiled);
-  add("smallest limit", Mark::line, Ink::planned, scaling.planned);
-  add("untiled, measured", Mark::points, Ink::untiled, scaling.measured_untiled);
-  add("runs of plans, measured", Mark::points, Ink::measured, scaling.measured);
+  add("untiled", Mark::line, ColourRole::untiled, scaling.untiled);
+  add("smallest limit", Mark::line, ColourRole::planned, scaling.planned);
+  add("untiled, measured", Mark::points, ColourRole::untiled, scaling.measured_untiled);
+  add("runs of plans, measured", Mark::points, ColourRole::measured, scaling.measured);
   if (!is_limit(scaling.limit_bytes)) return chart;
   chart.guides.push_back(
       {"limit " + format(Unit::bytes, double(scaling.limit_bytes)), double(scaling.limit_bytes)});

@@ -29,7 +29,7 @@ struct ScaledDecoder {
 /// Peak against resolution. Each series ascends by pixels.
 struct Scaling {
   int64_t limit_bytes = 0;                     ///< 0, or 2^62 and more: none is drawn
-  std::vector<ScalingPoint> untiled;           ///< as built: every pass one tile, everything kept
+  std::vector<ScalingPoint> untiled;           ///< as built: every pass one tile, everything materialised
   std::vector<ScalingPoint> planned;           ///< the smallest limit under which there is a plan
   std::vector<ScalingPoint> measured_untiled;  ///< from a profile
   std::vector<ScalingPoint> measured;          ///< from runs of plans

@@ -62,7 +62,7 @@ const char* name_of(MemoryKind kind) {
       return "weights";
     case MemoryKind::latent:
       return "latent";
-    case MemoryKind::kept:
+    case MemoryKind::materialised:
       return "kept tensors";
     case MemoryKind::tile:
       return "tiles";
@@ -80,28 +80,28 @@ const char* name_of(MemoryKind kind) {
   return "?";
 }
 
-Ink ink_of(MemoryKind kind) {
+ColourRole colour_role_of(MemoryKind kind) {
   switch (kind) {
     case MemoryKind::weights:
-      return Ink::weights;
+      return ColourRole::weights;
     case MemoryKind::latent:
-      return Ink::latent;
-    case MemoryKind::kept:
-      return Ink::kept;
+      return ColourRole::latent;
+    case MemoryKind::materialised:
+      return ColourRole::materialised;
     case MemoryKind::tile:
-      return Ink::tile;
+      return ColourRole::tile;
     case MemoryKind::workspace:
-      return Ink::workspace;
+      return ColourRole::workspace;
     case MemoryKind::slack:
-      return Ink::slack;
+      return ColourRole::slack;
     case MemoryKind::libraries:
-      return Ink::libraries;
+      return ColourRole::libraries;
     case MemoryKind::context:
-      return Ink::context;
+      return ColourRole::context;
     case MemoryKind::outside:
-      return Ink::outside;
+      return ColourRole::outside;
   }
-  return Ink::neutral;
+  return ColourRole::neutral;
 }
 
 int64_t total(const MemoryUse& use) {
@@ -207,7 +207,7 @@ Chart timeline_chart(const Timeline& timeline, const std::string& title, double 
     points.push_back({end, points.back().moment});
   }
   for (const MemoryKind kind : timeline.kinds()) {
-    Series series{name_of(kind), Mark::area, ink_of(kind), {}, {}};
+    Series series{name_of(kind), Mark::area, colour_role_of(kind), {}, {}};
     for (const Point& point : points) {
       series.x.push_back(point.seconds);
       series.y.push_back(double(bytes_at(timeline, point.moment, kind)));
@@ -221,7 +221,7 @@ Chart timeline_chart(const Timeline& timeline, const std::string& title, double 
     // What stands above the slack is no part of what a GPU's limit is for.
     const bool more = timeline.has(MemoryKind::libraries) || timeline.has(MemoryKind::context);
     chart.guides.push_back({(more ? "limit of the reservation " : "limit ") + format(Unit::bytes, limit),
-                            limit, false, Ink::limit});
+                            limit, false, ColourRole::limit});
   }
   const size_t peak = timeline.peak();
   if (timeline.seconds(peak) >= begin_seconds && timeline.seconds(peak) <= end_seconds) {

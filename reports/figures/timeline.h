@@ -16,7 +16,7 @@ namespace headroom {
 enum class MemoryKind : uint8_t {
   weights,
   latent,
-  kept,
+  materialised,
   tile,
   workspace,
   slack,  ///< of a GPU: reserved and free; in plans the gaps of the reservation
@@ -25,8 +25,8 @@ enum class MemoryKind : uint8_t {
   outside
 };
 constexpr size_t kMemoryKinds = 9;
-const char* name_of(MemoryKind kind);  ///< "kept tensors"
-Ink ink_of(MemoryKind kind);
+const char* name_of(MemoryKind kind);  ///< "materialised tensors"
+ColourRole colour_role_of(MemoryKind kind);
 
 /// Bytes of each kind at one moment.
 using MemoryUse = std::array<int64_t, kMemoryKinds>;
@@ -102,13 +102,13 @@ class Timeline {
 Timeline measured_timeline(DocumentPtr trace);
 
 /// As planned: band by band and step by step, at the pace that the plan predicts for each pass, its steps
-/// weighed by their FLOPs; where a band has several tiles, the first and then all others as one. Slices of a
-/// batch need the same and are drawn as one. The reserve counts as `outside`; that of a GPU's plan, gaps
-/// between what lies in the reservation, as `slack`. Workspace is that of assumed costs: where a plan was
-/// made with a profile that saw more, its predicted peak is higher by that.
+/// weighed by their FLOPs; where a band has several tiles, the first and then all others as one.
+/// Micro-batches of a batch need the same and are drawn as one. The reserve counts as `outside`; that of a
+/// GPU's plan, gaps between what lies in the reservation, as `slack`. Workspace is that of assumed costs:
+/// where a plan was made with a profile that saw more, its predicted peak is higher by that.
 Timeline predicted_timeline(DocumentPtr plan);
 
-/// The stretch from `begin_seconds` to `end_seconds` in at most `columns` columns of equal time, and a point
+/// The segment from `begin_seconds` to `end_seconds` in at most `columns` columns of equal time, and a point
 /// where it ends. A column shows its highest moment, kind by kind, so no peak is lost; where there are no
 /// more moments than columns, each is shown. Over the areas, where there is one, the driver's count.
 Chart timeline_chart(const Timeline& timeline, const std::string& title, double begin_seconds,

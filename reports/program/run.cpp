@@ -3,11 +3,11 @@
 #include <filesystem>
 
 #include "decoder/cli/arguments.h"
-#include "decoder/graph/amounts.h"
-#include "decoder/progress/progress.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/json_fields.h"
+#include "decoder/progress/progress.h"
 #include "reports/render/report.h"
 
 namespace headroom {

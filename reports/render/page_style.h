@@ -5,7 +5,7 @@
 namespace headroom {
 
 /// The page's style: colours for light, dark and print, tables that scroll in their own box, drawings whose
-/// colours follow. Classes of drawings: fill-<ink> and line-<ink>.
+/// colours follow. Classes of drawings: fill-<colour role> and line-<colour role>.
 std::string_view page_style();
 
 /// Sorts tables by their heads and unfolds rows before printing. Nothing is missing without it.

@@ -41,7 +41,7 @@ Report make_report(const std::vector<DocumentPtr>& documents, const ReportOption
   add(peak_section(found));
   add(passes_section(found));
   add(gpu_section(found));
-  add(kept_section(found));
+  add(materialised_section(found));
   add(layers_section(found));
   add(scaling_section(found));
   add(frontier_section(found));

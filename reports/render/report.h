@@ -15,14 +15,14 @@
 
 namespace headroom {
 
-/// Kept tensors against the passes of their plan.
-struct KeptChart {
+/// Materialised tensors against the passes of their plan.
+struct MaterialisedChart {
   std::string title;
-  std::vector<KeptSpan> spans;
+  std::vector<MaterialisedSpan> spans;
   std::vector<std::string> passes;  ///< their names, by number
 };
 
-using Drawing = std::variant<Chart, KeptChart>;
+using Drawing = std::variant<Chart, MaterialisedChart>;
 
 /// What stands together under one heading.
 struct Part {

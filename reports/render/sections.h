@@ -15,7 +15,7 @@ Section memory_section(const Findings& found);
 Section peak_section(const Findings& found);
 Section passes_section(const Findings& found);
 Section gpu_section(const Findings& found);
-Section kept_section(const Findings& found);
+Section materialised_section(const Findings& found);
 Section layers_section(const Findings& found);
 Section scaling_section(const Findings& found);
 Section frontier_section(const Findings& found);

@@ -30,7 +30,7 @@ std::string description(const Chart& chart) {
 std::vector<LegendEntry> legend_of(const Chart& chart) {
   std::vector<LegendEntry> entries;
   for (size_t i = 0; i < chart.series.size(); ++i)
-    entries.push_back({chart.series[i].name, chart.series[i].ink, chart.series[i].mark, i});
+    entries.push_back({chart.series[i].name, chart.series[i].colour_role, chart.series[i].mark, i});
   return entries;
 }
 
@@ -83,9 +83,9 @@ void draw_guide(Markup& svg, const Guide& guide, const Plane& plane, const Box& 
   if (!inside) text += guide.vertical ? (above ? " →" : " ←") : (above ? " ↑" : " ↓");
   const double width = bold_width(text);
   if (inside && guide.vertical)
-    draw_line(svg, at, frame.top, at, frame.bottom, line_class(guide.ink) + " guide");
+    draw_line(svg, at, frame.top, at, frame.bottom, line_class(guide.colour_role) + " guide");
   if (inside && !guide.vertical)
-    draw_line(svg, frame.left, at, frame.right, at, line_class(guide.ink) + " guide");
+    draw_line(svg, frame.left, at, frame.right, at, line_class(guide.colour_role) + " guide");
   const double end = frame.right - width - 6, middle = (frame.left + frame.right - width) / 2;
   const double top = frame.top + kLabelSize + 2;
   const Box box =
@@ -113,7 +113,7 @@ void draw_note(Markup& svg, const Note& note, const Plane& plane, const Box& fra
   draw_label(svg, box, text, "label note");
 }
 
-/// Lines and guides are kept clear where there is room for words beside them.
+/// Lines and guides are materialised clear where there is room for words beside them.
 void keep_clear(const Chart& chart, const Plane& plane, const Box& frame, LabelPlacer& labels) {
   constexpr double kApart = 8;  // of boxes along a line
   for (const Series& series : chart.series) {
@@ -183,7 +183,8 @@ std::string svg_chart(const Chart& chart, const std::string& id, const ChartRang
 }
 
 std::string svg_drawing(const Drawing& drawing, const std::string& id, const ChartRanges* axes) {
-  if (const auto* kept = std::get_if<KeptChart>(&drawing)) return svg_kept(*kept, id);
+  if (const auto* materialised = std::get_if<MaterialisedChart>(&drawing))
+    return svg_materialised(*materialised, id);
   return svg_chart(std::get<Chart>(drawing), id, axes);
 }
 

@@ -14,8 +14,8 @@ namespace headroom {
 /// Over numbers; over `categories`, as rows of bars. `axes` where other charts have the same ones.
 std::string svg_chart(const Chart& chart, const std::string& id, const ChartRanges* axes = nullptr);
 
-/// A bar for each kept tensor from the pass that writes it to the last that reads it.
-std::string svg_kept(const KeptChart& chart, const std::string& id);
+/// A bar for each materialised tensor from the pass that writes it to the last that reads it.
+std::string svg_materialised(const MaterialisedChart& chart, const std::string& id);
 
 std::string svg_drawing(const Drawing& drawing, const std::string& id, const ChartRanges* axes = nullptr);
 

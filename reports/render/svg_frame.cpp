@@ -9,41 +9,41 @@ namespace {
 
 constexpr double kSwatch = 22;
 
-const char* name_of(Ink ink) {
-  switch (ink) {
-    case Ink::weights:
+const char* name_of(ColourRole colour_role) {
+  switch (colour_role) {
+    case ColourRole::weights:
       return "weights";
-    case Ink::latent:
+    case ColourRole::latent:
       return "latent";
-    case Ink::kept:
+    case ColourRole::materialised:
       return "kept";
-    case Ink::tile:
+    case ColourRole::tile:
       return "tile";
-    case Ink::workspace:
+    case ColourRole::workspace:
       return "workspace";
-    case Ink::slack:
+    case ColourRole::slack:
       return "slack";
-    case Ink::libraries:
+    case ColourRole::libraries:
       return "libraries";
-    case Ink::context:
+    case ColourRole::context:
       return "context";
-    case Ink::outside:
+    case ColourRole::outside:
       return "outside";
-    case Ink::driver:
+    case ColourRole::driver:
       return "driver";
-    case Ink::predicted:
+    case ColourRole::predicted:
       return "predicted";
-    case Ink::measured:
+    case ColourRole::measured:
       return "measured";
-    case Ink::untiled:
+    case ColourRole::untiled:
       return "untiled";
-    case Ink::planned:
+    case ColourRole::planned:
       return "planned";
-    case Ink::limit:
+    case ColourRole::limit:
       return "limit";
-    case Ink::other:
+    case ColourRole::other:
       return "other";
-    case Ink::neutral:
+    case ColourRole::neutral:
       break;
   }
   return "neutral";
@@ -55,24 +55,25 @@ void draw_swatch(Markup& svg, const LegendEntry& entry, double x, double middle)
                        {"y", coordinate(middle - 6)},
                        {"width", coordinate(kSwatch - 6)},
                        {"height", "12"},
-                       {"class", fill_class(entry.ink)}});
+                       {"class", fill_class(entry.colour_role)}});
     return;
   }
-  if (entry.mark != Mark::points) draw_line(svg, x, middle, x + kSwatch, middle, line_class(entry.ink));
+  if (entry.mark != Mark::points)
+    draw_line(svg, x, middle, x + kSwatch, middle, line_class(entry.colour_role));
   if (entry.mark != Mark::steps) {
-    svg.empty("path",
-              {{"d", marker_path(x + kSwatch / 2, middle, entry.shape)}, {"class", fill_class(entry.ink)}});
+    svg.empty("path", {{"d", marker_path(x + kSwatch / 2, middle, entry.shape)},
+                       {"class", fill_class(entry.colour_role)}});
   }
 }
 
 }  // namespace
 
-std::string fill_class(Ink ink) {
-  return std::string("fill-") + name_of(ink);
+std::string fill_class(ColourRole colour_role) {
+  return std::string("fill-") + name_of(colour_role);
 }
 
-std::string line_class(Ink ink) {
-  return std::string("line line-") + name_of(ink);
+std::string line_class(ColourRole colour_role) {
+  return std::string("line line-") + name_of(colour_role);
 }
 
 void open_drawing(Markup& svg, const std::string& id, const std::string& title,

@@ -14,9 +14,9 @@ namespace headroom {
 
 constexpr double kDrawingWidth = 960;
 
-/// "fill-kept", "line-kept": classes of page_style.h.
-std::string fill_class(Ink ink);
-std::string line_class(Ink ink);
+/// "fill-materialised", "line-materialised": classes of page_style.h.
+std::string fill_class(ColourRole colour_role);
+std::string line_class(ColourRole colour_role);
 
 /// <svg> with its title and description; to be closed.
 void open_drawing(Markup& svg, const std::string& id, const std::string& title,
@@ -37,7 +37,7 @@ std::string marker_path(double x, double y, size_t shape, double radius = 3.5);
 
 struct LegendEntry {
   std::string name;
-  Ink ink = Ink::neutral;
+  ColourRole colour_role = ColourRole::neutral;
   Mark mark = Mark::line;
   size_t shape = 0;
 };

@@ -59,10 +59,10 @@ void draw_row_series(Markup& svg, const Chart& chart, const Series& series, cons
                         {"y", coordinate(rows.top_of(row) + rows.height * 0.1 + thickness * double(bar))},
                         {"width", coordinate(std::abs(end - ground))},
                         {"height", coordinate(thickness)},
-                        {"class", fill_class(series.ink)}});
+                        {"class", fill_class(series.colour_role)}});
     } else {
       svg.open("path", {{"d", marker_path(end, rows.top_of(row) + rows.height / 2, shape)},
-                        {"class", fill_class(series.ink) + " mark"}});
+                        {"class", fill_class(series.colour_role) + " mark"}});
     }
     svg.element("title", {},
                 chart.categories[row] + ", " + series.name + ": " + format(chart.y.unit, series.y[i]));
@@ -77,7 +77,8 @@ void draw_row_guide(Markup& svg, const Chart& chart, const Guide& guide, const R
   const double at = values.position(guide.at);
   const bool inside = values.holds(guide.at);
   const std::string text = fitted_text(guide.label, rows.frame.width()) + (inside ? "" : " →");
-  if (inside) draw_line(svg, at, rows.frame.top, at, rows.frame.bottom, line_class(guide.ink) + " guide");
+  if (inside)
+    draw_line(svg, at, rows.frame.top, at, rows.frame.bottom, line_class(guide.colour_role) + " guide");
   const double width = bold_width(text), y = rows.frame.top - 5;
   const Box box = labels.place({label_box(at - width - 4, y, width), label_box(at + 4, y, width),
                                 label_box(at - width - 4, y - kLineHeight, width)});
@@ -108,7 +109,7 @@ std::string svg_rows(const Chart& chart, const std::string& id, const std::strin
   std::vector<LegendEntry> legend;
   size_t bars = 0;
   for (size_t i = 0; i < chart.series.size(); ++i) {
-    legend.push_back({chart.series[i].name, chart.series[i].ink, chart.series[i].mark, i});
+    legend.push_back({chart.series[i].name, chart.series[i].colour_role, chart.series[i].mark, i});
     if (chart.series[i].mark == Mark::bars) ++bars;
   }
   const double left = std::max(46.0, names + 12);

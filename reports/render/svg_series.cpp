@@ -21,22 +21,22 @@ struct Point {
 /// into it (the smallest y: drawings count downwards), and the last one, which is held from there. Peaks
 /// stay.
 std::vector<Point> thinned_steps(const std::vector<Point>& points) {
-  std::vector<Point> kept;
+  std::vector<Point> materialised;
   for (size_t i = 0; i < points.size();) {
     size_t end = i;
     Point highest = points[i];
     for (; end < points.size() && std::floor(points[end].x) == std::floor(points[i].x); ++end)
       highest.y = std::min(highest.y, points[end].y);
-    kept.push_back(highest);
-    if (points[end - 1].y != highest.y) kept.push_back(points[end - 1]);
+    materialised.push_back(highest);
+    if (points[end - 1].y != highest.y) materialised.push_back(points[end - 1]);
     i = end;
   }
-  return kept;
+  return materialised;
 }
 
 /// Points of a line: of those that fall into one unit the first, the lowest, the highest and the last.
 std::vector<Point> thinned_line(const std::vector<Point>& points) {
-  std::vector<Point> kept;
+  std::vector<Point> materialised;
   for (size_t i = 0; i < points.size();) {
     size_t end = i, lowest = i, highest = i;
     for (; end < points.size() && std::floor(points[end].x) == std::floor(points[i].x); ++end) {
@@ -45,12 +45,12 @@ std::vector<Point> thinned_line(const std::vector<Point>& points) {
     }
     size_t last = points.size();
     for (const size_t at : {i, std::min(lowest, highest), std::max(lowest, highest), end - 1}) {
-      if (at != last) kept.push_back(points[at]);
+      if (at != last) materialised.push_back(points[at]);
       last = at;
     }
     i = end;
   }
-  return kept;
+  return materialised;
 }
 
 /// "M0 10H5V20H30": each point is held until the next, the last one until `end_x`.
@@ -94,7 +94,7 @@ void draw_marks(Markup& svg, const Series& series, const Plane& plane, const std
                 size_t shape) {
   for (const size_t i : drawn) {
     const std::string path = marker_path(plane.x.position(series.x[i]), plane.y.position(series.y[i]), shape);
-    svg.open("path", {{"d", path}, {"class", fill_class(series.ink) + " mark"}});
+    svg.open("path", {{"d", path}, {"class", fill_class(series.colour_role) + " mark"}});
     svg.element("title", {}, point_text(series, plane, i));
     svg.close();
   }
@@ -116,7 +116,7 @@ void draw_bars(Markup& svg, const Series& series, const Plane& plane, const std:
                       {"y", coordinate(std::min(top, ground))},
                       {"width", coordinate(width)},
                       {"height", coordinate(std::abs(ground - top))},
-                      {"class", fill_class(series.ink)}});
+                      {"class", fill_class(series.colour_role)}});
     svg.element("title", {}, point_text(series, plane, i));
     svg.close();
   }
@@ -143,7 +143,7 @@ void draw_areas(Markup& svg, const Chart& chart, const Plane& plane) {
     points = thinned_steps(points);
     const std::string path =
         steps_path(points, right) + "V" + coordinate(ground) + "H" + coordinate(points.front().x) + "Z";
-    svg.empty("path", {{"d", path}, {"class", "area " + fill_class(areas[area]->ink)}});
+    svg.empty("path", {{"d", path}, {"class", "area " + fill_class(areas[area]->colour_role)}});
   }
 }
 
@@ -157,11 +157,11 @@ void draw_series(Markup& svg, const Series& series, const Plane& plane, size_t s
     points.push_back({plane.x.position(series.x[i]), plane.y.position(series.y[i])});
   if (series.mark == Mark::steps) {
     svg.empty("path", {{"d", steps_path(thinned_steps(points), plane.x.position(plane.x.range().most))},
-                       {"class", line_class(series.ink)}});
+                       {"class", line_class(series.colour_role)}});
     return;
   }
   if (series.mark == Mark::line) {
-    svg.empty("path", {{"d", line_path(thinned_line(points))}, {"class", line_class(series.ink)}});
+    svg.empty("path", {{"d", line_path(thinned_line(points))}, {"class", line_class(series.colour_role)}});
   }
   if (series.mark == Mark::points || drawn.size() <= kMostMarks) draw_marks(svg, series, plane, drawn, shape);
 }

@@ -11,10 +11,10 @@ std::string counted(int64_t count, const std::string& one, const std::string& se
   return std::to_string(count) + " " + (count == 1 ? one : several);
 }
 
-std::string heard_sentence(const Trace& trace) {
+std::string captured_sentence(const Trace& trace) {
   std::string text;
   for (const TraceSource& source : trace.sources) {
-    if (!source.heard) continue;
+    if (!source.captured) continue;
     text += (text.empty() ? "" : ", ") + source.name;
     if (!source.detail.empty()) text += " (" + source.detail + ")";
   }
@@ -42,9 +42,9 @@ std::string driver_sentence(const Timeline& timeline) {
 }  // namespace
 
 std::vector<std::string> watch_sentences(const Trace& trace, const Timeline& timeline) {
-  std::vector<std::string> sentences{heard_sentence(trace)};
+  std::vector<std::string> sentences{captured_sentence(trace)};
   for (const TraceSource& source : trace.sources) {
-    if (source.heard) continue;
+    if (source.captured) continue;
     sentences.push_back(source.name + ": not heard" +
                         (source.detail.empty() ? "." : ": " + source.detail + "."));
   }

@@ -69,7 +69,7 @@ class Accesses {
     memory(c.scale, bytes, false);
     memory(c.shift, bytes, false);
   }
-  void operator()(const PixelNorm& c) {
+  void operator()(const RmsNorm& c) {
     reads(c.source, c.region);
     writes(c.target, c.region);
     memory(c.weight, c.source.channels * int64_t{sizeof(float)}, false);
@@ -82,7 +82,7 @@ class Accesses {
     reads(c.source, from);
     writes(c.target, c.target.region);
   }
-  void operator()(const Shuffle& c) {
+  void operator()(const DepthToSpace& c) {
     reads(c.source, {c.region.t,
                      {c.region.y.begin / c.factor_y, (c.region.y.end - 1) / c.factor_y + 1},
                      {c.region.x.begin / c.factor_x, (c.region.x.end - 1) / c.factor_x + 1}});

@@ -41,7 +41,7 @@ class EmulatedGpu final : public Gpu {
   void wait_on_host(Event) override {}
   bool happened(Event) override { return true; }
 
-  /// Told of what is reserved as if it were taken in segments of whole 2 MiB.
+  /// Reported of what is reserved as if it were taken in segments of whole 2 MiB.
   bool watch_allocator(AllocatorWatch watch) override;
 
   void open_range(const std::string&) override {

@@ -75,8 +75,8 @@ class SampleFiles {
     write_trace(folder_ / "gpu_trace.json", gpu_trace(plan), plan, model_.graph);
     Profile profile = made_up_profile();
     profile.threads = 2;
-    profile.laws = {{"law", {1, 4}, {8, 16}, {0.1, 0.2, 0.3, 0.4}, {0, 0, 0, 0}, 3, 0.125},
-                    {"sum", {1, 4}, {8}, {0.01, 0.02}, {0, 64}, 0, 0}};
+    profile.latency_tables = {{"law", {1, 4}, {8, 16}, {0.1, 0.2, 0.3, 0.4}, {0, 0, 0, 0}, 3, 0.125},
+                              {"sum", {1, 4}, {8}, {0.01, 0.02}, {0, 64}, 0, 0}};
     folder_.write("profile.json", to_json(profile).dump());
     folder_.write("frontier.json",
                   to_json(frontier(model_, request, {}, costs, 6), request, /*assumed=*/true).dump());

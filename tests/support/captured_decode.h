@@ -20,7 +20,7 @@ struct Hearing {
 };
 
 /// A decode on a GPU that never was: what those who watch tell of it, and what really happened.
-struct HeardDecode {
+struct CapturedDecode {
   DeviceRecording recording;
   /// What there is of every kind, by the host's clock, from each moment at which it changes or the driver is
   /// asked. The context is as large as it was when the driver was last asked.
@@ -46,7 +46,7 @@ class DecodeMaker {
         hearing_(hearing),
         correlation_(hearing.first_correlation) {}
 
-  HeardDecode make() {
+  CapturedDecode make() {
     count();
     take_library();
     take_segment();
@@ -58,10 +58,10 @@ class DecodeMaker {
     while (!place_bytes_.empty()) free_place(0);
     release_segment();
     count();
-    heard_.recording.plan = recorded_plan(plan_);
-    heard_.recording.device = "a GPU";
-    heard_.recording.libraries = "libraries";
-    return std::move(heard_);
+    captured_.recording.plan = recorded_plan(plan_);
+    captured_.recording.device = "a GPU";
+    captured_.recording.libraries = "libraries";
+    return std::move(captured_);
   }
 
  private:
@@ -74,9 +74,9 @@ class DecodeMaker {
   static constexpr int64_t kSegmentBytes = int64_t{64} << 20;
 
   int64_t tick() { return now_ns_ += random_.integer(100, 5000); }
-  void tell(DeviceEvent event) { heard_.recording.events.push_back(std::move(event)); }
+  void tell(DeviceEvent event) { captured_.recording.events.push_back(std::move(event)); }
   int64_t& of(AllocationKind kind) { return live_[static_cast<size_t>(kind)]; }
-  void note() { heard_.truth[now_ns_] = live_; }
+  void note() { captured_.truth[now_ns_] = live_; }
   /// Of the decode's own.
   void change(AllocationKind kind, int64_t bytes) {
     of(kind) += bytes;
@@ -100,7 +100,7 @@ class DecodeMaker {
   }
 
   void run_step(const Step& step) {
-    const auto kinds = {AllocationKind::tile, AllocationKind::workspace, AllocationKind::kept};
+    const auto kinds = {AllocationKind::tile, AllocationKind::workspace, AllocationKind::materialised};
     for (AllocationKind kind : kinds) {
       if (!random_.chance(0.6)) continue;
       const int64_t bytes = 512 * random_.integer(1, 2000);
@@ -218,7 +218,7 @@ class DecodeMaker {
   const Plan& plan_;
   const Graph& graph_;
   const Hearing hearing_;
-  HeardDecode heard_;
+  CapturedDecode captured_;
   KindBytes live_{};
   std::vector<Place> place_bytes_;
   std::map<uint64_t, int64_t> libraries_;
@@ -229,8 +229,8 @@ class DecodeMaker {
   ScopeId scope_ = kNoScope;
 };
 
-inline HeardDecode hear_decode(uint64_t seed, const Plan& plan, const Graph& graph,
-                               const Hearing& hearing = {}) {
+inline CapturedDecode hear_decode(uint64_t seed, const Plan& plan, const Graph& graph,
+                                  const Hearing& hearing = {}) {
   return DecodeMaker(seed, plan, graph, hearing).make();
 }
 

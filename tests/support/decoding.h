@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "decoder/weights/random_weights.h"
 #include "decoder/session/decode.h"
+#include "decoder/weights/random_weights.h"
 #include "tests/support/picture.h"
 
 namespace headroom::test {

@@ -9,11 +9,11 @@
 
 namespace headroom::test {
 
-/// What norms make is never kept by the planner, and so not rounded.
+/// What norms make is never materialised by the planner, and so not rounded.
 inline std::set<std::string> norms_of(const Graph& graph) {
   std::set<std::string> names;
   for (const Op& op : graph.ops()) {
-    if (op.kind == OpKind::norm || op.kind == OpKind::pixel_norm) names.insert(op.name);
+    if (op.kind == OpKind::norm || op.kind == OpKind::rms_norm) names.insert(op.name);
   }
   return names;
 }

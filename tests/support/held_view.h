@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "decoder/gpu/calls/calls.h"
 #include "decoder/cpu/loops/storage.h"
+#include "decoder/gpu/calls/calls.h"
 #include "tests/support/random.h"
 
 namespace headroom::test {

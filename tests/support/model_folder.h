@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "decoder/files/npy.h"
-#include "decoder/weights/random_weights.h"
 #include "decoder/graph/model.h"
+#include "decoder/weights/random_weights.h"
 #include "tests/decoder/files/scratch.h"
 
 namespace headroom::test {

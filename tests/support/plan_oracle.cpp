@@ -40,12 +40,12 @@ std::vector<int64_t> widths(int64_t columns) {
 
 }  // namespace
 
-PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleFrame& frame,
+PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleConfiguration& frame,
                        const Assumptions& assumptions, size_t most_choices)
     : graph_(model.graph), frame_(frame), assumptions_(assumptions), most_choices_(most_choices) {
   const Axes<int32_t> scale = graph_.tensor(graph_.output()).scale;
   sizes_ = {{request.frames, request.height_pixels / scale.y, request.width_pixels / scale.x},
-            frame.slice,
+            frame.micro_batch,
             request.dtype,
             request.device};
   targets_ = barrier_targets(graph_);
@@ -54,7 +54,7 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleF
     const TensorId any = !target.statistics.empty() ? graph_.op(target.statistics[0]).inputs[0]
                          : !target.whole.empty()    ? target.whole[0]
                          : target.emits             ? graph_.output()
-                                                    : target.rests[0];
+                                                    : target.cut_points[0];
     pass_depths_.push_back(depths_[index(any)]);
     if (target.optional()) optional_depths_.insert(depths_[index(any)]);
   }
@@ -74,10 +74,10 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleF
 }
 
 /// docs/planning.md, "Keep or drop".
-bool PlanOracle::may_be_kept(TensorId id) const {
+bool PlanOracle::may_be_materialised(TensorId id) const {
   const Tensor& tensor = graph_.tensor(id);
   if (id == graph_.latent() || id == graph_.output() || tensor.statistics) return false;
-  if (optional_depths_.contains(depths_[index(id)])) return tensor.rests;
+  if (optional_depths_.contains(depths_[index(id)])) return tensor.cut_points;
   const auto size = [&](TensorId of) {
     const Extent extent = extent_of(graph_.tensor(of), sizes_.latent);
     return extent.t * extent.y * extent.x * graph_.tensor(of).channels;
@@ -123,12 +123,12 @@ bool PlanOracle::all_goes_through(TensorId other, TensorId id) const {
   return !escapes(id) && met;
 }
 
-std::vector<bool> PlanOracle::read_later(size_t pass, const std::vector<bool>& kept) const {
-  std::vector<bool> read(kept.size(), false);
+std::vector<bool> PlanOracle::read_later(size_t pass, const std::vector<bool>& materialised) const {
+  std::vector<bool> read(materialised.size(), false);
   const std::function<void(TensorId)> visit = [&](TensorId id) {
     if (read[index(id)] || graph_.tensor(id).statistics) return;
     read[index(id)] = true;
-    if (kept[index(id)] || id == graph_.latent()) return;
+    if (materialised[index(id)] || id == graph_.latent()) return;
     for (const TensorId input : graph_.producer(id)->inputs) visit(input);
   };
   for (size_t later = pass + 1; later < targets_.size(); ++later) {
@@ -136,7 +136,7 @@ std::vector<bool> PlanOracle::read_later(size_t pass, const std::vector<bool>& k
     for (const TensorId id : targets_[later].whole) visit(id);
     if (targets_[later].emits) visit(graph_.output());
   }
-  for (size_t t = 0; t < read.size(); ++t) read[t] = read[t] && kept[t];
+  for (size_t t = 0; t < read.size(); ++t) read[t] = read[t] && materialised[t];
   return read;
 }
 
@@ -157,9 +157,9 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
   for (size_t t = 0; t < graph_.tensors().size(); ++t) {
     const TensorId id{static_cast<int32_t>(t)};
     const bool own = depths_[t] == pass_depths_[pass];
-    const bool late = depths_[t] + 1 == pass_depths_[pass] && !graph_.tensor(id).rests;
+    const bool late = depths_[t] + 1 == pass_depths_[pass] && !graph_.tensor(id).cut_points;
     const bool now = own || (late && !targets_[pass].optional());
-    if (!now || present[t] || has(targets_[pass].whole, id) || !may_be_kept(id)) continue;
+    if (!now || present[t] || has(targets_[pass].whole, id) || !may_be_materialised(id)) continue;
     std::vector<bool> with = present;
     with[t] = true;
     if (read_later(pass, with)[t]) free.push_back(id);
@@ -200,7 +200,7 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
   for (const TensorId id : keeps) with[index(id)] = true;
   const std::vector<bool> stays = read_later(pass, with);
   for (const TensorId id : keeps) {
-    if (!stays[index(id)]) return;  // kept for nothing
+    if (!stays[index(id)]) return;  // materialised for nothing
   }
 
   // What runs in this pass: everything between what it finds and what it must bring about.
@@ -222,7 +222,8 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
   if (targets_[pass].emits) run(graph_.output());
   for (size_t i = 0; i < runs.size(); ++i) {
     const TensorId made = graph_.ops()[i].output;
-    if (runs[i] && may_be_kept(made) && depths_[index(made)] + kMostBarriers < pass_depths_[pass]) return;
+    if (runs[i] && may_be_materialised(made) && depths_[index(made)] + kMostBarriers < pass_depths_[pass])
+      return;
   }
 
   OracleChoice choice{keeps, {}, below, 0, {}};
@@ -231,10 +232,10 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
     const Op& add = *graph_.producer(id);
     if (add.kind != OpKind::add || has(below, id)) continue;
     const TensorId other = add.inputs[0], base = add.inputs[1];
-    const auto kept_base = std::find_if(state.found.begin(), state.found.end(),
-                                        [&](const Found& f) { return f.tensor == base; });
-    if (kept_base == state.found.end() || kept_base->place != Place::device || present[index(other)] ||
-        other == graph_.latent())
+    const auto materialised_base = std::find_if(state.found.begin(), state.found.end(),
+                                                [&](const Found& f) { return f.tensor == base; });
+    if (materialised_base == state.found.end() || materialised_base->place != Place::device ||
+        present[index(other)] || other == graph_.latent())
       continue;
     bool alone = !stays[index(base)];
     for (size_t i = 0; i < runs.size(); ++i) {
@@ -285,13 +286,13 @@ std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<Simulat
   std::vector<OracleShape> shapes;
   const Extent grid{sizes_.latent.t * pass.scale.t, sizes_.latent.y * pass.scale.y,
                     sizes_.latent.x * pass.scale.x};
-  std::vector<ConvolutionForm> forms{ConvolutionForm::direct};
+  std::vector<ConvolutionAlgorithm> forms{ConvolutionAlgorithm::direct};
   for (const Step& step : pass.steps) {
     if (sizes_.device == DeviceKind::cpu && forms.size() == 1 && step.op != OpId{-1} &&
-        has_two_forms(graph_, graph_.op(step.op)))
-      forms.push_back(ConvolutionForm::winograd);
+        has_two_algorithms(graph_, graph_.op(step.op)))
+      forms.push_back(ConvolutionAlgorithm::winograd);
   }
-  for (const ConvolutionForm form : forms) {
+  for (const ConvolutionAlgorithm form : forms) {
     pass.convolutions = form;
     for (const int64_t rows : heights(grid.y)) {
       for (const int64_t columns : widths(grid.x)) {

@@ -10,7 +10,7 @@
 
 namespace headroom::test {
 
-/// A kept tensor between two passes.
+/// A materialised tensor between two passes.
 struct Found {
   TensorId tensor{-1};
   Place place = Place::device;
@@ -37,8 +37,8 @@ struct OracleState {
 };
 
 /// What is the same for all plans of one frame.
-struct OracleFrame {
-  int64_t slice = 1;
+struct OracleConfiguration {
+  int64_t micro_batch = 1;
   WeightResidency weights = WeightResidency::resident;
   std::optional<Place> lower_place{};
   int64_t lower_limit_bytes = 0;
@@ -50,7 +50,7 @@ struct OracleFrame {
 class PlanOracle {
  public:
   /// Gives up where a pass has more than `most_choices` in all.
-  PlanOracle(const Model& model, const Request& request, const OracleFrame& frame,
+  PlanOracle(const Model& model, const Request& request, const OracleConfiguration& frame,
              const Assumptions& assumptions, size_t most_choices);
 
   bool complete() const { return complete_; }
@@ -61,8 +61,8 @@ class PlanOracle {
   double sequences() const;
   double start_seconds() const { return start_seconds_; }
 
-  /// By trying every sequence of choices, none left out: the fewest seconds of one slice under the limit,
-  /// infinite where none fits.
+  /// By trying every sequence of choices, none left out: the fewest seconds of one micro-batch under the
+  /// limit, infinite where none fits.
   double fewest_seconds(int64_t limit_bytes) const;
   /// The same for the smallest peak.
   int64_t smallest_peak() const;
@@ -71,15 +71,15 @@ class PlanOracle {
   void expand(size_t pass, OracleState& state);
   void add_choice(size_t pass, const OracleState& state, const std::vector<TensorId>& keeps,
                   const std::vector<TensorId>& below, std::vector<OracleChoice>& choices);
-  bool may_be_kept(TensorId id) const;
+  bool may_be_materialised(TensorId id) const;
   bool all_goes_through(TensorId other, TensorId id) const;
-  /// The kept tensors that passes after `pass` read, straight or through what is recomputed.
-  std::vector<bool> read_later(size_t pass, const std::vector<bool>& kept) const;
+  /// The materialised tensors that passes after `pass` read, straight or through what is recomputed.
+  std::vector<bool> read_later(size_t pass, const std::vector<bool>& materialised) const;
   std::vector<OracleShape> priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const;
   int64_t rows_of_block(TensorId id) const;
 
   const Graph& graph_;
-  const OracleFrame frame_;
+  const OracleConfiguration frame_;
   const Assumptions& assumptions_;
   const size_t most_choices_;
   Sizes sizes_;

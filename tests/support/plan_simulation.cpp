@@ -96,8 +96,8 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass, int64_t 
   return ledger;
 }
 
-/// The first and last row, end exclusive, of a kept tensor that steps read for one band; empty where none
-/// does.
+/// The first and last row, end exclusive, of a materialised tensor that steps read for one band; empty where
+/// none does.
 Interval rows_read(const Graph& graph, const Pass& pass, TensorId id, size_t band, const Sizes& sizes) {
   const int64_t rows = extent_of(graph.tensor(id), sizes.latent).y;
   Interval all{rows, 0};
@@ -231,14 +231,15 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
   for (size_t number = 0; number < graph.ops().size(); ++number) {
     const Op& op = graph.ops()[number];
     const bool runs = operations.contains(OpId{static_cast<int32_t>(number)});
-    const bool changes = runs && pass.convolutions == ConvolutionForm::winograd && has_two_forms(graph, op);
+    const bool changes =
+        runs && pass.convolutions == ConvolutionAlgorithm::winograd && has_two_algorithms(graph, op);
     if (changes) transformed += winograd_bytes(graph, op);
     if (weights == WeightResidency::resident) {
-      resident += parameter_bytes(graph, op, ConvolutionForm::direct, sizes);
+      resident += parameter_bytes(graph, op, ConvolutionAlgorithm::direct, sizes);
       if (changes) brought += winograd_bytes(graph, op);
     } else if (runs) {
       brought += parameter_bytes(graph, op, pass.convolutions, sizes);
-      loaded += parameter_bytes(graph, op, ConvolutionForm::direct, sizes);
+      loaded += parameter_bytes(graph, op, ConvolutionAlgorithm::direct, sizes);
     }
   }
   const Extent latent = extent_of(graph.tensor(graph.latent()), sizes.latent);
@@ -249,8 +250,8 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
       std::llround(assumptions.memory.reserve_bytes_per_pixel *
                    double(sizes.items * positions(extent_of(graph.tensor(graph.output()), sizes.latent)))) +
       sizes.items * pool_bytes(latent_values * 4, sizes.device);  // fp32 in every dtype
-  std::vector<Blocks> kept;
-  for (const SimulatedTensor& tensor : tensors) kept.emplace_back(graph, pass, tensor, sizes);
+  std::vector<Blocks> materialised;
+  for (const SimulatedTensor& tensor : tensors) materialised.emplace_back(graph, pass, tensor, sizes);
 
   SimulatedPass result;
   double compute = double(transformed) / assumptions.transform_bytes_per_second;
@@ -259,7 +260,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
     for (size_t y = 0; y < pass.tiles.y.size(); ++y) {
       const std::vector<StepLedger>& ledger = y + 1 == pass.tiles.y.size() ? last : full;
       int64_t live = throughout;
-      for (Blocks& blocks : kept) {
+      for (Blocks& blocks : materialised) {
         blocks.begin_band(y);
         live += blocks.live_bytes();
       }
@@ -268,7 +269,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
             ledger, [&](size_t i) { return ledger[i].tile_bytes; },
             [&](size_t i, int64_t bytes) {
               if (x == 0 && pass.steps[i].kind == StepKind::store) {
-                for (Blocks& blocks : kept) {
+                for (Blocks& blocks : materialised) {
                   if (!blocks.written() || blocks.tensor() != pass.steps[i].tensor) continue;
                   live -= blocks.live_bytes();
                   blocks.store(y);
@@ -297,7 +298,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
     }
   }
   double in = 0, out = 0;
-  for (const Blocks& blocks : kept) {
+  for (const Blocks& blocks : materialised) {
     const double rate = blocks.place() == Place::host ? assumptions.host_bytes_per_second
                                                       : assumptions.scratch_bytes_per_second;
     (assumptions.both_ways && blocks.written() ? out : in) += double(blocks.moved_bytes()) / rate;
@@ -314,17 +315,17 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
   const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
   const Sizes sizes{
       {plan.request.frames, plan.request.height_pixels / scale.y, plan.request.width_pixels / scale.x},
-      plan.slice,
+      plan.micro_batch,
       plan.request.dtype,
       plan.request.device};
   SimulatedPlan result;
-  double slice_seconds = 0;
+  double micro_batch_seconds = 0;
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     const auto pass = static_cast<int32_t>(i);
     std::vector<SimulatedTensor> tensors;
-    for (const Kept& entry : plan.kept) {
-      const Kept* successor = nullptr;
-      for (const Kept& other : plan.kept) {
+    for (const Materialised& entry : plan.materialised) {
+      const Materialised* successor = nullptr;
+      for (const Materialised& other : plan.materialised) {
         if (other.in_place_of == entry.tensor) successor = &other;
       }
       if (pass < entry.first_pass || pass > entry.last_pass) continue;
@@ -337,9 +338,9 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
     result.passes.push_back(
         simulate_pass(graph, plan.passes[i], tensors, sizes, plan.weights, assumptions, true));
     result.peak_bytes = std::max(result.peak_bytes, result.passes.back().peak_bytes);
-    slice_seconds += result.passes.back().seconds;
+    micro_batch_seconds += result.passes.back().seconds;
   }
-  result.seconds = slice_seconds * double(plan.request.batch / plan.slice);
+  result.seconds = micro_batch_seconds * double(plan.request.batch / plan.micro_batch);
   if (plan.weights == WeightResidency::resident) result.seconds += load_seconds(graph, sizes, assumptions);
   return result;
 }

@@ -20,7 +20,7 @@ struct SimulatedTensor {
 struct SimulatedPass {
   int64_t peak_bytes = 0;       ///< with every tile as large as docs/planning.md counts it
   int64_t real_peak_bytes = 0;  ///< with every tile as large as it is; 0 where that was not asked for
-  double seconds = 0;           ///< of one slice
+  double seconds = 0;           ///< of one micro-batch
 };
 
 /// Runs a pass tile by tile and step by step with a ledger of bytes and a sum of seconds: nothing of the
@@ -36,7 +36,7 @@ struct SimulatedPlan {
 };
 SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& assumptions);
 
-/// Bytes of all blocks of a kept tensor, of all items.
+/// Bytes of all blocks of a materialised tensor, of all items.
 int64_t block_bytes_of(const Graph& graph, TensorId tensor, int64_t block_rows, const Sizes& sizes);
 
 }  // namespace headroom::test

@@ -29,7 +29,7 @@ inline std::vector<int32_t> pass_depths(const Graph& graph) {
     }
   }
   for (size_t t = 0; t < graph.tensors().size(); ++t) {
-    if (graph.tensors()[t].rests) sorted.insert(depths[t]);
+    if (graph.tensors()[t].cut_points) sorted.insert(depths[t]);
   }
   sorted.insert(depths[index(graph.output())]);
   return {sorted.begin(), sorted.end()};
@@ -37,13 +37,15 @@ inline std::vector<int32_t> pass_depths(const Graph& graph) {
 
 /// How random decisions are drawn.
 struct RandomStyle {
-  double keep = 0.5;      ///< share of the tensors that are kept
-  double late = 0.2;      ///< of these, kept one pass later than they could be
+  double keep = 0.5;      ///< share of the tensors that are materialised
+  double late = 0.2;      ///< of these, materialised one pass later than they could be
   double in_place = 0.5;  ///< of the residuals that could take over their operand
-  double below = 0;       ///< of the kept tensors whose blocks are nobody else's, in the frame's lower place
+  double below =
+      0;  ///< of the materialised tensors whose blocks are nobody else's, in the frame's lower place
   double untiled_rows = 0.25, untiled_columns = 0.6, untiled_frames = 0.3;
-  int64_t most_tiles = 40;                           ///< of one pass
-  ConvolutionForm form = ConvolutionForm::winograd;  ///< of half of the passes; the others are direct
+  int64_t most_tiles = 40;  ///< of one pass
+  ConvolutionAlgorithm form =
+      ConvolutionAlgorithm::winograd;  ///< of half of the passes; the others are direct
 };
 
 struct RandomPlan {
@@ -59,34 +61,36 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
   const std::vector<BarrierTargets> targets = barrier_targets(graph);
   const std::vector<int32_t> depths = barrier_depths(graph);
   const std::vector<int32_t> at = pass_depths(graph);
-  std::vector<size_t> kept_in(graph.tensors().size(), targets.size());
+  std::vector<size_t> materialised_in(graph.tensors().size(), targets.size());
   for (size_t t = 1; t < graph.tensors().size(); ++t) {
     const Tensor& tensor = graph.tensors()[t];
     const bool wanted = random.chance(style.keep);
     const size_t delay = random.chance(style.late) ? 1 : 0;
     if (!wanted || tensor.statistics || never.contains(tensor.name)) continue;
     const auto pass = static_cast<size_t>(std::lower_bound(at.begin(), at.end(), depths[t]) - at.begin());
-    // Of what an optional pass computes only that at which it rests is kept.
-    if (targets[pass].optional() && !tensor.rests) continue;
-    kept_in[t] = tensor.rests ? pass : pass + delay;
+    // Of what an optional pass computes only that at which it rests is materialised.
+    if (targets[pass].optional() && !tensor.cut_points) continue;
+    materialised_in[t] = tensor.cut_points ? pass : pass + delay;
   }
   for (const BarrierTargets& target : targets) {
-    for (TensorId id : target.whole) kept_in[index(id)] = targets.size();  // kept by the pass itself
+    for (TensorId id : target.whole)
+      materialised_in[index(id)] = targets.size();  // materialised by the pass itself
   }
-  std::vector<bool> kept(graph.tensors().size(), false), below(graph.tensors().size(), false);
+  std::vector<bool> materialised(graph.tensors().size(), false), below(graph.tensors().size(), false);
   std::vector<PassDecision> decisions;
   for (size_t pass = 0; pass < targets.size(); ++pass) {
     PassDecision decision;
-    decision.rests = targets[pass].optional();
+    decision.cut_points = targets[pass].optional();
     for (size_t t = 1; t < graph.tensors().size(); ++t) {
-      if (kept_in[t] == pass) decision.keeps.push_back(TensorId{static_cast<int32_t>(t)});
+      if (materialised_in[t] == pass) decision.keeps.push_back(TensorId{static_cast<int32_t>(t)});
     }
-    std::erase_if(decision.keeps, [&](TensorId id) { return decision.rests && !graph.tensor(id).rests; });
-    if (decision.rests && decision.keeps.empty()) continue;
+    std::erase_if(decision.keeps,
+                  [&](TensorId id) { return decision.cut_points && !graph.tensor(id).cut_points; });
+    if (decision.cut_points && decision.keeps.empty()) continue;
     PassGoal goal = goal_of(targets[pass], decision);
     std::vector<TensorId> taken;
     for (TensorId id : decision.keeps) {
-      const TensorId base = in_place_base(graph, kept, goal, id);
+      const TensorId base = in_place_base(graph, materialised, goal, id);
       const bool wanted = random.chance(style.in_place);
       if (base == TensorId{-1} || !wanted || below[index(base)]) continue;
       decision.in_place.push_back(id);
@@ -100,7 +104,7 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
       below[index(id)] = true;
     }
     goal.in_place = decision.in_place;
-    const Pass lowered = lower_pass(graph, kept, goal);
+    const Pass lowered = lower_pass(graph, materialised, goal);
     const Extent grid = extent_at(lowered.scale, latent);
     decision.tile = grid;
     if (grid.t > 1 && takes_chunks(graph, lowered) && !random.chance(style.untiled_frames))
@@ -113,12 +117,12 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
       return ((grid.y + decision.tile.y - 1) / decision.tile.y) *
              ((grid.x + decision.tile.x - 1) / decision.tile.x);
     };
-    decision.convolutions = random.pick<ConvolutionForm>({ConvolutionForm::direct, style.form});
+    decision.convolutions = random.pick<ConvolutionAlgorithm>({ConvolutionAlgorithm::direct, style.form});
     while (tiles() > style.most_tiles)
       ++(decision.tile.x < decision.tile.y ? decision.tile.x : decision.tile.y);
-    for (TensorId id : goal.keeps) kept[index(id)] = true;
-    for (TensorId id : taken) kept[index(id)] = false;
-    for (OpId op : goal.statistics) kept[index(graph.op(op).output)] = true;
+    for (TensorId id : goal.keeps) materialised[index(id)] = true;
+    for (TensorId id : taken) materialised[index(id)] = false;
+    for (OpId op : goal.statistics) materialised[index(graph.op(op).output)] = true;
     decisions.push_back(std::move(decision));
   }
   return decisions;
@@ -126,10 +130,10 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
 
 /// A plan from random decisions that keep no tensor of `never`, nor any that turns out to be read by no later
 /// pass.
-inline RandomPlan random_plan(const Model& model, const Request& request, int64_t slice,
+inline RandomPlan random_plan(const Model& model, const Request& request, int64_t micro_batch,
                               const RandomStyle& style, const MemoryModel& memory, Random& random,
-                              std::set<std::string> never = {}, PlanFrame frame = {}) {
-  frame.slice = slice;
+                              std::set<std::string> never = {}, PlanConfiguration frame = {}) {
+  frame.micro_batch = micro_batch;
   Plan sizes;
   sizes.request = request;
   const Extent latent = sizes_of(model.graph, sizes).latent;

@@ -9,7 +9,7 @@
 namespace headroom::test {
 
 /// A program's standard error, taken apart.
-struct Told {
+struct Reported {
   std::vector<ProgressEvent> events;
   std::vector<std::string> messages;
 
@@ -25,8 +25,8 @@ struct Told {
 };
 
 /// No line may be damaged.
-inline Told told(const std::string& text) {
-  Told found;
+inline Reported told(const std::string& text) {
+  Reported found;
   ProgressReader reader([&](const ProgressEvent& event) { found.events.push_back(event); },
                         [&](const std::string& message) { found.messages.push_back(message); });
   reader.read(text);

@@ -28,12 +28,12 @@ int64_t kernel_bytes(const Graph& graph, const Op& op, int64_t matrices) {
 }
 
 /// Packed in fp32, each parameter from a boundary of 64 bytes.
-int64_t packed_bytes(const Graph& graph, const Op& op, ConvolutionForm form) {
+int64_t packed_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm form) {
   int64_t vector = graph.tensor(op.output).channels * 4;
   while (vector % 64 != 0) ++vector;
   if (op.kind == OpKind::norm) return vector + vector;
   if (op.kind != OpKind::conv) return 0;
-  if (form == ConvolutionForm::winograd && has_two_forms(graph, op))
+  if (form == ConvolutionAlgorithm::winograd && has_two_algorithms(graph, op))
     return winograd_bytes(graph, op) + vector;
   return kernel_bytes(graph, op, op.factor.y == 2 ? 4 * 4 : op.kernel.y * op.kernel.x) + vector;
 }
@@ -100,7 +100,7 @@ int64_t tile_pool_bytes(int64_t values_of_item, const Sizes& sizes) {
   return pool_bytes(sizes.items * values_of_item * 4, sizes.device);
 }
 
-bool has_two_forms(const Graph& graph, const Op& op) {
+bool has_two_algorithms(const Graph& graph, const Op& op) {
   return op.kind == OpKind::conv && op.kernel.y * op.kernel.x == 9 && op.kernel.y == op.kernel.x &&
          graph.tensor(op.inputs[0]).channels >= 16;
 }
@@ -109,7 +109,7 @@ int64_t winograd_bytes(const Graph& graph, const Op& op) {
   return kernel_bytes(graph, op, op.factor.y == 2 ? 8 * 8 : 6 * 6);
 }
 
-int64_t parameter_bytes(const Graph& graph, const Op& op, ConvolutionForm form, const Sizes& sizes) {
+int64_t parameter_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm form, const Sizes& sizes) {
   if (!on_cuda(sizes)) return packed_bytes(graph, op, form);
   const int64_t outputs = graph.tensor(op.output).channels;
   if (op.kind == OpKind::norm) return 2 * rounded_up(outputs * 4, 256);
@@ -134,7 +134,7 @@ int64_t statistics_bytes(const Graph& graph, const Sizes& sizes) {
 
 double load_seconds(const Graph& graph, const Sizes& sizes, const Assumptions& assumptions) {
   int64_t bytes = 0;
-  for (const Op& op : graph.ops()) bytes += parameter_bytes(graph, op, ConvolutionForm::direct, sizes);
+  for (const Op& op : graph.ops()) bytes += parameter_bytes(graph, op, ConvolutionAlgorithm::direct, sizes);
   return double(bytes) / assumptions.weights_bytes_per_second;
 }
 
@@ -142,8 +142,8 @@ TensorId swept(const Step& step) {
   return step.kind == StepKind::statistics ? step.inputs[0].tensor : step.tensor;
 }
 
-double seconds_per_position(const Graph& graph, const Step& step, ConvolutionForm form, const Sizes& sizes,
-                            const Assumptions& assumptions) {
+double seconds_per_position(const Graph& graph, const Step& step, ConvolutionAlgorithm form,
+                            const Sizes& sizes, const Assumptions& assumptions) {
   const double counted = counted_seconds(graph, step, sizes, assumptions);
   if (assumptions.reads_count) {
     const double moving =
@@ -152,7 +152,7 @@ double seconds_per_position(const Graph& graph, const Step& step, ConvolutionFor
   }
   if (counted > 0) {
     double share = 1;
-    if (form == ConvolutionForm::winograd && has_two_forms(graph, graph.op(step.op)))
+    if (form == ConvolutionAlgorithm::winograd && has_two_algorithms(graph, graph.op(step.op)))
       share =
           graph.op(step.op).factor.y == 2 ? assumptions.upsampled_winograd_share : assumptions.winograd_share;
     return share * counted;

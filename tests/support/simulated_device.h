@@ -29,11 +29,11 @@ int64_t pool_bytes(int64_t bytes, DeviceKind device);
 /// A tile of all items.
 int64_t tile_pool_bytes(int64_t values_of_item, const Sizes& sizes);
 /// True where the Winograd form changes something.
-bool has_two_forms(const Graph& graph, const Op& op);
+bool has_two_algorithms(const Graph& graph, const Op& op);
 /// A kernel in that form.
 int64_t winograd_bytes(const Graph& graph, const Op& op);
 /// Parameters of one operation as the device has them, each from a boundary.
-int64_t parameter_bytes(const Graph& graph, const Op& op, ConvolutionForm form, const Sizes& sizes);
+int64_t parameter_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm form, const Sizes& sizes);
 /// Statistics and what follows from them, where these are on the device.
 int64_t statistics_bytes(const Graph& graph, const Sizes& sizes);
 /// Seconds of bringing all parameters in before the first pass.
@@ -42,7 +42,7 @@ double load_seconds(const Graph& graph, const Sizes& sizes, const Assumptions& a
 /// The tensor whose positions a step goes over.
 TensorId swept(const Step& step);
 /// Seconds of a step for each position of one item, without what it costs once per tile.
-double seconds_per_position(const Graph& graph, const Step& step, ConvolutionForm form, const Sizes& sizes,
-                            const Assumptions& assumptions);
+double seconds_per_position(const Graph& graph, const Step& step, ConvolutionAlgorithm form,
+                            const Sizes& sizes, const Assumptions& assumptions);
 
 }  // namespace headroom::test

@@ -96,8 +96,8 @@ inline float sum_of(const Lanes& values) {
 }
 
 /// x / sqrt(mean of squares + epsilon) * weight + bias, over the channels of each pixel.
-void pixel_norm(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
-                const float* bias, float epsilon) {
+void rms_norm(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
+              const float* bias, float epsilon) {
   for (int64_t p = 0; p < pixels; ++p, x += channels, out += channels) {
     Lanes squares[2] = {};
     for (int64_t c = 0, turn = 0; c < channels; c += kLanes, turn ^= 1) {

@@ -28,8 +28,8 @@ struct Loops {
   void (*silu)(const float* x, float* out, int64_t count);
   void (*relu)(const float* x, float* out, int64_t count);
   /// out = x / sqrt(mean of the pixel's squares + epsilon) * weight + bias; in place where out == x.
-  void (*pixel_norm)(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
-                     const float* bias, float epsilon);
+  void (*rms_norm)(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
+                   const float* bias, float epsilon);
   /// out = x * silu(x `channels` further on), of pixels with twice as many channels.
   void (*gate)(const float* x, float* out, int64_t pixels, int64_t channels);
   void (*depthwise)(const DepthwiseRow& row);

@@ -99,7 +99,7 @@ int64_t panel_width(const KernelShape& shape, int64_t output) {
 void pack_direct(const KernelShape& shape, const float* taps, int64_t output_distance, int64_t inputs,
                  int64_t outputs, const PackedPart& direct) {
   const int64_t kernel_taps = shape.rows * shape.columns;
-  const int64_t matrices = shape.frame_matrices(ConvolutionForm::direct);
+  const int64_t matrices = shape.frame_matrices(ConvolutionAlgorithm::direct);
   for (int64_t k = 0; k < inputs; ++k) {
     for (int64_t o = 0; o < kOutputs; ++o) {
       float phases[16];

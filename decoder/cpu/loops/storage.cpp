@@ -26,10 +26,10 @@ void narrow(Dtype stored, const float* from, void* to, int64_t count) {
 
 void round_to(Dtype stored, float* values, int64_t count) {
   if (stored == Dtype::fp32) return;
-  constexpr int64_t kPiece = 4096;
-  uint16_t bits[kPiece];
-  for (int64_t i = 0; i < count; i += kPiece) {
-    const int64_t length = count - i < kPiece ? count - i : kPiece;
+  constexpr int64_t kChunk = 4096;
+  uint16_t bits[kChunk];
+  for (int64_t i = 0; i < count; i += kChunk) {
+    const int64_t length = count - i < kChunk ? count - i : kChunk;
     narrow(stored, values + i, bits, length);
     widen(stored, bits, values + i, length);
   }

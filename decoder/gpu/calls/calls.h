@@ -66,7 +66,7 @@ struct Normalise {
 };
 /// x / root(mean square over the channels of its position + epsilon) * weight + bias, then the activation, in
 /// a region.
-struct PixelNorm {
+struct RmsNorm {
   View source, target;
   const float* weight = nullptr;
   const float* bias = nullptr;
@@ -83,7 +83,7 @@ struct Upsample {
 };
 /// Channels c * factor² … of the source become the factor × factor pixels of the target's channel c, row by
 /// row.
-struct Shuffle {
+struct DepthToSpace {
   View source, target;
   int32_t factor_y = 1, factor_x = 1;
   Box region;  ///< of the target
@@ -123,8 +123,8 @@ struct Moments {
   double count = 0, mean = 0, m2 = 0;
 };
 /// Merges a region into the moments of each group of channels, of each frame by itself where `by_frame`. Two
-/// levels: every block of threads makes moments of its own stretch of rows of one frame, in `partial`; these
-/// are merged in the order of the stretches (Chan, Golub, LeVeque 1983, eq. 2.1), so the result does not
+/// levels: every block of threads makes moments of its own segment of rows of one frame, in `partial`; these
+/// are merged in the order of the segments (Chan, Golub, LeVeque 1983, eq. 2.1), so the result does not
 /// depend on how blocks were scheduled.
 struct AddMoments {
   View source;
@@ -134,8 +134,8 @@ struct AddMoments {
   Moments* partial = nullptr;  ///< partial_moments() of them
   Moments* state = nullptr;    ///< [groups], or [frames of the picture][groups]
 };
-/// Stretches of a frame's rows in AddMoments, and partial moments in all.
-int64_t moment_stretches(int64_t rows, int64_t columns, int64_t channels);
+/// Segments of a frame's rows in AddMoments, and partial moments in all.
+int64_t moment_segments(int64_t rows, int64_t columns, int64_t channels);
 int64_t partial_moments(const Box& region, int64_t channels, int64_t groups);
 
 /// Scale and shift of each channel of each set so that x * scale + shift = (x - mean) / sqrt(m2 / count +
@@ -150,21 +150,21 @@ struct Affine {
   float* shift = nullptr;
 };
 
-/// Adds to the sums of linear attention, for heads that lie one after another in `piece`, each with q, k and
+/// Adds to the sums of linear attention, for heads that lie one after another in `chunk`, each with q, k and
 /// v of `channels` values: row i of a head's sums is relu(k_i) times each of v, then relu(k_i) alone. Two
 /// levels as AddMoments: `partial` has key_value_partials() times heads × channels × (channels + 1) values.
 struct AddKeyValueSums {
-  View piece;
+  View chunk;
   Box region;
   int32_t heads = 1, channels = 0;
   float* partial = nullptr;
   double* sums = nullptr;  ///< [heads][channels][channels + 1]
 };
 int64_t key_value_partials(const Box& region);
-/// relu(q) by the sums, divided by relu(q) by those of relu(k) alone plus epsilon; heads of one piece, to the
+/// relu(q) by the sums, divided by relu(q) by those of relu(k) alone plus epsilon; heads of one chunk, to the
 /// channels from `first_channel` on of the target.
 struct LinearAttention {
-  View piece, target;
+  View chunk, target;
   Box region;
   int32_t heads = 1, channels = 0, first_channel = 0;
   const double* sums = nullptr;
@@ -214,7 +214,7 @@ struct Attend {
   int64_t workspace_bytes = 0;
 };
 
-using Call = std::variant<Gather, Copy, Add, Normalise, PixelNorm, Upsample, Shuffle, Gate, Interpolate,
+using Call = std::variant<Gather, Copy, Add, Normalise, RmsNorm, Upsample, DepthToSpace, Gate, Interpolate,
                           UnfoldFrames, Activate, ClearOutside, AddMoments, Affine, AddKeyValueSums,
                           LinearAttention, Convolve, Interleave, Attend>;
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "decoder/gpu/calls/allocator_watch.h"
-#include "decoder/gpu/calls/parts.h"
 #include "decoder/gpu/calls/calls.h"
+#include "decoder/gpu/calls/time_scopes.h"
 
 namespace headroom::gpu {
 
@@ -71,9 +71,9 @@ class Gpu {
   virtual bool watch_allocator(AllocatorWatch /*watch*/) { return false; }
 
   /// From here on the time that work takes is added up by what it is; where the GPU tells.
-  virtual void restart_parts() {}
+  virtual void restart_scopes() {}
   /// Since then. All work must be done. None where it does not tell.
-  virtual std::optional<PartSeconds> part_seconds() { return {}; }
+  virtual std::optional<ScopeSeconds> scope_seconds() { return {}; }
 };
 
 }  // namespace headroom::gpu

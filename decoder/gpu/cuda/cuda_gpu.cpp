@@ -12,8 +12,8 @@
 #include "decoder/gpu/cuda/cublas_products.h"
 #include "decoder/gpu/cuda/cudnn_convolution.h"
 #include "decoder/gpu/cuda/status.h"
-#include "decoder/graph/errors.h"
 #include "decoder/gpu/kernels/kernels.h"
+#include "decoder/graph/errors.h"
 
 namespace headroom::gpu {
 namespace {
@@ -231,11 +231,11 @@ Event CudaGpu::record(Stream where) {
   return events_->record(stream(where));
 }
 void CudaGpu::wait(Stream where, Event event) {
-  if (parts_ && where == Stream::compute) parts_->compute(Part::waiting);
+  if (parts_ && where == Stream::compute) parts_->compute(TimeScope::waiting);
   events_->wait(stream(where), event);
 }
 void CudaGpu::wait_on_host(Event event) {
-  if (parts_) parts_->compute(Part::waiting);  // the host gives no more work until then
+  if (parts_) parts_->compute(TimeScope::waiting);  // the host gives no more work until then
   events_->wait_on_host(event);
 }
 bool CudaGpu::happened(Event event) {
@@ -251,15 +251,15 @@ bool CudaGpu::watch_allocator(AllocatorWatch watch) {
   return done;
 }
 
-void CudaGpu::restart_parts() {
-  if (!parts_) parts_ = std::make_unique<PartTimer>(*stamps_);
+void CudaGpu::restart_scopes() {
+  if (!parts_) parts_ = std::make_unique<ScopeTimer>(*stamps_);
   parts_->restart();
-  parts_->compute(Part::waiting);
+  parts_->compute(TimeScope::waiting);
 }
 
-std::optional<PartSeconds> CudaGpu::part_seconds() {
+std::optional<ScopeSeconds> CudaGpu::scope_seconds() {
   if (!parts_) return {};
-  parts_->compute(Part::waiting);
+  parts_->compute(TimeScope::waiting);
   events_->wait_on_host(events_->record(stream(Stream::compute)));
   return parts_->seconds();
 }

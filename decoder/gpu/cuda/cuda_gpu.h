@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "decoder/gpu/calls/gpu.h"
 #include "decoder/gpu/cuda/cuda_stamps.h"
 #include "decoder/gpu/cuda/device_memory.h"
 #include "decoder/gpu/cuda/driver_memory.h"
 #include "decoder/gpu/cuda/events.h"
-#include "decoder/gpu/calls/gpu.h"
 
 namespace headroom::gpu {
 
@@ -50,8 +50,8 @@ class CudaGpu : public Gpu {
 
   bool watch_allocator(AllocatorWatch watch) override;
 
-  void restart_parts() override;
-  std::optional<PartSeconds> part_seconds() override;
+  void restart_scopes() override;
+  std::optional<ScopeSeconds> scope_seconds() override;
 
  private:
   cudaStream_t stream(Stream stream) const { return streams_[static_cast<size_t>(stream)]; }
@@ -67,7 +67,7 @@ class CudaGpu : public Gpu {
   std::unique_ptr<CublasProducts> products_;
   std::unique_ptr<Events> events_;
   std::unique_ptr<CudaStamps> stamps_;
-  std::unique_ptr<PartTimer> parts_;  ///< none while nobody asked
+  std::unique_ptr<ScopeTimer> parts_;  ///< none while nobody asked
   DeviceMemory memory_;
   std::vector<void*> host_memory_;
   int64_t library_bytes_ = 0;

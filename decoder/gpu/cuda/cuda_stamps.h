@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "decoder/gpu/calls/part_timer.h"
+#include "decoder/gpu/calls/scope_timer.h"
 
 namespace headroom::gpu {
 

@@ -16,7 +16,7 @@ class Engine : public ConvolutionEngine {
     return plans_.fit(problem, workspace_bytes);
   }
 
-  void convolve(const ConvolutionPart& part) override {
+  void convolve(const ConvolutionChunk& part) override {
     const CudnnPlan* plan = plans_.find(part.problem, part.workspace_bytes);
     constexpr int64_t kTensors = 4;
     const std::array<int64_t, kTensors> numbers{kCudnnInput, kCudnnKernel, kCudnnBias, kCudnnOutput};
@@ -52,7 +52,7 @@ class Engine : public ConvolutionEngine {
 
 std::vector<Box> CudnnConvolution::convolve(const Convolve& call) {
   Engine engine(handle_, plans_);
-  return convolve_in_parts(call, engine);
+  return convolve_in_chunks(call, engine);
 }
 
 }  // namespace headroom::gpu

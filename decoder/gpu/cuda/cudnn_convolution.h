@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "decoder/gpu/cuda/library_calls/convolution_parts.h"
 #include "decoder/gpu/cuda/cudnn_plans.h"
+#include "decoder/gpu/cuda/library_calls/convolution_chunks.h"
 
 namespace headroom::gpu {
 

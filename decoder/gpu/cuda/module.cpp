@@ -2,8 +2,8 @@
 #include <cstring>
 #include <exception>
 
-#include "decoder/gpu/cuda/cuda_gpu.h"
 #include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/gpu/cuda/cuda_gpu.h"
 
 // The module's only entry (decoder/gpu/calls/open_gpu.h).
 extern "C" __attribute__((visibility("default"))) headroom::gpu::Gpu* headroom_open_gpu(const char* version,

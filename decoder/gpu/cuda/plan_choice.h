@@ -36,9 +36,9 @@ class PlanSource {
 /// asked for only where nothing else fits (it takes them long), and engines that compile come after all that
 /// do not.
 ///
-/// Dozens are offered, and each takes tens of KiB, so only those are kept that would be the first within some
-/// workspace. That holds as long as libraries keep what they tell: once a plan is refused, or takes more
-/// workspace than its engine told, the others are asked for again and all are kept.
+/// Dozens are offered, and each takes tens of KiB, so only those are materialised that would be the first
+/// within some workspace. That holds as long as libraries keep what they tell: once a plan is refused, or
+/// takes more workspace than its engine told, the others are asked for again and all are materialised.
 template <typename Plan>
 class PlanChoice {
  public:

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "decoder/gpu/kernels/access.h"
 #include "decoder/gpu/calls/calls.h"
+#include "decoder/gpu/kernels/access.h"
 #include "decoder/gpu/kernels/language.h"
 
 // The ways in which attention is computed, and where its positions lie. All go through the keys with the

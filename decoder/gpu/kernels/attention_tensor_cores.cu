@@ -13,11 +13,11 @@ constexpr int kWarpRows = 2, kWarpColumns = 4;
 
 /// What a block of threads works on: kQueries queries, whose result of kMostChannels channels stays in
 /// registers, kKeys keys at one time. Keys and values go by in parts: kKeyChannels channels of all the keys,
-/// then kValueRows values at a time. kParts of them are in shared memory or on their way.
+/// then kValueRows values at a time. kTimeScopes of them are in shared memory or on their way.
 template <int kQueries_, int kKeys_, int kMostChannels_, int kKeyChannels_, int kValueRows_, int kParts_>
 struct Tile {
   static constexpr int kQueries = kQueries_, kKeys = kKeys_, kMostChannels = kMostChannels_;
-  static constexpr int kKeyChannels = kKeyChannels_, kValueRows = kValueRows_, kParts = kParts_;
+  static constexpr int kKeyChannels = kKeyChannels_, kValueRows = kValueRows_, kTimeScopes = kParts_;
 
   static constexpr int kQueryPitch = 2 * kMostChannels, kKeyPitch = 2 * kKeyChannels;
   static constexpr int kValuePitch = 2 * kMostChannels, kWeightPitch = 2 * kKeys;
@@ -27,7 +27,7 @@ struct Tile {
   static constexpr int kWeights = kQueries * kQueryPitch;
   static constexpr int kMaxima = kWeights + kQueries * kWeightPitch;
   static constexpr int kFirstPart = kMaxima + 2 * kQueries * kWarpColumns * 4;
-  static constexpr int kSharedBytes = kFirstPart + kParts * kPartBytes;
+  static constexpr int kSharedBytes = kFirstPart + kTimeScopes * kPartBytes;
 
   // Of one warp: products of 16 × 8 values.
   static constexpr int kScoreRows = kQueries / kWarpRows / 16, kScoreColumns = kKeys / kWarpColumns / 8;
@@ -42,31 +42,31 @@ struct Tile {
 // memory, since warps make scores by 32 × 32 and results by 64 × 64; 128 KiB take about 4700 cycles at the 28
 // bytes a cycle that the second-level cache gives. So that cache limits it, to 0.4 of the tensor rate. On an
 // A100 the three are 4100, 4100 and 2800.
-template <int kMostChannels, int kKeyChannels, int kValueRows, int kParts>
-using WideTile = Tile<64, 128, kMostChannels, kKeyChannels, kValueRows, kParts>;
+template <int kMostChannels, int kKeyChannels, int kValueRows, int kTimeScopes>
+using WideTile = Tile<64, 128, kMostChannels, kKeyChannels, kValueRows, kTimeScopes>;
 // For 99 KiB of shared memory and more than 256 channels (compute capability 8.6, 8.9, 12.0): half the
 // queries.
 template <int kMostChannels>
 using NarrowTile = Tile<32, 64, kMostChannels, 128, 16, 3>;
 
-/// Starts copying kRows positions from `first` on, kPieces × 8 channels from `channel` on; zeros where there
+/// Starts copying kRows positions from `first` on, kChunks × 8 channels from `channel` on; zeros where there
 /// are none.
-template <int kRows, int kPitch, int kPieces>
+template <int kRows, int kPitch, int kChunks>
 __device__ __forceinline__ void copy_part(std::byte* tile, Positions& positions, int first, int count,
                                           int channel, int channels) {
-  // Each thread copies pieces that are kLanes apart, of rows that are kRowsAtOnce apart: both keep their
+  // Each thread copies chunks that are kLanes apart, of rows that are kRowsAtOnce apart: both keep their
   // permutation.
-  constexpr int kLanes = kPieces < 16 ? kPieces : 16, kRowsAtOnce = kThreads / kLanes;
-  static_assert(kRows % kRowsAtOnce == 0 && kPieces % kLanes == 0 && kLanes % 8 == 0 && kRowsAtOnce % 8 == 0);
-  const int row = static_cast<int>(threadIdx.x) / kLanes, piece = static_cast<int>(threadIdx.x) % kLanes;
-  std::byte* const to = tile + piece_offset<kPitch>(row, piece);
+  constexpr int kLanes = kChunks < 16 ? kChunks : 16, kRowsAtOnce = kThreads / kLanes;
+  static_assert(kRows % kRowsAtOnce == 0 && kChunks % kLanes == 0 && kLanes % 8 == 0 && kRowsAtOnce % 8 == 0);
+  const int row = static_cast<int>(threadIdx.x) / kLanes, chunk = static_cast<int>(threadIdx.x) % kLanes;
+  std::byte* const to = tile + chunk_offset<kPitch>(row, chunk);
   if (first < count) positions.seek(static_cast<uint32_t>(first));
-  if (first + kRows <= count && positions.holds(first, kRows) && channel + kPieces * 8 <= channels) {
-    const std::byte* from = positions.at_sought(first + row) + (channel + piece * 8) * 2;
+  if (first + kRows <= count && positions.holds(first, kRows) && channel + kChunks * 8 <= channels) {
+    const std::byte* from = positions.at_sought(first + row) + (channel + chunk * 8) * 2;
 #pragma unroll
     for (int i = 0; i < kRows / kRowsAtOnce; ++i) {
 #pragma unroll
-      for (int j = 0; j < kPieces / kLanes; ++j)
+      for (int j = 0; j < kChunks / kLanes; ++j)
         cp_async_16(to + i * kRowsAtOnce * kPitch + j * kLanes * 16, from + j * kLanes * 16);
       from += kRowsAtOnce * positions.bytes();
     }
@@ -77,8 +77,8 @@ __device__ __forceinline__ void copy_part(std::byte* tile, Positions& positions,
     const int n = first + row + i * kRowsAtOnce;
     const std::byte* const from = positions.at(n < count ? n : count - 1);
 #pragma unroll 1
-    for (int j = 0; j < kPieces / kLanes; ++j) {
-      const int begin = channel + (piece + j * kLanes) * 8;
+    for (int j = 0; j < kChunks / kLanes; ++j) {
+      const int begin = channel + (chunk + j * kLanes) * 8;
       const bool present = n < count && begin < channels;
       cp_async_16(to + i * kRowsAtOnce * kPitch + j * kLanes * 16, from + (present ? begin : 0) * 2, present);
     }
@@ -111,8 +111,8 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
   }
   Positions keys(call.keys, call.key_frame), values(call.values, call.key_frame);
 
-  // Part `next` of the keys and values from `next_key` on is copied next, into `slot`; `used` is in use.
-  int next_key = 0, next = 0, slot = 0, used = Tile::kParts - 1;
+  // TimeScope `next` of the keys and values from `next_key` on is copied next, into `slot`; `used` is in use.
+  int next_key = 0, next = 0, slot = 0, used = Tile::kTimeScopes - 1;
   const auto copy_next = [&] {
     std::byte* const part = parts + slot * Tile::kPartBytes;
     if (next_key < count) {
@@ -127,18 +127,18 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
       if (++next == key_parts + Tile::kValueParts) next = 0, next_key += Tile::kKeys;
     }
     cp_async_commit();  // even if empty, so that the groups can be counted
-    slot = slot + 1 == Tile::kParts ? 0 : slot + 1;
+    slot = slot + 1 == Tile::kTimeScopes ? 0 : slot + 1;
   };
   // The part that comes next, when it is there and all warps are done with the one before.
   const auto next_part = [&] {
-    cp_async_wait<Tile::kParts - 2>();
+    cp_async_wait<Tile::kTimeScopes - 2>();
     __syncthreads();
     copy_next();
-    used = used + 1 == Tile::kParts ? 0 : used + 1;
+    used = used + 1 == Tile::kTimeScopes ? 0 : used + 1;
     return static_cast<const std::byte*>(parts + used * Tile::kPartBytes);
   };
 #pragma unroll
-  for (int i = 0; i < Tile::kParts - 1; ++i) copy_next();
+  for (int i = 0; i < Tile::kTimeScopes - 1; ++i) copy_next();
 
   const int query_offset = a_offset<Tile::kQueryPitch>(first_score, 0);
   const int key_offset = b_offset<Tile::kKeyPitch>(first_key, 0);
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
                       second = power_of_2(scores[i][j][2 * h + 1] - largest);
           sums[i][h] += first + second;
           std::byte* const to =
-              weights + piece_offset<Tile::kWeightPitch>(row, first_key / 8 + j) + lane % 4 * 4;
+              weights + chunk_offset<Tile::kWeightPitch>(row, first_key / 8 + j) + lane % 4 * 4;
           *reinterpret_cast<uint32_t*>(to) = packed<T>(first, second);
         }
       }

@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
   Source<kInVectors> keys(call.keys, call.frames, call.key_frame),
       values(call.values, call.frames, call.key_frame);
 
-  // Part `next` of the keys and values from `next_key` on is copied while the one before is used.
+  // TimeScope `next` of the keys and values from `next_key` on is copied while the one before is used.
   int next_key = 0, next = 0, slot = 0;
   const auto copy_next = [&] {
     float* const part = parts + slot * Tile::kPartFloats;

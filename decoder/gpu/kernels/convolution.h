@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "decoder/gpu/kernels/access.h"
 #include "decoder/gpu/calls/calls.h"
+#include "decoder/gpu/kernels/access.h"
 #include "decoder/gpu/kernels/language.h"
 
 // The ways in which convolutions are computed here, and what their taps read.

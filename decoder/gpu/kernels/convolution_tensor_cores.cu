@@ -15,13 +15,13 @@ struct Tile {
   static constexpr int kPixels = kPixels_, kOutputs = kOutputs_;
   static constexpr int kWarpPixels = kWarpPixels_, kWarpOutputs = kWarpOutputs_;
   static constexpr int kBlocks = kBlocks_;  ///< at one time on a multiprocessor, as registers go
-  static constexpr int kParts = 4;
+  static constexpr int kTimeScopes = 4;
 
   static constexpr int kWarpColumns = kOutputs / kWarpOutputs;
   static_assert(kPixels / kWarpPixels * kWarpColumns * kWarp == kThreads);
   static constexpr int kRows = kWarpPixels / 16, kColumns = kWarpOutputs / 8;  // products of a warp
   static constexpr int kKernel = kPixels * kPitch, kPartBytes = (kPixels + kOutputs) * kPitch;
-  static constexpr int kSharedBytes = kParts * kPartBytes;
+  static constexpr int kSharedBytes = kTimeScopes * kPartBytes;
 };
 
 // A warp's 64 × 64 products of 16 take 4 KiB of fragments, so on an H200 a part of 256 × 128 × 32 takes 820
@@ -50,9 +50,9 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
   const int first_pixel = static_cast<int>(blockIdx.x / output_tiles) * Tile::kPixels;
   if (first_pixel >= count) return;
 
-  // Each thread copies one piece of every 64th row of a part.
+  // Each thread copies one chunk of every 64th row of a part.
   constexpr int kRowsAtOnce = kThreads / 4;
-  const int row = thread / 4, piece = thread % 4;
+  const int row = thread / 4, chunk = thread % 4;
   const int first_tap = first_tap_frame(shape, t) * tap_rows(shape) * tap_columns(shape),
             taps = taps_of(shape) - first_tap;
   const int of_tap = shape.inputs * 2;  // bytes of the kernel
@@ -65,18 +65,18 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
     const int own = first_pixel + row + i * kRowsAtOnce, n = own < count ? own : count - 1;
     pixels[i] = pixel_of<Scalars>(call.input, call.input.region.t.begin, outputs.top + n / outputs.columns,
                                   outputs.left + n % outputs.columns) +
-                piece * 16;
+                chunk * 16;
   }
   const int64_t output_bytes = int64_t{taps_of(shape)} * of_tap;
   kernel +=
-      (int64_t{phase} * shape.outputs + first_output + row) * output_bytes + first_tap * of_tap + piece * 16;
+      (int64_t{phase} * shape.outputs + first_output + row) * output_bytes + first_tap * of_tap + chunk * 16;
 
   // What is copied next: some channels, one tap after the other.
   int channel = 0, tap = taps > 0 ? 0 : -1, slot = 0;
   const auto copy_next = [&] {
     if (channel < shape.inputs && tap >= 0) {
-      std::byte* const part = parts + slot * Tile::kPartBytes + piece_offset<kPitch>(row, piece);
-      const bool present = channel + piece * 8 < shape.inputs;
+      std::byte* const part = parts + slot * Tile::kPartBytes + chunk_offset<kPitch>(row, chunk);
+      const bool present = channel + chunk * 8 < shape.inputs;
       const int64_t offset = of_input[tap] + channel * 2;
 #pragma unroll
       for (int i = 0; i < Tile::kPixels / kRowsAtOnce; ++i)
@@ -91,10 +91,10 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
       if (++tap == taps) tap = 0, channel += kChannels;
     }
     cp_async_commit();  // even if empty, so that the groups can be counted
-    slot = slot + 1 == Tile::kParts ? 0 : slot + 1;
+    slot = slot + 1 == Tile::kTimeScopes ? 0 : slot + 1;
   };
 #pragma unroll
-  for (int i = 0; i < Tile::kParts - 1; ++i) copy_next();
+  for (int i = 0; i < Tile::kTimeScopes - 1; ++i) copy_next();
 
   const int own_pixel = warp / Tile::kWarpColumns * Tile::kWarpPixels;
   const int own_output = warp % Tile::kWarpColumns * Tile::kWarpOutputs;
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
     }
   };
   const auto wait_for_next = [&] {
-    cp_async_wait<Tile::kParts - 2>();
+    cp_async_wait<Tile::kTimeScopes - 2>();
     __syncthreads();
   };
 
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
     copy_next();
     multiply(0);
     wait_for_next();
-    used = used + 1 == Tile::kParts ? 0 : used + 1;
+    used = used + 1 == Tile::kTimeScopes ? 0 : used + 1;
     load(0);
     multiply(1);
   }

@@ -8,8 +8,8 @@
 #include <string>
 #include <type_traits>
 
-#include "decoder/graph/errors.h"
 #include "decoder/gpu/kernels/language.h"
+#include "decoder/graph/errors.h"
 
 // The language of kernels under nvcc. Included by language.h alone.
 namespace headroom::gpu {

@@ -3,40 +3,40 @@
 #include "decoder/gpu/kernels/language.h"
 
 // Tiles of 16-bit values in shared memory, and the fragments of them that tensor cores multiply. A tile has
-// rows of kPitch bytes in pieces of 16; the pieces of a row are permuted by its number, so that the eight
-// rows that ldmatrix reads at one time, and the eight pieces that cp.async writes, lie in different banks.
+// rows of kPitch bytes in chunks of 16; the chunks of a row are permuted by its number, so that the eight
+// rows that ldmatrix reads at one time, and the eight chunks that cp.async writes, lie in different banks.
 namespace headroom::gpu {
 
 template <int kPitch>
-__device__ __forceinline__ int piece_offset(int row, int piece) {
+__device__ __forceinline__ int chunk_offset(int row, int chunk) {
   static_assert(kPitch == 64 || kPitch % 128 == 0);
   const int other = kPitch == 64 ? (row >> 1) & 3 : row & 7;
-  return row * kPitch + ((piece ^ other) << 4);
+  return row * kPitch + ((chunk ^ other) << 4);
 }
 
 __device__ __forceinline__ int lane_of(uint32_t thread) {
   return static_cast<int>(thread % kWarp);
 }
 
-// Where a lane's row of the matrices for ldmatrix lies; `row`, a multiple of 8, and `piece` say where the
+// Where a lane's row of the matrices for ldmatrix lies; `row`, a multiple of 8, and `chunk` say where the
 // values begin.
 
 /// For a of a product: 16 rows of 16 values.
 template <int kPitch>
-__device__ __forceinline__ int a_offset(int row, int piece) {
+__device__ __forceinline__ int a_offset(int row, int chunk) {
   const int lane = lane_of(threadIdx.x);
-  return piece_offset<kPitch>(row + lane % 16, piece + lane / 16);
+  return chunk_offset<kPitch>(row + lane % 16, chunk + lane / 16);
 }
 /// For b of two products side by side, 16 columns of 16 values, where the tile has columns as rows.
 template <int kPitch>
-__device__ __forceinline__ int b_offset(int row, int piece) {
+__device__ __forceinline__ int b_offset(int row, int chunk) {
   const int lane = lane_of(threadIdx.x);
-  return piece_offset<kPitch>(row + lane % 8 + lane / 16 * 8, piece + lane / 8 % 2);
+  return chunk_offset<kPitch>(row + lane % 8 + lane / 16 * 8, chunk + lane / 8 % 2);
 }
 /// The same where the tile has the rows of b as rows: 16 rows of 16 columns. For ldmatrix_x4_transposed.
 template <int kPitch>
-__device__ __forceinline__ int b_offset_of_rows(int row, int piece) {
-  return a_offset<kPitch>(row, piece);
+__device__ __forceinline__ int b_offset_of_rows(int row, int chunk) {
+  return a_offset<kPitch>(row, chunk);
 }
 
 __device__ __forceinline__ void load_pair(uint32_t (&left)[2], uint32_t (&right)[2], const std::byte* row) {
@@ -51,12 +51,12 @@ __device__ __forceinline__ void load_pair_transposed(uint32_t (&left)[2], uint32
   left[0] = b[0], left[1] = b[1], right[0] = b[2], right[1] = b[3];
 }
 
-/// The same `rows`, a multiple of 8, and `pieces` further on. Pieces must be even, and those of the offset
+/// The same `rows`, a multiple of 8, and `chunks` further on. Chunks must be even, and those of the offset
 /// must have begun with a multiple of 8 (of 4 in rows of 64 bytes): then it takes one instruction.
 template <int kPitch>
-__device__ __forceinline__ int moved(int offset, int rows, int pieces) {
+__device__ __forceinline__ int moved(int offset, int rows, int chunks) {
   constexpr int kOfRun = kPitch == 64 ? 4 : 8;
-  return (offset ^ (pieces % kOfRun << 4)) + pieces / kOfRun * 128 + rows * kPitch;
+  return (offset ^ (chunks % kOfRun << 4)) + chunks / kOfRun * 128 + rows * kPitch;
 }
 
 }  // namespace headroom::gpu

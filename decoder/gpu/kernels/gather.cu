@@ -7,7 +7,7 @@ namespace {
 template <class From>
 struct Gathered {
   Gather call;
-  Part part;
+  TimeScope part;
 
   using Loaded = typename From::Raw;
   struct Row {

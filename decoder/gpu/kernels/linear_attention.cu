@@ -25,25 +25,25 @@ __device__ __forceinline__ std::byte* position_of(const View& view, const Box& r
                            region.x.begin + static_cast<int32_t>(number - row * columns));
 }
 
-struct Stretch {
+struct Segment {
   int64_t positions = 0;  ///< of the region
   int64_t length = 0;
   int32_t tiles = 1;  ///< of a head's channels
 };
 
-/// A tile of 32 × 32 of one head's sums over one stretch, and of the sums of the keys alone.
+/// A tile of 32 × 32 of one head's sums over one segment, and of the sums of the keys alone.
 __global__ void __launch_bounds__(kThreads)
-    sum_products(const __grid_constant__ AddKeyValueSums call, const __grid_constant__ Stretch stretch) {
-  const int32_t tile = static_cast<int32_t>(blockIdx.x) % (stretch.tiles * stretch.tiles),
-                head = static_cast<int32_t>(blockIdx.x) / (stretch.tiles * stretch.tiles);
-  const int32_t first_row = tile / stretch.tiles * kTile, first_column = tile % stretch.tiles * kTile;
+    sum_products(const __grid_constant__ AddKeyValueSums call, const __grid_constant__ Segment segment) {
+  const int32_t tile = static_cast<int32_t>(blockIdx.x) % (segment.tiles * segment.tiles),
+                head = static_cast<int32_t>(blockIdx.x) / (segment.tiles * segment.tiles);
+  const int32_t first_row = tile / segment.tiles * kTile, first_column = tile % segment.tiles * kTile;
   const auto lane = static_cast<int32_t>(threadIdx.x % kTile),
              line = static_cast<int32_t>(threadIdx.x / kTile);
   const auto row = static_cast<int32_t>(threadIdx.x) * kColumns / kTile,
              column = static_cast<int32_t>(threadIdx.x) * kColumns % kTile;
-  const int64_t begin = stretch.length * blockIdx.y,
-                end = begin + stretch.length < stretch.positions ? begin + stretch.length : stretch.positions;
-  const Dtype dtype = call.piece.dtype;
+  const int64_t begin = segment.length * blockIdx.y,
+                end = begin + segment.length < segment.positions ? begin + segment.length : segment.positions;
+  const Dtype dtype = call.chunk.dtype;
   const int32_t bytes = Scalars::bytes(dtype);
 
   auto* keys = shared_memory<float>();
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int64_t first = begin; first < end; first += kPositions) {
     const auto count = static_cast<int32_t>(end - first < kPositions ? end - first : kPositions);
     if (static_cast<int32_t>(threadIdx.x) < count)
-      places[threadIdx.x] = position_of(call.piece, call.region, first + threadIdx.x) +
+      places[threadIdx.x] = position_of(call.chunk, call.region, first + threadIdx.x) +
                             int64_t{head} * 3 * call.channels * bytes;
     __syncthreads();
 #pragma unroll
@@ -109,16 +109,16 @@ constexpr int kPositionsOfWarp = kPositions / (kThreads / kWarp);
 
 /// 32 channels of one head of 64 positions.
 __global__ void __launch_bounds__(kThreads)
-    apply_sums(const __grid_constant__ LinearAttention call, const __grid_constant__ Stretch stretch) {
-  const int32_t head = static_cast<int32_t>(blockIdx.y) / stretch.tiles,
-                column = static_cast<int32_t>(blockIdx.y) % stretch.tiles * kTile +
+    apply_sums(const __grid_constant__ LinearAttention call, const __grid_constant__ Segment segment) {
+  const int32_t head = static_cast<int32_t>(blockIdx.y) / segment.tiles,
+                column = static_cast<int32_t>(blockIdx.y) % segment.tiles * kTile +
                          static_cast<int32_t>(threadIdx.x % kWarp);
   const auto lane = static_cast<int32_t>(threadIdx.x % kWarp),
              line = static_cast<int32_t>(threadIdx.x / kWarp);
   const int64_t first = int64_t{blockIdx.x} * kPositions;
   const auto count =
-      static_cast<int32_t>(stretch.positions - first < kPositions ? stretch.positions - first : kPositions);
-  const Dtype dtype = call.piece.dtype;
+      static_cast<int32_t>(segment.positions - first < kPositions ? segment.positions - first : kPositions);
+  const Dtype dtype = call.chunk.dtype;
   const int32_t bytes = Scalars::bytes(dtype);
 
   auto* queries = shared_memory<float>();
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(kThreads)
   auto* places = reinterpret_cast<const std::byte**>(divisors + kTile);
   if (static_cast<int32_t>(threadIdx.x) < count)
     places[threadIdx.x] =
-        position_of(call.piece, call.region, first + threadIdx.x) + int64_t{head} * 3 * call.channels * bytes;
+        position_of(call.chunk, call.region, first + threadIdx.x) + int64_t{head} * 3 * call.channels * bytes;
   float values[kPositionsOfWarp] = {}, divisor[kPositionsOfWarp] = {};
   for (int32_t k0 = 0; k0 < call.channels; k0 += kTile) {
     __syncthreads();
@@ -184,18 +184,18 @@ int64_t positions(const Box& region) {
 }  // namespace
 
 void add_key_value_sums(const AddKeyValueSums& call, StreamHandle stream) {
-  Stretch stretch{.positions = positions(call.region), .tiles = (call.channels + kTile - 1) / kTile};
-  if (stretch.positions == 0) return;
+  Segment segment{.positions = positions(call.region), .tiles = (call.channels + kTile - 1) / kTile};
+  if (segment.positions == 0) return;
   const int64_t most = key_value_partials(call.region);
-  stretch.length = (stretch.positions + most - 1) / most;
-  const int64_t parts = (stretch.positions + stretch.length - 1) / stretch.length;
+  segment.length = (segment.positions + most - 1) / most;
+  const int64_t parts = (segment.positions + segment.length - 1) / segment.length;
   launch({.kernel = "sum keys and values",
-          .grid = dim3(static_cast<uint32_t>(call.heads * stretch.tiles * stretch.tiles),
+          .grid = dim3(static_cast<uint32_t>(call.heads * segment.tiles * segment.tiles),
                        static_cast<uint32_t>(parts)),
           .block = dim3(kThreads),
           .shared_bytes = 2 * kPositions * kTile * sizeof(float) + kPositions * sizeof(void*),
           .stream = stream},
-         sum_products, call, stretch);
+         sum_products, call, segment);
   const int64_t values = int64_t{call.heads} * call.channels * (call.channels + 1);
   launch({.kernel = "add keys and values",
           .grid = dim3(static_cast<uint32_t>((values + kThreads - 1) / kThreads)),
@@ -205,7 +205,7 @@ void add_key_value_sums(const AddKeyValueSums& call, StreamHandle stream) {
 }
 
 void attend_linearly(const LinearAttention& call, StreamHandle stream) {
-  const Stretch all{.positions = positions(call.region), .tiles = (call.channels + kTile - 1) / kTile};
+  const Segment all{.positions = positions(call.region), .tiles = (call.channels + kTile - 1) / kTile};
   launch({.kernel = "linear attention",
           .grid = dim3(static_cast<uint32_t>((all.positions + kPositions - 1) / kPositions),
                        static_cast<uint32_t>(call.heads * all.tiles)),

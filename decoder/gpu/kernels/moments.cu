@@ -1,7 +1,7 @@
 #include <numeric>
 
+#include "decoder/gpu/calls/segments.h"
 #include "decoder/gpu/kernels/kernels.h"
-#include "decoder/gpu/calls/stretches.h"
 #include "decoder/gpu/kernels/sweep.h"
 
 namespace headroom::gpu {
@@ -18,7 +18,7 @@ struct Shares {
   int32_t slices_of_group = 1;   ///< more than one where groups are large
   int32_t groups_of_slice = 1;   ///< more than one where they are small
   uint32_t channel_threads = 1;  ///< for the channels of a slice
-  int32_t stretch = 1;           ///< pixels
+  int32_t segment = 1;           ///< pixels
   int64_t pixels = 0;            ///< of a frame
 };
 
@@ -51,11 +51,11 @@ struct Walk {
   }
 };
 
-/// Moments of the groups of a slice over one stretch. Sums are of differences from one pixel of the stretch:
+/// Moments of the groups of a slice over one segment. Sums are of differences from one pixel of the segment:
 /// a mean that is large beside the deviation costs no digits.
 template <class Access>
 __global__ void __launch_bounds__(kThreads)
-    sum_stretches(const __grid_constant__ AddMoments call, const __grid_constant__ Shares shares) {
+    sum_segments(const __grid_constant__ AddMoments call, const __grid_constant__ Shares shares) {
   constexpr int V = Access::kValues;
   const View& view = call.source;
   const uint32_t pixel_threads = blockDim.x / shares.channel_threads;
@@ -73,9 +73,9 @@ __global__ void __launch_bounds__(kThreads)
                                      (first_group + 1) * shares.group_channels - first_channel)
                                : groups * shares.group_channels;
   const int32_t t = call.region.t.begin + static_cast<int32_t>(blockIdx.z);
-  const int64_t begin = int64_t{blockIdx.x} * shares.stretch;
+  const int64_t begin = int64_t{blockIdx.x} * shares.segment;
   const auto pixels =
-      static_cast<int32_t>(shares.pixels - begin < shares.stretch ? shares.pixels - begin : shares.stretch);
+      static_cast<int32_t>(shares.pixels - begin < shares.segment ? shares.pixels - begin : shares.segment);
 
   // In shared memory: of each thread's channels sums and sums of squares; the same of the slice's channels;
   // and the values that differences are taken from.
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kThreads)
         add(Access::load(view.dtype, walk.at() + offset));
         walk.advance(step);
       }
-      // Volatile: kept in registers they would take the place of loads under way.
+      // Volatile: materialised in registers they would take the place of loads under way.
       volatile double* own = own_sums + threadIdx.x;
 #pragma unroll
       for (int i = 0; i < V; ++i) {
@@ -160,8 +160,8 @@ __global__ void __launch_bounds__(kThreads)
       const double sum = sums[c], difference = double(shifts[c]) + sum * one - mean;
       m2 += sums[slots + c] - sum * sum * one + pixels * difference * difference;
     }
-    const int64_t stretch = int64_t{blockIdx.z} * gridDim.x + blockIdx.x;
-    call.partial[(stretch * shares.slices_of_group + slice_of_group) * call.groups + first_group + group] = {
+    const int64_t segment = int64_t{blockIdx.z} * gridDim.x + blockIdx.x;
+    call.partial[(segment * shares.slices_of_group + slice_of_group) * call.groups + first_group + group] = {
         double(pixels) * count, mean, m2};
   }
 }
@@ -176,7 +176,7 @@ __device__ Moments merged(const Moments& a, const Moments& b) {
 
 /// Merges neighbours, pair by pair, and then with the state: a block for each group, of each set.
 __global__ void __launch_bounds__(kThreads)
-    merge_stretches(const __grid_constant__ AddMoments call, int64_t parts) {
+    merge_segments(const __grid_constant__ AddMoments call, int64_t parts) {
   auto* moments = shared_memory<Moments>();
   const int64_t share = (parts + kThreads - 1) / kThreads, first = share * threadIdx.x;
   const Moments* partial = call.partial + int64_t{blockIdx.y} * parts * call.groups + blockIdx.x;
@@ -215,8 +215,8 @@ void add_moments(const AddMoments& call, StreamHandle stream) {
   shares.group_channels = channels / call.groups;
   shares.slices_of_group = static_cast<int32_t>(slices_of_group(channels, call.groups));
   shares.pixels = rows * columns;
-  const int64_t stretches = moment_stretches(rows, columns, channels);
-  shares.stretch = static_cast<int32_t>((shares.pixels + stretches - 1) / stretches);
+  const int64_t segments = moment_segments(rows, columns, channels);
+  shares.segment = static_cast<int32_t>((shares.pixels + segments - 1) / segments);
   const bool aligned = shares.slices_of_group == 1 || shares.group_channels % 8 == 0;
   with_access(call.source, aligned, [&]<class Access>(Access) {
     constexpr int V = Access::kValues;
@@ -233,20 +233,20 @@ void add_moments(const AddMoments& call, StreamHandle stream) {
     const uint32_t threads = kThreads / shares.channel_threads * shares.channel_threads;
     const size_t slots = shares.channel_threads * V;
     launch({.kernel = "sum moments",
-            .grid = dim3(static_cast<uint32_t>((shares.pixels + shares.stretch - 1) / shares.stretch),
+            .grid = dim3(static_cast<uint32_t>((shares.pixels + shares.segment - 1) / shares.segment),
                          static_cast<uint32_t>(slices), static_cast<uint32_t>(frames)),
             .block = dim3(threads),
             .shared_bytes = (2 * V * kThreads + 2 * slots) * sizeof(double) + slots * sizeof(float),
             .stream = stream},
-           sum_stretches<Access>, call, shares);
+           sum_segments<Access>, call, shares);
   });
-  const int64_t used = (shares.pixels + shares.stretch - 1) / shares.stretch * shares.slices_of_group;
+  const int64_t used = (shares.pixels + shares.segment - 1) / shares.segment * shares.slices_of_group;
   launch({.kernel = "merge moments",
           .grid = dim3(static_cast<uint32_t>(call.groups), call.by_frame ? static_cast<uint32_t>(frames) : 1),
           .block = dim3(kThreads),
           .shared_bytes = kThreads * sizeof(Moments),
           .stream = stream},
-         merge_stretches, call, call.by_frame ? used : used * frames);
+         merge_segments, call, call.by_frame ? used : used * frames);
 }
 
 void make_affine(const Affine& call, StreamHandle stream) {

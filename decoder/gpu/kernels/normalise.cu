@@ -9,7 +9,7 @@ namespace {
 template <class From>
 struct Normalised {
   Normalise call;
-  Part part;
+  TimeScope part;
 
   using Loaded = typename From::Raw;
   struct Row {

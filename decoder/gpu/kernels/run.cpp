@@ -10,9 +10,9 @@ struct Start {
   void operator()(const Copy& call) const { copy(call, stream); }
   void operator()(const Add& call) const { add(call, stream); }
   void operator()(const Normalise& call) const { normalise(call, stream); }
-  void operator()(const PixelNorm& call) const { normalise_pixels(call, stream); }
+  void operator()(const RmsNorm& call) const { rms_normalise(call, stream); }
   void operator()(const Upsample& call) const { upsample(call, stream); }
-  void operator()(const Shuffle& call) const { shuffle(call, stream); }
+  void operator()(const DepthToSpace& call) const { depth_to_space(call, stream); }
   void operator()(const Gate& call) const { gate(call, stream); }
   void operator()(const Interpolate& call) const { interpolate(call, stream); }
   void operator()(const UnfoldFrames& call) const { unfold_frames(call, stream); }

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <string>
 
-#include "decoder/graph/errors.h"
 #include "decoder/gpu/kernels/language.h"
+#include "decoder/graph/errors.h"
 
 namespace headroom::gpu {
 namespace {
@@ -60,14 +60,15 @@ __global__ void __launch_bounds__(kThreads) softmax(__grid_constant__ const Soft
   }
   sum = over_block(sum, shared, Sum{});
 
-  const float kept = call.first ? 0 : expf(before - largest);
+  const float materialised = call.first ? 0 : expf(before - largest);
   if (threadIdx.x == 0) {
     call.largest[query] = largest;
-    call.weights[query] = (call.first ? 0 : call.weights[query] * kept) + sum;
+    call.weights[query] = (call.first ? 0 : call.weights[query] * materialised) + sum;
   }
-  if (call.first || kept == 1) return;
+  if (call.first || materialised == 1) return;
   float* sums = call.sums + query * call.channels;
-  for (int32_t c = static_cast<int32_t>(threadIdx.x); c < call.channels; c += kThreads) sums[c] *= kept;
+  for (int32_t c = static_cast<int32_t>(threadIdx.x); c < call.channels; c += kThreads)
+    sums[c] *= materialised;
 }
 
 template <typename T>

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "decoder/graph/errors.h"
 #include "decoder/gpu/kernels/access.h"
+#include "decoder/graph/errors.h"
 
 // Kernels that make each pixel of a region from a few others, one sweep over memory.
 namespace headroom::gpu {
@@ -117,7 +117,7 @@ inline Box inside(const Box& region, const Size& picture) {
 }
 
 /// The part of a target's region inside the picture; the rest of it becomes zero.
-struct Part {
+struct TimeScope {
   Box box;
 
   __device__ __forceinline__ bool has_row(int32_t t, int32_t y) const {

@@ -7,7 +7,7 @@ namespace {
 template <class From>
 struct Upsampled {
   Upsample call;
-  Part part;
+  TimeScope part;
   int32_t first_column = 0;  ///< of the source that the part reads
 
   using Loaded = typename From::Raw;

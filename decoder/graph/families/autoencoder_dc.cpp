@@ -184,19 +184,19 @@ class Builder {
       int64_t number = 0;
       if (i + 1 < stages.size() && stage.layers > 0) {
         x = upsample(name + std::to_string(number++), x, stage.width, true);
-        if (stage.block == Block::residual) graph_.rest_at(x);
+        if (stage.block == Block::residual) graph_.optional_cut_point(x);
       }
       for (int64_t layer = 0; layer < stage.layers; ++layer) {
         const std::string block = name + std::to_string(number++);
         if (stage.block == Block::residual) {
           x = residual_block(block, x, stage);
-          graph_.rest_at(x);
+          graph_.optional_cut_point(x);
         } else {
           x = gated_block(block + ".conv_out", attention(block + ".attn", x, stage));
         }
       }
     }
-    x = graph_.pixel_norm("decoder.norm_out", x, kNormEpsilon, config_.out_activation);
+    x = graph_.rms_norm("decoder.norm_out", x, kNormEpsilon, config_.out_activation);
     graph_.set_output(stages[0].layers > 0
                           ? graph_.conv("decoder.conv_out", x, config_.picture_channels, {1, 3, 3})
                           : upsample("decoder.conv_out", x, config_.picture_channels, false));
@@ -209,7 +209,7 @@ class Builder {
     if (norm == Norm::batch)
       return graph_.conv(name, x, channels, kernel, {.bias = false, .batch_norm = norm_name});
     const TensorId h = graph_.conv(name, x, channels, kernel, {.bias = false});
-    return graph_.pixel_norm(norm_name, h, kNormEpsilon, Activation::none);
+    return graph_.rms_norm(norm_name, h, kNormEpsilon, Activation::none);
   }
 
   TensorId residual_block(const std::string& name, TensorId x, const Stage& stage) {
@@ -256,7 +256,7 @@ class Builder {
   TensorId upsample(const std::string& name, TensorId x, int64_t channels, bool shortcut) {
     if (config_.upsamples) return graph_.upsampled_conv(name + ".conv", x, channels, {.shortcut = shortcut});
     x = graph_.conv(name + ".conv", x, 4 * channels, {1, 3, 3}, {.shortcut = shortcut});
-    return graph_.shuffle(name + ".shuffle", x, {1, 2, 2});
+    return graph_.depth_to_space(name + ".shuffle", x, {1, 2, 2});
   }
 
   const Config& config_;

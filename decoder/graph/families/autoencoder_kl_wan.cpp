@@ -93,11 +93,11 @@ class Builder {
 
   TensorId norm(const std::string& name, TensorId x, Activation activation, int32_t axes) {
     const double epsilon = kLeastLength * kLeastLength / double(graph_.tensor(x).channels);
-    return graph_.pixel_norm(name, x, epsilon, activation, axes);
+    return graph_.rms_norm(name, x, epsilon, activation, axes);
   }
 
   TensorId rest(TensorId x) {
-    graph_.rest_at(x);
+    graph_.optional_cut_point(x);
     return x;
   }
 

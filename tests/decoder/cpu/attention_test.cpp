@@ -1,8 +1,8 @@
 #include "decoder/cpu/attention.h"
-#include "decoder/interpreter/kept_map.h"
 #include "decoder/cpu/loops/storage.h"
-#include "decoder/lowering/memory.h"
 #include "decoder/cpu/pool.h"
+#include "decoder/interpreter/materialised_map.h"
+#include "decoder/lowering/memory.h"
 #include "decoder/torch/pool_allocator.h"
 #include "planner/cost/memory_costs.h"
 
@@ -139,20 +139,22 @@ TEST_CASE(
   const std::vector<float> query_values = draw(query_rows * columns * channels);
   std::copy(query_values.begin(), query_values.end(), queries.values.data_ptr<float>());
   const auto stored = [&](const std::vector<float>& all) {
-    KeptMap map(Kept{.block_rows = block_rows}, {1, rows, columns}, channels, 1, dtype, tensor_memory);
+    MaterialisedMap map(Materialised{.block_rows = block_rows}, {1, rows, columns}, channels, 1, dtype,
+                        tensor_memory);
     map.acquire({0, map.blocks_per_item()});
     for (int64_t y = 0; y < rows; ++y)
       kernels::narrow(dtype, all.data() + y * columns * channels, map.view().place({0, 0, y}, 0),
                       columns * channels);
     return map;
   };
-  const KeptMap key_map = stored(keys), value_map = stored(values);
+  const MaterialisedMap key_map = stored(keys), value_map = stored(values);
   const int64_t before = pool.live_bytes();
   pool.start_window();
   const Tile narrow = testing::attended(queries, key_map.view(), value_map.view(), 1);
   CHECK(pool.window_peak_bytes() - before <=
-        result_bytes + memory.workspace_bytes(graph.op(graph.find_op("attention")), ConvolutionForm::direct,
-                                              tile, {{1, rows, columns}, 1, dtype}));
+        result_bytes + memory.workspace_bytes(graph.op(graph.find_op("attention")),
+                                              ConvolutionAlgorithm::direct, tile,
+                                              {{1, rows, columns}, 1, dtype}));
   const Blocks wide_keys(keys, 1, rows, columns, channels, rows),
       wide_values(values, 1, rows, columns, channels, rows);
   const Tile wide = testing::attended(queries, wide_keys.view, wide_values.view, 1);

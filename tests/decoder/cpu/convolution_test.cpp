@@ -9,14 +9,14 @@
 #include <map>
 #include <vector>
 
-#include "decoder/interpreter/kept_map.h"
+#include "decoder/cpu/map_steps.h"
+#include "decoder/cpu/packed_weights.h"
+#include "decoder/cpu/pool.h"
+#include "decoder/cpu/tile.h"
+#include "decoder/interpreter/materialised_map.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/session/decode.h"
-#include "decoder/cpu/map_steps.h"
-#include "decoder/cpu/pool.h"
 #include "decoder/torch/pool_allocator.h"
-#include "decoder/cpu/tile.h"
-#include "decoder/cpu/packed_weights.h"
 #include "tests/support/random.h"
 
 namespace headroom {
@@ -103,13 +103,13 @@ TEST_CASE("a region of a convolution equals that of the whole, in both forms") {
       whole_picture.blocks.push_back(picture.data_ptr<float>() + item * height * width * inputs);
     gather(whole_picture, input.view(), {1, height, width}, items);
 
-    const Weights direct(conv.graph, {conv.op}, ConvolutionForm::direct, conv.source);
-    const Weights loaded(conv.graph, {conv.op}, ConvolutionForm::winograd, conv.source);
+    const Weights direct(conv.graph, {conv.op}, ConvolutionAlgorithm::direct, conv.source);
+    const Weights loaded(conv.graph, {conv.op}, ConvolutionAlgorithm::winograd, conv.source);
     const Weights transformed(conv.graph, {conv.op}, direct);
     for (const Weights* weights : {&direct, &loaded, &transformed}) {
       Tile tile = make_tile(region, outputs, items);
-      KeptMap map(Kept{.block_rows = 3}, {1, height * scale, width * scale}, outputs, items, Dtype::fp32,
-                  tensor_memory);
+      MaterialisedMap map(Materialised{.block_rows = 3}, {1, height * scale, width * scale}, outputs, items,
+                          Dtype::fp32, tensor_memory);
       if (into_blocks) map.acquire({0, map.blocks_per_item()});
       const MapView target = into_blocks ? map.view() : tile.view();
       for (int64_t item = 0; item < items; ++item) {
@@ -225,8 +225,8 @@ TEST_CASE("groups, stacked weights, shortcuts and batch norms, in both forms") {
     Tile input = make_tile(needed, inputs, 1);
     const at::Tensor drawn = random_tensor(random, input.values.sizes());
     std::copy_n(drawn.const_data_ptr<float>(), drawn.numel(), input.values.data_ptr<float>());
-    const Weights direct(graph, {OpId{0}}, ConvolutionForm::direct, source);
-    const Weights loaded(graph, {OpId{0}}, ConvolutionForm::winograd, source);
+    const Weights direct(graph, {OpId{0}}, ConvolutionAlgorithm::direct, source);
+    const Weights loaded(graph, {OpId{0}}, ConvolutionAlgorithm::winograd, source);
     for (const Weights* weights : {&direct, &loaded}) {
       const OpWeights& own = weights->of(OpId{0});
       const Tile tile = make_tile(region, outputs, 1);

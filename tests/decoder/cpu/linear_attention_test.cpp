@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "decoder/session/decode.h"
 #include "decoder/cpu/tile.h"
+#include "decoder/session/decode.h"
 #include "tests/support/random.h"
 
 namespace headroom {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "decoder/graph/errors.h"
 #include "decoder/cpu/process_memory.h"
+#include "decoder/graph/errors.h"
 #include "tests/support/random.h"
 
 namespace headroom {

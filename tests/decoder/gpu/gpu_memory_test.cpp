@@ -36,12 +36,12 @@ void ask(GpuMemory& memory, std::vector<std::byte*>& places) {
 }
 
 TEST_CASE("a decode finds at its places what its rehearsal asked for, slice by slice") {
-  const auto rehearsal = std::make_shared<GpuMemory>();
+  const auto dry_run = std::make_shared<GpuMemory>();
   std::vector<std::byte*> nowhere;
-  const auto kept = rehearsal->allocate(5000);
-  const size_t slice = rehearsal->requests().events().size();
-  ask(*rehearsal, nowhere);
-  const MemoryRequests requests = rehearsal->requests();
+  const auto materialised = dry_run->allocate(5000);
+  const size_t slice = dry_run->requests().events().size();
+  ask(*dry_run, nowhere);
+  const MemoryRequests requests = dry_run->requests();
   const Placement placement = place(requests);
   CHECK(placement.bytes == placement.live_bytes);
 
@@ -69,14 +69,14 @@ TEST_CASE("a decode finds at its places what its rehearsal asked for, slice by s
 }
 
 TEST_CASE("a decode that hands back in another order than its rehearsal is given nothing more") {
-  const auto rehearsal = std::make_shared<GpuMemory>();
+  const auto dry_run = std::make_shared<GpuMemory>();
   {
-    auto first = rehearsal->allocate(1000);
-    const auto second = rehearsal->allocate(1000);
+    auto first = dry_run->allocate(1000);
+    const auto second = dry_run->allocate(1000);
     first.reset();
   }
-  const auto last = rehearsal->allocate(1000);
-  const MemoryRequests requests = rehearsal->requests();
+  const auto last = dry_run->allocate(1000);
+  const MemoryRequests requests = dry_run->requests();
   const Placement placement = place(requests);
   std::vector<std::byte> reservation(static_cast<size_t>(placement.bytes));
   const auto memory = std::make_shared<GpuMemory>(reservation.data(), requests, placement, 0);
@@ -88,10 +88,10 @@ TEST_CASE("a decode that hands back in another order than its rehearsal is given
 }
 
 TEST_CASE("a decode that does not do what was rehearsed is stopped before it touches what is not its own") {
-  const auto rehearsal = std::make_shared<GpuMemory>();
-  rehearsal->allocate(5000).reset();
-  const auto last = rehearsal->allocate(1000);
-  const MemoryRequests requests = rehearsal->requests();
+  const auto dry_run = std::make_shared<GpuMemory>();
+  dry_run->allocate(5000).reset();
+  const auto last = dry_run->allocate(1000);
+  const MemoryRequests requests = dry_run->requests();
   const Placement placement = place(requests);
   std::vector<std::byte> reservation(static_cast<size_t>(placement.bytes));
   const auto memory = std::make_shared<GpuMemory>(reservation.data(), requests, placement, 0);

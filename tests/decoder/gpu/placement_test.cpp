@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-/// Asks as a decode does: tiles that come and go within a stretch of larger ones that stay longer.
+/// Asks as a decode does: tiles that come and go within a segment of larger ones that stay longer.
 MemoryRequests drawn_requests(test::Random& random, int64_t count) {
   MemoryRequests requests;
   std::vector<int64_t> held;
@@ -77,7 +77,7 @@ MemoryRequests drawn_sweep(test::Random& random, int bands, int tiles_of_band, b
     blocks.push_back(requests.ask(random.integer(1, 9) * kPlaceUnit));
     for (int tile = 0; tile < tiles_of_band; ++tile) {
       if (tile == 0 || !alike) sizes = {random.integer(1, 50), random.integer(1, 50), random.integer(1, 50)};
-      requests.begin_part();
+      requests.begin_scope();
       if (random.chance(0.1)) blocks.push_back(requests.ask(random.integer(1, 30) * kPlaceUnit));
       std::vector<int64_t> tiles;
       for (const int64_t units : sizes) tiles.push_back(requests.ask(units * kPlaceUnit));
@@ -111,8 +111,8 @@ TEST_CASE("tiles that are alike share their places, whatever stays beside them")
 TEST_CASE("parts that hand on to one another are not alike, though they look it") {
   MemoryRequests requests;
   int64_t before = requests.ask(10 * kPlaceUnit);
-  for (int part = 0; part < 6; ++part) {
-    requests.begin_part();
+  for (int scope = 0; scope < 6; ++scope) {
+    requests.begin_scope();
     const int64_t next = requests.ask(10 * kPlaceUnit);
     requests.hand_back(before);
     before = next;

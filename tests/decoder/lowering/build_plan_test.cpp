@@ -27,7 +27,7 @@ int64_t bytes_in(const Plan& plan, const Graph& graph, Place place) {
   int64_t most = 0;
   for (int32_t pass = 0; pass < static_cast<int32_t>(plan.passes.size()); ++pass) {
     int64_t live = 0;
-    for (const Kept& entry : plan.kept) {
+    for (const Materialised& entry : plan.materialised) {
       if (entry.place != place || pass < entry.first_pass || pass > entry.last_pass) continue;
       live += static_cast<int64_t>(entry.blocks.size()) * entry.block_rows *
               row_bytes(graph, entry.tensor, sizes);
@@ -63,8 +63,8 @@ TEST_CASE("every plan from random decisions is valid") {
   Random random(seed);
   const nlohmann::json config = test::random_config(random);
   const Extent latent{1, random.integer(1, 19), random.integer(1, 19)};
-  const int64_t batch = random.integer(1, 3), slice = random.integer(1, batch);
-  CAPTURE(config.dump(), latent.y, latent.x, batch, slice);
+  const int64_t batch = random.integer(1, 3), micro_batch = random.integer(1, batch);
+  CAPTURE(config.dump(), latent.y, latent.x, batch, micro_batch);
   const Model model = test::model_of(config);
   test::RandomStyle style;
   style.keep = random.pick<double>({0, 0.2, 0.5, 0.8, 1});
@@ -73,7 +73,7 @@ TEST_CASE("every plan from random decisions is valid") {
   memory.block_bytes = random.pick<int64_t>({1, 300, 2000, int64_t{4} << 20});
   memory.reserve_bytes = random.integer(0, 1000);
   const Request request = request_for(model, latent, batch, random.pick<Dtype>({Dtype::fp32, Dtype::bf16}));
-  require_no_violations(test::random_plan(model, request, slice, style, memory, random).plan, model);
+  require_no_violations(test::random_plan(model, request, micro_batch, style, memory, random).plan, model);
 }
 
 /// A plan with tensors below the device, of a few frames.
@@ -87,7 +87,7 @@ Drawn draw_below(uint64_t seed) {
   Random random(seed);
   Model model = test::model_of(test::random_config(random));
   const Extent latent{random.integer(1, 3), random.integer(1, 19), random.integer(1, 19)};
-  const int64_t batch = random.integer(1, 3), slice = random.integer(1, batch);
+  const int64_t batch = random.integer(1, 3), micro_batch = random.integer(1, batch);
   test::RandomStyle style;
   style.keep = random.pick<double>({0.5, 0.8, 1});
   style.below = random.pick<double>({0.3, 0.6, 1});
@@ -95,12 +95,12 @@ Drawn draw_below(uint64_t seed) {
   MemoryModel memory;
   memory.block_bytes = random.pick<int64_t>({1, 300, 2000, 20'000, int64_t{4} << 20});
   memory.reserve_bytes = random.integer(0, 1000);
-  const PlanFrame frame{
-      .slice = slice,
+  const PlanConfiguration frame{
+      .micro_batch = micro_batch,
       .weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
       .lower_place = random.pick<Place>({Place::host, Place::scratch})};
   const Request request = request_for(model, latent, batch, random.pick<Dtype>({Dtype::fp32, Dtype::bf16}));
-  Plan plan = test::random_plan(model, request, slice, style, memory, random, {}, frame).plan;
+  Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, {}, frame).plan;
   plan = with_limits(plan, model.graph);
   return {std::move(model), std::move(plan), latent};
 }
@@ -111,7 +111,7 @@ TEST_CASE("every plan with tensors below the device is valid") {
     CAPTURE(seed);
     const Drawn drawn = draw_below(seed);
     require_no_violations(drawn.plan, drawn.model);
-    for (const Kept& entry : drawn.plan.kept) {
+    for (const Materialised& entry : drawn.plan.materialised) {
       below += entry.place != Place::device;
       several += entry.place != Place::device && entry.last_pass > entry.first_pass + 1;
     }
@@ -127,12 +127,12 @@ TEST_CASE("corrupted places, limits, weights and bounds are refused by their pla
     const Graph& graph = drawn.model.graph;
     Random random(seed);
     Plan plan = drawn.plan;
-    const auto lower_at = std::find_if(plan.kept.begin(), plan.kept.end(),
-                                       [](const Kept& k) { return k.place != Place::device; });
-    Kept* const lower = lower_at == plan.kept.end() ? nullptr : &*lower_at;
-    const auto place_of = [&](const Kept& entry) {
-      return "kept[" + std::to_string(&entry - plan.kept.data()) + "] (" + graph.tensor(entry.tensor).name +
-             ")";
+    const auto lower_at = std::find_if(plan.materialised.begin(), plan.materialised.end(),
+                                       [](const Materialised& k) { return k.place != Place::device; });
+    Materialised* const lower = lower_at == plan.materialised.end() ? nullptr : &*lower_at;
+    const auto place_of = [&](const Materialised& entry) {
+      return "kept[" + std::to_string(&entry - plan.materialised.data()) + "] (" +
+             graph.tensor(entry.tensor).name + ")";
     };
     const auto kind = static_cast<size_t>(random.integer(0, 8));
     std::string place;  // where the plan must be refused
@@ -149,13 +149,14 @@ TEST_CASE("corrupted places, limits, weights and bounds are refused by their pla
       plan.optimal = true;
       place = "optimal";
     } else if (kind == 3) {
-      const auto taker = std::find_if(plan.kept.begin(), plan.kept.end(),
-                                      [](const Kept& k) { return k.in_place_of != TensorId{-1}; });
-      if (taker == plan.kept.end()) continue;
-      Kept& either =
-          *(random.chance(0.5) ? taker : std::find_if(plan.kept.begin(), plan.kept.end(), [&](const Kept& k) {
-            return k.tensor == taker->in_place_of;
-          }));
+      const auto taker = std::find_if(plan.materialised.begin(), plan.materialised.end(),
+                                      [](const Materialised& k) { return k.in_place_of != TensorId{-1}; });
+      if (taker == plan.materialised.end()) continue;
+      Materialised& either =
+          *(random.chance(0.5)
+                ? taker
+                : std::find_if(plan.materialised.begin(), plan.materialised.end(),
+                               [&](const Materialised& k) { return k.tensor == taker->in_place_of; }));
       either.place = Place::host;
       place = place_of(either) + ".place";
     } else if (kind == 4) {
@@ -164,7 +165,7 @@ TEST_CASE("corrupted places, limits, weights and bounds are refused by their pla
       for (const Op& op : graph.ops()) attention = op.kind == OpKind::attention ? &op : attention;
       if (attention == nullptr) continue;
       const TensorId whole = attention->inputs[static_cast<size_t>(random.integer(1, 2))];
-      for (Kept& entry : plan.kept) {
+      for (Materialised& entry : plan.materialised) {
         if (entry.tensor == whole) entry.place = Place::host;
       }
       plan.host_limit_bytes = int64_t{1} << 40;
@@ -184,8 +185,8 @@ TEST_CASE("corrupted places, limits, weights and bounds are refused by their pla
       place = place_of(*lower) + ".place";
     } else {
       // Two tensors in one block while both are there.
-      Kept* other = nullptr;
-      for (Kept& entry : plan.kept) {
+      Materialised* other = nullptr;
+      for (Materialised& entry : plan.materialised) {
         const bool meets =
             entry.place == lower->place && &entry != lower && entry.first_pass <= lower->last_pass;
         if (meets && lower->first_pass <= entry.last_pass) other = &entry;
@@ -245,10 +246,10 @@ TEST_CASE("halved tiles keep the decisions and need no more memory") {
   const Plan plan = test::random_plan(model, request_for(model, latent), 1, {}, memory, random).plan;
   const Plan halved = with_halved_tiles(model, plan, memory);
   CHECK(halved.predicted_peak_bytes <= plan.predicted_peak_bytes);
-  REQUIRE(halved.kept.size() == plan.kept.size());
-  for (size_t i = 0; i < plan.kept.size(); ++i) {
-    CHECK(halved.kept[i].tensor == plan.kept[i].tensor);
-    CHECK(halved.kept[i].in_place_of == plan.kept[i].in_place_of);
+  REQUIRE(halved.materialised.size() == plan.materialised.size());
+  for (size_t i = 0; i < plan.materialised.size(); ++i) {
+    CHECK(halved.materialised[i].tensor == plan.materialised[i].tensor);
+    CHECK(halved.materialised[i].in_place_of == plan.materialised[i].in_place_of);
   }
   require_no_violations(halved, model);
 }

@@ -18,7 +18,7 @@ Sizes on(DeviceKind device, Dtype dtype, int64_t items = 2) {
 const Sizes kCuda = on(DeviceKind::cuda, Dtype::bf16);
 
 int64_t bytes_of(const Graph& graph, const char* op, Dtype dtype) {
-  return weights_bytes(graph, graph.op(graph.find_op(op)), ConvolutionForm::direct,
+  return weights_bytes(graph, graph.op(graph.find_op(op)), ConvolutionAlgorithm::direct,
                        {DeviceKind::cuda, dtype});
 }
 
@@ -44,8 +44,8 @@ TEST_CASE("memory: tiles are in the dtype on CUDA, the latent in fp32", "[unit][
   CHECK(tile_element_bytes(on(DeviceKind::cuda, Dtype::fp16)) == 2);
   CHECK(latent_bytes(graph, kCuda) == 2 * 8 * 8 * 4 * 4);
   const Plan plan = small_plan(graph);  // blocks of 2 rows, 8 columns, 8 channels
-  CHECK(kept_block_bytes(graph, plan.kept[0], kCuda) == 512);
-  CHECK(kept_bytes(graph, plan.kept[0], kCuda) == 2 * 4 * 512);
+  CHECK(materialised_block_bytes(graph, plan.materialised[0], kCuda) == 512);
+  CHECK(materialised_bytes(graph, plan.materialised[0], kCuda) == 2 * 4 * 512);
 }
 
 TEST_CASE("memory: parameters on CUDA begin on boundaries of 256 bytes", "[unit][memory]") {
@@ -87,7 +87,7 @@ TEST_CASE("memory: statistics on CUDA and what follows from them are there throu
   Graph wide;
   const TensorId many = wide.add_latent(640);
   wide.set_output(wide.norm("n", many, wide.statistics("s", many, 2, 1e-6), Activation::none));
-  // Groups of 320 channels: three moments of each in every stretch.
+  // Groups of 320 channels: three moments of each in every segment.
   CHECK(device_state_bytes(wide, {{1, 4, 4}, 1, Dtype::bf16, DeviceKind::cuda}) ==
         allocated_bytes(256 + 5120 + 1024 * 2 * 3 * 24, DeviceKind::cuda));
 
@@ -128,14 +128,15 @@ TEST_CASE("memory: a pass on CUDA holds tiles of its dtype", "[unit][memory]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
   MemoryModel memory;
-  memory.workspace_bytes = [](const Op& op, ConvolutionForm, const Extent&, const Sizes&) {
+  memory.workspace_bytes = [](const Op& op, ConvolutionAlgorithm, const Extent&, const Sizes&) {
     return int64_t{op.kind == OpKind::conv ? 1 << 20 : 0};
   };
   // Upsampled 8 by 10 positions of 8 channels, 1280 bytes of each item, the convolution's 6 by 8 of 3, 288,
   // its workspace, and the residual whole.
-  CHECK(pass_peak_bytes(graph, plan.passes[2], kept_in(plan, 2), {1, 6, 8}, kCuda, memory) ==
+  CHECK(pass_peak_bytes(graph, plan.passes[2], materialised_in(plan, 2), {1, 6, 8}, kCuda, memory) ==
         2 * 1536 + 2 * 512 + kMiB + 2 * 4 * 512);
-  CHECK(pass_peak_bytes(graph, plan.passes[2], kept_in(plan, 2), {1, 6, 8}, on(DeviceKind::cuda, Dtype::fp32),
+  CHECK(pass_peak_bytes(graph, plan.passes[2], materialised_in(plan, 2), {1, 6, 8},
+                        on(DeviceKind::cuda, Dtype::fp32),
                         memory) == 2 * 2560 + 2 * 1024 + kMiB + 2 * 4 * 512);
 }
 

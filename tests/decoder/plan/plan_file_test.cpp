@@ -45,7 +45,7 @@ TEST_CASE("plan file: a plan comes back as it was", "[unit][plan_file]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
   plan.predicted_seconds = 0.1 + 0.2;  // a number that needs all its digits
-  plan.kept[0].blocks = {7, 3, 4, 5, 0, 2, 1, 6};
+  plan.materialised[0].blocks = {7, 3, 4, 5, 0, 2, 1, 6};
   plan.optimal = true;
   plan.assumed = false;
   plan.request.dtype = Dtype::bf16;
@@ -65,7 +65,7 @@ TEST_CASE("plan file: a plan comes back as it was", "[unit][plan_file]") {
 /// A plan that uses every key of version 2.
 Plan plan_with_everything(const Graph& graph) {
   Plan plan = small_plan_below(graph);
-  plan.kept[1].place = Place::host;
+  plan.materialised[1].place = Place::host;
   plan.host_limit_bytes = 1 << 20;
   plan.weights = WeightResidency::per_pass;
   plan.bound_seconds = 0.1 + 0.2;
@@ -105,7 +105,7 @@ TEST_CASE("plan file: without the keys of version 2, everything is resident and 
   document["version"] = 1;
   for (const char* key : {"weights", "bound_seconds", "host_limit_bytes", "scratch", "environment"})
     document.erase(key);
-  for (json& kept : document["kept"]) kept["place"] = "device";
+  for (json& materialised : document["kept"]) materialised["place"] = "device";
   Plan expected = small_plan(graph);
   CHECK(read(document, graph) == expected);
 

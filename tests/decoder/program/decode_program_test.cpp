@@ -435,7 +435,7 @@ struct Moving : Ready {
     MemoryModel memory;
     memory.block_bytes = 20'000;
     memory.reserve_bytes = int64_t{16} << 20;
-    const PlanFrame frame{1, WeightResidency::per_pass, Place::scratch};
+    const PlanConfiguration frame{1, WeightResidency::per_pass, Place::scratch};
     Plan plan =
         test::random_plan(of, test::request_for(of, {1, rows, 6}), 1, style, memory, random, {}, frame).plan;
     plan.request.model = model;

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "decoder/weights/random_weights.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/program/run.h"
+#include "decoder/weights/random_weights.h"
 #include "planner/program/run.h"
 #include "tests/support/gpu.h"
 #include "tests/support/model_folder.h"

@@ -13,8 +13,8 @@
 #include "planner/program/run.h"
 #include "tests/support/model_folder.h"
 #include "tests/support/program.h"
-#include "tests/support/tiny_model.h"
 #include "tests/support/reported.h"
+#include "tests/support/tiny_model.h"
 
 namespace headroom {
 namespace {
@@ -23,8 +23,8 @@ using nlohmann::json;
 using test::call;
 using test::Ended;
 using test::joined;
+using test::Reported;
 using test::Scratch;
-using test::Told;
 using test::told;
 using test::Words;
 
@@ -56,7 +56,7 @@ TEST_CASE("with --progress lines a decode tells what it does, from beginning to 
   const Ended ended = call(run_decode, ready.words({"--progress", "lines"}));
   INFO(ended.err);
   REQUIRE(ended.code == 0);
-  const Told lines = told(ended.err);
+  const Reported lines = told(ended.err);
   CHECK(lines.messages.empty());
   CHECK(read_latent(ready.output).shape == std::vector<int64_t>{1, 3, 80, 64});
 
@@ -179,7 +179,7 @@ TEST_CASE("a batch in slices counts as one whole") {
     CHECK(tile.share >= share);
     CHECK(tile.item >= item);
     CHECK(tile.share <= double(tile.item + 1) / 3 + 1e-4);
-    // What the slice before emitted may share a line with a tile of this one.
+    // What the micro-batch before emitted may share a line with a tile of this one.
     CHECK((!tile.region || tile.pass == passes - 1 || tile.item > 0));
     share = tile.share;
     item = tile.item;
@@ -196,7 +196,7 @@ TEST_CASE("a decode that fails says so in its last line, behind its message") {
                                                 {"--model", ready.model, "--latent", ready.latent, "-o",
                                                  ready.output, "--progress", "lines"}));
     CHECK(ended.code == 2);
-    const Told lines = told(ended.err);
+    const Reported lines = told(ended.err);
     REQUIRE(lines.messages.size() == 1);
     CHECK_THAT(lines.messages[0], Catch::Contains("none.json: no such file"));
     REQUIRE(lines.events.size() == 1);
@@ -217,7 +217,7 @@ TEST_CASE("a decode that fails says so in its last line, behind its message") {
           call(run_decode, ready.words({"--progress", "lines", "--preview", ready.scratch / "p.ppm"}));
       if (ended.code != 4) continue;  // refused by the validator, or enough after all
       ++stopped;
-      const Told lines = told(ended.err);
+      const Reported lines = told(ended.err);
       CHECK_THAT(lines.messages.back(), Catch::Contains("stopped before crossing the limit"));
       CHECK(std::get<RunEnded>(lines.events.back().news) == RunEnded{4, 0, 0});
       for (const MemorySample& sample : lines.news<MemorySample>())
@@ -233,7 +233,7 @@ TEST_CASE("with --verify the second decode is told as such") {
   const Ended ended = call(run_decode, ready.words({"--progress", "lines", "--verify"}));
   INFO(ended.err);
   REQUIRE(ended.code == 0);
-  const Told lines = told(ended.err);
+  const Reported lines = told(ended.err);
   const std::vector<VerificationStarted> started = lines.news<VerificationStarted>();
   REQUIRE(started.size() == 1);
   CHECK(started[0].compared_with == "the untiled decode");
@@ -252,7 +252,7 @@ TEST_CASE("a queue is told decode by decode, and its share is that of the whole"
   const Ended ended = call(run_decode, words);
   INFO(ended.err);
   REQUIRE(ended.code == 0);
-  const Told lines = told(ended.err);
+  const Reported lines = told(ended.err);
   CHECK(std::get<RunBegun>(lines.events.front().news).decodes == 3);
   CHECK(lines.news<DecodeStarted>().back() == DecodeStarted{2, 3, "a"});
   double share = 0, all = 0;
@@ -275,7 +275,7 @@ TEST_CASE("the preview of a small picture has the picture's pixels") {
   const Ended ended = call(run_decode, ready.words({"--progress", "lines", "--preview", preview}));
   INFO(ended.err);
   REQUIRE(ended.code == 0);
-  const Told lines = told(ended.err);
+  const Reported lines = told(ended.err);
   CHECK(std::get<RunBegun>(lines.events.front().news).preview == preview);
   REQUIRE_FALSE(lines.news<WeightsLoaded>().empty());  // this one keeps them
   CHECK(lines.news<WeightsLoaded>().back().share == 1);

@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-using test::Told;
+using test::Reported;
 
 /// A writer whose clock stands still unless it is moved.
 struct Written {
@@ -22,8 +22,8 @@ struct Written {
   double now = 0;
   ProgressWriter writer{stream, [this] { return now; }};
 
-  Told told() const {
-    Told found = test::told(stream.str());
+  Reported told() const {
+    Reported found = test::told(stream.str());
     CHECK(found.messages.empty());
     return found;
   }

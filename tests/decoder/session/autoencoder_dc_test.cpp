@@ -28,19 +28,20 @@ TEST_CASE("any plan of an AutoencoderDC gives the pixels of its untiled decode, 
     Random random(seed + 3000);
     const nlohmann::json config = test::random_dc_config(random);
     const Extent latent{1, random.integer(1, 9), random.integer(1, 9)};
-    const int64_t batch = random.integer(1, 3), slice = random.integer(1, batch);
-    CAPTURE(seed, config.dump(), latent.y, latent.x, batch, slice);
+    const int64_t batch = random.integer(1, 3), micro_batch = random.integer(1, batch);
+    CAPTURE(seed, config.dump(), latent.y, latent.x, batch, micro_batch);
     const Model model = test::model_of(config);
     const Request request = request_for(model, latent, batch);
     test::RandomStyle style;
     style.keep = random.pick<double>({0, 0.3, 0.6, 0.9, 1});
     style.most_tiles = style.keep < 0.5 ? 8 : 20;
     style.below = random.pick<double>({0, 0, 0.5});
-    const PlanFrame frame{slice, random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
-                          Place::scratch};
+    const PlanConfiguration frame{micro_batch,
+                                  random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
+                                  Place::scratch};
     MemoryModel memory = CostModel(model.graph).memory();
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
-    Plan plan = test::random_plan(model, request, slice, style, memory, random, {}, frame).plan;
+    Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, {}, frame).plan;
     const bool in_file = test::limit_to_prediction(model.graph, scratch, plan);
     REQUIRE(validate(plan, model).empty());
     const Array input = test::latent_for(model, request, seed);
@@ -51,7 +52,7 @@ TEST_CASE("any plan of an AutoencoderDC gives the pixels of its untiled decode, 
     CHECK(tiled.stats.pool_peak_bytes + plan.reserve_bytes <= plan.predicted_peak_bytes);
     const size_t most = barrier_targets(model.graph).size();
     for (const Pass& pass : plan.passes) {
-      rested += ends_at_rest(model.graph, pass) ? 1 : 0;
+      rested += ends_at_cut_point(model.graph, pass) ? 1 : 0;
       columns += pass.tiles.x.size() > 1 ? 1 : 0;
     }
     went_on += plan.passes.size() < most ? 1 : 0;
@@ -76,7 +77,7 @@ TEST_CASE("in 16 bits what an AutoencoderDC keeps changes no bit, and fp32 is ne
     const Model model = test::model_of(config);
     const Request request = request_for(model, latent, 2, dtype);
     test::RandomStyle style;
-    style.form = ConvolutionForm::direct;
+    style.form = ConvolutionAlgorithm::direct;
     style.keep = random.pick<double>({0, 0.5, 1});
     style.untiled_rows = style.untiled_columns = 1;
     const MemoryModel memory = CostModel(model.graph).memory();
@@ -104,7 +105,7 @@ TEST_CASE("plans of an AutoencoderDC rest where that saves time or memory") {
   const Plan ample = make_plan(model, request, {.limit_bytes = int64_t{1} << 40}, costs);
   const auto rests = [&](const Plan& plan) {
     return std::count_if(plan.passes.begin(), plan.passes.end(),
-                         [&](const Pass& pass) { return ends_at_rest(model.graph, pass); });
+                         [&](const Pass& pass) { return ends_at_cut_point(model.graph, pass); });
   };
   const int64_t tight = ample.predicted_peak_bytes - (ample.predicted_peak_bytes - ample.weights_bytes) / 3;
   const Plan small = make_plan(model, request, {.limit_bytes = tight}, costs);

@@ -33,19 +33,20 @@ void check_drawn_plans(uint64_t first_seed, int count, int64_t least, const Draw
     Random random(seed);
     const nlohmann::json config = draw(random);
     const Extent latent{random.integer(1, 5), random.integer(least, 6), random.integer(least, 6)};
-    const int64_t batch = random.integer(1, 2), slice = random.integer(1, batch);
-    CAPTURE(seed, config.dump(), latent.t, latent.y, latent.x, batch, slice);
+    const int64_t batch = random.integer(1, 2), micro_batch = random.integer(1, batch);
+    CAPTURE(seed, config.dump(), latent.t, latent.y, latent.x, batch, micro_batch);
     const Model model = test::model_of(config);
     const Request request = request_for(model, latent, batch);
     test::RandomStyle style;
     style.keep = random.pick<double>({0, 0.3, 0.6, 1});
     style.most_tiles = 6;
     style.below = random.pick<double>({0, 0, 0.5});
-    const PlanFrame frame{slice, random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
-                          Place::scratch};
+    const PlanConfiguration frame{micro_batch,
+                                  random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
+                                  Place::scratch};
     MemoryModel memory = CostModel(model.graph).memory();
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
-    Plan plan = test::random_plan(model, request, slice, style, memory, random, {}, frame).plan;
+    Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, {}, frame).plan;
     const bool in_file = test::limit_to_prediction(model.graph, scratch, plan);
     const std::vector<Violation> violations = validate(plan, model);
     const std::string violation = violations.empty() ? "" : violations[0].place + ": " + violations[0].what;
@@ -93,7 +94,7 @@ TEST_CASE("in 16 bits what a clip's decode keeps changes no bit") {
     const Model model = test::model_of(config);
     const Request request = request_for(model, latent, 1, dtype);
     test::RandomStyle style;
-    style.form = ConvolutionForm::direct;
+    style.form = ConvolutionAlgorithm::direct;
     style.keep = random.pick<double>({0, 0.5, 1});
     style.untiled_rows = style.untiled_columns = 1;
     const MemoryModel memory = CostModel(model.graph).memory();

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "decoder/graph/errors.h"
-#include "decoder/validator/validator.h"
 #include "decoder/session/gpu_session.h"
+#include "decoder/validator/validator.h"
 #include "planner/cost/cost_model.h"
+#include "planner/cost/memory_costs.h"
 #include "planner/search/add_gaps.h"
 #include "planner/search/make_plan.h"
-#include "planner/cost/memory_costs.h"
 #include "planner/search/why_not.h"
 #include "tests/support/decoding.h"
 #include "tests/support/decoding_gpu.h"
@@ -66,36 +66,38 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
     const Model model = test::model_of(config);
     // A group of a single value has no deviation: what rounding leaves of it counts a thousandfold.
     const Extent latent{random.integer(1, most_frames), random.integer(2, 6), random.integer(2, 6)};
-    const int64_t batch = random.integer(1, 3), slice = random.integer(1, batch);
-    CAPTURE(seed, config.dump(), latent.t, latent.y, latent.x, batch, slice);
+    const int64_t batch = random.integer(1, 3), micro_batch = random.integer(1, batch);
+    CAPTURE(seed, config.dump(), latent.t, latent.y, latent.x, batch, micro_batch);
     const Request request = request_for(model, latent, batch, Dtype::fp32, DeviceKind::cuda);
     test::RandomStyle style;
     style.keep = random.pick<double>({0.5, 0.8, 1});
     style.below = random.pick<double>({0, 0.5});
     style.most_tiles = 8;
-    style.form = ConvolutionForm::direct;
+    style.form = ConvolutionAlgorithm::direct;
     MemoryModel memory = cuda_memory_model(model.graph);
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
-    const PlanFrame frame{slice, random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident,
-                          Place::host};
+    const PlanConfiguration frame{
+        micro_batch, random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident, Place::host};
     Plan plan =
-        test::random_plan(model, request, slice, style, memory, random, norms_of(model.graph), frame).plan;
+        test::random_plan(model, request, micro_batch, style, memory, random, norms_of(model.graph), frame)
+            .plan;
     plan.limit_bytes = int64_t{1} << 29;
     plan.host_limit_bytes = int64_t{1} << 29;
     const int64_t live_bytes = plan.predicted_peak_bytes;
     add_gaps(plan, model);
     REQUIRE(validate(plan, model).empty());
-    CHECK(rehearse(model, plan).live_bytes() <= live_bytes);
-    sliced += slice < batch ? 1 : 0;
+    CHECK(run_dry(model, plan).live_bytes() <= live_bytes);
+    sliced += micro_batch < batch ? 1 : 0;
     const Array input = test::latent_for(model, request, seed);
     const test::Decoded decoded = on_gpu(*gpu, model, plan, input, seed);
     const Array reference = untiled_on_cpu(model, request, input, seed);
     CHECK(largest_difference(decoded.picture, reference) <= kExact * magnitude(reference));
     CHECK(decoded.stats.pool_peak_bytes <= plan.predicted_peak_bytes);
-    transfers += std::any_of(plan.kept.begin(), plan.kept.end(),
-                             [](const Kept& kept) { return kept.place == Place::host; })
-                     ? 1
-                     : 0;
+    transfers +=
+        std::any_of(plan.materialised.begin(), plan.materialised.end(),
+                    [](const Materialised& materialised) { return materialised.place == Place::host; })
+            ? 1
+            : 0;
   }
   CHECK(transfers > 0);
   CHECK(sliced > 0);
@@ -139,7 +141,7 @@ TEST_CASE("decodes of changing sizes share one reservation, and each is what it 
   struct Decode {
     Request request;
     Plan plan;
-    Rehearsal rehearsal;
+    DryRun dry_run;
     Array latent;
   };
   std::vector<Decode> decodes;
@@ -158,10 +160,10 @@ TEST_CASE("decodes of changing sizes share one reservation, and each is what it 
               .smallest_limit_bytes;
     }
     decode.plan = make_plan(model, decode.request, options, costs);
-    decode.rehearsal = rehearse(model, decode.plan);
+    decode.dry_run = run_dry(model, decode.plan);
     decode.latent = test::latent_for(model, decode.request, decodes.size());
-    bytes = std::max(bytes, decode.rehearsal.bytes());
-    host_bytes_needed = std::max(host_bytes_needed, decode.rehearsal.host.bytes);
+    bytes = std::max(bytes, decode.dry_run.bytes());
+    host_bytes_needed = std::max(host_bytes_needed, decode.dry_run.host.bytes);
   };
   add({1, 6, 4}, Dtype::fp32, WeightResidency::resident, 0);
   add({1, 12, 10}, Dtype::fp32, WeightResidency::resident, 1 << 24);
@@ -178,7 +180,7 @@ TEST_CASE("decodes of changing sizes share one reservation, and each is what it 
     CAPTURE(i);
     const Decode& decode = decodes[i];
     MemorySink sink(picture_shape(model, decode.request));
-    const RunStats stats = session.decode(decode.plan, decode.rehearsal, decode.latent, sink, nullptr);
+    const RunStats stats = session.decode(decode.plan, decode.dry_run, decode.latent, sink, nullptr);
     sink.finish();
     CHECK(sink.picture.values == alone[i].values);
     CHECK(stats.pool_peak_bytes == decode.plan.predicted_peak_bytes);

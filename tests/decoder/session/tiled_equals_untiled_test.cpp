@@ -25,13 +25,13 @@ struct Coverage {
   int in_place = 0, columns = 0, one_row = 0, sliced = 0, together = 0, dropped_all = 0, attention = 0;
 
   void count(const Plan& plan, const Model& model) {
-    for (const Kept& entry : plan.kept) in_place += entry.in_place_of != TensorId{-1} ? 1 : 0;
+    for (const Materialised& entry : plan.materialised) in_place += entry.in_place_of != TensorId{-1} ? 1 : 0;
     for (const Pass& pass : plan.passes) {
       columns += pass.tiles.x.size() > 1 ? 1 : 0;
       one_row += pass.tiles.y.size() > 1 && pass.tiles.y.front().length() == 1 ? 1 : 0;
     }
-    (plan.slice < plan.request.batch ? sliced : together) += plan.request.batch > 1 ? 1 : 0;
-    dropped_all += plan.kept.size() <= 2 ? 1 : 0;
+    (plan.micro_batch < plan.request.batch ? sliced : together) += plan.request.batch > 1 ? 1 : 0;
+    dropped_all += plan.materialised.size() <= 2 ? 1 : 0;
     attention += model.graph.find_op("decoder.mid_block.attentions.0.attention") != OpId{-1} ? 1 : 0;
   }
 };
@@ -42,16 +42,16 @@ TEST_CASE("any plan gives the pixels of the untiled decode") {
     Random random(seed);
     const nlohmann::json config = test::random_config(random);
     const Extent latent{1, random.integer(1, 11), random.integer(1, 11)};
-    const int64_t batch = random.integer(1, 3), slice = random.integer(1, batch);
-    CAPTURE(seed, config.dump(), latent.y, latent.x, batch, slice);
+    const int64_t batch = random.integer(1, 3), micro_batch = random.integer(1, batch);
+    CAPTURE(seed, config.dump(), latent.y, latent.x, batch, micro_batch);
     const Model model = test::model_of(config);
     const Request request = request_for(model, latent, batch);
     test::RandomStyle style;
     style.keep = random.pick<double>({0, 0.3, 0.6, 0.9, 1});
-    style.most_tiles = style.keep < 0.5 ? 10 : 24;  // each tile repeats what is not kept
+    style.most_tiles = style.keep < 0.5 ? 10 : 24;  // each tile repeats what is not materialised
     MemoryModel memory;
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
-    const Plan plan = unlimited(test::random_plan(model, request, slice, style, memory, random).plan);
+    const Plan plan = unlimited(test::random_plan(model, request, micro_batch, style, memory, random).plan);
     REQUIRE(validate(plan, model).empty());
     coverage.count(plan, model);
     const Array input = test::latent_for(model, request, seed);
@@ -79,23 +79,25 @@ TEST_CASE(
     Random random(seed + 1000);
     const nlohmann::json config = test::random_config(random);
     const Extent latent{1, random.integer(1, 14), random.integer(1, 11)};
-    const int64_t batch = random.integer(1, 3), slice = random.integer(1, batch);
-    CAPTURE(seed, config.dump(), latent.y, latent.x, batch, slice);
+    const int64_t batch = random.integer(1, 3), micro_batch = random.integer(1, batch);
+    CAPTURE(seed, config.dump(), latent.y, latent.x, batch, micro_batch);
     const Model model = test::model_of(config);
     const Request request = request_for(model, latent, batch);
     test::RandomStyle style;
     style.keep = random.pick<double>({0.6, 0.9, 1});
     style.most_tiles = 16;
     style.below = random.pick<double>({0.4, 1});
-    const PlanFrame frame{slice, random.chance(0.7) ? WeightResidency::per_pass : WeightResidency::resident,
-                          Place::scratch};
+    const PlanConfiguration frame{micro_batch,
+                                  random.chance(0.7) ? WeightResidency::per_pass : WeightResidency::resident,
+                                  Place::scratch};
     const CostModel costs(model.graph);
     MemoryModel memory = costs.memory();
     memory.block_bytes = random.pick<int64_t>({700, 17'000, 40'000});
-    const test::RandomPlan drawn = test::random_plan(model, request, slice, style, memory, random, {}, frame);
+    const test::RandomPlan drawn =
+        test::random_plan(model, request, micro_batch, style, memory, random, {}, frame);
     std::vector<PassDecision> above = drawn.decisions;
     for (PassDecision& decision : above) decision.below.clear();
-    const Plan on_device = unlimited(build_plan(model, request, {.slice = slice}, above, memory));
+    const Plan on_device = unlimited(build_plan(model, request, {.micro_batch = micro_batch}, above, memory));
     Plan plan = drawn.plan;
     const bool in_file = test::limit_to_prediction(model.graph, scratch, plan);
     REQUIRE(validate(plan, model).empty());
@@ -114,9 +116,9 @@ TEST_CASE(
     moved += in_file ? 1 : 0;
     small += in_file && memory.block_bytes < 16'384 ? 1 : 0;
     wide += in_file && memory.block_bytes >= 16'384 ? 1 : 0;
-    sliced += in_file && slice < batch ? 1 : 0;
+    sliced += in_file && micro_batch < batch ? 1 : 0;
     read_twice += below.stats.scratch_read_bytes > below.stats.scratch_written_bytes ? 1 : 0;
-    for (const Kept& entry : plan.kept) {
+    for (const Materialised& entry : plan.materialised) {
       if (entry.place == Place::device) continue;
       columns += plan.passes[static_cast<size_t>(entry.first_pass)].tiles.x.size() > 1 ? 1 : 0;
       bands += plan.passes[static_cast<size_t>(entry.last_pass)].tiles.y.size() > 3 ? 1 : 0;
@@ -145,9 +147,11 @@ TEST_CASE("tensors below the device that the runtime cannot serve there are refu
     test::require_input_error([&] { decode(model, plan, test::random_source(1), input, sink, nullptr); },
                               parts);
   };
-  const auto entry = [&](const std::string& name) -> Kept& {
-    return *std::find_if(plan.kept.begin(), plan.kept.end(),
-                         [&](const Kept& kept) { return model.graph.tensor(kept.tensor).name == name; });
+  const auto entry = [&](const std::string& name) -> Materialised& {
+    return *std::find_if(plan.materialised.begin(), plan.materialised.end(),
+                         [&](const Materialised& materialised) {
+                           return model.graph.tensor(materialised.tensor).name == name;
+                         });
   };
   const Plan good = plan;
   entry("decoder.conv_in").place = Place::host;
@@ -224,13 +228,13 @@ TEST_CASE("in 16 bits what is kept changes no bit, tiles no more than rounding, 
     Random random(seed + 500);
     const nlohmann::json config = test::random_config(random);
     const Extent latent{1, random.integer(1, 11), random.integer(1, 11)};
-    const int64_t batch = random.integer(1, 2), slice = random.integer(1, batch);
+    const int64_t batch = random.integer(1, 2), micro_batch = random.integer(1, batch);
     const Dtype dtype = random.pick<Dtype>({Dtype::bf16, Dtype::fp16});
-    CAPTURE(seed, config.dump(), latent.y, latent.x, batch, slice, name_of(dtype));
+    CAPTURE(seed, config.dump(), latent.y, latent.x, batch, micro_batch, name_of(dtype));
     const Model model = test::model_of(config);
     const Request request = request_for(model, latent, batch, dtype);
     test::RandomStyle style;
-    style.form = ConvolutionForm::direct;
+    style.form = ConvolutionAlgorithm::direct;
     style.keep = random.pick<double>({0, 0.5, 1});
     style.most_tiles = 10;
     // Sums in one order in half of the cases: then values before rounding are the same, and so must those
@@ -238,7 +242,8 @@ TEST_CASE("in 16 bits what is kept changes no bit, tiles no more than rounding, 
     const bool whole = random.chance(0.5);
     if (whole) style.untiled_rows = style.untiled_columns = 1;
     const MemoryModel memory = CostModel(model.graph).memory();
-    Plan plan = test::random_plan(model, request, slice, style, memory, random, norms_of(model.graph)).plan;
+    Plan plan =
+        test::random_plan(model, request, micro_batch, style, memory, random, norms_of(model.graph)).plan;
     plan.limit_bytes = plan.predicted_peak_bytes;
     REQUIRE(validate(plan, model).empty());
     const Array input = test::latent_for(model, request, seed);

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/json_fields.h"
+#include "decoder/session/trace_recorder.h"
 #include "decoder/trace/exports.h"
 #include "decoder/trace/trace_file.h"
-#include "decoder/session/trace_recorder.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/decoding.h"
 #include "tests/support/random_plan.h"
@@ -112,12 +112,12 @@ TEST_CASE("the kinds of a trace add up to what the pool holds, at every event") 
   for (const Pass& pass : recorded.plan.passes) {
     for (const Step& step : pass.steps) {
       const bool transforms =
-          pass.convolutions == ConvolutionForm::winograd && has_winograd_form(recorded.model.graph, step.op);
+          pass.convolutions == ConvolutionAlgorithm::winograd && has_winograd(recorded.model.graph, step.op);
       takes_workspace = takes_workspace || transforms || step.kind == StepKind::attention;
     }
   }
   CHECK((most[size_t(AllocationKind::workspace)] > 0) == takes_workspace);
-  CHECK((most[size_t(AllocationKind::kept)] > 0) == !recorded.plan.kept.empty());
+  CHECK((most[size_t(AllocationKind::materialised)] > 0) == !recorded.plan.materialised.empty());
   CHECK(trace.summed_by_step_from_seconds < 0);
   CHECK_FALSE(trace.outside.empty());
 }
@@ -125,8 +125,9 @@ TEST_CASE("the kinds of a trace add up to what the pool holds, at every event") 
 TEST_CASE("a trace has every pass, tile and step, one inside the other") {
   const Recorded recorded = record(20, {});
   const Trace& trace = recorded.trace;
-  const int64_t slices = (recorded.plan.request.batch + recorded.plan.slice - 1) / recorded.plan.slice;
-  CHECK(trace.passes.size() == recorded.plan.passes.size() * static_cast<size_t>(slices));
+  const int64_t micro_batches =
+      (recorded.plan.request.batch + recorded.plan.micro_batch - 1) / recorded.plan.micro_batch;
+  CHECK(trace.passes.size() == recorded.plan.passes.size() * static_cast<size_t>(micro_batches));
   CHECK(static_cast<int64_t>(trace.tiles.size()) == recorded.tiles);
   CHECK(static_cast<int64_t>(trace.steps.size()) == recorded.steps);
   int64_t calls = 0;

@@ -5,10 +5,10 @@
 
 #include "decoder/cpu/attention.h"
 #include "decoder/cpu/convolution.h"
-#include "decoder/session/decode.h"
 #include "decoder/cpu/pool.h"
-#include "decoder/torch/pool_allocator.h"
 #include "decoder/cpu/process_memory.h"
+#include "decoder/session/decode.h"
+#include "decoder/torch/pool_allocator.h"
 #include "planner/cost/memory_costs.h"
 #include "tests/support/attended.h"
 #include "tests/support/random.h"
@@ -64,7 +64,7 @@ TEST_CASE("convolutions of many shapes leave less behind outside the pool than t
   const int64_t reserve = cpu_memory_model(model.graph).reserve_bytes;
   const PoolScope scope(pool);
   const KernelShape shape{32, 32, 3, 3};
-  const at::Tensor zeros = at::zeros({shape.floats(ConvolutionForm::winograd)}, at::kFloat);
+  const at::Tensor zeros = at::zeros({shape.floats(ConvolutionAlgorithm::winograd)}, at::kFloat);
   const float* values = zeros.const_data_ptr<float>();
   REQUIRE(reset_peak_resident());
   const int64_t before = resident_bytes();
@@ -73,7 +73,7 @@ TEST_CASE("convolutions of many shapes leave less behind outside the pool than t
       Tile input = make_tile({{0, 1}, {0, rows}, {0, columns}}, 32, 1);
       input.values.zero_();
       const Region region{{0, 1}, {1, rows - 1}, {1, columns - 1}};
-      for (ConvolutionForm form : {ConvolutionForm::direct, ConvolutionForm::winograd})
+      for (ConvolutionAlgorithm form : {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd})
         convolve(input.view(), {shape, form, values}, values, make_tile(region, 32, 1).view(), region, 1);
     }
   }

@@ -52,12 +52,12 @@ TEST_CASE("validator: on CUDA tiles, blocks and kernels are in the dtype", "[uni
 TEST_CASE("validator: what CUDA does not have is refused", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan winograd = on_cuda(small_plan(graph));
-  winograd.passes[1].convolutions = ConvolutionForm::winograd;
+  winograd.passes[1].convolutions = ConvolutionAlgorithm::winograd;
   refuses(winograd, graph, Violation::malformed, "passes[1].convolutions");
 
   Plan scratch = on_cuda(small_plan_below(graph));
   refuses(scratch, graph, Violation::malformed, "kept[0] (conv_in).place");
-  scratch.kept[0].place = Place::host;
+  scratch.materialised[0].place = Place::host;
   scratch.host_limit_bytes = 1 << 20;
   accepts(scratch, graph);
 

@@ -41,8 +41,8 @@ TEST_CASE("validator accepts sound plans", "[unit][validator]") {
 
   // Band 2 of the residual is first written by the second band of tiles, after conv_in let go of its band 0.
   Plan drained = small_plan(graph);
-  drained.kept[1].blocks[2] = drained.kept[0].blocks[0];
-  drained.kept[1].blocks[6] = drained.kept[0].blocks[4];
+  drained.materialised[1].blocks[2] = drained.materialised[0].blocks[0];
+  drained.materialised[1].blocks[6] = drained.materialised[0].blocks[4];
   accepts(drained, graph);
 }
 
@@ -50,11 +50,11 @@ TEST_CASE("validator: a kept tensor is read before its write", "[unit][validator
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
   std::swap(plan.passes[1], plan.passes[2]);
-  plan.kept[1].first_pass = 2;
+  plan.materialised[1].first_pass = 2;
   refuses(plan, graph, Violation::read_before_write, "passes[1].steps[0] (upsample)");
 
   plan = small_plan(graph);
-  plan.kept.erase(plan.kept.begin());
+  plan.materialised.erase(plan.materialised.begin());
   plan.passes[0].steps.pop_back();
   refuses(plan, graph, Violation::read_before_write, "passes[1].steps[0] (norm)");
 
@@ -86,7 +86,7 @@ TEST_CASE("validator: the pass that writes a tensor reads it back at its own pos
 TEST_CASE("validator: a kept tensor is read after its release", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
-  plan.kept[0].last_pass = 0;
+  plan.materialised[0].last_pass = 0;
   refuses(plan, graph, Violation::read_after_release, "passes[1].steps[0] (norm)");
 }
 
@@ -173,17 +173,18 @@ TEST_CASE("validator: statistics counted twice or missing", "[unit][validator]")
 TEST_CASE("validator: a block in two owners", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
-  plan.kept[1].blocks[1] = plan.kept[0].blocks[0];  // taken by the band of tiles that still reads it
+  plan.materialised[1].blocks[1] =
+      plan.materialised[0].blocks[0];  // taken by the band of tiles that still reads it
   refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
   plan = small_plan(graph);
-  plan.kept[0].blocks[7] = plan.kept[0].blocks[3];
+  plan.materialised[0].blocks[7] = plan.materialised[0].blocks[3];
   refuses(plan, graph, Violation::block_conflict, "kept[0] (conv_in)");
 }
 
 TEST_CASE("validator: additions in place", "[unit][validator]") {
   const Graph graph = small_graph(1);
   Plan plan = small_plan_in_place(graph);
-  std::swap(plan.kept[1].blocks[0], plan.kept[1].blocks[1]);
+  std::swap(plan.materialised[1].blocks[0], plan.materialised[1].blocks[1]);
   refuses(plan, graph, Violation::malformed, "kept[1] (residual)");
 
   plan = small_plan_in_place(graph);  // read again after it has been added onto
@@ -197,7 +198,7 @@ TEST_CASE("validator: additions in place", "[unit][validator]") {
   refuses(plan, graph, Violation::read_after_release, "passes[1].steps[0] (norm)");
 
   plan = small_plan_in_place(graph);
-  plan.kept[0].last_pass = 2;
+  plan.materialised[0].last_pass = 2;
   refuses(plan, graph, Violation::never_released, "kept[0] (conv_in)");
   plan.passes[2].steps.push_back(
       step_for(graph, StepKind::gather, "conv_in", {{graph.find_tensor("conv_in")}}));
@@ -207,7 +208,7 @@ TEST_CASE("validator: additions in place", "[unit][validator]") {
 TEST_CASE("validator: blocks that nothing hands back", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
-  plan.kept[0].last_pass = 2;
+  plan.materialised[0].last_pass = 2;
   refuses(plan, graph, Violation::never_released, "kept[0] (conv_in)");
 }
 
@@ -286,28 +287,28 @@ TEST_CASE("validator: malformed outlines", "[unit][validator]") {
     refuses(plan, graph, Violation::malformed, place);
   };
   constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
-  refuses_plan([](Plan& p) { p.slice = 3; }, "slice_items");
-  refuses_plan([](Plan& p) { p.slice = 0; }, "slice_items");
+  refuses_plan([](Plan& p) { p.micro_batch = 3; }, "slice_items");
+  refuses_plan([](Plan& p) { p.micro_batch = 0; }, "slice_items");
   refuses_plan([](Plan& p) { p.limit_bytes = -1; }, "limit_bytes");
   refuses_plan([](Plan& p) { p.predicted_seconds = std::numeric_limits<double>::quiet_NaN(); },
                "predicted.seconds");
-  refuses_plan([](Plan& p) { p.kept[0].tensor = TensorId{99}; }, "kept[0] (tensor 99).tensor");
-  refuses_plan([](Plan& p) { p.kept[0].tensor = TensorId{0}; }, "kept[0] (latent).tensor");
-  refuses_plan([](Plan& p) { p.kept[1] = p.kept[0]; }, "kept[0] (conv_in).tensor");
-  refuses_plan([](Plan& p) { p.kept[0].blocks.pop_back(); }, "kept[0] (conv_in).blocks");
-  refuses_plan([](Plan& p) { p.kept[0].blocks[3] = -1; }, "kept[0] (conv_in).blocks");
-  refuses_plan([](Plan& p) { p.kept[0].block_rows = 0; }, "kept[0] (conv_in).block_rows");
-  refuses_plan([](Plan& p) { p.kept[0].block_rows = kLargest; }, "kept[0] (conv_in).blocks");
-  refuses_plan([](Plan& p) { p.kept[0].first_pass = -1; }, "kept[0] (conv_in).first_pass");
-  refuses_plan([](Plan& p) { p.kept[0].last_pass = 3; }, "kept[0] (conv_in).last_pass");
-  refuses_plan([](Plan& p) { p.kept[0].in_place_of = TensorId{1}; }, "kept[0] (conv_in).in_place_of");
+  refuses_plan([](Plan& p) { p.materialised[0].tensor = TensorId{99}; }, "kept[0] (tensor 99).tensor");
+  refuses_plan([](Plan& p) { p.materialised[0].tensor = TensorId{0}; }, "kept[0] (latent).tensor");
+  refuses_plan([](Plan& p) { p.materialised[1] = p.materialised[0]; }, "kept[0] (conv_in).tensor");
+  refuses_plan([](Plan& p) { p.materialised[0].blocks.pop_back(); }, "kept[0] (conv_in).blocks");
+  refuses_plan([](Plan& p) { p.materialised[0].blocks[3] = -1; }, "kept[0] (conv_in).blocks");
+  refuses_plan([](Plan& p) { p.materialised[0].block_rows = 0; }, "kept[0] (conv_in).block_rows");
+  refuses_plan([](Plan& p) { p.materialised[0].block_rows = kLargest; }, "kept[0] (conv_in).blocks");
+  refuses_plan([](Plan& p) { p.materialised[0].first_pass = -1; }, "kept[0] (conv_in).first_pass");
+  refuses_plan([](Plan& p) { p.materialised[0].last_pass = 3; }, "kept[0] (conv_in).last_pass");
+  refuses_plan([](Plan& p) { p.materialised[0].in_place_of = TensorId{1}; }, "kept[0] (conv_in).in_place_of");
   refuses_plan([](Plan& p) { p.passes[0].scale.y = 0; }, "passes[0].scale");
   refuses_plan([](Plan& p) { p.passes[0].tiles.y[2].end = kLargest; }, "passes[0].tiles.y");
   refuses_plan([](Plan& p) { p.passes[0].tiles.y[1] = {6, 3}; }, "passes[0].tiles.y");
   refuses_plan(
       [](Plan& p) {
-        p.kept[1].first_pass = 2;
-        p.kept[1].last_pass = 2;
+        p.materialised[1].first_pass = 2;
+        p.materialised[1].last_pass = 2;
       },
       "kept[1] (residual)");
 
@@ -331,7 +332,7 @@ TEST_CASE("validator: random damage is refused or harmless, never a crash", "[un
       const auto value = static_cast<int32_t>(pick(values));
       Pass& pass = pick(plan.passes);
       Step& step = pick(pass.steps);
-      Kept& kept = pick(plan.kept);
+      Materialised& materialised = pick(plan.materialised);
       switch (random() % 18) {
         case 0:
           step.kind = StepKind{value};
@@ -355,13 +356,13 @@ TEST_CASE("validator: random damage is refused or harmless, never a crash", "[un
           if (!step.inputs.empty()) step.inputs[0].tensor = TensorId{value};
           break;
         case 7:
-          kept.block_rows = value;
+          materialised.block_rows = value;
           break;
         case 8:
-          kept.last_pass = value;
+          materialised.last_pass = value;
           break;
         case 9:
-          kept.in_place_of = TensorId{value};
+          materialised.in_place_of = TensorId{value};
           break;
         case 10:
           pass.scale.y = value;
@@ -370,13 +371,13 @@ TEST_CASE("validator: random damage is refused or harmless, never a crash", "[un
           pick(pass.tiles.y).end = value;
           break;
         case 12:
-          plan.slice = value;
+          plan.micro_batch = value;
           break;
         case 13:
           std::swap(step, pick(pass.steps));
           break;
         case 14:
-          kept.place = Place{value};
+          materialised.place = Place{value};
           break;
         case 15:
           plan.weights = WeightResidency{value};

@@ -38,8 +38,8 @@ PlanningQuestion large_question() {
   return question;
 }
 
-struct Heard {
-  explicit Heard(Replanner& replanner) {
+struct Captured {
+  explicit Captured(Replanner& replanner) {
     QObject::connect(&replanner, &Replanner::answered, &replanner,
                      [this](const Answer& a) { answers.push_back(a); });
     QObject::connect(&replanner, &Replanner::frontierFound, &replanner,
@@ -56,7 +56,7 @@ const Plan& plan_in(const Answer& answer) {
 
 TEST_CASE("replanner: a moved limit is answered with the plan that the planner makes") {
   Replanner replanner;
-  Heard heard(replanner);
+  Captured captured(replanner);
   const Plan& sample = sample_files().plan().plan;
   const Model& model = sample_files().plan().model;
   const CostModel costs(model.graph);
@@ -66,7 +66,7 @@ TEST_CASE("replanner: a moved limit is answered with the plan that the planner m
     replanner.ask(demo_question(limit));
     CHECK(replanner.busy());
     wait_until([&] { return !replanner.busy(); });
-    const Answer& answer = heard.answers.back();
+    const Answer& answer = captured.answers.back();
     CHECK(answer.failure.isEmpty());
     CHECK(answer.final);
     CHECK(answer.question.options.limit_bytes == limit);
@@ -104,46 +104,46 @@ TEST_CASE("replanner: how soon a moved limit is answered", "[.benchmark]") {
 
 TEST_CASE("replanner: of many questions only the newest is told of") {
   Replanner replanner;
-  Heard heard(replanner);
+  Captured captured(replanner);
   QSignalSpy busy(&replanner, &Replanner::busyChanged);
   const int64_t limit = sample_files().plan().plan.limit_bytes;
   for (int i = 0; i < 20; ++i) replanner.ask(demo_question(limit + i * 65536, i % 2 == 0 ? 256 : 320));
   wait_until([&] { return !replanner.busy(); });
-  REQUIRE_FALSE(heard.answers.empty());
-  for (const Answer& answer : heard.answers) {
+  REQUIRE_FALSE(captured.answers.empty());
+  for (const Answer& answer : captured.answers) {
     CHECK(answer.question.options.limit_bytes == limit + 19 * 65536);
     CHECK(answer.question.request.width_pixels == 320);
   }
   CHECK(busy.size() == 2);
 
   // One that is asked while an answer to another is on its way.
-  heard.answers.clear();
+  captured.answers.clear();
   replanner.ask(demo_question(limit));
   QElapsedTimer time;
   for (time.start(); time.elapsed() < 300;) {
   }
   replanner.ask(demo_question(limit + 65536));
   wait_until([&] { return !replanner.busy(); });
-  for (const Answer& answer : heard.answers) CHECK(answer.question.options.limit_bytes == limit + 65536);
+  for (const Answer& answer : captured.answers) CHECK(answer.question.options.limit_bytes == limit + 65536);
 }
 
 TEST_CASE("replanner: where nothing fits, the smallest limit comes first, then what else would help") {
   Replanner replanner;
-  Heard heard(replanner);
+  Captured captured(replanner);
   PlanningQuestion question = demo_question(1 << 20);
   question.options.weights = WeightResidency::resident;
   replanner.ask(question);
   wait_until([&] { return !replanner.busy(); });
-  REQUIRE(heard.answers.size() >= 3);
-  for (const Answer& answer : heard.answers) {
+  REQUIRE(captured.answers.size() >= 3);
+  for (const Answer& answer : captured.answers) {
     CHECK(answer.plan == nullptr);
     CHECK(answer.failure.isEmpty());
-    CHECK(answer.final == (&answer == &heard.answers.back()));
+    CHECK(answer.final == (&answer == &captured.answers.back()));
   }
-  const auto first_refusal = std::find_if(heard.answers.begin(), heard.answers.end(),
+  const auto first_refusal = std::find_if(captured.answers.begin(), captured.answers.end(),
                                           [](const Answer& answer) { return answer.why_not.has_value(); });
-  const WhyNot why = *heard.answers.back().why_not;
-  const double why_seconds = heard.answers.back().seconds;
+  const WhyNot why = *captured.answers.back().why_not;
+  const double why_seconds = captured.answers.back().seconds;
   CHECK(first_refusal->seconds < why_seconds / 2);
   CHECK(std::next(first_refusal)->why_not->smallest_limit_bytes == why.smallest_limit_bytes);
   CHECK_FALSE(why.pass_name.empty());
@@ -153,31 +153,31 @@ TEST_CASE("replanner: where nothing fits, the smallest limit comes first, then w
   question.options.limit_bytes = why.smallest_limit_bytes;
   replanner.ask(question);
   wait_until([&] { return !replanner.busy(); });
-  CHECK(plan_in(heard.answers.back()).predicted_peak_bytes == why.smallest_limit_bytes);
+  CHECK(plan_in(captured.answers.back()).predicted_peak_bytes == why.smallest_limit_bytes);
   // From now on the smallest limit is known at once.
   question.options.limit_bytes -= 1;
-  heard.answers.clear();
+  captured.answers.clear();
   replanner.ask(question);
-  wait_until([&] { return !heard.answers.empty() && heard.answers.back().why_not; });
-  CHECK(heard.answers.back().why_not->smallest_limit_bytes == why.smallest_limit_bytes);
+  wait_until([&] { return !captured.answers.empty() && captured.answers.back().why_not; });
+  CHECK(captured.answers.back().why_not->smallest_limit_bytes == why.smallest_limit_bytes);
   // And a limit that fits does not wait for what else would help.
   question.options.limit_bytes = why.smallest_limit_bytes;
   QElapsedTimer rest;
   for (rest.start(); rest.elapsed() < 300;) QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
-  heard.answers.clear();
+  captured.answers.clear();
   replanner.ask(question);
-  wait_until([&] { return !heard.answers.empty() && heard.answers.back().plan != nullptr; });
-  CHECK(heard.answers.back().seconds < why_seconds / 2);
+  wait_until([&] { return !captured.answers.empty() && captured.answers.back().plan != nullptr; });
+  CHECK(captured.answers.back().seconds < why_seconds / 2);
 }
 
 TEST_CASE("replanner: the frontier gets finer and ends where the planner's own does") {
   Replanner replanner;
-  Heard heard(replanner);
+  Captured captured(replanner);
   const PlanningQuestion question = demo_question(0);
   replanner.askFrontier(question, 12);
   wait_until([&] { return !replanner.busy(); });
-  REQUIRE_FALSE(heard.frontiers.empty());
-  const FoundFrontier& found = heard.frontiers.back();
+  REQUIRE_FALSE(captured.frontiers.empty());
+  const FoundFrontier& found = captured.frontiers.back();
   CHECK(found.complete);
   const Model& model = sample_files().plan().model;
   const CostModel costs(model.graph);
@@ -199,17 +199,17 @@ TEST_CASE("replanner: the frontier gets finer and ends where the planner's own d
   // Its points are plans that need not be searched again.
   replanner.ask(demo_question(found.points[1].peak_bytes));
   wait_until([&] { return !replanner.busy(); });
-  CHECK(plan_in(heard.answers.back()).predicted_seconds == Approx(found.points[1].seconds));
+  CHECK(plan_in(captured.answers.back()).predicted_seconds == Approx(found.points[1].seconds));
 }
 
 TEST_CASE("replanner: what cannot be planned at all is said in the words of the tools") {
   Replanner replanner;
-  Heard heard(replanner);
+  Captured captured(replanner);
   const auto failure_of = [&](const PlanningQuestion& question) {
     replanner.ask(question);
     wait_until([&] { return !replanner.busy(); });
-    CHECK(heard.answers.back().plan == nullptr);
-    return heard.answers.back().failure.toStdString();
+    CHECK(captured.answers.back().plan == nullptr);
+    return captured.answers.back().failure.toStdString();
   };
   PlanningQuestion question = demo_question(1 << 26);
   question.model = "no-such-model";
@@ -220,11 +220,11 @@ TEST_CASE("replanner: what cannot be planned at all is said in the words of the 
   CHECK_THAT(failure_of(question), Catch::Contains("profile.json: layers"));
   replanner.askFrontier(demo_question(0, 257), 8);
   wait_until([&] { return !replanner.busy(); });
-  CHECK_THAT(heard.frontiers.back().failure.toStdString(), Catch::Contains("--size"));
+  CHECK_THAT(captured.frontiers.back().failure.toStdString(), Catch::Contains("--size"));
   // And the next one is answered.
   replanner.ask(demo_question(sample_files().plan().plan.limit_bytes));
   wait_until([&] { return !replanner.busy(); });
-  CHECK(heard.answers.back().plan != nullptr);
+  CHECK(captured.answers.back().plan != nullptr);
 }
 
 TEST_CASE("replanner: is gone within a second while it searches") {
@@ -242,8 +242,8 @@ TEST_CASE("replanner: is gone within a second while it searches") {
   }
 }
 
-FrameSearch found_search(int64_t peak_bytes, double seconds, bool in_time = true) {
-  FrameSearch search;
+ConfigurationSearch found_search(int64_t peak_bytes, double seconds, bool in_time = true) {
+  ConfigurationSearch search;
   search.best.emplace();
   search.best->solution.peak_bytes = peak_bytes;
   search.best->seconds = seconds;
@@ -358,9 +358,10 @@ TEST_CASE("pass tree: passes with what each reads, runs and keeps") {
       CHECK(PassTree::pass_of(line) == i);
       lines << line.data().toString();
     }
-    const auto kept_here = std::count_if(plan.kept.begin(), plan.kept.end(),
-                                         [&](const Kept& kept) { return kept.first_pass == i; });
-    CHECK(lines.filter("keep ").size() == kept_here);
+    const auto materialised_here =
+        std::count_if(plan.materialised.begin(), plan.materialised.end(),
+                      [&](const Materialised& materialised) { return materialised.first_pass == i; });
+    CHECK(lines.filter("keep ").size() == materialised_here);
     CHECK_FALSE(lines.filter("read ").isEmpty());
   }
   tree.setMarked({1});

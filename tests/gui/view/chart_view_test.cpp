@@ -28,12 +28,12 @@ Chart all_marks() {
   chart.x = {"time", Unit::seconds};
   chart.y = {"memory", Unit::bytes};
   const std::vector<double> x{0, 1, 2, 3, 4};
-  chart.series = {{"weights", Mark::area, Ink::weights, x, {100e6, 100e6, 100e6, 100e6, 100e6}},
-                  {"kept", Mark::area, Ink::kept, x, {50e6, 150e6, 100e6, 250e6, 0}},
-                  {"predicted", Mark::line, Ink::measured, x, {300e6, 310e6, 320e6, 330e6, 340e6}},
-                  {"held", Mark::steps, Ink::workspace, x, {200e6, 220e6, 210e6, 380e6, 200e6}},
-                  {"runs", Mark::points, Ink::other, {0.5, 3.5}, {360e6, 370e6}}};
-  chart.guides = {{"limit 400 MB", 400e6, false, Ink::limit}};
+  chart.series = {{"weights", Mark::area, ColourRole::weights, x, {100e6, 100e6, 100e6, 100e6, 100e6}},
+                  {"kept", Mark::area, ColourRole::materialised, x, {50e6, 150e6, 100e6, 250e6, 0}},
+                  {"predicted", Mark::line, ColourRole::measured, x, {300e6, 310e6, 320e6, 330e6, 340e6}},
+                  {"held", Mark::steps, ColourRole::workspace, x, {200e6, 220e6, 210e6, 380e6, 200e6}},
+                  {"runs", Mark::points, ColourRole::other, {0.5, 3.5}, {360e6, 370e6}}};
+  chart.guides = {{"limit 400 MB", 400e6, false, ColourRole::limit}};
   chart.notes = {{3, 350e6, "peak"}};
   chart.spans = {{0, 1, "first"}, {1, 3, "second"}, {3, 4, "third"}};
   return chart;
@@ -66,11 +66,12 @@ TEST_CASE("chart view: every mark is drawn in its ink, in both themes") {
     show(view);
     const QImage image = drawn(view);
     const QPalette palette = view.palette();
-    for (const Ink ink : {Ink::weights, Ink::kept, Ink::measured, Ink::workspace, Ink::other}) {
-      CAPTURE(int(theme), int(ink));
-      CHECK(pixels_of(image, colour_of(ink, palette)) > 40);
+    for (const ColourRole colour_role : {ColourRole::weights, ColourRole::materialised, ColourRole::measured,
+                                         ColourRole::workspace, ColourRole::other}) {
+      CAPTURE(int(theme), int(colour_role));
+      CHECK(pixels_of(image, colour_of(colour_role, palette)) > 40);
     }
-    CHECK(pixels_of(image, colour_of(Ink::limit, palette)) > 8);
+    CHECK(pixels_of(image, colour_of(ColourRole::limit, palette)) > 8);
     CHECK(pixels_of(image, palette.color(QPalette::Base)) > 1000);
   }
   apply_theme(Theme::system);
@@ -80,22 +81,22 @@ TEST_CASE("chart view: bars stand beside one another, categories are named") {
   Chart chart;
   chart.y = {"peak", Unit::bytes};
   chart.categories = {"conv_in", "a.very.long.name.of.a.layer.that.does.not.fit", "conv_out"};
-  chart.series = {{"predicted", Mark::bars, Ink::predicted, {0, 1, 2}, {1e6, 2e6, 3e6}},
-                  {"measured", Mark::bars, Ink::measured, {0, 1, 2}, {1.1e6, 1.9e6, 2.5e6}}};
+  chart.series = {{"predicted", Mark::bars, ColourRole::predicted, {0, 1, 2}, {1e6, 2e6, 3e6}},
+                  {"measured", Mark::bars, ColourRole::measured, {0, 1, 2}, {1.1e6, 1.9e6, 2.5e6}}};
   ChartView view;
   view.setChart(chart);
   show(view);
   const QImage image = drawn(view);
-  CHECK(pixels_of(image, colour_of(Ink::predicted, view.palette())) > 2000);
-  CHECK(pixels_of(image, colour_of(Ink::measured, view.palette())) > 2000);
+  CHECK(pixels_of(image, colour_of(ColourRole::predicted, view.palette())) > 2000);
+  CHECK(pixels_of(image, colour_of(ColourRole::measured, view.palette())) > 2000);
   CHECK(view.textAt(1.2) ==
         "a.very.long.name.of.a.layer.that.does.not.fit\npredicted: 1.9 MiB\nmeasured: 1.8 MiB");
 }
 
 TEST_CASE("chart view: areas are stacked, whatever their x") {
   Chart chart;
-  chart.series = {{"a", Mark::area, Ink::weights, {0, 2}, {1, 3}},
-                  {"b", Mark::area, Ink::kept, {1, 2}, {10, 20}}};
+  chart.series = {{"a", Mark::area, ColourRole::weights, {0, 2}, {1, 3}},
+                  {"b", Mark::area, ColourRole::materialised, {1, 2}, {10, 20}}};
   const Stack stack = stacked(chart);
   CHECK(stack.x == std::vector<double>{0, 1, 2});
   REQUIRE(stack.tops.size() == 2);
@@ -113,7 +114,7 @@ TEST_CASE("chart view: what is shown holds limits that are near, and names those
   CHECK(extent_of(Chart{}).x.size() > 0);
   Chart logarithmic;
   logarithmic.x.logarithmic = logarithmic.y.logarithmic = true;
-  logarithmic.series = {{"a", Mark::line, Ink::planned, {0, 100, 1000}, {1, 10, 100}}};
+  logarithmic.series = {{"a", Mark::line, ColourRole::planned, {0, 100, 1000}, {1, 10, 100}}};
   CHECK(extent_of(logarithmic).x.lower > 50);  // nothing at 0 on such an axis
   CHECK(extent_of(logarithmic).y.lower > 0);
 }
@@ -147,7 +148,7 @@ Chart spike(double begin, double end, size_t columns) {
   Chart chart;
   chart.x = {"time", Unit::seconds};
   chart.y = {"memory", Unit::bytes};
-  Series series{"tiles", Mark::area, Ink::tile, {}, {}};
+  Series series{"tiles", Mark::area, ColourRole::tile, {}, {}};
   for (size_t i = 0; i <= columns; ++i) {
     const double left = begin + (end - begin) * double(i) / double(columns),
                  right = begin + (end - begin) * double(i + 1) / double(columns);
@@ -301,7 +302,7 @@ TEST_CASE("chart view: a chart that was drawn before it had its width has the co
   view.setSource(0, 10, [&](double begin, double end, size_t columns) {
     asked = columns;
     Chart chart;
-    chart.series = {{"tiles", Mark::area, Ink::tile, {begin, end}, {1, 1}}};
+    chart.series = {{"tiles", Mark::area, ColourRole::tile, {begin, end}, {1, 1}}};
     return chart;
   });
   CHECK(asked < 200);

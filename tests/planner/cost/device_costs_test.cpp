@@ -4,9 +4,9 @@
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/gpu_memory.h"
 #include "decoder/validator/validator.h"
-#include "planner/search/make_plan.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/cost/profile_check.h"
+#include "planner/search/make_plan.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/support/tiny_model.h"
 
@@ -84,7 +84,7 @@ TEST_CASE("workspace on CUDA: attention by chunks of one frame, none in fp32; co
   const Graph& graph = model.graph;
   const MemoryModel memory = cuda_memory_model(graph);
   const auto workspace = [&](const char* op, Dtype dtype) {
-    return memory.workspace_bytes(graph.op(graph.find_op(op)), ConvolutionForm::direct, {1, 64, 128},
+    return memory.workspace_bytes(graph.op(graph.find_op(op)), ConvolutionAlgorithm::direct, {1, 64, 128},
                                   {{1, 128, 128}, 2, dtype, DeviceKind::cuda});
   };
   // 4096 queries by 2048 keys, results of 4096 queries by 512 channels, two numbers of each, and 8 MiB.
@@ -108,7 +108,7 @@ TEST_CASE("plans for CUDA have few large tiles, convolutions in one form, and no
   CHECK(ample.reserve_bytes == 0);
   for (const Pass& pass : ample.passes) {
     CHECK(pass.tiles.y.size() * pass.tiles.x.size() == 1);
-    CHECK(pass.convolutions == ConvolutionForm::direct);
+    CHECK(pass.convolutions == ConvolutionAlgorithm::direct);
   }
   const Plan tight = make_plan(model, request, {.limit_bytes = int64_t{1} << 30}, costs);
   CHECK(tight.predicted_peak_bytes <= int64_t{1} << 30);

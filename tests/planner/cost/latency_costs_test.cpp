@@ -5,10 +5,10 @@
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
 #include "planner/cost/cost_model.h"
-#include "planner/search/make_plan.h"
-#include "planner/search/plan_space.h"
 #include "planner/cost/profile_check.h"
 #include "planner/program/run.h"
+#include "planner/search/make_plan.h"
+#include "planner/search/plan_space.h"
 #include "profiler/profile/profile_file.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/program.h"
@@ -21,15 +21,16 @@ namespace {
 using test::Random;
 using test::request_for;
 
-Law law_for(const std::string& name, Random& random) {
-  Law law{name, {1, 4, 16, 64}, {4, 32, 128}, {}, {}, 0, 0};
+LatencyTable latency_table_for(const std::string& name, Random& random) {
+  LatencyTable latency_table{name, {1, 4, 16, 64}, {4, 32, 128}, {}, {}, 0, 0};
   const double fixed = random.uniform(1e-6, 1e-4), row = random.uniform(0, 1e-5),
                position = random.uniform(1e-9, 1e-6);
-  for (int64_t y : law.rows) {
-    for (int64_t x : law.columns) law.seconds.push_back(fixed + row * double(y) + position * double(y * x));
+  for (int64_t y : latency_table.rows) {
+    for (int64_t x : latency_table.columns)
+      latency_table.seconds.push_back(fixed + row * double(y) + position * double(y * x));
   }
-  law.workspace_bytes.assign(law.seconds.size(), 1 << 16);
-  return law;
+  latency_table.workspace_bytes.assign(latency_table.seconds.size(), 1 << 16);
+  return latency_table;
 }
 
 /// A profile of a model as if it had been measured here, at one size.
@@ -48,21 +49,22 @@ Profile profile_of(const Model& model, int64_t width, int64_t height, Random& ra
   profile.weights_source = "random";
   profile.sizes = {{width, height, 1, 1, 1, 1, "", {}}};
   const Extent latent = latent_extent(model, width, height, 1);
-  const auto add_law = [&](const std::string& name) {
-    if (profile.find_law(name) == nullptr) profile.laws.push_back(law_for(name, random));
+  const auto add_latency_table = [&](const std::string& name) {
+    if (profile.find_latency_table(name) == nullptr)
+      profile.latency_tables.push_back(latency_table_for(name, random));
   };
-  add_law(moving_law_name("gather", graph.tensor(graph.latent()).channels));
+  add_latency_table(moving_latency_table_name("gather", graph.tensor(graph.latent()).channels));
   for (const Op& op : graph.ops()) {
-    for (ConvolutionForm form : {ConvolutionForm::direct, ConvolutionForm::winograd})
-      add_law(law_name(graph, op, form));
+    for (ConvolutionAlgorithm form : {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd})
+      add_latency_table(latency_table_name(graph, op, form));
     if (op.kind != OpKind::statistics) {
       for (const char* step : {"gather", "store", "accumulate", "emit"})
-        add_law(moving_law_name(step, graph.tensor(op.output).channels));
+        add_latency_table(moving_latency_table_name(step, graph.tensor(op.output).channels));
     }
     profile.layers.push_back({op.name,
                               name_of(op.kind),
                               {{bytes_of(graph.tensor(op.output), latent, 1, Dtype::fp32), 0, 0, 0.1, 1}},
-                              law_name(graph, op, ConvolutionForm::winograd)});
+                              latency_table_name(graph, op, ConvolutionAlgorithm::winograd)});
   }
   return profile;
 }
@@ -87,20 +89,21 @@ TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
       std::string name;
       if (step.kind == StepKind::gather || step.kind == StepKind::store || step.kind == StepKind::emit ||
           step.kind == StepKind::accumulate) {
-        name = moving_law_name(name_of(step.kind), model.graph.tensor(step.tensor).channels);
+        name = moving_latency_table_name(name_of(step.kind), model.graph.tensor(step.tensor).channels);
       } else {
-        name = law_name(model.graph, model.graph.op(step.op), pass.convolutions);
+        name = latency_table_name(model.graph, model.graph.op(step.op), pass.convolutions);
       }
-      const Law& law = *profile.find_law(name);
+      const LatencyTable& latency_table = *profile.find_latency_table(name);
       for (const Interval& y : pass.tiles.y) {
         for (const Interval& x : pass.tiles.x) {
           const Extent extent =
               extent_of(tile_region(model.graph, pass, sized, {pass.tiles.t[0], y, x}, sizes.latent));
           if (step.kind == StepKind::attention) {
-            const double keys = double(law_extent(model.graph, model.graph.op(step.op), sizes.latent).x);
-            sum += double(batch) * law.seconds_at(double(positions(extent)), keys);
+            const double keys =
+                double(latency_table_extent(model.graph, model.graph.op(step.op), sizes.latent).x);
+            sum += double(batch) * latency_table.seconds_at(double(positions(extent)), keys);
           } else {
-            sum += law.seconds_at(double(extent.y * batch), double(extent.x));
+            sum += latency_table.seconds_at(double(extent.y * batch), double(extent.x));
           }
         }
       }
@@ -158,7 +161,7 @@ TEST_CASE("headroom-plan refuses a profile that is not of this model, dtype, mac
   other.layers[3].name += "x";
   test::require_refused(planned(other), 2, {"profile.json: layers[3]", model.graph.ops()[3].name});
   other = good;
-  other.layers[3].law = other.layers[0].law;
+  other.layers[3].latency_table = other.layers[0].latency_table;
   test::require_refused(planned(other), 2, {"profile.json: layers[3]"});
   other = good;
   other.layers[3].sizes[0].activation_bytes *= 2;
@@ -173,11 +176,12 @@ TEST_CASE("headroom-plan refuses a profile that is not of this model, dtype, mac
   // Towards 64x128 positions the convolutions were still becoming cheaper; a plan with far more is not to be
   // believed.
   other = good;
-  for (Law& law : other.laws) {
-    if (law.name.rfind("conv", 0) != 0) continue;
-    const size_t width = law.columns.size();
-    for (size_t i = law.seconds.size() - width; i < law.seconds.size(); ++i) {
-      law.seconds[i] = law.seconds[i - width] + 0.4 * (law.seconds[i] - law.seconds[i - width]);
+  for (LatencyTable& latency_table : other.latency_tables) {
+    if (latency_table.name.rfind("conv", 0) != 0) continue;
+    const size_t width = latency_table.columns.size();
+    for (size_t i = latency_table.seconds.size() - width; i < latency_table.seconds.size(); ++i) {
+      latency_table.seconds[i] = latency_table.seconds[i - width] +
+                                 0.4 * (latency_table.seconds[i] - latency_table.seconds[i - width]);
     }
   }
   CHECK(planned(other).code == 0);

@@ -13,21 +13,21 @@ namespace headroom {
 namespace {
 
 using test::Assumptions;
-using test::OracleFrame;
+using test::OracleConfiguration;
 using test::PlanOracle;
 using test::Random;
 
 constexpr size_t kMostChoices = 250;      // of one pass, so that pricing them stays quick
 constexpr double kMostSequences = 50000;  // that are tried one by one
 
-SpaceFrame planner_frame(const OracleFrame& frame) {
-  return {frame.slice, frame.weights, frame.lower_place, frame.lower_limit_bytes};
+Configuration planner_frame(const OracleConfiguration& frame) {
+  return {frame.micro_batch, frame.weights, frame.lower_place, frame.lower_limit_bytes};
 }
 
 struct Drawn {
   Model model;
   Request request;
-  OracleFrame frame;
+  OracleConfiguration frame;
   Assumptions assumptions;
 };
 
@@ -47,7 +47,7 @@ Drawn draw(uint64_t seed, double odd = 0, double rest = 0, DeviceKind device = D
   drawn.request =
       test::request_for(drawn.model, {1, random.integer(2, 20), columns}, random.pick<int64_t>({1, 1, 1, 3}),
                         random.pick<Dtype>({Dtype::fp32, Dtype::bf16}), device);
-  drawn.frame.slice = random.pick<int64_t>({1, drawn.request.batch});
+  drawn.frame.micro_batch = random.pick<int64_t>({1, drawn.request.batch});
   drawn.frame.weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass});
   if (random.chance(0.5)) {
     drawn.frame.lower_place =
@@ -100,16 +100,16 @@ TEST_CASE("the planner finds what trying every plan of the stated space finds") 
 }
 
 /// Every frame that options allow, as docs/planning.md lists them.
-std::vector<OracleFrame> frames_of(const Request& request, const PlanOptions& options) {
-  std::vector<OracleFrame> frames;
-  for (const int64_t slice : std::vector<int64_t>{1, request.batch}) {
+std::vector<OracleConfiguration> frames_of(const Request& request, const PlanOptions& options) {
+  std::vector<OracleConfiguration> frames;
+  for (const int64_t micro_batch : std::vector<int64_t>{1, request.batch}) {
     for (const WeightResidency weights : {WeightResidency::resident, WeightResidency::per_pass}) {
       if (options.weights && *options.weights != weights) continue;
-      frames.push_back({slice, weights, {}, 0});
+      frames.push_back({micro_batch, weights, {}, 0});
       if (options.host_limit_bytes > 0)
-        frames.push_back({slice, weights, Place::host, options.host_limit_bytes});
+        frames.push_back({micro_batch, weights, Place::host, options.host_limit_bytes});
       if (options.scratch_limit_bytes > 0)
-        frames.push_back({slice, weights, Place::scratch, options.scratch_limit_bytes});
+        frames.push_back({micro_batch, weights, Place::scratch, options.scratch_limit_bytes});
     }
   }
   return frames;
@@ -133,7 +133,7 @@ TEST_CASE("over all frames, the plan is the fastest of the stated space, and its
     std::vector<std::unique_ptr<PlanOracle>> oracles;
     bool complete = true;
     int64_t smallest = std::numeric_limits<int64_t>::max();
-    for (const OracleFrame& frame : frames_of(d.request, options)) {
+    for (const OracleConfiguration& frame : frames_of(d.request, options)) {
       oracles.push_back(std::make_unique<PlanOracle>(d.model, d.request, frame, d.assumptions, kMostChoices));
       complete = complete && oracles.back()->complete() && oracles.back()->sequences() <= kMostSequences;
       if (!complete) break;
@@ -147,14 +147,14 @@ TEST_CASE("over all frames, the plan is the fastest of the stated space, and its
     for (const int64_t limit : limits(smallest, smallest / 2, random)) {
       options.limit_bytes = limit;
       double fewest = std::numeric_limits<double>::infinity();
-      const std::vector<OracleFrame> frames = frames_of(d.request, options);
+      const std::vector<OracleConfiguration> frames = frames_of(d.request, options);
       for (size_t i = 0; i < frames.size(); ++i) {
         const double start = oracles[i]->start_seconds();
         fewest = std::min(fewest, start + (oracles[i]->fewest_seconds(limit) - start) *
-                                              double(d.request.batch / frames[i].slice));
+                                              double(d.request.batch / frames[i].micro_batch));
       }
       CAPTURE(limit, smallest);
-      const FrameSearch search =
+      const ConfigurationSearch search =
           fastest_over(spaces_of(d.model, d.request, options, costs), d.request, limit);
       REQUIRE(search.best->seconds == Approx(fewest).epsilon(1e-9));
       REQUIRE(search.bound_seconds == Approx(fewest).epsilon(1e-9));

@@ -37,13 +37,13 @@ TEST_CASE("predicted peaks of plans for CUDA are what their places take, within 
     CHECK(validate(plan, model).empty());
     CHECK(plan.limit_bytes == options.limit_bytes);
     CHECK(plan.predicted_peak_bytes <= options.limit_bytes);
-    const Rehearsal rehearsal = rehearse(model, plan);
-    CHECK(plan.predicted_peak_bytes == rehearsal.bytes());
-    CHECK(rehearsal.host.bytes <= options.host_limit_bytes);
+    const DryRun dry_run = run_dry(model, plan);
+    CHECK(plan.predicted_peak_bytes == dry_run.bytes());
+    CHECK(dry_run.host.bytes <= options.host_limit_bytes);
     CHECK(plan.host_limit_bytes ==
-          (rehearsal.host.bytes > 0 ? options.host_limit_bytes : plan.host_limit_bytes));
-    CHECK(plan.predicted_peak_bytes - plan.reserve_bytes == rehearsal.live_bytes());
-    CHECK(double(rehearsal.bytes()) <= 1.02 * double(rehearsal.live_bytes()));
+          (dry_run.host.bytes > 0 ? options.host_limit_bytes : plan.host_limit_bytes));
+    CHECK(plan.predicted_peak_bytes - plan.reserve_bytes == dry_run.live_bytes());
+    CHECK(double(dry_run.bytes()) <= 1.02 * double(dry_run.live_bytes()));
   }
 }
 
@@ -55,9 +55,9 @@ TEST_CASE("pinned host memory has room for its gaps too, whatever its limit") {
     CAPTURE(host_mib);
     const PlanOptions options{.limit_bytes = int64_t{450} << 20, .host_limit_bytes = host_mib << 20};
     const Plan plan = make_plan(model, request, options, costs);
-    const Rehearsal rehearsal = rehearse(model, plan);
-    CHECK(rehearsal.host.bytes > 0);
-    CHECK(rehearsal.host.bytes <= options.host_limit_bytes);
+    const DryRun dry_run = run_dry(model, plan);
+    CHECK(dry_run.host.bytes > 0);
+    CHECK(dry_run.host.bytes <= options.host_limit_bytes);
     CHECK(plan.host_limit_bytes == options.host_limit_bytes);
   }
 }

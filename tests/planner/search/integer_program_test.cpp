@@ -14,7 +14,7 @@ namespace {
 using test::Assumptions;
 using test::Found;
 using test::IntegerProgram;
-using test::OracleFrame;
+using test::OracleConfiguration;
 using test::PlanOracle;
 using test::Random;
 
@@ -22,27 +22,27 @@ using test::Random;
 constexpr double kTimeUnits = 1e5;
 
 /// Plan selection as an integer program: a binary for every way to run every pass with every shape, one of
-/// which each pass takes, and a binary kept[tensor, place, boundary] for every tensor between two passes. A
-/// pass's choice must find exactly the tensors that are kept before it and leave exactly those that are kept
-/// after it: equalities tensor by tensor. Nothing in it knows of paths.
+/// which each pass takes, and a binary materialised[tensor, place, boundary] for every tensor between two
+/// passes. A pass's choice must find exactly the tensors that are materialised before it and leave exactly
+/// those that are materialised after it: equalities tensor by tensor. Nothing in it knows of paths.
 IntegerProgram program_of(const PlanOracle& oracle, int64_t limit_bytes, bool by_peak) {
   IntegerProgram program;
   // Peaks in MiB, so that CBC's tolerances suit both objectives.
   constexpr double kUnit = 1 << 20;
   const int peak = by_peak ? program.continuous(1) : -1;
-  std::vector<std::map<Found, int>> kept(oracle.passes() + 1);
+  std::vector<std::map<Found, int>> materialised(oracle.passes() + 1);
   for (size_t boundary = 0; boundary <= oracle.passes(); ++boundary) {
     for (const test::OracleState& state : oracle.states(boundary)) {
       for (const Found& found : state.found) {
-        if (!kept[boundary].contains(found)) kept[boundary][found] = program.binary(0);
+        if (!materialised[boundary].contains(found)) materialised[boundary][found] = program.binary(0);
       }
     }
   }
   for (size_t pass = 0; pass < oracle.passes(); ++pass) {
     IntegerProgram::Terms one, peaks;
     std::map<Found, IntegerProgram::Terms> finds, leaves;
-    for (const auto& [found, variable] : kept[pass]) finds[found] = {{variable, -1}};
-    for (const auto& [found, variable] : kept[pass + 1]) leaves[found] = {{variable, -1}};
+    for (const auto& [found, variable] : materialised[pass]) finds[found] = {{variable, -1}};
+    for (const auto& [found, variable] : materialised[pass + 1]) leaves[found] = {{variable, -1}};
     for (const test::OracleState& state : oracle.states(pass)) {
       for (const test::OracleChoice& choice : state.choices) {
         for (const test::OracleShape& shape : choice.shapes) {
@@ -76,7 +76,7 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
         test::random_model(random, {.operations = random.integer(16, 40), .barriers = random.integer(3, 9)});
     Request request = test::request_for(model, {1, random.integer(2, 20), random.integer(3, 60)});
     if (ten >= 15) request.device = DeviceKind::cuda;
-    OracleFrame frame{
+    OracleConfiguration frame{
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}), {}, 0};
     const Place lower = request.device == DeviceKind::cuda ? Place::host : Place::scratch;
     if (random.chance(0.3)) frame = {1, frame.weights, lower, random.integer(1, 60) * 4096};
@@ -86,8 +86,8 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
     const PlanOracle oracle(model, request, frame, assumptions, 120);
     if (!oracle.complete()) continue;
     ++tried;
-    PlanSpace space(model, request, {frame.slice, frame.weights, frame.lower_place, frame.lower_limit_bytes},
-                    costs);
+    PlanSpace space(model, request,
+                    {frame.micro_batch, frame.weights, frame.lower_place, frame.lower_limit_bytes}, costs);
     const int64_t smallest = smallest_limit(space).bytes;
     CAPTURE(smallest);
     CHECK(double(smallest) / (1 << 20) ==

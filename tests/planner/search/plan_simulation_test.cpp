@@ -20,9 +20,10 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
   const Pass& pass = plan.passes[number];
   const Sizes sizes = sizes_of(model.graph, plan);
   CostModel::Transfers transfers;
-  for (const Kept& entry : plan.kept) {
+  for (const Materialised& entry : plan.materialised) {
     if (entry.place == Place::device) continue;
-    const auto bytes = double(entry.blocks.size()) * double(kept_block_bytes(model.graph, entry, sizes));
+    const auto bytes =
+        double(entry.blocks.size()) * double(materialised_block_bytes(model.graph, entry, sizes));
     const bool reads = std::any_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
       return std::find(step.inputs.begin(), step.inputs.end(), Operand{entry.tensor, -1}) !=
              step.inputs.end();
@@ -38,11 +39,11 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
     if (step.op == OpId{-1}) continue;
     const Op& op = model.graph.op(step.op);
     if (plan.weights == WeightResidency::per_pass)
-      weights +=
-          costs.weights_seconds(weights_bytes(model.graph, op, ConvolutionForm::direct, sizes.storage()));
-    if (pass.convolutions == ConvolutionForm::winograd && has_winograd_form(model.graph, step.op))
+      weights += costs.weights_seconds(
+          weights_bytes(model.graph, op, ConvolutionAlgorithm::direct, sizes.storage()));
+    if (pass.convolutions == ConvolutionAlgorithm::winograd && has_winograd(model.graph, step.op))
       transform +=
-          costs.transform_seconds(4 * kernel_shape(model.graph, op).floats(ConvolutionForm::winograd));
+          costs.transform_seconds(4 * kernel_shape(model.graph, op).floats(ConvolutionAlgorithm::winograd));
   }
   const double compute = transform + costs.pass_seconds(model.graph, pass, tile, sizes);
   return weights + CostModel::sweep_seconds(compute, transfers, pass.tiles.y.size());
@@ -67,16 +68,16 @@ TEST_CASE("a walk through every tile and step finds the peak and the seconds tha
     assumptions.memory.block_bytes = random.pick<int64_t>({1, 512, 4096, 40000});
     assumptions.memory.reserve_bytes = random.integer(0, 1 << 20);
     test::RandomStyle style;
-    if (on_cuda) style.form = ConvolutionForm::direct;
+    if (on_cuda) style.form = ConvolutionAlgorithm::direct;
     style.keep = random.uniform(0, 1);
     style.below = random.pick<double>({0, 0.5, 1});
     style.in_place = random.pick<double>({0, 0.5, 1});
-    const PlanFrame frame{
+    const PlanConfiguration frame{
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
         on_cuda ? Place::host : random.pick<Place>({Place::host, Place::scratch})};
-    const int64_t slice = random.chance(0.5) ? 1 : request.batch;
+    const int64_t micro_batch = random.chance(0.5) ? 1 : request.batch;
     const test::RandomPlan drawn =
-        test::random_plan(model, request, slice, style, assumptions.memory, random, {}, frame);
+        test::random_plan(model, request, micro_batch, style, assumptions.memory, random, {}, frame);
     const test::SimulatedPlan walked = simulate(model.graph, drawn.plan, assumptions);
     CHECK(walked.peak_bytes == drawn.plan.predicted_peak_bytes);
     for (size_t i = 0; i < drawn.plan.passes.size(); ++i) {

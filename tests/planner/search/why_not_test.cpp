@@ -22,12 +22,13 @@ TEST_CASE("what stands in the way adds up to the smallest limit, each thing once
   if (seed >= 45) request.device = DeviceKind::cuda;
   const CostModel costs(model.graph, request.device);
   const WhyNot why = why_not(model, request, {.limit_bytes = 1}, costs);
-  // Kept tensors are listed whole, and of the tiles the largest sum: no less than what is there at the peak.
+  // Materialised tensors are listed whole, and of the tiles the largest sum: no less than what is there at
+  // the peak.
   int64_t listed = 4096;  // weights are rounded up to pages
-  std::set<std::string> kept;
+  std::set<std::string> materialised;
   for (const Blocker& blocker : why.blockers) {
     listed += blocker.bytes;
-    if (blocker.what == "kept") CHECK(kept.insert(blocker.name).second);
+    if (blocker.what == "kept") CHECK(materialised.insert(blocker.name).second);
   }
   CHECK(listed + latent_bytes(model.graph, {latent, 1, request.dtype, request.device}) >=
         why.smallest_limit_bytes);

@@ -123,7 +123,7 @@ TEST_CASE("each kind enables what it needs and no more") {
     CHECK(fake.records_call(CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_DRIVER_TRACE_CBID_cuMemCreate) ==
           one.memory_calls);
     REQUIRE(watcher->sources().size() == 1);
-    CHECK(watcher->sources()[0].heard);
+    CHECK(watcher->sources()[0].captured);
     CHECK(watcher->sources()[0].detail == "CUPTI 13.0.1");
     watcher.reset();
     CHECK(fake.enabled_kinds().empty());
@@ -152,9 +152,9 @@ TEST_CASE("where CUPTI cannot have pinned memory that is told") {
   const auto sources = watcher->sources();
   const TraceSource* memory = source(sources, "CUPTI in host memory");
   REQUIRE(memory != nullptr);
-  CHECK_FALSE(memory->heard);
+  CHECK_FALSE(memory->captured);
   CHECK_THAT(memory->detail, Contains("CUPTI_ERROR_NOT_SUPPORTED"));
-  CHECK(source(sources, "CUPTI kernels")->heard);
+  CHECK(source(sources, "CUPTI kernels")->captured);
 }
 
 TEST_CASE("everything of a decode comes back as events, with its scopes") {
@@ -191,7 +191,7 @@ TEST_CASE("everything of a decode comes back as events, with its scopes") {
   CHECK(only<DriverPoolChanged>(events) == std::vector<DriverPoolChanged>{{450, 0xabc, 0}});
   CHECK(lost(events) == 0);
   CHECK(events.size() == 11);
-  for (const TraceSource& one : watcher->sources()) CHECK(one.heard);
+  for (const TraceSource& one : watcher->sources()) CHECK(one.captured);
   CHECK(watcher->sources().size() == kAll.size());
 }
 
@@ -271,7 +271,7 @@ TEST_CASE("scopes that CUPTI does not take are counted, not thrown") {
   const auto sources = watcher->sources();
   const TraceSource* scopes = source(sources, "CUPTI scopes");
   REQUIRE(scopes != nullptr);
-  CHECK_FALSE(scopes->heard);
+  CHECK_FALSE(scopes->captured);
   CHECK_THAT(scopes->detail, Contains("3 ") && Contains("CUPTI_ERROR_NOT_SUPPORTED"));
 }
 
@@ -283,8 +283,8 @@ TEST_CASE("where no call comes with its scope that is told") {
   finish(*watcher);
   const auto sources = watcher->sources();
   REQUIRE(source(sources, "CUPTI scopes") != nullptr);
-  CHECK_FALSE(source(sources, "CUPTI scopes")->heard);
-  CHECK(source(sources, "CUPTI kernels")->heard);
+  CHECK_FALSE(source(sources, "CUPTI scopes")->captured);
+  CHECK(source(sources, "CUPTI kernels")->captured);
 }
 
 TEST_CASE("buffers come back from many threads, in any order, all at once") {
@@ -348,9 +348,9 @@ TEST_CASE("what finds no buffer is counted") {
   for (int i = 0; i < 1000; ++i) fake.record(&any(test::kernel("_Z3addPf", 20, 30)));
   CHECK(fake.buffers_taken() == 3);
   const std::vector<DeviceEvent> events = finish(*watcher);
-  const auto heard = static_cast<int64_t>(only<DeviceActivity>(events).size());
-  CHECK(heard == 3 * static_cast<int64_t>(4096 / sizeof(CUpti_ActivityKernel10)));
-  CHECK(heard + lost(events) == 1000);
+  const auto captured = static_cast<int64_t>(only<DeviceActivity>(events).size());
+  CHECK(captured == 3 * static_cast<int64_t>(4096 / sizeof(CUpti_ActivityKernel10)));
+  CHECK(captured + lost(events) == 1000);
 }
 
 TEST_CASE("beyond the bound of events the rest is counted") {
@@ -400,7 +400,7 @@ TEST_CASE("who holds CUPTI is named, and nothing is enabled") {
   const auto sources = watcher->sources();
   REQUIRE(sources.size() == 2);
   for (const TraceSource& one : sources) {
-    CHECK_FALSE(one.heard);
+    CHECK_FALSE(one.captured);
     CHECK(one.detail == "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED: held by CUPTI for Nsight?Systems");
   }
   CHECK(sources[0].name == "CUPTI kernels");
@@ -416,7 +416,7 @@ TEST_CASE("before CUDA 13 the holder has no name") {
   FakeCupti& fake = open_fake(HEADROOM_FAKE_CUPTI_12);
   {
     auto watcher = watch_with_cupti({WatchKind::kernels}, {HEADROOM_FAKE_CUPTI_12});
-    CHECK(watcher->sources()[0].heard);
+    CHECK(watcher->sources()[0].captured);
     CHECK(fake.log().front() == "subscribe ");
   }
   fake.reset();
@@ -431,10 +431,10 @@ TEST_CASE("one kind that fails leaves the others") {
   auto watcher = watch({WatchKind::kernels, WatchKind::copies, WatchKind::memory});
   const auto sources = watcher->sources();
   REQUIRE(sources.size() == 3);
-  CHECK_FALSE(sources[0].heard);
+  CHECK_FALSE(sources[0].captured);
   CHECK(sources[0].detail == "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES");
-  CHECK(sources[1].heard);
-  CHECK(sources[2].heard);
+  CHECK(sources[1].captured);
+  CHECK(sources[2].captured);
   fake.record(&any(test::fill(4096, 20, 30)));
   CHECK(only<DeviceActivity>(finish(*watcher)).size() == 1);
 }
@@ -444,16 +444,16 @@ TEST_CASE("some calls that CUPTI does not know leave the others, and are counted
   fake.fail_call(CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_DRIVER_TRACE_CBID_cuMemCreate, CUPTI_ERROR_NOT_SUPPORTED);
   auto watcher = watch({WatchKind::calls});
   REQUIRE(watcher->sources().size() == 1);
-  CHECK(watcher->sources()[0].heard);
+  CHECK(watcher->sources()[0].captured);
   CHECK_THAT(watcher->sources()[0].detail, Contains("without 1 calls: CUPTI_ERROR_NOT_SUPPORTED"));
   watcher.reset();
   fake.fail("cuptiActivityEnableApi", CUPTI_ERROR_NOT_SUPPORTED);
   watcher = watch({WatchKind::calls, WatchKind::kernels});
   const auto sources = watcher->sources();
-  CHECK_FALSE(source(sources, "CUPTI calls")->heard);
-  CHECK(source(sources, "CUPTI kernels")->heard);
+  CHECK_FALSE(source(sources, "CUPTI calls")->captured);
+  CHECK(source(sources, "CUPTI kernels")->captured);
   REQUIRE(source(sources, "CUPTI scopes") != nullptr);
-  CHECK_FALSE(source(sources, "CUPTI scopes")->heard);
+  CHECK_FALSE(source(sources, "CUPTI scopes")->captured);
 }
 
 TEST_CASE("failures on the way are told, and leave nothing behind") {
@@ -471,7 +471,7 @@ TEST_CASE("failures on the way are told, and leave nothing behind") {
 
   FakeCupti& third = fresh_fake();
   watcher = watch({WatchKind::kernels});
-  CHECK(watcher->sources()[0].heard);
+  CHECK(watcher->sources()[0].captured);
   third.fail("cuptiActivityFlushAll", CUPTI_ERROR_NOT_SUPPORTED);
   finish(*watcher);
   const auto sources = watcher->sources();
@@ -484,7 +484,7 @@ TEST_CASE("one watcher listens at a time") {
   FakeCupti& fake = fresh_fake();
   auto first = watch({WatchKind::kernels});
   auto second = watch({WatchKind::kernels});
-  CHECK_FALSE(second->sources()[0].heard);
+  CHECK_FALSE(second->sources()[0].captured);
   CHECK_THAT(second->sources()[0].detail, Contains("another watcher"));
   second.reset();
   CHECK(fake.subscribed());
@@ -492,7 +492,7 @@ TEST_CASE("one watcher listens at a time") {
   CHECK(only<DeviceActivity>(finish(*first)).size() == 1);
   // The first is done, if not gone.
   second = watch({WatchKind::kernels});
-  CHECK(second->sources()[0].heard);
+  CHECK(second->sources()[0].captured);
   run_kernel(fake, "_Z3addPf", 200);
   CHECK(only<DeviceActivity>(finish(*second)).size() == 1);
 }
@@ -515,9 +515,9 @@ TEST_CASE("buffers that come late are none of the next recording's") {
   fake.keep_back(false);
   fake.deliver();
   run_kernel(fake, "_Z6secondv", 200);
-  const auto heard = only<DeviceActivity>(finish(*watcher));
-  REQUIRE(heard.size() == 1);
-  CHECK(heard[0].name == "second");
+  const auto captured = only<DeviceActivity>(finish(*watcher));
+  REQUIRE(captured.size() == 1);
+  CHECK(captured[0].name == "second");
   // And after the last: dropped.
   watcher = watch({WatchKind::kernels});
   run_kernel(fake, "_Z5firstv", 100);
@@ -544,11 +544,11 @@ TEST_CASE("whoever hears may have no more room") {
   FakeCupti& fake = fresh_fake();
   auto watcher = watch({WatchKind::kernels});
   for (int i = 0; i < 3; ++i) run_kernel(fake, "_Z3addPf", 100);
-  int heard = 0;
+  int captured = 0;
   watcher->finish([&](DeviceEvent) {
-    if (++heard == 2) throw std::bad_alloc();
+    if (++captured == 2) throw std::bad_alloc();
   });
-  CHECK(heard == 2);
+  CHECK(captured == 2);
 }
 
 TEST_CASE("the clock is CUPTI's, and goes on where that fails") {
@@ -575,7 +575,7 @@ TEST_CASE("without the library, or with one that is none, the reason is one line
     const std::vector<TraceSource> sources = watcher->sources();
     REQUIRE(sources.size() == 1);
     CHECK(sources[0].name == "CUPTI pools");
-    CHECK_FALSE(sources[0].heard);
+    CHECK_FALSE(sources[0].captured);
     CHECK(sources[0].detail.find('\n') == std::string::npos);
     CHECK(watcher->now_ns() > 0);
     watcher->enter(ScopeId{1});
@@ -588,7 +588,7 @@ TEST_CASE("without the library, or with one that is none, the reason is one line
   // The next in the list is tried.
   FakeCupti& fake = fresh_fake();
   auto watcher = watch_with_cupti({WatchKind::pools}, {"/nowhere/libcupti.so.99", HEADROOM_FAKE_CUPTI});
-  CHECK(watcher->sources()[0].heard);
+  CHECK(watcher->sources()[0].captured);
   CHECK(fake.subscribed());
 }
 

@@ -19,8 +19,8 @@ TEST_CASE("CUPTI tells what a GPU did, in which scope, and what memory was taken
   const std::unique_ptr<gpu::Gpu> gpu = test::gpu_or_skip();
   if (!gpu) return;
   for (const TraceSource& source : watcher->sources())
-    WARN(source.name + (source.heard ? ": " : " not heard: ") + source.detail);
-  if (!watcher->sources().front().heard) return;  // another profiler may be at work
+    WARN(source.name + (source.captured ? ": " : " not heard: ") + source.detail);
+  if (!watcher->sources().front().captured) return;  // another profiler may be at work
 
   watcher->enter(ScopeId{1});
   std::byte* memory = gpu->reserve(2 * kBytes);
@@ -36,7 +36,7 @@ TEST_CASE("CUPTI tells what a GPU did, in which scope, and what memory was taken
   const int64_t ended = watcher->now_ns();
   std::vector<DeviceEvent> events;
   watcher->finish([&](DeviceEvent event) { events.push_back(std::move(event)); });
-  for (const TraceSource& source : watcher->sources()) CHECK(source.heard);
+  for (const TraceSource& source : watcher->sources()) CHECK(source.captured);
 
   std::map<uint32_t, ScopeId> scopes;
   std::map<uint32_t, std::string> calls;

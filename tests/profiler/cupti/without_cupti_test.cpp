@@ -11,9 +11,9 @@ TEST_CASE("built without CUPTI a watcher says so for each kind, and hears nothin
                                                        {"CUPTI memory", false, "built without CUPTI"}});
   CHECK(watcher->now_ns() > 0);
   watcher->enter(ScopeId{1});
-  int heard = 0;
-  watcher->finish([&](const DeviceEvent&) { ++heard; });
-  CHECK(heard == 0);
+  int captured = 0;
+  watcher->finish([&](const DeviceEvent&) { ++captured; });
+  CHECK(captured == 0);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 namespace headroom {
 namespace {
 
+using test::CapturedDecode;
 using test::hear_decode;
-using test::HeardDecode;
 using test::Hearing;
 using test::Random;
 
@@ -37,11 +37,11 @@ int64_t sum(const KindBytes& live) {
   return all;
 }
 
-int64_t first_ns(const HeardDecode& heard) {
-  return heard.truth.begin()->first;
+int64_t first_ns(const CapturedDecode& captured) {
+  return captured.truth.begin()->first;
 }
-int64_t ns_of(double seconds, const HeardDecode& heard) {
-  return first_ns(heard) + std::llround(seconds * 1e9);
+int64_t ns_of(double seconds, const CapturedDecode& captured) {
+  return first_ns(captured) + std::llround(seconds * 1e9);
 }
 
 /// What a trace should be the same in, whatever the order of what was heard.
@@ -58,7 +58,7 @@ void require_same(const Trace& a, const Trace& b) {
   REQUIRE(a.records_lost == b.records_lost);
 }
 
-void shuffle(std::vector<DeviceEvent>& events, Random& random) {
+void depth_to_space(std::vector<DeviceEvent>& events, Random& random) {
   for (size_t i = events.size(); i-- > 1;)
     std::swap(events[i], events[static_cast<size_t>(random.integer(0, static_cast<int64_t>(i)))]);
 }
@@ -69,9 +69,9 @@ TEST_CASE("every kind is at every event what it really was, and all of them what
   const bool memory = GENERATE(true, false);
   CAPTURE(seed, memory);
   const Program program;
-  const HeardDecode heard =
+  const CapturedDecode captured =
       hear_decode(seed, program.plan, program.graph, {.kernels = false, .memory = memory});
-  const Trace trace = program.join(heard.recording);
+  const Trace trace = program.join(captured.recording);
   CHECK_FALSE(trace.by_device_clock);
   CHECK(trace.records_lost == 0);
   KindBytes live{};
@@ -85,19 +85,19 @@ TEST_CASE("every kind is at every event what it really was, and all of them what
     const bool moment_ends = i + 1 == trace.events.size() || trace.events[i + 1].seconds > event.seconds;
     if (!moment_ends) continue;
     ++moments;
-    const auto truth = heard.truth.find(ns_of(event.seconds, heard));
-    REQUIRE(truth != heard.truth.end());
+    const auto truth = captured.truth.find(ns_of(event.seconds, captured));
+    REQUIRE(truth != captured.truth.end());
     REQUIRE(live == truth->second);
   }
   size_t changes = 0;
   KindBytes before{};
-  for (const auto& [at_ns, now] : heard.truth) {
+  for (const auto& [at_ns, now] : captured.truth) {
     changes += now == before ? 0 : 1;
     before = now;
   }
   CHECK(moments == changes);
   for (const DriverSample& sample : trace.driver)
-    CHECK(heard.all_at(ns_of(sample.seconds, heard)) == sample.bytes);
+    CHECK(captured.all_at(ns_of(sample.seconds, captured)) == sample.bytes);
   CHECK(trace.device == "a GPU");
   CHECK(trace.limit_bytes == program.plan.limit_bytes);
 }
@@ -106,8 +106,8 @@ TEST_CASE("by the device's clock all kinds still add up, and come in the order o
   const uint64_t seed = GENERATE(range(uint64_t{20}, uint64_t{40}));
   CAPTURE(seed);
   const Program program;
-  const HeardDecode heard = hear_decode(seed, program.plan, program.graph);
-  const Trace trace = program.join(heard.recording);
+  const CapturedDecode captured = hear_decode(seed, program.plan, program.graph);
+  const Trace trace = program.join(captured.recording);
   CHECK(trace.by_device_clock);
   KindBytes live{};
   for (size_t i = 0; i < trace.events.size(); ++i) {
@@ -116,10 +116,10 @@ TEST_CASE("by the device's clock all kinds still add up, and come in the order o
     const double seconds = trace.events[i].seconds;
     REQUIRE((i == 0 || trace.events[i - 1].seconds <= seconds));
     if (i + 1 == trace.events.size() || trace.events[i + 1].seconds > seconds)
-      REQUIRE(sum(live) == heard.all_at(ns_of(seconds, heard)));
+      REQUIRE(sum(live) == captured.all_at(ns_of(seconds, captured)));
   }
   // The host's clock moves them, no more.
-  HeardDecode without = hear_decode(seed, program.plan, program.graph);
+  CapturedDecode without = hear_decode(seed, program.plan, program.graph);
   std::erase_if(without.recording.events,
                 [](const DeviceEvent& event) { return std::holds_alternative<ScopeOfCall>(event); });
   const Trace by_host = program.join(without.recording);
@@ -139,8 +139,8 @@ TEST_CASE("a step begins with its first kernel and what it took is there from th
   const uint64_t seed = GENERATE(range(uint64_t{40}, uint64_t{50}));
   CAPTURE(seed);
   const Program program;
-  const HeardDecode heard = hear_decode(seed, program.plan, program.graph);
-  const Trace trace = program.join(heard.recording);
+  const CapturedDecode captured = hear_decode(seed, program.plan, program.graph);
+  const Trace trace = program.join(captured.recording);
   std::map<std::tuple<int32_t, int64_t, int32_t>, std::pair<double, double>> kernels;
   std::map<std::pair<int32_t, int32_t>, double> busy;
   for (const TraceActivity& one : trace.activities) {
@@ -178,10 +178,11 @@ TEST_CASE("the order in which records arrive is of no matter, nor that counters 
   const Program program;
   const Trace expected = program.join(hear_decode(seed, program.plan, program.graph).recording);
   Random random(seed);
-  HeardDecode heard = hear_decode(seed, program.plan, program.graph, {.first_correlation = UINT32_MAX - 20});
-  require_same(program.join(heard.recording), expected);
-  shuffle(heard.recording.events, random);
-  require_same(program.join(heard.recording), expected);
+  CapturedDecode captured =
+      hear_decode(seed, program.plan, program.graph, {.first_correlation = UINT32_MAX - 20});
+  require_same(program.join(captured.recording), expected);
+  depth_to_space(captured.recording.events, random);
+  require_same(program.join(captured.recording), expected);
 }
 
 TEST_CASE("a number of a call that comes again belongs to the scope that ran last", "[unit][join]") {
@@ -203,21 +204,21 @@ TEST_CASE("whatever is lost, nothing is below zero and the driver's word stands"
   const uint64_t seed = GENERATE(range(uint64_t{60}, uint64_t{90}));
   CAPTURE(seed);
   const Program program;
-  HeardDecode heard = hear_decode(seed, program.plan, program.graph);
+  CapturedDecode captured = hear_decode(seed, program.plan, program.graph);
   Random random(seed);
   // Records are lost by whole buffers as well as one by one.
   const double share = random.chance(0.5) ? 0.05 : 0.4;
   bool buffer = false;
   int64_t lost = 0;
-  std::erase_if(heard.recording.events, [&](const DeviceEvent& event) {
+  std::erase_if(captured.recording.events, [&](const DeviceEvent& event) {
     if (random.chance(0.02)) buffer = !buffer && random.chance(0.5);
     if (std::holds_alternative<DriverCounted>(event) || !(buffer || random.chance(share))) return false;
     ++lost;
     return true;
   });
-  heard.recording.events.push_back(RecordsLost{lost});
-  shuffle(heard.recording.events, random);
-  const Trace trace = program.join(heard.recording);
+  captured.recording.events.push_back(RecordsLost{lost});
+  depth_to_space(captured.recording.events, random);
+  const Trace trace = program.join(captured.recording);
   CHECK(trace.records_lost >= lost);
   KindBytes live{};
   size_t sample = 0;
@@ -245,10 +246,10 @@ TEST_CASE("sums over steps and passes add up to the same", "[unit][join]") {
   const bool by_pass = GENERATE(false, true);
   CAPTURE(seed, by_pass);
   const Program program;
-  const HeardDecode heard = hear_decode(seed, program.plan, program.graph, {.kernels = false});
-  const Trace single = program.join(heard.recording);
-  const Trace summed =
-      program.join(heard.recording, {.single_events = 20, .events = by_pass ? size_t{40} : size_t{1} << 20});
+  const CapturedDecode captured = hear_decode(seed, program.plan, program.graph, {.kernels = false});
+  const Trace single = program.join(captured.recording);
+  const Trace summed = program.join(captured.recording,
+                                    {.single_events = 20, .events = by_pass ? size_t{40} : size_t{1} << 20});
   CHECK(summed.summed_by_step_from_seconds >= 0);
   CHECK((summed.summed_by_pass_from_seconds >= 0) == by_pass);
   const auto peak = [&](const Trace& trace) {
@@ -258,7 +259,7 @@ TEST_CASE("sums over steps and passes add up to the same", "[unit][join]") {
       apply(trace.events[i], live);
       if (i + 1 < trace.events.size() && trace.events[i + 1].seconds == trace.events[i].seconds) continue;
       for (int64_t bytes : live) REQUIRE(bytes >= 0);
-      REQUIRE(sum(live) == heard.all_at(ns_of(trace.events[i].seconds, heard)));
+      REQUIRE(sum(live) == captured.all_at(ns_of(trace.events[i].seconds, captured)));
       int64_t asked = 0;
       for (size_t kind = 0; kind < kDecodeKinds; ++kind) asked += live[kind];
       most = std::max(most, asked);
@@ -282,10 +283,10 @@ TEST_CASE("contradictions are counted and set right", "[unit][join]") {
   recording.events = {
       SegmentChanged{1000, 4096, 1 << 20},
       Allocated{1100, 4096, 512, AllocationKind::tile, TensorId{1}},
-      Allocated{1200, 4096, 1024, AllocationKind::kept, TensorId{2}},  // at the same place
-      Freed{1300, 99},                                                 // was never taken
-      Allocated{1400, 1 << 16, 2 << 20, AllocationKind::workspace},    // more than there is
-      DriverMemoryChanged{1500, 7, -100},                              // was never given
+      Allocated{1200, 4096, 1024, AllocationKind::materialised, TensorId{2}},  // at the same place
+      Freed{1300, 99},                                                         // was never taken
+      Allocated{1400, 1 << 16, 2 << 20, AllocationKind::workspace},            // more than there is
+      DriverMemoryChanged{1500, 7, -100},                                      // was never given
       DriverMemoryChanged{1600, 8, 100},
       DriverMemoryChanged{1700, 8, 300},  // twice
       SegmentChanged{1800, 4096, -(1 << 20)},
@@ -298,7 +299,7 @@ TEST_CASE("contradictions are counted and set right", "[unit][join]") {
     for (int64_t bytes : live) REQUIRE(bytes >= 0);
   }
   CHECK(live[static_cast<size_t>(AllocationKind::libraries)] == 300);
-  for (AllocationKind kind : {AllocationKind::tile, AllocationKind::kept, AllocationKind::workspace})
+  for (AllocationKind kind : {AllocationKind::tile, AllocationKind::materialised, AllocationKind::workspace})
     CHECK(live[static_cast<size_t>(kind)] == 0);
 }
 
@@ -418,7 +419,7 @@ TEST_CASE("memory that calls take and nobody tells of is named", "[unit][join]")
   const Trace trace = program.join(recording);
   REQUIRE(trace.sources.size() == 1);
   CHECK(trace.sources[0].name == "cuMemCreate");
-  CHECK_FALSE(trace.sources[0].heard);
+  CHECK_FALSE(trace.sources[0].captured);
   CHECK_THAT(trace.sources[0].detail, Catch::StartsWith("1 calls"));
 }
 

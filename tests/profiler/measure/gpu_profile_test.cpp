@@ -6,10 +6,10 @@
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
 #include "planner/cost/cost_model.h"
-#include "planner/search/make_plan.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/cost/profile_check.h"
 #include "planner/program/run.h"
+#include "planner/search/make_plan.h"
 #include "profiler/measure/collect.h"
 #include "profiler/profile/profile_file.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
@@ -58,7 +58,7 @@ Request planned(const ProfileRequest& request, size_t size) {
           request.dtype, DeviceKind::cuda};
 }
 
-/// Every layer at every size, every law, and the bytes of the rehearsals.
+/// Every layer at every size, every latency table, and the bytes of the dry runs.
 void check_whole(const Model& model, const ProfileRequest& request, const Profile& profile) {
   const Graph& graph = model.graph;
   CHECK(profile.device_kind == DeviceKind::cuda);
@@ -72,10 +72,10 @@ void check_whole(const Model& model, const ProfileRequest& request, const Profil
   for (size_t s = 0; s < request.sizes.size(); ++s) {
     const Plan plan = untiled_plan(model, planned(request, s));
     const Sizes sizes = sizes_of(graph, plan);
-    const Rehearsal rehearsal = rehearse(model, plan);
+    const DryRun dry_run = run_dry(model, plan);
     const MemoryModel memory = cuda_memory_model(graph);
     const ProfiledSize& size = profile.sizes[s];
-    CHECK(size.peak_bytes >= rehearsal.bytes());
+    CHECK(size.peak_bytes >= dry_run.bytes());
     CHECK(size.batch == request.batch);
     CHECK(graph.find_tensor(size.peak_layer) != TensorId{-1});
     int64_t most = 0, live = 0;
@@ -86,33 +86,35 @@ void check_whole(const Model& model, const ProfileRequest& request, const Profil
       CHECK(layer.activation_bytes ==
             bytes_of(graph.tensor(op.output), sizes.latent, request.batch, request.dtype));
       CHECK(layer.live_bytes > profile.weights_bytes);
-      CHECK(layer.live_bytes <= rehearsal.live_bytes());
+      CHECK(layer.live_bytes <= dry_run.live_bytes());
       CHECK(layer.seconds > 0);
       // What is granted; tiles that a convolution reads have a rim besides.
       const Extent whole = extent_of(graph.tensor(measured_tensor(op)), sizes.latent);
-      CHECK(layer.workspace_bytes >= memory.workspace_bytes(op, ConvolutionForm::direct, whole, sizes));
+      CHECK(layer.workspace_bytes >= memory.workspace_bytes(op, ConvolutionAlgorithm::direct, whole, sizes));
       most = std::max(most, layer.live_bytes);
     }
     for (const LiveTensor& tensor : size.peak_live) live += tensor.bytes;
-    CHECK(live == rehearsal.live_bytes());
+    CHECK(live == dry_run.live_bytes());
     CHECK(most <= live);
   }
   for (const LayerProfile& layer : profile.layers) {
     CAPTURE(layer.name);
-    const Law* law = profile.find_law(layer.law);
-    REQUIRE(law != nullptr);
-    CHECK(law->name == law_name(graph, graph.op(graph.find_op(layer.name))));
+    const LatencyTable* latency_table = profile.find_latency_table(layer.latency_table);
+    REQUIRE(latency_table != nullptr);
+    CHECK(latency_table->name == latency_table_name(graph, graph.op(graph.find_op(layer.name))));
   }
-  for (const Law& law : profile.laws) {
-    CAPTURE(law.name);
-    CHECK(law.name.find("winograd") == std::string::npos);
-    CHECK(std::all_of(law.seconds.begin(), law.seconds.end(), [](double s) { return s > 0 && s < 1e4; }));
-    const bool works = law.name.find("conv") != std::string::npos ||
-                       (law.name.find("attention") != std::string::npos && request.dtype != Dtype::fp32 &&
-                        law.name.find("linear") == std::string::npos);
-    CHECK((law.workspace_bytes.back() > 0) == works);
+  for (const LatencyTable& latency_table : profile.latency_tables) {
+    CAPTURE(latency_table.name);
+    CHECK(latency_table.name.find("winograd") == std::string::npos);
+    CHECK(std::all_of(latency_table.seconds.begin(), latency_table.seconds.end(),
+                      [](double s) { return s > 0 && s < 1e4; }));
+    const bool works =
+        latency_table.name.find("conv") != std::string::npos ||
+        (latency_table.name.find("attention") != std::string::npos && request.dtype != Dtype::fp32 &&
+         latency_table.name.find("linear") == std::string::npos);
+    CHECK((latency_table.workspace_bytes.back() > 0) == works);
   }
-  CHECK(LawTable(graph, profile).complete());
+  CHECK(LatencyTableTable(graph, profile).complete());
   check_profiled_model(profile, "profile.json", graph, planned(request, 0));
   CHECK(profile_from_json(JsonFields(json::parse(to_json(profile).dump()), "profile.json")) == profile);
 }
@@ -175,14 +177,14 @@ TEST_CASE("laws are what one call takes, however many are made") {
   Measured measured;
   const Profile profile = measured.profile(model, asked(model, {{20, 24}}));
   const auto check = [&](const std::string& name, const gpu::Call& call) {
-    const Law* law = profile.find_law(name);
-    REQUIRE(law != nullptr);
+    const LatencyTable* latency_table = profile.find_latency_table(name);
+    REQUIRE(latency_table != nullptr);
     const double kind = 1 + double(call.index());
-    for (size_t i = 0; i < law->seconds.size(); ++i) {
-      const auto positions =
-          double(law->rows[i / law->columns.size()] * law->columns[i % law->columns.size()]);
+    for (size_t i = 0; i < latency_table->seconds.size(); ++i) {
+      const auto positions = double(latency_table->rows[i / latency_table->columns.size()] *
+                                    latency_table->columns[i % latency_table->columns.size()]);
       CAPTURE(name, i);
-      CHECK(law->seconds[i] ==
+      CHECK(latency_table->seconds[i] ==
             Approx(kind * (test::kMadeUpCall + test::kMadeUpValue * 8 * positions)).epsilon(1e-6));
     }
   };
@@ -198,13 +200,14 @@ TEST_CASE("plans count the workspace that is granted, whatever a profile has see
   Measured measured;
   const ProfileRequest request = asked(model, {{8, 8}}, Dtype::bf16);
   Profile profile = measured.profile(model, request);
-  for (Law& law : profile.laws) std::fill(law.workspace_bytes.begin(), law.workspace_bytes.end(), 1 << 30);
+  for (LatencyTable& latency_table : profile.latency_tables)
+    std::fill(latency_table.workspace_bytes.begin(), latency_table.workspace_bytes.end(), 1 << 30);
   const Sizes sizes{{1, 8, 8}, 1, Dtype::bf16, DeviceKind::cuda};
   const CostModel costs(model.graph, profile, planned(request, 0));
   const MemoryModel granted = cuda_memory_model(model.graph);
   for (const Op& op : model.graph.ops()) {
-    CHECK(costs.memory().workspace_bytes(op, ConvolutionForm::direct, {1, 8, 8}, sizes) ==
-          granted.workspace_bytes(op, ConvolutionForm::direct, {1, 8, 8}, sizes));
+    CHECK(costs.memory().workspace_bytes(op, ConvolutionAlgorithm::direct, {1, 8, 8}, sizes) ==
+          granted.workspace_bytes(op, ConvolutionAlgorithm::direct, {1, 8, 8}, sizes));
   }
 }
 
@@ -240,10 +243,10 @@ void check_predicted(const nlohmann::json& config, ProfileRequest request,
   REQUIRE(profile.held_out.size() == 1);
   // Layers of a whole picture have rims, which count where pictures are small.
   CHECK(profile.held_out[0].predicted_seconds == Approx(profile.held_out[0].seconds).epsilon(0.15));
-  for (const Law& law : profile.laws) {
-    CAPTURE(law.name);
-    // A law of a single knot along the columns knows of no fixed part there.
-    if (law.columns.size() > 1) CHECK(law.held_out_error < 1e-9);
+  for (const LatencyTable& latency_table : profile.latency_tables) {
+    CAPTURE(latency_table.name);
+    // A latency table of a single knot along the columns knows of no fixed part there.
+    if (latency_table.columns.size() > 1) CHECK(latency_table.held_out_error < 1e-9);
   }
   for (const auto& [width, height] : others) {
     Request other{model.name, width, height, request.frames, request.batch, request.dtype, DeviceKind::cuda};
@@ -294,7 +297,7 @@ TEST_CASE("a size that a GPU cannot decode untiled is named before anything is m
   };
   const Model tiny = test::model_of(test::tiny_config());
   start_libraries(2);
-  // Untiled decodes have room, but not beside all that laws are measured on.
+  // Untiled decodes have room, but not beside all that latency tables are measured on.
   CHECK_THROWS_AS(refused(tiny, asked(tiny, {{16, 16}}), int64_t{64} << 20, "--sizes: the laws")(),
                   DoesNotFit);
   CHECK_THROWS_AS(refused(tiny, asked(tiny, {{16, 16}, {64, 48}}), 3 << 19, "64x48: untiled decodes take")(),
@@ -306,7 +309,8 @@ TEST_CASE("a size that a GPU cannot decode untiled is named before anything is m
   CHECK_THROWS_AS(refused(sdxl, asked(sdxl, {{512, 512}, {8192, 4096}}, Dtype::bf16), int64_t{1} << 40,
                           "8192x4096, untiled: passes[")(),
                   InputError);
-  // Each size has few values enough, but laws go up to the height of one and the width of the other.
+  // Each size has few values enough, but latency tables go up to the height of one and the width of the
+  // other.
   CHECK_THROWS_AS(refused(sdxl, asked(sdxl, {{8192, 256}, {256, 8192}}, Dtype::bf16), int64_t{1} << 40,
                           "--sizes: the laws of calls up to these sizes need a tile of")(),
                   DoesNotFit);

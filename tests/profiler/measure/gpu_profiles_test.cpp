@@ -32,10 +32,10 @@ TEST_CASE("a GPU is profiled by the time that it takes, and plans by its profile
   CHECK(profile.from_host_bytes_per_second > 0);
   CHECK(profile.sizes[0].seconds > 0);
   CHECK(profile.held_out[0].predicted_seconds > 0);
-  for (const Law& law : profile.laws) {
-    CAPTURE(law.name);
-    CHECK(law.seconds.front() > 1e-9);
-    CHECK(law.seconds.back() < 1);
+  for (const LatencyTable& latency_table : profile.latency_tables) {
+    CAPTURE(latency_table.name);
+    CHECK(latency_table.seconds.front() > 1e-9);
+    CHECK(latency_table.seconds.back() < 1);
   }
   const Request planned{model.name, 20, 16, 1, 1, Dtype::bf16, DeviceKind::cuda};
   const CostModel costs(model.graph, profile, planned);

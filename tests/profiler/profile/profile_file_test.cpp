@@ -33,14 +33,14 @@ Profile sample() {
   profile.scratch_folder = "/scratch";
   profile.scratch_write_bytes_per_second = 1e8 / 7;
   profile.scratch_read_bytes_per_second = 2e8;
-  profile.laws = {{"conv 3x3 4->8",
-                   {1, 4, 64},
-                   {4, 32},
-                   {1e-6, 0.1, 0.2, 0.3, 0.4, 1.0 / 3},
-                   {0, 1, 2, 3, 4, int64_t{1} << 40},
-                   3,
-                   0.05},
-                  {"conv 3x3 8->3", {7}, {9}, {0.5}, {0}, 0, 0}};
+  profile.latency_tables = {{"conv 3x3 4->8",
+                             {1, 4, 64},
+                             {4, 32},
+                             {1e-6, 0.1, 0.2, 0.3, 0.4, 1.0 / 3},
+                             {0, 1, 2, 3, 4, int64_t{1} << 40},
+                             3,
+                             0.05},
+                            {"conv 3x3 8->3", {7}, {9}, {0.5}, {0}, 0, 0}};
   profile.held_out = {{384, 128, 1.5, 1.25, {{"decoder.conv_in", 1, 0.75}, {"decoder.conv_out", 0.5, 0.5}}}};
   return profile;
 }
@@ -178,9 +178,9 @@ TEST_CASE("a profile of version 1, without laws, is read") {
   for (json& layer : document["layers"]) layer.erase("law");
   const Profile read_back = read(document);
   CHECK(read_back.sizes == profile.sizes);
-  CHECK(read_back.laws.empty());
+  CHECK(read_back.latency_tables.empty());
   CHECK(read_back.layers[1].sizes == profile.layers[1].sizes);
-  CHECK(read_back.layers[1].law.empty());
+  CHECK(read_back.layers[1].latency_table.empty());
 }
 
 TEST_CASE("a profile of no layers can be read again") {

@@ -8,8 +8,8 @@
 #include "tests/support/gpu.h"
 #include "tests/support/model_folder.h"
 #include "tests/support/program.h"
-#include "tests/support/tiny_model.h"
 #include "tests/support/reported.h"
+#include "tests/support/tiny_model.h"
 
 namespace headroom {
 namespace {
@@ -64,22 +64,22 @@ TEST_CASE("profiling a tiny model gives every layer at every size") {
   CHECK(profile.weights_bytes_per_second > 0);
   CHECK(profile.transform_bytes_per_second > 0);
   CHECK(profile.weights_source == "files");
-  // Every layer has its law, and so has every step that a plan can have.
+  // Every layer has its latency table, and so has every step that a plan can have.
   for (size_t i = 0; i < profile.layers.size(); ++i) {
-    const Law* law = profile.find_law(profile.layers[i].law);
-    REQUIRE(law != nullptr);
-    CHECK(law->name == law_name(graph, graph.ops()[i], ConvolutionForm::winograd));
-    const Extent largest = law_extent(graph, graph.ops()[i], latents[1]);
-    CHECK(law->rows.back() >= largest.y);
-    CHECK(law->columns.back() >= largest.x);
+    const LatencyTable* latency_table = profile.find_latency_table(profile.layers[i].latency_table);
+    REQUIRE(latency_table != nullptr);
+    CHECK(latency_table->name == latency_table_name(graph, graph.ops()[i], ConvolutionAlgorithm::winograd));
+    const Extent largest = latency_table_extent(graph, graph.ops()[i], latents[1]);
+    CHECK(latency_table->rows.back() >= largest.y);
+    CHECK(latency_table->columns.back() >= largest.x);
   }
-  CHECK(LawTable(graph, profile).complete());
-  for (const Law& law : profile.laws) {
-    CAPTURE(law.name);
-    CHECK(law.seconds_at(3, 5) > 0);
-    if (law.name.rfind("winograd", 0) == 0) CHECK(law.workspace_bytes.back() > 0);
-    if (law.name.rfind("conv", 0) == 0) CHECK(law.workspace_bytes.back() == 0);
-    if (law.name.rfind("gather", 0) == 0) CHECK(law.workspace_bytes.back() == 0);
+  CHECK(LatencyTableTable(graph, profile).complete());
+  for (const LatencyTable& latency_table : profile.latency_tables) {
+    CAPTURE(latency_table.name);
+    CHECK(latency_table.seconds_at(3, 5) > 0);
+    if (latency_table.name.rfind("winograd", 0) == 0) CHECK(latency_table.workspace_bytes.back() > 0);
+    if (latency_table.name.rfind("conv", 0) == 0) CHECK(latency_table.workspace_bytes.back() == 0);
+    if (latency_table.name.rfind("gather", 0) == 0) CHECK(latency_table.workspace_bytes.back() == 0);
   }
   REQUIRE(profile.held_out.size() == 1);
   CHECK(profile.held_out[0].layers.size() == graph.ops().size());
@@ -178,7 +178,7 @@ TEST_CASE("with --progress lines it tells how far it is") {
         call(run_profile, joined({"--model", model, "-o", output, "--progress", "lines"}, words));
     INFO(ended.err);
     REQUIRE(ended.code == 0);
-    const test::Told lines = test::told(ended.err);
+    const test::Reported lines = test::told(ended.err);
     CHECK(lines.messages.empty());
     const auto begun = std::get<RunBegun>(lines.events.front().news);
     CHECK(begun.program == "headroom-profile");
@@ -186,7 +186,7 @@ TEST_CASE("with --progress lines it tells how far it is") {
     CHECK(begun.output == output);
     return lines;
   };
-  const test::Told measured = lines_of({"--sizes", "8x8,16x16", "--repeats", "1"});
+  const test::Reported measured = lines_of({"--sizes", "8x8,16x16", "--repeats", "1"});
   double share = 0;
   for (const WorkDone& work : measured.news<WorkDone>()) {
     CHECK(work.share >= share);
@@ -196,7 +196,7 @@ TEST_CASE("with --progress lines it tells how far it is") {
   CHECK(share > 0.9);
   CHECK(std::get<RunEnded>(measured.events.back().news) == RunEnded{});
 
-  const test::Told recorded = lines_of({"--plan", plan});
+  const test::Reported recorded = lines_of({"--plan", plan});
   CHECK(std::get<RunBegun>(recorded.events.front().news).width_pixels == 24);
   REQUIRE_FALSE(recorded.news<TileDone>().empty());
   CHECK(recorded.news<TileDone>().back().share == 1);

@@ -151,7 +151,7 @@ TEST_CASE("comparison: plans as headroom-plan diff has it") {
   CHECK(row_of(facts, "scratch folder") != nullptr);
 
   // A tensor that one plan alone keeps.
-  b.plan.kept.pop_back();
+  b.plan.materialised.pop_back();
   CHECK(std::holds_alternative<std::monostate>(
       row(the(compared({"a.json", a}, {"b.json", b}), "What else"), "kept residual: place").cells[2]));
 }
@@ -211,7 +211,7 @@ TEST_CASE("comparison: traces at their peaks, by passes and steps") {
   CHECK(*number(memory.rows[0].cells[3]) == Approx(5));
   const Table& time = the(tables, "Time");
   CHECK(*number(row(time, "whole decode").cells[3]) == Approx(0.5));
-  CHECK(*number(row(time, "pass 0 conv_in").cells[1]) == Approx(2));  // both slices
+  CHECK(*number(row(time, "pass 0 conv_in").cells[1]) == Approx(2));  // both micro-batches
   CHECK(*number(row(time, "pass 0 conv_in").cells[3]) == Approx(0.5));
   CHECK(*number(row(time, "pass 0 conv_in, step 0: gather conv_in").cells[1]) == 0.5);
 }
@@ -223,7 +223,7 @@ TEST_CASE("comparison: traces of a GPU by its time, its kinds of memory and who 
   RecordedTrace b = a;
   for (TraceStepSum& sum : b.trace.step_sums) sum.device_seconds *= sum.pass == 1 ? 2 : 1;
   b.trace.events[1].bytes *= 2;
-  b.trace.sources[2].heard = true;
+  b.trace.sources[2].captured = true;
   const std::vector<Table> tables = compared({"a.json", a}, {"b.json", b});
   const Table& time = the(tables, "Time of the GPU");
   CHECK_THAT(time.title, Catch::Contains("equal left out"));

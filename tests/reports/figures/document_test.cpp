@@ -226,7 +226,7 @@ TEST_CASE("a frontier comes back as it was") {
   CHECK(frontier.points[1].frame.lower_place == Place::scratch);
   CHECK(frontier.points[2].frame.lower_place == Place::host);
   CHECK(frontier.points[2].frame.weights == WeightResidency::per_pass);
-  CHECK(frontier.points[2].frame.slice == 2);
+  CHECK(frontier.points[2].frame.micro_batch == 2);
   CHECK(to_json(frontier.points, frontier.request, frontier.assumed) == frontier_json());
 }
 

@@ -179,11 +179,11 @@ TEST_CASE("a GPU's chart has its kinds and the driver's count; others have neith
                   "context and modules",
                   "counted by the driver"};
   CHECK(names(timeline, 0, 1) == all);
-  CHECK(names(timeline, 0, 0.1) == all);  // libraries come later: a stretch has the kinds of the whole
+  CHECK(names(timeline, 0, 0.1) == all);  // libraries come later: a segment has the kinds of the whole
   const Chart chart = timeline_chart(timeline, "memory", 0, timeline.end_seconds(), 50);
   const Series& driver = chart.series.back();
   CHECK(driver.mark == Mark::steps);
-  CHECK(driver.ink == Ink::driver);
+  CHECK(driver.colour_role == ColourRole::driver);
   CHECK(*std::max_element(driver.y.begin(), driver.y.end()) ==
         double(test::kGpuContextBytes + test::kGpuReservedBytes + test::kGpuLibraryBytes +
                test::kGpuUnseenBytes));

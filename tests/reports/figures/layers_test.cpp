@@ -31,7 +31,7 @@ TEST_CASE("layers: a group of figures for each size") {
     REQUIRE(table.rows[row].cells.size() == table.columns.size());
     CHECK(std::get<std::string>(table.rows[row].cells[0]) == layer.name);
     CHECK(std::get<std::string>(table.rows[row].cells[1]) == layer.kind);
-    CHECK(std::get<std::string>(table.rows[row].cells[2]) == layer.law);
+    CHECK(std::get<std::string>(table.rows[row].cells[2]) == layer.latency_table);
     for (size_t size = 0; size < 2; ++size) {
       const LayerMeasurement& measured = layer.sizes[size];
       const size_t first = 3 + size * 5;
@@ -47,7 +47,7 @@ TEST_CASE("layers: a group of figures for each size") {
 TEST_CASE("layers: those that made a size's peak stand out") {
   const Profile profile = test::made_up_profile();
   const Table table = layers_table(profile);
-  CHECK(table.rows[0].stands_out);        // kept tensor that was the largest at the first size's peak
+  CHECK(table.rows[0].stands_out);        // materialised tensor that was the largest at the first size's peak
   CHECK(table.rows[1].stands_out);        // ran at the first size's peak
   CHECK(table.rows[2].stands_out);        // ran at the second size's
   CHECK_FALSE(table.rows[3].stands_out);  // neither
@@ -71,10 +71,10 @@ TEST_CASE("layers: what was live at a peak adds up to it") {
 }
 
 TEST_CASE("layers: a law's line for each number of columns goes through its knots") {
-  const Law law{
+  const LatencyTable latency_table{
       "conv 3x3 8->16", {1, 2, 8}, {4, 32}, {1e-4, 6e-4, 2e-4, 1e-3, 7e-4, 4e-3}, {0, 0, 0, 0, 0, 0}};
-  const Chart chart = law_chart(law);
-  CHECK(chart.title == law.name);
+  const Chart chart = latency_table_chart(latency_table);
+  CHECK(chart.title == latency_table.name);
   CHECK(chart.x.logarithmic);
   CHECK(chart.y.logarithmic);
   CHECK(chart.y.unit == Unit::seconds);
@@ -84,8 +84,9 @@ TEST_CASE("layers: a law's line for each number of columns goes through its knot
     const Series& series = chart.series[s];
     REQUIRE(series.x.size() == 3);
     for (size_t i = 0; i < 3; ++i) {
-      CHECK(series.x[i] == double(law.rows[i] * law.columns[s]));
-      CHECK(series.y[i] == Approx(law.seconds_at(double(law.rows[i]), double(law.columns[s]))));
+      CHECK(series.x[i] == double(latency_table.rows[i] * latency_table.columns[s]));
+      CHECK(series.y[i] == Approx(latency_table.seconds_at(double(latency_table.rows[i]),
+                                                           double(latency_table.columns[s]))));
     }
     CHECK(std::is_sorted(series.x.begin(), series.x.end()));
   }

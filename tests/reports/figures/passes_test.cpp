@@ -52,7 +52,7 @@ PlanDocument small_document() {
 TEST_CASE("passes: the plan's own figures, and the pass that decides the peak") {
   PlanDocument document = small_document();
   document.plan.passes[1].predicted_peak_bytes += 1;
-  document.plan.passes[2].convolutions = ConvolutionForm::winograd;
+  document.plan.passes[2].convolutions = ConvolutionAlgorithm::winograd;
   const Table table = passes_table(document, nullptr);
   check_shape(table);
   REQUIRE(table.rows.size() == 3);
@@ -125,7 +125,7 @@ TEST_CASE("passes: bars under the limit") {
 
 TEST_CASE("passes: kept tensors by what writes and reads them") {
   const PlanDocument document = small_document();
-  const std::vector<KeptSpan> spans = kept_spans(document);
+  const std::vector<MaterialisedSpan> spans = materialised_spans(document);
   REQUIRE(spans.size() == 2);
   CHECK(spans[0].tensor == "conv_in");
   CHECK(spans[0].first_pass == 0);
@@ -138,10 +138,10 @@ TEST_CASE("passes: kept tensors by what writes and reads them") {
   PlanDocument in_place;
   in_place.model.graph = testing::small_graph(1);
   in_place.plan = testing::small_plan_in_place(in_place.model.graph);
-  CHECK(kept_spans(in_place)[1].in_place_of == "conv_in");
-  CHECK(kept_spans(in_place)[0].read_in == std::vector<int32_t>{1});
+  CHECK(materialised_spans(in_place)[1].in_place_of == "conv_in");
+  CHECK(materialised_spans(in_place)[0].read_in == std::vector<int32_t>{1});
 
-  const Table table = kept_table(in_place);
+  const Table table = materialised_table(in_place);
   check_shape(table);
   REQUIRE(table.rows.size() == 2);
   CHECK(text(table, 1, "in place of") == "conv_in");
@@ -166,7 +166,7 @@ TEST_CASE("passes: spans of a real plan agree with its tile programs") {
   const Sizes sizes = sizes_of(model.graph, document.plan);
   int64_t bytes = 0, expected = 0, blocks = 0;
   int32_t written = 0;
-  for (const KeptSpan& span : kept_spans(document)) {
+  for (const MaterialisedSpan& span : materialised_spans(document)) {
     CAPTURE(span.tensor);
     bytes += span.bytes;
     CHECK(span.first_pass >= written);
@@ -183,16 +183,16 @@ TEST_CASE("passes: spans of a real plan agree with its tile programs") {
       CHECK(reads == (std::count(span.read_in.begin(), span.read_in.end(), static_cast<int32_t>(pass)) == 1));
     }
   }
-  for (const Kept& kept : document.plan.kept) {
-    expected += kept_bytes(model.graph, kept, sizes);
-    blocks += static_cast<int64_t>(kept.blocks.size());
+  for (const Materialised& materialised : document.plan.materialised) {
+    expected += materialised_bytes(model.graph, materialised, sizes);
+    blocks += static_cast<int64_t>(materialised.blocks.size());
   }
   CHECK(bytes <= expected);
   CHECK(expected - bytes < blocks * 4096);  // the pool's pages
 }
 
 TEST_CASE("passes: the frontier as a chart and a table") {
-  SpaceFrame below{1, WeightResidency::per_pass, Place::scratch, 1 << 20};
+  Configuration below{1, WeightResidency::per_pass, Place::scratch, 1 << 20};
   const std::vector<FrontierPoint> points{{4'000, 1, {}}, {2'000, 2, {}}, {1'000, 7, below}};
   const Chart chart = frontier_chart(points, 3'000);
   CHECK(chart.x.logarithmic);

@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "decoder/graph/errors.h"
-#include "planner/explain/explain.h"
 #include "planner/cost/memory_costs.h"
+#include "planner/explain/explain.h"
 #include "tests/reports/figures/sample_documents.h"
 #include "tests/support/random_graph.h"
 
@@ -36,10 +36,10 @@ void check_decision(const DocumentPtr& document) {
   CHECK(pass.predicted_peak_bytes == plan.predicted_peak_bytes);
   CHECK(decision.pass_name == pass.name);
 
-  int64_t bytes = 0, kept = 0, tiles = 0, working = 0;
+  int64_t bytes = 0, materialised = 0, tiles = 0, working = 0;
   for (const LiveEntry& entry : decision.live) {
     bytes += entry.bytes;
-    if (entry.kind == MemoryKind::kept) kept += entry.bytes;
+    if (entry.kind == MemoryKind::materialised) materialised += entry.bytes;
     if (entry.kind == MemoryKind::tile) tiles += entry.bytes;
     if (entry.kind == MemoryKind::tile || entry.kind == MemoryKind::workspace) working += entry.bytes;
   }
@@ -48,11 +48,11 @@ void check_decision(const DocumentPtr& document) {
                        [](const LiveEntry& a, const LiveEntry& b) { return a.bytes > b.bytes; }));
   const Sizes sizes = sizes_of(graph, plan);
   int64_t stored = 0;
-  for (const Kept& entry : plan.kept) {
+  for (const Materialised& entry : plan.materialised) {
     const auto now = static_cast<int32_t>(decision.pass);
-    if (entry.first_pass <= now && now <= entry.last_pass) stored += kept_bytes(graph, entry, sizes);
+    if (entry.first_pass <= now && now <= entry.last_pass) stored += materialised_bytes(graph, entry, sizes);
   }
-  CHECK(kept <= stored);
+  CHECK(materialised <= stored);
 
   // A step of that pass, as explain has it, which has just these tiles and this workspace.
   bool is_one = false;
@@ -157,7 +157,7 @@ TEST_CASE("peak: levers that are pulled already, or that the model does not have
 }
 
 TEST_CASE("peak: a change that does not help is no lever") {
-  const Model model = test::small_decoder();  // whose peak at this size is not made of kept tensors
+  const Model model = test::small_decoder();  // whose peak at this size is not made of materialised tensors
   PlanOptions options;
   options.weights = WeightResidency::resident;
   const std::vector<Lever> found =

@@ -72,7 +72,7 @@ TEST_CASE("scaling: the planned limit is the smallest there is, and untiled is w
   REQUIRE(found.untiled.size() == sizes.size());
   int64_t weights = 0;
   for (const Op& op : model.graph.ops())
-    weights += weights_bytes(model.graph, op, ConvolutionForm::direct, {});
+    weights += weights_bytes(model.graph, op, ConvolutionAlgorithm::direct, {});
   for (size_t i = 0; i < sizes.size(); ++i) {
     CAPTURE(i);
     CHECK(found.planned[i].pixels() == sizes[i].width_pixels * sizes[i].height_pixels);

@@ -170,7 +170,7 @@ TEST_CASE("a chart has the kinds in their order, the limit, the passes and the p
     const Series& series = chart.series[kind];
     CHECK(series.name == names[kind]);
     CHECK(series.mark == Mark::area);
-    CHECK(series.ink == ink_of(static_cast<MemoryKind>(kind)));
+    CHECK(series.colour_role == colour_role_of(static_cast<MemoryKind>(kind)));
     CHECK(series.x == std::vector<double>{0, 1, 2, 3, 4});
     CHECK(series.y == std::vector<double>{0, double(low[kind]), double(high[kind]), double(low[kind]),
                                           double(low[kind])});
@@ -306,17 +306,18 @@ TEST_CASE("sums of a trace are one moment each, known by kind alone") {
   RecordedTrace recorded;
   recorded.layers = {"latent", "conv_in"};
   Trace& trace = recorded.trace;
-  const auto kept = AllocationKind::kept, tile = AllocationKind::tile, weights = AllocationKind::weights;
+  const auto materialised = AllocationKind::materialised, tile = AllocationKind::tile,
+             weights = AllocationKind::weights;
   trace.events = {{0.5, 100, -1, -1, TensorId{-1}, weights},
-                  {1, 1000, 0, 0, TensorId{1}, kept},
-                  {1, 500, 0, 0, TensorId{1}, tile},  // the last that stands alone
-                  {1, 50, 0, 0, TensorId{-1}, kept},  // and sums of the same microsecond
+                  {1, 1000, 0, 0, TensorId{1}, materialised},
+                  {1, 500, 0, 0, TensorId{1}, tile},          // the last that stands alone
+                  {1, 50, 0, 0, TensorId{-1}, materialised},  // and sums of the same microsecond
                   {1, -500, 0, 0, TensorId{-1}, tile},
-                  {2, 2000, 0, 0, TensorId{-1}, kept},
+                  {2, 2000, 0, 0, TensorId{-1}, materialised},
                   {2, 70, 0, 0, TensorId{-1}, tile},
-                  {2, -1000, 0, 0, TensorId{-1}, kept},  // kinds begin again: the next moment
+                  {2, -1000, 0, 0, TensorId{-1}, materialised},  // kinds begin again: the next moment
                   {2, -70, 0, 0, TensorId{-1}, tile},
-                  {3, -2050, 0, 0, TensorId{-1}, kept}};
+                  {3, -2050, 0, 0, TensorId{-1}, materialised}};
   trace.summed_by_step_from_seconds = 1.0000003;
   trace.seconds = 3;
   const Timeline timeline = measured_timeline(document_of(recorded));
@@ -326,10 +327,10 @@ TEST_CASE("sums of a trace are one moment each, known by kind alone") {
     CHECK(uses_of(timeline.live_set(i)) == timeline.use(i));
   }
   CHECK(totals == std::vector<int64_t>{100, 1100, 1600, 1150, 3220, 2150, 100});
-  CHECK(timeline.live_set(2) == std::vector<LiveEntry>{{"conv_in", MemoryKind::kept, 1000},
+  CHECK(timeline.live_set(2) == std::vector<LiveEntry>{{"conv_in", MemoryKind::materialised, 1000},
                                                        {"conv_in", MemoryKind::tile, 500},
                                                        {"weights", MemoryKind::weights, 100}});
-  CHECK(timeline.live_set(4) == std::vector<LiveEntry>{{"kept tensors", MemoryKind::kept, 3050},
+  CHECK(timeline.live_set(4) == std::vector<LiveEntry>{{"kept tensors", MemoryKind::materialised, 3050},
                                                        {"weights", MemoryKind::weights, 100},
                                                        {"tiles", MemoryKind::tile, 70}});
 }
@@ -337,12 +338,12 @@ TEST_CASE("sums of a trace are one moment each, known by kind alone") {
 TEST_CASE("a layer that frees more than it had is not told apart from its kind") {
   RecordedTrace recorded;
   recorded.layers = {"latent", "conv_in"};
-  recorded.trace.events = {{0, 100, -1, -1, TensorId{0}, AllocationKind::kept},
-                           {1, -60, -1, -1, TensorId{1}, AllocationKind::kept},
+  recorded.trace.events = {{0, 100, -1, -1, TensorId{0}, AllocationKind::materialised},
+                           {1, -60, -1, -1, TensorId{1}, AllocationKind::materialised},
                            {1, 5, -1, -1, TensorId{1}, AllocationKind::tile}};
   const Timeline timeline = measured_timeline(document_of(recorded));
-  CHECK(timeline.live_set(2) ==
-        std::vector<LiveEntry>{{"kept tensors", MemoryKind::kept, 40}, {"conv_in", MemoryKind::tile, 5}});
+  CHECK(timeline.live_set(2) == std::vector<LiveEntry>{{"kept tensors", MemoryKind::materialised, 40},
+                                                       {"conv_in", MemoryKind::tile, 5}});
 }
 
 TEST_CASE("a trace without events is a timeline on which nothing happens") {
@@ -427,12 +428,13 @@ TEST_CASE("a plan's timeline adds up at every moment and reaches every pass's pr
     style.keep = random.uniform(0, 1);
     style.below = random.pick<double>({0, 0.5, 1});
     style.in_place = random.pick<double>({0, 0.5, 1});
-    const PlanFrame frame{
+    const PlanConfiguration frame{
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
         device == DeviceKind::cuda ? Place::host : random.pick<Place>({Place::host, Place::scratch})};
-    if (device == DeviceKind::cuda) style.form = ConvolutionForm::direct;
-    const int64_t slice = random.chance(0.5) ? 1 : request.batch;
-    check_as_planned(test::random_plan(model, request, slice, style, memory, random, {}, frame).plan, model);
+    if (device == DeviceKind::cuda) style.form = ConvolutionAlgorithm::direct;
+    const int64_t micro_batch = random.chance(0.5) ? 1 : request.batch;
+    check_as_planned(test::random_plan(model, request, micro_batch, style, memory, random, {}, frame).plan,
+                     model);
   }
 }
 
@@ -501,18 +503,18 @@ TEST_CASE("blocks that a sum takes over stay, under the name of what it is added
   model.graph = testing::small_graph(1);
   const Plan plan = testing::small_plan_in_place(model.graph);
   const Timeline timeline = predicted_timeline(document_of(plan, model));
-  const int64_t all = kept_bytes(model.graph, plan.kept[0], sizes_of(model.graph, plan));
-  const auto kept = [&](size_t i) {
+  const int64_t all = materialised_bytes(model.graph, plan.materialised[0], sizes_of(model.graph, plan));
+  const auto materialised = [&](size_t i) {
     std::vector<LiveEntry> entries = timeline.live_set(i);
-    std::erase_if(entries, [](const LiveEntry& entry) { return entry.kind != MemoryKind::kept; });
+    std::erase_if(entries, [](const LiveEntry& entry) { return entry.kind != MemoryKind::materialised; });
     return entries;
   };
   const size_t first = timeline.from(timeline.passes()[1].begin),
                last = timeline.from(timeline.passes()[2].begin);
   REQUIRE(last - first == 3 * 3);
   for (size_t i = first; i < last; ++i)
-    CHECK(kept(i) == std::vector<LiveEntry>{{"conv_in", MemoryKind::kept, all}});
-  CHECK(kept(last) == std::vector<LiveEntry>{{"residual", MemoryKind::kept, all}});
+    CHECK(materialised(i) == std::vector<LiveEntry>{{"conv_in", MemoryKind::materialised, all}});
+  CHECK(materialised(last) == std::vector<LiveEntry>{{"residual", MemoryKind::materialised, all}});
 }
 
 TEST_CASE("plans without times go by FLOPs, and times still rise") {

@@ -85,12 +85,12 @@ struct Files {
     return made;
   }
 
-  /// With a law, which files of version 2 have.
+  /// With a latency table, which files of version 2 have.
   static Profile profiled() {
     Profile made = test::made_up_profile();
     made.threads = 2;
     made.weights_source = "random";
-    made.laws = {{"law", {1, 8}, {8}, {1e-3, 2e-3}, {0, 64}}, {"sum", {1}, {1}, {1e-3}, {0}}};
+    made.latency_tables = {{"law", {1, 8}, {8}, {1e-3, 2e-3}, {0, 64}}, {"sum", {1}, {1}, {1e-3}, {0}}};
     return made;
   }
 
@@ -184,12 +184,13 @@ TEST_CASE("report: a page of one run has all sections in order, and the figures 
       CHECK(sum == double((1 << 20) + 4096 * static_cast<int64_t>(plan.passes.size())));
   }
 
-  // Kept tensors, layers, frontier, files.
-  const PageTable& kept = test::table_named(tables, "Kept tensors");
-  REQUIRE(kept.rows.size() == plan.kept.size());
+  // Materialised tensors, layers, frontier, files.
+  const PageTable& materialised = test::table_named(tables, "Kept tensors");
+  REQUIRE(materialised.rows.size() == plan.materialised.size());
   std::set<std::string> names, expected;
-  for (size_t row = 0; row < kept.rows.size(); ++row) names.insert(kept.text(row, "tensor"));
-  for (const Kept& entry : plan.kept) expected.insert(files.planned.model.graph.tensor(entry.tensor).name);
+  for (size_t row = 0; row < materialised.rows.size(); ++row) names.insert(materialised.text(row, "tensor"));
+  for (const Materialised& entry : plan.materialised)
+    expected.insert(files.planned.model.graph.tensor(entry.tensor).name);
   CHECK(names == expected);
   const Profile profile = Files::profiled();
   const PageTable& layers = test::table_named(tables, "Layers of small");

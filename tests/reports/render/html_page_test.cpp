@@ -30,7 +30,7 @@ const std::vector<std::string> kHostile{
     "中文 é 😀"};
 
 Report report_of(Table table) {
-  Part part;
+  TimeScope part;
   part.tables.push_back(std::move(table));
   return {"A report", {{"A section", {std::move(part)}}}, 1};
 }
@@ -84,17 +84,18 @@ TEST_CASE("page: hostile texts stay texts wherever they stand") {
     chart.title = text;
     chart.x = {text, Unit::seconds};
     chart.y = {text, Unit::bytes};
-    chart.series = {{text, Mark::area, Ink::tile, {0, 1}, {1, 2}},
-                    {text, Mark::line, Ink::kept, {0, 1}, {1, 2}}};
+    chart.series = {{text, Mark::area, ColourRole::tile, {0, 1}, {1, 2}},
+                    {text, Mark::line, ColourRole::materialised, {0, 1}, {1, 2}}};
     chart.guides = {{text, 1.5}, {text, 0.5, true}};
     chart.notes = {{0.5, 1, text}};
     chart.spans = {{0, 1, text}};
     Chart rows = chart;
     rows.categories = {text, text};
-    Part part;
+    TimeScope part;
     part.heading = text;
     part.sentences = {text, text};
-    part.drawings = {chart, rows, KeptChart{text, {{text, Place::device, 0, 1, {1}, 5, text}}, {text, text}}};
+    part.drawings = {chart, rows,
+                     MaterialisedChart{text, {{text, Place::device, 0, 1, {1}, 5, text}}, {text, text}}};
     part.tables = {table};
     const Report report{text, {{text, {part}}}, 1};
 
@@ -187,9 +188,9 @@ TEST_CASE("page: charts of one part are drawn over the same axes where it says s
   Chart chart;
   chart.x = {"time", Unit::seconds};
   chart.y = {"memory", Unit::bytes};
-  chart.series = {{"tiles", Mark::area, Ink::tile, {0, 1}, {1000, 1000}}};
+  chart.series = {{"tiles", Mark::area, ColourRole::tile, {0, 1}, {1000, 1000}}};
   chart.guides = {{"limit", 1500}};
-  Part part;
+  TimeScope part;
   part.drawings = {chart, chart};
   std::get<Chart>(part.drawings[1]).series[0].y = {5000, 5000};
   for (const bool same : {true, false}) {

@@ -93,8 +93,9 @@ Chart memory_chart() {
   chart.title = "Memory";
   chart.x = {"time", Unit::seconds};
   chart.y = {"memory", Unit::bytes};
-  chart.series = {{"weights", Mark::area, Ink::weights, {0, 10}, {100 * kMiB, 100 * kMiB}},
-                  {"tiles", Mark::area, Ink::tile, {0, 2, 6, 10}, {0, 300 * kMiB, 50 * kMiB, 50 * kMiB}}};
+  chart.series = {
+      {"weights", Mark::area, ColourRole::weights, {0, 10}, {100 * kMiB, 100 * kMiB}},
+      {"tiles", Mark::area, ColourRole::tile, {0, 2, 6, 10}, {0, 300 * kMiB, 50 * kMiB, 50 * kMiB}}};
   chart.guides = {{"limit 512.0 MiB", 512 * kMiB}};
   chart.notes = {{2, 400 * kMiB, "peak 400.0 MiB"}};
   chart.spans = {
@@ -143,7 +144,7 @@ TEST_CASE("svg: many thousand points stay small, and keep the peak and what is h
   chart.y = {"memory", Unit::bytes};
   constexpr size_t kPoints = 200'000, kSpike = 77'777;
   for (const Mark mark : {Mark::area, Mark::area, Mark::steps, Mark::line}) {
-    Series series{"s" + std::to_string(chart.series.size()), mark, Ink::tile, {}, {}};
+    Series series{"s" + std::to_string(chart.series.size()), mark, ColourRole::tile, {}, {}};
     for (size_t i = 0; i < kPoints; ++i) {
       series.x.push_back(double(i));
       series.y.push_back(i == kSpike ? 1e9 : 9e6 * double(i % 97));
@@ -166,9 +167,9 @@ TEST_CASE("svg: many thousand points stay small, and keep the peak and what is h
     CHECK(top->x == Approx(highest->x).margin(1.5));
   }
 
-  // A short spike before a long stretch of nothing: the stretch is drawn low.
+  // A short spike before a long segment of nothing: the segment is drawn low.
   Chart spike = memory_chart();
-  spike.series = {{"tiles", Mark::area, Ink::tile, {0, 1, 1.0001, 10}, {0, 300 * kMiB, 0, 0}}};
+  spike.series = {{"tiles", Mark::area, ColourRole::tile, {0, 1, 1.0001, 10}, {0, 300 * kMiB, 0, 0}}};
   const auto low = drawn(spike);
   const auto path = points_of(with_class(*low, "path", "area").at(0)->attribute("d"));
   CHECK(height_at({path.begin(), path.end() - 2}, path.front().x + 400) == path.back().y);
@@ -227,8 +228,9 @@ TEST_CASE("svg: categories are rows with bars of the right lengths") {
   chart.title = "Peaks";
   chart.x = {"pass", Unit::none};
   chart.y = {"peak", Unit::bytes};
-  chart.series = {{"predicted", Mark::bars, Ink::predicted, {0, 1, 2}, {64 * kMiB, 512 * kMiB, 256 * kMiB}},
-                  {"measured", Mark::bars, Ink::measured, {0, 1, 2}, {64 * kMiB, 500 * kMiB, 0}}};
+  chart.series = {
+      {"predicted", Mark::bars, ColourRole::predicted, {0, 1, 2}, {64 * kMiB, 512 * kMiB, 256 * kMiB}},
+      {"measured", Mark::bars, ColourRole::measured, {0, 1, 2}, {64 * kMiB, 500 * kMiB, 0}}};
   chart.guides = {{"limit", 640 * kMiB}};
   chart.categories = {"decoder.conv_in",
                       "a name that is so long that it has to be cut: decoder.up_blocks.3.resnets.2.conv2",
@@ -269,7 +271,7 @@ TEST_CASE("svg: numbers that cannot be drawn leave no trace") {
                                            {1e300, 1e-300, 0, 5}}) {
         Chart chart = memory_chart();
         chart.x.logarithmic = chart.y.logarithmic = logarithmic;
-        chart.series = {{"s", mark, Ink::tile, {0, 1, 1, 1e6}, y}};
+        chart.series = {{"s", mark, ColourRole::tile, {0, 1, 1, 1e6}, y}};
         chart.series[0].x.resize(y.size());
         chart.guides.push_back({"nowhere", kNan});
         chart.notes.push_back({kNan, 1, "nothing"});
@@ -284,10 +286,10 @@ TEST_CASE("svg: numbers that cannot be drawn leave no trace") {
 }
 
 TEST_CASE("svg: kept tensors are bars over the passes that hold them") {
-  const KeptChart chart{"Kept",
-                        {{"conv_in", Place::device, 0, 3, {1, 3}, 64 << 20, ""},
-                         {"residual", Place::scratch, 1, 2, {2}, 1 << 20, "conv_in"}},
-                        {"a", "b", "c", "d"}};
+  const MaterialisedChart chart{"Kept",
+                                {{"conv_in", Place::device, 0, 3, {1, 3}, 64 << 20, ""},
+                                 {"residual", Place::scratch, 1, 2, {2}, 1 << 20, "conv_in"}},
+                                {"a", "b", "c", "d"}};
   const auto page = drawn(chart);
   const auto held = with_class(*page, "rect", "held");
   REQUIRE(held.size() == 2);
@@ -299,7 +301,7 @@ TEST_CASE("svg: kept tensors are bars over the passes that hold them") {
   CHECK(groups[0]->all("path").size() == 2);
   CHECK_THAT(groups[1]->first("title").own_text,
              Catch::Contains("residual: 1.0 MiB in scratch, passes 1 to 2, in place of conv_in"));
-  CHECK_NOTHROW(drawn(KeptChart{"Nothing", {}, {}}));
+  CHECK_NOTHROW(drawn(MaterialisedChart{"Nothing", {}, {}}));
 }
 
 /// Contrast of two colours "#rrggbb" as WCAG 2 defines it.
@@ -328,8 +330,8 @@ TEST_CASE("svg: every ink is a class with a colour that stands out in each theme
       REQUIRE(found != std::string::npos);
       return theme.substr(found + name.size() + 4, 7);
     };
-    for (int ink = 0; ink <= static_cast<int>(Ink::other); ++ink) {
-      const std::string name = fill_class(static_cast<Ink>(ink)).substr(5);
+    for (int colour_role = 0; colour_role <= static_cast<int>(ColourRole::other); ++colour_role) {
+      const std::string name = fill_class(static_cast<ColourRole>(colour_role)).substr(5);
       CAPTURE(themes, name);
       CHECK(contrast(colour(name), colour("paper")) >= 3);
       CHECK(style.find(".fill-" + name + " {") != std::string::npos);

@@ -68,8 +68,8 @@ struct Packed {
 
 Packed packed(Random& random, const KernelShape& shape) {
   Packed kernel{shape, values(random, shape.outputs * shape.inputs * 9), {}, {}};
-  kernel.direct.assign(static_cast<size_t>(shape.floats(ConvolutionForm::direct)), 99.0f);
-  kernel.winograd.assign(static_cast<size_t>(shape.floats(ConvolutionForm::winograd)), 99.0f);
+  kernel.direct.assign(static_cast<size_t>(shape.floats(ConvolutionAlgorithm::direct)), 99.0f);
+  kernel.winograd.assign(static_cast<size_t>(shape.floats(ConvolutionAlgorithm::winograd)), 99.0f);
   for (int64_t output = 0; output < shape.outputs; output += 16) {
     const int64_t half = (shape.inputs + 1) / 2;
     for (const auto& [begin, count] : {std::pair{int64_t{0}, half}, {half, shape.inputs - half}}) {
@@ -104,7 +104,7 @@ TEST_CASE("the direct form has each tap where the product looks for it, and zero
     };
     for (int64_t o = 0; o < shape.padded_outputs(); ++o) {
       for (int64_t i = 0; i < shape.inputs; ++i) {
-        for (int64_t m = 0; m < shape.matrices(ConvolutionForm::direct); ++m) {
+        for (int64_t m = 0; m < shape.matrices(ConvolutionAlgorithm::direct); ++m) {
           const float found = element(kernel, kernel.direct, m, i, o);
           if (o >= shape.outputs) {
             REQUIRE(found == 0);

@@ -206,11 +206,11 @@ TEST_CASE("a pixel's norm and a gate, for every count of channels") {
       const std::vector<float> weight = values(random, channels, -2, 2),
                                bias = values(random, channels, -3, 3);
       std::vector<float> out(static_cast<size_t>(pixels * channels)), gated(out.size());
-      loops->pixel_norm(x.data(), out.data(), pixels, channels, weight.data(), bias.data(),
-                        static_cast<float>(kEpsilon));
+      loops->rms_norm(x.data(), out.data(), pixels, channels, weight.data(), bias.data(),
+                      static_cast<float>(kEpsilon));
       std::vector<float> in_place = x;
-      loops->pixel_norm(in_place.data(), in_place.data(), pixels, channels, weight.data(), bias.data(),
-                        static_cast<float>(kEpsilon));
+      loops->rms_norm(in_place.data(), in_place.data(), pixels, channels, weight.data(), bias.data(),
+                      static_cast<float>(kEpsilon));
       loops->gate(x.data(), gated.data(), pixels, channels);
       int64_t wrong = 0;
       for (int64_t p = 0; p < pixels; ++p) {

@@ -80,7 +80,7 @@ TEST_CASE("copies on other streams wait for events") {
   std::byte* from = gpu->reserve_host(bytes);
   std::byte* to = gpu->reserve_host(bytes);
   std::memset(to, 1, static_cast<size_t>(bytes));
-  // More rounds than events are kept for.
+  // More rounds than events are materialised for.
   for (int round = 0; round < 100; ++round) {
     std::memset(from, round, static_cast<size_t>(round == 0 || round == 99 ? bytes : 4096));
     const int64_t part = round == 0 || round == 99 ? bytes : 4096;

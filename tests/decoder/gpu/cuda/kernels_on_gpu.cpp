@@ -85,13 +85,13 @@ void add(const Add& call, StreamHandle) {
 void normalise(const Normalise& call, StreamHandle) {
   run_there(call);
 }
-void normalise_pixels(const PixelNorm& call, StreamHandle) {
+void rms_normalise(const RmsNorm& call, StreamHandle) {
   run_there(call);
 }
 void upsample(const Upsample& call, StreamHandle) {
   run_there(call);
 }
-void shuffle(const Shuffle& call, StreamHandle) {
+void depth_to_space(const DepthToSpace& call, StreamHandle) {
   run_there(call);
 }
 void gate(const Gate& call, StreamHandle) {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "decoder/gpu/kernels/kernels.h"
 #include "decoder/cpu/loops/storage.h"
+#include "decoder/gpu/kernels/kernels.h"
 #include "tests/decoder/gpu/kernels/map.h"
 #include "tests/emulated_gpu/emulator.h"
 #include "tests/emulated_gpu/guarded_memory.h"
@@ -187,7 +187,7 @@ struct Problem {
     const Map before = *target;
     run(call, nullptr);
     CHECK(error() <= 1);
-    bool same_beside = target->kept_inside();
+    bool same_beside = target->materialised_inside();
     before.each([&](const Position& at) {
       same_beside = same_beside && (has(region, at) || target->at(at) == before.at(at));
     });

@@ -120,12 +120,12 @@ TEST_CASE("shuffle: channels become pixels") {
   Map source(random, around(random, read), channels * factor_y * factor_x, any_dtype(random));
   Map target(random, around(random, box), channels, any_dtype(random));
   const Map before = target;
-  shuffle({.source = source.view(),
-           .target = target.view(),
-           .factor_y = factor_y,
-           .factor_x = factor_x,
-           .region = box},
-          nullptr);
+  depth_to_space({.source = source.view(),
+                  .target = target.view(),
+                  .factor_y = factor_y,
+                  .factor_x = factor_x,
+                  .region = box},
+                 nullptr);
   CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
           if (!has(box, at)) return std::nullopt;
           const int32_t part = at.y % factor_y * factor_x + at.x % factor_x;

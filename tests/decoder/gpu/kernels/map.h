@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "decoder/gpu/calls/calls.h"
 #include "decoder/cpu/loops/storage.h"
+#include "decoder/gpu/calls/calls.h"
 #include "tests/emulated_gpu/guarded_memory.h"
 #include "tests/support/random.h"
 
@@ -86,7 +86,7 @@ class Map {
           for (int32_t c = 0; c < view_.channels; ++c) f(Position{t, y, x, c});
   }
   /// Whether nothing was written beside the values.
-  bool kept_inside() const {
+  bool materialised_inside() const {
     for (size_t i = 0; i < used_.size(); ++i) {
       if (!used_[i] && bytes()[i] != std::byte{kUnused}) return false;
     }
@@ -122,7 +122,7 @@ inline double rounding_of(Dtype dtype) {
 template <class Expected>
 std::string difference(const Map& before, const Map& after, double error, const Expected& expected) {
   std::string told;
-  if (!after.kept_inside()) told = "something was written beside the values";
+  if (!after.materialised_inside()) told = "something was written beside the values";
   after.each([&](const Position& at) {
     if (!told.empty()) return;
     const std::optional<double> value = expected(at);

@@ -92,14 +92,14 @@ TEST_CASE("pixel norm: each position by itself") {
   const Activation activation = any_activation(random);
   const float epsilon = random.pick<float>({1e-6f, 0.5f});
   const Map before = target;
-  normalise_pixels({.source = source.view(),
-                    .target = target.view(),
-                    .weight = weight.data() + offset,
-                    .bias = bias.data() + offset,
-                    .epsilon = epsilon,
-                    .activation = activation,
-                    .region = box},
-                   nullptr);
+  rms_normalise({.source = source.view(),
+                 .target = target.view(),
+                 .weight = weight.data() + offset,
+                 .bias = bias.data() + offset,
+                 .epsilon = epsilon,
+                 .activation = activation,
+                 .region = box},
+                nullptr);
   double factor = 0;
   CHECK(difference(before, target, kError, [&](const Position& at) -> Value {
           if (!has(box, at)) return std::nullopt;

@@ -6,7 +6,7 @@ namespace {
 
 /// Pixels of the target one by one; whatever the factors.
 struct Shuffled {
-  Shuffle call;
+  DepthToSpace call;
 
   using Loaded = Scalars::Raw;
   struct Row {
@@ -33,7 +33,7 @@ struct Shuffled {
 /// of four.
 template <class From, class To>
 __global__ void __launch_bounds__(kSweepThreads)
-    shuffle_quads(const __grid_constant__ Shuffle call, const __grid_constant__ Sweep sweep) {
+    shuffle_quads(const __grid_constant__ DepthToSpace call, const __grid_constant__ Sweep sweep) {
   constexpr int V = From::kValues;
   const Site site = site_of<V, kPixels<V>>(sweep);
   if (site.channel >= call.target.channels) return;
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kSweepThreads)
 
 }  // namespace
 
-void shuffle(const Shuffle& call, StreamHandle stream) {
+void depth_to_space(const DepthToSpace& call, StreamHandle stream) {
   const auto halved = [](const Span& span) { return Span{span.begin / 2, (span.end + 1) / 2}; };
   const Box coarse{call.region.t, halved(call.region.y), halved(call.region.x)};
   with_access({&call.source}, call.target, [&]<class From, class To>(From, To) {

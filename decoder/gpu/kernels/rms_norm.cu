@@ -27,7 +27,7 @@ __device__ __forceinline__ float square_sum(const float (&values)[V]) {
 }
 
 template <class To, int V>
-__device__ __forceinline__ void finish(const PixelNorm& call, float factor, const float (&weight)[V],
+__device__ __forceinline__ void finish(const RmsNorm& call, float factor, const float (&weight)[V],
                                        const float (&bias)[V], float (&values)[V], std::byte* to) {
 #pragma unroll
   for (int i = 0; i < V; ++i) values[i] = values[i] * factor * weight[i] + bias[i];
@@ -38,7 +38,7 @@ __device__ __forceinline__ void finish(const PixelNorm& call, float factor, cons
 /// Each lane keeps `vectors` of each of some pixels meanwhile, four in all.
 template <class From, class To, int vectors>
 __global__ void __launch_bounds__(kSweepThreads)
-    normalise_kept(const __grid_constant__ PixelNorm call, const __grid_constant__ Lanes lanes) {
+    normalise_materialised(const __grid_constant__ RmsNorm call, const __grid_constant__ Lanes lanes) {
   constexpr int V = From::kValues, kPixelsOfLane = 4 / vectors;
   const uint32_t lane = threadIdx.x & (lanes.of_pixel - 1), pixel = threadIdx.x / lanes.of_pixel,
                  pixels = blockDim.x / lanes.of_pixel;
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(kSweepThreads)
 /// Reads a pixel twice; whatever the channels.
 template <class From, class To>
 __global__ void __launch_bounds__(kSweepThreads)
-    normalise_twice(const __grid_constant__ PixelNorm call, const __grid_constant__ Lanes lanes) {
+    normalise_twice(const __grid_constant__ RmsNorm call, const __grid_constant__ Lanes lanes) {
   constexpr int V = From::kValues;
   const uint32_t lane = threadIdx.x & (lanes.of_pixel - 1), pixel = threadIdx.x / lanes.of_pixel;
   const Box& region = lanes.region;
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(kSweepThreads)
 
 }  // namespace
 
-void normalise_pixels(const PixelNorm& call, StreamHandle stream) {
+void rms_normalise(const RmsNorm& call, StreamHandle stream) {
   const int64_t columns = length(call.region.x), frames = length(call.region.t);
   const bool lists = takes_vectors(call.weight) && takes_vectors(call.bias);
   with_access({&call.source}, call.target, lists, [&]<class From, class To>(From, To) {
@@ -151,8 +151,8 @@ void normalise_pixels(const PixelNorm& call, StreamHandle stream) {
       });
     };
     if constexpr (From::kValues > 1) {
-      if (vectors <= kWarp) return start(normalise_kept<From, To, 1>, 1, 4);
-      if (vectors <= 4 * kWarp) return start(normalise_kept<From, To, 4>, 4, 1);
+      if (vectors <= kWarp) return start(normalise_materialised<From, To, 1>, 1, 4);
+      if (vectors <= 4 * kWarp) return start(normalise_materialised<From, To, 4>, 4, 1);
     }
     start(normalise_twice<From, To>, 1, 1);
   });

@@ -8,14 +8,14 @@
 
 namespace headroom::gui {
 
-/// Kept tensors against passes, a bar for each from the pass that writes it to the last that reads it,
-/// coloured by where it lives; dots where it is read. A click or the arrow keys choose one.
-class KeptView : public QWidget {
+/// Materialised tensors against passes, a bar for each from the pass that writes it to the last that reads
+/// it, coloured by where it lives; dots where it is read. A click or the arrow keys choose one.
+class MaterialisedView : public QWidget {
   Q_OBJECT
  public:
-  explicit KeptView(QWidget* parent = nullptr);
-  void setSpans(std::vector<KeptSpan> spans, int passes);
-  const std::vector<KeptSpan>& spans() const { return spans_; }
+  explicit MaterialisedView(QWidget* parent = nullptr);
+  void setSpans(std::vector<MaterialisedSpan> spans, int passes);
+  const std::vector<MaterialisedSpan>& spans() const { return spans_; }
   /// The row that is chosen; -1: none.
   int chosen() const { return chosen_; }
   Export exporter(const QString& name);
@@ -45,12 +45,12 @@ class KeptView : public QWidget {
   double left(int pass) const;
   int rowAt(double y) const;
   int passAt(double x) const;
-  QString describe(const KeptSpan& span) const;
+  QString describe(const MaterialisedSpan& span) const;
   void drawColumns(QPainter& painter) const;
   void drawRow(QPainter& painter, int row) const;
   void drawLegend(QPainter& painter) const;
 
-  std::vector<KeptSpan> spans_;
+  std::vector<MaterialisedSpan> spans_;
   int passes_ = 0, chosen_ = -1, pass_ = -1;
 };
 

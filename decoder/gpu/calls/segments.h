@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-// How sums over a region are shared out; no GPU is needed to know. See moment_stretches() and
+// How sums over a region are shared out; no GPU is needed to know. See moment_segments() and
 // key_value_partials() in calls.h.
 namespace headroom::gpu {
 

@@ -1,4 +1,4 @@
-#include "decoder/gpu/cuda/library_calls/convolution_parts.h"
+#include "decoder/gpu/cuda/library_calls/convolution_chunks.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -30,7 +30,7 @@ class PlainEngine : public ConvolutionEngine {
     return problem.rows * wanted_bytes_for_row <= workspace_bytes ? Fit::good : Fit::poor;
   }
 
-  void convolve(const ConvolutionPart& part) override {
+  void convolve(const ConvolutionChunk& part) override {
     ++parts;
     const ConvolutionProblem& p = part.problem;
     REQUIRE(p.rows <= most_rows);
@@ -110,7 +110,7 @@ TEST_CASE("parts of a convolution and what they leave make the whole") {
   call.workspace_bytes = static_cast<int64_t>(workspace.size()) * 4;
   CAPTURE(seed, shape.upsamples, shape.frames, region.y.begin, region.y.end, region.x.begin, region.x.end,
           exactly, engine.wanted_bytes_for_row, engine.most_rows, workspace.size());
-  const std::vector<Box> left = convolve_in_parts(call, engine);
+  const std::vector<Box> left = convolve_in_chunks(call, engine);
 
   int64_t left_positions = 0;
   for (const Box& box : left) {
@@ -147,14 +147,14 @@ TEST_CASE("parts of a convolution and what they leave make the whole") {
 /// Notes what it is asked for and computes nothing.
 class NotingEngine : public ConvolutionEngine {
  public:
-  std::vector<ConvolutionPart> parts;
+  std::vector<ConvolutionChunk> parts;
 
   Fit fit(const ConvolutionProblem& problem, int64_t) override {
     CHECK((problem.input_rows() - 1) * problem.input_row + problem.input_columns() * problem.inputs <
           int64_t{1} << 31);
     return Fit::good;
   }
-  void convolve(const ConvolutionPart& part) override { parts.push_back(part); }
+  void convolve(const ConvolutionChunk& part) override { parts.push_back(part); }
   void interleave(const Interleave&) override {}
 };
 
@@ -171,9 +171,9 @@ TEST_CASE("tensors of 2^31 elements are cut into slices of rows") {
   call.input.region = {{0, 1}, {-1, 8193}, {-1, 8193}};
   call.input.block_rows = 8194;
   NotingEngine engine;
-  CHECK(convolve_in_parts(call, engine).empty());
+  CHECK(convolve_in_chunks(call, engine).empty());
   int64_t rows = 0;
-  for (const ConvolutionPart& part : engine.parts) {
+  for (const ConvolutionChunk& part : engine.parts) {
     CHECK(part.input - call.input.base == rows * 8194 * 128 * 2);
     CHECK(part.output - call.target.base == rows * 8192 * 128 * 2);
     rows += part.problem.rows;
@@ -192,11 +192,11 @@ TEST_CASE("frames are a batch where nothing lies between them") {
   call.input.region = {{0, 5}, {-1, 9}, {-1, 9}};
   call.input.block_rows = 10;
   NotingEngine engine;
-  CHECK(convolve_in_parts(call, engine).empty());
+  CHECK(convolve_in_chunks(call, engine).empty());
   REQUIRE(engine.parts.size() == 1);
   CHECK(engine.parts[0].problem.frames == 5);
   call.region.y.end = 7;
-  CHECK(convolve_in_parts(call, engine).empty());
+  CHECK(convolve_in_chunks(call, engine).empty());
   CHECK(engine.parts.size() == 6);
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("groups are left to others") {
   call.shape = {.inputs = 8, .outputs = 8, .groups = 2};
   call.region = {{0, 1}, {0, 4}, {0, 4}};
   NotingEngine engine;
-  CHECK(convolve_in_parts(call, engine).size() == 1);
+  CHECK(convolve_in_chunks(call, engine).size() == 1);
   CHECK(engine.parts.empty());
 }
 

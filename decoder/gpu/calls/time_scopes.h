@@ -7,14 +7,14 @@
 namespace headroom::gpu {
 
 /// What a GPU's time goes to.
-enum class Part { convolution, attention, elementwise, waiting, copies };
-constexpr int kParts = 5;
-const char* name_of(Part part);
+enum class TimeScope { convolution, attention, elementwise, waiting, copies };
+constexpr int kTimeScopes = 5;
+const char* name_of(TimeScope part);
 /// By part. That of copies goes on beside the others'.
-using PartSeconds = std::array<double, kParts>;
+using ScopeSeconds = std::array<double, kTimeScopes>;
 
 /// Of a call. Sums of keys and values belong to attention; norms, what moves values, and statistics are
 /// elementwise.
-Part part_of(const Call& call);
+TimeScope part_of(const Call& call);
 
 }  // namespace headroom::gpu

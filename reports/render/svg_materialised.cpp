@@ -13,11 +13,13 @@ constexpr double kTallestRow = 22, kLowestRow = 9;
 constexpr double kWholeHeight = 1150;
 constexpr double kWidestName = 300;
 
-Ink ink_of(Place place) {
-  return place == Place::device ? Ink::kept : place == Place::host ? Ink::other : Ink::workspace;
+ColourRole colour_role_of(Place place) {
+  return place == Place::device ? ColourRole::materialised
+         : place == Place::host ? ColourRole::other
+                                : ColourRole::workspace;
 }
 
-std::string words_of(const KeptSpan& span) {
+std::string words_of(const MaterialisedSpan& span) {
   std::string text = span.tensor + ": " + format(Unit::bytes, double(span.bytes)) + " in " +
                      name_of(span.place) + ", passes " + std::to_string(span.first_pass) + " to " +
                      std::to_string(span.last_pass);
@@ -32,20 +34,21 @@ struct PassScale {
   double middle(int32_t pass) const { return edge(pass + 0.5); }
 };
 
-std::vector<LegendEntry> legend_of(const KeptChart& chart) {
+std::vector<LegendEntry> legend_of(const MaterialisedChart& chart) {
   std::vector<LegendEntry> entries;
   for (const Place place : {Place::device, Place::host, Place::scratch}) {
     const bool used = std::any_of(chart.spans.begin(), chart.spans.end(),
-                                  [&](const KeptSpan& span) { return span.place == place; });
-    if (used) entries.push_back({std::string("held: ") + name_of(place), ink_of(place), Mark::bars, 0});
+                                  [&](const MaterialisedSpan& span) { return span.place == place; });
+    if (used)
+      entries.push_back({std::string("held: ") + name_of(place), colour_role_of(place), Mark::bars, 0});
   }
-  entries.push_back({"read in this pass", Ink::neutral, Mark::points, 0});
+  entries.push_back({"read in this pass", ColourRole::neutral, Mark::points, 0});
   return entries;
 }
 
 }  // namespace
 
-std::string svg_kept(const KeptChart& chart, const std::string& id) {
+std::string svg_materialised(const MaterialisedChart& chart, const std::string& id) {
   const size_t rows = std::min(chart.spans.size(), kMostRows);
   const double height =
       rows == 0 ? kTallestRow : std::clamp(kWholeHeight / double(rows), kLowestRow, kTallestRow);
@@ -73,7 +76,7 @@ std::string svg_kept(const KeptChart& chart, const std::string& id) {
     draw_text(inner, x, bottom + 18, std::to_string(static_cast<int64_t>(pass)), "middle", "tick");
   }
   for (size_t i = 0; i < rows; ++i) {
-    const KeptSpan& span = chart.spans[i];
+    const MaterialisedSpan& span = chart.spans[i];
     const double y = top + height * double(i), middle = y + height / 2;
     inner.open("g", {});
     inner.element("title", {}, words_of(span));
@@ -81,10 +84,10 @@ std::string svg_kept(const KeptChart& chart, const std::string& id) {
                          {"y", coordinate(y + height * 0.15)},
                          {"width", coordinate(scale.edge(span.last_pass + 1) - scale.edge(span.first_pass))},
                          {"height", coordinate(height * 0.7)},
-                         {"class", fill_class(ink_of(span.place)) + " held"}});
+                         {"class", fill_class(colour_role_of(span.place)) + " held"}});
     for (const int32_t pass : span.read_in) {
       inner.empty("path", {{"d", marker_path(scale.middle(pass), middle, 0, 3)},
-                           {"class", fill_class(Ink::neutral) + " mark"}});
+                           {"class", fill_class(ColourRole::neutral) + " mark"}});
     }
     inner.close();
     if (i % every != 0) continue;

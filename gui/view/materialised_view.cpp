@@ -1,4 +1,4 @@
-#include "gui/view/kept_view.h"
+#include "gui/view/materialised_view.h"
 
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -20,36 +20,36 @@ constexpr int kLinesAbove = 2;
 QColor colour_of_place(Place place, const QPalette& palette) {
   switch (place) {
     case Place::device:
-      return colour_of(Ink::kept, palette);
+      return colour_of(ColourRole::materialised, palette);
     case Place::host:
-      return colour_of(Ink::latent, palette);
+      return colour_of(ColourRole::latent, palette);
     case Place::scratch:
-      return colour_of(Ink::workspace, palette);
+      return colour_of(ColourRole::workspace, palette);
   }
-  return colour_of(Ink::neutral, palette);
+  return colour_of(ColourRole::neutral, palette);
 }
 
 QString place_name(Place place) {
   switch (place) {
     case Place::device:
-      return KeptView::tr("on the device");
+      return MaterialisedView::tr("on the device");
     case Place::host:
-      return KeptView::tr("in host memory");
+      return MaterialisedView::tr("in host memory");
     case Place::scratch:
-      return KeptView::tr("in the scratch file");
+      return MaterialisedView::tr("in the scratch file");
   }
   return {};
 }
 
 }  // namespace
 
-KeptView::KeptView(QWidget* parent) : QWidget(parent) {
+MaterialisedView::MaterialisedView(QWidget* parent) : QWidget(parent) {
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Kept tensors against passes"));
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::MinimumExpanding);
 }
 
-void KeptView::setSpans(std::vector<KeptSpan> spans, int passes) {
+void MaterialisedView::setSpans(std::vector<MaterialisedSpan> spans, int passes) {
   spans_ = std::move(spans);
   passes_ = passes;
   pass_ = chosen_ = -1;
@@ -57,7 +57,7 @@ void KeptView::setSpans(std::vector<KeptSpan> spans, int passes) {
   update();
 }
 
-void KeptView::choose(int row) {
+void MaterialisedView::choose(int row) {
   if (row >= static_cast<int>(spans_.size()) || row < -1 || row == chosen_) return;
   chosen_ = row;
   setAccessibleDescription(row < 0 ? QString() : describe(spans_[static_cast<size_t>(row)]));
@@ -65,52 +65,52 @@ void KeptView::choose(int row) {
   Q_EMIT tensorChosen(row);
 }
 
-void KeptView::setPass(int pass) {
+void MaterialisedView::setPass(int pass) {
   pass_ = pass;
   update();
 }
 
 // A line for the legend, one for the numbers of passes, one for each tensor.
 
-int KeptView::rowHeight() const {
+int MaterialisedView::rowHeight() const {
   return fontMetrics().height() * 5 / 4;
 }
 
-int KeptView::namesWidth() const {
+int MaterialisedView::namesWidth() const {
   int widest = 0;
-  for (const KeptSpan& span : spans_)
+  for (const MaterialisedSpan& span : spans_)
     widest = std::max(widest, fontMetrics().horizontalAdvance(QString::fromStdString(span.tensor)));
   return std::min(widest + fontMetrics().height(), width() * 2 / 5);
 }
 
-double KeptView::columnWidth() const {
+double MaterialisedView::columnWidth() const {
   return double(width() - namesWidth() - fontMetrics().height() / 2) / std::max(passes_, 1);
 }
 
-double KeptView::left(int pass) const {
+double MaterialisedView::left(int pass) const {
   return namesWidth() + columnWidth() * pass;
 }
 
-int KeptView::rowAt(double y) const {
+int MaterialisedView::rowAt(double y) const {
   const int row = static_cast<int>(std::floor(y / rowHeight())) - kLinesAbove;
   return row >= 0 && row < static_cast<int>(spans_.size()) ? row : -1;
 }
 
-int KeptView::passAt(double x) const {
+int MaterialisedView::passAt(double x) const {
   const int pass = static_cast<int>(std::floor((x - namesWidth()) / columnWidth()));
   return pass >= 0 && pass < passes_ ? pass : -1;
 }
 
-QSize KeptView::minimumSizeHint() const {
+QSize MaterialisedView::minimumSizeHint() const {
   const int line = fontMetrics().height();
   return {line * 16, rowHeight() * (static_cast<int>(spans_.size()) + kLinesAbove) + line / 4};
 }
 
-QSize KeptView::sizeHint() const {
+QSize MaterialisedView::sizeHint() const {
   return {fontMetrics().height() * 28, minimumSizeHint().height()};
 }
 
-QString KeptView::describe(const KeptSpan& span) const {
+QString MaterialisedView::describe(const MaterialisedSpan& span) const {
   QStringList reads;
   for (const int32_t pass : span.read_in) reads << QString::number(pass);
   QString text = tr("%1: %2 %3, written in pass %4, read in %5")
@@ -122,7 +122,7 @@ QString KeptView::describe(const KeptSpan& span) const {
   return text;
 }
 
-void KeptView::paintEvent(QPaintEvent*) {
+void MaterialisedView::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.fillRect(rect(), palette().color(QPalette::Base));
@@ -137,7 +137,7 @@ void KeptView::paintEvent(QPaintEvent*) {
 }
 
 /// Numbers of passes; the one that is looked at and those that read what is chosen stand out.
-void KeptView::drawColumns(QPainter& painter) const {
+void MaterialisedView::drawColumns(QPainter& painter) const {
   const int top = rowHeight() * (kLinesAbove - 1), lines = static_cast<int>(spans_.size()) + 1;
   const auto shade = [&](int pass, float strength) {
     QColor colour = palette().color(QPalette::Highlight);
@@ -156,8 +156,8 @@ void KeptView::drawColumns(QPainter& painter) const {
                      Qt::AlignLeft | Qt::AlignVCenter, QString::number(pass));
 }
 
-void KeptView::drawRow(QPainter& painter, int row) const {
-  const KeptSpan& span = spans_[static_cast<size_t>(row)];
+void MaterialisedView::drawRow(QPainter& painter, int row) const {
+  const MaterialisedSpan& span = spans_[static_cast<size_t>(row)];
   const int top = rowHeight() * (row + kLinesAbove), inset = rowHeight() / 8;
   if (row == chosen_)
     painter.fillRect(0, top, namesWidth(), rowHeight(), palette().color(QPalette::Highlight));
@@ -187,12 +187,12 @@ void KeptView::drawRow(QPainter& painter, int row) const {
   }
 }
 
-void KeptView::drawLegend(QPainter& painter) const {
+void MaterialisedView::drawLegend(QPainter& painter) const {
   const int line = fontMetrics().height(), top = (rowHeight() - line) / 2;
   int x = line / 4;
   for (const Place place : {Place::device, Place::host, Place::scratch}) {
-    const bool used =
-        std::any_of(spans_.begin(), spans_.end(), [&](const KeptSpan& s) { return s.place == place; });
+    const bool used = std::any_of(spans_.begin(), spans_.end(),
+                                  [&](const MaterialisedSpan& s) { return s.place == place; });
     if (!used) continue;
     painter.fillRect(QRect(x, top + line / 6, line * 2 / 3, line * 2 / 3), colour_of_place(place, palette()));
     x += line;
@@ -204,13 +204,13 @@ void KeptView::drawLegend(QPainter& painter) const {
   painter.drawText(QPoint(x, top + fontMetrics().ascent()), tr("○ read"));
 }
 
-void KeptView::mousePressEvent(QMouseEvent* event) {
+void MaterialisedView::mousePressEvent(QMouseEvent* event) {
   const int row = rowAt(event->position().y()), pass = passAt(event->position().x());
   choose(row);
   if (pass >= 0) Q_EMIT passChosen(pass);
 }
 
-void KeptView::keyPressEvent(QKeyEvent* event) {
+void MaterialisedView::keyPressEvent(QKeyEvent* event) {
   const int last = static_cast<int>(spans_.size()) - 1;
   switch (event->key()) {
     case Qt::Key_Down:
@@ -228,7 +228,7 @@ void KeptView::keyPressEvent(QKeyEvent* event) {
   }
 }
 
-bool KeptView::event(QEvent* event) {
+bool MaterialisedView::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
     const int row = rowAt(help->pos().y());
@@ -239,7 +239,7 @@ bool KeptView::event(QEvent* event) {
   return QWidget::event(event);
 }
 
-Export KeptView::exporter(const QString& name) {
+Export MaterialisedView::exporter(const QString& name) {
   return painting_of(*this, name);
 }
 

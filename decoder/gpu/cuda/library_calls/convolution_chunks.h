@@ -28,7 +28,7 @@ struct ConvolutionProblem {
 };
 
 /// A problem and where its values are.
-struct ConvolutionPart {
+struct ConvolutionChunk {
   ConvolutionProblem problem;
   const std::byte* input = nullptr;
   const std::byte* kernel = nullptr;
@@ -50,12 +50,12 @@ class ConvolutionEngine {
   virtual ~ConvolutionEngine() = default;
   virtual Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes) = 0;
   /// Starts a part that fits.
-  virtual void convolve(const ConvolutionPart& part) = 0;
+  virtual void convolve(const ConvolutionChunk& part) = 0;
   virtual void interleave(const Interleave& call) = 0;
 };
 
 /// Convolves by a library whatever it can, and returns what it left of the region. Tensors of 2^31 elements
 /// or more are cut into slices of rows, and so are those that would be a good fit if they were smaller.
-std::vector<Box> convolve_in_parts(const Convolve& call, ConvolutionEngine& engine);
+std::vector<Box> convolve_in_chunks(const Convolve& call, ConvolutionEngine& engine);
 
 }  // namespace headroom::gpu

@@ -1,4 +1,4 @@
-#include "decoder/interpreter/kept_blocks.h"
+#include "decoder/interpreter/materialised_blocks.h"
 
 #include <algorithm>
 
@@ -6,36 +6,37 @@
 
 namespace headroom {
 
-KeptBlocks::KeptBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device,
-                       BlockTransfers* transfers)
+MaterialisedBlocks::MaterialisedBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes,
+                                       Device& device, BlockTransfers* transfers)
     : graph_(graph),
       plan_(plan),
       sizes_(sizes),
       allocate_([&device](int64_t bytes) { return device.allocate(bytes); }),
       transfers_(transfers) {}
 
-KeptBlocks::~KeptBlocks() {
+MaterialisedBlocks::~MaterialisedBlocks() {
   // After an error blocks may still be on their way, and their memory goes now.
   if (transfers_ != nullptr) transfers_->abandon();
 }
 
-const MapView& KeptBlocks::add_latent() {
+const MapView& MaterialisedBlocks::add_latent() {
   const TensorId id = graph_.latent();
   const Extent extent = extent_of(graph_.tensor(id), sizes_.latent);
-  KeptMap map({.tensor = id, .block_rows = extent.y}, extent, graph_.tensor(id).channels, sizes_.items,
-              Dtype::fp32, allocate_);
+  MaterialisedMap map({.tensor = id, .block_rows = extent.y}, extent, graph_.tensor(id).channels,
+                      sizes_.items, Dtype::fp32, allocate_);
   map.acquire({0, 1});
   return maps_.insert_or_assign(id, std::move(map)).first->second.view();
 }
 
-void KeptBlocks::begin_pass(size_t number) {
+void MaterialisedBlocks::begin_pass(size_t number) {
   pass_ = number;
-  for (const Kept& entry : plan_.kept) {
+  for (const Materialised& entry : plan_.materialised) {
     if (!written_in_pass(entry)) continue;
     if (entry.in_place_of == TensorId{-1}) {
       const Tensor& tensor = graph_.tensor(entry.tensor);
-      maps_.insert_or_assign(entry.tensor, KeptMap(entry, extent_of(tensor, sizes_.latent), tensor.channels,
-                                                   sizes_.items, sizes_.dtype, allocate_));
+      maps_.insert_or_assign(entry.tensor,
+                             MaterialisedMap(entry, extent_of(tensor, sizes_.latent), tensor.channels,
+                                             sizes_.items, sizes_.dtype, allocate_));
     } else {
       // The blocks change hands before the sweep; each position becomes the sum when its tile is added.
       maps_.insert_or_assign(entry.tensor, std::move(maps_.at(entry.in_place_of)));
@@ -43,7 +44,7 @@ void KeptBlocks::begin_pass(size_t number) {
     }
   }
   moving_.clear();
-  for (const Kept& entry : plan_.kept) {
+  for (const Materialised& entry : plan_.materialised) {
     const auto map = maps_.find(entry.tensor);
     if (map == maps_.end()) continue;
     const bool below = entry.place != Place::device;
@@ -54,11 +55,11 @@ void KeptBlocks::begin_pass(size_t number) {
   }
 }
 
-void KeptBlocks::begin_band(size_t band) {
+void MaterialisedBlocks::begin_band(size_t band) {
   band_ = band;
   for (Moving& moving : moving_) let_go(moving, band == 0 ? 0 : band - 1);
   for (Moving& moving : moving_) {
-    if (moving.kept->place == Place::device || written_in_pass(*moving.kept)) continue;
+    if (moving.materialised->place == Place::device || written_in_pass(*moving.materialised)) continue;
     if (band == 0) fetch(moving, 0);
     const BlockTransfers::Ticket needed = moving.last_fetch;
     if (band + 1 < pass().tiles.y.size()) fetch(moving, band + 1);
@@ -66,41 +67,42 @@ void KeptBlocks::begin_band(size_t band) {
   }
 }
 
-void KeptBlocks::before_store(TensorId tensor) {
-  const auto moving =
-      std::find_if(moving_.begin(), moving_.end(), [&](const Moving& m) { return m.kept->tensor == tensor; });
-  moving->map->acquire(blocks_acquired(graph_, pass(), *moving->kept, band_));
+void MaterialisedBlocks::before_store(TensorId tensor) {
+  const auto moving = std::find_if(moving_.begin(), moving_.end(),
+                                   [&](const Moving& m) { return m.materialised->tensor == tensor; });
+  moving->map->acquire(blocks_acquired(graph_, pass(), *moving->materialised, band_));
 }
 
-void KeptBlocks::end_band() {
+void MaterialisedBlocks::end_band() {
   const bool last = band_ + 1 == pass().tiles.y.size();
   for (Moving& moving : moving_) {
-    const Kept& kept = *moving.kept;
+    const Materialised& materialised = *moving.materialised;
     const int64_t count = moving.map->blocks_per_item();
-    if (kept.place == Place::device) {
-      if (leaves_in_pass(kept))
-        moving.map->release(blocks_released(moving.readers, pass(), kept, count, band_));
-    } else if (written_in_pass(kept)) {
-      const Interval blocks = blocks_completed(graph_, pass(), kept, band_);
+    if (materialised.place == Place::device) {
+      if (leaves_in_pass(materialised))
+        moving.map->release(blocks_released(moving.readers, pass(), materialised, count, band_));
+    } else if (written_in_pass(materialised)) {
+      const Interval blocks = blocks_completed(graph_, pass(), materialised, band_);
       if (blocks.length() > 0)
         moving.leaving.push_back({band_, blocks, transfers_->queue_write(placed(moving, blocks))});
     } else {
       moving.map->release(
-          {0, last ? count : std::min(count, blocks_read(moving.readers, pass(), kept, band_ + 1).begin)});
+          {0, last ? count
+                   : std::min(count, blocks_read(moving.readers, pass(), materialised, band_ + 1).begin)});
     }
   }
 }
 
-void KeptBlocks::end_pass() {
+void MaterialisedBlocks::end_pass() {
   for (Moving& moving : moving_) let_go(moving, pass().tiles.y.size());
   moving_.clear();
-  for (const Kept& entry : plan_.kept) {
+  for (const Materialised& entry : plan_.materialised) {
     if (leaves_in_pass(entry)) maps_.erase(entry.tensor);
   }
 }
 
 /// Frees written blocks that bands before `bands_done` completed, once the file has them.
-void KeptBlocks::let_go(Moving& moving, size_t bands_done) {
+void MaterialisedBlocks::let_go(Moving& moving, size_t bands_done) {
   while (!moving.leaving.empty() && moving.leaving.front().band < bands_done) {
     transfers_->wait(moving.leaving.front().written);
     moving.map->release(moving.leaving.front().blocks);
@@ -109,8 +111,8 @@ void KeptBlocks::let_go(Moving& moving, size_t bands_done) {
 }
 
 /// Sends for the blocks up to the last one that `band` reads.
-void KeptBlocks::fetch(Moving& moving, size_t band) {
-  const Interval needed = blocks_read(moving.readers, pass(), *moving.kept, band);
+void MaterialisedBlocks::fetch(Moving& moving, size_t band) {
+  const Interval needed = blocks_read(moving.readers, pass(), *moving.materialised, band);
   if (band == 0) moving.fetched = needed.begin;
   if (needed.end <= moving.fetched) return;
   const Interval blocks{moving.fetched, needed.end};
@@ -118,21 +120,22 @@ void KeptBlocks::fetch(Moving& moving, size_t band) {
     moving.map->acquire(blocks);
   } catch (const LimitExceeded& refused) {
     throw LimitExceeded("pass " + std::to_string(pass_) + " (" + pass().name + "), fetch " +
-                        graph_.tensor(moving.kept->tensor).name + ": " + refused.what());
+                        graph_.tensor(moving.materialised->tensor).name + ": " + refused.what());
   }
   moving.fetched = blocks.end;
   moving.last_fetch = transfers_->queue_read(placed(moving, blocks));
 }
 
-std::vector<BlockTransfers::Block> KeptBlocks::placed(const Moving& moving, const Interval& blocks) const {
+std::vector<BlockTransfers::Block> MaterialisedBlocks::placed(const Moving& moving,
+                                                              const Interval& blocks) const {
   const MapView& view = moving.map->view();
-  const int64_t bytes = kept_block_bytes(graph_, *moving.kept, sizes_);
+  const int64_t bytes = materialised_block_bytes(graph_, *moving.materialised, sizes_);
   std::vector<BlockTransfers::Block> list;
   for (int64_t item = 0; item < sizes_.items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
       const auto i = static_cast<size_t>(item * view.blocks_per_item + b);
-      list.push_back(
-          {moving.kept->blocks[i], view.blocks[i], bytes, moving.kept->tensor, static_cast<int64_t>(i)});
+      list.push_back({moving.materialised->blocks[i], view.blocks[i], bytes, moving.materialised->tensor,
+                      static_cast<int64_t>(i)});
     }
   }
   return list;

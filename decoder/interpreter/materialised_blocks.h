@@ -6,25 +6,25 @@
 
 #include "decoder/interpreter/block_transfers.h"
 #include "decoder/interpreter/device.h"
-#include "decoder/interpreter/kept_map.h"
+#include "decoder/interpreter/materialised_map.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom {
 
-/// The kept tensors of one slice of the batch. Takes their blocks from the device and hands them back as the
-/// sweep of a pass moves on, and moves those that live below the device there and back, exactly as
-/// decoder/lowering/memory.h counts them. Throws LimitExceeded naming what was to be taken, DeviceError where a
-/// transfer failed.
-class KeptBlocks {
+/// The materialised tensors of one micro-batch of the batch. Takes their blocks from the device and hands
+/// them back as the sweep of a pass moves on, and moves those that live below the device there and back,
+/// exactly as decoder/lowering/memory.h counts them. Throws LimitExceeded naming what was to be taken,
+/// DeviceError where a transfer failed.
+class MaterialisedBlocks {
  public:
-  /// `transfers` is null where the plan keeps nothing below the device; it may be shared by slices that run
-  /// one after another.
-  KeptBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device,
-             BlockTransfers* transfers);
-  ~KeptBlocks();
-  KeptBlocks(const KeptBlocks&) = delete;
-  KeptBlocks& operator=(const KeptBlocks&) = delete;
+  /// `transfers` is null where the plan keeps nothing below the device; it may be shared by micro-batches
+  /// that run one after another.
+  MaterialisedBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device,
+                     BlockTransfers* transfers);
+  ~MaterialisedBlocks();
+  MaterialisedBlocks(const MaterialisedBlocks&) = delete;
+  MaterialisedBlocks& operator=(const MaterialisedBlocks&) = delete;
 
   /// The latent in memory, to be filled.
   const MapView& add_latent();
@@ -49,16 +49,20 @@ class KeptBlocks {
   };
   /// A tensor that this pass moves.
   struct Moving {
-    const Kept* kept;
-    KeptMap* map;
+    const Materialised* materialised;
+    MaterialisedMap* map;
     RowReaders readers;
     std::deque<Leaving> leaving{};  ///< of a tensor on its way to the scratch file
     int64_t fetched = 0;            ///< blocks before this one have been sent for
     BlockTransfers::Ticket last_fetch = 0;
   };
 
-  bool written_in_pass(const Kept& kept) const { return kept.first_pass == static_cast<int32_t>(pass_); }
-  bool leaves_in_pass(const Kept& kept) const { return kept.last_pass == static_cast<int32_t>(pass_); }
+  bool written_in_pass(const Materialised& materialised) const {
+    return materialised.first_pass == static_cast<int32_t>(pass_);
+  }
+  bool leaves_in_pass(const Materialised& materialised) const {
+    return materialised.last_pass == static_cast<int32_t>(pass_);
+  }
   void let_go(Moving& moving, size_t bands_done);
   void fetch(Moving& moving, size_t band);
   std::vector<BlockTransfers::Block> placed(const Moving& moving, const Interval& blocks) const;
@@ -67,9 +71,9 @@ class KeptBlocks {
   const Graph& graph_;
   const Plan& plan_;
   const Sizes sizes_;
-  const KeptMap::Allocate allocate_;
+  const MaterialisedMap::Allocate allocate_;
   BlockTransfers* transfers_;
-  std::map<TensorId, KeptMap> maps_;
+  std::map<TensorId, MaterialisedMap> maps_;
   std::vector<Moving> moving_;  ///< in the pass that runs
   size_t pass_ = 0, band_ = 0;
 };

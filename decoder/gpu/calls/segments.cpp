@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "decoder/gpu/calls/calls.h"
-#include "decoder/gpu/calls/stretches.h"
+#include "decoder/gpu/calls/segments.h"
 
 namespace headroom::gpu {
 namespace {
@@ -10,19 +10,19 @@ int64_t length(const Span& span) {
   return std::max(0, span.end - span.begin);
 }
 
-/// `count` in pieces of at least `least`, at most `most` of them.
-int64_t pieces(int64_t count, int64_t least, int64_t most) {
+/// `count` in chunks of at least `least`, at most `most` of them.
+int64_t chunks(int64_t count, int64_t least, int64_t most) {
   return std::clamp<int64_t>((count + least - 1) / least, 1, most);
 }
 
 }  // namespace
 
-int64_t moment_stretches(int64_t rows, int64_t columns, int64_t channels) {
+int64_t moment_segments(int64_t rows, int64_t columns, int64_t channels) {
   // Enough for every processor of a GPU where there is much to do, and enough to do for each of their
   // threads.
   constexpr int64_t kLeastPixels = 128, kLeastValues = 16384, kMost = 1024;
   const int64_t least = std::max(kLeastPixels, kLeastValues / std::min(channels, kSliceChannels));
-  return pieces(rows * columns, least, kMost);
+  return chunks(rows * columns, least, kMost);
 }
 
 int64_t slices_of_group(int64_t channels, int64_t groups) {
@@ -30,13 +30,13 @@ int64_t slices_of_group(int64_t channels, int64_t groups) {
 }
 
 int64_t partial_moments(const Box& region, int64_t channels, int64_t groups) {
-  return length(region.t) * moment_stretches(length(region.y), length(region.x), channels) *
+  return length(region.t) * moment_segments(length(region.y), length(region.x), channels) *
          slices_of_group(channels, groups) * groups;
 }
 
 int64_t key_value_partials(const Box& region) {
   constexpr int64_t kLeastPositions = 256, kMost = 32;
-  return pieces(length(region.t) * length(region.y) * length(region.x), kLeastPositions, kMost);
+  return chunks(length(region.t) * length(region.y) * length(region.x), kLeastPositions, kMost);
 }
 
 }  // namespace headroom::gpu

@@ -1,33 +1,33 @@
-#include "decoder/gpu/calls/parts.h"
+#include "decoder/gpu/calls/time_scopes.h"
 
 #include <type_traits>
 
 namespace headroom::gpu {
 
-const char* name_of(Part part) {
+const char* name_of(TimeScope part) {
   switch (part) {
-    case Part::convolution:
+    case TimeScope::convolution:
       return "convolution";
-    case Part::attention:
+    case TimeScope::attention:
       return "attention";
-    case Part::elementwise:
+    case TimeScope::elementwise:
       return "elementwise";
-    case Part::waiting:
+    case TimeScope::waiting:
       return "waiting";
-    case Part::copies:
+    case TimeScope::copies:
       return "copies";
   }
   return "";
 }
 
-Part part_of(const Call& call) {
+TimeScope part_of(const Call& call) {
   return std::visit(
       [](const auto& one) {
         using T = std::decay_t<decltype(one)>;
-        if constexpr (std::is_same_v<T, Convolve>) return Part::convolution;
+        if constexpr (std::is_same_v<T, Convolve>) return TimeScope::convolution;
         constexpr bool kAttention = std::is_same_v<T, Attend> || std::is_same_v<T, AddKeyValueSums> ||
                                     std::is_same_v<T, LinearAttention>;
-        return kAttention ? Part::attention : Part::elementwise;
+        return kAttention ? TimeScope::attention : TimeScope::elementwise;
       },
       call);
 }

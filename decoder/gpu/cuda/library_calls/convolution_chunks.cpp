@@ -1,4 +1,4 @@
-#include "decoder/gpu/cuda/library_calls/convolution_parts.h"
+#include "decoder/gpu/cuda/library_calls/convolution_chunks.h"
 
 #include <algorithm>
 #include <array>
@@ -110,8 +110,8 @@ class Parts {
   }
 
   /// What both kinds of convolution share.
-  ConvolutionPart part(const std::byte* input, const void* kernel, std::byte* output) const {
-    ConvolutionPart result;
+  ConvolutionChunk part(const std::byte* input, const void* kernel, std::byte* output) const {
+    ConvolutionChunk result;
     result.problem.dtype = call_.input.dtype;
     result.problem.inputs = call_.shape.inputs;
     result.problem.outputs = call_.shape.outputs;
@@ -126,11 +126,11 @@ class Parts {
     return result;
   }
 
-  std::optional<ConvolutionPart> part_of(const Box& outputs) const {
+  std::optional<ConvolutionChunk> part_of(const Box& outputs) const {
     const std::byte* input = place(call_.input, window_of(outputs));
     std::byte* output = place(call_.target, outputs);
     if (input == nullptr || output == nullptr) return std::nullopt;
-    ConvolutionPart result = part(input, call_.kernel, output);
+    ConvolutionChunk result = part(input, call_.kernel, output);
     ConvolutionProblem& problem = result.problem;
     problem.taps_y = call_.shape.rows;
     problem.taps_x = call_.shape.columns;
@@ -144,7 +144,7 @@ class Parts {
     return result;
   }
 
-  ConvolutionEngine::Fit fit(const std::optional<ConvolutionPart>& part) const {
+  ConvolutionEngine::Fit fit(const std::optional<ConvolutionChunk>& part) const {
     if (!part || !below_most_elements(part->problem)) return ConvolutionEngine::Fit::none;
     return engine_.fit(part->problem, part->workspace_bytes);
   }
@@ -180,7 +180,7 @@ class Parts {
                                       [&](int32_t count) { return part_of(slice(outputs.y.begin, count)); });
     if (rows == 0) return leave(outputs);
     for (int32_t y = outputs.y.begin; y < outputs.y.end; y += rows) {
-      const std::optional<ConvolutionPart> next = part_of(slice(y, rows));
+      const std::optional<ConvolutionChunk> next = part_of(slice(y, rows));
       if (fit(next) == ConvolutionEngine::Fit::none) {
         leave(slice(y, rows));
       } else {
@@ -206,8 +206,8 @@ class Parts {
   }
 
   /// The part of a phase, which goes to its place in the workspace.
-  std::optional<ConvolutionPart> part_of_phase(int32_t t, const Pairs& rows, const Pairs& columns,
-                                               int odd_row, int odd_column) const {
+  std::optional<ConvolutionChunk> part_of_phase(int32_t t, const Pairs& rows, const Pairs& columns,
+                                                int odd_row, int odd_column) const {
     const ConvolutionShape& shape = call_.shape;
     const std::byte* input =
         place(call_.input, {{t - (shape.frames - 1), t + 1}, rows.window(), columns.window()});
@@ -219,7 +219,7 @@ class Parts {
     const int place_of_phase = (1 - odd_row) * 2 + 1 - odd_column, kernel_of_phase = odd_row * 2 + odd_column;
     const int64_t kernel_elements = int64_t{4} * shape.outputs * shape.frames * shape.inputs;
     auto* workspace = static_cast<std::byte*>(call_.workspace);
-    ConvolutionPart result =
+    ConvolutionChunk result =
         part(input, static_cast<const std::byte*>(call_.kernel) + kernel_of_phase * kernel_elements * element,
              workspace + place_of_phase * phase_elements * element);
     ConvolutionProblem& problem = result.problem;
@@ -248,12 +248,12 @@ class Parts {
                       {std::max(rows.begin, call_.region.y.begin),
                        std::min(rows.begin + 2 * rows.count, call_.region.y.end)},
                       call_.region.x};
-    std::array<std::optional<ConvolutionPart>, 4> phases;
+    std::array<std::optional<ConvolutionChunk>, 4> phases;
     for (size_t i = 0; i < phases.size(); ++i) {
       phases[i] = part_of_phase(t, rows, columns, static_cast<int>(i / 2), static_cast<int>(i % 2));
       if (fit(phases[i]) == ConvolutionEngine::Fit::none) return leave(outputs);
     }
-    for (const std::optional<ConvolutionPart>& phase : phases) engine_.convolve(*phase);
+    for (const std::optional<ConvolutionChunk>& phase : phases) engine_.convolve(*phase);
     // Moved by one, odd positions are even ones.
     const auto moved = [](const Span& span) { return Span{span.begin + 1, span.end + 1}; };
     const auto coarse = [](const Pairs& pairs) {
@@ -276,7 +276,7 @@ class Parts {
 
 }  // namespace
 
-std::vector<Box> convolve_in_parts(const Convolve& call, ConvolutionEngine& engine) {
+std::vector<Box> convolve_in_chunks(const Convolve& call, ConvolutionEngine& engine) {
   return Parts(call, engine).run();
 }
 

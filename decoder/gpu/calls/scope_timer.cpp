@@ -1,4 +1,4 @@
-#include "decoder/gpu/calls/part_timer.h"
+#include "decoder/gpu/calls/scope_timer.h"
 
 namespace headroom::gpu {
 namespace {
@@ -8,7 +8,7 @@ constexpr size_t kMarks = 256;
 
 }  // namespace
 
-void PartTimer::drop() {
+void ScopeTimer::drop() {
   for (const Mark& mark : marks_) stamps_.forget(mark.at);
   for (const CopyMark& copy : copies_) {
     stamps_.forget(copy.begun);
@@ -18,38 +18,38 @@ void PartTimer::drop() {
   copies_.clear();
 }
 
-void PartTimer::restart() {
+void ScopeTimer::restart() {
   drop();
   seconds_ = {};
 }
 
-void PartTimer::compute(Part part) {
+void ScopeTimer::compute(TimeScope part) {
   if (!marks_.empty() && marks_.back().part == part) return;
   marks_.push_back({stamps_.stamp(Stream::compute), part});
   if (marks_.size() > kMarks) settle();
 }
 
-void PartTimer::end_copy(Stream stream, Stamps::Stamp begun) {
+void ScopeTimer::end_copy(Stream stream, Stamps::Stamp begun) {
   copies_.push_back({begun, stamps_.stamp(stream)});
   if (copies_.size() > kMarks) settle();
 }
 
-void PartTimer::settle() {
+void ScopeTimer::settle() {
   while (marks_.size() > 1 && stamps_.passed(marks_[1].at)) {
     of(marks_[0].part) += stamps_.seconds_between(marks_[0].at, marks_[1].at);
     stamps_.forget(marks_[0].at);
     marks_.pop_front();
   }
   while (!copies_.empty() && stamps_.passed(copies_.front().done)) {
-    of(Part::copies) += stamps_.seconds_between(copies_.front().begun, copies_.front().done);
+    of(TimeScope::copies) += stamps_.seconds_between(copies_.front().begun, copies_.front().done);
     stamps_.forget(copies_.front().begun);
     stamps_.forget(copies_.front().done);
     copies_.pop_front();
   }
 }
 
-PartSeconds PartTimer::seconds() {
-  compute(Part::waiting);  // ends what ran
+ScopeSeconds ScopeTimer::seconds() {
+  compute(TimeScope::waiting);  // ends what ran
   settle();
   return seconds_;
 }

@@ -1,16 +1,16 @@
-#include "decoder/interpreter/kept_map.h"
+#include "decoder/interpreter/materialised_map.h"
 
 #include <utility>
 
 namespace headroom {
 
-KeptMap::KeptMap(const Kept& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype,
-                 Allocate allocate)
+MaterialisedMap::MaterialisedMap(const Materialised& materialised, const Extent& picture, int64_t channels,
+                                 int64_t items, Dtype dtype, Allocate allocate)
     : picture_(picture), allocate_(std::move(allocate)) {
-  const int64_t blocks = (picture.y + kept.block_rows - 1) / kept.block_rows;
+  const int64_t blocks = (picture.y + materialised.block_rows - 1) / materialised.block_rows;
   view_ = {.region = whole(picture),
            .channels = channels,
-           .block_rows = kept.block_rows,
+           .block_rows = materialised.block_rows,
            .blocks_per_item = blocks,
            .blocks = {},
            .dtype = dtype};
@@ -18,7 +18,7 @@ KeptMap::KeptMap(const Kept& kept, const Extent& picture, int64_t channels, int6
   storage_.resize(view_.blocks.size());
 }
 
-void KeptMap::acquire(const Interval& blocks) {
+void MaterialisedMap::acquire(const Interval& blocks) {
   const int64_t items = static_cast<int64_t>(storage_.size()) / view_.blocks_per_item;
   for (int64_t item = 0; item < items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
@@ -32,7 +32,7 @@ void KeptMap::acquire(const Interval& blocks) {
   }
 }
 
-void KeptMap::release(const Interval& blocks) {
+void MaterialisedMap::release(const Interval& blocks) {
   const int64_t items = static_cast<int64_t>(storage_.size()) / view_.blocks_per_item;
   for (int64_t item = 0; item < items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {

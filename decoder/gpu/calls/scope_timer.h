@@ -3,7 +3,7 @@
 #include <deque>
 
 #include "decoder/gpu/calls/gpu.h"
-#include "decoder/gpu/calls/parts.h"
+#include "decoder/gpu/calls/time_scopes.h"
 
 namespace headroom::gpu {
 
@@ -23,27 +23,27 @@ class Stamps {
 
 /// Adds up the time of a GPU's streams by what it goes to. The compute stream gets a stamp only where one
 /// kind of work follows another.
-class PartTimer {
+class ScopeTimer {
  public:
-  explicit PartTimer(Stamps& stamps) : stamps_(stamps) {}
-  ~PartTimer() { drop(); }
-  PartTimer(const PartTimer&) = delete;
-  PartTimer& operator=(const PartTimer&) = delete;
+  explicit ScopeTimer(Stamps& stamps) : stamps_(stamps) {}
+  ~ScopeTimer() { drop(); }
+  ScopeTimer(const ScopeTimer&) = delete;
+  ScopeTimer& operator=(const ScopeTimer&) = delete;
 
   /// Forgets what was timed, and begins.
   void restart();
   /// What the compute stream is given from here on is of this kind.
-  void compute(Part part);
+  void compute(TimeScope part);
   /// Around a copy on a stream of copies; the compute stream's own are part of its work.
   Stamps::Stamp begin_copy(Stream stream) { return stamps_.stamp(stream); }
   void end_copy(Stream stream, Stamps::Stamp begun);
   /// Of all so far. All work must be done.
-  PartSeconds seconds();
+  ScopeSeconds seconds();
 
  private:
   struct Mark {
     Stamps::Stamp at;
-    Part part;  ///< of what follows
+    TimeScope part;  ///< of what follows
   };
   struct CopyMark {
     Stamps::Stamp begun, done;
@@ -51,12 +51,12 @@ class PartTimer {
   /// Adds up what is over.
   void settle();
   void drop();
-  double& of(Part part) { return seconds_[static_cast<size_t>(part)]; }
+  double& of(TimeScope part) { return seconds_[static_cast<size_t>(part)]; }
 
   Stamps& stamps_;
   std::deque<Mark> marks_;
   std::deque<CopyMark> copies_;
-  PartSeconds seconds_{};
+  ScopeSeconds seconds_{};
 };
 
 }  // namespace headroom::gpu

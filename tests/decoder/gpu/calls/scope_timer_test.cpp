@@ -1,4 +1,4 @@
-#include "decoder/gpu/calls/part_timer.h"
+#include "decoder/gpu/calls/scope_timer.h"
 
 #include <catch2/catch.hpp>
 #include <set>
@@ -32,43 +32,43 @@ class HandClock final : public Stamps {
   std::vector<double> times_;
 };
 
-double of(const PartSeconds& seconds, Part part) {
+double of(const ScopeSeconds& seconds, TimeScope part) {
   return seconds[static_cast<size_t>(part)];
 }
 
 TEST_CASE("time goes to the work that runs, copies beside it") {
   HandClock clock;
-  PartTimer timer(clock);
+  ScopeTimer timer(clock);
   timer.restart();
-  timer.compute(Part::waiting);
+  timer.compute(TimeScope::waiting);
   clock.now = 1;
-  timer.compute(Part::convolution);
+  timer.compute(TimeScope::convolution);
   clock.now = 4;
   const size_t stamps = clock.stamps();
-  timer.compute(Part::convolution);  // goes on
+  timer.compute(TimeScope::convolution);  // goes on
   CHECK(clock.stamps() == stamps);
   clock.now = 6;
   const auto copy = timer.begin_copy(Stream::to_host);
   CHECK(clock.stamps() == stamps + 1);
-  timer.compute(Part::attention);
+  timer.compute(TimeScope::attention);
   clock.now = 16;
   timer.end_copy(Stream::to_host, copy);
-  timer.compute(Part::elementwise);
+  timer.compute(TimeScope::elementwise);
   clock.now = 16.5;
   clock.done = true;
-  const PartSeconds seconds = timer.seconds();
-  CHECK(of(seconds, Part::waiting) == 1);
-  CHECK(of(seconds, Part::convolution) == 5);
-  CHECK(of(seconds, Part::attention) == 10);
-  CHECK(of(seconds, Part::elementwise) == 0.5);
-  CHECK(of(seconds, Part::copies) == 10);
+  const ScopeSeconds seconds = timer.seconds();
+  CHECK(of(seconds, TimeScope::waiting) == 1);
+  CHECK(of(seconds, TimeScope::convolution) == 5);
+  CHECK(of(seconds, TimeScope::attention) == 10);
+  CHECK(of(seconds, TimeScope::elementwise) == 0.5);
+  CHECK(of(seconds, TimeScope::copies) == 10);
 
   timer.restart();
-  timer.compute(Part::attention);
+  timer.compute(TimeScope::attention);
   clock.now = 17;
-  const PartSeconds again = timer.seconds();
-  CHECK(of(again, Part::attention) == 0.5);
-  CHECK(of(again, Part::convolution) == 0);
+  const ScopeSeconds again = timer.seconds();
+  CHECK(of(again, TimeScope::attention) == 0.5);
+  CHECK(of(again, TimeScope::convolution) == 0);
 }
 
 TEST_CASE("a long decode holds few stamps, and none at its end") {
@@ -76,29 +76,29 @@ TEST_CASE("a long decode holds few stamps, and none at its end") {
   clock.done = true;
   double spent = 0;
   {
-    PartTimer timer(clock);
+    ScopeTimer timer(clock);
     timer.restart();
     for (int i = 0; i < 10'000; ++i) {
-      timer.compute(i % 2 == 0 ? Part::convolution : Part::elementwise);
+      timer.compute(i % 2 == 0 ? TimeScope::convolution : TimeScope::elementwise);
       const auto copy = timer.begin_copy(Stream::from_host);
       clock.now += 0.25;
       timer.end_copy(Stream::from_host, copy);
       REQUIRE(clock.held.size() < 1000);
     }
-    const PartSeconds seconds = timer.seconds();
+    const ScopeSeconds seconds = timer.seconds();
     for (const double part : seconds) spent += part;
-    CHECK(of(seconds, Part::copies) == 2500);
+    CHECK(of(seconds, TimeScope::copies) == 2500);
   }
   CHECK(spent == 5000);
   CHECK(clock.held.empty());
 }
 
 TEST_CASE("every call belongs to a part") {
-  CHECK(part_of(Convolve{}) == Part::convolution);
-  CHECK(part_of(Attend{}) == Part::attention);
-  CHECK(part_of(AddKeyValueSums{}) == Part::attention);
-  CHECK(part_of(Normalise{}) == Part::elementwise);
-  CHECK(part_of(AddMoments{}) == Part::elementwise);
+  CHECK(part_of(Convolve{}) == TimeScope::convolution);
+  CHECK(part_of(Attend{}) == TimeScope::attention);
+  CHECK(part_of(AddKeyValueSums{}) == TimeScope::attention);
+  CHECK(part_of(Normalise{}) == TimeScope::elementwise);
+  CHECK(part_of(AddMoments{}) == TimeScope::elementwise);
 }
 
 }  // namespace
