@@ -83,7 +83,7 @@ std::vector<int32_t> barrier_depths(const Graph& graph) {
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const Tensor& input = graph.tensor(op.inputs[i]);
       // Statistics have crossed their barrier where they are measured.
-      const bool crossed = (is_barrier(op, i) && !input.statistics) || input.rests;
+      const bool crossed = (is_barrier(op, i) && !input.statistics) || input.cut_point;
       depth = std::max(depth, depths[index(op.inputs[i])] + (crossed ? 1 : 0));
     }
     depths[index(op.output)] = depth;

@@ -42,7 +42,7 @@ struct Tensor {
   OpId producer{-1};  ///< -1 for the latent
   /// A pass may end here although no barrier asks for it: what comes after can be computed from this tensor
   /// alone.
-  bool rests = false;
+  bool cut_point = false;
 };
 
 enum class OpKind {
@@ -164,7 +164,7 @@ class Graph {
   TensorId linear_attention(const std::string& name, const std::vector<TensorId>& pieces, TensorId sums,
                             double epsilon);
   /// Says that a pass may end at this tensor. All that comes later must read it and nothing before it.
-  void optional_cut_point(TensorId id) { tensors_[index(id)].rests = true; }
+  void add_cut_point(TensorId id) { tensors_[index(id)].cut_point = true; }
   void set_output(TensorId tensor) { output_ = tensor; }
 
   TensorId latent() const { return TensorId{0}; }

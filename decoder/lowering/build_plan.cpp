@@ -58,7 +58,7 @@ class Builder {
     for (size_t i = 0; i < targets_.size(); ++i) {
       const bool decided = running.size() < decisions.size();
       bool runs = !targets_[i].optional();
-      if (!runs && decided && decisions[running.size()].cut_points) {
+      if (!runs && decided && decisions[running.size()].at_cut_point) {
         const PassDecision& decision = decisions[running.size()];
         runs = keeps_cut_point(decision, targets_[i]);
         for (size_t later = i + 1; later < targets_.size(); ++later)
@@ -201,7 +201,7 @@ class Builder {
 bool ends_at_cut_point(const Graph& graph, const Pass& pass) {
   return std::all_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
     const bool stores = step.kind == StepKind::store || step.kind == StepKind::accumulate;
-    return makes_tile(step.kind) || (stores && graph.tensor(step.tensor).cut_points);
+    return makes_tile(step.kind) || (stores && graph.tensor(step.tensor).cut_point);
   });
 }
 
@@ -233,13 +233,13 @@ Plan untiled_plan(const Model& model, const Request& request, ConvolutionAlgorit
   for (size_t i = 0; i < targets.size(); ++i) {
     decisions[i].tile = {kWhole, kWhole, kWhole};
     decisions[i].convolutions = convolutions;
-    decisions[i].cut_points = targets[i].optional();
+    decisions[i].at_cut_point = targets[i].optional();
     pass_depths.push_back(depths[index(any_target(graph, targets[i]))]);
   }
   for (size_t t = 1; t < graph.tensors().size(); ++t) {
     const TensorId id{static_cast<int32_t>(t)};
     const Op& producer = *graph.producer(id);
-    if (graph.tensor(id).statistics || (is_cheap(producer) && !graph.tensor(id).cut_points)) continue;
+    if (graph.tensor(id).statistics || (is_cheap(producer) && !graph.tensor(id).cut_point)) continue;
     const bool read_deeper =
         std::any_of(graph.readers(id).begin(), graph.readers(id).end(),
                     [&](OpId reader) { return depths[index(graph.op(reader).output)] > depths[t]; });
@@ -266,7 +266,7 @@ Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& 
         frame.lower_place = entry.place;
       }
     }
-    decision.cut_points = ends_at_cut_point(model.graph, plan.passes[i]);
+    decision.at_cut_point = ends_at_cut_point(model.graph, plan.passes[i]);
     const auto length = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
     decision.tile = per_axis(length, plan.passes[i].tiles);
     decision.tile.y = std::max<int64_t>(1, decision.tile.y / 2);

@@ -18,7 +18,7 @@ struct PassDecision {
       below{};    ///< those of `keeps`, of keys and values none, that live in the plan's lower place
   Extent tile{};  ///< length of tiles in the pass's grid; larger than the grid means whole
   ConvolutionAlgorithm convolutions = ConvolutionAlgorithm::direct;
-  bool cut_points = false;  ///< of an optional pass
+  bool at_cut_point = false;  ///< of an optional pass
 };
 
 /// True where no barrier and no output asks for the pass: it keeps tensors where passes may rest, and nothing

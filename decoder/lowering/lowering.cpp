@@ -362,7 +362,7 @@ std::vector<BarrierTargets> barrier_targets(const Graph& graph) {
   }
   by_depth[depths[index(graph.output())]].emits = true;
   for (size_t t = 0; t < graph.tensors().size(); ++t) {
-    if (!graph.tensors()[t].cut_points) continue;
+    if (!graph.tensors()[t].cut_point) continue;
     BarrierTargets& targets = by_depth[depths[t]];
     const bool must_run = targets.emits || !targets.statistics.empty() || !targets.whole.empty();
     if (!must_run) targets.cut_points.push_back(TensorId{static_cast<int32_t>(t)});

@@ -21,11 +21,11 @@ constexpr size_t kMostPasses = 20'000;
 constexpr double kShareForPace = 0.03;  ///< below it the pace so far says too little
 
 QString bytes(int64_t count) {
-  return figure_text(Unit::bytes, double(count));
+  return figure_text(reports::Unit::bytes, double(count));
 }
 
 QString duration(double seconds) {
-  return figure_text(Unit::seconds, seconds);
+  return figure_text(reports::Unit::seconds, seconds);
 }
 
 }  // namespace

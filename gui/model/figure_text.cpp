@@ -35,8 +35,8 @@ QString figure_text(const std::string& text) {
   return with_known_ending(whole);
 }
 
-QString figure_text(Unit unit, double value) {
-  const QString text = QString::fromStdString(format(unit, value));
+QString figure_text(reports::Unit unit, double value) {
+  const QString text = QString::fromStdString(reports::format(unit, value));
   const qsizetype space = text.lastIndexOf(QLatin1Char(' '));
   if (space < 0) return text;
   return text.left(space + 1) + translated(text.mid(space + 1));

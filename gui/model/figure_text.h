@@ -13,6 +13,6 @@ namespace headroom::gui {
 QString figure_text(const std::string& text);
 
 /// A number as the reports write it, its unit in the window's language.
-QString figure_text(Unit unit, double value);
+QString figure_text(reports::Unit unit, double value);
 
 }  // namespace headroom::gui

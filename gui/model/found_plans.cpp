@@ -14,7 +14,7 @@ constexpr double kNarrowest = 1.002;
 
 }  // namespace
 
-void FoundPlans::add(int64_t limit_bytes, const ConfigurationSearch& search) {
+void FoundPlans::add(int64_t limit_bytes, const planner::ConfigurationSearch& search) {
   if (!search.best) return;
   const std::lock_guard lock(mutex_);
   Entry& entry = by_peak_[search.best->solution.peak_bytes];
@@ -23,7 +23,7 @@ void FoundPlans::add(int64_t limit_bytes, const ConfigurationSearch& search) {
   if (search.in_time) entry.proven_limit_bytes = std::max(entry.proven_limit_bytes, limit_bytes);
 }
 
-void FoundPlans::set_smallest(const SmallestLimit& smallest) {
+void FoundPlans::set_smallest(const planner::SmallestLimit& smallest) {
   const std::lock_guard lock(mutex_);
   smallest_ = smallest;
 }
@@ -33,28 +33,28 @@ const FoundPlans::Entry* FoundPlans::entry_below(int64_t limit_bytes) const {
   return next == by_peak_.begin() ? nullptr : &std::prev(next)->second;
 }
 
-std::optional<ConfigurationSearch> FoundPlans::under(int64_t limit_bytes) const {
+std::optional<planner::ConfigurationSearch> FoundPlans::under(int64_t limit_bytes) const {
   const std::lock_guard lock(mutex_);
-  if (smallest_ && limit_bytes < smallest_->bytes) return ConfigurationSearch{};
+  if (smallest_ && limit_bytes < smallest_->bytes) return planner::ConfigurationSearch{};
   const Entry* entry = entry_below(limit_bytes);
   if (entry == nullptr || limit_bytes > entry->proven_limit_bytes) return std::nullopt;
   return entry->search;
 }
 
-std::optional<ConfigurationSearch> FoundPlans::fitting(int64_t limit_bytes) const {
+std::optional<planner::ConfigurationSearch> FoundPlans::fitting(int64_t limit_bytes) const {
   const std::lock_guard lock(mutex_);
   const Entry* entry = entry_below(limit_bytes);
   return entry == nullptr ? std::nullopt : std::optional(entry->search);
 }
 
-std::optional<SmallestLimit> FoundPlans::smallest() const {
+std::optional<planner::SmallestLimit> FoundPlans::smallest() const {
   const std::lock_guard lock(mutex_);
   return smallest_;
 }
 
-std::vector<FrontierPoint> FoundPlans::points() const {
+std::vector<planner::FrontierPoint> FoundPlans::points() const {
   const std::lock_guard lock(mutex_);
-  std::vector<FrontierPoint> points;
+  std::vector<planner::FrontierPoint> points;
   for (const auto& [peak, entry] : by_peak_) {
     // As fast with less: a search finds one of several equals.
     if (!points.empty() && entry.seconds() * kSameSeconds >= points.back().seconds) continue;

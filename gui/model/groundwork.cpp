@@ -26,24 +26,24 @@ Model model_of(const PlanningQuestion& question) {
   return model;
 }
 
-CostModel costs_of(const PlanningQuestion& question, const Graph& graph) {
-  if (!question.profile) return CostModel(graph, question.request.device);
-  const auto& profile = *question.profile->as<Profile>();
-  check_profiled_model(profile, question.profile->file.string(), graph, question.request);
-  return CostModel(graph, profile, question.request);
+planner::CostModel costs_of(const PlanningQuestion& question, const Graph& graph) {
+  if (!question.profile) return planner::CostModel(graph, question.request.device);
+  const auto& profile = *question.profile->as<profiler::Profile>();
+  planner::check_profiled_model(profile, question.profile->file.string(), graph, question.request);
+  return planner::CostModel(graph, profile, question.request);
 }
 
 Groundwork::Groundwork(const PlanningQuestion& question, std::shared_ptr<FoundPlans> found)
     : question_(question),
       model_(model_of(question)),
       costs_(costs_of(question, model_.graph)),
-      spaces_(spaces_of(model_, question.request, question.options, costs_)),
+      spaces_(planner::spaces_of(model_, question.request, question.options, costs_)),
       found_(std::move(found)) {}
 
-ConfigurationSearch Groundwork::search(int64_t limit_bytes, std::chrono::milliseconds time) const {
+planner::ConfigurationSearch Groundwork::search(int64_t limit_bytes, std::chrono::milliseconds time) const {
   if (const auto known = found_->under(limit_bytes)) return *known;
-  ConfigurationSearch search =
-      fastest_over(spaces_, question_.request, limit_bytes, std::chrono::steady_clock::now() + time);
+  planner::ConfigurationSearch search =
+      planner::fastest_over(spaces_, question_.request, limit_bytes, std::chrono::steady_clock::now() + time);
   if (search.in_time) {
     found_->add(limit_bytes, search);
     return search;
@@ -55,26 +55,27 @@ ConfigurationSearch Groundwork::search(int64_t limit_bytes, std::chrono::millise
   return search;
 }
 
-SmallestLimit Groundwork::smallest() const {
+planner::SmallestLimit Groundwork::smallest() const {
   if (const auto known = found_->smallest()) return *known;
-  const SmallestLimit smallest = smallest_over(spaces_).smallest;
+  const planner::SmallestLimit smallest = planner::smallest_over(spaces_).smallest;
   found_->set_smallest(smallest);
   return smallest;
 }
 
-DocumentPtr Groundwork::plan(const ConfigurationSearch& search, int64_t limit_bytes) const {
-  const ConfigurationSearch::Best& best = *search.best;
-  PlanOptions options = question_.options;
+reports::DocumentPtr Groundwork::plan(const planner::ConfigurationSearch& search, int64_t limit_bytes) const {
+  const planner::ConfigurationSearch::Best& best = *search.best;
+  planner::PlanOptions options = question_.options;
   options.limit_bytes = limit_bytes;
-  Plan plan = plan_of(best.solution, model_, question_.request, best.frame, options, costs_);
+  Plan plan = planner::plan_of(best.solution, model_, question_.request, best.frame, options, costs_);
   plan.predicted_seconds += best.start_seconds;
   plan.bound_seconds = std::min(search.bound_seconds, plan.predicted_seconds);
   plan.optimal = plan.bound_seconds >= plan.predicted_seconds * (1 - 1e-9);
   if (question_.profile) {
-    check_profiled_range(*question_.profile->as<Profile>(), question_.profile->file.string(), model_.graph,
-                         plan);
+    planner::check_profiled_range(*question_.profile->as<profiler::Profile>(),
+                                  question_.profile->file.string(), model_.graph, plan);
   }
-  return std::make_shared<Document>(Document{{}, PlanDocument{std::move(plan), model_}});
+  return std::make_shared<reports::Document>(
+      reports::Document{{}, reports::PlanDocument{std::move(plan), model_}});
 }
 
 }  // namespace headroom::gui

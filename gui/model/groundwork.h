@@ -15,7 +15,7 @@ bool same_but_limit(const PlanningQuestion& a, const PlanningQuestion& b);
 /// The model of a question, of whose pictures it can make one. Throws InputError as the tools do.
 Model model_of(const PlanningQuestion& question);
 /// What its steps cost. Throws InputError where its profile is of another model or dtype.
-CostModel costs_of(const PlanningQuestion& question, const Graph& graph);
+planner::CostModel costs_of(const PlanningQuestion& question, const Graph& graph);
 
 /// What all questions that differ in their limit have in common, for one thread. Never moved: spaces refer to
 /// model and costs.
@@ -28,22 +28,22 @@ class Groundwork {
 
   const PlanningQuestion& question() const { return question_; }
   const Model& model() const { return model_; }
-  const CostModel& costs() const { return costs_; }
+  const planner::CostModel& costs() const { return costs_; }
   FoundPlans& found() const { return *found_; }
 
   /// What is known under a limit, or found out in about that time: without a proof where that was too short.
-  ConfigurationSearch search(int64_t limit_bytes, std::chrono::milliseconds time) const;
+  planner::ConfigurationSearch search(int64_t limit_bytes, std::chrono::milliseconds time) const;
   /// Cannot be stopped, and may take a second.
-  SmallestLimit smallest() const;
+  planner::SmallestLimit smallest() const;
   /// The plan of a search that found one, which is in no file yet. Throws InputError where the profile does
   /// not speak of its tiles.
-  DocumentPtr plan(const ConfigurationSearch& search, int64_t limit_bytes) const;
+  reports::DocumentPtr plan(const planner::ConfigurationSearch& search, int64_t limit_bytes) const;
 
  private:
   const PlanningQuestion question_;
   const Model model_;
-  const CostModel costs_;
-  const Spaces spaces_;
+  const planner::CostModel costs_;
+  const planner::Spaces spaces_;
   const std::shared_ptr<FoundPlans> found_;
 };
 

@@ -16,7 +16,7 @@ QString text_of(const json& value) {
 }
 
 QString bytes_of(const json& value) {
-  return figure_text(Unit::bytes, value.get<double>());
+  return figure_text(reports::Unit::bytes, value.get<double>());
 }
 
 bool is_on_device(const json& entry) {
@@ -53,28 +53,28 @@ QStringList lines_of(const json& explained, const Pass& pass, const Graph& graph
     weights += PassTree::tr(", kernels in Winograd form");
   lines << weights;
   for (const json& read : explained["reads"]) lines << read_line(read);
-  for (const Step& step : pass.steps) lines << QString::fromStdString(step_text(step, graph));
+  for (const Step& step : pass.steps) lines << QString::fromStdString(planner::step_text(step, graph));
   for (const json& keep : explained["keeps"]) lines << keep_line(keep);
   return lines;
 }
 
 }  // namespace
 
-void PassTree::setPlan(const DocumentPtr& document) {
+void PassTree::setPlan(const reports::DocumentPtr& document) {
   beginResetModel();
   passes_.clear();
   marked_.clear();
   if (document != nullptr) {
-    const auto& [plan, model] = *document->as<PlanDocument>();
-    const json explained = explain_json(plan, model);
+    const auto& [plan, model] = *document->as<reports::PlanDocument>();
+    const json explained = planner::explain_json(plan, model);
     const auto decides = std::max_element(
         plan.passes.begin(), plan.passes.end(),
         [](const Pass& a, const Pass& b) { return a.predicted_peak_bytes < b.predicted_peak_bytes; });
     for (size_t i = 0; i < plan.passes.size(); ++i) {
       const Pass& pass = plan.passes[i];
       passes_.push_back({QString("%1  %2").arg(i).arg(QString::fromStdString(pass.name)),
-                         figure_text(Unit::bytes, double(pass.predicted_peak_bytes)),
-                         figure_text(Unit::seconds, pass.predicted_seconds),
+                         figure_text(reports::Unit::bytes, double(pass.predicted_peak_bytes)),
+                         figure_text(reports::Unit::seconds, pass.predicted_seconds),
                          lines_of(explained["passes"][i], pass, model.graph), &pass == &*decides});
     }
   }

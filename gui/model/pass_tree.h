@@ -14,7 +14,7 @@ class PassTree : public QAbstractItemModel {
  public:
   explicit PassTree(QObject* parent = nullptr) : QAbstractItemModel(parent) {}
   /// Null clears it.
-  void setPlan(const DocumentPtr& plan);
+  void setPlan(const reports::DocumentPtr& plan);
   /// Passes that stand out: those that read what is chosen elsewhere.
   void setMarked(std::vector<int32_t> passes);
   /// The pass that an index is of; -1 for none.

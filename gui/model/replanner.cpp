@@ -13,7 +13,7 @@
 namespace headroom::gui {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using profiler::Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 /// Something must be on the screen while the eye still follows the hand.
@@ -30,7 +30,7 @@ constexpr milliseconds kBetweenFrontiers{60};
 struct Asked {
   PlanningQuestion question;
   quint64 number = 0;
-  Clock::time_point since = Clock::now();
+  profiler::Clock::time_point since = profiler::Clock::now();
 };
 
 struct FrontierJob {
@@ -40,8 +40,8 @@ struct FrontierJob {
 };
 
 /// As much as is known at first.
-WhyNot does_not_fit(int64_t limit_bytes, int64_t smallest_bytes) {
-  WhyNot why;
+planner::WhyNot does_not_fit(int64_t limit_bytes, int64_t smallest_bytes) {
+  planner::WhyNot why;
   why.limit_bytes = limit_bytes;
   why.smallest_limit_bytes = smallest_bytes;
   return why;
@@ -68,7 +68,7 @@ struct Replanner::Board {
   void tell(Answer answer, const Asked& asked_for, bool final) {
     answer.question = asked_for.question;
     answer.final = final;
-    answer.seconds = std::chrono::duration<double>(Clock::now() - asked_for.since).count();
+    answer.seconds = std::chrono::duration<double>(profiler::Clock::now() - asked_for.since).count();
     link.post([to = replanner, answer, asked_number = asked_for.number] { to->tell(answer, asked_number); });
   }
 
@@ -108,11 +108,11 @@ class Replanner::Worker {
 
   Board& board() { return *board_; }
 
-  void tell_plan(const Groundwork& ground, const ConfigurationSearch& search, const Asked& asked,
+  void tell_plan(const Groundwork& ground, const planner::ConfigurationSearch& search, const Asked& asked,
                  bool final) {
     Answer answer;
     answer.plan = ground.plan(search, asked.question.options.limit_bytes);
-    answer.peak = what_decided(answer.plan);
+    answer.peak = reports::what_decided(answer.plan);
     board().tell(answer, asked, final);
   }
 
@@ -151,7 +151,7 @@ class Replanner::QuickWorker : public Worker {
   void answer(const Asked& asked, const std::stop_token& stop) {
     const Groundwork& ground = ground_of(asked.question);
     const int64_t limit = asked.question.options.limit_bytes;
-    ConfigurationSearch search = ground.search(limit, kFirstAnswer);
+    planner::ConfigurationSearch search = ground.search(limit, kFirstAnswer);
     if (!search.in_time) {
       if (search.best) {
         tell_plan(ground, search, asked, false);
@@ -199,7 +199,7 @@ class Replanner::SlowWorker : public Worker {
         const Asked& asked = unproven ? *unproven : *refused;
         lock.unlock();
         try {
-          if (refused || !prove(asked)) explain(asked, stop);
+          if (refused || !prove(asked)) planner::explain(asked, stop);
         } catch (const std::exception& error) {
           tell_failure(error, asked);
         }
@@ -215,7 +215,7 @@ class Replanner::SlowWorker : public Worker {
   /// False where nothing fits.
   bool prove(const Asked& asked) {
     const Groundwork& ground = ground_of(asked.question);
-    const ConfigurationSearch search = ground.search(asked.question.options.limit_bytes, kProof);
+    const planner::ConfigurationSearch search = ground.search(asked.question.options.limit_bytes, kProof);
     if (search.best) {
       tell_plan(ground, search, asked, true);
     } else if (!search.in_time) {
@@ -230,7 +230,8 @@ class Replanner::SlowWorker : public Worker {
     answer.why_not = does_not_fit(asked.question.options.limit_bytes, ground.smallest().bytes);
     board().tell(answer, asked, false);
     if (!comes_to_rest(asked, stop)) return;
-    answer.why_not = why_not(ground.model(), asked.question.request, asked.question.options, ground.costs());
+    answer.why_not =
+        planner::why_not(ground.model(), asked.question.request, asked.question.options, ground.costs());
     board().tell(answer, asked, true);
   }
 
@@ -253,28 +254,28 @@ class Replanner::SlowWorker : public Worker {
     if (told.complete) {
       const std::lock_guard lock(board().mutex);
       if (board().frontier && board().frontier->number == job.number) board().frontier.reset();
-    } else if (Clock::now() - reported_ < kBetweenFrontiers) {
+    } else if (profiler::Clock::now() - reported_ < kBetweenFrontiers) {
       return;
     }
-    reported_ = Clock::now();
+    reported_ = profiler::Clock::now();
     board().tell(told, job.number);
   }
 
   /// False where nothing is left to be found out.
   static bool add_point(const Groundwork& ground, size_t most) {
-    const std::vector<FrontierPoint> points = ground.found().points();
+    const std::vector<planner::FrontierPoint> points = ground.found().points();
     if (!points.empty() && !ground.found().smallest()) {
       ground.smallest();
       return true;
     }
     const std::optional<int64_t> limit = ground.found().next_limit();
     if (!limit || points.size() >= most) return false;
-    const ConfigurationSearch search = ground.search(*limit, kFrontierPoint);
+    const planner::ConfigurationSearch search = ground.search(*limit, kFrontierPoint);
     ground.found().add(*limit, search);  // not proven is better than nothing here
     return search.best.has_value();
   }
 
-  Clock::time_point reported_{};
+  profiler::Clock::time_point reported_{};
 };
 
 Replanner::Replanner(QObject* parent)

@@ -16,18 +16,19 @@ namespace headroom::gui {
 /// What came of a question. With nothing in it: it is still being searched.
 struct Answer {
   PlanningQuestion question;
-  DocumentPtr plan;               ///< null where nothing fits; not in a file yet
-  PeakDecision peak;              ///< of the plan
-  std::optional<WhyNot> why_not;  ///< where nothing fits; its smallest limit is 0 as long as it is looked for
-  QString failure;                ///< empty, or why it could not be planned at all
-  bool final = true;              ///< false where more is on its way: a proof, or what else would help
-  double seconds = 0;             ///< from when it was taken up to this answer
+  reports::DocumentPtr plan;   ///< null where nothing fits; not in a file yet
+  reports::PeakDecision peak;  ///< of the plan
+  std::optional<planner::WhyNot>
+      why_not;         ///< where nothing fits; its smallest limit is 0 as long as it is looked for
+  QString failure;     ///< empty, or why it could not be planned at all
+  bool final = true;   ///< false where more is on its way: a proof, or what else would help
+  double seconds = 0;  ///< from when it was taken up to this answer
 };
 
 /// Peak against time of a question whatever its limit, as far as it is known.
 struct FoundFrontier {
   PlanningQuestion question;
-  std::vector<FrontierPoint> points;  ///< largest peak first
+  std::vector<planner::FrontierPoint> points;  ///< largest peak first
   bool complete = false;
   QString failure;  ///< empty, or why it could not be planned at all
 };

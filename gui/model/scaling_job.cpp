@@ -14,16 +14,17 @@ namespace {
 
 constexpr size_t kMostMaterialised = 16;
 
-bool has(const std::vector<ScalingPoint>& series, const Request& size) {
-  return std::any_of(series.begin(), series.end(), [&](const ScalingPoint& point) {
+bool has(const std::vector<reports::ScalingPoint>& series, const Request& size) {
+  return std::any_of(series.begin(), series.end(), [&](const reports::ScalingPoint& point) {
     return point.width_pixels == size.width_pixels && point.height_pixels == size.height_pixels;
   });
 }
 
-void append(std::vector<ScalingPoint>& series, const std::vector<ScalingPoint>& more) {
+void append(std::vector<reports::ScalingPoint>& series, const std::vector<reports::ScalingPoint>& more) {
   series.insert(series.end(), more.begin(), more.end());
-  std::stable_sort(series.begin(), series.end(),
-                   [](const ScalingPoint& a, const ScalingPoint& b) { return a.pixels() < b.pixels(); });
+  std::stable_sort(
+      series.begin(), series.end(),
+      [](const reports::ScalingPoint& a, const reports::ScalingPoint& b) { return a.pixels() < b.pixels(); });
 }
 
 }  // namespace
@@ -69,15 +70,16 @@ struct ScalingJob::Worker {
   void work(ScalingProgress& progress, quint64 own, const GoOn& go_on) {
     const PlanningQuestion& question = progress.question;
     const Model model = model_of(question);
-    const CostModel costs = costs_of(question, model.graph);
-    const std::vector<Request> sizes = size_ladder(model, question.request, progress.most_pixels_across);
+    const planner::CostModel costs = costs_of(question, model.graph);
+    const std::vector<Request> sizes =
+        reports::size_ladder(model, question.request, progress.most_pixels_across);
     const auto is_known = [&](const Request& size) { return has(progress.scaling.planned, size); };
     progress.sizes = sizes.size();
     progress.done = static_cast<size_t>(std::count_if(sizes.begin(), sizes.end(), is_known));
     if (progress.done > 0 && progress.done < progress.sizes) tell(progress, own);
     for (const Request& size : sizes) {
       if (is_known(size)) continue;
-      const Scaling one = scaling(model, {size}, question.options, costs, go_on);
+      const reports::Scaling one = reports::scaling(model, {size}, question.options, costs, go_on);
       if (one.planned.empty()) return;
       append(progress.scaling.untiled, one.untiled);
       append(progress.scaling.planned, one.planned);
@@ -128,11 +130,11 @@ void ScalingJob::tell(const ScalingProgress& progress, quint64 number) {
 }
 
 /// What is known of a question, to go on from.
-Scaling ScalingJob::known(const PlanningQuestion& question) const {
+reports::Scaling ScalingJob::known(const PlanningQuestion& question) const {
   const auto found = std::find_if(
       materialised_.rbegin(), materialised_.rend(),
       [&](const ScalingProgress& materialised) { return same_but_limit(materialised.question, question); });
-  return found == materialised_.rend() ? Scaling{} : found->scaling;
+  return found == materialised_.rend() ? reports::Scaling{} : found->scaling;
 }
 
 void ScalingJob::keep(const ScalingProgress& progress) {

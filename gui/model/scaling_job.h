@@ -14,7 +14,8 @@ namespace headroom::gui {
 struct ScalingProgress {
   PlanningQuestion question;
   int64_t most_pixels_across = 0;
-  Scaling scaling;   ///< planned and untiled, smallest size first; larger ones where they are known already
+  reports::Scaling
+      scaling;       ///< planned and untiled, smallest size first; larger ones where they are known already
   size_t done = 0;   ///< of the sizes
   size_t sizes = 0;  ///< up to most_pixels_across
   bool complete = false;
@@ -44,7 +45,7 @@ class ScalingJob : public QObject {
  private:
   struct Worker;
   void tell(const ScalingProgress& progress, quint64 number);
-  Scaling known(const PlanningQuestion& question) const;
+  reports::Scaling known(const PlanningQuestion& question) const;
   void keep(const ScalingProgress& progress);
   void setBusy(bool busy);
 

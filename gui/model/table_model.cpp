@@ -12,20 +12,21 @@ namespace {
 /// Shows on light and dark backgrounds alike.
 const QColor kStandsOutTint(230, 159, 0, 45);
 
-QString text_of(const Column& column, const Cell& cell) {
+QString text_of(const reports::Column& column, const reports::Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return figure_text(*text);
-  if (const auto* number = std::get_if<double>(&cell); number != nullptr && column.unit != Unit::none)
+  if (const auto* number = std::get_if<double>(&cell);
+      number != nullptr && column.unit != reports::Unit::none)
     return figure_text(column.unit, *number);
-  return QString::fromStdString(cell_text(column, cell));
+  return QString::fromStdString(reports::cell_text(column, cell));
 }
 
-QVariant sort_key(const Cell& cell) {
+QVariant sort_key(const reports::Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return QString::fromStdString(*text);
   if (const auto* number = std::get_if<double>(&cell)) return *number;
   return {};
 }
 
-QVariant bar_of(const Column& column, const Cell& cell, double largest) {
+QVariant bar_of(const reports::Column& column, const reports::Cell& cell, double largest) {
   const auto* number = std::get_if<double>(&cell);
   if (!column.bars || number == nullptr || largest <= 0) return {};
   return std::clamp(*number / largest, 0.0, 1.0);
@@ -33,10 +34,10 @@ QVariant bar_of(const Column& column, const Cell& cell, double largest) {
 
 }  // namespace
 
-void TableModel::setTable(Table table) {
+void TableModel::setTable(reports::Table table) {
   beginResetModel();
   table_ = std::move(table);
-  largest_ = largest_numbers(table_);
+  largest_ = reports::largest_numbers(table_);
   endResetModel();
 }
 
@@ -50,11 +51,11 @@ int TableModel::columnCount(const QModelIndex& parent) const {
 
 QVariant TableModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount() || index.column() >= columnCount()) return {};
-  const Row& row = table_.rows[static_cast<size_t>(index.row())];
+  const reports::Row& row = table_.rows[static_cast<size_t>(index.row())];
   const auto at = static_cast<size_t>(index.column());
-  const Column& column = table_.columns[at];
+  const reports::Column& column = table_.columns[at];
   if (at >= row.cells.size()) return {};
-  const Cell& cell = row.cells[at];
+  const reports::Cell& cell = row.cells[at];
   switch (role) {
     case Qt::DisplayRole:
       return text_of(column, cell);
@@ -84,7 +85,7 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
 
 QVariant TableModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
-  const Column& column = table_.columns[static_cast<size_t>(section)];
+  const reports::Column& column = table_.columns[static_cast<size_t>(section)];
   switch (role) {
     case Qt::DisplayRole: {
       const QString title = figure_text(column.title);

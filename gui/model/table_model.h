@@ -18,8 +18,8 @@ class TableModel : public QAbstractTableModel {
   };
   explicit TableModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
 
-  void setTable(Table table);
-  const Table& table() const { return table_; }
+  void setTable(reports::Table table);
+  const reports::Table& table() const { return table_; }
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -27,7 +27,7 @@ class TableModel : public QAbstractTableModel {
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
  private:
-  Table table_;
+  reports::Table table_;
   std::vector<double> largest_;
 };
 

@@ -7,13 +7,13 @@
 namespace headroom::gui {
 namespace {
 
-bool same_kind(const DocumentPtr& a, const DocumentPtr& b) {
+bool same_kind(const reports::DocumentPtr& a, const reports::DocumentPtr& b) {
   return a->contents.index() == b->contents.index();
 }
 
 /// Whether the profile is what the plan's costs come from, as far as the plan tells.
-bool is_profile_of(const DocumentPtr& profile, const Plan& plan) {
-  const auto* measured = profile == nullptr ? nullptr : profile->as<Profile>();
+bool is_profile_of(const reports::DocumentPtr& profile, const Plan& plan) {
+  const auto* measured = profile == nullptr ? nullptr : profile->as<profiler::Profile>();
   return measured != nullptr && !plan.assumed && measured->device == plan.environment.device &&
          measured->libraries == plan.environment.libraries;
 }
@@ -46,10 +46,10 @@ void Workspace::open(const QStringList& files) {
     // Absolute, so that a file keeps its name among the recent ones and opening it again replaces it.
     const std::filesystem::path file = QFileInfo(name).absoluteFilePath().toStdString();
     readers_.start([this, file] {
-      DocumentPtr document;
+      reports::DocumentPtr document;
       QString failure;
       try {
-        document = read_document(file);
+        document = reports::read_document(file);
       } catch (const InputError& error) {
         failure = QString::fromUtf8(error.what());
       } catch (const std::exception& error) {
@@ -61,7 +61,7 @@ void Workspace::open(const QStringList& files) {
   }
 }
 
-void Workspace::finish(const DocumentPtr& document, const QString& failure) {
+void Workspace::finish(const reports::DocumentPtr& document, const QString& failure) {
   if (document != nullptr) {
     add(document);
     Q_EMIT opened(document);
@@ -71,46 +71,49 @@ void Workspace::finish(const DocumentPtr& document, const QString& failure) {
   if (--opening_ == 0) Q_EMIT busyChanged(false);
 }
 
-void Workspace::add(const DocumentPtr& document) {
-  const auto same_file = std::find_if(documents_.begin(), documents_.end(),
-                                      [&](const DocumentPtr& open) { return open->file == document->file; });
+void Workspace::add(const reports::DocumentPtr& document) {
+  const auto same_file =
+      std::find_if(documents_.begin(), documents_.end(),
+                   [&](const reports::DocumentPtr& open) { return open->file == document->file; });
   if (same_file == documents_.end()) {
     documents_.push_back(document);
   } else {
-    const DocumentPtr before = *same_file;
+    const reports::DocumentPtr before = *same_file;
     *same_file = document;
     std::erase(chosen_, before);
     if (question_.profile == before)
-      question_.profile = document->as<Profile>() == nullptr ? nullptr : document;
+      question_.profile = document->as<profiler::Profile>() == nullptr ? nullptr : document;
   }
   choose(document);
 }
 
-void Workspace::choose(const DocumentPtr& document) {
+void Workspace::choose(const reports::DocumentPtr& document) {
   if (std::find(documents_.begin(), documents_.end(), document) == documents_.end()) return;
-  std::erase_if(chosen_, [&](const DocumentPtr& other) { return same_kind(other, document); });
+  std::erase_if(chosen_, [&](const reports::DocumentPtr& other) { return same_kind(other, document); });
   chosen_.push_back(document);
   Q_EMIT documentsChanged();
-  if (const auto* plan = document->as<PlanDocument>()) {
+  if (const auto* plan = document->as<reports::PlanDocument>()) {
     PlanningQuestion question = question_of(plan->plan);
-    const DocumentPtr profile = chosen<Profile>();
+    const reports::DocumentPtr profile = chosen<profiler::Profile>();
     if (is_profile_of(profile, plan->plan)) question.profile = profile;
     ask(question);
-  } else if (document->as<Profile>() != nullptr && question_.profile != document) {
+  } else if (document->as<profiler::Profile>() != nullptr && question_.profile != document) {
     // A plan may have been opened before the profile that it was made with.
-    const DocumentPtr plan_file = chosen<PlanDocument>();
-    if (plan_file == nullptr || !is_profile_of(document, plan_file->as<PlanDocument>()->plan)) return;
+    const reports::DocumentPtr plan_file = chosen<reports::PlanDocument>();
+    if (plan_file == nullptr || !is_profile_of(document, plan_file->as<reports::PlanDocument>()->plan))
+      return;
     question_.profile = document;
     Q_EMIT questionChanged();
   }
 }
 
-void Workspace::close(const DocumentPtr& document) {
-  const DocumentPtr closed = document;  // the argument may be an element of what is changed here
+void Workspace::close(const reports::DocumentPtr& document) {
+  const reports::DocumentPtr closed = document;  // the argument may be an element of what is changed here
   if (std::erase(documents_, closed) == 0) return;
   if (std::erase(chosen_, closed) > 0) {
-    const auto next = std::find_if(documents_.rbegin(), documents_.rend(),
-                                   [&](const DocumentPtr& other) { return same_kind(other, closed); });
+    const auto next =
+        std::find_if(documents_.rbegin(), documents_.rend(),
+                     [&](const reports::DocumentPtr& other) { return same_kind(other, closed); });
     if (next != documents_.rend()) chosen_.push_back(*next);
   }
   Q_EMIT documentsChanged();

@@ -17,8 +17,8 @@ namespace headroom::gui {
 struct PlanningQuestion {
   std::string model = "sdxl";  ///< folder or built-in name
   Request request;             ///< its `model` is the same text
-  PlanOptions options;
-  DocumentPtr profile;  ///< costs; null: stated assumptions
+  planner::PlanOptions options;
+  reports::DocumentPtr profile;  ///< costs; null: stated assumptions
 };
 
 /// The files that are open, one of each kind chosen, and the question that is planned. Files are read in a
@@ -29,11 +29,11 @@ class Workspace : public QObject {
   explicit Workspace(QObject* parent = nullptr);
   ~Workspace() override;
 
-  const std::vector<DocumentPtr>& documents() const { return documents_; }
+  const std::vector<reports::DocumentPtr>& documents() const { return documents_; }
   /// The chosen file of one kind: the last one opened, unless another was chosen. Null where none is open.
   template <typename T>
-  DocumentPtr chosen() const {
-    for (const DocumentPtr& document : chosen_) {
+  reports::DocumentPtr chosen() const {
+    for (const reports::DocumentPtr& document : chosen_) {
       if (document->as<T>() != nullptr) return document;
     }
     return nullptr;
@@ -44,23 +44,23 @@ class Workspace : public QObject {
  public Q_SLOTS:
   /// Reads files one after another; each ends in opened() or failed(). A plan sets the question.
   void open(const QStringList& files);
-  void choose(const headroom::DocumentPtr& document);
-  void close(const headroom::DocumentPtr& document);
+  void choose(const headroom::reports::DocumentPtr& document);
+  void close(const headroom::reports::DocumentPtr& document);
   void ask(const headroom::gui::PlanningQuestion& question);
 
  Q_SIGNALS:
-  void opened(const headroom::DocumentPtr& document);
+  void opened(const headroom::reports::DocumentPtr& document);
   void failed(const QString& message);  ///< in the words of the tools: file, field, what was expected
   void documentsChanged();
   void questionChanged();
   void busyChanged(bool busy);
 
  private:
-  void finish(const DocumentPtr& document, const QString& failure);
-  void add(const DocumentPtr& document);
+  void finish(const reports::DocumentPtr& document, const QString& failure);
+  void add(const reports::DocumentPtr& document);
   QThreadPool readers_;
-  std::vector<DocumentPtr> documents_;
-  std::vector<DocumentPtr> chosen_;  ///< at most one of each kind
+  std::vector<reports::DocumentPtr> documents_;
+  std::vector<reports::DocumentPtr> chosen_;  ///< at most one of each kind
   PlanningQuestion question_;
   int opening_ = 0;
 };

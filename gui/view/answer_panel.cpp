@@ -21,7 +21,7 @@ constexpr int64_t kMebibyte = int64_t{1} << 20;
 constexpr std::string_view kDtype = "--dtype ";
 
 QString bytes(int64_t count) {
-  return figure_text(Unit::bytes, double(count));
+  return figure_text(reports::Unit::bytes, double(count));
 }
 
 QLabel* paragraph(QWidget* parent) {
@@ -34,9 +34,9 @@ QLabel* paragraph(QWidget* parent) {
 
 /// Bytes, of what, and what for. Names are long, so they come after what is to be seen at once.
 template <typename Entry, typename Kind>
-Table holdings(const std::vector<Entry>& entries, const Kind& kind) {
-  Table table;
-  table.columns = {{.title = "memory", .unit = Unit::bytes, .bars = true},
+reports::Table holdings(const std::vector<Entry>& entries, const Kind& kind) {
+  reports::Table table;
+  table.columns = {{.title = "memory", .unit = reports::Unit::bytes, .bars = true},
                    {.title = "name", .is_text = true},
                    {.title = "kind", .is_text = true}};
   for (const Entry& entry : entries) {
@@ -61,20 +61,20 @@ QString relaxation_name(const std::string& change) {
   return QString::fromStdString(change);
 }
 
-QString relaxation_text(const Relaxation& relaxation) {
+QString relaxation_text(const planner::Relaxation& relaxation) {
   const QString name = relaxation_name(relaxation.change);
   if (!relaxation.seconds)
     return AnswerPanel::tr("%1\nstill needs %2")
         .arg(name, bytes(relaxation.smallest_limit_bytes.value_or(0)));
-  const QString time = figure_text(Unit::seconds, *relaxation.seconds);
+  const QString time = figure_text(reports::Unit::seconds, *relaxation.seconds);
   if (!relaxation.needs_bytes) return AnswerPanel::tr("%1\ntakes %2").arg(name, time);
   return AnswerPanel::tr("%1\ntakes %2 and %3 there").arg(name, time, bytes(*relaxation.needs_bytes));
 }
 
 /// The question with this relaxation; none where the user gave no folder.
-std::optional<PlanningQuestion> relaxed(PlanningQuestion question, const Relaxation& relaxation,
+std::optional<PlanningQuestion> relaxed(PlanningQuestion question, const planner::Relaxation& relaxation,
                                         QWidget* parent) {
-  PlanOptions& options = question.options;
+  planner::PlanOptions& options = question.options;
   if (relaxation.change.starts_with("--weights-residency")) {
     options.weights.reset();
   } else if (relaxation.change.starts_with("--scratch")) {
@@ -196,23 +196,24 @@ void AnswerPanel::showAnswer(const Answer& answer) {
 }
 
 void AnswerPanel::showPlan(const Answer& answer) {
-  const Plan& plan = answer.plan->as<PlanDocument>()->plan;
+  const Plan& plan = answer.plan->as<reports::PlanDocument>()->plan;
   peak_->setText(tr("%1 of %2").arg(bytes(plan.predicted_peak_bytes), bytes(plan.limit_bytes)));
   time_->setText((plan.assumed ? tr("%1 by assumed costs") : tr("%1 by the profile"))
-                     .arg(figure_text(Unit::seconds, plan.predicted_seconds)));
-  proof_->setText(figure_text(gap_text(plan)));
+                     .arg(figure_text(reports::Unit::seconds, plan.predicted_seconds)));
+  proof_->setText(figure_text(planner::gap_text(plan)));
   QString passes = QString::number(plan.passes.size());
   if (plan.micro_batch < plan.request.batch)
     passes += tr(", %1 of the batch at a time").arg(plan.micro_batch);
   passes_->setText(passes);
   weights_->setText(weights_text(plan));
   decided_->setText(QString::fromStdString(answer.peak.pass_name + ": " + answer.peak.step));
-  live_->setTable(holdings(answer.peak.live, [](const LiveEntry& entry) { return name_of(entry.kind); }));
+  live_->setTable(
+      holdings(answer.peak.live, [](const reports::LiveEntry& entry) { return name_of(entry.kind); }));
   going_on_->setVisible(!answer.final);
   setCurrentIndex(1);
 }
 
-void AnswerPanel::showWhyNot(const WhyNot& why) {
+void AnswerPanel::showWhyNot(const planner::WhyNot& why) {
   const bool known = why.smallest_limit_bytes > 0;
   QString reason = known ? tr("Does not fit %1; the smallest limit that works is %2.")
                                .arg(bytes(why.limit_bytes), bytes(why.smallest_limit_bytes))
@@ -230,12 +231,12 @@ void AnswerPanel::showWhyNot(const WhyNot& why) {
     item->widget()->deleteLater();
     delete item;
   }
-  for (const Relaxation& relaxation : why.relaxations) helps_->addWidget(buttonFor(relaxation));
-  blockers_->setTable(holdings(why.blockers, [](const Blocker& blocker) { return blocker.what; }));
+  for (const planner::Relaxation& relaxation : why.relaxations) helps_->addWidget(buttonFor(relaxation));
+  blockers_->setTable(holdings(why.blockers, [](const planner::Blocker& blocker) { return blocker.what; }));
   setCurrentIndex(2);
 }
 
-QPushButton* AnswerPanel::buttonFor(const Relaxation& relaxation) {
+QPushButton* AnswerPanel::buttonFor(const planner::Relaxation& relaxation) {
   auto* button = new QPushButton(relaxation_text(relaxation), this);
   button->setObjectName("relax " + QString::fromStdString(relaxation.change));
   button->setToolTip(tr("As the option %1 of headroom-plan").arg(QString::fromStdString(relaxation.change)));

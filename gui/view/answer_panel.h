@@ -33,8 +33,8 @@ class AnswerPanel : public QStackedWidget {
   QWidget* buildWhyNot();
   QLabel* fact(const QString& name, const char* object, const QString& explanation);
   void showPlan(const Answer& answer);
-  void showWhyNot(const WhyNot& why);
-  QPushButton* buttonFor(const Relaxation& relaxation);
+  void showWhyNot(const planner::WhyNot& why);
+  QPushButton* buttonFor(const planner::Relaxation& relaxation);
 
   Workspace& workspace_;
   QFormLayout* facts_;

@@ -26,7 +26,7 @@ QString bytes_with_digits(double value, double step) {
 /// Marks as the reports draw them.
 class UnitTicker final : public QCPAxisTicker {
  public:
-  UnitTicker(Unit unit, bool logarithmic) : unit_(unit), logarithmic_(logarithmic) {}
+  UnitTicker(reports::Unit unit, bool logarithmic) : unit_(unit), logarithmic_(logarithmic) {}
 
   void generate(const QCPRange& range, const QLocale&, QChar, int, QVector<double>& places,
                 QVector<double>* between, QVector<QString>* labels) override {
@@ -34,14 +34,15 @@ class UnitTicker final : public QCPAxisTicker {
     if (between != nullptr) between->clear();
     if (labels != nullptr) labels->clear();
     if (!std::isfinite(range.size()) || range.size() <= 0 || (logarithmic_ && range.lower <= 0)) return;
-    for (const Tick& tick : ticks(unit_, {range.lower, range.upper}, logarithmic_, size_t(tickCount()))) {
+    for (const reports::Tick& tick :
+         reports::ticks(unit_, {range.lower, range.upper}, logarithmic_, size_t(tickCount()))) {
       places << tick.at;
       if (labels != nullptr) *labels << QString::fromStdString(tick.label);
     }
   }
 
  private:
-  Unit unit_;
+  reports::Unit unit_;
   bool logarithmic_;
 };
 
@@ -91,47 +92,47 @@ struct Bounds {
   }
 };
 
-QCPRange x_extent(const Chart& chart) {
+QCPRange x_extent(const reports::Chart& chart) {
   Bounds bounds;
   bounds.logarithmic = chart.x.logarithmic;
   bool exact = false;
-  for (const Series& series : chart.series) {
-    exact = exact || series.mark == Mark::area;
-    if (series.mark == Mark::bars || !chart.categories.empty()) {
+  for (const reports::Series& series : chart.series) {
+    exact = exact || series.mark == reports::Mark::area;
+    if (series.mark == reports::Mark::bars || !chart.categories.empty()) {
       const auto last =
           std::max(series.x.empty() ? 0.0 : series.x.back(), double(chart.categories.size()) - 1);
       return {-0.7, last + 0.7};
     }
     for (const double x : series.x) bounds.take(x);
   }
-  for (const Span& span : chart.spans) {
+  for (const reports::Span& span : chart.spans) {
     bounds.take(span.begin);
     bounds.take(span.end);
     exact = true;
   }
-  for (const Note& note : chart.notes) bounds.take(note.x);
+  for (const reports::Note& note : chart.notes) bounds.take(note.x);
   if (exact && !bounds.empty() && bounds.most > bounds.least) return {bounds.least, bounds.most};
-  for (const Guide& guide : chart.guides) {
+  for (const reports::Guide& guide : chart.guides) {
     if (guide.vertical) bounds.take(guide.at);
   }
   return bounds.widened(0.05, 0.05);
 }
 
-QCPRange y_extent(const Chart& chart) {
+QCPRange y_extent(const reports::Chart& chart) {
   Bounds bounds;
   bounds.logarithmic = chart.y.logarithmic;
   if (!bounds.logarithmic) bounds.take(0);
-  for (const Series& series : chart.series) {
-    if (series.mark == Mark::area) continue;
+  for (const reports::Series& series : chart.series) {
+    if (series.mark == reports::Mark::area) continue;
     for (const double y : series.y) bounds.take(y);
   }
-  if (const Stack stack = stacked(chart); !stack.tops.empty()) {
+  if (const reports::Stack stack = stacked(chart); !stack.tops.empty()) {
     for (const double y : stack.tops.back()) bounds.take(y);
   }
-  for (const Note& note : chart.notes) bounds.take(note.y);
+  for (const reports::Note& note : chart.notes) bounds.take(note.y);
   // A limit far above would press everything else flat: it is then named at the edge.
   const double highest = bounds.empty() ? 0 : bounds.most;
-  for (const Guide& guide : chart.guides) {
+  for (const reports::Guide& guide : chart.guides) {
     if (!guide.vertical && (bounds.logarithmic || highest <= 0 || guide.at <= 2 * highest))
       bounds.take(guide.at);
   }
@@ -143,24 +144,24 @@ QCPRange y_extent(const Chart& chart) {
 
 }  // namespace
 
-Stack stacked(const Chart& chart) {
-  std::vector<const Series*> areas;
-  for (const Series& series : chart.series) {
-    if (series.mark == Mark::area) areas.push_back(&series);
+reports::Stack stacked(const reports::Chart& chart) {
+  std::vector<const reports::Series*> areas;
+  for (const reports::Series& series : chart.series) {
+    if (series.mark == reports::Mark::area) areas.push_back(&series);
   }
-  Stack stack;
+  reports::Stack stack;
   if (areas.empty()) return stack;
-  const bool alike =
-      std::all_of(areas.begin(), areas.end(), [&](const Series* area) { return area->x == areas[0]->x; });
+  const bool alike = std::all_of(areas.begin(), areas.end(),
+                                 [&](const reports::Series* area) { return area->x == areas[0]->x; });
   if (alike) {
     stack.x = areas[0]->x;
   } else {
     std::set<double> places;
-    for (const Series* area : areas) places.insert(area->x.begin(), area->x.end());
+    for (const reports::Series* area : areas) places.insert(area->x.begin(), area->x.end());
     stack.x.assign(places.begin(), places.end());
   }
   std::vector<double> top(stack.x.size(), 0);
-  for (const Series* area : areas) {
+  for (const reports::Series* area : areas) {
     size_t next = 0;
     for (size_t i = 0; i < stack.x.size(); ++i) {
       while (next < area->x.size() && next < area->y.size() && area->x[next] <= stack.x[i]) ++next;
@@ -171,22 +172,23 @@ Stack stacked(const Chart& chart) {
   return stack;
 }
 
-ChartExtent extent_of(const Chart& chart) {
+ChartExtent extent_of(const reports::Chart& chart) {
   return {x_extent(chart), y_extent(chart)};
 }
 
-QSharedPointer<QCPAxisTicker> ticker_of(const ChartAxis& axis, const std::vector<std::string>& categories) {
+QSharedPointer<QCPAxisTicker> ticker_of(const reports::ChartAxis& axis,
+                                        const std::vector<std::string>& categories) {
   if (!categories.empty()) return QSharedPointer<QCPAxisTicker>(new CategoryTicker(categories));
   return QSharedPointer<QCPAxisTicker>(new UnitTicker(axis.unit, axis.logarithmic));
 }
 
-QString tick_text(Unit unit, double value, double step) {
-  if (unit == Unit::seconds && value > 0 && value < 1e-4)
+QString tick_text(reports::Unit unit, double value, double step) {
+  if (unit == reports::Unit::seconds && value > 0 && value < 1e-4)
     return QString::number(value * 1e6, 'g', 3) + QStringLiteral(" µs");  // the reports' texts end at 0.1 ms
   const QString text = figure_text(unit, value);
   if (text != figure_text(unit, value + step) && text != figure_text(unit, value - step)) return text;
-  if (unit == Unit::bytes) return bytes_with_digits(value, step);
-  if (unit == Unit::seconds) return with_digits(value, step, 1, "s");
+  if (unit == reports::Unit::bytes) return bytes_with_digits(value, step);
+  if (unit == reports::Unit::seconds) return with_digits(value, step, 1, "s");
   return QString::number(value, 'g', 12);
 }
 

@@ -17,17 +17,19 @@ ChartHead::ChartHead(QCustomPlot* plot) : QCPLayoutElement(plot) {
   setMargins(kAround);
 }
 
-void ChartHead::show(const Chart& chart, const QPalette& palette, const QFont& font) {
+void ChartHead::show(const reports::Chart& chart, const QPalette& palette, const QFont& font) {
   title_ = figure_text(chart.title);
   entries_.clear();
-  for (const Series& series : chart.series) {
+  for (const reports::Series& series : chart.series) {
     if (!series.name.empty())
       entries_.push_back({figure_text(series.name), colour_of(series.colour_role, palette), series.mark, {}});
   }
   // One needs no legend; where all look alike, notes name them.
-  const bool alike = std::all_of(chart.series.begin(), chart.series.end(), [&](const Series& series) {
-    return series.colour_role == chart.series.front().colour_role && series.mark == chart.series.front().mark;
-  });
+  const bool alike =
+      std::all_of(chart.series.begin(), chart.series.end(), [&](const reports::Series& series) {
+        return series.colour_role == chart.series.front().colour_role &&
+               series.mark == chart.series.front().mark;
+      });
   if (alike) entries_.clear();
   text_ = palette.color(QPalette::Text);
   font_ = title_font_ = font;
@@ -77,9 +79,9 @@ void ChartHead::draw(QCPPainter* painter) {
     const QPointF at = entry.at + area.topLeft();
     painter->setPen(Qt::NoPen);
     painter->setBrush(entry.colour);
-    if (entry.mark == Mark::area || entry.mark == Mark::bars) {
+    if (entry.mark == reports::Mark::area || entry.mark == reports::Mark::bars) {
       painter->drawRect(QRectF(at.x(), at.y() - 5, kSwatch - 3, 10));
-    } else if (entry.mark == Mark::points) {
+    } else if (entry.mark == reports::Mark::points) {
       painter->setAntialiasing(true);
       painter->drawEllipse(at + QPointF(kSwatch / 2.0, 0), 4, 4);
       painter->setAntialiasing(false);

@@ -11,7 +11,7 @@ namespace headroom::gui {
 class ChartHead final : public QCPLayoutElement {
  public:
   explicit ChartHead(QCustomPlot* plot);
-  void show(const Chart& chart, const QPalette& palette, const QFont& font);
+  void show(const reports::Chart& chart, const QPalette& palette, const QFont& font);
 
   QSize minimumOuterSizeHint() const override;
 
@@ -23,7 +23,7 @@ class ChartHead final : public QCPLayoutElement {
   struct Entry {
     QString name;
     QColor colour;
-    Mark mark{};
+    reports::Mark mark{};
     QPointF at;  ///< its left edge and the middle of its line, within the element
   };
   /// Lays entries out in lines of this width; returns the height of all.

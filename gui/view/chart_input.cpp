@@ -136,9 +136,9 @@ void ChartView::zoom(double factor) {
 }
 
 bool ChartView::moveCursorBy(int steps) {
-  const auto longest =
-      std::max_element(chart_.series.begin(), chart_.series.end(),
-                       [](const Series& a, const Series& b) { return a.x.size() < b.x.size(); });
+  const auto longest = std::max_element(
+      chart_.series.begin(), chart_.series.end(),
+      [](const reports::Series& a, const reports::Series& b) { return a.x.size() < b.x.size(); });
   if (longest == chart_.series.end() || longest->x.empty()) return false;
   const std::vector<double>& places = longest->x;
   const double from = cursor_->x.value_or(steps > 0 ? places.front() : places.back());

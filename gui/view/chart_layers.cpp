@@ -77,7 +77,7 @@ void ChartBands::draw(QCPPainter* painter) {
   }
 }
 
-void ChartMarks::show(const Chart& chart) {
+void ChartMarks::show(const reports::Chart& chart) {
   spans_ = chart.spans;
   guides_ = chart.guides;
   notes_ = chart.notes;
@@ -86,8 +86,8 @@ void ChartMarks::show(const Chart& chart) {
 void ChartMarks::draw(QCPPainter* painter) {
   std::vector<QRectF> taken;
   drawNames(painter);
-  for (const Guide& guide : guides_) drawGuide(painter, guide, taken);
-  for (const Note& note : notes_) drawNote(painter, note, taken);
+  for (const reports::Guide& guide : guides_) drawGuide(painter, guide, taken);
+  for (const reports::Note& note : notes_) drawNote(painter, note, taken);
 }
 
 void ChartMarks::drawNames(QCPPainter* painter) const {
@@ -100,7 +100,7 @@ void ChartMarks::drawNames(QCPPainter* painter) const {
   faint.setAlpha(150);
   painter->setFont(small);
   painter->setPen(faint);
-  for (const Span& span : spans_) {
+  for (const reports::Span& span : spans_) {
     const double left = std::max(axis->coordToPixel(span.begin), double(area.left())) + kPadding;
     const double right = std::min(axis->coordToPixel(span.end), double(area.right())) - kPadding;
     if (right - left < metrics.averageCharWidth() * 5) continue;
@@ -112,7 +112,8 @@ void ChartMarks::drawNames(QCPPainter* painter) const {
   }
 }
 
-void ChartMarks::drawGuide(QCPPainter* painter, const Guide& guide, std::vector<QRectF>& taken) const {
+void ChartMarks::drawGuide(QCPPainter* painter, const reports::Guide& guide,
+                           std::vector<QRectF>& taken) const {
   const QRect area = clipRect();
   const QCPAxis* axis = guide.vertical ? mParentPlot->xAxis : mParentPlot->yAxis;
   if (axis->scaleType() == QCPAxis::stLogarithmic && guide.at <= 0) return;
@@ -145,7 +146,7 @@ void ChartMarks::drawGuide(QCPPainter* painter, const Guide& guide, std::vector<
   if (!text.isEmpty()) label(painter, taken.back(), text, colour);
 }
 
-void ChartMarks::drawNote(QCPPainter* painter, const Note& note, std::vector<QRectF>& taken) const {
+void ChartMarks::drawNote(QCPPainter* painter, const reports::Note& note, std::vector<QRectF>& taken) const {
   const QRect area = clipRect();
   const QPointF at(mParentPlot->xAxis->coordToPixel(note.x), mParentPlot->yAxis->coordToPixel(note.y));
   if (!std::isfinite(at.x()) || !std::isfinite(at.y()) || at.x() < area.left() - 1 ||
@@ -185,7 +186,7 @@ void ChartCursor::draw(QCPPainter* painter) {
   const QCPAxis* axis = handle->vertical ? mParentPlot->xAxis : mParentPlot->yAxis;
   const double at = axis->coordToPixel(handle->at);
   if (!std::isfinite(at)) return;
-  const QColor colour = colour_of(ColourRole::limit, palette_);
+  const QColor colour = colour_of(reports::ColourRole::limit, palette_);
   painter->setPen(QPen(colour, 2));
   QPointF grip;
   if (handle->vertical) {

@@ -28,31 +28,31 @@ class ChartLayer : public QCPLayerable {
 class ChartBands final : public ChartLayer {
  public:
   using ChartLayer::ChartLayer;
-  void show(const std::vector<Span>& spans) { spans_ = spans; }
+  void show(const std::vector<reports::Span>& spans) { spans_ = spans; }
 
  protected:
   void draw(QCPPainter* painter) override;
 
  private:
-  std::vector<Span> spans_;
+  std::vector<reports::Span> spans_;
 };
 
 /// Guides with their labels, notes, and the names of bands that are wide enough.
 class ChartMarks final : public ChartLayer {
  public:
   using ChartLayer::ChartLayer;
-  void show(const Chart& chart);
+  void show(const reports::Chart& chart);
 
  protected:
   void draw(QCPPainter* painter) override;
 
  private:
   void drawNames(QCPPainter* painter) const;
-  void drawGuide(QCPPainter* painter, const Guide& guide, std::vector<QRectF>& taken) const;
-  void drawNote(QCPPainter* painter, const Note& note, std::vector<QRectF>& taken) const;
-  std::vector<Span> spans_;
-  std::vector<Guide> guides_;
-  std::vector<Note> notes_;
+  void drawGuide(QCPPainter* painter, const reports::Guide& guide, std::vector<QRectF>& taken) const;
+  void drawNote(QCPPainter* painter, const reports::Note& note, std::vector<QRectF>& taken) const;
+  std::vector<reports::Span> spans_;
+  std::vector<reports::Guide> guides_;
+  std::vector<reports::Note> notes_;
 };
 
 /// What moves: the cursor and a handle that can be dragged. On a buffer of its own, so that the rest is not

@@ -30,7 +30,7 @@ QSharedPointer<QCPDataContainer<Data>> data_of(const std::vector<double>& x, con
 
 ChartSeries::ChartSeries(QCustomPlot& plot) : plot_(plot), areas_(new ChartAreas(&plot)) {}
 
-bool ChartSeries::fits(const Chart& chart) const {
+bool ChartSeries::fits(const reports::Chart& chart) const {
   if (shown_.size() != chart.series.size()) return false;
   for (size_t i = 0; i < shown_.size(); ++i) {
     if (shown_[i].mark != chart.series[i].mark) return false;
@@ -38,11 +38,12 @@ bool ChartSeries::fits(const Chart& chart) const {
   return true;
 }
 
-void ChartSeries::rebuild(const Chart& chart) {
+void ChartSeries::rebuild(const reports::Chart& chart) {
   plot_.clearPlottables();
   shown_.assign(chart.series.size(), {});
-  const auto bars = std::count_if(chart.series.begin(), chart.series.end(),
-                                  [](const Series& series) { return series.mark == Mark::bars; });
+  const auto bars =
+      std::count_if(chart.series.begin(), chart.series.end(),
+                    [](const reports::Series& series) { return series.mark == reports::Mark::bars; });
   delete group_;
   group_ = bars > 1 ? new QCPBarsGroup(&plot_) : nullptr;
   if (group_ != nullptr) {
@@ -52,56 +53,56 @@ void ChartSeries::rebuild(const Chart& chart) {
   for (size_t i = 0; i < chart.series.size(); ++i) {
     shown_[i].mark = chart.series[i].mark;
     switch (chart.series[i].mark) {
-      case Mark::area:
+      case reports::Mark::area:
         break;
-      case Mark::bars:
+      case reports::Mark::bars:
         shown_[i].bars = new QCPBars(plot_.xAxis, plot_.yAxis);
         shown_[i].bars->setWidth(0.8 / double(bars));
         shown_[i].bars->setAntialiased(false);
         if (group_ != nullptr) shown_[i].bars->setBarsGroup(group_);
         break;
-      case Mark::line:
-      case Mark::steps:
-      case Mark::points:
+      case reports::Mark::line:
+      case reports::Mark::steps:
+      case reports::Mark::points:
         shown_[i].graph = plot_.addGraph();
-        shown_[i].graph->setLineStyle(chart.series[i].mark == Mark::line    ? QCPGraph::lsLine
-                                      : chart.series[i].mark == Mark::steps ? QCPGraph::lsStepLeft
-                                                                            : QCPGraph::lsNone);
+        shown_[i].graph->setLineStyle(chart.series[i].mark == reports::Mark::line    ? QCPGraph::lsLine
+                                      : chart.series[i].mark == reports::Mark::steps ? QCPGraph::lsStepLeft
+                                                                                     : QCPGraph::lsNone);
         break;
     }
   }
 }
 
-void ChartSeries::show(const Chart& chart) {
+void ChartSeries::show(const reports::Chart& chart) {
   if (!fits(chart)) rebuild(chart);
   areas_->show(stacked(chart));
   for (size_t i = 0; i < chart.series.size(); ++i) {
-    const Series& series = chart.series[i];
+    const reports::Series& series = chart.series[i];
     if (shown_[i].bars != nullptr) shown_[i].bars->setData(data_of<QCPBarsData>(series.x, series.y));
     if (shown_[i].graph != nullptr) shown_[i].graph->setData(data_of<QCPGraphData>(series.x, series.y));
   }
 }
 
-void ChartSeries::colour(const Chart& chart, const QPalette& palette) {
-  std::map<std::pair<ColourRole, Mark>, size_t>
+void ChartSeries::colour(const reports::Chart& chart, const QPalette& palette) {
+  std::map<std::pair<reports::ColourRole, reports::Mark>, size_t>
       seen;  // lines of one colour role are told apart by their dashes
   std::vector<QColor> areas;
   for (size_t i = 0; i < shown_.size(); ++i) {
-    const Series& series = chart.series[i];
+    const reports::Series& series = chart.series[i];
     const QColor colour = colour_of(series.colour_role, palette);
     if (shown_[i].bars != nullptr) {
       shown_[i].bars->setPen(Qt::NoPen);
       shown_[i].bars->setBrush(colour);
-    } else if (series.mark == Mark::area) {
+    } else if (series.mark == reports::Mark::area) {
       areas.push_back(colour);
     } else {
       const size_t alike = seen[{series.colour_role, series.mark}]++;
       shown_[i].graph->setPen(QPen(colour, 2, kDashes[alike % kDashes.size()]));
-      const bool dots =
-          series.mark == Mark::points || (series.mark == Mark::line && series.x.size() <= kMostDots);
-      shown_[i].graph->setScatterStyle(
-          dots ? QCPScatterStyle(QCPScatterStyle::ssDisc, colour, colour, series.mark == Mark::points ? 8 : 5)
-               : QCPScatterStyle(QCPScatterStyle::ssNone));
+      const bool dots = series.mark == reports::Mark::points ||
+                        (series.mark == reports::Mark::line && series.x.size() <= kMostDots);
+      shown_[i].graph->setScatterStyle(dots ? QCPScatterStyle(QCPScatterStyle::ssDisc, colour, colour,
+                                                              series.mark == reports::Mark::points ? 8 : 5)
+                                            : QCPScatterStyle(QCPScatterStyle::ssNone));
     }
   }
   areas_->colour(areas);

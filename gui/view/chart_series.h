@@ -15,17 +15,17 @@ class ChartSeries {
  public:
   explicit ChartSeries(QCustomPlot& plot);
 
-  void show(const Chart& chart);
-  void colour(const Chart& chart, const QPalette& palette);
+  void show(const reports::Chart& chart);
+  void colour(const reports::Chart& chart, const QPalette& palette);
 
  private:
   struct Shown {
-    Mark mark{};
+    reports::Mark mark{};
     QCPGraph* graph = nullptr;  ///< of lines, steps and points
     QCPBars* bars = nullptr;
   };
-  bool fits(const Chart& chart) const;
-  void rebuild(const Chart& chart);
+  bool fits(const reports::Chart& chart) const;
+  void rebuild(const reports::Chart& chart);
   QCustomPlot& plot_;
   std::vector<Shown> shown_;  ///< parallel to the chart's series
   ChartAreas* areas_;         ///< below everything else; owned by the plot

@@ -30,7 +30,7 @@ void add_layers(QCustomPlot& plot) {
   plot.layer(kCursorLayer)->setMode(QCPLayer::lmBuffered);
 }
 
-void set_axis(QCPAxis& axis, const ChartAxis& shown, const std::vector<std::string>& categories) {
+void set_axis(QCPAxis& axis, const reports::ChartAxis& shown, const std::vector<std::string>& categories) {
   axis.setLabel(figure_text(shown.title));
   axis.setScaleType(shown.logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
   axis.setTicker(ticker_of(shown, categories));
@@ -56,13 +56,13 @@ void colour_axis(QCPAxis& axis, const QPalette& palette, const QFont& font) {
 
 /// What a series says at x: of held ones the last value before it, of others the nearest. Nothing where x is
 /// outside.
-std::optional<double> value_at(const Series& series, double x) {
+std::optional<double> value_at(const reports::Series& series, double x) {
   const size_t count = std::min(series.x.size(), series.y.size());
-  if (count == 0 || (series.mark != Mark::bars && x < series.x.front())) return {};
+  if (count == 0 || (series.mark != reports::Mark::bars && x < series.x.front())) return {};
   const auto after = std::upper_bound(series.x.begin(), series.x.begin() + std::ptrdiff_t(count), x);
   auto at = static_cast<size_t>(after - series.x.begin());
   if (at > 0) --at;
-  const bool held = series.mark == Mark::area || series.mark == Mark::steps;
+  const bool held = series.mark == reports::Mark::area || series.mark == reports::Mark::steps;
   if (!held && at + 1 < count && series.x[at + 1] - x < x - series.x[at]) ++at;
   return series.y[at];
 }
@@ -119,7 +119,7 @@ ChartView::ChartView(QWidget* parent)
 
 ChartView::~ChartView() = default;
 
-void ChartView::setChart(const Chart& chart, bool keep_range) {
+void ChartView::setChart(const reports::Chart& chart, bool keep_range) {
   source_ = nullptr;
   stale_ = false;
   chart_ = chart;
@@ -133,7 +133,8 @@ void ChartView::setChart(const Chart& chart, bool keep_range) {
   }
 }
 
-void ChartView::setSource(double begin, double end, std::function<Chart(double, double, size_t)> source) {
+void ChartView::setSource(double begin, double end,
+                          std::function<reports::Chart(double, double, size_t)> source) {
   source_ = nullptr;  // not asked while the axes are set
   asked_columns_ = columns();
   chart_ = source(begin, end, asked_columns_);
@@ -224,12 +225,12 @@ QString ChartView::textAt(double x) const {
     lines << figure_text(chart_.categories[static_cast<size_t>(category)]);
     x = double(category);
   } else {
-    for (const Span& span : chart_.spans) {
+    for (const reports::Span& span : chart_.spans) {
       if (span.begin <= x && x < span.end) lines << QString::fromStdString(span.name);
     }
     lines << tick_text(chart_.x.unit, x, columnWidth());
   }
-  for (const Series& series : chart_.series) {
+  for (const reports::Series& series : chart_.series) {
     const std::optional<double> y = value_at(series, x);
     if (!y) continue;
     const QString value = figure_text(chart_.y.unit, *y);

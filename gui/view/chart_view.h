@@ -22,7 +22,7 @@ class ChartSeries;
 struct ChartExtent;
 
 /// The colour of an colour role on this palette: light and dark have their own.
-QColor colour_of(ColourRole colour_role, const QPalette& palette);
+QColor colour_of(reports::ColourRole colour_role, const QPalette& palette);
 
 /// Draws a Chart with QCustomPlot. The wheel zooms the x axis, dragging pans, a double click shows all; a
 /// cursor line follows the mouse where `cursorMoved` is of use.
@@ -36,12 +36,12 @@ class ChartView : public QWidget {
   ~ChartView() override;
 
   /// Replaces what is drawn. With `keep_range` the visible stretch stays.
-  void setChart(const Chart& chart, bool keep_range = false);
-  const Chart& chart() const { return chart_; }
+  void setChart(const reports::Chart& chart, bool keep_range = false);
+  const reports::Chart& chart() const { return chart_; }
   /// A chart that depends on what is visible: asked for whenever the range or the width in pixels changes, so
   /// that a million moments are drawn as some thousand columns.
   void setSource(double begin, double end,
-                 std::function<Chart(double begin, double end, size_t columns)> source);
+                 std::function<reports::Chart(double begin, double end, size_t columns)> source);
   /// A handle on the x or y axis that can be dragged: a limit. Its position in the chart's units.
   void setHandle(double at, bool vertical, const QString& label);
   void clearHandle();
@@ -100,8 +100,8 @@ class ChartView : public QWidget {
   ChartMarks* marks_;
   ChartCursor* cursor_;
   ChartHead* head_;
-  Chart chart_;
-  std::function<Chart(double, double, size_t)> source_;
+  reports::Chart chart_;
+  std::function<reports::Chart(double, double, size_t)> source_;
   bool stale_ = false;  ///< the source is asked before the next drawing
   size_t asked_columns_ = 0;
   bool pinnable_ = false, dragging_ = false;

@@ -17,25 +17,25 @@
 namespace headroom::gui {
 namespace {
 
-std::shared_ptr<const Timeline> timeline_of(const DocumentPtr& document) {
+std::shared_ptr<const reports::Timeline> timeline_of(const reports::DocumentPtr& document) {
   if (document->as<RecordedTrace>() != nullptr)
-    return std::make_shared<Timeline>(measured_timeline(document));
-  if (document->as<PlanDocument>() != nullptr)
-    return std::make_shared<Timeline>(predicted_timeline(document));
+    return std::make_shared<reports::Timeline>(reports::measured_timeline(document));
+  if (document->as<reports::PlanDocument>() != nullptr)
+    return std::make_shared<reports::Timeline>(reports::predicted_timeline(document));
   return nullptr;
 }
 
 /// Refills a box; what was chosen stays where it is still there, otherwise `otherwise` is.
-void fill(QComboBox& box, std::vector<DocumentPtr>& listed, std::vector<DocumentPtr> documents,
-          const DocumentPtr& otherwise) {
+void fill(QComboBox& box, std::vector<reports::DocumentPtr>& listed,
+          std::vector<reports::DocumentPtr> documents, const reports::DocumentPtr& otherwise) {
   const QSignalBlocker blocker(box);
   const auto at = static_cast<size_t>(std::max(box.currentIndex(), 0));
-  const DocumentPtr before = at < listed.size() ? listed[at] : nullptr;
+  const reports::DocumentPtr before = at < listed.size() ? listed[at] : nullptr;
   listed = std::move(documents);
   box.clear();
-  for (const DocumentPtr& document : listed) {
+  for (const reports::DocumentPtr& document : listed) {
     box.addItem(QString::fromStdString(document->file.filename().string()) + " (" +
-                figure_text(kind_of(*document)) + ")");
+                figure_text(reports::kind_of(*document)) + ")");
     box.setItemData(box.count() - 1, QString::fromStdString(document->file.string()), Qt::ToolTipRole);
   }
   auto current = std::find(listed.begin(), listed.end(), before);
@@ -44,7 +44,7 @@ void fill(QComboBox& box, std::vector<DocumentPtr>& listed, std::vector<Document
                                               : static_cast<int>(current - listed.begin()));
 }
 
-bool same_kind(const DocumentPtr& a, const DocumentPtr& b) {
+bool same_kind(const reports::DocumentPtr& a, const reports::DocumentPtr& b) {
   return a->contents.index() == b->contents.index();
 }
 
@@ -95,7 +95,7 @@ QWidget* ComparePage::buildChoice() {
   connect(first_, &QComboBox::currentIndexChanged, this, &ComparePage::listSecond);
   connect(second_, &QComboBox::currentIndexChanged, this, &ComparePage::compareChosen);
   connect(swap, &QToolButton::clicked, this, [this] {
-    const DocumentPtr a = chosen(first_, first_listed_), b = chosen(second_, second_listed_);
+    const reports::DocumentPtr a = chosen(first_, first_listed_), b = chosen(second_, second_listed_);
     if (a == nullptr || b == nullptr) return;
     const QSignalBlocker blocker(first_);
     first_->setCurrentIndex(
@@ -130,36 +130,37 @@ void ComparePage::link(ChartView* from, ChartView* to) {
   connect(from, &ChartView::cursorMoved, to, [to](double x) { to->setCursor(x); });
 }
 
-DocumentPtr ComparePage::chosen(const QComboBox* box, const std::vector<DocumentPtr>& listed) const {
+reports::DocumentPtr ComparePage::chosen(const QComboBox* box,
+                                         const std::vector<reports::DocumentPtr>& listed) const {
   const int at = box->currentIndex();
   return at < 0 || static_cast<size_t>(at) >= listed.size() ? nullptr : listed[static_cast<size_t>(at)];
 }
 
 /// All documents as the first; a pair that was opened last where nothing was chosen yet.
 void ComparePage::listDocuments() {
-  const std::vector<DocumentPtr>& open = workspace_.documents();
-  DocumentPtr paired;
+  const std::vector<reports::DocumentPtr>& open = workspace_.documents();
+  reports::DocumentPtr paired;
   for (size_t b = open.size(); b-- > 0 && paired == nullptr;) {
     for (size_t a = b; a-- > 0 && paired == nullptr;) {
       if (same_kind(open[a], open[b])) paired = open[a];
     }
   }
   // One that has nothing beside it gives way to a pair.
-  const DocumentPtr now = chosen(first_, first_listed_);
+  const reports::DocumentPtr now = chosen(first_, first_listed_);
   if (now != nullptr && second_listed_.empty() && paired != nullptr && !same_kind(now, paired))
     first_listed_.clear();
-  fill(*first_, first_listed_, open, paired);
+  profiler::fill(*first_, first_listed_, open, paired);
   listSecond();
 }
 
 void ComparePage::listSecond() {
-  const DocumentPtr first = chosen(first_, first_listed_);
-  std::vector<DocumentPtr> others;
-  for (const DocumentPtr& document : workspace_.documents()) {
+  const reports::DocumentPtr first = chosen(first_, first_listed_);
+  std::vector<reports::DocumentPtr> others;
+  for (const reports::DocumentPtr& document : workspace_.documents()) {
     if (first != nullptr && document != first && same_kind(document, first)) others.push_back(document);
   }
-  const DocumentPtr newest = others.empty() ? nullptr : others.back();
-  fill(*second_, second_listed_, std::move(others), newest);
+  const reports::DocumentPtr newest = others.empty() ? nullptr : others.back();
+  profiler::fill(*second_, second_listed_, std::move(others), newest);
   compareChosen();
 }
 
@@ -169,13 +170,13 @@ void ComparePage::showEvent(QShowEvent* event) {
 }
 
 void ComparePage::compareChosen() {
-  const DocumentPtr a = chosen(first_, first_listed_), b = chosen(second_, second_listed_);
+  const reports::DocumentPtr a = chosen(first_, first_listed_), b = chosen(second_, second_listed_);
   if (a == nullptr || b == nullptr) {
     compared_first_ = compared_second_ = nullptr;
     job_.forget();
-    return say(a == nullptr
-                   ? tr("Open two files of one kind to compare them.")
-                   : tr("Open another file of this kind to compare with: %1").arg(figure_text(kind_of(*a))));
+    return say(a == nullptr ? tr("Open two files of one kind to compare them.")
+                            : tr("Open another file of this kind to compare with: %1")
+                                  .arg(figure_text(reports::kind_of(*a))));
   }
   if (!isVisible() || (a == compared_first_ && b == compared_second_)) return;
   compared_first_ = a;
@@ -184,8 +185,8 @@ void ComparePage::compareChosen() {
              [this](const QString& failure) { say(failure); });
 }
 
-ComparePage::Comparison ComparePage::work(const DocumentPtr& a, const DocumentPtr& b) {
-  return {compare(*a, *b), timeline_of(a), timeline_of(b)};
+ComparePage::Comparison ComparePage::work(const reports::DocumentPtr& a, const reports::DocumentPtr& b) {
+  return {reports::compare(*a, *b), timeline_of(a), timeline_of(b)};
 }
 
 void ComparePage::take(const Comparison& comparison) {
@@ -196,7 +197,7 @@ void ComparePage::take(const Comparison& comparison) {
     tables_.pop_back();
   }
   for (size_t i = 0; i < comparison.tables.size(); ++i) {
-    const Table& table = comparison.tables[i];
+    const reports::Table& table = comparison.tables[i];
     const QString title = figure_text(table.title);
     if (i == tables_.size()) {
       tables_.push_back(new TableView(tabs_));
@@ -208,16 +209,18 @@ void ComparePage::take(const Comparison& comparison) {
   timelines_->setVisible(comparison.a != nullptr && comparison.b != nullptr);
   if (comparison.a == nullptr || comparison.b == nullptr) return;
   const double end = std::max(comparison.a->end_seconds(), comparison.b->end_seconds());
-  const auto highest = [](const Timeline& timeline) { return double(timeline.total_bytes(timeline.peak())); };
-  const auto show = [&](ChartView* chart, const TimelinePtr& timeline, const DocumentPtr& document,
-                        const Timeline& beside, const QString& peak_of_beside) {
+  const auto highest = [](const reports::Timeline& timeline) {
+    return double(timeline.total_bytes(timeline.peak()));
+  };
+  const auto show = [&](ChartView* chart, const TimelinePtr& timeline, const reports::DocumentPtr& document,
+                        const reports::Timeline& beside, const QString& peak_of_beside) {
     const std::string name = document->file.filename().string();
-    std::vector<Guide> guides;
+    std::vector<reports::Guide> guides;
     // Both are drawn to one height.
     if (highest(beside) > highest(*timeline))
-      guides.push_back({peak_of_beside.toStdString(), highest(beside), false, ColourRole::other});
+      guides.push_back({peak_of_beside.toStdString(), highest(beside), false, reports::ColourRole::other});
     chart->setSource(0, end, [timeline, name, guides](double from, double to, size_t columns) {
-      Chart drawn = timeline_chart(*timeline, name, from, to, columns);
+      reports::Chart drawn = reports::timeline_chart(*timeline, name, from, to, columns);
       drawn.guides.insert(drawn.guides.end(), guides.begin(), guides.end());
       return drawn;
     });

@@ -35,9 +35,9 @@ class ComparePage : public Page {
   void showEvent(QShowEvent* event) override;
 
  private:
-  using TimelinePtr = std::shared_ptr<const Timeline>;
+  using TimelinePtr = std::shared_ptr<const reports::Timeline>;
   struct Comparison {
-    std::vector<Table> tables;
+    std::vector<reports::Table> tables;
     TimelinePtr a, b;  ///< null where there are none
   };
   QWidget* buildChoice();
@@ -45,16 +45,16 @@ class ComparePage : public Page {
   void listDocuments();
   void listSecond();
   void compareChosen();
-  static Comparison work(const DocumentPtr& a, const DocumentPtr& b);
+  static Comparison work(const reports::DocumentPtr& a, const reports::DocumentPtr& b);
   void take(const Comparison& comparison);
   void say(const QString& words);
   void link(ChartView* from, ChartView* to);
-  DocumentPtr chosen(const QComboBox* box, const std::vector<DocumentPtr>& listed) const;
+  reports::DocumentPtr chosen(const QComboBox* box, const std::vector<reports::DocumentPtr>& listed) const;
 
   Workspace& workspace_;
   LatestJob job_;
-  std::vector<DocumentPtr> first_listed_, second_listed_;  ///< parallel to the entries of the boxes
-  DocumentPtr compared_first_, compared_second_;
+  std::vector<reports::DocumentPtr> first_listed_, second_listed_;  ///< parallel to the entries of the boxes
+  reports::DocumentPtr compared_first_, compared_second_;
   QComboBox *first_, *second_;
   QLabel* words_;
   QSplitter* halves_;

@@ -20,7 +20,7 @@ QString title_of_kind(const std::string& kind) {
   return DocumentsDock::tr("Frontiers");
 }
 
-DocumentPtr chosen_like(const Workspace& workspace, const Document& document) {
+reports::DocumentPtr chosen_like(const Workspace& workspace, const reports::Document& document) {
   return std::visit(
       [&](const auto& contents) { return workspace.chosen<std::decay_t<decltype(contents)>>(); },
       document.contents);
@@ -60,20 +60,20 @@ DocumentsDock::DocumentsDock(Workspace& workspace, QWidget* parent)
 }
 
 void DocumentsDock::list() {
-  const DocumentPtr before = documentOf(tree_->currentItem());
+  const reports::DocumentPtr before = documentOf(tree_->currentItem());
   tree_->clear();
-  const std::vector<DocumentPtr>& documents = workspace_.documents();
+  const std::vector<reports::DocumentPtr>& documents = workspace_.documents();
   std::map<size_t, QTreeWidgetItem*> kinds;  // by place in the variant, and in that order
-  for (const DocumentPtr& document : documents) kinds[document->contents.index()] = nullptr;
+  for (const reports::DocumentPtr& document : documents) kinds[document->contents.index()] = nullptr;
   for (auto& [index, kind] : kinds) {
     kind = new QTreeWidgetItem(tree_);
     kind->setFlags(Qt::ItemIsEnabled);
     kind->setExpanded(true);
   }
   for (size_t i = 0; i < documents.size(); ++i) {
-    const Document& document = *documents[i];
+    const reports::Document& document = *documents[i];
     QTreeWidgetItem* kind = kinds[document.contents.index()];
-    kind->setText(0, title_of_kind(kind_of(document)));
+    kind->setText(0, title_of_kind(reports::kind_of(document)));
     const bool chosen = chosen_like(workspace_, document) == documents[i];
     const QString name = QString::fromStdString(document.file.filename().string());
     auto* item = new QTreeWidgetItem(kind, {(chosen ? QStringLiteral("● ") : QStringLiteral("○ ")) + name});
@@ -81,7 +81,7 @@ void DocumentsDock::list() {
     font.setBold(chosen);
     item->setFont(0, font);
     item->setData(0, kNumber, static_cast<int>(i));
-    const QString summary_line = QString::fromStdString(summary(document));
+    const QString summary_line = QString::fromStdString(reports::summary(document));
     item->setToolTip(0, summary_line + QLatin1Char('\n') + QString::fromStdString(document.file.string()));
     item->setData(0, Qt::AccessibleDescriptionRole, chosen ? tr("chosen") : QString());
     if (documents[i] == before) tree_->setCurrentItem(item);
@@ -89,21 +89,21 @@ void DocumentsDock::list() {
   close_->setEnabled(documentOf(tree_->currentItem()) != nullptr);
 }
 
-DocumentPtr DocumentsDock::documentOf(const QTreeWidgetItem* item) const {
+reports::DocumentPtr DocumentsDock::documentOf(const QTreeWidgetItem* item) const {
   const QVariant number = item == nullptr ? QVariant() : item->data(0, kNumber);
   if (!number.isValid() || number.toUInt() >= workspace_.documents().size()) return nullptr;
   return workspace_.documents()[number.toUInt()];
 }
 
 void DocumentsDock::chooseItem(const QTreeWidgetItem* item) {
-  const DocumentPtr document = documentOf(item);
+  const reports::DocumentPtr document = documentOf(item);
   if (document == nullptr) return;
   if (chosen_like(workspace_, *document) != document) workspace_.choose(document);
-  Q_EMIT message(QString::fromStdString(summary(*document)));
+  Q_EMIT message(QString::fromStdString(reports::summary(*document)));
 }
 
 void DocumentsDock::closeCurrent() {
-  if (const DocumentPtr document = documentOf(tree_->currentItem())) workspace_.close(document);
+  if (const reports::DocumentPtr document = documentOf(tree_->currentItem())) workspace_.close(document);
 }
 
 }  // namespace headroom::gui

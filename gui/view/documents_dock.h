@@ -25,7 +25,7 @@ class DocumentsDock : public QDockWidget {
  private:
   void list();
   void chooseItem(const QTreeWidgetItem* item);
-  DocumentPtr documentOf(const QTreeWidgetItem* item) const;
+  reports::DocumentPtr documentOf(const QTreeWidgetItem* item) const;
   Workspace& workspace_;
   QTreeWidget* tree_;
   QPushButton* close_;

@@ -43,9 +43,10 @@ class UsedPlan : public QObject {
 };
 
 /// The frontier of a file, beside the one that is found here.
-void add_frontier(Chart& chart, const Document& file) {
-  Series series{file.file.filename().string(), Mark::steps, ColourRole::other, {}, {}};
-  const std::vector<FrontierPoint>& points = file.as<FrontierDocument>()->points;
+void add_frontier(reports::Chart& chart, const reports::Document& file) {
+  reports::Series series{
+      file.file.filename().string(), reports::Mark::steps, reports::ColourRole::other, {}, {}};
+  const std::vector<planner::FrontierPoint>& points = file.as<reports::FrontierDocument>()->points;
   for (auto point = points.rbegin(); point != points.rend(); ++point) {
     series.x.push_back(double(point->peak_bytes));
     series.y.push_back(point->seconds);
@@ -80,9 +81,9 @@ FrontierPage::FrontierPage(Workspace& workspace, QWidget* parent) : Page(parent)
   connect(panel_, &AnswerPanel::saveAsked, this, &FrontierPage::askForFile);
   connect(&workspace_, &Workspace::questionChanged, this, &FrontierPage::plan);
   connect(&workspace_, &Workspace::documentsChanged, this, &FrontierPage::draw);
-  connect(&workspace_, &Workspace::opened, this, [this](const DocumentPtr& document) {
+  connect(&workspace_, &Workspace::opened, this, [this](const reports::DocumentPtr& document) {
     // The file of a plan says less than the question that led to it.
-    if (opening_ && document->as<PlanDocument>() != nullptr)
+    if (opening_ && document->as<reports::PlanDocument>() != nullptr)
       workspace_.ask(*std::exchange(opening_, std::nullopt));
   });
   connect(&replanner_, &Replanner::answered, this, &FrontierPage::take);
@@ -148,9 +149,9 @@ void FrontierPage::takeFrontier(const FoundFrontier& found) {
   if (found.complete && workspace_.question().options.limit_bytes <= 0) chooseLimit();
 }
 
-void FrontierPage::showPoints(const std::vector<FrontierPoint>& points) {
+void FrontierPage::showPoints(const std::vector<planner::FrontierPoint>& points) {
   points_ = points;
-  table_->setTable(frontier_table(points_));
+  table_->setTable(reports::frontier_table(points_));
   if (!points_.empty())
     limit_->setRange(points_.back().peak_bytes * 9 / 10, points_.front().peak_bytes * 11 / 10);
 }
@@ -158,16 +159,17 @@ void FrontierPage::showPoints(const std::vector<FrontierPoint>& points) {
 /// The least memory that costs little time.
 void FrontierPage::chooseLimit() {
   constexpr int64_t kMebibyte = int64_t{1} << 20;
-  const auto least = std::find_if(points_.rbegin(), points_.rend(), [this](const FrontierPoint& point) {
-    return point.seconds <= kSlower * points_.front().seconds;
-  });
+  const auto least =
+      std::find_if(points_.rbegin(), points_.rend(), [this](const planner::FrontierPoint& point) {
+        return point.seconds <= kSlower * points_.front().seconds;
+      });
   if (least != points_.rend()) limit_->setLimit((least->peak_bytes + kMebibyte - 1) / kMebibyte * kMebibyte);
 }
 
 void FrontierPage::draw() {
   const int64_t limit = workspace_.question().options.limit_bytes;
-  Chart chart = frontier_chart(points_, limit);
-  for (Guide& guide : chart.guides) guide.label.clear();  // the handle has it
+  reports::Chart chart = reports::frontier_chart(points_, limit);
+  for (reports::Guide& guide : chart.guides) guide.label.clear();  // the handle has it
   if (!points_.empty()) {
     // Room for the handle on both sides: where nothing fits, and where more memory gains nothing.
     const auto smallest = double(points_.back().peak_bytes), ample = double(points_.front().peak_bytes);
@@ -175,25 +177,27 @@ void FrontierPage::draw() {
                  far = std::min(1.1 * double(limit), ample * kFarOff), left = std::min(0.6 * smallest, near);
     chart.spans = {{left, left, ""},
                    {left, smallest, tr("nothing fits").toStdString()}};  // every second is shaded
-    for (Series& series : chart.series) {
-      if (series.mark != Mark::steps) continue;
+    for (reports::Series& series : chart.series) {
+      if (series.mark != reports::Mark::steps) continue;
       series.x.push_back(std::max(1.25 * ample, far));
       series.y.push_back(points_.front().seconds);
     }
   }
-  if (const DocumentPtr file = workspace_.chosen<FrontierDocument>()) add_frontier(chart, *file);
+  if (const reports::DocumentPtr file = workspace_.chosen<reports::FrontierDocument>())
+    add_frontier(chart, *file);
   const bool zoomed = !points_.empty() && chart_->visibleRange() != whole_range_;
   chart_->setChart(chart, zoomed);
   if (!zoomed) whole_range_ = chart_->visibleRange();
   if (limit > 0) {
-    chart_->setHandle(double(limit), true, tr("limit %1").arg(figure_text(Unit::bytes, double(limit))));
+    chart_->setHandle(double(limit), true,
+                      tr("limit %1").arg(figure_text(reports::Unit::bytes, double(limit))));
   } else {
     chart_->clearHandle();
   }
 }
 
 QString FrontierPage::fileName() const {
-  const auto& [plan, model] = *answer_.plan->as<PlanDocument>();
+  const auto& [plan, model] = *answer_.plan->as<reports::PlanDocument>();
   return QString("%1-%2x%3-%4.plan.json")
       .arg(QString::fromStdString(model.name))
       .arg(plan.request.width_pixels)
@@ -203,7 +207,7 @@ QString FrontierPage::fileName() const {
 
 void FrontierPage::savePlan(const QString& file) {
   if (answer_.plan == nullptr) return;
-  const auto& [plan, model] = *answer_.plan->as<PlanDocument>();
+  const auto& [plan, model] = *answer_.plan->as<reports::PlanDocument>();
   write_plan(file.toStdString(), plan, model.graph);
   opening_ = answer_.question;
   workspace_.open({file});
@@ -221,8 +225,9 @@ void FrontierPage::attempt(const Write& write) {
 void FrontierPage::usePlan() {
   if (answer_.plan == nullptr) return;
   const QTemporaryDir& folder = UsedPlan::of(workspace_).folder;
-  const std::vector<DocumentPtr> open = workspace_.documents();  // closing changes the workspace's own
-  for (const DocumentPtr& document : open) {
+  const std::vector<reports::DocumentPtr> open =
+      workspace_.documents();  // closing changes the workspace's own
+  for (const reports::DocumentPtr& document : open) {
     if (document->file.parent_path() == folder.path().toStdString()) workspace_.close(document);
   }
   attempt([&] {

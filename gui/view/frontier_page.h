@@ -44,7 +44,7 @@ class FrontierPage : public Page {
   void plan();
   void take(const Answer& answer);
   void takeFrontier(const FoundFrontier& found);
-  void showPoints(const std::vector<FrontierPoint>& points);
+  void showPoints(const std::vector<planner::FrontierPoint>& points);
   void chooseLimit();
   void draw();
   void askForFile();
@@ -56,7 +56,7 @@ class FrontierPage : public Page {
   Workspace& workspace_;
   Replanner replanner_;
   std::optional<PlanningQuestion> asked_;
-  std::vector<FrontierPoint> points_;
+  std::vector<planner::FrontierPoint> points_;
   Answer answer_;
   std::optional<PlanningQuestion> opening_;  ///< the question of a plan that was just written
   std::pair<double, double> whole_range_{};  ///< of the chart, unless it is zoomed

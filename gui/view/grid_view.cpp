@@ -29,14 +29,14 @@ Interval around(const Interval& a, const Interval& b) {
   return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
-Extent grid_extent(const PlanDocument& document, const Pass& pass) {
+Extent grid_extent(const reports::PlanDocument& document, const Pass& pass) {
   const Extent latent = sizes_of(document.model.graph, document.plan).latent;
   return per_axis([](int64_t length, int32_t scale) { return length * scale; }, latent, pass.scale);
 }
 
 }  // namespace
 
-GridTile grid_tile(const PlanDocument& document, size_t number, size_t tile) {
+GridTile grid_tile(const reports::PlanDocument& document, size_t number, size_t tile) {
   const Graph& graph = document.model.graph;
   const Pass& pass = document.plan.passes[number];
   const Extent latent = sizes_of(graph, document.plan).latent, grid = grid_extent(document, pass);
@@ -67,7 +67,7 @@ class GridView::Canvas : public QWidget {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
   }
 
-  void show_pass(const DocumentPtr& plan, size_t pass) {
+  void show_pass(const reports::DocumentPtr& plan, size_t pass) {
     plan_ = plan;
     pass_ = pass;
     if (plan_ != nullptr) grid_ = grid_extent(document(), current());
@@ -93,7 +93,7 @@ class GridView::Canvas : public QWidget {
   QSize sizeHint() const override { return QSize(16, 12) * fontMetrics().height(); }
   QSize minimumSizeHint() const override {
     int width = fontMetrics().height();
-    for (const LegendEntry& entry : legend()) width += legend_width(entry);
+    for (const reports::LegendEntry& entry : legend()) width += legend_width(entry);
     return {width, 6 * fontMetrics().height()};
   }
 
@@ -105,16 +105,16 @@ class GridView::Canvas : public QWidget {
     place();
     painter.fillRect(area_, palette().color(QPalette::AlternateBase));
     drawDone(painter);
-    QColor halo = colour_of(ColourRole::workspace, palette());
+    QColor halo = colour_of(reports::ColourRole::workspace, palette());
     halo.setAlphaF(kFaint);
     painter.fillRect(halo_rect(), halo);
-    painter.fillRect(rect_of(tile_.own), colour_of(ColourRole::tile, palette()));
+    painter.fillRect(rect_of(tile_.own), colour_of(reports::ColourRole::tile, palette()));
     drawLines(painter);
     drawLegend(painter);
   }
 
  private:
-  const PlanDocument& document() const { return *plan_->as<PlanDocument>(); }
+  const reports::PlanDocument& document() const { return *plan_->as<reports::PlanDocument>(); }
   const Pass& current() const { return document().plan.passes[pass_]; }
 
   int legend_height() const { return fontMetrics().height() * 3 / 2; }
@@ -148,7 +148,7 @@ class GridView::Canvas : public QWidget {
   }
 
   void drawDone(QPainter& painter) const {
-    QColor done = colour_of(ColourRole::materialised, palette());
+    QColor done = colour_of(reports::ColourRole::materialised, palette());
     done.setAlphaF(kFaint);
     const Region& own = tile_.own;
     painter.fillRect(rect_of({own.t, {0, own.y.begin}, {0, grid_.x}}), done);
@@ -183,17 +183,17 @@ class GridView::Canvas : public QWidget {
     QString name;
   };
 
-  std::vector<LegendEntry> legend() const {
-    QColor done = colour_of(ColourRole::materialised, palette()),
-           halo = colour_of(ColourRole::workspace, palette());
+  std::vector<reports::LegendEntry> legend() const {
+    QColor done = colour_of(reports::ColourRole::materialised, palette()),
+           halo = colour_of(reports::ColourRole::workspace, palette());
     done.setAlphaF(kFaint);
     halo.setAlphaF(kFaint);
     return {{done, GridView::tr("done")},
-            {colour_of(ColourRole::tile, palette()), GridView::tr("current tile")},
+            {colour_of(reports::ColourRole::tile, palette()), GridView::tr("current tile")},
             {halo, GridView::tr("its halo")}};
   }
 
-  int legend_width(const LegendEntry& entry) const {
+  int legend_width(const reports::LegendEntry& entry) const {
     return 2 * fontMetrics().height() + fontMetrics().horizontalAdvance(entry.name);
   }
 
@@ -202,14 +202,14 @@ class GridView::Canvas : public QWidget {
     const int top = rect().bottom() - legend_height() + height / 4;
     int left = rect().left() + height / 2;
     painter.setPen(palette().color(QPalette::Text));
-    for (const LegendEntry& entry : legend()) {
+    for (const reports::LegendEntry& entry : legend()) {
       painter.fillRect(QRect(left, top + (height - side) / 2, side, side), entry.colour);
       painter.drawText(QPoint(left + height, top + fontMetrics().ascent()), entry.name);
       left += legend_width(entry);
     }
   }
 
-  DocumentPtr plan_;
+  reports::DocumentPtr plan_;
   size_t pass_ = 0, number_ = 0;
   Extent grid_;
   GridTile tile_;
@@ -258,7 +258,7 @@ GridView::GridView(QWidget* parent) : QWidget(parent) {
   setPass(nullptr, 0);
 }
 
-void GridView::setPass(const DocumentPtr& plan, size_t pass) {
+void GridView::setPass(const reports::DocumentPtr& plan, size_t pass) {
   play(false);
   const QSignalBlocker blocker(slider_);
   canvas_->show_pass(plan, pass);

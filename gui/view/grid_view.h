@@ -19,7 +19,7 @@ struct GridTile {
   Region read;  ///< own and halo of everything that is computed for it, within the picture
 };
 /// `tile` counts row by row, the order in which the decoder runs them.
-GridTile grid_tile(const PlanDocument& document, size_t pass, size_t tile);
+GridTile grid_tile(const reports::PlanDocument& document, size_t pass, size_t tile);
 
 /// The picture as one pass cuts it into tiles: those that are done, the current one and its halo. A slider
 /// and a play button go through them in the order in which they run.
@@ -28,7 +28,7 @@ class GridView : public QWidget {
  public:
   explicit GridView(QWidget* parent = nullptr);
   /// Null clears it.
-  void setPass(const DocumentPtr& plan, size_t pass);
+  void setPass(const reports::DocumentPtr& plan, size_t pass);
   int tile() const;
   int tiles() const;
   Export exporter(const QString& name);

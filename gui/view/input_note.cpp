@@ -25,7 +25,7 @@ void InputNote::changeEvent(QEvent* event) {
 
 void InputNote::colour() {
   const QPalette around = parentWidget() != nullptr ? parentWidget()->palette() : QPalette();
-  const QColor wanted = colour_of(ColourRole::limit, around);
+  const QColor wanted = colour_of(reports::ColourRole::limit, around);
   if (palette().color(QPalette::WindowText) == wanted) return;
   QPalette own;
   own.setColor(QPalette::WindowText, wanted);

@@ -89,21 +89,22 @@ LayersPage::LayersPage(Workspace& workspace, QWidget* parent)
 }
 
 void LayersPage::showProfile() {
-  const DocumentPtr chosen = workspace_.chosen<Profile>();
+  const reports::DocumentPtr chosen = workspace_.chosen<profiler::Profile>();
   if (chosen != nullptr && chosen == document_) return;
   document_ = chosen;
   stack_->setCurrentIndex(document_ == nullptr ? 0 : 1);
   if (document_ == nullptr) return;
-  const Profile& profile = *document_->as<Profile>();
+  const profiler::Profile& profile = *document_->as<profiler::Profile>();
   heading_->setText(
       tr("%1 in %2, profiled on %3 with %4. Layers that make a peak stand out; choose one to see its law.")
           .arg(QString::fromStdString(profile.model), QLatin1String(name_of(profile.dtype)),
                QString::fromStdString(profile.device), QString::fromStdString(profile.libraries)));
-  layers_->setTable(layers_table(profile));
+  layers_->setTable(reports::layers_table(profile));
   {
     const QSignalBlocker quiet(sizes_);
     sizes_->clear();
-    for (const ProfiledSize& size : profile.sizes) sizes_->addItem(QString::fromStdString(size_text(size)));
+    for (const profiler::ProfiledSize& size : profile.sizes)
+      sizes_->addItem(QString::fromStdString(reports::size_text(size)));
     sizes_->setCurrentIndex(sizes_->count() - 1);  // the largest is what is in the way
   }
   showPeak();
@@ -122,9 +123,9 @@ void LayersPage::showProfile() {
 
 void LayersPage::showLatencyTable(int row) {
   if (document_ == nullptr) return;
-  const Profile& profile = *document_->as<Profile>();
+  const profiler::Profile& profile = *document_->as<profiler::Profile>();
   const bool there = row >= 0 && row < std::ssize(profile.layers);
-  const LatencyTable* latency_table =
+  const profiler::LatencyTable* latency_table =
       there ? profile.find_latency_table(profile.layers[static_cast<size_t>(row)].latency_table) : nullptr;
   latency_table_->setVisible(latency_table != nullptr);
   if (latency_table == nullptr) {
@@ -137,11 +138,11 @@ void LayersPage::showLatencyTable(int row) {
                      .arg(QString::fromStdString(latency_table->name));
   if (latency_table->held_out_points > 0) {
     note += QLatin1Char(' ') + tr("Off by %1 at %2 tiles that were measured and are not in it.")
-                                   .arg(figure_text(Unit::share, latency_table->held_out_error))
+                                   .arg(figure_text(reports::Unit::share, latency_table->held_out_error))
                                    .arg(latency_table->held_out_points);
   }
   latency_table_note_->setText(note);
-  Chart chart = latency_table_chart(*latency_table);
+  reports::Chart chart = reports::latency_table_chart(*latency_table);
   chart.title.clear();  // the note says it
   latency_table_->setChart(chart);
 }
@@ -151,13 +152,13 @@ void LayersPage::showPeak() {
     live_->setTable({});
     return;
   }
-  const Profile& profile = *document_->as<Profile>();
+  const profiler::Profile& profile = *document_->as<profiler::Profile>();
   const auto at = static_cast<size_t>(sizes_->currentIndex());
-  const ProfiledSize& size = profile.sizes[at];
-  peak_note_->setText(
-      tr("%1, while %2 ran.")
-          .arg(figure_text(Unit::bytes, double(size.peak_bytes)), QString::fromStdString(size.peak_layer)));
-  live_->setTable(peak_live_table(profile, at));
+  const profiler::ProfiledSize& size = profile.sizes[at];
+  peak_note_->setText(tr("%1, while %2 ran.")
+                          .arg(figure_text(reports::Unit::bytes, double(size.peak_bytes)),
+                               QString::fromStdString(size.peak_layer)));
+  live_->setTable(reports::peak_live_table(profile, at));
 }
 
 std::vector<Export> LayersPage::exports() {

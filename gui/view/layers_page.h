@@ -32,7 +32,7 @@ class LayersPage : public Page {
   void showLatencyTable(int row);
   void showPeak();
   Workspace& workspace_;
-  DocumentPtr document_;
+  reports::DocumentPtr document_;
   QStackedWidget* stack_;
   QLabel* heading_;
   TableView *layers_, *live_;

@@ -39,18 +39,18 @@ LiveBox::LiveBox(const QString& name, QWidget* parent)
   showGpu({});
 }
 
-void LiveBox::showLive(const QString& caption, const Table& live) {
+void LiveBox::showLive(const QString& caption, const reports::Table& live) {
   caption_->setText(caption);
   live_->setTable(live);
 }
 
-void LiveBox::showGpu(std::vector<Table> tables) {
+void LiveBox::showGpu(std::vector<reports::Table> tables) {
   tables_ = std::move(tables);
   const QSignalBlocker quiet(chooser_);
   const QString before = chooser_->currentText();
   chooser_->clear();
   chooser_->addItem(tr("On the device at the cursor"));
-  for (const Table& table : tables_) chooser_->addItem(figure_text(table.title));
+  for (const reports::Table& table : tables_) chooser_->addItem(figure_text(table.title));
   chooser_->setCurrentIndex(std::max(chooser_->findText(before), 0));
   chooser_->setVisible(!tables_.empty());
   showChosen();
@@ -59,14 +59,14 @@ void LiveBox::showGpu(std::vector<Table> tables) {
 void LiveBox::showChosen() {
   const int chosen = chooser_->currentIndex();
   stack_->setCurrentIndex(chosen > 0 ? 1 : 0);
-  gpu_->setTable(chosen > 0 ? tables_[static_cast<size_t>(chosen) - 1] : Table{});
+  gpu_->setTable(chosen > 0 ? tables_[static_cast<size_t>(chosen) - 1] : reports::Table{});
 }
 
 std::vector<Export> LiveBox::exports(const QString& word) const {
   std::vector<Export> all{live_->exporter(tr("%1, live set").arg(word))};
-  for (const Table& table : tables_) {
+  for (const reports::Table& table : tables_) {
     all.push_back({figure_text(table.title), {QStringLiteral("csv")}, [table](const QString& file) {
-                     write_file_whole(file.toStdString(), to_csv(table));
+                     write_file_whole(file.toStdString(), reports::to_csv(table));
                    }});
   }
   return all;

@@ -22,9 +22,9 @@ class LiveBox : public QWidget {
   /// `name` is for settings.
   explicit LiveBox(const QString& name, QWidget* parent = nullptr);
 
-  void showLive(const QString& caption, const Table& live);
+  void showLive(const QString& caption, const reports::Table& live);
   /// None where there is no GPU: then nothing can be chosen.
-  void showGpu(std::vector<Table> tables);
+  void showGpu(std::vector<reports::Table> tables);
   TableView* live() { return live_; }
   /// Of what the GPU did, the one that is chosen.
   TableView* gpu() { return gpu_; }
@@ -38,7 +38,7 @@ class LiveBox : public QWidget {
   QComboBox* chooser_;
   QStackedWidget* stack_;
   TableView *live_, *gpu_;
-  std::vector<Table> tables_;
+  std::vector<reports::Table> tables_;
 };
 
 }  // namespace headroom::gui

@@ -43,8 +43,8 @@ QStringList local_files(const QMimeData* data) {
 }
 
 /// The page that shows a file best; it is turned to from the start page.
-QString page_of(const Document& document) {
-  const std::string kind = kind_of(document);
+QString page_of(const reports::Document& document) {
+  const std::string kind = reports::kind_of(document);
   if (kind == "profile") return QStringLiteral("layers");
   if (kind == "stats") return QStringLiteral("plan");
   if (kind == "frontier") return QStringLiteral("frontier");
@@ -188,14 +188,14 @@ void MainWindow::chooseFiles() {
   dialog->open();
 }
 
-void MainWindow::fileOpened(const DocumentPtr& document) {
+void MainWindow::fileOpened(const reports::DocumentPtr& document) {
   const QString file = QString::fromStdString(document->file.string());
   settings_.recent_files.removeAll(file);
   settings_.recent_files.prepend(file);
   while (settings_.recent_files.size() > kMostRecent) settings_.recent_files.removeLast();
   start_->setRecentFiles(settings_.recent_files);
   statusBar()->showMessage(
-      QString::fromStdString(document->file.filename().string() + ": " + summary(*document)),
+      QString::fromStdString(document->file.filename().string() + ": " + reports::summary(*document)),
       kMessageMilliseconds);
   // Of several files the one with the most to see decides where to go.
   const QString page = page_of(*document);

@@ -63,7 +63,7 @@ class MainWindow : public QMainWindow {
   void listExports(QMenu* menu);
   void save(const Export& what);
   void pageShown();
-  void fileOpened(const DocumentPtr& document);
+  void fileOpened(const reports::DocumentPtr& document);
   void filesRead(bool busy);
   void showBusy();
   void changeLanguageSoon();

@@ -20,13 +20,13 @@ constexpr int kLinesAbove = 2;
 QColor colour_of_place(Place place, const QPalette& palette) {
   switch (place) {
     case Place::device:
-      return colour_of(ColourRole::materialised, palette);
+      return colour_of(reports::ColourRole::materialised, palette);
     case Place::host:
-      return colour_of(ColourRole::latent, palette);
+      return colour_of(reports::ColourRole::latent, palette);
     case Place::scratch:
-      return colour_of(ColourRole::workspace, palette);
+      return colour_of(reports::ColourRole::workspace, palette);
   }
-  return colour_of(ColourRole::neutral, palette);
+  return colour_of(reports::ColourRole::neutral, palette);
 }
 
 QString place_name(Place place) {
@@ -49,7 +49,7 @@ MaterialisedView::MaterialisedView(QWidget* parent) : QWidget(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::MinimumExpanding);
 }
 
-void MaterialisedView::setSpans(std::vector<MaterialisedSpan> spans, int passes) {
+void MaterialisedView::setSpans(std::vector<reports::MaterialisedSpan> spans, int passes) {
   spans_ = std::move(spans);
   passes_ = passes;
   pass_ = chosen_ = -1;
@@ -78,7 +78,7 @@ int MaterialisedView::rowHeight() const {
 
 int MaterialisedView::namesWidth() const {
   int widest = 0;
-  for (const MaterialisedSpan& span : spans_)
+  for (const reports::MaterialisedSpan& span : spans_)
     widest = std::max(widest, fontMetrics().horizontalAdvance(QString::fromStdString(span.tensor)));
   return std::min(widest + fontMetrics().height(), width() * 2 / 5);
 }
@@ -110,12 +110,12 @@ QSize MaterialisedView::sizeHint() const {
   return {fontMetrics().height() * 28, minimumSizeHint().height()};
 }
 
-QString MaterialisedView::describe(const MaterialisedSpan& span) const {
+QString MaterialisedView::describe(const reports::MaterialisedSpan& span) const {
   QStringList reads;
   for (const int32_t pass : span.read_in) reads << QString::number(pass);
   QString text = tr("%1: %2 %3, written in pass %4, read in %5")
-                     .arg(QString::fromStdString(span.tensor), figure_text(Unit::bytes, double(span.bytes)),
-                          place_name(span.place))
+                     .arg(QString::fromStdString(span.tensor),
+                          figure_text(reports::Unit::bytes, double(span.bytes)), place_name(span.place))
                      .arg(span.first_pass)
                      .arg(reads.join(", "));
   if (!span.in_place_of.empty()) text += tr(", in place of %1").arg(QString::fromStdString(span.in_place_of));
@@ -157,7 +157,7 @@ void MaterialisedView::drawColumns(QPainter& painter) const {
 }
 
 void MaterialisedView::drawRow(QPainter& painter, int row) const {
-  const MaterialisedSpan& span = spans_[static_cast<size_t>(row)];
+  const reports::MaterialisedSpan& span = spans_[static_cast<size_t>(row)];
   const int top = rowHeight() * (row + kLinesAbove), inset = rowHeight() / 8;
   if (row == chosen_)
     painter.fillRect(0, top, namesWidth(), rowHeight(), palette().color(QPalette::Highlight));
@@ -192,7 +192,7 @@ void MaterialisedView::drawLegend(QPainter& painter) const {
   int x = line / 4;
   for (const Place place : {Place::device, Place::host, Place::scratch}) {
     const bool used = std::any_of(spans_.begin(), spans_.end(),
-                                  [&](const MaterialisedSpan& s) { return s.place == place; });
+                                  [&](const reports::MaterialisedSpan& s) { return s.place == place; });
     if (!used) continue;
     painter.fillRect(QRect(x, top + line / 6, line * 2 / 3, line * 2 / 3), colour_of_place(place, palette()));
     x += line;

@@ -14,8 +14,8 @@ class MaterialisedView : public QWidget {
   Q_OBJECT
  public:
   explicit MaterialisedView(QWidget* parent = nullptr);
-  void setSpans(std::vector<MaterialisedSpan> spans, int passes);
-  const std::vector<MaterialisedSpan>& spans() const { return spans_; }
+  void setSpans(std::vector<reports::MaterialisedSpan> spans, int passes);
+  const std::vector<reports::MaterialisedSpan>& spans() const { return spans_; }
   /// The row that is chosen; -1: none.
   int chosen() const { return chosen_; }
   Export exporter(const QString& name);
@@ -45,12 +45,12 @@ class MaterialisedView : public QWidget {
   double left(int pass) const;
   int rowAt(double y) const;
   int passAt(double x) const;
-  QString describe(const MaterialisedSpan& span) const;
+  QString describe(const reports::MaterialisedSpan& span) const;
   void drawColumns(QPainter& painter) const;
   void drawRow(QPainter& painter, int row) const;
   void drawLegend(QPainter& painter) const;
 
-  std::vector<MaterialisedSpan> spans_;
+  std::vector<reports::MaterialisedSpan> spans_;
   int passes_ = 0, chosen_ = -1, pass_ = -1;
 };
 

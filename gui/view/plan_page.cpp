@@ -80,14 +80,14 @@ QWidget* PlanPage::buildViews() {
 }
 
 /// An open run of the plan; null where there is none.
-DocumentPtr PlanPage::runOf(const DocumentPtr& plan) const {
-  std::vector<DocumentPtr> candidates{workspace_.chosen<RunStats>()};
+reports::DocumentPtr PlanPage::runOf(const reports::DocumentPtr& plan) const {
+  std::vector<reports::DocumentPtr> candidates{workspace_.chosen<RunStats>()};
   candidates.insert(candidates.end(), workspace_.documents().rbegin(), workspace_.documents().rend());
-  for (const DocumentPtr& document : candidates) {
+  for (const reports::DocumentPtr& document : candidates) {
     if (document == nullptr || document->as<RunStats>() == nullptr) continue;
     try {
-      analyze(plan->as<PlanDocument>()->plan, plan->file.string(), *document->as<RunStats>(),
-              document->file.string());
+      planner::analyze(plan->as<reports::PlanDocument>()->plan, plan->file.string(),
+                       *document->as<RunStats>(), document->file.string());
       return document;
     } catch (const InputError&) {
       // Of another plan.
@@ -97,8 +97,8 @@ DocumentPtr PlanPage::runOf(const DocumentPtr& plan) const {
 }
 
 void PlanPage::refresh() {
-  const DocumentPtr plan = workspace_.chosen<PlanDocument>();
-  const DocumentPtr run = plan == nullptr ? nullptr : runOf(plan);
+  const reports::DocumentPtr plan = workspace_.chosen<reports::PlanDocument>();
+  const reports::DocumentPtr run = plan == nullptr ? nullptr : runOf(plan);
   const bool other = plan != plan_;
   if (!other && run == run_) return;
   plan_ = plan;
@@ -111,12 +111,13 @@ void PlanPage::refresh() {
     pass_ = -1;
     return;
   }
-  const auto& document = *plan_->as<PlanDocument>();
-  QString words = QString::fromStdString(summary(*plan_) + ", ") + figure_text(gap_text(document.plan));
+  const auto& document = *plan_->as<reports::PlanDocument>();
+  QString words =
+      QString::fromStdString(reports::summary(*plan_) + ", ") + figure_text(planner::gap_text(document.plan));
   if (run_ != nullptr)
     words += "\n" + tr("Beside its run %1").arg(QString::fromStdString(run_->file.filename().string()));
   summary_->setText(words);
-  table_->setTable(passes_table(document, run_ == nullptr ? nullptr : run_->as<RunStats>()));
+  table_->setTable(reports::passes_table(document, run_ == nullptr ? nullptr : run_->as<RunStats>()));
   if (!other) return;
   pass_ = -1;
   model_.setPlan(plan_);
@@ -125,7 +126,8 @@ void PlanPage::refresh() {
     for (int line = 0; line < model_.rowCount(parent); ++line)
       tree_->setFirstColumnSpanned(line, parent, true);
   }
-  materialised_->setSpans(materialised_spans(document), static_cast<int>(document.plan.passes.size()));
+  materialised_->setSpans(reports::materialised_spans(document),
+                          static_cast<int>(document.plan.passes.size()));
   const auto highest = std::max_element(
       document.plan.passes.begin(), document.plan.passes.end(),
       [](const Pass& a, const Pass& b) { return a.predicted_peak_bytes < b.predicted_peak_bytes; });
@@ -155,7 +157,8 @@ std::vector<Export> PlanPage::exports() {
   if (plan_ == nullptr) return {};
   Export materialised_figures{
       QStringLiteral("kept-tensors"), {QStringLiteral("csv")}, [this](const QString& file) {
-        write_file_whole(file.toStdString(), to_csv(materialised_table(*plan_->as<PlanDocument>())));
+        write_file_whole(file.toStdString(),
+                         reports::to_csv(reports::materialised_table(*plan_->as<reports::PlanDocument>())));
       }};
   return {grid_->exporter("tiles"), materialised_->exporter("kept"), materialised_figures,
           table_->exporter("passes")};

@@ -32,11 +32,11 @@ class PlanPage : public Page {
  private:
   QWidget* buildViews();
   void refresh();
-  DocumentPtr runOf(const DocumentPtr& plan) const;
+  reports::DocumentPtr runOf(const reports::DocumentPtr& plan) const;
   void markReaders(int tensor);
 
   Workspace& workspace_;
-  DocumentPtr plan_, run_;
+  reports::DocumentPtr plan_, run_;
   int pass_ = -1;
   PassTree model_;
   QStackedWidget* stack_;

@@ -264,22 +264,23 @@ void RequestForm::listProfiles() {
   profiles_ = {nullptr};
   profile_->clear();
   profile_->addItem(tr("stated assumptions"));
-  const auto add = [this](const DocumentPtr& document) {
-    if (document == nullptr || document->as<Profile>() == nullptr) return;
+  const auto add = [this](const reports::DocumentPtr& document) {
+    if (document == nullptr || document->as<profiler::Profile>() == nullptr) return;
     if (std::find(profiles_.begin(), profiles_.end(), document) != profiles_.end()) return;
     profiles_.push_back(document);
     profile_->addItem(QString::fromStdString(document->file.filename().string()));
-    profile_->setItemData(profile_->count() - 1, QString::fromStdString(summary(*document)), Qt::ToolTipRole);
+    profile_->setItemData(profile_->count() - 1, QString::fromStdString(reports::summary(*document)),
+                          Qt::ToolTipRole);
   };
-  for (const DocumentPtr& document : workspace_.documents()) add(document);
-  const DocumentPtr& asked = workspace_.question().profile;
+  for (const reports::DocumentPtr& document : workspace_.documents()) add(document);
+  const reports::DocumentPtr& asked = workspace_.question().profile;
   add(asked);
   profile_->setCurrentIndex(
       static_cast<int>(std::find(profiles_.begin(), profiles_.end(), asked) - profiles_.begin()));
 }
 
-template <typename Part>
-void RequestForm::attempt(const std::string& option, const Part& part) {
+template <typename reports::Part>
+void RequestForm::attempt(const std::string& option, const reports::Part& part) {
   try {
     part();
   } catch (const InputError& error) {
@@ -326,16 +327,17 @@ std::optional<PlanningQuestion> RequestForm::read() {
     }
     if (question.profile) {
       attempt("--profile", [&] {
-        check_profiled_model(*question.profile->as<Profile>(), question.profile->file.string(), model.graph,
-                             request);
+        planner::check_profiled_model(*question.profile->as<profiler::Profile>(),
+                                      question.profile->file.string(), model.graph, request);
       });
     }
   });
   if (question.profile) {
     try {
-      check_profiled_machine(*question.profile->as<Profile>(), question.profile->file.string());
+      planner::check_profiled_machine(*question.profile->as<profiler::Profile>(),
+                                      question.profile->file.string());
     } catch (const InputError&) {
-      const std::string& device = question.profile->as<Profile>()->device;
+      const std::string& device = question.profile->as<profiler::Profile>()->device;
       if (valid_)
         hint("--profile", tr("plans are for another machine: %1").arg(QString::fromStdString(device)));
     }
@@ -345,7 +347,7 @@ std::optional<PlanningQuestion> RequestForm::read() {
 }
 
 void RequestForm::readPlaces(PlanningQuestion& question) const {
-  PlanOptions& options = question.options;
+  planner::PlanOptions& options = question.options;
   options.host_limit_bytes = bytes_in(*host_limit_, "--host-limit");
   const QString folder = scratch_folder_->text().trimmed();
   const int64_t limit = bytes_in(*scratch_limit_, "--scratch-limit");

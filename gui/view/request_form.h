@@ -48,18 +48,18 @@ class RequestForm : public QWidget {
   void readPlaces(PlanningQuestion& question) const;
   void hint(const std::string& option, const QString& text);
   /// Runs a part of read() and says at the field what was thrown.
-  template <typename Part>
-  void attempt(const std::string& option, const Part& part);
+  template <typename reports::Part>
+  void attempt(const std::string& option, const reports::Part& part);
 
   Workspace& workspace_;
   QFormLayout* rows_;
   QComboBox *model_, *dtype_, *weights_, *profile_;
   QSpinBox *width_, *height_, *frames_, *batch_;
   QLineEdit *host_limit_, *scratch_folder_, *scratch_limit_;
-  std::map<std::string, InputNote*> notes_;  ///< what is wrong, by the tools' option
-  std::map<std::string, QLabel*> hints_;     ///< what follows from what was chosen
-  PlanningQuestion shown_;                   ///< what the fields were last filled with
-  std::vector<DocumentPtr> profiles_;        ///< parallel to the entries of profile_, the first being none
+  std::map<std::string, InputNote*> notes_;     ///< what is wrong, by the tools' option
+  std::map<std::string, QLabel*> hints_;        ///< what follows from what was chosen
+  PlanningQuestion shown_;                      ///< what the fields were last filled with
+  std::vector<reports::DocumentPtr> profiles_;  ///< parallel to the entries of profile_, the first being none
   QTimer pause_;
   bool valid_ = true;
 };

@@ -13,41 +13,41 @@ struct ColourRoleShades {
 /// dark backgrounds are lifted where they would drown. A GPU's libraries and its context have the two darker
 /// hues that are left furthest from all of these. Lines that cross areas have hues of their own or are
 /// dashed; the driver's count is drawn over all of them, in black or white.
-ColourRoleShades shades_of(ColourRole colour_role) {
+ColourRoleShades shades_of(reports::ColourRole colour_role) {
   switch (colour_role) {
-    case ColourRole::weights:
+    case reports::ColourRole::weights:
       return {"#0072b2", "#3b9bd6"};
-    case ColourRole::latent:
+    case reports::ColourRole::latent:
       return {"#cc79a7", "#d992b8"};
-    case ColourRole::materialised:
+    case reports::ColourRole::materialised:
       return {"#e69f00", "#e8ab2a"};
-    case ColourRole::tile:
+    case reports::ColourRole::tile:
       return {"#56b4e9", "#8acdf3"};
-    case ColourRole::workspace:
+    case reports::ColourRole::workspace:
       return {"#009e73", "#27b98d"};
-    case ColourRole::slack:  // free memory: hardly more than the paper
+    case reports::ColourRole::slack:  // free memory: hardly more than the paper
       return {"#d5d9de", "#4b535c"};
-    case ColourRole::libraries:
+    case reports::ColourRole::libraries:
       return {"#a83a00", "#b4502a"};
-    case ColourRole::context:
+    case reports::ColourRole::context:
       return {"#7a45cf", "#8f55e8"};
-    case ColourRole::driver:
+    case reports::ColourRole::driver:
       return {"#000000", "#ffffff"};
-    case ColourRole::outside:
+    case reports::ColourRole::outside:
       return {"#8c8c8c", "#a6a6a6"};
-    case ColourRole::predicted:
+    case reports::ColourRole::predicted:
       return {"#0072b2", "#56b4e9"};
-    case ColourRole::measured:
+    case reports::ColourRole::measured:
       return {"#d55e00", "#f08a3c"};
-    case ColourRole::untiled:
+    case reports::ColourRole::untiled:
       return {"#777777", "#a0a0a0"};
-    case ColourRole::planned:
+    case reports::ColourRole::planned:
       return {"#0072b2", "#56b4e9"};
-    case ColourRole::limit:
+    case reports::ColourRole::limit:
       return {"#b3001b", "#ff6b6b"};
-    case ColourRole::neutral:
+    case reports::ColourRole::neutral:
       return {"#555b63", "#aab1ba"};
-    case ColourRole::other:
+    case reports::ColourRole::other:
       return {"#882255", "#d07ab0"};
   }
   return {"#555b63", "#aab1ba"};
@@ -55,7 +55,7 @@ ColourRoleShades shades_of(ColourRole colour_role) {
 
 }  // namespace
 
-QColor colour_of(ColourRole colour_role, const QPalette& palette) {
+QColor colour_of(reports::ColourRole colour_role, const QPalette& palette) {
   const ColourRoleShades shades = shades_of(colour_role);
   return QColor(palette.color(QPalette::Base).lightness() < 128 ? shades.dark : shades.light);
 }

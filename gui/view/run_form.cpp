@@ -23,8 +23,8 @@ void put(QWidget* field, const QString& text) {
   if (auto* edit = qobject_cast<QLineEdit*>(field)) edit->setText(text);
 }
 
-QString plan_text(const Document& document) {
-  const Plan& plan = document.as<PlanDocument>()->plan;
+QString plan_text(const reports::Document& document) {
+  const Plan& plan = document.as<reports::PlanDocument>()->plan;
   return RunForm::tr("%1: %2×%3")
       .arg(QString::fromStdString(document.file.filename().string()))
       .arg(plan.request.width_pixels)
@@ -219,14 +219,15 @@ void RunForm::showKind() {
 }
 
 void RunForm::listPlans() {
-  const DocumentPtr chosen = workspace_.chosen<PlanDocument>();
+  const reports::DocumentPtr chosen = workspace_.chosen<reports::PlanDocument>();
   plans_.clear();
   plan_->clear();
-  for (const DocumentPtr& document : workspace_.documents()) {
-    if (document->as<PlanDocument>() == nullptr) continue;
+  for (const reports::DocumentPtr& document : workspace_.documents()) {
+    if (document->as<reports::PlanDocument>() == nullptr) continue;
     plans_.push_back(document);
     plan_->addItem(plan_text(*document));
-    plan_->setItemData(plan_->count() - 1, QString::fromStdString(summary(*document)), Qt::ToolTipRole);
+    plan_->setItemData(plan_->count() - 1, QString::fromStdString(reports::summary(*document)),
+                       Qt::ToolTipRole);
     if (document == chosen) plan_->setCurrentIndex(plan_->count() - 1);
   }
   plan_->setEnabled(!plans_.empty());

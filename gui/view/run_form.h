@@ -55,10 +55,10 @@ class RunForm : public QWidget {
   QCheckBox *random_, *trace_;
   QLineEdit *weights_, *seed_, *latent_, *limit_, *sizes_, *output_;
   std::map<RunField, InputNote*> notes_;
-  std::map<RunField, QWidget*> cells_;    ///< rows of the layout
-  std::map<RunField, QWidget*> editors_;  ///< that take the focus
-  std::vector<DocumentPtr> plans_;        ///< parallel to the entries of plan_
-  QString model_shown_;                   ///< of the question; the user may have typed another since
+  std::map<RunField, QWidget*> cells_;       ///< rows of the layout
+  std::map<RunField, QWidget*> editors_;     ///< that take the focus
+  std::vector<reports::DocumentPtr> plans_;  ///< parallel to the entries of plan_
+  QString model_shown_;                      ///< of the question; the user may have typed another since
 };
 
 }  // namespace headroom::gui

@@ -34,13 +34,15 @@ QLabel* paragraph(QWidget* parent) {
 
 }  // namespace
 
-Chart memory_chart(const RunProgress& progress) {
-  Chart chart;
+reports::Chart memory_chart(const RunProgress& progress) {
+  reports::Chart chart;
   chart.title = RunPage::tr("Device memory").toStdString();
-  chart.x = {"time", Unit::seconds};
-  chart.y = {"memory", Unit::bytes};
-  Series pool{RunPage::tr("in the pool").toStdString(), Mark::area, ColourRole::measured, {}, {}};
-  Series outside{name_of(MemoryKind::outside), Mark::area, ColourRole::outside, {}, {}};
+  chart.x = {"time", reports::Unit::seconds};
+  chart.y = {"memory", reports::Unit::bytes};
+  reports::Series pool{
+      RunPage::tr("in the pool").toStdString(), reports::Mark::area, reports::ColourRole::measured, {}, {}};
+  reports::Series outside{
+      name_of(reports::MemoryKind::outside), reports::Mark::area, reports::ColourRole::outside, {}, {}};
   double before = 0;
   for (const RunMemory& memory : progress.memory) {
     // A sample speaks of the time since the one before: its peak holds from there.
@@ -58,13 +60,13 @@ Chart memory_chart(const RunProgress& progress) {
     outside.y.push_back(double(last.outside_bytes));
   }
   chart.series = {std::move(pool), std::move(outside)};
-  const auto guide = [&](const std::string& what, int64_t bytes, ColourRole colour_role) {
+  const auto guide = [&](const std::string& what, int64_t bytes, reports::ColourRole colour_role) {
     if (bytes > 0)
-      chart.guides.push_back(
-          {what + " " + format(Unit::bytes, double(bytes)), double(bytes), false, colour_role});
+      chart.guides.push_back({what + " " + reports::format(reports::Unit::bytes, double(bytes)),
+                              double(bytes), false, colour_role});
   };
-  guide("limit", progress.begun.limit_bytes, ColourRole::limit);
-  guide("predicted", progress.begun.predicted_peak_bytes, ColourRole::predicted);
+  guide("limit", progress.begun.limit_bytes, reports::ColourRole::limit);
+  guide("predicted", progress.begun.predicted_peak_bytes, reports::ColourRole::predicted);
   for (size_t i = 0; i < progress.passes_begun.size(); ++i) {
     const auto& [begin, name] = progress.passes_begun[i];
     const double end =
@@ -233,7 +235,7 @@ void RunPage::showProgress() {
   if (progress.pass >= 0) parts << tr("pass %1 of %2").arg(progress.pass + 1).arg(progress.passes);
   parts << (progress.doing.isEmpty() ? tr("starting") : progress.doing);
   if (const std::optional<double> left = run_.secondsLeft())
-    parts << tr("%1 left").arg(figure_text(Unit::seconds, *left));
+    parts << tr("%1 left").arg(figure_text(reports::Unit::seconds, *left));
   status_->setText(parts.join(tr(", ")));
 }
 

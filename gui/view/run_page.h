@@ -62,6 +62,6 @@ class RunPage : public Page {
 };
 
 /// Device memory over a run, under its limit.
-Chart memory_chart(const RunProgress& progress);
+reports::Chart memory_chart(const RunProgress& progress);
 
 }  // namespace headroom::gui

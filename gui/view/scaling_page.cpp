@@ -26,15 +26,15 @@ QString size_words(double pixels, const Request& request) {
   const double shape = double(request.width_pixels) / double(request.height_pixels);
   const auto side = [](double length) { return static_cast<qlonglong>(std::floor(length / 8) * 8); };
   return ScalingPage::tr("%1, about %2×%3")
-      .arg(figure_text(Unit::pixels, pixels))
+      .arg(figure_text(reports::Unit::pixels, pixels))
       .arg(side(std::sqrt(pixels * shape)))
       .arg(side(std::sqrt(pixels / shape)));
 }
 
-QString largest_words(const QString& name, const std::vector<ScalingPoint>& series, int64_t limit,
+QString largest_words(const QString& name, const std::vector<reports::ScalingPoint>& series, int64_t limit,
                       const Request& request) {
   if (series.empty()) return {};
-  const double pixels = largest_pixels_within(series, limit);
+  const double pixels = reports::largest_pixels_within(series, limit);
   if (pixels < 0)
     return ScalingPage::tr("%1: not even %2×%3 fits.")
         .arg(name)
@@ -46,8 +46,8 @@ QString largest_words(const QString& name, const std::vector<ScalingPoint>& seri
 }
 
 /// Sizes that are materialised from a longer ladder are not shown on a shorter one.
-void cut(std::vector<ScalingPoint>& series, int64_t most_across) {
-  std::erase_if(series, [&](const ScalingPoint& point) {
+void cut(std::vector<reports::ScalingPoint>& series, int64_t most_across) {
+  std::erase_if(series, [&](const reports::ScalingPoint& point) {
     return std::max(point.width_pixels, point.height_pixels) > most_across;
   });
 }
@@ -204,13 +204,13 @@ void ScalingPage::take(const ScalingProgress& progress) {
 }
 
 void ScalingPage::draw() {
-  Scaling shown = progress_.scaling;
+  reports::Scaling shown = progress_.scaling;
   cut(shown.planned, mostAcross());
   cut(shown.untiled, mostAcross());
   const int64_t limit = workspace_.question().options.limit_bytes;
   shown.limit_bytes = limit;
-  if (shown.decoder) add_measured(shown, workspace_.documents());
-  chart_->setChart(scaling_chart(shown));
+  if (shown.decoder) reports::add_measured(shown, workspace_.documents());
+  chart_->setChart(reports::scaling_chart(shown));
   if (limit > 0 && !shown.planned.empty()) {
     chart_->setHandle(double(limit), false, {});  // the chart's own line is named
     limit_->setRange(shown.planned.front().bytes / 2, shown.planned.back().bytes * 2);
@@ -220,12 +220,13 @@ void ScalingPage::draw() {
   sayLargest(shown);
 }
 
-void ScalingPage::sayLargest(const Scaling& shown) {
+void ScalingPage::sayLargest(const reports::Scaling& shown) {
   if (!progress_.failure.isEmpty()) return words_->setText(progress_.failure);
   const Request& request = workspace_.question().request;
   const int64_t limit = shown.limit_bytes;
   if (limit <= 0) return words_->setText(tr("Set a limit to see the largest pictures that fit it."));
-  QStringList lines{tr("The largest pictures within %1:").arg(figure_text(Unit::bytes, double(limit)))};
+  QStringList lines{
+      tr("The largest pictures within %1:").arg(figure_text(reports::Unit::bytes, double(limit)))};
   lines << largest_words(tr("Untiled"), shown.untiled, limit, request);
   lines << largest_words(tr("Planned"), shown.planned, limit, request);
   lines.removeAll(QString());
@@ -233,17 +234,18 @@ void ScalingPage::sayLargest(const Scaling& shown) {
 }
 
 /// The one that is planned by, or else the one that is chosen.
-DocumentPtr ScalingPage::profile() const {
-  return workspace_.question().profile ? workspace_.question().profile : workspace_.chosen<Profile>();
+reports::DocumentPtr ScalingPage::profile() const {
+  return workspace_.question().profile ? workspace_.question().profile
+                                       : workspace_.chosen<profiler::Profile>();
 }
 
 void ScalingPage::listLayers() {
   const QSignalBlocker blocker(layer_);
   const QString before = layer_->currentText();
   layer_->clear();
-  if (const DocumentPtr document = profile()) {
-    const auto& contents = *document->as<Profile>();
-    for (const LayerProfile& layer : contents.layers) {
+  if (const reports::DocumentPtr document = profile()) {
+    const auto& contents = *document->as<profiler::Profile>();
+    for (const profiler::LayerProfile& layer : contents.layers) {
       if (contents.find_latency_table(layer.latency_table) != nullptr)
         layer_->addItem(QString::fromStdString(layer.name), QString::fromStdString(layer.latency_table));
     }
@@ -254,23 +256,23 @@ void ScalingPage::listLayers() {
 }
 
 void ScalingPage::drawLatencyTable() {
-  const DocumentPtr document = profile();
+  const reports::DocumentPtr document = profile();
   const std::string name = layer_->currentData().toString().toStdString();
-  const LatencyTable* latency_table =
-      document == nullptr ? nullptr : document->as<Profile>()->find_latency_table(name);
+  const profiler::LatencyTable* latency_table =
+      document == nullptr ? nullptr : document->as<profiler::Profile>()->find_latency_table(name);
   latency_table_->setVisible(latency_table != nullptr);
   if (latency_table == nullptr) {
     latency_table_words_->setText(
         tr("Open a profile of this machine to see how the time of its layers grows."));
     return;
   }
-  latency_table_->setChart(latency_table_chart(*latency_table));
+  latency_table_->setChart(reports::latency_table_chart(*latency_table));
   latency_table_words_->setText(tr("%1: seen from %2 to %3 positions; at %4 more its error was %5.")
                                     .arg(QString::fromStdString(latency_table->name))
                                     .arg(latency_table->least_positions())
                                     .arg(latency_table->most_positions())
                                     .arg(latency_table->held_out_points)
-                                    .arg(figure_text(Unit::share, latency_table->held_out_error)));
+                                    .arg(figure_text(reports::Unit::share, latency_table->held_out_error)));
 }
 
 std::vector<Export> ScalingPage::exports() {

@@ -35,11 +35,11 @@ class ScalingPage : public Page {
   void work();
   void take(const ScalingProgress& progress);
   void draw();
-  void sayLargest(const Scaling& shown);
+  void sayLargest(const reports::Scaling& shown);
   void listLayers();
   void drawLatencyTable();
   int64_t mostAcross() const;
-  DocumentPtr profile() const;
+  reports::DocumentPtr profile() const;
 
   Workspace& workspace_;
   ScalingJob job_;

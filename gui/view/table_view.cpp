@@ -117,7 +117,7 @@ TableView::TableView(QWidget* parent)
   });
 }
 
-void TableView::setTable(const Table& table) {
+void TableView::setTable(const reports::Table& table) {
   const QStringList before = headings();
   const int row = view_->verticalScrollBar()->value();
   model_.setTable(table);
@@ -141,7 +141,7 @@ void TableView::hideFilter() {
 
 QStringList TableView::headings() const {
   QStringList headings;
-  for (const Column& column : model_.table().columns)
+  for (const reports::Column& column : model_.table().columns)
     headings << QString::fromStdString(column.group + "/" + column.title);
   return headings;
 }
@@ -222,7 +222,7 @@ void TableView::copy() const {
 
 Export TableView::exporter(const QString& name) {
   return {name, {QStringLiteral("csv")}, [this](const QString& file) {
-            write_file_whole(file.toStdString(), to_csv(model_.table()));
+            write_file_whole(file.toStdString(), reports::to_csv(model_.table()));
           }};
 }
 

@@ -20,8 +20,8 @@ class TableView : public QWidget {
  public:
   explicit TableView(QWidget* parent = nullptr);
   /// Keeps sorting, filter and, where the columns are the same, their widths.
-  void setTable(const Table& table);
-  const Table& table() const { return model_.table(); }
+  void setTable(const reports::Table& table);
+  const reports::Table& table() const { return model_.table(); }
   TableModel& model() { return model_; }
   QTableView* view() { return view_; }
   QLineEdit* filter() { return filter_; }

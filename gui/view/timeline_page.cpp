@@ -103,7 +103,8 @@ bool TimelinePage::busy() const {
 }
 
 void TimelinePage::showDocuments() {
-  const DocumentPtr plan = workspace_.chosen<PlanDocument>(), trace = workspace_.chosen<RecordedTrace>();
+  const reports::DocumentPtr plan = workspace_.chosen<reports::PlanDocument>(),
+                             trace = workspace_.chosen<RecordedTrace>();
   stack_->setCurrentIndex(plan == nullptr && trace == nullptr ? 0 : 1);
   sides_[0]->show(plan);
   sides_[1]->show(trace);

@@ -13,9 +13,9 @@ namespace headroom::gui {
 namespace {
 
 /// Where passes begin and end, with the ends of the whole.
-std::vector<double> landmarks(const Timeline& timeline) {
+std::vector<double> landmarks(const reports::Timeline& timeline) {
   std::vector<double> places{0};
-  for (const Span& pass : timeline.passes()) places.insert(places.end(), {pass.begin, pass.end});
+  for (const reports::Span& pass : timeline.passes()) places.insert(places.end(), {pass.begin, pass.end});
   places.push_back(timeline.end_seconds());
   // Clocks may overlap by a rounding.
   for (size_t i = 1; i < places.size(); ++i) places[i] = std::max(places[i], places[i - 1]);
@@ -24,7 +24,7 @@ std::vector<double> landmarks(const Timeline& timeline) {
 
 }  // namespace
 
-double seconds_in(const Timeline& to, const Timeline& from, double seconds) {
+double seconds_in(const reports::Timeline& to, const reports::Timeline& from, double seconds) {
   const bool alike = to.passes().size() == from.passes().size();
   const std::vector<double> here = alike ? landmarks(from) : std::vector{0.0, from.end_seconds()};
   const std::vector<double> there = alike ? landmarks(to) : std::vector{0.0, to.end_seconds()};
@@ -50,7 +50,7 @@ TimelineSide::TimelineSide(const QString& word, const QString& name, Build build
 
 TimelineSide::~TimelineSide() = default;  // the widgets are owned by where they stand
 
-void TimelineSide::show(const DocumentPtr& document) {
+void TimelineSide::show(const reports::DocumentPtr& document) {
   if (document == document_) return;
   document_ = document;
   if (document == nullptr) {
@@ -79,11 +79,11 @@ void TimelineSide::show(const DocumentPtr& document) {
              [this](const QString& message) { Q_EMIT failed(message); });
 }
 
-TimelineSide::Built TimelineSide::built(const Build& build, const DocumentPtr& document) {
-  Built made{std::make_shared<const Timeline>(build(document)), {}, {}};
+TimelineSide::Built TimelineSide::built(const Build& build, const reports::DocumentPtr& document) {
+  Built made{std::make_shared<const reports::Timeline>(build(document)), {}, {}};
   if (const RecordedTrace* recorded = document->as<RecordedTrace>()) {
-    made.note = watch_note(recorded->trace, largest_difference(*made.timeline));
-    made.gpu = gpu_tables(*recorded);
+    made.note = watch_note(recorded->trace, reports::largest_difference(*made.timeline));
+    made.gpu = reports::gpu_tables(*recorded);
   }
   return made;
 }
@@ -98,7 +98,7 @@ void TimelineSide::draw() {
           .toStdString();
   chart_->setSource(0, timeline_->end_seconds(),
                     [timeline = timeline_, heading](double begin, double end, size_t columns) {
-                      Chart chart = timeline_chart(*timeline, heading, begin, end, columns);
+                      reports::Chart chart = reports::timeline_chart(*timeline, heading, begin, end, columns);
                       chart.x.title.clear();  // "12 s" says it, and height is dear
                       return chart;
                     });
@@ -112,18 +112,18 @@ void TimelineSide::lookAt(double seconds, bool whole_column) {
   chart_->setCursor(seconds);
   if (moment_ == shown) return;
   moment_ = shown;
-  live_box_->showLive(caption(), live_table(*timeline_, shown));
+  live_box_->showLive(caption(), reports::live_table(*timeline_, shown));
 }
 
 QString TimelineSide::caption() const {
   if (timeline_ == nullptr || !moment_) return {};
   const double seconds = timeline_->seconds(*moment_);
-  const QString memory = figure_text(Unit::bytes, double(timeline_->total_bytes(*moment_)));
+  const QString memory = figure_text(reports::Unit::bytes, double(timeline_->total_bytes(*moment_)));
   // Passes follow one another: the last that has begun.
   const auto& passes = timeline_->passes();
   const auto after = std::upper_bound(passes.begin(), passes.end(), seconds,
-                                      [](double at, const Span& pass) { return at < pass.begin; });
-  const QString at = figure_text(Unit::seconds, seconds);
+                                      [](double at, const reports::Span& pass) { return at < pass.begin; });
+  const QString at = figure_text(reports::Unit::seconds, seconds);
   if (after == passes.begin()) return tr("%1, live at %2: %3").arg(word_, at, memory);
   const auto number = static_cast<int>(after - passes.begin()) - 1;
   return tr("%1, live at %2: %3, in pass %4, %5")

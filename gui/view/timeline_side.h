@@ -17,21 +17,21 @@ class TableView;
 
 /// The same place of the decode in another timeline: as far through the same pass, or of the whole where the
 /// passes are others.
-double seconds_in(const Timeline& to, const Timeline& from, double seconds);
+double seconds_in(const reports::Timeline& to, const reports::Timeline& from, double seconds);
 
 /// One timeline with its chart and what is live at one moment of it.
 class TimelineSide : public QObject {
   Q_OBJECT
  public:
-  using Build = std::function<Timeline(DocumentPtr)>;
+  using Build = std::function<reports::Timeline(reports::DocumentPtr)>;
   /// `word` says what it is, "Predicted"; `name` is for settings.
   TimelineSide(const QString& word, const QString& name, Build build);
   ~TimelineSide() override;
 
   /// Builds the document's timeline in a worker; null shows none.
-  void show(const DocumentPtr& document);
+  void show(const reports::DocumentPtr& document);
   bool busy() const { return job_.busy(); }
-  const std::shared_ptr<const Timeline>& timeline() const { return timeline_; }
+  const std::shared_ptr<const reports::Timeline>& timeline() const { return timeline_; }
   ChartView* chart() { return chart_; }
   TableView* table();
   LiveBox* liveBox() { return live_box_; }
@@ -53,16 +53,16 @@ class TimelineSide : public QObject {
  private:
   /// What is worked out of a document.
   struct Built {
-    std::shared_ptr<const Timeline> timeline;
+    std::shared_ptr<const reports::Timeline> timeline;
     QString note;
-    std::vector<Table> gpu;
+    std::vector<reports::Table> gpu;
   };
-  static Built built(const Build& build, const DocumentPtr& document);
+  static Built built(const Build& build, const reports::DocumentPtr& document);
   void draw();
   QString word_, name_, note_;
   Build build_;
-  DocumentPtr document_;
-  std::shared_ptr<const Timeline> timeline_;
+  reports::DocumentPtr document_;
+  std::shared_ptr<const reports::Timeline> timeline_;
   std::optional<size_t> moment_;
   ChartView* chart_;
   LiveBox* live_box_;

@@ -15,7 +15,7 @@ class WatchNote {
  public:
   static void addSources(const Trace& trace, QStringList& words);
   static void addCounts(const Trace& trace, QStringList& words);
-  static QString driver(const DriverDifference& difference);
+  static QString driver(const reports::DriverDifference& difference);
 };
 
 void WatchNote::addSources(const Trace& trace, QStringList& words) {
@@ -43,18 +43,18 @@ void WatchNote::addCounts(const Trace& trace, QStringList& words) {
   add(tr("Activities not listed one by one: %1."), trace.activities_left_out);
 }
 
-QString WatchNote::driver(const DriverDifference& difference) {
+QString WatchNote::driver(const reports::DriverDifference& difference) {
   const int64_t apart = difference.driver_bytes - difference.counted_bytes;
   if (apart == 0) return tr("The driver counted the same.");
-  const QString bytes = figure_text(Unit::bytes, double(std::abs(apart))),
-                at = figure_text(Unit::seconds, difference.seconds);
+  const QString bytes = figure_text(reports::Unit::bytes, double(std::abs(apart))),
+                at = figure_text(reports::Unit::seconds, difference.seconds);
   return apart > 0 ? tr("The driver counted at most %1 more, at %2.").arg(bytes, at)
                    : tr("The driver counted at most %1 less, at %2.").arg(bytes, at);
 }
 
 }  // namespace
 
-QString watch_note(const Trace& trace, const std::optional<DriverDifference>& difference) {
+QString watch_note(const Trace& trace, const std::optional<reports::DriverDifference>& difference) {
   QStringList words;
   WatchNote::addSources(trace, words);
   WatchNote::addCounts(trace, words);

@@ -8,7 +8,7 @@
 #include "planner/cost/device_rates.h"
 #include "planner/cost/memory_costs.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 // Time of a convolution in the Winograd form as a share of the direct one's, transforms included; over
@@ -121,7 +121,7 @@ CostModel::CostModel(const Graph& graph, DeviceKind device)
   scratch_write_bytes_per_second_ = scratch_read_bytes_per_second_ = rates.scratch_bytes_per_second;
 }
 
-CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& request)
+CostModel::CostModel(const Graph& graph, const profiler::Profile& profile, const Request& request)
     : CostModel(graph, request.device) {
   assumed_ = false;
   environment_ = {profile.device, profile.libraries};
@@ -134,7 +134,7 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
   take(profile.from_host_bytes_per_second, from_host_bytes_per_second_);
   take(profile.scratch_write_bytes_per_second, scratch_write_bytes_per_second_);
   take(profile.scratch_read_bytes_per_second, scratch_read_bytes_per_second_);
-  if (const auto latency_tables = std::make_shared<const LatencyTableTable>(graph, profile);
+  if (const auto latency_tables = std::make_shared<const LatencyLookup>(graph, profile);
       latency_tables->complete()) {
     latency_tables_ = latency_tables;
     if (request.device == DeviceKind::cuda) return;  // workspaces are granted, whatever was measured
@@ -144,7 +144,8 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
                                   const Sizes& sizes) {
       const int64_t known = elsewhere(op, form, tile, sizes);
       if (op.kind == OpKind::conv) return known;
-      const LatencyTable& latency_table = latency_tables->of(graph.tensor(op.output).producer, form);
+      const profiler::LatencyTable& latency_table =
+          latency_tables->of(graph.tensor(op.output).producer, form);
       const bool attends = op.kind == OpKind::attention;
       const int64_t here = attends ? latency_table.workspace_at(tile.y * tile.x, latency_table.columns.back())
                                    : latency_table.workspace_at(tile.t * tile.y * sizes.items, tile.x);
@@ -160,14 +161,14 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Request& 
   for (size_t i = 1; i < profile.sizes.size(); ++i) {
     if (distance(i) < distance(nearest)) nearest = i;
   }
-  const ProfiledSize& size = profile.sizes[nearest];
+  const profiler::ProfiledSize& size = profile.sizes[nearest];
   const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
   const Sizes sizes{
       {(size.frames - 1) / scale.t + 1, size.height_pixels / scale.y, size.width_pixels / scale.x},
       size.batch,
       profile.dtype,
       request.device};
-  for (const LayerProfile& layer : profile.layers) {
+  for (const profiler::LayerProfile& layer : profile.layers) {
     const OpId id = graph.find_op(layer.name);
     if (id == OpId{-1} || layer.sizes[nearest].seconds <= 0) continue;
     const Op& op = graph.op(id);
@@ -307,4 +308,4 @@ double pass_flops(const Graph& graph, const Pass& pass, const Extent& tile, cons
   return sum;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -9,7 +9,7 @@
 #include "planner/cost/latency_lookup.h"
 #include "profiler/profile/profile.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// What steps cost: seconds and workspace, from a profile of this machine or from stated assumptions.
 ///
@@ -22,7 +22,7 @@ class CostModel {
   explicit CostModel(const Graph& graph, DeviceKind device = DeviceKind::cpu);
   /// The profile's latency tables; without latency tables, rates per layer at the profiled size nearest to
   /// the one that is planned.
-  CostModel(const Graph& graph, const Profile& profile, const Request& request);
+  CostModel(const Graph& graph, const profiler::Profile& profile, const Request& request);
 
   bool assumed() const { return assumed_; }
   DeviceKind device() const { return device_; }
@@ -67,7 +67,7 @@ class CostModel {
   DeviceKind device_;
   bool both_ways_ = false;        ///< blocks are written below the device while others are read
   std::vector<double> measured_;  ///< seconds of a unit of work, by operation; 0 where rates are assumed
-  std::shared_ptr<const LatencyTableTable> latency_tables_;  ///< null without
+  std::shared_ptr<const LatencyLookup> latency_tables_;  ///< null without
   Environment environment_;
   double weights_bytes_per_second_ = 0;  ///< parameters brought onto the device
   double transform_bytes_per_second_ = 0;
@@ -80,4 +80,4 @@ class CostModel {
 /// FLOPs of a pass, halos included.
 double pass_flops(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes);
 
-}  // namespace headroom
+}  // namespace headroom::planner

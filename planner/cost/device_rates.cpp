@@ -1,6 +1,6 @@
 #include "planner/cost/device_rates.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 /// Two cores with AVX-512, LibTorch 2.11: tiles are fp32 in every dtype.
@@ -51,4 +51,4 @@ double flops_per_second(const DeviceRates& rates, const Op& op) {
   return rates.narrow_flops_per_second;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

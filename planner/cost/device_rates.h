@@ -3,7 +3,7 @@
 #include "decoder/graph/graph.h"
 #include "decoder/plan/plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// How fast a device is that was not profiled: the assumptions that docs/planning.md states.
 struct DeviceRates {
@@ -30,4 +30,4 @@ bool counts_flops(const Op& op);
 /// Of an operation that does.
 double flops_per_second(const DeviceRates& rates, const Op& op);
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -4,7 +4,7 @@
 #include <array>
 #include <stdexcept>
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 /// Tiles of equal length along one axis.
@@ -45,12 +45,12 @@ Runs runs_along(int64_t latent, int32_t grid_scale, int64_t tile, int32_t scale,
 
 }  // namespace
 
-LatencyTableTable::LatencyTableTable(const Graph& graph, const Profile& profile)
+LatencyLookup::LatencyLookup(const Graph& graph, const profiler::Profile& profile)
     : latency_tables_(profile.latency_tables) {
   const auto find = [&](const std::string& name) {
     const auto found =
         std::find_if(latency_tables_.begin(), latency_tables_.end(),
-                     [&](const LatencyTable& latency_table) { return latency_table.name == name; });
+                     [&](const profiler::LatencyTable& latency_table) { return latency_table.name == name; });
     return found == latency_tables_.end() ? -1 : static_cast<int32_t>(found - latency_tables_.begin());
   };
   const auto needed = [&](const std::string& name) {
@@ -60,22 +60,24 @@ LatencyTableTable::LatencyTableTable(const Graph& graph, const Profile& profile)
   };
   for (const Op& op : graph.ops()) {
     for (ConvolutionAlgorithm form : algorithms_on(profile.device_kind))
-      of_op_[static_cast<size_t>(form)].push_back(needed(latency_table_name(graph, op, form)));
+      of_op_[static_cast<size_t>(form)].push_back(needed(profiler::latency_table_name(graph, op, form)));
     const bool adds = op.kind == OpKind::add;
     accumulate_.push_back(
-        adds ? needed(moving_latency_table_name("accumulate", graph.tensor(op.output).channels)) : -1);
+        adds ? needed(profiler::moving_latency_table_name("accumulate", graph.tensor(op.output).channels))
+             : -1);
   }
   for (size_t t = 0; t < graph.tensors().size(); ++t) {
     const Tensor& tensor = graph.tensors()[t];
     const bool moves = !tensor.statistics;
     const bool is_output = TensorId{static_cast<int32_t>(t)} == graph.output();
-    gather_.push_back(moves ? needed(moving_latency_table_name("gather", tensor.channels)) : -1);
-    store_.push_back(moves && t > 0 ? needed(moving_latency_table_name("store", tensor.channels)) : -1);
-    emit_.push_back(is_output ? needed(moving_latency_table_name("emit", tensor.channels)) : -1);
+    gather_.push_back(moves ? needed(profiler::moving_latency_table_name("gather", tensor.channels)) : -1);
+    store_.push_back(moves && t > 0 ? needed(profiler::moving_latency_table_name("store", tensor.channels))
+                                    : -1);
+    emit_.push_back(is_output ? needed(profiler::moving_latency_table_name("emit", tensor.channels)) : -1);
   }
 }
 
-const LatencyTable& LatencyTableTable::of(const Step& step, ConvolutionAlgorithm form) const {
+const profiler::LatencyTable& LatencyLookup::of(const Step& step, ConvolutionAlgorithm form) const {
   int32_t found = -1;
   switch (step.kind) {
     case StepKind::gather:
@@ -98,9 +100,9 @@ const LatencyTable& LatencyTableTable::of(const Step& step, ConvolutionAlgorithm
   return latency_tables_[static_cast<size_t>(found)];
 }
 
-double LatencyTableTable::step_seconds(const Graph& graph, const Pass& pass, const Step& step,
-                                       const Extent& tile, const Sizes& sizes) const {
-  const LatencyTable& latency_table = of(step, pass.convolutions);
+double LatencyLookup::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+                                   const Sizes& sizes) const {
+  const profiler::LatencyTable& latency_table = of(step, pass.convolutions);
   const Tensor& tensor = graph.tensor(measured_tensor(step));
   const Runs rows = runs_along(sizes.latent.y, pass.scale.y, tile.y, tensor.scale.y, step.halo.before.y,
                                step.halo.after.y, step.pad.y);
@@ -109,9 +111,11 @@ double LatencyTableTable::step_seconds(const Graph& graph, const Pass& pass, con
   const int64_t grid_frames = extent_at(pass.scale, sizes.latent).t;
   const auto chunks = double((grid_frames + tile.t - 1) / tile.t);
   const double frames = double(extent_of(tensor, sizes.latent).t) / chunks;
-  const CallsOfStep calls = calls_of(step.kind, sizes.device, frames, double(sizes.items));
+  const profiler::CallsOfStep calls =
+      profiler::calls_of(step.kind, sizes.device, frames, double(sizes.items));
   const bool attends = step.kind == StepKind::attention;
-  const double keys = attends ? double(latency_table_extent(graph, graph.op(step.op), sizes.latent).x) : 0;
+  const double keys =
+      attends ? double(profiler::latency_table_extent(graph, graph.op(step.op), sizes.latent).x) : 0;
   double seconds = 0;
   for (size_t i = 0; i < rows.size; ++i) {
     for (size_t k = 0; k < columns.size; ++k) {
@@ -124,10 +128,10 @@ double LatencyTableTable::step_seconds(const Graph& graph, const Pass& pass, con
   return seconds;
 }
 
-double LatencyTableTable::least_seconds(const Graph& graph, OpId id, const Sizes& sizes) const {
+double LatencyLookup::least_seconds(const Graph& graph, OpId id, const Sizes& sizes) const {
   const Op& op = graph.op(id);
-  const Extent extent = latency_table_extent(graph, op, sizes.latent);
-  const LatencyTable& direct = of(id, ConvolutionAlgorithm::direct);
+  const Extent extent = profiler::latency_table_extent(graph, op, sizes.latent);
+  const profiler::LatencyTable& direct = of(id, ConvolutionAlgorithm::direct);
   if (op.kind == OpKind::attention) {
     return direct.least_seconds_per_row(double(extent.x)) * double(extent.y * sizes.items);
   }
@@ -141,4 +145,4 @@ double LatencyTableTable::least_seconds(const Graph& graph, OpId id, const Sizes
   return rate * double(positions(extent) * sizes.items);
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -10,7 +10,7 @@
 #include "decoder/lowering/gpu_memory.h"
 #include "decoder/lowering/linear_attention.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 // Blocks of LibTorch 2.11's attention on the CPU (ATen/native/cpu/FlashAttentionKernel.cpp).
@@ -99,4 +99,4 @@ MemoryModel memory_model_of(const Graph& graph, DeviceKind device) {
   return device == DeviceKind::cuda ? cuda_memory_model(graph) : cpu_memory_model(graph);
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -4,7 +4,7 @@
 
 #include "decoder/lowering/memory.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// Bytes that LibTorch's attention takes for its own blocks of scores and results, one set for each thread.
 /// `keys` are those of one call: the positions of one block of the keys' tensor.
@@ -22,4 +22,4 @@ MemoryModel cuda_memory_model(const Graph& graph);
 
 MemoryModel memory_model_of(const Graph& graph, DeviceKind device);
 
-}  // namespace headroom
+}  // namespace headroom::planner

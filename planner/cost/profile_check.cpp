@@ -5,7 +5,7 @@
 
 #include "decoder/graph/errors.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 std::string processor_name() {
@@ -20,7 +20,7 @@ std::string processor_name() {
 
 }  // namespace
 
-void check_profiled_model(const Profile& profile, const std::string& file, const Graph& graph,
+void check_profiled_model(const profiler::Profile& profile, const std::string& file, const Graph& graph,
                           const Request& request) {
   if (profile.device_kind != request.device) {
     throw InputError(file + ": device: measured on " + name_of(profile.device_kind) + " (\"" +
@@ -43,15 +43,15 @@ void check_profiled_model(const Profile& profile, const std::string& file, const
   }
   const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
   for (size_t i = 0; i < ops.size(); ++i) {
-    const LayerProfile& layer = profile.layers[i];
+    const profiler::LayerProfile& layer = profile.layers[i];
     if (layer.name != ops[i].name || layer.kind != name_of(ops[i].kind)) {
       differs(i, std::string(name_of(ops[i].kind)) + " " + ops[i].name);
     }
     const std::string latency_table =
-        latency_table_name(graph, ops[i], algorithms_on(profile.device_kind).back());
+        profiler::latency_table_name(graph, ops[i], algorithms_on(profile.device_kind).back());
     if (!layer.latency_table.empty() && layer.latency_table != latency_table) differs(i, latency_table);
     for (size_t s = 0; s < profile.sizes.size(); ++s) {
-      const ProfiledSize& size = profile.sizes[s];
+      const profiler::ProfiledSize& size = profile.sizes[s];
       const Extent latent{(size.frames - 1) / scale.t + 1, size.height_pixels / scale.y,
                           size.width_pixels / scale.x};
       const int64_t bytes = bytes_of(graph.tensor(ops[i].output), latent, size.batch, profile.dtype);
@@ -63,7 +63,7 @@ void check_profiled_model(const Profile& profile, const std::string& file, const
   }
 }
 
-void check_profiled_machine(const Profile& profile, const std::string& file) {
+void check_profiled_machine(const profiler::Profile& profile, const std::string& file) {
   if (profile.device.empty() || profile.libraries.empty()) {
     throw InputError(file + ": " + (profile.device.empty() ? "device" : "libraries") +
                      ": expected what was measured, found an empty text");
@@ -75,9 +75,9 @@ void check_profiled_machine(const Profile& profile, const std::string& file) {
                    "\"; give --other-environment to plan for that machine");
 }
 
-void check_profiled_range(const Profile& profile, const std::string& file, const Graph& graph,
+void check_profiled_range(const profiler::Profile& profile, const std::string& file, const Graph& graph,
                           const Plan& plan) {
-  const LatencyTableTable latency_tables(graph, profile);
+  const LatencyLookup latency_tables(graph, profile);
   if (!latency_tables.complete()) return;
   const Sizes sizes = sizes_of(graph, plan);
   for (const Pass& pass : plan.passes) {
@@ -89,10 +89,12 @@ void check_profiled_range(const Profile& profile, const std::string& file, const
       Step sized = step;
       sized.tensor = measured_tensor(step);
       const Extent largest = largest_tile(graph, pass, sized, tile, sizes);
-      const CallsOfStep calls = calls_of(step.kind, sizes.device, double(largest.t), double(sizes.items));
+      const profiler::CallsOfStep calls =
+          profiler::calls_of(step.kind, sizes.device, double(largest.t), double(sizes.items));
       double most = double(largest.y * largest.x) * calls.layers;
-      if (op.kind == OpKind::attention) most *= double(latency_table_extent(graph, op, sizes.latent).x);
-      const LatencyTable& latency_table = latency_tables.of(step, pass.convolutions);
+      if (op.kind == OpKind::attention)
+        most *= double(profiler::latency_table_extent(graph, op, sizes.latent).x);
+      const profiler::LatencyTable& latency_table = latency_tables.of(step, pass.convolutions);
       if (latency_table.speaks_of(most)) continue;
       throw InputError(file + ": layers[" + std::to_string(index(step.op)) + "] (" + op.name +
                        "): seen from " + std::to_string(latency_table.least_positions()) + " to " +
@@ -105,4 +107,4 @@ void check_profiled_range(const Profile& profile, const std::string& file, const
   }
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

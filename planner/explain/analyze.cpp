@@ -8,7 +8,7 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using nlohmann::json;
@@ -174,4 +174,4 @@ json to_json(const Analysis& analysis) {
           {"passes", std::move(passes)}};
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

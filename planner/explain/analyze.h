@@ -8,7 +8,7 @@
 #include "decoder/plan/plan.h"
 #include "decoder/plan/stats.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// What was predicted and what came of it.
 template <typename T>
@@ -54,4 +54,4 @@ std::string to_text(const Analysis& analysis);
 /// The same for programs. Ratios are null where nothing was predicted.
 nlohmann::json to_json(const Analysis& analysis);
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -8,7 +8,7 @@
 #include "decoder/graph/amounts.h"
 #include "planner/explain/explain.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using nlohmann::json;
@@ -317,4 +317,4 @@ json to_json(const PlanDiff& diff) {
           {"same_passes", diff.same_passes}};
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -6,7 +6,7 @@
 
 #include "decoder/plan/plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// One value that differs, by its key in the plan file. Null where a plan has no such thing.
 struct Difference {
@@ -49,4 +49,4 @@ std::string to_text(const PlanDiff& diff);
 /// seconds, `ratio`.
 nlohmann::json to_json(const PlanDiff& diff);
 
-}  // namespace headroom
+}  // namespace headroom::planner

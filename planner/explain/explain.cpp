@@ -7,7 +7,7 @@
 #include "decoder/lowering/memory.h"
 #include "planner/explain/window.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using nlohmann::json;
@@ -231,4 +231,4 @@ json explain_json(const Plan& plan, const Model& model) {
           {"passes", std::move(passes)}};
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -7,7 +7,7 @@
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// The plan for people: a tree of passes with what each reads, runs and keeps, its tiles, predicted peak and
 /// time, in the manner of a database's EXPLAIN. Only for valid plans.
@@ -29,4 +29,4 @@ std::set<TensorId> tensors_read(const Plan& plan, const Graph& graph, size_t pas
 /// What a step does, without where it reads: "conv decoder.conv_in halo 1".
 std::string step_text(const Step& step, const Graph& graph);
 
-}  // namespace headroom
+}  // namespace headroom::planner

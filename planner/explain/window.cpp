@@ -4,7 +4,7 @@
 
 #include "decoder/lowering/memory.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 int64_t stored_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised) {
   return static_cast<int64_t>(materialised.blocks.size()) * materialised.block_rows *
@@ -42,4 +42,4 @@ int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& m
   return most;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

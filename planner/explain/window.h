@@ -2,7 +2,7 @@
 
 #include "decoder/plan/plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// Bytes of all blocks of a materialised tensor, in its place.
 int64_t stored_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised);
@@ -14,4 +14,4 @@ int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& m
 /// The same over all of its passes.
 int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised);
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -5,7 +5,7 @@
 #include "planner/explain/diff.h"
 #include "planner/program/loaded_plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 int diff_command(const std::vector<std::string>& args, std::ostream& out) {
   CLI::App app(
@@ -33,4 +33,4 @@ int diff_command(const std::vector<std::string>& args, std::ostream& out) {
   return kDone;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -8,7 +8,7 @@
 #include "planner/explain/explain.h"
 #include "planner/program/loaded_plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 int explain_command(const std::vector<std::string>& args, std::ostream& out) {
   CLI::App app(
@@ -42,4 +42,4 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out) {
   return kDone;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -6,7 +6,7 @@
 #include "planner/program/request_options.h"
 #include "planner/search/frontier.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 int frontier_command(const std::vector<std::string>& args, std::ostream& out) {
   CLI::App app(
@@ -38,4 +38,4 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out) {
   return kDone;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

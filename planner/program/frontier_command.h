@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-namespace headroom {
+namespace headroom::planner {
 
 /// `headroom-plan frontier`: its arguments, results on `out`. Returns the exit code; throws
 /// what decoder/cli/run_guard.h turns into one.
 int frontier_command(const std::vector<std::string>& args, std::ostream& out);
 
-}  // namespace headroom
+}  // namespace headroom::planner

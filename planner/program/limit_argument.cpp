@@ -6,7 +6,7 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 /// Materialised free under --limit auto, for whatever else the machine is doing.
@@ -34,4 +34,4 @@ int64_t limit_from(const std::string& text, DeviceKind device) {
   return parse_bytes(text, "--limit");
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

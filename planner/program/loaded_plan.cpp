@@ -2,7 +2,7 @@
 
 #include "decoder/plan/plan_file.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 LoadedPlan load_plan(const std::string& file, const std::string& model_argument) {
   const PlanFile parsed(file);
@@ -11,4 +11,4 @@ LoadedPlan load_plan(const std::string& file, const std::string& model_argument)
   return {std::move(model), std::move(plan)};
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

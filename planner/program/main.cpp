@@ -3,5 +3,5 @@
 #include "planner/program/run.h"
 
 int main(int argc, char** argv) {
-  return headroom::run_plan({argv + 1, argv + argc}, std::cout, std::cerr);
+  return headroom::planner::run_plan({argv + 1, argv + argc}, std::cout, std::cerr);
 }

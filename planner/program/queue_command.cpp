@@ -15,7 +15,7 @@
 #include "planner/search/queue.h"
 #include "profiler/profile/profile_file.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 /// Latents are named relative to the file that names them: where the queue is written elsewhere, from there.
@@ -81,9 +81,9 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out) {
   const DeviceKind device =
       device_argument.empty() ? queue.device.value_or(DeviceKind::cpu) : parse_device(device_argument);
   const int64_t limit_bytes = limit_from(limit, device);
-  std::optional<Profile> profile;
+  std::optional<profiler::Profile> profile;
   if (!profile_file.empty()) {
-    profile = read_profile(profile_file);
+    profile = profiler::read_profile(profile_file);
     check_profiled_model(*profile, profile_file, model.graph, {model_argument, 1, 1, 1, 1, dtype, device});
     check_profiled_machine(*profile, profile_file);
   }
@@ -103,4 +103,4 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out) {
   return kDone;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

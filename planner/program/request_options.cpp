@@ -8,7 +8,7 @@
 #include "planner/cost/profile_check.h"
 #include "profiler/profile/profile_file.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 int64_t free_disk_bytes(const std::string& folder) {
@@ -72,10 +72,10 @@ PlanOptions RequestOptions::plan_options() const {
 
 CostModel RequestOptions::costs(const Model& resolved, const Request& asked) const {
   if (profile_file.empty()) return CostModel(resolved.graph, asked.device);
-  const Profile profile = read_profile(profile_file);
+  const profiler::Profile profile = profiler::read_profile(profile_file);
   check_profiled_model(profile, profile_file, resolved.graph, asked);
   if (!other_environment) check_profiled_machine(profile, profile_file);
   return CostModel(resolved.graph, profile, asked);
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -6,7 +6,7 @@
 #include "decoder/graph/model.h"
 #include "planner/search/make_plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// What commands that plan say of their --device.
 constexpr const char* kDeviceHelp = "what the plan is for: cpu, or cuda for a GPU's memory";
@@ -25,4 +25,4 @@ struct RequestOptions {
   CostModel costs(const Model& resolved, const Request& asked) const;
 };
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -8,7 +8,7 @@
 #include "planner/program/solve_command.h"
 #include "planner/program/validate_command.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 int run_plan(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   return guarded("headroom-plan", err, [&] {
@@ -23,4 +23,4 @@ int run_plan(const std::vector<std::string>& args, std::ostream& out, std::ostre
   });
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

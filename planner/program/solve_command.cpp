@@ -13,7 +13,7 @@
 #include "planner/search/why_not.h"
 #include "profiler/profile/profile_file.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 int solve_command(const std::vector<std::string>& args, std::ostream& out) {
   CLI::App app(
@@ -60,7 +60,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
     throw;
   }
   if (!asked.profile_file.empty())
-    check_profiled_range(read_profile(asked.profile_file), asked.profile_file, model.graph, plan);
+    check_profiled_range(profiler::read_profile(asked.profile_file), asked.profile_file, model.graph, plan);
   write_plan(output, plan, model.graph);
   if (json) {
     out << to_json(plan, model.graph).dump(2) << "\n";
@@ -73,4 +73,4 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
   return kDone;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -7,7 +7,7 @@
 #include "decoder/validator/validator.h"
 #include "planner/program/loaded_plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 int validate_command(const std::vector<std::string>& args, std::ostream& out) {
   CLI::App app("Check a plan independently of what made it: every position, block, statistic and byte.",
@@ -31,4 +31,4 @@ int validate_command(const std::vector<std::string>& args, std::ostream& out) {
   return kDone;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

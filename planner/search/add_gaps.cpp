@@ -4,7 +4,7 @@
 
 #include "decoder/gpu/dry_run.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 void add_gaps(Plan& plan, const Model& model) {
   if (plan.request.device != DeviceKind::cuda) return;
@@ -17,4 +17,4 @@ void add_gaps(Plan& plan, const Model& model) {
   plan.host_limit_bytes = std::max(plan.host_limit_bytes, dry_run.host.bytes);
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -3,7 +3,7 @@
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// On CUDA all memory is one reservation on the device and one in the host's memory, and what is live at one
 /// time has gaps between it. Rehearses the plan, adds the gaps on the device to its reserve and to its
@@ -11,4 +11,4 @@ namespace headroom {
 /// are: its pool maps pages wherever they are needed.
 void add_gaps(Plan& plan, const Model& model);
 
-}  // namespace headroom
+}  // namespace headroom::planner

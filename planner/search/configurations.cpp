@@ -4,7 +4,7 @@
 
 #include "decoder/graph/errors.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 constexpr double kForever = std::numeric_limits<double>::infinity();
@@ -96,4 +96,4 @@ SmallestOver smallest_over(const Spaces& spaces) {
   return best;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -9,7 +9,7 @@
 
 #include "planner/search/solver.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// What a plan may use, and how long it may take to find it.
 struct PlanOptions {
@@ -52,4 +52,4 @@ struct SmallestOver {
 };
 SmallestOver smallest_over(const Spaces& spaces);
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -8,7 +8,7 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/plan/plan_file.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 std::optional<FrontierPoint> best_under(const Spaces& spaces, const Request& request, int64_t limit_bytes) {
@@ -90,4 +90,4 @@ std::string frontier_plot(const std::vector<FrontierPoint>& points) {
   return text;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -6,7 +6,7 @@
 
 #include "planner/search/make_plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// One plan of the frontier.
 struct FrontierPoint {
@@ -28,4 +28,4 @@ std::string frontier_csv(const std::vector<FrontierPoint>& points);
 /// One line per point with a bar for its time.
 std::string frontier_plot(const std::vector<FrontierPoint>& points);
 
-}  // namespace headroom
+}  // namespace headroom::planner

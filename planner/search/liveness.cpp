@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 /// How many barriers a pass may recompute across. More never paid in any plan seen, and the bound keeps the
@@ -72,7 +72,7 @@ void PassLiveness::find_candidates(const Sizes& sizes) {
     if (statistics_.contains(id) || id == graph_.output()) continue;
     if (std::find(optional_depths.begin(), optional_depths.end(), tensor_depths_[t]) !=
         optional_depths.end()) {
-      if (graph_.tensor(id).cut_points) is_candidate_.insert(id);
+      if (graph_.tensor(id).cut_point) is_candidate_.insert(id);
       continue;
     }
     if (is_recomputed(id, all_bytes)) continue;
@@ -206,9 +206,9 @@ void PassLiveness::find_masks() {
   for (size_t pass = passes(); pass-- > 0;) {
     for (TensorId id : candidates_) {
       const int32_t own = tensor_depths_[index(id)], depth = pass_depths_[pass];
-      const bool cut_points = graph_.tensor(id).cut_points;
+      const bool cut_point = graph_.tensor(id).cut_point;
       const bool may_keep = targets_[pass].optional() ? contains(targets_[pass].cut_points, id)
-                                                      : own == depth || (own + 1 == depth && !cut_points);
+                                                      : own == depth || (own + 1 == depth && !cut_point);
       if (may_keep && !contains(targets_[pass].whole, id)) in_reach_[pass].push_back(id);
       if (pass + 1 < passes() && own + kDeepestRecompute < pass_depths_[pass + 1]) far_back_[pass].insert(id);
     }
@@ -314,4 +314,4 @@ std::vector<TensorId> PassLiveness::creatable(size_t pass, const std::vector<Ten
   return list;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -6,7 +6,7 @@
 #include "decoder/lowering/memory.h"
 #include "planner/search/tensor_set.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// Which tensors the passes of a graph can keep, read and reach: what the plan space knows of the graph
 /// before anything has a cost. Sets of materialised tensors need not hold the latent, which is always there.
@@ -80,4 +80,4 @@ class PassLiveness {
   std::vector<std::vector<TensorId>> in_reach_;  ///< candidates that the pass may keep
 };
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -9,16 +9,16 @@
 #include "planner/search/add_gaps.h"
 #include "planner/search/why_not.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
 Deadline deadline_of(const PlanOptions& options) {
   if (!options.time_budget_seconds) return {};
-  using Clock = std::chrono::steady_clock;
-  return Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                            std::chrono::duration<double>(*options.time_budget_seconds));
+  using profiler::Clock = std::chrono::steady_clock;
+  return profiler::Clock::now() + std::chrono::duration_cast<profiler::Clock::duration>(
+                                      std::chrono::duration<double>(*options.time_budget_seconds));
 }
 
 /// Searches for a plan with room for its gaps. One or two do, mostly.
@@ -116,4 +116,4 @@ Plan make_plan(const Model& model, const Request& request, const PlanOptions& op
   return plan;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -2,7 +2,7 @@
 
 #include "planner/search/configurations.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// The fastest plan under the options' limits over all frames, checked by the validator. On CUDA, where the
 /// fastest may leave no room for the gaps between what is live, the first of slower ones that does: it is
@@ -23,4 +23,4 @@ Plan smallest_plan(const Spaces& spaces, const Model& model, const Request& requ
 Plan plan_of(const Solution& solution, const Model& model, const Request& request, const Configuration& frame,
              const PlanOptions& options, const CostModel& costs);
 
-}  // namespace headroom
+}  // namespace headroom::planner

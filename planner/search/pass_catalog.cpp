@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 Sizes sizes_for(const Graph& graph, const Request& request, int64_t micro_batch) {
@@ -150,4 +150,4 @@ std::vector<KeepSet>& PassCatalog::keep_sets(size_t pass, const std::vector<Tens
   return sets->second;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

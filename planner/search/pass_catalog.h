@@ -10,7 +10,7 @@
 #include "planner/search/liveness.h"
 #include "planner/search/pass_option.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// What a pass does with the materialised tensors that it touches. What merely stays meanwhile does not
 /// change it, so all frontiers that agree in the tensors touched share it.
@@ -85,4 +85,4 @@ class PassCatalog {
   std::map<std::tuple<const PassOption*, std::vector<Place>, WeightResidency>, PricedShapes> priced_;
 };
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -8,7 +8,7 @@
 #include "decoder/lowering/gpu_memory.h"
 #include "decoder/lowering/lowering.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 constexpr int64_t kLeastRows = 4;
@@ -276,4 +276,4 @@ const std::vector<Shape>& PricedShapes::all() {
   return shapes_;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

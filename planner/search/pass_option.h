@@ -8,7 +8,7 @@
 #include "decoder/lowering/memory.h"
 #include "planner/cost/cost_model.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// One tile shape for a pass, by the numbers of its height, its width and its chunks of frames, and the form
 /// of its convolutions, with what they cost.
@@ -145,4 +145,4 @@ std::vector<int64_t> tile_widths(int64_t length);
 /// Frames of the chunks that are tried: all of them first, then few, down to one.
 std::vector<int64_t> chunk_lengths(int64_t frames);
 
-}  // namespace headroom
+}  // namespace headroom::planner

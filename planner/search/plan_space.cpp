@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 std::vector<TensorId> tensors_of(const Frontier& frontier) {
@@ -118,4 +118,4 @@ std::vector<Choice>& PlanSpace::choices(size_t pass, const Frontier& frontier) {
   return known->second;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -7,7 +7,7 @@
 
 #include "planner/search/pass_catalog.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// A materialised tensor and where it lives.
 struct Residence {
@@ -24,7 +24,7 @@ Frontier latent_frontier();
 /// One way to run a pass from a frontier: what it keeps, and the frontier after it.
 struct Choice {
   bool runs = true;         ///< the pass does
-  bool cut_points = false;  ///< it is an optional one
+  bool at_cut_point = false;  ///< it is an optional one
   std::vector<TensorId> keeps;
   std::vector<TensorId> in_place;
   std::vector<TensorId> below;  ///< those of `keeps` that live in the lower place
@@ -83,4 +83,4 @@ class PlanSpace {
   std::vector<std::map<Frontier, std::vector<Choice>>> choices_;  ///< by pass
 };
 
-}  // namespace headroom
+}  // namespace headroom::planner

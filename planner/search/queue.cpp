@@ -8,7 +8,7 @@
 
 #include "decoder/graph/errors.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 /// A distinct size: the plan for it, and the requests that ask for it as they stand.
@@ -92,4 +92,4 @@ RequestQueue plan_queue(RequestQueue queue, const Model& model, const std::strin
   return queue;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

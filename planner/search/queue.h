@@ -6,7 +6,7 @@
 #include "decoder/lowering/memory.h"
 #include "decoder/plan/requests.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// Plans the decode of one shape under the queue's limit. Throws DoesNotFit where there is none.
 using PlanShape = std::function<Plan(const Request& request)>;
@@ -20,4 +20,4 @@ RequestQueue plan_queue(RequestQueue requests, const Model& model, const std::st
                         const Storage& storage, int64_t limit_bytes, const PlanShape& plan_shape,
                         const std::string& origin);
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -5,7 +5,7 @@
 #include <queue>
 #include <stdexcept>
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 /// How a frontier before a pass was reached most cheaply.
@@ -86,7 +86,7 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
 PassDecision decision_of(const Arrival& arrival) {
   return {arrival.choice->keeps, arrival.choice->in_place,
           arrival.choice->below, arrival.choice->shapes->tile(*arrival.shape),
-          arrival.shape->form,   arrival.choice->cut_points};
+          arrival.shape->form,   arrival.choice->at_cut_point};
 }
 
 /// `hindered` becomes true where the limit materialised a choice from its fastest shape.
@@ -153,4 +153,4 @@ SmallestLimit smallest_limit(PlanSpace& space) {
   return smallest;
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -7,7 +7,7 @@
 
 #include "planner/search/plan_space.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// When a search may stop short of a proof.
 struct SearchLimits {
@@ -51,4 +51,4 @@ struct SmallestLimit {
 };
 SmallestLimit smallest_limit(PlanSpace& space);
 
-}  // namespace headroom
+}  // namespace headroom::planner

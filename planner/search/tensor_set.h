@@ -7,7 +7,7 @@
 
 #include "decoder/graph/graph.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// Tensors of one graph, a bit each: the planner walks thousands of times over which are materialised and
 /// which are reached.
@@ -67,4 +67,4 @@ class TensorSet {
   std::vector<uint64_t> words_;
 };
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -6,7 +6,7 @@
 #include "decoder/graph/amounts.h"
 #include "planner/search/make_plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 constexpr int64_t kAmple = int64_t{1} << 50;
@@ -186,4 +186,4 @@ nlohmann::json to_json(const WhyNot& why) {
           {"relaxations", std::move(relaxations)}};
 }
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -8,7 +8,7 @@
 #include "decoder/graph/errors.h"
 #include "planner/search/configurations.h"
 
-namespace headroom {
+namespace headroom::planner {
 
 /// Something that is on the device at a pass's peak.
 struct Blocker {
@@ -65,4 +65,4 @@ class NothingFits : public DoesNotFit {
   WhyNot why;
 };
 
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -9,7 +9,7 @@
 
 #include "profiler/cupti/records.h"
 
-namespace headroom::cupti {
+namespace headroom::profiler::cupti {
 namespace {
 
 /// Zeroed, and aligned to a page where CUPTI asks for 8 bytes. Null where there is none.
@@ -170,4 +170,4 @@ void Buffers::drop(uint8_t* memory) {
   buffers_.erase(found);
 }
 
-}  // namespace headroom::cupti
+}  // namespace headroom::profiler::cupti

@@ -11,7 +11,7 @@
 #include "profiler/cupti/library.h"
 #include "profiler/cupti/open_cupti.h"
 
-namespace headroom::cupti {
+namespace headroom::profiler::cupti {
 
 /// What a watcher has heard.
 class Recording {
@@ -86,4 +86,4 @@ class Buffers {
   int reading_ = 0;      ///< threads that read a buffer of it
 };
 
-}  // namespace headroom::cupti
+}  // namespace headroom::profiler::cupti

@@ -7,7 +7,7 @@
 #define RUNTIME(name, version, use) \
   { CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_##name##_v##version, #name, CallUse::use }
 
-namespace headroom::cupti {
+namespace headroom::profiler::cupti {
 
 const std::vector<TracedCall>& traced_calls() {
   static const std::vector<TracedCall> calls{
@@ -130,4 +130,4 @@ const char* memory_call_name(CUpti_ActivityKind kind, CUpti_CallbackId id) {
   return found == names.end() ? nullptr : found->second;
 }
 
-}  // namespace headroom::cupti
+}  // namespace headroom::profiler::cupti

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace headroom::cupti {
+namespace headroom::profiler::cupti {
 
 /// What a call of CUDA's is for.
 enum class CallUse { launch, copy, memory };
@@ -25,4 +25,4 @@ const std::vector<TracedCall>& traced_calls();
 /// The name of a function that takes memory or gives it back; null for any other.
 const char* memory_call_name(CUpti_ActivityKind kind, CUpti_CallbackId id);
 
-}  // namespace headroom::cupti
+}  // namespace headroom::profiler::cupti

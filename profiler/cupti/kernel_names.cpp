@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-namespace headroom::cupti {
+namespace headroom::profiler::cupti {
 namespace {
 
 /// Names of templates within templates can be very long; these are cut without being understood.
@@ -116,4 +116,4 @@ std::string KernelNames::at(int32_t index) const {
   return names_.at(static_cast<size_t>(index));
 }
 
-}  // namespace headroom::cupti
+}  // namespace headroom::profiler::cupti

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace headroom::cupti {
+namespace headroom::profiler::cupti {
 
 constexpr size_t kMostNameBytes = 200;
 
@@ -32,4 +32,4 @@ class KernelNames {
   int32_t others_ = -1;
 };
 
-}  // namespace headroom::cupti
+}  // namespace headroom::profiler::cupti

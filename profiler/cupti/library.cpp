@@ -6,7 +6,7 @@
 #include <map>
 #include <mutex>
 
-namespace headroom::cupti {
+namespace headroom::profiler::cupti {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,4 +96,4 @@ LoadedLibrary load_library(const std::vector<fs::path>& paths) {
   return {nullptr, why_not.empty() ? "CUPTI is nowhere to be found" : why_not};
 }
 
-}  // namespace headroom::cupti
+}  // namespace headroom::profiler::cupti

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace headroom::cupti {
+namespace headroom::profiler::cupti {
 
 /// CUPTI's functions, found when they are needed: programs do not link it and run without it.
 struct Library {
@@ -43,4 +43,4 @@ struct LoadedLibrary {
 /// CUPTIs do not bear one another.
 LoadedLibrary load_library(const std::vector<std::filesystem::path>& paths);
 
-}  // namespace headroom::cupti
+}  // namespace headroom::profiler::cupti

@@ -12,7 +12,7 @@
 #include "profiler/cupti/library.h"
 #include "profiler/cupti/source_names.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 using cupti::CallUse;
@@ -308,4 +308,4 @@ std::unique_ptr<DeviceWatcher> watch_with_cupti(const std::vector<WatchKind>& ki
   return std::make_unique<CuptiWatcher>(kinds, libraries, bounds);
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -7,7 +7,7 @@
 
 #include "profiler/events/device_watcher.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// How much is held of what CUPTI tells; beyond that it is counted as lost. The defaults are at most 256 MiB
 /// of records that wait to be read and some 350 MiB of events.
@@ -29,4 +29,4 @@ std::unique_ptr<DeviceWatcher> watch_with_cupti(
     const std::vector<WatchKind>& kinds,
     const std::vector<std::filesystem::path>& libraries = cupti_libraries(), const CuptiBounds& bounds = {});
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -4,7 +4,7 @@
 
 #include "profiler/cupti/calls.h"
 
-namespace headroom::cupti {
+namespace headroom::profiler::cupti {
 namespace {
 
 // Records grow at their end from one version of CUPTI to the next. Nothing is read from there, since the
@@ -176,4 +176,4 @@ std::optional<RecordedEvent> event_of(const CUpti_Activity& record) {
   }
 }
 
-}  // namespace headroom::cupti
+}  // namespace headroom::profiler::cupti

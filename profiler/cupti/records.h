@@ -6,7 +6,7 @@
 
 #include "profiler/events/device_events.h"
 
-namespace headroom::cupti {
+namespace headroom::profiler::cupti {
 
 /// What a record tells.
 struct RecordedEvent {
@@ -18,4 +18,4 @@ struct RecordedEvent {
 /// ending before it begins, larger than any memory.
 std::optional<RecordedEvent> event_of(const CUpti_Activity& record);
 
-}  // namespace headroom::cupti
+}  // namespace headroom::profiler::cupti

@@ -2,7 +2,7 @@
 
 #include "profiler/events/device_watcher.h"
 
-namespace headroom::cupti {
+namespace headroom::profiler::cupti {
 
 /// As a trace names it.
 inline const char* source_name(WatchKind kind) {
@@ -21,4 +21,4 @@ inline const char* source_name(WatchKind kind) {
   return "CUPTI";
 }
 
-}  // namespace headroom::cupti
+}  // namespace headroom::profiler::cupti

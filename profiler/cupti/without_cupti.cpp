@@ -4,7 +4,7 @@
 #include "profiler/cupti/source_names.h"
 
 // What is built where CUPTI's headers are missing.
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 class NoWatcher final : public DeviceWatcher {
@@ -34,4 +34,4 @@ std::unique_ptr<DeviceWatcher> watch_with_cupti(const std::vector<WatchKind>& ki
   return std::make_unique<NoWatcher>(kinds);
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 /// Names by number. Kernels have few; whatever has very many is put together.
@@ -70,4 +70,4 @@ void add_activities(const std::vector<DeviceEvent>& events, const ScopeTimes& ti
   }
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -2,7 +2,7 @@
 
 #include "profiler/events/device_watcher.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 const char* name_of(MemoryPlace place) {
   switch (place) {
@@ -36,4 +36,4 @@ const char* name_of(WatchKind kind) {
   return "";
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

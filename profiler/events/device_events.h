@@ -11,7 +11,7 @@
 // driver. Whoever tells it turns his own records into these, so that nothing behind them knows of any
 // library. Times are nanoseconds of one clock throughout a recording. Events need not come in the order of
 // their times.
-namespace headroom {
+namespace headroom::profiler {
 
 /// A segment of the host's work, numbered from 1.
 enum class ScopeId : uint64_t {};
@@ -138,4 +138,4 @@ struct DeviceRecording {
   friend bool operator==(const DeviceRecording&, const DeviceRecording&) = default;
 };
 
-}  // namespace headroom
+}  // namespace headroom::profiler

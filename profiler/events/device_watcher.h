@@ -5,7 +5,7 @@
 
 #include "profiler/events/device_events.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// What a watcher is to listen to. Each costs time of its own.
 enum class WatchKind : uint8_t {
@@ -34,4 +34,4 @@ class DeviceWatcher {
   virtual std::vector<TraceSource> sources() const = 0;
 };
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 /// The allocator tells by the clock of whoever listens to it, some time after the driver.
@@ -118,4 +118,4 @@ void DriverLedger::set_pool(uint64_t pool, int64_t size_bytes) {
   known = std::max<int64_t>(0, size_bytes);
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

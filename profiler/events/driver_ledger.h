@@ -6,7 +6,7 @@
 
 #include "profiler/events/device_events.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// All that is known to be taken from the driver, and by whom: by LibTorch's allocator in segments, or by
 /// libraries themselves. Of a segment both may tell, the allocator and the driver; it counts once, with what
@@ -43,4 +43,4 @@ class DriverLedger {
   int64_t segment_bytes_ = 0, library_bytes_ = 0;
 };
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -6,7 +6,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/graph/json_fields.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 using nlohmann::json;
@@ -223,4 +223,4 @@ DeviceRecording events_from_text(const std::string& text, const std::string& ori
   return recording;
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

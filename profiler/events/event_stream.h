@@ -5,7 +5,7 @@
 
 #include "profiler/events/device_events.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 constexpr int64_t kEventsVersion = 1;
 
@@ -17,4 +17,4 @@ DeviceRecording read_events(const std::filesystem::path& file);
 /// The same of a text; `origin` names it in errors.
 DeviceRecording events_from_text(const std::string& text, const std::string& origin);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

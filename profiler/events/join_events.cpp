@@ -13,7 +13,7 @@
 #include "profiler/events/merged_timeline.h"
 #include "profiler/events/scope_times.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 /// More are in no decode that anyone waits for.
@@ -257,4 +257,4 @@ Trace join_events(const DeviceRecording& recording, const Plan& plan, const Grap
   return trace;
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

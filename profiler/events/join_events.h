@@ -5,7 +5,7 @@
 #include "decoder/trace/trace_builder.h"
 #include "profiler/events/device_events.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// What a recording says of its plan, so that it is not joined by another: size, device, passes and peak, but
 /// neither file nor model, which may lie elsewhere.
@@ -24,4 +24,4 @@ std::string recorded_plan(const Plan& plan);
 Trace join_events(const DeviceRecording& recording, const Plan& plan, const Graph& graph,
                   const TraceBounds& bounds = {});
 
-}  // namespace headroom
+}  // namespace headroom::profiler

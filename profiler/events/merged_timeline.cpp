@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 /// The decode's own events in the host's order, at the times at which the device meets them.
@@ -86,4 +86,4 @@ std::vector<TimelineEntry> merged_timeline_of(const std::vector<DeviceEvent>& ev
   return list;
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -6,7 +6,7 @@
 
 #include "profiler/events/scope_times.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// Something that the trace is told, at its time there.
 struct TimelineEntry {
@@ -23,4 +23,4 @@ struct TimelineEntry {
 std::vector<TimelineEntry> merged_timeline_of(const std::vector<DeviceEvent>& events,
                                               const ScopeTimes& times);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

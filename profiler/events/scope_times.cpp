@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 /// The stream on which most of the kernels' time is spent: copies beside it go on while other steps run.
@@ -70,4 +70,4 @@ const ScopeTimes::Span* ScopeTimes::span_of(ScopeId scope) const {
   return found == spans_.end() ? nullptr : &found->second;
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

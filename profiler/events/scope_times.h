@@ -6,7 +6,7 @@
 
 #include "profiler/events/device_events.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// What the device did for each segment of the host's work, and when. The host runs ahead: what it asks for
 /// happens on the device later.
@@ -39,4 +39,4 @@ class ScopeTimes {
   std::unordered_map<uint64_t, Span> spans_;
 };
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <functional>
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// Seconds since some moment.
 using Clock = std::function<double()>;
@@ -12,4 +12,4 @@ inline double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

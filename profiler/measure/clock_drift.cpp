@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 constexpr size_t kBeside = 12;  // looks before and after one: a second or so in all
@@ -30,4 +30,4 @@ double ClockDrift::at(size_t look) const {
   return median({from(begin), from(end)}) / median(seen_);
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -5,7 +5,7 @@
 #include "profiler/measure/clock.h"
 #include "profiler/measure/operator_benchmark.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 double median(std::vector<double> values);
 
@@ -29,4 +29,4 @@ class ClockDrift {
   double looked_at_seconds_ = 0;
 };
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 constexpr int64_t kUnit = 256;  // values: views begin where a GPU's blocks do
@@ -31,4 +31,4 @@ MapView ColdBuffer::next(int64_t rows, int64_t columns, int64_t channels) {
   return view;
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

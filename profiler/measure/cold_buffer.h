@@ -5,7 +5,7 @@
 
 #include "decoder/interpreter/map_view.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// A tensor that is materialised, in this dtype, as sweeps meet it: each view of it lies after the one
 /// before, round and round, so far apart that caches do not hold it.
@@ -30,4 +30,4 @@ class ColdBuffer {
   int64_t count_ = 0, offset_ = 0;
 };
 
-}  // namespace headroom
+}  // namespace headroom::profiler

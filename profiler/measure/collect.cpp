@@ -13,7 +13,7 @@
 #include "profiler/measure/measure_latency.h"
 #include "profiler/measure/profiled_device.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 constexpr double kSizesShare = 0.3;  // of the time, roughly
@@ -140,4 +140,4 @@ Profile collect_profile(const Model& model, const ProfileRequest& request, const
   return Collecting(model, request, weights, progress, gpu, clock).run();
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

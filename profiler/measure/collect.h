@@ -11,7 +11,7 @@
 #include "profiler/measure/clock.h"
 #include "profiler/profile/profile.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// What is to be profiled.
 struct ProfileRequest {
@@ -36,4 +36,4 @@ Profile collect_profile(const Model& model, const ProfileRequest& request, const
                         const std::function<void(double, const std::string&)>& progress,
                         gpu::Gpu* gpu = nullptr, const Clock& clock = steady_seconds);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -10,7 +10,7 @@
 #include "profiler/measure/cpu_calls.h"
 #include "profiler/measure/filled.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 constexpr double kPointSeconds = 5e-3;  // of calls for one point in one sweep
@@ -70,4 +70,4 @@ double CpuBenchmark::reference_seconds() {
   return quickest;
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

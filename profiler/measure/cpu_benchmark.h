@@ -12,7 +12,7 @@
 #include "profiler/measure/cold_buffer.h"
 #include "profiler/measure/operator_benchmark.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// The CPU: one call after the other on memory of a pool whose pages are there already. While it lives,
 /// LibTorch's CPU tensors come from that. start_libraries() first.
@@ -41,4 +41,4 @@ class CpuBenchmark final : public Benchmark {
   at::Tensor kernel_, bias_;
 };
 
-}  // namespace headroom
+}  // namespace headroom::profiler

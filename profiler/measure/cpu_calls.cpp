@@ -15,7 +15,7 @@
 #include "decoder/lowering/memory.h"
 #include "profiler/measure/filled.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 constexpr int64_t kFarApartBytes = int64_t{96} << 20;
@@ -247,4 +247,4 @@ Call cpu_moving_call(const std::string& step, int64_t channels, const std::share
           0};
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

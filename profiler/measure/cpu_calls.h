@@ -6,7 +6,7 @@
 #include "profiler/measure/cold_buffer.h"
 #include "profiler/measure/operator_benchmark.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 // Calls on the CPU, in memory of the current pool (Benchmark has what they are).
 
@@ -16,4 +16,4 @@ Call cpu_operation_call(const Graph& graph, const Op& op, ConvolutionAlgorithm f
 Call cpu_moving_call(const std::string& step, int64_t channels, const std::shared_ptr<ColdBuffer>& store,
                      int64_t rows, int64_t columns);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

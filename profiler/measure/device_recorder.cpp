@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 constexpr size_t kMostEvents = 4'000'000;
@@ -122,4 +122,4 @@ void DeviceRecorder::freed(const void* memory, int64_t, int64_t, int64_t) {
   add(Freed{watcher_.now_ns(), number_of(memory)});
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

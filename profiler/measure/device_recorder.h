@@ -7,7 +7,7 @@
 #include "decoder/interpreter/events.h"
 #include "profiler/events/device_watcher.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// Writes down what a decode tells of itself, by the clock of whoever watches the device beside it, and lets
 /// him know for which step the host asks: give it to decode() as its events. At most some million events;
@@ -57,4 +57,4 @@ class DeviceRecorder final : public EventSink, private MemoryObserver {
 /// Nobody watches; the host's clock.
 std::unique_ptr<DeviceWatcher> no_watcher();
 
-}  // namespace headroom
+}  // namespace headroom::profiler

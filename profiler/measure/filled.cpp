@@ -7,7 +7,7 @@
 
 #include "decoder/cpu/loops/storage.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 void fill(float* values, int64_t count) {
   constexpr int64_t kDrawn = 4099;
@@ -47,4 +47,4 @@ Tile filled_tile(int64_t rows, int64_t columns, int64_t channels) {
   return tile;
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -5,7 +5,7 @@
 #include "decoder/cpu/tile.h"
 #include "decoder/graph/graph.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 // What calls are measured on: memory of the current pool with values between -1 and 1, the same few thousand
 // over and over.
@@ -17,4 +17,4 @@ at::Tensor filled_buffer(int64_t count, Dtype dtype);
 Region region_of(int64_t rows, int64_t columns);
 Tile filled_tile(int64_t rows, int64_t columns, int64_t channels);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -14,7 +14,7 @@
 
 #include "decoder/graph/errors.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 constexpr int64_t kChunk = int64_t{4} << 20;
@@ -82,4 +82,4 @@ FolderRates measure_folder(const std::filesystem::path& folder) {
   return rates;
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

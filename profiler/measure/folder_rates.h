@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// How fast a file in a folder is written and read again, in order.
 struct FolderRates {
@@ -15,4 +15,4 @@ struct FolderRates {
 /// take a file, DeviceError where writing or reading fails.
 FolderRates measure_folder(const std::filesystem::path& folder);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -6,7 +6,7 @@
 #include "profiler/measure/gpu_calls.h"
 #include "profiler/measure/measure_latency.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 constexpr double kBatchSeconds = 5e-3;
@@ -119,4 +119,4 @@ void GpuBenchmark::wait() {
   gpu_->wait_on_host(gpu_->record(gpu::Stream::compute));
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -9,7 +9,7 @@
 #include "profiler/measure/gpu_operands.h"
 #include "profiler/measure/operator_benchmark.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// A GPU: calls of its device, so many in a row that neither their start nor the wait for their end counts.
 /// All its memory is one reservation.
@@ -60,4 +60,4 @@ class GpuBenchmark final : public Benchmark {
   Call reference_;
 };
 
-}  // namespace headroom
+}  // namespace headroom::profiler

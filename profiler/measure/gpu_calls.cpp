@@ -7,7 +7,7 @@
 #include "decoder/lowering/memory.h"
 #include "profiler/measure/filled.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 using SharedTile = std::shared_ptr<const DeviceTile>;
@@ -226,4 +226,4 @@ void prepare_statistics(const Graph& graph, const Plan& plan, GpuDevice& device,
   for (size_t pass = 0; pass < plan.passes.size(); ++pass) device.begin_pass(pass);
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -10,7 +10,7 @@
 #include "decoder/lowering/gpu_memory.h"
 #include "profiler/measure/filled.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 constexpr int64_t kDrawn = int64_t{1} << 20;  // values
@@ -29,7 +29,7 @@ GpuOperands::GpuOperands(GpuDevice& device, Dtype dtype, int64_t store_values, g
       cold_buffer_(dtype, kFarApartBytes, [this](int64_t values) { return take(values); }) {
   if (gpu_ != nullptr) {
     std::vector<float> values(kDrawn);
-    headroom::fill(values.data(), kDrawn);
+    profiler::fill(values.data(), kDrawn);
     std::byte* through = staging_->next();
     kernels::narrow(dtype_, values.data(), through, kDrawn);
     gpu_->copy(gpu::Stream::compute, drawn_.get(), through, kDrawn * bytes_per_element(dtype_));
@@ -79,4 +79,4 @@ MaterialisedMap GpuOperands::blocks(int64_t positions, int64_t channels) {
   return map;
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -6,7 +6,7 @@
 #include "decoder/interpreter/materialised_map.h"
 #include "profiler/measure/cold_buffer.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// What calls on a GPU read: memory with values between -1 and 1, the same few million over and over. Without
 /// a GPU and staging nothing is written.
@@ -37,4 +37,4 @@ class GpuOperands {
   ColdBuffer cold_buffer_;
 };
 
-}  // namespace headroom
+}  // namespace headroom::profiler

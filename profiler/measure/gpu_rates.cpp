@@ -5,7 +5,7 @@
 
 #include "decoder/gpu/gpu_reservation.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 constexpr int64_t kCopied = int64_t{64} << 20;
@@ -53,4 +53,4 @@ GpuRates measure_gpu_rates(gpu::Gpu& gpu, const Graph& graph, Dtype dtype, const
   return rates;
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

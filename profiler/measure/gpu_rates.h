@@ -3,7 +3,7 @@
 #include "decoder/gpu/gpu_weights.h"
 #include "profiler/measure/clock.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// How fast bytes come onto a GPU and leave it.
 struct GpuRates {
@@ -17,4 +17,4 @@ struct GpuRates {
 GpuRates measure_gpu_rates(gpu::Gpu& gpu, const Graph& graph, Dtype dtype, const HostWeights& weights,
                            const Clock& clock);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace headroom {
+namespace headroom::profiler {
 
 void LayerRecorder::step_done(const Plan& plan, const StepDone& done) {
   const double seconds = timer_.seconds(done);
@@ -63,4 +63,4 @@ std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& pla
   return live;
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -9,7 +9,7 @@
 #include "decoder/lowering/memory.h"
 #include "profiler/profile/profile.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// Tells how long the steps of a decode take.
 class StepTimer {
@@ -52,4 +52,4 @@ class LayerRecorder final : public EventSink {
 std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& plan, const Graph& graph,
                                 const Sizes& sizes);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -7,7 +7,7 @@
 
 #include "profiler/measure/clock_drift.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 constexpr double kOnceSeconds = 0.3;  // a call this long is measured in one sweep alone
@@ -245,4 +245,4 @@ void run_dry_latency_tables(const Graph& graph, const std::vector<Extent>& laten
   Measuring(graph, latents, benchmark).run_dry();
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -9,7 +9,7 @@
 #include "profiler/measure/operator_benchmark.h"
 #include "profiler/profile/latency_table.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// Measures what each kind of call of a decoder costs over the extents of its tile: every step that the
 /// interpreter runs. Extents go up to those of the whole tensors of the largest latent. Each point is
@@ -22,4 +22,4 @@ std::vector<LatencyTable> measure_latency_tables(
 /// Makes each of its calls once, in the same order, for a benchmark that computes nothing.
 void run_dry_latency_tables(const Graph& graph, const std::vector<Extent>& latents, Benchmark& benchmark);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -14,7 +14,7 @@
 
 #include "decoder/graph/json_fields.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 using c10::IValue;
@@ -227,4 +227,4 @@ void write_memory_snapshot(const std::filesystem::path& file, const DeviceRecord
   });
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -6,7 +6,7 @@
 #include "decoder/plan/plan.h"
 #include "profiler/events/device_events.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// What was recorded as a memory snapshot of LibTorch, which its viewer (pytorch.org/memory_viz) and
 /// torch.cuda._memory_viz read: segments, what of them was live at the end, and the allocations one by one,
@@ -15,4 +15,4 @@ namespace headroom {
 void write_memory_snapshot(const std::filesystem::path& file, const DeviceRecording& recording,
                            const Plan& plan, const Graph& graph);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

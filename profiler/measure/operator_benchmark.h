@@ -6,7 +6,7 @@
 #include "decoder/graph/graph.h"
 #include "decoder/plan/plan.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// A call that can be repeated, ready to run, and the bytes that its result takes.
 struct Call {
@@ -42,4 +42,4 @@ class Benchmark {
   virtual int64_t window_peak_bytes() const = 0;
 };
 
-}  // namespace headroom
+}  // namespace headroom::profiler

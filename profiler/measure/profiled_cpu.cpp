@@ -9,7 +9,7 @@
 #include "profiler/measure/cpu_benchmark.h"
 #include "profiler/measure/profiled_device.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 struct LoadingRates {
@@ -77,4 +77,4 @@ std::unique_ptr<ProfiledDevice> profiled_cpu(const Profiled& profiled) {
   return std::make_unique<ProfiledCpu>(profiled);
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

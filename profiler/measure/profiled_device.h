@@ -15,7 +15,7 @@
 #include "profiler/measure/operator_benchmark.h"
 #include "profiler/profile/profile.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// What a profile needs of the device that it is of.
 class ProfiledDevice {
@@ -46,4 +46,4 @@ std::unique_ptr<ProfiledDevice> profiled_cpu(const Profiled& profiled);
 std::unique_ptr<ProfiledDevice> profiled_gpu(const Profiled& profiled, const std::vector<Extent>& latents,
                                              gpu::Gpu& gpu, Clock clock);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

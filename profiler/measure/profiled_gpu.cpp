@@ -12,7 +12,7 @@
 #include "profiler/measure/gpu_rates.h"
 #include "profiler/measure/profiled_device.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 std::string size_of(const Request& request) {
@@ -123,4 +123,4 @@ std::unique_ptr<ProfiledDevice> profiled_gpu(const Profiled& profiled, const std
   return std::make_unique<ProfiledGpu>(profiled, latents, gpu, std::move(clock));
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -5,7 +5,7 @@
 #include "profiler/events/join_events.h"
 #include "profiler/measure/device_recorder.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 /// LibTorch's allocator tells the recorder what it takes from the driver, as long as this lives.
@@ -62,4 +62,4 @@ RecordedDecode record_decode(const Model& model, const Plan& plan, const Paramet
   return recorded;
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -11,7 +11,7 @@
 #include "decoder/plan/stats.h"
 #include "profiler/events/device_watcher.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 struct RecordedDecode {
   RunStats stats;
@@ -33,4 +33,4 @@ struct Recording {
 RecordedDecode record_decode(const Model& model, const Plan& plan, const ParameterSource& weights,
                              const Array& latent, const Recording& how);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 constexpr double kBeyondSeen = 4;
@@ -203,4 +203,4 @@ Extent latency_table_extent(const Graph& graph, const Op& op, const Extent& late
   return {1, extent.t * extent.y, extent.x};
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -8,7 +8,7 @@
 #include "decoder/lowering/convolution.h"
 #include "decoder/plan/plan.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// What one kind of call costs over the extents of the tile that it makes: a table over rows × columns,
 /// linear along each axis between its knots. A fixed part, a part for each row and one for each position are
@@ -68,4 +68,4 @@ CallsOfStep calls_of(StepKind kind, DeviceKind device, double frames, double ite
 /// have those of what they measure, attention queries and keys.
 Extent latency_table_extent(const Graph& graph, const Op& op, const Extent& latent);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -8,7 +8,7 @@
 #include "decoder/plan/plan.h"
 #include "profiler/profile/latency_table.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// One layer at one size.
 struct LayerMeasurement {
@@ -101,4 +101,4 @@ struct Profile {
   }
 };
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 constexpr int64_t kMostBytes = int64_t{64} << 20;
@@ -283,4 +283,4 @@ std::string layers_csv(const Profile& profile) {
   return csv.str();
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

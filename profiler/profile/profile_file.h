@@ -7,7 +7,7 @@
 #include "decoder/graph/json_fields.h"
 #include "profiler/profile/profile.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 constexpr int64_t kProfileVersion = 2;
 
@@ -20,4 +20,4 @@ Profile read_profile(const std::filesystem::path& file);
 /// One line per layer and size: layer, kind, width, height, activation, live, workspace, seconds, flops.
 std::string layers_csv(const Profile& profile);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -5,5 +5,5 @@
 
 int main(int argc, char** argv) {
   headroom::ignore_closed_pipes();
-  return headroom::run_profile({argv + 1, argv + argc}, std::cout, std::cerr);
+  return headroom::profiler::run_profile({argv + 1, argv + argc}, std::cout, std::cerr);
 }

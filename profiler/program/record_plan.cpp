@@ -22,7 +22,7 @@
 #include "profiler/measure/memory_snapshot.h"
 #include "profiler/measure/record_decode.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 Plan plan_of(const Model& model, const std::string& file) {
@@ -111,4 +111,4 @@ std::vector<std::string> replay_events(const Model& model, const RecordRequest& 
   }
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -9,7 +9,7 @@
 #include "decoder/progress/progress.h"
 #include "profiler/program/watching.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// A plan to run and where its record goes; file names may be empty.
 struct RecordRequest {
@@ -41,4 +41,4 @@ Recorded record_plan(const Model& model, const RecordRequest& request, const Par
 std::vector<std::string> replay_events(const Model& model, const RecordRequest& request,
                                        const std::string& events_file);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

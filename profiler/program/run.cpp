@@ -21,7 +21,7 @@
 #include "profiler/program/record_plan.h"
 #include "profiler/program/watching.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 struct Options {
@@ -280,4 +280,4 @@ int run_profile(const std::vector<std::string>& args, std::ostream& out, std::os
   return ended.exit_code;
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -5,7 +5,7 @@
 
 #include "decoder/graph/errors.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 Watching parse_watching(const std::string& text, const std::string& option) {
   if (text == "all") return {};
@@ -42,4 +42,4 @@ std::vector<std::string> warnings_of(const std::vector<TraceSource>& sources) {
   return lines;
 }
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -6,7 +6,7 @@
 #include "decoder/trace/trace.h"
 #include "profiler/events/device_watcher.h"
 
-namespace headroom {
+namespace headroom::profiler {
 
 /// What is listened to beside the decode itself while a GPU works.
 struct Watching {
@@ -21,4 +21,4 @@ Watching parse_watching(const std::string& text, const std::string& option);
 /// A line for each that did not work.
 std::vector<std::string> warnings_of(const std::vector<TraceSource>& sources);
 
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -7,7 +7,7 @@
 
 #include "reports/figures/unit.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 struct ChartAxis {
   std::string title;
@@ -85,4 +85,4 @@ struct Chart {
   std::vector<std::string> categories{};  ///< names of x = 0, 1, 2 … where these are no numbers
 };
 
-}  // namespace headroom
+}  // namespace headroom::reports

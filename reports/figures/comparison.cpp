@@ -11,7 +11,7 @@
 #include "reports/figures/layers.h"
 #include "reports/figures/timeline.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 /// Figures of one unit, of one document.
@@ -117,30 +117,31 @@ void add_facts(const Facts& a, const Facts& b, const Names& names, std::vector<T
   if (!table.rows.empty()) tables.push_back(std::move(table));
 }
 
-std::string of_size(const std::string& item, const ProfiledSize& size) {
+std::string of_size(const std::string& item, const profiler::ProfiledSize& size) {
   return item + ", " + size_text(size);
 }
 
-std::string sizes_text(const Profile& profile) {
+std::string sizes_text(const profiler::Profile& profile) {
   std::string text;
-  for (const ProfiledSize& size : profile.sizes) text += (text.empty() ? "" : ", ") + size_text(size);
+  for (const profiler::ProfiledSize& size : profile.sizes)
+    text += (text.empty() ? "" : ", ") + size_text(size);
   return text;
 }
 
 /// At those of its sizes that `other` has as well.
-Contents contents_of(const Profile& profile, const Profile& other) {
+Contents contents_of(const profiler::Profile& profile, const profiler::Profile& other) {
   std::set<std::string> shared;
-  for (const ProfiledSize& size : other.sizes) shared.insert(size_text(size));
+  for (const profiler::ProfiledSize& size : other.sizes) shared.insert(size_text(size));
   Sheet time{"Time of layers", Unit::seconds}, live{"Live bytes of layers", Unit::bytes},
       workspace{"Workspace of layers", Unit::bytes}, activation{"Activations of layers", Unit::bytes},
       rates{"Bytes in a second", Unit::bytes};
   for (size_t i = 0; i < profile.sizes.size(); ++i) {
-    const ProfiledSize& size = profile.sizes[i];
+    const profiler::ProfiledSize& size = profile.sizes[i];
     if (!shared.contains(size_text(size))) continue;
     time.add(of_size("whole decode", size), size.seconds);
     live.add(of_size("whole decode", size), double(size.peak_bytes));
-    for (const LayerProfile& layer : profile.layers) {
-      const LayerMeasurement& measured = layer.sizes[i];
+    for (const profiler::LayerProfile& layer : profile.layers) {
+      const profiler::LayerMeasurement& measured = layer.sizes[i];
       time.add(of_size(layer.name, size), measured.seconds);
       live.add(of_size(layer.name, size), double(measured.live_bytes));
       workspace.add(of_size(layer.name, size), double(measured.workspace_bytes));
@@ -257,8 +258,8 @@ Contents contents_of(const RecordedTrace& recorded, const Document& document) {
 }
 
 /// Seconds under a limit; none where it allows no plan.
-std::optional<double> seconds_under(const std::vector<FrontierPoint>& points, int64_t limit_bytes) {
-  for (const FrontierPoint& point : points) {
+std::optional<double> seconds_under(const std::vector<planner::FrontierPoint>& points, int64_t limit_bytes) {
+  for (const planner::FrontierPoint& point : points) {
     if (point.peak_bytes <= limit_bytes) return point.seconds;
   }
   return std::nullopt;
@@ -278,15 +279,15 @@ Facts facts_of(const FrontierDocument& frontier) {
 void compare_frontiers(const FrontierDocument& a, const FrontierDocument& b, const Names& names,
                        std::vector<Table>& tables) {
   std::set<int64_t> limits;
-  for (const FrontierPoint& point : a.points) limits.insert(point.peak_bytes);
-  for (const FrontierPoint& point : b.points) limits.insert(point.peak_bytes);
+  for (const planner::FrontierPoint& point : a.points) limits.insert(point.peak_bytes);
+  for (const planner::FrontierPoint& point : b.points) limits.insert(point.peak_bytes);
   std::vector<Line> times;
   for (const int64_t limit : limits) {
     times.push_back({"under " + format(Unit::bytes, double(limit)), seconds_under(a.points, limit),
                      seconds_under(b.points, limit)});
   }
   add_table("Time", Unit::seconds, std::move(times), names, tables);
-  const auto peak = [](const std::vector<FrontierPoint>& points, bool last) {
+  const auto peak = [](const std::vector<planner::FrontierPoint>& points, bool last) {
     return points.empty() ? std::nullopt
                           : std::optional(double((last ? points.back() : points.front()).peak_bytes));
   };
@@ -304,7 +305,7 @@ Unit unit_of(const std::string& key) {
 
 std::string fact_text(const std::string& key, const nlohmann::json& value) {
   if (value.is_null()) return "";
-  if (key != "steps" || !value.is_array()) return value_text(key, value);
+  if (key != "steps" || !value.is_array()) return planner::value_text(key, value);
   std::string text;
   for (const nlohmann::json& step : value) text += (text.empty() ? "" : "; ") + step.get<std::string>();
   return text;
@@ -312,12 +313,12 @@ std::string fact_text(const std::string& key, const nlohmann::json& value) {
 
 void compare_plans(const PlanDocument& a, const PlanDocument& b, const Names& names,
                    std::vector<Table>& tables) {
-  const PlanDiff diff = diff_plans(a.plan, a.model.graph, b.plan, b.model.graph);
+  const planner::PlanDiff diff = planner::diff_plans(a.plan, a.model.graph, b.plan, b.model.graph);
   std::map<Unit, std::vector<Line>> lines;
   Facts facts_a, facts_b;
-  const auto add = [&](const std::string& of, const std::vector<Difference>& differences) {
-    for (const Difference& d : differences) {
-      const std::string item = of + key_text(d.key);
+  const auto add = [&](const std::string& of, const std::vector<planner::Difference>& differences) {
+    for (const planner::Difference& d : differences) {
+      const std::string item = of + planner::key_text(d.key);
       if (unit_of(d.key) == Unit::none) {
         facts_a.emplace_back(item, fact_text(d.key, d.a));
         facts_b.emplace_back(item, fact_text(d.key, d.b));
@@ -330,9 +331,9 @@ void compare_plans(const PlanDocument& a, const PlanDocument& b, const Names& na
     }
   };
   add("", diff.whole);
-  for (const PartDifference& pass : diff.passes)
+  for (const planner::PartDifference& pass : diff.passes)
     add(pass_text(static_cast<size_t>(pass.pass), pass.name) + ": ", pass.values);
-  for (const PartDifference& materialised : diff.materialised)
+  for (const planner::PartDifference& materialised : diff.materialised)
     add("kept " + materialised.name + ": ", materialised.values);
   add_table("Memory", Unit::bytes, std::move(lines[Unit::bytes]), names, tables);
   add_table("Time", Unit::seconds, std::move(lines[Unit::seconds]), names, tables);
@@ -359,8 +360,8 @@ std::vector<Table> compare(const Document& a, const Document& b) {
   }
   const Names names = names_of(a, b);
   std::vector<Table> tables;
-  if (const Profile* profile = a.as<Profile>()) {
-    const Profile& other = *b.as<Profile>();
+  if (const profiler::Profile* profile = a.as<profiler::Profile>()) {
+    const profiler::Profile& other = *b.as<profiler::Profile>();
     compare_contents(contents_of(*profile, other), contents_of(other, *profile), names, tables);
   } else if (const RunStats* run = a.as<RunStats>()) {
     compare_contents(contents_of(*run), contents_of(*b.as<RunStats>()), names, tables);
@@ -374,4 +375,4 @@ std::vector<Table> compare(const Document& a, const Document& b) {
   return tables;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

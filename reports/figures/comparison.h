@@ -5,7 +5,7 @@
 #include "reports/figures/document.h"
 #include "reports/figures/table.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 /// Two documents of one kind side by side, a table for each unit: item, a, b, ratio of b to a. What only one
 /// has comes first, then what differs the most; what is equal is left out and counted in the title. A last
@@ -14,4 +14,4 @@ namespace headroom {
 /// pass, frontiers at the limits of both. Throws InputError naming both files where their kinds differ.
 std::vector<Table> compare(const Document& a, const Document& b);
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -11,7 +11,7 @@
 #include "decoder/validator/validator.h"
 #include "profiler/profile/profile_file.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 using nlohmann::json;
@@ -167,7 +167,7 @@ FrontierDocument frontier_from_json(const json& document, const std::string& ori
   double least_seconds = 0;
   for (size_t i = 0; i < count; ++i) {
     const JsonFields fields = points[i];
-    FrontierPoint point;
+    planner::FrontierPoint point;
     // Each is smaller and slower than the one before.
     point.peak_bytes = fields["peak_bytes"].integer(0, most_bytes);
     point.seconds = fields["seconds"].number();
@@ -202,7 +202,7 @@ DocumentPtr read_document(const std::filesystem::path& file, const std::string& 
   } else if (schema == "headroom.trace") {
     document->contents = read_trace(file);
   } else if (schema == "headroom.profile") {
-    document->contents = read_profile(file);
+    document->contents = profiler::read_profile(file);
   } else if (schema == "headroom.frontier") {
     document->contents = frontier_from_json(read_json_file(file, kMostFileBytes), file.string());
   } else if (schema == "headroom.requests") {
@@ -219,4 +219,4 @@ DocumentPtr read_document(const std::filesystem::path& file, const std::string& 
   return document;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -14,7 +14,7 @@
 #include "planner/search/frontier.h"
 #include "profiler/profile/profile.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 /// A plan with the model that it was made for. The validator has found nothing wrong with it.
 struct PlanDocument {
@@ -26,7 +26,7 @@ struct PlanDocument {
 struct FrontierDocument {
   Request request;
   bool assumed = true;
-  std::vector<FrontierPoint> points;  ///< largest peak first
+  std::vector<planner::FrontierPoint> points;  ///< largest peak first
 };
 
 /// `origin` names the document in errors. Throws InputError naming it and the key.
@@ -35,7 +35,7 @@ FrontierDocument frontier_from_json(const nlohmann::json& document, const std::s
 /// One file of any of Headroom's kinds.
 struct Document {
   std::filesystem::path file;
-  std::variant<PlanDocument, RunStats, RecordedTrace, Profile, FrontierDocument> contents;
+  std::variant<PlanDocument, RunStats, RecordedTrace, profiler::Profile, FrontierDocument> contents;
 
   /// Null where it holds something else.
   template <typename T>
@@ -59,4 +59,4 @@ DocumentPtr read_document(const std::filesystem::path& file, const std::string& 
 /// One line: "plan, sdxl 1024x1024 fp32, limit 1.2 GiB, peak 1.2 GiB, 31 s".
 std::string summary(const Document& document);
 
-}  // namespace headroom
+}  // namespace headroom::reports

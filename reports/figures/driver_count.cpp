@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 int64_t apart(const DriverDifference& found) {
@@ -64,4 +64,4 @@ Series driver_series(const std::vector<DriverSample>& driver, double begin_secon
   return series;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -6,7 +6,7 @@
 
 #include "reports/figures/timeline.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 /// Where the driver's count of a GPU's memory and ours were furthest apart.
 struct DriverDifference {
@@ -24,4 +24,4 @@ std::optional<DriverDifference> largest_difference(const Timeline& timeline);
 Series driver_series(const std::vector<DriverSample>& driver, double begin_seconds, double end_seconds,
                      size_t columns);
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 /// Hundreds of names would hide those that matter.
@@ -272,4 +272,4 @@ std::vector<Table> gpu_tables(const RecordedTrace& recorded) {
   return tables;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

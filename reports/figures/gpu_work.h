@@ -3,7 +3,7 @@
 #include "reports/figures/document.h"
 #include "reports/figures/table.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 // What a GPU did during a traced decode. Tables have no rows where nobody watched it.
 
@@ -30,4 +30,4 @@ Table streams_table(const RecordedTrace& trace);
 /// Those of all these tables that have rows, in this order.
 std::vector<Table> gpu_tables(const RecordedTrace& trace);
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -3,19 +3,20 @@
 #include <algorithm>
 #include <set>
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 /// Layers that made a size's peak: the one that ran then, and the one whose materialised tensor was the
 /// largest.
-std::set<std::string> peak_layers(const Profile& profile) {
+std::set<std::string> peak_layers(const profiler::Profile& profile) {
   std::set<std::string> layers, made;
-  for (const LayerProfile& layer : profile.layers) layers.insert(layer.name);
-  for (const ProfiledSize& size : profile.sizes) {
+  for (const profiler::LayerProfile& layer : profile.layers) layers.insert(layer.name);
+  for (const profiler::ProfiledSize& size : profile.sizes) {
     made.insert(size.peak_layer);
     // Weights, tiles and workspace are listed as well and are nobody's layer.
-    const auto largest = std::find_if(size.peak_live.begin(), size.peak_live.end(),
-                                      [&](const LiveTensor& live) { return layers.contains(live.name); });
+    const auto largest =
+        std::find_if(size.peak_live.begin(), size.peak_live.end(),
+                     [&](const profiler::LiveTensor& live) { return layers.contains(live.name); });
     if (largest != size.peak_live.end()) made.insert(largest->name);
   }
   return made;
@@ -52,31 +53,31 @@ void add_columns(const std::string& size, Table& table) {
 }
 
 /// Attention's tiles are queries against keys; all others are rows by columns of positions.
-bool is_attention(const LatencyTable& latency_table) {
+bool is_attention(const profiler::LatencyTable& latency_table) {
   return latency_table.name.starts_with("attention");
 }
 
 }  // namespace
 
-std::string size_text(const ProfiledSize& size) {
+std::string size_text(const profiler::ProfiledSize& size) {
   std::string text = std::to_string(size.width_pixels) + "×" + std::to_string(size.height_pixels);
   if (size.frames > 1) text += ", " + std::to_string(size.frames) + " frames";
   if (size.batch > 1) text += ", batch " + std::to_string(size.batch);
   return text;
 }
 
-Table layers_table(const Profile& profile) {
+Table layers_table(const profiler::Profile& profile) {
   Table table{"Layers of " + profile.model, {}, {}};
   table.columns = {{.title = "layer", .is_text = true},
                    {.title = "kind", .is_text = true},
                    {.title = "law",
                     .is_text = true,
                     .explanation = "Layers that differ in their extents alone share a law of their cost."}};
-  for (const ProfiledSize& size : profile.sizes) add_columns(size_text(size), table);
+  for (const profiler::ProfiledSize& size : profile.sizes) add_columns(size_text(size), table);
   const std::set<std::string> peaks = peak_layers(profile);
-  for (const LayerProfile& layer : profile.layers) {
+  for (const profiler::LayerProfile& layer : profile.layers) {
     Row row{{layer.name, layer.kind, layer.latency_table}, peaks.contains(layer.name)};
-    for (const LayerMeasurement& measured : layer.sizes) {
+    for (const profiler::LayerMeasurement& measured : layer.sizes) {
       row.cells.insert(row.cells.end(), {double(measured.activation_bytes), double(measured.workspace_bytes),
                                          double(measured.live_bytes), measured.flops, measured.seconds});
     }
@@ -85,16 +86,16 @@ Table layers_table(const Profile& profile) {
   return table;
 }
 
-Table peak_live_table(const Profile& profile, size_t number) {
-  const ProfiledSize& size = profile.sizes.at(number);
+Table peak_live_table(const profiler::Profile& profile, size_t number) {
+  const profiler::ProfiledSize& size = profile.sizes.at(number);
   Table table{"Live at the peak of " + size_text(size) + ", in " + size.peak_layer, {}, {}};
   table.columns = {
       {.title = "name", .is_text = true},
       {.title = "size", .unit = Unit::bytes, .bars = true},
       {.title = "share", .unit = Unit::share, .explanation = "Of all that was on the device then."}};
   int64_t all = 0;
-  for (const LiveTensor& live : size.peak_live) all += live.bytes;
-  for (const LiveTensor& live : size.peak_live) {
+  for (const profiler::LiveTensor& live : size.peak_live) all += live.bytes;
+  for (const profiler::LiveTensor& live : size.peak_live) {
     table.rows.push_back(
         {{live.name, double(live.bytes), double(live.bytes) / double(std::max<int64_t>(1, all))},
          table.rows.empty()});
@@ -102,7 +103,7 @@ Table peak_live_table(const Profile& profile, size_t number) {
   return table;
 }
 
-Chart latency_table_chart(const LatencyTable& latency_table) {
+Chart latency_table_chart(const profiler::LatencyTable& latency_table) {
   const bool attention = is_attention(latency_table);
   Chart chart;
   chart.title = latency_table.name;
@@ -125,4 +126,4 @@ Chart latency_table_chart(const LatencyTable& latency_table) {
   return chart;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

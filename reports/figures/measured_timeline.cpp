@@ -4,7 +4,7 @@
 
 #include "reports/figures/timeline.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 static_assert(kMemoryKinds == kAllocationKinds + 1 && MemoryKind::outside == MemoryKind(kAllocationKinds) &&
@@ -188,4 +188,4 @@ Timeline measured_timeline(DocumentPtr document) {
           std::move(driver)};
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -7,11 +7,11 @@
 #include "planner/explain/explain.h"
 #include "planner/explain/window.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 template <typename T>
-std::vector<Cell> cells(const Outcome<T>& outcome) {
+std::vector<Cell> cells(const planner::Outcome<T>& outcome) {
   std::vector<Cell> list{double(outcome.predicted), double(outcome.measured), Cell()};
   if (const std::optional<double> ratio = outcome.ratio()) list.back() = *ratio;
   return list;
@@ -75,12 +75,13 @@ Table passes_table(const PlanDocument& document, const RunStats* run) {
                            .explanation = "Floating-point operations of the direct form, halos included."});
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     const Pass& pass = plan.passes[i];
-    table.rows.push_back({{double(i), pass.name, tiles_text(pass), name_of(pass.convolutions)}, false});
+    table.rows.push_back(
+        {{double(i), pass.name, planner::tiles_text(pass), name_of(pass.convolutions)}, false});
     if (run == nullptr)
       append(table.rows.back().cells, {double(pass.predicted_peak_bytes), pass.predicted_seconds});
   }
   if (run != nullptr) {
-    for (const PassAnalysis& pass : analyze(plan, "the plan", *run, "the run").passes) {
+    for (const planner::PassAnalysis& pass : planner::analyze(plan, "the plan", *run, "the run").passes) {
       Row& row = table.rows[pass.pass];
       append(row.cells, cells(pass.peak_bytes));
       append(row.cells, cells(pass.seconds));
@@ -100,8 +101,8 @@ Table passes_table(const RunStats& run) {
   for (Column& column : outcome_columns()) table.columns.push_back(std::move(column));
   for (const PassStats& pass : run.passes) {
     Row row{{double(table.rows.size()), pass.name}, false};
-    append(row.cells, cells(Outcome<int64_t>{pass.predicted_peak_bytes, pass.peak_bytes}));
-    append(row.cells, cells(Outcome<double>{pass.predicted_seconds, pass.seconds}));
+    append(row.cells, cells(planner::Outcome<int64_t>{pass.predicted_peak_bytes, pass.peak_bytes}));
+    append(row.cells, cells(planner::Outcome<double>{pass.predicted_seconds, pass.seconds}));
     table.rows.push_back(std::move(row));
   }
   if (!run.passes.empty()) table.rows[decides_peak(run.passes, &PassStats::peak_bytes)].stands_out = true;
@@ -138,7 +139,8 @@ std::vector<MaterialisedSpan> materialised_spans(const PlanDocument& document) {
   const Plan& plan = document.plan;
   const Graph& graph = document.model.graph;
   std::vector<std::set<TensorId>> read;
-  for (size_t pass = 0; pass < plan.passes.size(); ++pass) read.push_back(tensors_read(plan, graph, pass));
+  for (size_t pass = 0; pass < plan.passes.size(); ++pass)
+    read.push_back(planner::tensors_read(plan, graph, pass));
   std::vector<MaterialisedSpan> spans;
   for (const Materialised& materialised : plan.materialised) {
     const bool taken = materialised.in_place_of != TensorId{-1};
@@ -147,7 +149,7 @@ std::vector<MaterialisedSpan> materialised_spans(const PlanDocument& document) {
                           materialised.first_pass,
                           materialised.last_pass,
                           {},
-                          stored_bytes(graph, plan, materialised),
+                          planner::stored_bytes(graph, plan, materialised),
                           taken ? graph.tensor(materialised.in_place_of).name : ""};
     for (size_t pass = 0; pass < read.size(); ++pass) {
       if (read[pass].contains(materialised.tensor)) span.read_in.push_back(static_cast<int32_t>(pass));
@@ -181,7 +183,7 @@ Table materialised_table(const PlanDocument& document) {
   return table;
 }
 
-Chart frontier_chart(const std::vector<FrontierPoint>& points, int64_t limit_bytes) {
+Chart frontier_chart(const std::vector<planner::FrontierPoint>& points, int64_t limit_bytes) {
   Chart chart;
   chart.title = "Peak against time";
   chart.x = {"peak", Unit::bytes, true};
@@ -195,7 +197,7 @@ Chart frontier_chart(const std::vector<FrontierPoint>& points, int64_t limit_byt
   chart.series = {std::move(line), std::move(plans)};
   if (!is_limit(limit_bytes)) return chart;
   chart.guides.push_back({"limit " + format(Unit::bytes, double(limit_bytes)), double(limit_bytes), true});
-  const auto allowed = std::find_if(points.begin(), points.end(), [&](const FrontierPoint& point) {
+  const auto allowed = std::find_if(points.begin(), points.end(), [&](const planner::FrontierPoint& point) {
     return point.peak_bytes <= limit_bytes;
   });
   if (allowed == points.end()) return chart;
@@ -205,7 +207,7 @@ Chart frontier_chart(const std::vector<FrontierPoint>& points, int64_t limit_byt
   return chart;
 }
 
-Table frontier_table(const std::vector<FrontierPoint>& points) {
+Table frontier_table(const std::vector<planner::FrontierPoint>& points) {
   Table table{"Peak against time", {}, {}};
   table.columns = {
       {.title = "peak",
@@ -220,8 +222,8 @@ Table frontier_table(const std::vector<FrontierPoint>& points) {
       {.title = "lower place",
        .is_text = true,
        .explanation = "Where tensors might live beside the device."}};
-  for (const FrontierPoint& point : points) {
-    const Configuration& frame = point.frame;
+  for (const planner::FrontierPoint& point : points) {
+    const planner::Configuration& frame = point.frame;
     table.rows.push_back(
         {{double(point.peak_bytes), point.seconds, name_of(frame.weights), double(frame.micro_batch),
           frame.lower_place ? name_of(*frame.lower_place) : "none"},
@@ -230,4 +232,4 @@ Table frontier_table(const std::vector<FrontierPoint>& points) {
   return table;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

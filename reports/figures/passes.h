@@ -5,7 +5,7 @@
 #include "reports/figures/document.h"
 #include "reports/figures/table.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 /// A row for each pass of a plan: tiles, form, predicted peak, time and GFLOP; with a run's statistics the
 /// measured ones and their ratios beside them. The pass that decides the peak stands out. `run` may be null;
@@ -36,7 +36,7 @@ Table materialised_table(const PlanDocument& plan);
 
 /// Peak against time: the frontier's points as a line, the limit as a vertical guide where it is above 0, and
 /// a note at the plan that it allows.
-Chart frontier_chart(const std::vector<FrontierPoint>& points, int64_t limit_bytes);
-Table frontier_table(const std::vector<FrontierPoint>& points);
+Chart frontier_chart(const std::vector<planner::FrontierPoint>& points, int64_t limit_bytes);
+Table frontier_table(const std::vector<planner::FrontierPoint>& points);
 
-}  // namespace headroom
+}  // namespace headroom::reports

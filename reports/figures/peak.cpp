@@ -7,7 +7,7 @@
 #include "planner/explain/explain.h"
 #include "planner/search/why_not.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 /// The pass that runs at a moment of a plan's timeline.
@@ -51,11 +51,11 @@ const Step& step_beside(const PlanDocument& document, const Pass& pass, const st
   return pass.steps[static_cast<size_t>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin())];
 }
 
-Lever lever_for(const Model& model, const Change& change, const CostModel& costs) {
-  const Spaces spaces = spaces_of(model, change.request, change.options, costs);
-  const int64_t limit = smallest_over(spaces).smallest.bytes;
+Lever lever_for(const Model& model, const planner::Change& change, const planner::CostModel& costs) {
+  const planner::Spaces spaces = planner::spaces_of(model, change.request, change.options, costs);
+  const int64_t limit = planner::smallest_over(spaces).smallest.bytes;
   return {change.option, change.meaning, limit,
-          fastest_over(spaces, change.request, limit).best.value().seconds};
+          planner::fastest_over(spaces, change.request, limit).best.value().seconds};
 }
 
 }  // namespace
@@ -67,17 +67,17 @@ PeakDecision what_decided(const DocumentPtr& document) {
   const size_t number = pass_at(timeline, timeline.seconds(moment));
   const Pass& pass = planned.plan.passes[number];
   std::vector<LiveEntry> live = timeline.live_set(moment);
-  const std::string step = step_text(step_beside(planned, pass, live), planned.model.graph);
+  const std::string step = planner::step_text(step_beside(planned, pass, live), planned.model.graph);
   return {number, pass.name, step, timeline.total_bytes(moment), std::move(live)};
 }
 
-std::vector<Lever> levers(const Model& model, const Request& request, const PlanOptions& options,
-                          const CostModel& costs, const std::function<bool()>& go_on) {
+std::vector<Lever> levers(const Model& model, const Request& request, const planner::PlanOptions& options,
+                          const planner::CostModel& costs, const std::function<bool()>& go_on) {
   std::vector<Lever> list;
   if (!go_on()) return list;
   list.push_back(lever_for(model, {"", "nothing but a smaller limit", request, options}, costs));
   const int64_t as_it_is = list.front().smallest_limit_bytes;
-  for (const Change& change : changes_of(model, request, options, costs)) {
+  for (const planner::Change& change : planner::changes_of(model, request, options, costs)) {
     if (!go_on()) break;
     Lever lever = lever_for(model, change, costs);
     if (lever.smallest_limit_bytes < as_it_is) list.push_back(std::move(lever));
@@ -113,4 +113,4 @@ Table levers_table(const std::vector<Lever>& levers, int64_t peak_bytes) {
   return table;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -10,7 +10,7 @@
 #include "reports/figures/table.h"
 #include "reports/figures/timeline.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 /// What decided a plan's peak.
 struct PeakDecision {
@@ -34,10 +34,10 @@ struct Lever {
 /// What would lower the peak of this request and by how much: the request as it is at its smallest limit,
 /// then each change alone that has a smaller one, lowest first. `go_on` is asked between them, and what there
 /// is by then is returned where it says false. `options.limit_bytes` is not used.
-std::vector<Lever> levers(const Model& model, const Request& request, const PlanOptions& options,
-                          const CostModel& costs, const std::function<bool()>& go_on);
+std::vector<Lever> levers(const Model& model, const Request& request, const planner::PlanOptions& options,
+                          const planner::CostModel& costs, const std::function<bool()>& go_on);
 
 /// With what each saves of `peak_bytes`. The lowest stands out.
 Table levers_table(const std::vector<Lever>& levers, int64_t peak_bytes);
 
-}  // namespace headroom
+}  // namespace headroom::reports

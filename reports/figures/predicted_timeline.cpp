@@ -7,7 +7,7 @@
 #include "planner/cost/memory_costs.h"
 #include "reports/figures/timeline.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr size_t kMostMoments = 200'000;
@@ -207,7 +207,7 @@ class PassMemory {
 MemoryModel memory_model_of(const PlanDocument& document) {
   const Graph& graph = document.model.graph;
   const Plan& plan = document.plan;
-  if (plan.request.device == DeviceKind::cuda) return cuda_memory_model(graph);
+  if (plan.request.device == DeviceKind::cuda) return planner::cuda_memory_model(graph);
   const Sizes sizes = sizes_of(graph, plan);
   const int64_t beside = resident_bytes(document) + latent_bytes(graph, sizes) +
                          device_state_bytes(graph, sizes) + plan.reserve_bytes;
@@ -223,18 +223,18 @@ MemoryModel memory_model_of(const PlanDocument& document) {
     }
     return sum;
   };
-  MemoryModel here = cpu_memory_model(graph);
+  MemoryModel here = planner::cpu_memory_model(graph);
   if (counted(here) == planned) return here;
   int64_t least = 1, most = kMostThreads;
   while (least < most) {
     const int64_t threads = (least + most) / 2;
-    if (counted(cpu_memory_model(graph, threads)) < planned) {
+    if (counted(planner::cpu_memory_model(graph, threads)) < planned) {
       least = threads + 1;
     } else {
       most = threads;
     }
   }
-  MemoryModel there = cpu_memory_model(graph, least);
+  MemoryModel there = planner::cpu_memory_model(graph, least);
   return counted(there) == planned ? there : here;
 }
 
@@ -247,7 +247,7 @@ std::vector<double> seconds_of_passes(const PlanDocument& document) {
     seconds.push_back(pass.predicted_seconds);
     flops.push_back(pass.predicted_flops > 0
                         ? pass.predicted_flops
-                        : pass_flops(graph, pass, longest_tile(pass), sizes_of(graph, plan)));
+                        : planner::pass_flops(graph, pass, longest_tile(pass), sizes_of(graph, plan)));
   }
   const auto sum = [](const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0);
@@ -310,7 +310,7 @@ struct Sweep {
 Timeline predicted_timeline(DocumentPtr document) {
   const PlanDocument& planned = std::get<PlanDocument>(document->contents);
   const Plan& plan = planned.plan;
-  const auto memory = std::make_shared<const MemoryModel>(memory_model_of(planned));
+  const auto memory = std::make_shared<const MemoryModel>(planner::memory_model_of(planned));
   const std::vector<double> pass_seconds = seconds_of_passes(planned);
   const bool every_step = shows_every_step(plan);
   const MemoryUse loading = with_reserve({resident_bytes(planned)}, plan);
@@ -346,4 +346,4 @@ Timeline predicted_timeline(DocumentPtr document) {
           plan.limit_bytes,         std::move(sweep.passes), live};
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -6,7 +6,7 @@
 #include "decoder/lowering/build_plan.h"
 #include "planner/explain/analyze.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr int64_t kLeastPixelsAcross = 256;
@@ -16,7 +16,7 @@ void sort_by_pixels(std::vector<ScalingPoint>& series) {
                    [](const ScalingPoint& a, const ScalingPoint& b) { return a.pixels() < b.pixels(); });
 }
 
-int64_t untiled_bytes(const Model& model, const Request& request, const CostModel& costs) {
+int64_t untiled_bytes(const Model& model, const Request& request, const planner::CostModel& costs) {
   const Plan plan = untiled_plan(model, request);
   return plan.predicted_peak_bytes + reserve_bytes(model.graph, sizes_of(model.graph, plan), costs.memory());
 }
@@ -26,12 +26,12 @@ int64_t parameter_bytes(const Graph& graph, const Request& request) {
 }
 
 /// The same layers with the same channels, whatever the model was called.
-bool is_of(const ScaledDecoder& decoder, const Profile& profile) {
+bool is_of(const ScaledDecoder& decoder, const profiler::Profile& profile) {
   const Graph& graph = decoder.model.graph;
   return profile.dtype == decoder.request.dtype &&
          profile.weights_bytes == parameter_bytes(graph, decoder.request) &&
          std::equal(profile.layers.begin(), profile.layers.end(), graph.ops().begin(), graph.ops().end(),
-                    [](const LayerProfile& layer, const Op& op) { return layer.name == op.name; });
+                    [](const profiler::LayerProfile& layer, const Op& op) { return layer.name == op.name; });
 }
 
 bool is_of(const ScaledDecoder& decoder, const PlanDocument& document) {
@@ -44,9 +44,9 @@ bool is_of(const ScaledDecoder& decoder, const PlanDocument& document) {
                     [](const Op& a, const Op& b) { return a.name == b.name; });
 }
 
-void add_profile(Scaling& scaling, const Profile& profile) {
+void add_profile(Scaling& scaling, const profiler::Profile& profile) {
   if (scaling.decoder && !is_of(*scaling.decoder, profile)) return;
-  for (const ProfiledSize& size : profile.sizes) {
+  for (const profiler::ProfiledSize& size : profile.sizes) {
     const bool other = scaling.decoder && (size.frames != scaling.decoder->request.frames ||
                                            size.batch != scaling.decoder->request.batch);
     if (!other) scaling.measured_untiled.push_back({size.width_pixels, size.height_pixels, size.peak_bytes});
@@ -56,7 +56,7 @@ void add_profile(Scaling& scaling, const Profile& profile) {
 void add_run(Scaling& scaling, const RunStats& run, const std::vector<DocumentPtr>& documents) {
   for (const DocumentPtr& document : documents) {
     const PlanDocument* plan = document->as<PlanDocument>();
-    if (plan == nullptr || !belongs_to(plan->plan, run)) continue;
+    if (plan == nullptr || !planner::belongs_to(plan->plan, run)) continue;
     if (scaling.decoder && !is_of(*scaling.decoder, *plan)) continue;
     const Request& request = plan->plan.request;
     scaling.measured.push_back({request.width_pixels, request.height_pixels, run.peak_bytes});
@@ -107,8 +107,8 @@ std::vector<Request> size_ladder(const Model& model, const Request& request, int
   return sizes;
 }
 
-Scaling scaling(const Model& model, const std::vector<Request>& sizes, const PlanOptions& options,
-                const CostModel& costs, const std::function<bool()>& go_on) {
+Scaling scaling(const Model& model, const std::vector<Request>& sizes, const planner::PlanOptions& options,
+                const planner::CostModel& costs, const std::function<bool()>& go_on) {
   Scaling found;
   found.limit_bytes = options.limit_bytes;
   if (!sizes.empty()) found.decoder = {model, sizes.front()};
@@ -118,14 +118,15 @@ Scaling scaling(const Model& model, const std::vector<Request>& sizes, const Pla
       series.push_back({size.width_pixels, size.height_pixels, bytes});
     };
     add(found.untiled, untiled_bytes(model, size, costs));
-    add(found.planned, smallest_over(spaces_of(model, size, options, costs)).smallest.bytes);
+    add(found.planned,
+        planner::smallest_over(planner::spaces_of(model, size, options, costs)).smallest.bytes);
   }
   return found;
 }
 
 void add_measured(Scaling& scaling, const std::vector<DocumentPtr>& documents) {
   for (const DocumentPtr& document : documents) {
-    if (const Profile* profile = document->as<Profile>()) add_profile(scaling, *profile);
+    if (const profiler::Profile* profile = document->as<profiler::Profile>()) add_profile(scaling, *profile);
     if (const RunStats* run = document->as<RunStats>()) add_run(scaling, *run, documents);
   }
   sort_by_pixels(scaling.measured_untiled);
@@ -166,4 +167,4 @@ Chart scaling_chart(const Scaling& scaling) {
   return chart;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -11,7 +11,7 @@
 #include "reports/figures/chart.h"
 #include "reports/figures/document.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 struct ScalingPoint {
   int64_t width_pixels = 0;
@@ -43,8 +43,8 @@ std::vector<Request> size_ladder(const Model& model, const Request& request, int
 /// The planned and untiled peaks of each size, which ascend. The untiled one counts direct convolutions and
 /// the reserve, and no workspace. Takes up to seconds for large ones: `go_on` is asked before each size, and
 /// what there is by then is returned where it says false.
-Scaling scaling(const Model& model, const std::vector<Request>& sizes, const PlanOptions& options,
-                const CostModel& costs, const std::function<bool()>& go_on);
+Scaling scaling(const Model& model, const std::vector<Request>& sizes, const planner::PlanOptions& options,
+                const planner::CostModel& costs, const std::function<bool()>& go_on);
 
 /// Adds what profiles measured untiled and runs measured of their plans (pairs that belong together): of the
 /// same decoder, dtype, frames and batch.
@@ -58,4 +58,4 @@ double largest_pixels_within(const std::vector<ScalingPoint>& series, int64_t li
 /// predicted or else as measured, and planned.
 Chart scaling_chart(const Scaling& scaling);
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -3,7 +3,7 @@
 #include "reports/figures/document.h"
 #include "reports/figures/unit.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr size_t kLongestName = 120;
@@ -64,7 +64,7 @@ std::string text_of(const RecordedTrace& recorded) {
          ", " + one_line(trace.device);
 }
 
-std::string text_of(const Profile& profile) {
+std::string text_of(const profiler::Profile& profile) {
   std::string text = one_line(profile.model) + " " + name_of(profile.dtype);
   for (size_t i = 0; i < std::min(profile.sizes.size(), kSizesNamed); ++i)
     text += ", " + size_text(profile.sizes[i].width_pixels, profile.sizes[i].height_pixels);
@@ -76,7 +76,7 @@ std::string text_of(const Profile& profile) {
 std::string text_of(const FrontierDocument& frontier) {
   std::string text = request_text(frontier.request) + ", " + counted(frontier.points.size(), "plan", "plans");
   if (!frontier.points.empty()) {
-    const FrontierPoint &largest = frontier.points.front(), &smallest = frontier.points.back();
+    const planner::FrontierPoint &largest = frontier.points.front(), &smallest = frontier.points.back();
     text += ", from " + bytes_text(largest.peak_bytes) + " and " + format(Unit::seconds, largest.seconds) +
             " to " + bytes_text(smallest.peak_bytes) + " and " + format(Unit::seconds, smallest.seconds);
   }
@@ -90,4 +90,4 @@ std::string summary(const Document& document) {
          std::visit([](const auto& contents) { return text_of(contents); }, document.contents);
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

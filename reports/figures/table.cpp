@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr const char* kLineEnd = "\r\n";
@@ -67,4 +67,4 @@ std::vector<double> largest_numbers(const Table& table) {
   return largest;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -8,7 +8,7 @@
 
 #include "reports/figures/unit.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 struct Column {
   std::string title;          ///< short; a key of the GUI's translation
@@ -44,4 +44,4 @@ std::string to_csv(const Table& table);
 /// The largest number of each column, 0 for texts and where none is above it: what bars are drawn against.
 std::vector<double> largest_numbers(const Table& table);
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr size_t kMostTicks = 100;  // whatever the numbers are
@@ -166,4 +166,4 @@ std::vector<Tick> ticks(Unit unit, Range range, bool logarithmic, size_t most) {
   return result;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -6,7 +6,7 @@
 
 #include "reports/figures/unit.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 struct Range {
   double least = 0;
@@ -24,4 +24,4 @@ struct Tick {
 /// alike.
 std::vector<Tick> ticks(Unit unit, Range range, bool logarithmic, size_t most);
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -7,7 +7,7 @@
 
 #include "reports/figures/driver_count.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr size_t kBlock = 64;
@@ -251,4 +251,4 @@ Table live_table(const Timeline& timeline, size_t i) {
   return table;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -10,7 +10,7 @@
 #include "reports/figures/document.h"
 #include "reports/figures/table.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 /// What device bytes are for: the kinds of a trace, and what is outside the pool.
 enum class MemoryKind : uint8_t {
@@ -117,4 +117,4 @@ Chart timeline_chart(const Timeline& timeline, const std::string& title, double 
 /// What is on the device at moment i: name, kind, bytes, share.
 Table live_table(const Timeline& timeline, size_t i);
 
-}  // namespace headroom
+}  // namespace headroom::reports

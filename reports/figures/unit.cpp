@@ -9,7 +9,7 @@
 
 #include "decoder/graph/amounts.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 std::string printed(const char* form, double value) {
@@ -142,4 +142,4 @@ std::string csv_name(const std::string& title, Unit unit) {
   return name.empty() ? suffix : name + "_" + suffix;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

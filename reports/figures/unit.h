@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace headroom {
+namespace headroom::reports {
 
 /// What a number in a table or on an axis counts.
 enum class Unit { none, bytes, seconds, flops, pixels, ratio, share, bytes_per_second };
@@ -23,4 +23,4 @@ bool is_limit(int64_t bytes);
 /// or where the title ends in it.
 std::string csv_name(const std::string& title, Unit unit);
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -3,5 +3,5 @@
 #include "reports/program/run.h"
 
 int main(int argc, char** argv) {
-  return headroom::run_report({argv + 1, argv + argc}, std::cout, std::cerr);
+  return headroom::reports::run_report({argv + 1, argv + argc}, std::cout, std::cerr);
 }

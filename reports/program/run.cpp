@@ -10,7 +10,7 @@
 #include "decoder/progress/progress.h"
 #include "reports/render/report.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr const char* kDescription =
@@ -109,4 +109,4 @@ int run_report(const std::vector<std::string>& args, std::ostream& out, std::ost
   });
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <limits>
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 /// No figure is larger, and sums and products of what is drawn stay finite.
@@ -117,4 +117,4 @@ ChartRanges united(const ChartRanges& a, const ChartRanges& b) {
           {std::min(a.y.least, b.y.least), std::max(a.y.most, b.y.most)}};
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -5,7 +5,7 @@
 #include "reports/figures/chart.h"
 #include "reports/render/svg_scale.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 /// What a chart's axes span.
 struct ChartRanges {
@@ -28,4 +28,4 @@ Stack stacked_areas(const Chart& chart);
 /// Whether a value can be drawn: no nonsense, and above 0 on a logarithmic axis.
 bool can_be_drawn(const ChartAxis& axis, double value);
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -3,7 +3,7 @@
 #include "reports/render/escape.h"
 #include "reports/render/report.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 void add_cells(Table& all, const std::string& section, const Table& table) {
@@ -37,4 +37,4 @@ std::string to_long_csv(const Report& report) {
   return to_csv(all);
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr const char* kReplacement = "\xEF\xBF\xBD";  // U+FFFD
@@ -135,4 +135,4 @@ std::string markdown_text(std::string_view text) {
   return escaped;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

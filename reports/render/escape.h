@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace headroom {
+namespace headroom::reports {
 
 /// Text from a file as people may see it: valid UTF-8 (U+FFFD for what is not), line breaks and tabs as
 /// spaces, without control characters and without those that turn the direction of what follows.
@@ -19,4 +19,4 @@ std::string markdown_text(std::string_view text);
 /// Bytes of the character that begins at `at` of clean text.
 size_t character_bytes(std::string_view text, size_t at);
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -5,7 +5,7 @@
 #include "reports/render/sections.h"
 #include "reports/render/sentences.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr std::array kKinds{"plan", "stats", "trace", "profile", "frontier"};
@@ -31,7 +31,7 @@ Row environment_row(const Document& document) {
   } else if (const RecordedTrace* trace = document.as<RecordedTrace>()) {
     device = text_or_nothing(trace->trace.device);
     libraries = text_or_nothing(trace->trace.libraries);
-  } else if (const Profile* profile = document.as<Profile>()) {
+  } else if (const profiler::Profile* profile = document.as<profiler::Profile>()) {
     device = text_or_nothing(profile->device);
     libraries = text_or_nothing(profile->libraries);
     if (profile->threads > 0) threads = double(profile->threads);
@@ -88,4 +88,4 @@ Section files_section(const Findings& found) {
   return {"Files", {std::move(part)}};
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

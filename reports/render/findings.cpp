@@ -5,7 +5,7 @@
 #include "decoder/graph/errors.h"
 #include "planner/cost/profile_check.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 /// Pictures are drawn up to twice the planned size across, and at least up to this.
@@ -13,7 +13,7 @@ constexpr int64_t kLeastPixelsAcross = 4096;
 constexpr int64_t kMostPixelsAcross = 32768;
 
 struct ChosenCosts {
-  CostModel costs;
+  planner::CostModel costs;
   std::string words;  ///< "by the costs in profile.json"
 };
 
@@ -23,23 +23,23 @@ ChosenCosts costs_of(const PlanDocument& document, const std::vector<DocumentPtr
   const Plan& plan = document.plan;
   const Graph& graph = document.model.graph;
   const DeviceKind device = plan.request.device;
-  if (plan.assumed) return {CostModel(graph, device), "by assumed costs, as the plan was"};
+  if (plan.assumed) return {planner::CostModel(graph, device), "by assumed costs, as the plan was"};
   for (const DocumentPtr& file : profiles) {
-    const Profile& profile = *file->as<Profile>();
+    const profiler::Profile& profile = *file->as<profiler::Profile>();
     if (Environment{profile.device, profile.libraries} != plan.environment) continue;
     try {
-      check_profiled_model(profile, file->file.string(), graph, plan.request);
+      planner::check_profiled_model(profile, file->file.string(), graph, plan.request);
     } catch (const InputError&) {
       continue;  // of another model: a profile beside this plan, not the one that it was made by
     }
-    return {CostModel(graph, profile, plan.request), "by the costs in " + file->file.string()};
+    return {planner::CostModel(graph, profile, plan.request), "by the costs in " + file->file.string()};
   }
-  return {CostModel(graph, device),
+  return {planner::CostModel(graph, device),
           "by assumed costs: the profile that the plan was made by is not among the files"};
 }
 
-PlanOptions options_of(const Plan& plan) {
-  PlanOptions options;
+planner::PlanOptions options_of(const Plan& plan) {
+  planner::PlanOptions options;
   options.limit_bytes = plan.limit_bytes;
   options.host_limit_bytes = plan.host_limit_bytes;
   options.scratch_limit_bytes = plan.scratch_limit_bytes;
@@ -113,7 +113,7 @@ Findings work_out(const std::vector<DocumentPtr>& documents, const ReportOptions
   found.other_limit_bytes = options.limit_bytes;
   found.runs = pair_runs(documents);
   for (const DocumentPtr& document : documents) {
-    if (document->as<Profile>() != nullptr) found.profiles.push_back(document);
+    if (document->as<profiler::Profile>() != nullptr) found.profiles.push_back(document);
     if (document->as<FrontierDocument>() != nullptr) found.frontiers.push_back(document);
   }
   for (ReportedRun& run : found.runs) {
@@ -126,4 +126,4 @@ Findings work_out(const std::vector<DocumentPtr>& documents, const ReportOptions
   return found;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -10,7 +10,7 @@
 #include "reports/figures/timeline.h"
 #include "reports/render/report.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 /// A plan, what a run of it measured and its trace, as far as the files have them; at least one.
 struct ReportedRun {
@@ -50,4 +50,4 @@ struct Findings {
 };
 Findings work_out(const std::vector<DocumentPtr>& documents, const ReportOptions& options);
 
-}  // namespace headroom
+}  // namespace headroom::reports

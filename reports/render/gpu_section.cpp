@@ -2,7 +2,7 @@
 #include "reports/render/sections.h"
 #include "reports/render/watch_sentences.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 Section gpu_section(const Findings& found) {
   Section section{"What the GPU did", {}};
@@ -17,4 +17,4 @@ Section gpu_section(const Findings& found) {
   return section;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

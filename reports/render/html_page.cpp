@@ -5,7 +5,7 @@
 #include "reports/render/report.h"
 #include "reports/render/svg_chart.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 /// Nothing may be loaded from anywhere, whatever a file's texts try.
@@ -106,4 +106,4 @@ std::string to_html(const Report& report) {
   return page.take();
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr size_t kShownRows = 40;
@@ -134,4 +134,4 @@ void write_html_table(Markup& page, const Table& table) {
   page.close();
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

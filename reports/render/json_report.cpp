@@ -1,6 +1,6 @@
 #include "reports/render/report.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 using nlohmann::json;
@@ -49,4 +49,4 @@ json to_json(const Report& report) {
   return {{"title", report.title}, {"files", report.files}, {"sections", std::move(sections)}};
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -3,7 +3,7 @@
 #include "reports/render/escape.h"
 #include "reports/render/report.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 void write_table(std::string& text, const Table& table) {
@@ -44,4 +44,4 @@ std::string to_markdown(const Report& report) {
   return text + "Made by headroom-report " HEADROOM_VERSION ".\n";
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

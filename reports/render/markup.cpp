@@ -6,7 +6,7 @@
 
 #include "reports/render/escape.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 void Markup::tag(const char* name, const Attributes& attributes) {
   written_ += '<';
@@ -61,4 +61,4 @@ std::string coordinate(double value) {
   return short_text;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

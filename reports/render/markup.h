@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace headroom {
+namespace headroom::reports {
 
 /// Writes HTML and SVG. Every text and every value of an attribute is escaped here and nowhere else, so that
 /// no caller can forget it.
@@ -36,4 +36,4 @@ class Markup {
 /// A coordinate with one decimal, shortened: "12", "12.5".
 std::string coordinate(double value);
 
-}  // namespace headroom
+}  // namespace headroom::reports

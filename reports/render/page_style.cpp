@@ -1,6 +1,6 @@
 #include "reports/render/page_style.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 // Series' colours have a contrast of 3:1 or more against the paper in both themes and are told apart with the
 // common kinds of colour blindness (after Okabe and Ito); lines differ in their dashes as well, points in
@@ -167,4 +167,4 @@ addEventListener('beforeprint', () => {
 )js";
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace headroom {
+namespace headroom::reports {
 
 /// The page's style: colours for light, dark and print, tables that scroll in their own box, drawings whose
 /// colours follow. Classes of drawings: fill-<colour role> and line-<colour role>.
@@ -11,4 +11,4 @@ std::string_view page_style();
 /// Sorts tables by their heads and unfolds rows before printing. Nothing is missing without it.
 std::string_view page_script();
 
-}  // namespace headroom
+}  // namespace headroom::reports

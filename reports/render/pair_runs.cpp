@@ -3,7 +3,7 @@
 #include "planner/explain/analyze.h"
 #include "reports/render/findings.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 /// Whether a trace may be of these passes: it has names, no numbers that could tell more.
@@ -15,7 +15,7 @@ bool same_passes(const RecordedTrace& trace, int64_t limit_bytes, const Passes& 
 }
 
 bool belongs(const ReportedRun& run, const RunStats& stats) {
-  return run.planned() != nullptr && belongs_to(run.planned()->plan, stats);
+  return run.planned() != nullptr && planner::belongs_to(run.planned()->plan, stats);
 }
 
 bool belongs(const ReportedRun& run, const RecordedTrace& trace) {
@@ -78,4 +78,4 @@ std::vector<ReportedRun> pair_runs(const std::vector<DocumentPtr>& documents) {
   return runs;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

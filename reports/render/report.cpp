@@ -4,7 +4,7 @@
 #include "reports/render/sections.h"
 #include "reports/render/sentences.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 template <typename Count>
@@ -22,7 +22,7 @@ std::string page_title(const Findings& found) {
   }
   if (!found.frontiers.empty())
     return "Headroom: " + request_text(found.frontiers.front()->as<FrontierDocument>()->request);
-  if (!found.profiles.empty()) return "Headroom: " + found.profiles.front()->as<Profile>()->model;
+  if (!found.profiles.empty()) return "Headroom: " + found.profiles.front()->as<profiler::Profile>()->model;
   return "Headroom report";
 }
 
@@ -67,4 +67,4 @@ size_t count_tables(const Report& report) {
   return count_in_parts(report, [](const Part& part) { return part.tables.size(); });
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

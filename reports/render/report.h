@@ -13,7 +13,7 @@
 #include "reports/figures/passes.h"
 #include "reports/figures/table.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 /// Materialised tensors against the passes of their plan.
 struct MaterialisedChart {
@@ -73,4 +73,4 @@ std::string to_long_csv(const Report& report);
 /// Titles, sentences and tables with full numbers.
 nlohmann::json to_json(const Report& report);
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -4,7 +4,7 @@
 #include "reports/render/sentences.h"
 #include "reports/render/watch_sentences.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 /// Of a timeline: enough for every unit of a drawing's width.
@@ -203,4 +203,4 @@ Section materialised_section(const Findings& found) {
   return section;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

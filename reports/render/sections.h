@@ -3,7 +3,7 @@
 #include "reports/render/findings.h"
 #include "reports/render/report.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 /// Of what is told of one run: its files, where there are several to tell apart.
 std::string heading_of(const Findings& found, const ReportedRun& run);
@@ -23,4 +23,4 @@ Section comparison_section(const Findings& found);
 Section environment_section(const Findings& found);
 Section files_section(const Findings& found);
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -6,7 +6,7 @@
 
 #include "planner/explain/explain.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr double kTheSame = 0.0005;  // differences below half a thousandth are none to people
@@ -52,7 +52,7 @@ std::string plan_sentence(const PlanDocument& document) {
     text += ", without a limit";
   }
   text += plan.exact ? ". The plan is exact and " : ". The plan is approximate and ";
-  return text + gap_text(plan) +
+  return text + planner::gap_text(plan) +
          (plan.assumed ? "; its times are assumptions." : "; its times come from a profile.");
 }
 
@@ -132,11 +132,13 @@ std::string scaling_sentence(const Scaling& scaling) {
          ".";
 }
 
-std::string profile_sentence(const Profile& profile) {
+std::string profile_sentence(const profiler::Profile& profile) {
   if (profile.sizes.empty()) return "";
-  const ProfiledSize& size = *std::max_element(
-      profile.sizes.begin(), profile.sizes.end(),
-      [](const ProfiledSize& a, const ProfiledSize& b) { return a.peak_bytes < b.peak_bytes; });
+  const profiler::ProfiledSize& size =
+      *std::max_element(profile.sizes.begin(), profile.sizes.end(),
+                        [](const profiler::ProfiledSize& a, const profiler::ProfiledSize& b) {
+                          return a.peak_bytes < b.peak_bytes;
+                        });
   return "Untiled, " + profile.model + " at " + std::to_string(size.width_pixels) + "×" +
          std::to_string(size.height_pixels) + " in " + name_of(profile.dtype) + " took " +
          bytes_text(size.peak_bytes) + " and " + format(Unit::seconds, size.seconds) + "; " +
@@ -145,7 +147,7 @@ std::string profile_sentence(const Profile& profile) {
 
 std::string frontier_sentence(const FrontierDocument& frontier) {
   if (frontier.points.empty()) return "";
-  const FrontierPoint &fastest = frontier.points.front(), &smallest = frontier.points.back();
+  const planner::FrontierPoint &fastest = frontier.points.front(), &smallest = frontier.points.back();
   return "Plans of " + request_text(frontier.request) + " reach from " + bytes_text(smallest.peak_bytes) +
          " in " + format(Unit::seconds, smallest.seconds) + " to " + bytes_text(fastest.peak_bytes) + " in " +
          format(Unit::seconds, fastest.seconds) + ".";
@@ -199,11 +201,11 @@ std::vector<std::string> other_sentences(const Findings& found) {
   std::vector<std::string> sentences;
   if (found.scaling) sentences.push_back(scaling_sentence(*found.scaling));
   for (const DocumentPtr& profile : found.profiles)
-    sentences.push_back(profile_sentence(*profile->as<Profile>()));
+    sentences.push_back(profile_sentence(*profile->as<profiler::Profile>()));
   for (const DocumentPtr& frontier : found.frontiers)
     sentences.push_back(frontier_sentence(*frontier->as<FrontierDocument>()));
   std::erase(sentences, "");
   return sentences;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

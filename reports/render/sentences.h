@@ -5,7 +5,7 @@
 
 #include "reports/render/findings.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 // In plain words with figures; texts of files stand in them as they are.
 
@@ -24,4 +24,4 @@ std::string request_text(const Request& request);
 /// "592.0 MiB", or "no limit".
 std::string limit_text(int64_t limit_bytes);
 
-}  // namespace headroom
+}  // namespace headroom::reports

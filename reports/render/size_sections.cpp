@@ -6,7 +6,7 @@
 #include "reports/render/sections.h"
 #include "reports/render/sentences.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 /// A row for each size, whatever is known of it.
@@ -55,7 +55,7 @@ int64_t limit_for(const FrontierDocument& frontier, const Findings& found) {
 Section layers_section(const Findings& found) {
   Section section{"Layers", {}};
   for (const DocumentPtr& document : found.profiles) {
-    const Profile& profile = *document->as<Profile>();
+    const profiler::Profile& profile = *document->as<profiler::Profile>();
     Part part;
     if (found.profiles.size() > 1) part.heading = document->file.string();
     part.sentences.push_back(
@@ -96,4 +96,4 @@ Section frontier_section(const Findings& found) {
   return section;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -7,7 +7,7 @@
 #include "reports/render/svg_rows.h"
 #include "reports/render/svg_series.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr double kPlotHeight = 300;
@@ -188,4 +188,4 @@ std::string svg_drawing(const Drawing& drawing, const std::string& id, const Cha
   return svg_chart(std::get<Chart>(drawing), id, axes);
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

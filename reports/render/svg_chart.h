@@ -5,7 +5,7 @@
 #include "reports/render/chart_ranges.h"
 #include "reports/render/report.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 // Drawings as <svg> elements for a page: 960 wide, as high as they need to be, scaled to their box. Colours
 // are the classes of page_style.h, so that light, dark and print choose them. `id` is unique in its page:
@@ -19,4 +19,4 @@ std::string svg_materialised(const MaterialisedChart& chart, const std::string& 
 
 std::string svg_drawing(const Drawing& drawing, const std::string& id, const ChartRanges* axes = nullptr);
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -4,7 +4,7 @@
 
 #include "reports/render/escape.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr double kSwatch = 22;
@@ -163,4 +163,4 @@ std::string axis_text(const ChartAxis& axis) {
   return clean_text(axis.title) + (axis.logarithmic ? ", logarithmic" : "");
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

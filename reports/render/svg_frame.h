@@ -8,7 +8,7 @@
 #include "reports/render/svg_labels.h"
 #include "reports/render/svg_scale.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 // What all drawings have in common.
 
@@ -50,4 +50,4 @@ std::vector<Tick> ticks_that_fit(const ChartAxis& axis, const Scale& scale, doub
 /// "device memory" or "time, logarithmic".
 std::string axis_text(const ChartAxis& axis);
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -5,7 +5,7 @@
 
 #include "reports/render/escape.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 /// In parts of the font size.
@@ -88,4 +88,4 @@ Box LabelPlacer::place(const std::vector<Box>& candidates) {
   return taken_.back();
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace headroom {
+namespace headroom::reports {
 
 /// Font sizes in units of the drawing.
 constexpr double kLabelSize = 13;
@@ -44,4 +44,4 @@ class LabelPlacer {
   std::vector<Box> taken_, avoided_;
 };
 
-}  // namespace headroom
+}  // namespace headroom::reports

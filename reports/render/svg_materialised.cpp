@@ -5,7 +5,7 @@
 #include "reports/render/svg_chart.h"
 #include "reports/render/svg_frame.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr size_t kMostRows = 120;
@@ -113,4 +113,4 @@ std::string svg_materialised(const MaterialisedChart& chart, const std::string& 
   return svg.take();
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

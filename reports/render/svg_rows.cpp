@@ -7,7 +7,7 @@
 #include "reports/render/escape.h"
 #include "reports/render/svg_frame.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr size_t kMostRows = 300;
@@ -148,4 +148,4 @@ std::string svg_rows(const Chart& chart, const std::string& id, const std::strin
   return svg.take();
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

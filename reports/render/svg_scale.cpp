@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace headroom {
+namespace headroom::reports {
 
 Scale::Scale(Range range, bool logarithmic, double from, double to)
     : range_(range), logarithmic_(logarithmic), from_(from), to_(to) {}
@@ -18,4 +18,4 @@ double Scale::position(double value) const {
   return from_ + (to_ - from_) * (std::isfinite(inside) ? inside : 0);
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

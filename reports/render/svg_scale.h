@@ -2,7 +2,7 @@
 
 #include "reports/figures/ticks.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 /// Where the values of an axis are drawn. Values beyond the range lie on its ends.
 class Scale {
@@ -21,4 +21,4 @@ class Scale {
   double from_, to_;
 };
 
-}  // namespace headroom
+}  // namespace headroom::reports

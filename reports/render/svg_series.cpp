@@ -6,7 +6,7 @@
 #include "reports/render/chart_ranges.h"
 #include "reports/render/svg_frame.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 /// More marks than this would hide their line, and each has words of its own.
@@ -166,4 +166,4 @@ void draw_series(Markup& svg, const Series& series, const Plane& plane, size_t s
   if (series.mark == Mark::points || drawn.size() <= kMostMarks) draw_marks(svg, series, plane, drawn, shape);
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

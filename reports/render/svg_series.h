@@ -4,7 +4,7 @@
 #include "reports/render/markup.h"
 #include "reports/render/svg_scale.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 /// Where a chart's points lie.
 struct Plane {
@@ -20,4 +20,4 @@ void draw_areas(Markup& svg, const Chart& chart, const Plane& plane);
 void draw_series(Markup& svg, const Series& series, const Plane& plane, size_t shape, size_t bar,
                  size_t bars);
 
-}  // namespace headroom
+}  // namespace headroom::reports

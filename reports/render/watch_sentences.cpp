@@ -4,7 +4,7 @@
 
 #include "reports/figures/driver_count.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 std::string counted(int64_t count, const std::string& one, const std::string& several) {
@@ -75,4 +75,4 @@ std::vector<std::string> activity_sentences(const Trace& trace) {
   return sentences;
 }
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -5,7 +5,7 @@
 
 #include "reports/figures/timeline.h"
 
-namespace headroom {
+namespace headroom::reports {
 
 // How far a GPU's trace can be trusted, in plain words; nothing of a trace of the CPU.
 
@@ -16,4 +16,4 @@ std::vector<std::string> watch_sentences(const Trace& trace, const Timeline& tim
 /// Which of the GPU's activities are not where they belong: of no step, or not listed.
 std::vector<std::string> activity_sentences(const Trace& trace);
 
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -65,7 +65,7 @@ class SampleFiles {
  public:
   SampleFiles() : model_(resolve_model(HEADROOM_TEST_DATA "/demo_model")) {
     const Request request{HEADROOM_TEST_DATA "/demo_model", 256, 192, 1, 1, Dtype::fp32};
-    const CostModel costs(model_.graph);
+    const planner::CostModel costs(model_.graph);
     const int64_t smallest = smallest_bytes(model_, request, {}, costs);
     document_ = planned(model_, request, smallest + smallest / 4, costs);
     const Plan& plan = document_.plan;
@@ -73,17 +73,18 @@ class SampleFiles {
     write_stats(folder_ / "stats.json", run_as_predicted(plan));
     write_trace(folder_ / "trace.json", made_up_trace(plan, model_.graph), plan, model_.graph);
     write_trace(folder_ / "gpu_trace.json", gpu_trace(plan), plan, model_.graph);
-    Profile profile = made_up_profile();
+    profiler::Profile profile = made_up_profile();
     profile.threads = 2;
     profile.latency_tables = {{"law", {1, 4}, {8, 16}, {0.1, 0.2, 0.3, 0.4}, {0, 0, 0, 0}, 3, 0.125},
                               {"sum", {1, 4}, {8}, {0.01, 0.02}, {0, 64}, 0, 0}};
     folder_.write("profile.json", to_json(profile).dump());
-    folder_.write("frontier.json",
-                  to_json(frontier(model_, request, {}, costs, 6), request, /*assumed=*/true).dump());
-    for (const QString& name : all()) REQUIRE_NOTHROW(read_document(name.toStdString()));
+    folder_.write(
+        "frontier.json",
+        to_json(planner::frontier(model_, request, {}, costs, 6), request, /*assumed=*/true).dump());
+    for (const QString& name : all()) REQUIRE_NOTHROW(reports::read_document(name.toStdString()));
   }
 
-  const PlanDocument& plan() const { return document_; }
+  const reports::PlanDocument& plan() const { return document_; }
   const Scratch& folder() const { return folder_; }
   QString file(const std::string& name) const { return QString::fromStdString((folder_ / name).string()); }
   QStringList all() const {
@@ -94,7 +95,7 @@ class SampleFiles {
  private:
   Scratch folder_;
   Model model_;
-  PlanDocument document_;
+  reports::PlanDocument document_;
 };
 
 /// Made once: planning takes a moment.

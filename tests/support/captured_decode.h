@@ -21,7 +21,7 @@ struct Hearing {
 
 /// A decode on a GPU that never was: what those who watch tell of it, and what really happened.
 struct CapturedDecode {
-  DeviceRecording recording;
+  profiler::DeviceRecording recording;
   /// What there is of every kind, by the host's clock, from each moment at which it changes or the driver is
   /// asked. The context is as large as it was when the driver was last asked.
   std::map<int64_t, KindBytes> truth;
@@ -50,7 +50,8 @@ class DecodeMaker {
     count();
     take_library();
     take_segment();
-    tell(Allocated{tick(), take_place(int64_t{1} << 20), int64_t{1} << 20, AllocationKind::weights});
+    tell(
+        profiler::Allocated{tick(), take_place(int64_t{1} << 20), int64_t{1} << 20, AllocationKind::weights});
     place_bytes_.back().kind = AllocationKind::weights;
     change(AllocationKind::weights, int64_t{1} << 20);
     for (size_t pass = 0; pass < plan_.passes.size(); ++pass) run_pass(static_cast<int32_t>(pass));
@@ -58,7 +59,7 @@ class DecodeMaker {
     while (!place_bytes_.empty()) free_place(0);
     release_segment();
     count();
-    captured_.recording.plan = recorded_plan(plan_);
+    captured_.recording.plan = profiler::recorded_plan(plan_);
     captured_.recording.device = "a GPU";
     captured_.recording.libraries = "libraries";
     return std::move(captured_);
@@ -74,7 +75,7 @@ class DecodeMaker {
   static constexpr int64_t kSegmentBytes = int64_t{64} << 20;
 
   int64_t tick() { return now_ns_ += random_.integer(100, 5000); }
-  void tell(DeviceEvent event) { captured_.recording.events.push_back(std::move(event)); }
+  void tell(profiler::DeviceEvent event) { captured_.recording.events.push_back(std::move(event)); }
   int64_t& of(AllocationKind kind) { return live_[static_cast<size_t>(kind)]; }
   void note() { captured_.truth[now_ns_] = live_; }
   /// Of the decode's own.
@@ -91,12 +92,13 @@ class DecodeMaker {
     for (size_t tile = 0; tile < tiles; ++tile) {
       for (size_t step = 0; step < program.steps.size(); ++step) {
         scope_ = ScopeId{++scopes_};
-        tell(ScopeBegan{tick(), scope_, 0, pass, static_cast<int64_t>(tile), static_cast<int32_t>(step)});
+        tell(profiler::ScopeBegan{tick(), scope_, 0, pass, static_cast<int64_t>(tile),
+                                  static_cast<int32_t>(step)});
         run_step(program.steps[step]);
       }
     }
     scope_ = ScopeId{++scopes_};
-    tell(ScopeBegan{tick(), scope_, 0, pass, -1, -1});
+    tell(profiler::ScopeBegan{tick(), scope_, 0, pass, -1, -1});
   }
 
   void run_step(const Step& step) {
@@ -106,7 +108,7 @@ class DecodeMaker {
       const int64_t bytes = 512 * random_.integer(1, 2000);
       const uint64_t address = take_place(bytes);
       place_bytes_.back().kind = kind;
-      tell(Allocated{tick(), address, bytes, kind, step.tensor});
+      tell(profiler::Allocated{tick(), address, bytes, kind, step.tensor});
       change(kind, bytes);
     }
     for (int64_t kernels = random_.integer(0, 3); kernels > 0; --kernels) launch();
@@ -127,10 +129,11 @@ class DecodeMaker {
     const int64_t begin = std::max(free_at, now_ns_) + random_.integer(0, 3000);
     const int64_t end = free_at = begin + random_.integer(1, copy ? 5'000 : 20'000);
     if (!hearing_.kernels) return;
-    tell(DeviceActivity{begin, end, number, copy ? 14 : 7, copy ? random_.integer(1, 1 << 20) : 0,
-                        copy ? ActivityKind::copy : ActivityKind::kernel,
-                        copy ? "device to host" : "kernel " + std::to_string(random_.integer(0, 5))});
-    if (random_.chance(0.95)) tell(ScopeOfCall{number, scope_});
+    tell(profiler::DeviceActivity{
+        begin, end, number, copy ? 14 : 7, copy ? random_.integer(1, 1 << 20) : 0,
+        copy ? ActivityKind::copy : ActivityKind::kernel,
+        copy ? "device to host" : "kernel " + std::to_string(random_.integer(0, 5))});
+    if (random_.chance(0.95)) tell(profiler::ScopeOfCall{number, scope_});
   }
 
   uint64_t take_place(int64_t bytes) {
@@ -148,23 +151,25 @@ class DecodeMaker {
   void free_place(size_t i) {
     const Place place = place_bytes_[i];
     place_bytes_.erase(place_bytes_.begin() + static_cast<std::ptrdiff_t>(i));
-    tell(Freed{tick(), place.address});
+    tell(profiler::Freed{tick(), place.address});
     change(place.kind, -place.bytes);
   }
 
   void take_segment() {
     segment_bytes_ = kSegmentBytes + (random_.chance(0.5) ? int64_t{2} << 20 : 0);  // the driver's word
-    if (hearing_.memory) tell(DriverMemoryChanged{tick(), kSegment, segment_bytes_, correlation_++});
+    if (hearing_.memory)
+      tell(profiler::DriverMemoryChanged{tick(), kSegment, segment_bytes_, correlation_++});
     if (!hearing_.memory) tick();
-    tell(SegmentChanged{tick(), kSegment, kSegmentBytes});
+    tell(profiler::SegmentChanged{tick(), kSegment, kSegmentBytes});
     of(AllocationKind::slack) += hearing_.memory ? segment_bytes_ : kSegmentBytes;
     note();
   }
   void release_segment() {
-    tell(SegmentChanged{tick(), kSegment, -kSegmentBytes});
+    tell(profiler::SegmentChanged{tick(), kSegment, -kSegmentBytes});
     of(AllocationKind::slack) = 0;
     note();
-    if (hearing_.memory) tell(DriverMemoryChanged{tick(), kSegment, -segment_bytes_, correlation_++});
+    if (hearing_.memory)
+      tell(profiler::DriverMemoryChanged{tick(), kSegment, -segment_bytes_, correlation_++});
     segment_bytes_ = 0;
   }
 
@@ -173,18 +178,19 @@ class DecodeMaker {
     const uint64_t address = 0x700000000000 + (next_library_++ << 32);
     libraries_[address] = bytes;
     tick();
-    if (hearing_.memory) tell(DriverMemoryChanged{now_ns_, address, bytes, correlation_++});
+    if (hearing_.memory) tell(profiler::DriverMemoryChanged{now_ns_, address, bytes, correlation_++});
     change_libraries(bytes);
     // What is not the GPU's memory is of no matter.
     if (hearing_.memory)
-      tell(DriverMemoryChanged{tick(), address + 64, bytes, correlation_++, MemoryPlace::pinned});
+      tell(profiler::DriverMemoryChanged{tick(), address + 64, bytes, correlation_++,
+                                         profiler::MemoryPlace::pinned});
   }
   void give_library() {
     if (libraries_.empty()) return;
     const auto [address, bytes] = *libraries_.begin();
     libraries_.erase(libraries_.begin());
     tick();
-    if (hearing_.memory) tell(DriverMemoryChanged{now_ns_, address, -bytes, correlation_++});
+    if (hearing_.memory) tell(profiler::DriverMemoryChanged{now_ns_, address, -bytes, correlation_++});
     change_libraries(-bytes);
   }
   void change_pool() {
@@ -192,9 +198,10 @@ class DecodeMaker {
     pool_bytes_ = size;
     tick();
     if (hearing_.memory && random_.chance(0.5)) {
-      tell(DriverPoolChanged{now_ns_, 77, size});
+      tell(profiler::DriverPoolChanged{now_ns_, 77, size});
     } else if (hearing_.memory) {
-      tell(DriverMemoryChanged{now_ns_, 0x710000000000, 512, correlation_++, MemoryPlace::device, 77, size});
+      tell(profiler::DriverMemoryChanged{now_ns_, 0x710000000000, 512, correlation_++,
+                                         profiler::MemoryPlace::device, 77, size});
     }
     change_libraries(change);
   }
@@ -207,7 +214,7 @@ class DecodeMaker {
 
   void count() {
     const int64_t all = context_bytes_ + library_bytes_ + segment_bytes_;
-    tell(DriverCounted{tick(), all});
+    tell(profiler::DriverCounted{tick(), all});
     int64_t claimed = -of(AllocationKind::context);
     for (int64_t bytes : live_) claimed += bytes;
     of(AllocationKind::context) = all - claimed;
@@ -226,7 +233,7 @@ class DecodeMaker {
   int64_t segment_bytes_ = 0, library_bytes_ = 0, pool_bytes_ = 0, context_bytes_ = int64_t{300} << 20;
   uint32_t correlation_;
   uint64_t scopes_ = 0, next_library_ = 0;
-  ScopeId scope_ = kNoScope;
+  ScopeId scope_ = profiler::kNoScope;
 };
 
 inline CapturedDecode hear_decode(uint64_t seed, const Plan& plan, const Graph& graph,

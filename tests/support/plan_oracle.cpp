@@ -77,7 +77,7 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleC
 bool PlanOracle::may_be_materialised(TensorId id) const {
   const Tensor& tensor = graph_.tensor(id);
   if (id == graph_.latent() || id == graph_.output() || tensor.statistics) return false;
-  if (optional_depths_.contains(depths_[index(id)])) return tensor.cut_points;
+  if (optional_depths_.contains(depths_[index(id)])) return tensor.cut_point;
   const auto size = [&](TensorId of) {
     const Extent extent = extent_of(graph_.tensor(of), sizes_.latent);
     return extent.t * extent.y * extent.x * graph_.tensor(of).channels;
@@ -157,7 +157,7 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
   for (size_t t = 0; t < graph_.tensors().size(); ++t) {
     const TensorId id{static_cast<int32_t>(t)};
     const bool own = depths_[t] == pass_depths_[pass];
-    const bool late = depths_[t] + 1 == pass_depths_[pass] && !graph_.tensor(id).cut_points;
+    const bool late = depths_[t] + 1 == pass_depths_[pass] && !graph_.tensor(id).cut_point;
     const bool now = own || (late && !targets_[pass].optional());
     if (!now || present[t] || has(targets_[pass].whole, id) || !may_be_materialised(id)) continue;
     std::vector<bool> with = present;

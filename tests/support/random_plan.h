@@ -29,7 +29,7 @@ inline std::vector<int32_t> pass_depths(const Graph& graph) {
     }
   }
   for (size_t t = 0; t < graph.tensors().size(); ++t) {
-    if (graph.tensors()[t].cut_points) sorted.insert(depths[t]);
+    if (graph.tensors()[t].cut_point) sorted.insert(depths[t]);
   }
   sorted.insert(depths[index(graph.output())]);
   return {sorted.begin(), sorted.end()};
@@ -69,8 +69,8 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
     if (!wanted || tensor.statistics || never.contains(tensor.name)) continue;
     const auto pass = static_cast<size_t>(std::lower_bound(at.begin(), at.end(), depths[t]) - at.begin());
     // Of what an optional pass computes only that at which it rests is materialised.
-    if (targets[pass].optional() && !tensor.cut_points) continue;
-    materialised_in[t] = tensor.cut_points ? pass : pass + delay;
+    if (targets[pass].optional() && !tensor.cut_point) continue;
+    materialised_in[t] = tensor.cut_point ? pass : pass + delay;
   }
   for (const BarrierTargets& target : targets) {
     for (TensorId id : target.whole)
@@ -80,13 +80,13 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
   std::vector<PassDecision> decisions;
   for (size_t pass = 0; pass < targets.size(); ++pass) {
     PassDecision decision;
-    decision.cut_points = targets[pass].optional();
+    decision.at_cut_point = targets[pass].optional();
     for (size_t t = 1; t < graph.tensors().size(); ++t) {
       if (materialised_in[t] == pass) decision.keeps.push_back(TensorId{static_cast<int32_t>(t)});
     }
     std::erase_if(decision.keeps,
-                  [&](TensorId id) { return decision.cut_points && !graph.tensor(id).cut_points; });
-    if (decision.cut_points && decision.keeps.empty()) continue;
+                  [&](TensorId id) { return decision.at_cut_point && !graph.tensor(id).cut_point; });
+    if (decision.at_cut_point && decision.keeps.empty()) continue;
     PassGoal goal = goal_of(targets[pass], decision);
     std::vector<TensorId> taken;
     for (TensorId id : decision.keeps) {

@@ -184,13 +184,13 @@ class Builder {
       int64_t number = 0;
       if (i + 1 < stages.size() && stage.layers > 0) {
         x = upsample(name + std::to_string(number++), x, stage.width, true);
-        if (stage.block == Block::residual) graph_.optional_cut_point(x);
+        if (stage.block == Block::residual) graph_.add_cut_point(x);
       }
       for (int64_t layer = 0; layer < stage.layers; ++layer) {
         const std::string block = name + std::to_string(number++);
         if (stage.block == Block::residual) {
           x = residual_block(block, x, stage);
-          graph_.optional_cut_point(x);
+          graph_.add_cut_point(x);
         } else {
           x = gated_block(block + ".conv_out", attention(block + ".attn", x, stage));
         }

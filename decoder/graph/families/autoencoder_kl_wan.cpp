@@ -97,7 +97,7 @@ class Builder {
   }
 
   TensorId rest(TensorId x) {
-    graph_.optional_cut_point(x);
+    graph_.add_cut_point(x);
     return x;
   }
 

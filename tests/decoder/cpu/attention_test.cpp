@@ -129,7 +129,7 @@ TEST_CASE(
                  k = graph.conv("k", latent, channels, {1, 1, 1}),
                  v = graph.conv("v", latent, channels, {1, 1, 1});
   graph.set_output(graph.attention("attention", q, k, v));
-  const MemoryModel memory = cpu_memory_model(graph, 2);
+  const MemoryModel memory = planner::cpu_memory_model(graph, 2);
   const Extent tile{1, query_rows, columns};
   const int64_t result_bytes =
       allocated_bytes(positions(tile) * channels * int64_t{sizeof(float)}, DeviceKind::cpu);

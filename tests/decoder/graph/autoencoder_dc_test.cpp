@@ -30,11 +30,11 @@ TEST_CASE("Sana's decoder has the parameters of diffusers' and a barrier for eac
   CHECK(parameter_elements(sana.graph) == 159223171);
   CHECK(sana.graph.tensor(sana.graph.output()).scale == Axes<int32_t>{1, 32, 32});
   CHECK(latent_extent(sana, 1024, 2048, 1) == Extent{1, 64, 32});
-  int barriers = 0, rests = 0;
+  int barriers = 0, cut_points = 0;
   for (const Op& op : sana.graph.ops()) barriers += op.kind == OpKind::key_value_sums ? 1 : 0;
-  for (const Tensor& tensor : sana.graph.tensors()) rests += tensor.rests ? 1 : 0;
+  for (const Tensor& tensor : sana.graph.tensors()) cut_points += tensor.cut_point ? 1 : 0;
   CHECK(barriers == 9);
-  CHECK(rests == 12);
+  CHECK(cut_points == 12);
 }
 
 TEST_CASE("an attention's queries, keys and values are one convolution with three weights") {
@@ -84,12 +84,12 @@ TEST_CASE("sums of linear attention are a barrier, and what they give is read as
 
 TEST_CASE("a pass may rest behind every residual block and upsampling between them") {
   const Model model = model_of(tiny_dc_config());
-  std::set<std::string> rests;
+  std::set<std::string> cut_points;
   for (const Tensor& tensor : model.graph.tensors()) {
-    if (tensor.rests) rests.insert(tensor.name);
+    if (tensor.cut_point) cut_points.insert(tensor.name);
   }
   const std::string blocks = "decoder.up_blocks.";
-  CHECK(rests == std::set<std::string>{blocks + "1.0.conv", blocks + "1.1", blocks + "1.2",
+  CHECK(cut_points == std::set<std::string>{blocks + "1.0.conv", blocks + "1.1", blocks + "1.2",
                                        blocks + "0.0.conv", blocks + "0.1"});
   const std::vector<int32_t> depths = barrier_depths(model.graph);
   const auto depth = [&](const std::string& name) { return depths[index(model.graph.find_tensor(name))]; };

@@ -39,7 +39,7 @@ TEST_CASE("any plan of an AutoencoderDC gives the pixels of its untiled decode, 
     const PlanConfiguration frame{micro_batch,
                                   random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
                                   Place::scratch};
-    MemoryModel memory = CostModel(model.graph).memory();
+    MemoryModel memory = planner::CostModel(model.graph).memory();
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
     Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, {}, frame).plan;
     const bool in_file = test::limit_to_prediction(model.graph, scratch, plan);
@@ -80,7 +80,7 @@ TEST_CASE("in 16 bits what an AutoencoderDC keeps changes no bit, and fp32 is ne
     style.form = ConvolutionAlgorithm::direct;
     style.keep = random.pick<double>({0, 0.5, 1});
     style.untiled_rows = style.untiled_columns = 1;
-    const MemoryModel memory = CostModel(model.graph).memory();
+    const MemoryModel memory = planner::CostModel(model.graph).memory();
     Plan plan = test::random_plan(model, request, 1, style, memory, random, norms_of(model.graph)).plan;
     plan.limit_bytes = plan.predicted_peak_bytes;
     REQUIRE(validate(plan, model).empty());
@@ -101,14 +101,14 @@ TEST_CASE("plans of an AutoencoderDC rest where that saves time or memory") {
   config["decoder_layers_per_block"] = {3, 3, 2};
   const Model model = test::model_of(config);
   const Request request = request_for(model, {1, 24, 20}, 2);
-  const CostModel costs(model.graph);
-  const Plan ample = make_plan(model, request, {.limit_bytes = int64_t{1} << 40}, costs);
+  const planner::CostModel costs(model.graph);
+  const Plan ample = planner::make_plan(model, request, {.limit_bytes = int64_t{1} << 40}, costs);
   const auto rests = [&](const Plan& plan) {
     return std::count_if(plan.passes.begin(), plan.passes.end(),
                          [&](const Pass& pass) { return ends_at_cut_point(model.graph, pass); });
   };
   const int64_t tight = ample.predicted_peak_bytes - (ample.predicted_peak_bytes - ample.weights_bytes) / 3;
-  const Plan small = make_plan(model, request, {.limit_bytes = tight}, costs);
+  const Plan small = planner::make_plan(model, request, {.limit_bytes = tight}, costs);
   CHECK(rests(ample) + rests(small) > 0);
   CHECK(small.optimal);
   const Array input = test::latent_for(model, request, 5);

@@ -44,7 +44,7 @@ void check_drawn_plans(uint64_t first_seed, int count, int64_t least, const Draw
     const PlanConfiguration frame{micro_batch,
                                   random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
                                   Place::scratch};
-    MemoryModel memory = CostModel(model.graph).memory();
+    MemoryModel memory = planner::CostModel(model.graph).memory();
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
     Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, {}, frame).plan;
     const bool in_file = test::limit_to_prediction(model.graph, scratch, plan);
@@ -97,7 +97,7 @@ TEST_CASE("in 16 bits what a clip's decode keeps changes no bit") {
     style.form = ConvolutionAlgorithm::direct;
     style.keep = random.pick<double>({0, 0.5, 1});
     style.untiled_rows = style.untiled_columns = 1;
-    const MemoryModel memory = CostModel(model.graph).memory();
+    const MemoryModel memory = planner::CostModel(model.graph).memory();
     Plan plan = test::random_plan(model, request, 1, style, memory, random, norms_of(model.graph)).plan;
     plan.limit_bytes = plan.predicted_peak_bytes;
     REQUIRE(validate(plan, model).empty());
@@ -114,8 +114,8 @@ TEST_CASE("the planner cuts clips into chunks where that saves memory, and their
   config["base_dim"] = 16;
   const Model model = test::model_of(config);
   const Request request = request_for(model, {17, 4, 5});
-  const CostModel costs(model.graph);
-  const Plan ample = make_plan(model, request, {.limit_bytes = int64_t{1} << 40}, costs);
+  const planner::CostModel costs(model.graph);
+  const Plan ample = planner::make_plan(model, request, {.limit_bytes = int64_t{1} << 40}, costs);
   const Array input = test::latent_for(model, request, 5);
   const auto source = test::random_source(5);
   const Array whole = test::decode_to_memory(model, ample, source, input).picture;
@@ -124,8 +124,8 @@ TEST_CASE("the planner cuts clips into chunks where that saves memory, and their
     CAPTURE(limit);
     std::optional<Plan> small;
     try {
-      small = make_plan(model, request, {.limit_bytes = limit}, costs);
-    } catch (const NothingFits&) {
+      small = planner::make_plan(model, request, {.limit_bytes = limit}, costs);
+    } catch (const planner::NothingFits&) {
       break;
     }
     CHECK(small->optimal);

@@ -74,7 +74,7 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
     style.below = random.pick<double>({0, 0.5});
     style.most_tiles = 8;
     style.form = ConvolutionAlgorithm::direct;
-    MemoryModel memory = cuda_memory_model(model.graph);
+    MemoryModel memory = planner::cuda_memory_model(model.graph);
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
     const PlanConfiguration frame{
         micro_batch, random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident, Place::host};
@@ -84,7 +84,7 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
     plan.limit_bytes = int64_t{1} << 29;
     plan.host_limit_bytes = int64_t{1} << 29;
     const int64_t live_bytes = plan.predicted_peak_bytes;
-    add_gaps(plan, model);
+    planner::add_gaps(plan, model);
     REQUIRE(validate(plan, model).empty());
     CHECK(run_dry(model, plan).live_bytes() <= live_bytes);
     sliced += micro_batch < batch ? 1 : 0;
@@ -123,9 +123,10 @@ TEST_CASE("16 bits on a GPU are as near to fp32 as their rounding is") {
   for (const Dtype dtype : {Dtype::bf16, Dtype::fp16}) {
     const Model model = test::model_of(test::tiny_config({16, 32}));
     const Request request = request_for(model, {1, 6, 5}, 1, dtype, DeviceKind::cuda);
-    PlanOptions options;
+    planner::PlanOptions options;
     options.limit_bytes = int64_t{1} << 29;
-    const Plan plan = make_plan(model, request, options, CostModel(model.graph, DeviceKind::cuda));
+    const Plan plan =
+        planner::make_plan(model, request, options, planner::CostModel(model.graph, DeviceKind::cuda));
     const Array input = test::latent_for(model, request, 3);
     const test::Decoded decoded = on_gpu(*gpu, model, plan, input, 3);
     const Array reference = untiled_on_cpu(model, request, input, 3);
@@ -137,7 +138,7 @@ TEST_CASE("16 bits on a GPU are as near to fp32 as their rounding is") {
 
 TEST_CASE("decodes of changing sizes share one reservation, and each is what it is by itself") {
   const Model model = test::model_of(test::tiny_config({16, 32}));
-  const CostModel costs(model.graph, DeviceKind::cuda);
+  const planner::CostModel costs(model.graph, DeviceKind::cuda);
   struct Decode {
     Request request;
     Plan plan;
@@ -149,17 +150,17 @@ TEST_CASE("decodes of changing sizes share one reservation, and each is what it 
   const auto add = [&](const Extent& latent, Dtype dtype, WeightResidency weights, int64_t host_bytes) {
     Decode& decode = decodes.emplace_back();
     decode.request = request_for(model, latent, 1, dtype, DeviceKind::cuda);
-    PlanOptions options;
+    planner::PlanOptions options;
     options.limit_bytes = int64_t{1} << 29;
     options.weights = weights;
     if (host_bytes > 0) {
       options.host_limit_bytes = host_bytes;
       options.limit_bytes =
-          why_not(model, decode.request,
-                  {.limit_bytes = 1, .host_limit_bytes = host_bytes, .weights = weights}, costs)
+          planner::why_not(model, decode.request,
+                           {.limit_bytes = 1, .host_limit_bytes = host_bytes, .weights = weights}, costs)
               .smallest_limit_bytes;
     }
-    decode.plan = make_plan(model, decode.request, options, costs);
+    decode.plan = planner::make_plan(model, decode.request, options, costs);
     decode.dry_run = run_dry(model, decode.plan);
     decode.latent = test::latent_for(model, decode.request, decodes.size());
     bytes = std::max(bytes, decode.dry_run.bytes());

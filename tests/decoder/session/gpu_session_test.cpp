@@ -23,17 +23,17 @@ using test::request_for;
 TEST_CASE("plans for a GPU run in one reservation within their limit") {
   const Model model = test::model_of(test::tiny_config({16, 32}));
   const Request request = request_for(model, {1, 12, 12}, 1, Dtype::fp32, DeviceKind::cuda);
-  const CostModel costs(model.graph, DeviceKind::cuda);
-  PlanOptions options;
+  const planner::CostModel costs(model.graph, DeviceKind::cuda);
+  planner::PlanOptions options;
   options.limit_bytes = int64_t{1} << 29;
-  const Plan ample = make_plan(model, request, options, costs);
+  const Plan ample = planner::make_plan(model, request, options, costs);
   const Array input = test::latent_for(model, request, 5);
   for (const double share : {1.0, 0.8, 0.65}) {
     CAPTURE(share);
     options.limit_bytes = static_cast<int64_t>(double(ample.predicted_peak_bytes) * share);
     std::optional<Plan> plan;
     try {
-      plan = make_plan(model, request, options, costs);
+      plan = planner::make_plan(model, request, options, costs);
     } catch (const DoesNotFit&) {
       continue;
     }
@@ -48,9 +48,9 @@ TEST_CASE("plans for a GPU run in one reservation within their limit") {
 TEST_CASE("what a GPU cannot do is told before anything is taken") {
   const Model model = test::model_of(test::tiny_config());
   const Request request = request_for(model, {1, 4, 4}, 1, Dtype::fp32, DeviceKind::cuda);
-  PlanOptions options;
+  planner::PlanOptions options;
   options.limit_bytes = int64_t{1} << 29;
-  Plan plan = make_plan(model, request, options, CostModel(model.graph, DeviceKind::cuda));
+  Plan plan = planner::make_plan(model, request, options, planner::CostModel(model.graph, DeviceKind::cuda));
   const Array input = test::latent_for(model, request, 1);
   SECTION("a card with less memory than the plan takes") {
     EmulatedGpu gpu(1 << 16);

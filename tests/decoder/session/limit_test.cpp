@@ -31,8 +31,8 @@ TEST_CASE("under a limit below what a plan needs the decode stops, and says at w
   const Model model = test::model_of(wide_config());
   const Request request = request_for(model, {1, 20, 20});
   const Array latent = test::latent_for(model, request, 1);
-  const CostModel costs(model.graph);
-  Plan plan = make_plan(model, request, {.limit_bytes = int64_t{1} << 30}, costs);
+  const planner::CostModel costs(model.graph);
+  Plan plan = planner::make_plan(model, request, {.limit_bytes = int64_t{1} << 30}, costs);
   const int64_t needed = pool_peak(model, plan, latent);
   REQUIRE(needed > plan.weights_bytes * 2);
   int refusals = 0;
@@ -72,7 +72,8 @@ TEST_CASE("the pool's true peak is enough, and one page less is not") {
   const Model model = test::model_of(wide_config());
   const Request request = request_for(model, {1, 12, 12});
   const Array latent = test::latent_for(model, request, 2);
-  Plan plan = make_plan(model, request, {.limit_bytes = int64_t{1} << 30}, CostModel(model.graph));
+  Plan plan =
+      planner::make_plan(model, request, {.limit_bytes = int64_t{1} << 30}, planner::CostModel(model.graph));
   const int64_t needed = pool_peak(model, plan, latent);
   plan.limit_bytes = needed + plan.reserve_bytes;
   CHECK(test::decode_to_memory(model, plan, test::random_source(1), latent).stats.pool_peak_bytes == needed);
@@ -91,7 +92,7 @@ TEST_CASE("no plan takes more than it predicts") {
   CAPTURE(config.dump(), latent.y, latent.x, batch);
   const Model model = test::model_of(config);
   const Request request = request_for(model, latent, batch);
-  const CostModel costs(model.graph);
+  const planner::CostModel costs(model.graph);
   MemoryModel memory = costs.memory();
   memory.block_bytes = random.pick<int64_t>({5000, 20'000, memory.block_bytes});
   Plan plan = test::random_plan(model, request, random.integer(1, batch), {}, memory, random).plan;
@@ -113,13 +114,13 @@ TEST_CASE("what the planner predicts is what the pool measures, to 80 KiB") {
   // With 41 rows the last band of tiles is lower than the others.
   const Request request = request_for(model, GENERATE(Extent{1, 40, 24}, Extent{1, 41, 27}));
   const Array latent = test::latent_for(model, request, 3);
-  const CostModel costs(model.graph);
-  PlanSpace space(model, request, {}, costs);
-  const int64_t smallest = smallest_limit(space).bytes;
+  const planner::CostModel costs(model.graph);
+  planner::PlanSpace space(model, request, {}, costs);
+  const int64_t smallest = planner::smallest_limit(space).bytes;
   for (const int64_t limit :
        {smallest, smallest + (1 << 19), smallest + (1 << 20), smallest + (3 << 20), int64_t{1} << 40}) {
     CAPTURE(smallest, limit);
-    const Plan plan = make_plan(model, request, {.limit_bytes = limit}, costs);
+    const Plan plan = planner::make_plan(model, request, {.limit_bytes = limit}, costs);
     const RunStats stats = test::decode_to_memory(model, plan, test::random_source(1), latent).stats;
     const int64_t measured = stats.pool_peak_bytes + plan.reserve_bytes;
     CAPTURE(plan.predicted_peak_bytes, measured);

@@ -90,7 +90,7 @@ TEST_CASE(
     const PlanConfiguration frame{micro_batch,
                                   random.chance(0.7) ? WeightResidency::per_pass : WeightResidency::resident,
                                   Place::scratch};
-    const CostModel costs(model.graph);
+    const planner::CostModel costs(model.graph);
     MemoryModel memory = costs.memory();
     memory.block_bytes = random.pick<int64_t>({700, 17'000, 40'000});
     const test::RandomPlan drawn =
@@ -241,7 +241,7 @@ TEST_CASE("in 16 bits what is kept changes no bit, tiles no more than rounding, 
     // after be.
     const bool whole = random.chance(0.5);
     if (whole) style.untiled_rows = style.untiled_columns = 1;
-    const MemoryModel memory = CostModel(model.graph).memory();
+    const MemoryModel memory = planner::CostModel(model.graph).memory();
     Plan plan =
         test::random_plan(model, request, micro_batch, style, memory, random, norms_of(model.graph)).plan;
     plan.limit_bytes = plan.predicted_peak_bytes;

@@ -46,7 +46,7 @@ TEST_CASE("tiles that are wider than their readers need change nothing") {
     style.keep = 0.9;
     style.in_place = 0;
     style.untiled_rows = 0;
-    const MemoryModel memory = CostModel(model.graph).memory();
+    const MemoryModel memory = planner::CostModel(model.graph).memory();
     Plan plan = test::random_plan(model, request, 1, style, memory, random).plan;
     widened += widen_copies(plan, 2);
     CAPTURE(seed, config.dump());

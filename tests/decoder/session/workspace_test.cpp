@@ -50,7 +50,7 @@ TEST_CASE("attention takes from the pool what the formula says") {
     // The result and the partial one of the only block of keys, the log-sum-exp, and the library's blocks.
     const int64_t expected = 2 * allocated_bytes(count * channels * int64_t{sizeof(float)}, DeviceKind::cpu) +
                              allocated_bytes(count * int64_t{sizeof(float)}, DeviceKind::cpu) +
-                             attention_scratch_bytes(count, key_rows * columns, channels, threads);
+                             planner::attention_scratch_bytes(count, key_rows * columns, channels, threads);
     CHECK(measured <= expected);
     CHECK(expected - measured <= 8192);
   }
@@ -61,7 +61,7 @@ TEST_CASE("convolutions of many shapes leave less behind outside the pool than t
   start_libraries(2);
   Pool pool(64 * kMiB);
   const Model model = test::model_of(test::tiny_config({16, 32}));
-  const int64_t reserve = cpu_memory_model(model.graph).reserve_bytes;
+  const int64_t reserve = planner::cpu_memory_model(model.graph).reserve_bytes;
   const PoolScope scope(pool);
   const KernelShape shape{32, 32, 3, 3};
   const at::Tensor zeros = at::zeros({shape.floats(ConvolutionAlgorithm::winograd)}, at::kFloat);

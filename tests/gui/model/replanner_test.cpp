@@ -51,7 +51,7 @@ struct Captured {
 
 const Plan& plan_in(const Answer& answer) {
   REQUIRE(answer.plan != nullptr);
-  return answer.plan->as<PlanDocument>()->plan;
+  return answer.plan->as<reports::PlanDocument>()->plan;
 }
 
 TEST_CASE("replanner: a moved limit is answered with the plan that the planner makes") {
@@ -59,7 +59,7 @@ TEST_CASE("replanner: a moved limit is answered with the plan that the planner m
   Captured captured(replanner);
   const Plan& sample = sample_files().plan().plan;
   const Model& model = sample_files().plan().model;
-  const CostModel costs(model.graph);
+  const planner::CostModel costs(model.graph);
   for (const double share : {1.0, 3.0, 0.9, 1.2, 3.0}) {
     CAPTURE(share);
     const auto limit = static_cast<int64_t>(double(sample.limit_bytes) * share);
@@ -71,7 +71,8 @@ TEST_CASE("replanner: a moved limit is answered with the plan that the planner m
     CHECK(answer.final);
     CHECK(answer.question.options.limit_bytes == limit);
     CHECK(validate(plan_in(answer), model).empty());
-    CHECK(plan_in(answer) == make_plan(model, demo_question(limit).request, {.limit_bytes = limit}, costs));
+    CHECK(plan_in(answer) ==
+          planner::make_plan(model, demo_question(limit).request, {.limit_bytes = limit}, costs));
     CHECK(answer.peak.bytes <= limit);
     CHECK_FALSE(answer.peak.live.empty());
   }
@@ -142,7 +143,7 @@ TEST_CASE("replanner: where nothing fits, the smallest limit comes first, then w
   }
   const auto first_refusal = std::find_if(captured.answers.begin(), captured.answers.end(),
                                           [](const Answer& answer) { return answer.why_not.has_value(); });
-  const WhyNot why = *captured.answers.back().why_not;
+  const planner::WhyNot why = *captured.answers.back().why_not;
   const double why_seconds = captured.answers.back().seconds;
   CHECK(first_refusal->seconds < why_seconds / 2);
   CHECK(std::next(first_refusal)->why_not->smallest_limit_bytes == why.smallest_limit_bytes);
@@ -180,20 +181,20 @@ TEST_CASE("replanner: the frontier gets finer and ends where the planner's own d
   const FoundFrontier& found = captured.frontiers.back();
   CHECK(found.complete);
   const Model& model = sample_files().plan().model;
-  const CostModel costs(model.graph);
-  const std::vector<FrontierPoint> own = frontier(model, question.request, {}, costs, 12);
+  const planner::CostModel costs(model.graph);
+  const std::vector<planner::FrontierPoint> own = planner::frontier(model, question.request, {}, costs, 12);
   REQUIRE(found.points.size() > 2);
   CHECK(found.points.size() <= 12);
   CHECK(found.points.front().seconds == Approx(own.front().seconds));
   CHECK(found.points.back().peak_bytes == own.back().peak_bytes);
   for (size_t i = 0; i < found.points.size(); ++i) {
-    const FrontierPoint& point = found.points[i];
+    const planner::FrontierPoint& point = found.points[i];
     CAPTURE(i, point.peak_bytes);
     if (i > 0) {
       CHECK(point.peak_bytes < found.points[i - 1].peak_bytes);
       CHECK(point.seconds > found.points[i - 1].seconds);
     }
-    const Plan plan = make_plan(model, question.request, {.limit_bytes = point.peak_bytes}, costs);
+    const Plan plan = planner::make_plan(model, question.request, {.limit_bytes = point.peak_bytes}, costs);
     CHECK(plan.predicted_seconds == Approx(point.seconds));
   }
   // Its points are plans that need not be searched again.
@@ -242,8 +243,8 @@ TEST_CASE("replanner: is gone within a second while it searches") {
   }
 }
 
-ConfigurationSearch found_search(int64_t peak_bytes, double seconds, bool in_time = true) {
-  ConfigurationSearch search;
+planner::ConfigurationSearch found_search(int64_t peak_bytes, double seconds, bool in_time = true) {
+  planner::ConfigurationSearch search;
   search.best.emplace();
   search.best->solution.peak_bytes = peak_bytes;
   search.best->seconds = seconds;
@@ -275,7 +276,7 @@ TEST_CASE("found plans: each holds from its peak to the limit that it was found 
   CHECK(found.fitting(510'000)->best->seconds == 4);
   CHECK(found.fitting(600'000)->best->seconds == 4);
   CHECK_FALSE(found.fitting(99'999));
-  const std::vector<FrontierPoint> points = found.points();
+  const std::vector<planner::FrontierPoint> points = found.points();
   REQUIRE(points.size() == 3);
   CHECK(points[0].peak_bytes == 900'000);
   CHECK(points[1].peak_bytes == 500'000);
@@ -315,7 +316,7 @@ TEST_CASE("scaling job: size by size, kept for the next time, until it is stoppe
   largest.width_pixels = 1024;
   largest.height_pixels = 768;
   CHECK(last.scaling.planned.back().bytes ==
-        test::smallest_bytes(model, largest, {}, CostModel(model.graph)));
+        test::smallest_bytes(model, largest, {}, planner::CostModel(model.graph)));
 
   // Another limit is the same question.
   told.clear();
@@ -341,7 +342,8 @@ TEST_CASE("pass tree: passes with what each reads, runs and keeps") {
   PassTree tree;
   const QAbstractItemModelTester tester(&tree, QAbstractItemModelTester::FailureReportingMode::Fatal);
   CHECK(tree.rowCount() == 0);
-  const DocumentPtr document = test::document_of(PlanDocument(sample_files().plan()), "plan.json");
+  const reports::DocumentPtr document =
+      test::document_of(reports::PlanDocument(sample_files().plan()), "plan.json");
   tree.setPlan(document);
   const Plan& plan = sample_files().plan().plan;
   REQUIRE(tree.rowCount() == static_cast<int>(plan.passes.size()));

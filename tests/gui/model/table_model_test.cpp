@@ -10,12 +10,15 @@ namespace {
 
 using Failure = QAbstractItemModelTester::FailureReportingMode;
 
-Table sizes() {
-  Table table{"Sizes", {}, {}};
-  table.columns = {
-      {.title = "layer", .is_text = true},
-      {.title = "live", .unit = Unit::bytes, .bars = true, .explanation = "All of it.", .group = "512×512"},
-      {.title = "time", .unit = Unit::seconds}};
+reports::Table sizes() {
+  reports::Table table{"Sizes", {}, {}};
+  table.columns = {{.title = "layer", .is_text = true},
+                   {.title = "live",
+                    .unit = reports::Unit::bytes,
+                    .bars = true,
+                    .explanation = "All of it.",
+                    .group = "512×512"},
+                   {.title = "time", .unit = reports::Unit::seconds}};
   table.rows = {{{std::string("mid.block"), 900.0 * 1024, 2.0}, false},
                 {{std::string("conv_in"), 3.0 * 1024 * 1024 * 1024, 0.5}, true},
                 {{std::string("conv_out"), std::monostate(), 10.0}, false},
@@ -43,7 +46,7 @@ TEST_CASE("table model: keeps what views rely on, also while tables come and go"
   sorted.setText({});
   sorted.sort(-1);
   CHECK(sorted.rowCount() == 4);
-  Table ragged = sizes();
+  reports::Table ragged = sizes();
   ragged.rows[0].cells.clear();  // a row that is too short shows nothing
   model.setTable(ragged);
   CHECK(model.index(0, 1).data().toString().isEmpty());
@@ -53,7 +56,8 @@ TEST_CASE("table model: keeps what views rely on, also while tables come and go"
 TEST_CASE("table model: texts are those of the reports, headings have their group above them") {
   TableModel model;
   model.setTable(sizes());
-  CHECK(model.index(0, 1).data().toString().toStdString() == cell_text(sizes().columns[1], 900.0 * 1024));
+  CHECK(model.index(0, 1).data().toString().toStdString() ==
+        reports::cell_text(sizes().columns[1], 900.0 * 1024));
   CHECK(model.headerData(1, Qt::Horizontal, Qt::DisplayRole).toString() == QStringLiteral("512×512\nlive"));
   CHECK(model.headerData(0, Qt::Horizontal, Qt::DisplayRole).toString() == QStringLiteral("layer"));
   CHECK(model.headerData(1, Qt::Horizontal, Qt::ToolTipRole).toString() == QStringLiteral("All of it."));
@@ -103,8 +107,9 @@ TEST_CASE("sort filter: keeps rows of which some cell holds the text, in any cas
 TEST_CASE("figure texts: units and unknown words stay as they are without a catalogue") {
   CHECK(figure_text("limit 592.0 MiB") == "limit 592.0 MiB");
   CHECK(figure_text("") == "");
-  CHECK(figure_text(Unit::bytes, 1024.0 * 1024).toStdString() == format(Unit::bytes, 1024.0 * 1024));
-  CHECK(figure_text(Unit::none, 7) == "7");
+  CHECK(figure_text(reports::Unit::bytes, 1024.0 * 1024).toStdString() ==
+        reports::format(reports::Unit::bytes, 1024.0 * 1024));
+  CHECK(figure_text(reports::Unit::none, 7) == "7");
 }
 
 }  // namespace

@@ -24,17 +24,17 @@ TEST_CASE("workspace: a file of each kind is read and chosen, in the order of th
   CHECK(opened.count() == 5);
   CHECK(busy.count() == 2);
   REQUIRE(workspace.documents().size() == 5);
-  CHECK(workspace.chosen<PlanDocument>() == workspace.documents()[0]);
+  CHECK(workspace.chosen<reports::PlanDocument>() == workspace.documents()[0]);
   CHECK(workspace.chosen<RunStats>() == workspace.documents()[1]);
   CHECK(workspace.chosen<RecordedTrace>() == workspace.documents()[2]);
-  CHECK(workspace.chosen<Profile>() == workspace.documents()[3]);
-  CHECK(workspace.chosen<FrontierDocument>() == workspace.documents()[4]);
+  CHECK(workspace.chosen<profiler::Profile>() == workspace.documents()[3]);
+  CHECK(workspace.chosen<reports::FrontierDocument>() == workspace.documents()[4]);
 }
 
 TEST_CASE("workspace: broken and foreign files are named with their fault and leave what was open") {
   Workspace workspace;
   open(workspace, {sample_files().file("plan.json")});
-  const DocumentPtr plan = workspace.chosen<PlanDocument>();
+  const reports::DocumentPtr plan = workspace.chosen<reports::PlanDocument>();
   const test::Scratch folder;
   for (const test::BadFile& bad : test::bad_files()) {
     CAPTURE(bad.name);
@@ -46,8 +46,8 @@ TEST_CASE("workspace: broken and foreign files are named with their fault and le
     CHECK(message.find(bad.name) != std::string::npos);
     CHECK(message.find(bad.said) != std::string::npos);
     CHECK(message.find('\n') == std::string::npos);
-    CHECK(workspace.documents() == std::vector<DocumentPtr>{plan});
-    CHECK(workspace.chosen<PlanDocument>() == plan);
+    CHECK(workspace.documents() == std::vector<reports::DocumentPtr>{plan});
+    CHECK(workspace.chosen<reports::PlanDocument>() == plan);
   }
   QSignalSpy failed(&workspace, &Workspace::failed);
   open(workspace, {QString::fromStdString((folder / "not_there.json").string()),
@@ -71,12 +71,12 @@ TEST_CASE("workspace: a bad file among good ones stops none of them") {
 TEST_CASE("workspace: the same file again takes its own place, and no other file's choice changes") {
   Workspace workspace;
   open(workspace, {sample_files().file("plan.json"), sample_files().file("profile.json")});
-  const DocumentPtr before = workspace.documents()[0], profile = workspace.documents()[1];
+  const reports::DocumentPtr before = workspace.documents()[0], profile = workspace.documents()[1];
   open(workspace, {sample_files().file("plan.json")});
   REQUIRE(workspace.documents().size() == 2);
   CHECK(workspace.documents()[0] != before);
-  CHECK(workspace.chosen<PlanDocument>() == workspace.documents()[0]);
-  CHECK(workspace.chosen<Profile>() == profile);
+  CHECK(workspace.chosen<reports::PlanDocument>() == workspace.documents()[0]);
+  CHECK(workspace.chosen<profiler::Profile>() == profile);
 }
 
 TEST_CASE("workspace: of several files of a kind one is chosen, and closing it goes back to another") {
@@ -85,7 +85,7 @@ TEST_CASE("workspace: of several files of a kind one is chosen, and closing it g
   const std::string second = test::read_bytes(sample_files().folder() / "stats.json");
   open(workspace, {sample_files().file("stats.json"),
                    QString::fromStdString(folder.write("second.json", second).string())});
-  const DocumentPtr a = workspace.documents()[0], b = workspace.documents()[1];
+  const reports::DocumentPtr a = workspace.documents()[0], b = workspace.documents()[1];
   CHECK(workspace.chosen<RunStats>() == b);
   QSignalSpy changed(&workspace, &Workspace::documentsChanged);
   workspace.choose(a);
@@ -119,12 +119,12 @@ TEST_CASE("workspace: a plan sets the question; its profile goes with it where i
   write_plan(folder / "measured.json", measured, sample_files().plan().model.graph);
   const QString file = QString::fromStdString((folder / "measured.json").string());
   open(workspace, {file});
-  CHECK(workspace.question().profile == workspace.chosen<Profile>());
+  CHECK(workspace.question().profile == workspace.chosen<profiler::Profile>());
   CHECK(workspace.question().profile != nullptr);
   Workspace other;
   open(other, {file, sample_files().file("profile.json")});
   CHECK(other.question().profile != nullptr);
-  other.close(other.chosen<Profile>());
+  other.close(other.chosen<profiler::Profile>());
   CHECK(other.question().profile == nullptr);
 }
 

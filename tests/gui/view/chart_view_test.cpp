@@ -22,18 +22,23 @@ namespace {
 
 using test::wait_until;
 
-Chart all_marks() {
-  Chart chart;
+reports::Chart all_marks() {
+  reports::Chart chart;
   chart.title = "All of it";
-  chart.x = {"time", Unit::seconds};
-  chart.y = {"memory", Unit::bytes};
+  chart.x = {"time", reports::Unit::seconds};
+  chart.y = {"memory", reports::Unit::bytes};
   const std::vector<double> x{0, 1, 2, 3, 4};
-  chart.series = {{"weights", Mark::area, ColourRole::weights, x, {100e6, 100e6, 100e6, 100e6, 100e6}},
-                  {"kept", Mark::area, ColourRole::materialised, x, {50e6, 150e6, 100e6, 250e6, 0}},
-                  {"predicted", Mark::line, ColourRole::measured, x, {300e6, 310e6, 320e6, 330e6, 340e6}},
-                  {"held", Mark::steps, ColourRole::workspace, x, {200e6, 220e6, 210e6, 380e6, 200e6}},
-                  {"runs", Mark::points, ColourRole::other, {0.5, 3.5}, {360e6, 370e6}}};
-  chart.guides = {{"limit 400 MB", 400e6, false, ColourRole::limit}};
+  chart.series = {
+      {"weights", reports::Mark::area, reports::ColourRole::weights, x, {100e6, 100e6, 100e6, 100e6, 100e6}},
+      {"kept", reports::Mark::area, reports::ColourRole::materialised, x, {50e6, 150e6, 100e6, 250e6, 0}},
+      {"predicted",
+       reports::Mark::line,
+       reports::ColourRole::measured,
+       x,
+       {300e6, 310e6, 320e6, 330e6, 340e6}},
+      {"held", reports::Mark::steps, reports::ColourRole::workspace, x, {200e6, 220e6, 210e6, 380e6, 200e6}},
+      {"runs", reports::Mark::points, reports::ColourRole::other, {0.5, 3.5}, {360e6, 370e6}}};
+  chart.guides = {{"limit 400 MB", 400e6, false, reports::ColourRole::limit}};
   chart.notes = {{3, 350e6, "peak"}};
   chart.spans = {{0, 1, "first"}, {1, 3, "second"}, {3, 4, "third"}};
   return chart;
@@ -66,38 +71,40 @@ TEST_CASE("chart view: every mark is drawn in its ink, in both themes") {
     show(view);
     const QImage image = drawn(view);
     const QPalette palette = view.palette();
-    for (const ColourRole colour_role : {ColourRole::weights, ColourRole::materialised, ColourRole::measured,
-                                         ColourRole::workspace, ColourRole::other}) {
+    for (const reports::ColourRole colour_role :
+         {reports::ColourRole::weights, reports::ColourRole::materialised, reports::ColourRole::measured,
+          reports::ColourRole::workspace, reports::ColourRole::other}) {
       CAPTURE(int(theme), int(colour_role));
       CHECK(pixels_of(image, colour_of(colour_role, palette)) > 40);
     }
-    CHECK(pixels_of(image, colour_of(ColourRole::limit, palette)) > 8);
+    CHECK(pixels_of(image, colour_of(reports::ColourRole::limit, palette)) > 8);
     CHECK(pixels_of(image, palette.color(QPalette::Base)) > 1000);
   }
   apply_theme(Theme::system);
 }
 
 TEST_CASE("chart view: bars stand beside one another, categories are named") {
-  Chart chart;
-  chart.y = {"peak", Unit::bytes};
+  reports::Chart chart;
+  chart.y = {"peak", reports::Unit::bytes};
   chart.categories = {"conv_in", "a.very.long.name.of.a.layer.that.does.not.fit", "conv_out"};
-  chart.series = {{"predicted", Mark::bars, ColourRole::predicted, {0, 1, 2}, {1e6, 2e6, 3e6}},
-                  {"measured", Mark::bars, ColourRole::measured, {0, 1, 2}, {1.1e6, 1.9e6, 2.5e6}}};
+  chart.series = {
+      {"predicted", reports::Mark::bars, reports::ColourRole::predicted, {0, 1, 2}, {1e6, 2e6, 3e6}},
+      {"measured", reports::Mark::bars, reports::ColourRole::measured, {0, 1, 2}, {1.1e6, 1.9e6, 2.5e6}}};
   ChartView view;
   view.setChart(chart);
   show(view);
   const QImage image = drawn(view);
-  CHECK(pixels_of(image, colour_of(ColourRole::predicted, view.palette())) > 2000);
-  CHECK(pixels_of(image, colour_of(ColourRole::measured, view.palette())) > 2000);
+  CHECK(pixels_of(image, colour_of(reports::ColourRole::predicted, view.palette())) > 2000);
+  CHECK(pixels_of(image, colour_of(reports::ColourRole::measured, view.palette())) > 2000);
   CHECK(view.textAt(1.2) ==
         "a.very.long.name.of.a.layer.that.does.not.fit\npredicted: 1.9 MiB\nmeasured: 1.8 MiB");
 }
 
 TEST_CASE("chart view: areas are stacked, whatever their x") {
-  Chart chart;
-  chart.series = {{"a", Mark::area, ColourRole::weights, {0, 2}, {1, 3}},
-                  {"b", Mark::area, ColourRole::materialised, {1, 2}, {10, 20}}};
-  const Stack stack = stacked(chart);
+  reports::Chart chart;
+  chart.series = {{"a", reports::Mark::area, reports::ColourRole::weights, {0, 2}, {1, 3}},
+                  {"b", reports::Mark::area, reports::ColourRole::materialised, {1, 2}, {10, 20}}};
+  const reports::Stack stack = stacked(chart);
   CHECK(stack.x == std::vector<double>{0, 1, 2});
   REQUIRE(stack.tops.size() == 2);
   CHECK(stack.tops[0] == std::vector<double>{1, 1, 3});
@@ -106,49 +113,50 @@ TEST_CASE("chart view: areas are stacked, whatever their x") {
 }
 
 TEST_CASE("chart view: what is shown holds limits that are near, and names those that are far") {
-  Chart chart = all_marks();
+  reports::Chart chart = all_marks();
   CHECK(extent_of(chart).y.upper > 400e6);
   CHECK(extent_of(chart).x == QCPRange(0, 4));
   chart.guides[0].at = 64e9;
   CHECK(extent_of(chart).y.upper < 1e9);
-  CHECK(extent_of(Chart{}).x.size() > 0);
-  Chart logarithmic;
+  CHECK(extent_of(reports::Chart{}).x.size() > 0);
+  reports::Chart logarithmic;
   logarithmic.x.logarithmic = logarithmic.y.logarithmic = true;
-  logarithmic.series = {{"a", Mark::line, ColourRole::planned, {0, 100, 1000}, {1, 10, 100}}};
+  logarithmic.series = {
+      {"a", reports::Mark::line, reports::ColourRole::planned, {0, 100, 1000}, {1, 10, 100}}};
   CHECK(extent_of(logarithmic).x.lower > 50);  // nothing at 0 on such an axis
   CHECK(extent_of(logarithmic).y.lower > 0);
 }
 
 TEST_CASE("chart view: bytes are marked at powers of two, and neighbours never read alike") {
-  const auto labels = [](const ChartAxis& axis, double begin, double end) {
+  const auto labels = [](const reports::ChartAxis& axis, double begin, double end) {
     QVector<double> ticks;
     QVector<QString> texts;
     ticker_of(axis, {})->generate({begin, end}, QLocale::c(), 'g', 6, ticks, nullptr, &texts);
     return texts;
   };
-  const QVector<QString> bytes = labels({"", Unit::bytes}, 0, 600.0 * 1024 * 1024);
+  const QVector<QString> bytes = labels({"", reports::Unit::bytes}, 0, 600.0 * 1024 * 1024);
   CHECK(bytes.contains("128 MiB"));
   CHECK(bytes.contains("512 MiB"));
   for (const auto& [begin, end] :
        {std::pair(12.345, 12.346), std::pair(0.0, 30.0), std::pair(0.01, 0.0101)}) {
-    for (const Unit unit : {Unit::seconds, Unit::bytes, Unit::none}) {
-      const double scale = unit == Unit::bytes ? 1e9 : 1;
+    for (const reports::Unit unit : {reports::Unit::seconds, reports::Unit::bytes, reports::Unit::none}) {
+      const double scale = unit == reports::Unit::bytes ? 1e9 : 1;
       QVector<QString> texts = labels({"", unit}, begin * scale, end * scale);
       CAPTURE(begin, end, int(unit), texts.join(" | ").toStdString());
       REQUIRE(texts.size() >= 3);
       for (qsizetype i = 1; i < texts.size(); ++i) CHECK(texts[i] != texts[i - 1]);
     }
   }
-  CHECK(labels({"", Unit::pixels, true}, 65536, 67108864).contains("1024×1024"));
+  CHECK(labels({"", reports::Unit::pixels, true}, 65536, 67108864).contains("1024×1024"));
 }
 
 /// A million moments, flat but for one that lasts a ten-millionth of the whole.
-Chart spike(double begin, double end, size_t columns) {
+reports::Chart spike(double begin, double end, size_t columns) {
   constexpr double kAt = 0.61803;
-  Chart chart;
-  chart.x = {"time", Unit::seconds};
-  chart.y = {"memory", Unit::bytes};
-  Series series{"tiles", Mark::area, ColourRole::tile, {}, {}};
+  reports::Chart chart;
+  chart.x = {"time", reports::Unit::seconds};
+  chart.y = {"memory", reports::Unit::bytes};
+  reports::Series series{"tiles", reports::Mark::area, reports::ColourRole::tile, {}, {}};
   for (size_t i = 0; i <= columns; ++i) {
     const double left = begin + (end - begin) * double(i) / double(columns),
                  right = begin + (end - begin) * double(i + 1) / double(columns);
@@ -301,8 +309,8 @@ TEST_CASE("chart view: a chart that was drawn before it had its width has the co
   size_t asked = 0;
   view.setSource(0, 10, [&](double begin, double end, size_t columns) {
     asked = columns;
-    Chart chart;
-    chart.series = {{"tiles", Mark::area, ColourRole::tile, {begin, end}, {1, 1}}};
+    reports::Chart chart;
+    chart.series = {{"tiles", reports::Mark::area, reports::ColourRole::tile, {begin, end}, {1, 1}}};
     return chart;
   });
   CHECK(asked < 200);
@@ -322,23 +330,23 @@ TEST_CASE("chart view: a chart that was drawn before it had its width has the co
 
 TEST_CASE("chart view: panning over a million moments", "[.benchmark]") {
   std::vector<double> seconds;
-  std::vector<MemoryUse> use;
-  MemoryUse now{100 << 20, 1 << 20, 0, 0, 0, 0};
+  std::vector<reports::MemoryUse> use;
+  reports::MemoryUse now{100 << 20, 1 << 20, 0, 0, 0, 0};
   for (int i = 0; i < 1'000'000; ++i) {
     now[2] = int64_t(200e6 + 100e6 * std::sin(i * 1e-5));
     now[3] = (int64_t(i) * 7919 % 1000) * 100'000;
     seconds.push_back(i * 3e-5);
     use.push_back(now);
   }
-  std::vector<Span> passes;
+  std::vector<reports::Span> passes;
   for (int i = 0; i < 40; ++i)
     passes.push_back({i * 0.75, i * 0.75 + 0.75, "decoder.pass." + std::to_string(i)});
-  const auto timeline = std::make_shared<const Timeline>(seconds, use, 30, int64_t(600) << 20, passes,
-                                                         [](size_t) { return std::vector<LiveEntry>(); });
+  const auto timeline = std::make_shared<const reports::Timeline>(
+      seconds, use, 30, int64_t(600) << 20, passes, [](size_t) { return std::vector<reports::LiveEntry>(); });
   ChartView view;
   show(view, {1600, 500});
   view.setSource(0, 30, [timeline](double begin, double end, size_t columns) {
-    return timeline_chart(*timeline, "Measured", begin, end, columns);
+    return reports::timeline_chart(*timeline, "Measured", begin, end, columns);
   });
   for (const double width : {25.0, 5.0, 0.2}) {
     constexpr int kFrames = 200;

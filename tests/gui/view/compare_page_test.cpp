@@ -50,11 +50,11 @@ TEST_CASE("compare page: of two runs what differs the most comes first") {
   shown.open({sample_files().file("stats.json"), QString::fromStdString(scratch / "other.json")});
   CHECK_FALSE(shown.page.findChild<QLabel*>("words")->isVisible());
   REQUIRE_FALSE(shown.page.tables().empty());
-  const auto times =
-      std::find_if(shown.page.tables().begin(), shown.page.tables().end(),
-                   [](const TableView* view) { return view->table().columns[1].unit == Unit::seconds; });
+  const auto times = std::find_if(
+      shown.page.tables().begin(), shown.page.tables().end(),
+      [](const TableView* view) { return view->table().columns[1].unit == reports::Unit::seconds; });
   REQUIRE(times != shown.page.tables().end());
-  const std::vector<Row>& rows = (*times)->table().rows;
+  const std::vector<reports::Row>& rows = (*times)->table().rows;
   REQUIRE(rows.size() >= 2);
   CHECK_THAT(std::get<std::string>(rows[0].cells[0]), Catch::Contains(other.passes[2].name));
   CHECK(std::get<double>(rows[0].cells[1]) * 3 == Approx(std::get<double>(rows[0].cells[2])));
@@ -64,7 +64,7 @@ TEST_CASE("compare page: of two runs what differs the most comes first") {
   // The other way round the ratio is the inverse.
   shown.page.findChild<QToolButton*>()->click();
   wait_until([&] { return !shown.page.busy(); });
-  const std::vector<Row>& swapped = (*times)->table().rows;
+  const std::vector<reports::Row>& swapped = (*times)->table().rows;
   CHECK(std::get<double>(swapped[0].cells[1]) == Approx(3 * std::get<double>(swapped[0].cells[2])));
 }
 
@@ -72,7 +72,8 @@ TEST_CASE("compare page: plans have their timelines over one stretch of time") {
   const auto& [plan, model] = sample_files().plan();
   const test::Scratch scratch;
   write_plan(scratch / "ample.json",
-             make_plan(model, plan.request, {.limit_bytes = plan.limit_bytes * 4}, CostModel(model.graph)),
+             planner::make_plan(model, plan.request, {.limit_bytes = plan.limit_bytes * 4},
+                                planner::CostModel(model.graph)),
              model.graph);
   Shown shown;
   shown.open({sample_files().file("profile.json"), sample_files().file("plan.json"),
@@ -90,7 +91,7 @@ TEST_CASE("compare page: plans have their timelines over one stretch of time") {
   CHECK(shown.page.exports().size() == shown.page.tables().size() + 2);
 
   // A file that is closed leaves nothing to compare.
-  shown.workspace.close(shown.workspace.chosen<PlanDocument>());
+  shown.workspace.close(shown.workspace.chosen<reports::PlanDocument>());
   CHECK(shown.page.findChild<QLabel*>("words")->isVisible());
 }
 

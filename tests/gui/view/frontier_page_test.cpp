@@ -28,7 +28,7 @@ using test::wait_until;
 
 /// The page over a workspace with a question about the demo's model, at rest.
 struct Shown {
-  explicit Shown(int64_t limit_bytes = 0, PlanOptions options = {}) {
+  explicit Shown(int64_t limit_bytes = 0, planner::PlanOptions options = {}) {
     PlanningQuestion question;
     question.model = HEADROOM_TEST_DATA "/demo_model";
     question.request = sample_files().plan().plan.request;
@@ -46,7 +46,7 @@ struct Shown {
   int64_t limit() const { return workspace.question().options.limit_bytes; }
   const Plan& plan() const {
     REQUIRE(page.answer().plan != nullptr);
-    return page.answer().plan->as<PlanDocument>()->plan;
+    return page.answer().plan->as<reports::PlanDocument>()->plan;
   }
   template <typename Widget>
   Widget& child(const char* name = nullptr) {
@@ -185,21 +185,21 @@ TEST_CASE("frontier page: a saved plan is one that headroom-plan accepts") {
   CHECK_THAT(ended.out, Catch::Contains("valid"));
   CHECK(scratch.files() == std::vector<std::string>{"saved.json"});
   shown.rest();
-  CHECK(shown.workspace.chosen<PlanDocument>()->file == file);
+  CHECK(shown.workspace.chosen<reports::PlanDocument>()->file == file);
   CHECK_THROWS_AS(shown.page.savePlan(QString::fromStdString(scratch / "no/folder/plan.json")),
                   std::exception);
 }
 
 TEST_CASE("frontier page: the plan that is used is the one that other pages see, one at a time") {
-  PlanOptions options;
+  planner::PlanOptions options;
   options.weights = WeightResidency::per_pass;
   Shown shown(sample_files().plan().plan.limit_bytes, options);
   shown.child<QPushButton>("use-plan").click();
   shown.rest();
-  const DocumentPtr first = shown.workspace.chosen<PlanDocument>();
+  const reports::DocumentPtr first = shown.workspace.chosen<reports::PlanDocument>();
   REQUIRE(first != nullptr);
-  CHECK(first->as<PlanDocument>()->plan.limit_bytes == shown.limit());
-  CHECK(first->as<PlanDocument>()->plan.predicted_seconds == Approx(shown.plan().predicted_seconds));
+  CHECK(first->as<reports::PlanDocument>()->plan.limit_bytes == shown.limit());
+  CHECK(first->as<reports::PlanDocument>()->plan.predicted_seconds == Approx(shown.plan().predicted_seconds));
   CHECK(std::filesystem::exists(first->file));
   // Its file does not know that the weights were to come pass by pass; the question does.
   CHECK(shown.workspace.question().options.weights == WeightResidency::per_pass);
@@ -209,7 +209,8 @@ TEST_CASE("frontier page: the plan that is used is the one that other pages see,
   shown.child<QPushButton>("use-plan").click();
   shown.rest();
   CHECK(shown.workspace.documents().size() == 1);
-  CHECK(shown.workspace.chosen<PlanDocument>()->as<PlanDocument>()->plan.limit_bytes == shown.limit());
+  CHECK(shown.workspace.chosen<reports::PlanDocument>()->as<reports::PlanDocument>()->plan.limit_bytes ==
+        shown.limit());
 }
 
 TEST_CASE("frontier page: closed within a second while it plans") {

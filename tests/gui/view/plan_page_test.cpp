@@ -100,7 +100,7 @@ TEST_CASE("plan page: measured columns where a run of the plan is open, and only
   CHECK(table.table().columns.size() == alone + 4);
   CHECK(shown.page.pass() == 2);
   CHECK(shown.page.exports().size() == 4);
-  shown.workspace.close(shown.workspace.chosen<PlanDocument>());
+  shown.workspace.close(shown.workspace.chosen<reports::PlanDocument>());
   CHECK(shown.page.exports().empty());
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("plan page: exports are written whole") {
 }
 
 TEST_CASE("grid: tiles in the order in which they run, with the halo of what is computed for them") {
-  const PlanDocument& document = sample_files().plan();
+  const reports::PlanDocument& document = sample_files().plan();
   for (size_t number = 0; number < document.plan.passes.size(); ++number) {
     const Pass& pass = document.plan.passes[number];
     CAPTURE(number);
@@ -157,7 +157,7 @@ TEST_CASE("grid: ten thousand tiles are drawn about as fast as ten") {
   grid.resize(800, 600);
   grid.show();
   const auto seconds_with = [&](int64_t tile_height, int64_t tile_width) {
-    PlanDocument document = sample_files().plan();
+    reports::PlanDocument document = sample_files().plan();
     Pass& pass = document.plan.passes.back();
     pass.tiles.y = cut(pass.tiles.y.back().end, tile_height);
     pass.tiles.x = cut(pass.tiles.x.back().end, tile_width);

@@ -133,7 +133,7 @@ TEST_CASE("run page: a decode is started with what the fields say, shown, and it
   CHECK(ready.find<QProgressBar>("progress")->value() == 500);
   CHECK_THAT(ready.find<QLabel>("status")->text().toStdString(),
              Catch::Contains("pass 2 of 2") && Catch::Contains("second") && Catch::Contains("left"));
-  const Chart chart = ready.page.findChild<ChartView*>()->chart();
+  const reports::Chart chart = ready.page.findChild<ChartView*>()->chart();
   REQUIRE(chart.guides.size() == 2);
   CHECK(chart.guides[0].at == 1000);
   CHECK(chart.guides[1].at == 900);

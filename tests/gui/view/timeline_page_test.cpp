@@ -31,9 +31,9 @@ void open(Workspace& workspace, TimelinePage& page, const QStringList& files) {
   wait_until([&] { return !workspace.busy() && !page.busy(); });
 }
 
-double total_of(const Table& table) {
+double total_of(const reports::Table& table) {
   double total = 0;
-  for (const Row& row : table.rows) total += std::get<double>(row.cells[2]);
+  for (const reports::Row& row : table.rows) total += std::get<double>(row.cells[2]);
   return total;
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("timeline page: a plan alone, a trace alone, both, none") {
   open(workspace, page, {sample_files().file("trace.json")});
   CHECK(page.side(1).chart()->isVisible());
   CHECK(page.exports().size() == 4);
-  workspace.close(workspace.chosen<PlanDocument>());
+  workspace.close(workspace.chosen<reports::PlanDocument>());
   CHECK_FALSE(page.side(0).chart()->isVisible());
   workspace.close(workspace.chosen<RecordedTrace>());
   CHECK_FALSE(page.side(1).chart()->isVisible());
@@ -65,12 +65,12 @@ TEST_CASE("timeline page: opens at the peak, with all that made it") {
   open(workspace, page, sample_files().all());
   for (size_t i = 0; i < 2; ++i) {
     TimelineSide& side = page.side(i);
-    const Timeline& timeline = *side.timeline();
+    const reports::Timeline& timeline = *side.timeline();
     REQUIRE(side.moment());
     CHECK(*side.moment() == timeline.peak());
     CHECK(total_of(side.table()->table()) == Approx(double(timeline.total_bytes(timeline.peak()))));
-    CHECK(side.caption().contains(
-        QString::fromStdString(format(Unit::bytes, double(timeline.total_bytes(timeline.peak()))))));
+    CHECK(side.caption().contains(QString::fromStdString(
+        reports::format(reports::Unit::bytes, double(timeline.total_bytes(timeline.peak()))))));
     CHECK_FALSE(side.chart()->chart().guides.empty());  // the limit
     CHECK_FALSE(side.chart()->chart().notes.empty());   // the peak
   }
@@ -87,22 +87,23 @@ TEST_CASE("timeline page: the same passes are visible in both") {
   ChartView &predicted = *page.side(0).chart(), &measured = *page.side(1).chart();
   CHECK(predicted.visibleRange().second == Approx(page.side(0).timeline()->end_seconds()));
   CHECK(measured.visibleRange().second == Approx(page.side(1).timeline()->end_seconds()));
-  const Span first = page.side(0).timeline()->passes()[1], last = page.side(0).timeline()->passes()[4];
+  const reports::Span first = page.side(0).timeline()->passes()[1],
+                      last = page.side(0).timeline()->passes()[4];
   predicted.setVisibleRange(first.begin, last.end);
   CHECK(measured.visibleRange().first == Approx(page.side(1).timeline()->passes()[1].begin));
   CHECK(measured.visibleRange().second == Approx(page.side(1).timeline()->passes()[4].end));
-  const Span other = page.side(1).timeline()->passes()[5];
+  const reports::Span other = page.side(1).timeline()->passes()[5];
   measured.setVisibleRange(other.begin, other.end);
   CHECK(predicted.visibleRange().first == Approx(page.side(0).timeline()->passes()[5].begin));
 }
 
 TEST_CASE("timeline page: places of other plans correspond by their share of the whole") {
-  const auto lasting = [](double end, std::vector<Span> passes) {
-    return Timeline({0, end / 2}, {MemoryUse{}, MemoryUse{}}, end, 0, std::move(passes),
-                    [](size_t) { return std::vector<LiveEntry>(); });
+  const auto lasting = [](double end, std::vector<reports::Span> passes) {
+    return reports::Timeline({0, end / 2}, {reports::MemoryUse{}, reports::MemoryUse{}}, end, 0,
+                             std::move(passes), [](size_t) { return std::vector<reports::LiveEntry>(); });
   };
-  const Timeline a = lasting(10, {{1, 4, "a"}, {4, 9, "b"}}),
-                 b = lasting(100, {{10, 20, "a"}, {30, 80, "b"}}), c = lasting(20, {{0, 20, "all"}});
+  const reports::Timeline a = lasting(10, {{1, 4, "a"}, {4, 9, "b"}}),
+                          b = lasting(100, {{10, 20, "a"}, {30, 80, "b"}}), c = lasting(20, {{0, 20, "all"}});
   CHECK(seconds_in(b, a, 2.5) == Approx(15));
   CHECK(seconds_in(b, a, 9) == Approx(80));
   CHECK(seconds_in(b, a, 10) == Approx(100));
@@ -118,7 +119,7 @@ TEST_CASE("timeline page: the cursor shows the live set there and at the same pl
   page.show();
   open(workspace, page, sample_files().all());
   TimelineSide &predicted = page.side(0), &measured = page.side(1);
-  const Span pass = predicted.timeline()->passes()[2], other = measured.timeline()->passes()[2];
+  const reports::Span pass = predicted.timeline()->passes()[2], other = measured.timeline()->passes()[2];
   const double middle = (pass.begin + pass.end) / 2;
   Q_EMIT predicted.chart()->cursorMoved(middle);
   wait_until([&] { return predicted.chart()->cursor() == middle; });
@@ -165,10 +166,10 @@ TEST_CASE("timeline page: a GPU's trace shows its kinds, what the GPU did and wh
   open(workspace, page, {sample_files().file("gpu_trace.json")});
   TimelineSide& side = page.side(1);
   LiveBox& box = *side.liveBox();
-  const Chart& chart = side.chart()->chart();
+  const reports::Chart& chart = side.chart()->chart();
   REQUIRE_FALSE(chart.series.empty());
   CHECK(chart.series.back().name == "counted by the driver");
-  const Timeline& timeline = *side.timeline();
+  const reports::Timeline& timeline = *side.timeline();
   CHECK(total_of(side.table()->table()) == Approx(double(timeline.total_bytes(timeline.peak()))));
   CHECK(total_of(side.table()->table()) ==
         Approx(double(test::kGpuContextBytes + test::kGpuReservedBytes + test::kGpuLibraryBytes)));
@@ -216,8 +217,8 @@ TEST_CASE("timeline page: a GPU's trace shows its kinds, what the GPU did and wh
 TEST_CASE("watch note: what the driver counted less, or the same") {
   Trace trace;
   CHECK(watch_note(trace, {}).isEmpty());
-  CHECK(watch_note(trace, DriverDifference{0.5, 5, 5}) == "The driver counted the same.");
-  CHECK(watch_note(trace, DriverDifference{0.5, 1024, 3072}) ==
+  CHECK(watch_note(trace, reports::DriverDifference{0.5, 5, 5}) == "The driver counted the same.");
+  CHECK(watch_note(trace, reports::DriverDifference{0.5, 1024, 3072}) ==
         "The driver counted at most 2.0 KiB less, at 500.0 ms.");
   trace.sources = {{"NVML", false, ""}};
   trace.activities_left_out = 12;

@@ -10,7 +10,7 @@
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 Step only_step(const Graph& graph, const char* op, StepKind kind) {
@@ -142,7 +142,7 @@ TEST_CASE("on CUDA no tile has more values than its libraries count") {
 
 TEST_CASE("a profile is refused for another kind of device than it was measured on") {
   const Model model = test::model_of(test::tiny_config());
-  Profile profile;
+  profiler::Profile profile;
   profile.device = "a processor, 2 threads";
   const Request request{"tiny", 24, 24, 1, 1, Dtype::fp32, DeviceKind::cuda};
   CHECK_THROWS_WITH(
@@ -162,4 +162,4 @@ TEST_CASE("a profile is refused for another kind of device than it was measured 
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

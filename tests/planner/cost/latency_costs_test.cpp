@@ -15,14 +15,14 @@
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using test::Random;
 using test::request_for;
 
-LatencyTable latency_table_for(const std::string& name, Random& random) {
-  LatencyTable latency_table{name, {1, 4, 16, 64}, {4, 32, 128}, {}, {}, 0, 0};
+profiler::LatencyTable latency_table_for(const std::string& name, Random& random) {
+  profiler::LatencyTable latency_table{name, {1, 4, 16, 64}, {4, 32, 128}, {}, {}, 0, 0};
   const double fixed = random.uniform(1e-6, 1e-4), row = random.uniform(0, 1e-5),
                position = random.uniform(1e-9, 1e-6);
   for (int64_t y : latency_table.rows) {
@@ -34,9 +34,9 @@ LatencyTable latency_table_for(const std::string& name, Random& random) {
 }
 
 /// A profile of a model as if it had been measured here, at one size.
-Profile profile_of(const Model& model, int64_t width, int64_t height, Random& random) {
+profiler::Profile profile_of(const Model& model, int64_t width, int64_t height, Random& random) {
   const Graph& graph = model.graph;
-  Profile profile;
+  profiler::Profile profile;
   profile.model = "a model";
   std::ifstream in("/proc/cpuinfo");
   std::string line;
@@ -53,18 +53,18 @@ Profile profile_of(const Model& model, int64_t width, int64_t height, Random& ra
     if (profile.find_latency_table(name) == nullptr)
       profile.latency_tables.push_back(latency_table_for(name, random));
   };
-  add_latency_table(moving_latency_table_name("gather", graph.tensor(graph.latent()).channels));
+  add_latency_table(profiler::moving_latency_table_name("gather", graph.tensor(graph.latent()).channels));
   for (const Op& op : graph.ops()) {
     for (ConvolutionAlgorithm form : {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd})
-      add_latency_table(latency_table_name(graph, op, form));
+      add_latency_table(profiler::latency_table_name(graph, op, form));
     if (op.kind != OpKind::statistics) {
       for (const char* step : {"gather", "store", "accumulate", "emit"})
-        add_latency_table(moving_latency_table_name(step, graph.tensor(op.output).channels));
+        add_latency_table(profiler::moving_latency_table_name(step, graph.tensor(op.output).channels));
     }
     profile.layers.push_back({op.name,
                               name_of(op.kind),
                               {{bytes_of(graph.tensor(op.output), latent, 1, Dtype::fp32), 0, 0, 0.1, 1}},
-                              latency_table_name(graph, op, ConvolutionAlgorithm::winograd)});
+                              profiler::latency_table_name(graph, op, ConvolutionAlgorithm::winograd)});
   }
   return profile;
 }
@@ -76,7 +76,7 @@ TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
   const Model model = test::model_of(test::random_config(random));
   const int64_t batch = random.integer(1, 2);
   const Request request = request_for(model, {1, random.integer(6, 30), random.integer(6, 30)}, batch);
-  const Profile profile = profile_of(model, 64, 64, random);
+  const profiler::Profile profile = profile_of(model, 64, 64, random);
   const CostModel costs(model.graph, profile, request);
   const test::RandomPlan drawn = test::random_plan(model, request, batch, {}, costs.memory(), random);
   const Sizes sizes = sizes_of(model.graph, drawn.plan);
@@ -89,18 +89,19 @@ TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
       std::string name;
       if (step.kind == StepKind::gather || step.kind == StepKind::store || step.kind == StepKind::emit ||
           step.kind == StepKind::accumulate) {
-        name = moving_latency_table_name(name_of(step.kind), model.graph.tensor(step.tensor).channels);
+        name =
+            profiler::moving_latency_table_name(name_of(step.kind), model.graph.tensor(step.tensor).channels);
       } else {
-        name = latency_table_name(model.graph, model.graph.op(step.op), pass.convolutions);
+        name = profiler::latency_table_name(model.graph, model.graph.op(step.op), pass.convolutions);
       }
-      const LatencyTable& latency_table = *profile.find_latency_table(name);
+      const profiler::LatencyTable& latency_table = *profile.find_latency_table(name);
       for (const Interval& y : pass.tiles.y) {
         for (const Interval& x : pass.tiles.x) {
           const Extent extent =
               extent_of(tile_region(model.graph, pass, sized, {pass.tiles.t[0], y, x}, sizes.latent));
           if (step.kind == StepKind::attention) {
             const double keys =
-                double(latency_table_extent(model.graph, model.graph.op(step.op), sizes.latent).x);
+                double(profiler::latency_table_extent(model.graph, model.graph.op(step.op), sizes.latent).x);
             sum += double(batch) * latency_table.seconds_at(double(positions(extent)), keys);
           } else {
             sum += latency_table.seconds_at(double(extent.y * batch), double(extent.x));
@@ -126,7 +127,7 @@ TEST_CASE("a plan by laws says what they hold for, and counts the weights") {
   Random random(7);
   const Model model = test::model_of(test::tiny_config());
   const Request request = request_for(model, {1, 20, 24});
-  const Profile profile = profile_of(model, 32, 32, random);
+  const profiler::Profile profile = profile_of(model, 32, 32, random);
   const Plan plan =
       make_plan(model, request, {.limit_bytes = int64_t{1} << 30, .weights = WeightResidency::resident},
                 CostModel(model.graph, profile, request));
@@ -143,18 +144,18 @@ TEST_CASE("headroom-plan refuses a profile that is not of this model, dtype, mac
   scratch.write("config.json", test::tiny_config().dump());
   const std::string model_folder = scratch.folder().string();
   const Model model = resolve_model(model_folder);
-  const auto planned = [&](const Profile& profile, const std::vector<std::string>& more = {},
+  const auto planned = [&](const profiler::Profile& profile, const std::vector<std::string>& more = {},
                            const std::string& size = "48x40") {
     write_file_whole(scratch / "profile.json", to_json(profile).dump());
     return test::call(run_plan, test::joined({"--model", model_folder, "--profile", scratch / "profile.json",
                                               "--size", size, "--limit", "4GiB", "-o", scratch / "plan.json"},
                                              more));
   };
-  const Profile good = profile_of(model, 32, 32, random);
+  const profiler::Profile good = profile_of(model, 32, 32, random);
   CHECK(planned(good).code == 0);
   test::require_refused(planned(good, {"--dtype", "bf16"}), 2, {"profile.json: dtype", "bf16", "fp32"});
 
-  Profile other = good;
+  profiler::Profile other = good;
   other.layers.pop_back();
   test::require_refused(planned(other), 2, {"profile.json: layers", "another model"});
   other = good;
@@ -176,7 +177,7 @@ TEST_CASE("headroom-plan refuses a profile that is not of this model, dtype, mac
   // Towards 64x128 positions the convolutions were still becoming cheaper; a plan with far more is not to be
   // believed.
   other = good;
-  for (LatencyTable& latency_table : other.latency_tables) {
+  for (profiler::LatencyTable& latency_table : other.latency_tables) {
     if (latency_table.name.rfind("conv", 0) != 0) continue;
     const size_t width = latency_table.columns.size();
     for (size_t i = latency_table.seconds.size() - width; i < latency_table.seconds.size(); ++i) {
@@ -192,4 +193,4 @@ TEST_CASE("headroom-plan refuses a profile that is not of this model, dtype, mac
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

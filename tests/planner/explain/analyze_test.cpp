@@ -11,7 +11,7 @@
 #include "tests/support/run_as_predicted.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using nlohmann::json;
@@ -143,4 +143,4 @@ TEST_CASE("explain --analyze and --json") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

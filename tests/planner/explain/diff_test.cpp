@@ -11,7 +11,7 @@
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using nlohmann::json;
@@ -222,4 +222,4 @@ TEST_CASE("headroom-plan diff") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -8,7 +8,7 @@
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using nlohmann::json;
@@ -107,4 +107,4 @@ TEST_CASE("a window is never larger than what the peak of its pass has room for"
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -8,7 +8,7 @@
 #include "tests/support/program.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using nlohmann::json;
@@ -382,4 +382,4 @@ TEST_CASE("fp16 is fp32 for a model that overflows in it") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

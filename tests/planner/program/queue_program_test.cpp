@@ -8,7 +8,7 @@
 #include "tests/support/program.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using nlohmann::json;
@@ -238,4 +238,4 @@ TEST_CASE("a planned queue that contradicts itself is refused by key") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

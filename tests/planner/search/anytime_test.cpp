@@ -6,7 +6,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using test::Random;
@@ -51,4 +51,4 @@ TEST_CASE("a search cut short gives a valid plan with its bound, or says that it
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

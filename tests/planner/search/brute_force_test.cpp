@@ -9,7 +9,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using test::Assumptions;
@@ -179,4 +179,4 @@ TEST_CASE("over all frames, the plan is the fastest of the stated space, and its
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -7,7 +7,7 @@
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using test::Random;
@@ -52,4 +52,4 @@ TEST_CASE("a frontier falls, and every point of it is what the planner finds und
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -8,7 +8,7 @@
 #include "planner/search/make_plan.h"
 #include "planner/search/why_not.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 struct Case {
@@ -74,4 +74,4 @@ TEST_CASE("on CUDA the smallest limit has room for gaps, and less has not") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -8,7 +8,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using test::Assumptions;
@@ -106,4 +106,4 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

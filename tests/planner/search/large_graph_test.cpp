@@ -7,7 +7,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 TEST_CASE("graphs of 500 operations with skips from far back are planned") {
@@ -59,4 +59,4 @@ TEST_CASE("a tensor that is read more than eight barriers later is kept until th
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

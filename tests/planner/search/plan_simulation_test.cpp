@@ -8,7 +8,7 @@
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using test::Assumptions;
@@ -92,4 +92,4 @@ TEST_CASE("a walk through every tile and step finds the peak and the seconds tha
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

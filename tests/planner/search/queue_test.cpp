@@ -13,7 +13,7 @@
 #include "tests/support/random_queue.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using test::Random;
@@ -149,4 +149,4 @@ TEST_CASE("a size that the model cannot decode is refused by request") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

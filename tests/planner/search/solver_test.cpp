@@ -13,7 +13,7 @@
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using test::Random;
@@ -299,4 +299,4 @@ TEST_CASE("SDXL at 512x512 keeps to its limit, and its smallest limit is far bel
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -7,7 +7,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 
-namespace headroom {
+namespace headroom::planner {
 namespace {
 
 using test::Random;
@@ -62,4 +62,4 @@ TEST_CASE("on CUDA host memory is what helps, never a scratch file") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::planner

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-namespace headroom::test {
+namespace headroom::profiler::test {
 namespace {
 
 struct Written {
@@ -330,7 +330,7 @@ extern "C" FakeCupti* headroom_fake_cupti() {
   return &fake();
 }
 
-}  // namespace headroom::test
+}  // namespace headroom::profiler::test
 
 using headroom::test::fake;
 

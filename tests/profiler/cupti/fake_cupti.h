@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace headroom::test {
+namespace headroom::profiler::test {
 
 /// A library in CUPTI's place, which records what a test makes up and fails where it is told to.
 class FakeCupti {
@@ -55,4 +55,4 @@ class FakeCupti {
 using GetFakeCupti = FakeCupti* (*)();
 constexpr const char* kGetFakeCupti = "headroom_fake_cupti";
 
-}  // namespace headroom::test
+}  // namespace headroom::profiler::test

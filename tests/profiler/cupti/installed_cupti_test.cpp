@@ -3,7 +3,7 @@
 
 #include "profiler/cupti/open_cupti.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 /// NVIDIA's own library, with a driver or without one: it must say what it can do, and come to an end.
@@ -32,4 +32,4 @@ TEST_CASE("the installed CUPTI listens or says why not") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::profiler

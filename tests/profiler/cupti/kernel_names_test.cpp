@@ -8,7 +8,7 @@
 #include <typeinfo>
 #include <vector>
 
-namespace headroom::cupti {
+namespace headroom::profiler::cupti {
 namespace {
 
 TEST_CASE("a kernel is named by what it is, not by its parameters") {
@@ -90,4 +90,4 @@ TEST_CASE("beyond a bound kernels have no names of their own") {
 }
 
 }  // namespace
-}  // namespace headroom::cupti
+}  // namespace headroom::profiler::cupti

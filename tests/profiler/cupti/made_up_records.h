@@ -5,7 +5,7 @@
 #include <cstring>
 
 // Records as CUPTI would write them.
-namespace headroom::test {
+namespace headroom::profiler::test {
 
 template <typename Record>
 Record blank(CUpti_ActivityKind kind) {
@@ -97,4 +97,4 @@ inline CUpti_ActivityExternalCorrelation external(
   return record;
 }
 
-}  // namespace headroom::test
+}  // namespace headroom::profiler::test

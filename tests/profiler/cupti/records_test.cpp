@@ -7,7 +7,7 @@
 #include "profiler/cupti/calls.h"
 #include "tests/profiler/cupti/made_up_records.h"
 
-namespace headroom::cupti {
+namespace headroom::profiler::cupti {
 namespace {
 
 using test::any;
@@ -191,4 +191,4 @@ TEST_CASE("no call is listed twice, and kernels, copies and memory have some of 
 }
 
 }  // namespace
-}  // namespace headroom::cupti
+}  // namespace headroom::profiler::cupti

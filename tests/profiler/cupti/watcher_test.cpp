@@ -12,7 +12,7 @@
 #include "tests/profiler/cupti/fake_cupti.h"
 #include "tests/profiler/cupti/made_up_records.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -593,4 +593,4 @@ TEST_CASE("without the library, or with one that is none, the reason is one line
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -7,7 +7,7 @@
 #include "profiler/cupti/open_cupti.h"
 #include "tests/support/gpu.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 constexpr int64_t kBytes = int64_t{64} << 20;
@@ -69,4 +69,4 @@ TEST_CASE("CUPTI tells what a GPU did, in which scope, and what memory was taken
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::profiler

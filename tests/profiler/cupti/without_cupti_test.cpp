@@ -2,7 +2,7 @@
 
 #include "profiler/cupti/open_cupti.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 TEST_CASE("built without CUPTI a watcher says so for each kind, and hears nothing") {
@@ -17,4 +17,4 @@ TEST_CASE("built without CUPTI a watcher says so for each kind, and hears nothin
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::profiler

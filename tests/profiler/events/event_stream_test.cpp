@@ -7,7 +7,7 @@
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/support/captured_decode.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 using nlohmann::json;
@@ -89,4 +89,4 @@ TEST_CASE("wrong events are refused by line and column", "[unit][events]") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -8,7 +8,7 @@
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/support/captured_decode.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 using test::CapturedDecode;
@@ -446,4 +446,4 @@ TEST_CASE("events of another plan are refused", "[unit][join]") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -21,7 +21,7 @@
 #include "tests/support/tiny_model.h"
 #include "tests/support/tiny_video.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 using gpu::EmulatedGpu;
@@ -114,7 +114,7 @@ void check_whole(const Model& model, const ProfileRequest& request, const Profil
          latency_table.name.find("linear") == std::string::npos);
     CHECK((latency_table.workspace_bytes.back() > 0) == works);
   }
-  CHECK(LatencyTableTable(graph, profile).complete());
+  CHECK(LatencyLookup(graph, profile).complete());
   check_profiled_model(profile, "profile.json", graph, planned(request, 0));
   CHECK(profile_from_json(JsonFields(json::parse(to_json(profile).dump()), "profile.json")) == profile);
 }
@@ -343,4 +343,4 @@ TEST_CASE("headroom-plan makes plans for cuda by a profile of a GPU, and for not
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -8,7 +8,7 @@
 #include "tests/support/decoding_gpu.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 TEST_CASE("a GPU is profiled by the time that it takes, and plans by its profile are decoded") {
@@ -46,4 +46,4 @@ TEST_CASE("a GPU is profiled by the time that it takes, and plans by its profile
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -17,7 +17,7 @@
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 using gpu::EmulatedGpu;
@@ -194,4 +194,4 @@ TEST_CASE("a trace of a GPU that is made as it happens has what the driver count
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -6,7 +6,7 @@
 
 #include "tests/support/random.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 using test::Random;
@@ -118,4 +118,4 @@ TEST_CASE("a law refuses to speak of what is far beyond what it saw, where cost 
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::profiler

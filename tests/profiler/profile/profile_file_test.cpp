@@ -5,7 +5,7 @@
 
 #include "tests/decoder/files/scratch.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 using nlohmann::json;
@@ -190,4 +190,4 @@ TEST_CASE("a profile of no layers can be read again") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::profiler

@@ -11,7 +11,7 @@
 #include "tests/support/reported.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 using nlohmann::json;
@@ -73,7 +73,7 @@ TEST_CASE("profiling a tiny model gives every layer at every size") {
     CHECK(latency_table->rows.back() >= largest.y);
     CHECK(latency_table->columns.back() >= largest.x);
   }
-  CHECK(LatencyTableTable(graph, profile).complete());
+  CHECK(LatencyLookup(graph, profile).complete());
   for (const LatencyTable& latency_table : profile.latency_tables) {
     CAPTURE(latency_table.name);
     CHECK(latency_table.seconds_at(3, 5) > 0);
@@ -250,4 +250,4 @@ TEST_CASE("help, version and bad usage") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::profiler

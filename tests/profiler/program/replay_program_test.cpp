@@ -13,7 +13,7 @@
 #include "tests/support/program.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::profiler {
 namespace {
 
 using nlohmann::json;
@@ -111,4 +111,4 @@ TEST_CASE("without a GPU recording on one ends with 5 and one line") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::profiler

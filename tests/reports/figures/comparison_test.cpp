@@ -10,7 +10,7 @@
 #include "tests/reports/figures/sample_documents.h"
 #include "tests/reports/figures/sample_gpu_trace.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 const Table* table_of(const std::vector<Table>& tables, const std::string& start) {
@@ -75,7 +75,7 @@ std::vector<Table> compared(const Document& a, const Document& b) {
 }
 
 TEST_CASE("comparison: profiles layer by layer, at the sizes of both") {
-  Profile a = test::made_up_profile(), b = test::made_up_profile();
+  profiler::Profile a = test::made_up_profile(), b = test::made_up_profile();
   b.sizes[1].width_pixels = 1024;  // only the first size is shared
   b.layers[0].sizes[0].seconds *= 4;
   b.layers[1].sizes[0].seconds /= 8;
@@ -242,7 +242,7 @@ TEST_CASE("comparison: traces of a GPU by its time, its kinds of memory and who 
 }
 
 TEST_CASE("comparison: files of two kinds are refused, both named") {
-  const Document profile{"profile.json", Profile{}}, run{"stats.json", RunStats{}};
+  const Document profile{"profile.json", profiler::Profile{}}, run{"stats.json", RunStats{}};
   test::require_input_error([&] { compare(profile, run); }, {"stats.json: schema", "profile.json", "stats"});
 }
 
@@ -259,4 +259,4 @@ TEST_CASE("comparison: columns of files of one name are told apart") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -11,7 +11,7 @@
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 using nlohmann::json;
@@ -27,16 +27,17 @@ std::string with_folder(const std::filesystem::path& folder, const std::string& 
 Plan tiny_plan(const Model& model, const std::string& name) {
   Request request = test::request_for(model, {1, 12, 10});
   request.model = name;
-  PlanOptions options;
+  planner::PlanOptions options;
   options.limit_bytes = int64_t{64} << 20;
-  return make_plan(model, request, options, CostModel(model.graph));
+  return planner::make_plan(model, request, options, planner::CostModel(model.graph));
 }
 
 json frontier_json() {
   const Model model = test::model_of(test::tiny_config());
-  const std::vector<FrontierPoint> points{{3000, 1.0 / 3, {1, WeightResidency::resident, {}, 0}},
-                                          {2000, 0.5, {2, WeightResidency::per_pass, Place::scratch, 0}},
-                                          {1000, 2, {2, WeightResidency::per_pass, Place::host, 0}}};
+  const std::vector<planner::FrontierPoint> points{
+      {3000, 1.0 / 3, {1, WeightResidency::resident, {}, 0}},
+      {2000, 0.5, {2, WeightResidency::per_pass, Place::scratch, 0}},
+      {1000, 2, {2, WeightResidency::per_pass, Place::host, 0}}};
   return to_json(points, test::request_for(model, {1, 12, 10}, 2), true);
 }
 
@@ -113,7 +114,7 @@ TEST_CASE("statistics, profiles, traces and frontiers are told apart by their sc
   write_stats(scratch / "stats.json", stats);
   CHECK_THAT(summary(*read_document(scratch / "stats.json")), Catch::StartsWith("stats, 1 decode, "));
 
-  Profile profile;
+  profiler::Profile profile;
   profile.model = "sdxl";
   profile.device = "a processor";
   profile.threads = 2;
@@ -122,8 +123,8 @@ TEST_CASE("statistics, profiles, traces and frontiers are told apart by their sc
   for (size_t i = 0; i < 5; ++i) profile.sizes[i].width_pixels = profile.sizes[i].height_pixels = 256 << i;
   write_file_whole(scratch / "profile.json", to_json(profile).dump());
   const DocumentPtr profiled = read_document(scratch / "profile.json");
-  REQUIRE(profiled->as<Profile>() != nullptr);
-  CHECK(*profiled->as<Profile>() == profile);
+  REQUIRE(profiled->as<profiler::Profile>() != nullptr);
+  CHECK(*profiled->as<profiler::Profile>() == profile);
   CHECK(summary(*profiled) == "profile, sdxl fp32, 256x256, 512x512, 1024x1024 and 2 more, a processor");
 
   const Model model = test::model_of(test::tiny_config());
@@ -271,4 +272,4 @@ TEST_CASE("a frontier's wrong values are refused by their path") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -6,7 +6,7 @@
 
 #include "tests/support/random.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 using test::Random;
@@ -92,4 +92,4 @@ TEST_CASE("the driver's count is drawn with its highest of every column, and wha
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -11,7 +11,7 @@
 #include "tests/reports/figures/sample_gpu_trace.h"
 #include "tests/support/random.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 using test::document_of;
@@ -241,4 +241,4 @@ TEST_CASE("a decode goes on until the driver was asked for the last time") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -7,7 +7,7 @@
 #include "tests/reports/figures/sample_gpu_trace.h"
 #include "tests/support/random.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 using test::Random;
@@ -207,4 +207,4 @@ TEST_CASE("a GPU's work: nothing to say of a CPU, and of a GPU that nobody watch
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports

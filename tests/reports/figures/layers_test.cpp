@@ -5,7 +5,7 @@
 
 #include "tests/reports/figures/sample_documents.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 double number(const Table& table, size_t row, size_t column) {
@@ -13,7 +13,7 @@ double number(const Table& table, size_t row, size_t column) {
 }
 
 TEST_CASE("layers: a group of figures for each size") {
-  const Profile profile = test::made_up_profile();
+  const profiler::Profile profile = test::made_up_profile();
   const Table table = layers_table(profile);
   REQUIRE(table.columns.size() == 3 + 2 * 5);
   REQUIRE(table.rows.size() == profile.layers.size());
@@ -27,13 +27,13 @@ TEST_CASE("layers: a group of figures for each size") {
   }
   for (size_t row = 0; row < table.rows.size(); ++row) {
     CAPTURE(row);
-    const LayerProfile& layer = profile.layers[row];
+    const profiler::LayerProfile& layer = profile.layers[row];
     REQUIRE(table.rows[row].cells.size() == table.columns.size());
     CHECK(std::get<std::string>(table.rows[row].cells[0]) == layer.name);
     CHECK(std::get<std::string>(table.rows[row].cells[1]) == layer.kind);
     CHECK(std::get<std::string>(table.rows[row].cells[2]) == layer.latency_table);
     for (size_t size = 0; size < 2; ++size) {
-      const LayerMeasurement& measured = layer.sizes[size];
+      const profiler::LayerMeasurement& measured = layer.sizes[size];
       const size_t first = 3 + size * 5;
       const double expected[] = {double(measured.activation_bytes), double(measured.workspace_bytes),
                                  double(measured.live_bytes), measured.flops, measured.seconds};
@@ -45,7 +45,7 @@ TEST_CASE("layers: a group of figures for each size") {
 }
 
 TEST_CASE("layers: those that made a size's peak stand out") {
-  const Profile profile = test::made_up_profile();
+  const profiler::Profile profile = test::made_up_profile();
   const Table table = layers_table(profile);
   CHECK(table.rows[0].stands_out);        // materialised tensor that was the largest at the first size's peak
   CHECK(table.rows[1].stands_out);        // ran at the first size's peak
@@ -54,7 +54,7 @@ TEST_CASE("layers: those that made a size's peak stand out") {
 }
 
 TEST_CASE("layers: what was live at a peak adds up to it") {
-  const Profile profile = test::made_up_profile();
+  const profiler::Profile profile = test::made_up_profile();
   for (size_t size = 0; size < 2; ++size) {
     const Table table = peak_live_table(profile, size);
     double bytes = 0, share = 0;
@@ -71,7 +71,7 @@ TEST_CASE("layers: what was live at a peak adds up to it") {
 }
 
 TEST_CASE("layers: a law's line for each number of columns goes through its knots") {
-  const LatencyTable latency_table{
+  const profiler::LatencyTable latency_table{
       "conv 3x3 8->16", {1, 2, 8}, {4, 32}, {1e-4, 6e-4, 2e-4, 1e-3, 7e-4, 4e-3}, {0, 0, 0, 0, 0, 0}};
   const Chart chart = latency_table_chart(latency_table);
   CHECK(chart.title == latency_table.name);
@@ -97,4 +97,4 @@ TEST_CASE("layers: a law's line for each number of columns goes through its knot
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports

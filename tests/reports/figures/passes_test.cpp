@@ -10,7 +10,7 @@
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/reports/figures/sample_documents.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 size_t column(const Table& table, const std::string& title) {
@@ -60,7 +60,7 @@ TEST_CASE("passes: the plan's own figures, and the pass that decides the peak") 
     const Pass& pass = document.plan.passes[i];
     CHECK(number(table, i, "pass") == double(i));
     CHECK(text(table, i, "name") == pass.name);
-    CHECK(text(table, i, "tiles") == tiles_text(pass));
+    CHECK(text(table, i, "tiles") == planner::tiles_text(pass));
     CHECK(text(table, i, "convolutions") == (i == 2 ? "winograd" : "direct"));
     CHECK(number(table, i, "predicted peak") == double(pass.predicted_peak_bytes));
     CHECK(number(table, i, "predicted time") == pass.predicted_seconds);
@@ -154,15 +154,15 @@ TEST_CASE("passes: kept tensors by what writes and reads them") {
 
 TEST_CASE("passes: spans of a real plan agree with its tile programs") {
   const Model model = test::small_decoder();
-  const CostModel costs(model.graph);
+  const planner::CostModel costs(model.graph);
   const Request request{"small", 160, 192, 1, GENERATE(1, 2), Dtype::fp32};
-  PlanOptions options{.limit_bytes = test::kAmple};
+  planner::PlanOptions options{.limit_bytes = test::kAmple};
   if (GENERATE(false, true)) {
     options.scratch_folder = "/";
     options.scratch_limit_bytes = test::kAmple;
     options.limit_bytes = test::smallest_bytes(model, request, options, costs);
   }
-  const PlanDocument document{make_plan(model, request, options, costs), model};
+  const PlanDocument document{planner::make_plan(model, request, options, costs), model};
   const Sizes sizes = sizes_of(model.graph, document.plan);
   int64_t bytes = 0, expected = 0, blocks = 0;
   int32_t written = 0;
@@ -192,8 +192,8 @@ TEST_CASE("passes: spans of a real plan agree with its tile programs") {
 }
 
 TEST_CASE("passes: the frontier as a chart and a table") {
-  Configuration below{1, WeightResidency::per_pass, Place::scratch, 1 << 20};
-  const std::vector<FrontierPoint> points{{4'000, 1, {}}, {2'000, 2, {}}, {1'000, 7, below}};
+  planner::Configuration below{1, WeightResidency::per_pass, Place::scratch, 1 << 20};
+  const std::vector<planner::FrontierPoint> points{{4'000, 1, {}}, {2'000, 2, {}}, {1'000, 7, below}};
   const Chart chart = frontier_chart(points, 3'000);
   CHECK(chart.x.logarithmic);
   REQUIRE(chart.series.size() == 2);
@@ -223,4 +223,4 @@ TEST_CASE("passes: the frontier as a chart and a table") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -9,7 +9,7 @@
 #include "tests/reports/figures/sample_documents.h"
 #include "tests/support/random_graph.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 const auto always = [] { return true; };
@@ -60,9 +60,10 @@ void check_decision(const DocumentPtr& document) {
   const Extent tile = per_axis(first, pass.tiles);
   for (const Extent& band : {tile, last_band_tile(tile, sizes.latent.y * pass.scale.y)}) {
     const std::vector<int64_t> alone = step_bytes(graph, pass, band, sizes, {}),
-                               all = step_bytes(graph, pass, band, sizes, cpu_memory_model(graph));
+                               all = step_bytes(graph, pass, band, sizes, planner::cpu_memory_model(graph));
     for (size_t i = 0; i < all.size(); ++i) {
-      is_one |= alone[i] == tiles && all[i] == working && step_text(pass.steps[i], graph) == decision.step;
+      is_one |=
+          alone[i] == tiles && all[i] == working && planner::step_text(pass.steps[i], graph) == decision.step;
     }
   }
   CAPTURE(decision.step, tiles, working);
@@ -71,7 +72,7 @@ void check_decision(const DocumentPtr& document) {
 
 TEST_CASE("peak: pass, step and what is live explain the plan's peak") {
   const Model model = test::small_decoder();
-  const CostModel costs(model.graph);
+  const planner::CostModel costs(model.graph);
   const Request request = request_of(192, 160, GENERATE(1, 2));
   const int64_t smallest = test::smallest_bytes(model, request, {}, costs);
   const double share = GENERATE(1.0, 1.3, 2.0, 100.0);
@@ -88,7 +89,7 @@ TEST_CASE("peak: the same of any decoder") {
         test::random_model(random, {.operations = random.integer(4, 24), .barriers = random.integer(1, 6)});
     const Extent latent{1, random.integer(4, 48), random.integer(4, 48)};
     const Request request = test::request_for(model, latent, random.integer(1, 2));
-    const CostModel costs(model.graph);
+    const planner::CostModel costs(model.graph);
     const int64_t smallest = test::smallest_bytes(model, request, {}, costs);
     const auto limit = static_cast<int64_t>(double(smallest) * random.uniform(1, 2));
     check_decision(test::document_of(test::planned(model, request, limit, costs), "plan.json"));
@@ -97,9 +98,9 @@ TEST_CASE("peak: the same of any decoder") {
 
 TEST_CASE("peak: every lever's limit is the smallest one with that change") {
   const Model model = wide_decoder();
-  const CostModel costs(model.graph);
+  const planner::CostModel costs(model.graph);
   const Request request = request_of(512, 512);
-  PlanOptions options;
+  planner::PlanOptions options;
   options.weights = WeightResidency::resident;
   const std::vector<Lever> found = levers(model, request, options, costs, always);
   REQUIRE(found.size() == 5);
@@ -110,7 +111,7 @@ TEST_CASE("peak: every lever's limit is the smallest one with that change") {
     changes.push_back(lever.change);
     CHECK_FALSE(lever.meaning.empty());
     Request changed = request;
-    PlanOptions at = options;
+    planner::PlanOptions at = options;
     at.limit_bytes = lever.smallest_limit_bytes;
     if (lever.change == "--weights-residency auto") at.weights.reset();
     if (lever.change == "--dtype bf16") changed.dtype = Dtype::bf16;
@@ -119,9 +120,9 @@ TEST_CASE("peak: every lever's limit is the smallest one with that change") {
       at.scratch_folder = "/";
       at.scratch_limit_bytes = test::kAmple;
     }
-    CHECK(make_plan(model, changed, at, costs).predicted_seconds == Approx(lever.seconds));
+    CHECK(planner::make_plan(model, changed, at, costs).predicted_seconds == Approx(lever.seconds));
     --at.limit_bytes;
-    CHECK_THROWS_AS(make_plan(model, changed, at, costs), DoesNotFit);
+    CHECK_THROWS_AS(planner::make_plan(model, changed, at, costs), DoesNotFit);
   }
   for (size_t i = 1; i < found.size(); ++i) {
     CHECK(found[i].smallest_limit_bytes < found[0].smallest_limit_bytes);
@@ -134,9 +135,9 @@ TEST_CASE("peak: every lever's limit is the smallest one with that change") {
 
 TEST_CASE("peak: levers that are pulled already, or that the model does not have, are none") {
   Model model = wide_decoder();
-  const CostModel costs(model.graph);
+  const planner::CostModel costs(model.graph);
   Request request = request_of(512, 512);
-  PlanOptions options;
+  planner::PlanOptions options;
   const auto changes = [&] {
     std::vector<std::string> list;
     for (const Lever& lever : levers(model, request, options, costs, always)) list.push_back(lever.change);
@@ -158,17 +159,17 @@ TEST_CASE("peak: levers that are pulled already, or that the model does not have
 
 TEST_CASE("peak: a change that does not help is no lever") {
   const Model model = test::small_decoder();  // whose peak at this size is not made of materialised tensors
-  PlanOptions options;
+  planner::PlanOptions options;
   options.weights = WeightResidency::resident;
   const std::vector<Lever> found =
-      levers(model, request_of(128, 128), options, CostModel(model.graph), always);
+      levers(model, request_of(128, 128), options, planner::CostModel(model.graph), always);
   for (size_t i = 1; i < found.size(); ++i)
     CHECK(found[i].smallest_limit_bytes < found[0].smallest_limit_bytes);
 }
 
 TEST_CASE("peak: levers stop where they are told to") {
   const Model model = test::small_decoder();
-  const CostModel costs(model.graph);
+  const planner::CostModel costs(model.graph);
   CHECK(levers(model, request_of(128, 128), {}, costs, [] { return false; }).empty());
   int asked = 0;
   CHECK(levers(model, request_of(128, 128), {}, costs, [&] { return ++asked <= 1; }).size() == 1);
@@ -195,4 +196,4 @@ TEST_CASE("peak: the table of levers says what each saves") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -10,7 +10,7 @@
 #include "tests/support/run_as_predicted.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom::test {
+namespace headroom::reports::test {
 
 template <typename T>
 DocumentPtr document_of(T contents, const std::string& file) {
@@ -27,18 +27,18 @@ inline Model small_decoder() {
 inline constexpr int64_t kAmple = int64_t{1} << 50;
 
 inline PlanDocument planned(const Model& model, const Request& request, int64_t limit_bytes,
-                            const CostModel& costs) {
-  return {make_plan(model, request, {.limit_bytes = limit_bytes}, costs), model};
+                            const planner::CostModel& costs) {
+  return {planner::make_plan(model, request, {.limit_bytes = limit_bytes}, costs), model};
 }
 
-inline int64_t smallest_bytes(const Model& model, const Request& request, const PlanOptions& options,
-                              const CostModel& costs) {
-  return smallest_over(spaces_of(model, request, options, costs)).smallest.bytes;
+inline int64_t smallest_bytes(const Model& model, const Request& request, const planner::PlanOptions& options,
+                              const planner::CostModel& costs) {
+  return planner::smallest_over(planner::spaces_of(model, request, options, costs)).smallest.bytes;
 }
 
 /// Two layers at two sizes, made up: every figure is another one.
-inline Profile made_up_profile() {
-  Profile profile;
+inline profiler::Profile made_up_profile() {
+  profiler::Profile profile;
   profile.model = "small";
   profile.device = "two cores";
   profile.libraries = "LibTorch";
@@ -53,4 +53,4 @@ inline Profile made_up_profile() {
   return profile;
 }
 
-}  // namespace headroom::test
+}  // namespace headroom::reports::test

@@ -5,7 +5,7 @@
 
 #include "decoder/trace/trace_file.h"
 
-namespace headroom::test {
+namespace headroom::reports::test {
 
 constexpr int64_t kGpuContextBytes = 300 << 20, kGpuReservedBytes = 100 << 20, kGpuLibraryBytes = 8 << 20;
 /// What the driver counts more than the kinds once, in the middle.
@@ -79,4 +79,4 @@ inline RecordedTrace recorded_gpu_trace(const Plan& plan, const Graph& graph) {
   return recorded;
 }
 
-}  // namespace headroom::test
+}  // namespace headroom::reports::test

@@ -8,7 +8,7 @@
 #include "planner/search/why_not.h"
 #include "tests/reports/figures/sample_documents.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 Request request_of(int64_t width, int64_t height) {
@@ -56,8 +56,8 @@ TEST_CASE("scaling: nothing is below 256 pixels across") {
 
 TEST_CASE("scaling: the planned limit is the smallest there is, and untiled is what it says") {
   const Model model = test::small_decoder();
-  const CostModel costs(model.graph);
-  PlanOptions options{.limit_bytes = int64_t{20} << 20};
+  const planner::CostModel costs(model.graph);
+  planner::PlanOptions options{.limit_bytes = int64_t{20} << 20};
   int64_t most_pixels_across = 768;
   if (GENERATE(false, true)) {
     most_pixels_across = 256;  // many more plans to search
@@ -76,11 +76,11 @@ TEST_CASE("scaling: the planned limit is the smallest there is, and untiled is w
   for (size_t i = 0; i < sizes.size(); ++i) {
     CAPTURE(i);
     CHECK(found.planned[i].pixels() == sizes[i].width_pixels * sizes[i].height_pixels);
-    PlanOptions at = options;
+    planner::PlanOptions at = options;
     at.limit_bytes = found.planned[i].bytes;
-    CHECK(make_plan(model, sizes[i], at, costs).predicted_peak_bytes == at.limit_bytes);
+    CHECK(planner::make_plan(model, sizes[i], at, costs).predicted_peak_bytes == at.limit_bytes);
     --at.limit_bytes;
-    CHECK_THROWS_AS(make_plan(model, sizes[i], at, costs), NothingFits);
+    CHECK_THROWS_AS(planner::make_plan(model, sizes[i], at, costs), planner::NothingFits);
     // The untiled decode holds at one time what the last norm reads and makes, both of the largest kind.
     const Extent latent = latent_extent(model, sizes[i].width_pixels, sizes[i].height_pixels, 1);
     int64_t largest = 0;
@@ -99,7 +99,8 @@ TEST_CASE("scaling: it stops where it is told to") {
   const Model model = test::small_decoder();
   const std::vector<Request> sizes = size_ladder(model, request_of(256, 256), 1024);
   int asked = 0;
-  const Scaling found = scaling(model, sizes, {}, CostModel(model.graph), [&] { return ++asked <= 2; });
+  const Scaling found =
+      scaling(model, sizes, {}, planner::CostModel(model.graph), [&] { return ++asked <= 2; });
   CHECK(found.planned.size() == 2);
   CHECK(found.untiled.size() == 2);
   CHECK(asked == 3);
@@ -107,7 +108,7 @@ TEST_CASE("scaling: it stops where it is told to") {
 
 TEST_CASE("scaling: measured peaks are those of the same decoder, runs those of plans that are there") {
   const Model model = test::small_decoder();
-  const CostModel costs(model.graph);
+  const planner::CostModel costs(model.graph);
   Scaling found = scaling(model, {request_of(256, 256)}, {}, costs, always);
 
   const PlanDocument plan = test::planned(model, request_of(128, 96), test::kAmple, costs);
@@ -120,12 +121,12 @@ TEST_CASE("scaling: measured peaks are those of the same decoder, runs those of 
   const PlanDocument other_dtype = test::planned(model, bf16, test::kAmple - 1, costs);
   const RunStats other_run = test::run_as_predicted(other_dtype.plan);
 
-  Profile profile;
+  profiler::Profile profile;
   profile.weights_bytes = resident_weights_bytes(model.graph, {});
   for (const Op& op : model.graph.ops()) profile.layers.push_back({op.name, name_of(op.kind), {}});
   profile.sizes = {
       {512, 256, 1, 1, 700, 1, {}, {}}, {64, 64, 1, 1, 600, 1, {}, {}}, {64, 32, 1, 4, 500, 1, {}, {}}};
-  Profile other_model = profile;
+  profiler::Profile other_model = profile;
   other_model.weights_bytes += 64;
   other_model.sizes[0].peak_bytes = 999;
 
@@ -193,4 +194,4 @@ TEST_CASE("scaling: the chart has the limit and where each series meets it") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -6,7 +6,7 @@
 
 #include "tests/support/random.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -133,4 +133,4 @@ TEST_CASE("bars are drawn against the largest number of their column") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports

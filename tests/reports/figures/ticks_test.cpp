@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 constexpr double kMiB = 1048576;
@@ -72,4 +72,4 @@ TEST_CASE("ticks: all others are round decimals in one unit for the axis") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports

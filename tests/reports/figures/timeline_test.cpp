@@ -13,7 +13,7 @@
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 using test::Random;
@@ -420,8 +420,8 @@ TEST_CASE("a plan's timeline adds up at every moment and reaches every pass's pr
                                               random.integer(1, 3), dtype, device);
     // Plans of other machines too: workspace goes by their threads.
     const auto threads = random.pick<int64_t>({1, 2, 3, 8, 64});
-    MemoryModel memory =
-        device == DeviceKind::cuda ? cuda_memory_model(model.graph) : cpu_memory_model(model.graph, threads);
+    MemoryModel memory = device == DeviceKind::cuda ? planner::cuda_memory_model(model.graph)
+                                                    : planner::cpu_memory_model(model.graph, threads);
     memory.block_bytes = random.pick<int64_t>({1, 512, 4096, 40000});
     memory.reserve_bytes = random.integer(0, 1 << 20);
     test::RandomStyle style;
@@ -441,14 +441,14 @@ TEST_CASE("a plan's timeline adds up at every moment and reaches every pass's pr
 TEST_CASE("timelines of the planner's own plans, at several limits") {
   Random random(3);
   const Model model = test::model_of(test::tiny_config({8, 16, 24}));
-  const CostModel costs(model.graph);
+  const planner::CostModel costs(model.graph);
   const Request request = test::request_for(model, {1, 40, 36}, 2);
-  const std::vector<FrontierPoint> points = frontier(model, request, {}, costs, 6);
+  const std::vector<planner::FrontierPoint> points = planner::frontier(model, request, {}, costs, 6);
   REQUIRE(points.size() > 2);
-  for (const FrontierPoint& point : points) {
-    PlanOptions options;
+  for (const planner::FrontierPoint& point : points) {
+    planner::PlanOptions options;
     options.limit_bytes = point.peak_bytes;
-    const Plan plan = make_plan(model, request, options, costs);
+    const Plan plan = planner::make_plan(model, request, options, costs);
     CAPTURE(plan.limit_bytes);
     check_as_planned(plan, model);
     const Timeline timeline = predicted_timeline(document_of(plan, model));
@@ -535,7 +535,7 @@ TEST_CASE("of very many bands each shows its highest step") {
   style.untiled_rows = 0;
   std::vector<PassDecision> decisions = test::random_plan(model, request, 1, style, {}, random).decisions;
   for (PassDecision& decision : decisions) decision.tile.y = 1;
-  const Plan plan = build_plan(model, request, {}, decisions, cpu_memory_model(model.graph));
+  const Plan plan = build_plan(model, request, {}, decisions, planner::cpu_memory_model(model.graph));
   size_t bands = 0, steps = 0;
   for (const Pass& pass : plan.passes) {
     bands += pass.tiles.y.size();
@@ -549,4 +549,4 @@ TEST_CASE("of very many bands each shows its highest step") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -14,7 +14,7 @@
 #include "tests/reports/render/page_reader.h"
 #include "tests/support/program.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 using nlohmann::json;
@@ -86,8 +86,8 @@ struct Files {
   }
 
   /// With a latency table, which files of version 2 have.
-  static Profile profiled() {
-    Profile made = test::made_up_profile();
+  static profiler::Profile profiled() {
+    profiler::Profile made = test::made_up_profile();
     made.threads = 2;
     made.weights_source = "random";
     made.latency_tables = {{"law", {1, 8}, {8}, {1e-3, 2e-3}, {0, 64}}, {"sum", {1}, {1}, {1e-3}, {0}}};
@@ -192,12 +192,12 @@ TEST_CASE("report: a page of one run has all sections in order, and the figures 
   for (const Materialised& entry : plan.materialised)
     expected.insert(files.planned.model.graph.tensor(entry.tensor).name);
   CHECK(names == expected);
-  const Profile profile = Files::profiled();
+  const profiler::Profile profile = Files::profiled();
   const PageTable& layers = test::table_named(tables, "Layers of small");
   REQUIRE(layers.rows.size() == profile.layers.size());
   for (size_t row = 0; row < layers.rows.size(); ++row) {
     for (size_t size = 0; size < 2; ++size) {
-      const LayerMeasurement& measured = profile.layers[row].sizes[size];
+      const profiler::LayerMeasurement& measured = profile.layers[row].sizes[size];
       CHECK(layers.value(row, "activation", size) == double(measured.activation_bytes));
       CHECK(layers.value(row, "workspace", size) == double(measured.workspace_bytes));
       CHECK(layers.value(row, "live", size) == double(measured.live_bytes));
@@ -604,4 +604,4 @@ TEST_CASE("report: what cannot be done is said in one line, and no file appears"
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -6,7 +6,7 @@
 #include "reports/render/report.h"
 #include "tests/reports/render/page_reader.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 using test::Element;
@@ -248,4 +248,4 @@ TEST_CASE("markdown: tables with what stands out in bold, and charts named where
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports

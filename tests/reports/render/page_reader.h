@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace headroom::test {
+namespace headroom::reports::test {
 
 /// An element of a page as a browser would have it, texts without their escapes.
 struct Element {
@@ -200,4 +200,4 @@ inline const PageTable& table_named(const std::vector<PageTable>& tables, const 
   throw std::runtime_error("no table " + start);
 }
 
-}  // namespace headroom::test
+}  // namespace headroom::reports::test

@@ -10,7 +10,7 @@
 #include "reports/render/svg_labels.h"
 #include "tests/reports/render/page_reader.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 using test::Element;
@@ -346,4 +346,4 @@ TEST_CASE("svg: every ink is a class with a colour that stands out in each theme
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports

@@ -6,7 +6,7 @@
 #include "tests/reports/figures/sample_documents.h"
 #include "tests/reports/figures/sample_gpu_trace.h"
 
-namespace headroom {
+namespace headroom::reports {
 namespace {
 
 using Sentences = std::vector<std::string>;
@@ -58,4 +58,4 @@ TEST_CASE("sentences say nothing of a trace of the CPU") {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::reports
