@@ -32,11 +32,11 @@ class Scopes final : public EventSink {
   GpuMemory& memory_;
 };
 
-void check_places(const Graph& graph, const Plan& plan) {
+void check_tiers(const Graph& graph, const Plan& plan) {
   const Sizes sizes = sizes_of(graph, plan);
   for (const Materialised& entry : plan.materialised) {
     const std::string& name = graph.tensor(entry.tensor).name;
-    if (entry.place == Place::scratch)
+    if (entry.tier == MemoryTier::scratch)
       throw InputError(name + " is kept in a scratch file: not on CUDA; plan with a host limit instead");
     if (block_count(graph, entry, sizes) > gpu::kMostBlocks) {
       throw InputError(name + " is kept in " + std::to_string(block_count(graph, entry, sizes)) +
@@ -48,7 +48,7 @@ void check_places(const Graph& graph, const Plan& plan) {
 }  // namespace
 
 DryRun run_dry(const Model& model, const Plan& plan) {
-  check_places(model.graph, plan);
+  check_tiers(model.graph, plan);
   const auto memory = std::make_shared<GpuMemory>();
   const HostWeights none;
   DryRun dry_run;

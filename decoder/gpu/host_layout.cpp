@@ -13,14 +13,15 @@ HostLayout host_layout(const Graph& graph, const Plan& plan) {
   for (size_t pass = 0; pass < plan.passes.size(); ++pass) {
     const auto now = static_cast<int32_t>(pass);
     for (const Materialised& entry : plan.materialised) {
-      if (entry.place != Place::host || entry.first_pass != now) continue;
+      if (entry.tier != MemoryTier::host || entry.first_pass != now) continue;
       const int64_t block_bytes = materialised_block_bytes(graph, entry, sizes);
       numbers[entry.tensor] =
           requests.ask(placed_bytes(block_bytes * static_cast<int64_t>(entry.blocks.size())));
       layout.tensors[entry.tensor].block_bytes = block_bytes;
     }
     for (const Materialised& entry : plan.materialised) {
-      if (entry.place == Place::host && entry.last_pass == now) requests.hand_back(numbers.at(entry.tensor));
+      if (entry.tier == MemoryTier::host && entry.last_pass == now)
+        requests.hand_back(numbers.at(entry.tensor));
     }
   }
   const Placement placement = place(requests);

@@ -47,7 +47,7 @@ void MaterialisedBlocks::begin_pass(size_t number) {
   for (const Materialised& entry : plan_.materialised) {
     const auto map = maps_.find(entry.tensor);
     if (map == maps_.end()) continue;
-    const bool below = entry.place != Place::device;
+    const bool below = entry.tier != MemoryTier::device;
     const bool written = written_in_pass(entry) && entry.in_place_of == TensorId{-1};
     if (below || written || leaves_in_pass(entry)) {
       moving_.push_back({&entry, &map->second, RowReaders(graph_, pass(), entry.tensor, sizes_)});
@@ -59,7 +59,7 @@ void MaterialisedBlocks::begin_band(size_t band) {
   band_ = band;
   for (Moving& moving : moving_) let_go(moving, band == 0 ? 0 : band - 1);
   for (Moving& moving : moving_) {
-    if (moving.materialised->place == Place::device || written_in_pass(*moving.materialised)) continue;
+    if (moving.materialised->tier == MemoryTier::device || written_in_pass(*moving.materialised)) continue;
     if (band == 0) fetch(moving, 0);
     const BlockTransfers::Ticket needed = moving.last_fetch;
     if (band + 1 < pass().tiles.y.size()) fetch(moving, band + 1);
@@ -78,7 +78,7 @@ void MaterialisedBlocks::end_band() {
   for (Moving& moving : moving_) {
     const Materialised& materialised = *moving.materialised;
     const int64_t count = moving.map->blocks_per_item();
-    if (materialised.place == Place::device) {
+    if (materialised.tier == MemoryTier::device) {
       if (leaves_in_pass(materialised))
         moving.map->release(blocks_released(moving.readers, pass(), materialised, count, band_));
     } else if (written_in_pass(materialised)) {

@@ -81,7 +81,7 @@ class Builder {
         Materialised entry{.tensor = id, .first_pass = static_cast<int32_t>(i), .last_pass = kNever};
         entry.block_rows = block_rows(graph_, id, sizes_, memory_.block_bytes);
         if (contains(goal.in_place, id)) entry.in_place_of = in_place_base(graph_, materialised, goal, id);
-        if (contains(decisions[i].below, id)) entry.place = frame_.lower_place;
+        if (contains(decisions[i].below, id)) entry.tier = frame_.lower_tier;
         plan_.materialised.push_back(entry);
       }
       for (const Materialised& entry : plan_.materialised) {
@@ -121,7 +121,7 @@ class Builder {
   }
 
   void number_blocks() {
-    // A place below the device has its own numbers, and a tensor there has its blocks through the whole of
+    // A tier below the device has its own numbers, and a tensor there has its blocks through the whole of
     // the passes that write and read it.
     BlockNumbers numbers, below;
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
@@ -130,10 +130,10 @@ class Builder {
       for (Materialised& entry : plan_.materialised) {
         if (entry.first_pass == static_cast<int32_t>(i) && entry.in_place_of == TensorId{-1}) {
           entry.blocks.assign(static_cast<size_t>(sizes_.items * block_count(graph_, entry, sizes_)), 0);
-          (entry.place == Place::device ? written : written_below).push_back(&entry);
+          (entry.tier == MemoryTier::device ? written : written_below).push_back(&entry);
         }
         if (entry.last_pass == static_cast<int32_t>(i) && !taken_over(entry.tensor)) {
-          (entry.place == Place::device ? leaving : leaving_below).push_back(&entry);
+          (entry.tier == MemoryTier::device ? leaving : leaving_below).push_back(&entry);
         }
       }
       for (Materialised* entry : written_below) {
@@ -253,7 +253,7 @@ Plan untiled_plan(const Model& model, const Request& request, ConvolutionAlgorit
 }
 
 Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& memory) {
-  PlanConfiguration frame{plan.micro_batch, plan.weights, Place::scratch};
+  PlanConfiguration frame{plan.micro_batch, plan.weights, MemoryTier::scratch};
   std::vector<PassDecision> decisions;
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     PassDecision decision;
@@ -261,9 +261,9 @@ Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& 
       if (entry.first_pass != static_cast<int32_t>(i)) continue;
       decision.keeps.push_back(entry.tensor);
       if (entry.in_place_of != TensorId{-1}) decision.in_place.push_back(entry.tensor);
-      if (entry.place != Place::device) {
+      if (entry.tier != MemoryTier::device) {
         decision.below.push_back(entry.tensor);
-        frame.lower_place = entry.place;
+        frame.lower_tier = entry.tier;
       }
     }
     decision.at_cut_point = ends_at_cut_point(model.graph, plan.passes[i]);

@@ -15,7 +15,7 @@ struct PassDecision {
   std::vector<TensorId> keeps{};     ///< written whole in this pass
   std::vector<TensorId> in_place{};  ///< those of `keeps` that take over the blocks of what they are added to
   std::vector<TensorId>
-      below{};    ///< those of `keeps`, of keys and values none, that live in the plan's lower place
+      below{};    ///< those of `keeps`, of keys and values none, that live in the plan's lower tier
   Extent tile{};  ///< length of tiles in the pass's grid; larger than the grid means whole
   ConvolutionAlgorithm convolutions = ConvolutionAlgorithm::direct;
   bool at_cut_point = false;  ///< of an optional pass
@@ -35,7 +35,7 @@ Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const
 struct PlanConfiguration {
   int64_t micro_batch = 1;
   WeightResidency weights = WeightResidency::resident;
-  Place lower_place = Place::scratch;  ///< of tensors that decisions put below the device
+  MemoryTier lower_tier = MemoryTier::scratch;  ///< of tensors that decisions put below the device
 };
 
 /// A whole plan from its decisions: lowered passes, block numbers, lifetimes and predicted peaks.

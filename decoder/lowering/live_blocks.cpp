@@ -11,7 +11,7 @@ LiveBlocks::LiveBlocks(const Graph& graph, const Pass& pass, const MaterialisedI
       materialised_(*entry.materialised),
       written_(entry.written),
       leaves_(entry.leaves),
-      below_(entry.materialised->place != Place::device),
+      below_(entry.materialised->tier != MemoryTier::device),
       count_(block_count(graph, materialised_, sizes)),
       readers_(graph, pass, materialised_.tensor, sizes),
       block_bytes_(sizes.items * materialised_block_bytes(graph, materialised_, sizes)) {}
@@ -36,7 +36,7 @@ int64_t LiveBlocks::after_store(size_t band) const {
 }
 
 /// The first block that is still on the device while a band runs: blocks that the band before completed may
-/// be leaving for their place.
+/// be leaving for their tier.
 int64_t LiveBlocks::first_in_flight(size_t band) const {
   return below_ && band > 0 ? blocks_completed(graph_, pass_, materialised_, band - 1).begin : 0;
 }

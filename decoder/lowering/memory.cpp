@@ -228,7 +228,7 @@ ScratchLayout scratch_layout(const Graph& graph, const Plan& plan) {
   const Sizes sizes = sizes_of(graph, plan);
   ScratchLayout layout;
   for (const Materialised& materialised : plan.materialised) {
-    if (materialised.place != Place::scratch) continue;
+    if (materialised.tier != MemoryTier::scratch) continue;
     const int64_t bytes = materialised.block_rows * row_bytes(graph, materialised.tensor, sizes);
     layout.slot_bytes = std::max(layout.slot_bytes, ceil_divide(bytes, kPage) * kPage);
     for (int32_t number : materialised.blocks) layout.slots = std::max(layout.slots, int64_t{number} + 1);

@@ -83,13 +83,13 @@ TensorId measured_tensor(const Step& step) {
   return takes_statistics(step.kind) ? step.inputs[0].tensor : step.tensor;
 }
 
-const char* name_of(Place place) {
-  switch (place) {
-    case Place::device:
+const char* name_of(MemoryTier tier) {
+  switch (tier) {
+    case MemoryTier::device:
       return "device";
-    case Place::host:
+    case MemoryTier::host:
       return "host";
-    case Place::scratch:
+    case MemoryTier::scratch:
       return "scratch";
   }
   return "?";

@@ -34,12 +34,12 @@ struct Request {
 
 /// Where a materialised tensor lives. Below the device, only the blocks that a sweep is about to read or has
 /// just written are on it.
-enum class Place {
+enum class MemoryTier {
   device,
   host,     ///< memory of the host, where the device has its own
   scratch,  ///< a file
 };
-const char* name_of(Place place);
+const char* name_of(MemoryTier tier);
 
 /// When parameters are on the device.
 enum class WeightResidency {
@@ -60,7 +60,7 @@ struct Environment {
 struct Materialised {
   TensorId tensor{-1};
   int64_t block_rows = 0;
-  /// One number per block, item by item, top to bottom; each place counts its own. A number has one owner at
+  /// One number per block, item by item, top to bottom; each tier counts its own. A number has one owner at
   /// a time.
   std::vector<int32_t> blocks{};
   int32_t first_pass = 0;  ///< the pass that writes it
@@ -68,7 +68,7 @@ struct Materialised {
   /// The tensor whose blocks it takes over position by position as it is written (a residual added in place);
   /// -1 where it has blocks of its own.
   TensorId in_place_of{-1};
-  Place place = Place::device;  ///< the device where blocks are taken over
+  MemoryTier tier = MemoryTier::device;  ///< the device where blocks are taken over
   friend bool operator==(const Materialised&, const Materialised&) = default;
 };
 

@@ -77,7 +77,8 @@ class PlanReader {
 
   Materialised read_materialised(const JsonFields& fields) {
     Materialised materialised;
-    materialised.place = one_of(fields["place"], std::array{Place::device, Place::host, Place::scratch});
+    materialised.tier =
+        one_of(fields["place"], std::array{MemoryTier::device, MemoryTier::host, MemoryTier::scratch});
     materialised.tensor = tensor(fields["tensor"]);
     materialised.block_rows = fields["block_rows"].integer(1, kMostPosition);
     materialised.blocks = read_blocks(fields["blocks"]);

@@ -36,7 +36,7 @@ int64_t block_bytes(const Materialised& materialised, const Plan& plan, const Gr
 
 json materialised_to_json(const Materialised& materialised, const Plan& plan, const Graph& graph) {
   json out{{"tensor", graph.tensors().at(index(materialised.tensor)).name},
-           {"place", name_of(materialised.place)},
+           {"place", name_of(materialised.tier)},
            {"bytes", block_bytes(materialised, plan, graph)},
            {"block_rows", materialised.block_rows},
            {"blocks", blocks_to_json(materialised.blocks)},

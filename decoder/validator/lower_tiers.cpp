@@ -9,16 +9,16 @@ namespace {
 /// Work that is charged for what has to be remembered, so that a hostile plan cannot fill the memory.
 constexpr int64_t kChangeWork = 16;
 
-/// The most bytes that live in a place at one time, against its limit. Blocks are there at their full size
+/// The most bytes that live in a tier at one time, against its limit. Blocks are there at their full size
 /// through the whole of their tensor's passes.
-void check_limit(View& view, Place place, int64_t limit_bytes, const char* key) {
+void check_limit(View& view, MemoryTier tier, int64_t limit_bytes, const char* key) {
   int64_t most = 0;
   size_t where = 0;
   for (size_t p = 0; p < view.plan.passes.size(); ++p) {
     int64_t live = 0;
     for (const Materialised& entry : view.plan.materialised) {
       const auto pass = static_cast<int64_t>(p);
-      if (entry.place != place || pass < entry.first_pass || pass > entry.last_pass) continue;
+      if (entry.tier != tier || pass < entry.first_pass || pass > entry.last_pass) continue;
       live = add(live, multiply(view.block_bytes(entry), view.block_count(entry)));
     }
     if (live > most) where = p;
@@ -27,7 +27,7 @@ void check_limit(View& view, Place place, int64_t limit_bytes, const char* key) 
   if (most > limit_bytes) {
     view.findings.add(Violation::peak_above_limit, key,
                       "passes[" + std::to_string(where) + "] has " + std::to_string(most) + " bytes in " +
-                          name_of(place) + ", the limit is " + std::to_string(limit_bytes));
+                          name_of(tier) + ", the limit is " + std::to_string(limit_bytes));
   }
 }
 
@@ -60,7 +60,7 @@ class Window {
     return true;
   }
 
-  /// A block comes with the step that first writes it. Once its last row is there it leaves for its place,
+  /// A block comes with the step that first writes it. Once its last row is there it leaves for its tier,
   /// which takes until the next band of tiles is done, or the pass.
   bool write(size_t pass) {
     const int64_t rows = static_cast<int64_t>(view_.tile_count(pass, kRows));
@@ -138,9 +138,9 @@ class Window {
 
 }  // namespace
 
-void check_lower_places(View& view) {
-  check_limit(view, Place::host, view.plan.host_limit_bytes, "host_limit_bytes");
-  check_limit(view, Place::scratch, view.plan.scratch_limit_bytes, "scratch.limit_bytes");
+void check_lower_tiers(View& view) {
+  check_limit(view, MemoryTier::host, view.plan.host_limit_bytes, "host_limit_bytes");
+  check_limit(view, MemoryTier::scratch, view.plan.scratch_limit_bytes, "scratch.limit_bytes");
 }
 
 bool append_window(View& view, const Materialised& entry, const std::vector<int64_t>& starts,

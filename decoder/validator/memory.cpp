@@ -32,7 +32,7 @@ class MemoryCheck {
       if (view_.work_left == 0) return;  // reported by spend()
     }
     check_owners();
-    check_lower_places(view_);
+    check_lower_tiers(view_);
     check_values();
     check_bytes();
   }
@@ -61,7 +61,7 @@ class MemoryCheck {
     const auto last = static_cast<size_t>(entry.last_pass);
     // Below the device a tensor has its blocks through the whole of its passes, so that transfers never
     // cross.
-    if (entry.place != Place::device)
+    if (entry.tier != MemoryTier::device)
       return std::vector<Lifetime>(count, {starts_[first], starts_[last + 1] - 1});
     std::vector<Lifetime> bands(count);
     const auto own = [&](size_t y) { return view_.image(first, entry.tensor, kRows, y); };
@@ -98,7 +98,7 @@ class MemoryCheck {
         lifetimes_[static_cast<size_t>(&entry - view_.plan.materialised.data())].size());
   }
 
-  /// Every block number of a place must be let go before another tensor takes it, except where that one
+  /// Every block number of a tier must be let go before another tensor takes it, except where that one
   /// replaces it in place.
   void check_owners() {
     std::vector<Tenancy> tenancies;
@@ -110,13 +110,13 @@ class MemoryCheck {
       }
     }
     std::sort(tenancies.begin(), tenancies.end(), [](const Tenancy& a, const Tenancy& b) {
-      return std::tie(a.owner->place, a.block, a.life.acquired) <
-             std::tie(b.owner->place, b.block, b.life.acquired);
+      return std::tie(a.owner->tier, a.block, a.life.acquired) <
+             std::tie(b.owner->tier, b.block, b.life.acquired);
     });
     const Tenancy* holder = nullptr;  // of those before, the one that lets go last
     for (const Tenancy& next : tenancies) {
       if (view_.findings.full()) return;
-      if (holder == nullptr || holder->block != next.block || holder->owner->place != next.owner->place) {
+      if (holder == nullptr || holder->block != next.block || holder->owner->tier != next.owner->tier) {
         holder = &next;
         continue;
       }
@@ -134,14 +134,14 @@ class MemoryCheck {
 
   void report_conflict(const Tenancy& holder, const Tenancy& next) {
     view_.findings.add(Violation::block_conflict, view_.place(*next.owner),
-                       "takes block " + std::to_string(next.block) + of_place(next.owner->place) +
+                       "takes block " + std::to_string(next.block) + of_tier(next.owner->tier) +
                            " in passes[" + std::to_string(pass_at(next.life.acquired)) + "], which " +
                            view_.name(holder.owner->tensor) + " holds into passes[" +
                            std::to_string(pass_at(holder.life.released)) + "]");
   }
 
-  static std::string of_place(Place place) {
-    return place == Place::device ? "" : " of " + std::string(name_of(place));
+  static std::string of_tier(MemoryTier tier) {
+    return tier == MemoryTier::device ? "" : " of " + std::string(name_of(tier));
   }
 
   int64_t pass_at(int64_t time) const {
@@ -178,7 +178,7 @@ class MemoryCheck {
   std::vector<Change> changes() const {
     std::vector<Change> list;
     for (const Materialised& entry : view_.plan.materialised) {
-      if (entry.place != Place::device) {
+      if (entry.tier != MemoryTier::device) {
         if (!append_window(view_, entry, starts_, list)) return {};
         continue;
       }

@@ -70,15 +70,16 @@ void check_numbers(View& view) {
   refuse(!view.is_tensor(view.graph.output()), "request.model", "the model's graph has no output");
 }
 
-void check_place(View& view, const Materialised& entry) {
+void check_tier(View& view, const Materialised& entry) {
   const auto refuse = [&](const char* what) {
     view.findings.add(Violation::malformed, view.place(entry) + ".place", what);
   };
-  if (entry.place != Place::device && entry.place != Place::host && entry.place != Place::scratch) {
+  if (entry.tier != MemoryTier::device && entry.tier != MemoryTier::host &&
+      entry.tier != MemoryTier::scratch) {
     refuse("expected device, host or scratch");
-  } else if (entry.place == Place::scratch && view.on_cuda()) {
+  } else if (entry.tier == MemoryTier::scratch && view.on_cuda()) {
     refuse("a plan for cuda keeps nothing in a scratch file, only on the device and in host memory");
-  } else if (entry.place == Place::scratch && view.plan.scratch_folder.empty()) {
+  } else if (entry.tier == MemoryTier::scratch && view.plan.scratch_folder.empty()) {
     refuse("the plan names no folder for a scratch file");
   }
 }
@@ -122,12 +123,12 @@ void check_materialised(View& view, const Materialised& entry) {
         view.is_tensor(entry.in_place_of) ? view.materialised(entry.in_place_of) : nullptr;
     if (base == nullptr || base == &entry) return refuse(".in_place_of", "expected another kept tensor");
     for (const Materialised* either : {&entry, base}) {
-      if (either->place == Place::device) continue;
+      if (either->tier == MemoryTier::device) continue;
       return view.findings.add(Violation::misplaced, view.place(*either) + ".place",
                                "blocks are taken over on the device only");
     }
   }
-  check_place(view, entry);
+  check_tier(view, entry);
   check_blocks(view, entry);
 }
 

@@ -156,9 +156,9 @@ class StepCheck {
       return refuse(which + view_.name(operand.tensor) + " is not kept, so nothing has written it",
                     Violation::read_before_write);
     }
-    if (reads_whole(step_, i) && materialised->place != Place::device) {
+    if (reads_whole(step_, i) && materialised->tier != MemoryTier::device) {
       return refuse(which + "every tile reads the whole of " + view_.name(operand.tensor) +
-                        ", which lives in " + name_of(materialised->place),
+                        ", which lives in " + name_of(materialised->tier),
                     Violation::misplaced);
     }
     return true;

@@ -149,7 +149,7 @@ std::vector<int64_t> check_weights(View& view);
 /// are there throughout; 0 on the CPU.
 int64_t state_bytes(const View& view);
 /// What lives in host memory and in the scratch file, against their limits.
-void check_lower_places(View& view);
+void check_lower_tiers(View& view);
 /// Appends the comings and goings of a tensor that lives below the device: only what a sweep is about to read
 /// or has just written is on it. False where the work left did not do.
 bool append_window(View& view, const Materialised& entry, const std::vector<int64_t>& starts,

@@ -20,7 +20,7 @@ QString bytes_of(const json& value) {
 }
 
 bool is_on_device(const json& entry) {
-  return entry["place"] == name_of(Place::device);
+  return entry["place"] == name_of(MemoryTier::device);
 }
 
 QString read_line(const json& read) {

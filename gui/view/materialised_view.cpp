@@ -17,25 +17,25 @@ namespace {
 
 constexpr int kLinesAbove = 2;
 
-QColor colour_of_place(Place place, const QPalette& palette) {
-  switch (place) {
-    case Place::device:
+QColor colour_of_tier(MemoryTier tier, const QPalette& palette) {
+  switch (tier) {
+    case MemoryTier::device:
       return colour_of(reports::ColourRole::materialised, palette);
-    case Place::host:
+    case MemoryTier::host:
       return colour_of(reports::ColourRole::latent, palette);
-    case Place::scratch:
+    case MemoryTier::scratch:
       return colour_of(reports::ColourRole::workspace, palette);
   }
   return colour_of(reports::ColourRole::neutral, palette);
 }
 
-QString place_name(Place place) {
-  switch (place) {
-    case Place::device:
+QString tier_name(MemoryTier tier) {
+  switch (tier) {
+    case MemoryTier::device:
       return MaterialisedView::tr("on the device");
-    case Place::host:
+    case MemoryTier::host:
       return MaterialisedView::tr("in host memory");
-    case Place::scratch:
+    case MemoryTier::scratch:
       return MaterialisedView::tr("in the scratch file");
   }
   return {};
@@ -115,7 +115,7 @@ QString MaterialisedView::describe(const reports::MaterialisedSpan& span) const 
   for (const int32_t pass : span.read_in) reads << QString::number(pass);
   QString text = tr("%1: %2 %3, written in pass %4, read in %5")
                      .arg(QString::fromStdString(span.tensor),
-                          figure_text(reports::Unit::bytes, double(span.bytes)), place_name(span.place))
+                          figure_text(reports::Unit::bytes, double(span.bytes)), tier_name(span.tier))
                      .arg(span.first_pass)
                      .arg(reads.join(", "));
   if (!span.in_place_of.empty()) text += tr(", in place of %1").arg(QString::fromStdString(span.in_place_of));
@@ -172,7 +172,7 @@ void MaterialisedView::drawRow(QPainter& painter, int row) const {
   const QRectF bar(left(span.first_pass), top + inset, columnWidth() * (span.last_pass - span.first_pass + 1),
                    rowHeight() - 2 * inset);
   painter.setPen(row == chosen_ ? QPen(palette().color(QPalette::Text), 2) : QPen(Qt::NoPen));
-  painter.setBrush(colour_of_place(span.place, palette()));
+  painter.setBrush(colour_of_tier(span.tier, palette()));
   painter.drawRect(bar);
   painter.setPen(Qt::NoPen);
   painter.setBrush(palette().color(QPalette::Base));
@@ -190,15 +190,15 @@ void MaterialisedView::drawRow(QPainter& painter, int row) const {
 void MaterialisedView::drawLegend(QPainter& painter) const {
   const int line = fontMetrics().height(), top = (rowHeight() - line) / 2;
   int x = line / 4;
-  for (const Place place : {Place::device, Place::host, Place::scratch}) {
+  for (const MemoryTier tier : {MemoryTier::device, MemoryTier::host, MemoryTier::scratch}) {
     const bool used = std::any_of(spans_.begin(), spans_.end(),
-                                  [&](const reports::MaterialisedSpan& s) { return s.place == place; });
+                                  [&](const reports::MaterialisedSpan& s) { return s.tier == tier; });
     if (!used) continue;
-    painter.fillRect(QRect(x, top + line / 6, line * 2 / 3, line * 2 / 3), colour_of_place(place, palette()));
+    painter.fillRect(QRect(x, top + line / 6, line * 2 / 3, line * 2 / 3), colour_of_tier(tier, palette()));
     x += line;
     painter.setPen(palette().color(QPalette::Text));
-    painter.drawText(QPoint(x, top + fontMetrics().ascent()), place_name(place));
-    x += fontMetrics().horizontalAdvance(place_name(place)) + line;
+    painter.drawText(QPoint(x, top + fontMetrics().ascent()), tier_name(tier));
+    x += fontMetrics().horizontalAdvance(tier_name(tier)) + line;
   }
   if (spans_.empty()) return;
   painter.drawText(QPoint(x, top + fontMetrics().ascent()), tr("○ read"));

@@ -38,12 +38,12 @@ class CostModel {
   double weights_seconds(int64_t bytes) const;
   /// Bringing kernels into the Winograd form, `bytes` of it.
   double transform_seconds(int64_t bytes) const;
-  /// What a pass moves between the device and a place below it. Where one thread moves everything, all of it
+  /// What a pass moves between the device and a tier below it. Where one thread moves everything, all of it
   /// counts as read.
   struct Transfers {
     double read_seconds = 0, written_seconds = 0;
   };
-  void add_transfer(Transfers& transfers, Place place, bool written, double bytes) const;
+  void add_transfer(Transfers& transfers, MemoryTier tier, bool written, double bytes) const;
   /// Of a pass of so many bands, those of other bands being moved while one computes.
   static double sweep_seconds(double compute, const Transfers& transfers, size_t bands);
   /// pass_seconds() for each height with each width, height by height, in the pass's form of convolutions.

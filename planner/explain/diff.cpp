@@ -45,7 +45,7 @@ Values values_of(const Plan& plan) {
 
 Values values_of(const Materialised& materialised, const Graph& graph) {
   const bool taken = materialised.in_place_of != TensorId{-1};
-  return {{"place", name_of(materialised.place)},
+  return {{"place", name_of(materialised.tier)},
           {"first_pass", materialised.first_pass},
           {"last_pass", materialised.last_pass},
           {"in_place_of", taken ? json(graph.tensor(materialised.in_place_of).name) : json(nullptr)},

@@ -30,10 +30,10 @@ std::string materialised_text(const Materialised& entry, const Plan& plan, const
   std::string text =
       graph.tensor(entry.tensor).name + "  " + format_bytes(stored_bytes(graph, plan, entry)) + " in " +
       std::to_string(entry.blocks.size()) + " blocks of " + std::to_string(entry.block_rows) + " rows" +
-      (entry.place == Place::device ? " on the device" : std::string(" in ") + name_of(entry.place)) +
+      (entry.tier == MemoryTier::device ? " on the device" : std::string(" in ") + name_of(entry.tier)) +
       ", until pass " + std::to_string(entry.last_pass);
   if (entry.in_place_of != TensorId{-1}) text += ", in place of " + graph.tensor(entry.in_place_of).name;
-  if (entry.place != Place::device) {
+  if (entry.tier != MemoryTier::device) {
     text += "; at most " + format_bytes(window_bytes(graph, plan, entry)) + " of it on the device";
   }
   return text;
@@ -55,8 +55,8 @@ std::string read_text(const Plan& plan, const Graph& graph, TensorId id, size_t 
   std::string text = "read " + graph.tensor(id).name;
   const Materialised* materialised = materialised_of(plan, id);
   if (materialised == nullptr) return text;
-  if (materialised->place != Place::device) {
-    text += std::string("  from ") + name_of(materialised->place) + ", " +
+  if (materialised->tier != MemoryTier::device) {
+    text += std::string("  from ") + name_of(materialised->tier) + ", " +
             format_bytes(window_bytes(graph, plan, *materialised, pass)) + " at a time";
   }
   return text + (materialised->last_pass == static_cast<int32_t>(pass) ? "  (for the last time)" : "");
@@ -68,13 +68,13 @@ void branches(std::string& text, const std::vector<std::string>& lines) {
     text += (i + 1 < lines.size() ? "   ├─ " : "   └─ ") + lines[i] + "\n";
 }
 
-/// The most bytes that live in a place below the device at one time.
-int64_t most_in(const Plan& plan, const Graph& graph, Place place) {
+/// The most bytes that live in a tier below the device at one time.
+int64_t most_in(const Plan& plan, const Graph& graph, MemoryTier tier) {
   int64_t most = 0;
   for (int32_t pass = 0; pass < static_cast<int32_t>(plan.passes.size()); ++pass) {
     int64_t live = 0;
     for (const Materialised& entry : plan.materialised) {
-      if (entry.place == place && entry.first_pass <= pass && pass <= entry.last_pass)
+      if (entry.tier == tier && entry.first_pass <= pass && pass <= entry.last_pass)
         live += stored_bytes(graph, plan, entry);
     }
     most = std::max(most, live);
@@ -101,10 +101,10 @@ std::string heading(const Plan& plan, const Graph& graph) {
           "), time " + format_seconds(plan.predicted_seconds) +
           (plan.assumed ? " by assumed costs" : " by the profile") + ", " + gap_text(plan) +
           (plan.exact ? ", exact\n" : ", approximate\n");
-  if (const int64_t bytes = most_in(plan, graph, Place::host); bytes > 0) {
+  if (const int64_t bytes = most_in(plan, graph, MemoryTier::host); bytes > 0) {
     text += "host memory " + format_bytes(bytes) + " of " + format_bytes(plan.host_limit_bytes) + "\n";
   }
-  if (const int64_t bytes = most_in(plan, graph, Place::scratch); bytes > 0) {
+  if (const int64_t bytes = most_in(plan, graph, MemoryTier::scratch); bytes > 0) {
     text += "scratch file " + format_bytes(bytes) + " of " + format_bytes(plan.scratch_limit_bytes) + " in " +
             plan.scratch_folder + "\n";
   }
@@ -182,8 +182,9 @@ json explain_json(const Plan& plan, const Model& model) {
     json reads = json::array(), steps = json::array(), keeps = json::array();
     for (TensorId id : tensors_read(plan, graph, i)) {
       const Materialised* materialised = materialised_of(plan, id);
-      reads.push_back({{"tensor", graph.tensor(id).name},
-                       {"place", name_of(materialised == nullptr ? Place::device : materialised->place)}});
+      reads.push_back(
+          {{"tensor", graph.tensor(id).name},
+           {"place", name_of(materialised == nullptr ? MemoryTier::device : materialised->tier)}});
       if (materialised == nullptr) continue;
       reads.back()["window_bytes"] = window_bytes(graph, plan, *materialised, i);
       reads.back()["last_time"] = materialised->last_pass == static_cast<int32_t>(i);
@@ -194,7 +195,7 @@ json explain_json(const Plan& plan, const Model& model) {
     for (const Materialised& entry : plan.materialised) {
       if (entry.first_pass != static_cast<int32_t>(i)) continue;
       keeps.push_back({{"tensor", graph.tensor(entry.tensor).name},
-                       {"place", name_of(entry.place)},
+                       {"place", name_of(entry.tier)},
                        {"bytes", stored_bytes(graph, plan, entry)},
                        {"window_bytes", window_bytes(graph, plan, entry)},
                        {"last_pass", entry.last_pass}});
@@ -226,8 +227,8 @@ json explain_json(const Plan& plan, const Model& model) {
           {"optimal", plan.optimal},
           {"weights", name_of(plan.weights)},
           {"weights_bytes", plan.weights_bytes},
-          {"host_bytes", most_in(plan, graph, Place::host)},
-          {"scratch_bytes", most_in(plan, graph, Place::scratch)},
+          {"host_bytes", most_in(plan, graph, MemoryTier::host)},
+          {"scratch_bytes", most_in(plan, graph, MemoryTier::scratch)},
           {"passes", std::move(passes)}};
 }
 

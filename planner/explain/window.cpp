@@ -12,7 +12,7 @@ int64_t stored_bytes(const Graph& graph, const Plan& plan, const Materialised& m
 }
 
 int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised, size_t number) {
-  if (materialised.place == Place::device) return stored_bytes(graph, plan, materialised);
+  if (materialised.tier == MemoryTier::device) return stored_bytes(graph, plan, materialised);
   const Sizes sizes = sizes_of(graph, plan);
   const Pass& pass = plan.passes[number];
   const RowReaders readers(graph, pass, materialised.tensor, sizes);

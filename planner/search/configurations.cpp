@@ -13,9 +13,9 @@ constexpr double kForever = std::numeric_limits<double>::infinity();
 /// the same, and weights that come pass by pass are brought in no less often than those that stay.
 bool cannot_be_faster(const Configuration& frame, const ConfigurationSearch::Best& best) {
   const Configuration& other = best.frame;
-  const bool same_places =
-      other.lower_place == frame.lower_place && other.lower_limit_bytes == frame.lower_limit_bytes;
-  return best.solution.unhindered && other.micro_batch == frame.micro_batch && same_places &&
+  const bool same_tiers =
+      other.lower_tier == frame.lower_tier && other.lower_limit_bytes == frame.lower_limit_bytes;
+  return best.solution.unhindered && other.micro_batch == frame.micro_batch && same_tiers &&
          other.weights == WeightResidency::resident;
 }
 
@@ -41,13 +41,13 @@ Spaces spaces_of(const Model& model, const Request& request, const PlanOptions& 
   for (int64_t micro_batch : micro_batches) {
     const auto catalog = std::make_shared<PassCatalog>(model, request, micro_batch, costs);
     for (WeightResidency weights : residencies) {
-      const auto add = [&](std::optional<Place> lower, int64_t limit) {
+      const auto add = [&](std::optional<MemoryTier> lower, int64_t limit) {
         spaces.push_back(
             std::make_unique<PlanSpace>(catalog, Configuration{micro_batch, weights, lower, limit}));
       };
-      // A space with a lower place contains the one without.
-      if (options.host_limit_bytes > 0) add(Place::host, options.host_limit_bytes);
-      if (options.scratch_limit_bytes > 0) add(Place::scratch, options.scratch_limit_bytes);
+      // A space with a lower tier contains the one without.
+      if (options.host_limit_bytes > 0) add(MemoryTier::host, options.host_limit_bytes);
+      if (options.scratch_limit_bytes > 0) add(MemoryTier::scratch, options.scratch_limit_bytes);
       if (options.host_limit_bytes <= 0 && options.scratch_limit_bytes <= 0) add({}, 0);
     }
   }

@@ -17,8 +17,8 @@ std::optional<FrontierPoint> best_under(const Spaces& spaces, const Request& req
   return FrontierPoint{search.best->solution.peak_bytes, search.best->seconds, search.best->frame};
 }
 
-const char* lower_place_of(const Configuration& frame) {
-  return frame.lower_place ? name_of(*frame.lower_place) : "none";
+const char* lower_tier_of(const Configuration& frame) {
+  return frame.lower_tier ? name_of(*frame.lower_tier) : "none";
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ nlohmann::json to_json(const std::vector<FrontierPoint>& points, const Request& 
                     {"seconds", point.seconds},
                     {"weights", name_of(point.frame.weights)},
                     {"slice_items", point.frame.micro_batch},
-                    {"lower_place", lower_place_of(point.frame)}});
+                    {"lower_place", lower_tier_of(point.frame)}});
   }
   return {{"schema", "headroom.frontier"},
           {"version", 1},
@@ -69,7 +69,7 @@ std::string frontier_csv(const std::vector<FrontierPoint>& points) {
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%.9g", point.seconds);
     text += std::to_string(point.peak_bytes) + "," + seconds + "," + name_of(point.frame.weights) + "," +
-            std::to_string(point.frame.micro_batch) + "," + lower_place_of(point.frame) + "\n";
+            std::to_string(point.frame.micro_batch) + "," + lower_tier_of(point.frame) + "\n";
   }
   return text;
 }

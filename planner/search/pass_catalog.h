@@ -35,7 +35,7 @@ struct KeepSet {
   PassWork* work = nullptr;
 };
 
-/// Every way to run every pass, for one slicing of the batch; places, limits and the residency of weights are
+/// Every way to run every pass, for one slicing of the batch; tiers, limits and the residency of weights are
 /// still open. Worked out when first asked for, and shared by all spaces that differ only in those.
 class PassCatalog {
  public:
@@ -58,7 +58,8 @@ class PassCatalog {
   const PassOption& option(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
                            const std::vector<TensorId>& in_place);
   /// The option's shapes for one placing of the tensors that it touches, and of its parameters.
-  PricedShapes& priced(const PassOption& option, const std::vector<Place>& places, WeightResidency residency);
+  PricedShapes& priced(const PassOption& option, const std::vector<MemoryTier>& tiers,
+                       WeightResidency residency);
   /// Keys and values are read whole by every tile, so they stay on the device.
   bool may_go_below(size_t pass, TensorId id) const;
   /// Bytes of a materialised tensor's blocks.
@@ -82,7 +83,7 @@ class PassCatalog {
   std::vector<std::map<std::vector<TensorId>, std::vector<KeepSet>>>
       keep_sets_;                                                      ///< by pass and tensors present
   std::vector<std::map<std::vector<TouchedTensor>, PassWork>> works_;  ///< by pass and tensors touched
-  std::map<std::tuple<const PassOption*, std::vector<Place>, WeightResidency>, PricedShapes> priced_;
+  std::map<std::tuple<const PassOption*, std::vector<MemoryTier>, WeightResidency>, PricedShapes> priced_;
 };
 
 }  // namespace headroom::planner

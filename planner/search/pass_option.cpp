@@ -113,7 +113,7 @@ const PassOption::Series& PassOption::series(size_t number, size_t tensor, bool 
   const Height& height = heights_[number];
   pass_.tiles.y = cut(sizes_.latent.y * pass_.scale.y, height.length);
   Materialised entry = entries_[tensor];
-  if (below) entry.place = Place::scratch;  // windows are the same in every place below the device
+  if (below) entry.tier = MemoryTier::scratch;  // windows are the same in every tier below the device
   const LiveBlocks blocks(graph_, pass_, {&entry, touched_[tensor].written, touched_[tensor].leaves}, sizes_);
   for (size_t band = 0; band < height.bands; ++band) {
     series.before.push_back(blocks.before_store(band));
@@ -145,19 +145,19 @@ void PassOption::find_countable() {
   }
 }
 
-CostModel::Transfers PassOption::transfers(const std::vector<Place>& places) const {
+CostModel::Transfers PassOption::transfers(const std::vector<MemoryTier>& tiers) const {
   CostModel::Transfers transfers;
   for (size_t i = 0; i < touched_.size(); ++i) {
-    if (places[i] == Place::device) continue;
-    costs_.add_transfer(transfers, places[i], touched_[i].written, double(whole_bytes_[i]));
+    if (tiers[i] == MemoryTier::device) continue;
+    costs_.add_transfer(transfers, tiers[i], touched_[i].written, double(whole_bytes_[i]));
   }
   return transfers;
 }
 
-int64_t PassOption::least_bytes(const std::vector<Place>& places) const {
+int64_t PassOption::least_bytes(const std::vector<MemoryTier>& tiers) const {
   int64_t begin = 0, end = 0;
   for (size_t i = 0; i < touched_.size(); ++i) {
-    if (places[i] != Place::device) continue;
+    if (tiers[i] != MemoryTier::device) continue;
     const bool stored = std::find(stored_.begin(), stored_.end(), i) != stored_.end();
     if (!touched_[i].written) begin += whole_bytes_[i];
     if (touched_[i].written ? stored : !touched_[i].leaves) end += whole_bytes_[i];
@@ -165,7 +165,7 @@ int64_t PassOption::least_bytes(const std::vector<Place>& places) const {
   return std::max(begin, end);
 }
 
-PassOption::LiveBytes PassOption::live_bytes(size_t number, const std::vector<Place>& places) const {
+PassOption::LiveBytes PassOption::live_bytes(size_t number, const std::vector<MemoryTier>& tiers) const {
   const Height& height = heights_[number];
   std::vector<int64_t> live(height.bands, 0);
   LiveBytes bytes;
@@ -176,12 +176,12 @@ PassOption::LiveBytes PassOption::live_bytes(size_t number, const std::vector<Pl
   for (size_t i = 0; i < touched_.size(); ++i) {
     const bool stored = std::find(stored_.begin(), stored_.end(), i) != stored_.end();
     if (touched_[i].written && !stored) continue;  // in the blocks of the tensor that it replaces
-    const std::vector<int64_t>& before = series(number, i, places[i] != Place::device).before;
+    const std::vector<int64_t>& before = series(number, i, tiers[i] != MemoryTier::device).before;
     for (size_t band = 0; band < height.bands; ++band) live[band] += before[band];
   }
   record();
   for (size_t i : stored_) {
-    const Series& taken = series(number, i, places[i] != Place::device);
+    const Series& taken = series(number, i, tiers[i] != MemoryTier::device);
     for (size_t band = 0; band < height.bands; ++band) live[band] += taken.after[band] - taken.before[band];
     record();
   }
@@ -222,13 +222,13 @@ int64_t PassOption::peak_bytes(const Shape& shape, const LiveBytes& live) const 
   return peak;
 }
 
-PricedShapes::PricedShapes(const PassOption& option, std::vector<Place> places, WeightResidency residency)
+PricedShapes::PricedShapes(const PassOption& option, std::vector<MemoryTier> tiers, WeightResidency residency)
     : option_(&option),
-      places_(std::move(places)),
+      tiers_(std::move(tiers)),
       residency_(residency),
-      least_bytes_(option.least_bytes(places_) +
+      least_bytes_(option.least_bytes(tiers_) +
                    option.brought_bytes(ConvolutionAlgorithm::direct, residency)) {
-  const CostModel::Transfers transfers = option.transfers(places_);
+  const CostModel::Transfers transfers = option.transfers(tiers_);
   shapes_.reserve(option.heights() * option.widths() * option.chunks() * option.forms().size());
   for (ConvolutionAlgorithm form : option.forms()) {
     for (uint32_t height = 0; height < option.heights(); ++height) {
@@ -253,7 +253,7 @@ int64_t PricedShapes::peak_of(size_t i) {
   Shape& shape = shapes_[i];
   if (shape.peak_bytes >= 0) return shape.peak_bytes;
   const auto [live, is_new] = live_bytes_.try_emplace(shape.height);
-  if (is_new) live->second = option_->live_bytes(shape.height, places_);
+  if (is_new) live->second = option_->live_bytes(shape.height, tiers_);
   return shape.peak_bytes =
              option_->peak_bytes(shape, live->second) + option_->brought_bytes(shape.form, residency_);
 }

@@ -27,7 +27,7 @@ struct TouchedTensor {
   friend auto operator<=>(const TouchedTensor&, const TouchedTensor&) = default;
 };
 
-/// One way to run a pass: the materialised tensors that it touches, and what it computes. In which place they
+/// One way to run a pass: the materialised tensors that it touches, and what it computes. In which tier they
 /// live is still open, and so is what else is materialised meanwhile: one lowering serves all of that.
 class PassOption {
  public:
@@ -39,7 +39,7 @@ class PassOption {
   /// Bytes of the parameters that the pass needs, in the direct form.
   int64_t parameter_bytes() const { return brought_[0].per_pass; }
 
-  // What follows serves PricedShapes. `places` is parallel to touched().
+  // What follows serves PricedShapes. `tiers` is parallel to touched().
   size_t heights() const { return heights_.size(); }
   size_t widths() const { return widths_.size(); }
   size_t chunks() const { return chunks_.size(); }
@@ -57,17 +57,17 @@ class PassOption {
   /// are there.
   int64_t brought_bytes(ConvolutionAlgorithm form, WeightResidency residency) const;
   size_t bands(size_t height) const { return heights_[height].bands; }
-  CostModel::Transfers transfers(const std::vector<Place>& places) const;
+  CostModel::Transfers transfers(const std::vector<MemoryTier>& tiers) const;
   /// Bytes of materialised blocks after each store of the pass; the first before any.
   struct LiveBytes {
     std::vector<int64_t> largest;  ///< over all bands but the last
     std::vector<int64_t> last;     ///< in the last, whose tiles may be lower
   };
-  LiveBytes live_bytes(size_t height, const std::vector<Place>& places) const;
+  LiveBytes live_bytes(size_t height, const std::vector<MemoryTier>& tiers) const;
   /// With the tiles that come on top.
   int64_t peak_bytes(const Shape& shape, const LiveBytes& live) const;
   /// What no height can go below: everything that is there when the sweep begins, and when it ends.
-  int64_t least_bytes(const std::vector<Place>& places) const;
+  int64_t least_bytes(const std::vector<MemoryTier>& tiers) const;
 
  private:
   /// Bytes on the device per band.
@@ -116,7 +116,7 @@ class PassOption {
 /// worked out when first needed: most searches look at the first shapes of most choices only.
 class PricedShapes {
  public:
-  PricedShapes(const PassOption& option, std::vector<Place> places, WeightResidency residency);
+  PricedShapes(const PassOption& option, std::vector<MemoryTier> tiers, WeightResidency residency);
 
   /// The fastest shape of all, whatever it needs.
   const Shape& fastest() const { return shapes_.front(); }
@@ -132,7 +132,7 @@ class PricedShapes {
   int64_t peak_of(size_t i);
 
   const PassOption* option_;
-  std::vector<Place> places_;
+  std::vector<MemoryTier> tiers_;
   WeightResidency residency_;
   int64_t least_bytes_;
   std::vector<Shape> shapes_;                             ///< fastest first

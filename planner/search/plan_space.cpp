@@ -11,16 +11,16 @@ std::vector<TensorId> tensors_of(const Frontier& frontier) {
   return tensors;
 }
 
-Place place_of(const Frontier& frontier, TensorId id) {
+MemoryTier tier_of(const Frontier& frontier, TensorId id) {
   const auto found =
       std::find_if(frontier.begin(), frontier.end(), [&](const Residence& r) { return r.tensor == id; });
-  return found == frontier.end() ? Place::device : found->place;
+  return found == frontier.end() ? MemoryTier::device : found->tier;
 }
 
 }  // namespace
 
 Frontier latent_frontier() {
-  return {{TensorId{0}, Place::device}};
+  return {{TensorId{0}, MemoryTier::device}};
 }
 
 PlanSpace::PlanSpace(const Model& model, const Request& request, const Configuration& frame,
@@ -55,11 +55,11 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& 
   choices_.resize(passes());
 }
 
-/// Bytes in the lower place while a pass runs.
+/// Bytes in the lower tier while a pass runs.
 int64_t PlanSpace::bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const {
   int64_t sum = 0;
   for (const Residence& residence : frontier)
-    sum += residence.place != Place::device ? catalog_->stored_bytes(residence.tensor) : 0;
+    sum += residence.tier != MemoryTier::device ? catalog_->stored_bytes(residence.tensor) : 0;
   for (TensorId id : below) sum += catalog_->stored_bytes(id);
   return sum;
 }
@@ -68,7 +68,7 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
                             std::vector<Choice>& list) {
   std::vector<TensorId> movable;
   for (TensorId id : set.keeps) {
-    if (frame_.lower_place && catalog_->may_go_below(pass, id)) movable.push_back(id);
+    if (frame_.lower_tier && catalog_->may_go_below(pass, id)) movable.push_back(id);
   }
   const std::vector<TensorId> present = tensors_of(frontier);
   for (size_t placing = 0; placing < size_t{1} << movable.size(); ++placing) {
@@ -76,30 +76,30 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
     for (size_t i = 0; i < movable.size(); ++i) {
       if (placing >> i & 1) below.push_back(movable[i]);
     }
-    if (frame_.lower_place && bytes_below(frontier, below) > frame_.lower_limit_bytes) continue;
+    if (frame_.lower_tier && bytes_below(frontier, below) > frame_.lower_limit_bytes) continue;
     for (const PassWork::Takeover& takeover : set.work->takeovers) {
-      if (place_of(frontier, takeover.base) == Place::device && !contains(below, takeover.target))
+      if (tier_of(frontier, takeover.base) == MemoryTier::device && !contains(below, takeover.target))
         in_place.push_back(takeover.target);
     }
-    const auto place_after = [&](TensorId id) {
-      if (contains(set.keeps, id)) return contains(below, id) ? *frame_.lower_place : Place::device;
-      return place_of(frontier, id);
+    const auto tier_after = [&](TensorId id) {
+      if (contains(set.keeps, id)) return contains(below, id) ? *frame_.lower_tier : MemoryTier::device;
+      return tier_of(frontier, id);
     };
     Frontier next;
-    for (TensorId id : set.next) next.push_back({id, place_after(id)});
+    for (TensorId id : set.next) next.push_back({id, tier_after(id)});
     const PassOption& option = catalog_->option(pass, present, set, in_place);
-    std::vector<Place> places;
-    for (const TouchedTensor& tensor : option.touched()) places.push_back(place_after(tensor.tensor));
+    std::vector<MemoryTier> tiers;
+    for (const TouchedTensor& tensor : option.touched()) tiers.push_back(tier_after(tensor.tensor));
     Choice choice{set.runs,
                   catalog_->reach().targets(pass).optional(),
                   set.keeps,
                   std::move(in_place),
                   std::move(below),
                   std::move(next),
-                  &catalog_->priced(option, places, frame_.weights)};
+                  &catalog_->priced(option, tiers, frame_.weights)};
     choice.beside_bytes = fixed_bytes_;
     for (TensorId id : set.passing) {
-      if (place_of(frontier, id) == Place::device) choice.beside_bytes += catalog_->stored_bytes(id);
+      if (tier_of(frontier, id) == MemoryTier::device) choice.beside_bytes += catalog_->stored_bytes(id);
     }
     choice.again_seconds = set.again_seconds;
     if (frame_.weights == WeightResidency::per_pass) {

@@ -12,7 +12,7 @@ namespace headroom::planner {
 /// A materialised tensor and where it lives.
 struct Residence {
   TensorId tensor{-1};
-  Place place = Place::device;
+  MemoryTier tier = MemoryTier::device;
   friend auto operator<=>(const Residence&, const Residence&) = default;
 };
 
@@ -23,11 +23,11 @@ Frontier latent_frontier();
 
 /// One way to run a pass from a frontier: what it keeps, and the frontier after it.
 struct Choice {
-  bool runs = true;         ///< the pass does
+  bool runs = true;           ///< the pass does
   bool at_cut_point = false;  ///< it is an optional one
   std::vector<TensorId> keeps;
   std::vector<TensorId> in_place;
-  std::vector<TensorId> below;  ///< those of `keeps` that live in the lower place
+  std::vector<TensorId> below;  ///< those of `keeps` that live in the lower tier
   Frontier next;
   PricedShapes* shapes = nullptr;  ///< with what the pass brings in, without what follows
   int64_t beside_bytes =
@@ -44,7 +44,7 @@ struct Configuration {
   int64_t micro_batch = 1;
   WeightResidency weights = WeightResidency::resident;
   /// Where tensors may live beside the device, and how much of them at one time.
-  std::optional<Place> lower_place{};
+  std::optional<MemoryTier> lower_tier{};
   int64_t lower_limit_bytes = 0;
 };
 

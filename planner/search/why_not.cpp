@@ -15,8 +15,8 @@ std::string mebibytes_up(int64_t bytes) {
   return std::to_string((bytes + (int64_t{1} << 20) - 1) >> 20) + "MiB";
 }
 
-/// The most bytes that a plan keeps in one place at one time.
-int64_t bytes_in(const Plan& plan, Place place, const Graph& graph) {
+/// The most bytes that a plan keeps in one tier at one time.
+int64_t bytes_in(const Plan& plan, MemoryTier tier, const Graph& graph) {
   const Sizes sizes = sizes_of(graph, plan);
   int64_t most = 0;
   for (size_t pass = 0; pass < plan.passes.size(); ++pass) {
@@ -24,7 +24,7 @@ int64_t bytes_in(const Plan& plan, Place place, const Graph& graph) {
     for (const Materialised& entry : plan.materialised) {
       const bool alive =
           entry.first_pass <= static_cast<int32_t>(pass) && static_cast<int32_t>(pass) <= entry.last_pass;
-      if (entry.place != place || !alive) continue;
+      if (entry.tier != tier || !alive) continue;
       sum += materialised_bytes(graph, entry, sizes);
     }
     most = std::max(most, sum);
@@ -43,7 +43,7 @@ std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& m
     list.push_back({"statistics", "statistics", state});
   for (const Materialised& entry : plan.materialised) {
     const auto now = static_cast<int32_t>(number);
-    if (entry.place != Place::device || now < entry.first_pass || now > entry.last_pass) continue;
+    if (entry.tier != MemoryTier::device || now < entry.first_pass || now > entry.last_pass) continue;
     // In the pass that takes blocks over they are listed under the tensor that had them.
     if (entry.in_place_of != TensorId{-1} && now == entry.first_pass) continue;
     list.push_back({graph.tensor(entry.tensor).name, "kept", materialised_bytes(graph, entry, sizes)});
@@ -95,14 +95,14 @@ std::vector<Change> changes_of(const Model& model, const Request& request, const
                std::string("kept tensors may live in a ") + (some ? "larger " : "") + "file on a disk");
     scratch.options.scratch_limit_bytes = kAmple;
     if (!some) scratch.options.scratch_folder = "scratch";
-    scratch.added = Place::scratch;
+    scratch.added = MemoryTier::scratch;
   }
   if (options.host_limit_bytes > 0 || !on_cpu) {
     const bool some = options.host_limit_bytes > 0;
     Change& host = change("--host-limit", std::string("kept tensors may ") +
                                               (some ? "take more of" : "live in") + " the host's memory");
     host.options.host_limit_bytes = kAmple;
-    host.added = Place::host;
+    host.added = MemoryTier::host;
   }
   // A profile is of one dtype.
   if (request.dtype == Dtype::fp32 && costs.assumed()) {

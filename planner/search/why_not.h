@@ -23,7 +23,7 @@ struct Change {
   std::string meaning;  ///< in words: "materialised tensors are stored in 16 bits"
   Request request;      ///< with the change
   PlanOptions options;
-  std::optional<Place> added{};  ///< the place that it makes room in
+  std::optional<MemoryTier> added{};  ///< the tier that it makes room in
 };
 
 /// Every change that is known to help, each alone. Batches in micro-batches need none: they are searched
@@ -35,7 +35,7 @@ std::vector<Change> changes_of(const Model& model, const Request& request, const
 struct Relaxation {
   std::string change;                             ///< as an option of the command, e.g. "--dtype bf16"
   std::optional<double> seconds{};                ///< of the plan that it makes possible
-  std::optional<int64_t> needs_bytes{};           ///< in the place that it adds
+  std::optional<int64_t> needs_bytes{};           ///< in the tier that it adds
   std::optional<int64_t> smallest_limit_bytes{};  ///< where it alone does not do
 };
 

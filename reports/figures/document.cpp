@@ -137,11 +137,11 @@ WeightResidency read_residency(const JsonFields& fields) {
   fields.fail("expected resident or per_pass, found " + fields.value().dump().substr(0, 40));
 }
 
-std::optional<Place> read_lower_place(const JsonFields& fields) {
+std::optional<MemoryTier> read_lower_tier(const JsonFields& fields) {
   const std::string text = fields.text();
   if (text == "none") return std::nullopt;
-  for (Place place : {Place::host, Place::scratch}) {
-    if (text == name_of(place)) return place;
+  for (MemoryTier tier : {MemoryTier::host, MemoryTier::scratch}) {
+    if (text == name_of(tier)) return tier;
   }
   fields.fail("expected none, host or scratch, found " + fields.value().dump().substr(0, 40));
 }
@@ -177,7 +177,7 @@ FrontierDocument frontier_from_json(const json& document, const std::string& ori
     }
     point.frame.weights = read_residency(fields["weights"]);
     point.frame.micro_batch = fields["slice_items"].integer(1, frontier.request.batch);
-    point.frame.lower_place = read_lower_place(fields["lower_place"]);
+    point.frame.lower_tier = read_lower_tier(fields["lower_place"]);
     most_bytes = point.peak_bytes - 1;
     least_seconds = point.seconds;
     frontier.points.push_back(point);

@@ -145,7 +145,7 @@ std::vector<MaterialisedSpan> materialised_spans(const PlanDocument& document) {
   for (const Materialised& materialised : plan.materialised) {
     const bool taken = materialised.in_place_of != TensorId{-1};
     MaterialisedSpan span{graph.tensor(materialised.tensor).name,
-                          materialised.place,
+                          materialised.tier,
                           materialised.first_pass,
                           materialised.last_pass,
                           {},
@@ -176,7 +176,7 @@ Table materialised_table(const PlanDocument& document) {
                     .explanation = "The tensor whose blocks it takes over as it is written."}};
   for (const MaterialisedSpan& span : materialised_spans(document)) {
     table.rows.push_back(
-        {{span.tensor, name_of(span.place), double(span.bytes), double(span.first_pass), joined(span.read_in),
+        {{span.tensor, name_of(span.tier), double(span.bytes), double(span.first_pass), joined(span.read_in),
           double(span.last_pass), span.in_place_of.empty() ? Cell() : Cell(span.in_place_of)},
          false});
   }
@@ -224,10 +224,9 @@ Table frontier_table(const std::vector<planner::FrontierPoint>& points) {
        .explanation = "Where tensors might live beside the device."}};
   for (const planner::FrontierPoint& point : points) {
     const planner::Configuration& frame = point.frame;
-    table.rows.push_back(
-        {{double(point.peak_bytes), point.seconds, name_of(frame.weights), double(frame.micro_batch),
-          frame.lower_place ? name_of(*frame.lower_place) : "none"},
-         false});
+    table.rows.push_back({{double(point.peak_bytes), point.seconds, name_of(frame.weights),
+                           double(frame.micro_batch), frame.lower_tier ? name_of(*frame.lower_tier) : "none"},
+                          false});
   }
   return table;
 }

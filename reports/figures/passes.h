@@ -21,7 +21,7 @@ Chart passes_chart(const PlanDocument& plan, const RunStats* run);
 /// Materialised tensors against passes: which passes write, hold and read each, and where it lives.
 struct MaterialisedSpan {
   std::string tensor;
-  Place place = Place::device;
+  MemoryTier tier = MemoryTier::device;
   int32_t first_pass = 0;
   int32_t last_pass = 0;
   std::vector<int32_t> read_in;

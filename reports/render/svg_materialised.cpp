@@ -13,15 +13,15 @@ constexpr double kTallestRow = 22, kLowestRow = 9;
 constexpr double kWholeHeight = 1150;
 constexpr double kWidestName = 300;
 
-ColourRole colour_role_of(Place place) {
-  return place == Place::device ? ColourRole::materialised
-         : place == Place::host ? ColourRole::other
-                                : ColourRole::workspace;
+ColourRole colour_role_of(MemoryTier tier) {
+  return tier == MemoryTier::device ? ColourRole::materialised
+         : tier == MemoryTier::host ? ColourRole::other
+                                    : ColourRole::workspace;
 }
 
 std::string words_of(const MaterialisedSpan& span) {
   std::string text = span.tensor + ": " + format(Unit::bytes, double(span.bytes)) + " in " +
-                     name_of(span.place) + ", passes " + std::to_string(span.first_pass) + " to " +
+                     name_of(span.tier) + ", passes " + std::to_string(span.first_pass) + " to " +
                      std::to_string(span.last_pass);
   if (!span.in_place_of.empty()) text += ", in place of " + span.in_place_of;
   return text;
@@ -36,11 +36,10 @@ struct PassScale {
 
 std::vector<LegendEntry> legend_of(const MaterialisedChart& chart) {
   std::vector<LegendEntry> entries;
-  for (const Place place : {Place::device, Place::host, Place::scratch}) {
+  for (const MemoryTier tier : {MemoryTier::device, MemoryTier::host, MemoryTier::scratch}) {
     const bool used = std::any_of(chart.spans.begin(), chart.spans.end(),
-                                  [&](const MaterialisedSpan& span) { return span.place == place; });
-    if (used)
-      entries.push_back({std::string("held: ") + name_of(place), colour_role_of(place), Mark::bars, 0});
+                                  [&](const MaterialisedSpan& span) { return span.tier == tier; });
+    if (used) entries.push_back({std::string("held: ") + name_of(tier), colour_role_of(tier), Mark::bars, 0});
   }
   entries.push_back({"read in this pass", ColourRole::neutral, Mark::points, 0});
   return entries;
@@ -84,7 +83,7 @@ std::string svg_materialised(const MaterialisedChart& chart, const std::string& 
                          {"y", coordinate(y + height * 0.15)},
                          {"width", coordinate(scale.edge(span.last_pass + 1) - scale.edge(span.first_pass))},
                          {"height", coordinate(height * 0.7)},
-                         {"class", fill_class(colour_role_of(span.place)) + " held"}});
+                         {"class", fill_class(colour_role_of(span.tier)) + " held"}});
     for (const int32_t pass : span.read_in) {
       inner.empty("path", {{"d", marker_path(scale.middle(pass), middle, 0, 3)},
                            {"class", fill_class(ColourRole::neutral) + " mark"}});

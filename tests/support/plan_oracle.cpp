@@ -170,7 +170,7 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
     for (size_t i = 0; i < free.size(); ++i) {
       if (subset >> i & 1) keeps.push_back(free[i]);
     }
-    if (frame_.lower_place) movable = keeps;
+    if (frame_.lower_tier) movable = keeps;
     keeps.insert(keeps.end(), targets_[pass].whole.begin(), targets_[pass].whole.end());
     for (size_t placing = 0; placing < size_t{1} << movable.size(); ++placing) {
       std::vector<TensorId> below;
@@ -191,7 +191,7 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
   const auto blocks = [&](TensorId id) { return block_bytes_of(graph_, id, rows_of_block(id), sizes_); };
   for (const Found& found : state.found) {
     present[index(found.tensor)] = true;
-    if (found.place != Place::device) lower_bytes += blocks(found.tensor);
+    if (found.tier != MemoryTier::device) lower_bytes += blocks(found.tensor);
   }
   for (const TensorId id : below) lower_bytes += blocks(id);
   if (lower_bytes > frame_.lower_limit_bytes && lower_bytes > 0) return;
@@ -234,7 +234,7 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
     const TensorId other = add.inputs[0], base = add.inputs[1];
     const auto materialised_base = std::find_if(state.found.begin(), state.found.end(),
                                                 [&](const Found& f) { return f.tensor == base; });
-    if (materialised_base == state.found.end() || materialised_base->place != Place::device ||
+    if (materialised_base == state.found.end() || materialised_base->tier != MemoryTier::device ||
         present[index(other)] || other == graph_.latent())
       continue;
     bool alone = !stays[index(base)];
@@ -253,16 +253,16 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
   std::vector<SimulatedTensor> tensors;
   for (const Found& found : state.found) {
     const bool leaves = !stays[index(found.tensor)] && !has(replaced, found.tensor);
-    tensors.push_back({found.tensor, found.place, rows_of_block(found.tensor), false, leaves});
+    tensors.push_back({found.tensor, found.tier, rows_of_block(found.tensor), false, leaves});
   }
   std::vector<Found> after;
   for (const Found& found : state.found) {
     if (stays[index(found.tensor)]) after.push_back(found);
   }
   for (const TensorId id : keeps) {
-    const Place place = has(below, id) ? *frame_.lower_place : Place::device;
-    after.push_back({id, place});
-    if (!has(choice.in_place, id)) tensors.push_back({id, place, rows_of_block(id), true, false});
+    const MemoryTier tier = has(below, id) ? *frame_.lower_tier : MemoryTier::device;
+    after.push_back({id, tier});
+    if (!has(choice.in_place, id)) tensors.push_back({id, tier, rows_of_block(id), true, false});
   }
   std::sort(after.begin(), after.end());
   const auto [number, is_new] = numbers_[pass + 1].try_emplace(after, states_[pass + 1].size());

@@ -13,7 +13,7 @@ namespace headroom::test {
 /// A materialised tensor between two passes.
 struct Found {
   TensorId tensor{-1};
-  Place place = Place::device;
+  MemoryTier tier = MemoryTier::device;
   friend auto operator<=>(const Found&, const Found&) = default;
 };
 
@@ -40,7 +40,7 @@ struct OracleState {
 struct OracleConfiguration {
   int64_t micro_batch = 1;
   WeightResidency weights = WeightResidency::resident;
-  std::optional<Place> lower_place{};
+  std::optional<MemoryTier> lower_tier{};
   int64_t lower_limit_bytes = 0;
 };
 

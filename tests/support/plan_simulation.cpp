@@ -146,7 +146,7 @@ class Blocks {
       for (int64_t b = touched_.back().begin; b < touched_.back().end; ++b)
         last_band_[static_cast<size_t>(b)] = static_cast<int64_t>(band);
     }
-    if (!tensor.written && tensor.place == Place::device) on_device_.assign(on_device_.size(), true);
+    if (!tensor.written && tensor.tier == MemoryTier::device) on_device_.assign(on_device_.size(), true);
   }
 
   TensorId tensor() const { return tensor_.tensor; }
@@ -157,8 +157,8 @@ class Blocks {
     for (size_t b = 0; b < on_device_.size(); ++b) {
       if (tensor_.written) {
         // Below the device, what the band before completed is still leaving.
-        if (tensor_.place != Place::device && last_band_[b] < band - 1) on_device_[b] = false;
-      } else if (tensor_.place == Place::device) {
+        if (tensor_.tier != MemoryTier::device && last_band_[b] < band - 1) on_device_[b] = false;
+      } else if (tensor_.tier == MemoryTier::device) {
         if (tensor_.leaves && number > 0 && last_band_[b] < band) on_device_[b] = false;
       } else {
         const auto block = static_cast<int64_t>(b);
@@ -171,13 +171,14 @@ class Blocks {
       on_device_[static_cast<size_t>(b)] = true;
   }
   int64_t live_bytes() const { return bytes_ * std::count(on_device_.begin(), on_device_.end(), true); }
-  /// Of all that this pass moves to or from the place below.
+  /// Of all that this pass moves to or from the tier below.
   int64_t moved_bytes() const {
-    const bool moves = tensor_.place != Place::device && std::any_of(last_band_.begin(), last_band_.end(),
-                                                                     [](int64_t band) { return band >= 0; });
+    const bool moves =
+        tensor_.tier != MemoryTier::device &&
+        std::any_of(last_band_.begin(), last_band_.end(), [](int64_t band) { return band >= 0; });
     return moves ? bytes_ * static_cast<int64_t>(on_device_.size()) : 0;
   }
-  Place place() const { return tensor_.place; }
+  MemoryTier tier() const { return tensor_.tier; }
 
  private:
   bool within(size_t band, int64_t block) const {
@@ -299,8 +300,8 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
   }
   double in = 0, out = 0;
   for (const Blocks& blocks : materialised) {
-    const double rate = blocks.place() == Place::host ? assumptions.host_bytes_per_second
-                                                      : assumptions.scratch_bytes_per_second;
+    const double rate = blocks.tier() == MemoryTier::host ? assumptions.host_bytes_per_second
+                                                          : assumptions.scratch_bytes_per_second;
     (assumptions.both_ways && blocks.written() ? out : in) += double(blocks.moved_bytes()) / rate;
   }
   // One band is fetched and another one written while a third computes: what takes longest goes on
@@ -332,7 +333,7 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
       const bool written = pass == entry.first_pass;
       if (written && entry.in_place_of != TensorId{-1})
         continue;  // it has the blocks of the tensor that it replaces
-      tensors.push_back({entry.tensor, entry.place, entry.block_rows, written,
+      tensors.push_back({entry.tensor, entry.tier, entry.block_rows, written,
                          pass == entry.last_pass && successor == nullptr});
     }
     result.passes.push_back(

@@ -11,7 +11,7 @@ namespace headroom::test {
 /// A tensor with blocks of its own while a pass runs.
 struct SimulatedTensor {
   TensorId tensor{-1};
-  Place place = Place::device;
+  MemoryTier tier = MemoryTier::device;
   int64_t block_rows = 0;
   bool written = false;  ///< by this pass
   bool leaves = false;   ///< after this pass, block by block

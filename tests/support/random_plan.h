@@ -41,7 +41,7 @@ struct RandomStyle {
   double late = 0.2;      ///< of these, materialised one pass later than they could be
   double in_place = 0.5;  ///< of the residuals that could take over their operand
   double below =
-      0;  ///< of the materialised tensors whose blocks are nobody else's, in the frame's lower place
+      0;  ///< of the materialised tensors whose blocks are nobody else's, in the frame's lower tier
   double untiled_rows = 0.25, untiled_columns = 0.6, untiled_frames = 0.3;
   int64_t most_tiles = 40;  ///< of one pass
   ConvolutionAlgorithm form =

@@ -21,14 +21,14 @@ std::string to_text(const std::vector<Violation>& violations) {
   return text;
 }
 
-/// The most bytes of blocks that a place holds in one pass.
-int64_t bytes_in(const Plan& plan, const Graph& graph, Place place) {
+/// The most bytes of blocks that a tier holds in one pass.
+int64_t bytes_in(const Plan& plan, const Graph& graph, MemoryTier tier) {
   const Sizes sizes = sizes_of(graph, plan);
   int64_t most = 0;
   for (int32_t pass = 0; pass < static_cast<int32_t>(plan.passes.size()); ++pass) {
     int64_t live = 0;
     for (const Materialised& entry : plan.materialised) {
-      if (entry.place != place || pass < entry.first_pass || pass > entry.last_pass) continue;
+      if (entry.tier != tier || pass < entry.first_pass || pass > entry.last_pass) continue;
       live += static_cast<int64_t>(entry.blocks.size()) * entry.block_rows *
               row_bytes(graph, entry.tensor, sizes);
     }
@@ -40,8 +40,8 @@ int64_t bytes_in(const Plan& plan, const Graph& graph, Place place) {
 /// Limits as tight as the plan allows.
 Plan with_limits(Plan plan, const Graph& graph) {
   plan.limit_bytes = plan.predicted_peak_bytes;
-  plan.host_limit_bytes = bytes_in(plan, graph, Place::host);
-  plan.scratch_limit_bytes = bytes_in(plan, graph, Place::scratch);
+  plan.host_limit_bytes = bytes_in(plan, graph, MemoryTier::host);
+  plan.scratch_limit_bytes = bytes_in(plan, graph, MemoryTier::scratch);
   if (plan.scratch_limit_bytes > 0) plan.scratch_folder = "/scratch";
   return plan;
 }
@@ -98,7 +98,7 @@ Drawn draw_below(uint64_t seed) {
   const PlanConfiguration frame{
       .micro_batch = micro_batch,
       .weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
-      .lower_place = random.pick<Place>({Place::host, Place::scratch})};
+      .lower_tier = random.pick<MemoryTier>({MemoryTier::host, MemoryTier::scratch})};
   const Request request = request_for(model, latent, batch, random.pick<Dtype>({Dtype::fp32, Dtype::bf16}));
   Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, {}, frame).plan;
   plan = with_limits(plan, model.graph);
@@ -112,8 +112,8 @@ TEST_CASE("every plan with tensors below the device is valid") {
     const Drawn drawn = draw_below(seed);
     require_no_violations(drawn.plan, drawn.model);
     for (const Materialised& entry : drawn.plan.materialised) {
-      below += entry.place != Place::device;
-      several += entry.place != Place::device && entry.last_pass > entry.first_pass + 1;
+      below += entry.tier != MemoryTier::device;
+      several += entry.tier != MemoryTier::device && entry.last_pass > entry.first_pass + 1;
     }
   }
   CHECK(below > 200);
@@ -128,7 +128,7 @@ TEST_CASE("corrupted places, limits, weights and bounds are refused by their pla
     Random random(seed);
     Plan plan = drawn.plan;
     const auto lower_at = std::find_if(plan.materialised.begin(), plan.materialised.end(),
-                                       [](const Materialised& k) { return k.place != Place::device; });
+                                       [](const Materialised& k) { return k.tier != MemoryTier::device; });
     Materialised* const lower = lower_at == plan.materialised.end() ? nullptr : &*lower_at;
     const auto place_of = [&](const Materialised& entry) {
       return "kept[" + std::to_string(&entry - plan.materialised.data()) + "] (" +
@@ -157,7 +157,7 @@ TEST_CASE("corrupted places, limits, weights and bounds are refused by their pla
                 ? taker
                 : std::find_if(plan.materialised.begin(), plan.materialised.end(),
                                [&](const Materialised& k) { return k.tensor == taker->in_place_of; }));
-      either.place = Place::host;
+      either.tier = MemoryTier::host;
       place = place_of(either) + ".place";
     } else if (kind == 4) {
       // Keys and values, which steps of a later pass read over their whole extent.
@@ -166,29 +166,29 @@ TEST_CASE("corrupted places, limits, weights and bounds are refused by their pla
       if (attention == nullptr) continue;
       const TensorId whole = attention->inputs[static_cast<size_t>(random.integer(1, 2))];
       for (Materialised& entry : plan.materialised) {
-        if (entry.tensor == whole) entry.place = Place::host;
+        if (entry.tensor == whole) entry.tier = MemoryTier::host;
       }
       plan.host_limit_bytes = int64_t{1} << 40;
       place = "(" + graph.tensor(attention->output).name + ")";
     } else if (lower == nullptr) {
       continue;
     } else if (kind == 5) {
-      const bool host = lower->place == Place::host;
+      const bool host = lower->tier == MemoryTier::host;
       (host ? plan.host_limit_bytes : plan.scratch_limit_bytes) -= 1;
       place = host ? "host_limit_bytes" : "scratch.limit_bytes";
     } else if (kind == 6) {
-      if (lower->place != Place::scratch) continue;
+      if (lower->tier != MemoryTier::scratch) continue;
       plan.scratch_folder.clear();
       place = place_of(*lower) + ".place";
     } else if (kind == 7) {
-      lower->place = Place{static_cast<int>(random.integer(3, 1000))};
+      lower->tier = MemoryTier{static_cast<int>(random.integer(3, 1000))};
       place = place_of(*lower) + ".place";
     } else {
       // Two tensors in one block while both are there.
       Materialised* other = nullptr;
       for (Materialised& entry : plan.materialised) {
         const bool meets =
-            entry.place == lower->place && &entry != lower && entry.first_pass <= lower->last_pass;
+            entry.tier == lower->tier && &entry != lower && entry.first_pass <= lower->last_pass;
         if (meets && lower->first_pass <= entry.last_pass) other = &entry;
       }
       if (other == nullptr) continue;

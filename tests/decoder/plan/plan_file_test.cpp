@@ -65,7 +65,7 @@ TEST_CASE("plan file: a plan comes back as it was", "[unit][plan_file]") {
 /// A plan that uses every key of version 2.
 Plan plan_with_everything(const Graph& graph) {
   Plan plan = small_plan_below(graph);
-  plan.materialised[1].place = Place::host;
+  plan.materialised[1].tier = MemoryTier::host;
   plan.host_limit_bytes = 1 << 20;
   plan.weights = WeightResidency::per_pass;
   plan.bound_seconds = 0.1 + 0.2;

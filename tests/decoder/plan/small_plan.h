@@ -86,7 +86,7 @@ inline Plan small_plan(const Graph& graph) {
 /// The same with conv_in in a scratch file, in blocks of `block_rows`.
 inline Plan small_plan_below(const Graph& graph, int64_t block_rows = 2) {
   Plan plan = small_plan(graph);
-  plan.materialised[0].place = Place::scratch;
+  plan.materialised[0].tier = MemoryTier::scratch;
   plan.materialised[0].block_rows = block_rows;
   plan.materialised[0].blocks.clear();
   for (int32_t block = 0; block < 2 * 8 / block_rows; ++block) plan.materialised[0].blocks.push_back(block);

@@ -43,7 +43,7 @@ void check_drawn_plans(uint64_t first_seed, int count, int64_t least, const Draw
     style.below = random.pick<double>({0, 0, 0.5});
     const PlanConfiguration frame{micro_batch,
                                   random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
-                                  Place::scratch};
+                                  MemoryTier::scratch};
     MemoryModel memory = planner::CostModel(model.graph).memory();
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
     Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, {}, frame).plan;

@@ -76,8 +76,9 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
     style.form = ConvolutionAlgorithm::direct;
     MemoryModel memory = planner::cuda_memory_model(model.graph);
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
-    const PlanConfiguration frame{
-        micro_batch, random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident, Place::host};
+    const PlanConfiguration frame{micro_batch,
+                                  random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident,
+                                  MemoryTier::host};
     Plan plan =
         test::random_plan(model, request, micro_batch, style, memory, random, norms_of(model.graph), frame)
             .plan;
@@ -95,7 +96,7 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
     CHECK(decoded.stats.pool_peak_bytes <= plan.predicted_peak_bytes);
     transfers +=
         std::any_of(plan.materialised.begin(), plan.materialised.end(),
-                    [](const Materialised& materialised) { return materialised.place == Place::host; })
+                    [](const Materialised& materialised) { return materialised.tier == MemoryTier::host; })
             ? 1
             : 0;
   }

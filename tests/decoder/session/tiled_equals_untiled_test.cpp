@@ -89,7 +89,7 @@ TEST_CASE(
     style.below = random.pick<double>({0.4, 1});
     const PlanConfiguration frame{micro_batch,
                                   random.chance(0.7) ? WeightResidency::per_pass : WeightResidency::resident,
-                                  Place::scratch};
+                                  MemoryTier::scratch};
     const planner::CostModel costs(model.graph);
     MemoryModel memory = costs.memory();
     memory.block_bytes = random.pick<int64_t>({700, 17'000, 40'000});
@@ -119,7 +119,7 @@ TEST_CASE(
     sliced += in_file && micro_batch < batch ? 1 : 0;
     read_twice += below.stats.scratch_read_bytes > below.stats.scratch_written_bytes ? 1 : 0;
     for (const Materialised& entry : plan.materialised) {
-      if (entry.place == Place::device) continue;
+      if (entry.tier == MemoryTier::device) continue;
       columns += plan.passes[static_cast<size_t>(entry.first_pass)].tiles.x.size() > 1 ? 1 : 0;
       bands += plan.passes[static_cast<size_t>(entry.last_pass)].tiles.y.size() > 3 ? 1 : 0;
     }
@@ -154,13 +154,13 @@ TEST_CASE("tensors below the device that the runtime cannot serve there are refu
                          });
   };
   const Plan good = plan;
-  entry("decoder.conv_in").place = Place::host;
+  entry("decoder.conv_in").tier = MemoryTier::host;
   refused({"decoder.conv_in is kept in host", "on the CPU the device's memory is the host's"});
   plan = good;
-  entry("decoder.mid_block.attentions.0.to_k").place = Place::scratch;
+  entry("decoder.mid_block.attentions.0.to_k").tier = MemoryTier::scratch;
   refused({"decoder.mid_block.attentions.0.to_k is kept in scratch", "attention"});
   plan = good;
-  entry("decoder.conv_in").place = Place::scratch;
+  entry("decoder.conv_in").tier = MemoryTier::scratch;
   plan.scratch_limit_bytes = 1;
   refused({"scratch folder", "limit is 1 bytes"});
   plan.scratch_folder = "/dev/shm";

@@ -57,7 +57,7 @@ TEST_CASE("validator: what CUDA does not have is refused", "[unit][validator]") 
 
   Plan scratch = on_cuda(small_plan_below(graph));
   refuses(scratch, graph, Violation::malformed, "kept[0] (conv_in).place");
-  scratch.materialised[0].place = Place::host;
+  scratch.materialised[0].tier = MemoryTier::host;
   scratch.host_limit_bytes = 1 << 20;
   accepts(scratch, graph);
 

@@ -22,7 +22,7 @@ TEST_CASE("validator: places below the device", "[unit][validator]") {
   const Graph graph = small_graph();
   accepts(small_plan_below(graph), graph);
   Plan in_host = small_plan_below(graph);
-  in_host.materialised[0].place = Place::host;
+  in_host.materialised[0].tier = MemoryTier::host;
   in_host.host_limit_bytes = 4096;
   in_host.scratch_folder.clear();
   in_host.scratch_limit_bytes = 0;
@@ -32,7 +32,7 @@ TEST_CASE("validator: places below the device", "[unit][validator]") {
   plan.scratch_folder.clear();
   refuses(plan, graph, Violation::malformed, "kept[0] (conv_in).place");
   plan = small_plan_below(graph);
-  plan.materialised[0].place = Place{77};
+  plan.materialised[0].tier = MemoryTier{77};
   refuses(plan, graph, Violation::malformed, "kept[0] (conv_in).place");
   plan = small_plan_below(graph);
   plan.scratch_limit_bytes -= 1;
@@ -57,12 +57,12 @@ TEST_CASE("validator: places below the device", "[unit][validator]") {
 
   // Both tensors are there while the second pass reads the one and writes the other.
   plan = small_plan_below(graph);
-  plan.materialised[1].place = Place::scratch;
+  plan.materialised[1].tier = MemoryTier::scratch;
   plan.scratch_limit_bytes = 8192;
   accepts(plan, graph);
   plan.scratch_limit_bytes -= 1;
   refuses(plan, graph, Violation::peak_above_limit, "scratch.limit_bytes");
-  plan.materialised[1].place = Place::host;  // each place has its own limit
+  plan.materialised[1].tier = MemoryTier::host;  // each tier has its own limit
   plan.host_limit_bytes = 4096;
   plan.scratch_limit_bytes = 4096;
   accepts(plan, graph);
@@ -73,10 +73,10 @@ TEST_CASE("validator: each place counts its own blocks", "[unit][validator]") {
   Plan plan = small_plan_below(graph);
   plan.materialised[1].blocks = plan.materialised[0].blocks;
   accepts(plan, graph);
-  plan.materialised[1].place = Place::host;
+  plan.materialised[1].tier = MemoryTier::host;
   plan.host_limit_bytes = 4096;
   accepts(plan, graph);
-  plan.materialised[1].place = Place::scratch;
+  plan.materialised[1].tier = MemoryTier::scratch;
   plan.scratch_limit_bytes = 8192;
   refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
 
@@ -86,7 +86,7 @@ TEST_CASE("validator: each place counts its own blocks", "[unit][validator]") {
   plan.materialised[1].blocks[2] = plan.materialised[0].blocks[0];
   plan.materialised[1].blocks[6] = plan.materialised[0].blocks[4];
   refuses(plan, graph, Violation::block_conflict, "kept[1] (residual)");
-  plan.materialised[0].place = plan.materialised[1].place = Place::device;
+  plan.materialised[0].tier = plan.materialised[1].tier = MemoryTier::device;
   accepts(plan, graph);
 
   // A number of the device that comes between two owners of the same number below it does not hide them from
@@ -102,7 +102,7 @@ TEST_CASE("validator: each place counts its own blocks", "[unit][validator]") {
   plan.passes[1].steps.push_back(step_for(graph, StepKind::store, "conv", {{change, 1}}));
   plan.passes.insert(plan.passes.begin() + 2, adds);
   plan.materialised[0].last_pass = 2;
-  plan.materialised[1] = {sum, 2, {8, 9, 10, 11, 12, 13, 14, 15}, 2, 3, TensorId{-1}, Place::scratch};
+  plan.materialised[1] = {sum, 2, {8, 9, 10, 11, 12, 13, 14, 15}, 2, 3, TensorId{-1}, MemoryTier::scratch};
   plan.materialised.push_back({change, 2, {7, 6, 5, 4, 3, 2, 1, 0}, 1, 2});
   plan.scratch_limit_bytes = 8192;
   accepts(plan, graph);
@@ -116,7 +116,7 @@ TEST_CASE("validator: what must be on the device", "[unit][validator]") {
     Plan plan = small_plan_in_place(pointwise);
     plan.scratch_folder = "/scratch";
     plan.scratch_limit_bytes = 1 << 20;
-    plan.materialised[entry].place = Place::scratch;
+    plan.materialised[entry].tier = MemoryTier::scratch;
     refuses(plan, pointwise, Violation::misplaced,
             entry == 0 ? "kept[0] (conv_in).place" : "kept[1] (residual).place");
   }
@@ -147,11 +147,11 @@ TEST_CASE("validator: what must be on the device", "[unit][validator]") {
   Plan ungathered = plan;
   ungathered.passes[1].steps[1].inputs[0].step = -1;
   refuses(ungathered, graph, Violation::malformed, "passes[1].steps[1] (attention)");
-  plan.materialised[0].place = Place::scratch;
+  plan.materialised[0].tier = MemoryTier::scratch;
   accepts(plan, graph);
   for (size_t entry : {size_t{1}, size_t{2}}) {
     Plan below = plan;
-    below.materialised[entry].place = Place::scratch;
+    below.materialised[entry].tier = MemoryTier::scratch;
     refuses(below, graph, Violation::misplaced, "passes[1].steps[1] (attention)");
   }
 }

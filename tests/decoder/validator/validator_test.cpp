@@ -377,7 +377,7 @@ TEST_CASE("validator: random damage is refused or harmless, never a crash", "[un
           std::swap(step, pick(pass.steps));
           break;
         case 14:
-          materialised.place = Place{value};
+          materialised.tier = MemoryTier{value};
           break;
         case 15:
           plan.weights = WeightResidency{value};

@@ -68,8 +68,8 @@ TEST_CASE("blocks are read and written below the device at the same time on CUDA
   const auto transfers = [&](DeviceKind device) {
     CostModel::Transfers moved;
     const CostModel costs(graph, device);
-    costs.add_transfer(moved, Place::host, false, 50e9);
-    costs.add_transfer(moved, Place::host, true, 25e9);
+    costs.add_transfer(moved, MemoryTier::host, false, 50e9);
+    costs.add_transfer(moved, MemoryTier::host, true, 25e9);
     return moved;
   };
   // Two seconds in, one out, of ten bands.

@@ -84,7 +84,7 @@ TEST_CASE("diff: every value that changes is told, and nothing else") {
     CHECK(to_json(diff)["whole"][0]["key"] == c.key);
   }
   const std::vector<Case> materialised{
-      {"place", [](Plan& p) { p.materialised[1].place = Place::host; }},
+      {"place", [](Plan& p) { p.materialised[1].tier = MemoryTier::host; }},
       {"first_pass", [](Plan& p) { p.materialised[1].first_pass = 0; }},
       {"last_pass", [](Plan& p) { p.materialised[1].last_pass = 1; }},
       {"in_place_of", [](Plan& p) { p.materialised[1].in_place_of = p.materialised[0].tensor; }},

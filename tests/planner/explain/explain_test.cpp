@@ -95,7 +95,7 @@ TEST_CASE("a window is never larger than what the peak of its pass has room for"
     const Plan plan =
         test::random_plan(model, test::request_for(model, latent), 1, style, memory, random).plan;
     for (const Materialised& entry : plan.materialised) {
-      if (entry.place == Place::device) continue;
+      if (entry.tier == MemoryTier::device) continue;
       for (int32_t p = entry.first_pass; p <= entry.last_pass; ++p) {
         const int64_t window = window_bytes(model.graph, plan, entry, static_cast<size_t>(p));
         CHECK(window <= plan.passes[static_cast<size_t>(p)].predicted_peak_bytes);

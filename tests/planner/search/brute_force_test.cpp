@@ -21,7 +21,7 @@ constexpr size_t kMostChoices = 250;      // of one pass, so that pricing them s
 constexpr double kMostSequences = 50000;  // that are tried one by one
 
 Configuration planner_frame(const OracleConfiguration& frame) {
-  return {frame.micro_batch, frame.weights, frame.lower_place, frame.lower_limit_bytes};
+  return {frame.micro_batch, frame.weights, frame.lower_tier, frame.lower_limit_bytes};
 }
 
 struct Drawn {
@@ -50,8 +50,9 @@ Drawn draw(uint64_t seed, double odd = 0, double rest = 0, DeviceKind device = D
   drawn.frame.micro_batch = random.pick<int64_t>({1, drawn.request.batch});
   drawn.frame.weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass});
   if (random.chance(0.5)) {
-    drawn.frame.lower_place =
-        device == DeviceKind::cuda ? Place::host : random.pick<Place>({Place::host, Place::scratch});
+    drawn.frame.lower_tier = device == DeviceKind::cuda
+                                 ? MemoryTier::host
+                                 : random.pick<MemoryTier>({MemoryTier::host, MemoryTier::scratch});
     // Everything fits there, or only some of it.
     drawn.frame.lower_limit_bytes = random.chance(0.5) ? int64_t{1} << 40 : random.integer(1, 60) * 4096;
   }
@@ -107,9 +108,9 @@ std::vector<OracleConfiguration> frames_of(const Request& request, const PlanOpt
       if (options.weights && *options.weights != weights) continue;
       frames.push_back({micro_batch, weights, {}, 0});
       if (options.host_limit_bytes > 0)
-        frames.push_back({micro_batch, weights, Place::host, options.host_limit_bytes});
+        frames.push_back({micro_batch, weights, MemoryTier::host, options.host_limit_bytes});
       if (options.scratch_limit_bytes > 0)
-        frames.push_back({micro_batch, weights, Place::scratch, options.scratch_limit_bytes});
+        frames.push_back({micro_batch, weights, MemoryTier::scratch, options.scratch_limit_bytes});
     }
   }
   return frames;

@@ -22,7 +22,7 @@ using test::Random;
 constexpr double kTimeUnits = 1e5;
 
 /// Plan selection as an integer program: a binary for every way to run every pass with every shape, one of
-/// which each pass takes, and a binary materialised[tensor, place, boundary] for every tensor between two
+/// which each pass takes, and a binary materialised[tensor, tier, boundary] for every tensor between two
 /// passes. A pass's choice must find exactly the tensors that are materialised before it and leave exactly
 /// those that are materialised after it: equalities tensor by tensor. Nothing in it knows of paths.
 IntegerProgram program_of(const PlanOracle& oracle, int64_t limit_bytes, bool by_peak) {
@@ -78,7 +78,7 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
     if (ten >= 15) request.device = DeviceKind::cuda;
     OracleConfiguration frame{
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}), {}, 0};
-    const Place lower = request.device == DeviceKind::cuda ? Place::host : Place::scratch;
+    const MemoryTier lower = request.device == DeviceKind::cuda ? MemoryTier::host : MemoryTier::scratch;
     if (random.chance(0.3)) frame = {1, frame.weights, lower, random.integer(1, 60) * 4096};
     const CostModel costs(model.graph, request.device);
     Assumptions assumptions = test::assumptions_for(request);
@@ -87,7 +87,7 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
     if (!oracle.complete()) continue;
     ++tried;
     PlanSpace space(model, request,
-                    {frame.micro_batch, frame.weights, frame.lower_place, frame.lower_limit_bytes}, costs);
+                    {frame.micro_batch, frame.weights, frame.lower_tier, frame.lower_limit_bytes}, costs);
     const int64_t smallest = smallest_limit(space).bytes;
     CAPTURE(smallest);
     CHECK(double(smallest) / (1 << 20) ==

@@ -21,7 +21,7 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
   const Sizes sizes = sizes_of(model.graph, plan);
   CostModel::Transfers transfers;
   for (const Materialised& entry : plan.materialised) {
-    if (entry.place == Place::device) continue;
+    if (entry.tier == MemoryTier::device) continue;
     const auto bytes =
         double(entry.blocks.size()) * double(materialised_block_bytes(model.graph, entry, sizes));
     const bool reads = std::any_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
@@ -29,9 +29,9 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
              step.inputs.end();
     });
     if (entry.first_pass == static_cast<int32_t>(number)) {
-      costs.add_transfer(transfers, entry.place, true, bytes);
+      costs.add_transfer(transfers, entry.tier, true, bytes);
     } else if (reads) {
-      costs.add_transfer(transfers, entry.place, false, bytes);
+      costs.add_transfer(transfers, entry.tier, false, bytes);
     }
   }
   double weights = 0, transform = 0;
@@ -74,7 +74,7 @@ TEST_CASE("a walk through every tile and step finds the peak and the seconds tha
     style.in_place = random.pick<double>({0, 0.5, 1});
     const PlanConfiguration frame{
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
-        on_cuda ? Place::host : random.pick<Place>({Place::host, Place::scratch})};
+        on_cuda ? MemoryTier::host : random.pick<MemoryTier>({MemoryTier::host, MemoryTier::scratch})};
     const int64_t micro_batch = random.chance(0.5) ? 1 : request.batch;
     const test::RandomPlan drawn =
         test::random_plan(model, request, micro_batch, style, assumptions.memory, random, {}, frame);

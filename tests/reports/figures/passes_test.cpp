@@ -192,7 +192,7 @@ TEST_CASE("passes: spans of a real plan agree with its tile programs") {
 }
 
 TEST_CASE("passes: the frontier as a chart and a table") {
-  planner::Configuration below{1, WeightResidency::per_pass, Place::scratch, 1 << 20};
+  planner::Configuration below{1, WeightResidency::per_pass, MemoryTier::scratch, 1 << 20};
   const std::vector<planner::FrontierPoint> points{{4'000, 1, {}}, {2'000, 2, {}}, {1'000, 7, below}};
   const Chart chart = frontier_chart(points, 3'000);
   CHECK(chart.x.logarithmic);

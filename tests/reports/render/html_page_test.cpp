@@ -95,7 +95,7 @@ TEST_CASE("page: hostile texts stay texts wherever they stand") {
     part.heading = text;
     part.sentences = {text, text};
     part.drawings = {chart, rows,
-                     MaterialisedChart{text, {{text, Place::device, 0, 1, {1}, 5, text}}, {text, text}}};
+                     MaterialisedChart{text, {{text, MemoryTier::device, 0, 1, {1}, 5, text}}, {text, text}}};
     part.tables = {table};
     const Report report{text, {{text, {part}}}, 1};
 

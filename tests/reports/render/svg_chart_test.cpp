@@ -287,8 +287,8 @@ TEST_CASE("svg: numbers that cannot be drawn leave no trace") {
 
 TEST_CASE("svg: kept tensors are bars over the passes that hold them") {
   const MaterialisedChart chart{"Kept",
-                                {{"conv_in", Place::device, 0, 3, {1, 3}, 64 << 20, ""},
-                                 {"residual", Place::scratch, 1, 2, {2}, 1 << 20, "conv_in"}},
+                                {{"conv_in", MemoryTier::device, 0, 3, {1, 3}, 64 << 20, ""},
+                                 {"residual", MemoryTier::scratch, 1, 2, {2}, 1 << 20, "conv_in"}},
                                 {"a", "b", "c", "d"}};
   const auto page = drawn(chart);
   const auto held = with_class(*page, "rect", "held");
