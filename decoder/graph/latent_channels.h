@@ -6,8 +6,9 @@
 
 namespace headroom {
 
-/// One number for each latent channel, such as `latents_mean`; none where the key is missing or null. Throws
-/// InputError naming the key where there are more or fewer.
-std::vector<double> channel_values(const JsonFields& config, const char* key, int64_t channels);
+/// The numbers of a list such as `latents_mean`; none where the key is missing or null. How many there are is
+/// checked where they are used: diffusers saves its 16 defaults whatever the number of latent channels is.
+/// Throws InputError naming the key where they are not numbers.
+std::vector<double> channel_values(const JsonFields& config, const char* key);
 
 }  // namespace headroom

@@ -93,7 +93,9 @@ Model build(const nlohmann::json& config, const std::string& origin) {
     for (const auto& entry : families()) known.push_back(entry.first);
     fields["_class_name"].fail("'" + class_name + "' is not supported; expected " + joined(known));
   }
-  return family->second(fields);
+  Model model = family->second(fields);
+  model.config_file = origin;
+  return model;
 }
 
 }  // namespace

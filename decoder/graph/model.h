@@ -11,15 +11,17 @@ namespace headroom {
 
 /// A decoder's layer graph with what its config says about its latents.
 struct Model {
-  std::string name;        ///< built-in name, or the folder's
-  std::string class_name;  ///< diffusers' class, e.g. AutoencoderKL
+  std::string name;         ///< built-in name, or the folder's
+  std::string config_file;  ///< as errors name it; a built-in model's name
+  std::string class_name;   ///< diffusers' class, e.g. AutoencoderKL
   Graph graph;
   int64_t latent_channels = 0;
   bool decodes_clips = false;  ///< latents may have several frames
   /// How pipelines scale latents: decoder input = latent / scaling_factor + shift_factor.
   double scaling_factor = 1;
   double shift_factor = 0;
-  /// Per channel, instead of the two above: input = latent * std / scaling_factor + mean.
+  /// Per channel, instead of the two above: input = latent * std / scaling_factor + mean. As many as the
+  /// config has, which need not be latent_channels.
   std::vector<double> latents_mean, latents_std;
   /// fp16 overflows somewhere inside; such models decode in fp32.
   bool force_upcast = false;

@@ -138,8 +138,8 @@ Model autoencoder_kl(const JsonFields& json) {
   model.scaling_factor = number("scaling_factor", 0.18215);
   if (model.scaling_factor == 0) json["scaling_factor"].fail("expected a number other than 0");
   model.shift_factor = number("shift_factor", 0);
-  model.latents_mean = channel_values(json, "latents_mean", config.latent_channels);
-  model.latents_std = channel_values(json, "latents_std", config.latent_channels);
+  model.latents_mean = channel_values(json, "latents_mean");
+  model.latents_std = channel_values(json, "latents_std");
   model.force_upcast = json.has("force_upcast") ? json["force_upcast"].boolean() : true;
   return model;
 }

@@ -147,8 +147,8 @@ Model build(const char* class_name, const JsonFields& json, const char* picture_
   model.latent_channels = config.latent_channels;
   model.decodes_clips = true;
   Builder(config, json, model.graph).decoder();
-  model.latents_mean = channel_values(json, "latents_mean", config.latent_channels);
-  model.latents_std = channel_values(json, "latents_std", config.latent_channels);
+  model.latents_mean = channel_values(json, "latents_mean");
+  model.latents_std = channel_values(json, "latents_std");
   return model;
 }
 

@@ -196,6 +196,22 @@ TEST_CASE("with --latent-scale model it undoes the config's scaling") {
   CHECK(test::relative_error(read_latent(ready.output), expected) > 1e-2);
 }
 
+TEST_CASE(
+    "a mean or deviation for other than each channel matters only where --latent-scale model needs it") {
+  json config = test::tiny_config();
+  config["latents_mean"] = std::vector<double>(16, 0.5);
+  config["latents_std"] = std::vector<double>(4, 2.0);
+  const auto refused = [](const Ready& ready, const std::string& key) {
+    REQUIRE(ready.decode().code == 0);
+    std::filesystem::remove(ready.output);
+    ready.refuses({"--latent-scale", "model"},
+                  {"model/config.json: latents_" + key, "4 latent channels", "found 16"});
+  };
+  refused(Ready(config), "mean");
+  std::swap(config["latents_mean"], config["latents_std"]);
+  refused(Ready(config), "std");
+}
+
 TEST_CASE("random weights are those of the seed") {
   const Ready ready;
   REQUIRE(ready.decode().code == 0);
@@ -435,7 +451,7 @@ struct Moving : Ready {
     MemoryModel memory;
     memory.block_bytes = 20'000;
     memory.reserve_bytes = int64_t{16} << 20;
-    const PlanConfiguration frame{1, WeightResidency::per_pass, Place::scratch};
+    const PlanConfiguration frame{1, WeightResidency::per_pass, MemoryTier::scratch};
     Plan plan =
         test::random_plan(of, test::request_for(of, {1, rows, 6}), 1, style, memory, random, {}, frame).plan;
     plan.request.model = model;
