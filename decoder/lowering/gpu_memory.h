@@ -9,8 +9,8 @@
 // and the runtime lays its memory out by it.
 namespace headroom::gpu {
 
-/// Places in a reservation begin at multiples of this, and are multiples of it large.
-constexpr int64_t kPlaceUnit = 512;
+/// Offsets in a reservation are multiples of this, and so are the sizes of what lies there.
+constexpr int64_t kOffsetUnit = 512;
 
 /// Parameters and what belongs to statistics begin at multiples of this.
 constexpr int64_t kBoundary = 256;
@@ -39,12 +39,12 @@ int64_t partial_bytes(const Graph& graph);
 /// Where statistics, the scales and shifts of norms, sums of keys and values, of all items, each on a
 /// boundary, and the buffer for partial ones lie.
 struct StateLayout {
-  struct Place {
+  struct Buffer {
     int64_t offset = 0;      ///< of the first item
     int64_t item_bytes = 0;  ///< from one item to the next
   };
-  std::map<TensorId, Place> statistics;  ///< moments, and sums of keys and values
-  std::map<TensorId, Place> affines;     ///< scales and shifts, by what the norm makes
+  std::map<TensorId, Buffer> statistics;  ///< moments, and sums of keys and values
+  std::map<TensorId, Buffer> affines;     ///< scales and shifts, by what the norm makes
   int64_t partial_offset = 0;
   int64_t bytes = 0;
 };
@@ -62,7 +62,7 @@ constexpr int64_t kMostTileValues = int64_t{1} << 30;
 /// least the second.
 constexpr int64_t kConvolutionWorkspace = int64_t{32} << 20;
 constexpr int64_t kLeastWorkspace = int64_t{1} << 20;
-/// Granted for the phases of one over upsampling, which goes in micro-batches of rows where all of a frame's
+/// Granted for the phases of one over upsampling, which goes in slices of rows where all of a frame's
 /// would take more; but enough for so many rows of them.
 constexpr int64_t kMostPhases = int64_t{256} << 20;
 constexpr int64_t kLeastPhaseRows = 8;
