@@ -59,7 +59,7 @@ int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel&
 
 int64_t allocated_bytes(int64_t bytes, DeviceKind device) {
   const int64_t on_cpu = bytes < kSmallestPaged ? kSmallUnit : kPage;
-  const int64_t unit = device == DeviceKind::cuda ? gpu::kPlaceUnit : on_cpu;
+  const int64_t unit = device == DeviceKind::cuda ? gpu::kOffsetUnit : on_cpu;
   return ceil_divide(bytes, unit) * unit;
 }
 
