@@ -13,7 +13,7 @@
 namespace headroom::gui {
 namespace {
 
-using profiler::Clock = std::chrono::steady_clock;
+using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 /// Something must be on the screen while the eye still follows the hand.
@@ -23,14 +23,14 @@ constexpr milliseconds kSecondAnswer{200};
 /// Of searches that nothing waits for.
 constexpr milliseconds kProof{10'000}, kFrontierPoint{1500};
 /// What else would help is worked out once the limit has come to rest.
-constexpr milliseconds kCutPoint{150};
+constexpr milliseconds kLimitAtRest{150};
 constexpr milliseconds kBetweenFrontiers{60};
 
 /// A question with its number; newer ones have larger numbers.
 struct Asked {
   PlanningQuestion question;
   quint64 number = 0;
-  profiler::Clock::time_point since = profiler::Clock::now();
+  Clock::time_point since = Clock::now();
 };
 
 struct FrontierJob {
@@ -68,7 +68,7 @@ struct Replanner::Board {
   void tell(Answer answer, const Asked& asked_for, bool final) {
     answer.question = asked_for.question;
     answer.final = final;
-    answer.seconds = std::chrono::duration<double>(profiler::Clock::now() - asked_for.since).count();
+    answer.seconds = std::chrono::duration<double>(Clock::now() - asked_for.since).count();
     link.post([to = replanner, answer, asked_number = asked_for.number] { to->tell(answer, asked_number); });
   }
 
@@ -199,7 +199,7 @@ class Replanner::SlowWorker : public Worker {
         const Asked& asked = unproven ? *unproven : *refused;
         lock.unlock();
         try {
-          if (refused || !prove(asked)) planner::explain(asked, stop);
+          if (refused || !prove(asked)) explain(asked, stop);
         } catch (const std::exception& error) {
           tell_failure(error, asked);
         }
@@ -238,7 +238,7 @@ class Replanner::SlowWorker : public Worker {
   bool comes_to_rest(const Asked& asked, const std::stop_token& stop) {
     std::unique_lock lock(board().mutex);
     const auto overtaken = [&] { return board().number != asked.number; };
-    return !board().wake.wait_for(lock, stop, kCutPoint, overtaken) && !stop.stop_requested();
+    return !board().wake.wait_for(lock, stop, kLimitAtRest, overtaken) && !stop.stop_requested();
   }
 
   void go_on(const FrontierJob& job) {
@@ -254,10 +254,10 @@ class Replanner::SlowWorker : public Worker {
     if (told.complete) {
       const std::lock_guard lock(board().mutex);
       if (board().frontier && board().frontier->number == job.number) board().frontier.reset();
-    } else if (profiler::Clock::now() - reported_ < kBetweenFrontiers) {
+    } else if (Clock::now() - reported_ < kBetweenFrontiers) {
       return;
     }
-    reported_ = profiler::Clock::now();
+    reported_ = Clock::now();
     board().tell(told, job.number);
   }
 
@@ -275,7 +275,7 @@ class Replanner::SlowWorker : public Worker {
     return search.best.has_value();
   }
 
-  profiler::Clock::time_point reported_{};
+  Clock::time_point reported_{};
 };
 
 Replanner::Replanner(QObject* parent)

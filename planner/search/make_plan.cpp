@@ -16,9 +16,9 @@ using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
 Deadline deadline_of(const PlanOptions& options) {
   if (!options.time_budget_seconds) return {};
-  using profiler::Clock = std::chrono::steady_clock;
-  return profiler::Clock::now() + std::chrono::duration_cast<profiler::Clock::duration>(
-                                      std::chrono::duration<double>(*options.time_budget_seconds));
+  using Clock = std::chrono::steady_clock;
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                            std::chrono::duration<double>(*options.time_budget_seconds));
 }
 
 /// Searches for a plan with room for its gaps. One or two do, mostly.
@@ -37,12 +37,12 @@ Plan plan_of_best(const ConfigurationSearch::Best& best, const Model& model, con
 Plan plan_of(const Solution& solution, const Model& model, const Request& request, const Configuration& frame,
              const PlanOptions& options, const CostModel& costs) {
   const PlanConfiguration plan_frame{frame.micro_batch, frame.weights,
-                                     frame.lower_place.value_or(Place::scratch)};
+                                     frame.lower_tier.value_or(MemoryTier::scratch)};
   Plan plan = build_plan(model, request, plan_frame, solution.decisions, costs.memory());
   plan.limit_bytes = options.limit_bytes;
-  if (frame.lower_place == Place::host) plan.host_limit_bytes = frame.lower_limit_bytes;
+  if (frame.lower_tier == MemoryTier::host) plan.host_limit_bytes = frame.lower_limit_bytes;
   const bool uses_scratch = std::any_of(plan.materialised.begin(), plan.materialised.end(),
-                                        [](const Materialised& k) { return k.place == Place::scratch; });
+                                        [](const Materialised& k) { return k.tier == MemoryTier::scratch; });
   if (uses_scratch) {
     plan.scratch_folder = options.scratch_folder;
     plan.scratch_limit_bytes = frame.lower_limit_bytes;
