@@ -6,7 +6,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "decoder/gpu/kernels/language.h"
+#include "decoder/gpu/kernels/language_types.h"
 #include "tests/emulated_gpu/emulator.h"
 
 // The language of kernels for the emulator. Included by decoder/gpu/kernels/language.h alone.

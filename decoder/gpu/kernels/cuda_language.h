@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-#include "decoder/gpu/kernels/language.h"
+#include "decoder/gpu/kernels/language_types.h"
 #include "decoder/graph/errors.h"
 
 // The language of kernels under nvcc. Included by language.h alone.

@@ -22,26 +22,6 @@
 //   most_shared_bytes()  that a block can have, and multiprocessors(), of the device in use;
 //   launch(Launch{…}, kernel, arguments…)   throws DeviceError, which names the kernel.
 
-#include <cstddef>
-#include <cstdint>
-
-#include "decoder/gpu/calls/stream.h"
-
-namespace headroom::gpu {
-
-constexpr uint32_t kAllLanes = 0xffffffff;
-constexpr int kWarp = 32;
-
-/// Values as they are stored in 16 bits.
-struct Half {
-  uint16_t bits;
-};
-struct Bfloat16 {
-  uint16_t bits;
-};
-
-}  // namespace headroom::gpu
-
 #if defined(__CUDACC__)
 #include "decoder/gpu/kernels/cuda_language.h"
 #elif defined(HEADROOM_EMULATED_GPU)

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "decoder/gpu/calls/stream.h"
+
+// What both ways to compile kernels begin with (decoder/gpu/kernels/language.h).
+namespace headroom::gpu {
+
+constexpr uint32_t kAllLanes = 0xffffffff;
+constexpr int kWarp = 32;
+
+/// Values as they are stored in 16 bits.
+struct Half {
+  uint16_t bits;
+};
+struct Bfloat16 {
+  uint16_t bits;
+};
+
+}  // namespace headroom::gpu
