@@ -5,10 +5,10 @@
 namespace headroom {
 namespace {
 
-/// Whether a part of the events asks for what the one right before it asked for, and both hand all of it
-/// back: then what else is live is the same for both.
+/// Whether the scope [scope, end) asks for what the scope [before, scope) asked for, and both return all of
+/// it: then whatever else is live is the same for both.
 bool repeats(const std::vector<MemoryRequests::Event>& events, size_t before, size_t scope, size_t end) {
-  // One that begins by handing back is not like another.
+  // A scope that begins with a return returns something of an earlier scope, so it repeats none.
   if (scope - before != end - scope || scope == end || events[scope].bytes == 0) return false;
   const int64_t first_before = events[before].number, first = events[scope].number;
   int64_t held = 0;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "decoder/gpu/dry_gpu.h"
 #include "decoder/gpu/gpu_device.h"
 #include "decoder/graph/errors.h"
 #include "decoder/interpreter/interpreter.h"
@@ -22,7 +23,7 @@ class NoTransfers final : public BlockTransfers {
   void abandon() noexcept override {}
 };
 
-/// Tells of tiles: most are like the one before.
+/// Begins a scope with each tile: most tiles make the requests of the one before.
 class Scopes final : public EventSink {
  public:
   explicit Scopes(GpuMemory& memory) : memory_(memory) {}
@@ -30,6 +31,14 @@ class Scopes final : public EventSink {
 
  private:
   GpuMemory& memory_;
+};
+
+/// A decode without a latent and without pictures, which pass through the host.
+class DryDevice final : public GpuDevice {
+ public:
+  using GpuDevice::GpuDevice;
+  void load_latent(const Array&, int64_t, const MapView&, int64_t) override {}
+  void emit(const MapView&, const Region&, int64_t, int64_t, const std::string&, PictureSink&) override {}
 };
 
 void check_tiers(const Graph& graph, const Plan& plan) {
@@ -50,18 +59,20 @@ void check_tiers(const Graph& graph, const Plan& plan) {
 DryRun run_dry(const Model& model, const Plan& plan) {
   check_tiers(model.graph, plan);
   const auto memory = std::make_shared<GpuMemory>();
-  const HostWeights none;
+  const HostWeights none = no_host_weights();
+  DryGpu gpu;
+  PinnedStaging staging(gpu);
   DryRun dry_run;
   std::optional<GpuWeights> weights;
   if (plan.weights == WeightResidency::resident) {
-    weights.emplace(model.graph, nullptr);
-    dry_run.weights_bytes = placed_bytes(resident_weights_bytes(model.graph, storage_of(plan.request)));
+    weights.emplace(model.graph, std::vector<OpId>{}, plan.request.dtype, nullptr,
+                    GpuWeights::Loading{none, staging});
+    dry_run.weights_bytes = aligned_bytes(resident_weights_bytes(model.graph, storage_of(plan.request)));
   }
   const auto run = [&](int64_t first_item) {
     const size_t first_event = memory->requests().events().size();
     const Plan micro_batch = plan_of_micro_batch(plan, first_item);
-    GpuDevice device(model.graph, micro_batch, *memory, none, weights ? &*weights : nullptr, nullptr,
-                     nullptr);
+    DryDevice device(model.graph, micro_batch, *memory, none, weights ? &*weights : nullptr, staging);
     NoTransfers transfers;
     DiscardingSink sink({1, 1, 1, 1, 1});
     Scopes scopes(*memory);
@@ -72,7 +83,7 @@ DryRun run_dry(const Model& model, const Plan& plan) {
   const int64_t last = (plan.request.batch - 1) / plan.micro_batch * plan.micro_batch;
   if (plan.request.batch - last < plan.micro_batch) dry_run.last_micro_batch = run(last);
   dry_run.requests = memory->requests();
-  dry_run.placement = place(dry_run.requests);
+  dry_run.placement = find_placement(dry_run.requests);
   dry_run.host = host_layout(model.graph, plan);
   return dry_run;
 }

@@ -7,15 +7,14 @@
 
 namespace headroom {
 
-/// What a decode on a GPU will ask of its memory, and where everything will lie: found before the decode, by
-/// the interpreter itself, on a device that computes nothing.
+/// What a decode on a GPU will ask of its memory, and where everything will lie. It is found before the
+/// decode by the interpreter itself, on a device whose GPU computes nothing.
 struct DryRun {
   MemoryRequests requests;
-  size_t first_micro_batch =
-      0;  ///< the event that the first micro-batch of the batch begins with, and others like it
-  size_t last_micro_batch = 0;  ///< that of the last micro-batch, which may be shorter
+  size_t first_micro_batch = 0;  ///< the event that every micro-batch of full size begins with
+  size_t last_micro_batch = 0;   ///< the event that the last micro-batch begins with, which may be smaller
   Placement placement;
-  /// Of weights that stay: they lie before the places, and serve other decodes as well.
+  /// Weights that stay on the GPU. They lie before everything else, and serve other decodes as well.
   int64_t weights_bytes = 0;
   HostLayout host;
 

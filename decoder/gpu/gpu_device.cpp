@@ -49,14 +49,14 @@ gpu::ConvolutionShape shape_of(const KernelShape& kernel) {
 }  // namespace
 
 GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, const HostWeights& source,
-                     const GpuWeights* resident, gpu::Gpu* gpu, PinnedStaging* staging)
+                     const GpuWeights* resident, PinnedStaging& staging)
     : graph_(graph),
       plan_(plan),
       sizes_(sizes_of(graph, plan)),
       memory_(memory),
       source_(source),
       resident_(resident),
-      gpu_(gpu),
+      gpu_(staging.gpu()),
       staging_(staging),
       layout_(gpu::state_layout(graph, sizes_)) {
   if (layout_.bytes > 0) state_ = memory_.allocate(layout_.bytes);
@@ -115,26 +115,24 @@ const GpuOpWeights& GpuDevice::weights_of(const Op& op) const {
 }
 
 void GpuDevice::load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) {
-  if (gpu_ == nullptr) return;
   const int64_t count = positions(extent_of(view.region)), values = count * view.channels;
-  const int64_t piece = PinnedStaging::kBytes / int64_t{sizeof(float)};
+  const int64_t chunk = PinnedStaging::kBytes / int64_t{sizeof(float)};
   std::vector<float> pixels(static_cast<size_t>(values));
   for (int64_t item = 0; item < items; ++item) {
     interleave_planes(latent, first_item + item, view.channels, count, {pixels.data()});
     auto* to = static_cast<float*>(view.blocks[static_cast<size_t>(item)]);
-    for (int64_t i = 0; i < values; i += piece) {
-      const int64_t now = std::min(piece, values - i);
-      auto* through = reinterpret_cast<float*>(staging_->next());
+    for (int64_t i = 0; i < values; i += chunk) {
+      const int64_t now = std::min(chunk, values - i);
+      auto* through = reinterpret_cast<float*>(staging_.next());
       std::copy_n(pixels.data() + i, now, through);
-      gpu_->copy(gpu::Stream::compute, to + i, through, now * int64_t{sizeof(float)});
-      staging_->used();
+      gpu_.copy(gpu::Stream::compute, to + i, through, now * int64_t{sizeof(float)});
+      staging_.used();
     }
   }
 }
 
 void GpuDevice::emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
                      const std::string& layer, PictureSink& sink) {
-  if (gpu_ == nullptr) return;
   const int64_t most = PinnedStaging::kBytes / int64_t{sizeof(float)} / source.channels;  // positions
   const int64_t columns = std::min(most, region.x.length()), rows = std::max<int64_t>(1, most / columns);
   for (int64_t item = 0; item < items; ++item) {
@@ -142,34 +140,34 @@ void GpuDevice::emit(const MapView& source, const Region& region, int64_t first_
     for (int64_t t = region.t.begin; t < region.t.end; ++t) {
       for (int64_t y = region.y.begin; y < region.y.end; y += rows) {
         for (int64_t x = region.x.begin; x < region.x.end; x += columns) {
-          const Region piece{
+          const Region chunk{
               {t, t + 1}, {y, std::min(region.y.end, y + rows)}, {x, std::min(region.x.end, x + columns)}};
-          // Two pieces of staging: the one before may still be on its way.
+          // Two buffers of staging: the one before may still be on its way.
           deliver(sink, 1);
-          std::byte* through = staging_->next();
-          run(gpu::Copy{from, plain_view(through, piece, source.channels, Dtype::fp32), box_of(piece)});
-          emitted_.push_back({staging_->used(), through, first_item + item, piece,
-                              positions(extent_of(piece)) * source.channels, layer});
+          std::byte* through = staging_.next();
+          run(gpu::Copy{from, plain_view(through, chunk, source.channels, Dtype::fp32), box_of(chunk)});
+          emitted_.push_back({staging_.used(), through, first_item + item, chunk,
+                              positions(extent_of(chunk)) * source.channels, layer});
         }
       }
     }
   }
 }
 
-/// Hands on what was emitted, but for the last `but` pieces.
+/// Hands on what was emitted, but for the last `but` chunks.
 void GpuDevice::deliver(PictureSink& sink, size_t but) {
   while (emitted_.size() > but) {
-    const Emitted piece = emitted_.front();
+    const Emitted chunk = emitted_.front();
     emitted_.pop_front();
-    gpu_->wait_on_host(piece.there);
-    const auto* pixels = reinterpret_cast<const float*>(piece.pixels);
-    require_finite(pixels, piece.values, piece.layer);
-    sink.write(piece.item, piece.region, pixels);
+    gpu_.wait_on_host(chunk.there);
+    const auto* pixels = reinterpret_cast<const float*>(chunk.pixels);
+    require_finite(pixels, chunk.values, chunk.layer);
+    sink.write(chunk.item, chunk.region, pixels);
   }
 }
 
 void GpuDevice::finish_output(PictureSink& sink) {
-  if (gpu_ != nullptr) deliver(sink, 0);
+  deliver(sink, 0);
 }
 
 void GpuDevice::begin_pass(size_t number) {
@@ -177,14 +175,10 @@ void GpuDevice::begin_pass(size_t number) {
   if (resident_ == nullptr) {
     auto memory = memory_.allocate(pass_weights_bytes(graph_, pass, ConvolutionAlgorithm::direct,
                                                       WeightResidency::per_pass, sizes_.storage()));
-    if (gpu_ == nullptr) {
-      of_pass_.emplace(graph_, std::move(memory));
-    } else {
-      of_pass_.emplace(graph_, operations_of(pass), sizes_.dtype, source_, std::move(memory), *gpu_,
-                       *staging_);
-    }
+    of_pass_.emplace(graph_, operations_of(pass), sizes_.dtype, std::move(memory),
+                     GpuWeights::Loading{source_, staging_});
   }
-  if (gpu_ != nullptr) make_affines(pass);
+  make_affines(pass);
 }
 
 void GpuDevice::make_affines(const Pass& pass) {
@@ -205,14 +199,13 @@ void GpuDevice::make_affines(const Pass& pass) {
 }
 
 void GpuDevice::begin_statistics(TensorId id, int64_t items) {
-  const gpu::StateLayout::Place& place = layout_.statistics.at(id);
-  if (gpu_ != nullptr) gpu_->clear(state_at(place, 0), items * place.item_bytes);
+  const gpu::StateLayout::Buffer& buffer = layout_.statistics.at(id);
+  gpu_.clear(state_at(buffer, 0), items * buffer.item_bytes);
 }
 
 void GpuDevice::add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) {
-  if (gpu_ == nullptr) return;
   const Op& op = *graph_.producer(id);
-  const gpu::StateLayout::Place& place = layout_.statistics.at(id);
+  const gpu::StateLayout::Buffer& buffer = layout_.statistics.at(id);
   auto* partial =
       reinterpret_cast<gpu::Moments*>(static_cast<std::byte*>(state_.get()) + layout_.partial_offset);
   for (int64_t item = 0; item < items; ++item) {
@@ -221,21 +214,20 @@ void GpuDevice::add_statistics(TensorId id, const MapView& source, const Region&
       Region frame = region;
       frame.t = {t, t + 1};
       run(gpu::AddMoments{view, box_of(frame), op.groups, op.by_frame, partial,
-                          reinterpret_cast<gpu::Moments*>(state_at(place, item))});
+                          reinterpret_cast<gpu::Moments*>(state_at(buffer, item))});
     }
   }
 }
 
-void GpuDevice::add_key_values(TensorId id, const std::vector<MapView>& pieces, const Region& region,
+void GpuDevice::add_key_values(TensorId id, const std::vector<MapView>& chunks, const Region& region,
                                int64_t items) {
-  if (gpu_ == nullptr) return;
   const int64_t channels = head_channels(graph_, *graph_.producer(id));
   auto* partial = reinterpret_cast<float*>(static_cast<std::byte*>(state_.get()) + layout_.partial_offset);
   for (int64_t item = 0; item < items; ++item) {
     auto* sums = reinterpret_cast<double*>(state_at(layout_.statistics.at(id), item));
-    for (const MapView& piece : pieces) {
-      const int64_t heads = piece.channels / (3 * channels);
-      run(gpu::AddKeyValueSums{view_of(piece, item), box_of(region), static_cast<int32_t>(heads),
+    for (const MapView& chunk : chunks) {
+      const int64_t heads = chunk.channels / (3 * channels);
+      run(gpu::AddKeyValueSums{view_of(chunk, item), box_of(region), static_cast<int32_t>(heads),
                                static_cast<int32_t>(channels), partial, sums});
       sums += heads * channels * (channels + 1);
     }
@@ -243,14 +235,13 @@ void GpuDevice::add_key_values(TensorId id, const std::vector<MapView>& pieces, 
 }
 
 bool GpuDevice::finite(TensorId id) {
-  if (gpu_ == nullptr) return true;
-  const gpu::StateLayout::Place& place = layout_.statistics.at(id);
-  const int64_t bytes = sizes_.items * place.item_bytes;
+  const gpu::StateLayout::Buffer& buffer = layout_.statistics.at(id);
+  const int64_t bytes = sizes_.items * buffer.item_bytes;
   for (int64_t i = 0; i < bytes; i += PinnedStaging::kBytes) {
     const int64_t now = std::min(PinnedStaging::kBytes, bytes - i);
-    std::byte* here = staging_->next();
-    gpu_->copy(gpu::Stream::compute, here, state_at(place, 0) + i, now);
-    gpu_->wait_on_host(staging_->used());
+    std::byte* here = staging_.next();
+    gpu_.copy(gpu::Stream::compute, here, state_at(buffer, 0) + i, now);
+    gpu_.wait_on_host(staging_.used());
     const auto* values = reinterpret_cast<const double*>(here);
     if (!std::all_of(values, values + now / int64_t{sizeof(double)},
                      [](double v) { return std::isfinite(v); }))
@@ -285,7 +276,7 @@ void GpuDevice::normalise(const Op& op, const MapView& source, const MapView& ta
 
 void GpuDevice::rms_normalise(const Op& op, const MapView& source, const MapView& target,
                               const Region& region, const Extent& picture, int64_t items) {
-  for (int64_t i = 0; i < items && gpu_ != nullptr; ++i) {
+  for (int64_t i = 0; i < items; ++i) {
     run(gpu::RmsNorm{view_of(source, i), view_of(target, i), weights_of(op).scale, weights_of(op).norm_bias,
                      static_cast<float>(op.epsilon), op.activation, box_of(region)});
   }
@@ -303,7 +294,7 @@ void GpuDevice::convolve(const Op& op, const MapView& source, const MapView& tar
   const KernelShape kernel = kernel_shape(graph_, op);
   const int64_t bytes = gpu::convolution_workspace_bytes(kernel, extent_of(target.region), sizes_.dtype);
   const std::shared_ptr<void> taken = workspace(bytes);
-  for (int64_t i = 0; i < items && gpu_ != nullptr; ++i) {
+  for (int64_t i = 0; i < items; ++i) {
     run(gpu::Convolve{view_of(source, i), view_of(target, i), box_of(region), shape_of(kernel),
                       weights_of(op).kernel, weights_of(op).bias, taken.get(), bytes});
     if (op.activation != Activation::none)
@@ -357,16 +348,15 @@ void GpuDevice::attend(const Op& op, const MapView& queries, const MapView& keys
   }
 }
 
-void GpuDevice::attend_linearly(const Op& op, const std::vector<MapView>& pieces, const MapView& target,
+void GpuDevice::attend_linearly(const Op& op, const std::vector<MapView>& chunks, const MapView& target,
                                 const Region& region, int64_t items) {
-  if (gpu_ == nullptr) return;
   const int64_t channels = head_channels(graph_, op);
   for (int64_t i = 0; i < items; ++i) {
     const auto* sums = reinterpret_cast<const double*>(state_at(layout_.statistics.at(op.inputs.back()), i));
     int64_t first = 0;
-    for (const MapView& piece : pieces) {
-      const int64_t heads = piece.channels / (3 * channels);
-      run(gpu::LinearAttention{view_of(piece, i), view_of(target, i), box_of(region),
+    for (const MapView& chunk : chunks) {
+      const int64_t heads = chunk.channels / (3 * channels);
+      run(gpu::LinearAttention{view_of(chunk, i), view_of(target, i), box_of(region),
                                static_cast<int32_t>(heads), static_cast<int32_t>(channels),
                                static_cast<int32_t>(first), sums, static_cast<float>(op.epsilon)});
       first += heads * channels;

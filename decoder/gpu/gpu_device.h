@@ -15,12 +15,12 @@ namespace headroom {
 
 /// A GPU. Steps become calls on its compute stream, item by item; nothing waits for them but statistics at
 /// the end of a pass and values on their way out. Tiles are in the plan's dtype.
-class GpuDevice final : public Device {
+class GpuDevice : public Device {
  public:
-  /// Without a GPU and staging it rehearses: memory comes and goes, nothing is computed. `resident` has all
-  /// parameters; null where the plan brings them in per pass. All references must outlive the device.
+  /// Works on the GPU of `staging`. `resident` has all parameters; null where the plan brings them in from
+  /// `source` pass by pass. All references must outlive the device.
   GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, const HostWeights& source,
-            const GpuWeights* resident, gpu::Gpu* gpu, PinnedStaging* staging);
+            const GpuWeights* resident, PinnedStaging& staging);
 
   std::shared_ptr<void> allocate(int64_t bytes) override;
   DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) override;
@@ -38,7 +38,7 @@ class GpuDevice final : public Device {
 
   void begin_statistics(TensorId id, int64_t items) override;
   void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) override;
-  void add_key_values(TensorId id, const std::vector<MapView>& pieces, const Region& region,
+  void add_key_values(TensorId id, const std::vector<MapView>& chunks, const Region& region,
                       int64_t items) override;
   bool finite(TensorId id) override;
   void forget_statistics(TensorId) override {}
@@ -64,11 +64,11 @@ class GpuDevice final : public Device {
                       int64_t items) override;
   void attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
               const MapView& target, int64_t items) override;
-  void attend_linearly(const Op& op, const std::vector<MapView>& pieces, const MapView& target,
+  void attend_linearly(const Op& op, const std::vector<MapView>& chunks, const MapView& target,
                        const Region& region, int64_t items) override;
 
  private:
-  /// A piece of the picture on its way to the sink.
+  /// A chunk of the picture on its way to the sink.
   struct Emitted {
     gpu::Event there;
     const std::byte* pixels;
@@ -81,14 +81,14 @@ class GpuDevice final : public Device {
   void make_affines(const Pass& pass);
   void deliver(PictureSink& sink, size_t but);
   void clear_outside(const MapView& tile, const Extent& picture, int64_t items);
-  std::byte* state_at(const gpu::StateLayout::Place& place, int64_t item) const {
-    return static_cast<std::byte*>(state_.get()) + place.offset + item * place.item_bytes;
+  std::byte* state_at(const gpu::StateLayout::Buffer& buffer, int64_t item) const {
+    return static_cast<std::byte*>(state_.get()) + buffer.offset + item * buffer.item_bytes;
   }
   gpu::View view_of(const MapView& map, int64_t item) const;
   const GpuOpWeights& weights_of(const Op& op) const;
   template <typename Call>
   void run(const Call& call) {
-    if (gpu_ != nullptr) gpu_->run(call);
+    gpu_.run(call);
   }
   /// Workspace that goes back once the call that it is for has been given to the GPU.
   std::shared_ptr<void> workspace(int64_t bytes);
@@ -99,8 +99,8 @@ class GpuDevice final : public Device {
   GpuMemory& memory_;
   const HostWeights& source_;
   const GpuWeights* resident_;
-  gpu::Gpu* gpu_;
-  PinnedStaging* staging_;
+  gpu::Gpu& gpu_;
+  PinnedStaging& staging_;
   const gpu::StateLayout layout_;  ///< of what lies in `state_`
   std::optional<GpuWeights> of_pass_;
   std::shared_ptr<void> state_;

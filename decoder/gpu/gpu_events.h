@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// What a decode on a GPU tells beside what every decode does: ranges for each pass and each step, so that
-/// other profilers name them, and what the driver says of the memory.
+/// What a decode on a GPU reports beside what every decode reports: ranges for each pass and each step, which
+/// other profilers show, and what the driver counts of the memory.
 class GpuEvents final : public ForwardingEvents {
  public:
   /// The decode begins, in `reserved_bytes` at `reserved`.
@@ -27,7 +27,7 @@ class GpuEvents final : public ForwardingEvents {
  private:
   void ask_driver();
   void open(const std::string& name);
-  /// Until so many are open.
+  /// Closes ranges until so many are open.
   void close(int ranges);
 
   gpu::Gpu& gpu_;

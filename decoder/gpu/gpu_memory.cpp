@@ -4,28 +4,35 @@
 
 namespace headroom {
 
+MemoryObserver& GpuMemory::nobody() {
+  class Nobody final : public MemoryObserver {
+    void allocated(const void*, int64_t, int64_t, int64_t) override {}
+    void freed(const void*, int64_t, int64_t, int64_t) override {}
+  };
+  static Nobody nobody;
+  return nobody;
+}
+
 std::shared_ptr<void> GpuMemory::allocate(int64_t bytes) {
-  bytes = placed_bytes(bytes);
+  bytes = aligned_bytes(bytes);
   const Given given = ask(bytes);
-  std::byte* place = base_ + given.offset;
+  std::byte* address = base_ + given.offset;
   live_bytes_ += bytes;
   window_peak_bytes_ = std::max(window_peak_bytes_, live_bytes_);
-  if (observer_ != nullptr) observer_->allocated(place, bytes, live_bytes_, 0);
-  return {place, [own = shared_from_this(), number = given.number, bytes](void* memory) {
+  observer_->allocated(address, bytes, live_bytes_, 0);
+  return {address, [own = shared_from_this(), number = given.number, bytes](void* memory) {
             own->hand_back(memory, number, bytes);
           }};
 }
 
 void GpuMemory::observe(MemoryObserver* observer) {
-  observer_ = observer;
-  if (observer_ != nullptr && held_bytes_ > 0)
-    observer_->allocated(base_ - held_bytes_, held_bytes_, live_bytes_, 0);
+  observer_ = observer != nullptr ? observer : &nobody();
+  if (held_bytes_ > 0) observer_->allocated(base_ - held_bytes_, held_bytes_, live_bytes_, 0);
 }
 
 void GpuMemory::stop_observing() {
-  if (observer_ != nullptr && held_bytes_ > 0)
-    observer_->freed(base_ - held_bytes_, held_bytes_, live_bytes_ - held_bytes_, 0);
-  observer_ = nullptr;
+  if (held_bytes_ > 0) observer_->freed(base_ - held_bytes_, held_bytes_, live_bytes_ - held_bytes_, 0);
+  observer_ = &nobody();
 }
 
 GpuMemory::Given GpuMemory::ask(int64_t bytes) {
@@ -40,14 +47,14 @@ GpuMemory::Given GpuMemory::ask(int64_t bytes) {
   }
   const auto& events = expected_->events();
   if (!as_run_dry_ || next_ == events.size() || events[next_].bytes != bytes)
-    throw std::logic_error("a decode asks for memory in another order than its rehearsal");
+    throw std::logic_error("a decode asks for memory in another order than its dry run");
   const int64_t number = events[next_++].number;
   return {number, placement_->offsets[static_cast<size_t>(number)]};
 }
 
-void GpuMemory::hand_back(const void* place, int64_t number, int64_t bytes) noexcept {
+void GpuMemory::hand_back(const void* memory, int64_t number, int64_t bytes) noexcept {
   live_bytes_ -= bytes;
-  if (observer_ != nullptr) observer_->freed(place, bytes, live_bytes_, 0);
+  observer_->freed(memory, bytes, live_bytes_, 0);
   if (stacked_) return stacked_->give_back(number);
   if (expected_ == nullptr) return recorded_.hand_back(number);
   // When a decode ends early all is handed back at once; then nothing is asked for any more.

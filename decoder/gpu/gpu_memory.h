@@ -12,59 +12,64 @@
 
 namespace headroom {
 
-/// The memory of a decode on a GPU: part of one reservation, in which everything has the place that was found
-/// for it before. A decode must ask for what its dry run asked for, in the same order. What is measured
-/// step by step has no dry run, and its memory is handed out as it is asked for. What is handed back may be
-/// given out again at once, since the GPU does its work in the order in which it was asked for.
+/// The memory of a decode on a GPU, in one reservation. It comes in three kinds:
+/// - For a dry run it records the requests.
+/// - For a decode it serves the requests of the dry run, each at the offset that was found for it before. The
+///   decode must make the same requests in the same order.
+/// - For steps that are measured one by one there is no dry run: it finds an offset for each request as it
+///   comes.
+/// What is returned may be given out again at once, since the GPU does its work in the order in which it was
+/// given.
 class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
  public:
-  /// For a dry run: writes down what is asked of it. Addresses are no addresses.
+  /// For a dry run: records requests. There is no memory at the addresses that it returns.
   GpuMemory() = default;
-  /// Serves, at `base`, what `requests` has, at `placement`'s places. Both must outlive it. `held_bytes` lie
-  /// elsewhere in the reservation and count as live throughout.
+  /// For a decode: serves `requests` at `base` plus the offsets of `placement`. Both must outlive it. Another
+  /// `held_bytes` of the reservation are somebody else's and count as live throughout.
   GpuMemory(std::byte* base, const MemoryRequests& requests, const Placement& placement, int64_t held_bytes)
       : base_(base),
         expected_(&requests),
         placement_(&placement),
         held_bytes_(held_bytes),
         live_bytes_(held_bytes) {}
-  /// Hands out what lies at `base`, which is so large.
+  /// For steps that are measured: hands out the `bytes` that lie at `base`, as they are asked for.
   GpuMemory(std::byte* base, int64_t bytes) : base_(base), stacked_(bytes) {}
-  /// The same with addresses that are no addresses: what would be taken.
+  /// The same without memory at the addresses: to find out what would be taken.
   explicit GpuMemory(int64_t bytes) : stacked_(bytes) {}
 
-  /// Throws std::logic_error where that is not what the dry run asked for, LimitExceeded where memory that
-  /// is handed out has an end.
+  /// Throws std::logic_error where a decode does not ask for what its dry run asked for next, LimitExceeded
+  /// where the memory for measured steps ends.
   std::shared_ptr<void> allocate(int64_t bytes);
-  /// Goes on as from the dry run's event of this number: micro-batches of a batch are alike.
+  /// Goes on from this event of the dry run: all micro-batches of a size make the same requests.
   void go_to(size_t event) { next_ = event; }
 
   void begin_scope() { recorded_.begin_scope(); }
   const MemoryRequests& requests() const { return recorded_; }
-  /// Null for none. It must outlive all that is freed while it observes. What is held elsewhere is the first
-  /// that it is told of, as memory that ends where this one begins, and the last that it sees freed.
+  /// Null for none. The observer must outlive all that is freed while it observes. The `held_bytes` are
+  /// reported to it first, as memory that ends where this one begins, and are the last that it sees freed.
   void observe(MemoryObserver* observer);
   void stop_observing();
   int64_t live_bytes() const { return live_bytes_; }
   void start_window() { window_peak_bytes_ = live_bytes_; }
   int64_t window_peak_bytes() const { return window_peak_bytes_; }
-  /// Of memory that is handed out: how much of it has been needed so far.
+  /// Of memory for measured steps: how much of it has been needed so far.
   int64_t most_bytes() const { return stacked_ ? stacked_->most_bytes() : 0; }
   /// Views count blocks from here.
   std::byte* base() const { return base_; }
 
  private:
   struct Given {
-    int64_t number = 0;  ///< of the request
+    int64_t number = 0;  ///< of the request; of measured steps the offset
     int64_t offset = 0;
   };
   Given ask(int64_t bytes);
-  void hand_back(const void* place, int64_t number, int64_t bytes) noexcept;
+  static MemoryObserver& nobody();
+  void hand_back(const void* memory, int64_t number, int64_t bytes) noexcept;
 
   std::byte* base_ = reinterpret_cast<std::byte*>(uintptr_t{1} << 32);
   MemoryRequests recorded_;
   int64_t recorded_bytes_ = 0;
-  std::optional<StackedPlaces> stacked_;
+  std::optional<StackedOffsets> stacked_;
   const MemoryRequests* expected_ = nullptr;
   const Placement* placement_ = nullptr;
   size_t next_ = 0;
@@ -72,7 +77,7 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   int64_t held_bytes_ = 0;
   int64_t live_bytes_ = 0;
   int64_t window_peak_bytes_ = 0;
-  MemoryObserver* observer_ = nullptr;
+  MemoryObserver* observer_ = &nobody();
 };
 
 }  // namespace headroom

@@ -9,49 +9,51 @@
 namespace headroom {
 namespace {
 
-/// Values on their way to the GPU, rounded to a dtype, through pieces of pinned memory.
+/// Values on their way to the GPU, rounded to a dtype, chunk by chunk through pinned memory.
 class Sending {
  public:
-  Sending(gpu::Gpu& gpu, PinnedStaging& staging) : gpu_(gpu), staging_(staging) {}
+  explicit Sending(PinnedStaging& staging) : staging_(staging) {}
 
   void send(const float* values, int64_t count, Dtype dtype, std::byte* to) {
-    const int64_t piece = PinnedStaging::kBytes / bytes_per_element(dtype);
-    for (int64_t i = 0; i < count; i += piece) {
-      const int64_t now = std::min(piece, count - i), bytes = now * bytes_per_element(dtype);
+    const int64_t chunk = PinnedStaging::kBytes / bytes_per_element(dtype);
+    for (int64_t i = 0; i < count; i += chunk) {
+      const int64_t now = std::min(chunk, count - i), bytes = now * bytes_per_element(dtype);
       std::byte* through = staging_.next();
       if (dtype == Dtype::fp32) {
         std::memcpy(through, values + i, static_cast<size_t>(bytes));
       } else {
         kernels::narrow(dtype, values + i, through, now);
       }
-      gpu_.copy(gpu::Stream::compute, to + i * bytes_per_element(dtype), through, bytes);
+      staging_.gpu().copy(gpu::Stream::compute, to + i * bytes_per_element(dtype), through, bytes);
       staging_.used();
     }
   }
 
  private:
-  gpu::Gpu& gpu_;
   PinnedStaging& staging_;
 };
 
 }  // namespace
 
+HostWeights no_host_weights() {
+  return [none = std::make_shared<const HostOpWeights>()](const Op&) { return none; };
+}
+
 GpuWeights::GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
-                       const HostWeights& source, std::shared_ptr<void> memory, gpu::Gpu& gpu,
-                       PinnedStaging& staging, const std::function<void(double)>& progress)
+                       std::shared_ptr<void> memory, const Loading& loading)
     : memory_(std::move(memory)), ops_(graph.ops().size()) {
-  Sending sending(gpu, staging);
+  Sending sending(loading.staging);
   auto* next = static_cast<std::byte*>(memory_.get());
   for (size_t i = 0; i < operations.size(); ++i) {
     const Op& op = graph.op(operations[i]);
     GpuOpWeights& weights = ops_[index(operations[i])];
-    const std::shared_ptr<const HostOpWeights> own = source(op);
+    const std::shared_ptr<const HostOpWeights> own = loading.source(op);
     const auto put = [&](const std::vector<float>& values, Dtype as) {
-      std::byte* place = next;
+      std::byte* address = next;
       const auto count = static_cast<int64_t>(values.size());
-      sending.send(values.data(), count, as, place);
+      sending.send(values.data(), count, as, address);
       next += gpu::on_boundary(count * bytes_per_element(as));
-      return place;
+      return address;
     };
     if (op.kind == OpKind::conv) {
       weights.kernel = put(own->kernel, dtype);
@@ -60,7 +62,7 @@ GpuWeights::GpuWeights(const Graph& graph, const std::vector<OpId>& operations, 
       weights.scale = reinterpret_cast<const float*>(put(own->scale, Dtype::fp32));
       weights.norm_bias = reinterpret_cast<const float*>(put(own->bias, Dtype::fp32));
     }
-    if (progress) progress(double(i + 1) / double(operations.size()));
+    if (loading.progress) loading.progress(double(i + 1) / double(operations.size()));
   }
 }
 

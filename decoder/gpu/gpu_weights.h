@@ -17,6 +17,9 @@ struct HostOpWeights {
 };
 using HostWeights = std::function<std::shared_ptr<const HostOpWeights>(const Op& op)>;
 
+/// For a dry run: no operation has any values.
+HostWeights no_host_weights();
+
 /// Parameters of one operation in a GPU's memory, as decoder/gpu/calls/calls.h has them; null where it has
 /// none.
 struct GpuOpWeights {
@@ -26,17 +29,19 @@ struct GpuOpWeights {
   const float* norm_bias = nullptr;  ///< of a norm
 };
 
-/// Parameters of some operations in one piece of a GPU's memory, as large and laid out as
+/// Parameters of some operations in one allocation of a GPU's memory, as large and laid out as
 /// decoder/lowering/memory.h says.
 class GpuWeights {
  public:
-  /// For a dry run: there are no values.
-  GpuWeights(const Graph& graph, std::shared_ptr<void> memory)
-      : memory_(std::move(memory)), ops_(graph.ops().size()) {}
-  /// Reads every parameter once. `progress` is told the share done, 0 to 1.
-  GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype, const HostWeights& source,
-             std::shared_ptr<void> memory, gpu::Gpu& gpu, PinnedStaging& staging,
-             const std::function<void(double)>& progress = {});
+  /// Where values come from, and what they pass through.
+  struct Loading {
+    const HostWeights& source;
+    PinnedStaging& staging;
+    std::function<void(double)> progress{};  ///< is told the share done, 0 to 1
+  };
+  /// Reads every parameter of the operations once, and sends it to `memory`.
+  GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
+             std::shared_ptr<void> memory, const Loading& loading);
 
   const GpuOpWeights& of(OpId op) const { return ops_[index(op)]; }
 

@@ -16,7 +16,7 @@ HostLayout host_layout(const Graph& graph, const Plan& plan) {
       if (entry.tier != MemoryTier::host || entry.first_pass != now) continue;
       const int64_t block_bytes = materialised_block_bytes(graph, entry, sizes);
       numbers[entry.tensor] =
-          requests.ask(placed_bytes(block_bytes * static_cast<int64_t>(entry.blocks.size())));
+          requests.ask(aligned_bytes(block_bytes * static_cast<int64_t>(entry.blocks.size())));
       layout.tensors[entry.tensor].block_bytes = block_bytes;
     }
     for (const Materialised& entry : plan.materialised) {
@@ -24,9 +24,9 @@ HostLayout host_layout(const Graph& graph, const Plan& plan) {
         requests.hand_back(numbers.at(entry.tensor));
     }
   }
-  const Placement placement = place(requests);
-  for (auto& [tensor, place] : layout.tensors)
-    place.offset = placement.offsets[static_cast<size_t>(numbers.at(tensor))];
+  const Placement placement = find_placement(requests);
+  for (auto& [tensor, buffer] : layout.tensors)
+    buffer.offset = placement.offsets[static_cast<size_t>(numbers.at(tensor))];
   layout.bytes = placement.bytes;
   return layout;
 }

@@ -8,17 +8,18 @@
 
 namespace headroom {
 
-/// Where materialised tensors lie in the host's memory beside a GPU: each in one piece while its passes run.
+/// Where materialised tensors lie in the host's memory beside a GPU: all blocks of a tensor, of all items,
+/// one after another, while its passes run.
 struct HostLayout {
-  struct Place {
+  struct Buffer {
     int64_t offset = 0;
-    int64_t block_bytes = 0;
+    int64_t block_bytes = 0;  ///< from one block to the next
   };
-  std::map<TensorId, Place> tensors;
+  std::map<TensorId, Buffer> tensors;
   int64_t bytes = 0;
 };
 
-/// Of all items of a micro-batch.
+/// The layout for all items of a micro-batch.
 HostLayout host_layout(const Graph& graph, const Plan& plan);
 
 }  // namespace headroom

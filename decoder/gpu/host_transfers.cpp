@@ -10,7 +10,7 @@ BlockTransfers::Ticket HostTransfers::queue_write(const std::vector<Block>& bloc
   gpu_.wait(Stream::to_host, gpu_.record(Stream::compute));
   for (const Block& block : blocks) {
     wait_on(Stream::to_host, block.position == 0 ? last_read_ : copied(block).read);
-    gpu_.copy(Stream::to_host, place(block), block.memory, block.bytes);
+    gpu_.copy(Stream::to_host, address_of(block), block.memory, block.bytes);
     written_bytes_ += block.bytes;
   }
   const Ticket ticket = done(Stream::to_host);
@@ -23,7 +23,7 @@ BlockTransfers::Ticket HostTransfers::queue_read(const std::vector<Block>& block
   gpu_.wait(Stream::from_host, gpu_.record(Stream::compute));
   for (const Block& block : blocks) {
     wait_on(Stream::from_host, copied(block).written);
-    gpu_.copy(Stream::from_host, block.memory, place(block), block.bytes);
+    gpu_.copy(Stream::from_host, block.memory, address_of(block), block.bytes);
     read_bytes_ += block.bytes;
   }
   const Ticket ticket = done(Stream::from_host);
@@ -43,11 +43,11 @@ void HostTransfers::abandon() noexcept {
   }
 }
 
-std::byte* HostTransfers::place(const Block& block) {
-  const HostLayout::Place& place = layout_.tensors.at(block.tensor);
-  if (block.bytes != place.block_bytes)
-    throw std::logic_error("a block is not as large as its place in host memory");
-  return memory_ + place.offset + block.position * place.block_bytes;
+std::byte* HostTransfers::address_of(const Block& block) {
+  const HostLayout::Buffer& buffer = layout_.tensors.at(block.tensor);
+  if (block.bytes != buffer.block_bytes)
+    throw std::logic_error("a block is not as large as its buffer in host memory has it");
+  return memory_ + buffer.offset + block.position * buffer.block_bytes;
 }
 
 BlockTransfers::Ticket HostTransfers::done(Stream stream) {

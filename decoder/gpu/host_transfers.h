@@ -34,7 +34,7 @@ class HostTransfers final : public BlockTransfers {
     Ticket written = kNever, read = kNever;  ///< last
   };
   Copied& copied(const Block& block) { return copied_[{block.tensor, block.position}]; }
-  std::byte* place(const Block& block);
+  std::byte* address_of(const Block& block);
   Ticket done(gpu::Stream stream);
   void wait_on(gpu::Stream stream, Ticket ticket);
 

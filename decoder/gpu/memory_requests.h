@@ -10,16 +10,17 @@
 
 namespace headroom {
 
-using gpu::kPlaceUnit;
-/// What is asked for, in whole units: even nothing takes a place.
-inline int64_t placed_bytes(int64_t bytes) {
+using gpu::kOffsetUnit;
+/// What a request for so many bytes takes of the reservation: whole units, at least one.
+inline int64_t aligned_bytes(int64_t bytes) {
   return allocated_bytes(std::max<int64_t>(1, bytes), DeviceKind::cuda);
 }
 
-/// All that a decode asks of its memory, in order.
+/// All requests that a decode makes of its memory, in order. They are cut into scopes: a scope begins where a
+/// tile begins, so scopes that follow one another often ask for the same.
 class MemoryRequests {
  public:
-  /// Memory is asked for, or handed back: `bytes` is 0. Requests are numbered from 0.
+  /// A request, or the return of one, where `bytes` is 0. Requests are numbered from 0.
   struct Event {
     int64_t bytes = 0;
     int64_t number = 0;
@@ -28,15 +29,15 @@ class MemoryRequests {
   /// No plan that is worth running asks more often.
   static constexpr int64_t kMost = int64_t{1} << 22;
 
-  /// Returns the number of the request. `bytes` as from placed_bytes(). Throws InputError beyond kMost.
+  /// Returns the number of the request. `bytes` as from aligned_bytes(). Throws InputError beyond kMost.
   int64_t ask(int64_t bytes);
   void hand_back(int64_t number) noexcept { events_.push_back({0, number}); }
 
-  /// What follows may be like what came before: a tile begins.
+  /// A tile begins, and with it a scope.
   void begin_scope() { scopes_.push_back(events_.size()); }
 
   const std::vector<Event>& events() const { return events_; }
-  /// Events that parts begin with, in order.
+  /// The index of the first event of each scope, in order.
   const std::vector<size_t>& scopes() const { return scopes_; }
   int64_t count() const { return count_; }
 

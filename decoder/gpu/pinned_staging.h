@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// Two pieces of pinned host memory that values pass through on their way to a GPU and back, in turn: while
+/// Two buffers of pinned host memory that values pass through on their way to a GPU and back, in turn: while
 /// one is copied, the other is filled or read.
 class PinnedStaging {
  public:
@@ -15,21 +15,23 @@ class PinnedStaging {
 
   explicit PinnedStaging(gpu::Gpu& gpu) : gpu_(gpu), memory_(gpu.reserve_host(2 * kBytes)) {}
 
-  /// The piece whose last use is longest ago, once that is over.
+  gpu::Gpu& gpu() const { return gpu_; }
+
+  /// The buffer whose last use is longest ago, once that use is over.
   std::byte* next() {
     current_ = 1 - current_;
     wait(current_);
     return memory_ + current_ * kBytes;
   }
-  /// What the compute stream has been given so far uses the piece that next() returned last.
+  /// What the compute stream has been given so far uses the buffer that next() returned last.
   gpu::Event used() {
     busy_[static_cast<size_t>(current_)] = true;
     return events_[static_cast<size_t>(current_)] = gpu_.record(gpu::Stream::compute);
   }
 
  private:
-  void wait(int piece) {
-    const auto i = static_cast<size_t>(piece);
+  void wait(int buffer) {
+    const auto i = static_cast<size_t>(buffer);
     if (busy_[i]) gpu_.wait_on_host(events_[i]);
     busy_[i] = false;
   }

@@ -13,34 +13,34 @@
 namespace headroom {
 namespace {
 
-/// A request over its life, in events.
-struct Life {
+/// The live range of a request, in events.
+struct LiveRange {
   int64_t bytes = 0;
   int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
 
   int64_t events(int64_t all) const { return std::min(end, all) - begin; }
-  bool meets(const Life& other) const { return begin < other.end && other.begin < end; }
+  bool meets(const LiveRange& other) const { return begin < other.end && other.begin < end; }
 };
 
-std::vector<Life> lives_of(const MemoryRequests& requests) {
-  std::vector<Life> lives(static_cast<size_t>(requests.count()));
+std::vector<LiveRange> live_ranges_of(const MemoryRequests& requests) {
+  std::vector<LiveRange> ranges(static_cast<size_t>(requests.count()));
   for (size_t i = 0; i < requests.events().size(); ++i) {
     const MemoryRequests::Event& event = requests.events()[i];
-    Life& life = lives[static_cast<size_t>(event.number)];
+    LiveRange& range = ranges[static_cast<size_t>(event.number)];
     if (event.bytes > 0) {
-      life.bytes = event.bytes;
-      life.begin = static_cast<int64_t>(i);
+      range.bytes = event.bytes;
+      range.begin = static_cast<int64_t>(i);
     } else {
-      life.end = static_cast<int64_t>(i);
+      range.end = static_cast<int64_t>(i);
     }
   }
-  return lives;
+  return ranges;
 }
 
-int64_t most_live_bytes(const MemoryRequests& requests, const std::vector<Life>& lives) {
+int64_t most_live_bytes(const MemoryRequests& requests, const std::vector<LiveRange>& ranges) {
   int64_t live = 0, most = 0;
   for (const MemoryRequests::Event& event : requests.events()) {
-    live += event.bytes > 0 ? event.bytes : -lives[static_cast<size_t>(event.number)].bytes;
+    live += event.bytes > 0 ? event.bytes : -ranges[static_cast<size_t>(event.number)].bytes;
     most = std::max(most, live);
   }
   return most;
@@ -50,23 +50,23 @@ int64_t most_live_bytes(const MemoryRequests& requests, const std::vector<Life>&
 using Order = std::vector<int32_t>;
 
 /// Each request takes the lowest gap.
-Placement place_in(const Order& order, const std::vector<Life>& lives) {
-  Placement placement{0, 0, std::vector<int64_t>(lives.size())};
+Placement place_in_order(const Order& order, const std::vector<LiveRange>& ranges) {
+  Placement placement{0, 0, std::vector<int64_t>(ranges.size())};
   std::vector<int64_t>& offsets = placement.offsets;
-  Order by_offset;  // those that have a place
+  Order by_offset;  // those that have an offset
   by_offset.reserve(order.size());
   for (const int32_t number : order) {
-    const Life& life = lives[static_cast<size_t>(number)];
+    const LiveRange& range = ranges[static_cast<size_t>(number)];
     int64_t offset = 0;
     for (const int32_t other : by_offset) {
-      const Life& there = lives[static_cast<size_t>(other)];
-      if (!life.meets(there)) continue;
+      const LiveRange& there = ranges[static_cast<size_t>(other)];
+      if (!range.meets(there)) continue;
       const int64_t begin = offsets[static_cast<size_t>(other)];
-      if (begin - offset >= life.bytes) break;
+      if (begin - offset >= range.bytes) break;
       offset = std::max(offset, begin + there.bytes);
     }
     offsets[static_cast<size_t>(number)] = offset;
-    placement.bytes = std::max(placement.bytes, offset + life.bytes);
+    placement.bytes = std::max(placement.bytes, offset + range.bytes);
     const auto lower = [&](int64_t value, int32_t other) {
       return value < offsets[static_cast<size_t>(other)];
     };
@@ -76,8 +76,8 @@ Placement place_in(const Order& order, const std::vector<Life>& lives) {
 }
 
 /// Requests in the order in which they come, each in the smallest gap of the moment: takes no comparisons.
-Placement place_as_they_come(const MemoryRequests& requests, const std::vector<Life>& lives) {
-  Placement placement{0, 0, std::vector<int64_t>(lives.size())};
+Placement place_as_they_come(const MemoryRequests& requests, const std::vector<LiveRange>& ranges) {
+  Placement placement{0, 0, std::vector<int64_t>(ranges.size())};
   std::map<int64_t, int64_t> gaps;                // offset -> bytes
   std::set<std::pair<int64_t, int64_t>> by_size;  // bytes, offset
   const auto add = [&](int64_t offset, int64_t bytes) {
@@ -100,7 +100,7 @@ Placement place_as_they_come(const MemoryRequests& requests, const std::vector<L
       placement.bytes = std::max(placement.bytes, begin + event.bytes);
       continue;
     }
-    int64_t begin = offset, bytes = lives[static_cast<size_t>(event.number)].bytes;
+    int64_t begin = offset, bytes = ranges[static_cast<size_t>(event.number)].bytes;
     auto after = gaps.lower_bound(begin);
     if (after != gaps.end() && after->first == begin + bytes) {
       bytes += after->second;
@@ -120,12 +120,12 @@ Placement place_as_they_come(const MemoryRequests& requests, const std::vector<L
 }
 
 /// What reaches beyond `goal` moves forward, half of the way.
-void promote(Order& order, const Placement& placement, const std::vector<Life>& lives, int64_t goal) {
+void promote(Order& order, const Placement& placement, const std::vector<LiveRange>& ranges, int64_t goal) {
   std::vector<std::pair<int64_t, int32_t>> ranks;
   ranks.reserve(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
     const auto number = static_cast<size_t>(order[i]);
-    const bool beyond = placement.offsets[number] + lives[number].bytes > goal;
+    const bool beyond = placement.offsets[number] + ranges[number].bytes > goal;
     const auto rank = static_cast<int64_t>(2 * i);
     ranks.emplace_back(beyond ? rank / 2 - 3 : rank, order[i]);
   }
@@ -136,20 +136,20 @@ void promote(Order& order, const Placement& placement, const std::vector<Life>& 
 
 /// Orders to begin with, the most promising first: as requests come, then by bytes over time, by time, by
 /// bytes.
-std::vector<Order> first_orders(const std::vector<Life>& lives, int64_t events) {
-  Order as_they_come(lives.size());
+std::vector<Order> first_orders(const std::vector<LiveRange>& ranges, int64_t events) {
+  Order as_they_come(ranges.size());
   std::iota(as_they_come.begin(), as_they_come.end(), 0);
   std::vector<Order> orders{as_they_come};
   const auto by = [&](const auto& importance) {
     Order order = as_they_come;
     std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-      return importance(lives[static_cast<size_t>(a)]) > importance(lives[static_cast<size_t>(b)]);
+      return importance(ranges[static_cast<size_t>(a)]) > importance(ranges[static_cast<size_t>(b)]);
     });
     orders.push_back(std::move(order));
   };
-  by([&](const Life& life) { return double(life.bytes) * double(life.events(events)); });
-  by([&](const Life& life) { return double(life.events(events)); });
-  by([](const Life& life) { return double(life.bytes); });
+  by([&](const LiveRange& range) { return double(range.bytes) * double(range.events(events)); });
+  by([&](const LiveRange& range) { return double(range.events(events)); });
+  by([](const LiveRange& range) { return double(range.bytes); });
   return orders;
 }
 
@@ -170,18 +170,18 @@ bool is_good(int64_t bytes, int64_t live) {
   return bytes <= live + live / kGoodShare;
 }
 
-Placement place_distinct(const MemoryRequests& requests, const std::vector<Life>& lives, int64_t live) {
-  Placement best = place_as_they_come(requests, lives);
-  int left = rounds_for(lives.size());
+Placement place_distinct(const MemoryRequests& requests, const std::vector<LiveRange>& ranges, int64_t live) {
+  Placement best = place_as_they_come(requests, ranges);
+  int left = rounds_for(ranges.size());
   std::vector<Order> orders;
-  if (left > 0) orders = first_orders(lives, static_cast<int64_t>(requests.events().size()));
+  if (left > 0) orders = first_orders(ranges, static_cast<int64_t>(requests.events().size()));
   // The first order has half of the rounds, and so on.
   for (size_t i = 0; i < orders.size(); ++i) {
     const int rounds = std::min(kMostRounds, i + 1 < orders.size() ? (left + 1) / 2 : left);
     left -= rounds;
     for (int round = 0; round < rounds && !is_good(best.bytes, live); ++round) {
-      Placement next = place_in(orders[i], lives);
-      promote(orders[i], next, lives, live + live / kBeyondShare);
+      Placement next = place_in_order(orders[i], ranges);
+      promote(orders[i], next, ranges, live + live / kBeyondShare);
       if (next.bytes < best.bytes) best = std::move(next);
     }
   }
@@ -190,23 +190,23 @@ Placement place_distinct(const MemoryRequests& requests, const std::vector<Life>
 
 }  // namespace
 
-Placement place(const MemoryRequests& all) {
+Placement find_placement(const MemoryRequests& all) {
   const Distinct distinct = distinct_of(all);
-  const std::vector<Life> lives = lives_of(distinct.requests);
-  const int64_t live = most_live_bytes(distinct.requests, lives);
-  const Placement own = place_distinct(distinct.requests, lives, live);
+  const std::vector<LiveRange> ranges = live_ranges_of(distinct.requests);
+  const int64_t live = most_live_bytes(distinct.requests, ranges);
+  const Placement own = place_distinct(distinct.requests, ranges, live);
   Placement placement{own.bytes, live, {}};
   placement.offsets.reserve(distinct.of.size());
   for (const int64_t number : distinct.of)
     placement.offsets.push_back(own.offsets[static_cast<size_t>(number)]);
   if (is_good(own.bytes, live) || all.scopes().empty()) return placement;
 
-  const Regioned regioned = regions_of(all);
-  const Placement regions = place(regioned.requests);
+  const RegionedRequests regioned = regions_of(all);
+  const Placement regions = find_placement(regioned.requests);
   if (regions.bytes >= placement.bytes) return placement;
   placement.bytes = regions.bytes;
-  for (size_t i = 0; i < regioned.places.size(); ++i) {
-    const Regioned::Place& at = regioned.places[i];
+  for (size_t i = 0; i < regioned.offsets.size(); ++i) {
+    const RegionedRequests::Offset& at = regioned.offsets[i];
     placement.offsets[i] = regions.offsets[static_cast<size_t>(at.request)] + at.offset;
   }
   return placement;

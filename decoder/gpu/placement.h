@@ -5,21 +5,44 @@
 
 #include "decoder/gpu/memory_requests.h"
 
+// A request lives from the event that asks for it to the event that returns it. Drawn over events and offsets
+// it is a rectangle: as wide as its live range, as high as its bytes. To place requests is to move such
+// rectangles up and down until none overlaps another and the highest edge is as low as possible. Here are
+// five requests. On the left each took the lowest gap in the order a, b, c, d, e: behind b there is a gap
+// that is too small for e. On the right e was placed earlier, and there is no gap where most is live.
+//
+//  offset                             offset
+//   6                   ┌─────┐     6
+//                       │     │
+//   5                   │  e  │     5                   ┌─────┐
+//                       │     │                         │     │
+//   4             ┌─────┴─────┤     4    ┌──────────────┤  e  │
+//                 │     d     │          │      b       │     │
+//   3    ┌────────┴─────┬─────┘     3    └────────┬─────┴─────┤
+//        │      b       │                         │     d     │
+//   2 ┌──┴─────┬────────┴─────┐     2 ┌────────┬──┴───────────┤
+//     │        │              │       │        │              │
+//   1 │   a    │      c       │     1 │   a    │      c       │
+//     │        │              │       │        │              │
+//   0 └────────┴──────────────┘     0 └────────┴──────────────┘
+//     0        3        6    events     0        3        6    events
 namespace headroom {
 
-/// Where each request lies in one segment of memory: no two that are live at once overlap.
+/// An offset for each request: no two requests that are live at the same time overlap.
 struct Placement {
-  int64_t bytes = 0;             ///< of the whole segment
+  int64_t bytes = 0;             ///< of the reservation: the highest edge
   int64_t live_bytes = 0;        ///< most that are live at one time: no placement takes less
   std::vector<int64_t> offsets;  ///< by request
 };
 
-/// Finds places for everything at once, since all that will be asked for is known: each request, in some
-/// order of importance, takes the lowest gap between those that are live with it; what ended up too high
-/// becomes more important, and all are placed anew (squeaky wheel optimisation, Joslin and Clements 1999,
-/// over the greedy placement that inference runtimes share their buffers by, Pisarchyk and Lee 2020,
-/// arXiv:2001.03288). Parts that ask for the same one after another share their places; where all that leaves
-/// gaps, tiles have regions, and these are placed. Deterministic. Takes at most a second or two.
-Placement place(const MemoryRequests& requests);
+/// Finds offsets for all requests at once, since all of them are known before the decode.
+/// 1. Scopes that repeat the one before share its offsets (distinct_requests.h).
+/// 2. In some order of importance each request takes the lowest gap between those that are live with it, as
+///    inference runtimes share their buffers (Pisarchyk and Lee 2020, arXiv:2001.03288). What ends up too
+///    high becomes more important, and all are placed again (squeaky wheel optimisation, Joslin and Clements
+///    1999).
+/// 3. Where that leaves gaps, scopes get regions, and these are placed (scope_regions.h).
+/// Deterministic. Takes a second or two at most.
+Placement find_placement(const MemoryRequests& requests);
 
 }  // namespace headroom

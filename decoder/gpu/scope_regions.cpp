@@ -12,7 +12,7 @@ namespace {
 
 using Events = std::span<const MemoryRequests::Event>;
 
-/// What a part hands back before it ends, and where that lies in the part's region.
+/// The requests that a scope returns before it ends, and their offsets in the scope's region.
 struct Inner {
   std::vector<int64_t> numbers;
   Placement placement;
@@ -21,7 +21,7 @@ struct Inner {
 std::vector<bool> handed_back_within(Events scope) {
   std::vector<bool> inner(scope.size(), false);
   if (scope.empty()) return inner;
-  // Requests of a part have numbers that follow one another.
+  // Requests of a scope have numbers that follow one another.
   std::vector<size_t> asked_at;
   std::optional<int64_t> first;
   for (size_t i = 0; i < scope.size(); ++i) {
@@ -48,7 +48,7 @@ Inner inner_of(Events scope, const std::vector<bool>& inner) {
                          own.numbers.begin());
     }
   }
-  own.placement = place(requests);
+  own.placement = find_placement(requests);
   return own;
 }
 
@@ -60,7 +60,7 @@ bool alike(const Events& a, const Events& b) {
          });
 }
 
-/// Parts [begin, end) with one region.
+/// Scopes [begin, end) with one region.
 struct Run {
   size_t begin = 0, end = 0;
   int64_t bytes = 0;
@@ -88,7 +88,7 @@ std::vector<Run> runs_of(const std::vector<Inner>& scopes) {
 
 }  // namespace
 
-Regioned regions_of(const MemoryRequests& all) {
+RegionedRequests regions_of(const MemoryRequests& all) {
   const Events events(all.events());
   const std::vector<size_t>& begins = all.scopes();
   const auto scope = [&](size_t p) {
@@ -109,12 +109,12 @@ Regioned regions_of(const MemoryRequests& all) {
     }
   }
 
-  Regioned regioned;
-  regioned.places.resize(static_cast<size_t>(all.count()));
+  RegionedRequests regioned;
+  regioned.offsets.resize(static_cast<size_t>(all.count()));
   const auto copy_outer = [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       if (is_inner[i]) continue;
-      int64_t& request = regioned.places[static_cast<size_t>(events[i].number)].request;
+      int64_t& request = regioned.offsets[static_cast<size_t>(events[i].number)].request;
       if (events[i].bytes > 0) {
         request = regioned.requests.ask(events[i].bytes);
       } else {
@@ -124,11 +124,11 @@ Regioned regions_of(const MemoryRequests& all) {
   };
   copy_outer(0, begins.empty() ? events.size() : begins.front());
   for (const Run& run : runs_of(inners)) {
-    const int64_t region = regioned.requests.ask(placed_bytes(run.bytes));
+    const int64_t region = regioned.requests.ask(aligned_bytes(run.bytes));
     for (size_t p = run.begin; p < run.end; ++p) {
       const Inner& inner = inners[p];
       for (size_t i = 0; i < inner.numbers.size(); ++i)
-        regioned.places[static_cast<size_t>(inner.numbers[i])] = {region, inner.placement.offsets[i]};
+        regioned.offsets[static_cast<size_t>(inner.numbers[i])] = {region, inner.placement.offsets[i]};
     }
     copy_outer(begins[run.begin], run.end < begins.size() ? begins[run.end] : events.size());
     regioned.requests.hand_back(region);

@@ -7,18 +7,25 @@
 
 namespace headroom {
 
-/// Requests in which parts have regions: what a part hands back before it ends lies in one region that it
-/// shares with the parts around it, and only regions and all else remain to be placed.
-struct Regioned {
-  struct Place {
-    int64_t request = 0;  ///< of `requests`
-    int64_t offset = 0;   ///< in it
+/// A smaller problem of placement in the place of a large one. Requests that are returned within their own
+/// scope are inner ones. The inner requests of a scope are placed by themselves, in a region. Scopes that
+/// follow one another and need about as much share one region, which is one request from the first of them to
+/// the last. Then only the regions remain to be placed, and the requests that outlive their scope.
+///
+///     offset │ ┌────────── outer ──────────┐
+///            │ ├─────────┬─────────┬───────┤
+///            │ │ scope 0 │ scope 1 │scope 2│  one region
+///            └─┴─────────┴─────────┴───────┴──▶ events
+struct RegionedRequests {
+  struct Offset {
+    int64_t request = 0;  ///< one of `requests`: the region, or the request itself
+    int64_t offset = 0;   ///< in the region; 0 for the request itself
   };
-  MemoryRequests requests;    ///< without parts
-  std::vector<Place> places;  ///< by request of those that had parts
+  MemoryRequests requests;      ///< regions and outer requests, without scopes
+  std::vector<Offset> offsets;  ///< by request of the original ones
 };
 
-/// Regions last as long as parts that need about as much follow one another.
-Regioned regions_of(const MemoryRequests& requests);
+/// What `requests` become with a region for each run of scopes.
+RegionedRequests regions_of(const MemoryRequests& requests);
 
 }  // namespace headroom

@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-int64_t StackedPlaces::take(int64_t bytes) {
+int64_t StackedOffsets::take(int64_t bytes) {
   const int64_t offset = live_.empty() ? 0 : live_.rbegin()->second;
   if (bytes > bytes_ - offset) {
     throw LimitExceeded(std::to_string(bytes) + " bytes behind " + std::to_string(offset) +
@@ -18,7 +18,7 @@ int64_t StackedPlaces::take(int64_t bytes) {
   return offset;
 }
 
-void StackedPlaces::give_back(int64_t offset) noexcept {
+void StackedOffsets::give_back(int64_t offset) noexcept {
   live_.erase(offset);
 }
 

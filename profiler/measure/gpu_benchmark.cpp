@@ -42,14 +42,20 @@ const Op& heaviest(const Graph& graph, const Extent& latent) {
 GpuBenchmark::Need GpuBenchmark::need(const Graph& graph, const Plan& plan,
                                       const std::vector<Extent>& latents) {
   Need need{0, most_values(graph, latents)};
-  GpuBenchmark dry_run(graph, plan, need.store_values);
+  DryGpu gpu;
+  GpuBenchmark dry_run(graph, plan, need.store_values, gpu);
   run_dry_latency_tables(graph, latents, dry_run);
   need.bytes = dry_run.memory_->most_bytes();
   return need;
 }
 
-GpuBenchmark::GpuBenchmark(const Graph& graph, const Plan& plan, int64_t store_values)
-    : graph_(graph), plan_(plan), gpu_(nullptr), memory_(std::make_shared<GpuMemory>(kNoEnd)) {
+GpuBenchmark::GpuBenchmark(const Graph& graph, const Plan& plan, int64_t store_values, DryGpu& gpu)
+    : graph_(graph),
+      plan_(plan),
+      gpu_(gpu),
+      weights_source_(no_host_weights()),
+      staging_(gpu),
+      memory_(std::make_shared<GpuMemory>(kNoEnd)) {
   prepare(store_values);
 }
 
@@ -57,7 +63,7 @@ GpuBenchmark::GpuBenchmark(const Graph& graph, const Plan& plan, const Need& nee
                            gpu::Gpu& gpu, Clock clock)
     : graph_(graph),
       plan_(plan),
-      gpu_(&gpu),
+      gpu_(gpu),
       clock_(std::move(clock)),
       weights_source_(weights),
       reservation_(std::in_place, gpu, need.bytes),
@@ -69,15 +75,10 @@ GpuBenchmark::GpuBenchmark(const Graph& graph, const Plan& plan, const Need& nee
 void GpuBenchmark::prepare(int64_t store_values) {
   const Sizes sizes = sizes_of(graph_, plan_);
   auto parameters = memory_->allocate(resident_weights_bytes(graph_, sizes.storage()));
-  PinnedStaging* staging = staging_ ? &*staging_ : nullptr;
-  if (gpu_ == nullptr) {
-    weights_.emplace(graph_, std::move(parameters));
-  } else {
-    weights_.emplace(graph_, all_operations(graph_), sizes.dtype, weights_source_, std::move(parameters),
-                     *gpu_, *staging);
-  }
-  device_.emplace(graph_, plan_, *memory_, weights_source_, &*weights_, gpu_, staging);
-  operands_.emplace(*device_, sizes.dtype, store_values, gpu_, staging);
+  weights_.emplace(graph_, all_operations(graph_), sizes.dtype, std::move(parameters),
+                   GpuWeights::Loading{weights_source_, staging_});
+  device_.emplace(graph_, plan_, *memory_, weights_source_, &*weights_, staging_);
+  operands_.emplace(*device_, sizes.dtype, store_values, staging_);
   prepare_statistics(graph_, plan_, *device_, *operands_);
   const Op& op = heaviest(graph_, sizes.latent);
   const Extent whole = extent_of(graph_.tensor(op.output), sizes.latent);
@@ -116,7 +117,7 @@ double GpuBenchmark::batch_seconds(const Call& call, int64_t calls) {
 }
 
 void GpuBenchmark::wait() {
-  gpu_->wait_on_host(gpu_->record(gpu::Stream::compute));
+  gpu_.wait_on_host(gpu_.record(gpu::Stream::compute));
 }
 
 }  // namespace headroom::profiler

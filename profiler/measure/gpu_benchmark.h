@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "decoder/gpu/dry_gpu.h"
 #include "decoder/gpu/gpu_device.h"
 #include "decoder/gpu/gpu_reservation.h"
 #include "profiler/measure/clock.h"
@@ -40,19 +41,19 @@ class GpuBenchmark final : public Benchmark {
   int64_t window_peak_bytes() const override { return memory_->window_peak_bytes(); }
 
  private:
-  /// Computes nothing.
-  GpuBenchmark(const Graph& graph, const Plan& plan, int64_t store_values);
+  /// Hands out memory without an end, on a GPU that computes nothing.
+  GpuBenchmark(const Graph& graph, const Plan& plan, int64_t store_values, DryGpu& gpu);
   void prepare(int64_t store_values);
   double batch_seconds(const Call& call, int64_t calls);
   void wait();
 
   const Graph& graph_;
   const Plan& plan_;
-  gpu::Gpu* const gpu_;
+  gpu::Gpu& gpu_;
   const Clock clock_;
   const HostWeights weights_source_;
   std::optional<GpuReservation> reservation_;
-  std::optional<PinnedStaging> staging_;
+  PinnedStaging staging_;
   const std::shared_ptr<GpuMemory> memory_;
   std::optional<GpuWeights> weights_;
   std::optional<GpuDevice> device_;

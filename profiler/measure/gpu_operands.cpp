@@ -19,22 +19,18 @@ constexpr int64_t kFarApartBytes = int64_t{256} << 20;
 
 }  // namespace
 
-GpuOperands::GpuOperands(GpuDevice& device, Dtype dtype, int64_t store_values, gpu::Gpu* gpu,
-                         PinnedStaging* staging)
+GpuOperands::GpuOperands(GpuDevice& device, Dtype dtype, int64_t store_values, PinnedStaging& staging)
     : device_(device),
       dtype_(dtype),
-      gpu_(gpu),
       staging_(staging),
       drawn_(device.allocate(kDrawn * bytes_per_element(dtype))),
       cold_buffer_(dtype, kFarApartBytes, [this](int64_t values) { return take(values); }) {
-  if (gpu_ != nullptr) {
-    std::vector<float> values(kDrawn);
-    profiler::fill(values.data(), kDrawn);
-    std::byte* through = staging_->next();
-    kernels::narrow(dtype_, values.data(), through, kDrawn);
-    gpu_->copy(gpu::Stream::compute, drawn_.get(), through, kDrawn * bytes_per_element(dtype_));
-    staging_->used();
-  }
+  std::vector<float> values(kDrawn);
+  profiler::fill(values.data(), kDrawn);
+  std::byte* through = staging_.next();
+  kernels::narrow(dtype_, values.data(), through, kDrawn);
+  staging_.gpu().copy(gpu::Stream::compute, drawn_.get(), through, kDrawn * bytes_per_element(dtype_));
+  staging_.used();
   cold_buffer_.hold(store_values);
 }
 
@@ -46,11 +42,10 @@ std::shared_ptr<void> GpuOperands::take(int64_t values) {
 }
 
 void GpuOperands::fill(void* memory, int64_t bytes) {
-  if (gpu_ == nullptr) return;
   const int64_t chunk = kDrawn * bytes_per_element(dtype_);
   for (int64_t at = 0; at < bytes; at += chunk) {
-    gpu_->copy(gpu::Stream::compute, static_cast<std::byte*>(memory) + at, drawn_.get(),
-               std::min(chunk, bytes - at));
+    staging_.gpu().copy(gpu::Stream::compute, static_cast<std::byte*>(memory) + at, drawn_.get(),
+                        std::min(chunk, bytes - at));
   }
 }
 

@@ -8,12 +8,11 @@
 
 namespace headroom::profiler {
 
-/// What calls on a GPU read: memory with values between -1 and 1, the same few million over and over. Without
-/// a GPU and staging nothing is written.
+/// What calls on a GPU read: memory with values between -1 and 1, the same few million over and over.
 class GpuOperands {
  public:
   /// `store_values` are there throughout. All references must outlive it.
-  GpuOperands(GpuDevice& device, Dtype dtype, int64_t store_values, gpu::Gpu* gpu, PinnedStaging* staging);
+  GpuOperands(GpuDevice& device, Dtype dtype, int64_t store_values, PinnedStaging& staging);
 
   Dtype dtype() const { return dtype_; }
   /// A tensor that is materialised.
@@ -31,8 +30,7 @@ class GpuOperands {
 
   GpuDevice& device_;
   const Dtype dtype_;
-  gpu::Gpu* const gpu_;
-  PinnedStaging* const staging_;
+  PinnedStaging& staging_;
   std::shared_ptr<void> drawn_;  ///< values that others are copies of
   ColdBuffer cold_buffer_;
 };

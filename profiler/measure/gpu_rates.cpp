@@ -39,7 +39,7 @@ GpuRates measure_gpu_rates(gpu::Gpu& gpu, const Graph& graph, Dtype dtype, const
     wait(gpu, gpu::Stream::compute);
     const double start = clock();
     const std::shared_ptr<void> memory(reservation.base(), [](void*) {});
-    const GpuWeights loaded(graph, all_operations(graph), dtype, weights, memory, gpu, staging);
+    const GpuWeights loaded(graph, all_operations(graph), dtype, memory, {weights, staging});
     wait(gpu, gpu::Stream::compute);
     rates.weights_bytes_per_second = double(weights_bytes) / std::max(kLeastSeconds, clock() - start);
   }

@@ -124,13 +124,13 @@ class Accesses {
     memory(c.shift, int64_t{c.sets} * c.channels * int64_t{sizeof(float)}, true);
   }
   void operator()(const AddKeyValueSums& c) {
-    reads(c.piece, c.region);
+    reads(c.chunk, c.region);
     const int64_t sums = int64_t{c.heads} * c.channels * (c.channels + 1);
     memory(c.partial, key_value_partials(c.region) * sums * int64_t{sizeof(float)}, true);
     memory(c.sums, sums * int64_t{sizeof(double)}, true);
   }
   void operator()(const LinearAttention& c) {
-    reads(c.piece, c.region);
+    reads(c.chunk, c.region);
     memory(c.sums, int64_t{c.heads} * c.channels * (c.channels + 1) * int64_t{sizeof(double)}, false);
     writes(c.target, c.region);
   }

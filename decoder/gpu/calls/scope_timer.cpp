@@ -23,9 +23,9 @@ void ScopeTimer::restart() {
   seconds_ = {};
 }
 
-void ScopeTimer::compute(TimeScope part) {
-  if (!marks_.empty() && marks_.back().part == part) return;
-  marks_.push_back({stamps_.stamp(Stream::compute), part});
+void ScopeTimer::compute(TimeScope scope) {
+  if (!marks_.empty() && marks_.back().scope == scope) return;
+  marks_.push_back({stamps_.stamp(Stream::compute), scope});
   if (marks_.size() > kMarks) settle();
 }
 
@@ -36,7 +36,7 @@ void ScopeTimer::end_copy(Stream stream, Stamps::Stamp begun) {
 
 void ScopeTimer::settle() {
   while (marks_.size() > 1 && stamps_.passed(marks_[1].at)) {
-    of(marks_[0].part) += stamps_.seconds_between(marks_[0].at, marks_[1].at);
+    of(marks_[0].scope) += stamps_.seconds_between(marks_[0].at, marks_[1].at);
     stamps_.forget(marks_[0].at);
     marks_.pop_front();
   }

@@ -33,7 +33,7 @@ class ScopeTimer {
   /// Forgets what was timed, and begins.
   void restart();
   /// What the compute stream is given from here on is of this kind.
-  void compute(TimeScope part);
+  void compute(TimeScope scope);
   /// Around a copy on a stream of copies; the compute stream's own are part of its work.
   Stamps::Stamp begin_copy(Stream stream) { return stamps_.stamp(stream); }
   void end_copy(Stream stream, Stamps::Stamp begun);
@@ -43,7 +43,7 @@ class ScopeTimer {
  private:
   struct Mark {
     Stamps::Stamp at;
-    TimeScope part;  ///< of what follows
+    TimeScope scope;  ///< of what follows
   };
   struct CopyMark {
     Stamps::Stamp begun, done;
@@ -51,7 +51,7 @@ class ScopeTimer {
   /// Adds up what is over.
   void settle();
   void drop();
-  double& of(TimeScope part) { return seconds_[static_cast<size_t>(part)]; }
+  double& of(TimeScope scope) { return seconds_[static_cast<size_t>(scope)]; }
 
   Stamps& stamps_;
   std::deque<Mark> marks_;

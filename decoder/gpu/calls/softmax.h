@@ -10,7 +10,7 @@ namespace headroom::gpu {
 
 /// One chunk of keys: scores become weights, relative to the largest score so far of each query, and what was
 /// summed before is made relative to it too (online softmax: Milakov and Gimelshein 2018). A row's weights
-/// take the first half of its scores' place. They are rounded to `dtype`, and what is summed are the rounded
+/// lie in the first half of its scores. They are rounded to `dtype`, and what is summed are the rounded
 /// ones.
 struct SoftmaxChunk {
   float* scores = nullptr;  ///< [queries][keys]

@@ -4,8 +4,8 @@
 
 namespace headroom::gpu {
 
-const char* name_of(TimeScope part) {
-  switch (part) {
+const char* name_of(TimeScope scope) {
+  switch (scope) {
     case TimeScope::convolution:
       return "convolution";
     case TimeScope::attention:
@@ -20,7 +20,7 @@ const char* name_of(TimeScope part) {
   return "";
 }
 
-TimeScope part_of(const Call& call) {
+TimeScope scope_of(const Call& call) {
   return std::visit(
       [](const auto& one) {
         using T = std::decay_t<decltype(one)>;

@@ -6,15 +6,15 @@
 
 namespace headroom::gpu {
 
-/// What a GPU's time goes to.
+/// What a GPU's time goes to: the kind of a call, waiting, or copies to and from the host.
 enum class TimeScope { convolution, attention, elementwise, waiting, copies };
 constexpr int kTimeScopes = 5;
-const char* name_of(TimeScope part);
-/// By part. That of copies goes on beside the others'.
+const char* name_of(TimeScope scope);
+/// Seconds by scope. Copies go on beside the others.
 using ScopeSeconds = std::array<double, kTimeScopes>;
 
-/// Of a call. Sums of keys and values belong to attention; norms, what moves values, and statistics are
-/// elementwise.
-TimeScope part_of(const Call& call);
+/// The scope of a call. Sums of keys and values belong to attention; norms, what moves values, and statistics
+/// are elementwise.
+TimeScope scope_of(const Call& call);
 
 }  // namespace headroom::gpu

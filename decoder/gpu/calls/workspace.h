@@ -12,8 +12,8 @@ namespace headroom::gpu {
 struct AttentionChunks {
   int64_t queries = 0, keys = 0;
 
-  /// Where the parts of the workspace begin, and its end: memory for the products themselves, scores in fp32,
-  /// which become weights of 16 bits in their place, sums of weighted values in fp32, the largest score and
+  /// Offsets in the workspace, and its end: memory for the products themselves, scores in fp32,
+  /// which become weights of 16 bits over them, sums of weighted values in fp32, the largest score and
   /// the sum of the weights of each query.
   struct Layout {
     int64_t scores = 0, sums = 0, largest = 0, weights = 0, end = 0;
@@ -21,13 +21,13 @@ struct AttentionChunks {
   constexpr Layout layout(int64_t channels) const {
     constexpr int64_t kProducts = int64_t{8} << 20, kFloat = 4;
     const auto after = [](int64_t begin, int64_t bytes) { return (begin + bytes + 255) / 256 * 256; };
-    Layout parts;
-    parts.scores = kProducts;
-    parts.sums = after(parts.scores, queries * keys * kFloat);
-    parts.largest = after(parts.sums, queries * channels * kFloat);
-    parts.weights = after(parts.largest, queries * kFloat);
-    parts.end = after(parts.weights, queries * kFloat);
-    return parts;
+    Layout offsets;
+    offsets.scores = kProducts;
+    offsets.sums = after(offsets.scores, queries * keys * kFloat);
+    offsets.largest = after(offsets.sums, queries * channels * kFloat);
+    offsets.weights = after(offsets.largest, queries * kFloat);
+    offsets.end = after(offsets.weights, queries * kFloat);
+    return offsets;
   }
 };
 

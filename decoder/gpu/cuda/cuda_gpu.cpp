@@ -113,7 +113,7 @@ CudaGpu::~CudaGpu() {
 }
 
 void CudaGpu::close() noexcept {
-  parts_.reset();
+  timer_.reset();
   stamps_.reset();
   products_.reset();
   convolution_.reset();
@@ -189,7 +189,7 @@ void CudaGpu::release() noexcept {
 }
 
 void CudaGpu::run(const Call& call) {
-  if (parts_) parts_->compute(part_of(call));
+  if (timer_) timer_->compute(scope_of(call));
   std::visit(
       [&](const auto& one) {
         using T = std::decay_t<decltype(one)>;
@@ -217,11 +217,11 @@ void CudaGpu::attend(const Attend& call) {
 }
 
 void CudaGpu::copy(Stream where, void* to, const void* from, int64_t bytes) {
-  const bool timed = parts_ && where != Stream::compute;
-  const auto begun = timed ? parts_->begin_copy(where) : Stamps::Stamp{};
+  const bool timed = timer_ && where != Stream::compute;
+  const auto begun = timed ? timer_->begin_copy(where) : Stamps::Stamp{};
   check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, stream(where)),
         "cudaMemcpyAsync");
-  if (timed) parts_->end_copy(where, begun);
+  if (timed) timer_->end_copy(where, begun);
 }
 void CudaGpu::clear(void* memory, int64_t bytes) {
   check(cudaMemsetAsync(memory, 0, static_cast<size_t>(bytes), stream(Stream::compute)), "cudaMemsetAsync");
@@ -231,11 +231,11 @@ Event CudaGpu::record(Stream where) {
   return events_->record(stream(where));
 }
 void CudaGpu::wait(Stream where, Event event) {
-  if (parts_ && where == Stream::compute) parts_->compute(TimeScope::waiting);
+  if (timer_ && where == Stream::compute) timer_->compute(TimeScope::waiting);
   events_->wait(stream(where), event);
 }
 void CudaGpu::wait_on_host(Event event) {
-  if (parts_) parts_->compute(TimeScope::waiting);  // the host gives no more work until then
+  if (timer_) timer_->compute(TimeScope::waiting);  // the host gives no more work until then
   events_->wait_on_host(event);
 }
 bool CudaGpu::happened(Event event) {
@@ -252,16 +252,16 @@ bool CudaGpu::watch_allocator(AllocatorWatch watch) {
 }
 
 void CudaGpu::restart_scopes() {
-  if (!parts_) parts_ = std::make_unique<ScopeTimer>(*stamps_);
-  parts_->restart();
-  parts_->compute(TimeScope::waiting);
+  if (!timer_) timer_ = std::make_unique<ScopeTimer>(*stamps_);
+  timer_->restart();
+  timer_->compute(TimeScope::waiting);
 }
 
 std::optional<ScopeSeconds> CudaGpu::scope_seconds() {
-  if (!parts_) return {};
-  parts_->compute(TimeScope::waiting);
+  if (!timer_) return {};
+  timer_->compute(TimeScope::waiting);
   events_->wait_on_host(events_->record(stream(Stream::compute)));
-  return parts_->seconds();
+  return timer_->seconds();
 }
 
 }  // namespace headroom::gpu

@@ -67,7 +67,7 @@ class CudaGpu : public Gpu {
   std::unique_ptr<CublasProducts> products_;
   std::unique_ptr<Events> events_;
   std::unique_ptr<CudaStamps> stamps_;
-  std::unique_ptr<ScopeTimer> parts_;  ///< none while nobody asked
+  std::unique_ptr<ScopeTimer> timer_;  ///< none while nobody asked
   DeviceMemory memory_;
   std::vector<void*> host_memory_;
   int64_t library_bytes_ = 0;

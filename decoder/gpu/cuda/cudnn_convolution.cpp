@@ -16,12 +16,12 @@ class Engine : public ConvolutionEngine {
     return plans_.fit(problem, workspace_bytes);
   }
 
-  void convolve(const ConvolutionChunk& part) override {
-    const CudnnPlan* plan = plans_.find(part.problem, part.workspace_bytes);
+  void convolve(const ConvolutionChunk& chunk) override {
+    const CudnnPlan* plan = plans_.find(chunk.problem, chunk.workspace_bytes);
     constexpr int64_t kTensors = 4;
     const std::array<int64_t, kTensors> numbers{kCudnnInput, kCudnnKernel, kCudnnBias, kCudnnOutput};
-    const std::array<const void*, kTensors> addresses{part.input, part.kernel, part.bias, part.output};
-    const void* workspace = part.workspace;
+    const std::array<const void*, kTensors> addresses{chunk.input, chunk.kernel, chunk.bias, chunk.output};
+    const void* workspace = chunk.workspace;
     const CudnnDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     constexpr const char* kSet = "cudnnBackendSetAttribute";
     check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, kTensors,

@@ -92,7 +92,7 @@ Layout kernel_layout(const ConvolutionProblem& problem) {
 
 /// Convolution, then the bias, all in fp32; the result is rounded once.
 struct Graph {
-  std::vector<CudnnDescriptor> parts;
+  std::vector<CudnnDescriptor> nodes;  ///< what the graph refers to
   CudnnDescriptor graph;
 };
 
@@ -149,8 +149,8 @@ Graph graph_of(const ConvolutionProblem& p) {
   result.graph = CudnnDescriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   set(result.graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
       std::vector{convolution.get(), add.get()});
-  for (CudnnDescriptor* part : {&x, &w, &sum, &b, &y, &rule, &convolution, &adding, &add})
-    result.parts.push_back(std::move(*part));
+  for (CudnnDescriptor* node : {&x, &w, &sum, &b, &y, &rule, &convolution, &adding, &add})
+    result.nodes.push_back(std::move(*node));
   return result;
 }
 

@@ -37,8 +37,8 @@ struct CudnnPlan : EngineOffer {
 
 /// What cuDNN offers for convolutions whose bias is added before the sum is rounded: arithmetic in fp32,
 /// without TF32, results that do not change from run to run. Nothing is measured and nothing allocated:
-/// engines come in the order of cuDNN's heuristics, with their workspaces (plan_choice.h). Materialised by
-/// problem, in host memory alone.
+/// engines come in the order of cuDNN's heuristics, with their workspaces (plan_choice.h). Plans are
+/// kept by problem, in host memory alone.
 class CudnnPlans {
  public:
   explicit CudnnPlans(cudnnHandle_t handle);

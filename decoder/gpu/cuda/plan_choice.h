@@ -18,7 +18,7 @@ struct EngineOffer {
   int64_t workspace_bytes = 0;  ///< as the library tells it, then as the plan has it
   State state = State::offered;
   bool last_resort = false;
-  size_t place = 0;  ///< in the library's order
+  size_t rank = 0;  ///< in the library's order
 };
 
 /// A library's engines for one problem.
@@ -36,9 +36,9 @@ class PlanSource {
 /// asked for only where nothing else fits (it takes them long), and engines that compile come after all that
 /// do not.
 ///
-/// Dozens are offered, and each takes tens of KiB, so only those are materialised that would be the first
+/// Dozens are offered, and each takes tens of KiB, so only those are kept that would be the first
 /// within some workspace. That holds as long as libraries keep what they tell: once a plan is refused, or
-/// takes more workspace than its engine told, the others are asked for again and all are materialised.
+/// takes more workspace than its engine told, the others are asked for again and all are kept.
 template <typename Plan>
 class PlanChoice {
  public:
@@ -70,7 +70,7 @@ class PlanChoice {
 
   static bool precedes(const EngineOffer& one, const EngineOffer& other) {
     const auto order = [](const EngineOffer& offer) {
-      return std::tuple(offer.compiles, offer.last_resort, offer.place);
+      return std::tuple(offer.compiles, offer.last_resort, offer.rank);
     };
     return order(one) < order(other);
   }
@@ -93,13 +93,13 @@ class PlanChoice {
     size_t count = 0;
     for (Plan& plan : source.offers(last_resorts)) {
       plan.last_resort = last_resorts;
-      plan.place = count++;
-      const auto place = std::lower_bound(plans_.begin(), plans_.end(), plan, precedes);
-      if (place != plans_.end() && !precedes(plan, *place)) continue;  // it is there
-      const bool never_first = std::any_of(plans_.begin(), place, [&](const Plan& before) {
+      plan.rank = count++;
+      const auto position = std::lower_bound(plans_.begin(), plans_.end(), plan, precedes);
+      if (position != plans_.end() && !precedes(plan, *position)) continue;  // it is there
+      const bool never_first = std::any_of(plans_.begin(), position, [&](const Plan& before) {
         return before.workspace_bytes <= plan.workspace_bytes;
       });
-      if (keeps_all_ || !never_first) plans_.insert(place, std::move(plan));
+      if (keeps_all_ || !never_first) plans_.insert(position, std::move(plan));
     }
   }
 

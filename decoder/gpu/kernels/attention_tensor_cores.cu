@@ -12,27 +12,27 @@ constexpr int kThreads = 256, kWarps = kThreads / kWarp;
 constexpr int kWarpRows = 2, kWarpColumns = 4;
 
 /// What a block of threads works on: kQueries queries, whose result of kMostChannels channels stays in
-/// registers, kKeys keys at one time. Keys and values go by in parts: kKeyChannels channels of all the keys,
-/// then kValueRows values at a time. kTimeScopes of them are in shared memory or on their way.
-template <int kQueries_, int kKeys_, int kMostChannels_, int kKeyChannels_, int kValueRows_, int kParts_>
+/// registers, kKeys keys at one time. Keys and values go by in stages: kKeyChannels channels of all the keys,
+/// then kValueRows values at a time. kStages of them are in shared memory or on their way.
+template <int kQueries_, int kKeys_, int kMostChannels_, int kKeyChannels_, int kValueRows_, int kStages_>
 struct Tile {
   static constexpr int kQueries = kQueries_, kKeys = kKeys_, kMostChannels = kMostChannels_;
-  static constexpr int kKeyChannels = kKeyChannels_, kValueRows = kValueRows_, kTimeScopes = kParts_;
+  static constexpr int kKeyChannels = kKeyChannels_, kValueRows = kValueRows_, kStages = kStages_;
 
   static constexpr int kQueryPitch = 2 * kMostChannels, kKeyPitch = 2 * kKeyChannels;
   static constexpr int kValuePitch = 2 * kMostChannels, kWeightPitch = 2 * kKeys;
   static constexpr int kKeyBytes = kKeys * kKeyPitch, kValueBytes = kValueRows * kValuePitch;
-  static constexpr int kPartBytes = kKeyBytes > kValueBytes ? kKeyBytes : kValueBytes;
+  static constexpr int kStageBytes = kKeyBytes > kValueBytes ? kKeyBytes : kValueBytes;
 
   static constexpr int kWeights = kQueries * kQueryPitch;
   static constexpr int kMaxima = kWeights + kQueries * kWeightPitch;
-  static constexpr int kFirstPart = kMaxima + 2 * kQueries * kWarpColumns * 4;
-  static constexpr int kSharedBytes = kFirstPart + kTimeScopes * kPartBytes;
+  static constexpr int kFirstStage = kMaxima + 2 * kQueries * kWarpColumns * 4;
+  static constexpr int kSharedBytes = kFirstStage + kStages * kStageBytes;
 
   // Of one warp: products of 16 × 8 values.
   static constexpr int kScoreRows = kQueries / kWarpRows / 16, kScoreColumns = kKeys / kWarpColumns / 8;
   static constexpr int kResultRows = kQueries / 16, kResultColumns = kMostChannels / kWarps / 8;
-  static constexpr int kValueParts = kKeys / kValueRows;
+  static constexpr int kValueStages = kKeys / kValueRows;
 };
 
 // The result of 64 queries × 512 channels fills half of the register file, so more queries do not fit and 64
@@ -42,8 +42,8 @@ struct Tile {
 // memory, since warps make scores by 32 × 32 and results by 64 × 64; 128 KiB take about 4700 cycles at the 28
 // bytes a cycle that the second-level cache gives. So that cache limits it, to 0.4 of the tensor rate. On an
 // A100 the three are 4100, 4100 and 2800.
-template <int kMostChannels, int kKeyChannels, int kValueRows, int kTimeScopes>
-using WideTile = Tile<64, 128, kMostChannels, kKeyChannels, kValueRows, kTimeScopes>;
+template <int kMostChannels, int kKeyChannels, int kValueRows, int kStages>
+using WideTile = Tile<64, 128, kMostChannels, kKeyChannels, kValueRows, kStages>;
 // For 99 KiB of shared memory and more than 256 channels (compute capability 8.6, 8.9, 12.0): half the
 // queries.
 template <int kMostChannels>
@@ -52,8 +52,8 @@ using NarrowTile = Tile<32, 64, kMostChannels, 128, 16, 3>;
 /// Starts copying kRows positions from `first` on, kChunks × 8 channels from `channel` on; zeros where there
 /// are none.
 template <int kRows, int kPitch, int kChunks>
-__device__ __forceinline__ void copy_part(std::byte* tile, Positions& positions, int first, int count,
-                                          int channel, int channels) {
+__device__ __forceinline__ void copy_stage(std::byte* tile, Positions& positions, int first, int count,
+                                           int channel, int channels) {
   // Each thread copies chunks that are kLanes apart, of rows that are kRowsAtOnce apart: both keep their
   // permutation.
   constexpr int kLanes = kChunks < 16 ? kChunks : 16, kRowsAtOnce = kThreads / kLanes;
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
   std::byte* const queries = shared_memory<std::byte>();
   std::byte* const weights = queries + Tile::kWeights;
   float* const maxima = reinterpret_cast<float*>(queries + Tile::kMaxima);
-  std::byte* const parts = queries + Tile::kFirstPart;
+  std::byte* const stages = queries + Tile::kFirstStage;
 
   const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = lane_of(threadIdx.x);
   const int warp_row = warp / kWarpColumns, warp_column = warp % kWarpColumns;
@@ -102,43 +102,43 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
   const int query_count = static_cast<int>(positions_of(call.queries)),
             count = static_cast<int>(positions_of(call.keys));
   const int first_query = static_cast<int>(blockIdx.x) * Tile::kQueries;
-  const int key_parts = (channels + Tile::kKeyChannels - 1) / Tile::kKeyChannels;
+  const int key_stages = (channels + Tile::kKeyChannels - 1) / Tile::kKeyChannels;
 
   {
     Positions from(call.queries, call.query_frame);
-    copy_part<Tile::kQueries, Tile::kQueryPitch, Tile::kMostChannels / 8>(queries, from, first_query,
-                                                                          query_count, 0, channels);
+    copy_stage<Tile::kQueries, Tile::kQueryPitch, Tile::kMostChannels / 8>(queries, from, first_query,
+                                                                           query_count, 0, channels);
   }
   Positions keys(call.keys, call.key_frame), values(call.values, call.key_frame);
 
-  // TimeScope `next` of the keys and values from `next_key` on is copied next, into `slot`; `used` is in use.
-  int next_key = 0, next = 0, slot = 0, used = Tile::kTimeScopes - 1;
+  // Stage `next` of the keys and values from `next_key` on is copied next, into `slot`; `used` is in use.
+  int next_key = 0, next = 0, slot = 0, used = Tile::kStages - 1;
   const auto copy_next = [&] {
-    std::byte* const part = parts + slot * Tile::kPartBytes;
+    std::byte* const stage = stages + slot * Tile::kStageBytes;
     if (next_key < count) {
-      if (next < key_parts) {
-        copy_part<Tile::kKeys, Tile::kKeyPitch, Tile::kKeyChannels / 8>(part, keys, next_key, count,
-                                                                        next * Tile::kKeyChannels, channels);
+      if (next < key_stages) {
+        copy_stage<Tile::kKeys, Tile::kKeyPitch, Tile::kKeyChannels / 8>(stage, keys, next_key, count,
+                                                                         next * Tile::kKeyChannels, channels);
       } else {
-        const int row = next_key + (next - key_parts) * Tile::kValueRows;
-        copy_part<Tile::kValueRows, Tile::kValuePitch, Tile::kMostChannels / 8>(part, values, row, count, 0,
-                                                                                channels);
+        const int row = next_key + (next - key_stages) * Tile::kValueRows;
+        copy_stage<Tile::kValueRows, Tile::kValuePitch, Tile::kMostChannels / 8>(stage, values, row, count, 0,
+                                                                                 channels);
       }
-      if (++next == key_parts + Tile::kValueParts) next = 0, next_key += Tile::kKeys;
+      if (++next == key_stages + Tile::kValueStages) next = 0, next_key += Tile::kKeys;
     }
     cp_async_commit();  // even if empty, so that the groups can be counted
-    slot = slot + 1 == Tile::kTimeScopes ? 0 : slot + 1;
+    slot = slot + 1 == Tile::kStages ? 0 : slot + 1;
   };
-  // The part that comes next, when it is there and all warps are done with the one before.
-  const auto next_part = [&] {
-    cp_async_wait<Tile::kTimeScopes - 2>();
+  // The stage that comes next, when it is there and all warps are done with the one before.
+  const auto next_stage = [&] {
+    cp_async_wait<Tile::kStages - 2>();
     __syncthreads();
     copy_next();
-    used = used + 1 == Tile::kTimeScopes ? 0 : used + 1;
-    return static_cast<const std::byte*>(parts + used * Tile::kPartBytes);
+    used = used + 1 == Tile::kStages ? 0 : used + 1;
+    return static_cast<const std::byte*>(stages + used * Tile::kStageBytes);
   };
 #pragma unroll
-  for (int i = 0; i < Tile::kTimeScopes - 1; ++i) copy_next();
+  for (int i = 0; i < Tile::kStages - 1; ++i) copy_next();
 
   const int query_offset = a_offset<Tile::kQueryPitch>(first_score, 0);
   const int key_offset = b_offset<Tile::kKeyPitch>(first_key, 0);
@@ -159,14 +159,14 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
 
   for (int begin = 0; begin < count; begin += Tile::kKeys) {
     float scores[Tile::kScoreRows][Tile::kScoreColumns][4] = {};
-    for (int part = 0; part < key_parts; ++part) {
-      const std::byte *tile = next_part(), *of_part = queries + part * Tile::kKeyPitch;
+    for (int stage = 0; stage < key_stages; ++stage) {
+      const std::byte *tile = next_stage(), *of_stage = queries + stage * Tile::kKeyPitch;
 #pragma unroll
       for (int k = 0; k < Tile::kKeyChannels / 16; ++k) {
         uint32_t a[Tile::kScoreRows][4], b[Tile::kScoreColumns][2];
 #pragma unroll
         for (int i = 0; i < Tile::kScoreRows; ++i)
-          ldmatrix_x4(a[i], of_part + moved<Tile::kQueryPitch>(query_offset, i * 16, k * 2));
+          ldmatrix_x4(a[i], of_stage + moved<Tile::kQueryPitch>(query_offset, i * 16, k * 2));
 #pragma unroll
         for (int j = 0; j < Tile::kScoreColumns; j += 2)
           load_pair(b[j], b[j + 1], tile + moved<Tile::kKeyPitch>(key_offset, j * 8, k * 2));
@@ -249,15 +249,15 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
       }
     }
 
-    for (int part = 0; part < Tile::kValueParts; ++part) {
-      const std::byte* tile = next_part();
+    for (int stage = 0; stage < Tile::kValueStages; ++stage) {
+      const std::byte* tile = next_stage();
 #pragma unroll
       for (int k = 0; k < Tile::kValueRows / 16; ++k) {
         uint32_t a[Tile::kResultRows][4];
 #pragma unroll
         for (int i = 0; i < Tile::kResultRows; ++i)
           ldmatrix_x4(a[i],
-                      weights + a_offset<Tile::kWeightPitch>(i * 16, part * (Tile::kValueRows / 8) + k * 2));
+                      weights + a_offset<Tile::kWeightPitch>(i * 16, stage * (Tile::kValueRows / 8) + k * 2));
 #pragma unroll
         for (int j = 0; j < Tile::kResultColumns; j += 2) {
           uint32_t b[2][2];

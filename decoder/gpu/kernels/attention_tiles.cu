@@ -26,13 +26,13 @@ struct Tile {
   static constexpr int kQueryPitch = kMostChannels + 4, kKeyPitch = kKeyChannels + 4,
                        kWeightPitch = kQueries + 4;
   static constexpr int kValueRows = 2048 / kMostChannels;
-  static constexpr int kPartFloats = kKeys * kKeyPitch;
-  static_assert(kValueRows * kMostChannels <= kPartFloats);
+  static constexpr int kStageFloats = kKeys * kKeyPitch;
+  static_assert(kValueRows * kMostChannels <= kStageFloats);
 
   static constexpr int kWeights = kQueries * kQueryPitch;  // of keys by queries
   static constexpr int kMaxima = kWeights + kKeys * kWeightPitch;
-  static constexpr int kFirstPart = kMaxima + 2 * kQueries * kWarpColumns;
-  static constexpr int kSharedBytes = (kFirstPart + 2 * kPartFloats) * 4;
+  static constexpr int kFirstStage = kMaxima + 2 * kQueries * kWarpColumns;
+  static constexpr int kSharedBytes = (kFirstStage + 2 * kStageFloats) * 4;
 };
 
 /// Values that are fp32 in vectors of four, one after another.
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
   float* const queries = shared_memory<float>();
   float* const weights = queries + Tile::kWeights;
   float* const maxima = queries + Tile::kMaxima;
-  float* const parts = queries + Tile::kFirstPart;
+  float* const stages = queries + Tile::kFirstStage;
 
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
   // Scores of two queries and four keys: first_score and eight further on, first_key and every fourth.
@@ -112,35 +112,36 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
   const int query_count = static_cast<int>(positions_of(call.queries)),
             count = static_cast<int>(positions_of(call.keys));
   const int first_query = static_cast<int>(blockIdx.x) * kQueries;
-  const int key_parts = (channels + kKeyChannels - 1) / kKeyChannels;
-  constexpr int kValueParts = kKeys / Tile::kValueRows;
+  const int key_stages = (channels + kKeyChannels - 1) / kKeyChannels;
+  constexpr int kValueStages = kKeys / Tile::kValueRows;
 
   Source<kInVectors>(call.queries, call.frames, call.query_frame)
       .template copy<kQueries, Tile::kMostChannels, Tile::kQueryPitch>(queries, first_query, query_count, 0);
   Source<kInVectors> keys(call.keys, call.frames, call.key_frame),
       values(call.values, call.frames, call.key_frame);
 
-  // TimeScope `next` of the keys and values from `next_key` on is copied while the one before is used.
+  // Stage `next` of the keys and values from `next_key` on is copied while the one before is used.
   int next_key = 0, next = 0, slot = 0;
   const auto copy_next = [&] {
-    float* const part = parts + slot * Tile::kPartFloats;
+    float* const stage = stages + slot * Tile::kStageFloats;
     if (next_key < count) {
-      if (next < key_parts) {
-        keys.template copy<kKeys, kKeyChannels, Tile::kKeyPitch>(part, next_key, count, next * kKeyChannels);
+      if (next < key_stages) {
+        keys.template copy<kKeys, kKeyChannels, Tile::kKeyPitch>(stage, next_key, count, next * kKeyChannels);
       } else {
-        const int row = next_key + (next - key_parts) * Tile::kValueRows;
-        values.template copy<Tile::kValueRows, Tile::kMostChannels, Tile::kMostChannels>(part, row, count, 0);
+        const int row = next_key + (next - key_stages) * Tile::kValueRows;
+        values.template copy<Tile::kValueRows, Tile::kMostChannels, Tile::kMostChannels>(stage, row, count,
+                                                                                         0);
       }
-      if (++next == key_parts + kValueParts) next = 0, next_key += kKeys;
+      if (++next == key_stages + kValueStages) next = 0, next_key += kKeys;
     }
     cp_async_commit();
     slot = 1 - slot;
   };
-  const auto next_part = [&] {
+  const auto next_stage = [&] {
     cp_async_wait<0>();
     __syncthreads();
     copy_next();
-    return static_cast<const float*>(parts + slot * Tile::kPartFloats);
+    return static_cast<const float*>(stages + slot * Tile::kStageFloats);
   };
   copy_next();
 
@@ -159,14 +160,14 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
 
   for (int begin = 0; begin < count; begin += kKeys) {
     float scores[2][4] = {};
-    for (int part = 0; part < key_parts; ++part) {
-      const float *tile = next_part() + first_key * Tile::kKeyPitch,
-                  *of_part = queries + first_score * Tile::kQueryPitch + part * kKeyChannels;
+    for (int stage = 0; stage < key_stages; ++stage) {
+      const float *tile = next_stage() + first_key * Tile::kKeyPitch,
+                  *of_stage = queries + first_score * Tile::kQueryPitch + stage * kKeyChannels;
 #pragma unroll 1  // registers are few
       for (int k = 0; k < kKeyChannels; k += 4) {
         float4 a[2];
 #pragma unroll
-        for (int i = 0; i < 2; ++i) a[i] = vector_at(of_part + i * 8 * Tile::kQueryPitch + k);
+        for (int i = 0; i < 2; ++i) a[i] = vector_at(of_stage + i * 8 * Tile::kQueryPitch + k);
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
           const float4 b = vector_at(tile + j * 4 * Tile::kKeyPitch + k);
@@ -220,13 +221,13 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
       }
     }
 
-    for (int part = 0; part < kValueParts; ++part) {
-      const float *tile = next_part() + first_channel,
-                  *of_part = weights + part * Tile::kValueRows * Tile::kWeightPitch + first_result;
+    for (int stage = 0; stage < kValueStages; ++stage) {
+      const float *tile = next_stage() + first_channel,
+                  *of_stage = weights + stage * Tile::kValueRows * Tile::kWeightPitch + first_result;
 #pragma unroll
       for (int k = 0; k < Tile::kValueRows; ++k) {
-        const float4 low = vector_at(of_part + k * Tile::kWeightPitch),
-                     high = vector_at(of_part + k * Tile::kWeightPitch + 4);
+        const float4 low = vector_at(of_stage + k * Tile::kWeightPitch),
+                     high = vector_at(of_stage + k * Tile::kWeightPitch + 4);
         const float a[kQueriesOfResult] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
         for (int j = 0; j < Tile::kVectors; ++j) {

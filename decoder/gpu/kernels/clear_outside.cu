@@ -31,8 +31,8 @@ void clear_outside(const ClearOutside& call, StreamHandle stream) {
   const Box left{all.t, beside, {all.x.begin, std::min(columns.begin, all.x.end)}};
   const Box right{all.t, beside, {std::max(columns.end, left.x.end), all.x.end}};
   with_access(call.tile, true, [&]<class Access>(Access) {
-    for (const Box& part : {above, below, left, right})
-      launch_make<Access>("clear outside", Zeros{call.tile}, part, stream);
+    for (const Box& side : {above, below, left, right})
+      launch_make<Access>("clear outside", Zeros{call.tile}, side, stream);
   });
 }
 

@@ -6,29 +6,29 @@ namespace headroom::gpu {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kPitch = 64, kChannels = kPitch / 2;  // of one part: so many channels of one tap
+constexpr int kPitch = 64, kChannels = kPitch / 2;  // of one stage: so many channels of one tap
 
-/// What a block of threads makes: kPixels × kOutputs values, kWarpPixels × kWarpOutputs in each warp. Parts
+/// What a block of threads makes: kPixels × kOutputs values, kWarpPixels × kWarpOutputs in each warp. Stages
 /// of inputs and kernel go by in shared memory.
 template <int kPixels_, int kOutputs_, int kWarpPixels_, int kWarpOutputs_, int kBlocks_>
 struct Tile {
   static constexpr int kPixels = kPixels_, kOutputs = kOutputs_;
   static constexpr int kWarpPixels = kWarpPixels_, kWarpOutputs = kWarpOutputs_;
   static constexpr int kBlocks = kBlocks_;  ///< at one time on a multiprocessor, as registers go
-  static constexpr int kTimeScopes = 4;
+  static constexpr int kStages = 4;
 
   static constexpr int kWarpColumns = kOutputs / kWarpOutputs;
   static_assert(kPixels / kWarpPixels * kWarpColumns * kWarp == kThreads);
   static constexpr int kRows = kWarpPixels / 16, kColumns = kWarpOutputs / 8;  // products of a warp
-  static constexpr int kKernel = kPixels * kPitch, kPartBytes = (kPixels + kOutputs) * kPitch;
-  static constexpr int kSharedBytes = kTimeScopes * kPartBytes;
+  static constexpr int kKernel = kPixels * kPitch, kStageBytes = (kPixels + kOutputs) * kPitch;
+  static constexpr int kSharedBytes = kStages * kStageBytes;
 };
 
-// A warp's 64 × 64 products of 16 take 4 KiB of fragments, so on an H200 a part of 256 × 128 × 32 takes 820
+// A warp's 64 × 64 products of 16 take 4 KiB of fragments, so on an H200 a stage of 256 × 128 × 32 takes 820
 // cycles of multiplication at the 62 % of the tensor rate that mma reaches there, 700 of shared memory, and
 // 24 KiB take 880 at the 28 bytes a cycle that the second-level cache gives: 0.58 of the tensor rate at best.
 // On an A100 these are 1020, 700 and 520. 128 results in each thread leave registers for one block on a
-// multiprocessor; four parts of 24 KiB just fit into 99 KiB.
+// multiprocessor; four stages of 24 KiB just fit into 99 KiB.
 using Large = Tile<256, 128, 64, 64, 1>;
 // Where there are too few pixels, or outputs, for tiles that large.
 using Small = Tile<128, 64, 32, 32, 2>;
@@ -38,7 +38,7 @@ using Narrow = Tile<256, 16, 32, 16, 2>;
 template <typename T, typename Tile>
 __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
     convolve_tile(const __grid_constant__ Convolve call) {
-  std::byte* const parts = shared_memory<std::byte>();
+  std::byte* const stages = shared_memory<std::byte>();
   const ConvolutionShape& shape = call.shape;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = lane_of(threadIdx.x);
   const int phases = phases_of(shape), phase = static_cast<int>(blockIdx.z) % phases;
@@ -50,13 +50,13 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
   const int first_pixel = static_cast<int>(blockIdx.x / output_tiles) * Tile::kPixels;
   if (first_pixel >= count) return;
 
-  // Each thread copies one chunk of every 64th row of a part.
+  // Each thread copies one chunk of every 64th row of a stage.
   constexpr int kRowsAtOnce = kThreads / 4;
   const int row = thread / 4, chunk = thread % 4;
   const int first_tap = first_tap_frame(shape, t) * tap_rows(shape) * tap_columns(shape),
             taps = taps_of(shape) - first_tap;
   const int of_tap = shape.inputs * 2;  // bytes of the kernel
-  int64_t* const of_input = reinterpret_cast<int64_t*>(parts + Tile::kSharedBytes);
+  int64_t* const of_input = reinterpret_cast<int64_t*>(stages + Tile::kSharedBytes);
   find_taps(call, t, of_input);
   __syncthreads();
   const std::byte *pixels[Tile::kPixels / kRowsAtOnce], *kernel = static_cast<const std::byte*>(call.kernel);
@@ -75,26 +75,26 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
   int channel = 0, tap = taps > 0 ? 0 : -1, slot = 0;
   const auto copy_next = [&] {
     if (channel < shape.inputs && tap >= 0) {
-      std::byte* const part = parts + slot * Tile::kPartBytes + chunk_offset<kPitch>(row, chunk);
+      std::byte* const stage = stages + slot * Tile::kStageBytes + chunk_offset<kPitch>(row, chunk);
       const bool present = channel + chunk * 8 < shape.inputs;
       const int64_t offset = of_input[tap] + channel * 2;
 #pragma unroll
       for (int i = 0; i < Tile::kPixels / kRowsAtOnce; ++i)
-        cp_async_16(part + i * kRowsAtOnce * kPitch, pixels[i] + offset, present);
+        cp_async_16(stage + i * kRowsAtOnce * kPitch, pixels[i] + offset, present);
       const std::byte* from = kernel + int64_t{tap} * of_tap + channel * 2;
 #pragma unroll
       for (int i = 0; i < Tile::kOutputs; i += kRowsAtOnce, from += kRowsAtOnce * output_bytes) {
         if (Tile::kOutputs % kRowsAtOnce != 0 && row + i >= Tile::kOutputs) break;
         const bool there = present && first_output + row + i < shape.outputs;
-        cp_async_16(part + Tile::kKernel + i * kPitch, there ? from : kernel, there);
+        cp_async_16(stage + Tile::kKernel + i * kPitch, there ? from : kernel, there);
       }
       if (++tap == taps) tap = 0, channel += kChannels;
     }
     cp_async_commit();  // even if empty, so that the groups can be counted
-    slot = slot + 1 == Tile::kTimeScopes ? 0 : slot + 1;
+    slot = slot + 1 == Tile::kStages ? 0 : slot + 1;
   };
 #pragma unroll
-  for (int i = 0; i < Tile::kTimeScopes - 1; ++i) copy_next();
+  for (int i = 0; i < Tile::kStages - 1; ++i) copy_next();
 
   const int own_pixel = warp / Tile::kWarpColumns * Tile::kWarpPixels;
   const int own_output = warp % Tile::kWarpColumns * Tile::kWarpOutputs;
@@ -103,14 +103,14 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
   float sums[Tile::kRows][Tile::kColumns][4] = {};
   int used = 0;
   const auto load = [&](int half) {
-    const std::byte* const part = parts + used * Tile::kPartBytes;
+    const std::byte* const stage = stages + used * Tile::kStageBytes;
 #pragma unroll
     for (int i = 0; i < Tile::kRows; ++i)
-      ldmatrix_x4(a[half][i], part + moved<kPitch>(pixel_offset, i * 16, half * 2));
+      ldmatrix_x4(a[half][i], stage + moved<kPitch>(pixel_offset, i * 16, half * 2));
 #pragma unroll
     for (int j = 0; j < Tile::kColumns; j += 2) {
       load_pair(b[half][j], b[half][j + 1],
-                part + Tile::kKernel + moved<kPitch>(output_offset, j * 8, half * 2));
+                stage + Tile::kKernel + moved<kPitch>(output_offset, j * 8, half * 2));
     }
   };
   const auto multiply = [&](int half) {
@@ -121,12 +121,12 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
     }
   };
   const auto wait_for_next = [&] {
-    cp_async_wait<Tile::kTimeScopes - 2>();
+    cp_async_wait<Tile::kStages - 2>();
     __syncthreads();
   };
 
-  // Fragments are loaded while those before are multiplied: the second half of a part, then the first of the
-  // next one. Behind the last part that is whatever is left there, for nothing.
+  // Fragments are loaded while those before are multiplied: the second half of a stage, then the first of the
+  // next one. Behind the last stage that is whatever is left there, for nothing.
   const int steps = (shape.inputs + kChannels - 1) / kChannels * taps;
   wait_for_next();
   load(0);
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
     copy_next();
     multiply(0);
     wait_for_next();
-    used = used + 1 == Tile::kTimeScopes ? 0 : used + 1;
+    used = used + 1 == Tile::kStages ? 0 : used + 1;
     load(0);
     multiply(1);
   }

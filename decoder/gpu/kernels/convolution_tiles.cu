@@ -5,10 +5,10 @@ namespace headroom::gpu {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kChannels = 8;  // of one part, of one tap
+constexpr int kChannels = 8;  // of one stage, of one tap
 
 /// What a block of threads makes: kPixels × kOutputs values, of which a thread has kOfPixels × kOfOutputs in
-/// vectors of four. Parts of inputs and kernel go by in shared memory, a row for each channel: one is used
+/// vectors of four. Stages of inputs and kernel go by in shared memory, a row for each channel: one is used
 /// while the next is in registers.
 template <int kPixels_, int kOutputs_, int kOfPixels_, int kOfOutputs_>
 struct Tile {
@@ -22,8 +22,8 @@ struct Tile {
   // Four more than they have: threads that write rows four apart find other banks.
   static constexpr int kPixelPitch = kPixels + 4, kOutputPitch = kOutputs + 4;
   static constexpr int kKernel = kChannels * kPixelPitch;
-  static constexpr int kPartFloats = kKernel + kChannels * kOutputPitch;
-  static constexpr int kSharedBytes = 2 * kPartFloats * 4;
+  static constexpr int kStageFloats = kKernel + kChannels * kOutputPitch;
+  static constexpr int kSharedBytes = 2 * kStageFloats * 4;
 };
 
 // A thread's 8 × 8 products take 6 cycles of shared memory for 16 of multiplication, so multiplication limits
@@ -58,7 +58,7 @@ __device__ __forceinline__ void store_channels(float* to, const float4& values) 
 template <typename Tile, bool kInVectors>
 __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
     convolve_in_fp32(const __grid_constant__ Convolve call) {
-  float* const parts = shared_memory<float>();
+  float* const stages = shared_memory<float>();
   const ConvolutionShape& shape = call.shape;
   const int thread = static_cast<int>(threadIdx.x);
   const int phases = phases_of(shape), phase = static_cast<int>(blockIdx.z) % phases;
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
   const int first_pixel = static_cast<int>(blockIdx.x / output_tiles) * Tile::kPixels;
   if (first_pixel >= count) return;
 
-  // Each thread copies four channels of every 128th row of a part.
+  // Each thread copies four channels of every 128th row of a stage.
   constexpr int kRowsAtOnce = kThreads / (kChannels / 4);
   constexpr int kPixelRows = Tile::kPixels / kRowsAtOnce,
                 kOutputRows = (Tile::kOutputs + kRowsAtOnce - 1) / kRowsAtOnce;
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
   const int first_tap = first_tap_frame(shape, t) * tap_rows(shape) * tap_columns(shape),
             taps = taps_of(shape) - first_tap;
   const auto of_tap = static_cast<int32_t>(shape.inputs * Scalars::bytes(dtype));  // bytes of the kernel
-  int64_t* const of_input = reinterpret_cast<int64_t*>(parts + 2 * Tile::kPartFloats);
+  int64_t* const of_input = reinterpret_cast<int64_t*>(stages + 2 * Tile::kStageFloats);
   find_taps(call, t, of_input);
   __syncthreads();
   const std::byte *pixels[kPixelRows], *kernels[kOutputRows];
@@ -112,16 +112,16 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
     if (++tap == taps) tap = 0, channel += kChannels;
   };
   const auto store_loaded = [&] {
-    float* const part = parts + slot * Tile::kPartFloats;
+    float* const stage = stages + slot * Tile::kStageFloats;
 #pragma unroll
     for (int i = 0; i < kPixelRows; ++i)
-      store_channels<Tile::kPixelPitch>(part + column * Tile::kPixelPitch + row + i * kRowsAtOnce,
+      store_channels<Tile::kPixelPitch>(stage + column * Tile::kPixelPitch + row + i * kRowsAtOnce,
                                         loaded_pixels[i]);
 #pragma unroll
     for (int i = 0; i < kOutputRows; ++i) {
       if (Tile::kOutputs % kRowsAtOnce != 0 && row + i * kRowsAtOnce >= Tile::kOutputs) break;
       store_channels<Tile::kOutputPitch>(
-          part + Tile::kKernel + column * Tile::kOutputPitch + row + i * kRowsAtOnce, loaded_kernel[i]);
+          stage + Tile::kKernel + column * Tile::kOutputPitch + row + i * kRowsAtOnce, loaded_kernel[i]);
     }
   };
 
@@ -135,20 +135,20 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
   }
   for (int step = 0; step < steps; ++step) {
     if (step + 1 < steps) load_next();
-    const float* const part = parts + slot * Tile::kPartFloats;
+    const float* const stage = stages + slot * Tile::kStageFloats;
 #pragma unroll
     for (int k = 0; k < kChannels; ++k) {
       float a[Tile::kOfPixels], b[Tile::kOfOutputs];
 #pragma unroll
       for (int i = 0; i < Tile::kOfPixels; i += 4) {
-        const float4 vector = *reinterpret_cast<const float4*>(part + k * Tile::kPixelPitch +
+        const float4 vector = *reinterpret_cast<const float4*>(stage + k * Tile::kPixelPitch +
                                                                i / 4 * Tile::kPixelStep + own_pixel);
         a[i] = vector.x, a[i + 1] = vector.y, a[i + 2] = vector.z, a[i + 3] = vector.w;
       }
 #pragma unroll
       for (int j = 0; j < Tile::kOfOutputs; j += 4) {
-        const float4 vector = *reinterpret_cast<const float4*>(part + Tile::kKernel + k * Tile::kOutputPitch +
-                                                               j / 4 * Tile::kOutputStep + own_output);
+        const float4 vector = *reinterpret_cast<const float4*>(
+            stage + Tile::kKernel + k * Tile::kOutputPitch + j / 4 * Tile::kOutputStep + own_output);
         b[j] = vector.x, b[j + 1] = vector.y, b[j + 2] = vector.z, b[j + 3] = vector.w;
       }
 #pragma unroll

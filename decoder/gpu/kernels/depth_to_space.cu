@@ -20,9 +20,9 @@ struct Shuffled {
             channel * Scalars::bytes(call.source.dtype)};
   }
   __device__ Loaded load(const Row& row, int32_t x) const {
-    const int32_t column = x / call.factor_x, part = x - column * call.factor_x;
+    const int32_t column = x / call.factor_x, phase = x - column * call.factor_x;
     return Scalars::load(call.source.dtype, row.from + int64_t{column} * pixel_bytes<Scalars>(call.source) +
-                                                part * Scalars::bytes(call.source.dtype));
+                                                phase * Scalars::bytes(call.source.dtype));
   }
   __device__ void finish(const Row&, int32_t, Loaded loaded, float (&values)[1]) const {
     Scalars::widen(call.source.dtype, loaded, values);

@@ -7,28 +7,28 @@ namespace {
 template <class From>
 struct Gathered {
   Gather call;
-  TimeScope part;
+  PictureBox inner;
 
   using Loaded = typename From::Raw;
   struct Row {
-    const std::byte* from;  ///< the part's first pixel
+    const std::byte* from;  ///< the first pixel inside the picture
     bool inside;            ///< whether any of the row lies in the picture
   };
 
   __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
-    if (!part.has_row(site.t, site.y)) return {call.source.base, false};
-    return {value_of<From>(call.source, site.t, site.y, part.box.x.begin, site.channel), true};
+    if (!inner.has_row(site.t, site.y)) return {call.source.base, false};
+    return {value_of<From>(call.source, site.t, site.y, inner.box.x.begin, site.channel), true};
   }
   __device__ Loaded load(const Row& row, int32_t x) const {
     if (!row.inside) return Loaded{};
-    const int64_t pixel = part.nearest(x) - part.box.x.begin;
+    const int64_t pixel = inner.nearest(x) - inner.box.x.begin;
     return From::load(call.source.dtype, row.from + pixel * pixel_bytes<From>(call.source));
   }
   template <int V>
   __device__ void finish(const Row& row, int32_t x, const Loaded& loaded, float (&values)[V]) const {
     From::widen(call.source.dtype, loaded, values);
-    part.clear_outside(row.inside, x, values);
+    inner.clear_outside(row.inside, x, values);
   }
 };
 

@@ -48,19 +48,19 @@ __global__ void __launch_bounds__(kThreads)
 
   auto* keys = shared_memory<float>();
   float* values = keys + kPositions * kTile;
-  auto* places = reinterpret_cast<const std::byte**>(values + kPositions * kTile);
+  auto* addresses = reinterpret_cast<const std::byte**>(values + kPositions * kTile);
   double sums[kColumns + 1] = {};
   for (int64_t first = begin; first < end; first += kPositions) {
     const auto count = static_cast<int32_t>(end - first < kPositions ? end - first : kPositions);
     if (static_cast<int32_t>(threadIdx.x) < count)
-      places[threadIdx.x] = position_of(call.chunk, call.region, first + threadIdx.x) +
-                            int64_t{head} * 3 * call.channels * bytes;
+      addresses[threadIdx.x] = position_of(call.chunk, call.region, first + threadIdx.x) +
+                               int64_t{head} * 3 * call.channels * bytes;
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < kPositions * kTile / kThreads; ++i) {
       const int32_t p = line + i * (kThreads / kTile);
       const bool there = p < count;
-      const std::byte* from = there ? places[p] : nullptr;
+      const std::byte* from = there ? addresses[p] : nullptr;
       const int32_t k = first_row + lane, v = first_column + lane;
       keys[p * kTile + lane] =
           there && k < call.channels ? relu(load_value(dtype, from + (call.channels + k) * bytes)) : 0;
@@ -68,18 +68,18 @@ __global__ void __launch_bounds__(kThreads)
           there && v < call.channels ? load_value(dtype, from + (2 * call.channels + v) * bytes) : 0;
     }
     __syncthreads();
-    float part[kColumns] = {}, keys_alone = 0;
+    float partial[kColumns] = {}, keys_alone = 0;
 #pragma unroll 8
     for (int p = 0; p < kPositions; ++p) {
       const float key = keys[p * kTile + row];
       float line_values[kColumns];
       load_floats(values + p * kTile + column, line_values);
 #pragma unroll
-      for (int i = 0; i < kColumns; ++i) part[i] += key * line_values[i];
+      for (int i = 0; i < kColumns; ++i) partial[i] += key * line_values[i];
       keys_alone += key;
     }
 #pragma unroll
-    for (int i = 0; i < kColumns; ++i) sums[i] += double(part[i]);
+    for (int i = 0; i < kColumns; ++i) sums[i] += double(partial[i]);
     sums[kColumns] += double(keys_alone);
   }
   if (first_row + row >= call.channels) return;
@@ -94,12 +94,12 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    add_products(const __grid_constant__ AddKeyValueSums call, int64_t parts) {
+    add_products(const __grid_constant__ AddKeyValueSums call, int64_t segments) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const int64_t values = int64_t{call.heads} * call.channels * (call.channels + 1);
   if (i >= values) return;
   double sum = 0;
-  for (int64_t part = 0; part < parts; ++part) sum += double(call.partial[part * values + i]);
+  for (int64_t segment = 0; segment < segments; ++segment) sum += double(call.partial[segment * values + i]);
   call.sums[i] += sum;
 }
 
@@ -124,9 +124,9 @@ __global__ void __launch_bounds__(kThreads)
   auto* queries = shared_memory<float>();
   float* sums = queries + kPositions * kQueryPitch;
   float* divisors = sums + kTile * kTile;
-  auto* places = reinterpret_cast<const std::byte**>(divisors + kTile);
+  auto* addresses = reinterpret_cast<const std::byte**>(divisors + kTile);
   if (static_cast<int32_t>(threadIdx.x) < count)
-    places[threadIdx.x] =
+    addresses[threadIdx.x] =
         position_of(call.chunk, call.region, first + threadIdx.x) + int64_t{head} * 3 * call.channels * bytes;
   float values[kPositionsOfWarp] = {}, divisor[kPositionsOfWarp] = {};
   for (int32_t k0 = 0; k0 < call.channels; k0 += kTile) {
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int i = 0; i < kPositionsOfWarp; ++i) {
       const int32_t p = line + i * (kThreads / kWarp), k = k0 + lane;
       queries[p * kQueryPitch + lane] =
-          p < count && k < call.channels ? relu(load_value(dtype, places[p] + k * bytes)) : 0;
+          p < count && k < call.channels ? relu(load_value(dtype, addresses[p] + k * bytes)) : 0;
     }
     for (int32_t k = line; k < kTile; k += kThreads / kWarp) {
       const double* from = call.sums + (int64_t{head} * call.channels + k0 + k) * (call.channels + 1);
@@ -188,10 +188,10 @@ void add_key_value_sums(const AddKeyValueSums& call, StreamHandle stream) {
   if (segment.positions == 0) return;
   const int64_t most = key_value_partials(call.region);
   segment.length = (segment.positions + most - 1) / most;
-  const int64_t parts = (segment.positions + segment.length - 1) / segment.length;
+  const int64_t segments = (segment.positions + segment.length - 1) / segment.length;
   launch({.kernel = "sum keys and values",
           .grid = dim3(static_cast<uint32_t>(call.heads * segment.tiles * segment.tiles),
-                       static_cast<uint32_t>(parts)),
+                       static_cast<uint32_t>(segments)),
           .block = dim3(kThreads),
           .shared_bytes = 2 * kPositions * kTile * sizeof(float) + kPositions * sizeof(void*),
           .stream = stream},
@@ -201,7 +201,7 @@ void add_key_value_sums(const AddKeyValueSums& call, StreamHandle stream) {
           .grid = dim3(static_cast<uint32_t>((values + kThreads - 1) / kThreads)),
           .block = dim3(kThreads),
           .stream = stream},
-         add_products, call, parts);
+         add_products, call, segments);
 }
 
 void attend_linearly(const LinearAttention& call, StreamHandle stream) {

@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kThreads)
         add(Access::load(view.dtype, walk.at() + offset));
         walk.advance(step);
       }
-      // Volatile: materialised in registers they would take the place of loads under way.
+      // Volatile: sums that stayed in registers would take the place of loads under way.
       volatile double* own = own_sums + threadIdx.x;
 #pragma unroll
       for (int i = 0; i < V; ++i) {
@@ -176,12 +176,12 @@ __device__ Moments merged(const Moments& a, const Moments& b) {
 
 /// Merges neighbours, pair by pair, and then with the state: a block for each group, of each set.
 __global__ void __launch_bounds__(kThreads)
-    merge_segments(const __grid_constant__ AddMoments call, int64_t parts) {
+    merge_segments(const __grid_constant__ AddMoments call, int64_t segments) {
   auto* moments = shared_memory<Moments>();
-  const int64_t share = (parts + kThreads - 1) / kThreads, first = share * threadIdx.x;
-  const Moments* partial = call.partial + int64_t{blockIdx.y} * parts * call.groups + blockIdx.x;
+  const int64_t share = (segments + kThreads - 1) / kThreads, first = share * threadIdx.x;
+  const Moments* partial = call.partial + int64_t{blockIdx.y} * segments * call.groups + blockIdx.x;
   Moments own;
-  for (int64_t i = first; i < first + share && i < parts; ++i) own = merged(own, partial[i * call.groups]);
+  for (int64_t i = first; i < first + share && i < segments; ++i) own = merged(own, partial[i * call.groups]);
   moments[threadIdx.x] = own;
   for (uint32_t distance = 1; distance < kThreads; distance *= 2) {
     __syncthreads();

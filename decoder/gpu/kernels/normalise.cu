@@ -9,11 +9,11 @@ namespace {
 template <class From>
 struct Normalised {
   Normalise call;
-  TimeScope part;
+  PictureBox inner;
 
   using Loaded = typename From::Raw;
   struct Row {
-    const std::byte* from;  ///< the part's first pixel
+    const std::byte* from;  ///< the first pixel inside the picture
     bool inside;            ///< whether any of the row lies in the picture
     float scale[From::kValues], shift[From::kValues];
   };
@@ -22,9 +22,9 @@ struct Normalised {
   __device__ Row row(const Site& site) const {
     Row row;
     row.from = call.source.base;
-    row.inside = part.has_row(site.t, site.y);
+    row.inside = inner.has_row(site.t, site.y);
     if (!row.inside) return row;
-    row.from = value_of<From>(call.source, site.t, site.y, part.box.x.begin, site.channel);
+    row.from = value_of<From>(call.source, site.t, site.y, inner.box.x.begin, site.channel);
     const int64_t first = (call.by_frame ? int64_t{site.t} * call.source.channels : 0) + site.channel;
     load_floats(call.scale + first, row.scale);
     load_floats(call.shift + first, row.shift);
@@ -32,12 +32,12 @@ struct Normalised {
   }
   __device__ Loaded load(const Row& row, int32_t x) const {
     if (!row.inside) return Loaded{};
-    const int64_t pixel = part.nearest(x) - part.box.x.begin;
+    const int64_t pixel = inner.nearest(x) - inner.box.x.begin;
     return From::load(call.source.dtype, row.from + pixel * pixel_bytes<From>(call.source));
   }
   template <int V>
   __device__ void finish(const Row& row, int32_t x, const Loaded& loaded, float (&values)[V]) const {
-    if (!row.inside || !part.has_column(x)) {
+    if (!row.inside || !inner.has_column(x)) {
 #pragma unroll
       for (float& value : values) value = 0;
       return;

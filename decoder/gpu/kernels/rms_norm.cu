@@ -38,7 +38,7 @@ __device__ __forceinline__ void finish(const RmsNorm& call, float factor, const 
 /// Each lane keeps `vectors` of each of some pixels meanwhile, four in all.
 template <class From, class To, int vectors>
 __global__ void __launch_bounds__(kSweepThreads)
-    normalise_materialised(const __grid_constant__ RmsNorm call, const __grid_constant__ Lanes lanes) {
+    normalise_in_registers(const __grid_constant__ RmsNorm call, const __grid_constant__ Lanes lanes) {
   constexpr int V = From::kValues, kPixelsOfLane = 4 / vectors;
   const uint32_t lane = threadIdx.x & (lanes.of_pixel - 1), pixel = threadIdx.x / lanes.of_pixel,
                  pixels = blockDim.x / lanes.of_pixel;
@@ -151,8 +151,8 @@ void rms_normalise(const RmsNorm& call, StreamHandle stream) {
       });
     };
     if constexpr (From::kValues > 1) {
-      if (vectors <= kWarp) return start(normalise_materialised<From, To, 1>, 1, 4);
-      if (vectors <= 4 * kWarp) return start(normalise_materialised<From, To, 4>, 4, 1);
+      if (vectors <= kWarp) return start(normalise_in_registers<From, To, 1>, 1, 4);
+      if (vectors <= 4 * kWarp) return start(normalise_in_registers<From, To, 4>, 4, 1);
     }
     start(normalise_twice<From, To>, 1, 1);
   });

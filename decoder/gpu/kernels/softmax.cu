@@ -44,8 +44,8 @@ __global__ void __launch_bounds__(kThreads) softmax(__grid_constant__ const Soft
     largest = fmaxf(largest, scores[i] * call.scale);
   largest = over_block(largest, shared, Larger{});
 
-  // Weights are written over scores that have been read: those of some threads' width of keys take half of
-  // it.
+  // Weights are written over scores that have been read. They have half the size of a score, so those of one
+  // round of the loop end before the scores of the next one begin.
   auto* weights = reinterpret_cast<T*>(scores);
   float sum = 0;
   for (int64_t begin = 0; begin < call.keys; begin += kThreads) {
@@ -60,15 +60,14 @@ __global__ void __launch_bounds__(kThreads) softmax(__grid_constant__ const Soft
   }
   sum = over_block(sum, shared, Sum{});
 
-  const float materialised = call.first ? 0 : expf(before - largest);
+  const float factor = call.first ? 0 : expf(before - largest);
   if (threadIdx.x == 0) {
     call.largest[query] = largest;
-    call.weights[query] = (call.first ? 0 : call.weights[query] * materialised) + sum;
+    call.weights[query] = (call.first ? 0 : call.weights[query] * factor) + sum;
   }
-  if (call.first || materialised == 1) return;
+  if (call.first || factor == 1) return;
   float* sums = call.sums + query * call.channels;
-  for (int32_t c = static_cast<int32_t>(threadIdx.x); c < call.channels; c += kThreads)
-    sums[c] *= materialised;
+  for (int32_t c = static_cast<int32_t>(threadIdx.x); c < call.channels; c += kThreads) sums[c] *= factor;
 }
 
 template <typename T>

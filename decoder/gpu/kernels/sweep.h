@@ -16,7 +16,7 @@ constexpr int kSweepThreads = 256;
 /// there are more channels than a block has threads for, through these.
 struct Sweep {
   Box region;
-  int32_t channel_parts = 1;
+  int32_t channel_chunks = 1;
 };
 
 /// Pixels of a thread: enough loads under way to keep memory busy.
@@ -31,14 +31,14 @@ struct Site {
 
 template <int V, int K>
 __device__ __forceinline__ Site site_of(const Sweep& sweep) {
-  auto frame = static_cast<int32_t>(blockIdx.z), part = 0;
-  if (sweep.channel_parts > 1) {
-    frame = static_cast<int32_t>(blockIdx.z) / sweep.channel_parts;
-    part = static_cast<int32_t>(blockIdx.z) - frame * sweep.channel_parts;
+  auto frame = static_cast<int32_t>(blockIdx.z), chunk = 0;
+  if (sweep.channel_chunks > 1) {
+    frame = static_cast<int32_t>(blockIdx.z) / sweep.channel_chunks;
+    chunk = static_cast<int32_t>(blockIdx.z) - frame * sweep.channel_chunks;
   }
   return {sweep.region.t.begin + frame, sweep.region.y.begin + static_cast<int32_t>(blockIdx.y),
           sweep.region.x.begin + static_cast<int32_t>(blockIdx.x * blockDim.y * K + threadIdx.y),
-          (part * static_cast<int32_t>(blockDim.x) + static_cast<int32_t>(threadIdx.x)) * V};
+          (chunk * static_cast<int32_t>(blockDim.x) + static_cast<int32_t>(threadIdx.x)) * V};
 }
 
 /// Makes a region of a target, K pixels in each thread. `Make` has
@@ -77,7 +77,7 @@ inline int32_t length(const Span& span) {
   return span.end > span.begin ? span.end - span.begin : 0;
 }
 
-/// f(part) for parts of a region, top to bottom, of no more rows than a grid has blocks along y.
+/// f(band) for bands of a region, top to bottom, of no more rows than a grid has blocks along y.
 template <class F>
 void for_bands(const Box& region, const F& f) {
   constexpr int32_t kMostRows = 65535;
@@ -96,15 +96,15 @@ void launch_sweep(const char* name, Kernel kernel, const Box& region, int32_t ch
   if (columns == 0 || vectors == 0) return;
   const int32_t channel_threads = std::min(vectors, kSweepThreads);
   const int32_t pixel_threads = std::clamp(kSweepThreads / channel_threads, 1, columns);
-  const int32_t parts = (vectors + channel_threads - 1) / channel_threads;
+  const int32_t channel_chunks = (vectors + channel_threads - 1) / channel_threads;
   const int32_t blocks_of_row = (columns + pixel_threads * K - 1) / (pixel_threads * K);
   for_bands(region, [&](const Box& band) {
     launch({.kernel = name,
             .grid = dim3(static_cast<uint32_t>(blocks_of_row), static_cast<uint32_t>(length(band.y)),
-                         static_cast<uint32_t>(frames * parts)),
+                         static_cast<uint32_t>(frames * channel_chunks)),
             .block = dim3(static_cast<uint32_t>(channel_threads), static_cast<uint32_t>(pixel_threads)),
             .stream = stream},
-           kernel, arguments..., Sweep{band, parts});
+           kernel, arguments..., Sweep{band, channel_chunks});
   });
 }
 
@@ -116,8 +116,8 @@ inline Box inside(const Box& region, const Size& picture) {
   return {cut(region.t, picture.t), cut(region.y, picture.y), cut(region.x, picture.x)};
 }
 
-/// The part of a target's region inside the picture; the rest of it becomes zero.
-struct TimeScope {
+/// The box of a target's region that lies inside the picture. Outside of it the target becomes zero.
+struct PictureBox {
   Box box;
 
   __device__ __forceinline__ bool has_row(int32_t t, int32_t y) const {

@@ -7,8 +7,8 @@ namespace {
 template <class From>
 struct Upsampled {
   Upsample call;
-  TimeScope part;
-  int32_t first_column = 0;  ///< of the source that the part reads
+  PictureBox inner;
+  int32_t first_column = 0;  ///< of the source that the inner columns read
 
   using Loaded = typename From::Raw;
   struct Row {
@@ -18,27 +18,27 @@ struct Upsampled {
 
   __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
-    if (!part.has_row(site.t, site.y)) return {call.source.base, false};
+    if (!inner.has_row(site.t, site.y)) return {call.source.base, false};
     return {value_of<From>(call.source, site.t, site.y / call.factor_y, first_column, site.channel), true};
   }
   __device__ Loaded load(const Row& row, int32_t x) const {
     if (!row.inside) return Loaded{};
-    const int64_t pixel = part.nearest(x) / call.factor_x - first_column;
+    const int64_t pixel = inner.nearest(x) / call.factor_x - first_column;
     return From::load(call.source.dtype, row.from + pixel * pixel_bytes<From>(call.source));
   }
   template <int V>
   __device__ void finish(const Row& row, int32_t x, const Loaded& loaded, float (&values)[V]) const {
     From::widen(call.source.dtype, loaded, values);
-    part.clear_outside(row.inside, x, values);
+    inner.clear_outside(row.inside, x, values);
   }
 };
 
 }  // namespace
 
 void upsample(const Upsample& call, StreamHandle stream) {
-  const Box part = inside(call.target.region, call.picture);
+  const Box inner = inside(call.target.region, call.picture);
   with_access({&call.source}, call.target, [&]<class From, class To>(From, To) {
-    const Upsampled<From> values{call, {part}, part.x.begin / call.factor_x};
+    const Upsampled<From> values{call, {inner}, inner.x.begin / call.factor_x};
     launch_make<To>("upsample", values, call.target.region, stream);
   });
 }

@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-/// Adds up what it is told.
+/// Adds up what is reported to it.
 class Adding final : public MemoryObserver {
  public:
   int64_t bytes = 0, live_bytes = 0, most_bytes = 0;
@@ -26,23 +26,23 @@ class Adding final : public MemoryObserver {
   }
 };
 
-/// A decode in small: one that stays, then slices of two that come and go.
-void ask(GpuMemory& memory, std::vector<std::byte*>& places) {
+/// A micro-batch in small: one allocation goes while a smaller one stays, and another comes.
+void ask(GpuMemory& memory, std::vector<std::byte*>& addresses) {
   auto large = memory.allocate(3000);
   const auto small = memory.allocate(100);
-  places.push_back(static_cast<std::byte*>(large.get()));
+  addresses.push_back(static_cast<std::byte*>(large.get()));
   large.reset();
-  places.push_back(static_cast<std::byte*>(memory.allocate(2000).get()));
+  addresses.push_back(static_cast<std::byte*>(memory.allocate(2000).get()));
 }
 
-TEST_CASE("a decode finds at its places what its rehearsal asked for, slice by slice") {
+TEST_CASE("a decode finds what its dry run asked for at its offsets, micro-batch by micro-batch") {
   const auto dry_run = std::make_shared<GpuMemory>();
   std::vector<std::byte*> nowhere;
   const auto materialised = dry_run->allocate(5000);
-  const size_t slice = dry_run->requests().events().size();
+  const size_t micro_batch = dry_run->requests().events().size();
   ask(*dry_run, nowhere);
   const MemoryRequests requests = dry_run->requests();
-  const Placement placement = place(requests);
+  const Placement placement = find_placement(requests);
   CHECK(placement.bytes == placement.live_bytes);
 
   std::vector<std::byte> reservation(static_cast<size_t>(placement.bytes));
@@ -52,23 +52,23 @@ TEST_CASE("a decode finds at its places what its rehearsal asked for, slice by s
   const auto held = memory->allocate(5000);
   std::vector<std::byte*> first, second;
   ask(*memory, first);
-  memory->go_to(slice);
+  memory->go_to(micro_batch);
   ask(*memory, second);
   CHECK(first == second);
-  for (const std::byte* place : first) {
-    CHECK(place >= reservation.data());
-    CHECK(place + 2000 <= reservation.data() + reservation.size());
+  for (const std::byte* address : first) {
+    CHECK(address >= reservation.data());
+    CHECK(address + 2000 <= reservation.data() + reservation.size());
   }
-  CHECK(memory->live_bytes() == 7000 + placed_bytes(5000));
+  CHECK(memory->live_bytes() == 7000 + aligned_bytes(5000));
   CHECK(observer.live_bytes == memory->live_bytes());
-  // What is held elsewhere is told of as well.
-  CHECK(observer.bytes == 7000 + placed_bytes(5000));
+  // What is held elsewhere is reported as well.
+  CHECK(observer.bytes == 7000 + aligned_bytes(5000));
   CHECK(observer.most_bytes == 7000 + placement.live_bytes);
   memory->stop_observing();
-  CHECK(observer.bytes == placed_bytes(5000));
+  CHECK(observer.bytes == aligned_bytes(5000));
 }
 
-TEST_CASE("a decode that hands back in another order than its rehearsal is given nothing more") {
+TEST_CASE("a decode that hands back in another order than its dry run is given nothing more") {
   const auto dry_run = std::make_shared<GpuMemory>();
   {
     auto first = dry_run->allocate(1000);
@@ -77,7 +77,7 @@ TEST_CASE("a decode that hands back in another order than its rehearsal is given
   }
   const auto last = dry_run->allocate(1000);
   const MemoryRequests requests = dry_run->requests();
-  const Placement placement = place(requests);
+  const Placement placement = find_placement(requests);
   std::vector<std::byte> reservation(static_cast<size_t>(placement.bytes));
   const auto memory = std::make_shared<GpuMemory>(reservation.data(), requests, placement, 0);
   auto first = memory->allocate(1000);
@@ -87,12 +87,12 @@ TEST_CASE("a decode that hands back in another order than its rehearsal is given
   CHECK_THROWS_AS(memory->allocate(1000), std::logic_error);
 }
 
-TEST_CASE("a decode that does not do what was rehearsed is stopped before it touches what is not its own") {
+TEST_CASE("a decode that does not do what its dry run did is stopped before it touches what is not its own") {
   const auto dry_run = std::make_shared<GpuMemory>();
   dry_run->allocate(5000).reset();
   const auto last = dry_run->allocate(1000);
   const MemoryRequests requests = dry_run->requests();
-  const Placement placement = place(requests);
+  const Placement placement = find_placement(requests);
   std::vector<std::byte> reservation(static_cast<size_t>(placement.bytes));
   const auto memory = std::make_shared<GpuMemory>(reservation.data(), requests, placement, 0);
   SECTION("asks for more") {
@@ -109,30 +109,30 @@ TEST_CASE("a decode that does not do what was rehearsed is stopped before it tou
   }
 }
 
-TEST_CASE("memory without a rehearsal is handed out behind all that is live, up to its end") {
-  std::vector<std::byte> reservation(8 * gpu::kPlaceUnit);
+TEST_CASE("memory without a dry run is handed out behind all that is live, up to its end") {
+  std::vector<std::byte> reservation(8 * gpu::kOffsetUnit);
   const auto memory =
       std::make_shared<GpuMemory>(reservation.data(), static_cast<int64_t>(reservation.size()));
-  const auto offset = [&](const std::shared_ptr<void>& place) {
-    return static_cast<std::byte*>(place.get()) - reservation.data();
+  const auto offset = [&](const std::shared_ptr<void>& memory_of) {
+    return static_cast<std::byte*>(memory_of.get()) - reservation.data();
   };
-  auto first = memory->allocate(1), second = memory->allocate(gpu::kPlaceUnit + 1);
+  auto first = memory->allocate(1), second = memory->allocate(gpu::kOffsetUnit + 1);
   CHECK(offset(first) == 0);
-  CHECK(offset(second) == gpu::kPlaceUnit);
-  CHECK(memory->live_bytes() == 3 * gpu::kPlaceUnit);
+  CHECK(offset(second) == gpu::kOffsetUnit);
+  CHECK(memory->live_bytes() == 3 * gpu::kOffsetUnit);
   first.reset();
-  auto third = memory->allocate(4 * gpu::kPlaceUnit);
-  CHECK(offset(third) == 3 * gpu::kPlaceUnit);
-  CHECK(memory->most_bytes() == 7 * gpu::kPlaceUnit);
-  CHECK_THROWS_AS(memory->allocate(2 * gpu::kPlaceUnit), LimitExceeded);
+  auto third = memory->allocate(4 * gpu::kOffsetUnit);
+  CHECK(offset(third) == 3 * gpu::kOffsetUnit);
+  CHECK(memory->most_bytes() == 7 * gpu::kOffsetUnit);
+  CHECK_THROWS_AS(memory->allocate(2 * gpu::kOffsetUnit), LimitExceeded);
   third.reset();
   memory->start_window();
-  CHECK(offset(memory->allocate(3 * gpu::kPlaceUnit)) == 3 * gpu::kPlaceUnit);
-  CHECK(memory->window_peak_bytes() == 5 * gpu::kPlaceUnit);
+  CHECK(offset(memory->allocate(3 * gpu::kOffsetUnit)) == 3 * gpu::kOffsetUnit);
+  CHECK(memory->window_peak_bytes() == 5 * gpu::kOffsetUnit);
   second.reset();
   CHECK(memory->live_bytes() == 0);
   CHECK(offset(memory->allocate(1)) == 0);
-  CHECK(memory->most_bytes() == 7 * gpu::kPlaceUnit);
+  CHECK(memory->most_bytes() == 7 * gpu::kOffsetUnit);
 }
 
 }  // namespace

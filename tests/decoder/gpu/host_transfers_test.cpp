@@ -16,15 +16,15 @@ using gpu::Stream;
 constexpr int64_t kBlock = 4096;
 constexpr TensorId kA{1}, kB{2};
 
-struct Piece {
+struct Blocks {
   TensorId tensor;
-  int64_t first_block, blocks;
+  int64_t first, count;
 };
-HostLayout layout_of(const std::vector<Piece>& pieces) {
+HostLayout layout_of(const std::vector<Blocks>& tensors) {
   HostLayout layout;
-  for (const Piece& piece : pieces) {
-    layout.tensors[piece.tensor] = {piece.first_block * kBlock, kBlock};
-    layout.bytes = std::max(layout.bytes, (piece.first_block + piece.blocks) * kBlock);
+  for (const Blocks& blocks : tensors) {
+    layout.tensors[blocks.tensor] = {blocks.first * kBlock, kBlock};
+    layout.bytes = std::max(layout.bytes, (blocks.first + blocks.count) * kBlock);
   }
   return layout;
 }

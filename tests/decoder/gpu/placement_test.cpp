@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-/// Asks as a decode does: tiles that come and go within a segment of larger ones that stay longer.
+/// Asks as a decode does: small tiles that come and go beside larger ones that stay longer.
 MemoryRequests drawn_requests(test::Random& random, int64_t count) {
   MemoryRequests requests;
   std::vector<int64_t> held;
@@ -22,7 +22,7 @@ MemoryRequests drawn_requests(test::Random& random, int64_t count) {
       held.erase(gone);
     }
     const int64_t units = random.chance(0.2) ? random.integer(20, 200) : random.integer(1, 20);
-    held.push_back(requests.ask(units * kPlaceUnit));
+    held.push_back(requests.ask(units * kOffsetUnit));
   }
   return requests;
 }
@@ -41,7 +41,7 @@ void check(const MemoryRequests& requests, const Placement& placement) {
     }
     const int64_t end = ends[event.number] = offset + event.bytes;
     REQUIRE(offset >= 0);
-    REQUIRE(offset % kPlaceUnit == 0);
+    REQUIRE(offset % kOffsetUnit == 0);
     REQUIRE(end <= placement.bytes);
     const auto after = live.lower_bound(offset);
     REQUIRE((after == live.end() || after->first >= end));
@@ -58,14 +58,14 @@ TEST_CASE("no two requests that are live at once overlap") {
     CAPTURE(seed);
     test::Random random(seed);
     const MemoryRequests requests = drawn_requests(random, random.integer(1, 150));
-    check(requests, place(requests));
+    check(requests, find_placement(requests));
   }
 }
 
 TEST_CASE("with very many requests a placement is found as they come") {
   test::Random random(1);
   const MemoryRequests requests = drawn_requests(random, 70'000);
-  check(requests, place(requests));
+  check(requests, find_placement(requests));
 }
 
 /// Bands of tiles; blocks that stay come and go at any time.
@@ -74,19 +74,19 @@ MemoryRequests drawn_sweep(test::Random& random, int bands, int tiles_of_band, b
   std::vector<int64_t> blocks;
   std::vector<int64_t> sizes;
   for (int band = 0; band < bands; ++band) {
-    blocks.push_back(requests.ask(random.integer(1, 9) * kPlaceUnit));
+    blocks.push_back(requests.ask(random.integer(1, 9) * kOffsetUnit));
     for (int tile = 0; tile < tiles_of_band; ++tile) {
       if (tile == 0 || !alike) sizes = {random.integer(1, 50), random.integer(1, 50), random.integer(1, 50)};
       requests.begin_scope();
-      if (random.chance(0.1)) blocks.push_back(requests.ask(random.integer(1, 30) * kPlaceUnit));
+      if (random.chance(0.1)) blocks.push_back(requests.ask(random.integer(1, 30) * kOffsetUnit));
       std::vector<int64_t> tiles;
-      for (const int64_t units : sizes) tiles.push_back(requests.ask(units * kPlaceUnit));
+      for (const int64_t units : sizes) tiles.push_back(requests.ask(units * kOffsetUnit));
       if (random.chance(0.1)) {
         requests.hand_back(blocks.back());
         blocks.pop_back();
-        if (blocks.empty()) blocks.push_back(requests.ask(kPlaceUnit));
+        if (blocks.empty()) blocks.push_back(requests.ask(kOffsetUnit));
       }
-      // Some tiles are held over into the next part.
+      // Some tiles are held over into the next scope.
       for (const int64_t number : tiles) {
         if (random.chance(0.05)) {
           blocks.push_back(number);
@@ -99,39 +99,39 @@ MemoryRequests drawn_sweep(test::Random& random, int bands, int tiles_of_band, b
   return requests;
 }
 
-TEST_CASE("tiles that are alike share their places, whatever stays beside them") {
+TEST_CASE("tiles that are alike share their offsets, whatever stays beside them") {
   for (uint64_t seed = 0; seed < 40; ++seed) {
     CAPTURE(seed);
     test::Random random(seed);
     const MemoryRequests requests = drawn_sweep(random, 6, 20, seed % 2 == 0);
-    check(requests, place(requests));
+    check(requests, find_placement(requests));
   }
 }
 
-TEST_CASE("parts that hand on to one another are not alike, though they look it") {
+TEST_CASE("scopes that hand on to one another are not alike, though they look it") {
   MemoryRequests requests;
-  int64_t before = requests.ask(10 * kPlaceUnit);
+  int64_t before = requests.ask(10 * kOffsetUnit);
   for (int scope = 0; scope < 6; ++scope) {
     requests.begin_scope();
-    const int64_t next = requests.ask(10 * kPlaceUnit);
+    const int64_t next = requests.ask(10 * kOffsetUnit);
     requests.hand_back(before);
     before = next;
   }
-  check(requests, place(requests));
+  check(requests, find_placement(requests));
 }
 
-TEST_CASE("what a part hands back lies in its region, with whatever else is live around it") {
+TEST_CASE("what a scope returns lies in its region, with whatever else is live around it") {
   for (uint64_t seed = 0; seed < 40; ++seed) {
     CAPTURE(seed);
     test::Random random(seed);
     const MemoryRequests requests = drawn_sweep(random, 6, 20, seed % 2 == 0);
-    const Regioned regioned = regions_of(requests);
+    const RegionedRequests regioned = regions_of(requests);
     CHECK(regioned.requests.count() < requests.count() / 2);
-    const Placement regions = place(regioned.requests);
-    Placement placement = place(requests);  // for its count of live bytes
+    const Placement regions = find_placement(regioned.requests);
+    Placement placement = find_placement(requests);  // for its count of live bytes
     placement.bytes = regions.bytes;
-    for (size_t i = 0; i < regioned.places.size(); ++i) {
-      const Regioned::Place& at = regioned.places[i];
+    for (size_t i = 0; i < regioned.offsets.size(); ++i) {
+      const RegionedRequests::Offset& at = regioned.offsets[i];
       placement.offsets[i] = regions.offsets[static_cast<size_t>(at.request)] + at.offset;
     }
     check(requests, placement);
@@ -142,42 +142,55 @@ TEST_CASE("tiles of very many requests have regions") {
   test::Random random(7);
   const MemoryRequests requests = drawn_sweep(random, 100, 250, false);
   REQUIRE(requests.count() > 70'000);
-  check(requests, place(requests));
+  check(requests, find_placement(requests));
 }
 
 TEST_CASE("gaps are closed that an allocator would leave, since it cannot know what comes") {
   // A tile goes, a small one that stays comes; the next tile is larger than what the first left.
   MemoryRequests requests;
-  const int64_t tile = requests.ask(30 * kPlaceUnit);
-  requests.ask(10 * kPlaceUnit);
+  const int64_t tile = requests.ask(30 * kOffsetUnit);
+  requests.ask(10 * kOffsetUnit);
   requests.hand_back(tile);
-  requests.ask(60 * kPlaceUnit);
-  const Placement placement = place(requests);
+  requests.ask(60 * kOffsetUnit);
+  const Placement placement = find_placement(requests);
   check(requests, placement);
-  CHECK(placement.bytes == 70 * kPlaceUnit);
+  CHECK(placement.bytes == 70 * kOffsetUnit);
 
   // Three that overlap like the links of a chain, over one that stays.
   MemoryRequests chain;
-  chain.ask(5 * kPlaceUnit);
-  int64_t before = chain.ask(40 * kPlaceUnit);
+  chain.ask(5 * kOffsetUnit);
+  int64_t before = chain.ask(40 * kOffsetUnit);
   for (const int64_t units : {50, 45, 48, 43}) {
-    const int64_t next = chain.ask(units * kPlaceUnit);
+    const int64_t next = chain.ask(units * kOffsetUnit);
     chain.hand_back(before);
     before = next;
   }
-  const Placement linked = place(chain);
+  const Placement linked = find_placement(chain);
   check(chain, linked);
   CHECK(double(linked.bytes) <= 1.02 * double(linked.live_bytes));
 }
 
+TEST_CASE("the five requests drawn in placement.h leave no gap where most is live") {
+  MemoryRequests requests;
+  const int64_t a = requests.ask(2 * kOffsetUnit), b = requests.ask(kOffsetUnit);
+  requests.hand_back(a);
+  requests.ask(2 * kOffsetUnit);
+  requests.ask(kOffsetUnit);
+  requests.hand_back(b);
+  requests.ask(2 * kOffsetUnit);
+  const Placement placement = find_placement(requests);
+  check(requests, placement);
+  CHECK(placement.bytes == 5 * kOffsetUnit);
+}
+
 TEST_CASE("nothing is asked for: nothing is taken") {
-  CHECK(place({}).bytes == 0);
+  CHECK(find_placement({}).bytes == 0);
 }
 
 TEST_CASE("a decode that asks without end is stopped") {
   MemoryRequests requests;
   const auto ask_on = [&] {
-    for (int64_t i = 0; i <= MemoryRequests::kMost; ++i) requests.hand_back(requests.ask(kPlaceUnit));
+    for (int64_t i = 0; i <= MemoryRequests::kMost; ++i) requests.hand_back(requests.ask(kOffsetUnit));
   };
   CHECK_THROWS_AS(ask_on(), InputError);
 }

@@ -34,7 +34,7 @@ int64_t frame_elements(const View& view) {
 }
 
 /// Where the first position of a box lies that one block holds; null where none does.
-std::byte* place(const View& view, const Box& box) {
+std::byte* address_of(const View& view, const Box& box) {
   const Box& region = view.region;
   if (!holds(region.t, box.t) || !holds(region.y, box.y) || !holds(region.x, box.x)) return nullptr;
   const int32_t first = box.y.begin - region.y.begin, last = box.y.end - 1 - region.y.begin;
@@ -69,9 +69,9 @@ Span regular_frames(const ConvolutionShape& shape, const Span& frames) {
   return {std::min(std::max(first, frames.begin), frames.end), frames.end};
 }
 
-class Parts {
+class Chunks {
  public:
-  Parts(const Convolve& call, ConvolutionEngine& engine) : call_(call), engine_(engine) {}
+  Chunks(const Convolve& call, ConvolutionEngine& engine) : call_(call), engine_(engine) {}
 
   std::vector<Box> run() {
     if (empty(call_.region)) return {};
@@ -110,7 +110,7 @@ class Parts {
   }
 
   /// What both kinds of convolution share.
-  ConvolutionChunk part(const std::byte* input, const void* kernel, std::byte* output) const {
+  ConvolutionChunk chunk(const std::byte* input, const void* kernel, std::byte* output) const {
     ConvolutionChunk result;
     result.problem.dtype = call_.input.dtype;
     result.problem.inputs = call_.shape.inputs;
@@ -126,11 +126,11 @@ class Parts {
     return result;
   }
 
-  std::optional<ConvolutionChunk> part_of(const Box& outputs) const {
-    const std::byte* input = place(call_.input, window_of(outputs));
-    std::byte* output = place(call_.target, outputs);
+  std::optional<ConvolutionChunk> chunk_of(const Box& outputs) const {
+    const std::byte* input = address_of(call_.input, window_of(outputs));
+    std::byte* output = address_of(call_.target, outputs);
     if (input == nullptr || output == nullptr) return std::nullopt;
-    ConvolutionChunk result = part(input, call_.kernel, output);
+    ConvolutionChunk result = chunk(input, call_.kernel, output);
     ConvolutionProblem& problem = result.problem;
     problem.taps_y = call_.shape.rows;
     problem.taps_x = call_.shape.columns;
@@ -144,18 +144,18 @@ class Parts {
     return result;
   }
 
-  ConvolutionEngine::Fit fit(const std::optional<ConvolutionChunk>& part) const {
-    if (!part || !below_most_elements(part->problem)) return ConvolutionEngine::Fit::none;
-    return engine_.fit(part->problem, part->workspace_bytes);
+  ConvolutionEngine::Fit fit(const std::optional<ConvolutionChunk>& chunk) const {
+    if (!chunk || !below_most_elements(chunk->problem)) return ConvolutionEngine::Fit::none;
+    return engine_.fit(chunk->problem, chunk->workspace_bytes);
   }
 
   /// Rows of the largest slices that are a good fit, or else of the largest that fit; none where nothing
   /// fits.
-  template <typename PartOfRows>
-  int32_t rows_at_once(int32_t rows, const PartOfRows& part_of_rows) const {
+  template <typename ChunkOfRows>
+  int32_t rows_at_once(int32_t rows, const ChunkOfRows& chunk_of_rows) const {
     int32_t largest = 0;
     for (int32_t count = rows; count > 0; count = count > kFewestRows ? (count + 1) / 2 : 0) {
-      const ConvolutionEngine::Fit found = fit(part_of_rows(count));
+      const ConvolutionEngine::Fit found = fit(chunk_of_rows(count));
       if (found == ConvolutionEngine::Fit::good) return count;
       if (found == ConvolutionEngine::Fit::poor) largest = std::max(largest, count);
     }
@@ -177,10 +177,10 @@ class Parts {
       return Box{outputs.t, {begin, std::min(begin + count, outputs.y.end)}, outputs.x};
     };
     const int32_t rows = rows_at_once(length(outputs.y),
-                                      [&](int32_t count) { return part_of(slice(outputs.y.begin, count)); });
+                                      [&](int32_t count) { return chunk_of(slice(outputs.y.begin, count)); });
     if (rows == 0) return leave(outputs);
     for (int32_t y = outputs.y.begin; y < outputs.y.end; y += rows) {
-      const std::optional<ConvolutionChunk> next = part_of(slice(y, rows));
+      const std::optional<ConvolutionChunk> next = chunk_of(slice(y, rows));
       if (fit(next) == ConvolutionEngine::Fit::none) {
         leave(slice(y, rows));
       } else {
@@ -205,23 +205,23 @@ class Parts {
     return {begin, (outputs.end - begin + 1) / 2};
   }
 
-  /// The part of a phase, which goes to its place in the workspace.
-  std::optional<ConvolutionChunk> part_of_phase(int32_t t, const Pairs& rows, const Pairs& columns,
-                                                int odd_row, int odd_column) const {
+  /// The chunk of a phase, whose output goes to its slot of the workspace.
+  std::optional<ConvolutionChunk> chunk_of_phase(int32_t t, const Pairs& rows, const Pairs& columns,
+                                                 int odd_row, int odd_column) const {
     const ConvolutionShape& shape = call_.shape;
     const std::byte* input =
-        place(call_.input, {{t - (shape.frames - 1), t + 1}, rows.window(), columns.window()});
+        address_of(call_.input, {{t - (shape.frames - 1), t + 1}, rows.window(), columns.window()});
     const int64_t element = bytes_per_element(call_.input.dtype);
     const int64_t phase_elements = int64_t{rows.count} * columns.count * shape.outputs;
     const int64_t phases_bytes = round_up(4 * phase_elements * element);
     if (input == nullptr || phases_bytes > call_.workspace_bytes) return std::nullopt;
     // The first of a pair is the odd one, and the phases are put back as if it were even.
-    const int place_of_phase = (1 - odd_row) * 2 + 1 - odd_column, kernel_of_phase = odd_row * 2 + odd_column;
+    const int slot_of_phase = (1 - odd_row) * 2 + 1 - odd_column, kernel_of_phase = odd_row * 2 + odd_column;
     const int64_t kernel_elements = int64_t{4} * shape.outputs * shape.frames * shape.inputs;
     auto* workspace = static_cast<std::byte*>(call_.workspace);
-    ConvolutionChunk result =
-        part(input, static_cast<const std::byte*>(call_.kernel) + kernel_of_phase * kernel_elements * element,
-             workspace + place_of_phase * phase_elements * element);
+    ConvolutionChunk result = chunk(
+        input, static_cast<const std::byte*>(call_.kernel) + kernel_of_phase * kernel_elements * element,
+        workspace + slot_of_phase * phase_elements * element);
     ConvolutionProblem& problem = result.problem;
     problem.taps_y = problem.taps_x = 2;
     problem.rows = rows.count;
@@ -236,7 +236,7 @@ class Parts {
   void upsampled_frame(int32_t t) {
     const Pairs rows = pairs_of(call_.region.y), columns = pairs_of(call_.region.x);
     const int32_t at_once = rows_at_once(rows.count, [&](int32_t count) {
-      return part_of_phase(t, {rows.begin, count}, columns, 1, 1);
+      return chunk_of_phase(t, {rows.begin, count}, columns, 1, 1);
     });
     if (at_once == 0) return leave({{t, t + 1}, call_.region.y, call_.region.x});
     for (int32_t done = 0; done < rows.count; done += at_once)
@@ -250,7 +250,7 @@ class Parts {
                       call_.region.x};
     std::array<std::optional<ConvolutionChunk>, 4> phases;
     for (size_t i = 0; i < phases.size(); ++i) {
-      phases[i] = part_of_phase(t, rows, columns, static_cast<int>(i / 2), static_cast<int>(i % 2));
+      phases[i] = chunk_of_phase(t, rows, columns, static_cast<int>(i / 2), static_cast<int>(i % 2));
       if (fit(phases[i]) == ConvolutionEngine::Fit::none) return leave(outputs);
     }
     for (const std::optional<ConvolutionChunk>& phase : phases) engine_.convolve(*phase);
@@ -277,7 +277,7 @@ class Parts {
 }  // namespace
 
 std::vector<Box> convolve_in_chunks(const Convolve& call, ConvolutionEngine& engine) {
-  return Parts(call, engine).run();
+  return Chunks(call, engine).run();
 }
 
 }  // namespace headroom::gpu

@@ -49,8 +49,8 @@ class ConvolutionEngine {
 
   virtual ~ConvolutionEngine() = default;
   virtual Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes) = 0;
-  /// Starts a part that fits.
-  virtual void convolve(const ConvolutionChunk& part) = 0;
+  /// Starts a chunk that fits.
+  virtual void convolve(const ConvolutionChunk& chunk) = 0;
   virtual void interleave(const Interleave& call) = 0;
 };
 

@@ -37,18 +37,18 @@ std::vector<Run> runs_of(const View& view, int32_t frame) {
   return runs;
 }
 
-/// The parts of runs that hold positions of a chunk.
+/// What of the runs holds positions of a chunk.
 std::vector<Run> within(const std::vector<Run>& runs, int64_t begin, int64_t end, int64_t bytes) {
-  std::vector<Run> parts;
+  std::vector<Run> cut;
   for (const Run& run : runs) {
     const int64_t first = std::max(begin, run.first), last = std::min(end, run.first + run.count);
-    if (first < last) parts.push_back({run.begin + (first - run.first) * bytes, first, last - first});
+    if (first < last) cut.push_back({run.begin + (first - run.first) * bytes, first, last - first});
   }
-  return parts;
+  return cut;
 }
 
-/// Keys of a chunk, where there is workspace for `most`. Rows of scores, and of the weights in their place,
-/// begin at multiples of 32 bytes: kernels of libraries that load 16 bytes at once take no others.
+/// Keys of a chunk, where there is workspace for `most`. Rows of scores, and of the weights that overwrite
+/// them, begin at multiples of 32 bytes: kernels of libraries that load 16 bytes at once take no others.
 int64_t keys_at_once(int64_t keys, int64_t most) {
   constexpr int64_t kRow = 8;
   const int64_t largest = most / kRow * kRow;
@@ -77,13 +77,13 @@ class Steps {
         const std::byte* queries = run.begin + done * position_bytes(call_.queries);
         for (int64_t begin = 0; begin < key_count; begin += keys_at_once_) {
           const int64_t end = std::min(key_count, begin + keys_at_once_);
-          for (const Run& part : within(keys, begin, end, position_bytes(call_.keys))) {
-            if (!taker.multiply(scores(queries, rows, part, begin))) return false;
+          for (const Run& run_of_chunk : within(keys, begin, end, position_bytes(call_.keys))) {
+            if (!taker.multiply(scores(queries, rows, run_of_chunk, begin))) return false;
           }
           taker.weigh(weights(rows, begin, end));
           bool first = begin == 0;
-          for (const Run& part : within(values, begin, end, position_bytes(call_.values))) {
-            if (!taker.multiply(sums(rows, part, begin, !first))) return false;
+          for (const Run& run_of_chunk : within(values, begin, end, position_bytes(call_.values))) {
+            if (!taker.multiply(sums(rows, run_of_chunk, begin, !first))) return false;
             first = false;
           }
         }

@@ -32,8 +32,8 @@ class HandClock final : public Stamps {
   std::vector<double> times_;
 };
 
-double of(const ScopeSeconds& seconds, TimeScope part) {
-  return seconds[static_cast<size_t>(part)];
+double of(const ScopeSeconds& seconds, TimeScope scope) {
+  return seconds[static_cast<size_t>(scope)];
 }
 
 TEST_CASE("time goes to the work that runs, copies beside it") {
@@ -86,19 +86,19 @@ TEST_CASE("a long decode holds few stamps, and none at its end") {
       REQUIRE(clock.held.size() < 1000);
     }
     const ScopeSeconds seconds = timer.seconds();
-    for (const double part : seconds) spent += part;
+    for (const double scope : seconds) spent += scope;
     CHECK(of(seconds, TimeScope::copies) == 2500);
   }
   CHECK(spent == 5000);
   CHECK(clock.held.empty());
 }
 
-TEST_CASE("every call belongs to a part") {
-  CHECK(part_of(Convolve{}) == TimeScope::convolution);
-  CHECK(part_of(Attend{}) == TimeScope::attention);
-  CHECK(part_of(AddKeyValueSums{}) == TimeScope::attention);
-  CHECK(part_of(Normalise{}) == TimeScope::elementwise);
-  CHECK(part_of(AddMoments{}) == TimeScope::elementwise);
+TEST_CASE("every call belongs to a scope") {
+  CHECK(scope_of(Convolve{}) == TimeScope::convolution);
+  CHECK(scope_of(Attend{}) == TimeScope::attention);
+  CHECK(scope_of(AddKeyValueSums{}) == TimeScope::attention);
+  CHECK(scope_of(Normalise{}) == TimeScope::elementwise);
+  CHECK(scope_of(AddMoments{}) == TimeScope::elementwise);
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ TEST_CASE("sums of linear attention") {
   CAPTURE(heads, channels);
   const bool large = random.chance(0.3);
   const Box box{frames(random), span(random, large ? 24 : 5), span(random, large ? 40 : 12)};
-  Map piece(random, around(random, box), 3 * heads * channels, any_dtype(random));
+  Map chunk(random, around(random, box), 3 * heads * channels, any_dtype(random));
   const int64_t values = int64_t{heads} * channels * (channels + 1);
   std::vector<float> partial(static_cast<size_t>(key_value_partials(box) * values), NAN);
   std::vector<double> sums(static_cast<size_t>(values)), expected(sums.size()), magnitude(sums.size());
@@ -222,16 +222,16 @@ TEST_CASE("sums of linear attention") {
         for (int32_t head = 0; head < heads; ++head)
           for (int32_t k = 0; k < channels; ++k) {
             const int32_t first = head * 3 * channels;
-            const double key = std::max(0.0, double(piece.at({t, y, x, first + channels + k})));
+            const double key = std::max(0.0, double(chunk.at({t, y, x, first + channels + k})));
             for (int32_t v = 0; v <= channels; ++v) {
               const auto i = static_cast<size_t>((head * channels + k) * (channels + 1) + v);
               const double product =
-                  key * (v < channels ? double(piece.at({t, y, x, first + 2 * channels + v})) : 1);
+                  key * (v < channels ? double(chunk.at({t, y, x, first + 2 * channels + v})) : 1);
               expected[i] += product;
               magnitude[i] += std::abs(product);
             }
           }
-  add_key_value_sums({.piece = piece.view(),
+  add_key_value_sums({.chunk = chunk.view(),
                       .region = box,
                       .heads = heads,
                       .channels = channels,
@@ -247,11 +247,11 @@ TEST_CASE("sums of linear attention") {
 TEST_CASE("a NaN among the keys shows in the sums") {
   Random random(4);
   const Box box{{0, 1}, {0, 3}, {0, 5}};
-  Map piece(random, box, 96, Dtype::fp16);
-  piece.set({0, 1, 2, 32 + 7}, NAN);
+  Map chunk(random, box, 96, Dtype::fp16);
+  chunk.set({0, 1, 2, 32 + 7}, NAN);
   std::vector<float> partial(static_cast<size_t>(key_value_partials(box) * 32 * 33));
   std::vector<double> sums(32 * 33);
-  add_key_value_sums({.piece = piece.view(),
+  add_key_value_sums({.chunk = chunk.view(),
                       .region = box,
                       .heads = 1,
                       .channels = 32,
@@ -268,7 +268,7 @@ TEST_CASE("linear attention: queries by the sums") {
   const auto [heads, channels] = any_heads(random);
   CAPTURE(heads, channels);
   const Box box{frames(random), span(random, 9), span(random, 20)};
-  Map piece(random, around(random, box), 3 * heads * channels, any_dtype(random));
+  Map chunk(random, around(random, box), 3 * heads * channels, any_dtype(random));
   const auto first_channel = static_cast<int32_t>(random.integer(0, 3));
   Map target(random, around(random, box),
              first_channel + heads * channels + static_cast<int32_t>(random.integer(0, 2)),
@@ -280,7 +280,7 @@ TEST_CASE("linear attention: queries by the sums") {
   }
   const float epsilon = 0.25f;
   const Map before = target;
-  attend_linearly({.piece = piece.view(),
+  attend_linearly({.chunk = chunk.view(),
                    .target = target.view(),
                    .region = box,
                    .heads = heads,
@@ -295,7 +295,7 @@ TEST_CASE("linear attention: queries by the sums") {
           const int32_t head = c / channels;
           double value = 0, divisor = double(epsilon);
           for (int32_t k = 0; k < channels; ++k) {
-            const double query = std::max(0.0, double(piece.at({at.t, at.y, at.x, head * 3 * channels + k})));
+            const double query = std::max(0.0, double(chunk.at({at.t, at.y, at.x, head * 3 * channels + k})));
             const double* row = sums.data() + (head * channels + k) * (channels + 1);
             value += query * row[c % channels];
             divisor += query * row[channels];
