@@ -31,7 +31,7 @@ class EventSink {
   virtual void tile_started(const Plan&, int32_t /*pass*/, int64_t /*tile*/, int64_t /*tiles*/) {}
 
   /// What the pool is asked for from here on is of this kind, for this tensor (-1: for all).
-  virtual void allocating(AllocationKind, TensorId) {}
+  virtual void allocating(MemoryKind, TensorId) {}
   /// The memory that was asked for since then at this address holds a tile.
   virtual void holds_tile(const void* /*memory*/) {}
   /// A GPU's memory as this process has it, when something of it may have changed: before the decode, between
@@ -62,7 +62,7 @@ class ForwardingEvents : public EventSink {
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override {
     if (next_ != nullptr) next_->tile_started(plan, pass, tile, tiles);
   }
-  void allocating(AllocationKind kind, TensorId tensor) override {
+  void allocating(MemoryKind kind, TensorId tensor) override {
     if (next_ != nullptr) next_->allocating(kind, tensor);
   }
   void holds_tile(const void* memory) override {

@@ -45,7 +45,7 @@ Interpreter::Interpreter(const Model& model, const Plan& plan, Device& device, B
 
 void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink) {
   first_item_ = first_item;
-  if (events_ != nullptr) events_->allocating(AllocationKind::latent, graph_.latent());
+  if (events_ != nullptr) events_->allocating(MemoryKind::latent, graph_.latent());
   try {
     device_.load_latent(latent, first_item, materialised_.add_latent(), sizes_.items);
   } catch (const LimitExceeded& refused) {
@@ -72,7 +72,7 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   const auto pass_number = static_cast<int32_t>(number);
   if (events_ != nullptr) {
     events_->pass_started(plan_, pass_number);
-    events_->allocating(AllocationKind::weights, TensorId{-1});
+    events_->allocating(MemoryKind::weights, TensorId{-1});
   }
   device_.begin_pass(number);
   materialised_.begin_pass(number);
@@ -88,7 +88,7 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   const int64_t tiles = static_cast<int64_t>(pass.tiles.t.size() * pass.tiles.y.size() * pass.tiles.x.size());
   int64_t tile = 0;
   for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
-    if (events_ != nullptr) events_->allocating(AllocationKind::materialised, TensorId{-1});
+    if (events_ != nullptr) events_->allocating(MemoryKind::materialised, TensorId{-1});
     materialised_.begin_band(band);
     for (const Interval& columns : pass.tiles.x) {
       carried_.assign(pass.steps.size(), {});
@@ -123,9 +123,9 @@ void Interpreter::run_chunk(size_t number, int64_t tile, const Region& grid_tile
     }
     try {
       if (events_ != nullptr && step.kind == StepKind::store)
-        events_->allocating(AllocationKind::materialised, step.tensor);
+        events_->allocating(MemoryKind::materialised, step.tensor);
       if (step.kind == StepKind::store) materialised_.before_store(step.tensor);
-      if (events_ != nullptr) events_->allocating(AllocationKind::workspace, step.tensor);
+      if (events_ != nullptr) events_->allocating(MemoryKind::workspace, step.tensor);
       run_step(pass, step, grid_tile, sink);
       if (events_ != nullptr && !tiles_[i].empty()) events_->holds_tile(tiles_[i].view.blocks[0]);
       if (!last_chunk) carry(pass, step, grid_tile);
@@ -156,7 +156,7 @@ void Interpreter::carry(const Pass& pass, const Step& step, const Region& grid_t
   if (carried.empty()) {
     Region region = made.region;
     region.t = {0, frames};
-    if (events_ != nullptr) events_->allocating(AllocationKind::workspace, step.tensor);
+    if (events_ != nullptr) events_->allocating(MemoryKind::workspace, step.tensor);
     carried = device_.make_tile(region, made.channels, sizes_.items);
     if (events_ != nullptr) events_->holds_tile(carried.view.blocks[0]);
   }

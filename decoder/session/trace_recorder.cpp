@@ -48,7 +48,7 @@ void TraceRecorder::step_done(const Plan& plan, const StepDone& done) {
   ForwardingEvents::step_done(plan, done);
 }
 
-void TraceRecorder::allocating(AllocationKind kind, TensorId tensor) {
+void TraceRecorder::allocating(MemoryKind kind, TensorId tensor) {
   const std::lock_guard lock(mutex_);
   kind_ = kind;
   layer_ = tensor;
@@ -68,8 +68,8 @@ void TraceRecorder::device_memory(const DeviceMemoryUse& use) {
   const auto beside = [](const DeviceMemoryUse& of) {
     return std::max<int64_t>(0, of.driver_bytes - of.reserved_bytes);
   };
-  trace_.changed(at, AllocationKind::slack, use.reserved_bytes - device_.reserved_bytes);
-  trace_.changed(at, AllocationKind::context, beside(use) - beside(device_));
+  trace_.changed(at, MemoryKind::slack, use.reserved_bytes - device_.reserved_bytes);
+  trace_.changed(at, MemoryKind::context, beside(use) - beside(device_));
   driver_.push_back({at, use.driver_bytes});
   device_ = use;
 }

@@ -20,7 +20,7 @@ class TraceRecorder final : public ForwardingEvents, private MemoryObserver {
   void pass_started(const Plan& plan, int32_t pass) override;
   void step_done(const Plan& plan, const StepDone& done) override;
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override;
-  void allocating(AllocationKind kind, TensorId tensor) override;
+  void allocating(MemoryKind kind, TensorId tensor) override;
   void holds_tile(const void* memory) override;
   void device_memory(const DeviceMemoryUse& use) override;
   bool watches_device_memory() const override { return true; }
@@ -38,7 +38,7 @@ class TraceRecorder final : public ForwardingEvents, private MemoryObserver {
   TraceBuilder trace_;
   std::chrono::steady_clock::time_point start_;
   int64_t resident_at_start_;
-  AllocationKind kind_ = AllocationKind::weights;
+  MemoryKind kind_ = MemoryKind::weights;
   TensorId layer_{-1};
   int64_t pool_resident_bytes_ = 0;
   DeviceMemoryUse device_;  ///< of a GPU, at last

@@ -108,10 +108,10 @@ void write_counters(const Trace& trace, ChromeTrace& chrome) {
   KindBytes live{};
   for (const TraceEvent& event : trace.events) {
     apply(event, live);
-    chrome.counter(name_of(event.kind), event.seconds, live[static_cast<size_t>(event.kind)]);
+    chrome.counter(key_of(event.kind), event.seconds, live[static_cast<size_t>(event.kind)]);
     if (event.slack_bytes == 0) continue;
-    chrome.counter(name_of(AllocationKind::slack), event.seconds,
-                   live[static_cast<size_t>(AllocationKind::slack)]);
+    chrome.counter(key_of(MemoryKind::slack), event.seconds,
+                   live[static_cast<size_t>(MemoryKind::slack)]);
   }
   for (const OutsideSample& sample : trace.outside) chrome.counter("outside", sample.seconds, sample.bytes);
   for (const DriverSample& sample : trace.driver)

@@ -9,8 +9,8 @@ namespace headroom {
 void write_trace_csv(const std::filesystem::path& file, const Trace& trace, const Graph& graph) {
   write_file_whole(file, [&](std::ostream& out) {
     out << "seconds,kind,layer,pass,tile,bytes";
-    for (size_t kind = 0; kind < kAllocationKinds; ++kind)
-      out << "," << name_of(static_cast<AllocationKind>(kind)) << "_bytes";
+    for (size_t kind = 0; kind < kEventKinds; ++kind)
+      out << "," << key_of(static_cast<MemoryKind>(kind)) << "_bytes";
     out << ",all_bytes\n";
     KindBytes live{};
     for (const TraceEvent& event : trace.events) {
@@ -18,7 +18,7 @@ void write_trace_csv(const std::filesystem::path& file, const Trace& trace, cons
       char seconds[32];
       std::snprintf(seconds, sizeof seconds, "%.6f", event.seconds);
       // Layers have no commas or quotation marks in their names.
-      out << seconds << "," << name_of(event.kind) << ","
+      out << seconds << "," << key_of(event.kind) << ","
           << (event.layer == TensorId{-1} ? "" : graph.tensor(event.layer).name) << ",";
       if (event.pass >= 0) out << event.pass;
       out << ",";

@@ -6,25 +6,12 @@
 #include <vector>
 
 #include "decoder/plan/plan.h"
+#include "decoder/trace/memory_kind.h"
 
 namespace headroom {
 
-/// What bytes are for. The decode itself asks for the first five; the others there are on a GPU alone.
-enum class AllocationKind : uint8_t {
-  weights,
-  latent,
-  materialised,
-  tile,
-  workspace,
-  slack,      ///< reserved by LibTorch's allocator, and free at the moment
-  libraries,  ///< taken from the driver by libraries themselves: only the driver sees it
-  context     ///< the CUDA context, modules and all else that the driver counts
-};
-constexpr size_t kAllocationKinds = 8;
-constexpr size_t kDecodeKinds = 5;  ///< the first ones
-const char* name_of(AllocationKind kind);
 /// Bytes of each kind.
-using KindBytes = std::array<int64_t, kAllocationKinds>;
+using KindBytes = std::array<int64_t, kEventKinds>;
 
 /// Bytes of one kind that came or went.
 struct TraceEvent {
@@ -33,14 +20,14 @@ struct TraceEvent {
   int64_t tile = -1;   ///< of the pass; -1 outside of tiles
   int32_t pass = -1;   ///< -1 before the first
   TensorId layer{-1};  ///< the tensor that they are for; -1 where many are summed up, and for weights
-  AllocationKind kind{};
+  MemoryKind kind{};
   int64_t slack_bytes = 0;  ///< of memory that was reserved already: what came of the slack
   friend bool operator==(const TraceEvent&, const TraceEvent&) = default;
 };
 /// Goes on to what there is after the event.
 inline void apply(const TraceEvent& event, KindBytes& live) {
   live[static_cast<size_t>(event.kind)] += event.bytes;
-  live[static_cast<size_t>(AllocationKind::slack)] += event.slack_bytes;
+  live[static_cast<size_t>(MemoryKind::slack)] += event.slack_bytes;
 }
 
 /// When something ran.

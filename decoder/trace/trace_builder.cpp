@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-constexpr auto kSlack = static_cast<size_t>(AllocationKind::slack);
+constexpr auto kSlack = static_cast<size_t>(MemoryKind::slack);
 
 /// Of what the decode asked for: on a GPU all else stays as it was reserved.
 int64_t asked_for(const KindBytes& bytes) {
@@ -79,18 +79,18 @@ void TraceBuilder::holds_tile(const void* memory) {
   Held& held = found->second;
   const auto move = [&](KindBytes& bytes) {
     bytes[static_cast<size_t>(held.kind)] -= held.bytes;
-    bytes[static_cast<size_t>(AllocationKind::tile)] += held.bytes;
+    bytes[static_cast<size_t>(MemoryKind::tile)] += held.bytes;
   };
   move(live_);
   if (held.number <= highest_at_) move(highest_);
   if (held.event >= 0) {
-    trace_.events[static_cast<size_t>(held.event)].kind = AllocationKind::tile;
+    trace_.events[static_cast<size_t>(held.event)].kind = MemoryKind::tile;
     move(written_);
   }
-  held.kind = AllocationKind::tile;
+  held.kind = MemoryKind::tile;
 }
 
-void TraceBuilder::allocated(double at, const void* memory, int64_t bytes, AllocationKind kind,
+void TraceBuilder::allocated(double at, const void* memory, int64_t bytes, MemoryKind kind,
                              TensorId layer) {
   const bool single = detail_ == Detail::single;
   held_[memory] = {bytes, ++allocations_, single ? static_cast<int64_t>(trace_.events.size()) : -1,
@@ -106,14 +106,14 @@ void TraceBuilder::freed(double at, const void* memory) {
   held_.erase(found);
 }
 
-void TraceBuilder::changed(double at, AllocationKind kind, int64_t bytes) {
+void TraceBuilder::changed(double at, MemoryKind kind, int64_t bytes) {
   if (bytes == 0) return;
-  reserved_ = reserved_ || kind == AllocationKind::slack;
+  reserved_ = reserved_ || kind == MemoryKind::slack;
   count(at, kind, bytes, TensorId{-1}, false);
   sum_up(at);  // what the driver counts is held against it at this moment
 }
 
-void TraceBuilder::count(double at, AllocationKind kind, int64_t bytes, TensorId layer, bool from_reserve) {
+void TraceBuilder::count(double at, MemoryKind kind, int64_t bytes, TensorId layer, bool from_reserve) {
   live_[static_cast<size_t>(kind)] += bytes;
   if (from_reserve) live_[kSlack] -= bytes;
   if (detail_ == Detail::single) {
@@ -136,15 +136,15 @@ void TraceBuilder::start_highest(double at) {
   highest_seconds_ = at;
 }
 
-void TraceBuilder::put(double at, AllocationKind kind, int64_t bytes, int64_t slack_bytes, TensorId layer) {
+void TraceBuilder::put(double at, MemoryKind kind, int64_t bytes, int64_t slack_bytes, TensorId layer) {
   const int64_t of_tile = detail_ == Detail::passes ? -1 : tile();
   trace_.events.push_back({at, bytes, of_tile, pass(), layer, kind, slack_bytes});
 }
 
 void TraceBuilder::put(const KindBytes& target, double at) {
-  for (size_t kind = 0; kind < kAllocationKinds; ++kind) {
+  for (size_t kind = 0; kind < kEventKinds; ++kind) {
     const int64_t bytes = target[kind] - written_[kind];
-    if (bytes != 0) put(at, static_cast<AllocationKind>(kind), bytes, 0, TensorId{-1});
+    if (bytes != 0) put(at, static_cast<MemoryKind>(kind), bytes, 0, TensorId{-1});
   }
   written_ = target;
 }

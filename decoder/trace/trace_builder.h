@@ -34,13 +34,13 @@ class TraceBuilder {
   /// Asked for from here on may turn out to be a tile.
   void allocating() { step_start_ = allocations_; }
   /// Bytes of the decode. Where some are reserved they are taken from these.
-  void allocated(double at, const void* memory, int64_t bytes, AllocationKind kind, TensorId layer);
+  void allocated(double at, const void* memory, int64_t bytes, MemoryKind kind, TensorId layer);
   /// What was not told of before is none of ours.
   void freed(double at, const void* memory);
   /// The memory that was asked for since allocating() at this address is a tile's.
   void holds_tile(const void* memory);
   /// Bytes of what the decode does not ask for, come or gone: slack are those reserved for it.
-  void changed(double at, AllocationKind kind, int64_t bytes);
+  void changed(double at, MemoryKind kind, int64_t bytes);
 
   /// Growth of the process outside the pool. Some are left out where there are very many.
   void sample_outside(double at, int64_t bytes);
@@ -60,15 +60,15 @@ class TraceBuilder {
     int64_t number;  ///< counts allocations
     int64_t event;   ///< index of its event; -1 where it was summed up
     TensorId layer;
-    AllocationKind kind;
+    MemoryKind kind;
     bool from_reserve;
   };
 
-  void count(double at, AllocationKind kind, int64_t bytes, TensorId layer, bool from_reserve);
+  void count(double at, MemoryKind kind, int64_t bytes, TensorId layer, bool from_reserve);
   /// Puts down what changed since the last time: up to the highest moment, and from there to now.
   void sum_up(double at);
   void put(const KindBytes& target, double at);
-  void put(double at, AllocationKind kind, int64_t bytes, int64_t slack_bytes, TensorId layer);
+  void put(double at, MemoryKind kind, int64_t bytes, int64_t slack_bytes, TensorId layer);
   void begin_pass(double at, int32_t pass);
   void end_pass();
   void start_highest(double at);

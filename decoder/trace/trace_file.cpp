@@ -23,7 +23,7 @@ bool is_of_cpu(const Trace& trace) {
 
 json names_of_kinds(size_t count) {
   json names = json::array();
-  for (size_t kind = 0; kind < count; ++kind) names.push_back(name_of(static_cast<AllocationKind>(kind)));
+  for (size_t kind = 0; kind < count; ++kind) names.push_back(key_of(static_cast<MemoryKind>(kind)));
   return names;
 }
 
@@ -59,28 +59,6 @@ void write_device_lists(const Trace& trace, std::ostream& out) {
 
 }  // namespace
 
-const char* name_of(AllocationKind kind) {
-  switch (kind) {
-    case AllocationKind::weights:
-      return "weights";
-    case AllocationKind::latent:
-      return "latent";
-    case AllocationKind::materialised:
-      return "kept";
-    case AllocationKind::tile:
-      return "tile";
-    case AllocationKind::workspace:
-      return "workspace";
-    case AllocationKind::slack:
-      return "slack";
-    case AllocationKind::libraries:
-      return "libraries";
-    case AllocationKind::context:
-      return "context";
-  }
-  return "";
-}
-
 const char* name_of(ActivityKind kind) {
   switch (kind) {
     case ActivityKind::kernel:
@@ -106,7 +84,7 @@ void write_trace(const std::filesystem::path& file, const Trace& trace, const Pl
               {"seconds", trace.seconds},
               {"tiles_left_out", trace.tiles_left_out},
               {"steps_left_out", trace.steps_left_out},
-              {"kinds", names_of_kinds(old ? kDecodeKinds : kAllocationKinds)},
+              {"kinds", names_of_kinds(old ? kDecodeKinds : kEventKinds)},
               {"event_fields", old ? old_event_field_names() : event_field_names()},
               {"tile_fields", tile_field_names()},
               {"outside_fields", outside_field_names()}};

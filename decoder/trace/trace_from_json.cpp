@@ -35,7 +35,7 @@ void require_names(const JsonFields& fields, const std::vector<std::string>& nam
 /// The first kinds; version 1 has those of the decode alone.
 std::vector<std::string> kind_names(size_t count) {
   std::vector<std::string> names;
-  for (size_t kind = 0; kind < count; ++kind) names.emplace_back(name_of(static_cast<AllocationKind>(kind)));
+  for (size_t kind = 0; kind < count; ++kind) names.emplace_back(key_of(static_cast<MemoryKind>(kind)));
   return names;
 }
 
@@ -121,7 +121,7 @@ void check_rows(const RecordedTrace& recorded, bool old, const std::string& orig
   for (size_t i = 0; i < recorded.trace.events.size(); ++i) {
     const TraceEvent& event = recorded.trace.events[i];
     const auto layer = static_cast<int64_t>(event.layer);
-    if (old && event.kind >= AllocationKind::slack)
+    if (old && event.kind >= MemoryKind::slack)
       refuse("events", i, 1, 0, kDecodeKinds - 1, static_cast<int64_t>(event.kind));
     if (old && event.slack_bytes != 0) refuse("events", i, 6, 0, 0, event.slack_bytes);
     if (layer >= layers) refuse("events", i, 2, -1, layers - 1, layer);
@@ -130,7 +130,7 @@ void check_rows(const RecordedTrace& recorded, bool old, const std::string& orig
     if (event.bytes < -of_kind || event.bytes > kMostTraceBytes - total)
       refuse("events", i, 5, -of_kind, kMostTraceBytes - total, event.bytes);
     apply(event, live);
-    const int64_t slack = live[static_cast<size_t>(AllocationKind::slack)];
+    const int64_t slack = live[static_cast<size_t>(MemoryKind::slack)];
     if (slack < 0 || event.slack_bytes > kMostTraceBytes - total)
       refuse("events", i, 6, event.slack_bytes - slack, kMostTraceBytes - total, event.slack_bytes);
     total += event.bytes + event.slack_bytes;
@@ -197,7 +197,7 @@ RecordedTrace trace_from_json(const std::string& text, const std::string& origin
   if (file.has("summed_by_pass_from_seconds"))
     trace.summed_by_pass_from_seconds = amount(file["summed_by_pass_from_seconds"]);
   const bool old = file["version"].integer(1, kTraceVersion) == 1;
-  require_names(file["kinds"], kind_names(old ? kDecodeKinds : kAllocationKinds));
+  require_names(file["kinds"], kind_names(old ? kDecodeKinds : kEventKinds));
   require_names(file["event_fields"], old ? old_event_field_names() : event_field_names());
   require_names(file["tile_fields"], tile_field_names());
   require_names(file["outside_fields"], outside_field_names());

@@ -30,7 +30,7 @@ constexpr Field time_field(const char* name) {
   return {name, true};
 }
 constexpr std::array kEventFields{time_field("seconds"),
-                                  Field{"kind", false, 0, kAllocationKinds - 1},
+                                  Field{"kind", false, 0, kEventKinds - 1},
                                   Field{"layer", false, -1, kMostTraceLayers - 1},
                                   Field{"pass", false, -1, kMostTracePasses - 1},
                                   Field{"tile", false, -1, kMostTiles},
@@ -128,7 +128,7 @@ class TraceScanner {
         trace_.events.push_back({row.seconds[0], row.numbers[5], row.numbers[4],
                                  static_cast<int32_t>(row.numbers[3]),
                                  TensorId{static_cast<int32_t>(row.numbers[2])},
-                                 static_cast<AllocationKind>(row.numbers[1]), row.numbers[6]});
+                                 static_cast<MemoryKind>(row.numbers[1]), row.numbers[6]});
       });
     } else if (name == "tiles\"") {
       trace_.tiles.clear();

@@ -42,7 +42,7 @@ reports::Chart memory_chart(const RunProgress& progress) {
   reports::Series pool{
       RunPage::tr("in the pool").toStdString(), reports::Mark::area, reports::ColourRole::measured, {}, {}};
   reports::Series outside{
-      name_of(reports::MemoryKind::outside), reports::Mark::area, reports::ColourRole::outside, {}, {}};
+      title_of(MemoryKind::outside), reports::Mark::area, reports::ColourRole::outside, {}, {}};
   double before = 0;
   for (const RunMemory& memory : progress.memory) {
     // A sample speaks of the time since the one before: its peak holds from there.

@@ -33,7 +33,7 @@ struct Allocated {
   int64_t at_ns = 0;
   uint64_t address = 0;
   int64_t bytes = 0;
-  AllocationKind kind{};  ///< one of the first kDecodeKinds
+  MemoryKind kind{};  ///< one of the first kDecodeKinds
   TensorId layer{-1};
   friend bool operator==(const Allocated&, const Allocated&) = default;
 };

@@ -29,7 +29,7 @@ json row_of(const ScopeBegan& e) {
   return {"scope", e.at_ns, static_cast<uint64_t>(e.scope), e.item, e.pass, e.tile, e.step};
 }
 json row_of(const Allocated& e) {
-  return {"allocated", e.at_ns, e.address, e.bytes, name_of(e.kind), static_cast<int64_t>(e.layer)};
+  return {"allocated", e.at_ns, e.address, e.bytes, key_of(e.kind), static_cast<int64_t>(e.layer)};
 }
 json row_of(const Freed& e) {
   return {"freed", e.at_ns, e.address};
@@ -118,7 +118,7 @@ DeviceEvent event_of(const std::string& kind, Columns& row, const JsonFields& li
     return Allocated{.at_ns = row.time_ns(),
                      .address = row.address(),
                      .bytes = row.integer(0, kMostBytes),
-                     .kind = row.one_of<AllocationKind>(kDecodeKinds),
+                     .kind = row.one_of<MemoryKind>(kDecodeKinds),
                      .layer = TensorId{row.small(-1)}};
   }
   if (kind == "freed") return Freed{.at_ns = row.time_ns(), .address = row.address()};

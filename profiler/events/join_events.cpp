@@ -110,7 +110,7 @@ class Joining {
   static const void* pointer(uint64_t address) {
     return reinterpret_cast<const void*>(static_cast<uintptr_t>(address));
   }
-  int64_t live(AllocationKind kind) const { return trace_.live()[static_cast<size_t>(kind)]; }
+  int64_t live(MemoryKind kind) const { return trace_.live()[static_cast<size_t>(kind)]; }
   int64_t all() const { return std::accumulate(trace_.live().begin(), trace_.live().end(), int64_t{0}); }
 
   void begin_tile(const ScopeBegan& scope) {
@@ -127,8 +127,8 @@ class Joining {
       places_[taken.address] = taken.bytes;
       ++lost_;
     }
-    if (const int64_t slack = live(AllocationKind::slack); reserved_ && slack < taken.bytes) {
-      trace_.changed(at_, AllocationKind::slack, taken.bytes - slack);
+    if (const int64_t slack = live(MemoryKind::slack); reserved_ && slack < taken.bytes) {
+      trace_.changed(at_, MemoryKind::slack, taken.bytes - slack);
       ++lost_;
     }
     trace_.allocated(at_, pointer(taken.address), taken.bytes, taken.kind, taken.layer);
@@ -141,13 +141,13 @@ class Joining {
     if (const auto* segment = std::get_if<SegmentChanged>(&events_[event]);
         segment != nullptr && reserved < 0)
       free_places(segment->address, -reserved);
-    if (live(AllocationKind::slack) + reserved < 0) {
-      reserved = -live(AllocationKind::slack);
+    if (live(MemoryKind::slack) + reserved < 0) {
+      reserved = -live(MemoryKind::slack);
       ++lost_;
     }
     reserved_ = reserved_ || reserved > 0;
-    trace_.changed(at_, AllocationKind::slack, reserved);
-    trace_.changed(at_, AllocationKind::libraries, ledger_.library_bytes() - libraries);
+    trace_.changed(at_, MemoryKind::slack, reserved);
+    trace_.changed(at_, MemoryKind::libraries, ledger_.library_bytes() - libraries);
   }
 
   /// What lies in a segment goes with it.
@@ -161,8 +161,8 @@ class Joining {
   }
 
   void count(int64_t driver_bytes) {
-    const int64_t context = live(AllocationKind::context), claimed = all() - context;
-    trace_.changed(at_, AllocationKind::context, std::max<int64_t>(0, driver_bytes - claimed) - context);
+    const int64_t context = live(MemoryKind::context), claimed = all() - context;
+    trace_.changed(at_, MemoryKind::context, std::max<int64_t>(0, driver_bytes - claimed) - context);
     driver_.push_back({at_, driver_bytes});
   }
 

@@ -82,7 +82,7 @@ void DeviceRecorder::step_done(const Plan& plan, const StepDone& done) {
   begin_scope(done.item, done.pass, last ? -1 : done.tile, last ? -1 : done.step + 1);
 }
 
-void DeviceRecorder::allocating(AllocationKind kind, TensorId tensor) {
+void DeviceRecorder::allocating(MemoryKind kind, TensorId tensor) {
   const std::lock_guard lock(mutex_);
   kind_ = kind;
   layer_ = tensor;
@@ -94,7 +94,7 @@ void DeviceRecorder::holds_tile(const void* memory) {
   const std::lock_guard lock(mutex_);
   const auto found = since_allocating_.find(memory);
   if (found != since_allocating_.end())
-    std::get<Allocated>(recording_.events[found->second]).kind = AllocationKind::tile;
+    std::get<Allocated>(recording_.events[found->second]).kind = MemoryKind::tile;
 }
 
 void DeviceRecorder::device_memory(const DeviceMemoryUse& use) {

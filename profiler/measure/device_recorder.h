@@ -28,7 +28,7 @@ class DeviceRecorder final : public EventSink, private MemoryObserver {
   void pass_started(const Plan& plan, int32_t pass) override;
   void step_done(const Plan& plan, const StepDone& done) override;
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override;
-  void allocating(AllocationKind kind, TensorId tensor) override;
+  void allocating(MemoryKind kind, TensorId tensor) override;
   void holds_tile(const void* memory) override;
   void device_memory(const DeviceMemoryUse& use) override;
   bool watches_device_memory() const override { return true; }
@@ -45,7 +45,7 @@ class DeviceRecorder final : public EventSink, private MemoryObserver {
   std::mutex mutex_;
   DeviceRecording recording_;
   std::unordered_map<const void*, size_t> since_allocating_;  ///< events that took memory, by address
-  AllocationKind kind_ = AllocationKind::weights;
+  MemoryKind kind_ = MemoryKind::weights;
   TensorId layer_{-1};
   uint64_t scopes_ = 0;
   int64_t item_ = 0, micro_batch_items_ = 0;  ///< the micro-batch that runs, and how many it has

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "decoder/trace/memory_kind.h"
 #include "reports/figures/unit.h"
 
 namespace headroom::reports {
@@ -15,8 +16,9 @@ struct ChartAxis {
   bool logarithmic = false;
 };
 
-/// What a colour stands for: each renderer has its own colours, for light and dark.
+/// What a colour stands for. Each renderer has its own colours, for light and dark.
 enum class ColourRole {
+  // The kinds of memory, in their order (colour_role_of).
   weights,
   latent,
   materialised,
@@ -25,8 +27,9 @@ enum class ColourRole {
   slack,  ///< reserved and free: paler than what is in use
   libraries,
   context,
-  outside,  ///< growth outside the pool, or the reserve planned for it
-  driver,   ///< what the driver counts, over the areas of what we count
+  outside,
+  // All others.
+  driver,  ///< what the driver counts, over the areas of what we count
   predicted,
   measured,
   untiled,
@@ -35,6 +38,13 @@ enum class ColourRole {
   neutral,
   other,  ///< a second file, in comparisons
 };
+constexpr size_t kColourRoles = static_cast<size_t>(ColourRole::other) + 1;
+constexpr ColourRole colour_role_of(MemoryKind kind) {
+  return static_cast<ColourRole>(kind);
+}
+static_assert(colour_role_of(MemoryKind::materialised) == ColourRole::materialised &&
+              colour_role_of(MemoryKind::outside) == ColourRole::outside &&
+              static_cast<size_t>(ColourRole::driver) == kMemoryKinds);
 
 enum class Mark {
   area,    ///< stacked on the areas before it; held until the next point

@@ -222,7 +222,7 @@ Contents contents_of(const RecordedTrace& recorded, const Document& document) {
   if (timeline.size() > 0) {
     memory.add("peak", double(timeline.total_bytes(timeline.peak())));
     for (const MemoryKind kind : timeline.kinds()) {
-      memory.add(std::string(name_of(kind)) + " at the peak",
+      memory.add(std::string(title_of(kind)) + " at the peak",
                  double(timeline.use(timeline.peak())[static_cast<size_t>(kind)]));
     }
   }

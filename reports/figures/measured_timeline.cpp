@@ -7,10 +7,6 @@
 namespace headroom::reports {
 namespace {
 
-static_assert(kMemoryKinds == kAllocationKinds + 1 && MemoryKind::outside == MemoryKind(kAllocationKinds) &&
-                  MemoryKind::slack == MemoryKind(AllocationKind::slack),
-              "kinds of a trace come first, in its order");
-
 /// Between two checkpoints: few enough that replaying them is no wait.
 constexpr size_t kReplayedEvents = 4096;
 constexpr auto kOutside = static_cast<size_t>(MemoryKind::outside);
@@ -35,37 +31,37 @@ class LiveBytes {
  public:
   void add(const TraceEvent& event) {
     add(event.kind, event.layer, event.bytes);
-    if (event.slack_bytes != 0) add(AllocationKind::slack, TensorId{-1}, event.slack_bytes);
+    if (event.slack_bytes != 0) add(MemoryKind::slack, TensorId{-1}, event.slack_bytes);
   }
   size_t size() const { return bytes_.size(); }
 
   /// By layers where they are known, of a kind of which no layer is below zero; else the kind's bytes as one.
   std::vector<LiveEntry> entries(const std::vector<std::string>& layers, bool layers_known) const {
-    std::array<int64_t, kAllocationKinds> sums{};
-    std::array<bool, kAllocationKinds> by_layer;
+    std::array<int64_t, kEventKinds> sums{};
+    std::array<bool, kEventKinds> by_layer;
     by_layer.fill(layers_known);
     for (const auto& [key, bytes] : bytes_) {
-      sums[key % kAllocationKinds] += bytes;
-      if (bytes < 0) by_layer[key % kAllocationKinds] = false;
+      sums[key % kEventKinds] += bytes;
+      if (bytes < 0) by_layer[key % kEventKinds] = false;
     }
     std::vector<LiveEntry> entries;
     for (const auto& [key, bytes] : bytes_) {
-      const size_t kind = key % kAllocationKinds, layer = key / kAllocationKinds;
+      const size_t kind = key % kEventKinds, layer = key / kEventKinds;
       const auto memory_kind = static_cast<MemoryKind>(kind);
       if (by_layer[kind])
-        entries.push_back({layer == 0 ? name_of(memory_kind) : layers[layer - 1], memory_kind, bytes});
+        entries.push_back({layer == 0 ? title_of(memory_kind) : layers[layer - 1], memory_kind, bytes});
     }
-    for (size_t kind = 0; kind < kAllocationKinds; ++kind) {
+    for (size_t kind = 0; kind < kEventKinds; ++kind) {
       const auto memory_kind = static_cast<MemoryKind>(kind);
-      if (!by_layer[kind]) entries.push_back({name_of(memory_kind), memory_kind, sums[kind]});
+      if (!by_layer[kind]) entries.push_back({title_of(memory_kind), memory_kind, sums[kind]});
     }
     return entries;
   }
 
  private:
-  void add(AllocationKind kind, TensorId of_layer, int64_t bytes) {
+  void add(MemoryKind kind, TensorId of_layer, int64_t bytes) {
     const size_t layer = static_cast<size_t>(static_cast<int64_t>(of_layer) + 1);
-    const auto found = bytes_.try_emplace(layer * kAllocationKinds + static_cast<size_t>(kind), 0).first;
+    const auto found = bytes_.try_emplace(layer * kEventKinds + static_cast<size_t>(kind), 0).first;
     found->second += bytes;
     if (found->second == 0) bytes_.erase(found);
   }
@@ -105,7 +101,7 @@ class Replay {
     const Moment& moment = moments_[i];
     std::vector<LiveEntry> entries =
         live_after(moment.events).entries(recorded().layers, moment.events <= first_sum_);
-    entries.push_back({name_of(MemoryKind::outside), MemoryKind::outside, moment.outside_bytes});
+    entries.push_back({title_of(MemoryKind::outside), MemoryKind::outside, moment.outside_bytes});
     return by_size(entries);
   }
 
@@ -168,7 +164,7 @@ Timeline measured_timeline(DocumentPtr document) {
     while (goes_on) {
       const TraceEvent& one = trace.events[event++];
       now[static_cast<size_t>(one.kind)] += one.bytes;
-      now[static_cast<size_t>(AllocationKind::slack)] += one.slack_bytes;
+      now[static_cast<size_t>(MemoryKind::slack)] += one.slack_bytes;
       goes_on = event > sums && event < trace.events.size() && trace.events[event].seconds == one.seconds &&
                 trace.events[event].kind > one.kind;
     }

@@ -98,8 +98,8 @@ class PassMemory {
 
   std::vector<LiveEntry> live(const SweepPoint& at) const {
     std::vector<LiveEntry> entries{
-        {name_of(MemoryKind::weights), MemoryKind::weights, resident_bytes_},
-        {resident_bytes_ > 0 ? "kernels in Winograd form" : name_of(MemoryKind::weights), MemoryKind::weights,
+        {title_of(MemoryKind::weights), MemoryKind::weights, resident_bytes_},
+        {resident_bytes_ > 0 ? "kernels in Winograd form" : title_of(MemoryKind::weights), MemoryKind::weights,
          brought_bytes_},
         {tensor_name(graph_.latent()), MemoryKind::latent, latent_bytes_},
         {"statistics", MemoryKind::latent, state_bytes_},
@@ -338,7 +338,7 @@ Timeline predicted_timeline(DocumentPtr document) {
     const SweepPoint& at = points[i];
     if (at.pass == kLoading) {
       return by_size(
-          {{name_of(MemoryKind::weights), MemoryKind::weights, resident_bytes(of)}, reserve_of(of.plan)});
+          {{title_of(MemoryKind::weights), MemoryKind::weights, resident_bytes(of)}, reserve_of(of.plan)});
     }
     return PassMemory(of, at.pass, *memory).live(at);
   };

@@ -56,54 +56,6 @@ int64_t bytes_at(const Timeline& timeline, size_t moment, MemoryKind kind) {
 
 }  // namespace
 
-const char* name_of(MemoryKind kind) {
-  switch (kind) {
-    case MemoryKind::weights:
-      return "weights";
-    case MemoryKind::latent:
-      return "latent";
-    case MemoryKind::materialised:
-      return "kept tensors";
-    case MemoryKind::tile:
-      return "tiles";
-    case MemoryKind::workspace:
-      return "workspace";
-    case MemoryKind::slack:
-      return "slack";
-    case MemoryKind::libraries:
-      return "libraries";
-    case MemoryKind::context:
-      return "context and modules";
-    case MemoryKind::outside:
-      return "outside the pool";
-  }
-  return "?";
-}
-
-ColourRole colour_role_of(MemoryKind kind) {
-  switch (kind) {
-    case MemoryKind::weights:
-      return ColourRole::weights;
-    case MemoryKind::latent:
-      return ColourRole::latent;
-    case MemoryKind::materialised:
-      return ColourRole::materialised;
-    case MemoryKind::tile:
-      return ColourRole::tile;
-    case MemoryKind::workspace:
-      return ColourRole::workspace;
-    case MemoryKind::slack:
-      return ColourRole::slack;
-    case MemoryKind::libraries:
-      return ColourRole::libraries;
-    case MemoryKind::context:
-      return ColourRole::context;
-    case MemoryKind::outside:
-      return ColourRole::outside;
-  }
-  return ColourRole::neutral;
-}
-
 int64_t total(const MemoryUse& use) {
   return std::accumulate(use.begin(), use.end(), int64_t{0});
 }
@@ -207,7 +159,7 @@ Chart timeline_chart(const Timeline& timeline, const std::string& title, double 
     points.push_back({end, points.back().moment});
   }
   for (const MemoryKind kind : timeline.kinds()) {
-    Series series{name_of(kind), Mark::area, colour_role_of(kind), {}, {}};
+    Series series{title_of(kind), Mark::area, colour_role_of(kind), {}, {}};
     for (const Point& point : points) {
       series.x.push_back(point.seconds);
       series.y.push_back(double(bytes_at(timeline, point.moment, kind)));
@@ -246,7 +198,7 @@ Table live_table(const Timeline& timeline, size_t i) {
   const auto all = double(timeline.total_bytes(i));
   for (const LiveEntry& entry : timeline.live_set(i)) {
     const auto bytes = double(entry.bytes);
-    table.rows.push_back({{entry.name, std::string(name_of(entry.kind)), bytes, bytes / all}, false});
+    table.rows.push_back({{entry.name, std::string(title_of(entry.kind)), bytes, bytes / all}, false});
   }
   return table;
 }

@@ -6,27 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "decoder/trace/memory_kind.h"
 #include "reports/figures/chart.h"
 #include "reports/figures/document.h"
 #include "reports/figures/table.h"
 
 namespace headroom::reports {
-
-/// What device bytes are for: the kinds of a trace, and what is outside the pool.
-enum class MemoryKind : uint8_t {
-  weights,
-  latent,
-  materialised,
-  tile,
-  workspace,
-  slack,  ///< of a GPU: reserved and free; in plans the gaps of the reservation
-  libraries,
-  context,
-  outside
-};
-constexpr size_t kMemoryKinds = 9;
-const char* name_of(MemoryKind kind);  ///< "materialised tensors"
-ColourRole colour_role_of(MemoryKind kind);
 
 /// Bytes of each kind at one moment.
 using MemoryUse = std::array<int64_t, kMemoryKinds>;

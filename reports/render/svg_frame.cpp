@@ -1,6 +1,7 @@
 #include "reports/render/svg_frame.h"
 
 #include <algorithm>
+#include <array>
 
 #include "reports/render/escape.h"
 
@@ -9,44 +10,13 @@ namespace {
 
 constexpr double kSwatch = 22;
 
+/// As page_style.cpp has them: of a kind of memory its key.
 const char* name_of(ColourRole colour_role) {
-  switch (colour_role) {
-    case ColourRole::weights:
-      return "weights";
-    case ColourRole::latent:
-      return "latent";
-    case ColourRole::materialised:
-      return "kept";
-    case ColourRole::tile:
-      return "tile";
-    case ColourRole::workspace:
-      return "workspace";
-    case ColourRole::slack:
-      return "slack";
-    case ColourRole::libraries:
-      return "libraries";
-    case ColourRole::context:
-      return "context";
-    case ColourRole::outside:
-      return "outside";
-    case ColourRole::driver:
-      return "driver";
-    case ColourRole::predicted:
-      return "predicted";
-    case ColourRole::measured:
-      return "measured";
-    case ColourRole::untiled:
-      return "untiled";
-    case ColourRole::planned:
-      return "planned";
-    case ColourRole::limit:
-      return "limit";
-    case ColourRole::other:
-      return "other";
-    case ColourRole::neutral:
-      break;
-  }
-  return "neutral";
+  constexpr std::array kOthers{"driver",  "predicted", "measured", "untiled",
+                               "planned", "limit",     "neutral",  "other"};
+  static_assert(kMemoryKinds + kOthers.size() == kColourRoles);
+  const auto role = static_cast<size_t>(colour_role);
+  return role < kMemoryKinds ? kMemoryKindNames[role].key : kOthers[role - kMemoryKinds];
 }
 
 void draw_swatch(Markup& svg, const LegendEntry& entry, double x, double middle) {

@@ -37,7 +37,7 @@ inline Trace made_up_trace(const Plan& plan, const Graph& graph) {
   trace.device = "two cores";
   trace.libraries = "LibTorch";
   trace.limit_bytes = plan.limit_bytes;
-  trace.events.push_back({0, plan.weights_bytes, -1, -1, TensorId{-1}, AllocationKind::weights});
+  trace.events.push_back({0, plan.weights_bytes, -1, -1, TensorId{-1}, MemoryKind::weights});
   double at = 0.001;
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     const Pass& pass = plan.passes[i];
@@ -49,8 +49,8 @@ inline Trace made_up_trace(const Plan& plan, const Graph& graph) {
     const TensorId layer = pass.steps.front().tensor;
     trace.passes.push_back({at, at + length, 0, number, -1, -1});
     trace.tiles.push_back({at, at + length, 0, number, 0, -1});
-    trace.events.push_back({at + length * 0.25, tile, 0, number, layer, AllocationKind::tile});
-    trace.events.push_back({at + length * 0.75, -tile, 0, number, layer, AllocationKind::tile});
+    trace.events.push_back({at + length * 0.25, tile, 0, number, layer, MemoryKind::tile});
+    trace.events.push_back({at + length * 0.75, -tile, 0, number, layer, MemoryKind::tile});
     trace.step_sums.push_back({number, 0, 1, length});
     at += length;
   }

@@ -51,9 +51,9 @@ class DecodeMaker {
     take_library();
     take_segment();
     tell(
-        profiler::Allocated{tick(), take_place(int64_t{1} << 20), int64_t{1} << 20, AllocationKind::weights});
-    place_bytes_.back().kind = AllocationKind::weights;
-    change(AllocationKind::weights, int64_t{1} << 20);
+        profiler::Allocated{tick(), take_place(int64_t{1} << 20), int64_t{1} << 20, MemoryKind::weights});
+    place_bytes_.back().kind = MemoryKind::weights;
+    change(MemoryKind::weights, int64_t{1} << 20);
     for (size_t pass = 0; pass < plan_.passes.size(); ++pass) run_pass(static_cast<int32_t>(pass));
     now_ns_ = std::max({now_ns_, kernels_at_ns_, copies_at_ns_});  // the host waits for the GPU
     while (!place_bytes_.empty()) free_place(0);
@@ -69,19 +69,19 @@ class DecodeMaker {
   struct Place {
     uint64_t address;
     int64_t bytes;
-    AllocationKind kind;
+    MemoryKind kind;
   };
   static constexpr uint64_t kSegment = 0x7f0000000000;
   static constexpr int64_t kSegmentBytes = int64_t{64} << 20;
 
   int64_t tick() { return now_ns_ += random_.integer(100, 5000); }
   void tell(profiler::DeviceEvent event) { captured_.recording.events.push_back(std::move(event)); }
-  int64_t& of(AllocationKind kind) { return live_[static_cast<size_t>(kind)]; }
+  int64_t& of(MemoryKind kind) { return live_[static_cast<size_t>(kind)]; }
   void note() { captured_.truth[now_ns_] = live_; }
   /// Of the decode's own.
-  void change(AllocationKind kind, int64_t bytes) {
+  void change(MemoryKind kind, int64_t bytes) {
     of(kind) += bytes;
-    of(AllocationKind::slack) -= bytes;
+    of(MemoryKind::slack) -= bytes;
     note();
   }
 
@@ -102,8 +102,8 @@ class DecodeMaker {
   }
 
   void run_step(const Step& step) {
-    const auto kinds = {AllocationKind::tile, AllocationKind::workspace, AllocationKind::materialised};
-    for (AllocationKind kind : kinds) {
+    const auto kinds = {MemoryKind::tile, MemoryKind::workspace, MemoryKind::materialised};
+    for (MemoryKind kind : kinds) {
       if (!random_.chance(0.6)) continue;
       const int64_t bytes = 512 * random_.integer(1, 2000);
       const uint64_t address = take_place(bytes);
@@ -161,12 +161,12 @@ class DecodeMaker {
       tell(profiler::DriverMemoryChanged{tick(), kSegment, segment_bytes_, correlation_++});
     if (!hearing_.memory) tick();
     tell(profiler::SegmentChanged{tick(), kSegment, kSegmentBytes});
-    of(AllocationKind::slack) += hearing_.memory ? segment_bytes_ : kSegmentBytes;
+    of(MemoryKind::slack) += hearing_.memory ? segment_bytes_ : kSegmentBytes;
     note();
   }
   void release_segment() {
     tell(profiler::SegmentChanged{tick(), kSegment, -kSegmentBytes});
-    of(AllocationKind::slack) = 0;
+    of(MemoryKind::slack) = 0;
     note();
     if (hearing_.memory)
       tell(profiler::DriverMemoryChanged{tick(), kSegment, -segment_bytes_, correlation_++});
@@ -208,16 +208,16 @@ class DecodeMaker {
   void change_libraries(int64_t bytes) {
     library_bytes_ += bytes;
     if (!hearing_.memory) return;
-    of(AllocationKind::libraries) += bytes;
+    of(MemoryKind::libraries) += bytes;
     note();
   }
 
   void count() {
     const int64_t all = context_bytes_ + library_bytes_ + segment_bytes_;
     tell(profiler::DriverCounted{tick(), all});
-    int64_t claimed = -of(AllocationKind::context);
+    int64_t claimed = -of(MemoryKind::context);
     for (int64_t bytes : live_) claimed += bytes;
-    of(AllocationKind::context) = all - claimed;
+    of(MemoryKind::context) = all - claimed;
     note();
   }
 

@@ -31,7 +31,7 @@ class Listening final : public EventSink, public MemoryObserver {
     ++tiles;
     recorder_.tile_started(plan, pass, tile, all);
   }
-  void allocating(AllocationKind kind, TensorId tensor) override { recorder_.allocating(kind, tensor); }
+  void allocating(MemoryKind kind, TensorId tensor) override { recorder_.allocating(kind, tensor); }
   void holds_tile(const void* memory) override { recorder_.holds_tile(memory); }
   MemoryObserver* memory_observer() override { return this; }
   void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override {
@@ -87,7 +87,7 @@ TEST_CASE("the kinds of a trace add up to what the pool holds, at every event") 
   const Recorded recorded = record(seed, {});
   const Trace& trace = recorded.trace;
   REQUIRE(trace.events.size() == recorded.live.size());
-  std::array<int64_t, kAllocationKinds> live{}, most{};
+  std::array<int64_t, kEventKinds> live{}, most{};
   int64_t sum = 0, largest = 0;
   double before = 0;
   for (size_t i = 0; i < trace.events.size(); ++i) {
@@ -105,9 +105,9 @@ TEST_CASE("the kinds of a trace add up to what the pool holds, at every event") 
   }
   CHECK(sum == 0);
   CHECK(largest == recorded.stats.pool_peak_bytes);
-  CHECK(most[size_t(AllocationKind::weights)] >= recorded.plan.weights_bytes);
-  CHECK(most[size_t(AllocationKind::latent)] > 0);
-  CHECK(most[size_t(AllocationKind::tile)] > 0);
+  CHECK(most[size_t(MemoryKind::weights)] >= recorded.plan.weights_bytes);
+  CHECK(most[size_t(MemoryKind::latent)] > 0);
+  CHECK(most[size_t(MemoryKind::tile)] > 0);
   bool takes_workspace = false;
   for (const Pass& pass : recorded.plan.passes) {
     for (const Step& step : pass.steps) {
@@ -116,8 +116,8 @@ TEST_CASE("the kinds of a trace add up to what the pool holds, at every event") 
       takes_workspace = takes_workspace || transforms || step.kind == StepKind::attention;
     }
   }
-  CHECK((most[size_t(AllocationKind::workspace)] > 0) == takes_workspace);
-  CHECK((most[size_t(AllocationKind::materialised)] > 0) == !recorded.plan.materialised.empty());
+  CHECK((most[size_t(MemoryKind::workspace)] > 0) == takes_workspace);
+  CHECK((most[size_t(MemoryKind::materialised)] > 0) == !recorded.plan.materialised.empty());
   CHECK(trace.summed_by_step_from_seconds < 0);
   CHECK_FALSE(trace.outside.empty());
 }
@@ -160,7 +160,7 @@ TEST_CASE("a trace within tight bounds still has the peak, and adds up where it 
   REQUIRE(recorded.live.size() > bounds.single_events);
   CHECK(trace.summed_by_step_from_seconds >= 0);
   CHECK(trace.events.size() < recorded.live.size());
-  std::array<int64_t, kAllocationKinds> live{};
+  std::array<int64_t, kEventKinds> live{};
   int64_t largest = 0;
   for (size_t i = 0; i < trace.events.size(); ++i) {
     live[static_cast<size_t>(trace.events[i].kind)] += trace.events[i].bytes;

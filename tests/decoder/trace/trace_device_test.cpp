@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr auto kTile = AllocationKind::tile;
+constexpr auto kTile = MemoryKind::tile;
 constexpr TensorId kNone{-1};
 
 /// 10,000 bytes are reserved, of which tiles take some for a while; libraries take 512 more meanwhile.
@@ -23,10 +23,10 @@ Trace sample() {
   trace.libraries = "LibTorch 2.11.0";
   trace.limit_bytes = 28'000;
   trace.seconds = 0.5;
-  trace.events = {{0, 300, -1, -1, kNone, AllocationKind::context},
-                  {0, 10'000, -1, -1, kNone, AllocationKind::slack},
+  trace.events = {{0, 300, -1, -1, kNone, MemoryKind::context},
+                  {0, 10'000, -1, -1, kNone, MemoryKind::slack},
                   {0.000125, 4096, 0, 0, TensorId{1}, kTile, -4096},
-                  {0.25, 512, 0, 0, kNone, AllocationKind::libraries},
+                  {0.25, 512, 0, 0, kNone, MemoryKind::libraries},
                   {0.3, -4096, 0, 0, TensorId{1}, kTile, 4096}};
   trace.passes = {{0.125, 0.25, 0, 0}, {0.25, 0.28125, 0, 1}};
   trace.step_sums = {{0, 1, 3, 0.1, 0.0625}, {1, 2, 3, 0.2, 0}};

@@ -19,8 +19,8 @@ Trace sample() {
   trace.libraries = "LibTorch 2.11.0";
   trace.limit_bytes = 28'000;
   trace.seconds = 1.0 / 3;
-  const auto weights = AllocationKind::weights, latent = AllocationKind::latent,
-             materialised = AllocationKind::materialised, tile = AllocationKind::tile;
+  const auto weights = MemoryKind::weights, latent = MemoryKind::latent,
+             materialised = MemoryKind::materialised, tile = MemoryKind::tile;
   trace.events = {{0, 11840, -1, -1, TensorId{-1}, weights},  {0.000125, 1024, -1, -1, TensorId{0}, latent},
                   {0.25, 4096, 0, 0, TensorId{1}, tile},      {0.25, 8192, 1, 0, TensorId{1}, materialised},
                   {0.250001, -4096, 1, 1, TensorId{1}, tile}, {0.3, -8192, -1, 1, TensorId{-1}, materialised},

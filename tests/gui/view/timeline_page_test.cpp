@@ -244,8 +244,8 @@ TEST_CASE("timeline page: a trace of a million events", "[.benchmark]") {
     const auto pass = std::min(int32_t(at / pass_seconds), int32_t(plan.passes.size()) - 1);
     const int64_t bytes = 1'000'000 + int64_t(i) * 7919 % 1'000'000;
     const TensorId layer = plan.passes[size_t(pass)].steps.front().tensor;
-    trace.events.push_back({at, bytes, i, pass, layer, AllocationKind::tile});
-    trace.events.push_back({at + end / 1'000'000, -bytes, i, pass, layer, AllocationKind::tile});
+    trace.events.push_back({at, bytes, i, pass, layer, MemoryKind::tile});
+    trace.events.push_back({at + end / 1'000'000, -bytes, i, pass, layer, MemoryKind::tile});
   }
   trace.seconds = end;
   const test::Scratch folder;

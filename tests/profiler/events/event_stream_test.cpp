@@ -20,7 +20,7 @@ DeviceRecording sample() {
   recording.libraries = "LibTorch 2.11.0";
   recording.sources = {{"CUPTI kernels", true, "version 26"}, {"CUPTI memory", false, "held by another"}};
   recording.events = {ScopeBegan{5, ScopeId{1}, 2, 0, 7, 1},
-                      Allocated{6, 0x7f0000000000, 512, AllocationKind::workspace, TensorId{3}},
+                      Allocated{6, 0x7f0000000000, 512, MemoryKind::workspace, TensorId{3}},
                       Freed{7, 0x7f0000000000},
                       SegmentChanged{1, 0x7f0000000000, -(int64_t{1} << 40)},
                       MemoryRefused{8, 100, 5},

@@ -160,7 +160,7 @@ TEST_CASE("a step begins with its first kernel and what it took is there from th
     CHECK(step.end_seconds == Approx(found->second.second).margin(1e-12));
   }
   for (const TraceEvent& event : trace.events) {
-    if (event.kind != AllocationKind::tile || event.bytes < 0 || event.tile < 0) continue;
+    if (event.kind != MemoryKind::tile || event.bytes < 0 || event.tile < 0) continue;
     const bool begins = std::any_of(trace.steps.begin(), trace.steps.end(), [&](const TraceInterval& step) {
       return step.pass == event.pass && step.tile == event.tile && event.seconds >= step.begin_seconds &&
              event.seconds <= step.end_seconds;
@@ -232,7 +232,7 @@ TEST_CASE("whatever is lost, nothing is below zero and the driver's word stands"
         trace.driver[sample].seconds != trace.events[i].seconds)
       continue;
     REQUIRE(sum(live) >= trace.driver[sample].bytes);
-    if (live[static_cast<size_t>(AllocationKind::context)] > 0)
+    if (live[static_cast<size_t>(MemoryKind::context)] > 0)
       REQUIRE(sum(live) == trace.driver[sample].bytes);
   }
   // Its file is one that is read again.
@@ -282,10 +282,10 @@ TEST_CASE("contradictions are counted and set right", "[unit][join]") {
   DeviceRecording recording = program.empty();
   recording.events = {
       SegmentChanged{1000, 4096, 1 << 20},
-      Allocated{1100, 4096, 512, AllocationKind::tile, TensorId{1}},
-      Allocated{1200, 4096, 1024, AllocationKind::materialised, TensorId{2}},  // at the same place
+      Allocated{1100, 4096, 512, MemoryKind::tile, TensorId{1}},
+      Allocated{1200, 4096, 1024, MemoryKind::materialised, TensorId{2}},  // at the same place
       Freed{1300, 99},                                                         // was never taken
-      Allocated{1400, 1 << 16, 2 << 20, AllocationKind::workspace},            // more than there is
+      Allocated{1400, 1 << 16, 2 << 20, MemoryKind::workspace},            // more than there is
       DriverMemoryChanged{1500, 7, -100},                                      // was never given
       DriverMemoryChanged{1600, 8, 100},
       DriverMemoryChanged{1700, 8, 300},  // twice
@@ -298,8 +298,8 @@ TEST_CASE("contradictions are counted and set right", "[unit][join]") {
     apply(event, live);
     for (int64_t bytes : live) REQUIRE(bytes >= 0);
   }
-  CHECK(live[static_cast<size_t>(AllocationKind::libraries)] == 300);
-  for (AllocationKind kind : {AllocationKind::tile, AllocationKind::materialised, AllocationKind::workspace})
+  CHECK(live[static_cast<size_t>(MemoryKind::libraries)] == 300);
+  for (MemoryKind kind : {MemoryKind::tile, MemoryKind::materialised, MemoryKind::workspace})
     CHECK(live[static_cast<size_t>(kind)] == 0);
 }
 
@@ -314,7 +314,7 @@ TEST_CASE("segments are unmapped by addresses, whatever they were mapped by", "[
     CHECK(trace.records_lost == 0);
     KindBytes live{};
     for (const TraceEvent& event : trace.events) apply(event, live);
-    return live[static_cast<size_t>(AllocationKind::slack)];
+    return live[static_cast<size_t>(MemoryKind::slack)];
   };
   CHECK(slack_after({{1000, 20}, {1020, 40}, {1000, -60}}) == 0);
   CHECK(slack_after({{1000, 60}, {1000, -40}, {1040, -20}}) == 0);
@@ -325,7 +325,7 @@ TEST_CASE("segments are unmapped by addresses, whatever they were mapped by", "[
 TEST_CASE("memory that was there before anything was reserved comes out of nothing's slack", "[unit][join]") {
   const Program program;
   DeviceRecording recording = program.empty();
-  recording.events = {Allocated{1000, 1, 100, AllocationKind::tile, TensorId{1}},
+  recording.events = {Allocated{1000, 1, 100, MemoryKind::tile, TensorId{1}},
                       SegmentChanged{1100, 4096, 1000}, Freed{1200, 1}, SegmentChanged{1300, 4096, -1000}};
   const Trace trace = program.join(recording);
   CHECK(trace.records_lost == 0);
@@ -338,7 +338,7 @@ TEST_CASE("what a pass brings in before its first tile is that pass's", "[unit][
   const Program program;
   DeviceRecording recording = program.empty();
   recording.events = {ScopeBegan{1000, ScopeId{1}, 0, 0, 0, 0}, ScopeBegan{2000, ScopeId{2}, 0, 1, -1, -1},
-                      Allocated{2100, 1, 100, AllocationKind::weights},
+                      Allocated{2100, 1, 100, MemoryKind::weights},
                       ScopeBegan{3000, ScopeId{3}, 0, 1, 0, 0}, ScopeBegan{4000, ScopeId{4}, 0, 1, -1, -1}};
   const Trace trace = program.join(recording);
   REQUIRE(trace.events.size() == 1);
@@ -361,14 +361,14 @@ TEST_CASE("refusals are told of", "[unit][join]") {
 TEST_CASE("of one moment what is given comes first and what is taken back last", "[unit][join]") {
   const Program program;
   DeviceRecording recording = program.empty();
-  recording.events = {Allocated{1000, 4096, 512, AllocationKind::tile, TensorId{1}},
+  recording.events = {Allocated{1000, 4096, 512, MemoryKind::tile, TensorId{1}},
                       SegmentChanged{1000, 4096, 1024}, DriverCounted{2000, 1024},
                       SegmentChanged{2000, 4096, -1024}, Freed{2000, 4096}};
   const Trace trace = program.join(recording);
   CHECK(trace.records_lost == 0);
   REQUIRE(trace.events.size() == 4);
-  CHECK(trace.events[0].kind == AllocationKind::slack);
-  CHECK(trace.events[3].kind == AllocationKind::slack);
+  CHECK(trace.events[0].kind == MemoryKind::slack);
+  CHECK(trace.events[3].kind == MemoryKind::slack);
   CHECK(trace.events[3].bytes == -1024);
 }
 
@@ -379,7 +379,7 @@ TEST_CASE("a driver that counts less than was given leaves nothing for the conte
   const Trace trace = program.join(recording);
   KindBytes live{};
   for (const TraceEvent& event : trace.events) apply(event, live);
-  CHECK(live[static_cast<size_t>(AllocationKind::context)] == 0);
+  CHECK(live[static_cast<size_t>(MemoryKind::context)] == 0);
   CHECK(sum(live) == 1024);
 }
 
@@ -434,13 +434,13 @@ TEST_CASE("events of another plan are refused", "[unit][join]") {
   refuses(ScopeBegan{0, ScopeId{1}, 0, 3, 0, 0}, "event 0: the plan has no step 0 in a pass 3");
   refuses(ScopeBegan{0, ScopeId{1}, 0, 2, 0, 3}, "the plan has no step 3 in a pass 2");
   refuses(ScopeBegan{0, ScopeId{1}, 0, -1, 0, 0}, "the plan has no step 0 in a pass -1");
-  refuses(Allocated{0, 1, 1, AllocationKind::tile, TensorId{99}}, "event 0: the model has no tensor 99");
+  refuses(Allocated{0, 1, 1, MemoryKind::tile, TensorId{99}}, "event 0: the model has no tensor 99");
   CHECK(program.join(program.empty()).events.empty());
   CHECK_THROWS_WITH(program.join({}), Catch::StartsWith("recorded of another plan: expected \"16x16, "));
   DeviceRecording recording = program.empty();
   for (int64_t i = 0; i < 100; ++i) {
     recording.events.push_back(
-        Allocated{i, static_cast<uint64_t>(i), int64_t{1} << 44, AllocationKind::tile, TensorId{1}});
+        Allocated{i, static_cast<uint64_t>(i), int64_t{1} << 44, MemoryKind::tile, TensorId{1}});
   }
   CHECK_THROWS_WITH(program.join(recording), Catch::Contains("event 64: all memory together is more than"));
 }

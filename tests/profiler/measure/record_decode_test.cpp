@@ -92,7 +92,7 @@ TEST_CASE("a decode on a GPU is recorded with all that the driver counts") {
   for (size_t i = 0; i < trace.events.size(); ++i) {
     apply(trace.events[i], live);
     int64_t sum = 0;
-    for (size_t kind = 0; kind < kAllocationKinds; ++kind) {
+    for (size_t kind = 0; kind < kEventKinds; ++kind) {
       REQUIRE(live[kind] >= 0);
       most[kind] = std::max(most[kind], live[kind]);
       sum += live[kind];
@@ -109,13 +109,13 @@ TEST_CASE("a decode on a GPU is recorded with all that the driver counts") {
   int64_t own = 0;
   for (size_t kind = 0; kind < kDecodeKinds; ++kind) {
     CHECK(live[kind] == 0);
-    if (kind != static_cast<size_t>(AllocationKind::workspace)) CHECK(most[kind] > 0);
+    if (kind != static_cast<size_t>(MemoryKind::workspace)) CHECK(most[kind] > 0);
     own += most[kind];
   }
   CHECK(own >= decode.plan.weights_bytes);
-  CHECK(most[static_cast<size_t>(AllocationKind::slack)] >= reserved);
-  CHECK(most[static_cast<size_t>(AllocationKind::context)] >= EmulatedGpu::kContextBytes);
-  CHECK(live[static_cast<size_t>(AllocationKind::slack)] == (allocator ? 0 : reserved));
+  CHECK(most[static_cast<size_t>(MemoryKind::slack)] >= reserved);
+  CHECK(most[static_cast<size_t>(MemoryKind::context)] >= EmulatedGpu::kContextBytes);
+  CHECK(live[static_cast<size_t>(MemoryKind::slack)] == (allocator ? 0 : reserved));
   size_t steps = 0;
   for (const TraceStepSum& sum : trace.step_sums) steps += static_cast<size_t>(sum.calls);
   CHECK(steps == trace.steps.size());
@@ -153,7 +153,7 @@ TEST_CASE("a decode on the CPU gives the trace that is made as it happens") {
   const Trace made = recorder.finish();
   // Whatever does not depend on the clock, nor on which thread of several was first.
   const auto sums = [](const Trace& trace) {
-    std::map<std::tuple<AllocationKind, TensorId, int32_t, int64_t>, std::pair<int64_t, int64_t>> found;
+    std::map<std::tuple<MemoryKind, TensorId, int32_t, int64_t>, std::pair<int64_t, int64_t>> found;
     for (const TraceEvent& event : trace.events) {
       auto& [bytes, count] = found[{event.kind, event.layer, event.pass, event.tile}];
       bytes += event.bytes;
@@ -184,7 +184,7 @@ TEST_CASE("a trace of a GPU that is made as it happens has what the driver count
     for (int64_t bytes : live) REQUIRE(bytes >= 0);
   }
   // Beside what was reserved, which the driver gives in pieces.
-  const int64_t context = live[static_cast<size_t>(AllocationKind::context)] - EmulatedGpu::kContextBytes;
+  const int64_t context = live[static_cast<size_t>(MemoryKind::context)] - EmulatedGpu::kContextBytes;
   CHECK(context >= 0);
   CHECK(context < int64_t{2} << 20);
   CHECK(trace.outside.empty());

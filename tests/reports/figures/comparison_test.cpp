@@ -181,19 +181,19 @@ RecordedTrace trace_of(double seconds, int64_t tile_bytes) {
   trace.model = "small";
   trace.limit_bytes = 10'000;
   trace.seconds = seconds;
-  trace.events = {{.seconds = 0, .bytes = 3'000, .kind = AllocationKind::weights},
+  trace.events = {{.seconds = 0, .bytes = 3'000, .kind = MemoryKind::weights},
                   {.seconds = seconds / 2,
                    .bytes = tile_bytes,
                    .tile = 0,
                    .pass = 0,
                    .layer = TensorId{0},
-                   .kind = AllocationKind::tile},
+                   .kind = MemoryKind::tile},
                   {.seconds = seconds,
                    .bytes = -tile_bytes,
                    .tile = 0,
                    .pass = 0,
                    .layer = TensorId{0},
-                   .kind = AllocationKind::tile}};
+                   .kind = MemoryKind::tile}};
   trace.passes = {{.begin_seconds = 0, .end_seconds = seconds / 2},
                   {.begin_seconds = seconds / 2, .end_seconds = seconds, .item = 1}};
   trace.step_sums = {{0, 0, 1, seconds / 4}};

@@ -36,8 +36,8 @@ json frontier_json() {
   const Model model = test::model_of(test::tiny_config());
   const std::vector<planner::FrontierPoint> points{
       {3000, 1.0 / 3, {1, WeightResidency::resident, {}, 0}},
-      {2000, 0.5, {2, WeightResidency::per_pass, Place::scratch, 0}},
-      {1000, 2, {2, WeightResidency::per_pass, Place::host, 0}}};
+      {2000, 0.5, {2, WeightResidency::per_pass, MemoryTier::scratch, 0}},
+      {1000, 2, {2, WeightResidency::per_pass, MemoryTier::host, 0}}};
   return to_json(points, test::request_for(model, {1, 12, 10}, 2), true);
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("statistics, profiles, traces and frontiers are told apart by their sc
   trace.device = "a processor";
   trace.seconds = 2;
   trace.limit_bytes = 1 << 20;
-  trace.events = {{0.5, 64, -1, -1, TensorId{-1}, AllocationKind::weights}};
+  trace.events = {{0.5, 64, -1, -1, TensorId{-1}, MemoryKind::weights}};
   write_trace(scratch / "trace.json", trace, Plan{}, model.graph);
   const DocumentPtr traced = read_document(scratch / "trace.json");
   REQUIRE(traced->as<RecordedTrace>() != nullptr);
@@ -223,11 +223,11 @@ TEST_CASE("a frontier comes back as it was") {
   CHECK(frontier.request.batch == 2);
   REQUIRE(frontier.points.size() == 3);
   CHECK(frontier.points[0].seconds == 1.0 / 3);
-  CHECK_FALSE(frontier.points[0].frame.lower_place);
-  CHECK(frontier.points[1].frame.lower_place == Place::scratch);
-  CHECK(frontier.points[2].frame.lower_place == Place::host);
-  CHECK(frontier.points[2].frame.weights == WeightResidency::per_pass);
-  CHECK(frontier.points[2].frame.micro_batch == 2);
+  CHECK_FALSE(frontier.points[0].configuration.lower_tier);
+  CHECK(frontier.points[1].configuration.lower_tier == MemoryTier::scratch);
+  CHECK(frontier.points[2].configuration.lower_tier == MemoryTier::host);
+  CHECK(frontier.points[2].configuration.weights == WeightResidency::per_pass);
+  CHECK(frontier.points[2].configuration.micro_batch == 2);
   CHECK(to_json(frontier.points, frontier.request, frontier.assumed) == frontier_json());
 }
 

@@ -30,8 +30,8 @@ class DrawnDecode {
       : random_(random), plan_(plan), builder_(bounds) {}
 
   RecordedTrace make(const Graph& graph) {
-    change(AllocationKind::context, random_.integer(1, 1000));
-    change(AllocationKind::slack, 1'000'000);
+    change(MemoryKind::context, random_.integer(1, 1000));
+    change(MemoryKind::slack, 1'000'000);
     for (int32_t pass = 0; pass < static_cast<int32_t>(plan_.passes.size()); ++pass) {
       for (int64_t tile = 0; tile < random_.integer(1, 12); ++tile) run_tile(pass, tile);
     }
@@ -51,7 +51,7 @@ class DrawnDecode {
  private:
   double now() { return at_ += 1e-3; }
 
-  void change(AllocationKind kind, int64_t bytes) {
+  void change(MemoryKind kind, int64_t bytes) {
     const double at = now();
     builder_.changed(at, kind, bytes);
     all_ += bytes;
@@ -70,12 +70,12 @@ class DrawnDecode {
         } else {
           held_.push_back(++address_);
           builder_.allocated(now(), reinterpret_cast<const void*>(address_), random_.integer(1, 40'000),
-                             static_cast<AllocationKind>(random_.integer(0, kDecodeKinds - 1)),
+                             static_cast<MemoryKind>(random_.integer(0, kDecodeKinds - 1)),
                              TensorId{static_cast<int32_t>(random_.integer(0, 3))});
         }
       }
-      if (random_.chance(0.05)) change(AllocationKind::libraries, random_.integer(1, 5000));
-      if (random_.chance(0.02)) change(AllocationKind::slack, random_.integer(1, 5000));
+      if (random_.chance(0.05)) change(MemoryKind::libraries, random_.integer(1, 5000));
+      if (random_.chance(0.02)) change(MemoryKind::slack, random_.integer(1, 5000));
       const double at = now();
       builder_.step_done(at, plan_, {at - 1e-4, at, 0, pass, tile, step});
     }
@@ -191,7 +191,7 @@ TEST_CASE("a GPU's chart has its kinds and the driver's count; others have neith
   CHECK(timeline.has(MemoryKind::libraries));
 
   RecordedTrace of_cpu;
-  of_cpu.trace.events = {{0, 100, -1, -1, TensorId{-1}, AllocationKind::tile}};
+  of_cpu.trace.events = {{0, 100, -1, -1, TensorId{-1}, MemoryKind::tile}};
   of_cpu.trace.outside = {{0.5, 10}};
   of_cpu.trace.seconds = 1;
   CHECK(names(measured_timeline(document_of(of_cpu, "trace.json")), 0, 1) ==
@@ -202,14 +202,14 @@ TEST_CASE(
     "the peak of a GPU's trace is where the decode has most of its reservation, as drawn in each column") {
   RecordedTrace recorded;
   Trace& trace = recorded.trace;
-  trace.events = {{0, 1'000'000, -1, -1, TensorId{-1}, AllocationKind::slack}};
+  trace.events = {{0, 1'000'000, -1, -1, TensorId{-1}, MemoryKind::slack}};
   int64_t most = 0;
   Random random(1);
   for (int i = 1; i < 5000; ++i) {
     const int64_t bytes = random.integer(1, 1'000'000);
     most = std::max(most, bytes);
-    trace.events.push_back({double(i), bytes, -1, -1, TensorId{-1}, AllocationKind::tile, -bytes});
-    trace.events.push_back({i + 0.5, -bytes, -1, -1, TensorId{-1}, AllocationKind::tile, bytes});
+    trace.events.push_back({double(i), bytes, -1, -1, TensorId{-1}, MemoryKind::tile, -bytes});
+    trace.events.push_back({i + 0.5, -bytes, -1, -1, TensorId{-1}, MemoryKind::tile, bytes});
   }
   trace.seconds = 5000;
   const auto kTile = static_cast<size_t>(MemoryKind::tile);
@@ -222,14 +222,14 @@ TEST_CASE(
 TEST_CASE("a GPU's limit is named as that of the reservation, where there is more than that") {
   RecordedTrace recorded;
   recorded.trace.limit_bytes = 1 << 20;
-  recorded.trace.events = {{0, 100, -1, -1, TensorId{-1}, AllocationKind::slack}};
+  recorded.trace.events = {{0, 100, -1, -1, TensorId{-1}, MemoryKind::slack}};
   const auto label = [&] {
     return timeline_chart(measured_timeline(document_of(recorded, "trace.json")), "", 0, 1, 5)
         .guides[0]
         .label;
   };
   CHECK(label() == "limit 1.0 MiB");
-  recorded.trace.events.push_back({0, 100, -1, -1, TensorId{-1}, AllocationKind::context});
+  recorded.trace.events.push_back({0, 100, -1, -1, TensorId{-1}, MemoryKind::context});
   CHECK(label() == "limit of the reservation 1.0 MiB");
 }
 

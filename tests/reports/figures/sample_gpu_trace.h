@@ -22,9 +22,9 @@ inline Trace gpu_trace(const Plan& plan) {
   trace.libraries = "LibTorch 2.11.0";
   trace.limit_bytes = plan.limit_bytes;
   const TensorId none{-1};
-  trace.events = {{0, kGpuContextBytes, -1, -1, none, AllocationKind::context},
-                  {0, kGpuReservedBytes, -1, -1, none, AllocationKind::slack},
-                  {0, 10 << 20, -1, -1, none, AllocationKind::weights, -(10 << 20)}};
+  trace.events = {{0, kGpuContextBytes, -1, -1, none, MemoryKind::context},
+                  {0, kGpuReservedBytes, -1, -1, none, MemoryKind::slack},
+                  {0, 10 << 20, -1, -1, none, MemoryKind::weights, -(10 << 20)}};
   trace.activity_names = {"multiply<128, 64>", "host to device", "device to host", "memset"};
   trace.driver = {{0, kGpuContextBytes + kGpuReservedBytes}};
   int64_t all_bytes = kGpuContextBytes + kGpuReservedBytes;
@@ -35,11 +35,11 @@ inline Trace gpu_trace(const Plan& plan) {
     const int64_t tile = (20 + number % 5) << 20;
     trace.passes.push_back({.begin_seconds = at, .end_seconds = at + kGpuPassSeconds, .pass = number});
     if (i == 1) {
-      trace.events.push_back({at, kGpuLibraryBytes, -1, number, none, AllocationKind::libraries});
+      trace.events.push_back({at, kGpuLibraryBytes, -1, number, none, MemoryKind::libraries});
       all_bytes += kGpuLibraryBytes;
     }
-    trace.events.push_back({at + 0.0625, tile, 0, number, layer, AllocationKind::tile, -tile});
-    trace.events.push_back({at + 0.1875, -tile, 0, number, layer, AllocationKind::tile, tile});
+    trace.events.push_back({at + 0.0625, tile, 0, number, layer, MemoryKind::tile, -tile});
+    trace.events.push_back({at + 0.1875, -tile, 0, number, layer, MemoryKind::tile, tile});
     for (size_t step = 0; step < plan.passes[i].steps.size(); ++step) {
       trace.step_sums.push_back(
           {number, static_cast<int32_t>(step), 2, 0.03125, 0.0078125 * double(step + i)});

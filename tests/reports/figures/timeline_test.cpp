@@ -231,7 +231,7 @@ RecordedTrace random_trace(Random& random, size_t events) {
                      -1,
                      -1,
                      TensorId{static_cast<int32_t>(random.integer(-1, 3))},
-                     static_cast<AllocationKind>(random.integer(0, kAllocationKinds - 1))};
+                     static_cast<MemoryKind>(random.integer(0, kEventKinds - 1))};
     if (held.size() > 40 || (!held.empty() && random.chance(0.45))) {
       const size_t freed = one();
       event = held[freed];
@@ -278,7 +278,7 @@ TEST_CASE("a recorded timeline has every event and every look outside, and its l
         const TraceEvent& one = trace.events[event++];
         const auto kind = static_cast<MemoryKind>(one.kind);
         REQUIRE(timeline.seconds(i) == one.seconds);
-        live[{kind, one.layer == TensorId{-1} ? name_of(kind) : recorded.layers[index(one.layer)]}] +=
+        live[{kind, one.layer == TensorId{-1} ? title_of(kind) : recorded.layers[index(one.layer)]}] +=
             one.bytes;
       }
       MemoryUse use{};
@@ -306,8 +306,8 @@ TEST_CASE("sums of a trace are one moment each, known by kind alone") {
   RecordedTrace recorded;
   recorded.layers = {"latent", "conv_in"};
   Trace& trace = recorded.trace;
-  const auto materialised = AllocationKind::materialised, tile = AllocationKind::tile,
-             weights = AllocationKind::weights;
+  const auto materialised = MemoryKind::materialised, tile = MemoryKind::tile,
+             weights = MemoryKind::weights;
   trace.events = {{0.5, 100, -1, -1, TensorId{-1}, weights},
                   {1, 1000, 0, 0, TensorId{1}, materialised},
                   {1, 500, 0, 0, TensorId{1}, tile},          // the last that stands alone
@@ -338,9 +338,9 @@ TEST_CASE("sums of a trace are one moment each, known by kind alone") {
 TEST_CASE("a layer that frees more than it had is not told apart from its kind") {
   RecordedTrace recorded;
   recorded.layers = {"latent", "conv_in"};
-  recorded.trace.events = {{0, 100, -1, -1, TensorId{0}, AllocationKind::materialised},
-                           {1, -60, -1, -1, TensorId{1}, AllocationKind::materialised},
-                           {1, 5, -1, -1, TensorId{1}, AllocationKind::tile}};
+  recorded.trace.events = {{0, 100, -1, -1, TensorId{0}, MemoryKind::materialised},
+                           {1, -60, -1, -1, TensorId{1}, MemoryKind::materialised},
+                           {1, 5, -1, -1, TensorId{1}, MemoryKind::tile}};
   const Timeline timeline = measured_timeline(document_of(recorded));
   CHECK(timeline.live_set(2) == std::vector<LiveEntry>{{"kept tensors", MemoryKind::materialised, 40},
                                                        {"conv_in", MemoryKind::tile, 5}});
@@ -430,7 +430,8 @@ TEST_CASE("a plan's timeline adds up at every moment and reaches every pass's pr
     style.in_place = random.pick<double>({0, 0.5, 1});
     const PlanConfiguration frame{
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
-        device == DeviceKind::cuda ? Place::host : random.pick<Place>({Place::host, Place::scratch})};
+        device == DeviceKind::cuda ? MemoryTier::host
+                                   : random.pick<MemoryTier>({MemoryTier::host, MemoryTier::scratch})};
     if (device == DeviceKind::cuda) style.form = ConvolutionAlgorithm::direct;
     const int64_t micro_batch = random.chance(0.5) ? 1 : request.batch;
     check_as_planned(test::random_plan(model, request, micro_batch, style, memory, random, {}, frame).plan,
@@ -472,7 +473,7 @@ TEST_CASE("what a plan's timeline says is on the device") {
   const auto names = [&](size_t i) {
     std::vector<std::string> list;
     for (const LiveEntry& entry : timeline.live_set(i))
-      list.push_back(std::string(name_of(entry.kind)) + ": " + entry.name);
+      list.push_back(std::string(title_of(entry.kind)) + ": " + entry.name);
     std::sort(list.begin(), list.end());
     return list;
   };

@@ -71,14 +71,14 @@ struct Files {
     made.device = "two cores";
     made.libraries = "LibTorch";
     made.limit_bytes = planned.plan.limit_bytes;
-    made.events = {{.seconds = 0, .bytes = 1 << 20, .kind = AllocationKind::weights}};
+    made.events = {{.seconds = 0, .bytes = 1 << 20, .kind = MemoryKind::weights}};
     const TensorId tensor = planned.model.graph.latent();
     double seconds = 0;
     for (size_t pass = 0; pass < planned.plan.passes.size(); ++pass, seconds += 1) {
       const auto number = static_cast<int32_t>(pass);
       const int64_t bytes = 4096 * (1 + static_cast<int64_t>(pass));
-      made.events.push_back({seconds + 0.25, bytes, 0, number, tensor, AllocationKind::tile});
-      made.events.push_back({seconds + 0.75, -bytes, 0, number, tensor, AllocationKind::tile});
+      made.events.push_back({seconds + 0.25, bytes, 0, number, tensor, MemoryKind::tile});
+      made.events.push_back({seconds + 0.75, -bytes, 0, number, tensor, MemoryKind::tile});
       made.passes.push_back({.begin_seconds = seconds, .end_seconds = seconds + 1, .pass = number});
     }
     made.seconds = seconds;

@@ -52,7 +52,7 @@ TEST_CASE("sentences say who watched a GPU, who did not, what was lost and what 
 
 TEST_CASE("sentences say nothing of a trace of the CPU") {
   Trace trace;
-  trace.events = {{0, 100, -1, -1, TensorId{-1}, AllocationKind::weights}};
+  trace.events = {{0, 100, -1, -1, TensorId{-1}, MemoryKind::weights}};
   CHECK(watch_sentences(trace, timeline_of(trace)).empty());
   CHECK(activity_sentences(trace).empty());
 }
