@@ -208,7 +208,7 @@ void AnswerPanel::showPlan(const Answer& answer) {
   weights_->setText(weights_text(plan));
   decided_->setText(QString::fromStdString(answer.peak.pass_name + ": " + answer.peak.step));
   live_->setTable(
-      holdings(answer.peak.live, [](const reports::LiveEntry& entry) { return name_of(entry.kind); }));
+      holdings(answer.peak.live, [](const reports::LiveEntry& entry) { return title_of(entry.kind); }));
   going_on_->setVisible(!answer.final);
   setCurrentIndex(1);
 }
