@@ -1,49 +1,21 @@
 #include "decoder/cpu/attention.h"
 
-#include <ATen/Parallel.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
-
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
+#include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/cpu/rows.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/cpu/threads.h"
+#include "decoder/lowering/attention.h"
 
 namespace headroom {
 namespace {
 
-at::Tensor as_sequence(void* data, int64_t positions, int64_t channels) {
-  return at::from_blob(data, {1, 1, positions, channels}, at::kFloat);
-}
-
-/// Positions of a block that attention takes at one time, in one of the frames that it sees.
-struct Run {
-  size_t block = 0;
-  Interval positions;
-  int64_t frame = 0;
-};
-
-std::byte* place(const MapView& map, const Run& run, int64_t frame) {
-  const int64_t skipped = frame * map.block_rows * map.region.x.length() + run.positions.begin;
-  return static_cast<std::byte*>(map.blocks[run.block]) +
-         skipped * map.channels * bytes_per_element(map.dtype);
-}
-
-/// Values of a frame as fp32: where they lie, or a copy of those that are stored in 16 bits.
-at::Tensor sequence_of(const MapView& map, const Run& run) {
-  const int64_t count = run.positions.length() * map.channels;
-  std::byte* from = place(map, run, run.frame);
-  if (map.dtype == Dtype::fp32) return as_sequence(from, run.positions.length(), map.channels);
-  const at::Tensor copy = at::empty({1, 1, run.positions.length(), map.channels}, at::kFloat);
-  float* to = copy.data_ptr<float>();
-  at::parallel_for(0, count, 1 << 15, [&](int64_t begin, int64_t end) {
-    kernels::widen(map.dtype, from + begin * bytes_per_element(map.dtype), to + begin, end - begin);
-  });
-  return copy;
-}
+using kernels::kPanelColumns;
+using kernels::Product;
 
 /// The frame and the channel that value `number` of a position comes from where frames are interleaved.
 struct Interleaved {
@@ -52,29 +24,182 @@ struct Interleaved {
   int64_t frame(int64_t number) const { return number % frames; }
 };
 
-/// The values of a frame where frames are interleaved.
-at::Tensor interleaved_sequence(const MapView& map, const Run& run) {
-  const int64_t channels = map.channels;
-  const Interleaved order{map.region.t.length()};
-  const at::Tensor copy = at::empty({1, 1, run.positions.length(), channels}, at::kFloat);
-  float* to = copy.data_ptr<float>();
-  for_lines(run.positions.length(), channels, [&](int64_t i) {
-    float* values = to + i * channels;
-    for (int64_t c = 0; c < channels; ++c) {
-      const int64_t number = run.frame * channels + c;
-      const std::byte* from = place(map, run, order.frame(number)) +
-                              (i * channels + order.channel(number)) * bytes_per_element(map.dtype);
-      kernels::widen(map.dtype, from, values + c, 1);
+/// The values that attention takes for one frame, position by position, in fp32.
+class FrameOfMap {
+ public:
+  /// `frame` is counted from the view's first.
+  FrameOfMap(const MapView& map, int64_t item, int64_t frame, AttentionFrames order)
+      : map_(map), item_(item), frame_(frame), order_(order), columns_(map.region.x.length()) {}
+
+  int64_t positions() const { return map_.region.y.length() * columns_; }
+  int64_t channels() const { return map_.channels; }
+  /// Where the values of a position lie, or a copy of them in `buffer`, which is `channels()` floats large.
+  const float* at(int64_t position, float* buffer) const {
+    if (order_ == AttentionFrames::interleaved) return interleaved(position, buffer);
+    const void* from = place(frame_, position);
+    if (map_.dtype == Dtype::fp32) return static_cast<const float*>(from);
+    kernels::widen(map_.dtype, from, buffer, map_.channels);
+    return buffer;
+  }
+
+ private:
+  void* place(int64_t frame, int64_t position) const {
+    const Region& region = map_.region;
+    return map_.place({item_, region.t.begin + frame, region.y.begin + position / columns_},
+                      region.x.begin + position % columns_);
+  }
+  const float* interleaved(int64_t position, float* buffer) const {
+    const Interleaved order{map_.region.t.length()};
+    for (int64_t c = 0; c < map_.channels; ++c) {
+      const int64_t number = frame_ * map_.channels + c;
+      const auto* from = static_cast<const std::byte*>(place(order.frame(number), position));
+      kernels::widen(map_.dtype, from + order.channel(number) * bytes_per_element(map_.dtype), buffer + c, 1);
     }
+    return buffer;
+  }
+
+  const MapView& map_;
+  const int64_t item_, frame_;
+  const AttentionFrames order_;
+  const int64_t columns_;
+};
+
+/// Width of the panel of a packed matrix that begins with this column (decoder/cpu/loops/multiply.h).
+int64_t width_of_panel(int64_t columns, int64_t first) {
+  return std::min(kPanelColumns, (columns - first + 15) / 16 * 16);
+}
+
+/// softmax(q kᵀ / √channels) v of the queries of one frame, as AttentionWork cuts it up.
+class FrameAttention {
+ public:
+  /// `result` has as many rows as `queries`; both are contiguous.
+  FrameAttention(const AttentionWork& work, float* workspace, const float* queries, float* result)
+      : work_(work), queries_(queries), result_(result) {
+    keys_ = workspace;
+    values_ = keys_ + work.key_floats();
+    largest_ = values_ + work.value_floats();
+    weights_ = largest_ + work.queries;
+    scores_ = weights_ + work.queries;
+    std::fill_n(largest_, work.queries, -std::numeric_limits<float>::infinity());
+    std::fill_n(weights_, work.queries, 0.0f);
+  }
+
+  void run(const FrameOfMap& keys, const FrameOfMap& values) {
+    const int64_t positions = keys.positions();
+    const int64_t blocks = (work_.queries + work_.block - 1) / work_.block;
+    for (int64_t begin = 0; begin < positions; begin += work_.chunk) {
+      const Interval chunk{begin, std::min(positions, begin + work_.chunk)};
+      pack(keys, values, chunk);
+      parallel_for(0, blocks, 1, [&](int64_t first, int64_t end) {
+        for (int64_t i = first; i < end; ++i)
+          add_chunk({i * work_.block, std::min(work_.queries, (i + 1) * work_.block)}, chunk);
+      });
+    }
+    for_lines(work_.queries, work_.channels, [&](int64_t i) {
+      kernels::loops().scale(result_ + i * work_.channels, work_.channels, 1 / weights_[i]);
+    });
+  }
+
+ private:
+  /// Keys become columns, scaled; values rows: both in panels.
+  void pack(const FrameOfMap& keys, const FrameOfMap& values, const Interval& chunk) {
+    const int64_t count = chunk.length(), channels = work_.channels;
+    const auto factor = static_cast<float>(1 / std::sqrt(double(channels)));
+    constexpr int64_t kTogether = 16;
+    parallel_for(0, (count + kTogether - 1) / kTogether, 1, [&](int64_t begin, int64_t end) {
+      std::vector<float> buffer(static_cast<size_t>(channels));
+      for (int64_t i = begin * kTogether; i < std::min(end * kTogether, (count + 15) / 16 * 16); ++i) {
+        const int64_t panel = i / kPanelColumns * kPanelColumns, width = width_of_panel(count, panel);
+        float* column = keys_ + panel * channels + i - panel;
+        if (i >= count) {
+          for (int64_t c = 0; c < channels; ++c) column[c * width] = 0;
+          continue;
+        }
+        const float* key = keys.at(chunk.begin + i, buffer.data());
+        for (int64_t c = 0; c < channels; ++c) column[c * width] = key[c] * factor;
+        const float* value = values.at(chunk.begin + i, buffer.data());
+        for (int64_t first = 0; first < channels; first += kPanelColumns) {
+          const int64_t across = width_of_panel(channels, first), there = std::min(across, channels - first);
+          float* row = values_ + first * count + i * across;
+          std::copy_n(value + first, there, row);
+          std::fill_n(row + there, across - there, 0.0f);
+        }
+      }
+    });
+  }
+
+  void add_chunk(const Interval& block, const Interval& chunk) const {
+    const int64_t count = chunk.length(), channels = work_.channels, row = work_.packed_keys();
+    float* scores = scores_ + thread_number() * work_.score_floats();
+    Product product = product_of(block.length());
+    product.a = queries_ + block.begin * channels;
+    product.a_row = product.depth = channels;
+    product.c_row = row;
+    for (int64_t first = 0; first < count; first += kPanelColumns) {
+      product.width = product.columns = width_of_panel(count, first);
+      product.b = keys_ + first * channels;
+      product.c = scores + first;
+      kernels::loops().multiply(product);
+    }
+    for (int64_t i = 0; i < block.length(); ++i) weigh(block.begin + i, scores + i * row, count);
+    product = product_of(block.length());
+    product.a = scores;
+    product.a_row = row;
+    product.depth = count;
+    product.c_row = channels;
+    product.add = chunk.begin > 0;
+    for (int64_t first = 0; first < channels; first += kPanelColumns) {
+      product.width = width_of_panel(channels, first);
+      product.columns = std::min(product.width, channels - first);
+      product.b = values_ + first * count;
+      product.c = result_ + block.begin * channels + first;
+      kernels::loops().multiply(product);
+    }
+  }
+
+  static Product product_of(int64_t rows) {
+    static constexpr kernels::Tap kOne{};
+    Product product;
+    product.taps = &kOne;
+    product.tap_count = 1;
+    product.rows = rows;
+    return product;
+  }
+
+  /// Scores become weights, relative to the largest score so far; what was summed before is made relative to
+  /// it too.
+  void weigh(int64_t query, float* scores, int64_t count) const {
+    const kernels::Loops& loops = kernels::loops();
+    const float before = largest_[query];
+    const float now = std::max(before, loops.largest(scores, count));
+    const float kept_share = before == now ? 1.0f : std::exp(before - now);
+    const float sum = loops.exponentials(scores, count, now);
+    weights_[query] = weights_[query] * kept_share + sum;
+    largest_[query] = now;
+    if (kept_share != 1.0f && std::isfinite(before))
+      loops.scale(result_ + query * work_.channels, work_.channels, kept_share);
+  }
+
+  const AttentionWork work_;
+  const float* queries_;
+  float* result_;
+  float *keys_, *values_, *largest_, *weights_, *scores_;
+};
+
+/// Queries that lie otherwise than a product reads them.
+void copy_frame(const FrameOfMap& from, float* to) {
+  for_lines(from.positions(), from.channels(), [&](int64_t i) {
+    float* line = to + i * from.channels();
+    const float* values = from.at(i, line);
+    if (values != line) std::copy_n(values, from.channels(), line);
   });
-  return copy;
 }
 
 /// Writes a frame's result back to the frames and channels that it is of.
-void put_interleaved(const float* result, const MapView& target, size_t item, int64_t frame) {
+void put_interleaved(const float* result, const MapView& target, int64_t item, int64_t frame) {
   const int64_t channels = target.channels, positions = target.block_rows * target.region.x.length();
   const Interleaved order{target.region.t.length()};
-  auto* to = static_cast<float*>(target.blocks[item]);
+  auto* to = static_cast<float*>(target.blocks[static_cast<size_t>(item)]);
   for_lines(positions, channels, [&](int64_t i) {
     for (int64_t c = 0; c < channels; ++c) {
       const int64_t number = frame * channels + c;
@@ -83,72 +208,35 @@ void put_interleaved(const float* result, const MapView& target, size_t item, in
   });
 }
 
-/// Folds a partial result into a running one; both are means weighted by exp(their log-sum-exp).
-void merge(float* total, float* total_log, const float* part, const float* part_log, int64_t queries,
-           int64_t channels) {
-  for_lines(queries, channels, [&](int64_t i) {
-    const float larger = std::max(total_log[i], part_log[i]);
-    const float a = std::exp(total_log[i] - larger);
-    const float b = std::exp(part_log[i] - larger);
-    const float keep = a / (a + b);
-    const float take = b / (a + b);
-    float* to = total + i * channels;
-    const float* from = part + i * channels;
-    for (int64_t c = 0; c < channels; ++c) to[c] = to[c] * keep + from[c] * take;
-    total_log[i] = larger + std::log(a + b);
-  });
-}
-
-/// The queries of one frame against all keys and values of that frame of one item.
-void attend_frame(const at::Tensor& queries, const MapView& keys, const MapView& values, int64_t item,
-                  int64_t frame, AttentionFrames frames, float* total) {
-  const bool interleaved = frames == AttentionFrames::interleaved;
-  const auto sequence = interleaved ? interleaved_sequence : sequence_of;
-  const int64_t count = queries.size(2), columns = keys.region.x.length(), rows = keys.region.y.length();
-  const bool as_it_is = keys.dtype == Dtype::fp32 && values.dtype == Dtype::fp32 && !interleaved;
-  at::Tensor total_log;
-  for (int64_t b = 0; b < keys.blocks_per_item; ++b) {
-    const int64_t of_block = std::min(keys.block_rows, rows - b * keys.block_rows) * columns;
-    const int64_t at_once = as_it_is ? of_block : kWidenedPositions;
-    for (int64_t begin = 0; begin < of_block; begin += at_once) {
-      const Run run{static_cast<size_t>(item * keys.blocks_per_item + b),
-                    {begin, std::min(of_block, begin + at_once)},
-                    frame};
-      auto [part, part_log] = at::_scaled_dot_product_flash_attention_for_cpu(queries, sequence(keys, run),
-                                                                              sequence(values, run));
-      part = part.contiguous();
-      if (!total_log.defined()) {
-        std::copy_n(part.const_data_ptr<float>(), count * values.channels, total);
-        total_log = part_log.contiguous();
-      } else {
-        merge(total, total_log.data_ptr<float>(), part.const_data_ptr<float>(),
-              part_log.contiguous().const_data_ptr<float>(), count, values.channels);
-      }
-    }
-  }
-}
-
 }  // namespace
 
-void attend(const MapView& queries, const MapView& keys, const MapView& values, AttentionFrames frames,
-            const MapView& target, int64_t items) {
+void attend(Pool& pool, const AttentionInputs& inputs, AttentionFrames frames, const MapView& target,
+            int64_t items) {
+  const MapView& queries = inputs.queries;
+  const int64_t channels = target.channels;
   const int64_t count = queries.block_rows * queries.region.x.length();
-  const int64_t item_frames = target.region.t.length();
+  const AttentionWork work =
+      attention_work(count, inputs.keys.region.y.length() * inputs.keys.region.x.length(), channels);
+  const std::shared_ptr<float> workspace = pool.take_floats(work.floats(thread_count()));
+  const bool interleaved = frames == AttentionFrames::interleaved;
+  const std::shared_ptr<float> copied = interleaved ? pool.take_floats(count * channels) : nullptr;
+  const std::shared_ptr<float> mixed = interleaved ? pool.take_floats(count * channels) : nullptr;
   for (int64_t item = 0; item < items; ++item) {
-    const auto i = static_cast<size_t>(item);
-    auto* result = static_cast<float*>(target.blocks[i]);
-    for (int64_t f = 0; f < item_frames; ++f) {
-      const int64_t frame = target.region.t.begin + f;
-      const Run run{i, {0, count}, frame - queries.region.t.begin};
-      if (frames == AttentionFrames::each) {
-        attend_frame(sequence_of(queries, run), keys, values, item, frame - keys.region.t.begin, frames,
-                     result + f * count * target.channels);
-        continue;
-      }
-      const at::Tensor mixed = at::empty({count, target.channels}, at::kFloat);
-      attend_frame(interleaved_sequence(queries, run), keys, values, item, f, frames,
-                   mixed.data_ptr<float>());
-      put_interleaved(mixed.const_data_ptr<float>(), target, i, f);
+    for (int64_t f = 0; f < target.region.t.length(); ++f) {
+      // Where each frame is by itself, it is found by its number in the clip.
+      const auto frame_in = [&](const MapView& map) {
+        return interleaved ? f : target.region.t.begin + f - map.region.t.begin;
+      };
+      const FrameOfMap own(queries, item, frame_in(queries), frames);
+      const float* from = interleaved ? copied.get() : own.at(0, nullptr);
+      if (interleaved) copy_frame(own, copied.get());
+      float* to = interleaved
+                      ? mixed.get()
+                      : static_cast<float*>(target.blocks[static_cast<size_t>(item)]) + f * count * channels;
+      FrameAttention(work, workspace.get(), from, to)
+          .run(FrameOfMap(inputs.keys, item, frame_in(inputs.keys), frames),
+               FrameOfMap(inputs.values, item, frame_in(inputs.values), frames));
+      if (interleaved) put_interleaved(mixed.get(), target, item, f);
     }
   }
 }

@@ -1,15 +1,24 @@
 #pragma once
 
+#include "decoder/cpu/pool.h"
 #include "decoder/graph/graph.h"
 #include "decoder/interpreter/map_view.h"
 
 namespace headroom {
 
-/// softmax(q kᵀ / sqrt(C)) v, frame by frame, for a tile of queries against whole keys and values, which may
-/// lie in many blocks: each block gives a partial result with its log-sum-exp, merged with the rescaling of
-/// online softmax (Milakov and Gimelshein 2018; Dao et al. 2022). Tiles are one block per item; `target` has
-/// the rows and columns of `queries`, and frames that it has too, all of them where frames are interleaved.
-void attend(const MapView& queries, const MapView& keys, const MapView& values, AttentionFrames frames,
-            const MapView& target, int64_t items);
+/// What attention reads: a tile of queries, one block for each item; keys and values whole.
+struct AttentionInputs {
+  const MapView& queries;
+  const MapView& keys;
+  const MapView& values;
+};
+
+/// softmax(q kᵀ / √channels) v, of each frame by itself or of interleaved frames (AttentionFrames), with all
+/// threads, into a tile of the queries' rows and columns. Keys and values may be stored in 16 bits; all else
+/// is fp32. Chunks of keys do not depend on how they lie in blocks, so that results do not either. Takes
+/// attention_work() from the pool, and where frames are interleaved as much again as two tiles of one frame.
+/// Throws LimitExceeded.
+void attend(Pool& pool, const AttentionInputs& inputs, AttentionFrames frames, const MapView& target,
+            int64_t items);
 
 }  // namespace headroom

@@ -17,16 +17,16 @@ std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t
   return std::nullopt;
 }
 
-void convolve(const MapView& input, const PackedKernel& kernel, const float* bias, const MapView& target,
+void convolve(Pool& pool, const MapView& input, const PackedKernel& kernel, const MapView& target,
               const Region& region, int64_t items) {
   if (kernel.shape.depthwise()) {
-    convolve_channels(input, kernel, bias, target, region, items);
+    convolve_channels(input, kernel, target, region, items);
   } else if (kernel.shape.groups > 1) {
-    convolve_groups(input, kernel, bias, target, region, items);
-  } else if (kernel.form == ConvolutionAlgorithm::winograd) {
-    convolve_by_winograd(input, kernel, bias, target, region, items);
+    convolve_groups(input, kernel, target, region, items);
+  } else if (kernel.algorithm == ConvolutionAlgorithm::winograd) {
+    convolve_by_winograd(pool, input, kernel, target, region, items);
   } else {
-    convolve_directly(input, kernel, bias, target, region, items);
+    convolve_directly(input, kernel, target, region, items);
   }
 }
 

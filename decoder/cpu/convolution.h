@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "decoder/cpu/pool.h"
 #include "decoder/interpreter/map_view.h"
 #include "decoder/lowering/convolution.h"
 
@@ -10,8 +11,9 @@ namespace headroom {
 /// A kernel as it is multiplied with (decoder/cpu/loops/packing.h).
 struct PackedKernel {
   KernelShape shape;
-  ConvolutionAlgorithm form = ConvolutionAlgorithm::direct;
+  ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::direct;
   const float* values = nullptr;
+  const float* bias = nullptr;  ///< one value for each output channel
 };
 
 /// The frame that tap `tap` of a kernel over the time reads for an output in frame `t`; none where that is
@@ -20,19 +22,19 @@ std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t
 
 /// Convolves a tile, with all threads. `input` is one block per item and holds `region` with its halo, zeros
 /// outside the picture included, and the frames before that a kernel over the time reads; nothing is padded
-/// here. Writes `region` of `target`, which is fp32 too. `bias` has one value for each output channel. The
-/// Winograd form takes workspace from the current pool, as winograd_work() says.
-void convolve(const MapView& input, const PackedKernel& kernel, const float* bias, const MapView& target,
+/// here. Writes `region` of `target`, which is fp32 too. The Winograd algorithm takes workspace from the
+/// pool, as winograd_work() says.
+void convolve(Pool& pool, const MapView& input, const PackedKernel& kernel, const MapView& target,
               const Region& region, int64_t items);
 
-/// The two forms, of one group of channels; several groups; a group for each channel.
-void convolve_directly(const MapView& input, const PackedKernel& kernel, const float* bias,
-                       const MapView& target, const Region& region, int64_t items);
-void convolve_by_winograd(const MapView& input, const PackedKernel& kernel, const float* bias,
-                          const MapView& target, const Region& region, int64_t items);
-void convolve_groups(const MapView& input, const PackedKernel& kernel, const float* bias,
-                     const MapView& target, const Region& region, int64_t items);
-void convolve_channels(const MapView& input, const PackedKernel& kernel, const float* bias,
-                       const MapView& target, const Region& region, int64_t items);
+/// The two algorithms, of one group of channels; several groups; a group for each channel.
+void convolve_directly(const MapView& input, const PackedKernel& kernel, const MapView& target,
+                       const Region& region, int64_t items);
+void convolve_by_winograd(Pool& pool, const MapView& input, const PackedKernel& kernel, const MapView& target,
+                          const Region& region, int64_t items);
+void convolve_groups(const MapView& input, const PackedKernel& kernel, const MapView& target,
+                     const Region& region, int64_t items);
+void convolve_channels(const MapView& input, const PackedKernel& kernel, const MapView& target,
+                       const Region& region, int64_t items);
 
 }  // namespace headroom

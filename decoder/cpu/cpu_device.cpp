@@ -12,17 +12,17 @@ namespace headroom {
 namespace {
 
 DeviceTile held(const Tile& tile) {
-  return {tile.view(), std::make_shared<at::Tensor>(tile.values)};
+  return {tile.view(), tile.values};
 }
 
 }  // namespace
 
 std::shared_ptr<void> CpuDevice::allocate(int64_t bytes) {
-  return tensor_memory(bytes);
+  return pool_.take(bytes);
 }
 
 DeviceTile CpuDevice::make_tile(const Region& region, int64_t channels, int64_t items) {
-  return held(headroom::make_tile(region, channels, items));
+  return held(headroom::make_tile(pool_, region, channels, items));
 }
 
 void CpuDevice::load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) {
@@ -96,13 +96,13 @@ void CpuDevice::round(const MapView& tile, int64_t items) {
 void CpuDevice::normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                           int64_t items) {
   const Op& measured = *graph_.producer(op.inputs[1]);
-  headroom::normalise(source, target, op.activation, measured.epsilon, weights_of(op),
-                      statistics_.at(op.inputs[1]), picture, items);
+  headroom::normalise({weights_of(op), measured.epsilon, op.activation}, statistics_.at(op.inputs[1]), source,
+                      target, picture, items);
 }
 
 void CpuDevice::rms_normalise(const Op& op, const MapView& source, const MapView& target,
                               const Region& region, const Extent& picture, int64_t items) {
-  headroom::rms_normalise(source, target, op.activation, op.epsilon, weights_of(op), region, items);
+  headroom::rms_normalise({weights_of(op), op.epsilon, op.activation}, source, target, region, items);
   clear_outside(target, picture, items);
 }
 
@@ -113,8 +113,7 @@ void CpuDevice::upsample(const Op& op, const MapView& source, const MapView& tar
 
 void CpuDevice::convolve(const Op& op, const MapView& source, const MapView& target, const Region& region,
                          const Extent& picture, int64_t items) {
-  const OpWeights& weights = weights_of(op);
-  headroom::convolve(source, weights.kernel, weights.bias, target, region, items);
+  headroom::convolve(pool_, source, weights_of(op).kernel, target, region, items);
   activate(target, op.activation, region, items);
   clear_outside(target, picture, items);
 }
@@ -140,12 +139,12 @@ void CpuDevice::depth_to_space(const Op& op, const MapView& source, const MapVie
 
 void CpuDevice::attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
                        const MapView& target, int64_t items) {
-  headroom::attend(queries, keys, values, op.frames, target, items);
+  headroom::attend(pool_, {queries, keys, values}, op.frames, target, items);
 }
 
 void CpuDevice::attend_linearly(const Op& op, const std::vector<MapView>& chunks, const MapView& target,
                                 const Region& region, int64_t items) {
-  headroom::attend_linearly(chunks, sums_.at(op.inputs.back()), op.epsilon, target, region, items);
+  headroom::attend_linearly(pool_, chunks, {sums_.at(op.inputs.back()), op.epsilon}, target, region, items);
 }
 
 }  // namespace headroom

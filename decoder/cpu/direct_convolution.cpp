@@ -1,5 +1,3 @@
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -57,9 +55,8 @@ std::vector<Phase> phases_of(const KernelShape& shape, const MapView& input, int
 /// One panel of outputs over some rows of pixels.
 class PanelOfRows {
  public:
-  PanelOfRows(const MapView& input, const PackedKernel& kernel, const float* bias, const MapView& target,
-              const Region& region)
-      : input_(input), kernel_(kernel), bias_(bias), target_(target), region_(region) {
+  PanelOfRows(const MapView& input, const PackedKernel& kernel, const MapView& target, const Region& region)
+      : input_(input), kernel_(kernel), target_(target), region_(region) {
     // From some frame on all have the whole kernel's history.
     for (int64_t t = 0; t <= kernel.shape.frames; ++t) phases_.push_back(phases_of(kernel.shape, input, t));
   }
@@ -76,7 +73,7 @@ class PanelOfRows {
     for (int64_t k = 0; k < shape.inputs; k += depth) {
       product.depth = std::min(depth, shape.inputs - k);
       product.b = kernel_.values + kernels::panel_offset(shape, first) + k * product.width;
-      product.bias = k == 0 ? bias_ + first : nullptr;
+      product.bias = k == 0 ? kernel_.bias + first : nullptr;
       product.add = k > 0;
       for (int64_t row = rows.begin; row < rows.end; ++row) run_row(product, row_of(region_, row), k, first);
     }
@@ -107,7 +104,6 @@ class PanelOfRows {
 
   const MapView& input_;
   const PackedKernel& kernel_;
-  const float* bias_;
   const MapView& target_;
   const Region& region_;
   std::vector<std::vector<Phase>> phases_;  ///< by frame, of the last one for all later ones
@@ -115,15 +111,15 @@ class PanelOfRows {
 
 }  // namespace
 
-void convolve_directly(const MapView& input, const PackedKernel& kernel, const float* bias,
-                       const MapView& target, const Region& region, int64_t items) {
-  const PanelOfRows work(input, kernel, bias, target, region);
+void convolve_directly(const MapView& input, const PackedKernel& kernel, const MapView& target,
+                       const Region& region, int64_t items) {
+  const PanelOfRows work(input, kernel, target, region);
   const int64_t rows = items * region.t.length() * region.y.length();
   const int64_t panels =
       (kernel.shape.padded_outputs() + kernels::kPanelColumns - 1) / kernels::kPanelColumns;
   // Panel by panel, so that threads share the kernel between them where there is more than one panel.
-  const int64_t groups = std::min<int64_t>(rows, at::get_num_threads());
-  at::parallel_for(0, panels * groups, 1, [&](int64_t begin, int64_t end) {
+  const int64_t groups = std::min<int64_t>(rows, thread_count());
+  parallel_for(0, panels * groups, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t group = i % groups;
       work.run(i / groups, {rows * group / groups, rows * (group + 1) / groups});

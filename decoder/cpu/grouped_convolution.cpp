@@ -22,8 +22,8 @@ const float* window_of(const MapView& input, const KernelShape& shape, const Row
 
 }  // namespace
 
-void convolve_groups(const MapView& input, const PackedKernel& kernel, const float* bias,
-                     const MapView& target, const Region& region, int64_t items) {
+void convolve_groups(const MapView& input, const PackedKernel& kernel, const MapView& target,
+                     const Region& region, int64_t items) {
   const KernelShape& shape = kernel.shape;
   const KernelShape group = shape.of_group();
   const int64_t group_floats = group.floats(ConvolutionAlgorithm::direct);
@@ -53,7 +53,7 @@ void convolve_groups(const MapView& input, const PackedKernel& kernel, const flo
           product.width = kernels::panel_width(group, first);
           product.columns = std::min(product.width, group.outputs - first);
           product.c = out + output;
-          product.bias = bias + output;
+          product.bias = kernel.bias + output;
           kernels::loops().multiply(product);
         }
       }
@@ -61,8 +61,8 @@ void convolve_groups(const MapView& input, const PackedKernel& kernel, const flo
   });
 }
 
-void convolve_channels(const MapView& input, const PackedKernel& kernel, const float* bias,
-                       const MapView& target, const Region& region, int64_t items) {
+void convolve_channels(const MapView& input, const PackedKernel& kernel, const MapView& target,
+                       const Region& region, int64_t items) {
   const KernelShape& shape = kernel.shape;
   for_rows(items, region, region.x.length() * shape.outputs, [&](const Row& row) {
     std::vector<const float*> rows;
@@ -74,7 +74,7 @@ void convolve_channels(const MapView& input, const PackedKernel& kernel, const f
                                 .channels = shape.outputs,
                                 .kernel = kernel.values,
                                 .kernel_channels = shape.padded_outputs(),
-                                .bias = bias,
+                                .bias = kernel.bias,
                                 .out = target.at(row, region.x.begin),
                                 .pixels = region.x.length()});
   });

@@ -1,8 +1,5 @@
 #include "decoder/cpu/linear_attention.h"
 
-#include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -83,7 +80,7 @@ void KeyValueSums::add(const std::vector<MapView>& chunks, const Region& region,
   const std::vector<HeadPlace> places = places_of(chunks, channels);
   const int64_t rows = region.t.length() * region.y.length();  // of one item
   // Threads share the heads, so that each is summed in one order.
-  at::parallel_for(0, items * heads_.heads, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(0, items * heads_.heads, 1, [&](int64_t begin, int64_t end) {
     const auto floats = [](int64_t count) { return std::vector<float>(static_cast<size_t>(count)); };
     std::vector<float> keys = floats(channels * kChunkPixels), values = floats(kChunkPixels * columns),
                        sums = floats(channels * columns), buffer = floats(2 * channels);
@@ -118,14 +115,15 @@ bool KeyValueSums::finite() const {
   return std::all_of(sums_.begin(), sums_.end(), [](double sum) { return std::isfinite(sum); });
 }
 
-void attend_linearly(const std::vector<MapView>& chunks, const KeyValueSums& sums, double epsilon,
+void attend_linearly(Pool& pool, const std::vector<MapView>& chunks, const LinearAttentionSums& over,
                      const MapView& target, const Region& region, int64_t items) {
+  const KeyValueSums& sums = over.sums;
   const auto [heads, channels] = sums.heads();
   const int64_t columns = padded_head_channels(channels);
   const std::vector<HeadPlace> places = places_of(chunks, channels);
   // The sums in fp32, as the product reads them.
-  const at::Tensor packed = at::empty({linear_attention_floats(heads, channels, items)}, at::kFloat);
-  float* matrices = packed.data_ptr<float>();
+  const std::shared_ptr<float> packed = pool.take_floats(linear_attention_floats(heads, channels, items));
+  float* matrices = packed.get();
   for (int64_t i = 0; i < items * heads; ++i) {
     const double* from = sums.of(i / heads, i % heads);
     float* to = matrices + i * channels * columns;
@@ -153,7 +151,7 @@ void attend_linearly(const std::vector<MapView>& chunks, const KeyValueSums& sum
                           matrices + (row.item * heads + head) * channels * columns, columns, mixed.data());
                  for (int64_t p = 0; p < pixels; ++p) {
                    const float* from = mixed.data() + p * columns;
-                   const auto divisor = static_cast<float>(double(from[channels]) + epsilon);
+                   const auto divisor = static_cast<float>(double(from[channels]) + over.epsilon);
                    float* to = target.at(row, x + p) + head * channels;
                    for (int64_t c = 0; c < channels; ++c) to[c] = from[c] / divisor;
                  }

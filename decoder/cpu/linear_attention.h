@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "decoder/cpu/pool.h"
 #include "decoder/interpreter/map_view.h"
 
 namespace headroom {
@@ -38,9 +39,15 @@ class KeyValueSums {
   std::vector<double> sums_;
 };
 
+/// What linear attention divides by, beside the sums.
+struct LinearAttentionSums {
+  const KeyValueSums& sums;
+  double epsilon = 0;
+};
+
 /// relu(q) by the sums, divided by relu(q) by those of relu(k) alone plus epsilon, into a region of `target`
-/// whose channels are those of all heads. Takes linear_attention_floats() from the current pool.
-void attend_linearly(const std::vector<MapView>& chunks, const KeyValueSums& sums, double epsilon,
+/// whose channels are those of all heads. Takes linear_attention_floats() from the pool.
+void attend_linearly(Pool& pool, const std::vector<MapView>& chunks, const LinearAttentionSums& over,
                      const MapView& target, const Region& region, int64_t items);
 
 }  // namespace headroom

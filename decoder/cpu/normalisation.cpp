@@ -11,9 +11,8 @@
 
 namespace headroom {
 
-void normalise(const MapView& source, const MapView& target, Activation activation, double epsilon,
-               const OpWeights& weights, const GroupStatistics& statistics, const Extent& picture,
-               int64_t items) {
+void normalise(const Normalisation& norm, const GroupStatistics& statistics, const MapView& source,
+               const MapView& target, const Extent& picture, int64_t items) {
   const int64_t channels = source.channels;
   // One scale and shift for each item, or for each of the frames that are made here.
   const Interval& frames = target.region.t;
@@ -24,8 +23,8 @@ void normalise(const MapView& source, const MapView& target, Activation activati
   std::vector<float> scales(static_cast<size_t>(items * of_item * channels)), shifts(scales.size());
   for (int64_t i = 0; i < items * of_item; ++i) {
     const int64_t set = statistics.set_of({i / of_item, frames.begin + i % of_item, 0});
-    statistics.affine(set, channels, epsilon, weights.scale, weights.bias, scales.data() + i * channels,
-                      shifts.data() + i * channels);
+    statistics.affine(set, channels, norm.epsilon, norm.weights.scale, norm.weights.bias,
+                      scales.data() + i * channels, shifts.data() + i * channels);
   }
   const Region part = inside(target.region, picture);
   const int64_t columns = target.region.x.length();
@@ -50,14 +49,14 @@ void normalise(const MapView& source, const MapView& target, Activation activati
       float* to = line + (x - target.region.x.begin) * channels;
       if (!as_it_is) kernels::widen(source.dtype, source.place(row, x), to, pixels * channels);
       kernels::norm_activate(as_it_is ? source.at(row, x) : to, to, pixels, channels, scale, shift,
-                             activation);
+                             norm.activation);
     }
     std::fill_n(line + (columns - right) * channels, right * channels, 0.0f);
   });
 }
 
-void rms_normalise(const MapView& source, const MapView& target, Activation activation, double epsilon,
-                   const OpWeights& weights, const Region& region, int64_t items) {
+void rms_normalise(const Normalisation& norm, const MapView& source, const MapView& target,
+                   const Region& region, int64_t items) {
   const int64_t channels = source.channels, values = region.x.length() * channels;
   for_rows(items, region, values, [&](const Row& row) {
     float* to = target.at(row, region.x.begin);
@@ -67,9 +66,9 @@ void rms_normalise(const MapView& source, const MapView& target, Activation acti
     } else {
       kernels::widen(source.dtype, source.place(row, region.x.begin), to, values);
     }
-    kernels::loops().rms_norm(from, to, region.x.length(), channels, weights.scale, weights.bias,
-                              static_cast<float>(epsilon));
-    kernels::activate(to, values, activation);
+    kernels::loops().rms_norm(from, to, region.x.length(), channels, norm.weights.scale, norm.weights.bias,
+                              static_cast<float>(norm.epsilon));
+    kernels::activate(to, values, norm.activation);
   });
 }
 

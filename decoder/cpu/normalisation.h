@@ -6,14 +6,21 @@
 
 namespace headroom {
 
-/// Normalises and activates `source` into the region of a tile, zero outside the picture.
-void normalise(const MapView& source, const MapView& target, Activation activation, double epsilon,
-               const OpWeights& weights, const GroupStatistics& statistics, const Extent& picture,
-               int64_t items);
+/// What a norm does beside gathering its values.
+struct Normalisation {
+  const OpWeights& weights;
+  double epsilon = 0;
+  Activation activation = Activation::none;
+};
+
+/// Normalises by the statistics of groups and activates `source` into the region of a tile, zero outside the
+/// picture.
+void normalise(const Normalisation& norm, const GroupStatistics& statistics, const MapView& source,
+               const MapView& target, const Extent& picture, int64_t items);
 
 /// Normalises each position of a region inside the picture by itself: x / root mean square over channels,
 /// scaled and shifted, then activated.
-void rms_normalise(const MapView& source, const MapView& target, Activation activation, double epsilon,
-                   const OpWeights& weights, const Region& region, int64_t items);
+void rms_normalise(const Normalisation& norm, const MapView& source, const MapView& target,
+                   const Region& region, int64_t items);
 
 }  // namespace headroom

@@ -1,12 +1,10 @@
 #include "decoder/cpu/packed_weights.h"
 
-#include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "decoder/cpu/loops/packing.h"
+#include "decoder/cpu/threads.h"
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/memory.h"
 
@@ -34,7 +32,7 @@ int64_t elements(const Parameter& parameter) {
 /// Runs f on chunks of [0, count).
 template <typename F>
 void for_chunks(int64_t count, const F& f) {
-  at::parallel_for(0, (count + kChunkFloats - 1) / kChunkFloats, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(0, (count + kChunkFloats - 1) / kChunkFloats, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       f(Interval{i * kChunkFloats, std::min(count, (i + 1) * kChunkFloats)});
   });
@@ -45,7 +43,7 @@ template <typename Buffers, typename F>
 void for_parts(const KernelShape& shape, const F& f) {
   const int64_t across = (shape.inputs + kPartInputs - 1) / kPartInputs;
   const int64_t parts = (shape.outputs + kPartOutputs - 1) / kPartOutputs * across;
-  at::parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
     Buffers buffers;
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % across * kPartInputs;
@@ -194,7 +192,7 @@ class ConvolutionLoader {
   /// Channels side by side; zeros beyond them.
   void load_depthwise(float* packed) const {
     const int64_t taps = shape_.rows * shape_.columns, across = shape_.padded_outputs();
-    at::parallel_for(0, across, kPartInputs, [&](int64_t begin, int64_t end) {
+    parallel_for(0, across, kPartInputs, [&](int64_t begin, int64_t end) {
       std::vector<float> values(static_cast<size_t>(taps), 0.0f);
       for (int64_t c = begin; c < end; ++c) {
         if (c < shape_.outputs) {
@@ -232,13 +230,14 @@ void transform_kernel(const PackedKernel& from, float* packed) {
 
 }  // namespace
 
-Weights::Weights(const Graph& graph, const std::vector<OpId>& operations, ConvolutionAlgorithm form,
-                 const ParameterSource& source, const std::function<void(double)>& progress)
+Weights::Weights(Pool& pool, const Graph& graph, const std::vector<OpId>& operations,
+                 ConvolutionAlgorithm form, const ParameterSource& source,
+                 const std::function<void(double)>& progress)
     : ops_(graph.ops().size()) {
   int64_t floats = 0;
   for (OpId op : operations) floats += weights_bytes(graph, graph.op(op), form, {}) / int64_t{sizeof(float)};
-  slab_ = at::empty({floats}, at::kFloat);
-  float* next = slab_.data_ptr<float>();
+  slab_ = pool.take_floats(floats);
+  float* next = slab_.get();
   for (size_t i = 0; i < operations.size(); ++i) {
     const Op& op = graph.op(operations[i]);
     OpWeights& weights = ops_[index(operations[i])];
@@ -248,10 +247,10 @@ Weights::Weights(const Graph& graph, const std::vector<OpId>& operations, Convol
       const KernelShape shape = kernel_shape(graph, op);
       const ConvolutionAlgorithm own = algorithm_of(shape, form);
       loader.load_kernel(own, next);
-      weights.kernel = {shape, own, next};
+      weights.kernel = {shape, own, next, nullptr};
       next += aligned(shape.floats(own));
       loader.load_bias(next);
-      weights.bias = next;
+      weights.kernel.bias = next;
       next += aligned(channels);
     } else if (const std::vector<Parameter> parameters = parameters_of(graph, op); !parameters.empty()) {
       load(source, parameters[0], next);
@@ -269,7 +268,7 @@ Weights::Weights(const Graph& graph, const std::vector<OpId>& operations, Convol
   }
 }
 
-Weights::Weights(const Graph& graph, const std::vector<OpId>& operations, const Weights& direct)
+Weights::Weights(Pool& pool, const Graph& graph, const std::vector<OpId>& operations, const Weights& direct)
     : ops_(direct.ops_) {
   std::vector<OpId> changing;
   int64_t floats = 0;
@@ -278,12 +277,13 @@ Weights::Weights(const Graph& graph, const std::vector<OpId>& operations, const 
     changing.push_back(op);
     floats += direct.of(op).kernel.shape.floats(ConvolutionAlgorithm::winograd);
   }
-  slab_ = at::empty({floats}, at::kFloat);
-  float* next = slab_.data_ptr<float>();
+  slab_ = pool.take_floats(floats);
+  float* next = slab_.get();
   for (OpId op : changing) {
     PackedKernel& kernel = ops_[index(op)].kernel;
     transform_kernel(direct.of(op).kernel, next);
-    kernel = {kernel.shape, ConvolutionAlgorithm::winograd, next};
+    kernel.algorithm = ConvolutionAlgorithm::winograd;
+    kernel.values = next;
     next += kernel.shape.floats(ConvolutionAlgorithm::winograd);
   }
 }
@@ -292,9 +292,9 @@ void PlannedWeights::begin_pass(size_t number) {
   const Pass& pass = plan_.passes[number];
   try {
     if (resident_ == nullptr) {
-      of_pass_.emplace(graph_, operations_of(pass), pass.convolutions, source_);
+      of_pass_.emplace(pool_, graph_, operations_of(pass), pass.convolutions, source_);
     } else if (pass.convolutions == ConvolutionAlgorithm::winograd) {
-      of_pass_.emplace(graph_, operations_of(pass), *resident_);
+      of_pass_.emplace(pool_, graph_, operations_of(pass), *resident_);
     }
   } catch (const LimitExceeded& refused) {
     throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name +

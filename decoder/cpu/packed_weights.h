@@ -1,7 +1,5 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <functional>
 #include <optional>
 #include <vector>
@@ -9,35 +7,33 @@
 #include "decoder/cpu/convolution.h"
 #include "decoder/graph/graph.h"
 #include "decoder/plan/plan.h"
+#include "decoder/weights/parameter_source.h"
 
 namespace headroom {
 
-/// Fills `out` with the elements [begin, end) of a parameter, counted in the order of its shape. Called on
-/// several threads at once.
-using ParameterSource = std::function<void(const Parameter& parameter, const Interval& elements, float* out)>;
-
 /// Parameters of one operation; null where it has none.
 struct OpWeights {
-  PackedKernel kernel{};         ///< convolutions
+  PackedKernel kernel{};         ///< convolutions, with their bias
   const float* scale = nullptr;  ///< norms: one for each channel
-  const float* bias = nullptr;   ///< one for each channel
+  const float* bias = nullptr;   ///< norms: one for each channel
 };
 
-/// Parameters of some operations of a decoder in one allocation from the current pool, kernels packed. It is
+/// Parameters of some operations of a decoder in one allocation from the pool, kernels packed. It is
 /// as large as decoder/lowering/memory.h says; packing takes some 100 KiB per thread beside it, outside the
 /// pool.
 class Weights {
  public:
   /// Reads every parameter once. `progress` is told the share done, 0 to 1.
-  Weights(const Graph& graph, const std::vector<OpId>& operations, ConvolutionAlgorithm form,
+  Weights(Pool& pool, const Graph& graph, const std::vector<OpId>& operations, ConvolutionAlgorithm algorithm,
           const ParameterSource& source, const std::function<void(double)>& progress = {});
-  /// Those kernels among `operations` that have a Winograd form, in it; all else is borrowed from `direct`.
-  Weights(const Graph& graph, const std::vector<OpId>& operations, const Weights& direct);
+  /// Those kernels among `operations` that Winograd's algorithm can run, packed for it; all else is borrowed
+  /// from `direct`.
+  Weights(Pool& pool, const Graph& graph, const std::vector<OpId>& operations, const Weights& direct);
 
   const OpWeights& of(OpId op) const { return ops_[index(op)]; }
 
  private:
-  at::Tensor slab_;
+  std::shared_ptr<float> slab_;
   std::vector<OpWeights> ops_;
 };
 
@@ -45,8 +41,9 @@ class Weights {
 class PlannedWeights {
  public:
   /// `resident` has all parameters; null where the plan brings them in per pass.
-  PlannedWeights(const Graph& graph, const Plan& plan, const ParameterSource& source, const Weights* resident)
-      : graph_(graph), plan_(plan), source_(source), resident_(resident) {}
+  PlannedWeights(Pool& pool, const Graph& graph, const Plan& plan, const ParameterSource& source,
+                 const Weights* resident)
+      : pool_(pool), graph_(graph), plan_(plan), source_(source), resident_(resident) {}
 
   /// Throws LimitExceeded and what the source throws.
   void begin_pass(size_t pass);
@@ -54,6 +51,7 @@ class PlannedWeights {
   const OpWeights& of(OpId op) const { return of_pass_ ? of_pass_->of(op) : resident_->of(op); }
 
  private:
+  Pool& pool_;
   const Graph& graph_;
   const Plan& plan_;
   const ParameterSource& source_;

@@ -103,6 +103,15 @@ void* Pool::allocate(int64_t bytes) {
   return memory;
 }
 
+std::shared_ptr<void> Pool::take(int64_t bytes) {
+  if (bytes == 0) return nullptr;
+  return {allocate(bytes), [this](void* memory) { deallocate(memory); }};
+}
+
+std::shared_ptr<float> Pool::take_floats(int64_t count) {
+  return std::static_pointer_cast<float>(take(count * int64_t{sizeof(float)}));
+}
+
 void Pool::deallocate(void* memory) {
   if (memory == nullptr) return;
   const std::lock_guard lock(mutex_);

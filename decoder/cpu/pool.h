@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 
@@ -30,6 +31,9 @@ class Pool {
   /// At least 64-byte aligned. Throws LimitExceeded.
   void* allocate(int64_t bytes);
   void deallocate(void* memory);
+  /// The same, until the last copy of the pointer is gone; the pool must outlive it. Null for nothing.
+  std::shared_ptr<void> take(int64_t bytes);
+  std::shared_ptr<float> take_floats(int64_t count);
   bool owns(const void* memory) const;
 
   /// From now on live and warm bytes together stay within this goal wherever the live ones alone do. A goal

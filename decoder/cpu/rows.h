@@ -1,10 +1,9 @@
 #pragma once
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <cstdint>
 
+#include "decoder/cpu/threads.h"
 #include "decoder/interpreter/map_view.h"
 
 namespace headroom {
@@ -14,7 +13,7 @@ template <typename F>
 void for_lines(int64_t count, int64_t values_per_line, const F& f) {
   constexpr int64_t kGrainValues = 1 << 15;  // below this, waking a thread costs more than it saves
   const int64_t grain = std::max<int64_t>(1, kGrainValues / std::max<int64_t>(values_per_line, 1));
-  at::parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) f(i);
   });
 }

@@ -4,8 +4,8 @@
 #include <memory>
 #include <type_traits>
 
-// The threads that all work on the CPU is shared out to: OpenMP's, since they stay warm from one step to the next and are
-// shared with whatever else of the process uses OpenMP.
+// The threads that all work on the CPU is shared out to: OpenMP's, since they stay warm from one step to the
+// next and are shared with whatever else of the process uses OpenMP.
 namespace headroom {
 
 /// Threads that work is shared out to.
@@ -16,14 +16,15 @@ void set_thread_count(int threads);
 int thread_number();
 
 namespace detail {
-/// Calls work(context, begin, end) for the shares of [begin, end). The first exception is thrown again once all are done.
+/// Calls work(context, begin, end) for the shares of [begin, end). The first exception is thrown again once
+/// all are done.
 void run_shares(int64_t begin, int64_t end, int64_t grain, void (*work)(const void*, int64_t, int64_t),
                 const void* context);
 }  // namespace detail
 
-/// Calls f(b, e) for disjoint intervals that together are [begin, end), one on each thread and none shorter than `grain`
-/// where there are several. They depend on the number of threads and nothing else. Calls inside another run on the thread
-/// that makes them.
+/// Calls f(b, e) for disjoint intervals that together are [begin, end), one on each thread and none shorter
+/// than `grain` where there are several. They depend on the number of threads and nothing else. Calls inside
+/// another run on the thread that makes them.
 template <typename F>
 void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
   detail::run_shares(

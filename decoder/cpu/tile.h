@@ -1,26 +1,25 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <memory>
 
+#include "decoder/cpu/pool.h"
 #include "decoder/interpreter/map_view.h"
 
 namespace headroom {
 
-/// One tile of all items of a micro-batch: values [N, T, Y, X, C], contiguous.
+/// One tile of all items of a micro-batch: values [items, frames, rows, columns, channels], contiguous, in
+/// fp32.
 struct Tile {
   Region region;
-  at::Tensor values;
+  int64_t channels = 0, items = 0;
+  std::shared_ptr<float> values;
 
-  bool empty() const { return !values.defined(); }
+  bool empty() const { return values == nullptr; }
+  int64_t value_count() const { return items * positions(extent_of(region)) * channels; }
   MapView view() const;
 };
 
-/// A tile of uninitialised values from the current pool.
-Tile make_tile(const Region& region, int64_t channels, int64_t items);
-
-/// Memory from LibTorch's current allocator.
-std::shared_ptr<void> tensor_memory(int64_t bytes);
+/// A tile of values that are not set. Throws LimitExceeded.
+Tile make_tile(Pool& pool, const Region& region, int64_t channels, int64_t items);
 
 }  // namespace headroom

@@ -1,6 +1,3 @@
-#include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -8,6 +5,7 @@
 #include "decoder/cpu/convolution.h"
 #include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/packing.h"
+#include "decoder/cpu/threads.h"
 
 namespace headroom {
 namespace {
@@ -38,11 +36,10 @@ Window window_of(const KernelShape& kernel, int64_t block, const Interval& input
 
 class Winograd {
  public:
-  Winograd(const MapView& input, const PackedKernel& kernel, const float* bias, const MapView& target,
-           const Region& region, const WinogradWork& work)
+  Winograd(const MapView& input, const PackedKernel& kernel, const MapView& target, const Region& region,
+           const WinogradWork& work)
       : input_(input),
         kernel_(kernel),
-        bias_(bias),
         target_(target),
         region_(region),
         work_(work),
@@ -121,13 +118,12 @@ class Winograd {
       rows[static_cast<size_t>(i)] =
           target_.at({place.item, place.t, place.y.out_begin + i}, place.x.out_begin + place.x.out.begin);
     }
-    loops_.out({products, work_.output_product_floats(), kernel_.shape.outputs, bias_, rows.data(),
+    loops_.out({products, work_.output_product_floats(), kernel_.shape.outputs, kernel_.bias, rows.data(),
                 place.x.out.begin, place.x.out.end});
   }
 
   const MapView& input_;
   const PackedKernel& kernel_;
-  const float* bias_;
   const MapView& target_;
   const Region& region_;
   const WinogradWork& work_;
@@ -136,19 +132,18 @@ class Winograd {
 
 }  // namespace
 
-void convolve_by_winograd(const MapView& input, const PackedKernel& kernel, const float* bias,
-                          const MapView& target, const Region& region, int64_t items) {
-  const int64_t threads = at::get_num_threads();
+void convolve_by_winograd(Pool& pool, const MapView& input, const PackedKernel& kernel, const MapView& target,
+                          const Region& region, int64_t items) {
+  const int64_t threads = thread_count();
   const WinogradWork work = winograd_work(kernel.shape, region, items, threads);
   const int64_t blocks = items * region.t.length() * work.rows * work.columns;
   // Even shares: as many chunks for each thread, none larger than the buffers.
   const int64_t rounds = (blocks + threads * work.chunk - 1) / (threads * work.chunk);
   const int64_t chunks = std::min(blocks, rounds * threads);
-  const at::Tensor buffers = at::empty({threads * work.thread_floats}, at::kFloat);
-  float* first_buffer = buffers.data_ptr<float>();
-  const Winograd winograd(input, kernel, bias, target, region, work);
-  at::parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
-    float* buffer = first_buffer + at::get_thread_num() * work.thread_floats;
+  const std::shared_ptr<float> buffers = pool.take_floats(threads * work.thread_floats);
+  const Winograd winograd(input, kernel, target, region, work);
+  parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
+    float* buffer = buffers.get() + thread_number() * work.thread_floats;
     for (int64_t i = begin; i < end; ++i)
       winograd.run({blocks * i / chunks, blocks * (i + 1) / chunks}, buffer);
   });

@@ -5,9 +5,10 @@
 // How attention is cut up on the CPU: the planner counts with it and the device goes by it.
 namespace headroom {
 
-/// One call of softmax(q kᵀ) v over one frame: chunks of keys one after the other, and for each of them all queries,
-/// blocks of which are shared out to threads. Scores exist for one block and one chunk at a time (online softmax:
-/// Milakov and Gimelshein 2018, arXiv:1805.02867; in blocks: Dao et al. 2022, arXiv:2205.14135).
+/// One call of softmax(q kᵀ) v over one frame: chunks of keys one after the other, and for each of them all
+/// queries, blocks of which are shared out to threads. Scores exist for one block and one chunk at a time
+/// (online softmax: Milakov and Gimelshein 2018, arXiv:1805.02867; in blocks: Dao et al. 2022,
+/// arXiv:2205.14135).
 ///
 ///                 keys of one chunk, packed once for all threads
 ///               +-----------+

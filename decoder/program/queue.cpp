@@ -10,12 +10,15 @@
 #include "decoder/cpu/process_memory.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/files/picture_sink.h"
+#include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/program/latent_scale.h"
-#include "decoder/program/progress_events.h"
-#include "decoder/session/decode.h"
-#include "decoder/session/queue_session.h"
+#include "decoder/session/environment.h"
+#include "decoder/session/libraries.h"
+#include "decoder/session/picture_shape.h"
+#include "decoder/session/progress_events.h"
+#include "decoder/session/session.h"
 #include "decoder/validator/validator.h"
 
 namespace headroom {
@@ -30,11 +33,6 @@ struct Job {
   std::string latent_scale;
   path output;
 };
-
-PictureShape picture_shape(const Model& model, const Request& request) {
-  return {request.batch, model.graph.tensor(model.graph.output()).channels, request.frames,
-          request.height_pixels, request.width_pixels};
-}
 
 RequestQueue read_queue(const QueueRun& run) {
   const nlohmann::json document = read_requests_file(run.queue_file);
@@ -92,8 +90,8 @@ std::vector<Job> jobs_of(const QueueRun& run, const RequestQueue& queue) {
                                          : in_folder(own_folder, latent_for(request, decode.repetition));
     job.latent_scale = request.latent_scale.empty() ? run.latent_scale : request.latent_scale;
     job.output = outputs / path_for(request.output, request, decode.repetition);
-    sink_buffered_bytes(job.output,
-                        picture_shape(run.model, queue.plans[static_cast<size_t>(decode.plan)].request), 1);
+    sink_buffered_bytes(
+        job.output, picture_shape(run.model.graph, queue.plans[static_cast<size_t>(decode.plan)].request), 1);
     jobs.push_back(std::move(job));
   }
   return jobs;
@@ -124,11 +122,11 @@ std::vector<double> shares_of(const RequestQueue& queue, double predicted_second
   return shares;
 }
 
-RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, QueueSession& session,
+RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, Session& session,
                  ProgressEvents& events) {
   Array latent = read_latent(job.latent);
   if (job.latent_scale == "model") undo_latent_scale(run.model, latent);
-  const auto sink = open_sink(job.output, picture_shape(run.model, plan.request), run.frame_rate);
+  const auto sink = open_sink(job.output, picture_shape(run.model.graph, plan.request), run.frame_rate);
   ReportedSink told(*sink, events);
   const RunStats stats = session.decode(static_cast<size_t>(job.decode.plan), latent, told, &events);
   told.finish();
@@ -188,9 +186,18 @@ RunStats decode_queue(const QueueRun& run, Progress& progress) {
   malloc_trim(0);  // what reading the queue left behind would hide growth
   const auto start = std::chrono::steady_clock::now();
   ProgressEvents events(progress);  // before the session, whose pool tells it of the weights' end
-  const std::unique_ptr<QueueSession> session = naming(run.queue_file, "no decode was done", [&] {
-    return open_session(run.model, run.weights, queue, run.other_environment,
-                        [&](double share) { events.loading(share); });
+  std::unique_ptr<gpu::Gpu> gpu;
+  const std::unique_ptr<Session> session = naming(run.queue_file, "no decode was done", [&] {
+    const DeviceKind device = queue.plans.empty() ? DeviceKind::cpu : queue.plans.front().request.device;
+    if (device == DeviceKind::cuda) gpu = gpu::open_gpu();
+    const Environment here = environment_here(gpu.get());
+    for (size_t i = 0; i < queue.plans.size() && !run.other_environment; ++i)
+      check_environment(queue.plans[i], here, "plans[" + std::to_string(i) + "]");
+    int64_t reserve_bytes = 0;
+    for (const Plan& plan : queue.plans) reserve_bytes = std::max(reserve_bytes, plan.reserve_bytes);
+    return open_session({run.model, run.weights, queue.plans, queue.limit_bytes - reserve_bytes,
+                         prediction.pool_bytes, [&](double share) { events.loading(share); }},
+                        gpu.get());
   });
   int64_t first_held = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {

@@ -2,7 +2,7 @@
 
 #include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
-#include "decoder/session/decode.h"
+#include "decoder/session/libraries.h"
 
 namespace headroom {
 

@@ -1,19 +1,14 @@
 #include "decoder/session/gpu_session.h"
 
-#include <c10/core/InferenceMode.h>
-
 #include <algorithm>
-#include <chrono>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "decoder/cpu/process_memory.h"
 #include "decoder/gpu/gpu_device.h"
 #include "decoder/gpu/gpu_events.h"
 #include "decoder/gpu/host_transfers.h"
 #include "decoder/graph/errors.h"
-#include "decoder/interpreter/interpreter.h"
-#include "decoder/session/decode.h"
 #include "decoder/session/unpacked_weights.h"
 
 namespace headroom {
@@ -24,93 +19,6 @@ void add_parts(gpu::Gpu& gpu, RunStats& stats) {
   if (!seconds) return;
   for (size_t i = 0; i < seconds->size(); ++i)
     stats.parts.push_back({name_of(static_cast<gpu::TimeScope>(i)), (*seconds)[i]});
-}
-
-}  // namespace
-
-GpuSession::GpuSession(gpu::Gpu& gpu, const Model& model, const ParameterSource& weights, int64_t bytes,
-                       int64_t host_bytes, std::function<void(double)> loading)
-    : gpu_(gpu),
-      model_(model),
-      source_(unpacked_weights(model.graph, weights)),
-      loading_(std::move(loading)),
-      bytes_(bytes),
-      host_bytes_(host_bytes),
-      free_before_(gpu.free_bytes()),
-      reservation_(gpu, bytes),
-      staging_(gpu),
-      host_(host_bytes > 0 ? gpu.reserve_host(host_bytes) : nullptr) {}
-
-/// Weights that stay lie at the beginning of the reservation, under every plan that has them; those that come
-/// pass by pass wait in the host's memory.
-void GpuSession::load_weights(const Plan& plan) {
-  if (plan.weights == WeightResidency::per_pass) {
-    if (!source_held_) source_ = held(model_.graph, source_, loading_);
-    source_held_ = true;
-    return weights_.reset();
-  }
-  if (weights_ && weights_dtype_ == plan.request.dtype) return;
-  const std::shared_ptr<void> memory(reservation_.base(), [](void*) {});
-  weights_.emplace(model_.graph, all_operations(model_.graph), plan.request.dtype, source_, memory, gpu_,
-                   staging_, loading_);
-  weights_dtype_ = plan.request.dtype;
-}
-
-RunStats GpuSession::decode(const Plan& plan, const DryRun& dry_run, const Array& latent, PictureSink& sink,
-                            EventSink* events) {
-  check_latent(model_, plan, latent);
-  if (dry_run.bytes() > bytes_ || dry_run.host.bytes > host_bytes_)
-    throw std::logic_error("a plan takes more than its session has reserved");
-  const c10::InferenceMode inference;
-  std::optional<HostTransfers> transfers;
-  if (dry_run.host.bytes > 0) transfers.emplace(gpu_, host_, dry_run.host);
-  const auto memory = std::make_shared<GpuMemory>(reservation_.base() + dry_run.weights_bytes,
-                                                  dry_run.requests, dry_run.placement, dry_run.weights_bytes);
-  GpuEvents told(gpu_, model_.graph, reservation_.base(), bytes_, events);
-  told.allocating(AllocationKind::weights, TensorId{-1});
-  memory->observe(told.memory_observer());
-  load_weights(plan);
-  gpu_.wait_on_host(gpu_.record(gpu::Stream::compute));
-  gpu_.restart_scopes();
-
-  RunStats stats;
-  for (const Pass& pass : plan.passes)
-    stats.passes.push_back({pass.name, pass.predicted_peak_bytes, 0, pass.predicted_seconds, 0});
-  const auto start = std::chrono::steady_clock::now();
-  for (int64_t item = 0; item < plan.request.batch; item += plan.micro_batch) {
-    const Plan micro_batch = plan_of_micro_batch(plan, item);
-    memory->go_to(micro_batch.micro_batch == plan.micro_batch ? dry_run.first_micro_batch
-                                                              : dry_run.last_micro_batch);
-    GpuDevice device(model_.graph, micro_batch, *memory, source_, weights_ ? &*weights_ : nullptr, &gpu_,
-                     &staging_);
-    Interpreter interpreter(model_, micro_batch, device, transfers ? &*transfers : nullptr,
-                            events != nullptr ? &told : nullptr);
-    interpreter.run(latent, item, sink);
-    for (size_t i = 0; i < plan.passes.size(); ++i) {
-      const PassMeasurement& measured = interpreter.measurements()[i];
-      stats.passes[i].peak_bytes = std::max(stats.passes[i].peak_bytes, measured.peak_bytes);
-      stats.passes[i].seconds += measured.seconds;
-    }
-  }
-  gpu_.wait_on_host(gpu_.record(gpu::Stream::compute));
-  stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  memory->stop_observing();
-  told.end();
-  add_parts(gpu_, stats);
-  if (transfers) {
-    stats.to_host_bytes = transfers->written_bytes();
-    stats.from_host_bytes = transfers->read_bytes();
-  }
-  stats.limit_bytes = plan.limit_bytes;
-  stats.predicted_peak_bytes = plan.predicted_peak_bytes;
-  stats.predicted_seconds = plan.predicted_seconds;
-  stats.pool_peak_bytes = dry_run.bytes();
-  stats.outside_bytes = std::max<int64_t>(0, outside_growth_bytes());
-  stats.peak_bytes = stats.pool_peak_bytes + stats.outside_bytes;
-  stats.device = gpu_.device();
-  stats.libraries = gpu_.libraries();
-  stats.threads = 1;
-  return stats;
 }
 
 DryRun run_dry_within_limit(const Model& model, const Plan& plan) {
@@ -127,13 +35,127 @@ DryRun run_dry_within_limit(const Model& model, const Plan& plan) {
   return dry_run;
 }
 
-RunStats decode_on_gpu(gpu::Gpu& gpu, const Model& model, const Plan& plan, const ParameterSource& weights,
-                       const Array& latent, PictureSink& sink, EventSink* events,
-                       const std::function<void(double)>& loading) {
-  check_latent(model, plan, latent);
-  const DryRun dry_run = run_dry_within_limit(model, plan);
-  return GpuSession(gpu, model, weights, dry_run.bytes(), dry_run.host.bytes, loading)
-      .decode(plan, dry_run, latent, sink, events);
+std::vector<DryRun> dry_runs_of(const Model& model, const std::vector<Plan>& plans) {
+  std::vector<DryRun> runs;
+  int64_t requests = 0;
+  for (size_t i = 0; i < plans.size(); ++i) {
+    try {
+      runs.push_back(run_dry_within_limit(model, plans[i]));
+    } catch (const LimitExceeded& refused) {
+      if (plans.size() == 1) throw;
+      throw LimitExceeded("plans[" + std::to_string(i) + "]: " + refused.what());
+    }
+    requests += runs[i].requests.count();
+    if (requests > MemoryRequests::kMost)
+      throw InputError("its plans ask for memory more than " + std::to_string(MemoryRequests::kMost) +
+                       " times; expected fewer plans, or larger tiles");
+  }
+  return runs;
+}
+
+template <typename F>
+int64_t largest(const std::vector<DryRun>& runs, const F& bytes) {
+  int64_t most = 0;
+  for (const DryRun& run : runs) most = std::max(most, bytes(run));
+  return most;
+}
+
+}  // namespace
+
+class GpuSession::PlanRun final : public Session::Run {
+ public:
+  PlanRun(GpuSession& session, const Plan& plan, const DryRun& dry_run, EventSink* events)
+      : session_(session),
+        plan_(plan),
+        dry_run_(dry_run),
+        observed_(events != nullptr),
+        memory_(std::make_shared<GpuMemory>(session.reservation_.base() + dry_run.weights_bytes,
+                                            dry_run.requests, dry_run.placement, dry_run.weights_bytes)),
+        events_(session.gpu_, session.model_.graph, session.reservation_.base(), session.bytes_, events) {
+    if (dry_run.host.bytes > 0) transfers_.emplace(session.gpu_, session.host_, dry_run.host);
+    events_.allocating(MemoryKind::weights, TensorId{-1});
+    memory_->observe(events_.memory_observer());
+    session.load_weights(plan);
+    wait();
+    session.gpu_.restart_scopes();
+    start_ = std::chrono::steady_clock::now();
+  }
+
+  std::unique_ptr<Device> device(const Plan& micro_batch) override {
+    memory_->go_to(micro_batch.micro_batch == plan_.micro_batch ? dry_run_.first_micro_batch
+                                                                : dry_run_.last_micro_batch);
+    return std::make_unique<GpuDevice>(session_.model_.graph, micro_batch, *memory_, session_.source_,
+                                       session_.weights_ ? &*session_.weights_ : nullptr, session_.staging_);
+  }
+  BlockTransfers* transfers() override { return transfers_ ? &*transfers_ : nullptr; }
+  EventSink* events() override { return observed_ ? &events_ : nullptr; }
+  std::chrono::steady_clock::time_point start() const override { return start_; }
+  void wait() override { session_.gpu_.wait_on_host(session_.gpu_.record(gpu::Stream::compute)); }
+  void finish(RunStats& stats) override {
+    memory_->stop_observing();
+    events_.end();
+    add_parts(session_.gpu_, stats);
+    if (transfers_) {
+      stats.to_host_bytes = transfers_->written_bytes();
+      stats.from_host_bytes = transfers_->read_bytes();
+    }
+    stats.pool_peak_bytes = dry_run_.bytes();
+    stats.outside_bytes = std::max<int64_t>(0, session_.outside_growth_bytes());
+    stats.device = session_.gpu_.device();
+    stats.libraries = session_.gpu_.libraries();
+    stats.threads = 1;
+  }
+
+ private:
+  GpuSession& session_;
+  const Plan& plan_;
+  const DryRun& dry_run_;
+  const bool observed_;
+  const std::shared_ptr<GpuMemory> memory_;
+  GpuEvents events_;
+  std::optional<HostTransfers> transfers_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+GpuSession::GpuSession(const SessionRequest& request, gpu::Gpu& gpu)
+    : Session(request.model, request.plans),
+      gpu_(gpu),
+      source_(unpacked_weights(request.model.graph, request.weights)),
+      loading_(request.loading),
+      resident_before_(resident_bytes()),
+      free_before_(gpu.free_bytes()),
+      dry_runs_(dry_runs_of(request.model, request.plans)),
+      bytes_(largest(dry_runs_, [](const DryRun& run) { return run.bytes(); })),
+      host_bytes_(largest(dry_runs_, [](const DryRun& run) { return run.host.bytes; })),
+      reservation_(gpu, bytes_),
+      staging_(gpu),
+      host_(host_bytes_ > 0 ? gpu.reserve_host(host_bytes_) : nullptr) {}
+
+/// Weights that stay lie at the beginning of the reservation, under every plan that has them; those that come
+/// pass by pass wait in the host's memory.
+void GpuSession::load_weights(const Plan& plan) {
+  if (plan.weights == WeightResidency::per_pass) {
+    if (!source_held_) source_ = held(model_.graph, source_, loading_);
+    source_held_ = true;
+    return weights_.reset();
+  }
+  if (weights_ && weights_dtype_ == plan.request.dtype) return;
+  const std::shared_ptr<void> memory(reservation_.base(), [](void*) {});
+  weights_.emplace(model_.graph, all_operations(model_.graph), plan.request.dtype, memory,
+                   GpuWeights::Loading{source_, staging_, loading_});
+  weights_dtype_ = plan.request.dtype;
+}
+
+std::unique_ptr<Session::Run> GpuSession::begin(size_t number, EventSink* events) {
+  return std::make_unique<PlanRun>(*this, plans_[number], dry_runs_[number], events);
+}
+
+int64_t GpuSession::outside_growth_bytes() const {
+  return free_before_ - gpu_.free_bytes() - bytes_;
+}
+
+int64_t GpuSession::most_outside_bytes(int64_t) const {
+  return std::max<int64_t>(0, outside_growth_bytes());
 }
 
 }  // namespace headroom

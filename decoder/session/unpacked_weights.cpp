@@ -56,13 +56,15 @@ std::vector<float> gpu_kernel(const PackedKernel& packed) {
 HostWeights unpacked_weights(const Graph& graph, const ParameterSource& source) {
   return [&graph, &source](const Op& op) {
     const OpId id = graph.tensor(op.output).producer;
-    const Weights packed(graph, {id}, ConvolutionAlgorithm::direct, source);
+    Pool pool(int64_t{1} << 40);
+    const Weights packed(pool, graph, {id}, ConvolutionAlgorithm::direct, source);
     const OpWeights& own = packed.of(id);
     const int64_t channels = graph.tensor(op.output).channels;
     const auto weights = std::make_shared<HostOpWeights>();
     if (op.kind == OpKind::conv) weights->kernel = gpu_kernel(own.kernel);
     if (own.scale != nullptr) weights->scale.assign(own.scale, own.scale + channels);
-    if (own.bias != nullptr) weights->bias.assign(own.bias, own.bias + channels);
+    const float* bias = op.kind == OpKind::conv ? own.kernel.bias : own.bias;
+    if (bias != nullptr) weights->bias.assign(bias, bias + channels);
     return weights;
   };
 }

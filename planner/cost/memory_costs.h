@@ -6,12 +6,7 @@
 
 namespace headroom::planner {
 
-/// Bytes that LibTorch's attention takes for its own blocks of scores and results, one set for each thread.
-/// `keys` are those of one call: the positions of one block of the keys' tensor.
-int64_t attention_scratch_bytes(int64_t queries, int64_t keys, int64_t channels, int64_t threads);
-
-/// Threads that plans count on: as many as this process has processors, which LibTorch takes by default; two
-/// at least.
+/// Threads that plans count on: as many as this process has processors, two at least.
 int64_t planned_threads();
 
 /// Workspace and reserve of a decode on the CPU with that many threads or fewer.

@@ -25,24 +25,22 @@ constexpr KernelShape kShape{.inputs = 64, .outputs = 64, .rows = 3, .columns = 
 }  // namespace
 
 CpuBenchmark::CpuBenchmark(const Graph& graph, Dtype dtype, Clock clock)
-    : graph_(graph),
-      clock_(std::move(clock)),
+    : clock_(std::move(clock)),
       pool_(int64_t{1} << 40),
-      scope_(pool_),
-      cold_buffer_(cpu_cold_buffer(dtype)),
-      input_(filled_tile(kSide + 2, kSide + 2, kShape.inputs)),
-      output_(filled_tile(kSide, kSide, kShape.outputs)),
-      kernel_(filled({kShape.floats(ConvolutionAlgorithm::direct)})),
-      bias_(filled({kShape.outputs})) {
+      calls_(pool_, graph, dtype),
+      input_(filled_tile(pool_, kSide + 2, kSide + 2, kShape.inputs)),
+      output_(filled_tile(pool_, kSide, kSide, kShape.outputs)),
+      kernel_(filled(pool_, kShape.floats(ConvolutionAlgorithm::direct))),
+      bias_(filled(pool_, kShape.outputs)) {
   input_.region = {{0, 1}, {-1, kSide + 1}, {-1, kSide + 1}};
 }
 
 Call CpuBenchmark::operation_call(const Op& op, ConvolutionAlgorithm form, int64_t rows, int64_t columns) {
-  return cpu_operation_call(graph_, op, form, cold_buffer_, rows, columns);
+  return calls_.operation(op, form, rows, columns);
 }
 
 Call CpuBenchmark::moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) {
-  return cpu_moving_call(step, channels, cold_buffer_, rows, columns);
+  return calls_.moving(step, channels, rows, columns);
 }
 
 double CpuBenchmark::seconds(const Call& call) {
@@ -63,8 +61,8 @@ double CpuBenchmark::reference_seconds() {
   double quickest = std::numeric_limits<double>::infinity();
   for (int call = 0; call < kReferenceCalls; ++call) {
     const double start = clock_();
-    convolve(input_.view(), {kShape, ConvolutionAlgorithm::direct, kernel_.const_data_ptr<float>()},
-             bias_.const_data_ptr<float>(), output_.view(), output_.region, 1);
+    convolve(pool_, input_.view(), {kShape, ConvolutionAlgorithm::direct, kernel_.get(), bias_.get()},
+             output_.view(), output_.region, 1);
     quickest = std::min(quickest, clock_() - start);
   }
   return quickest;

@@ -1,21 +1,17 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
-#include <c10/core/InferenceMode.h>
-
 #include <memory>
 
 #include "decoder/cpu/pool.h"
 #include "decoder/cpu/tile.h"
-#include "decoder/torch/pool_allocator.h"
 #include "profiler/measure/clock.h"
-#include "profiler/measure/cold_buffer.h"
+#include "profiler/measure/cpu_calls.h"
 #include "profiler/measure/operator_benchmark.h"
 
 namespace headroom::profiler {
 
-/// The CPU: one call after the other on memory of a pool whose pages are there already. While it lives,
-/// LibTorch's CPU tensors come from that. start_libraries() first.
+/// The CPU: one call after the other on memory of a pool whose pages are there already. start_libraries()
+/// first.
 class CpuBenchmark final : public Benchmark {
  public:
   CpuBenchmark(const Graph& graph, Dtype dtype, Clock clock);
@@ -31,14 +27,11 @@ class CpuBenchmark final : public Benchmark {
   int64_t window_peak_bytes() const override { return pool_.window_peak_bytes(); }
 
  private:
-  const Graph& graph_;
   const Clock clock_;
-  const c10::InferenceMode inference_;
   Pool pool_;
-  const PoolScope scope_;
-  const std::shared_ptr<ColdBuffer> cold_buffer_;
+  const CpuCalls calls_;
   Tile input_, output_;  ///< of the reference
-  at::Tensor kernel_, bias_;
+  std::shared_ptr<float> kernel_, bias_;
 };
 
 }  // namespace headroom::profiler

@@ -24,71 +24,62 @@ int64_t float_bytes(int64_t positions, int64_t channels) {
   return allocated_bytes(positions * channels * int64_t{sizeof(float)}, DeviceKind::cpu);
 }
 
-}  // namespace
-
-std::shared_ptr<ColdBuffer> cpu_cold_buffer(Dtype dtype) {
-  return std::make_shared<ColdBuffer>(dtype, kFarApartBytes, [dtype](int64_t values) {
-    const auto held = std::make_shared<at::Tensor>(filled_buffer(values, dtype));
-    return std::shared_ptr<void>(held, held->data_ptr());
-  });
-}
-
-namespace {
-
-Call convolution(const Graph& graph, const Op& op, ConvolutionAlgorithm form, Dtype dtype, int64_t rows,
-                 int64_t columns) {
+/// Of one frame of one item.
+Call convolution(Pool& pool, const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm, Dtype dtype,
+                 const Extent& extent) {
+  const int64_t rows = extent.y, columns = extent.x;
   const KernelShape shape = kernel_shape(graph, op);
-  const ConvolutionAlgorithm own = algorithm_of(shape, form);
+  const ConvolutionAlgorithm own = algorithm_of(shape, algorithm);
   // A tile that begins at an even position, well inside the picture; a frame that has all the earlier ones.
   const int64_t frame = shape.frames;
   const Region region{{frame, frame + 1}, {2, 2 + rows}, {2, 2 + columns}};
   const Region needed = needed_region(graph, op, 0, region);
-  const auto input = std::make_shared<Tile>(make_tile(needed, shape.inputs, 1));
-  fill(input->values.data_ptr<float>(), input->values.numel());
-  const at::Tensor values = filled({shape.floats(own)});
-  const at::Tensor bias = filled({shape.outputs});
-  return {[=, activation = op.activation] {
-            const Tile made = make_tile(region, shape.outputs, 1);
-            convolve(input->view(), {shape, own, values.const_data_ptr<float>()},
-                     bias.const_data_ptr<float>(), made.view(), region, 1);
+  const auto input = std::make_shared<Tile>(make_tile(pool, needed, shape.inputs, 1));
+  fill(input->values.get(), input->value_count());
+  const std::shared_ptr<float> values = filled(pool, shape.floats(own)), bias = filled(pool, shape.outputs);
+  return {[=, &pool, activation = op.activation] {
+            const Tile made = make_tile(pool, region, shape.outputs, 1);
+            convolve(pool, input->view(), {shape, own, values.get(), bias.get()}, made.view(), region, 1);
             activate(made.view(), activation, region, 1);
             round_tile(made.view(), dtype, 1);
           },
           float_bytes(rows * columns, shape.outputs)};
 }
 
-Call attention(const Graph& graph, const Op& op, Dtype dtype, int64_t queries, int64_t keys) {
+Call attention(Pool& pool, const Graph& graph, const Op& op, Dtype dtype, const Extent& extent) {
+  const int64_t queries = extent.y, keys = extent.x;
   const int64_t channels = graph.tensor(op.inputs[0]).channels,
                 value_channels = graph.tensor(op.inputs[2]).channels;
-  const auto tile = std::make_shared<Tile>(filled_tile(1, queries, channels));
+  const auto tile = std::make_shared<Tile>(filled_tile(pool, 1, queries, channels));
   const int64_t block =
       std::clamp<int64_t>(MemoryModel{}.block_bytes / (channels * bytes_per_element(dtype)), 1, keys);
   const auto whole_map = [&](int64_t of_channels) {
-    const auto map = std::make_shared<MaterialisedMap>(Materialised{.block_rows = block}, Extent{1, keys, 1},
-                                                       of_channels, 1, dtype, tensor_memory);
+    const auto map =
+        std::make_shared<MaterialisedMap>(Materialised{.block_rows = block}, Extent{1, keys, 1}, of_channels,
+                                          1, dtype, [&pool](int64_t size) { return pool.take(size); });
     map->acquire({0, map->blocks_per_item()});
     const int64_t bytes = block * of_channels * bytes_per_element(dtype);
-    const at::Tensor values = filled_buffer(block * of_channels, dtype);  // one frame
-    for (void* to : map->view().blocks) std::memcpy(to, values.const_data_ptr(), static_cast<size_t>(bytes));
+    const std::shared_ptr<void> values = filled_buffer(pool, block * of_channels, dtype);  // one frame
+    for (void* to : map->view().blocks) std::memcpy(to, values.get(), static_cast<size_t>(bytes));
     return map;
   };
   const auto key_map = whole_map(channels), value_map = whole_map(value_channels);
   const Region region = region_of(1, queries);
-  return {[=, frames = op.frames] {
-            const Tile made = make_tile(region, value_channels, 1);
-            attend(tile->view(), key_map->view(), value_map->view(), frames, made.view(), 1);
+  return {[=, &pool, frames = op.frames] {
+            const Tile made = make_tile(pool, region, value_channels, 1);
+            attend(pool, {tile->view(), key_map->view(), value_map->view()}, frames, made.view(), 1);
             round_tile(made.view(), dtype, 1);
           },
           float_bytes(queries, value_channels)};
 }
 
 /// What linear attention and its sums read.
-std::shared_ptr<std::vector<Tile>> chunks_of(const Graph& graph, const Op& op, int64_t rows,
+std::shared_ptr<std::vector<Tile>> chunks_of(Pool& pool, const Graph& graph, const Op& op, int64_t rows,
                                              int64_t columns) {
   const auto chunks = std::make_shared<std::vector<Tile>>();
   for (TensorId input : op.inputs) {
     const Tensor& tensor = graph.tensor(input);
-    if (!tensor.statistics) chunks->push_back(filled_tile(rows, columns, tensor.channels));
+    if (!tensor.statistics) chunks->push_back(filled_tile(pool, rows, columns, tensor.channels));
   }
   return chunks;
 }
@@ -101,66 +92,75 @@ std::vector<MapView> views_of(const std::vector<Tile>& tiles) {
 
 }  // namespace
 
-Call cpu_operation_call(const Graph& graph, const Op& op, ConvolutionAlgorithm form,
-                        const std::shared_ptr<ColdBuffer>& store, int64_t rows, int64_t columns) {
+CpuCalls::CpuCalls(Pool& pool, const Graph& graph, Dtype dtype)
+    : pool_(pool),
+      graph_(graph),
+      cold_(std::make_shared<ColdBuffer>(dtype, kFarApartBytes, [&pool, dtype](int64_t values) {
+        return filled_buffer(pool, values, dtype);
+      })) {}
+
+Call CpuCalls::operation(const Op& op, ConvolutionAlgorithm algorithm, int64_t rows, int64_t columns) const {
+  Pool& pool = pool_;
+  const Graph& graph = graph_;
+  const std::shared_ptr<ColdBuffer>& store = cold_;
   const int64_t channels = graph.tensor(measured_tensor(op)).channels;
   const Extent extent{1, rows, columns};
   const Region region = region_of(rows, columns);
   switch (op.kind) {
     case OpKind::conv:
-      return convolution(graph, op, form, store->dtype(), rows, columns);
+      return convolution(pool, graph, op, algorithm, store->dtype(), extent);
     case OpKind::attention:
-      return attention(graph, op, store->dtype(), rows, columns);
+      return attention(pool, graph, op, store->dtype(), extent);
     case OpKind::statistics: {
-      const auto tile = std::make_shared<Tile>(filled_tile(rows, columns, channels));
+      const auto tile = std::make_shared<Tile>(filled_tile(pool, rows, columns, channels));
       const auto statistics = std::make_shared<GroupStatistics>(1, op.groups);
-      return {[=] { statistics->add(tile->view(), tile->region, 1); }, 0};
+      return {[=, &pool] { statistics->add(tile->view(), tile->region, 1); }, 0};
     }
     case OpKind::norm: {
       const Op& measured = *graph.producer(op.inputs[1]);
       const auto statistics = std::make_shared<GroupStatistics>(1, measured.groups);
-      const Tile sample = filled_tile(4, 4, channels);
+      const Tile sample = filled_tile(pool, 4, 4, channels);
       statistics->add(sample.view(), sample.region, 1);
-      const at::Tensor scale = filled({channels}), bias = filled({channels});
-      const OpWeights weights{.scale = scale.const_data_ptr<float>(), .bias = bias.const_data_ptr<float>()};
-      return {[=, held = std::pair(scale, bias), activation = op.activation] {
-                normalise(store->next(rows, columns, channels),
-                          make_tile(region_of(rows, columns), channels, 1).view(), activation, 1e-6, weights,
-                          *statistics, extent, 1);
+      const std::shared_ptr<float> scale = filled(pool, channels), bias = filled(pool, channels);
+      const OpWeights weights{.scale = scale.get(), .bias = bias.get()};
+      return {[=, &pool, held = std::pair(scale, bias), activation = op.activation] {
+                normalise({weights, 1e-6, activation}, *statistics, store->next(rows, columns, channels),
+                          make_tile(pool, region_of(rows, columns), channels, 1).view(), extent, 1);
               },
               float_bytes(rows * columns, channels)};
     }
     case OpKind::upsample: {
       const Axes<int32_t> factor = op.factor;
-      return {[=] {
+      return {[=, &pool] {
                 const MapView source = store->next((rows + factor.y - 1) / factor.y,
                                                    (columns + factor.x - 1) / factor.x, channels);
-                upsample(source, make_tile(region_of(rows, columns), channels, 1).view(), factor, extent, 1);
+                upsample(source, make_tile(pool, region_of(rows, columns), channels, 1).view(), factor,
+                         extent, 1);
               },
               float_bytes(rows * columns, channels)};
     }
     case OpKind::add: {
-      const auto tile = std::make_shared<Tile>(filled_tile(rows, columns, channels));
-      return {[=] {
+      const auto tile = std::make_shared<Tile>(filled_tile(pool, rows, columns, channels));
+      return {[=, &pool] {
                 add_region(store->next(rows, columns, channels), tile->view(), tile->region, 1);
                 round_tile(tile->view(), store->dtype(), 1);
               },
               0};
     }
     case OpKind::rms_norm: {
-      const auto source = std::make_shared<Tile>(filled_tile(rows, columns, channels));
-      const at::Tensor scale = filled({channels}), bias = filled({channels});
-      const OpWeights weights{.scale = scale.const_data_ptr<float>(), .bias = bias.const_data_ptr<float>()};
-      return {[=, held = std::pair(scale, bias), activation = op.activation] {
-                rms_normalise(source->view(), make_tile(region, channels, 1).view(), activation, 1e-6,
-                              weights, region, 1);
+      const auto source = std::make_shared<Tile>(filled_tile(pool, rows, columns, channels));
+      const std::shared_ptr<float> scale = filled(pool, channels), bias = filled(pool, channels);
+      const OpWeights weights{.scale = scale.get(), .bias = bias.get()};
+      return {[=, &pool, held = std::pair(scale, bias), activation = op.activation] {
+                rms_normalise({weights, 1e-6, activation}, source->view(),
+                              make_tile(pool, region, channels, 1).view(), region, 1);
               },
               float_bytes(rows * columns, channels)};
     }
     case OpKind::gate: {
-      const auto source = std::make_shared<Tile>(filled_tile(rows, columns, 2 * channels));
-      return {[=, dtype = store->dtype()] {
-                const Tile made = make_tile(region, channels, 1);
+      const auto source = std::make_shared<Tile>(filled_tile(pool, rows, columns, 2 * channels));
+      return {[=, &pool, dtype = store->dtype()] {
+                const Tile made = make_tile(pool, region, channels, 1);
                 gate(source->view(), made.view(), region, 1);
                 round_tile(made.view(), dtype, 1);
               },
@@ -171,47 +171,49 @@ Call cpu_operation_call(const Graph& graph, const Op& op, ConvolutionAlgorithm f
       const Axes<int32_t> factor = op.factor;
       const int64_t frames = factor.t > 1 ? 3 : 1;
       const Extent from{frames, (rows + factor.y - 1) / factor.y, (columns + factor.x - 1) / factor.x};
-      const auto source = std::make_shared<Tile>(filled_tile(frames * from.y, from.x, channels));
-      return {[=] {
+      const auto source = std::make_shared<Tile>(filled_tile(pool, frames * from.y, from.x, channels));
+      return {[=, &pool] {
                 MapView view = source->view();
                 view.region = whole(from);
                 view.block_rows = from.y;
                 const Region last{{frames - 1, frames}, {0, rows}, {0, columns}};
-                interpolate(view, make_tile(last, channels, 1).view(), factor, from, last, 1);
+                interpolate(view, make_tile(pool, last, channels, 1).view(), factor, from, last, 1);
               },
               float_bytes(rows * columns, channels)};
     }
     case OpKind::unfold_frames: {
-      const auto source = std::make_shared<Tile>(filled_tile(rows, columns, 2 * channels));
-      return {[=] {
+      const auto source = std::make_shared<Tile>(filled_tile(pool, rows, columns, 2 * channels));
+      return {[=, &pool] {
                 MapView rest = source->view();
                 rest.region.t = {1, 2};
                 const Region second{{1, 2}, {0, rows}, {0, columns}};
-                unfold_frames(rest, rest, make_tile(second, channels, 1).view(), second, 1);
+                unfold_frames(rest, rest, make_tile(pool, second, channels, 1).view(), second, 1);
               },
               float_bytes(rows * columns, channels)};
     }
     case OpKind::depth_to_space: {
       const Axes<int32_t> factor = op.factor;
-      const auto source = std::make_shared<Tile>(filled_tile((rows + factor.y - 1) / factor.y,
+      const auto source = std::make_shared<Tile>(filled_tile(pool, (rows + factor.y - 1) / factor.y,
                                                              (columns + factor.x - 1) / factor.x,
                                                              channels * factor.y * factor.x));
-      return {
-          [=] { depth_to_space(source->view(), make_tile(region, channels, 1).view(), factor, region, 1); },
-          float_bytes(rows * columns, channels)};
+      return {[=, &pool] {
+                depth_to_space(source->view(), make_tile(pool, region, channels, 1).view(), factor, region,
+                               1);
+              },
+              float_bytes(rows * columns, channels)};
     }
     case OpKind::key_value_sums: {
-      const auto chunks = chunks_of(graph, op, rows, columns);
+      const auto chunks = chunks_of(pool, graph, op, rows, columns);
       const auto sums = std::make_shared<KeyValueSums>(1, LinearHeads{op.groups, head_channels(graph, op)});
-      return {[=] { sums->add(views_of(*chunks), region, 1); }, 0};
+      return {[=, &pool] { sums->add(views_of(*chunks), region, 1); }, 0};
     }
     case OpKind::linear_attention: {
-      const auto chunks = chunks_of(graph, op, rows, columns);
+      const auto chunks = chunks_of(pool, graph, op, rows, columns);
       const auto sums = std::make_shared<KeyValueSums>(1, LinearHeads{op.groups, head_channels(graph, op)});
       sums->add(views_of(*chunks), region, 1);
-      return {[=, dtype = store->dtype()] {
-                const Tile made = make_tile(region, channels, 1);
-                attend_linearly(views_of(*chunks), *sums, 1e-15, made.view(), region, 1);
+      return {[=, &pool, dtype = store->dtype()] {
+                const Tile made = make_tile(pool, region, channels, 1);
+                attend_linearly(pool, views_of(*chunks), {*sums, 1e-15}, made.view(), region, 1);
                 round_tile(made.view(), dtype, 1);
               },
               float_bytes(rows * columns, channels)};
@@ -220,28 +222,31 @@ Call cpu_operation_call(const Graph& graph, const Op& op, ConvolutionAlgorithm f
   return {};
 }
 
-Call cpu_moving_call(const std::string& step, int64_t channels, const std::shared_ptr<ColdBuffer>& store,
-                     int64_t rows, int64_t columns) {
+Call CpuCalls::moving(const std::string& step, int64_t channels, int64_t rows, int64_t columns) const {
+  Pool& pool = pool_;
+  const std::shared_ptr<ColdBuffer>& store = cold_;
   const Extent extent{1, rows, columns};
   if (step == "gather") {
-    return {[=] {
+    return {[=, &pool] {
               gather(store->next(rows, columns, channels),
-                     make_tile(region_of(rows, columns), channels, 1).view(), extent, 1);
+                     make_tile(pool, region_of(rows, columns), channels, 1).view(), extent, 1);
             },
             float_bytes(rows * columns, channels)};
   }
-  const auto tile = std::make_shared<Tile>(filled_tile(rows, columns, channels));
+  const auto tile = std::make_shared<Tile>(filled_tile(pool, rows, columns, channels));
   if (step == "store") {
-    return {[=] { copy_region(tile->view(), store->next(rows, columns, channels), tile->region, 1); }, 0};
+    return {[=, &pool] { copy_region(tile->view(), store->next(rows, columns, channels), tile->region, 1); },
+            0};
   }
   if (step == "accumulate") {
-    return {[=] { add_region(tile->view(), store->next(rows, columns, channels), tile->region, 1); }, 0};
+    return {[=, &pool] { add_region(tile->view(), store->next(rows, columns, channels), tile->region, 1); },
+            0};
   }
   // Emitting: the values are looked through before the sink has them.
-  return {[=] {
-            const float* values = tile->values.const_data_ptr<float>();
+  return {[=, &pool] {
+            const float* values = tile->values.get();
             const bool finite =
-                std::all_of(values, values + tile->values.numel(), [](float v) { return std::isfinite(v); });
+                std::all_of(values, values + tile->value_count(), [](float v) { return std::isfinite(v); });
             if (!finite) throw std::logic_error("not finite");
           },
           0};

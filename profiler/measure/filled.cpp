@@ -1,7 +1,5 @@
 #include "profiler/measure/filled.h"
 
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 #include <vector>
 
@@ -20,18 +18,18 @@ void fill(float* values, int64_t count) {
     std::copy_n(values, std::min(kDrawn, count - i), values + i);
 }
 
-at::Tensor filled(at::IntArrayRef shape) {
-  at::Tensor tensor = at::empty(shape, at::kFloat);
-  fill(tensor.data_ptr<float>(), tensor.numel());
-  return tensor;
+std::shared_ptr<float> filled(Pool& pool, int64_t count) {
+  std::shared_ptr<float> values = pool.take_floats(count);
+  fill(values.get(), count);
+  return values;
 }
 
-at::Tensor filled_buffer(int64_t count, Dtype dtype) {
-  const at::Tensor bytes = at::empty({count * bytes_per_element(dtype)}, at::kByte);
+std::shared_ptr<void> filled_buffer(Pool& pool, int64_t count, Dtype dtype) {
+  std::shared_ptr<void> bytes = pool.take(count * bytes_per_element(dtype));
   constexpr int64_t kChunk = 4099;
   std::vector<float> values(kChunk);
   fill(values.data(), kChunk);
-  auto* to = static_cast<std::byte*>(bytes.data_ptr());
+  auto* to = static_cast<std::byte*>(bytes.get());
   for (int64_t i = 0; i < count; i += kChunk)
     kernels::narrow(dtype, values.data(), to + i * bytes_per_element(dtype), std::min(kChunk, count - i));
   return bytes;
@@ -41,9 +39,9 @@ Region region_of(int64_t rows, int64_t columns) {
   return {{0, 1}, {0, rows}, {0, columns}};
 }
 
-Tile filled_tile(int64_t rows, int64_t columns, int64_t channels) {
-  Tile tile = make_tile(region_of(rows, columns), channels, 1);
-  fill(tile.values.data_ptr<float>(), tile.values.numel());
+Tile filled_tile(Pool& pool, int64_t rows, int64_t columns, int64_t channels) {
+  Tile tile = make_tile(pool, region_of(rows, columns), channels, 1);
+  fill(tile.values.get(), tile.value_count());
   return tile;
 }
 

@@ -1,11 +1,10 @@
-#include <c10/core/InferenceMode.h>
-
 #include <algorithm>
 #include <chrono>
 
 #include "decoder/cpu/pool.h"
-#include "decoder/session/decode.h"
-#include "decoder/torch/pool_allocator.h"
+#include "decoder/cpu/threads.h"
+#include "decoder/session/libraries.h"
+#include "decoder/session/session.h"
 #include "profiler/measure/cpu_benchmark.h"
 #include "profiler/measure/profiled_device.h"
 
@@ -19,22 +18,20 @@ struct LoadingRates {
 
 LoadingRates loading_rates(const Graph& graph, const ParameterSource& source) {
   using Clock = std::chrono::steady_clock;
-  const c10::InferenceMode inference;
   Pool pool(int64_t{1} << 40);
-  const PoolScope scope(pool);
   const auto rate = [](int64_t bytes, Clock::time_point start) {
     return double(bytes) / std::max(1e-9, std::chrono::duration<double>(Clock::now() - start).count());
   };
   LoadingRates rates;
   auto start = Clock::now();
-  const Weights direct(graph, all_operations(graph), ConvolutionAlgorithm::direct, source);
+  const Weights direct(pool, graph, all_operations(graph), ConvolutionAlgorithm::direct, source);
   rates.direct_bytes_per_second = rate(resident_weights_bytes(graph, {}), start);
   // Kernel by kernel, into the same pages from the second on, as passes do it.
   std::vector<double> seen;
   for (OpId op : all_operations(graph)) {
     if (!has_winograd(graph, op)) continue;
     start = Clock::now();
-    const Weights winograd(graph, {op}, direct);
+    const Weights winograd(pool, graph, {op}, direct);
     seen.push_back(rate(kernel_shape(graph, graph.op(op)).floats(ConvolutionAlgorithm::winograd) * 4, start));
   }
   if (seen.empty()) return rates;
@@ -51,7 +48,7 @@ class ProfiledCpu final : public ProfiledDevice {
     const Graph& graph = profiled_.model.graph;
     profile.device = device_name();
     profile.libraries = library_versions();
-    profile.threads = threads_in_use();
+    profile.threads = thread_count();
     profile.weights_bytes = resident_weights_bytes(graph, {});
     const LoadingRates rates = loading_rates(graph, profiled_.weights);
     profile.weights_bytes_per_second = rates.direct_bytes_per_second;

@@ -88,10 +88,11 @@ class ProfiledGpu final : public ProfiledDevice {
   StepTimer& timer() override { return timer_; }
   /// Once undisturbed, which is what the time of a whole decode is of, and once step by step.
   RunStats decode(size_t plan, const Array& latent, const PictureShape& shape, EventSink& events) override {
-    if (!session_) session_.emplace(gpu_, profiled_.model, profiled_.weights, bytes_, 0);
+    if (!session_)
+      session_.emplace(SessionRequest{profiled_.model, profiled_.weights, profiled_.plans}, gpu_);
     const auto run = [&](EventSink* told) {
       DiscardingSink sink(shape);
-      return session_->decode(profiled_.plans[plan], dry_runs_[plan], latent, sink, told);
+      return session_->decode(plan, latent, sink, told);
     };
     const RunStats stats = run(nullptr);
     run(&events);

@@ -6,10 +6,10 @@
 namespace headroom::testing {
 
 /// What attention makes of a tile of queries, in a tile of its own.
-inline Tile attended(const Tile& queries, const MapView& keys, const MapView& values, int64_t items,
+inline Tile attended(Pool& pool, const Tile& queries, const MapView& keys, const MapView& values,
                      AttentionFrames frames = AttentionFrames::each) {
-  Tile result = make_tile(queries.region, values.channels, items);
-  attend(queries.view(), keys, values, frames, result.view(), items);
+  Tile result = make_tile(pool, queries.region, values.channels, queries.items);
+  attend(pool, {queries.view(), keys, values}, frames, result.view(), queries.items);
   return result;
 }
 

@@ -2,7 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "decoder/session/decode.h"
+#include "decoder/session/libraries.h"
+#include "decoder/session/session.h"
 #include "decoder/weights/random_weights.h"
 #include "tests/support/picture.h"
 

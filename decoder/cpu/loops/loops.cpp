@@ -3,6 +3,7 @@
 #include "decoder/cpu/loops/depthwise_loop.h"
 #include "decoder/cpu/loops/elementwise_loop.h"
 #include "decoder/cpu/loops/multiply_loop.h"
+#include "decoder/cpu/loops/softmax_loop.h"
 #include "decoder/cpu/loops/storage_loop.h"
 #include "decoder/cpu/loops/winograd_loop.h"
 
@@ -16,6 +17,9 @@ const Loops HEADROOM_LOOPS{affine<Identity>,
                            rms_norm,
                            gate,
                            depthwise,
+                           largest,
+                           exponentials,
+                           scale,
                            sum_16,
                            multiply,
                            {winograd_in<Plain>, winograd_out<Plain>},

@@ -33,6 +33,12 @@ struct Loops {
   /// out = x * silu(x `channels` further on), of pixels with twice as many channels.
   void (*gate)(const float* x, float* out, int64_t pixels, int64_t channels);
   void (*depthwise)(const DepthwiseRow& row);
+  /// The largest of `count` ≥ 1 values.
+  float (*largest)(const float* x, int64_t count);
+  /// x = e^(x - shift), in place; returns their sum. Below e^-86 it is zero.
+  float (*exponentials)(float* x, int64_t count, float shift);
+  /// x = x * factor, in place.
+  void (*scale)(float* x, int64_t count, float factor);
   /// Adds values and squares of 16 neighbouring channels over `pixels` pixels to sum and square_sum.
   void (*sum_16)(const float* x, int64_t pixels, int64_t channels, double* sum, double* square_sum);
   void (*multiply)(const Product& product);

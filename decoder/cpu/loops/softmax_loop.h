@@ -31,8 +31,8 @@ float largest(const float* x, int64_t count) {
   return result;
 }
 
-/// x = e^(x - shift) in place; returns their sum. What is far below the shift becomes next to nothing, not zero
-/// (exponential()), and is cleared.
+/// x = e^(x - shift) in place; returns their sum. What is far below the shift becomes next to nothing, not
+/// zero (exponential()), and is cleared.
 float exponentials(float* x, int64_t count, float shift) {
   constexpr float kNothing = -86.0f;
   Lanes sum = {};

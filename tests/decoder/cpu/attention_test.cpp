@@ -2,15 +2,15 @@
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/cpu/pool.h"
 #include "decoder/interpreter/materialised_map.h"
+#include "decoder/lowering/attention.h"
 #include "decoder/lowering/memory.h"
-#include "decoder/torch/pool_allocator.h"
 #include "planner/cost/memory_costs.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
 
-#include "decoder/session/decode.h"
+#include "decoder/session/libraries.h"
 #include "tests/support/attended.h"
 #include "tests/support/random.h"
 
@@ -47,6 +47,7 @@ TEST_CASE("attention over blocks is the softmax over all positions") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{24}));
   CAPTURE(seed);
   start_libraries(2);
+  Pool pool(int64_t{64} << 20);
   Random random(seed);
   const int64_t items = random.integer(1, 2), channels = 8 * random.integer(1, 4), value_channels = channels;
   const int64_t rows = random.integer(1, 12), columns = random.integer(1, 11);
@@ -61,9 +62,9 @@ TEST_CASE("attention over blocks is the softmax over all positions") {
   };
   const std::vector<float> keys = draw(items * rows * columns * channels, sharpness);
   const std::vector<float> values = draw(items * rows * columns * value_channels, 1);
-  Tile queries = make_tile({{0, 1}, {0, query_rows}, {0, columns}}, channels, items);
+  Tile queries = make_tile(pool, {{0, 1}, {0, query_rows}, {0, columns}}, channels, items);
   const std::vector<float> query_values = draw(items * query_rows * columns * channels, sharpness);
-  std::copy(query_values.begin(), query_values.end(), queries.values.data_ptr<float>());
+  std::copy(query_values.begin(), query_values.end(), queries.values.get());
 
   std::vector<double> expected;
   for (int64_t item = 0; item < items; ++item) {
@@ -95,12 +96,12 @@ TEST_CASE("attention over blocks is the softmax over all positions") {
     CAPTURE(block_rows);
     const Blocks key_blocks(keys, items, rows, columns, channels, block_rows);
     const Blocks value_blocks(values, items, rows, columns, value_channels, block_rows);
-    const Tile result = testing::attended(queries, key_blocks.view, value_blocks.view, items);
-    REQUIRE(result.values.numel() == static_cast<int64_t>(expected.size()));
+    const Tile result = testing::attended(pool, queries, key_blocks.view, value_blocks.view);
+    REQUIRE(result.value_count() == static_cast<int64_t>(expected.size()));
     CHECK(result.region == queries.region);
     double largest = 0;
     for (size_t i = 0; i < expected.size(); ++i) {
-      largest = std::max(largest, std::abs(double(result.values.data_ptr<float>()[i]) - expected[i]));
+      largest = std::max(largest, std::abs(double(result.values.get()[i]) - expected[i]));
     }
     CHECK(largest < 5e-6);
   }
@@ -113,9 +114,9 @@ TEST_CASE(
   CAPTURE(name_of(dtype), block_rows);
   start_libraries(2);
   Random random(77);
-  // More positions in a block than are widened at one time.
+  // Several chunks of keys in a block.
   const int64_t rows = 50, columns = 100, channels = 16, query_rows = 2;
-  REQUIRE(block_rows * columns > kWidenedPositions);
+  REQUIRE(block_rows * columns > 2 * attention_work(1, rows * columns, channels).chunk);
   const auto draw = [&](int64_t count) {
     std::vector<float> values(static_cast<size_t>(count));
     for (float& value : values) value = static_cast<float>(random.uniform(-1, 1));
@@ -134,13 +135,12 @@ TEST_CASE(
   const int64_t result_bytes =
       allocated_bytes(positions(tile) * channels * int64_t{sizeof(float)}, DeviceKind::cpu);
   Pool pool(int64_t{64} << 20);
-  const PoolScope scope(pool);
-  Tile queries = make_tile({{0, 1}, {0, query_rows}, {0, columns}}, channels, 1);
+  Tile queries = make_tile(pool, {{0, 1}, {0, query_rows}, {0, columns}}, channels, 1);
   const std::vector<float> query_values = draw(query_rows * columns * channels);
-  std::copy(query_values.begin(), query_values.end(), queries.values.data_ptr<float>());
+  std::copy(query_values.begin(), query_values.end(), queries.values.get());
   const auto stored = [&](const std::vector<float>& all) {
     MaterialisedMap map(Materialised{.block_rows = block_rows}, {1, rows, columns}, channels, 1, dtype,
-                        tensor_memory);
+                        [&](int64_t bytes) { return pool.take(bytes); });
     map.acquire({0, map.blocks_per_item()});
     for (int64_t y = 0; y < rows; ++y)
       kernels::narrow(dtype, all.data() + y * columns * channels, map.view().place({0, 0, y}, 0),
@@ -150,17 +150,16 @@ TEST_CASE(
   const MaterialisedMap key_map = stored(keys), value_map = stored(values);
   const int64_t before = pool.live_bytes();
   pool.start_window();
-  const Tile narrow = testing::attended(queries, key_map.view(), value_map.view(), 1);
+  const Tile narrow = testing::attended(pool, queries, key_map.view(), value_map.view());
   CHECK(pool.window_peak_bytes() - before <=
         result_bytes + memory.workspace_bytes(graph.op(graph.find_op("attention")),
                                               ConvolutionAlgorithm::direct, tile,
                                               {{1, rows, columns}, 1, dtype}));
   const Blocks wide_keys(keys, 1, rows, columns, channels, rows),
       wide_values(values, 1, rows, columns, channels, rows);
-  const Tile wide = testing::attended(queries, wide_keys.view, wide_values.view, 1);
-  for (int64_t i = 0; i < wide.values.numel(); ++i) {
-    REQUIRE(narrow.values.const_data_ptr<float>()[i] ==
-            Approx(wide.values.const_data_ptr<float>()[i]).epsilon(1e-4).margin(1e-6));
+  const Tile wide = testing::attended(pool, queries, wide_keys.view, wide_values.view);
+  for (int64_t i = 0; i < wide.value_count(); ++i) {
+    REQUIRE(narrow.values.get()[i] == Approx(wide.values.get()[i]).epsilon(1e-4).margin(1e-6));
   }
 }
 

@@ -1,9 +1,5 @@
 #include "decoder/cpu/convolution.h"
 
-#include <ATen/ops/convolution.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/upsample_nearest2d.h>
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
@@ -15,8 +11,7 @@
 #include "decoder/cpu/tile.h"
 #include "decoder/interpreter/materialised_map.h"
 #include "decoder/lowering/memory.h"
-#include "decoder/session/decode.h"
-#include "decoder/torch/pool_allocator.h"
+#include "decoder/session/libraries.h"
 #include "tests/support/random.h"
 
 namespace headroom {
@@ -24,42 +19,59 @@ namespace {
 
 using test::Random;
 
-at::Tensor random_tensor(Random& random, at::IntArrayRef shape) {
-  at::Tensor tensor = at::empty(shape, at::kFloat);
-  float* values = tensor.data_ptr<float>();
-  for (int64_t i = 0; i < tensor.numel(); ++i) values[i] = static_cast<float>(random.uniform(-1, 1));
-  return tensor;
+std::vector<float> random_values(Random& random, int64_t count) {
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& value : values) value = static_cast<float>(random.uniform(-1, 1));
+  return values;
 }
 
 /// One convolution as a graph, with its parameters.
 struct Case {
   Graph graph;
   OpId op{0};
-  at::Tensor weight, bias;
+  std::vector<float> weight, bias;
   ParameterSource source;
 
   Case(Random& random, int64_t inputs, int64_t outputs, int32_t kernel, bool upsamples) {
     const TensorId latent = graph.add_latent(inputs);
     graph.set_output(upsamples ? graph.upsampled_conv("conv", latent, outputs)
                                : graph.conv("conv", latent, outputs, {1, kernel, kernel}));
-    weight = random_tensor(random, {outputs, inputs, kernel, kernel});
-    bias = random_tensor(random, {outputs});
+    weight = random_values(random, outputs * inputs * kernel * kernel);
+    bias = random_values(random, outputs);
     source = [this](const Parameter& parameter, const Interval& elements, float* out) {
-      const at::Tensor& from = parameter.name == "conv.weight" ? weight : bias;
-      std::copy_n(from.const_data_ptr<float>() + elements.begin, elements.length(), out);
+      const std::vector<float>& from = parameter.name == "conv.weight" ? weight : bias;
+      std::copy_n(from.data() + elements.begin, elements.length(), out);
     };
   }
 
-  /// The whole convolution in double, channels last.
-  at::Tensor whole(const at::Tensor& picture) const {
-    at::Tensor x = picture.to(at::kDouble).permute({0, 3, 1, 2});
+  /// The whole convolution in double, channels last, of a picture before any upsampling.
+  std::vector<double> whole(const std::vector<float>& picture, int64_t items, int64_t height,
+                            int64_t width) const {
     const Op& conv = graph.op(op);
-    if (conv.factor.y > 1) x = at::upsample_nearest2d(x, {x.size(2) * 2, x.size(3) * 2});
-    const int64_t half = conv.kernel.y / 2;
-    return at::convolution(x, weight.to(at::kDouble), bias.to(at::kDouble), {1, 1}, {half, half}, {1, 1},
-                           false, {0, 0}, 1)
-        .permute({0, 2, 3, 1})
-        .contiguous();
+    const int64_t inputs = graph.tensor(conv.inputs[0]).channels,
+                  outputs = graph.tensor(conv.output).channels;
+    const int64_t kernel = conv.kernel.y, scale = conv.factor.y, half = kernel / 2;
+    std::vector<double> result;
+    for (int64_t item = 0; item < items; ++item) {
+      for (int64_t y = 0; y < height * scale; ++y) {
+        for (int64_t x = 0; x < width * scale; ++x) {
+          for (int64_t o = 0; o < outputs; ++o) {
+            double sum = double(bias[static_cast<size_t>(o)]);
+            for (int64_t tap = 0; tap < kernel * kernel; ++tap) {
+              const int64_t row = y + tap / kernel - half, column = x + tap % kernel - half;
+              if (row < 0 || row >= height * scale || column < 0 || column >= width * scale) continue;
+              const float* pixel =
+                  picture.data() + ((item * height + row / scale) * width + column / scale) * inputs;
+              const float* weights = weight.data() + o * inputs * kernel * kernel + tap;
+              for (int64_t c = 0; c < inputs; ++c)
+                sum += double(pixel[c]) * double(weights[c * kernel * kernel]);
+            }
+            result.push_back(sum);
+          }
+        }
+      }
+    }
+    return result;
   }
 };
 
@@ -79,11 +91,10 @@ TEST_CASE("a region of a convolution equals that of the whole, in both forms") {
   start_libraries(threads);
   Pool pool(int64_t{256} << 20);
   {
-    const PoolScope scope(pool);
     const Case conv(random, inputs, outputs, kernel, upsamples);
     const Op& op = conv.graph.op(conv.op);
-    const at::Tensor picture = random_tensor(random, {items, height, width, inputs});
-    const at::Tensor expected = conv.whole(picture);
+    std::vector<float> picture = random_values(random, items * height * width * inputs);
+    const std::vector<double> expected = conv.whole(picture, items, height, width);
     const int64_t scale = upsamples ? 2 : 1;
     const auto part = [&](int64_t length) {
       const int64_t begin = random.integer(0, length - 1);
@@ -93,23 +104,23 @@ TEST_CASE("a region of a convolution equals that of the whole, in both forms") {
     Region needed = needed_region(conv.graph, op, 0, region);
     if (random.chance(0.3)) needed.y.begin -= 1;
     CAPTURE(region.y.begin, region.y.end, region.x.begin, region.x.end);
-    Tile input = make_tile(needed, inputs, items);
+    Tile input = make_tile(pool, needed, inputs, items);
     MapView whole_picture{.region = whole({1, height, width}),
                           .channels = inputs,
                           .block_rows = height,
                           .blocks_per_item = 1,
                           .blocks = {}};
     for (int64_t item = 0; item < items; ++item)
-      whole_picture.blocks.push_back(picture.data_ptr<float>() + item * height * width * inputs);
+      whole_picture.blocks.push_back(picture.data() + item * height * width * inputs);
     gather(whole_picture, input.view(), {1, height, width}, items);
 
-    const Weights direct(conv.graph, {conv.op}, ConvolutionAlgorithm::direct, conv.source);
-    const Weights loaded(conv.graph, {conv.op}, ConvolutionAlgorithm::winograd, conv.source);
-    const Weights transformed(conv.graph, {conv.op}, direct);
+    const Weights direct(pool, conv.graph, {conv.op}, ConvolutionAlgorithm::direct, conv.source);
+    const Weights loaded(pool, conv.graph, {conv.op}, ConvolutionAlgorithm::winograd, conv.source);
+    const Weights transformed(pool, conv.graph, {conv.op}, direct);
     for (const Weights* weights : {&direct, &loaded, &transformed}) {
-      Tile tile = make_tile(region, outputs, items);
+      Tile tile = make_tile(pool, region, outputs, items);
       MaterialisedMap map(Materialised{.block_rows = 3}, {1, height * scale, width * scale}, outputs, items,
-                          Dtype::fp32, tensor_memory);
+                          Dtype::fp32, [&](int64_t bytes) { return pool.take(bytes); });
       if (into_blocks) map.acquire({0, map.blocks_per_item()});
       const MapView target = into_blocks ? map.view() : tile.view();
       for (int64_t item = 0; item < items; ++item) {
@@ -119,16 +130,17 @@ TEST_CASE("a region of a convolution equals that of the whole, in both forms") {
       const OpWeights& own = weights->of(conv.op);
       const int64_t before = pool.live_bytes();
       pool.start_window();
-      convolve(input.view(), own.kernel, own.bias, target, region, items);
+      convolve(pool, input.view(), own.kernel, target, region, items);
       CHECK(pool.window_peak_bytes() - before <=
-            allocated_bytes(convolution_workspace_bytes(own.kernel.shape, own.kernel.form, extent_of(region),
-                                                        items, threads + random.integer(0, 3)),
-                            DeviceKind::cpu));
+            allocated_bytes(
+                convolution_workspace_bytes(own.kernel.shape, own.kernel.algorithm, extent_of(region), items,
+                                            threads + random.integer(0, 3)),
+                DeviceKind::cpu));
       double worst = 0, largest = 1;
       for (int64_t item = 0; item < items; ++item) {
         for (int64_t y = region.y.begin; y < region.y.end; ++y) {
-          const double* truth = expected.const_data_ptr<double>() +
-                                ((item * height * scale + y) * width * scale + region.x.begin) * outputs;
+          const double* truth =
+              expected.data() + ((item * height * scale + y) * width * scale + region.x.begin) * outputs;
           const float* found = target.at({item, 0, y}, region.x.begin);
           for (int64_t i = 0; i < region.x.length() * outputs; ++i) {
             worst = std::max(worst, std::abs(double(found[i]) - truth[i]));
@@ -222,15 +234,16 @@ TEST_CASE("groups, stacked weights, shortcuts and batch norms, in both forms") {
     };
     const Region region{{0, 1}, {2, 2 + random.integer(1, 6)}, {3, 3 + random.integer(1, 40)}};
     const Region needed = needed_region(graph, op, 0, region);
-    Tile input = make_tile(needed, inputs, 1);
-    const at::Tensor drawn = random_tensor(random, input.values.sizes());
-    std::copy_n(drawn.const_data_ptr<float>(), drawn.numel(), input.values.data_ptr<float>());
-    const Weights direct(graph, {OpId{0}}, ConvolutionAlgorithm::direct, source);
-    const Weights loaded(graph, {OpId{0}}, ConvolutionAlgorithm::winograd, source);
+    Pool pool(int64_t{256} << 20);
+    Tile input = make_tile(pool, needed, inputs, 1);
+    const std::vector<float> drawn = random_values(random, input.value_count());
+    std::copy(drawn.begin(), drawn.end(), input.values.get());
+    const Weights direct(pool, graph, {OpId{0}}, ConvolutionAlgorithm::direct, source);
+    const Weights loaded(pool, graph, {OpId{0}}, ConvolutionAlgorithm::winograd, source);
     for (const Weights* weights : {&direct, &loaded}) {
       const OpWeights& own = weights->of(OpId{0});
-      const Tile tile = make_tile(region, outputs, 1);
-      convolve(input.view(), own.kernel, own.bias, tile.view(), region, 1);
+      const Tile tile = make_tile(pool, region, outputs, 1);
+      convolve(pool, input.view(), own.kernel, tile.view(), region, 1);
       double worst = 0, largest = 1;
       for (int64_t y = region.y.begin; y < region.y.end; ++y) {
         for (int64_t x = region.x.begin; x < region.x.end; ++x) {

@@ -1,13 +1,11 @@
 #include "decoder/cpu/linear_attention.h"
 
-#include <ATen/ops/empty.h>
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 #include "decoder/cpu/tile.h"
-#include "decoder/session/decode.h"
+#include "decoder/session/libraries.h"
 #include "tests/support/random.h"
 
 namespace headroom {
@@ -16,11 +14,12 @@ namespace {
 using test::Random;
 
 constexpr double kEpsilon = 1e-15;
+constexpr int64_t kPoolBytes = int64_t{256} << 20;
 
-Tile random_tile(Random& random, int64_t rows, int64_t columns, int64_t channels, int64_t items) {
-  Tile tile = make_tile({{0, 1}, {0, rows}, {0, columns}}, channels, items);
-  float* values = tile.values.data_ptr<float>();
-  for (int64_t i = 0; i < tile.values.numel(); ++i) values[i] = static_cast<float>(random.uniform(-1, 1));
+Tile random_tile(Pool& pool, Random& random, int64_t rows, int64_t columns, int64_t channels, int64_t items) {
+  Tile tile = make_tile(pool, {{0, 1}, {0, rows}, {0, columns}}, channels, items);
+  float* values = tile.values.get();
+  for (int64_t i = 0; i < tile.value_count(); ++i) values[i] = static_cast<float>(random.uniform(-1, 1));
   return tile;
 }
 
@@ -46,6 +45,7 @@ double by_hand(const Tile& piece, int64_t first, int64_t channels, int64_t item,
 TEST_CASE("linear attention is the quadratic form, whatever tiles its sums come from") {
   for (uint64_t seed = 0; seed < 25; ++seed) {
     Random random(seed);
+    Pool pool(kPoolBytes);
     const int64_t channels = random.pick<int64_t>({1, 3, 8, 16, 32, 70}), items = random.integer(1, 2);
     const int64_t rows = random.integer(1, 7), columns = random.pick<int64_t>({1, 5, 70});
     const int64_t heads = random.integer(1, 3), pieces_count = random.integer(1, 2);
@@ -55,7 +55,7 @@ TEST_CASE("linear attention is the quadratic form, whatever tiles its sums come 
     std::vector<Tile> pieces;
     std::vector<MapView> views;
     for (int64_t i = 0; i < pieces_count; ++i) {
-      pieces.push_back(random_tile(random, rows, columns, 3 * heads * channels, items));
+      pieces.push_back(random_tile(pool, random, rows, columns, 3 * heads * channels, items));
       views.push_back(pieces.back().view());
     }
     const LinearHeads shape{heads * pieces_count, channels};
@@ -74,8 +74,8 @@ TEST_CASE("linear attention is the quadratic form, whatever tiles its sums come 
     for (int64_t i = 0; i < channels * (channels + 1); ++i)
       same = same && sums.of(items - 1, shape.heads - 1)[i] == again.of(items - 1, shape.heads - 1)[i];
     CHECK(same);  // not only to rounding: threads share the heads, not the positions
-    const Tile result = make_tile(pieces[0].region, shape.heads * channels, items);
-    attend_linearly(views, sums, kEpsilon, result.view(), result.region, items);
+    const Tile result = make_tile(pool, pieces[0].region, shape.heads * channels, items);
+    attend_linearly(pool, views, {sums, kEpsilon}, result.view(), result.region, items);
     double error = 0, magnitude = 0;
     for (int64_t item = 0; item < items; ++item) {
       for (int64_t y = 0; y < rows; ++y) {
@@ -96,17 +96,18 @@ TEST_CASE("linear attention is the quadratic form, whatever tiles its sums come 
 
 TEST_CASE("queries that meet no key give zero, and what is not finite is found in the sums") {
   Random random(3);
-  Tile tile = random_tile(random, 2, 3, 12, 1);
-  float* values = tile.values.data_ptr<float>();
-  for (int64_t i = 0; i < tile.values.numel(); ++i) {
+  Pool pool(kPoolBytes);
+  Tile tile = random_tile(pool, random, 2, 3, 12, 1);
+  float* values = tile.values.get();
+  for (int64_t i = 0; i < tile.value_count(); ++i) {
     if (i % 12 < 4) values[i] = -1;
   }
   const LinearHeads shape{1, 4};
   KeyValueSums sums(1, shape);
   sums.add({tile.view()}, tile.region, 1);
-  const Tile result = make_tile(tile.region, 4, 1);
-  attend_linearly({tile.view()}, sums, kEpsilon, result.view(), result.region, 1);
-  for (int64_t i = 0; i < result.values.numel(); ++i) CHECK(result.values.const_data_ptr<float>()[i] == 0);
+  const Tile result = make_tile(pool, tile.region, 4, 1);
+  attend_linearly(pool, {tile.view()}, {sums, kEpsilon}, result.view(), result.region, 1);
+  for (int64_t i = 0; i < result.value_count(); ++i) CHECK(result.values.get()[i] == 0);
   for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     values[7] = bad;
     KeyValueSums hurt(1, shape);

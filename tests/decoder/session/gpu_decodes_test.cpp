@@ -10,9 +10,9 @@
 #include "decoder/validator/validator.h"
 #include "planner/cost/cost_model.h"
 #include "planner/cost/memory_costs.h"
+#include "planner/explain/why_not.h"
 #include "planner/search/add_gaps.h"
 #include "planner/search/make_plan.h"
-#include "planner/search/why_not.h"
 #include "tests/support/decoding.h"
 #include "tests/support/decoding_gpu.h"
 #include "tests/support/drawn_plans.h"
@@ -127,7 +127,8 @@ TEST_CASE("16 bits on a GPU are as near to fp32 as their rounding is") {
     planner::PlanOptions options;
     options.limit_bytes = int64_t{1} << 29;
     const Plan plan =
-        planner::make_plan(model, request, options, planner::CostModel(model.graph, DeviceKind::cuda));
+        planner::make_plan({model, request, options, planner::CostModel(model.graph, DeviceKind::cuda)})
+            .value();
     const Array input = test::latent_for(model, request, 3);
     const test::Decoded decoded = on_gpu(*gpu, model, plan, input, 3);
     const Array reference = untiled_on_cpu(model, request, input, 3);
@@ -143,11 +144,10 @@ TEST_CASE("decodes of changing sizes share one reservation, and each is what it 
   struct Decode {
     Request request;
     Plan plan;
-    DryRun dry_run;
     Array latent;
   };
   std::vector<Decode> decodes;
-  int64_t bytes = 0, host_bytes_needed = 0;
+  int64_t bytes = 0;
   const auto add = [&](const Extent& latent, Dtype dtype, WeightResidency weights, int64_t host_bytes) {
     Decode& decode = decodes.emplace_back();
     decode.request = request_for(model, latent, 1, dtype, DeviceKind::cuda);
@@ -157,15 +157,15 @@ TEST_CASE("decodes of changing sizes share one reservation, and each is what it 
     if (host_bytes > 0) {
       options.host_limit_bytes = host_bytes;
       options.limit_bytes =
-          planner::why_not(model, decode.request,
-                           {.limit_bytes = 1, .host_limit_bytes = host_bytes, .weights = weights}, costs)
+          planner::why_not({model,
+                            decode.request,
+                            {.limit_bytes = 1, .host_limit_bytes = host_bytes, .weights = weights},
+                            costs})
               .smallest_limit_bytes;
     }
-    decode.plan = planner::make_plan(model, decode.request, options, costs);
-    decode.dry_run = run_dry(model, decode.plan);
+    decode.plan = planner::make_plan({model, decode.request, options, costs}).value();
     decode.latent = test::latent_for(model, decode.request, decodes.size());
-    bytes = std::max(bytes, decode.dry_run.bytes());
-    host_bytes_needed = std::max(host_bytes_needed, decode.dry_run.host.bytes);
+    bytes = std::max(bytes, run_dry(model, decode.plan).bytes());
   };
   add({1, 6, 4}, Dtype::fp32, WeightResidency::resident, 0);
   add({1, 12, 10}, Dtype::fp32, WeightResidency::resident, 1 << 24);
@@ -177,18 +177,20 @@ TEST_CASE("decodes of changing sizes share one reservation, and each is what it 
   for (const Decode& decode : decodes)
     alone.push_back(on_gpu(*gpu, model, decode.plan, decode.latent, 9).picture);
   const ParameterSource source = random_source(9);
-  GpuSession session(*gpu, model, source, bytes, host_bytes_needed);
+  std::vector<Plan> plans;
+  for (const Decode& decode : decodes) plans.push_back(decode.plan);
+  GpuSession session({model, source, plans}, *gpu);
   for (const size_t i : {0, 1, 0, 2, 1, 3, 0}) {
     CAPTURE(i);
     const Decode& decode = decodes[i];
     MemorySink sink(picture_shape(model, decode.request));
-    const RunStats stats = session.decode(decode.plan, decode.dry_run, decode.latent, sink, nullptr);
+    const RunStats stats = session.decode(i, decode.latent, sink, nullptr);
     sink.finish();
     CHECK(sink.picture.values == alone[i].values);
     CHECK(stats.pool_peak_bytes == decode.plan.predicted_peak_bytes);
     CHECK((stats.to_host_bytes > 0) == (i == 1));
   }
-  CHECK(session.reserved_bytes() == bytes);
+  CHECK(session.held_bytes() == bytes);
 }
 
 }  // namespace

@@ -1,0 +1,167 @@
+#include "decoder/session/cpu_session.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "decoder/cpu/cpu_device.h"
+#include "decoder/cpu/process_memory.h"
+#include "decoder/cpu/scratch_file.h"
+#include "decoder/cpu/scratch_transfers.h"
+#include "decoder/cpu/threads.h"
+#include "decoder/graph/errors.h"
+#include "decoder/session/libraries.h"
+
+namespace headroom {
+namespace {
+
+bool reads_whole(const Graph& graph, const Plan& plan, TensorId tensor) {
+  for (const Pass& pass : plan.passes) {
+    for (const Step& step : pass.steps) {
+      if (step.kind != StepKind::attention) continue;
+      for (size_t i = 0; i < step.inputs.size(); ++i) {
+        if (step.inputs[i].tensor == tensor && is_barrier(graph.op(step.op), i)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Attention walks keys and values block by block together.
+void check_blocks(const Graph& graph, const Plan& plan) {
+  const auto rows_of = [&](TensorId id) -> int64_t {
+    for (const Materialised& entry : plan.materialised) {
+      if (entry.tensor == id) return entry.block_rows;
+    }
+    return extent_of(graph.tensor(id), sizes_of(graph, plan).latent).y;  // the latent is one block
+  };
+  for (const Op& op : graph.ops()) {
+    if (op.kind != OpKind::attention || rows_of(op.inputs[1]) == rows_of(op.inputs[2])) continue;
+    throw InputError(op.name + ": its keys are kept in blocks of " + std::to_string(rows_of(op.inputs[1])) +
+                     " rows, its values in blocks of " + std::to_string(rows_of(op.inputs[2])) +
+                     "; expected the same");
+  }
+}
+
+/// What this device can do with materialised tensors that are not on it.
+void check_tiers(const Graph& graph, const Plan& plan) {
+  for (const Materialised& entry : plan.materialised) {
+    if (entry.tier == MemoryTier::device) continue;
+    const std::string named = graph.tensor(entry.tensor).name + " is kept in " + name_of(entry.tier) + ": ";
+    if (entry.tier == MemoryTier::host)
+      throw InputError(named + "on the CPU the device's memory is the host's; plan without a host limit");
+    if (reads_whole(graph, plan, entry.tensor))
+      throw InputError(named + "attention reads it whole, so it must be on the device");
+    const bool shared =
+        entry.in_place_of != TensorId{-1} ||
+        std::any_of(plan.materialised.begin(), plan.materialised.end(),
+                    [&](const Materialised& other) { return other.in_place_of == entry.tensor; });
+    if (shared) throw InputError(named + "a sum in place needs both its operands on the device");
+  }
+}
+
+/// The scratch file of a decode and the thread that serves it; nothing where the plan keeps nothing there.
+class Scratch {
+ public:
+  Scratch(const Graph& graph, const Plan& plan) {
+    const ScratchLayout layout = scratch_layout(graph, plan);
+    if (layout.slots == 0) return;
+    file_.emplace(plan.scratch_folder, layout.slots, layout.slot_bytes, plan.scratch_limit_bytes);
+    transfers_.emplace(*file_);
+  }
+  ScratchTransfers* transfers() { return transfers_ ? &*transfers_ : nullptr; }
+
+ private:
+  std::optional<ScratchFile> file_;
+  std::optional<ScratchTransfers> transfers_;
+};
+
+}  // namespace
+
+/// A plan from the weights on: what the session has loaded, or what each pass brings in.
+class CpuSession::PlanRun final : public Session::Run {
+ public:
+  PlanRun(CpuSession& session, const Plan& plan, EventSink* events)
+      : session_(session),
+        events_(events),
+        scratch_(session.model_.graph, plan),
+        start_((reset_peak_resident(), session.pool_.restart_peak(), std::chrono::steady_clock::now())),
+        weights_(session.pool_, session.model_.graph, plan, session.source_, resident(plan)) {}
+
+  std::unique_ptr<Device> device(const Plan& micro_batch) override {
+    const Graph& graph = session_.model_.graph;
+    return std::make_unique<CpuDevice>(graph, sizes_of(graph, micro_batch), weights_, session_.pool_);
+  }
+  BlockTransfers* transfers() override { return scratch_.transfers(); }
+  EventSink* events() override { return events_; }
+  std::chrono::steady_clock::time_point start() const override { return start_; }
+  void finish(RunStats& stats) override {
+    Pool& pool = session_.pool_;
+    stats.pool_peak_bytes = pool.peak_bytes();
+    stats.rss_growth_bytes =
+        std::max<int64_t>(0, headroom::peak_resident_bytes() - session_.resident_before_);
+    stats.outside_bytes = std::max<int64_t>(0, stats.rss_growth_bytes - pool.peak_resident_bytes());
+    if (const ScratchTransfers* transfers = scratch_.transfers()) {
+      stats.scratch_written_bytes = transfers->written_bytes();
+      stats.scratch_read_bytes = transfers->read_bytes();
+      stats.transfer_wait_seconds = transfers->wait_seconds();
+    }
+    stats.device = device_name();
+    stats.libraries = library_versions();
+    stats.threads = thread_count();
+    // What the pool has taken so far is enough for what comes, or for as much of it as was no larger.
+    pool.hold_resident(pool.peak_resident_bytes());
+  }
+
+ private:
+  const Weights* resident(const Plan& plan) {
+    if (events_ != nullptr) {
+      session_.pool_.observe(events_->memory_observer());
+      events_->allocating(MemoryKind::weights, TensorId{-1});
+    }
+    if (plan.weights != WeightResidency::per_pass) return &session_.load_weights();
+    session_.weights_.reset();
+    return nullptr;
+  }
+
+  CpuSession& session_;
+  EventSink* events_;
+  Scratch scratch_;
+  const std::chrono::steady_clock::time_point start_;
+  PlannedWeights weights_;
+};
+
+CpuSession::CpuSession(const SessionRequest& request)
+    : Session(request.model, request.plans),
+      source_(request.weights),
+      loading_(request.loading),
+      resident_before_(resident_bytes()),
+      reservations_before_(Pool::reservations()),
+      pool_(request.limit_bytes, request.resident_goal_bytes) {}
+
+const Weights& CpuSession::load_weights() {
+  if (weights_) return *weights_;
+  try {
+    return weights_.emplace(pool_, model_.graph, all_operations(model_.graph), ConvolutionAlgorithm::direct,
+                            source_, loading_);
+  } catch (const LimitExceeded& refused) {
+    throw LimitExceeded(std::string("loading the weights: ") + refused.what());
+  }
+}
+
+std::unique_ptr<Session::Run> CpuSession::begin(size_t number, EventSink* events) {
+  const Plan& plan = plans_[number];
+  check_tiers(model_.graph, plan);
+  check_blocks(model_.graph, plan);
+  return std::make_unique<PlanRun>(*this, plan, events);
+}
+
+int64_t CpuSession::outside_growth_bytes() const {
+  return headroom::resident_bytes() - resident_before_ - pool_.resident_bytes();
+}
+
+int64_t CpuSession::most_outside_bytes(int64_t rss_growth_bytes) const {
+  return std::max<int64_t>(0, rss_growth_bytes - held_bytes());
+}
+
+}  // namespace headroom

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "decoder/cpu/packed_weights.h"
+#include "decoder/cpu/pool.h"
+#include "decoder/session/session.h"
+
+namespace headroom {
+
+/// Decodes on the CPU from one pool: its addresses are reserved once, and its freed pages stay for the next
+/// decode. All that they take is taken from it; nothing else of the process allocates otherwise than it
+/// would.
+class CpuSession final : public Session {
+ public:
+  explicit CpuSession(const SessionRequest& request);
+
+  int64_t held_bytes() const override { return pool_.peak_resident_bytes(); }
+  int64_t outside_growth_bytes() const override;
+  int64_t most_outside_bytes(int64_t rss_growth_bytes) const override;
+  int64_t resident_before_bytes() const override { return resident_before_; }
+  int64_t reservations() const override { return Pool::reservations() - reservations_before_; }
+  const Pool& pool() const { return pool_; }
+
+ private:
+  class PlanRun;
+  std::unique_ptr<Run> begin(size_t plan, EventSink* events) override;
+  const Weights& load_weights();
+
+  const ParameterSource& source_;
+  const std::function<void(double)> loading_;
+  const int64_t resident_before_;
+  const int64_t reservations_before_;
+  Pool pool_;
+  std::optional<Weights> weights_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,47 @@
+#include "decoder/session/libraries.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "decoder/cpu/convolution.h"
+#include "decoder/cpu/loops/loops.h"
+#include "decoder/cpu/threads.h"
+#include "decoder/cpu/tile.h"
+
+namespace headroom {
+
+void start_libraries(int threads) {
+  mallopt(M_ARENA_MAX, 1);  // what one thread frees serves the others
+  if (threads > 0) set_thread_count(threads);
+  Pool pool(int64_t{64} << 20);
+  const Region region{{0, 1}, {1, 33}, {1, 33}};
+  const Tile input = make_tile(pool, {{0, 1}, {0, 34}, {0, 34}}, 32, 1);
+  std::fill_n(input.values.get(), input.value_count(), 0.0f);
+  const KernelShape shape{32, 32, 3, 3};
+  const int64_t floats = shape.floats(ConvolutionAlgorithm::winograd);
+  const std::shared_ptr<float> kernel = pool.take_floats(floats);
+  std::fill_n(kernel.get(), floats, 0.0f);
+  for (ConvolutionAlgorithm algorithm : {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd}) {
+    convolve(pool, input.view(), {shape, algorithm, kernel.get(), kernel.get()},
+             make_tile(pool, region, 32, 1).view(), region, 1);
+  }
+}
+
+std::string library_versions() {
+  return std::string("Headroom ") + HEADROOM_VERSION + " for " + kernels::fastest_loops().name;
+}
+
+std::string device_name() {
+  std::ifstream in("/proc/cpuinfo");
+  std::string line, name = "CPU";
+  while (std::getline(in, line)) {
+    if (line.rfind("model name", 0) != 0) continue;
+    name = line.substr(line.find(':') + 2);
+    break;
+  }
+  return name + ", " + std::to_string(thread_count()) + " threads";
+}
+
+}  // namespace headroom

@@ -1,0 +1,120 @@
+#include "decoder/session/progress_events.h"
+
+#include <algorithm>
+
+#include "decoder/cpu/process_memory.h"
+
+namespace headroom {
+namespace {
+
+constexpr auto kSamplePeriod = std::chrono::milliseconds(50);
+
+}  // namespace
+
+ProgressEvents::ProgressEvents(Progress& progress, EventSink* next)
+    : ForwardingEvents(next), progress_(progress), resident_before_(headroom::resident_bytes()) {}
+
+void ProgressEvents::start_part(double begin_share, double end_share) {
+  begin_share_ = begin_share;
+  end_share_ = end_share;
+  item_ = items_ = 0;
+}
+
+void ProgressEvents::loading(double share) {
+  progress_.tell(WeightsLoaded{std::clamp(share, 0.0, 1.0)});
+  sample_memory();
+}
+
+void ProgressEvents::emitted(const Region& region) {
+  const PictureRegion part{region.y, region.x};
+  region_ = region_ ? around(*region_, part) : part;
+}
+
+void ProgressEvents::start_micro_batch(const Plan& plan) {
+  item_ += items_;
+  if (item_ >= plan.request.batch) item_ = 0;  // another decode of the same plan
+  items_ = plan.micro_batch;
+}
+
+/// Passes are weighed by their predicted time; all the same where nothing is predicted.
+void ProgressEvents::start_pass(const Plan& plan, size_t pass) {
+  double before = 0, all = 0;
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    if (i < pass) before += plan.passes[i].predicted_seconds;
+    all += plan.passes[i].predicted_seconds;
+  }
+  const double passes = double(plan.passes.size());
+  pass_begin_share_ = all > 0 ? before / all : double(pass) / passes;
+  pass_share_ = all > 0 ? plan.passes[pass].predicted_seconds / all : 1 / passes;
+}
+
+double ProgressEvents::share(const Plan& plan, int64_t done) const {
+  const double of_micro_batch = pass_begin_share_ + pass_share_ * double(done) / double(tiles_);
+  const double of_part = (double(item_) + double(items_) * of_micro_batch) / double(plan.request.batch);
+  return std::clamp(begin_share_ + (end_share_ - begin_share_) * of_part, 0.0, 1.0);
+}
+
+void ProgressEvents::tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) {
+  ForwardingEvents::tile_started(plan, pass, tile, tiles);
+  if (pass == 0 && tile == 0) start_micro_batch(plan);
+  if (tile > 0) return;
+  tiles_ = tiles;
+  start_pass(plan, static_cast<size_t>(pass));
+  progress_.tell(PassStarted{item_, pass, static_cast<int64_t>(plan.passes.size()),
+                             plan.passes[static_cast<size_t>(pass)].name});
+}
+
+void ProgressEvents::step_done(const Plan& plan, const StepDone& done) {
+  ForwardingEvents::step_done(plan, done);
+  const size_t steps = plan.passes[static_cast<size_t>(done.pass)].steps.size();
+  if (static_cast<size_t>(done.step) + 1 == steps) {
+    progress_.tell(TileDone{item_, done.pass, done.tile, tiles_, share(plan, done.tile + 1), region_});
+    region_.reset();
+  }
+  sample_memory();
+}
+
+void ProgressEvents::sample_memory() {
+  if (!progress_.wants_memory()) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - sampled_ < kSamplePeriod) return;
+  sampled_ = now;
+  const int64_t live_bytes = live_bytes_;
+  const int64_t outside = headroom::resident_bytes() - resident_before_ - resident_bytes_;
+  progress_.tell(MemorySample{live_bytes, std::max(live_bytes, peak_bytes_.exchange(live_bytes)),
+                              std::max<int64_t>(0, outside)});
+}
+
+MemoryObserver* ProgressEvents::memory_observer() {
+  next_observer_ = ForwardingEvents::memory_observer();
+  return progress_.wants_memory() ? this : next_observer_;
+}
+
+void ProgressEvents::allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) {
+  if (next_observer_ != nullptr) next_observer_->allocated(memory, bytes, live_bytes, warm_bytes);
+  live_bytes_ = live_bytes;
+  resident_bytes_ = live_bytes + warm_bytes;
+  if (live_bytes > peak_bytes_) peak_bytes_ = live_bytes;
+}
+
+void ProgressEvents::freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) {
+  if (next_observer_ != nullptr) next_observer_->freed(memory, bytes, live_bytes, warm_bytes);
+  live_bytes_ = live_bytes;
+  resident_bytes_ = live_bytes + warm_bytes;
+}
+
+RunBegun begun(const std::string& program, const Plan& plan) {
+  RunBegun news;
+  news.program = program;
+  news.model = plan.request.model;
+  news.limit_bytes = plan.limit_bytes;
+  news.predicted_peak_bytes = plan.predicted_peak_bytes;
+  news.predicted_seconds = plan.predicted_seconds;
+  news.width_pixels = plan.request.width_pixels;
+  news.height_pixels = plan.request.height_pixels;
+  news.batch = plan.request.batch;
+  news.passes = static_cast<int64_t>(plan.passes.size());
+  return news;
+}
+
+}  // namespace headroom

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "decoder/cpu/pool.h"
+#include "decoder/files/picture_sink.h"
+#include "decoder/interpreter/events.h"
+#include "decoder/progress/progress.h"
+
+namespace headroom {
+
+/// Tells how far a decode is, and what memory it has. start_libraries() first: growth outside the pool counts
+/// from here.
+class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
+ public:
+  /// `next` hears all that this one hears; may be null.
+  explicit ProgressEvents(Progress& progress, EventSink* next = nullptr);
+
+  /// The decode that comes is this segment of the whole: 0 to 1 where there is but one.
+  void start_part(double begin_share, double end_share);
+  /// Weights are being brought in.
+  void loading(double share);
+  /// This has come to the picture.
+  void emitted(const Region& region);
+
+  void step_done(const Plan& plan, const StepDone& done) override;
+  void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override;
+  MemoryObserver* memory_observer() override;
+
+ private:
+  void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
+  void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
+  void start_micro_batch(const Plan& plan);
+  void start_pass(const Plan& plan, size_t pass);
+  /// Of the whole, once this many tiles of the pass are done.
+  double share(const Plan& plan, int64_t done) const;
+  void sample_memory();
+
+  Progress& progress_;
+  MemoryObserver* next_observer_ = nullptr;
+  double begin_share_ = 0, end_share_ = 1;
+  int64_t item_ = 0;                              ///< the first of the micro-batch that runs
+  int64_t items_ = 0;                             ///< of that micro-batch
+  int64_t tiles_ = 1;                             ///< of the pass that runs
+  double pass_begin_share_ = 0, pass_share_ = 0;  ///< of its micro-batch
+  std::optional<PictureRegion> region_;           ///< emitted since the last tile was done
+
+  // Set under the pool's lock, on whichever thread allocates.
+  std::atomic<int64_t> live_bytes_{0}, peak_bytes_{0}, resident_bytes_{0};
+  int64_t resident_before_;
+  std::chrono::steady_clock::time_point sampled_{};
+};
+
+/// Hands a picture on and tells what came of it.
+class ReportedSink final : public PictureSink {
+ public:
+  ReportedSink(PictureSink& next, ProgressEvents& events)
+      : PictureSink(next.shape()), next_(next), events_(events) {}
+
+ private:
+  void put(int64_t item, const Region& region, const float* pixels) override {
+    next_.write(item, region, pixels);
+    events_.emitted(region);
+  }
+  void complete() override { next_.finish(); }
+
+  PictureSink& next_;
+  ProgressEvents& events_;
+};
+
+/// The first news of a decode by this plan.
+RunBegun begun(const std::string& program, const Plan& plan);
+
+}  // namespace headroom

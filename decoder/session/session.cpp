@@ -1,0 +1,82 @@
+#include "decoder/session/session.h"
+
+#include <algorithm>
+#include <string>
+
+#include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/graph/errors.h"
+#include "decoder/interpreter/interpreter.h"
+#include "decoder/session/cpu_session.h"
+#include "decoder/session/gpu_session.h"
+
+namespace headroom {
+
+void check_latent(const Model& model, const Plan& plan, const Array& latent) {
+  const Extent extent =
+      latent_extent(model, plan.request.width_pixels, plan.request.height_pixels, plan.request.frames);
+  const std::vector<int64_t> expected = latent_shape(model, extent, plan.request.batch);
+  std::vector<int64_t> found = latent.shape;
+  if (extent.t == 1 && found.size() == 5 && found[2] == 1) found.erase(found.begin() + 2);
+  if (found == expected) return;
+  const auto text = [](const std::vector<int64_t>& shape) {
+    std::string joined;
+    for (int64_t length : shape) joined += (joined.empty() ? "" : "x") + std::to_string(length);
+    return joined;
+  };
+  throw InputError("latent: expected shape " + text(expected) + " as planned, found " + text(latent.shape));
+}
+
+RunStats Session::decode(size_t number, const Array& latent, PictureSink& sink, EventSink* events) {
+  const Plan& plan = plans_[number];
+  check_latent(model_, plan, latent);
+  const std::unique_ptr<Run> run = begin(number, events);
+  RunStats stats;
+  for (const Pass& pass : plan.passes)
+    stats.passes.push_back({pass.name, pass.predicted_peak_bytes, 0, pass.predicted_seconds, 0});
+  for (int64_t item = 0; item < plan.request.batch; item += plan.micro_batch) {
+    const Plan micro_batch = plan_of_micro_batch(plan, item);
+    const std::unique_ptr<Device> device = run->device(micro_batch);
+    Interpreter interpreter(model_, micro_batch, *device, run->transfers(), run->events());
+    interpreter.run(latent, item, sink);
+    for (size_t i = 0; i < plan.passes.size(); ++i) {
+      const PassMeasurement& measured = interpreter.measurements()[i];
+      stats.passes[i].peak_bytes = std::max(stats.passes[i].peak_bytes, measured.peak_bytes);
+      stats.passes[i].seconds += measured.seconds;
+    }
+  }
+  run->wait();
+  stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - run->start()).count();
+  stats.limit_bytes = plan.limit_bytes;
+  stats.predicted_peak_bytes = plan.predicted_peak_bytes;
+  stats.predicted_seconds = plan.predicted_seconds;
+  run->finish(stats);
+  stats.peak_bytes = stats.pool_peak_bytes + stats.outside_bytes;
+  return stats;
+}
+
+std::unique_ptr<Session> open_session(const SessionRequest& request, gpu::Gpu* gpu) {
+  const DeviceKind device = gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu;
+  for (size_t i = 0; i < request.plans.size(); ++i) {
+    if (request.plans[i].request.device == device) continue;
+    throw InputError("plans[" + std::to_string(i) + "]: request.device: expected " + name_of(device) +
+                     ", as plans[0] has, found " + name_of(request.plans[i].request.device));
+  }
+  if (gpu != nullptr) return std::make_unique<GpuSession>(request, *gpu);
+  return std::make_unique<CpuSession>(request);
+}
+
+RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
+                PictureSink& sink, EventSink* events, const std::function<void(double)>& loading,
+                gpu::Gpu* gpu) {
+  const bool on_gpu = plan.request.device == DeviceKind::cuda;
+  const std::unique_ptr<gpu::Gpu> opened = on_gpu && gpu == nullptr ? gpu::open_gpu() : nullptr;
+  if (opened) gpu = opened.get();
+  check_latent(model, plan, latent);
+  const std::vector<Plan> plans{plan};
+  return open_session({model, weights, plans, plan.limit_bytes - plan.reserve_bytes,
+                       plan.predicted_peak_bytes - plan.reserve_bytes, loading},
+                      on_gpu ? gpu : nullptr)
+      ->decode(0, latent, sink, events);
+}
+
+}  // namespace headroom

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "decoder/files/array.h"
+#include "decoder/files/picture_sink.h"
+#include "decoder/gpu/calls/gpu.h"
+#include "decoder/graph/model.h"
+#include "decoder/interpreter/block_transfers.h"
+#include "decoder/interpreter/device.h"
+#include "decoder/interpreter/events.h"
+#include "decoder/plan/plan.h"
+#include "decoder/plan/stats.h"
+#include "decoder/weights/parameter_source.h"
+
+namespace headroom {
+
+/// Decodes of one model by any of some plans, one after another, in memory that is reserved once: weights
+/// that stay are loaded once, and what one decode frees serves the next. Results do not depend on what ran
+/// before. start_libraries() first.
+class Session {
+ public:
+  virtual ~Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Runs the whole plan of this number: every micro-batch of the batch; weights before it where they are not
+  /// there yet. `latent` is N×C×T×H×W or N×C×H×W. Throws InputError where it does not have the plan's shape
+  /// or the device cannot run the plan; LimitExceeded, DeviceError. The sink is not finished: that is the
+  /// caller's, once all is well.
+  RunStats decode(size_t plan, const Array& latent, PictureSink& sink, EventSink* events);
+
+  /// The most that was held of what this session may take; of a GPU what is reserved.
+  virtual int64_t held_bytes() const = 0;
+  /// What libraries took beside it since the session began.
+  virtual int64_t outside_growth_bytes() const = 0;
+  /// The same at its most, where the process grew by this much.
+  virtual int64_t most_outside_bytes(int64_t rss_growth_bytes) const = 0;
+  /// What this process held when the session began.
+  virtual int64_t resident_before_bytes() const = 0;
+  /// Times that memory was reserved for decodes.
+  virtual int64_t reservations() const = 0;
+
+ protected:
+  /// `plans` must outlive the session.
+  Session(const Model& model, const std::vector<Plan>& plans) : model_(model), plans_(plans) {}
+
+  /// One plan on the device, from its weights to its last pixel.
+  class Run {
+   public:
+    virtual ~Run() = default;
+    /// What runs a micro-batch, whose plan this is. The one before is over.
+    virtual std::unique_ptr<Device> device(const Plan& micro_batch) = 0;
+    /// Null where the plan keeps everything on the device.
+    virtual BlockTransfers* transfers() = 0;
+    /// What the interpreter tells of the run; null for nobody.
+    virtual EventSink* events() = 0;
+    /// When the time that is counted began.
+    virtual std::chrono::steady_clock::time_point start() const = 0;
+    /// Returns once all work is done.
+    virtual void wait() {}
+    /// Adds what the device measured.
+    virtual void finish(RunStats& stats) = 0;
+  };
+  /// Checks the plan and loads its weights.
+  virtual std::unique_ptr<Run> begin(size_t plan, EventSink* events) = 0;
+
+  const Model& model_;
+  const std::vector<Plan>& plans_;
+};
+
+/// Throws InputError where the latent does not have the plan's shape.
+void check_latent(const Model& model, const Plan& plan, const Array& latent);
+
+/// What decodes are to run in.
+struct SessionRequest {
+  const Model& model;
+  const ParameterSource& weights;
+  const std::vector<Plan>& plans;
+  /// Hard, of all that is taken; each plan keeps its own limit besides.
+  int64_t limit_bytes = 0;
+  /// For live and warm pages together: the largest predicted peak of live bytes.
+  int64_t resident_goal_bytes = 0;
+  /// Told the share of the weights that is there.
+  std::function<void(double)> loading{};
+};
+
+/// On the device that the plans are for: `gpu`, which must outlive the session, or the CPU where it is null.
+/// Throws InputError where a plan is for another device, LimitExceeded, DeviceError. All references of the
+/// request must outlive the session.
+std::unique_ptr<Session> open_session(const SessionRequest& request, gpu::Gpu* gpu);
+
+/// A session of one decode, within the plan's limit, on the device that the plan is for. A GPU is opened
+/// where `gpu` is null.
+RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
+                PictureSink& sink, EventSink* events, const std::function<void(double)>& loading = {},
+                gpu::Gpu* gpu = nullptr);
+
+}  // namespace headroom

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <functional>
+
+#include "decoder/graph/graph.h"
+
+namespace headroom {
+
+/// Fills `out` with the elements [begin, end) of a parameter, counted in the order of its shape. Called on
+/// several threads at once.
+using ParameterSource = std::function<void(const Parameter& parameter, const Interval& elements, float* out)>;
+
+}  // namespace headroom
