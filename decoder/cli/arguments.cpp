@@ -22,4 +22,12 @@ bool parse_arguments(CLI::App& app, const std::vector<std::string>& args, std::o
   return true;
 }
 
+void add_progress_options(CLI::App& app, ProgressOptions& options) {
+  auto* style = app.add_option("--progress", options.style,
+                               "on standard error: bar; lines, JSON for other programs (docs/formats.md); "
+                               "none; auto: a bar on a terminal")
+                    ->check(CLI::IsMember({"auto", "bar", "lines", "none"}));
+  app.add_flag("--quiet", options.quiet, "no progress, the same as --progress none")->excludes(style);
+}
+
 }  // namespace headroom

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "decoder/progress/progress.h"
+
 namespace headroom {
 
 /// What programs say of their --dtype (decoding_dtype).
@@ -15,5 +17,8 @@ constexpr const char* kDtypeHelp =
 /// Parses `args` (without the program's name). Returns false where --help or --version was answered on `out`.
 /// Throws InputError with a hint at --help where they do not fit.
 bool parse_arguments(CLI::App& app, const std::vector<std::string>& args, std::ostream& out);
+
+/// Adds --progress and --quiet. `options` must outlive the parsing.
+void add_progress_options(CLI::App& app, ProgressOptions& options);
 
 }  // namespace headroom

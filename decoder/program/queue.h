@@ -4,11 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "decoder/cpu/packed_weights.h"
 #include "decoder/files/frame_rate.h"
 #include "decoder/graph/model.h"
+#include "decoder/plan/plan.h"
 #include "decoder/plan/stats.h"
 #include "decoder/progress/progress.h"
+#include "decoder/weights/parameter_source.h"
 
 namespace headroom {
 

@@ -8,7 +8,13 @@
 #include <cmath>
 #include <limits>
 
+#include "decoder/cpu/process_memory.h"
 #include "decoder/graph/errors.h"
+#include "decoder/lowering/build_plan.h"
+#include "decoder/session/picture_shape.h"
+#include "decoder/session/progress_events.h"
+#include "decoder/session/session.h"
+#include "decoder/validator/validator.h"
 
 namespace headroom {
 
@@ -75,6 +81,32 @@ Verification ComparingSink::result(const std::string& compared_with) const {
   v.psnr_db = mean_square > 0 ? 20 * std::log10((largest_ - smallest_) / std::sqrt(mean_square))
                               : std::numeric_limits<double>::infinity();
   return v;
+}
+
+Verification verify(const PlannedDecode& done, const std::filesystem::path& decoded, Progress& progress) {
+  const auto& [model, plan, weights, latent, gpu] = done;
+  ComparingSink comparison(decoded, picture_shape(model.graph, plan.request));
+  ProgressEvents events(progress);
+  const int64_t free_bytes = gpu != nullptr ? gpu->free_bytes() : available_bytes();
+  const auto with_room = [&, on_gpu = gpu != nullptr](Plan other) {
+    // Its places on a GPU have gaps of their own.
+    if (on_gpu) other.limit_bytes = free_bytes;
+    return other;
+  };
+  Plan reference = with_room(untiled_plan(model, plan.request));
+  // What the library takes beside the tiles is not in this figure: half as much again is ample. On a GPU
+  // tiles may be too large for its libraries as well.
+  const bool untiled_fits = reference.predicted_peak_bytes * 3 / 2 < free_bytes &&
+                            (gpu == nullptr || validate(reference, model).empty());
+  if (!untiled_fits) reference = with_room(with_halved_tiles(model, plan, {}));
+  const std::string compared_with =
+      untiled_fits
+          ? "the untiled decode"
+          : "another plan under the same limit (tiles half as high); untiled would not fit this machine";
+  progress.tell(VerificationStarted{compared_with});
+  decode(model, reference, weights, latent, comparison, &events, {}, gpu);
+  comparison.finish();
+  return comparison.result(compared_with);
 }
 
 }  // namespace headroom

@@ -2,8 +2,14 @@
 
 #include <filesystem>
 
+#include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
+#include "decoder/gpu/calls/gpu.h"
+#include "decoder/graph/model.h"
+#include "decoder/plan/plan.h"
 #include "decoder/plan/stats.h"
+#include "decoder/progress/progress.h"
+#include "decoder/weights/parameter_source.h"
 
 namespace headroom {
 
@@ -41,5 +47,18 @@ class ComparingSink final : public PictureSink {
   double smallest_ = 0, largest_ = 0;
   int64_t count_ = 0;
 };
+
+/// One decode by a plan, and the GPU that it runs on.
+struct PlannedDecode {
+  const Model& model;
+  const Plan& plan;
+  const ParameterSource& weights;
+  const Array& latent;
+  gpu::Gpu* gpu = nullptr;  ///< null for a plan of the CPU
+};
+
+/// Decodes the same latent untiled where the machine has the memory, otherwise by another plan,
+/// and compares with the picture in the .npy file `decoded`.
+Verification verify(const PlannedDecode& done, const std::filesystem::path& decoded, Progress& progress);
 
 }  // namespace headroom

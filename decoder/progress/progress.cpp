@@ -18,14 +18,6 @@ class NoProgress final : public Progress {
 
 }  // namespace
 
-void add_progress_options(CLI::App& app, ProgressOptions& options) {
-  auto* style = app.add_option("--progress", options.style,
-                               "on standard error: bar; lines, JSON for other programs (docs/formats.md); "
-                               "none; auto: a bar on a terminal")
-                    ->check(CLI::IsMember({"auto", "bar", "lines", "none"}));
-  app.add_flag("--quiet", options.quiet, "no progress, the same as --progress none")->excludes(style);
-}
-
 std::unique_ptr<Progress> make_progress(const ProgressOptions& options, std::ostream& stream) {
   const bool standard_error = &stream == &std::cerr;
   const bool terminal = standard_error && isatty(STDERR_FILENO) == 1;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -37,9 +36,6 @@ struct ProgressOptions {
   std::string style = "auto";
   bool quiet = false;
 };
-
-/// Adds --progress and --quiet. `options` must outlive the parsing.
-void add_progress_options(CLI::App& app, ProgressOptions& options);
 
 /// A bar, lines (decoder/progress/progress_lines.h) or nothing; `auto` is a bar where `stream` is standard
 /// error and that a terminal.

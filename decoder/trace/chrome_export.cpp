@@ -1,5 +1,6 @@
 #include <array>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "decoder/graph/json_fields.h"
@@ -110,8 +111,7 @@ void write_counters(const Trace& trace, ChromeTrace& chrome) {
     apply(event, live);
     chrome.counter(key_of(event.kind), event.seconds, live[static_cast<size_t>(event.kind)]);
     if (event.slack_bytes == 0) continue;
-    chrome.counter(key_of(MemoryKind::slack), event.seconds,
-                   live[static_cast<size_t>(MemoryKind::slack)]);
+    chrome.counter(key_of(MemoryKind::slack), event.seconds, live[static_cast<size_t>(MemoryKind::slack)]);
   }
   for (const OutsideSample& sample : trace.outside) chrome.counter("outside", sample.seconds, sample.bytes);
   for (const DriverSample& sample : trace.driver)

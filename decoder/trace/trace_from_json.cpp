@@ -1,5 +1,6 @@
 #include <array>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "decoder/trace/trace_file.h"
 #include "decoder/trace/trace_parser.h"

@@ -1,7 +1,9 @@
 #include "profiler/measure/record_decode.h"
 
 #include "decoder/files/picture_sink.h"
-#include "decoder/session/decode.h"
+#include "decoder/session/libraries.h"
+#include "decoder/session/picture_shape.h"
+#include "decoder/session/session.h"
 #include "profiler/events/join_events.h"
 #include "profiler/measure/device_recorder.h"
 
@@ -43,8 +45,7 @@ class AllocatorCaptured {
 
 RecordedDecode record_decode(const Model& model, const Plan& plan, const ParameterSource& weights,
                              const Array& latent, const Recording& how) {
-  DiscardingSink sink({plan.request.batch, model.graph.tensor(model.graph.output()).channels,
-                       plan.request.frames, plan.request.height_pixels, plan.request.width_pixels});
+  DiscardingSink sink(picture_shape(model.graph, plan.request));
   DeviceRecorder recorder(how.watcher);
   const AllocatorCaptured allocator(how.allocator ? how.gpu : nullptr, how.watcher, recorder);
   EventSink* events = how.with_events ? how.with_events(&recorder) : &recorder;

@@ -7,12 +7,12 @@
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/plan/plan_file.h"
-#include "decoder/program/progress_events.h"
-#include "decoder/program/write_traces.h"
-#include "decoder/session/decode.h"
+#include "decoder/session/libraries.h"
+#include "decoder/session/picture_shape.h"
+#include "decoder/session/progress_events.h"
+#include "decoder/session/session.h"
 #include "decoder/session/trace_recorder.h"
 #include "decoder/trace/exports.h"
-#include "decoder/trace/trace_file.h"
 #include "decoder/validator/validator.h"
 #include "decoder/weights/random_weights.h"
 #include "profiler/cupti/open_cupti.h"
@@ -37,9 +37,7 @@ std::vector<std::string> write_recording(const DeviceRecording& recording, const
   // First what all else is made of.
   if (!request.events_file.empty()) write_events(request.events_file, recording);
   const Trace trace = join_events(recording, plan, graph);
-  if (!request.trace_file.empty()) write_trace(request.trace_file, trace, plan, graph);
-  if (!request.chrome_file.empty()) write_chrome_trace(request.chrome_file, trace, plan, graph);
-  if (!request.csv_file.empty()) write_trace_csv(request.csv_file, trace, graph);
+  write_traces(trace, plan, graph, request.traces);
   if (!request.snapshot_file.empty()) write_memory_snapshot(request.snapshot_file, recording, plan, graph);
   std::vector<std::string> warnings = warnings_of(trace.sources);
   if (trace.records_lost > 0)
@@ -50,15 +48,12 @@ std::vector<std::string> write_recording(const DeviceRecording& recording, const
 /// On the CPU, whose traces are made as they happen.
 RunStats trace_on_cpu(const Model& model, const Plan& plan, const ParameterSource& weights,
                       const Array& latent, const RecordRequest& request, Progress& progress) {
-  DiscardingSink sink({plan.request.batch, model.graph.tensor(model.graph.output()).channels,
-                       plan.request.frames, plan.request.height_pixels, plan.request.width_pixels});
+  DiscardingSink sink(picture_shape(model.graph, plan.request));
   TraceRecorder recorder;
   ProgressEvents events(progress, &recorder);
   const RunStats stats =
       decode(model, plan, weights, latent, sink, &events, [&](double share) { events.loading(share); });
-  const Trace trace = recorder.finish();
-  write_traces(trace, plan, model, stats, request.trace_file, request.chrome_file);
-  if (!request.csv_file.empty()) write_trace_csv(request.csv_file, trace, model.graph);
+  write_traces(described(recorder.finish(), plan, stats), plan, model.graph, request.traces);
   return stats;
 }
 
@@ -81,7 +76,7 @@ Recorded record_plan(const Model& model, const RecordRequest& request, const Par
   const Array latent = request.latent.empty() ? random_latent(latent_shape(model, extent, decoded.batch), 0)
                                               : read_latent(request.latent);
   RunBegun news = begun("headroom-profile", plan);
-  for (const std::string& file : {request.trace_file, request.chrome_file, request.csv_file}) {
+  for (const std::string& file : {request.traces.trace, request.traces.chrome, request.traces.csv}) {
     if (news.output.empty()) news.output = file;
   }
   progress.tell(news);

@@ -3,10 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "decoder/cpu/packed_weights.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats.h"
 #include "decoder/progress/progress.h"
+#include "decoder/trace/exports.h"
+#include "decoder/weights/parameter_source.h"
 #include "profiler/program/watching.h"
 
 namespace headroom::profiler {
@@ -15,9 +16,7 @@ namespace headroom::profiler {
 struct RecordRequest {
   std::string plan_file;
   std::string latent;  ///< seeded random where empty
-  std::string trace_file;
-  std::string chrome_file;
-  std::string csv_file;       ///< events as a table
+  TraceFiles traces;
   std::string snapshot_file;  ///< LibTorch's memory snapshot
   std::string events_file;    ///< what was heard, before it was joined
   std::string device;         ///< that the plan must be for; any where empty

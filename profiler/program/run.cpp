@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iomanip>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
@@ -13,9 +14,10 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/stats_file.h"
-#include "decoder/program/parameter_source.h"
 #include "decoder/progress/progress.h"
-#include "decoder/session/decode.h"
+#include "decoder/session/libraries.h"
+#include "decoder/session/session.h"
+#include "decoder/weights/open_weights.h"
 #include "profiler/measure/collect.h"
 #include "profiler/profile/profile_file.h"
 #include "profiler/program/record_plan.h"
@@ -167,9 +169,9 @@ void check_options(const Options& options) {
 RecordRequest record_request(const Options& options) {
   return {.plan_file = options.plan,
           .latent = options.latent,
-          .trace_file = options.output.empty() ? options.trace : options.output,
-          .chrome_file = options.chrome,
-          .csv_file = options.csv,
+          .traces = {.trace = options.output.empty() ? options.trace : options.output,
+                     .chrome = options.chrome,
+                     .csv = options.csv},
           .snapshot_file = options.snapshot,
           .events_file = options.events,
           .device = options.device,
@@ -188,7 +190,7 @@ RunEnded record(const Options& options, const Model& model, std::optional<uint64
     warn(replay_events(model, request, options.replay));
     return {};
   }
-  const ParameterSource weights = parameter_source(options.model, options.weights, seed);
+  const ParameterSource weights = open_weights(options.model, options.weights, seed);
   const Recorded recorded = record_plan(model, request, weights, progress);
   const RunStats& stats = recorded.stats;
   progress.wipe();
@@ -219,7 +221,7 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   for (const auto& list : {request.sizes, request.held_out}) {
     for (const auto& [width, height] : list) latent_extent(model, width, height, options.frames);
   }
-  const ParameterSource weights = parameter_source(options.model, options.weights, seed);
+  const ParameterSource weights = open_weights(options.model, options.weights, seed);
   request.weights_source = seed ? "random" : "files";
   RunBegun news;
   news.program = "headroom-profile";

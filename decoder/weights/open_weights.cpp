@@ -1,4 +1,4 @@
-#include "decoder/program/parameter_source.h"
+#include "decoder/weights/open_weights.h"
 
 #include <filesystem>
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-ParameterSource parameter_source(const std::string& model, const std::string& weights,
-                                 std::optional<uint64_t> random_seed) {
+ParameterSource open_weights(const std::string& model, const std::string& weights,
+                             std::optional<uint64_t> random_seed) {
   if (random_seed) {
     return [seed = *random_seed](const Parameter& parameter, const Interval& elements, float* out) {
       fill_random(parameter, seed, elements, out);

@@ -1,0 +1,68 @@
+#include "decoder/program/choose_plan.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/amounts.h"
+#include "decoder/graph/errors.h"
+#include "decoder/plan/plan_file.h"
+#include "decoder/program/plan_beside.h"
+
+namespace headroom {
+namespace {
+
+/// What the card has free, less a margin for what its libraries take when they first run.
+std::string free_bytes_of(const gpu::Gpu& gpu) {
+  constexpr int64_t kMargin = int64_t{512} << 20;
+  return std::to_string(std::max<int64_t>(0, gpu.free_bytes() - kMargin));
+}
+
+/// The plan of --plan, with the scratch folder of the command line.
+Plan given_plan(const DecodeOptions& options, const Model& model) {
+  const int64_t scratch_limit =
+      options.scratch_limit.empty() ? 0 : parse_bytes(options.scratch_limit, "--scratch-limit");
+  Plan plan = read_plan(options.plan_file, model.graph);
+  if (!options.scratch.empty()) plan.scratch_folder = options.scratch;
+  if (!options.scratch_limit.empty()) plan.scratch_limit_bytes = scratch_limit;
+  if (!options.device.empty() && parse_device(options.device) != plan.request.device) {
+    throw InputError("--device: " + options.plan_file + " is a plan for " + name_of(plan.request.device) +
+                     ", found " + options.device);
+  }
+  return plan;
+}
+
+/// The plan that headroom-plan makes for --limit.
+Plan asked_plan(const DecodeOptions& options, const Model& model, const Array& latent, const gpu::Gpu* gpu) {
+  // Before a solve is waited for.
+  if (!options.scratch_limit.empty()) parse_bytes(options.scratch_limit, "--scratch-limit");
+  if (latent.shape.size() < 4 || latent.shape.size() > 5) {
+    throw InputError(options.latents.front() + ": expected a latent N×C×H×W or N×C×T×H×W");
+  }
+  const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
+  const int64_t frames = latent.shape.size() == 5 ? (latent.shape[2] - 1) * scale.t + 1 : 1;
+  const int64_t height = latent.shape[latent.shape.size() - 2] * scale.y;
+  const int64_t width = latent.shape.back() * scale.x;
+  std::vector<std::string> words{
+      "--model",  options.model,
+      "--size",   std::to_string(width) + "x" + std::to_string(height),
+      "--frames", std::to_string(frames),
+      "--batch",  std::to_string(latent.shape[0]),
+      "--limit",  gpu != nullptr && options.limit == "auto" ? free_bytes_of(*gpu) : options.limit};
+  if (!options.dtype.empty()) words.insert(words.end(), {"--dtype", options.dtype});
+  if (!options.profile_file.empty()) words.insert(words.end(), {"--profile", options.profile_file});
+  if (!options.scratch.empty()) words.insert(words.end(), {"--scratch", options.scratch});
+  if (!options.scratch_limit.empty()) words.insert(words.end(), {"--scratch-limit", options.scratch_limit});
+  const nlohmann::json document =
+      plan_from_program_beside(words, gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu);
+  return plan_from_json(JsonFields(document, "headroom-plan"), model.graph);
+}
+
+}  // namespace
+
+Plan choose_plan(const DecodeOptions& options, const Model& model, const Array& latent, const gpu::Gpu* gpu) {
+  return options.plan_file.empty() ? asked_plan(options, model, latent, gpu) : given_plan(options, model);
+}
+
+}  // namespace headroom

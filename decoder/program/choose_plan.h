@@ -1,0 +1,15 @@
+#pragma once
+
+#include "decoder/files/array.h"
+#include "decoder/gpu/calls/gpu.h"
+#include "decoder/graph/model.h"
+#include "decoder/plan/plan.h"
+#include "decoder/program/options.h"
+
+namespace headroom {
+
+/// The plan of --plan, or the one that headroom-plan makes for --limit and a latent of this shape: on `gpu`,
+/// or on the CPU where it is null. Throws InputError, DoesNotFit, DeviceError.
+Plan choose_plan(const DecodeOptions& options, const Model& model, const Array& latent, const gpu::Gpu* gpu);
+
+}  // namespace headroom

@@ -1,0 +1,122 @@
+#include "decoder/program/options.h"
+
+#include <filesystem>
+
+#include "decoder/cli/arguments.h"
+#include "decoder/graph/errors.h"
+#include "decoder/plan/plan.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kDescription =
+    "Decode a latent into a picture inside a byte budget: the pixels of the untiled decode.\n\n"
+    "Examples:\n"
+    "  headroom-decode --plan plan.json --model vae/ --latent latent.safetensors -o picture.png\n"
+    "  headroom-decode --limit 576MiB --model sdxl --random-weights 0 --latent latent.npy -o picture.npy "
+    "--verify\n"
+    "  headroom-decode --queue queue.json --model vae/ -o pictures/\n\n"
+    "Exit codes: 0 done; 2 bad usage or input; 3 does not fit; 4 stopped before crossing the limit; 5 device "
+    "failure.";
+
+// --help lists options in the order in which they are added.
+
+void add_plan_options(CLI::App& app, DecodeOptions& options) {
+  auto* source = app.add_option_group("How", "one of");
+  source->add_option("--plan", options.plan_file, "a plan file from headroom-plan");
+  source->add_option("--limit", options.limit,
+                     "plan now for this many bytes, weights included (2GiB, 512MiB, auto)");
+  source->add_option("--queue", options.queue_file,
+                     "a planned queue from headroom-plan queue: all its decodes, over one pool");
+  source->require_option(1);
+  app.add_option("--profile", options.profile_file, "with --limit: a profile of this machine to plan with");
+  app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp);
+  app.add_option("--device", options.device,
+                 "cpu, or cuda for the first GPU; a plan's own, with --limit cpu by default");
+}
+
+void add_input_options(CLI::App& app, DecodeOptions& options) {
+  app.add_option("--model", options.model,
+                 "folder with config.json, or a built-in name (such as sdxl, sana-dc-ae-f32c32, wan2.1)")
+      ->required();
+  auto* weights =
+      app.add_option("--weights", options.weights,
+                     "folder with diffusion_pytorch_model.safetensors; the model's folder by default");
+  app.add_option("--random-weights", options.random_seed, "seeded random weights instead of files")
+      ->excludes(weights);
+  app.add_option("--latent", options.latents,
+                 "latent: .npy or .safetensors[:key], float, NxCxHxW; with --queue one for each decode whose "
+                 "request names none");
+  app.add_option("--latent-scale", options.latent_scale,
+                 "none: the decoder's own input; model: as pipelines hand it on, undo the config's scaling")
+      ->check(CLI::IsMember({"none", "model"}));
+}
+
+void add_output_options(CLI::App& app, DecodeOptions& options, std::string& frame_rate) {
+  app.add_option(
+      "-o,--output", options.output,
+      "picture: .png, .npy or .safetensors; clip: .y4m, .npy, .safetensors, or a folder (frames/) "
+      "for a .png of each frame; with --queue the folder for all outputs, the queue's own by default");
+  app.add_option("--fps", frame_rate,
+                 "frames per second of a .y4m: 25, or a ratio, 30000/1001; 24 by default");
+  app.add_option("--preview", options.preview_file,
+                 "keep a small copy of the picture, of a clip's first frame, up to date while it is decoded: "
+                 ".ppm, at most 1024 pixels across");
+}
+
+void add_run_options(CLI::App& app, DecodeOptions& options) {
+  app.add_option("--scratch", options.scratch,
+                 "folder on a disk for kept tensors that the plan puts there, instead of the plan's");
+  app.add_option("--scratch-limit", options.scratch_limit, "the most bytes in that folder (20GiB)");
+  app.add_option("--stats", options.stats_file, "write what was measured (JSON)");
+  app.add_option("--trace", options.trace_file, "write allocations, passes and tiles as they were (JSON)");
+  app.add_option("--chrome", options.chrome_file, "the same for chrome://tracing or Perfetto");
+  app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
+  app.add_flag("--verify", options.verify, "decode again another way and compare");
+  app.add_flag("--other-environment", options.other_environment,
+               "run a plan whose costs were measured on another machine");
+  app.add_flag("--json", options.json, "print the statistics as JSON on standard output");
+  add_progress_options(app, options.progress);
+}
+
+/// What the parser cannot tell.
+void check(const DecodeOptions& options, bool has_frame_rate) {
+  if (!options.device.empty()) parse_device(options.device);
+  if (!options.dtype.empty() && options.limit.empty())
+    throw InputError("--dtype: goes with --limit; a plan has its own (try headroom-decode --help)");
+  if (!options.queue_file.empty()) {
+    for (const auto& [given, name] :
+         {std::pair{options.verify, "--verify"}, std::pair{!options.preview_file.empty(), "--preview"}}) {
+      if (given)
+        throw InputError(
+            std::string(name) +
+            ": not with --queue; decode one of its plans by itself (try headroom-decode --help)");
+    }
+    return;
+  }
+  if (options.latents.size() != 1) {
+    throw InputError("--latent: expected one latent, found " + std::to_string(options.latents.size()) +
+                     " (try headroom-decode --help)");
+  }
+  if (options.output.empty()) throw InputError("--output is required (try headroom-decode --help)");
+  if (has_frame_rate && std::filesystem::path(options.output).extension() != ".y4m")
+    throw InputError("--fps: only an output in .y4m has a frame rate (try headroom-decode --help)");
+}
+
+}  // namespace
+
+std::optional<DecodeOptions> parse_decode_options(const std::vector<std::string>& args, std::ostream& out) {
+  DecodeOptions options;
+  CLI::App app(kDescription, "headroom-decode");
+  std::string frame_rate;
+  add_plan_options(app, options);
+  add_input_options(app, options);
+  add_output_options(app, options, frame_rate);
+  add_run_options(app, options);
+  if (!parse_arguments(app, args, out)) return std::nullopt;
+  if (!frame_rate.empty()) options.frame_rate = parse_frame_rate(frame_rate, "--fps");
+  check(options, !frame_rate.empty());
+  return options;
+}
+
+}  // namespace headroom

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "decoder/files/frame_rate.h"
+#include "decoder/progress/progress.h"
+
+namespace headroom {
+
+/// What headroom-decode is asked for, as it is written on the command line.
+struct DecodeOptions {
+  std::string plan_file, limit, queue_file, profile_file, model, weights,
+      latent_scale = "none", output, preview_file, stats_file, trace_file, chrome_file, scratch,
+      scratch_limit;
+  std::vector<std::string> latents;
+  std::optional<uint64_t> random_seed;
+  FrameRate frame_rate;
+  int threads = 0;
+  std::string dtype, device;
+  bool verify = false, json = false, other_environment = false;
+  ProgressOptions progress;
+};
+
+/// Empty where --help or --version was answered on `out`. Throws InputError where arguments do not fit
+/// together.
+std::optional<DecodeOptions> parse_decode_options(const std::vector<std::string>& args, std::ostream& out);
+
+}  // namespace headroom
