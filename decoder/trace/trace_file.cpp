@@ -58,6 +58,80 @@ void write_device_lists(const Trace& trace, std::ostream& out) {
   driver.end();
 }
 
+/// All but the long lists.
+json head_of(const Trace& trace, const Graph& graph, bool old) {
+  json head{{"schema", "headroom.trace"},
+            {"version", old ? 1 : kTraceVersion},
+            {"model", trace.model},
+            {"device", trace.device},
+            {"libraries", trace.libraries},
+            {"limit_bytes", trace.limit_bytes},
+            {"seconds", trace.seconds},
+            {"tiles_left_out", trace.tiles_left_out},
+            {"steps_left_out", trace.steps_left_out},
+            {"kinds", names_of_kinds(old ? kDecodeKinds : kEventKinds)},
+            {"event_fields", old ? old_event_field_names() : event_field_names()},
+            {"tile_fields", tile_field_names()},
+            {"outside_fields", outside_field_names()}};
+  if (!old) add_device(trace, head);
+  if (trace.summed_by_step_from_seconds >= 0)
+    head["summed_by_step_from_seconds"] = trace.summed_by_step_from_seconds;
+  if (trace.summed_by_pass_from_seconds >= 0)
+    head["summed_by_pass_from_seconds"] = trace.summed_by_pass_from_seconds;
+  for (const Tensor& tensor : graph.tensors()) head["layers"].push_back(tensor.name);
+  return head;
+}
+
+void write_passes(const Trace& trace, const Plan& plan, std::ostream& out) {
+  out << ",\n\"passes\":";
+  Elements passes(out);
+  for (const TraceInterval& pass : trace.passes) {
+    passes.add({{"name", plan.passes[static_cast<size_t>(pass.pass)].name},
+                {"pass", pass.pass},
+                {"item", pass.item},
+                {"begin_seconds", pass.begin_seconds},
+                {"end_seconds", pass.end_seconds}});
+  }
+  passes.end();
+}
+
+void write_steps(const Trace& trace, const Plan& plan, std::ostream& out) {
+  out << ",\n\"steps\":";
+  Elements steps(out);
+  for (const TraceStepSum& sum : trace.step_sums) {
+    const Step& step = plan.passes[static_cast<size_t>(sum.pass)].steps[static_cast<size_t>(sum.step)];
+    json entry{{"pass", sum.pass},           {"step", sum.step},
+               {"kind", name_of(step.kind)}, {"layer", index(step.tensor)},
+               {"calls", sum.calls},         {"seconds", sum.seconds}};
+    if (sum.device_seconds > 0) entry["device_seconds"] = sum.device_seconds;
+    steps.add(entry);
+  }
+  steps.end();
+}
+
+void write_lists(const Trace& trace, bool old, std::ostream& out) {
+  out << ",\n\"tiles\":";
+  Elements tiles(out);
+  for (const TraceInterval& tile : trace.tiles) {
+    tiles.add("[%.6f,%.6f,%ld,%d,%ld]", tile.begin_seconds, tile.end_seconds, tile.item, tile.pass,
+              tile.tile);
+  }
+  tiles.end();
+  out << ",\n\"events\":";
+  Elements events(out);
+  for (const TraceEvent& event : trace.events) {
+    char slack[32] = "";
+    if (!old) std::snprintf(slack, sizeof slack, ",%ld", event.slack_bytes);
+    events.add("[%.6f,%d,%d,%d,%ld,%ld%s]", event.seconds, static_cast<int>(event.kind),
+               static_cast<int>(event.layer), event.pass, event.tile, event.bytes, slack);
+  }
+  events.end();
+  out << ",\n\"outside\":";
+  Elements outside(out);
+  for (const OutsideSample& sample : trace.outside) outside.add("[%.6f,%ld]", sample.seconds, sample.bytes);
+  outside.end();
+}
+
 }  // namespace
 
 const char* name_of(ActivityKind kind) {
@@ -74,70 +148,14 @@ const char* name_of(ActivityKind kind) {
 
 void write_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan,
                  const Graph& graph) {
+  const bool old = is_of_cpu(trace);
   write_file_whole(file, [&](std::ostream& out) {
-    const bool old = is_of_cpu(trace);
-    json head{{"schema", "headroom.trace"},
-              {"version", old ? 1 : kTraceVersion},
-              {"model", trace.model},
-              {"device", trace.device},
-              {"libraries", trace.libraries},
-              {"limit_bytes", trace.limit_bytes},
-              {"seconds", trace.seconds},
-              {"tiles_left_out", trace.tiles_left_out},
-              {"steps_left_out", trace.steps_left_out},
-              {"kinds", names_of_kinds(old ? kDecodeKinds : kEventKinds)},
-              {"event_fields", old ? old_event_field_names() : event_field_names()},
-              {"tile_fields", tile_field_names()},
-              {"outside_fields", outside_field_names()}};
-    if (!old) add_device(trace, head);
-    if (trace.summed_by_step_from_seconds >= 0)
-      head["summed_by_step_from_seconds"] = trace.summed_by_step_from_seconds;
-    if (trace.summed_by_pass_from_seconds >= 0)
-      head["summed_by_pass_from_seconds"] = trace.summed_by_pass_from_seconds;
-    for (const Tensor& tensor : graph.tensors()) head["layers"].push_back(tensor.name);
-    std::string text = head.dump();
-    text.pop_back();
-    out << text << ",\n\"passes\":";
-    Elements passes(out);
-    for (const TraceInterval& pass : trace.passes) {
-      passes.add({{"name", plan.passes[static_cast<size_t>(pass.pass)].name},
-                  {"pass", pass.pass},
-                  {"item", pass.item},
-                  {"begin_seconds", pass.begin_seconds},
-                  {"end_seconds", pass.end_seconds}});
-    }
-    passes.end();
-    out << ",\n\"steps\":";
-    Elements steps(out);
-    for (const TraceStepSum& sum : trace.step_sums) {
-      const Step& step = plan.passes[static_cast<size_t>(sum.pass)].steps[static_cast<size_t>(sum.step)];
-      json entry{{"pass", sum.pass},           {"step", sum.step},
-                 {"kind", name_of(step.kind)}, {"layer", index(step.tensor)},
-                 {"calls", sum.calls},         {"seconds", sum.seconds}};
-      if (sum.device_seconds > 0) entry["device_seconds"] = sum.device_seconds;
-      steps.add(entry);
-    }
-    steps.end();
-    out << ",\n\"tiles\":";
-    Elements tiles(out);
-    for (const TraceInterval& tile : trace.tiles) {
-      tiles.add("[%.6f,%.6f,%ld,%d,%ld]", tile.begin_seconds, tile.end_seconds, tile.item, tile.pass,
-                tile.tile);
-    }
-    tiles.end();
-    out << ",\n\"events\":";
-    Elements events(out);
-    for (const TraceEvent& event : trace.events) {
-      char slack[32] = "";
-      if (!old) std::snprintf(slack, sizeof slack, ",%ld", event.slack_bytes);
-      events.add("[%.6f,%d,%d,%d,%ld,%ld%s]", event.seconds, static_cast<int>(event.kind),
-                 static_cast<int>(event.layer), event.pass, event.tile, event.bytes, slack);
-    }
-    events.end();
-    out << ",\n\"outside\":";
-    Elements outside(out);
-    for (const OutsideSample& sample : trace.outside) outside.add("[%.6f,%ld]", sample.seconds, sample.bytes);
-    outside.end();
+    std::string head = head_of(trace, graph, old).dump();
+    head.pop_back();
+    out << head;
+    write_passes(trace, plan, out);
+    write_steps(trace, plan, out);
+    write_lists(trace, old, out);
     if (!old) write_device_lists(trace, out);
     out << "}\n";
   });

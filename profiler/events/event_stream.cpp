@@ -1,5 +1,8 @@
 #include "profiler/events/event_stream.h"
 
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <string_view>
 
@@ -81,13 +84,13 @@ class Columns {
   ScopeId scope() { return ScopeId{static_cast<uint64_t>(integer(0, kMostNumber))}; }
   int32_t small(int64_t least) { return static_cast<int32_t>(integer(least, INT32_MAX)); }
   std::string name() { return name_of_field(next()); }
-  /// One of the first `count` of an enumeration, by name.
+  /// One of the first `count` of an enumeration, by its name in files.
   template <typename Kind>
-  Kind one_of(size_t count) {
+  Kind one_of(size_t count, const char* (*key)(Kind)) {
     const JsonFields field = next();
     const std::string text = field.text();
     for (size_t i = 0; i < count; ++i) {
-      if (text == name_of(static_cast<Kind>(i))) return static_cast<Kind>(i);
+      if (text == key(static_cast<Kind>(i))) return static_cast<Kind>(i);
     }
     field.fail("found " + field.value().dump().substr(0, 40) + ", which is none of its kinds");
   }
@@ -104,66 +107,95 @@ class Columns {
   size_t next_ = 1;  ///< after the kind of event
 };
 
-DeviceEvent event_of(const std::string& kind, Columns& row, const JsonFields& line) {
-  // Members are read in the order of the columns.
-  if (kind == "scope") {
-    return ScopeBegan{.at_ns = row.time_ns(),
-                      .scope = row.scope(),
-                      .item = row.integer(0, kMostItems),
-                      .pass = row.small(-1),
-                      .tile = row.integer(-1, kMostNumber),
-                      .step = row.small(-1)};
-  }
-  if (kind == "allocated") {
-    return Allocated{.at_ns = row.time_ns(),
-                     .address = row.address(),
-                     .bytes = row.integer(0, kMostBytes),
-                     .kind = row.one_of<MemoryKind>(kDecodeKinds),
-                     .layer = TensorId{row.small(-1)}};
-  }
-  if (kind == "freed") return Freed{.at_ns = row.time_ns(), .address = row.address()};
-  if (kind == "segment") {
-    return SegmentChanged{
-        .at_ns = row.time_ns(), .address = row.address(), .bytes = row.integer(-kMostBytes, kMostBytes)};
-  }
-  if (kind == "refused") {
-    return MemoryRefused{.at_ns = row.time_ns(),
-                         .asked_bytes = row.integer(0, kMostBytes),
-                         .free_bytes = row.integer(0, kMostBytes)};
-  }
-  if (kind == "driver") {
-    return DriverMemoryChanged{.at_ns = row.time_ns(),
-                               .address = row.address(),
-                               .bytes = row.integer(-kMostBytes, kMostBytes),
-                               .correlation = row.correlation(),
-                               .place = row.one_of<MemoryPlace>(5),
-                               .pool = row.address(),
-                               .pool_size_bytes = row.integer(0, kMostBytes)};
-  }
-  if (kind == "pool") {
-    return DriverPoolChanged{
-        .at_ns = row.time_ns(), .pool = row.address(), .size_bytes = row.integer(0, kMostBytes)};
-  }
-  if (kind == "activity") {
-    return DeviceActivity{.begin_ns = row.time_ns(),
-                          .end_ns = row.time_ns(),
-                          .correlation = row.correlation(),
-                          .stream = row.small(0),
-                          .bytes = row.integer(0, kMostBytes),
-                          .kind = row.one_of<ActivityKind>(kActivityKinds),
-                          .name = row.name()};
-  }
-  if (kind == "scope_of_call") return ScopeOfCall{.correlation = row.correlation(), .scope = row.scope()};
-  if (kind == "driver_call") {
-    return DriverCall{.begin_ns = row.time_ns(),
-                      .end_ns = row.time_ns(),
-                      .correlation = row.correlation(),
-                      .name = row.name()};
-  }
-  if (kind == "lost") return RecordsLost{.count = row.integer(0, kMostNumber)};
-  if (kind == "counted")
-    return DriverCounted{.at_ns = row.time_ns(), .bytes = row.integer(-kMostBytes, kMostBytes)};
-  line[0].fail("expected a kind of event, found " + line[0].value().dump().substr(0, 40));
+/// Reads the columns of one kind of event. Members are read in the order of the columns.
+struct EventReader {
+  std::string_view kind;
+  DeviceEvent (*read)(Columns& row);
+};
+constexpr EventReader kReaders[]{
+    {"scope",
+     [](Columns& row) -> DeviceEvent {
+       return ScopeBegan{.at_ns = row.time_ns(),
+                         .scope = row.scope(),
+                         .item = row.integer(0, kMostItems),
+                         .pass = row.small(-1),
+                         .tile = row.integer(-1, kMostNumber),
+                         .step = row.small(-1)};
+     }},
+    {"allocated",
+     [](Columns& row) -> DeviceEvent {
+       return Allocated{.at_ns = row.time_ns(),
+                        .address = row.address(),
+                        .bytes = row.integer(0, kMostBytes),
+                        .kind = row.one_of(kDecodeKinds, key_of),
+                        .layer = TensorId{row.small(-1)}};
+     }},
+    {"freed",
+     [](Columns& row) -> DeviceEvent { return Freed{.at_ns = row.time_ns(), .address = row.address()}; }},
+    {"segment",
+     [](Columns& row) -> DeviceEvent {
+       return SegmentChanged{
+           .at_ns = row.time_ns(), .address = row.address(), .bytes = row.integer(-kMostBytes, kMostBytes)};
+     }},
+    {"refused",
+     [](Columns& row) -> DeviceEvent {
+       return MemoryRefused{.at_ns = row.time_ns(),
+                            .asked_bytes = row.integer(0, kMostBytes),
+                            .free_bytes = row.integer(0, kMostBytes)};
+     }},
+    {"driver",
+     [](Columns& row) -> DeviceEvent {
+       return DriverMemoryChanged{.at_ns = row.time_ns(),
+                                  .address = row.address(),
+                                  .bytes = row.integer(-kMostBytes, kMostBytes),
+                                  .correlation = row.correlation(),
+                                  .place = row.one_of<MemoryPlace>(5, name_of),
+                                  .pool = row.address(),
+                                  .pool_size_bytes = row.integer(0, kMostBytes)};
+     }},
+    {"pool",
+     [](Columns& row) -> DeviceEvent {
+       return DriverPoolChanged{
+           .at_ns = row.time_ns(), .pool = row.address(), .size_bytes = row.integer(0, kMostBytes)};
+     }},
+    {"activity",
+     [](Columns& row) -> DeviceEvent {
+       return DeviceActivity{.begin_ns = row.time_ns(),
+                             .end_ns = row.time_ns(),
+                             .correlation = row.correlation(),
+                             .stream = row.small(0),
+                             .bytes = row.integer(0, kMostBytes),
+                             .kind = row.one_of<ActivityKind>(kActivityKinds, headroom::name_of),
+                             .name = row.name()};
+     }},
+    {"scope_of_call",
+     [](Columns& row) -> DeviceEvent {
+       return ScopeOfCall{.correlation = row.correlation(), .scope = row.scope()};
+     }},
+    {"driver_call",
+     [](Columns& row) -> DeviceEvent {
+       return DriverCall{.begin_ns = row.time_ns(),
+                         .end_ns = row.time_ns(),
+                         .correlation = row.correlation(),
+                         .name = row.name()};
+     }},
+    {"lost", [](Columns& row) -> DeviceEvent { return RecordsLost{.count = row.integer(0, kMostNumber)}; }},
+    {"counted",
+     [](Columns& row) -> DeviceEvent {
+       return DriverCounted{.at_ns = row.time_ns(), .bytes = row.integer(-kMostBytes, kMostBytes)};
+     }},
+};
+
+DeviceEvent event_of(const JsonFields& line) {
+  const std::string kind = line[0].text();
+  const auto* const reader = std::find_if(std::begin(kReaders), std::end(kReaders),
+                                          [&](const EventReader& one) { return one.kind == kind; });
+  if (reader == std::end(kReaders))
+    line[0].fail("expected a kind of event, found " + line[0].value().dump().substr(0, 40));
+  Columns row(line);
+  DeviceEvent event = reader->read(row);
+  row.end();
+  return event;
 }
 
 std::vector<TraceSource> sources_of(const JsonFields& list) {
@@ -215,9 +247,7 @@ DeviceRecording events_from_text(const std::string& text, const std::string& ori
     if (recording.events.size() == kMostEvents)
       throw InputError(place + ": expected at most " + std::to_string(kMostEvents) + " events");
     if (line.size(kMostColumns) == 0) line.fail("expected an event, found []");
-    Columns row(line);
-    recording.events.push_back(event_of(line[0].text(), row, line));
-    row.end();
+    recording.events.push_back(event_of(line));
   }
   if (number == 0) throw InputError(origin + ": expected \"headroom.events\", found an empty file");
   return recording;

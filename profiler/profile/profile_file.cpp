@@ -1,5 +1,6 @@
 #include "profiler/profile/profile_file.h"
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 namespace headroom::profiler {
@@ -124,85 +125,87 @@ void read_latency_tables(const JsonFields& file, Profile& profile) {
     profile.latency_tables.push_back(latency_table_from_json(latency_tables[i]));
     const LatencyTable* first = profile.find_latency_table(profile.latency_tables.back().name);
     if (first != &profile.latency_tables.back())
-      latency_tables[i]["name"].fail("expected a name of its own, found that of an earlier law");
+      latency_tables[i]["name"].fail("expected a name of its own, found that of an earlier latency table");
   }
   const JsonFields held_out = file["held_out"];
   for (size_t i = 0; i < held_out.size(kMostSizes); ++i)
     profile.held_out.push_back(held_out_from_json(held_out[i]));
 }
 
-}  // namespace
-
-nlohmann::json to_json(const Profile& profile) {
-  nlohmann::json sizes = nlohmann::json::array();
-  for (const ProfiledSize& size : profile.sizes) {
-    nlohmann::json live = nlohmann::json::array();
-    for (const LiveTensor& tensor : size.peak_live)
-      live.push_back({{"name", tensor.name}, {"bytes", tensor.bytes}});
-    sizes.push_back({{"width_pixels", size.width_pixels},
-                     {"height_pixels", size.height_pixels},
-                     {"frames", size.frames},
-                     {"batch", size.batch},
-                     {"peak_bytes", size.peak_bytes},
-                     {"seconds", size.seconds},
-                     {"peak_layer", size.peak_layer},
-                     {"peak_live", live}});
-  }
-  nlohmann::json layers = nlohmann::json::array();
-  for (const LayerProfile& layer : profile.layers) {
-    nlohmann::json activation, live, workspace, seconds, flops;
-    for (const LayerMeasurement& m : layer.sizes) {
-      activation.push_back(m.activation_bytes);
-      live.push_back(m.live_bytes);
-      workspace.push_back(m.workspace_bytes);
-      seconds.push_back(m.seconds);
-      flops.push_back(m.flops);
-    }
-    layers.push_back({{"name", layer.name},
-                      {"kind", layer.kind},
-                      {"law", layer.latency_table},
-                      {"activation_bytes", activation},
-                      {"live_bytes", live},
-                      {"workspace_bytes", workspace},
-                      {"seconds", seconds},
-                      {"flops", flops}});
-  }
-  nlohmann::json latency_tables = nlohmann::json::array(), held_out = nlohmann::json::array();
-  for (const LatencyTable& latency_table : profile.latency_tables)
-    latency_tables.push_back(to_json(latency_table));
-  for (const HeldOutSize& size : profile.held_out) held_out.push_back(to_json(size));
-  nlohmann::json out{{"schema", "headroom.profile"},
-                     {"version", kProfileVersion},
-                     {"model", profile.model},
-                     {"dtype", name_of(profile.dtype)},
-                     {"device", profile.device},
-                     {"libraries", profile.libraries},
-                     {"threads", profile.threads},
-                     {"weights_bytes", profile.weights_bytes},
-                     {"weights_bytes_per_second", profile.weights_bytes_per_second},
-                     {"transform_bytes_per_second", profile.transform_bytes_per_second},
-                     {"weights_source", profile.weights_source},
-                     {"outside_bytes", profile.outside_bytes},
-                     {"sizes", sizes},
-                     {"layers", layers},
-                     {"laws", latency_tables},
-                     {"held_out", held_out}};
-  if (profile.device_kind != DeviceKind::cpu) out["device_kind"] = name_of(profile.device_kind);
-  if (profile.to_host_bytes_per_second > 0)
-    out["to_host_bytes_per_second"] = profile.to_host_bytes_per_second;
-  if (profile.from_host_bytes_per_second > 0)
-    out["from_host_bytes_per_second"] = profile.from_host_bytes_per_second;
-  if (!profile.scratch_folder.empty()) {
-    out["scratch"] = {{"folder", profile.scratch_folder},
-                      {"scratch_write_bytes_per_second", profile.scratch_write_bytes_per_second},
-                      {"scratch_read_bytes_per_second", profile.scratch_read_bytes_per_second}};
-  }
-  return out;
+nlohmann::json to_json(const ProfiledSize& size) {
+  nlohmann::json live = nlohmann::json::array();
+  for (const LiveTensor& tensor : size.peak_live)
+    live.push_back({{"name", tensor.name}, {"bytes", tensor.bytes}});
+  return {{"width_pixels", size.width_pixels},
+          {"height_pixels", size.height_pixels},
+          {"frames", size.frames},
+          {"batch", size.batch},
+          {"peak_bytes", size.peak_bytes},
+          {"seconds", size.seconds},
+          {"peak_layer", size.peak_layer},
+          {"peak_live", live}};
 }
 
-Profile profile_from_json(const JsonFields& file) {
-  check_schema(file, "headroom.profile", kProfileVersion);
-  Profile profile;
+ProfiledSize size_from_json(const JsonFields& entry) {
+  ProfiledSize size;
+  size.width_pixels = entry["width_pixels"].integer(1, kMostPixels);
+  size.height_pixels = entry["height_pixels"].integer(1, kMostPixels);
+  size.frames = entry["frames"].integer(1, kMostPixels);
+  size.batch = entry["batch"].integer(1, kMostPixels);
+  size.peak_bytes = bytes(entry["peak_bytes"]);
+  size.seconds = not_negative(entry["seconds"]);
+  size.peak_layer = entry["peak_layer"].text();
+  const JsonFields live = entry["peak_live"];
+  for (size_t i = 0; i < live.size(kMostLayers); ++i)
+    size.peak_live.push_back({live[i]["name"].text(), bytes(live[i]["bytes"])});
+  return size;
+}
+
+nlohmann::json to_json(const LayerProfile& layer) {
+  nlohmann::json activation, live, workspace, seconds, flops;
+  for (const LayerMeasurement& m : layer.sizes) {
+    activation.push_back(m.activation_bytes);
+    live.push_back(m.live_bytes);
+    workspace.push_back(m.workspace_bytes);
+    seconds.push_back(m.seconds);
+    flops.push_back(m.flops);
+  }
+  return {{"name", layer.name},         {"kind", layer.kind},
+          {"law", layer.latency_table}, {"activation_bytes", activation},
+          {"live_bytes", live},         {"workspace_bytes", workspace},
+          {"seconds", seconds},         {"flops", flops}};
+}
+
+/// `profile` has its sizes and latency tables already.
+LayerProfile layer_from_json(const JsonFields& entry, const Profile& profile, bool has_latency_tables) {
+  LayerProfile layer{entry["name"].text(), entry["kind"].text(), {}};
+  if (has_latency_tables) {
+    layer.latency_table = entry["law"].text();
+    if (profile.find_latency_table(layer.latency_table) == nullptr)
+      entry["law"].fail("expected the name of one of the latency tables in laws");
+  }
+  for (const char* key : {"activation_bytes", "live_bytes", "workspace_bytes", "seconds", "flops"}) {
+    if (entry[key].size(kMostSizes) != profile.sizes.size())
+      entry[key].fail("expected one value per size, " + std::to_string(profile.sizes.size()));
+  }
+  for (size_t i = 0; i < profile.sizes.size(); ++i) {
+    layer.sizes.push_back({bytes(entry["activation_bytes"][i]), bytes(entry["live_bytes"][i]),
+                           bytes(entry["workspace_bytes"][i]), not_negative(entry["seconds"][i]),
+                           not_negative(entry["flops"][i])});
+  }
+  return layer;
+}
+
+/// A JSON array of the entries.
+template <typename Entry>
+nlohmann::json list_of(const std::vector<Entry>& entries) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Entry& entry : entries) list.push_back(to_json(entry));
+  return list;
+}
+
+/// What the profile was measured on.
+void read_origin(const JsonFields& file, Profile& profile) {
   profile.model = file["model"].text();
   try {
     profile.dtype = parse_dtype(file["dtype"].text());
@@ -220,47 +223,52 @@ Profile profile_from_json(const JsonFields& file) {
   profile.libraries = file["libraries"].text();
   profile.weights_bytes = bytes(file["weights_bytes"]);
   profile.outside_bytes = bytes(file["outside_bytes"]);
-  const JsonFields sizes = file["sizes"];
-  for (size_t i = 0; i < sizes.size(kMostSizes); ++i) {
-    const JsonFields entry = sizes[i];
-    ProfiledSize size;
-    size.width_pixels = entry["width_pixels"].integer(1, kMostPixels);
-    size.height_pixels = entry["height_pixels"].integer(1, kMostPixels);
-    size.frames = entry["frames"].integer(1, kMostPixels);
-    size.batch = entry["batch"].integer(1, kMostPixels);
-    size.peak_bytes = bytes(entry["peak_bytes"]);
-    size.seconds = not_negative(entry["seconds"]);
-    size.peak_layer = entry["peak_layer"].text();
-    const JsonFields live = entry["peak_live"];
-    for (size_t k = 0; k < live.size(kMostLayers); ++k) {
-      size.peak_live.push_back({live[k]["name"].text(), bytes(live[k]["bytes"])});
-    }
-    profile.sizes.push_back(std::move(size));
+}
+
+}  // namespace
+
+nlohmann::json to_json(const Profile& profile) {
+  nlohmann::json out{{"schema", "headroom.profile"},
+                     {"version", kProfileVersion},
+                     {"model", profile.model},
+                     {"dtype", name_of(profile.dtype)},
+                     {"device", profile.device},
+                     {"libraries", profile.libraries},
+                     {"threads", profile.threads},
+                     {"weights_bytes", profile.weights_bytes},
+                     {"weights_bytes_per_second", profile.weights_bytes_per_second},
+                     {"transform_bytes_per_second", profile.transform_bytes_per_second},
+                     {"weights_source", profile.weights_source},
+                     {"outside_bytes", profile.outside_bytes},
+                     {"sizes", list_of(profile.sizes)},
+                     {"layers", list_of(profile.layers)},
+                     {"laws", list_of(profile.latency_tables)},
+                     {"held_out", list_of(profile.held_out)}};
+  if (profile.device_kind != DeviceKind::cpu) out["device_kind"] = name_of(profile.device_kind);
+  if (profile.to_host_bytes_per_second > 0)
+    out["to_host_bytes_per_second"] = profile.to_host_bytes_per_second;
+  if (profile.from_host_bytes_per_second > 0)
+    out["from_host_bytes_per_second"] = profile.from_host_bytes_per_second;
+  if (!profile.scratch_folder.empty()) {
+    out["scratch"] = {{"folder", profile.scratch_folder},
+                      {"scratch_write_bytes_per_second", profile.scratch_write_bytes_per_second},
+                      {"scratch_read_bytes_per_second", profile.scratch_read_bytes_per_second}};
   }
+  return out;
+}
+
+Profile profile_from_json(const JsonFields& file) {
+  check_schema(file, "headroom.profile", kProfileVersion);
+  Profile profile;
+  read_origin(file, profile);
+  const JsonFields sizes = file["sizes"];
+  for (size_t i = 0; i < sizes.size(kMostSizes); ++i) profile.sizes.push_back(size_from_json(sizes[i]));
   if (profile.sizes.empty()) sizes.fail("expected at least one size");
   const bool has_latency_tables = file["version"].integer(1, kProfileVersion) >= 2;
   if (has_latency_tables) read_latency_tables(file, profile);
   const JsonFields layers = file["layers"];
-  for (size_t i = 0; i < layers.size(kMostLayers); ++i) {
-    const JsonFields entry = layers[i];
-    LayerProfile layer{entry["name"].text(), entry["kind"].text(), {}};
-    if (has_latency_tables) {
-      layer.latency_table = entry["law"].text();
-      if (profile.find_latency_table(layer.latency_table) == nullptr)
-        entry["law"].fail("expected the name of one of the laws");
-    }
-    for (const char* key : {"activation_bytes", "live_bytes", "workspace_bytes", "seconds", "flops"}) {
-      if (entry[key].size(kMostSizes) != profile.sizes.size()) {
-        entry[key].fail("expected one value per size, " + std::to_string(profile.sizes.size()));
-      }
-    }
-    for (size_t k = 0; k < profile.sizes.size(); ++k) {
-      layer.sizes.push_back({bytes(entry["activation_bytes"][k]), bytes(entry["live_bytes"][k]),
-                             bytes(entry["workspace_bytes"][k]), not_negative(entry["seconds"][k]),
-                             not_negative(entry["flops"][k])});
-    }
-    profile.layers.push_back(std::move(layer));
-  }
+  for (size_t i = 0; i < layers.size(kMostLayers); ++i)
+    profile.layers.push_back(layer_from_json(layers[i], profile, has_latency_tables));
   return profile;
 }
 
