@@ -97,6 +97,9 @@ class Tree:
         self.script_flags = {flag for name, text in texts.items() if name.endswith(".py") and not name.startswith("tests/docs/")
                              for flag in FLAG.findall(text)}
         self.flags = programs.flags() | self.script_flags | {"--help", "--version", "--preset"}
+        if not all(programs.built(name) for name in programs.names):  # the rest by what the sources of programs name
+            self.flags |= {flag for name, text in texts.items() if "/program/" in name or name.startswith("decoder/cli/")
+                           for flag in FLAG.findall(text)}
 
     def has_path(self, path):
         path = path.rstrip("/.,")
