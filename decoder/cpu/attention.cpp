@@ -14,7 +14,6 @@
 namespace headroom {
 namespace {
 
-using kernels::kPanelColumns;
 using kernels::Product;
 
 /// The frame and the channel that value `number` of a position comes from where frames are interleaved.
@@ -64,10 +63,51 @@ class FrameOfMap {
   const int64_t columns_;
 };
 
-/// Width of the panel of a packed matrix that begins with this column (decoder/cpu/loops/multiply.h).
-int64_t width_of_panel(int64_t columns, int64_t first) {
-  return std::min(kPanelColumns, (columns - first + 15) / 16 * 16);
+/// Panels of packed matrices here are as wide as the product takes columns, not as those of convolutions:
+/// keys and values are packed anew for every call, and a panel that lies as it is read uses all of the
+/// first-level cache.
+int64_t panel_columns() {
+  return kernels::loops().block_columns;
 }
+
+int64_t width_of_panel(int64_t columns, int64_t first) {
+  return std::min(panel_columns(), (columns - first + 15) / 16 * 16);
+}
+
+/// c = a · panels of b, or added onto c. `depth` rows of a panel are taken so many at a time that they stay
+/// in the first-level cache while the rows of a go by.
+struct PanelProduct {
+  const float* a;
+  int64_t a_row, rows, depth;
+  const float* b;
+  int64_t columns;
+  float* c;
+  int64_t c_row;
+  bool add;
+
+  void run() const {
+    static constexpr kernels::Tap kOne{};
+    constexpr int64_t kDepth = 256;
+    for (int64_t first = 0; first < columns; first += panel_columns()) {
+      Product product;
+      product.taps = &kOne;
+      product.tap_count = 1;
+      product.rows = rows;
+      product.a_row = a_row;
+      product.c_row = c_row;
+      product.width = width_of_panel(columns, first);
+      product.columns = std::min(product.width, columns - first);
+      product.c = c + first;
+      for (int64_t k = 0; k < depth; k += kDepth) {
+        product.a = a + k;
+        product.depth = std::min(kDepth, depth - k);
+        product.b = b + first * depth + k * product.width;
+        product.add = add || k > 0;
+        kernels::loops().multiply(product);
+      }
+    }
+  }
+};
 
 /// softmax(q kᵀ / √channels) v of the queries of one frame, as AttentionWork cuts it up.
 class FrameAttention {
@@ -109,7 +149,7 @@ class FrameAttention {
     parallel_for(0, (count + kTogether - 1) / kTogether, 1, [&](int64_t begin, int64_t end) {
       std::vector<float> buffer(static_cast<size_t>(channels));
       for (int64_t i = begin * kTogether; i < std::min(end * kTogether, (count + 15) / 16 * 16); ++i) {
-        const int64_t panel = i / kPanelColumns * kPanelColumns, width = width_of_panel(count, panel);
+        const int64_t panel = i / panel_columns() * panel_columns(), width = width_of_panel(count, panel);
         float* column = keys_ + panel * channels + i - panel;
         if (i >= count) {
           for (int64_t c = 0; c < channels; ++c) column[c * width] = 0;
@@ -118,7 +158,7 @@ class FrameAttention {
         const float* key = keys.at(chunk.begin + i, buffer.data());
         for (int64_t c = 0; c < channels; ++c) column[c * width] = key[c] * factor;
         const float* value = values.at(chunk.begin + i, buffer.data());
-        for (int64_t first = 0; first < channels; first += kPanelColumns) {
+        for (int64_t first = 0; first < channels; first += panel_columns()) {
           const int64_t across = width_of_panel(channels, first), there = std::min(across, channels - first);
           float* row = values_ + first * count + i * across;
           std::copy_n(value + first, there, row);
@@ -131,39 +171,12 @@ class FrameAttention {
   void add_chunk(const Interval& block, const Interval& chunk) const {
     const int64_t count = chunk.length(), channels = work_.channels, row = work_.packed_keys();
     float* scores = scores_ + thread_number() * work_.score_floats();
-    Product product = product_of(block.length());
-    product.a = queries_ + block.begin * channels;
-    product.a_row = product.depth = channels;
-    product.c_row = row;
-    for (int64_t first = 0; first < count; first += kPanelColumns) {
-      product.width = product.columns = width_of_panel(count, first);
-      product.b = keys_ + first * channels;
-      product.c = scores + first;
-      kernels::loops().multiply(product);
-    }
+    const float* queries = queries_ + block.begin * channels;
+    float* result = result_ + block.begin * channels;
+    PanelProduct{queries, channels, block.length(), channels, keys_, count, scores, row, false}.run();
     for (int64_t i = 0; i < block.length(); ++i) weigh(block.begin + i, scores + i * row, count);
-    product = product_of(block.length());
-    product.a = scores;
-    product.a_row = row;
-    product.depth = count;
-    product.c_row = channels;
-    product.add = chunk.begin > 0;
-    for (int64_t first = 0; first < channels; first += kPanelColumns) {
-      product.width = width_of_panel(channels, first);
-      product.columns = std::min(product.width, channels - first);
-      product.b = values_ + first * count;
-      product.c = result_ + block.begin * channels + first;
-      kernels::loops().multiply(product);
-    }
-  }
-
-  static Product product_of(int64_t rows) {
-    static constexpr kernels::Tap kOne{};
-    Product product;
-    product.taps = &kOne;
-    product.tap_count = 1;
-    product.rows = rows;
-    return product;
+    PanelProduct{scores, row, block.length(), count, values_, channels, result, channels, chunk.begin > 0}
+        .run();
   }
 
   /// Scores become weights, relative to the largest score so far; what was summed before is made relative to
