@@ -58,7 +58,7 @@ std::vector<planner::FrontierPoint> FoundPlans::points() const {
   for (const auto& [peak, entry] : by_peak_) {
     // As fast with less: a search finds one of several equals.
     if (!points.empty() && entry.seconds() * kSameSeconds >= points.back().seconds) continue;
-    points.push_back({peak, entry.seconds(), entry.search.best->frame});
+    points.push_back({peak, entry.seconds(), entry.search.best->configuration});
   }
   std::reverse(points.begin(), points.end());
   return points;

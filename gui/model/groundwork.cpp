@@ -5,7 +5,6 @@
 
 #include "decoder/graph/errors.h"
 #include "planner/cost/profile_check.h"
-#include "planner/search/make_plan.h"
 
 namespace headroom::gui {
 
@@ -37,7 +36,7 @@ Groundwork::Groundwork(const PlanningQuestion& question, std::shared_ptr<FoundPl
     : question_(question),
       model_(model_of(question)),
       costs_(costs_of(question, model_.graph)),
-      spaces_(planner::spaces_of(model_, question.request, question.options, costs_)),
+      spaces_(planner::spaces_of({model_, question.request, question.options, costs_})),
       found_(std::move(found)) {}
 
 planner::ConfigurationSearch Groundwork::search(int64_t limit_bytes, std::chrono::milliseconds time) const {
@@ -62,20 +61,22 @@ planner::SmallestLimit Groundwork::smallest() const {
   return smallest;
 }
 
-reports::DocumentPtr Groundwork::plan(const planner::ConfigurationSearch& search, int64_t limit_bytes) const {
-  const planner::ConfigurationSearch::Best& best = *search.best;
-  planner::PlanOptions options = question_.options;
-  options.limit_bytes = limit_bytes;
-  Plan plan = planner::plan_of(best.solution, model_, question_.request, best.frame, options, costs_);
-  plan.predicted_seconds += best.start_seconds;
-  plan.bound_seconds = std::min(search.bound_seconds, plan.predicted_seconds);
-  plan.optimal = plan.bound_seconds >= plan.predicted_seconds * (1 - 1e-9);
+reports::DocumentPtr Groundwork::plan(const planner::ConfigurationSearch& search, int64_t limit_bytes,
+                                      const planner::GapSearch& gaps) const {
+  std::optional<Plan> plan = planner::finish_plan(problem_under(limit_bytes), spaces_, search, gaps);
+  if (!plan) return nullptr;
   if (question_.profile) {
     planner::check_profiled_range(*question_.profile->as<profiler::Profile>(),
-                                  question_.profile->file.string(), model_.graph, plan);
+                                  question_.profile->file.string(), model_.graph, *plan);
   }
   return std::make_shared<reports::Document>(
-      reports::Document{{}, reports::PlanDocument{std::move(plan), model_}});
+      reports::Document{{}, reports::PlanDocument{*std::move(plan), model_}});
+}
+
+planner::Problem Groundwork::problem_under(int64_t limit_bytes) const {
+  planner::Problem problem{model_, question_.request, question_.options, costs_};
+  problem.options.limit_bytes = limit_bytes;
+  return problem;
 }
 
 }  // namespace headroom::gui

@@ -5,6 +5,7 @@
 
 #include "gui/model/found_plans.h"
 #include "gui/model/workspace.h"
+#include "planner/search/finish_plan.h"
 
 namespace headroom::gui {
 
@@ -27,17 +28,17 @@ class Groundwork {
   Groundwork& operator=(const Groundwork&) = delete;
 
   const PlanningQuestion& question() const { return question_; }
-  const Model& model() const { return model_; }
-  const planner::CostModel& costs() const { return costs_; }
+  planner::Problem problem_under(int64_t limit_bytes) const;
   FoundPlans& found() const { return *found_; }
 
   /// What is known under a limit, or found out in about that time: without a proof where that was too short.
   planner::ConfigurationSearch search(int64_t limit_bytes, std::chrono::milliseconds time) const;
   /// Cannot be stopped, and may take a second.
   planner::SmallestLimit smallest() const;
-  /// The plan of a search that found one, which is in no file yet. Throws InputError where the profile does
-  /// not speak of its tiles.
-  reports::DocumentPtr plan(const planner::ConfigurationSearch& search, int64_t limit_bytes) const;
+  /// The plan of a search that found one, which is in no file yet; null where none with its gaps fits the
+  /// limit. Throws InputError where the profile does not speak of its tiles.
+  reports::DocumentPtr plan(const planner::ConfigurationSearch& search, int64_t limit_bytes,
+                            const planner::GapSearch& gaps) const;
 
  private:
   const PlanningQuestion question_;

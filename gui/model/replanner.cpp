@@ -39,11 +39,12 @@ struct FrontierJob {
   quint64 number = 0;
 };
 
-/// As much as is known at first.
-planner::WhyNot does_not_fit(int64_t limit_bytes, int64_t smallest_bytes) {
+/// As much as is known at first. `smallest_live_bytes` leaves out gaps between what is live: where only they
+/// do not fit, the smallest limit is still to be found.
+planner::WhyNot does_not_fit(int64_t limit_bytes, int64_t smallest_live_bytes) {
   planner::WhyNot why;
   why.limit_bytes = limit_bytes;
-  why.smallest_limit_bytes = smallest_bytes;
+  why.smallest_limit_bytes = smallest_live_bytes > limit_bytes ? smallest_live_bytes : 0;
   return why;
 }
 
@@ -108,12 +109,17 @@ class Replanner::Worker {
 
   Board& board() { return *board_; }
 
-  void tell_plan(const Groundwork& ground, const planner::ConfigurationSearch& search, const Asked& asked,
-                 bool final) {
+  /// What a search has found, if anything. False where there is no plan: none has room for its gaps, as far
+  /// as `gaps` goes.
+  bool tell_plan(const Groundwork& ground, const planner::ConfigurationSearch& search, const Asked& asked,
+                 const planner::GapSearch& gaps, bool final) {
+    if (!search.best) return false;
     Answer answer;
-    answer.plan = ground.plan(search, asked.question.options.limit_bytes);
+    answer.plan = ground.plan(search, asked.question.options.limit_bytes, gaps);
+    if (answer.plan == nullptr) return false;
     answer.peak = reports::what_decided(answer.plan);
     board().tell(answer, asked, final);
+    return true;
   }
 
   void tell_failure(const std::exception& error, const Asked& asked) {
@@ -152,18 +158,20 @@ class Replanner::QuickWorker : public Worker {
     const Groundwork& ground = ground_of(asked.question);
     const int64_t limit = asked.question.options.limit_bytes;
     planner::ConfigurationSearch search = ground.search(limit, kFirstAnswer);
+    bool told = false;
     if (!search.in_time) {
-      if (search.best) {
-        tell_plan(ground, search, asked, false);
-      } else {
-        board().tell(Answer{}, asked, false);
-      }
+      told = tell_plan(ground, search, asked, {Clock::now() + kFirstAnswer, false}, false);
+      if (!told) board().tell(Answer{}, asked, false);
       if (stop.stop_requested() || !board().is_newest(asked)) return;
       search = ground.search(limit, kSecondAnswer);
     }
-    if (search.best) tell_plan(ground, search, asked, search.in_time);
-    if (!search.in_time) return hand_over(board().unproven, asked);
-    if (!search.best) refuse(ground, asked);
+    if (search.in_time && !search.best) return refuse(ground, asked);
+    if (tell_plan(ground, search, asked, {Clock::now() + kSecondAnswer, false}, search.in_time)) {
+      if (search.in_time) return;
+    } else if (!told) {
+      board().tell(Answer{}, asked, false);
+    }
+    hand_over(board().unproven, asked);
   }
 
   void refuse(const Groundwork& ground, const Asked& asked) {
@@ -216,12 +224,9 @@ class Replanner::SlowWorker : public Worker {
   bool prove(const Asked& asked) {
     const Groundwork& ground = ground_of(asked.question);
     const planner::ConfigurationSearch search = ground.search(asked.question.options.limit_bytes, kProof);
-    if (search.best) {
-      tell_plan(ground, search, asked, true);
-    } else if (!search.in_time) {
+    if (!search.best && !search.in_time)
       throw InputError("no plan was found in time; headroom-plan searches for as long as it takes");
-    }
-    return search.best.has_value();
+    return tell_plan(ground, search, asked, {Clock::now() + kProof}, true);
   }
 
   void explain(const Asked& asked, const std::stop_token& stop) {
@@ -230,8 +235,7 @@ class Replanner::SlowWorker : public Worker {
     answer.why_not = does_not_fit(asked.question.options.limit_bytes, ground.smallest().bytes);
     board().tell(answer, asked, false);
     if (!comes_to_rest(asked, stop)) return;
-    answer.why_not =
-        planner::why_not(ground.model(), asked.question.request, asked.question.options, ground.costs());
+    answer.why_not = planner::why_not(ground.problem_under(asked.question.options.limit_bytes));
     board().tell(answer, asked, true);
   }
 

@@ -7,8 +7,8 @@
 
 #include "gui/model/patient_thread.h"
 #include "gui/model/workspace.h"
+#include "planner/explain/why_not.h"
 #include "planner/search/frontier.h"
-#include "planner/search/why_not.h"
 #include "reports/figures/peak.h"
 
 namespace headroom::gui {

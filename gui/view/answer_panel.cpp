@@ -51,7 +51,7 @@ QString weights_text(const Plan& plan) {
              : AnswerPanel::tr("at most %1, pass by pass").arg(bytes(plan.weights_bytes));
 }
 
-QString relaxation_name(const std::string& change) {
+QString remedy_name(const std::string& change) {
   if (change.starts_with("--weights-residency")) return AnswerPanel::tr("Bring weights in pass by pass");
   if (change.starts_with("--scratch")) return AnswerPanel::tr("Keep tensors in a scratch file…");
   if (change.starts_with("--host-limit")) return AnswerPanel::tr("Allow more host memory");
@@ -61,23 +61,22 @@ QString relaxation_name(const std::string& change) {
   return QString::fromStdString(change);
 }
 
-QString relaxation_text(const planner::Relaxation& relaxation) {
-  const QString name = relaxation_name(relaxation.change);
-  if (!relaxation.seconds)
-    return AnswerPanel::tr("%1\nstill needs %2")
-        .arg(name, bytes(relaxation.smallest_limit_bytes.value_or(0)));
-  const QString time = figure_text(reports::Unit::seconds, *relaxation.seconds);
-  if (!relaxation.needs_bytes) return AnswerPanel::tr("%1\ntakes %2").arg(name, time);
-  return AnswerPanel::tr("%1\ntakes %2 and %3 there").arg(name, time, bytes(*relaxation.needs_bytes));
+QString remedy_text(const planner::Remedy& remedy) {
+  const QString name = remedy_name(remedy.option);
+  if (!remedy.seconds)
+    return AnswerPanel::tr("%1\nstill needs %2").arg(name, bytes(remedy.smallest_limit_bytes.value_or(0)));
+  const QString time = figure_text(reports::Unit::seconds, *remedy.seconds);
+  if (!remedy.needs_bytes) return AnswerPanel::tr("%1\ntakes %2").arg(name, time);
+  return AnswerPanel::tr("%1\ntakes %2 and %3 there").arg(name, time, bytes(*remedy.needs_bytes));
 }
 
-/// The question with this relaxation; none where the user gave no folder.
-std::optional<PlanningQuestion> relaxed(PlanningQuestion question, const planner::Relaxation& relaxation,
-                                        QWidget* parent) {
+/// The question with this remedy; none where the user gave no folder.
+std::optional<PlanningQuestion> with_remedy(PlanningQuestion question, const planner::Remedy& remedy,
+                                            QWidget* parent) {
   planner::PlanOptions& options = question.options;
-  if (relaxation.change.starts_with("--weights-residency")) {
+  if (remedy.option.starts_with("--weights-residency")) {
     options.weights.reset();
-  } else if (relaxation.change.starts_with("--scratch")) {
+  } else if (remedy.option.starts_with("--scratch")) {
     if (options.scratch_folder.empty()) {
       const QString folder =
           QFileDialog::getExistingDirectory(parent, AnswerPanel::tr("Folder for a scratch file"));
@@ -86,11 +85,11 @@ std::optional<PlanningQuestion> relaxed(PlanningQuestion question, const planner
     }
     options.scratch_limit_bytes =
         QStorageInfo(QString::fromStdString(options.scratch_folder)).bytesAvailable();
-  } else if (relaxation.change.starts_with("--host-limit")) {
-    const int64_t needed = std::max(relaxation.needs_bytes.value_or(0), options.host_limit_bytes);
+  } else if (remedy.option.starts_with("--host-limit")) {
+    const int64_t needed = std::max(remedy.needs_bytes.value_or(0), options.host_limit_bytes);
     options.host_limit_bytes = (needed + kMebibyte - 1) / kMebibyte * kMebibyte;
-  } else if (relaxation.change.starts_with(kDtype)) {
-    question.request.dtype = parse_dtype(relaxation.change.substr(kDtype.size()));
+  } else if (remedy.option.starts_with(kDtype)) {
+    question.request.dtype = parse_dtype(remedy.option.substr(kDtype.size()));
   }
   return question;
 }
@@ -231,17 +230,17 @@ void AnswerPanel::showWhyNot(const planner::WhyNot& why) {
     item->widget()->deleteLater();
     delete item;
   }
-  for (const planner::Relaxation& relaxation : why.relaxations) helps_->addWidget(buttonFor(relaxation));
+  for (const planner::Remedy& remedy : why.remedies) helps_->addWidget(buttonFor(remedy));
   blockers_->setTable(holdings(why.blockers, [](const planner::Blocker& blocker) { return blocker.what; }));
   setCurrentIndex(2);
 }
 
-QPushButton* AnswerPanel::buttonFor(const planner::Relaxation& relaxation) {
-  auto* button = new QPushButton(relaxation_text(relaxation), this);
-  button->setObjectName("relax " + QString::fromStdString(relaxation.change));
-  button->setToolTip(tr("As the option %1 of headroom-plan").arg(QString::fromStdString(relaxation.change)));
-  connect(button, &QPushButton::clicked, this, [this, relaxation] {
-    if (const auto question = relaxed(workspace_.question(), relaxation, this)) workspace_.ask(*question);
+QPushButton* AnswerPanel::buttonFor(const planner::Remedy& remedy) {
+  auto* button = new QPushButton(remedy_text(remedy), this);
+  button->setObjectName("relax " + QString::fromStdString(remedy.option));
+  button->setToolTip(tr("As the option %1 of headroom-plan").arg(QString::fromStdString(remedy.option)));
+  connect(button, &QPushButton::clicked, this, [this, remedy] {
+    if (const auto question = with_remedy(workspace_.question(), remedy, this)) workspace_.ask(*question);
   });
   return button;
 }

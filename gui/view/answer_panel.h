@@ -34,7 +34,7 @@ class AnswerPanel : public QStackedWidget {
   QLabel* fact(const QString& name, const char* object, const QString& explanation);
   void showPlan(const Answer& answer);
   void showWhyNot(const planner::WhyNot& why);
-  QPushButton* buttonFor(const planner::Relaxation& relaxation);
+  QPushButton* buttonFor(const planner::Remedy& remedy);
 
   Workspace& workspace_;
   QFormLayout* facts_;

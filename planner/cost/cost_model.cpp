@@ -11,14 +11,14 @@
 namespace headroom::planner {
 namespace {
 
-// Time of a convolution in the Winograd form as a share of the direct one's, transforms included; over
-// upsampling the direct form saves more itself.
+// Time of a convolution by the Winograd algorithm as a share of the direct one's, transforms included; over
+// upsampling the direct algorithm saves more itself.
 constexpr double kWinogradShare = 0.4, kUpsampledWinogradShare = 0.6;
 
-double form_share(const Graph& graph, const Op& op, ConvolutionAlgorithm form) {
+double algorithm_share(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm) {
   if (op.kind != OpKind::conv) return 1;
   const KernelShape kernel = kernel_shape(graph, op);
-  if (algorithm_of(kernel, form) == ConvolutionAlgorithm::direct) return 1;
+  if (algorithm_of(kernel, algorithm) == ConvolutionAlgorithm::direct) return 1;
   return kernel.upsamples ? kUpsampledWinogradShare : kWinogradShare;
 }
 
@@ -112,7 +112,10 @@ double carry_seconds(const Graph& graph, const Step& step, const Along& time, co
 }  // namespace
 
 CostModel::CostModel(const Graph& graph, DeviceKind device)
-    : device_(device), measured_(graph.ops().size(), 0), memory_(memory_model_of(graph, device)) {
+    : graph_(&graph),
+      device_(device),
+      measured_(graph.ops().size(), 0),
+      memory_(memory_model_of(graph, device)) {
   const DeviceRates rates = assumed_rates(device, Dtype::fp32);  // what follows is the same in every dtype
   both_ways_ = rates.both_ways;
   weights_bytes_per_second_ = rates.weights_bytes_per_second;
@@ -140,12 +143,12 @@ CostModel::CostModel(const Graph& graph, const profiler::Profile& profile, const
     if (request.device == DeviceKind::cuda) return;  // workspaces are granted, whatever was measured
     // The larger of what was seen elsewhere and here; convolutions take what the runtime is told to.
     memory_.workspace_bytes = [&graph, latency_tables, elsewhere = memory_.workspace_bytes](
-                                  const Op& op, ConvolutionAlgorithm form, const Extent& tile,
+                                  const Op& op, ConvolutionAlgorithm algorithm, const Extent& tile,
                                   const Sizes& sizes) {
-      const int64_t known = elsewhere(op, form, tile, sizes);
+      const int64_t known = elsewhere(op, algorithm, tile, sizes);
       if (op.kind == OpKind::conv) return known;
       const profiler::LatencyTable& latency_table =
-          latency_tables->of(graph.tensor(op.output).producer, form);
+          latency_tables->of(graph.tensor(op.output).producer, algorithm);
       const bool attends = op.kind == OpKind::attention;
       const int64_t here = attends ? latency_table.workspace_at(tile.y * tile.x, latency_table.columns.back())
                                    : latency_table.workspace_at(tile.t * tile.y * sizes.items, tile.x);
@@ -153,6 +156,10 @@ CostModel::CostModel(const Graph& graph, const profiler::Profile& profile, const
     };
     return;
   }
+  take_layer_rates(profile, request);
+}
+
+void CostModel::take_layer_rates(const profiler::Profile& profile, const Request& request) {
   size_t nearest = 0;
   const auto distance = [&](size_t i) {
     const double pixels = double(profile.sizes[i].width_pixels) * double(profile.sizes[i].height_pixels);
@@ -162,60 +169,59 @@ CostModel::CostModel(const Graph& graph, const profiler::Profile& profile, const
     if (distance(i) < distance(nearest)) nearest = i;
   }
   const profiler::ProfiledSize& size = profile.sizes[nearest];
-  const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
+  const Axes<int32_t> scale = graph_->tensor(graph_->output()).scale;
   const Sizes sizes{
       {(size.frames - 1) / scale.t + 1, size.height_pixels / scale.y, size.width_pixels / scale.x},
       size.batch,
       profile.dtype,
       request.device};
   for (const profiler::LayerProfile& layer : profile.layers) {
-    const OpId id = graph.find_op(layer.name);
+    const OpId id = graph_->find_op(layer.name);
     if (id == OpId{-1} || layer.sizes[nearest].seconds <= 0) continue;
-    const Op& op = graph.op(id);
+    const Op& op = graph_->op(id);
     const double whole =
-        double(positions(extent_of(graph.tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
-    measured_[index(id)] = layer.sizes[nearest].seconds / (whole * work_per_position(graph, op, sizes));
+        double(positions(extent_of(graph_->tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
+    measured_[index(id)] = layer.sizes[nearest].seconds / (whole * work_per_position(*graph_, op, sizes));
   }
 }
 
-double CostModel::seconds_per_position(const Graph& graph, OpId id, ConvolutionAlgorithm form,
-                                       const Sizes& sizes) const {
-  const Op& op = graph.op(id);
-  const double work = work_per_position(graph, op, sizes), share = form_share(graph, op, form);
+double CostModel::seconds_per_position(OpId id, ConvolutionAlgorithm algorithm, const Sizes& sizes) const {
+  const Op& op = graph_->op(id);
+  const double work = work_per_position(*graph_, op, sizes), share = algorithm_share(*graph_, op, algorithm);
   if (measured_[index(id)] > 0) return work * share * measured_[index(id)];
   const DeviceRates rates = assumed_rates(device_, sizes.dtype);
   const double counted =
       work * share * (1 / (counts_flops(op) ? flops_per_second(rates, op) : rates.bytes_per_second));
   if (!rates.memory_bound) return counted;
-  const double moving = touched_bytes(graph, op, sizes) / rates.bytes_per_second;
+  const double moving = touched_bytes(*graph_, op, sizes) / rates.bytes_per_second;
   return counts_flops(op) ? std::max(counted, moving) : moving;
 }
 
-CostModel::StepRates CostModel::rates_of(const Graph& graph, const Step& step, ConvolutionAlgorithm form,
+CostModel::StepRates CostModel::rates_of(const Step& step, ConvolutionAlgorithm algorithm,
                                          const Sizes& sizes) const {
   const DeviceRates rates = assumed_rates(device_, sizes.dtype);
   if (step.op == OpId{-1}) {
-    const double moving = moved_bytes(graph, step, rates, sizes) / rates.bytes_per_second;
+    const double moving = moved_bytes(*graph_, step, rates, sizes) / rates.bytes_per_second;
     return {rates.step_seconds, moving * double(sizes.items)};
   }
-  return {rates.step_seconds, seconds_per_position(graph, step.op, form, sizes) * double(sizes.items)};
+  return {rates.step_seconds, seconds_per_position(step.op, algorithm, sizes) * double(sizes.items)};
 }
 
-double CostModel::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+double CostModel::step_seconds(const Pass& pass, const Step& step, const Extent& tile,
                                const Sizes& sizes) const {
-  const double carry = carry_seconds(graph, step, along_time(graph, pass, step, tile.t, sizes),
+  const double carry = carry_seconds(*graph_, step, along_time(*graph_, pass, step, tile.t, sizes),
                                      assumed_rates(device_, sizes.dtype), sizes);
   // Latency tables are asked for every shape of every pass, so what pictures do not need is left out.
-  if (latency_tables_ && carry == 0) return latency_tables_->step_seconds(graph, pass, step, tile, sizes);
-  const Axes<Along> work = work_along(graph, pass, step, tile, sizes);
+  if (latency_tables_ && carry == 0) return latency_tables_->step_seconds(pass, step, tile, sizes);
+  const Axes<Along> work = work_along(*graph_, pass, step, tile, sizes);
   const double carrying = carry * work.y.positions * work.x.positions;
-  if (latency_tables_) return latency_tables_->step_seconds(graph, pass, step, tile, sizes) + carrying;
-  const StepRates rates = rates_of(graph, step, pass.convolutions, sizes);
+  if (latency_tables_) return latency_tables_->step_seconds(pass, step, tile, sizes) + carrying;
+  const StepRates rates = rates_of(step, pass.convolutions, sizes);
   return rates.per_tile * work.t.tiles * work.y.tiles * work.x.tiles +
          rates.per_position * work.t.positions * work.y.positions * work.x.positions + carrying;
 }
 
-std::vector<double> CostModel::shape_seconds(const Graph& graph, const Pass& pass, int64_t length,
+std::vector<double> CostModel::shape_seconds(const Pass& pass, int64_t frames,
                                              const std::vector<int64_t>& heights,
                                              const std::vector<int64_t>& widths, const Sizes& sizes) const {
   std::vector<double> seconds(heights.size() * widths.size(), 0);
@@ -223,16 +229,16 @@ std::vector<double> CostModel::shape_seconds(const Graph& graph, const Pass& pas
   for (const Step& step : pass.steps) {
     if (latency_tables_) {
       for (size_t i = 0; i < seconds.size(); ++i) {
-        seconds[i] += step_seconds(graph, pass, step,
-                                   {length, heights[i / widths.size()], widths[i % widths.size()]}, sizes);
+        seconds[i] +=
+            step_seconds(pass, step, {frames, heights[i / widths.size()], widths[i % widths.size()]}, sizes);
       }
       continue;
     }
     // The work of a tile is a product over the axes, so each length is looked at once.
-    const StepRates rates = rates_of(graph, step, pass.convolutions, sizes);
-    const Axes<StepAxis> axes = axes_of(graph, pass, step, sizes);
-    const Along time = along_time(graph, pass, step, length, sizes);
-    const double carrying = carry_seconds(graph, step, time, assumed_rates(device_, sizes.dtype), sizes);
+    const StepRates rates = rates_of(step, pass.convolutions, sizes);
+    const Axes<StepAxis> axes = axes_of(*graph_, pass, step, sizes);
+    const Along time = along_time(*graph_, pass, step, frames, sizes);
+    const double carrying = carry_seconds(*graph_, step, time, assumed_rates(device_, sizes.dtype), sizes);
     for (size_t k = 0; k < widths.size(); ++k) columns[k] = along(axes.x, widths[k]);
     for (size_t i = 0; i < heights.size(); ++i) {
       const Along rows = along(axes.y, heights[i]);
@@ -246,31 +252,30 @@ std::vector<double> CostModel::shape_seconds(const Graph& graph, const Pass& pas
   return seconds;
 }
 
-double CostModel::pass_seconds(const Graph& graph, const Pass& pass, const Extent& tile,
-                               const Sizes& sizes) const {
+double CostModel::pass_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const {
   double sum = 0;
-  for (const Step& step : pass.steps) sum += step_seconds(graph, pass, step, tile, sizes);
+  for (const Step& step : pass.steps) sum += step_seconds(pass, step, tile, sizes);
   return sum;
 }
 
-double CostModel::least_seconds(const Graph& graph, OpId id, const Sizes& sizes) const {
-  if (latency_tables_) return latency_tables_->least_seconds(graph, id, sizes);
-  const Op& op = graph.op(id);
+double CostModel::least_seconds(OpId id, const Sizes& sizes) const {
+  if (latency_tables_) return latency_tables_->least_seconds(id, sizes);
+  const Op& op = graph_->op(id);
   const double whole =
-      double(positions(extent_of(graph.tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
+      double(positions(extent_of(graph_->tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
   return assumed_rates(device_, sizes.dtype).step_seconds +
-         whole * seconds_per_position(graph, id, algorithms_on(device_).back(), sizes);
+         whole * seconds_per_position(id, algorithms_on(device_).back(), sizes);
 }
 
-double CostModel::least_store_seconds(const Graph& graph, TensorId id, const Sizes& sizes) const {
-  const Tensor& tensor = graph.tensor(id);
+double CostModel::least_store_seconds(TensorId id, const Sizes& sizes) const {
+  const Tensor& tensor = graph_->tensor(id);
   const double whole = double(positions(extent_of(tensor, sizes.latent)) * sizes.items);
   if (latency_tables_)
     return whole * latency_tables_->of({.kind = StepKind::store, .tensor = id}, ConvolutionAlgorithm::direct)
                        .least_seconds_per_position();
   const DeviceRates rates = assumed_rates(device_, sizes.dtype);
   const Step store{.kind = StepKind::store, .tensor = id};
-  return rates.step_seconds + whole * moved_bytes(graph, store, rates, sizes) / rates.bytes_per_second;
+  return rates.step_seconds + whole * moved_bytes(*graph_, store, rates, sizes) / rates.bytes_per_second;
 }
 
 double CostModel::weights_seconds(int64_t bytes) const {

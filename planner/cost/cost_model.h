@@ -17,6 +17,8 @@ namespace headroom::planner {
 /// or with a profile of version 1, it is its work divided by a rate, plus a fixed time per tile; work is
 /// FLOPs for convolutions and attention, bytes for everything else. Rates that nothing measured are those of
 /// a two-core server, or of a GPU for servers (planner/cost/device_rates.h), and plans say so.
+///
+/// Refers to the graph, which must outlive it.
 class CostModel {
  public:
   explicit CostModel(const Graph& graph, DeviceKind device = DeviceKind::cpu);
@@ -31,12 +33,11 @@ class CostModel {
   /// What the costs hold for; empty texts where they are assumed.
   const Environment& environment() const { return environment_; }
   /// Seconds of one step over all tiles of its pass.
-  double step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
-                      const Sizes& sizes) const;
-  double pass_seconds(const Graph& graph, const Pass& pass, const Extent& tile, const Sizes& sizes) const;
-  /// Loading parameters: `bytes` of them in the direct form.
+  double step_seconds(const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) const;
+  double pass_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
+  /// Loading parameters: `bytes` of them, with kernels packed for the direct algorithm.
   double weights_seconds(int64_t bytes) const;
-  /// Bringing kernels into the Winograd form, `bytes` of it.
+  /// Transforming kernels for the Winograd algorithm, `bytes` of them once they are.
   double transform_seconds(int64_t bytes) const;
   /// What a pass moves between the device and a tier below it. Where one thread moves everything, all of it
   /// counts as read.
@@ -46,24 +47,26 @@ class CostModel {
   void add_transfer(Transfers& transfers, MemoryTier tier, bool written, double bytes) const;
   /// Of a pass of so many bands, those of other bands being moved while one computes.
   static double sweep_seconds(double compute, const Transfers& transfers, size_t bands);
-  /// pass_seconds() for each height with each width, height by height, in the pass's form of convolutions.
-  std::vector<double> shape_seconds(const Graph& graph, const Pass& pass, int64_t length,
-                                    const std::vector<int64_t>& heights, const std::vector<int64_t>& widths,
-                                    const Sizes& sizes) const;
+  /// pass_seconds() of tiles of so many frames for each height with each width, height by height, by the
+  /// pass's algorithm of convolutions.
+  std::vector<double> shape_seconds(const Pass& pass, int64_t frames, const std::vector<int64_t>& heights,
+                                    const std::vector<int64_t>& widths, const Sizes& sizes) const;
   /// What computing the operation's whole output once takes at the least, however it is tiled.
-  double least_seconds(const Graph& graph, OpId op, const Sizes& sizes) const;
+  double least_seconds(OpId op, const Sizes& sizes) const;
   /// What writing a whole tensor to its blocks takes at the least.
-  double least_store_seconds(const Graph& graph, TensorId tensor, const Sizes& sizes) const;
+  double least_store_seconds(TensorId tensor, const Sizes& sizes) const;
 
  private:
   struct StepRates {
     double per_tile = 0, per_position = 0;
   };
-  StepRates rates_of(const Graph& graph, const Step& step, ConvolutionAlgorithm form,
-                     const Sizes& sizes) const;
+  StepRates rates_of(const Step& step, ConvolutionAlgorithm algorithm, const Sizes& sizes) const;
   /// Of one item, without latency tables.
-  double seconds_per_position(const Graph& graph, OpId op, ConvolutionAlgorithm form,
-                              const Sizes& sizes) const;
+  double seconds_per_position(OpId op, ConvolutionAlgorithm algorithm, const Sizes& sizes) const;
+  /// The measured rate of every layer, of a profile without latency tables.
+  void take_layer_rates(const profiler::Profile& profile, const Request& request);
+
+  const Graph* graph_;
   DeviceKind device_;
   bool both_ways_ = false;        ///< blocks are written below the device while others are read
   std::vector<double> measured_;  ///< seconds of a unit of work, by operation; 0 where rates are assumed

@@ -26,14 +26,24 @@ struct Runs {
   }
 };
 
-Runs runs_along(int64_t latent, int32_t grid_scale, int64_t tile, int32_t scale, int32_t before,
-                int32_t after, int32_t pad) {
-  const int64_t grid = latent * grid_scale, extent = latent * scale;
-  const int64_t count = (grid + tile - 1) / tile;
+/// One axis of a step: the pass's grid cut into tiles of `tile`, and the tensor that the step makes of them.
+struct TiledAxis {
+  int64_t latent = 0;
+  int32_t grid_scale = 1;
+  int64_t tile = 0;
+  int32_t scale = 1;              ///< of the tensor
+  int32_t before = 0, after = 0;  ///< its halo
+  int32_t pad = 0;
+};
+
+Runs runs_along(const TiledAxis& axis) {
+  const int64_t grid = axis.latent * axis.grid_scale, extent = axis.latent * axis.scale;
+  const int64_t count = (grid + axis.tile - 1) / axis.tile;
   const auto length = [&](int64_t i) {
-    const int64_t begin = i * tile, end = std::min(grid, begin + tile);
-    const int64_t first = std::max<int64_t>(begin * scale / grid_scale - before, -pad);
-    const int64_t last = std::min<int64_t>((end * scale + grid_scale - 1) / grid_scale + after, extent + pad);
+    const int64_t begin = i * axis.tile, end = std::min(grid, begin + axis.tile);
+    const int64_t first = std::max<int64_t>(begin * axis.scale / axis.grid_scale - axis.before, -axis.pad);
+    const int64_t last = std::min<int64_t>(
+        (end * axis.scale + axis.grid_scale - 1) / axis.grid_scale + axis.after, extent + axis.pad);
     return std::max<int64_t>(1, last - first);
   };
   Runs runs;
@@ -46,7 +56,7 @@ Runs runs_along(int64_t latent, int32_t grid_scale, int64_t tile, int32_t scale,
 }  // namespace
 
 LatencyLookup::LatencyLookup(const Graph& graph, const profiler::Profile& profile)
-    : latency_tables_(profile.latency_tables) {
+    : graph_(&graph), latency_tables_(profile.latency_tables) {
   const auto find = [&](const std::string& name) {
     const auto found =
         std::find_if(latency_tables_.begin(), latency_tables_.end(),
@@ -59,8 +69,9 @@ LatencyLookup::LatencyLookup(const Graph& graph, const profiler::Profile& profil
     return found;
   };
   for (const Op& op : graph.ops()) {
-    for (ConvolutionAlgorithm form : algorithms_on(profile.device_kind))
-      of_op_[static_cast<size_t>(form)].push_back(needed(profiler::latency_table_name(graph, op, form)));
+    for (ConvolutionAlgorithm algorithm : algorithms_on(profile.device_kind))
+      of_op_[static_cast<size_t>(algorithm)].push_back(
+          needed(profiler::latency_table_name(graph, op, algorithm)));
     const bool adds = op.kind == OpKind::add;
     accumulate_.push_back(
         adds ? needed(profiler::moving_latency_table_name("accumulate", graph.tensor(op.output).channels))
@@ -77,7 +88,7 @@ LatencyLookup::LatencyLookup(const Graph& graph, const profiler::Profile& profil
   }
 }
 
-const profiler::LatencyTable& LatencyLookup::of(const Step& step, ConvolutionAlgorithm form) const {
+const profiler::LatencyTable& LatencyLookup::of(const Step& step, ConvolutionAlgorithm algorithm) const {
   int32_t found = -1;
   switch (step.kind) {
     case StepKind::gather:
@@ -93,21 +104,21 @@ const profiler::LatencyTable& LatencyLookup::of(const Step& step, ConvolutionAlg
       found = accumulate_[index(step.op)];
       break;
     default:
-      found = of_op_[static_cast<size_t>(form)][index(step.op)];
+      found = of_op_[static_cast<size_t>(algorithm)][index(step.op)];
       break;
   }
   if (found < 0) throw std::logic_error("a step without a law");
   return latency_tables_[static_cast<size_t>(found)];
 }
 
-double LatencyLookup::step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
+double LatencyLookup::step_seconds(const Pass& pass, const Step& step, const Extent& tile,
                                    const Sizes& sizes) const {
   const profiler::LatencyTable& latency_table = of(step, pass.convolutions);
-  const Tensor& tensor = graph.tensor(measured_tensor(step));
-  const Runs rows = runs_along(sizes.latent.y, pass.scale.y, tile.y, tensor.scale.y, step.halo.before.y,
-                               step.halo.after.y, step.pad.y);
-  const Runs columns = runs_along(sizes.latent.x, pass.scale.x, tile.x, tensor.scale.x, step.halo.before.x,
-                                  step.halo.after.x, step.pad.x);
+  const Tensor& tensor = graph_->tensor(measured_tensor(step));
+  const Runs rows = runs_along({sizes.latent.y, pass.scale.y, tile.y, tensor.scale.y, step.halo.before.y,
+                                step.halo.after.y, step.pad.y});
+  const Runs columns = runs_along({sizes.latent.x, pass.scale.x, tile.x, tensor.scale.x, step.halo.before.x,
+                                   step.halo.after.x, step.pad.x});
   const int64_t grid_frames = extent_at(pass.scale, sizes.latent).t;
   const auto chunks = double((grid_frames + tile.t - 1) / tile.t);
   const double frames = double(extent_of(tensor, sizes.latent).t) / chunks;
@@ -115,7 +126,7 @@ double LatencyLookup::step_seconds(const Graph& graph, const Pass& pass, const S
       profiler::calls_of(step.kind, sizes.device, frames, double(sizes.items));
   const bool attends = step.kind == StepKind::attention;
   const double keys =
-      attends ? double(profiler::latency_table_extent(graph, graph.op(step.op), sizes.latent).x) : 0;
+      attends ? double(profiler::latency_table_extent(*graph_, graph_->op(step.op), sizes.latent).x) : 0;
   double seconds = 0;
   for (size_t i = 0; i < rows.size; ++i) {
     for (size_t k = 0; k < columns.size; ++k) {
@@ -128,16 +139,16 @@ double LatencyLookup::step_seconds(const Graph& graph, const Pass& pass, const S
   return seconds;
 }
 
-double LatencyLookup::least_seconds(const Graph& graph, OpId id, const Sizes& sizes) const {
-  const Op& op = graph.op(id);
-  const Extent extent = profiler::latency_table_extent(graph, op, sizes.latent);
+double LatencyLookup::least_seconds(OpId id, const Sizes& sizes) const {
+  const Op& op = graph_->op(id);
+  const Extent extent = profiler::latency_table_extent(*graph_, op, sizes.latent);
   const profiler::LatencyTable& direct = of(id, ConvolutionAlgorithm::direct);
   if (op.kind == OpKind::attention) {
     return direct.least_seconds_per_row(double(extent.x)) * double(extent.y * sizes.items);
   }
   double rate = direct.least_seconds_per_position();
-  for (ConvolutionAlgorithm form : algorithms_on(sizes.device))
-    rate = std::min(rate, of(id, form).least_seconds_per_position());
+  for (ConvolutionAlgorithm algorithm : algorithms_on(sizes.device))
+    rate = std::min(rate, of(id, algorithm).least_seconds_per_position());
   if (accumulate_[index(id)] >= 0) {
     rate = std::min(
         rate, latency_tables_[static_cast<size_t>(accumulate_[index(id)])].least_seconds_per_position());

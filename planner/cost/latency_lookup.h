@@ -10,29 +10,30 @@
 namespace headroom::planner {
 
 /// The latency tables of a profile, found by what a plan runs. Nothing is looked up by name once it is made.
+/// Refers to the graph, which must outlive it.
 class LatencyLookup {
  public:
   LatencyLookup(const Graph& graph, const profiler::Profile& profile);
 
   /// True where every step that a plan of this graph can have has its latency table.
   bool complete() const { return complete_; }
-  /// The latency table of an operation carried out on a tile, in a form that the device has. It must be
-  /// there.
-  const profiler::LatencyTable& of(OpId op, ConvolutionAlgorithm form) const {
-    return latency_tables_[static_cast<size_t>(of_op_[static_cast<size_t>(form)][index(op)])];
+  /// The latency table of an operation carried out on a tile, by an algorithm that the device has. It must
+  /// be there.
+  const profiler::LatencyTable& of(OpId op, ConvolutionAlgorithm algorithm) const {
+    return latency_tables_[static_cast<size_t>(of_op_[static_cast<size_t>(algorithm)][index(op)])];
   }
   /// The latency table of a step, sums onto what is materialised and moves included.
-  const profiler::LatencyTable& of(const Step& step, ConvolutionAlgorithm form) const;
+  const profiler::LatencyTable& of(const Step& step, ConvolutionAlgorithm algorithm) const;
   /// Seconds of one step over all tiles of its pass: every tile at its own extent, clipped at the picture's
   /// edges.
-  double step_seconds(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
-                      const Sizes& sizes) const;
+  double step_seconds(const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) const;
   /// What computing an operation's output once takes at the least, however it is tiled.
-  double least_seconds(const Graph& graph, OpId op, const Sizes& sizes) const;
+  double least_seconds(OpId op, const Sizes& sizes) const;
 
  private:
+  const Graph* graph_;
   std::vector<profiler::LatencyTable> latency_tables_;
-  std::array<std::vector<int32_t>, 2> of_op_;   // by form of convolutions that the device has, and operation
+  std::array<std::vector<int32_t>, 2> of_op_;   // by algorithm that the device has, and operation
   std::vector<int32_t> accumulate_;             // by operation; -1 where there is none
   std::vector<int32_t> gather_, store_, emit_;  // by tensor
   bool complete_ = true;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "decoder/graph/amounts.h"
 #include "decoder/lowering/memory.h"
-#include "planner/explain/window.h"
 
 namespace headroom::planner {
 namespace {
@@ -115,6 +115,29 @@ std::string heading(const Plan& plan, const Graph& graph) {
 }
 
 }  // namespace
+
+int64_t stored_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised) {
+  return static_cast<int64_t>(materialised.blocks.size()) * materialised.block_rows *
+         row_bytes(graph, materialised.tensor, sizes_of(graph, plan));
+}
+
+int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised, size_t number) {
+  if (materialised.tier == MemoryTier::device) return stored_bytes(graph, plan, materialised);
+  const Pass& pass = plan.passes[number];
+  const bool written = materialised.first_pass == static_cast<int32_t>(number);
+  const LiveBlocks blocks(graph, pass, {&materialised, written}, sizes_of(graph, plan));
+  int64_t most = 0;
+  for (size_t band = 0; band < pass.tiles.y.size(); ++band) most = std::max(most, blocks.after_store(band));
+  return most;
+}
+
+int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised) {
+  int64_t most = 0;
+  for (int32_t pass = materialised.first_pass; pass <= materialised.last_pass; ++pass) {
+    most = std::max(most, window_bytes(graph, plan, materialised, static_cast<size_t>(pass)));
+  }
+  return most;
+}
 
 std::string gap_text(const Plan& plan) {
   if (plan.optimal) return "optimal";

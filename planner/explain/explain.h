@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 
@@ -15,6 +15,15 @@ std::string explain(const Plan& plan, const Model& model);
 
 /// The same for programs: a document with `passes[]` and, in each, `reads[]`, `steps[]` and `keeps[]`.
 nlohmann::json explain_json(const Plan& plan, const Model& model);
+
+/// Bytes of all blocks of a materialised tensor, in its memory tier.
+int64_t stored_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised);
+
+/// The most bytes of a materialised tensor that are on the device at one time in a pass. Of one that lives
+/// below it, that is the window of blocks that the sweep has just written, or reads and fetches ahead.
+int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised, size_t pass);
+/// The same over all of its passes.
+int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised);
 
 /// How far the plan may be from the fastest one: "optimal", "at most 3.2 % above the best", or that nothing
 /// is known.

@@ -1,5 +1,7 @@
 #include "planner/program/frontier_command.h"
 
+#include <nlohmann/json.hpp>
+
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/json_fields.h"
@@ -30,7 +32,7 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out) {
   const Model model = resolve_model(asked.model);
   const Request request = asked.request(model);
   const CostModel costs = asked.costs(model, request);
-  const std::vector<FrontierPoint> found = frontier(model, request, asked.plan_options(), costs, points);
+  const std::vector<FrontierPoint> found = frontier({model, request, asked.plan_options(), costs}, points);
   const nlohmann::json document = to_json(found, request, costs.assumed());
   if (!output.empty()) write_file_whole(output, document.dump(1) + "\n");
   if (!csv.empty()) write_file_whole(csv, frontier_csv(found));

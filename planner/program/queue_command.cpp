@@ -1,6 +1,7 @@
 #include "planner/program/queue_command.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "decoder/cli/arguments.h"
@@ -9,9 +10,9 @@
 #include "decoder/graph/errors.h"
 #include "decoder/plan/requests_file.h"
 #include "planner/cost/profile_check.h"
+#include "planner/explain/why_not.h"
 #include "planner/program/limit_argument.h"
 #include "planner/program/request_options.h"
-#include "planner/search/make_plan.h"
 #include "planner/search/queue.h"
 #include "profiler/profile/profile_file.h"
 
@@ -80,19 +81,20 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out) {
       model, dtype_argument.empty() ? queue.dtype.value_or(Dtype::fp32) : parse_dtype(dtype_argument));
   const DeviceKind device =
       device_argument.empty() ? queue.device.value_or(DeviceKind::cpu) : parse_device(device_argument);
+  const Request like{model_argument, 1, 1, 1, 1, dtype, device};
   const int64_t limit_bytes = limit_from(limit, device);
   std::optional<profiler::Profile> profile;
   if (!profile_file.empty()) {
     profile = profiler::read_profile(profile_file);
-    check_profiled_model(*profile, profile_file, model.graph, {model_argument, 1, 1, 1, 1, dtype, device});
+    check_profiled_model(*profile, profile_file, model.graph, like);
     check_profiled_machine(*profile, profile_file);
   }
   const auto plan_shape = [&](const Request& request) {
     const CostModel costs =
         profile ? CostModel(model.graph, *profile, request) : CostModel(model.graph, device);
-    return make_plan(model, request, {.limit_bytes = limit_bytes}, costs);
+    return plan_or_explain({model, request, {.limit_bytes = limit_bytes}, costs});
   };
-  queue = plan_queue(std::move(queue), model, model_argument, {device, dtype}, limit_bytes, plan_shape, file);
+  queue = plan_queue(std::move(queue), model, like, limit_bytes, plan_shape, file);
   move_latents(queue, file, output);
   write_queue(output, queue, model.graph);
   if (json) {

@@ -4,7 +4,7 @@
 
 #include "decoder/cli/arguments.h"
 #include "decoder/graph/model.h"
-#include "planner/search/make_plan.h"
+#include "planner/search/problem.h"
 
 namespace headroom::planner {
 

@@ -1,5 +1,7 @@
 #include "planner/program/solve_command.h"
 
+#include <nlohmann/json.hpp>
+
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/amounts.h"
@@ -7,10 +9,9 @@
 #include "decoder/plan/plan_file.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/explain.h"
+#include "planner/explain/why_not.h"
 #include "planner/program/limit_argument.h"
 #include "planner/program/request_options.h"
-#include "planner/search/make_plan.h"
-#include "planner/search/why_not.h"
 #include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {
@@ -54,7 +55,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
   const CostModel costs = asked.costs(model, request);
   Plan plan;
   try {
-    plan = make_plan(model, request, options, costs);
+    plan = plan_or_explain({model, request, options, costs});
   } catch (const NothingFits& refused) {
     if (json) out << to_json(refused.why).dump(2) << "\n";
     throw;

@@ -9,25 +9,27 @@ namespace {
 
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
-/// True where no plan of `frame` can be faster than one that the limit materialised from nothing: all else is
-/// the same, and weights that come pass by pass are brought in no less often than those that stay.
-bool cannot_be_faster(const Configuration& frame, const ConfigurationSearch::Best& best) {
-  const Configuration& other = best.frame;
-  const bool same_tiers =
-      other.lower_tier == frame.lower_tier && other.lower_limit_bytes == frame.lower_limit_bytes;
-  return best.solution.unhindered && other.micro_batch == frame.micro_batch && same_tiers &&
+/// True where no plan of `configuration` can be faster than the best so far. The limit must have kept that
+/// one from nothing, all else must be the same, and its weights must stay: those that come pass by pass are
+/// brought in no less often.
+bool cannot_be_faster(const Configuration& configuration, const ConfigurationSearch::Best& best) {
+  const Configuration& other = best.configuration;
+  const bool same_tiers = other.lower_tier == configuration.lower_tier &&
+                          other.lower_limit_bytes == configuration.lower_limit_bytes;
+  return best.solution.unhindered && other.micro_batch == configuration.micro_batch && same_tiers &&
          other.weights == WeightResidency::resident;
 }
 
 double whole_batch(double micro_batch_seconds, const PlanSpace& space, const Request& request) {
   const double start = space.start_seconds();
-  return start + (micro_batch_seconds - start) * double(request.batch / space.frame().micro_batch);
+  return start + (micro_batch_seconds - start) * double(request.batch / space.configuration().micro_batch);
 }
 
 }  // namespace
 
-Spaces spaces_of(const Model& model, const Request& request, const PlanOptions& options,
-                 const CostModel& costs) {
+Spaces spaces_of(const Problem& problem) {
+  const Request& request = problem.request;
+  const PlanOptions& options = problem.options;
   if (request.device == DeviceKind::cuda && options.scratch_limit_bytes > 0) {
     throw InputError(
         "--scratch: not with --device cuda: kept tensors live on the device or, with --host-limit, in host "
@@ -39,7 +41,7 @@ Spaces spaces_of(const Model& model, const Request& request, const PlanOptions& 
   if (options.weights) residencies = {*options.weights};
   Spaces spaces;
   for (int64_t micro_batch : micro_batches) {
-    const auto catalog = std::make_shared<PassCatalog>(model, request, micro_batch, costs);
+    const auto catalog = std::make_shared<PassCatalog>(problem.model, request, micro_batch, problem.costs);
     for (WeightResidency weights : residencies) {
       const auto add = [&](std::optional<MemoryTier> lower, int64_t limit) {
         spaces.push_back(
@@ -55,27 +57,27 @@ Spaces spaces_of(const Model& model, const Request& request, const PlanOptions& 
 }
 
 ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
-                                 std::optional<std::chrono::steady_clock::time_point> deadline) {
+                                 Deadline deadline) {
   ConfigurationSearch search;
   std::optional<ConfigurationSearch::Best>& best = search.best;
   const auto take = [&](Solution solution, const PlanSpace& space) {
     const double seconds = whole_batch(solution.seconds, space, request);
     if (!best || seconds < best->seconds)
-      best = {std::move(solution), space.frame(), space.start_seconds(), seconds};
+      best = {std::move(solution), space.configuration(), space.start_seconds(), seconds};
   };
   if (deadline) {
-    // Something of every frame before the proof of any.
+    // Some plan of every configuration before the proof of any.
     for (const auto& space : spaces) {
       if (auto solution = some_path(*space, limit_bytes, *deadline)) take(std::move(*solution), *space);
     }
   }
   double unfinished = kForever;
   for (const auto& space : spaces) {
-    if (best && cannot_be_faster(space->frame(), *best)) continue;
+    if (best && cannot_be_faster(space->configuration(), *best)) continue;
     const double start = space->start_seconds();
     // Only what is faster than the best so far is of use.
     const double enough =
-        best ? start + (best->seconds - start) / double(request.batch / space->frame().micro_batch)
+        best ? start + (best->seconds - start) / double(request.batch / space->configuration().micro_batch)
              : kForever;
     SpaceSearch found = fastest(*space, limit_bytes, {deadline, enough});
     if (found.solution) take(std::move(*found.solution), *space);
@@ -91,7 +93,7 @@ SmallestOver smallest_over(const Spaces& spaces) {
   SmallestOver best;
   for (const auto& space : spaces) {
     SmallestLimit smallest = smallest_limit(*space);
-    if (smallest.bytes < best.smallest.bytes) best = {std::move(smallest), space->frame()};
+    if (smallest.bytes < best.smallest.bytes) best = {std::move(smallest), space->configuration()};
   }
   return best;
 }

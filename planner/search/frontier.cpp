@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "decoder/graph/amounts.h"
 #include "decoder/plan/plan_file.h"
@@ -14,24 +15,23 @@ namespace {
 std::optional<FrontierPoint> best_under(const Spaces& spaces, const Request& request, int64_t limit_bytes) {
   const ConfigurationSearch search = fastest_over(spaces, request, limit_bytes);
   if (!search.best) return std::nullopt;
-  return FrontierPoint{search.best->solution.peak_bytes, search.best->seconds, search.best->frame};
+  return FrontierPoint{search.best->solution.peak_bytes, search.best->seconds, search.best->configuration};
 }
 
-const char* lower_tier_of(const Configuration& frame) {
-  return frame.lower_tier ? name_of(*frame.lower_tier) : "none";
+const char* lower_tier_of(const Configuration& configuration) {
+  return configuration.lower_tier ? name_of(*configuration.lower_tier) : "none";
 }
 
 }  // namespace
 
-std::vector<FrontierPoint> frontier(const Model& model, const Request& request, const PlanOptions& options,
-                                    const CostModel& costs, size_t most) {
-  const Spaces spaces = spaces_of(model, request, options, costs);
+std::vector<FrontierPoint> frontier(const Problem& problem, size_t most) {
+  const Spaces spaces = spaces_of(problem);
   const int64_t smallest = smallest_over(spaces).smallest.bytes;
   std::vector<FrontierPoint> points;
   int64_t limit = std::numeric_limits<int64_t>::max();
   double ratio = 1;
   while (limit >= smallest && points.size() < most) {
-    const std::optional<FrontierPoint> best = best_under(spaces, request, limit);
+    const std::optional<FrontierPoint> best = best_under(spaces, problem.request, limit);
     if (!best) break;
     // As fast with less: the search under the larger limit found one of several equals.
     if (!points.empty() && best->seconds <= points.back().seconds * (1 + 1e-12)) points.pop_back();
@@ -52,9 +52,9 @@ nlohmann::json to_json(const std::vector<FrontierPoint>& points, const Request& 
   for (const FrontierPoint& point : points) {
     list.push_back({{"peak_bytes", point.peak_bytes},
                     {"seconds", point.seconds},
-                    {"weights", name_of(point.frame.weights)},
-                    {"slice_items", point.frame.micro_batch},
-                    {"lower_place", lower_tier_of(point.frame)}});
+                    {"weights", name_of(point.configuration.weights)},
+                    {"slice_items", point.configuration.micro_batch},
+                    {"lower_place", lower_tier_of(point.configuration)}});
   }
   return {{"schema", "headroom.frontier"},
           {"version", 1},
@@ -68,8 +68,9 @@ std::string frontier_csv(const std::vector<FrontierPoint>& points) {
   for (const FrontierPoint& point : points) {
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%.9g", point.seconds);
-    text += std::to_string(point.peak_bytes) + "," + seconds + "," + name_of(point.frame.weights) + "," +
-            std::to_string(point.frame.micro_batch) + "," + lower_tier_of(point.frame) + "\n";
+    text += std::to_string(point.peak_bytes) + "," + seconds + "," + name_of(point.configuration.weights) +
+            "," + std::to_string(point.configuration.micro_batch) + "," + lower_tier_of(point.configuration) +
+            "\n";
   }
   return text;
 }
@@ -85,7 +86,7 @@ std::string frontier_plot(const std::vector<FrontierPoint>& points) {
                   format_seconds(point.seconds).c_str());
     text += figures;
     for (double drawn = 0; drawn < std::round(kColumns * point.seconds / slowest); ++drawn) text += "▇";
-    text += point.frame.weights == WeightResidency::per_pass ? "  weights per pass\n" : "\n";
+    text += point.configuration.weights == WeightResidency::per_pass ? "  weights per pass\n" : "\n";
   }
   return text;
 }

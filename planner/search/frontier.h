@@ -1,10 +1,10 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
-#include "planner/search/make_plan.h"
+#include "planner/search/configurations.h"
 
 namespace headroom::planner {
 
@@ -12,15 +12,14 @@ namespace headroom::planner {
 struct FrontierPoint {
   int64_t peak_bytes = 0;  ///< also the smallest limit under which this plan is found
   double seconds = 0;
-  Configuration frame;
+  Configuration configuration;
 };
 
 /// Peak against time: the fastest plan under each of up to `most` limits, from the smallest that works to
 /// where more memory gains nothing, spread evenly in their logarithms. Largest peak first; each point is
 /// slower and smaller than the one before. All limits are searched in the same spaces, so what one finds out
-/// serves the others. `options.limit_bytes` is not used.
-std::vector<FrontierPoint> frontier(const Model& model, const Request& request, const PlanOptions& options,
-                                    const CostModel& costs, size_t most);
+/// serves the others. The limit of the options is not used.
+std::vector<FrontierPoint> frontier(const Problem& problem, size_t most);
 
 /// "headroom.frontier", version 1 (docs/formats.md).
 nlohmann::json to_json(const std::vector<FrontierPoint>& points, const Request& request, bool assumed);

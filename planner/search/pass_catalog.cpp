@@ -120,7 +120,7 @@ void PassCatalog::find_sizes() {
   for (size_t i = 0; i < graph_.ops().size(); ++i) {
     op_weights_bytes_.push_back(
         weights_bytes(graph_, graph_.ops()[i], ConvolutionAlgorithm::direct, sizes_.storage()));
-    op_least_seconds_.push_back(costs_.least_seconds(graph_, OpId{static_cast<int32_t>(i)}, sizes_));
+    op_least_seconds_.push_back(costs_.least_seconds(OpId{static_cast<int32_t>(i)}, sizes_));
   }
   stored_bytes_.assign(graph_.tensors().size(), 0);
   for (size_t t = 0; t < stored_bytes_.size(); ++t) {
@@ -135,9 +135,9 @@ void PassCatalog::find_sizes() {
 double PassCatalog::least_handover_seconds(size_t pass) const {
   double seconds = 0;
   for (TensorId id : reach_.handed_on(pass)) {
-    double least = costs_.least_store_seconds(graph_, id, sizes_);
+    double least = costs_.least_store_seconds(id, sizes_);
     if (!contains(reach_.targets(pass).whole, id)) {
-      least = std::min(least, costs_.least_seconds(graph_, graph_.tensor(id).producer, sizes_));
+      least = std::min(least, costs_.least_seconds(graph_.tensor(id).producer, sizes_));
     }
     seconds += least;
   }

@@ -5,7 +5,6 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
-#include "decoder/lowering/gpu_memory.h"
 #include "decoder/lowering/lowering.h"
 
 namespace headroom::planner {
@@ -82,7 +81,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
     pass_.convolutions = form;
     seconds_.emplace_back();
     for (int64_t frames : chunks_)
-      seconds_.back().push_back(costs_.shape_seconds(graph_, pass_, frames, heights, widths_, sizes_));
+      seconds_.back().push_back(costs_.shape_seconds(pass_, frames, heights, widths_, sizes_));
     const auto bytes = [&](WeightResidency residency) {
       return pass_weights_bytes(graph_, pass_, form, residency, sizes_.storage());
     };
@@ -105,21 +104,17 @@ int64_t PassOption::brought_bytes(ConvolutionAlgorithm form, WeightResidency res
   return allocated_bytes(all ? brought.per_pass : brought.beside_resident, sizes_.device);
 }
 
-const PassOption::Series& PassOption::series(size_t number, size_t tensor, bool below) const {
-  live_.resize(heights_.size());
-  live_[number].resize(touched_.size());
-  Series& series = live_[number][tensor][below];
-  if (!series.before.empty()) return series;
+const BlockBytes& PassOption::blocks(size_t number, size_t tensor, bool below) const {
+  blocks_.resize(heights_.size());
+  blocks_[number].resize(touched_.size());
+  BlockBytes& bytes = blocks_[number][tensor][below];
+  if (!bytes.before_store.empty()) return bytes;
   const Height& height = heights_[number];
   pass_.tiles.y = cut(sizes_.latent.y * pass_.scale.y, height.length);
   Materialised entry = entries_[tensor];
   if (below) entry.tier = MemoryTier::scratch;  // windows are the same in every tier below the device
-  const LiveBlocks blocks(graph_, pass_, {&entry, touched_[tensor].written, touched_[tensor].leaves}, sizes_);
-  for (size_t band = 0; band < height.bands; ++band) {
-    series.before.push_back(blocks.before_store(band));
-    series.after.push_back(blocks.after_store(band));
-  }
-  return series;
+  const MaterialisedInPass touched{&entry, touched_[tensor].written, touched_[tensor].leaves};
+  return bytes = block_bytes_by_band({graph_, pass_, touched, sizes_}, height.bands);
 }
 
 Extent PassOption::tile(const Shape& shape) const {
@@ -127,13 +122,13 @@ Extent PassOption::tile(const Shape& shape) const {
 }
 
 void PassOption::find_countable() {
-  if (sizes_.device == DeviceKind::cpu) return;
+  const int64_t most = storage_rules(sizes_).most_tile_values();
   const auto counts = [&](const Shape& shape) {
     const Extent grid = tile(shape);
     return std::all_of(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
       const int64_t channels = graph_.tensor(step.tensor).channels;
       return !makes_tile(step.kind) ||
-             positions(largest_tile(graph_, pass_, step, grid, sizes_)) * channels <= gpu::kMostTileValues;
+             positions(largest_tile(graph_, pass_, step, grid, sizes_)) <= most / channels;
     });
   };
   if (counts({})) return;  // the whole picture is the largest tile
@@ -158,33 +153,25 @@ int64_t PassOption::least_bytes(const std::vector<MemoryTier>& tiers) const {
   int64_t begin = 0, end = 0;
   for (size_t i = 0; i < touched_.size(); ++i) {
     if (tiers[i] != MemoryTier::device) continue;
-    const bool stored = std::find(stored_.begin(), stored_.end(), i) != stored_.end();
+    const bool stored = contains(stored_, i);
     if (!touched_[i].written) begin += whole_bytes_[i];
     if (touched_[i].written ? stored : !touched_[i].leaves) end += whole_bytes_[i];
   }
   return std::max(begin, end);
 }
 
-PassOption::LiveBytes PassOption::live_bytes(size_t number, const std::vector<MemoryTier>& tiers) const {
-  const Height& height = heights_[number];
-  std::vector<int64_t> live(height.bands, 0);
-  LiveBytes bytes;
-  const auto record = [&] {
-    bytes.largest.push_back(height.bands > 1 ? *std::max_element(live.begin(), live.end() - 1) : 0);
-    bytes.last.push_back(live.back());
-  };
+PassOption::LiveBytes PassOption::live_bytes(size_t height, const std::vector<MemoryTier>& tiers) const {
+  const auto blocks_of = [&](size_t i) { return &blocks(height, i, tiers[i] != MemoryTier::device); };
+  std::vector<const BlockBytes*> all, stored;
   for (size_t i = 0; i < touched_.size(); ++i) {
-    const bool stored = std::find(stored_.begin(), stored_.end(), i) != stored_.end();
-    if (touched_[i].written && !stored) continue;  // in the blocks of the tensor that it replaces
-    const std::vector<int64_t>& before = series(number, i, tiers[i] != MemoryTier::device).before;
-    for (size_t band = 0; band < height.bands; ++band) live[band] += before[band];
+    // What is written without a store is in the blocks of the tensor that it replaces.
+    if (!touched_[i].written || contains(stored_, i)) all.push_back(blocks_of(i));
   }
-  record();
-  for (size_t i : stored_) {
-    const Series& taken = series(number, i, tiers[i] != MemoryTier::device);
-    for (size_t band = 0; band < height.bands; ++band) live[band] += taken.after[band] - taken.before[band];
-    record();
-  }
+  for (size_t i : stored_) stored.push_back(blocks_of(i));
+  const auto bands = static_cast<int64_t>(heights_[height].bands);
+  LiveBytes bytes;
+  if (bands > 1) bytes.full = block_bytes_by_segment(all, stored, {0, bands - 1});
+  bytes.last = block_bytes_by_segment(all, stored, {bands - 1, bands});
   return bytes;
 }
 
@@ -193,33 +180,21 @@ const PassOption::Working& PassOption::working(const Shape& shape) const {
   Working& working = entry->second;
   if (!is_new) return working;
   pass_.convolutions = shape.form;
-  const auto segment_bytes = [&](const Extent& largest) {
-    std::vector<int64_t> bytes;
-    for (const Segment& segment :
-         segments_of(pass_, step_bytes(graph_, pass_, largest, sizes_, costs_.memory()))) {
-      bytes.push_back(segment.working_bytes);
-    }
-    return bytes;
+  const auto by_segment = [&](const Extent& largest) {
+    return step_bytes_by_segment(pass_, step_bytes(graph_, pass_, largest, sizes_, costs_.memory()));
   };
   const Extent full = tile(shape), last = last_band_tile(full, sizes_.latent.y * pass_.scale.y);
-  working.full = segment_bytes(full);
-  working.last = last == full ? working.full : segment_bytes(last);
+  working.full = by_segment(full);
+  working.last = last == full ? working.full : by_segment(last);
   return working;
 }
 
 int64_t PassOption::peak_bytes(const Shape& shape, const LiveBytes& live) const {
   const Working& tiles = working(shape);
-  const bool one_tile = widths_[shape.width] == sizes_.latent.x * pass_.scale.x &&
-                        chunks_[shape.chunk] == extent_at(pass_.scale, sizes_.latent).t;
-  int64_t peak = 0;
-  // Where a band has several tiles, the others find there what the first one stored.
-  for (size_t k = 0; k < live.last.size(); ++k) {
-    if (heights_[shape.height].bands > 1) {
-      peak = std::max(peak, (one_tile ? live.largest[k] : live.largest.back()) + tiles.full[k]);
-    }
-    peak = std::max(peak, (one_tile ? live.last[k] : live.last.back()) + tiles.last[k]);
-  }
-  return peak;
+  const bool several_tiles = widths_[shape.width] != sizes_.latent.x * pass_.scale.x ||
+                             chunks_[shape.chunk] != extent_at(pass_.scale, sizes_.latent).t;
+  return std::max(peak_of(live.full, tiles.full, several_tiles).bytes,
+                  peak_of(live.last, tiles.last, several_tiles).bytes);
 }
 
 PricedShapes::PricedShapes(const PassOption& option, std::vector<MemoryTier> tiers, WeightResidency residency)

@@ -23,16 +23,17 @@ Frontier latent_frontier() {
   return {{TensorId{0}, MemoryTier::device}};
 }
 
-PlanSpace::PlanSpace(const Model& model, const Request& request, const Configuration& frame,
+PlanSpace::PlanSpace(const Model& model, const Request& request, const Configuration& configuration,
                      const CostModel& costs)
-    : PlanSpace(std::make_shared<PassCatalog>(model, request, frame.micro_batch, costs), frame) {}
+    : PlanSpace(std::make_shared<PassCatalog>(model, request, configuration.micro_batch, costs),
+                configuration) {}
 
-PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& frame)
-    : catalog_(std::move(catalog)), frame_(frame) {
+PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& configuration)
+    : catalog_(std::move(catalog)), configuration_(configuration) {
   const Graph& graph = catalog_->graph();
   const CostModel& costs = catalog_->costs();
   const Sizes& sizes = catalog_->sizes();
-  const bool per_pass = frame.weights == WeightResidency::per_pass;
+  const bool per_pass = configuration.weights == WeightResidency::per_pass;
   fixed_bytes_ = latent_bytes(graph, sizes) + device_state_bytes(graph, sizes) +
                  reserve_bytes(graph, sizes, costs.memory());
   if (!per_pass) {
@@ -44,7 +45,7 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& 
   for (size_t pass = passes(); pass-- > 0;) {
     double seconds = 0;
     for (OpId op : catalog_->reach().own_operations(pass)) {
-      seconds += costs.least_seconds(graph, op, sizes);
+      seconds += costs.least_seconds(op, sizes);
       if (per_pass)
         seconds += costs.weights_seconds(
             weights_bytes(graph, graph.op(op), ConvolutionAlgorithm::direct, sizes.storage()));
@@ -68,7 +69,7 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
                             std::vector<Choice>& list) {
   std::vector<TensorId> movable;
   for (TensorId id : set.keeps) {
-    if (frame_.lower_tier && catalog_->may_go_below(pass, id)) movable.push_back(id);
+    if (configuration_.lower_tier && catalog_->may_go_below(pass, id)) movable.push_back(id);
   }
   const std::vector<TensorId> present = tensors_of(frontier);
   for (size_t placing = 0; placing < size_t{1} << movable.size(); ++placing) {
@@ -76,13 +77,15 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
     for (size_t i = 0; i < movable.size(); ++i) {
       if (placing >> i & 1) below.push_back(movable[i]);
     }
-    if (frame_.lower_tier && bytes_below(frontier, below) > frame_.lower_limit_bytes) continue;
+    if (configuration_.lower_tier && bytes_below(frontier, below) > configuration_.lower_limit_bytes)
+      continue;
     for (const PassWork::Takeover& takeover : set.work->takeovers) {
       if (tier_of(frontier, takeover.base) == MemoryTier::device && !contains(below, takeover.target))
         in_place.push_back(takeover.target);
     }
     const auto tier_after = [&](TensorId id) {
-      if (contains(set.keeps, id)) return contains(below, id) ? *frame_.lower_tier : MemoryTier::device;
+      if (contains(set.keeps, id))
+        return contains(below, id) ? *configuration_.lower_tier : MemoryTier::device;
       return tier_of(frontier, id);
     };
     Frontier next;
@@ -96,13 +99,13 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
                   std::move(in_place),
                   std::move(below),
                   std::move(next),
-                  &catalog_->priced(option, tiers, frame_.weights)};
+                  &catalog_->priced(option, tiers, configuration_.weights)};
     choice.beside_bytes = fixed_bytes_;
     for (TensorId id : set.passing) {
       if (tier_of(frontier, id) == MemoryTier::device) choice.beside_bytes += catalog_->stored_bytes(id);
     }
     choice.again_seconds = set.again_seconds;
-    if (frame_.weights == WeightResidency::per_pass) {
+    if (configuration_.weights == WeightResidency::per_pass) {
       choice.beside_seconds = catalog_->costs().weights_seconds(option.parameter_bytes());
       choice.again_seconds += catalog_->costs().weights_seconds(set.again_weights_bytes);
     }

@@ -48,20 +48,21 @@ struct Configuration {
   int64_t lower_limit_bytes = 0;
 };
 
-/// The plans that are searched for one frame. docs/planning.md states the space; in short: passes in order of
-/// barrier depth; a tensor is materialised in the pass that first can compute it or in the next one, on the
-/// device or below, and dropped as soon as nothing ahead reaches it; residuals are added in place where
-/// nothing else reads them; tiles are bands or rectangles of halved extents.
+/// The plans that are searched for one configuration. docs/planning.md states the space; in short: passes in
+/// order of barrier depth; a tensor is materialised in the pass that first can compute it or in the next one,
+/// on the device or below, and dropped as soon as nothing ahead reaches it; residuals are added in place
+/// where nothing else reads them; tiles are bands or rectangles of halved extents.
 class PlanSpace {
  public:
-  PlanSpace(const Model& model, const Request& request, const Configuration& frame, const CostModel& costs);
+  PlanSpace(const Model& model, const Request& request, const Configuration& configuration,
+            const CostModel& costs);
   /// Shares what passes can do with other spaces of the same micro-batch.
-  PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& frame);
+  PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& configuration);
 
   size_t passes() const { return catalog_->passes(); }
   /// All choices for pass `pass` from a frontier. Computed once per frontier.
   std::vector<Choice>& choices(size_t pass, const Frontier& frontier);
-  const Configuration& frame() const { return frame_; }
+  const Configuration& configuration() const { return configuration_; }
   const std::shared_ptr<PassCatalog>& catalog() const { return catalog_; }
   /// Bytes beside what passes need: resident weights, latent, reserve.
   int64_t fixed_bytes() const { return fixed_bytes_; }
@@ -76,7 +77,7 @@ class PlanSpace {
   int64_t bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const;
 
   std::shared_ptr<PassCatalog> catalog_;
-  const Configuration frame_;
+  const Configuration configuration_;
   std::vector<double> least_seconds_from_;
   int64_t fixed_bytes_ = 0;
   double start_seconds_ = 0;

@@ -17,8 +17,7 @@ struct Shape {
   std::vector<size_t> requests;
 };
 
-std::vector<Shape> distinct_shapes(const RequestQueue& queue, const std::string& model_argument,
-                                   const Storage& storage) {
+std::vector<Shape> distinct_shapes(const RequestQueue& queue, const Request& like) {
   std::vector<Shape> shapes;
   std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>, size_t> known;
   for (size_t i = 0; i < queue.requests.size(); ++i) {
@@ -26,9 +25,8 @@ std::vector<Shape> distinct_shapes(const RequestQueue& queue, const std::string&
     const auto [at, is_new] =
         known.try_emplace({r.width_pixels, r.height_pixels, r.frames, r.batch}, shapes.size());
     if (is_new)
-      shapes.push_back({{model_argument, r.width_pixels, r.height_pixels, r.frames, r.batch, storage.dtype,
-                         storage.device},
-                        {}});
+      shapes.push_back(
+          {{like.model, r.width_pixels, r.height_pixels, r.frames, r.batch, like.dtype, like.device}, {}});
     shapes[at->second].requests.push_back(i);
   }
   return shapes;
@@ -61,10 +59,9 @@ std::vector<Plan> plan_shapes(const RequestQueue& queue, const std::vector<Shape
 
 }  // namespace
 
-RequestQueue plan_queue(RequestQueue queue, const Model& model, const std::string& model_argument,
-                        const Storage& storage, int64_t limit_bytes, const PlanShape& plan_shape,
-                        const std::string& origin) {
-  const std::vector<Shape> shapes = distinct_shapes(queue, model_argument, storage);
+RequestQueue plan_queue(RequestQueue queue, const Model& model, const Request& like, int64_t limit_bytes,
+                        const PlanShape& plan_shape, const std::string& origin) {
+  const std::vector<Shape> shapes = distinct_shapes(queue, like);
   std::vector<Plan> plans = plan_shapes(queue, shapes, model, plan_shape, origin);
 
   std::vector<size_t> by_need(shapes.size());
@@ -72,10 +69,10 @@ RequestQueue plan_queue(RequestQueue queue, const Model& model, const std::strin
   const auto need = [&](size_t shape) { return plans[shape].predicted_peak_bytes; };
   std::stable_sort(by_need.begin(), by_need.end(), [&](size_t a, size_t b) { return need(a) > need(b); });
 
-  queue.model = model_argument;
-  queue.dtype = storage.dtype;
+  queue.model = like.model;
+  queue.dtype = like.dtype;
   queue.device.reset();  // which is the CPU
-  if (storage.device != DeviceKind::cpu) queue.device = storage.device;
+  if (like.device != DeviceKind::cpu) queue.device = like.device;
   queue.planned = true;
   queue.limit_bytes = limit_bytes;
   queue.order.clear();

@@ -9,9 +9,11 @@
 
 namespace headroom::planner {
 
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
 /// When a search may stop short of a proof.
 struct SearchLimits {
-  std::optional<std::chrono::steady_clock::time_point> deadline{};
+  Deadline deadline{};
   /// Slower paths are of no use to the caller: none is returned once all that is left takes as long.
   double cutoff_seconds = std::numeric_limits<double>::infinity();
 };

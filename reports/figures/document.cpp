@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "decoder/graph/json_fields.h"
@@ -175,9 +176,9 @@ FrontierDocument frontier_from_json(const json& document, const std::string& ori
       fields["seconds"].fail("expected at least " + json(least_seconds).dump() + ", found " +
                              json(point.seconds).dump());
     }
-    point.frame.weights = read_residency(fields["weights"]);
-    point.frame.micro_batch = fields["slice_items"].integer(1, frontier.request.batch);
-    point.frame.lower_tier = read_lower_tier(fields["lower_place"]);
+    point.configuration.weights = read_residency(fields["weights"]);
+    point.configuration.micro_batch = fields["slice_items"].integer(1, frontier.request.batch);
+    point.configuration.lower_tier = read_lower_tier(fields["lower_place"]);
     most_bytes = point.peak_bytes - 1;
     least_seconds = point.seconds;
     frontier.points.push_back(point);

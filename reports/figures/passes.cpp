@@ -5,7 +5,6 @@
 
 #include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"
-#include "planner/explain/window.h"
 
 namespace headroom::reports {
 namespace {
@@ -223,9 +222,10 @@ Table frontier_table(const std::vector<planner::FrontierPoint>& points) {
        .is_text = true,
        .explanation = "Where tensors might live beside the device."}};
   for (const planner::FrontierPoint& point : points) {
-    const planner::Configuration& frame = point.frame;
-    table.rows.push_back({{double(point.peak_bytes), point.seconds, name_of(frame.weights),
-                           double(frame.micro_batch), frame.lower_tier ? name_of(*frame.lower_tier) : "none"},
+    const planner::Configuration& configuration = point.configuration;
+    table.rows.push_back({{double(point.peak_bytes), point.seconds, name_of(configuration.weights),
+                           double(configuration.micro_batch),
+                           configuration.lower_tier ? name_of(*configuration.lower_tier) : "none"},
                           false});
   }
   return table;

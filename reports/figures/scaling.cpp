@@ -119,7 +119,7 @@ Scaling scaling(const Model& model, const std::vector<Request>& sizes, const pla
     };
     add(found.untiled, untiled_bytes(model, size, costs));
     add(found.planned,
-        planner::smallest_over(planner::spaces_of(model, size, options, costs)).smallest.bytes);
+        planner::smallest_over(planner::spaces_of({model, size, options, costs})).smallest.bytes);
   }
   return found;
 }

@@ -47,7 +47,7 @@ planner::PlanOptions options_of(const Plan& plan) {
   return options;
 }
 
-/// Plans of the same request have the same levers, whatever their limits.
+/// Plans of the same request have the same remedies, whatever their limits.
 bool same_question(const Plan& a, const Plan& b) {
   return a.request == b.request && a.assumed == b.assumed && a.environment == b.environment &&
          a.host_limit_bytes == b.host_limit_bytes && a.scratch_limit_bytes == b.scratch_limit_bytes;
@@ -61,14 +61,15 @@ PeakFindings peak_of(const DocumentPtr& file, const Findings& found, const Repor
   });
   if (options.quick || before) return peak;
   const ChosenCosts chosen = costs_of(document, found.profiles);
-  peak.levers_remark = "What would lower the peak is worked out " + chosen.words + ".";
+  peak.remedies_remark = "What would lower the peak is worked out " + chosen.words + ".";
   try {
-    peak.levers = levers(document.model, document.plan.request, options_of(document.plan), chosen.costs, [&] {
-      options.progress(0, "what would lower the peak");
-      return true;
-    });
+    peak.remedies = planner::remedies_at_smallest_limits(
+        {document.model, document.plan.request, options_of(document.plan), chosen.costs}, [&] {
+          options.progress(0, "what would lower the peak");
+          return true;
+        });
   } catch (const InputError& error) {
-    peak.levers_remark = std::string("What would lower the peak could not be worked out: ") + error.what();
+    peak.remedies_remark = std::string("What would lower the peak could not be worked out: ") + error.what();
   }
   return peak;
 }

@@ -34,8 +34,9 @@ std::vector<ReportedRun> pair_runs(const std::vector<DocumentPtr>& documents);
 struct PeakFindings {
   DocumentPtr plan;
   PeakDecision decision;
-  std::vector<Lever> levers;    ///< empty where they were not worked out, or are those of an earlier plan
-  std::string levers_remark{};  ///< by which costs, or why there are none
+  std::vector<planner::Remedy>
+      remedies;                   ///< empty where they were not worked out, or are those of an earlier plan
+  std::string remedies_remark{};  ///< by which costs, or why there are none
 };
 
 /// What all files say together, worked out once.

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <variant>
@@ -49,7 +49,7 @@ struct Report {
 struct ReportOptions {
   std::string title{};                   ///< empty: made from the files
   std::optional<int64_t> limit_bytes{};  ///< another limit to draw
-  bool quick = false;                    ///< without solving: no levers, no scaling
+  bool quick = false;                    ///< without solving: no remedies, no scaling
   /// Hears what is worked out, with the share that is done.
   std::function<void(double, const std::string&)> progress = [](double, const std::string&) {};
 };

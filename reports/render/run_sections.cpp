@@ -145,9 +145,9 @@ Section peak_section(const Findings& found) {
       part.sentences.push_back(peak_sentence(peak.decision));
       part.tables.push_back(live_table(*run.predicted, run.predicted->peak()));
       part.tables.back().title = "On the device at the predicted peak";
-      if (!peak.levers_remark.empty()) part.sentences.push_back(peak.levers_remark);
-      if (!peak.levers.empty())
-        part.tables.push_back(levers_table(peak.levers, run.planned()->plan.predicted_peak_bytes));
+      if (!peak.remedies_remark.empty()) part.sentences.push_back(peak.remedies_remark);
+      if (!peak.remedies.empty())
+        part.tables.push_back(remedies_table(peak.remedies, run.planned()->plan.predicted_peak_bytes));
     }
     if (run.measured && run.measured->size() > 0) {
       part.tables.push_back(live_table(*run.measured, run.measured->peak()));

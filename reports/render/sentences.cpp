@@ -96,16 +96,17 @@ std::string queue_sentence(const RunStats& stats) {
          bytes_text(stats.queue->outside_growth_after_warmup_bytes) + " once every size had been seen.";
 }
 
-std::string levers_sentence(const PeakFindings& peak) {
-  if (peak.levers.empty()) return "";
+std::string remedies_sentence(const PeakFindings& peak) {
+  if (peak.remedies.empty()) return "";
   // The request as it is stands first, then the changes, the lowest before the others.
   std::string text = "The smallest limit that this request fits as it is: " +
-                     bytes_text(peak.levers.front().smallest_limit_bytes) + ", in " +
-                     format(Unit::seconds, peak.levers.front().seconds);
-  if (peak.levers.size() > 1) {
-    const Lever& lowest = peak.levers[1];
-    text += "; with " + lowest.change + " (" + lowest.meaning + ") " +
-            bytes_text(lowest.smallest_limit_bytes) + ", in " + format(Unit::seconds, lowest.seconds);
+                     bytes_text(peak.remedies.front().smallest_limit_bytes.value()) + ", in " +
+                     format(Unit::seconds, peak.remedies.front().seconds.value());
+  if (peak.remedies.size() > 1) {
+    const planner::Remedy& lowest = peak.remedies[1];
+    text += "; with " + lowest.option + " (" + lowest.meaning + ") " +
+            bytes_text(lowest.smallest_limit_bytes.value()) + ", in " +
+            format(Unit::seconds, lowest.seconds.value());
   }
   return text + ".";
 }
@@ -184,7 +185,7 @@ std::vector<std::string> run_sentences(const Findings& found, const ReportedRun&
     for (const PeakFindings& peak : found.peaks) {
       if (peak.plan != run.plan) continue;
       sentences.push_back(peak_sentence(peak.decision));
-      sentences.push_back(levers_sentence(peak));
+      sentences.push_back(remedies_sentence(peak));
     }
   }
   if (const RunStats* stats = run.ran()) {

@@ -20,6 +20,7 @@
 #include "tests/reports/figures/sample_gpu_trace.h"
 
 namespace headroom::test {
+using namespace reports::test;
 
 /// Handles events until it is so; fails after half a minute.
 inline void wait_until(const std::function<bool()>& is_so) {
@@ -80,7 +81,7 @@ class SampleFiles {
     folder_.write("profile.json", to_json(profile).dump());
     folder_.write(
         "frontier.json",
-        to_json(planner::frontier(model_, request, {}, costs, 6), request, /*assumed=*/true).dump());
+        to_json(planner::frontier({model_, request, {}, costs}, 6), request, /*assumed=*/true).dump());
     for (const QString& name : all()) REQUIRE_NOTHROW(reports::read_document(name.toStdString()));
   }
 

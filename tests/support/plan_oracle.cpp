@@ -40,12 +40,15 @@ std::vector<int64_t> widths(int64_t columns) {
 
 }  // namespace
 
-PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleConfiguration& frame,
+PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleConfiguration& configuration,
                        const Assumptions& assumptions, size_t most_choices)
-    : graph_(model.graph), frame_(frame), assumptions_(assumptions), most_choices_(most_choices) {
+    : graph_(model.graph),
+      configuration_(configuration),
+      assumptions_(assumptions),
+      most_choices_(most_choices) {
   const Axes<int32_t> scale = graph_.tensor(graph_.output()).scale;
   sizes_ = {{request.frames, request.height_pixels / scale.y, request.width_pixels / scale.x},
-            frame.micro_batch,
+            configuration.micro_batch,
             request.dtype,
             request.device};
   targets_ = barrier_targets(graph_);
@@ -58,7 +61,8 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleC
     pass_depths_.push_back(depths_[index(any)]);
     if (target.optional()) optional_depths_.insert(depths_[index(any)]);
   }
-  if (frame.weights == WeightResidency::resident) start_seconds_ = load_seconds(graph_, sizes_, assumptions);
+  if (configuration.weights == WeightResidency::resident)
+    start_seconds_ = load_seconds(graph_, sizes_, assumptions);
   states_.resize(targets_.size() + 1);
   numbers_.resize(targets_.size() + 1);
   states_[0].push_back({});
@@ -73,7 +77,7 @@ PlanOracle::PlanOracle(const Model& model, const Request& request, const OracleC
   }
 }
 
-/// docs/planning.md, "Keep or drop".
+/// docs/planning.md, "Materialise or recompute".
 bool PlanOracle::may_be_materialised(TensorId id) const {
   const Tensor& tensor = graph_.tensor(id);
   if (id == graph_.latent() || id == graph_.output() || tensor.statistics) return false;
@@ -170,7 +174,7 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
     for (size_t i = 0; i < free.size(); ++i) {
       if (subset >> i & 1) keeps.push_back(free[i]);
     }
-    if (frame_.lower_tier) movable = keeps;
+    if (configuration_.lower_tier) movable = keeps;
     keeps.insert(keeps.end(), targets_[pass].whole.begin(), targets_[pass].whole.end());
     for (size_t placing = 0; placing < size_t{1} << movable.size(); ++placing) {
       std::vector<TensorId> below;
@@ -194,7 +198,7 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
     if (found.tier != MemoryTier::device) lower_bytes += blocks(found.tensor);
   }
   for (const TensorId id : below) lower_bytes += blocks(id);
-  if (lower_bytes > frame_.lower_limit_bytes && lower_bytes > 0) return;
+  if (lower_bytes > configuration_.lower_limit_bytes && lower_bytes > 0) return;
 
   std::vector<bool> with = present;
   for (const TensorId id : keeps) with[index(id)] = true;
@@ -260,7 +264,7 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
     if (stays[index(found.tensor)]) after.push_back(found);
   }
   for (const TensorId id : keeps) {
-    const MemoryTier tier = has(below, id) ? *frame_.lower_tier : MemoryTier::device;
+    const MemoryTier tier = has(below, id) ? *configuration_.lower_tier : MemoryTier::device;
     after.push_back({id, tier});
     if (!has(choice.in_place, id)) tensors.push_back({id, tier, rows_of_block(id), true, false});
   }
@@ -298,7 +302,7 @@ std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<Simulat
       for (const int64_t columns : widths(grid.x)) {
         pass.tiles = {cut(grid.t, grid.t), cut(grid.y, rows), cut(grid.x, columns)};
         const SimulatedPass simulated =
-            simulate_pass(graph_, pass, tensors, sizes_, frame_.weights, assumptions_, false);
+            simulate_pass(graph_, pass, tensors, sizes_, configuration_.weights, assumptions_, false);
         shapes.push_back({{grid.t, rows, columns}, simulated.seconds, simulated.peak_bytes});
       }
     }

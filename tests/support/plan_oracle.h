@@ -36,7 +36,7 @@ struct OracleState {
   std::vector<OracleChoice> choices;
 };
 
-/// What is the same for all plans of one frame.
+/// What is the same for all plans of one configuration.
 struct OracleConfiguration {
   int64_t micro_batch = 1;
   WeightResidency weights = WeightResidency::resident;
@@ -50,7 +50,7 @@ struct OracleConfiguration {
 class PlanOracle {
  public:
   /// Gives up where a pass has more than `most_choices` in all.
-  PlanOracle(const Model& model, const Request& request, const OracleConfiguration& frame,
+  PlanOracle(const Model& model, const Request& request, const OracleConfiguration& configuration,
              const Assumptions& assumptions, size_t most_choices);
 
   bool complete() const { return complete_; }
@@ -79,7 +79,7 @@ class PlanOracle {
   int64_t rows_of_block(TensorId id) const;
 
   const Graph& graph_;
-  const OracleConfiguration frame_;
+  const OracleConfiguration configuration_;
   const Assumptions& assumptions_;
   const size_t most_choices_;
   Sizes sizes_;

@@ -256,7 +256,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
 
   SimulatedPass result;
   double compute = double(transformed) / assumptions.transform_bytes_per_second;
-  std::vector<int64_t> real_bytes(full.size()), profiler::live_at(full.size());
+  std::vector<int64_t> real_bytes(full.size()), live_at(full.size());
   for (size_t t = 0; t < pass.tiles.t.size(); ++t) {
     for (size_t y = 0; y < pass.tiles.y.size(); ++y) {
       const std::vector<StepLedger>& ledger = y + 1 == pass.tiles.y.size() ? last : full;

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "decoder/lowering/memory.h"
 #include "decoder/validator/validator.h"
@@ -102,13 +103,13 @@ TEST_CASE("plans of an AutoencoderDC rest where that saves time or memory") {
   const Model model = test::model_of(config);
   const Request request = request_for(model, {1, 24, 20}, 2);
   const planner::CostModel costs(model.graph);
-  const Plan ample = planner::make_plan(model, request, {.limit_bytes = int64_t{1} << 40}, costs);
+  const Plan ample = planner::make_plan({model, request, {.limit_bytes = int64_t{1} << 40}, costs}).value();
   const auto rests = [&](const Plan& plan) {
     return std::count_if(plan.passes.begin(), plan.passes.end(),
                          [&](const Pass& pass) { return ends_at_cut_point(model.graph, pass); });
   };
   const int64_t tight = ample.predicted_peak_bytes - (ample.predicted_peak_bytes - ample.weights_bytes) / 3;
-  const Plan small = planner::make_plan(model, request, {.limit_bytes = tight}, costs);
+  const Plan small = planner::make_plan({model, request, {.limit_bytes = tight}, costs}).value();
   CHECK(rests(ample) + rests(small) > 0);
   CHECK(small.optimal);
   const Array input = test::latent_for(model, request, 5);

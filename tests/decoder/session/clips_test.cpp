@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "decoder/lowering/lowering.h"
@@ -6,7 +7,6 @@
 #include "decoder/validator/validator.h"
 #include "planner/cost/cost_model.h"
 #include "planner/search/make_plan.h"
-#include "planner/search/why_not.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/decoding.h"
 #include "tests/support/drawn_plans.h"
@@ -115,19 +115,15 @@ TEST_CASE("the planner cuts clips into chunks where that saves memory, and their
   const Model model = test::model_of(config);
   const Request request = request_for(model, {17, 4, 5});
   const planner::CostModel costs(model.graph);
-  const Plan ample = planner::make_plan(model, request, {.limit_bytes = int64_t{1} << 40}, costs);
+  const Plan ample = planner::make_plan({model, request, {.limit_bytes = int64_t{1} << 40}, costs}).value();
   const Array input = test::latent_for(model, request, 5);
   const auto source = test::random_source(5);
   const Array whole = test::decode_to_memory(model, ample, source, input).picture;
   int chunked = 0;
   for (int64_t limit = ample.predicted_peak_bytes;; limit = limit * 19 / 20) {
     CAPTURE(limit);
-    std::optional<Plan> small;
-    try {
-      small = planner::make_plan(model, request, {.limit_bytes = limit}, costs);
-    } catch (const planner::NothingFits&) {
-      break;
-    }
+    const std::optional<Plan> small = planner::make_plan({model, request, {.limit_bytes = limit}, costs});
+    if (!small) break;
     CHECK(small->optimal);
     for (const Pass& pass : small->passes) chunked += pass.tiles.t.size() > 1 ? 1 : 0;
     const Array same = test::decode_to_memory(model, *small, source, input).picture;

@@ -26,17 +26,13 @@ TEST_CASE("plans for a GPU run in one reservation within their limit") {
   const planner::CostModel costs(model.graph, DeviceKind::cuda);
   planner::PlanOptions options;
   options.limit_bytes = int64_t{1} << 29;
-  const Plan ample = planner::make_plan(model, request, options, costs);
+  const Plan ample = planner::make_plan({model, request, options, costs}).value();
   const Array input = test::latent_for(model, request, 5);
   for (const double share : {1.0, 0.8, 0.65}) {
     CAPTURE(share);
     options.limit_bytes = static_cast<int64_t>(double(ample.predicted_peak_bytes) * share);
-    std::optional<Plan> plan;
-    try {
-      plan = planner::make_plan(model, request, options, costs);
-    } catch (const DoesNotFit&) {
-      continue;
-    }
+    const std::optional<Plan> plan = planner::make_plan({model, request, options, costs});
+    if (!plan) continue;
     EmulatedGpu gpu(options.limit_bytes);
     const test::Decoded decoded = on_gpu(gpu, model, *plan, input, 5);
     CHECK(gpu.reservations() == 1);
@@ -50,7 +46,8 @@ TEST_CASE("what a GPU cannot do is told before anything is taken") {
   const Request request = request_for(model, {1, 4, 4}, 1, Dtype::fp32, DeviceKind::cuda);
   planner::PlanOptions options;
   options.limit_bytes = int64_t{1} << 29;
-  Plan plan = planner::make_plan(model, request, options, planner::CostModel(model.graph, DeviceKind::cuda));
+  Plan plan = planner::make_plan({model, request, options, planner::CostModel(model.graph, DeviceKind::cuda)})
+                  .value();
   const Array input = test::latent_for(model, request, 1);
   SECTION("a card with less memory than the plan takes") {
     EmulatedGpu gpu(1 << 16);

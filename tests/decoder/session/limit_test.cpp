@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
 
@@ -32,7 +33,7 @@ TEST_CASE("under a limit below what a plan needs the decode stops, and says at w
   const Request request = request_for(model, {1, 20, 20});
   const Array latent = test::latent_for(model, request, 1);
   const planner::CostModel costs(model.graph);
-  Plan plan = planner::make_plan(model, request, {.limit_bytes = int64_t{1} << 30}, costs);
+  Plan plan = planner::make_plan({model, request, {.limit_bytes = int64_t{1} << 30}, costs}).value();
   const int64_t needed = pool_peak(model, plan, latent);
   REQUIRE(needed > plan.weights_bytes * 2);
   int refusals = 0;
@@ -73,7 +74,8 @@ TEST_CASE("the pool's true peak is enough, and one page less is not") {
   const Request request = request_for(model, {1, 12, 12});
   const Array latent = test::latent_for(model, request, 2);
   Plan plan =
-      planner::make_plan(model, request, {.limit_bytes = int64_t{1} << 30}, planner::CostModel(model.graph));
+      planner::make_plan({model, request, {.limit_bytes = int64_t{1} << 30}, planner::CostModel(model.graph)})
+          .value();
   const int64_t needed = pool_peak(model, plan, latent);
   plan.limit_bytes = needed + plan.reserve_bytes;
   CHECK(test::decode_to_memory(model, plan, test::random_source(1), latent).stats.pool_peak_bytes == needed);
@@ -120,7 +122,7 @@ TEST_CASE("what the planner predicts is what the pool measures, to 80 KiB") {
   for (const int64_t limit :
        {smallest, smallest + (1 << 19), smallest + (1 << 20), smallest + (3 << 20), int64_t{1} << 40}) {
     CAPTURE(smallest, limit);
-    const Plan plan = planner::make_plan(model, request, {.limit_bytes = limit}, costs);
+    const Plan plan = planner::make_plan({model, request, {.limit_bytes = limit}, costs}).value();
     const RunStats stats = test::decode_to_memory(model, plan, test::random_source(1), latent).stats;
     const int64_t measured = stats.pool_peak_bytes + plan.reserve_bytes;
     CAPTURE(plan.predicted_peak_bytes, measured);

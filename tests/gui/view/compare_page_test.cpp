@@ -71,10 +71,12 @@ TEST_CASE("compare page: of two runs what differs the most comes first") {
 TEST_CASE("compare page: plans have their timelines over one stretch of time") {
   const auto& [plan, model] = sample_files().plan();
   const test::Scratch scratch;
-  write_plan(scratch / "ample.json",
-             planner::make_plan(model, plan.request, {.limit_bytes = plan.limit_bytes * 4},
-                                planner::CostModel(model.graph)),
-             model.graph);
+  write_plan(
+      scratch / "ample.json",
+      planner::make_plan(
+          {model, plan.request, {.limit_bytes = plan.limit_bytes * 4}, planner::CostModel(model.graph)})
+          .value(),
+      model.graph);
   Shown shown;
   shown.open({sample_files().file("profile.json"), sample_files().file("plan.json"),
               QString::fromStdString(scratch / "ample.json")});

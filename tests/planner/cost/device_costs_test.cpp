@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/gpu_memory.h"
@@ -28,7 +29,7 @@ double seconds_of(const Graph& graph, const Step& step, Dtype dtype) {
   pass.scale = scale;
   pass.steps = {step};
   const CostModel costs(graph, DeviceKind::cuda);
-  return costs.step_seconds(graph, pass, step, {1, 128 * scale.y, 128 * scale.x},
+  return costs.step_seconds(pass, step, {1, 128 * scale.y, 128 * scale.x},
                             {latent, 1, dtype, DeviceKind::cuda}) -
          6e-6;
 }
@@ -102,7 +103,7 @@ TEST_CASE("plans for CUDA have few large tiles, convolutions in one form, and no
   const Model model = resolve_model("sdxl");
   const CostModel costs(model.graph, DeviceKind::cuda);
   const Request request{"sdxl", 1024, 1024, 1, 1, Dtype::bf16, DeviceKind::cuda};
-  const Plan ample = make_plan(model, request, {.limit_bytes = int64_t{100} << 30}, costs);
+  const Plan ample = make_plan({model, request, {.limit_bytes = int64_t{100} << 30}, costs}).value();
   CHECK(ample.optimal);
   CHECK(ample.assumed);
   CHECK(ample.reserve_bytes == 0);
@@ -110,14 +111,14 @@ TEST_CASE("plans for CUDA have few large tiles, convolutions in one form, and no
     CHECK(pass.tiles.y.size() * pass.tiles.x.size() == 1);
     CHECK(pass.convolutions == ConvolutionAlgorithm::direct);
   }
-  const Plan tight = make_plan(model, request, {.limit_bytes = int64_t{1} << 30}, costs);
+  const Plan tight = make_plan({model, request, {.limit_bytes = int64_t{1} << 30}, costs}).value();
   CHECK(tight.predicted_peak_bytes <= int64_t{1} << 30);
   CHECK(tight.predicted_seconds > ample.predicted_seconds);
   CHECK(validate(tight, model).empty());
 
   PlanOptions files{.limit_bytes = int64_t{1} << 30, .scratch_limit_bytes = 1 << 20, .scratch_folder = "/"};
-  CHECK_THROWS_AS(make_plan(model, request, files, costs), InputError);
-  CHECK_THROWS_AS(make_plan(model, request, {.limit_bytes = int64_t{1} << 30}, CostModel(model.graph)),
+  CHECK_THROWS_AS(make_plan({model, request, files, costs}), InputError);
+  CHECK_THROWS_AS(make_plan({model, request, {.limit_bytes = int64_t{1} << 30}, CostModel(model.graph)}),
                   std::logic_error);
 }
 
@@ -125,7 +126,7 @@ TEST_CASE("on CUDA no tile has more values than its libraries count") {
   const Model model = resolve_model("sdxl");
   const CostModel costs(model.graph, DeviceKind::cuda);
   const Request request{"sdxl", 8192, 8192, 1, 1, Dtype::bf16, DeviceKind::cuda};
-  const Plan plan = make_plan(model, request, {.limit_bytes = int64_t{1} << 40}, costs);
+  const Plan plan = make_plan({model, request, {.limit_bytes = int64_t{1} << 40}, costs}).value();
   const Sizes sizes = sizes_of(model.graph, plan);
   int64_t most = 0;
   for (const Pass& pass : plan.passes) {

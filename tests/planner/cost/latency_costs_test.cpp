@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
@@ -108,17 +109,17 @@ TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
           }
         }
       }
-      recomputed += costs.step_seconds(model.graph, pass, step, drawn.decisions[p].tile, sizes);
+      recomputed += costs.step_seconds(pass, step, drawn.decisions[p].tile, sizes);
     }
     CAPTURE(p, pass.name);
     // Tiles next to the outermost are clipped only where halos outreach a whole tile, and images of odd tiles
     // differ by a position.
     CHECK(recomputed == Approx(sum).epsilon(0.15));
-    CHECK(costs.pass_seconds(model.graph, pass, drawn.decisions[p].tile, sizes) == Approx(recomputed));
+    CHECK(costs.pass_seconds(pass, drawn.decisions[p].tile, sizes) == Approx(recomputed));
     for (const Step& step : pass.steps) {
       if (step.op == OpId{-1}) continue;
-      CHECK(costs.step_seconds(model.graph, pass, step, drawn.decisions[p].tile, sizes) >=
-            costs.least_seconds(model.graph, step.op, sizes) * (1 - 1e-9));
+      CHECK(costs.step_seconds(pass, step, drawn.decisions[p].tile, sizes) >=
+            costs.least_seconds(step.op, sizes) * (1 - 1e-9));
     }
   }
 }
@@ -128,9 +129,11 @@ TEST_CASE("a plan by laws says what they hold for, and counts the weights") {
   const Model model = test::model_of(test::tiny_config());
   const Request request = request_for(model, {1, 20, 24});
   const profiler::Profile profile = profile_of(model, 32, 32, random);
-  const Plan plan =
-      make_plan(model, request, {.limit_bytes = int64_t{1} << 30, .weights = WeightResidency::resident},
-                CostModel(model.graph, profile, request));
+  const Plan plan = make_plan({model,
+                               request,
+                               {.limit_bytes = int64_t{1} << 30, .weights = WeightResidency::resident},
+                               CostModel(model.graph, profile, request)})
+                        .value();
   CHECK_FALSE(plan.assumed);
   CHECK(plan.environment == Environment{profile.device, profile.libraries});
   double seconds = double(resident_weights_bytes(model.graph, {})) / 1e8;

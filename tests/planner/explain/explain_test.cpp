@@ -1,9 +1,9 @@
 #include "planner/explain/explain.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "decoder/validator/validator.h"
-#include "planner/explain/window.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"

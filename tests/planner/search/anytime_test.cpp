@@ -29,12 +29,12 @@ TEST_CASE("a search cut short gives a valid plan with its bound, or says that it
       PlanSpace space(model, request, {}, costs);
       options.limit_bytes = smallest_limit(space).bytes * random.integer(10, 20) / 10;
     }
-    const double optimum = make_plan(model, request, options, costs).predicted_seconds;
+    const double optimum = make_plan({model, request, options, costs}).value().predicted_seconds;
     for (const double budget : {0.0, 1e-6, random.uniform(0, 2e-3), random.uniform(0, 2e-2), 60.0}) {
       CAPTURE(budget);
       options.time_budget_seconds = budget;
       try {
-        const Plan plan = make_plan(model, request, options, costs);
+        const Plan plan = make_plan({model, request, options, costs}).value();
         REQUIRE(validate(plan, model).empty());
         REQUIRE(plan.predicted_peak_bytes <= options.limit_bytes);
         REQUIRE(plan.predicted_seconds >= optimum * (1 - 1e-12));

@@ -20,14 +20,15 @@ using test::Random;
 constexpr size_t kMostChoices = 250;      // of one pass, so that pricing them stays quick
 constexpr double kMostSequences = 50000;  // that are tried one by one
 
-Configuration planner_frame(const OracleConfiguration& frame) {
-  return {frame.micro_batch, frame.weights, frame.lower_tier, frame.lower_limit_bytes};
+Configuration planner_configuration(const OracleConfiguration& configuration) {
+  return {configuration.micro_batch, configuration.weights, configuration.lower_tier,
+          configuration.lower_limit_bytes};
 }
 
 struct Drawn {
   Model model;
   Request request;
-  OracleConfiguration frame;
+  OracleConfiguration configuration;
   Assumptions assumptions;
 };
 
@@ -47,14 +48,16 @@ Drawn draw(uint64_t seed, double odd = 0, double rest = 0, DeviceKind device = D
   drawn.request =
       test::request_for(drawn.model, {1, random.integer(2, 20), columns}, random.pick<int64_t>({1, 1, 1, 3}),
                         random.pick<Dtype>({Dtype::fp32, Dtype::bf16}), device);
-  drawn.frame.micro_batch = random.pick<int64_t>({1, drawn.request.batch});
-  drawn.frame.weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass});
+  drawn.configuration.micro_batch = random.pick<int64_t>({1, drawn.request.batch});
+  drawn.configuration.weights =
+      random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass});
   if (random.chance(0.5)) {
-    drawn.frame.lower_tier = device == DeviceKind::cuda
-                                 ? MemoryTier::host
-                                 : random.pick<MemoryTier>({MemoryTier::host, MemoryTier::scratch});
+    drawn.configuration.lower_tier = device == DeviceKind::cuda
+                                         ? MemoryTier::host
+                                         : random.pick<MemoryTier>({MemoryTier::host, MemoryTier::scratch});
     // Everything fits there, or only some of it.
-    drawn.frame.lower_limit_bytes = random.chance(0.5) ? int64_t{1} << 40 : random.integer(1, 60) * 4096;
+    drawn.configuration.lower_limit_bytes =
+        random.chance(0.5) ? int64_t{1} << 40 : random.integer(1, 60) * 4096;
   }
   drawn.assumptions = test::assumptions_for(drawn.request);
   drawn.assumptions.memory = CostModel(drawn.model.graph, device).memory();
@@ -76,11 +79,11 @@ TEST_CASE("the planner finds what trying every plan of the stated space finds") 
     const bool odd = (hundred >= 20 && hundred < 25) || hundred >= 35;
     const Drawn d =
         draw(seed, odd ? 0.6 : 0, hundred < 25 ? 0 : 0.5, hundred < 30 ? DeviceKind::cpu : DeviceKind::cuda);
-    const PlanOracle oracle(d.model, d.request, d.frame, d.assumptions, kMostChoices);
+    const PlanOracle oracle(d.model, d.request, d.configuration, d.assumptions, kMostChoices);
     if (!oracle.complete() || oracle.sequences() > kMostSequences) continue;
     ++tried;
     const CostModel costs(d.model.graph, d.request.device);
-    PlanSpace space(d.model, d.request, planner_frame(d.frame), costs);
+    PlanSpace space(d.model, d.request, planner_configuration(d.configuration), costs);
     REQUIRE(space.passes() == oracle.passes());
     const SmallestLimit smallest = smallest_limit(space);
     REQUIRE(smallest.bytes == oracle.smallest_peak());
@@ -100,23 +103,23 @@ TEST_CASE("the planner finds what trying every plan of the stated space finds") 
   CHECK(tried >= 50);
 }
 
-/// Every frame that options allow, as docs/planning.md lists them.
-std::vector<OracleConfiguration> frames_of(const Request& request, const PlanOptions& options) {
-  std::vector<OracleConfiguration> frames;
+/// Every configuration that options allow, as docs/planning.md lists them.
+std::vector<OracleConfiguration> configurations_of(const Request& request, const PlanOptions& options) {
+  std::vector<OracleConfiguration> configurations;
   for (const int64_t micro_batch : std::vector<int64_t>{1, request.batch}) {
     for (const WeightResidency weights : {WeightResidency::resident, WeightResidency::per_pass}) {
       if (options.weights && *options.weights != weights) continue;
-      frames.push_back({micro_batch, weights, {}, 0});
+      configurations.push_back({micro_batch, weights, {}, 0});
       if (options.host_limit_bytes > 0)
-        frames.push_back({micro_batch, weights, MemoryTier::host, options.host_limit_bytes});
+        configurations.push_back({micro_batch, weights, MemoryTier::host, options.host_limit_bytes});
       if (options.scratch_limit_bytes > 0)
-        frames.push_back({micro_batch, weights, MemoryTier::scratch, options.scratch_limit_bytes});
+        configurations.push_back({micro_batch, weights, MemoryTier::scratch, options.scratch_limit_bytes});
     }
   }
-  return frames;
+  return configurations;
 }
 
-TEST_CASE("over all frames, the plan is the fastest of the stated space, and its file says so") {
+TEST_CASE("over all configurations, the plan is the fastest of the stated space, and its file says so") {
   const uint64_t ten = GENERATE(range(uint64_t{0}, uint64_t{28}));
   const DeviceKind device = ten < 20 ? DeviceKind::cpu : DeviceKind::cuda;
   int tried = 0;
@@ -134,8 +137,9 @@ TEST_CASE("over all frames, the plan is the fastest of the stated space, and its
     std::vector<std::unique_ptr<PlanOracle>> oracles;
     bool complete = true;
     int64_t smallest = std::numeric_limits<int64_t>::max();
-    for (const OracleConfiguration& frame : frames_of(d.request, options)) {
-      oracles.push_back(std::make_unique<PlanOracle>(d.model, d.request, frame, d.assumptions, kMostChoices));
+    for (const OracleConfiguration& configuration : configurations_of(d.request, options)) {
+      oracles.push_back(
+          std::make_unique<PlanOracle>(d.model, d.request, configuration, d.assumptions, kMostChoices));
       complete = complete && oracles.back()->complete() && oracles.back()->sequences() <= kMostSequences;
       if (!complete) break;
       smallest = std::min(smallest, oracles.back()->smallest_peak());
@@ -144,24 +148,24 @@ TEST_CASE("over all frames, the plan is the fastest of the stated space, and its
     ++tried;
     const CostModel costs(d.model.graph, device);
     options.limit_bytes = smallest - 1;
-    CHECK_THROWS_AS(make_plan(d.model, d.request, options, costs), DoesNotFit);
+    CHECK_FALSE(make_plan({d.model, d.request, options, costs}));
     for (const int64_t limit : limits(smallest, smallest / 2, random)) {
       options.limit_bytes = limit;
       double fewest = std::numeric_limits<double>::infinity();
-      const std::vector<OracleConfiguration> frames = frames_of(d.request, options);
-      for (size_t i = 0; i < frames.size(); ++i) {
+      const std::vector<OracleConfiguration> configurations = configurations_of(d.request, options);
+      for (size_t i = 0; i < configurations.size(); ++i) {
         const double start = oracles[i]->start_seconds();
         fewest = std::min(fewest, start + (oracles[i]->fewest_seconds(limit) - start) *
-                                              double(d.request.batch / frames[i].micro_batch));
+                                              double(d.request.batch / configurations[i].micro_batch));
       }
       CAPTURE(limit, smallest);
       const ConfigurationSearch search =
-          fastest_over(spaces_of(d.model, d.request, options, costs), d.request, limit);
+          fastest_over(spaces_of({d.model, d.request, options, costs}), d.request, limit);
       REQUIRE(search.best->seconds == Approx(fewest).epsilon(1e-9));
       REQUIRE(search.bound_seconds == Approx(fewest).epsilon(1e-9));
       // The oracle knows of no gaps between what is live: there must be room for them.
       if (device == DeviceKind::cuda) options.limit_bytes = limit + limit / 2;
-      const Plan plan = make_plan(d.model, d.request, options, costs);
+      const Plan plan = make_plan({d.model, d.request, options, costs}).value();
       REQUIRE(plan.predicted_peak_bytes <= options.limit_bytes);
       if (device == DeviceKind::cpu) {
         REQUIRE(plan.predicted_seconds == Approx(fewest).epsilon(1e-9));

@@ -1,8 +1,10 @@
 #include "planner/search/frontier.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "decoder/graph/errors.h"
+#include "planner/search/make_plan.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
@@ -28,7 +30,7 @@ TEST_CASE("a frontier falls, and every point of it is what the planner finds und
     if (random.chance(0.3)) options.host_limit_bytes = random.integer(1, 100) * 65536;
     if (random.chance(0.3)) options.scratch_limit_bytes = random.integer(1, 100) * 65536;
     const auto most = static_cast<size_t>(random.integer(2, 12));
-    const std::vector<FrontierPoint> points = frontier(model, request, options, costs, most);
+    const std::vector<FrontierPoint> points = frontier({model, request, options, costs}, most);
     REQUIRE_FALSE(points.empty());
     REQUIRE(points.size() <= most);
     for (size_t i = 0; i < points.size(); ++i) {
@@ -38,16 +40,16 @@ TEST_CASE("a frontier falls, and every point of it is what the planner finds und
         REQUIRE(points[i].seconds > points[i - 1].seconds);
       }
       options.limit_bytes = points[i].peak_bytes;
-      const Plan plan = make_plan(model, request, options, costs);
+      const Plan plan = make_plan({model, request, options, costs}).value();
       REQUIRE(plan.predicted_seconds == Approx(points[i].seconds).epsilon(1e-9));
       REQUIRE(plan.predicted_peak_bytes <= points[i].peak_bytes);
     }
     // From where more memory gains nothing to where less is too little.
     options.limit_bytes = int64_t{1} << 50;
-    CHECK(make_plan(model, request, options, costs).predicted_seconds ==
+    CHECK(make_plan({model, request, options, costs}).value().predicted_seconds ==
           Approx(points.front().seconds).epsilon(1e-9));
     options.limit_bytes = points.back().peak_bytes - 1;
-    CHECK_THROWS_AS(make_plan(model, request, options, costs), DoesNotFit);
+    CHECK_FALSE(make_plan({model, request, options, costs}));
   }
 }
 

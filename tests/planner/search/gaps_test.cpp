@@ -5,8 +5,8 @@
 #include "decoder/gpu/dry_run.h"
 #include "decoder/graph/errors.h"
 #include "decoder/validator/validator.h"
+#include "planner/explain/why_not.h"
 #include "planner/search/make_plan.h"
-#include "planner/search/why_not.h"
 
 namespace headroom::planner {
 namespace {
@@ -33,7 +33,8 @@ TEST_CASE("predicted peaks of plans for CUDA are what their places take, within 
     PlanOptions options;
     options.limit_bytes = c.limit_mib << 20;
     options.host_limit_bytes = c.host_mib << 20;
-    const Plan plan = make_plan(model, request_of(c), options, CostModel(model.graph, DeviceKind::cuda));
+    const Plan plan =
+        make_plan({model, request_of(c), options, CostModel(model.graph, DeviceKind::cuda)}).value();
     CHECK(validate(plan, model).empty());
     CHECK(plan.limit_bytes == options.limit_bytes);
     CHECK(plan.predicted_peak_bytes <= options.limit_bytes);
@@ -54,7 +55,7 @@ TEST_CASE("pinned host memory has room for its gaps too, whatever its limit") {
   for (const int64_t host_mib : {2000, 1100}) {
     CAPTURE(host_mib);
     const PlanOptions options{.limit_bytes = int64_t{450} << 20, .host_limit_bytes = host_mib << 20};
-    const Plan plan = make_plan(model, request, options, costs);
+    const Plan plan = make_plan({model, request, options, costs}).value();
     const DryRun dry_run = run_dry(model, plan);
     CHECK(dry_run.host.bytes > 0);
     CHECK(dry_run.host.bytes <= options.host_limit_bytes);
@@ -66,11 +67,11 @@ TEST_CASE("on CUDA the smallest limit has room for gaps, and less has not") {
   const Model model = resolve_model("sdxl");
   const Request request = request_of({"sdxl", 1024, 768, 1, 1, 0, 0});
   const CostModel costs(model.graph, DeviceKind::cuda);
-  const WhyNot why = why_not(model, request, {.limit_bytes = 1 << 20}, costs);
-  const Plan plan = make_plan(model, request, {.limit_bytes = why.smallest_limit_bytes}, costs);
+  const WhyNot why = why_not({model, request, {.limit_bytes = 1 << 20}, costs});
+  const Plan plan = make_plan({model, request, {.limit_bytes = why.smallest_limit_bytes}, costs}).value();
   CHECK(plan.predicted_peak_bytes <= why.smallest_limit_bytes);
   const int64_t live_bytes = plan.predicted_peak_bytes - plan.reserve_bytes;
-  CHECK_THROWS_AS(make_plan(model, request, {.limit_bytes = live_bytes - 1}, costs), DoesNotFit);
+  CHECK_FALSE(make_plan({model, request, {.limit_bytes = live_bytes - 1}, costs}));
 }
 
 }  // namespace

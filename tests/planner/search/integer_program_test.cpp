@@ -76,18 +76,20 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
         test::random_model(random, {.operations = random.integer(16, 40), .barriers = random.integer(3, 9)});
     Request request = test::request_for(model, {1, random.integer(2, 20), random.integer(3, 60)});
     if (ten >= 15) request.device = DeviceKind::cuda;
-    OracleConfiguration frame{
+    OracleConfiguration configuration{
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}), {}, 0};
     const MemoryTier lower = request.device == DeviceKind::cuda ? MemoryTier::host : MemoryTier::scratch;
-    if (random.chance(0.3)) frame = {1, frame.weights, lower, random.integer(1, 60) * 4096};
+    if (random.chance(0.3)) configuration = {1, configuration.weights, lower, random.integer(1, 60) * 4096};
     const CostModel costs(model.graph, request.device);
     Assumptions assumptions = test::assumptions_for(request);
     assumptions.memory = costs.memory();
-    const PlanOracle oracle(model, request, frame, assumptions, 120);
+    const PlanOracle oracle(model, request, configuration, assumptions, 120);
     if (!oracle.complete()) continue;
     ++tried;
     PlanSpace space(model, request,
-                    {frame.micro_batch, frame.weights, frame.lower_tier, frame.lower_limit_bytes}, costs);
+                    {configuration.micro_batch, configuration.weights, configuration.lower_tier,
+                     configuration.lower_limit_bytes},
+                    costs);
     const int64_t smallest = smallest_limit(space).bytes;
     CAPTURE(smallest);
     CHECK(double(smallest) / (1 << 20) ==

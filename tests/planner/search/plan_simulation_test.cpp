@@ -45,7 +45,7 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
       transform +=
           costs.transform_seconds(4 * kernel_shape(model.graph, op).floats(ConvolutionAlgorithm::winograd));
   }
-  const double compute = transform + costs.pass_seconds(model.graph, pass, tile, sizes);
+  const double compute = transform + costs.pass_seconds(pass, tile, sizes);
   return weights + CostModel::sweep_seconds(compute, transfers, pass.tiles.y.size());
 }
 
@@ -72,12 +72,12 @@ TEST_CASE("a walk through every tile and step finds the peak and the seconds tha
     style.keep = random.uniform(0, 1);
     style.below = random.pick<double>({0, 0.5, 1});
     style.in_place = random.pick<double>({0, 0.5, 1});
-    const PlanConfiguration frame{
+    const PlanConfiguration configuration{
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
         on_cuda ? MemoryTier::host : random.pick<MemoryTier>({MemoryTier::host, MemoryTier::scratch})};
     const int64_t micro_batch = random.chance(0.5) ? 1 : request.batch;
     const test::RandomPlan drawn =
-        test::random_plan(model, request, micro_batch, style, assumptions.memory, random, {}, frame);
+        test::random_plan(model, request, micro_batch, style, assumptions.memory, random, {}, configuration);
     const test::SimulatedPlan walked = simulate(model.graph, drawn.plan, assumptions);
     CHECK(walked.peak_bytes == drawn.plan.predicted_peak_bytes);
     for (size_t i = 0; i < drawn.plan.passes.size(); ++i) {

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
 #include "decoder/graph/errors.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/validator/validator.h"
-#include "planner/search/make_plan.h"
+#include "planner/explain/why_not.h"
 #include "tests/support/random_queue.h"
 #include "tests/support/tiny_model.h"
 
@@ -29,12 +30,12 @@ struct CountingPlanner {
   std::vector<Request> asked;
   Plan operator()(const Request& request) {
     asked.push_back(request);
-    return make_plan(tiny(), request, {.limit_bytes = limit_bytes}, CostModel(tiny().graph));
+    return plan_or_explain({tiny(), request, {.limit_bytes = limit_bytes}, CostModel(tiny().graph)});
   }
 };
 
 RequestQueue planned(const RequestQueue& queue, int64_t limit_bytes, CountingPlanner& planner) {
-  return plan_queue(queue, tiny(), "tiny", {}, limit_bytes, std::ref(planner), "requests.json");
+  return plan_queue(queue, tiny(), {.model = "tiny"}, limit_bytes, std::ref(planner), "requests.json");
 }
 
 auto shape_of(const QueuedRequest& r) {

@@ -1,6 +1,7 @@
 // Profiles of an emulated GPU, whose time is made up.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "decoder/gpu/dry_run.h"
 #include "decoder/graph/errors.h"
@@ -8,6 +9,7 @@
 #include "planner/cost/cost_model.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/cost/profile_check.h"
+#include "planner/explain/why_not.h"
 #include "planner/program/run.h"
 #include "planner/search/make_plan.h"
 #include "profiler/measure/collect.h"
@@ -225,12 +227,7 @@ double predicted_seconds(const Plan& plan) {
 }
 
 int64_t smallest_limit(const Model& model, const Request& request, const CostModel& costs) {
-  try {
-    make_plan(model, request, {.limit_bytes = 1}, costs);
-  } catch (const DoesNotFit& refused) {
-    return refused.smallest_limit_bytes;
-  }
-  return 0;
+  return why_not({model, request, {.limit_bytes = 1}, costs}).smallest_limit_bytes;
 }
 
 void check_predicted(const nlohmann::json& config, ProfileRequest request,
@@ -253,10 +250,10 @@ void check_predicted(const nlohmann::json& config, ProfileRequest request,
     const CostModel costs(model.graph, profile, other);
     CHECK_FALSE(costs.assumed());
     PlanOptions options{.limit_bytes = int64_t{1} << 29};
-    const int64_t ample = make_plan(model, other, options, costs).predicted_peak_bytes;
+    const int64_t ample = make_plan({model, other, options, costs}).value().predicted_peak_bytes;
     for (const int64_t limit : {ample, (ample + smallest_limit(model, other, costs)) / 2}) {
       options.limit_bytes = limit;
-      const Plan plan = make_plan(model, other, options, costs);
+      const Plan plan = make_plan({model, other, options, costs}).value();
       CAPTURE(width, height, limit, plan.passes.size());
       CHECK(plan.environment == Environment{"emulated GPU", "emulator"});
       CHECK_FALSE(plan.assumed);

@@ -33,14 +33,13 @@ struct Case {
     const CostModel costs(model.graph, device);
     PlanOptions options;
     options.limit_bytes = int64_t{1} << 29;
-    plan = make_plan(model, request, options, costs);
+    plan = make_plan({model, request, options, costs}).value();
     const int64_t ample = plan.predicted_peak_bytes;
     for (; share < 1; share += 0.05) {
       options.limit_bytes = static_cast<int64_t>(double(ample) * share);
-      try {
-        plan = make_plan(model, request, options, costs);
+      if (std::optional<Plan> smaller = make_plan({model, request, options, costs})) {
+        plan = *std::move(smaller);
         break;
-      } catch (const DoesNotFit&) {  // then with some more
       }
     }
     latent = test::latent_for(model, request, 5);

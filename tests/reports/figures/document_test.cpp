@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "decoder/graph/json_fields.h"
 #include "decoder/plan/plan_file.h"
@@ -29,7 +30,7 @@ Plan tiny_plan(const Model& model, const std::string& name) {
   request.model = name;
   planner::PlanOptions options;
   options.limit_bytes = int64_t{64} << 20;
-  return planner::make_plan(model, request, options, planner::CostModel(model.graph));
+  return planner::make_plan({model, request, options, planner::CostModel(model.graph)}).value();
 }
 
 json frontier_json() {

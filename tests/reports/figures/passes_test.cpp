@@ -162,7 +162,7 @@ TEST_CASE("passes: spans of a real plan agree with its tile programs") {
     options.scratch_limit_bytes = test::kAmple;
     options.limit_bytes = test::smallest_bytes(model, request, options, costs);
   }
-  const PlanDocument document{planner::make_plan(model, request, options, costs), model};
+  const PlanDocument document{planner::make_plan({model, request, options, costs}).value(), model};
   const Sizes sizes = sizes_of(model.graph, document.plan);
   int64_t bytes = 0, expected = 0, blocks = 0;
   int32_t written = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "decoder/graph/errors.h"
 #include "planner/cost/memory_costs.h"
@@ -12,17 +13,8 @@
 namespace headroom::reports {
 namespace {
 
-const auto always = [] { return true; };
-
 Request request_of(int64_t width, int64_t height, int64_t batch = 1) {
   return {"small", width, height, 1, batch, Dtype::fp32};
-}
-
-/// Weights, 16 bits and a scratch file all help it.
-Model wide_decoder() {
-  Model model = test::model_of(test::tiny_config({32, 64, 128}));
-  model.force_upcast = false;
-  return model;
 }
 
 /// Pass, step and what is live must explain the plan's peak.
@@ -59,11 +51,10 @@ void check_decision(const DocumentPtr& document) {
   const auto first = [](const std::vector<Interval>& intervals) { return intervals.front().length(); };
   const Extent tile = per_axis(first, pass.tiles);
   for (const Extent& band : {tile, last_band_tile(tile, sizes.latent.y * pass.scale.y)}) {
-    const std::vector<int64_t> alone = step_bytes(graph, pass, band, sizes, {}),
-                               all = step_bytes(graph, pass, band, sizes, planner::cpu_memory_model(graph));
+    const std::vector<StepBytes> all = step_bytes(graph, pass, band, sizes, planner::cpu_memory_model(graph));
     for (size_t i = 0; i < all.size(); ++i) {
-      is_one |=
-          alone[i] == tiles && all[i] == working && planner::step_text(pass.steps[i], graph) == decision.step;
+      is_one |= all[i].tiles + all[i].carried == tiles && all[i].total() == working &&
+                planner::step_text(pass.steps[i], graph) == decision.step;
     }
   }
   CAPTURE(decision.step, tiles, working);
@@ -96,89 +87,9 @@ TEST_CASE("peak: the same of any decoder") {
   }
 }
 
-TEST_CASE("peak: every lever's limit is the smallest one with that change") {
-  const Model model = wide_decoder();
-  const planner::CostModel costs(model.graph);
-  const Request request = request_of(512, 512);
-  planner::PlanOptions options;
-  options.weights = WeightResidency::resident;
-  const std::vector<Lever> found = levers(model, request, options, costs, always);
-  REQUIRE(found.size() == 5);
-  CHECK(found[0].change.empty());
-  std::vector<std::string> changes;
-  for (const Lever& lever : found) {
-    CAPTURE(lever.change);
-    changes.push_back(lever.change);
-    CHECK_FALSE(lever.meaning.empty());
-    Request changed = request;
-    planner::PlanOptions at = options;
-    at.limit_bytes = lever.smallest_limit_bytes;
-    if (lever.change == "--weights-residency auto") at.weights.reset();
-    if (lever.change == "--dtype bf16") changed.dtype = Dtype::bf16;
-    if (lever.change == "--dtype fp16") changed.dtype = Dtype::fp16;
-    if (lever.change == "--scratch DIR") {
-      at.scratch_folder = "/";
-      at.scratch_limit_bytes = test::kAmple;
-    }
-    CHECK(planner::make_plan(model, changed, at, costs).predicted_seconds == Approx(lever.seconds));
-    --at.limit_bytes;
-    CHECK_THROWS_AS(planner::make_plan(model, changed, at, costs), DoesNotFit);
-  }
-  for (size_t i = 1; i < found.size(); ++i) {
-    CHECK(found[i].smallest_limit_bytes < found[0].smallest_limit_bytes);
-    if (i > 1) CHECK(found[i].smallest_limit_bytes >= found[i - 1].smallest_limit_bytes);
-  }
-  std::sort(changes.begin(), changes.end());
-  CHECK(changes == std::vector<std::string>{"", "--dtype bf16", "--dtype fp16", "--scratch DIR",
-                                            "--weights-residency auto"});
-}
-
-TEST_CASE("peak: levers that are pulled already, or that the model does not have, are none") {
-  Model model = wide_decoder();
-  const planner::CostModel costs(model.graph);
-  Request request = request_of(512, 512);
-  planner::PlanOptions options;
-  const auto changes = [&] {
-    std::vector<std::string> list;
-    for (const Lever& lever : levers(model, request, options, costs, always)) list.push_back(lever.change);
-    std::sort(list.begin(), list.end());
-    return list;
-  };
-  using Changes = std::vector<std::string>;
-  CHECK(changes() == Changes{"", "--dtype bf16", "--dtype fp16", "--scratch DIR"});
-  model.force_upcast = true;
-  CHECK(changes() == Changes{"", "--dtype bf16", "--scratch DIR"});
-  options.scratch_folder = "/";
-  options.scratch_limit_bytes = 4096;
-  CHECK(changes() == Changes{"", "--dtype bf16", "--scratch-limit"});
-  options.scratch_limit_bytes = test::kAmple;
-  CHECK(changes() == Changes{"", "--dtype bf16"});
-  request.dtype = Dtype::bf16;
-  CHECK(changes() == Changes{""});
-}
-
-TEST_CASE("peak: a change that does not help is no lever") {
-  const Model model = test::small_decoder();  // whose peak at this size is not made of materialised tensors
-  planner::PlanOptions options;
-  options.weights = WeightResidency::resident;
-  const std::vector<Lever> found =
-      levers(model, request_of(128, 128), options, planner::CostModel(model.graph), always);
-  for (size_t i = 1; i < found.size(); ++i)
-    CHECK(found[i].smallest_limit_bytes < found[0].smallest_limit_bytes);
-}
-
-TEST_CASE("peak: levers stop where they are told to") {
-  const Model model = test::small_decoder();
-  const planner::CostModel costs(model.graph);
-  CHECK(levers(model, request_of(128, 128), {}, costs, [] { return false; }).empty());
-  int asked = 0;
-  CHECK(levers(model, request_of(128, 128), {}, costs, [&] { return ++asked <= 1; }).size() == 1);
-  CHECK(asked == 2);
-}
-
-TEST_CASE("peak: the table of levers says what each saves") {
-  const std::vector<Lever> found{{"", "as it is", 800, 3}, {"--dtype bf16", "16 bits", 400, 2}};
-  const Table table = levers_table(found, 1'000);
+TEST_CASE("peak: the table of remedies says what each saves") {
+  const std::vector<planner::Remedy> found{{"", "as it is", 800, 3}, {"--dtype bf16", "16 bits", 400, 2}};
+  const Table table = remedies_table(found, 1'000);
   REQUIRE(table.rows.size() == 2);
   const auto number = [&](size_t row, size_t column) {
     return std::get<double>(table.rows.at(row).cells.at(column));
@@ -192,7 +103,7 @@ TEST_CASE("peak: the table of levers says what each saves") {
   CHECK(number(1, 5) == 2);
   CHECK_FALSE(table.rows[0].stands_out);
   CHECK(table.rows[1].stands_out);
-  CHECK(levers_table({}, 1'000).rows.empty());
+  CHECK(remedies_table({}, 1'000).rows.empty());
 }
 
 }  // namespace

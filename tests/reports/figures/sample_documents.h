@@ -10,7 +10,9 @@
 #include "tests/support/run_as_predicted.h"
 #include "tests/support/tiny_model.h"
 
+namespace headroom::test {}
 namespace headroom::reports::test {
+using namespace headroom::test;
 
 template <typename T>
 DocumentPtr document_of(T contents, const std::string& file) {
@@ -28,12 +30,12 @@ inline constexpr int64_t kAmple = int64_t{1} << 50;
 
 inline PlanDocument planned(const Model& model, const Request& request, int64_t limit_bytes,
                             const planner::CostModel& costs) {
-  return {planner::make_plan(model, request, {.limit_bytes = limit_bytes}, costs), model};
+  return {planner::make_plan({model, request, {.limit_bytes = limit_bytes}, costs}).value(), model};
 }
 
 inline int64_t smallest_bytes(const Model& model, const Request& request, const planner::PlanOptions& options,
                               const planner::CostModel& costs) {
-  return planner::smallest_over(planner::spaces_of(model, request, options, costs)).smallest.bytes;
+  return planner::smallest_over(planner::spaces_of({model, request, options, costs})).smallest.bytes;
 }
 
 /// Two layers at two sizes, made up: every figure is another one.

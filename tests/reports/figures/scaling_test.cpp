@@ -1,11 +1,12 @@
 #include "reports/figures/scaling.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "decoder/lowering/build_plan.h"
+#include "planner/explain/why_not.h"
 #include "planner/search/make_plan.h"
-#include "planner/search/why_not.h"
 #include "tests/reports/figures/sample_documents.h"
 
 namespace headroom::reports {
@@ -78,9 +79,9 @@ TEST_CASE("scaling: the planned limit is the smallest there is, and untiled is w
     CHECK(found.planned[i].pixels() == sizes[i].width_pixels * sizes[i].height_pixels);
     planner::PlanOptions at = options;
     at.limit_bytes = found.planned[i].bytes;
-    CHECK(planner::make_plan(model, sizes[i], at, costs).predicted_peak_bytes == at.limit_bytes);
+    CHECK(planner::make_plan({model, sizes[i], at, costs}).value().predicted_peak_bytes == at.limit_bytes);
     --at.limit_bytes;
-    CHECK_THROWS_AS(planner::make_plan(model, sizes[i], at, costs), planner::NothingFits);
+    CHECK_FALSE(planner::make_plan({model, sizes[i], at, costs}));
     // The untiled decode holds at one time what the last norm reads and makes, both of the largest kind.
     const Extent latent = latent_extent(model, sizes[i].width_pixels, sizes[i].height_pixels, 1);
     int64_t largest = 0;

@@ -55,7 +55,7 @@ Timeline random_walk(Random& random, size_t moments) {
     seconds.push_back(at);
     use.push_back(now);
   }
-  return {seconds, use, at + 0.5, 1000, {{0, at, "all"}}, [](size_t) { return std::vector<LiveEntry>{}; }};
+  return TimelineData{seconds, use, at + 0.5, 1000, {{0, at, "all"}}};
 }
 
 int64_t slack_at(const Timeline& timeline, size_t moment) {
@@ -88,7 +88,7 @@ TEST_CASE("the highest moment of any stretch is found") {
 }
 
 TEST_CASE("moments are found by their time") {
-  const Timeline timeline({1, 2, 2, 4}, std::vector<MemoryUse>(4), 5, 0, {}, {});
+  const Timeline timeline({{1, 2, 2, 4}, std::vector<MemoryUse>(4), 5});
   CHECK(timeline.at(0) == 0);
   CHECK(timeline.at(1.5) == 0);
   CHECK(timeline.at(2) == 2);
@@ -97,7 +97,7 @@ TEST_CASE("moments are found by their time") {
   CHECK(timeline.from(2) == 1);
   CHECK(timeline.from(3) == 3);
   CHECK(timeline.from(9) == 4);
-  CHECK_THROWS_AS(Timeline({}, {}, 0, 0, {}, {}), std::logic_error);
+  CHECK_THROWS_AS(Timeline({{}, {}}), std::logic_error);
 }
 
 /// What is drawn at `seconds`, of all kinds together.
@@ -157,7 +157,7 @@ TEST_CASE("a chart has the kinds in their order, the limit, the passes and the p
   low[0] = 5;
   high = {5, 1, 2, 3, 4, 7, 8, 9, 6};
   const auto timeline_with = [&](int64_t limit) {
-    return Timeline({1, 2, 3}, {low, high, low}, 4, limit, {{1, 2, "first"}, {2, 4, "second"}}, {});
+    return Timeline({{1, 2, 3}, {low, high, low}, 4, limit, {{1, 2, "first"}, {2, 4, "second"}}});
   };
   const Chart chart = timeline_chart(timeline_with(100), "memory", 0, 4, 100);
   CHECK(chart.title == "memory");
@@ -204,7 +204,7 @@ TEST_CASE("what holds when a stretch begins is shown although it came before") {
     seconds.push_back(i);
     use.push_back({i == 499 ? 1000 : i % 7});
   }
-  const Timeline timeline(seconds, use, 1000, 0, {}, {});
+  const Timeline timeline({seconds, use, 1000});
   for (size_t columns : {10, 600}) {
     const Chart chart = timeline_chart(timeline, "", 499.5, 1000, columns);
     CHECK(chart.series[0].x.front() == 499.5);
@@ -306,8 +306,7 @@ TEST_CASE("sums of a trace are one moment each, known by kind alone") {
   RecordedTrace recorded;
   recorded.layers = {"latent", "conv_in"};
   Trace& trace = recorded.trace;
-  const auto materialised = MemoryKind::materialised, tile = MemoryKind::tile,
-             weights = MemoryKind::weights;
+  const auto materialised = MemoryKind::materialised, tile = MemoryKind::tile, weights = MemoryKind::weights;
   trace.events = {{0.5, 100, -1, -1, TensorId{-1}, weights},
                   {1, 1000, 0, 0, TensorId{1}, materialised},
                   {1, 500, 0, 0, TensorId{1}, tile},          // the last that stands alone
@@ -444,12 +443,12 @@ TEST_CASE("timelines of the planner's own plans, at several limits") {
   const Model model = test::model_of(test::tiny_config({8, 16, 24}));
   const planner::CostModel costs(model.graph);
   const Request request = test::request_for(model, {1, 40, 36}, 2);
-  const std::vector<planner::FrontierPoint> points = planner::frontier(model, request, {}, costs, 6);
+  const std::vector<planner::FrontierPoint> points = planner::frontier({model, request, {}, costs}, 6);
   REQUIRE(points.size() > 2);
   for (const planner::FrontierPoint& point : points) {
     planner::PlanOptions options;
     options.limit_bytes = point.peak_bytes;
-    const Plan plan = planner::make_plan(model, request, options, costs);
+    const Plan plan = planner::make_plan({model, request, options, costs}).value();
     CAPTURE(plan.limit_bytes);
     check_as_planned(plan, model);
     const Timeline timeline = predicted_timeline(document_of(plan, model));

@@ -1,4 +1,4 @@
-#include "planner/search/why_not.h"
+#include "planner/explain/why_not.h"
 
 #include <catch2/catch.hpp>
 #include <set>
@@ -21,7 +21,7 @@ TEST_CASE("what stands in the way adds up to the smallest limit, each thing once
   Request request = test::request_for(model, latent);
   if (seed >= 45) request.device = DeviceKind::cuda;
   const CostModel costs(model.graph, request.device);
-  const WhyNot why = why_not(model, request, {.limit_bytes = 1}, costs);
+  const WhyNot why = why_not({model, request, {.limit_bytes = 1}, costs});
   // Materialised tensors are listed whole, and of the tiles the largest sum: no less than what is there at
   // the peak.
   int64_t listed = 4096;  // weights are rounded up to pages
@@ -32,9 +32,9 @@ TEST_CASE("what stands in the way adds up to the smallest limit, each thing once
   }
   CHECK(listed + latent_bytes(model.graph, {latent, 1, request.dtype, request.device}) >=
         why.smallest_limit_bytes);
-  CHECK_NOTHROW(make_plan(model, request, {.limit_bytes = why.smallest_limit_bytes}, costs));
+  CHECK(make_plan({model, request, {.limit_bytes = why.smallest_limit_bytes}, costs}));
   try {
-    const Plan plan = make_plan(model, request, {.limit_bytes = why.smallest_limit_bytes - 1}, costs);
+    const Plan plan = plan_or_explain({model, request, {.limit_bytes = why.smallest_limit_bytes - 1}, costs});
     // On CUDA another plan may have smaller gaps.
     if (request.device == DeviceKind::cpu) FAIL("fits below the smallest limit");
     CHECK(plan.predicted_peak_bytes < why.smallest_limit_bytes);
@@ -49,10 +49,10 @@ TEST_CASE("on CUDA host memory is what helps, never a scratch file") {
   const Model model = resolve_model("sdxl");
   const Request request{"sdxl", 1024, 1024, 1, 1, Dtype::fp32, DeviceKind::cuda};
   const CostModel costs(model.graph, request.device);
-  const WhyNot why = why_not(model, request, {.limit_bytes = 1}, costs);
-  std::set<std::string> changes;
-  for (const Change& change : changes_of(model, request, {}, costs)) changes.insert(change.option);
-  CHECK(changes == std::set<std::string>{"--host-limit", "--dtype bf16"});  // force_upcast
+  const WhyNot why = why_not({model, request, {.limit_bytes = 1}, costs});
+  std::set<std::string> options;
+  for (const Remedy& remedy : why.remedies) options.insert(remedy.option);
+  CHECK(options == std::set<std::string>{"--host-limit", "--dtype bf16"});  // force_upcast
   const auto listed = [&](const std::string& what) {
     return std::any_of(why.blockers.begin(), why.blockers.end(),
                        [&](const Blocker& blocker) { return blocker.what == what; });

@@ -1,0 +1,106 @@
+#include "planner/explain/why_not.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "decoder/graph/amounts.h"
+#include "planner/search/make_plan.h"
+
+namespace headroom::planner {
+namespace {
+
+std::string mebibytes_up(int64_t bytes) {
+  return std::to_string((bytes + (int64_t{1} << 20) - 1) >> 20) + "MiB";
+}
+
+std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& model,
+                                 const CostModel& costs) {
+  const Graph& graph = model.graph;
+  const Sizes sizes = sizes_of(graph, plan);
+  const Pass& pass = plan.passes[number];
+  const int64_t weights = device_weights_bytes(graph, plan, pass);
+  std::vector<Blocker> list{{"weights", "weights", weights}, {"reserve", "reserve", plan.reserve_bytes}};
+  if (const int64_t state = device_state_bytes(graph, sizes); state > 0)
+    list.push_back({"statistics", "statistics", state});
+  for (const Materialised& entry : plan.materialised) {
+    const auto now = static_cast<int32_t>(number);
+    if (entry.tier != MemoryTier::device || now < entry.first_pass || now > entry.last_pass) continue;
+    // In the pass that takes blocks over they are listed under the tensor that had them.
+    if (entry.in_place_of != TensorId{-1} && now == entry.first_pass) continue;
+    list.push_back({graph.tensor(entry.tensor).name, "kept", materialised_bytes(graph, entry, sizes)});
+  }
+  const std::vector<StepBytes> working = step_bytes(graph, pass, longest_tile(pass), sizes, costs.memory());
+  const auto largest =
+      std::max_element(working.begin(), working.end(),
+                       [](const StepBytes& a, const StepBytes& b) { return a.total() < b.total(); });
+  list.push_back({graph.tensor(pass.steps[static_cast<size_t>(largest - working.begin())].tensor).name,
+                  "tiles", largest->total()});
+  std::sort(list.begin(), list.end(), [](const Blocker& a, const Blocker& b) { return a.bytes > b.bytes; });
+  return list;
+}
+
+}  // namespace
+
+WhyNot why_not(const Problem& problem) {
+  const Plan plan = smallest_plan(problem, spaces_of(problem));
+  const auto highest = std::max_element(
+      plan.passes.begin(), plan.passes.end(),
+      [](const Pass& a, const Pass& b) { return a.predicted_peak_bytes < b.predicted_peak_bytes; });
+  const auto pass = static_cast<size_t>(highest - plan.passes.begin());
+  return {problem.options.limit_bytes,
+          plan.limit_bytes,
+          pass,
+          highest->name,
+          blockers_of(plan, pass, problem.model, problem.costs),
+          remedies_under_limit(problem, plan.limit_bytes)};
+}
+
+Plan plan_or_explain(const Problem& problem) {
+  if (std::optional<Plan> plan = make_plan(problem)) return *std::move(plan);
+  throw NothingFits(why_not(problem), problem.request);
+}
+
+std::string to_text(const WhyNot& why, const Request& request) {
+  std::string text = std::to_string(request.width_pixels) + "x" + std::to_string(request.height_pixels) +
+                     " does not fit " + format_bytes(why.limit_bytes) +
+                     "; the smallest limit that works is " + mebibytes_up(why.smallest_limit_bytes) + " (" +
+                     std::to_string(why.smallest_limit_bytes) + " bytes): pass " + std::to_string(why.pass) +
+                     " (" + why.pass_name + ") holds";
+  for (size_t i = 0; i < std::min<size_t>(why.blockers.size(), 4); ++i) {
+    const Blocker& blocker = why.blockers[i];
+    text += (i ? ", " : " ") + (blocker.what == "tiles" ? "tiles of " + blocker.name : blocker.name) + " " +
+            format_bytes(blocker.bytes);
+  }
+  for (const Remedy& remedy : why.remedies) {
+    text += "; with " + remedy.option + " it ";
+    if (remedy.seconds) {
+      text += "takes " + format_seconds(*remedy.seconds);
+      if (remedy.needs_bytes) text += " and " + mebibytes_up(*remedy.needs_bytes) + " there";
+    } else {
+      text += "needs " + mebibytes_up(*remedy.smallest_limit_bytes);
+    }
+  }
+  return text;
+}
+
+nlohmann::json to_json(const WhyNot& why) {
+  nlohmann::json blockers = nlohmann::json::array(), remedies = nlohmann::json::array();
+  for (const Blocker& b : why.blockers)
+    blockers.push_back({{"name", b.name}, {"what", b.what}, {"bytes", b.bytes}});
+  for (const Remedy& r : why.remedies) {
+    nlohmann::json entry{{"change", r.option}, {"fits", r.seconds.has_value()}};
+    if (r.seconds) entry["seconds"] = *r.seconds;
+    if (r.needs_bytes) entry["needs_bytes"] = *r.needs_bytes;
+    if (r.smallest_limit_bytes) entry["smallest_limit_bytes"] = *r.smallest_limit_bytes;
+    remedies.push_back(std::move(entry));
+  }
+  return {{"fits", false},
+          {"limit_bytes", why.limit_bytes},
+          {"smallest_limit_bytes", why.smallest_limit_bytes},
+          {"pass", why.pass},
+          {"pass_name", why.pass_name},
+          {"blockers", std::move(blockers)},
+          {"relaxations", std::move(remedies)}};
+}
+
+}  // namespace headroom::planner

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/errors.h"
+#include "planner/explain/remedy.h"
+
+namespace headroom::planner {
+
+/// Something that is on the device at a pass's peak.
+struct Blocker {
+  std::string name;
+  std::string what;  ///< "materialised", "tiles", "weights", "reserve"
+  int64_t bytes = 0;
+};
+
+/// Why a request does not fit its limit, and what would make it fit.
+struct WhyNot {
+  int64_t limit_bytes = 0;
+  int64_t smallest_limit_bytes = 0;
+  size_t pass = 0;  ///< the one that forbids less
+  std::string pass_name;
+  std::vector<Blocker> blockers;  ///< largest first
+  std::vector<Remedy> remedies;   ///< those that do first, fastest first
+};
+
+/// Solves for the smallest limit and with each remedy alone.
+WhyNot why_not(const Problem& problem);
+
+/// One line: the smallest limit, the pass and its largest tensors, the remedies with their figures.
+std::string to_text(const WhyNot& why, const Request& request);
+nlohmann::json to_json(const WhyNot& why);
+
+/// With all that was found out.
+class NothingFits : public DoesNotFit {
+ public:
+  NothingFits(const WhyNot& found, const Request& request)
+      : DoesNotFit(to_text(found, request), found.smallest_limit_bytes), why(found) {}
+  WhyNot why;
+};
+
+/// What make_plan() finds. Throws NothingFits where it finds nothing, and InputError as it does.
+Plan plan_or_explain(const Problem& problem);
+
+}  // namespace headroom::planner

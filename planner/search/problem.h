@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "decoder/graph/model.h"
+#include "planner/cost/cost_model.h"
+
+namespace headroom::planner {
+
+/// What a plan may use, and how long it may take to find it.
+struct PlanOptions {
+  int64_t limit_bytes = 0;
+  int64_t host_limit_bytes = 0;     ///< 0: no tensor lives in host memory
+  int64_t scratch_limit_bytes = 0;  ///< 0: none in a scratch file
+  std::string scratch_folder{};
+  /// When parameters are on the device; whichever is faster where it is left open.
+  std::optional<WeightResidency> weights{};
+  /// How long to search; until the best is proven where it is left open.
+  std::optional<double> time_budget_seconds{};
+};
+
+/// What is planned: one request to a model, under limits, by stated costs. Model and costs must outlive it.
+struct Problem {
+  const Model& model;
+  Request request;
+  PlanOptions options;
+  const CostModel& costs;
+};
+
+}  // namespace headroom::planner
