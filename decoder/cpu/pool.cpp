@@ -10,21 +10,17 @@
 #include <vector>
 
 #include "decoder/graph/errors.h"
+#include "decoder/lowering/allocation.h"
 
 namespace headroom {
 namespace {
 
-constexpr int64_t kPage = 4096;
+using cpu::kAlignmentBytes, cpu::kPageBytes, cpu::kSmallestPagedBytes, cpu::round_up;
+
 constexpr int64_t kHugePage = int64_t{2} << 20;
-constexpr int64_t kSmallest = 4 * kPage;  // below this the heap serves better than whole pages
-constexpr int64_t kAlignment = 64;
 constexpr int64_t kMostReserved = int64_t{1} << 42;
 
 std::atomic<int64_t> reservations_made{0};
-
-int64_t round_up(int64_t bytes, int64_t unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
 
 // Fresh pages of 4 KiB cost several times what the system must do for as much memory in one huge page, up to
 // a third of a decode. A huge page is there as a whole once any of it is touched, so only those are wanted
@@ -51,7 +47,8 @@ void refuse_huge_pages(char* begin, int64_t bytes, const char* lowest, const cha
 Pool::Pool(int64_t limit_bytes, int64_t resident_goal_bytes)
     : limit_bytes_(limit_bytes), resident_goal_bytes_(std::min(limit_bytes, resident_goal_bytes)) {
   // Addresses cost nothing; four times the limit leaves room for every order of allocations that we make.
-  reserved_bytes_ = round_up(std::min(std::max<int64_t>(limit_bytes, kPage), kMostReserved / 4) * 4, kPage);
+  reserved_bytes_ =
+      round_up(std::min(std::max<int64_t>(limit_bytes, kPageBytes), kMostReserved / 4) * 4, kPageBytes);
   void* memory = mmap(nullptr, static_cast<size_t>(reserved_bytes_), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
@@ -75,10 +72,10 @@ bool Pool::owns(const void* memory) const {
 
 void* Pool::allocate(int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  const bool small = bytes < kSmallest;
+  const bool small = bytes < kSmallestPagedBytes;
   const bool sane =
       bytes >= 0 && bytes <= std::min(limit_bytes_, kMostReserved);  // so that rounding cannot overflow
-  const int64_t rounded = sane ? round_up(std::max<int64_t>(bytes, 1), small ? kAlignment : kPage) : 0;
+  const int64_t rounded = sane ? cpu::allocated_bytes(std::max<int64_t>(bytes, 1)) : 0;
   if (!sane || rounded > limit_bytes_ - live_bytes_) {
     throw LimitExceeded("asked for " + std::to_string(bytes) + " bytes with " + std::to_string(live_bytes_) +
                         " live of a limit of " + std::to_string(limit_bytes_));
@@ -86,7 +83,7 @@ void* Pool::allocate(int64_t bytes) {
   void* memory = nullptr;
   if (small) {
     cool_until(resident_goal_bytes_ - rounded);
-    memory = std::aligned_alloc(kAlignment, static_cast<size_t>(rounded));
+    memory = std::aligned_alloc(kAlignmentBytes, static_cast<size_t>(rounded));
     if (memory == nullptr) throw DeviceError("the heap is exhausted");
     small_[memory] = rounded;
   } else {
@@ -172,7 +169,8 @@ void Pool::cool_until(int64_t resident_goal) {
         largest = range;
     }
     const auto [offset, range] = *largest;
-    const int64_t bytes = std::min(range.bytes, round_up(live_bytes_ + warm_bytes_ - resident_goal, kPage));
+    const int64_t bytes =
+        std::min(range.bytes, round_up(live_bytes_ + warm_bytes_ - resident_goal, kPageBytes));
     const int64_t cold = offset + range.bytes - bytes;  // from the end, so that what stays warm stays whole
     refuse_huge_pages(base_ + cold, bytes, base_, base_ + reserved_bytes_);
     madvise(base_ + cold, static_cast<size_t>(bytes), MADV_DONTNEED);
@@ -218,17 +216,17 @@ int64_t Pool::peak_resident_bytes() const {
 int64_t Pool::resident_bytes() const {
   const std::lock_guard lock(mutex_);
   constexpr int64_t kPagesAtOnce = 1 << 16;
-  std::vector<unsigned char> present(static_cast<size_t>(std::min(kPagesAtOnce, used_end_ / kPage)));
+  std::vector<unsigned char> present(static_cast<size_t>(std::min(kPagesAtOnce, used_end_ / kPageBytes)));
   int64_t pages = 0;
-  for (int64_t page = 0; page < used_end_ / kPage; page += kPagesAtOnce) {
-    const int64_t count = std::min(kPagesAtOnce, used_end_ / kPage - page);
-    if (mincore(base_ + page * kPage, static_cast<size_t>(count * kPage), present.data()) != 0) {
+  for (int64_t page = 0; page < used_end_ / kPageBytes; page += kPagesAtOnce) {
+    const int64_t count = std::min(kPagesAtOnce, used_end_ / kPageBytes - page);
+    if (mincore(base_ + page * kPageBytes, static_cast<size_t>(count * kPageBytes), present.data()) != 0) {
       throw DeviceError("the system does not say which pages are in memory");
     }
     pages += std::count_if(present.begin(), present.begin() + count,
                            [](unsigned char flags) { return (flags & 1) != 0; });
   }
-  return pages * kPage;
+  return pages * kPageBytes;
 }
 
 int64_t Pool::reservations() {

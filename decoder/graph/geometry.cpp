@@ -35,9 +35,17 @@ Interval frames_at_scale(const Interval& frames, int32_t from_scale, int32_t to_
 }
 
 bool is_barrier(const Op& op, size_t input) {
-  return op.kind == OpKind::statistics || op.kind == OpKind::key_value_sums ||
-         (op.kind == OpKind::attention && input > 0) || (op.kind == OpKind::norm && input == 1) ||
-         (op.kind == OpKind::linear_attention && input + 1 == op.inputs.size());
+  switch (traits_of(op.kind).barrier) {
+    case BarrierInputs::none:
+      return false;
+    case BarrierInputs::all:
+      return true;
+    case BarrierInputs::all_but_first:
+      return input > 0;
+    case BarrierInputs::last:
+      return input + 1 == op.inputs.size();
+  }
+  return false;
 }
 
 Region needed_region(const Graph& graph, const Op& op, size_t input, const Region& output) {
@@ -67,13 +75,8 @@ int64_t bytes_of(const Tensor& tensor, const Extent& latent, int64_t batch, Dtyp
   return batch * tensor.channels * positions(extent_of(tensor, latent)) * bytes_per_element(dtype);
 }
 
-bool is_cheap(const Op& op) {
-  return op.kind == OpKind::norm || op.kind == OpKind::rms_norm || op.kind == OpKind::upsample ||
-         op.kind == OpKind::depth_to_space || op.kind == OpKind::interpolate;
-}
-
 TensorId measured_tensor(const Op& op) {
-  return op.kind == OpKind::statistics || op.kind == OpKind::key_value_sums ? op.inputs[0] : op.output;
+  return traits_of(op.kind).makes_statistics ? op.inputs[0] : op.output;
 }
 
 std::vector<int32_t> barrier_depths(const Graph& graph) {

@@ -40,38 +40,6 @@ Dtype parse_dtype(const std::string& text) {
   throw InputError("dtype: expected fp32, bf16 or fp16, found '" + text + "'");
 }
 
-const char* name_of(OpKind kind) {
-  switch (kind) {
-    case OpKind::conv:
-      return "conv";
-    case OpKind::upsample:
-      return "upsample";
-    case OpKind::statistics:
-      return "statistics";
-    case OpKind::norm:
-      return "norm";
-    case OpKind::add:
-      return "add";
-    case OpKind::attention:
-      return "attention";
-    case OpKind::interpolate:
-      return "interpolate";
-    case OpKind::unfold_frames:
-      return "unfold_frames";
-    case OpKind::rms_norm:
-      return "pixel_norm";
-    case OpKind::gate:
-      return "gate";
-    case OpKind::depth_to_space:
-      return "shuffle";
-    case OpKind::key_value_sums:
-      return "key_value_sums";
-    case OpKind::linear_attention:
-      return "linear_attention";
-  }
-  return "?";
-}
-
 TensorId Graph::append(Op op, int64_t channels, Axes<int32_t> scale, bool statistics) {
   if (tensors_.empty()) throw std::logic_error("the latent comes first");
   const TensorId id{static_cast<int32_t>(tensors_.size())};

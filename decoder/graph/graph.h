@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "decoder/graph/axes.h"
+#include "decoder/graph/operations.h"
 
 namespace headroom {
 
@@ -44,28 +45,6 @@ struct Tensor {
   /// alone.
   bool cut_point = false;
 };
-
-enum class OpKind {
-  conv,      ///< {x} -> y: convolution, stride 1, zero padding that keeps the extent; of x repeated `factor`
-             ///< times along each axis (nearest upsampling), which is never made whole
-  upsample,  ///< {x} -> y: nearest, by `factor`
-  statistics,     ///< {x} -> s: mean and deviation over each group of channels and all positions; a barrier
-  norm,           ///< {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
-  add,            ///< {a, b} -> y
-  attention,      ///< {q, k, v} -> y: one head over all positions of one frame of k and v; a barrier on both
-  rms_norm,       ///< {x} -> y: x / root mean square over the channels of its position * weight + bias, then
-                  ///< `activation`
-  interpolate,    ///< {x} -> y: linear, by 2 along the axes of `factor`, between the middles of positions and
-                  ///< no further than the outermost; along the time between the frames after the first, which
-                  ///< stays
-  unfold_frames,  ///< {x, z} -> y: the first frame of x; then two for each later one of z, whose first half
-                  ///< of the channels is the earlier one
-  gate,           ///< {x} -> y: the first half of the channels * silu(the second half)
-  depth_to_space,  ///< {x} -> y: channels c * factor² … become the factor × factor pixels of channel c
-  key_value_sums,  ///< {x …} -> s: of each head, sums over all positions of v and of 1 by relu(k); a barrier
-  linear_attention,  ///< {x …, s} -> y: of each head, relu(q) by those sums, their quotient
-};
-const char* name_of(OpKind kind);
 
 enum class Activation {
   none,
@@ -235,9 +214,6 @@ double flops_per_position(const Graph& graph, const Op& op, const Extent& latent
 
 /// Channels of q, of k and of v in each head of key_value_sums or linear_attention.
 int64_t head_channels(const Graph& graph, const Op& op);
-/// Operations whose results are never materialised: they are computed position by position from something no
-/// larger.
-bool is_cheap(const Op& op);
 
 /// What an operation's work is counted over: its result, or what it takes statistics of.
 TensorId measured_tensor(const Op& op);

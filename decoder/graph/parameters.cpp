@@ -27,8 +27,7 @@ std::vector<Parameter> parameters_of(const Graph& graph, const Op& op) {
     shape[0] = channels;
     return {{op.name + ".gamma", std::move(shape)}};
   }
-  if (op.kind == OpKind::norm || op.kind == OpKind::rms_norm)
-    return per_channel(op.name, {".weight", ".bias"});
+  if (traits_of(op.kind).has_scale_and_bias) return per_channel(op.name, {".weight", ".bias"});
   if (op.kind != OpKind::conv) return {};
   const ConvolutionTraits& traits = op.convolution;
   const std::string own = traits.part_of.empty() ? op.name : traits.part_of;

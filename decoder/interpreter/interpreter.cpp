@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "decoder/graph/errors.h"
+#include "decoder/lowering/lifetimes.h"
 #include "decoder/lowering/lowering.h"
 
 namespace headroom {
@@ -18,10 +19,6 @@ double seconds_since(Clock::time_point start) {
 /// The frames of a step's tile that belong to the chunk itself.
 Interval own_frames(const Graph& graph, const Pass& pass, const Step& step, const Region& grid_tile) {
   return frames_at_scale(grid_tile.t, pass.scale.t, graph.tensor(step.tensor).scale.t);
-}
-
-bool is_norm(StepKind kind) {
-  return kind == StepKind::norm || kind == StepKind::rms_norm;
 }
 
 }  // namespace
@@ -77,13 +74,7 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   device_.begin_pass(number);
   materialised_.begin_pass(number);
   begin_statistics(pass);
-  last_use_.assign(pass.steps.size(), 0);
-  for (size_t i = 0; i < pass.steps.size(); ++i) {
-    last_use_[i] = std::max(last_use_[i], i);
-    for (const Operand& operand : pass.steps[i].inputs) {
-      if (operand.step >= 0) last_use_[static_cast<size_t>(operand.step)] = i;
-    }
-  }
+  last_use_ = last_uses(pass);
 
   const int64_t tiles = static_cast<int64_t>(pass.tiles.t.size() * pass.tiles.y.size() * pass.tiles.x.size());
   int64_t tile = 0;
@@ -223,9 +214,8 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
   }
   const auto slot = static_cast<size_t>(&step - pass.steps.data());
   DeviceTile& tile = tiles_[slot];
-  const bool takes_over = step.kind == StepKind::add && carried_frames(step) == 0;
-  tile = takes_over ? std::move(tile_of(step.inputs[0]))
-                    : device_.make_tile(region, graph_.tensor(step.tensor).channels, sizes_.items);
+  tile = step.takes_over() ? std::move(tile_of(step.inputs[0]))
+                           : device_.make_tile(region, graph_.tensor(step.tensor).channels, sizes_.items);
   Interval fresh = region.t;
   if (const DeviceTile& carried = carried_[slot]; !carried.empty()) {
     fresh.begin = own_frames(graph_, pass, step, grid_tile).begin;
@@ -236,14 +226,12 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
   // A tile that is taken over may be wider than what this step makes.
   const MapView made = frames_of(tile.view, fresh);
   const Region own{fresh, region.y, region.x};
-  if (step.kind == StepKind::add && !takes_over)
+  if (step.kind == StepKind::add && !step.takes_over())
     device_.copy(view_of(step.inputs[0]), made, own, sizes_.items);
   compute(step, own, made);
   // What may be materialised has the values that it would be read back with, so that keeping it changes
   // nothing.
-  const bool moves = step.kind == StepKind::gather || step.kind == StepKind::upsample ||
-                     step.kind == StepKind::depth_to_space;
-  if (!moves && !is_norm(step.kind) && step.tensor != graph_.output()) device_.round(made, sizes_.items);
+  if (rounds(step.kind) && step.tensor != graph_.output()) device_.round(made, sizes_.items);
 }
 
 /// Makes the values of a region of a step's tile in `made`: all of them, or those of the frames that are new.

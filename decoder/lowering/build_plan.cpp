@@ -5,6 +5,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "decoder/lowering/peak.h"
+
 namespace headroom {
 namespace {
 
@@ -42,7 +44,7 @@ class Builder {
     lower(decisions);
     find_lifetimes();
     number_blocks();
-    predict(decisions);
+    predict();
     return std::move(plan_);
   }
 
@@ -170,20 +172,16 @@ class Builder {
     }
   }
 
-  void predict(const std::vector<PassDecision>& decisions) {
+  void predict() {
     plan_.reserve_bytes = reserve_bytes(graph_, sizes_, memory_);
     const Storage storage = sizes_.storage();
     const bool stay = plan_.weights == WeightResidency::resident;
     const int64_t resident = stay ? resident_weights_bytes(graph_, storage) : 0;
-    const int64_t throughout = allocated_bytes(resident, sizes_.device) + latent_bytes(graph_, sizes_) +
-                               device_state_bytes(graph_, sizes_) + plan_.reserve_bytes;
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       Pass& pass = plan_.passes[i];
       const int64_t brought = pass_weights_bytes(graph_, pass, pass.convolutions, plan_.weights, storage);
       plan_.weights_bytes = std::max(plan_.weights_bytes, resident + brought);
-      pass.predicted_peak_bytes =
-          throughout + allocated_bytes(brought, sizes_.device) +
-          pass_peak_bytes(graph_, pass, materialised_in(plan_, i), decisions[i].tile, sizes_, memory_);
+      pass.predicted_peak_bytes = PassSweep(graph_, plan_, i, memory_).peak().bytes;
       plan_.predicted_peak_bytes = std::max(plan_.predicted_peak_bytes, pass.predicted_peak_bytes);
     }
   }
@@ -239,7 +237,8 @@ Plan untiled_plan(const Model& model, const Request& request, ConvolutionAlgorit
   for (size_t t = 1; t < graph.tensors().size(); ++t) {
     const TensorId id{static_cast<int32_t>(t)};
     const Op& producer = *graph.producer(id);
-    if (graph.tensor(id).statistics || (is_cheap(producer) && !graph.tensor(id).cut_point)) continue;
+    if (graph.tensor(id).statistics || (traits_of(producer.kind).cheap && !graph.tensor(id).cut_point))
+      continue;
     const bool read_deeper =
         std::any_of(graph.readers(id).begin(), graph.readers(id).end(),
                     [&](OpId reader) { return depths[index(graph.op(reader).output)] > depths[t]; });

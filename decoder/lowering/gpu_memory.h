@@ -3,7 +3,8 @@
 #include <cstdint>
 #include <map>
 
-#include "decoder/lowering/memory.h"
+#include "decoder/lowering/convolution.h"
+#include "decoder/plan/sizes.h"
 
 // What a decode takes of a GPU's memory beside its tiles and materialised tensors. The planner counts with it
 // and the runtime lays its memory out by it.

@@ -57,24 +57,24 @@ struct Need {
 /// Needs by tensor. A pass touches few of a graph's tensors, so the others take no space.
 class Needs {
  public:
-  explicit Needs(size_t tensors) : place_(tensors, -1) { needs_.reserve(16); }
+  explicit Needs(size_t tensors) : numbers_(tensors, -1) { needs_.reserve(16); }
   /// The reference is good until the next call.
   Need& operator[](TensorId id) {
-    int32_t& place = place_[index(id)];
-    if (place < 0) {
-      place = static_cast<int32_t>(needs_.size());
+    int32_t& number = numbers_[index(id)];
+    if (number < 0) {
+      number = static_cast<int32_t>(needs_.size());
       needs_.emplace_back();
     }
-    return needs_[static_cast<size_t>(place)];
+    return needs_[static_cast<size_t>(number)];
   }
   const Need& of(TensorId id) const {
     static const Need kNone;
-    const int32_t place = place_[index(id)];
-    return place < 0 ? kNone : needs_[static_cast<size_t>(place)];
+    const int32_t number = numbers_[index(id)];
+    return number < 0 ? kNone : needs_[static_cast<size_t>(number)];
   }
 
  private:
-  std::vector<int32_t> place_;
+  std::vector<int32_t> numbers_;
   std::vector<Need> needs_;
 };
 
@@ -160,7 +160,7 @@ class Lowering {
         if (is_barrier(op, k)) {
           if (!materialised_[index(op.inputs[k])])
             throw std::logic_error(op.name + " needs a barrier that no pass has provided");
-        } else if (op.kind == OpKind::conv || op.kind == OpKind::attention) {
+        } else if (k == 0 && traits_of(op.kind).reads_exact_tile) {
           input.exact.push_back({input_halo(op, k, halo), input_pad(op, k)});
         } else {
           input.add_loose(input_halo(op, k, halo));
@@ -171,9 +171,7 @@ class Lowering {
 
   /// True where an operation can write the one tile that its readers want, padding included.
   static bool makes_exact_tile(const Op& op, const Need& need) {
-    const bool pads = op.kind == OpKind::norm || op.kind == OpKind::upsample || op.kind == OpKind::conv ||
-                      op.kind == OpKind::rms_norm;
-    return pads && !need.loose && !need.exact.empty() &&
+    return traits_of(op.kind).pads && !need.loose && !need.exact.empty() &&
            std::all_of(need.exact.begin(), need.exact.end(),
                        [&](const ExactDemand& demand) { return demand == need.exact.front(); });
   }
@@ -201,73 +199,58 @@ class Lowering {
 
   void emit_op(OpId id) {
     const Op& op = graph_.op(id);
-    if (graph_.tensor(op.output).statistics) {
-      if (!contains(goal_.statistics, id)) return;
-      Step step{.kind = step_kind_of(op.kind), .op = id, .tensor = op.output};
-      for (TensorId input : op.inputs) step.inputs.push_back(read_written(input));
-      push(std::move(step));
-      return;
-    }
-    if (contains(goal_.in_place, op.output)) {
-      const bool second_is_base = is_materialised(op.inputs[1]);
-      const TensorId base = op.inputs[second_is_base ? 1 : 0];
-      const TensorId other = op.inputs[second_is_base ? 0 : 1];
-      push({.kind = StepKind::accumulate,
-            .op = id,
-            .tensor = op.output,
-            .inputs = {read_exact(other, {}), {base, -1}}});
-      return;
-    }
     const Need& need = needs_.of(op.output);
-    if (!need.any() || is_materialised(op.output)) return;
+    if (graph_.tensor(op.output).statistics) {
+      if (contains(goal_.statistics, id)) emit_statistics(id);
+    } else if (contains(goal_.in_place, op.output)) {
+      emit_accumulation(id);
+    } else if (need.any() && !is_materialised(op.output)) {
+      emit_tile(id, need);
+    }
+  }
 
-    Step step{.kind = step_kind_of(op.kind),
-              .op = id,
-              .tensor = op.output,
-              .inputs = {},
-              .halo = need.all(),
-              .pad = {}};
+  void emit_statistics(OpId id) {
+    const Op& op = graph_.op(id);
+    Step step{.kind = traits_of(op.kind).step, .op = id, .tensor = op.output};
+    for (TensorId input : op.inputs) step.inputs.push_back(read_written(input));
+    push(std::move(step));
+  }
+
+  void emit_accumulation(OpId id) {
+    const Op& op = graph_.op(id);
+    const bool second_is_base = is_materialised(op.inputs[1]);
+    const TensorId base = op.inputs[second_is_base ? 1 : 0];
+    const TensorId other = op.inputs[second_is_base ? 0 : 1];
+    push({.kind = StepKind::accumulate,
+          .op = id,
+          .tensor = op.output,
+          .inputs = {read_exact(other, {}), {base, -1}}});
+  }
+
+  void emit_tile(OpId id, const Need& need) {
+    const Op& op = graph_.op(id);
+    Step step{
+        .kind = traits_of(op.kind).step, .op = id, .tensor = op.output, .inputs = {}, .halo = need.all()};
     if (makes_exact_tile(op, need)) {
       step.pad = need.exact.front().pad;
     } else {
       // Whoever reads earlier frames gathers a tile that has them.
       step.halo.before.t = 0;
     }
-    switch (op.kind) {
-      case OpKind::conv:
-        step.inputs = {read_exact(op.inputs[0], conv_demand(op, step.halo))};
-        break;
-      case OpKind::norm:
-        step.inputs = {read(op.inputs[0]), {op.inputs[1], -1}};
-        break;
-      case OpKind::attention:
-        step.inputs = {read_exact(op.inputs[0], {step.halo, {}}), {op.inputs[1], -1}, {op.inputs[2], -1}};
-        break;
-      case OpKind::add:
-        step.inputs = {own_tile(op, step.halo), read(op.inputs[1])};
-        break;
-      case OpKind::upsample:
-      case OpKind::interpolate:
-      case OpKind::unfold_frames:
-      case OpKind::rms_norm:
-      case OpKind::gate:
-      case OpKind::depth_to_space:
-      case OpKind::linear_attention:
-        for (TensorId input : op.inputs)
-          step.inputs.push_back(graph_.tensor(input).statistics ? Operand{input, -1} : read(input));
-        break;
-      case OpKind::statistics:
-      case OpKind::key_value_sums:
-        break;
-    }
+    for (size_t k = 0; k < op.inputs.size(); ++k) step.inputs.push_back(input_of(op, k, step.halo));
     made_[index(op.output)] = push(std::move(step));
     if (contains(goal_.keeps, op.output)) {
       push({.kind = StepKind::store, .tensor = op.output, .inputs = {read(op.output)}});
     }
   }
 
-  static ExactDemand conv_demand(const Op& op, const Halo& halo) {
-    return {input_halo(op, 0, halo), input_pad(op, 0)};
+  /// What the step of an operation reads as its input `k` where it makes a tile with this halo.
+  Operand input_of(const Op& op, size_t k, const Halo& halo) {
+    if (is_barrier(op, k)) return {op.inputs[k], -1};
+    if (k == 0 && traits_of(op.kind).reads_exact_tile)
+      return read_exact(op.inputs[0], {input_halo(op, 0, halo), input_pad(op, 0)});
+    if (k == 0 && op.kind == OpKind::add) return own_tile(op, halo);
+    return read(op.inputs[k]);
   }
 
   /// An add overwrites the tile of its first operand, so that tile must be exact and read by nothing else.
@@ -309,38 +292,6 @@ class Lowering {
 };
 
 }  // namespace
-
-StepKind step_kind_of(OpKind kind) {
-  switch (kind) {
-    case OpKind::conv:
-      return StepKind::conv;
-    case OpKind::upsample:
-      return StepKind::upsample;
-    case OpKind::statistics:
-      return StepKind::statistics;
-    case OpKind::norm:
-      return StepKind::norm;
-    case OpKind::add:
-      return StepKind::add;
-    case OpKind::attention:
-      return StepKind::attention;
-    case OpKind::interpolate:
-      return StepKind::interpolate;
-    case OpKind::unfold_frames:
-      return StepKind::unfold_frames;
-    case OpKind::rms_norm:
-      return StepKind::rms_norm;
-    case OpKind::gate:
-      return StepKind::gate;
-    case OpKind::depth_to_space:
-      return StepKind::depth_to_space;
-    case OpKind::key_value_sums:
-      return StepKind::key_value_sums;
-    case OpKind::linear_attention:
-      return StepKind::linear_attention;
-  }
-  throw std::logic_error("an operation without a step");
-}
 
 std::vector<BarrierTargets> barrier_targets(const Graph& graph) {
   const std::vector<int32_t> depths = barrier_depths(graph);

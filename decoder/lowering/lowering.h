@@ -6,9 +6,6 @@
 
 namespace headroom {
 
-/// The step that carries out an operation.
-StepKind step_kind_of(OpKind kind);
-
 /// What one pass must bring about.
 struct PassGoal {
   std::vector<OpId> statistics;  ///< statistics and sums to take

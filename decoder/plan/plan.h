@@ -72,31 +72,6 @@ struct Materialised {
   friend bool operator==(const Materialised&, const Materialised&) = default;
 };
 
-enum class StepKind {
-  gather,    ///< copy a region into a tile, zero outside the picture
-  norm,      ///< normalise and activate a region into a tile, zero outside the picture
-  upsample,  ///< repeat a region into a tile, zero outside the picture
-  conv,      ///< convolve a tile that holds its halo, zeros outside the picture included; zero outside itself
-  add,       ///< sum of two regions
-  attention,         ///< a tile of queries against all keys and values
-  interpolate,       ///< positions between positions, in a region
-  unfold_frames,     ///< channels to frames, in a region
-  rms_norm,          ///< normalise each position of a region by itself into a tile, zero outside the picture
-  gate,              ///< one half of the channels by the other
-  depth_to_space,    ///< channels to pixels
-  linear_attention,  ///< queries of a region by the sums over all keys and values
-  statistics,        ///< merge the tile's own positions into the statistics
-  key_value_sums,    ///< add those of the tile's own positions to the sums
-  store,             ///< write the tile's own positions to a materialised tensor
-  accumulate,        ///< add the tile's own positions onto a materialised tensor, which becomes `op`'s output
-  emit,              ///< hand the tile's own positions to the output
-};
-const char* name_of(StepKind kind);
-/// Steps that make a tile. The others make something whole, of the tile's own positions.
-bool makes_tile(StepKind kind);
-/// Steps that gather what a barrier needs: statistics, sums.
-bool takes_statistics(StepKind kind);
-
 /// What a step reads: the tile that an earlier step of the pass made, or a materialised tensor.
 struct Operand {
   TensorId tensor{-1};
@@ -114,6 +89,9 @@ struct Step {
   std::vector<Operand> inputs{};
   Halo halo{};
   Axes<int32_t> pad{};  ///< positions outside the picture that are present, as zeros, on each side
+  /// True for an add that is computed in the tile of its first operand. One with frames of the chunk before,
+  /// which that tile lacks, has a tile of its own.
+  bool takes_over() const { return kind == StepKind::add && halo.before.t == 0; }
   friend bool operator==(const Step&, const Step&) = default;
 };
 

@@ -1,4 +1,5 @@
 #include <array>
+#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "decoder/plan/plan_file.h"
@@ -140,14 +141,7 @@ class PlanReader {
     return blocks;
   }
 
-  StepKind step_kind(const JsonFields& fields) const {
-    return one_of(
-        fields,
-        std::array{StepKind::gather, StepKind::norm, StepKind::upsample, StepKind::conv, StepKind::add,
-                   StepKind::attention, StepKind::interpolate, StepKind::unfold_frames, StepKind::rms_norm,
-                   StepKind::gate, StepKind::depth_to_space, StepKind::linear_attention, StepKind::statistics,
-                   StepKind::key_value_sums, StepKind::store, StepKind::accumulate, StepKind::emit});
-  }
+  StepKind step_kind(const JsonFields& fields) const { return one_of(fields, kAllSteps); }
 
   Step read_step(const JsonFields& fields) const {
     Step step;

@@ -11,9 +11,7 @@ constexpr int32_t kDeepestRecompute = 8;
 constexpr size_t kMostCreatable = 8;
 
 bool pointwise(const Op& op) {
-  return op.kind == OpKind::add || op.kind == OpKind::norm || op.kind == OpKind::rms_norm ||
-         op.kind == OpKind::gate || op.kind == OpKind::linear_attention ||
-         (op.kind == OpKind::conv && op.kernel == Axes<int32_t>{1, 1, 1});
+  return traits_of(op.kind).pointwise || (op.kind == OpKind::conv && op.kernel == Axes<int32_t>{1, 1, 1});
 }
 
 TensorId tensor_id(size_t number) {
@@ -81,7 +79,7 @@ void PassLiveness::find_candidates(const Sizes& sizes) {
       // The result that its only reader makes at once is no larger: keep that one instead.
       const Op& reader = graph_.op(readers[0]);
       const bool at_once = tensor_depths_[index(reader.output)] == tensor_depths_[t];
-      if (pointwise(reader) && !is_cheap(reader) && at_once &&
+      if (pointwise(reader) && !traits_of(reader.kind).cheap && at_once &&
           all_bytes[index(reader.output)] <= all_bytes[t])
         continue;
     }
@@ -93,7 +91,7 @@ void PassLiveness::find_candidates(const Sizes& sizes) {
 
 bool PassLiveness::is_recomputed(TensorId id, const std::vector<int64_t>& bytes) const {
   const Op& producer = *graph_.producer(id);
-  if (is_cheap(producer)) return true;
+  if (traits_of(producer.kind).cheap) return true;
   const std::vector<OpId>& readers = graph_.readers(id);
   const bool read_whole = std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
     const Op& op = graph_.op(reader);

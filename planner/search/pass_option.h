@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "decoder/lowering/memory.h"
+#include "decoder/lowering/peak.h"
 #include "planner/cost/cost_model.h"
 
 namespace headroom::planner {
@@ -58,10 +58,10 @@ class PassOption {
   int64_t brought_bytes(ConvolutionAlgorithm form, WeightResidency residency) const;
   size_t bands(size_t height) const { return heights_[height].bands; }
   CostModel::Transfers transfers(const std::vector<MemoryTier>& tiers) const;
-  /// Bytes of materialised blocks after each store of the pass; the first before any.
+  /// Materialised blocks by segment of the pass (decoder/lowering/peak.h).
   struct LiveBytes {
-    std::vector<int64_t> largest;  ///< over all bands but the last
-    std::vector<int64_t> last;     ///< in the last, whose tiles may be lower
+    std::vector<SegmentBytes> full;  ///< in all bands but the last; empty where there is one
+    std::vector<SegmentBytes> last;  ///< in the last, whose tiles may be lower
   };
   LiveBytes live_bytes(size_t height, const std::vector<MemoryTier>& tiers) const;
   /// With the tiles that come on top.
@@ -70,16 +70,12 @@ class PassOption {
   int64_t least_bytes(const std::vector<MemoryTier>& tiers) const;
 
  private:
-  /// Bytes on the device per band.
-  struct Series {
-    std::vector<int64_t> before, after;  ///< the step that stores the tensor
-  };
   struct Brought {
     int64_t per_pass = 0, beside_resident = 0;
   };
-  /// Bytes of the tiles in every segment of the pass.
+  /// Tiles by segment of the pass.
   struct Working {
-    std::vector<int64_t> full, last;  ///< of all bands but the last, and of that
+    std::vector<SegmentBytes> full, last;  ///< of all bands but the last, and of that
   };
   struct Height {
     int64_t length = 0;
@@ -88,7 +84,7 @@ class PassOption {
 
   void find_countable();
   const Working& working(const Shape& shape) const;
-  const Series& series(size_t height, size_t tensor, bool below) const;
+  const BlockBytes& blocks(size_t height, size_t tensor, bool below) const;
 
   const Graph& graph_;
   const CostModel& costs_;
@@ -108,7 +104,7 @@ class PassOption {
   // Filled when first asked for. Most shapes of most options never are.
   mutable std::map<std::tuple<uint32_t, uint32_t, uint32_t, ConvolutionAlgorithm>, Working> working_;
   /// By height and touched tensor, on the device and below.
-  mutable std::vector<std::vector<std::array<Series, 2>>> live_;
+  mutable std::vector<std::vector<std::array<BlockBytes, 2>>> blocks_;
   std::vector<int64_t> whole_bytes_;  ///< parallel to touched_
 };
 

@@ -25,7 +25,7 @@ void predict(const Graph& graph, const Plan& plan, const Profile& profile, HeldO
     const Op& op = graph.ops()[i];
     const Extent extent = latency_table_extent(graph, op, sizes.latent);
     const auto frames = double(extent_of(graph.tensor(measured_tensor(op)), sizes.latent).t);
-    const CallsOfStep calls = calls_of(step_kind_of(op.kind), sizes.device, frames, double(sizes.items));
+    const CallsOfStep calls = calls_of(traits_of(op.kind).step, sizes.device, frames, double(sizes.items));
     const LatencyTable& latency_table = *profile.find_latency_table(profile.layers[i].latency_table);
     size.layers[i].predicted_seconds =
         calls.calls * latency_table.seconds_at(double(extent.y) / frames * calls.layers, double(extent.x));

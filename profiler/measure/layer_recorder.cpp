@@ -52,9 +52,9 @@ std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& pla
     if (stored != pass.steps.end() && stored - pass.steps.begin() > peak.step) continue;
     add(graph.tensor(entry.tensor).name, entry.tensor);
   }
-  const std::vector<int64_t> bytes =
+  const std::vector<StepBytes> bytes =
       step_bytes(graph, pass, {int64_t{1} << 40, int64_t{1} << 40, int64_t{1} << 40}, sizes, {});
-  live.push_back({"tiles of " + pass.name, bytes[static_cast<size_t>(peak.step)]});
+  live.push_back({"tiles of " + pass.name, bytes[static_cast<size_t>(peak.step)].total()});
   int64_t named = 0;
   for (const LiveTensor& tensor : live) named += tensor.bytes;
   live.push_back({"workspace", std::max<int64_t>(0, peak.peak_bytes - named)});

@@ -70,7 +70,7 @@ class GraphMaker {
     }
     if (random_.chance(style_.long_skip)) add_skip(name + ".skip");
     if (style_.rest > 0 && random_.chance(style_.rest)) {
-      graph().optional_cut_point(x_);
+      graph().add_cut_point(x_);
       earlier_.clear();  // no skip reaches past it
     }
     earlier_.push_back(x_);

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "decoder/lowering/peak.h"
 #include "tests/decoder/plan/small_plan.h"
 
 namespace headroom {
@@ -124,6 +125,16 @@ TEST_CASE("memory: convolutions on CUDA are granted what their tiles take, withi
         32 * kMiB + 8 * int64_t{4} * 20'001 * 256 * 2);
 }
 
+/// What is there while a pass runs, whatever its tiles.
+int64_t throughout(const Graph& graph, const Plan& plan, size_t pass) {
+  LiveBytes live = live_throughout(graph, plan);
+  live.pass_weights =
+      allocated_bytes(pass_weights_bytes(graph, plan.passes[pass], plan.passes[pass].convolutions,
+                                         plan.weights, storage_of(plan.request)),
+                      plan.request.device);
+  return live.total();
+}
+
 TEST_CASE("memory: a pass on CUDA holds tiles of its dtype", "[unit][memory]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
@@ -133,11 +144,14 @@ TEST_CASE("memory: a pass on CUDA holds tiles of its dtype", "[unit][memory]") {
   };
   // Upsampled 8 by 10 positions of 8 channels, 1280 bytes of each item, the convolution's 6 by 8 of 3, 288,
   // its workspace, and the residual whole.
-  CHECK(pass_peak_bytes(graph, plan.passes[2], materialised_in(plan, 2), {1, 6, 8}, kCuda, memory) ==
-        2 * 1536 + 2 * 512 + kMiB + 2 * 4 * 512);
-  CHECK(pass_peak_bytes(graph, plan.passes[2], materialised_in(plan, 2), {1, 6, 8},
-                        on(DeviceKind::cuda, Dtype::fp32),
-                        memory) == 2 * 2560 + 2 * 1024 + kMiB + 2 * 4 * 512);
+  const auto peak_bytes = [&](Dtype dtype) {
+    plan.request.device = DeviceKind::cuda;
+    plan.request.dtype = dtype;
+    plan.micro_batch = 2;
+    return PassSweep(graph, plan, 2, memory).peak().bytes - throughout(graph, plan, 2);
+  };
+  CHECK(peak_bytes(Dtype::bf16) == 2 * 1536 + 2 * 512 + kMiB + 2 * 4 * 512);
+  CHECK(peak_bytes(Dtype::fp32) == 2 * 2560 + 2 * 1024 + kMiB + 2 * 4 * 512);
 }
 
 }  // namespace

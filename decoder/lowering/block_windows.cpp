@@ -1,0 +1,133 @@
+#include "decoder/lowering/block_windows.h"
+
+#include <algorithm>
+
+#include "decoder/lowering/blocks.h"
+#include "decoder/lowering/lowering.h"
+
+namespace headroom {
+namespace {
+
+int64_t ceil_divide(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+}  // namespace
+
+RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, const Sizes& sizes)
+    : grid_scale_(pass.scale.y), rows_(extent_of(graph.tensor(tensor), sizes.latent).y) {
+  for (const Step& step : pass.steps) {
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      if (step.inputs[i].tensor != tensor || step.inputs[i].step != -1) continue;
+      if (makes_tile(step.kind) && step.op != OpId{-1}) {
+        const Op& op = graph.op(step.op);
+        readers_.push_back({graph.tensor(step.tensor).scale.y, step.halo.before.y, step.halo.after.y,
+                            op.factor.y, reach(op, i).before.y, is_barrier(op, i)});
+      } else {
+        // Gathers, statistics and accumulations read the positions of their own tile.
+        readers_.push_back(
+            {graph.tensor(tensor).scale.y, step.halo.before.y, step.halo.after.y, 1, 0, false});
+      }
+    }
+  }
+}
+
+int64_t RowReaders::first_row(int64_t grid_row) const {
+  int64_t first = rows_;
+  for (const Reader& reader : readers_) {
+    const int64_t made = std::max<int64_t>(0, grid_row * reader.scale / grid_scale_ - reader.before);
+    first = std::min(first, reader.all ? 0 : std::max<int64_t>(0, made / reader.factor - reader.reach));
+  }
+  return first;
+}
+
+int64_t RowReaders::last_row(int64_t grid_row) const {
+  int64_t last = 0;
+  for (const Reader& reader : readers_) {
+    const int64_t made = ceil_divide(grid_row * reader.scale, grid_scale_) + reader.after;
+    last = std::max(last, reader.all ? rows_ : ceil_divide(made, reader.factor) + reader.reach);
+  }
+  return std::min(last, rows_);
+}
+
+Interval blocks_acquired(const Graph& graph, const Pass& pass, const Materialised& materialised,
+                         size_t band) {
+  const Interval rows = image(pass.tiles.y[band], graph.tensor(materialised.tensor).scale.y, pass.scale.y);
+  return {ceil_divide(rows.begin, materialised.block_rows), ceil_divide(rows.end, materialised.block_rows)};
+}
+
+Interval blocks_released(const RowReaders& readers, const Pass& pass, const Materialised& materialised,
+                         int64_t block_count, size_t band) {
+  const auto first_block = [&](size_t of_band) {
+    return std::min(block_count, readers.first_row(pass.tiles.y[of_band].begin) / materialised.block_rows);
+  };
+  const int64_t from = band == 0 ? 0 : first_block(band);
+  return {from, band + 1 == pass.tiles.y.size() ? block_count : first_block(band + 1)};
+}
+
+Interval blocks_completed(const Graph& graph, const Pass& pass, const Materialised& materialised,
+                          size_t band) {
+  const Interval rows = image(pass.tiles.y[band], graph.tensor(materialised.tensor).scale.y, pass.scale.y);
+  const bool last = band + 1 == pass.tiles.y.size();
+  return {rows.begin / materialised.block_rows,
+          last ? ceil_divide(rows.end, materialised.block_rows) : rows.end / materialised.block_rows};
+}
+
+Interval blocks_read(const RowReaders& readers, const Pass& pass, const Materialised& materialised,
+                     size_t band) {
+  const Interval& tile = pass.tiles.y[band];
+  return {readers.first_row(tile.begin) / materialised.block_rows,
+          ceil_divide(readers.last_row(tile.end), materialised.block_rows)};
+}
+
+std::vector<MaterialisedInPass> materialised_in(const Plan& plan, size_t pass) {
+  const auto number = static_cast<int32_t>(pass);
+  std::vector<MaterialisedInPass> list;
+  for (const Materialised& entry : plan.materialised) {
+    if (number < entry.first_pass || number > entry.last_pass) continue;
+    const bool taken_over =
+        std::any_of(plan.materialised.begin(), plan.materialised.end(),
+                    [&](const Materialised& other) { return other.in_place_of == entry.tensor; });
+    list.push_back({&entry, number == entry.first_pass, number == entry.last_pass && !taken_over});
+  }
+  return list;
+}
+
+LiveBlocks::LiveBlocks(const Graph& graph, const Pass& pass, const MaterialisedInPass& entry,
+                       const Sizes& sizes)
+    : graph_(graph),
+      pass_(pass),
+      materialised_(*entry.materialised),
+      written_(entry.written),
+      leaves_(entry.leaves),
+      below_(entry.materialised->tier != MemoryTier::device),
+      count_(block_count(graph, materialised_, sizes)),
+      readers_(graph, pass, materialised_.tensor, sizes),
+      block_bytes_(sizes.items * materialised_block_bytes(graph, materialised_, sizes)) {}
+
+int64_t LiveBlocks::before_store(size_t band) const {
+  if (written_) {
+    return band == 0 ? 0
+                     : block_bytes_ * (blocks_acquired(graph_, pass_, materialised_, band - 1).end -
+                                       first_in_flight(band));
+  }
+  if (!below_ && (!leaves_ || band == 0)) return block_bytes_ * count_;
+  const Interval read = blocks_read(readers_, pass_, materialised_, band);
+  if (!below_) return block_bytes_ * (count_ - std::min(count_, read.begin));
+  const int64_t end =
+      band + 1 < pass_.tiles.y.size() ? blocks_read(readers_, pass_, materialised_, band + 1).end : read.end;
+  return block_bytes_ * std::max<int64_t>(0, std::max(read.end, end) - read.begin);
+}
+
+int64_t LiveBlocks::after_store(size_t band) const {
+  if (!written_) return before_store(band);
+  return block_bytes_ * (blocks_acquired(graph_, pass_, materialised_, band).end - first_in_flight(band));
+}
+
+/// The first block that is still on the device while a band runs: blocks that the band before completed may
+/// be leaving for their tier.
+int64_t LiveBlocks::first_in_flight(size_t band) const {
+  return below_ && band > 0 ? blocks_completed(graph_, pass_, materialised_, band - 1).begin : 0;
+}
+
+}  // namespace headroom

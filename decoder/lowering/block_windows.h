@@ -1,0 +1,90 @@
+#pragma once
+
+#include <vector>
+
+#include "decoder/plan/sizes.h"
+
+namespace headroom {
+
+// Which blocks of a materialised tensor are on the device while a pass sweeps over it, band by band.
+//
+//   tier device      written: a block is taken as the sweep first touches it
+//                    read by its last pass: a block is handed back as the sweep leaves it behind
+//                    read by an earlier pass: all blocks stay
+//   tiers below it   written: a block leaves for its tier once all of its rows are there, and is on the
+//   device
+//                    until the next band is done
+//                    read: the blocks of a band are fetched while the band before it runs
+
+/// How the steps of a pass read the rows of one materialised tensor.
+class RowReaders {
+ public:
+  RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, const Sizes& sizes);
+  /// The first row read for a tile that begins at this grid row; earlier rows are never needed again.
+  /// The number of rows where no step reads the tensor.
+  int64_t first_row(int64_t grid_row) const;
+  /// One past the last row read for a tile that ends before this grid row; 0 where no step reads the tensor.
+  int64_t last_row(int64_t grid_row) const;
+
+ private:
+  struct Reader {
+    int32_t scale;   ///< of the tensor that the step makes
+    int32_t before;  ///< halo of its tile
+    int32_t after;
+    int32_t factor;  ///< between its rows and the materialised tensor's
+    int32_t reach;   ///< rows that it reads beyond those, on either side
+    bool all;        ///< a barrier: every row, for every tile
+  };
+  std::vector<Reader> readers_;
+  int32_t grid_scale_;
+  int64_t rows_;
+};
+
+/// Blocks of a materialised tensor, per batch item, that the sweep writes first in band `band` of the pass
+/// that writes it.
+Interval blocks_acquired(const Graph& graph, const Pass& pass, const Materialised& materialised, size_t band);
+/// Blocks that its last pass hands back after band `band`.
+Interval blocks_released(const RowReaders& readers, const Pass& pass, const Materialised& materialised,
+                         int64_t block_count, size_t band);
+
+/// Blocks whose last rows band `band` of the writing pass writes: they leave for a tier below the device.
+Interval blocks_completed(const Graph& graph, const Pass& pass, const Materialised& materialised,
+                          size_t band);
+/// Blocks that the steps of band `band` read.
+Interval blocks_read(const RowReaders& readers, const Pass& pass, const Materialised& materialised,
+                     size_t band);
+
+/// A materialised tensor as one pass sees it.
+struct MaterialisedInPass {
+  const Materialised* materialised = nullptr;
+  bool written = false;  ///< this pass writes it
+  bool leaves = false;   ///< this pass is the last to read it
+};
+
+/// The materialised tensors of a pass. What another one takes over in place does not leave.
+std::vector<MaterialisedInPass> materialised_in(const Plan& plan, size_t pass);
+
+/// The blocks of one materialised tensor on the device while a sweep goes on, in bytes of all items. `graph`,
+/// `pass` and the tensor must outlive it.
+class LiveBlocks {
+ public:
+  LiveBlocks(const Graph& graph, const Pass& pass, const MaterialisedInPass& entry, const Sizes& sizes);
+
+  /// While those steps of a band run that come before the one that stores the tensor.
+  int64_t before_store(size_t band) const;
+  /// While those after it run.
+  int64_t after_store(size_t band) const;
+
+ private:
+  int64_t first_in_flight(size_t band) const;
+
+  const Graph& graph_;
+  const Pass& pass_;
+  const Materialised& materialised_;
+  bool written_, leaves_, below_;
+  int64_t count_;
+  RowReaders readers_;
+  int64_t block_bytes_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,53 @@
+#include "decoder/lowering/blocks.h"
+
+#include <algorithm>
+
+#include "decoder/lowering/allocation.h"
+#include "decoder/lowering/storage.h"
+
+namespace headroom {
+namespace {
+
+// Larger tensors have larger blocks: a plan's size and the time to check it do not grow with the picture.
+constexpr int64_t kMostBlocks = 256;
+
+int64_t ceil_divide(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+}  // namespace
+
+int64_t block_rows(const Graph& graph, TensorId id, const Sizes& sizes, int64_t block_bytes) {
+  const int64_t rows = extent_of(graph.tensor(id), sizes.latent).y;
+  const int64_t blocks =
+      std::clamp<int64_t>(rows * row_bytes(graph, id, sizes) / block_bytes, 1, std::min(rows, kMostBlocks));
+  return ceil_divide(rows, blocks);
+}
+
+int64_t block_count(const Graph& graph, const Materialised& materialised, const Sizes& sizes) {
+  return ceil_divide(extent_of(graph.tensor(materialised.tensor), sizes.latent).y, materialised.block_rows);
+}
+
+int64_t materialised_block_bytes(const Graph& graph, const Materialised& materialised, const Sizes& sizes) {
+  return allocated_bytes(materialised.block_rows * row_bytes(graph, materialised.tensor, sizes),
+                         sizes.device);
+}
+
+int64_t materialised_bytes(const Graph& graph, const Materialised& materialised, const Sizes& sizes) {
+  return sizes.items * block_count(graph, materialised, sizes) *
+         materialised_block_bytes(graph, materialised, sizes);
+}
+
+ScratchLayout scratch_layout(const Graph& graph, const Plan& plan) {
+  const Sizes sizes = sizes_of(graph, plan);
+  ScratchLayout layout;
+  for (const Materialised& materialised : plan.materialised) {
+    if (materialised.tier != MemoryTier::scratch) continue;
+    const int64_t bytes = materialised.block_rows * row_bytes(graph, materialised.tensor, sizes);
+    layout.slot_bytes = std::max(layout.slot_bytes, cpu::round_up(bytes, cpu::kPageBytes));
+    for (int32_t number : materialised.blocks) layout.slots = std::max(layout.slots, int64_t{number} + 1);
+  }
+  return layout;
+}
+
+}  // namespace headroom

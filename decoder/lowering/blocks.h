@@ -1,0 +1,27 @@
+#pragma once
+
+#include "decoder/plan/sizes.h"
+
+namespace headroom {
+
+// A materialised tensor is stored in blocks: bands of `block_rows` rows of one batch item, with all of their
+// frames.
+
+/// Rows of a block so that blocks are equal and about `block_bytes` large.
+int64_t block_rows(const Graph& graph, TensorId tensor, const Sizes& sizes, int64_t block_bytes);
+/// Blocks per batch item.
+int64_t block_count(const Graph& graph, const Materialised& materialised, const Sizes& sizes);
+
+/// Bytes that the device takes for one block of one batch item, and for all blocks of all items.
+int64_t materialised_block_bytes(const Graph& graph, const Materialised& materialised, const Sizes& sizes);
+int64_t materialised_bytes(const Graph& graph, const Materialised& materialised, const Sizes& sizes);
+
+/// How a scratch file is cut: into slots of whole pages, each as large as the largest block that is ever
+/// written there.
+struct ScratchLayout {
+  int64_t slot_bytes = 0;
+  int64_t slots = 0;  ///< the plan's block numbers there are all below this; 0 where nothing is in a file
+};
+ScratchLayout scratch_layout(const Graph& graph, const Plan& plan);
+
+}  // namespace headroom

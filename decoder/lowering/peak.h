@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "decoder/lowering/block_windows.h"
+#include "decoder/lowering/memory.h"
+
+// The one place where a pass's peak is counted. A pass sweeps band by band, and runs all of its steps on
+// every tile of a band:
+//
+//                      | step 0 | step 1 | store a | step 3 | store b | ...
+//     band 0, tile 0   |   segment 0     |    segment 1     |  segment 2       what a segment finds of
+//     materialised band 0, tile 1   |   as after the last segment of tile 0                 blocks is the
+//     same for all its steps band 1, tile 0   |   ...
+//
+// What is live at a moment: materialised blocks, which depend on the band and on the stores so far; tiles,
+// carried frames and workspace, which depend on the step and on the height of the band; and what is there
+// throughout.
+namespace headroom {
+
+/// What is on the device at one moment, in bytes.
+struct LiveBytes {
+  int64_t resident_weights = 0;  ///< parameters that stay for the whole decode
+  int64_t pass_weights = 0;      ///< those that the pass brought in
+  int64_t latent = 0;
+  int64_t state = 0;    ///< statistics and sums
+  int64_t reserve = 0;  ///< what the plan allows for beside all that it names
+  int64_t materialised = 0;
+  StepBytes step{};
+  int64_t total() const {
+    return resident_weights + pass_weights + latent + state + reserve + materialised + step.total();
+  }
+};
+/// What is there throughout a plan. `materialised`, `step` and `pass_weights` are 0.
+LiveBytes live_throughout(const Graph& graph, const Plan& plan);
+
+/// A moment of a sweep. Tiles of a band after its first find the blocks there that the first one took.
+struct SweepPoint {
+  size_t band = 0, step = 0;
+  bool later_tile = false;
+};
+
+/// The highest moment of a sweep.
+struct Peak {
+  int64_t bytes = 0;
+  SweepPoint point;
+};
+
+/// The most bytes in one segment of a pass, and the step or the band where that is.
+struct SegmentBytes {
+  int64_t bytes = 0;
+  size_t at = 0;
+};
+/// Of tiles, carried frames and workspace, by segment.
+std::vector<SegmentBytes> step_bytes_by_segment(const Pass& pass, const std::vector<StepBytes>& bytes);
+/// The blocks of one materialised tensor, by band.
+struct BlockBytes {
+  std::vector<int64_t> before_store, after_store;
+};
+BlockBytes block_bytes_by_band(const LiveBlocks& blocks, size_t bands);
+/// Of materialised blocks in these bands, by segment. `all` are the tensors that have blocks of their own in
+/// the pass; `stored` are those of them that it stores, in the order of their stores.
+std::vector<SegmentBytes> block_bytes_by_segment(const std::vector<const BlockBytes*>& all,
+                                                 const std::vector<const BlockBytes*>& stored,
+                                                 const Interval& bands);
+/// The peak of both together, in bands of one height. `several_tiles`: whether a band has more than one tile.
+Peak peak_of(const std::vector<SegmentBytes>& blocks, const std::vector<SegmentBytes>& steps,
+             bool several_tiles);
+
+/// One pass of a plan, and what is on the device at every moment of it. Plan, graph and model must outlive
+/// it.
+class PassSweep {
+ public:
+  PassSweep(const Graph& graph, const Plan& plan, size_t pass, const MemoryModel& model);
+
+  LiveBytes live(const SweepPoint& point) const;
+  /// The highest moment, with all that is live then. Its bytes are those of live().total() there.
+  Peak peak() const;
+
+  struct LiveTensor {
+    TensorId tensor{-1};
+    int64_t bytes = 0;
+  };
+  /// The tensors behind LiveBytes::materialised.
+  std::vector<LiveTensor> materialised(const SweepPoint& point) const;
+  /// The tensors behind StepBytes::tiles and StepBytes::carried. One may be there twice.
+  std::vector<LiveTensor> tiles(const SweepPoint& point) const;
+
+ private:
+  struct Stored {
+    TensorId tensor{-1};
+    LiveBlocks blocks;
+    size_t stored_by;  ///< the step that stores it; past the last where an earlier pass did
+    int64_t bytes_at(const SweepPoint& point) const;
+  };
+  Extent tile_of(size_t band) const;
+  const std::vector<StepBytes>& steps_of(size_t band) const;
+
+  const Graph& graph_;
+  const Pass& pass_;
+  const MemoryModel& model_;
+  Sizes sizes_;
+  Extent tile_;
+  LiveBytes throughout_;
+  std::vector<Stored> stored_;
+  mutable std::map<int64_t, std::vector<StepBytes>> steps_;  ///< by height of a band, when first asked for
+};
+
+}  // namespace headroom

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "decoder/graph/graph.h"
+#include "decoder/plan/sizes.h"
+
+namespace headroom {
+
+/// How one kind of device stores things: what allocations, tiles and parameters take there.
+class StorageRules {
+ public:
+  virtual ~StorageRules() = default;
+  /// What an allocation of so many bytes takes.
+  virtual int64_t allocated_bytes(int64_t bytes) const = 0;
+  /// Bytes of one value of a tile, in a plan of this dtype.
+  virtual int64_t tile_element_bytes(Dtype dtype) const = 0;
+  /// What the tiles of `items` batch items take, each of so many bytes.
+  virtual int64_t tile_bytes(int64_t item_bytes, int64_t items) const = 0;
+  /// The most values that one item may have in a tile.
+  virtual int64_t most_tile_values() const = 0;
+  /// An operation's parameters as the device's code reads them.
+  virtual int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm,
+                                Dtype dtype) const = 0;
+  /// Statistics and sums, what follows from them, and what they are gathered in: there throughout.
+  virtual int64_t state_bytes(const Graph& graph, const Sizes& sizes) const = 0;
+};
+
+/// Tiles are fp32 whatever the plan's dtype, all items of one in one allocation of whole pages, or of
+/// multiples of 64 bytes where it is small. Kernels are packed for the algorithm, in fp32. The state is small
+/// and outside the pool.
+const StorageRules& cpu_storage();
+/// Tiles are in the plan's dtype. Each item of one has an allocation of its own, a multiple of 512 bytes, so
+/// that it begins on a boundary. Parameters and state lie as decoder/lowering/gpu_memory.h says.
+const StorageRules& gpu_storage();
+
+const StorageRules& storage_rules(DeviceKind device);
+inline const StorageRules& storage_rules(const Sizes& sizes) {
+  return storage_rules(sizes.device);
+}
+
+/// What an allocation of so many bytes takes on a device.
+int64_t allocated_bytes(int64_t bytes, DeviceKind device);
+/// Bytes of one value of a tile. The latent is fp32 on every device.
+int64_t tile_element_bytes(const Sizes& sizes);
+/// Bytes of one tile of all items.
+int64_t tile_bytes(const Graph& graph, TensorId tensor, const Extent& extent, const Sizes& sizes);
+/// Bytes of one micro-batch of the latent, which is there throughout.
+int64_t latent_bytes(const Graph& graph, const Sizes& sizes);
+int64_t device_state_bytes(const Graph& graph, const Sizes& sizes);
+
+/// Keys and values that are stored in 16 bits are widened so many positions at a time.
+constexpr int64_t kWidenedPositions = 2048;
+
+}  // namespace headroom

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <vector>
+
+#include "decoder/plan/sizes.h"
+
+namespace headroom {
+
+/// Operations that the steps of a pass carry out, each once: their parameters are there once.
+std::vector<OpId> operations_of(const Pass& pass);
+std::vector<OpId> all_operations(const Graph& graph);
+
+/// Bytes of an operation's parameters as the device's code reads them, kernels packed for this algorithm
+/// (StorageRules::weights_bytes).
+int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm,
+                      const Storage& storage);
+/// Bytes of all parameters where they stay on the device throughout: kernels are packed for the direct
+/// algorithm.
+int64_t resident_weights_bytes(const Graph& graph, const Storage& storage);
+/// Bytes of what a pass with this algorithm brings onto the device: its parameters, or, beside resident ones,
+/// its transformed Winograd kernels.
+int64_t pass_weights_bytes(const Graph& graph, const Pass& pass, ConvolutionAlgorithm algorithm,
+                           WeightResidency residency, const Storage& storage);
+/// Bytes of all parameters that are on the device during one pass.
+int64_t device_weights_bytes(const Graph& graph, const Plan& plan, const Pass& pass);
+
+}  // namespace headroom
