@@ -22,7 +22,7 @@ constexpr milliseconds kFirstAnswer{60};
 constexpr milliseconds kSecondAnswer{200};
 /// Of searches that nothing waits for.
 constexpr milliseconds kProof{10'000}, kFrontierPoint{1500};
-/// What else would help is worked out once the limit has come to rest.
+/// What else would help is worked out once the limit has not moved for so long.
 constexpr milliseconds kLimitAtRest{150};
 constexpr milliseconds kBetweenFrontiers{60};
 
@@ -234,12 +234,12 @@ class Replanner::SlowWorker : public Worker {
     Answer answer;
     answer.why_not = does_not_fit(asked.question.options.limit_bytes, ground.smallest().bytes);
     board().tell(answer, asked, false);
-    if (!comes_to_rest(asked, stop)) return;
+    if (!limit_stays(asked, stop)) return;
     answer.why_not = planner::why_not(ground.problem_under(asked.question.options.limit_bytes));
     board().tell(answer, asked, true);
   }
 
-  bool comes_to_rest(const Asked& asked, const std::stop_token& stop) {
+  bool limit_stays(const Asked& asked, const std::stop_token& stop) {
     std::unique_lock lock(board().mutex);
     const auto overtaken = [&] { return board().number != asked.number; };
     return !board().wake.wait_for(lock, stop, kLimitAtRest, overtaken) && !stop.stop_requested();

@@ -35,7 +35,7 @@ struct FoundFrontier {
 
 /// Plans in threads of its own, always the newest question: those that wait are dropped, and answers to older
 /// ones than the newest are not told. What a question has in common with the one before (model, costs,
-/// spaces, plans that were found) is materialised, so that a moved limit is answered in well below 100 ms. A
+/// spaces, plans that were found) is kept, so that a moved limit is answered in well below 100 ms. A
 /// search that takes longer is answered with the best so far, and again when it is done or has gone on for a
 /// second. What cannot be stopped has a thread of its own, which the next limit does not wait for: the
 /// smallest limit, what else would help, the frontier.

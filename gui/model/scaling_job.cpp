@@ -12,7 +12,7 @@
 namespace headroom::gui {
 namespace {
 
-constexpr size_t kMostMaterialised = 16;
+constexpr size_t kMostKept = 16;
 
 bool has(const std::vector<reports::ScalingPoint>& series, const Request& size) {
   return std::any_of(series.begin(), series.end(), [&](const reports::ScalingPoint& point) {
@@ -131,18 +131,17 @@ void ScalingJob::tell(const ScalingProgress& progress, quint64 number) {
 
 /// What is known of a question, to go on from.
 reports::Scaling ScalingJob::known(const PlanningQuestion& question) const {
-  const auto found = std::find_if(
-      materialised_.rbegin(), materialised_.rend(),
-      [&](const ScalingProgress& materialised) { return same_but_limit(materialised.question, question); });
-  return found == materialised_.rend() ? reports::Scaling{} : found->scaling;
+  const auto found = std::find_if(kept_.rbegin(), kept_.rend(), [&](const ScalingProgress& kept) {
+    return same_but_limit(kept.question, question);
+  });
+  return found == kept_.rend() ? reports::Scaling{} : found->scaling;
 }
 
 void ScalingJob::keep(const ScalingProgress& progress) {
-  std::erase_if(materialised_, [&](const ScalingProgress& materialised) {
-    return same_but_limit(materialised.question, progress.question);
-  });
-  materialised_.push_back(progress);
-  if (materialised_.size() > kMostMaterialised) materialised_.erase(materialised_.begin());
+  std::erase_if(
+      kept_, [&](const ScalingProgress& kept) { return same_but_limit(kept.question, progress.question); });
+  kept_.push_back(progress);
+  if (kept_.size() > kMostKept) kept_.erase(kept_.begin());
 }
 
 void ScalingJob::setBusy(bool busy) {

@@ -23,7 +23,7 @@ struct ScalingProgress {
 };
 
 /// Works out peak against resolution in a thread of its own, size by size. Sizes that were worked out for a
-/// question are materialised, so that going back to it costs nothing.
+/// question are kept, so that going back to it costs nothing.
 class ScalingJob : public QObject {
   Q_OBJECT
  public:
@@ -49,8 +49,8 @@ class ScalingJob : public QObject {
   void keep(const ScalingProgress& progress);
   void setBusy(bool busy);
 
-  std::vector<ScalingProgress> materialised_;  ///< the newest last
-  quint64 number_ = 0;                         ///< of the newest start
+  std::vector<ScalingProgress> kept_;  ///< the newest last
+  quint64 number_ = 0;                 ///< of the newest start
   bool busy_ = false;
   std::shared_ptr<Worker> worker_;
   PatientThread thread_;

@@ -17,7 +17,7 @@ struct DeviceRates {
   bool memory_bound = false;
   double step_seconds = 0;  ///< for each step and tile
   double weights_bytes_per_second = 0;
-  double transform_bytes_per_second = 0;  ///< kernels brought into the Winograd form; 0 where there is none
+  double transform_bytes_per_second = 0;  ///< kernels transformed for Winograd; 0 where there is none
   double host_bytes_per_second = 0;       ///< each way
   double scratch_bytes_per_second = 0;    ///< 0 where there is none
   /// Blocks are written below the device while others are read, each at its own rate.

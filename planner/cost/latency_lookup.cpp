@@ -107,7 +107,7 @@ const profiler::LatencyTable& LatencyLookup::of(const Step& step, ConvolutionAlg
       found = of_op_[static_cast<size_t>(algorithm)][index(step.op)];
       break;
   }
-  if (found < 0) throw std::logic_error("a step without a law");
+  if (found < 0) throw std::logic_error("a step without a latency table");
   return latency_tables_[static_cast<size_t>(found)];
 }
 

@@ -45,7 +45,7 @@ std::string value_text(const std::string& key, const nlohmann::json& value);
 
 /// The differences for people, or "no difference".
 std::string to_text(const PlanDiff& diff);
-/// The same for programs: `equal`, and `whole`, `materialised`, `passes` with `a`, `b` and, for bytes and
+/// The same for programs: `equal`, and `whole`, `kept`, `passes` with `a`, `b` and, for bytes and
 /// seconds, `ratio`.
 nlohmann::json to_json(const PlanDiff& diff);
 

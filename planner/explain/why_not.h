@@ -12,7 +12,7 @@ namespace headroom::planner {
 /// Something that is on the device at a pass's peak.
 struct Blocker {
   std::string name;
-  std::string what;  ///< "materialised", "tiles", "weights", "reserve"
+  std::string what;  ///< "kept" of a materialised tensor, "tiles", "weights", "statistics" or "reserve"
   int64_t bytes = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace headroom::planner {
 namespace {
 
-/// Materialised free under --limit auto, for whatever else the machine is doing.
+/// Kept free under --limit auto, for whatever else the machine is doing.
 constexpr int64_t kAutoMarginBytes = int64_t{256} << 20;
 
 int64_t free_memory_bytes() {

@@ -20,7 +20,7 @@ PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t mic
     : graph_(model.graph),
       costs_(costs),
       sizes_(sizes_for(graph_, request, micro_batch)),
-      reach_(graph_, sizes_) {
+      liveness_(graph_, sizes_) {
   if (costs.device() != request.device) throw std::logic_error("costs of another kind of device");
   find_sizes();
   keep_sets_.resize(passes());
@@ -28,29 +28,29 @@ PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t mic
 }
 
 std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<TensorId>& present) {
-  const TensorSet available = reach_.set_of(present);
-  const std::vector<TensorId> free_choice = reach_.creatable(pass, present);
+  const TensorSet available = liveness_.set_of(present);
+  const std::vector<TensorId> free_choice = liveness_.creatable(pass, present);
   std::vector<KeepSet> sets;
   for (size_t subset = 0; subset < size_t{1} << free_choice.size(); ++subset) {
     KeepSet set;
-    set.keeps = reach_.targets(pass).whole;
+    set.keeps = liveness_.targets(pass).whole;
     for (size_t i = 0; i < free_choice.size(); ++i) {
       if (subset >> i & 1) set.keeps.push_back(free_choice[i]);
     }
-    set.runs = !reach_.targets(pass).optional() || !set.keeps.empty();
+    set.runs = !liveness_.targets(pass).optional() || !set.keeps.empty();
     TensorSet after = available;
     for (TensorId id : set.keeps) after.insert(id);
-    const TensorSet reached = reach_.read_after(pass, after);
+    const TensorSet reached = liveness_.read_after(pass, after);
     const bool useless =
         std::any_of(set.keeps.begin(), set.keeps.end(), [&](TensorId id) { return !reached.contains(id); });
-    if (useless || reach_.too_far_back(pass, reached, after)) continue;
-    set.next = reach_.materialised_of(reached, after);
-    for (OpId op : reach_.again(pass, reached, after)) {
+    if (useless || liveness_.too_far_back(pass, reached, after)) continue;
+    set.next = liveness_.materialised_of(reached, after);
+    for (OpId op : liveness_.again(pass, reached, after)) {
       set.again_seconds += op_least_seconds_[index(op)];
       set.again_weights_bytes += op_weights_bytes_[index(op)];
     }
     // What the pass does not read stays: only what it makes could stand in for it, and that is made of it.
-    const std::vector<TensorId> read = reach_.read_by(pass, set.keeps, available);
+    const std::vector<TensorId> read = liveness_.read_by(pass, set.keeps, available);
     for (TensorId id : present) {
       if (id != graph_.latent() && !contains(read, id)) set.passing.push_back(id);
     }
@@ -68,10 +68,10 @@ PassWork& PassCatalog::work_of(size_t pass, const std::vector<TensorId>& present
   const auto [entry, is_new] = works_[pass].try_emplace(key);
   PassWork& work = entry->second;
   if (!is_new) return work;
-  const std::vector<bool> materialised = reach_.available(pass, present);
+  const std::vector<bool> materialised = liveness_.available(pass, present);
   Pass lowered;
   if (set.runs)
-    lowered = lower_pass(graph_, materialised, goal_of(reach_.targets(pass), {.keeps = set.keeps}));
+    lowered = lower_pass(graph_, materialised, goal_of(liveness_.targets(pass), {.keeps = set.keeps}));
   for (TensorId id : set.keeps) {
     const TensorId base = in_place_base(graph_, materialised, lowered, id);
     if (base != TensorId{-1} && !contains(set.next, base)) work.takeovers.push_back({id, base});
@@ -97,8 +97,8 @@ const PassOption& PassCatalog::option(size_t pass, const std::vector<TensorId>& 
         });
     if (replaced) tensor.leaves = false;
   }
-  const PassGoal goal = goal_of(reach_.targets(pass), {.keeps = set.keeps, .in_place = in_place});
-  option = option_of(lower_pass(graph_, reach_.available(pass, present), goal), std::move(touched));
+  const PassGoal goal = goal_of(liveness_.targets(pass), {.keeps = set.keeps, .in_place = in_place});
+  option = option_of(lower_pass(graph_, liveness_.available(pass, present), goal), std::move(touched));
   return *option;
 }
 
@@ -111,7 +111,7 @@ PricedShapes& PassCatalog::priced(const PassOption& option, const std::vector<Me
 }
 
 bool PassCatalog::may_go_below(size_t pass, TensorId id) const {
-  return !contains(reach_.targets(pass).whole, id);
+  return !contains(liveness_.targets(pass).whole, id);
 }
 
 /// What every operation's parameters take and the operation itself at the least; every tensor's blocks, were
@@ -134,9 +134,9 @@ void PassCatalog::find_sizes() {
 
 double PassCatalog::least_handover_seconds(size_t pass) const {
   double seconds = 0;
-  for (TensorId id : reach_.handed_on(pass)) {
+  for (TensorId id : liveness_.handed_on(pass)) {
     double least = costs_.least_store_seconds(id, sizes_);
-    if (!contains(reach_.targets(pass).whole, id)) {
+    if (!contains(liveness_.targets(pass).whole, id)) {
       least = std::min(least, costs_.least_seconds(graph_.tensor(id).producer, sizes_));
     }
     seconds += least;

@@ -35,19 +35,20 @@ struct KeepSet {
   PassWork* work = nullptr;
 };
 
-/// Every way to run every pass, for one slicing of the batch; tiers, limits and the residency of weights are
-/// still open. Worked out when first asked for, and shared by all spaces that differ only in those.
+/// Every way to run every pass, for one size of micro-batch; memory tiers, limits and the residency of
+/// weights are still open. Worked out when first asked for, and shared by all spaces that differ only in
+/// those.
 class PassCatalog {
  public:
   PassCatalog(const Model& model, const Request& request, int64_t micro_batch, const CostModel& costs);
   PassCatalog(const PassCatalog&) = delete;
   PassCatalog& operator=(const PassCatalog&) = delete;
 
-  size_t passes() const { return reach_.passes(); }
+  size_t passes() const { return liveness_.passes(); }
   const Graph& graph() const { return graph_; }
   const CostModel& costs() const { return costs_; }
   const Sizes& sizes() const { return sizes_; }
-  const PassLiveness& reach() const { return reach_; }
+  const PassLiveness& liveness() const { return liveness_; }
 
   /// What handing on what pass `pass` measures takes at the least: a norm of a later pass reads it again, so
   /// it is stored, or added onto what is materialised, or computed anew.
@@ -57,7 +58,7 @@ class PassCatalog {
   std::vector<KeepSet>& keep_sets(size_t pass, const std::vector<TensorId>& present);
   const PassOption& option(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
                            const std::vector<TensorId>& in_place);
-  /// The option's shapes for one placing of the tensors that it touches, and of its parameters.
+  /// The option's shapes with the tensors that it touches in these tiers, and its parameters there or not.
   PricedShapes& priced(const PassOption& option, const std::vector<MemoryTier>& tiers,
                        WeightResidency residency);
   /// Keys and values are read whole by every tile, so they stay on the device.
@@ -76,8 +77,8 @@ class PassCatalog {
   const Graph& graph_;
   const CostModel& costs_;
   const Sizes sizes_;
-  const PassLiveness reach_;
-  std::vector<int64_t> op_weights_bytes_;  ///< by operation, in the direct form
+  const PassLiveness liveness_;
+  std::vector<int64_t> op_weights_bytes_;  ///< by operation, for the direct algorithm
   std::vector<double> op_least_seconds_;   ///< by operation
   std::vector<int64_t> stored_bytes_;      ///< by tensor
   std::vector<std::map<std::vector<TensorId>, std::vector<KeepSet>>>

@@ -44,7 +44,7 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& 
   least_seconds_from_.assign(passes() + 1, 0);
   for (size_t pass = passes(); pass-- > 0;) {
     double seconds = 0;
-    for (OpId op : catalog_->reach().own_operations(pass)) {
+    for (OpId op : catalog_->liveness().own_operations(pass)) {
       seconds += costs.least_seconds(op, sizes);
       if (per_pass)
         seconds += costs.weights_seconds(
@@ -94,7 +94,7 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
     std::vector<MemoryTier> tiers;
     for (const TouchedTensor& tensor : option.touched()) tiers.push_back(tier_after(tensor.tensor));
     Choice choice{set.runs,
-                  catalog_->reach().targets(pass).optional(),
+                  catalog_->liveness().targets(pass).optional(),
                   set.keeps,
                   std::move(in_place),
                   std::move(below),

@@ -16,7 +16,8 @@ struct Residence {
   friend auto operator<=>(const Residence&, const Residence&) = default;
 };
 
-/// The materialised tensors that later passes can still reach, sorted: all that what lies ahead depends on.
+/// The materialised tensors that later passes can still reach, sorted. Nothing else that happened before
+/// matters to those passes.
 using Frontier = std::vector<Residence>;
 /// Where every search begins: the latent alone.
 Frontier latent_frontier();
@@ -72,7 +73,7 @@ class PlanSpace {
   double least_seconds_from(size_t pass) const { return least_seconds_from_[pass]; }
 
  private:
-  /// One choice for every placing of what is materialised.
+  /// One choice for every way to put what is materialised on the device or below.
   void add_choices(size_t pass, const Frontier& frontier, const KeepSet& set, std::vector<Choice>& list);
   int64_t bytes_below(const Frontier& frontier, const std::vector<TensorId>& below) const;
 

@@ -25,12 +25,18 @@ struct Found {
   bool in_time = true;
 };
 
-/// Best-first search over (pass, frontier). `extend` gives the cost of a path after a choice and the shape
-/// that it is taken with, null where none is allowed. `bound` is what is still to come at the least: of a
-/// pass on, and again of what was dropped. It counts an operation in the first pass that could run it even
-/// where a later one does, so costs may rise more slowly than it falls: a frontier that is reached more
-/// cheaply later is taken up again. With a `weight of A*` above 1 the bound is overstated, which finds some
-/// path soon and proves nothing.
+/// Best-first search over nodes, each a frontier before a pass: A*, or weighted A* where `a_star_weight` is
+/// above 1.
+///
+/// `extend` gives the cost of a path after a choice, and the tile shape that the choice is taken with; null
+/// where the limit allows none. `bound(pass, again)` is a lower bound of the cost still to come. It has two
+/// parts: what the passes from `pass` on take at the least, and `again`, what they take at the least to
+/// recompute tensors that the last choice did not materialise.
+///
+/// The bound is not consistent: it counts an operation in the first pass that could run it, even where a
+/// later pass does. So it may fall faster than costs rise, and a frontier that was expanded before may be
+/// reached more cheaply later. Then it is expanded again. A weight above 1 overstates the bound, which finds
+/// some path soon and proves nothing.
 template <typename Extend, typename Bound>
 Found search(PlanSpace& space, double start, const Extend& extend, const Bound& bound, double a_star_weight,
              const SearchLimits& limits) {
@@ -89,7 +95,7 @@ PassDecision decision_of(const Arrival& arrival) {
           arrival.shape->form,   arrival.choice->at_cut_point};
 }
 
-/// `hindered` becomes true where the limit materialised a choice from its fastest shape.
+/// `hindered` becomes true where the limit keeps a choice from its fastest shape.
 Found search_by_time(PlanSpace& space, int64_t limit_bytes, double a_star_weight, const SearchLimits& limits,
                      bool& hindered) {
   const auto extend = [&](double cost, Choice& choice) {

@@ -39,8 +39,8 @@ struct SpaceSearch {
 /// and Choice::again_seconds, which never overestimates, so the first path to reach the end is the fastest.
 SpaceSearch fastest(PlanSpace& space, int64_t limit_bytes, const SearchLimits& limits = {});
 
-/// Some path under the limit, soon: a greedy search with the same bound overstated. Proves nothing. Empty
-/// where nothing fits or the deadline came first.
+/// Some path under the limit, soon, by weighted A* (the same bound, overstated). Proves nothing. Empty where
+/// nothing fits or the deadline came first.
 std::optional<Solution> some_path(PlanSpace& space, int64_t limit_bytes,
                                   std::chrono::steady_clock::time_point deadline);
 

@@ -20,7 +20,7 @@ struct GraphStyle {
   double attention = 0.1;
   double upsample = 0.2;
   double odd = 0;   ///< share of the parts that no model family has, but a graph may
-  double rest = 0;  ///< share of the parts at whose end a pass may rest
+  double cut_points = 0;  ///< share of the parts that end at an optional cut point
 };
 
 /// Residual blocks, attention, upsampling, plain convolutions and skips from anywhere before.
@@ -69,7 +69,7 @@ class GraphMaker {
       x_ = graph().conv(name, random_.chance(0.5) ? normed(name + ".norm", x_) : x_, channels(), {1, 3, 3});
     }
     if (random_.chance(style_.long_skip)) add_skip(name + ".skip");
-    if (style_.rest > 0 && random_.chance(style_.rest)) {
+    if (style_.cut_points > 0 && random_.chance(style_.cut_points)) {
       graph().add_cut_point(x_);
       earlier_.clear();  // no skip reaches past it
     }

@@ -99,7 +99,7 @@ TEST_CASE("workspace on CUDA: attention by chunks of one frame, none in fp32; co
   CHECK(memory.reserve_bytes_per_pixel == 0);
 }
 
-TEST_CASE("plans for CUDA have few large tiles, convolutions in one form, and nothing in files") {
+TEST_CASE("plans for CUDA have few large tiles, one algorithm of convolutions, and nothing in files") {
   const Model model = resolve_model("sdxl");
   const CostModel costs(model.graph, DeviceKind::cuda);
   const Request request{"sdxl", 1024, 1024, 1, 1, Dtype::bf16, DeviceKind::cuda};

@@ -32,7 +32,7 @@ TEST_CASE("window: the blocks that a sweep has just written, or reads and fetche
         stored_bytes(model.graph, plan, plan.materialised[1]));
 }
 
-TEST_CASE("explain tells places, windows, weights and what is proven") {
+TEST_CASE("explain tells tiers, windows, weights and what is proven") {
   const Model model = small_model();
   Plan plan = testing::small_plan(model.graph);
   CHECK_THAT(explain(plan, model), Catch::Contains("on the device") && Catch::Contains(" throughout") &&

@@ -33,8 +33,8 @@ struct Drawn {
 };
 
 /// A graph of two to five passes. Some are wide, so that tensors have several blocks. `odd` is the share of
-/// parts that no model family has, `rest` of those at whose end a pass may rest.
-Drawn draw(uint64_t seed, double odd = 0, double rest = 0, DeviceKind device = DeviceKind::cpu) {
+/// parts that no model family has, `cut_points` of those that end at an optional cut point.
+Drawn draw(uint64_t seed, double odd = 0, double cut_points = 0, DeviceKind device = DeviceKind::cpu) {
   Random random(seed);
   Drawn drawn;
   const bool wide = random.chance(0.1);
@@ -43,7 +43,7 @@ Drawn draw(uint64_t seed, double odd = 0, double rest = 0, DeviceKind device = D
                                             .most_channels = wide ? 64 : 24,
                                             .long_skip = random.pick<double>({0, 0.3, 0.9}),
                                             .odd = odd,
-                                            .rest = rest});
+                                            .cut_points = cut_points});
   const int64_t columns = wide ? random.integer(500, 4000) : random.integer(3, 60);
   drawn.request =
       test::request_for(drawn.model, {1, random.integer(2, 20), columns}, random.pick<int64_t>({1, 1, 1, 3}),

@@ -20,7 +20,7 @@ Request request_of(const Case& c) {
   return {c.model, c.width, c.height, c.frames, c.batch, Dtype::bf16, DeviceKind::cuda};
 }
 
-TEST_CASE("predicted peaks of plans for CUDA are what their places take, within the limit") {
+TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, within the limit") {
   for (const Case& c :
        {Case{"sdxl", 1024, 1024, 1, 1, 65536, 0}, Case{"sdxl", 1024, 1024, 1, 1, 1000, 0},
         Case{"sdxl", 2048, 2048, 1, 1, 2048, 0}, Case{"sdxl", 4096, 4096, 1, 1, 65536, 0},
