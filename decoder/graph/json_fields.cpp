@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 namespace headroom {
@@ -101,6 +102,14 @@ bool JsonFields::boolean() const {
 std::string JsonFields::text() const {
   if (!value_->is_string()) fail("expected a string, found " + value_->dump().substr(0, 40));
   return value_->get<std::string>();
+}
+
+bool JsonFields::is_null() const {
+  return value_->is_null();
+}
+
+bool JsonFields::is_array() const {
+  return value_->is_array();
 }
 
 void JsonFields::fail(const std::string& what) const {

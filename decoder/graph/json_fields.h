@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -32,8 +32,8 @@ class JsonFields {
   double number() const;  ///< finite
   bool boolean() const;
   std::string text() const;
-  bool is_null() const { return value_->is_null(); }
-  bool is_array() const { return value_->is_array(); }
+  bool is_null() const;
+  bool is_array() const;
 
   const nlohmann::json& value() const { return *value_; }
   /// Throws InputError: `<origin>: <path>: <what>`.

@@ -1,6 +1,7 @@
 #include "decoder/graph/model.h"
 
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "decoder/graph/families/autoencoder_dc.h"
 #include "decoder/graph/families/autoencoder_kl.h"

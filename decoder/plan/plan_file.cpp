@@ -1,5 +1,7 @@
 #include "decoder/plan/plan_file.h"
 
+#include <nlohmann/json.hpp>
+
 namespace headroom {
 namespace {
 
@@ -11,11 +13,11 @@ constexpr int kDeepestExpanded = 3;
 
 PlanFile::PlanFile(const std::filesystem::path& file)
     : origin_(file.string()),
-      json_(read_json_file(file, kMostFileBytes)),
-      request_(read_request(JsonFields(json_, origin_))) {}
+      json_(std::make_shared<nlohmann::json>(read_json_file(file, kMostFileBytes))),
+      request_(read_request(JsonFields(*json_, origin_))) {}
 
 Plan PlanFile::plan(const Graph& graph) const {
-  return plan_from_json(JsonFields(json_, origin_), graph);
+  return plan_from_json(JsonFields(*json_, origin_), graph);
 }
 
 Plan read_plan(const std::filesystem::path& file, const Graph& graph) {

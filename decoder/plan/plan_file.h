@@ -1,7 +1,8 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 
 #include "decoder/graph/graph.h"
 #include "decoder/graph/json_fields.h"
@@ -41,7 +42,7 @@ class PlanFile {
 
  private:
   std::string origin_;
-  nlohmann::json json_;
+  std::shared_ptr<const nlohmann::json> json_;
   Request request_;
 };
 

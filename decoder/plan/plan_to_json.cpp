@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/sizes.h"
 

@@ -1,5 +1,6 @@
 #include "decoder/plan/requests_file.h"
 
+#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 #include <unordered_set>

@@ -2,6 +2,7 @@
 
 #include <QFont>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "gui/model/figure_text.h"
 #include "planner/explain/explain.h"

@@ -5,6 +5,7 @@
 #include <QFont>
 #include <QSettings>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"

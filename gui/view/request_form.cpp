@@ -10,6 +10,7 @@
 #include <QSpinBox>
 #include <QStorageInfo>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"

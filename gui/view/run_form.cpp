@@ -9,6 +9,7 @@
 #include <QLineEdit>
 #include <QRadioButton>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "decoder/graph/model.h"
 #include "gui/view/chooser.h"

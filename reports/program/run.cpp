@@ -1,6 +1,7 @@
 #include "reports/program/run.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"

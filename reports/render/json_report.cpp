@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "reports/render/report.h"
 
 namespace headroom::reports {

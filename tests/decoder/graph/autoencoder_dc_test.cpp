@@ -90,7 +90,7 @@ TEST_CASE("a pass may rest behind every residual block and upsampling between th
   }
   const std::string blocks = "decoder.up_blocks.";
   CHECK(cut_points == std::set<std::string>{blocks + "1.0.conv", blocks + "1.1", blocks + "1.2",
-                                       blocks + "0.0.conv", blocks + "0.1"});
+                                            blocks + "0.0.conv", blocks + "0.1"});
   const std::vector<int32_t> depths = barrier_depths(model.graph);
   const auto depth = [&](const std::string& name) { return depths[index(model.graph.find_tensor(name))]; };
   CHECK(depth(blocks + "2.1.conv_out") == 2);

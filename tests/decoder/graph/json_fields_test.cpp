@@ -1,6 +1,7 @@
 #include "decoder/graph/json_fields.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "tests/decoder/files/scratch.h"
 

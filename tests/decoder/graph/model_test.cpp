@@ -1,6 +1,7 @@
 #include "decoder/graph/model.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/tiny_model.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "decoder/plan/plan_file.h"
 #include "decoder/validator/validator.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "decoder/lowering/build_plan.h"
 #include "tests/support/random_plan.h"

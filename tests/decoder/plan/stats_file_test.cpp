@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 namespace headroom {
 namespace {

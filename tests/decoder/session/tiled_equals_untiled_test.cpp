@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/memory.h"

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "decoder/validator/validator.h"
 #include "planner/cost/cost_model.h"

@@ -1,5 +1,6 @@
 // Traces of a GPU: what their files have beside what every trace has, and their exports.
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "decoder/trace/exports.h"

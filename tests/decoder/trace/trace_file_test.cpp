@@ -1,6 +1,7 @@
 #include "decoder/trace/trace_file.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "tests/decoder/files/scratch.h"
 #include "tests/decoder/plan/small_plan.h"
