@@ -13,6 +13,8 @@ namespace headroom {
 class EventSink {
  public:
   virtual ~EventSink() = default;
+  /// For decodes to which nobody listens.
+  static EventSink& none();
 
   struct StepDone {
     int64_t item = 0;  ///< first batch item of the micro-batch
@@ -48,34 +50,29 @@ class EventSink {
   virtual MemoryObserver* memory_observer() { return nullptr; }
 };
 
-/// Hands on what it hears to another, which may be null.
+inline EventSink& EventSink::none() {
+  static EventSink sink;
+  return sink;
+}
+
+/// Hands on to another sink all that it is told. `next` may be null.
 class ForwardingEvents : public EventSink {
  public:
-  explicit ForwardingEvents(EventSink* next) : next_(next) {}
+  explicit ForwardingEvents(EventSink* next) : next_(next != nullptr ? *next : none()) {}
 
-  void pass_started(const Plan& plan, int32_t pass) override {
-    if (next_ != nullptr) next_->pass_started(plan, pass);
-  }
-  void step_done(const Plan& plan, const StepDone& done) override {
-    if (next_ != nullptr) next_->step_done(plan, done);
-  }
+  void pass_started(const Plan& plan, int32_t pass) override { next_.pass_started(plan, pass); }
+  void step_done(const Plan& plan, const StepDone& done) override { next_.step_done(plan, done); }
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override {
-    if (next_ != nullptr) next_->tile_started(plan, pass, tile, tiles);
+    next_.tile_started(plan, pass, tile, tiles);
   }
-  void allocating(MemoryKind kind, TensorId tensor) override {
-    if (next_ != nullptr) next_->allocating(kind, tensor);
-  }
-  void holds_tile(const void* memory) override {
-    if (next_ != nullptr) next_->holds_tile(memory);
-  }
-  void device_memory(const DeviceMemoryUse& use) override {
-    if (next_ != nullptr) next_->device_memory(use);
-  }
-  bool watches_device_memory() const override { return next_ != nullptr && next_->watches_device_memory(); }
-  MemoryObserver* memory_observer() override { return next_ != nullptr ? next_->memory_observer() : nullptr; }
+  void allocating(MemoryKind kind, TensorId tensor) override { next_.allocating(kind, tensor); }
+  void holds_tile(const void* memory) override { next_.holds_tile(memory); }
+  void device_memory(const DeviceMemoryUse& use) override { next_.device_memory(use); }
+  bool watches_device_memory() const override { return next_.watches_device_memory(); }
+  MemoryObserver* memory_observer() override { return next_.memory_observer(); }
 
  private:
-  EventSink* next_;
+  EventSink& next_;
 };
 
 }  // namespace headroom

@@ -34,7 +34,7 @@ Interpreter::Interpreter(const Model& model, const Plan& plan, Device& device, B
     : graph_(model.graph),
       plan_(plan),
       device_(device),
-      events_(events),
+      events_(events != nullptr ? *events : EventSink::none()),
       sizes_(sizes_of(graph_, plan)),
       materialised_(graph_, plan_, sizes_, device, transfers) {
   measurements_.resize(plan.passes.size());
@@ -42,7 +42,7 @@ Interpreter::Interpreter(const Model& model, const Plan& plan, Device& device, B
 
 void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink) {
   first_item_ = first_item;
-  if (events_ != nullptr) events_->allocating(MemoryKind::latent, graph_.latent());
+  events_.allocating(MemoryKind::latent, graph_.latent());
   try {
     device_.load_latent(latent, first_item, materialised_.add_latent(), sizes_.items);
   } catch (const LimitExceeded& refused) {
@@ -52,9 +52,8 @@ void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink
     const auto start = Clock::now();
     device_.start_window();
     run_pass(pass, sink);
-    PassMeasurement& measurement = measurements_[pass];
-    measurement.seconds += seconds_since(start);
-    measurement.peak_bytes = std::max(measurement.peak_bytes, device_.window_peak_bytes());
+    measurements_[pass].seconds += seconds_since(start);
+    note_peak(pass);
   }
   device_.finish_output(sink);
   for (const Pass& pass : plan_.passes) {
@@ -67,10 +66,8 @@ void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink
 void Interpreter::run_pass(size_t number, PictureSink& sink) {
   const Pass& pass = plan_.passes[number];
   const auto pass_number = static_cast<int32_t>(number);
-  if (events_ != nullptr) {
-    events_->pass_started(plan_, pass_number);
-    events_->allocating(MemoryKind::weights, TensorId{-1});
-  }
+  events_.pass_started(plan_, pass_number);
+  events_.allocating(MemoryKind::weights, TensorId{-1});
   device_.begin_pass(number);
   materialised_.begin_pass(number);
   begin_statistics(pass);
@@ -79,12 +76,12 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   const int64_t tiles = static_cast<int64_t>(pass.tiles.t.size() * pass.tiles.y.size() * pass.tiles.x.size());
   int64_t tile = 0;
   for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
-    if (events_ != nullptr) events_->allocating(MemoryKind::materialised, TensorId{-1});
+    events_.allocating(MemoryKind::materialised, TensorId{-1});
     materialised_.begin_band(band);
     for (const Interval& columns : pass.tiles.x) {
       carried_.assign(pass.steps.size(), {});
       for (const Interval& chunk : pass.tiles.t) {
-        if (events_ != nullptr) events_->tile_started(plan_, pass_number, tile, tiles);
+        events_.tile_started(plan_, pass_number, tile, tiles);
         run_chunk(number, tile, {chunk, pass.tiles.y[band], columns}, sink);
         ++tile;
       }
@@ -104,36 +101,38 @@ void Interpreter::run_chunk(size_t number, int64_t tile, const Region& grid_tile
   const bool last_chunk = grid_tile.t == pass.tiles.t.back();
   for (size_t i = 0; i < pass.steps.size(); ++i) {
     const Step& step = pass.steps[i];
-    EventSink::StepDone done{
-        first_item_, static_cast<int32_t>(number), tile, static_cast<int32_t>(i), 0, 0, 0, 0};
+    EventSink::StepDone done{.item = first_item_,
+                             .pass = static_cast<int32_t>(number),
+                             .tile = tile,
+                             .step = static_cast<int32_t>(i),
+                             .live_before_bytes = device_.live_bytes()};
+    note_peak(number);
+    device_.start_window();
     const auto start = Clock::now();
-    const int64_t pass_peak = device_.window_peak_bytes();
-    if (events_ != nullptr) {
-      done.live_before_bytes = device_.live_bytes();
-      device_.start_window();
-    }
     try {
-      if (events_ != nullptr && step.kind == StepKind::store)
-        events_->allocating(MemoryKind::materialised, step.tensor);
-      if (step.kind == StepKind::store) materialised_.before_store(step.tensor);
-      if (events_ != nullptr) events_->allocating(MemoryKind::workspace, step.tensor);
+      if (step.kind == StepKind::store) {
+        events_.allocating(MemoryKind::materialised, step.tensor);
+        materialised_.before_store(step.tensor);
+      }
+      events_.allocating(MemoryKind::workspace, step.tensor);
       run_step(pass, step, grid_tile, sink);
-      if (events_ != nullptr && !tiles_[i].empty()) events_->holds_tile(tiles_[i].view.blocks[0]);
+      if (!tiles_[i].empty()) events_.holds_tile(tiles_[i].view.blocks[0]);
       if (!last_chunk) carry(pass, step, grid_tile);
     } catch (const LimitExceeded& refused) {
       throw LimitExceeded("pass " + std::to_string(number) + " (" + pass.name + "), " + name_of(step.kind) +
                           " " + graph_.tensor(step.tensor).name + ": " + refused.what());
     }
     drop_dead_tiles(i);
-    if (events_ != nullptr) {
-      done.peak_bytes = device_.window_peak_bytes();
-      done.live_after_bytes = device_.live_bytes();
-      done.seconds = seconds_since(start);
-      measurements_[number].peak_bytes =
-          std::max({measurements_[number].peak_bytes, pass_peak, done.peak_bytes});
-      events_->step_done(plan_, done);
-    }
+    done.peak_bytes = device_.window_peak_bytes();
+    done.live_after_bytes = device_.live_bytes();
+    done.seconds = seconds_since(start);
+    events_.step_done(plan_, done);
   }
+}
+
+void Interpreter::note_peak(size_t number) {
+  int64_t& peak = measurements_[number].peak_bytes;
+  peak = std::max(peak, device_.window_peak_bytes());
 }
 
 /// Copies the last frames of the tile that a step has just made to where its next chunk will find them. What
@@ -147,9 +146,9 @@ void Interpreter::carry(const Pass& pass, const Step& step, const Region& grid_t
   if (carried.empty()) {
     Region region = made.region;
     region.t = {0, frames};
-    if (events_ != nullptr) events_->allocating(MemoryKind::workspace, step.tensor);
+    events_.allocating(MemoryKind::workspace, step.tensor);
     carried = device_.make_tile(region, made.channels, sizes_.items);
-    if (events_ != nullptr) events_->holds_tile(carried.view.blocks[0]);
+    events_.holds_tile(carried.view.blocks[0]);
   }
   const int64_t end = own_frames(graph_, pass, step, grid_tile).end;
   const int64_t begin = std::max(made.region.t.begin, end - frames);

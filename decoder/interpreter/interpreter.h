@@ -27,7 +27,7 @@ struct PassMeasurement {
 /// where a value is not finite.
 class Interpreter {
  public:
-  /// `transfers` is null where the plan keeps nothing below the device.
+  /// `transfers` is null where the plan materialises nothing below the device, `events` where nobody listens.
   Interpreter(const Model& model, const Plan& plan, Device& device, BlockTransfers* transfers,
               EventSink* events);
 
@@ -39,6 +39,8 @@ class Interpreter {
  private:
   void run_pass(size_t number, PictureSink& sink);
   void run_chunk(size_t number, int64_t tile, const Region& grid_tile, PictureSink& sink);
+  /// Takes the peak of the device's window into that of the pass.
+  void note_peak(size_t number);
   void carry(const Pass& pass, const Step& step, const Region& grid_tile);
   void run_step(const Pass& pass, const Step& step, const Region& grid_tile, PictureSink& sink);
   void compute(const Step& step, const Region& region, const MapView& made);
@@ -57,7 +59,7 @@ class Interpreter {
   const Graph& graph_;
   const Plan& plan_;
   Device& device_;
-  EventSink* events_;
+  EventSink& events_;
   Sizes sizes_;
   int64_t first_item_ = 0;
   MaterialisedBlocks materialised_;
