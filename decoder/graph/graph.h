@@ -208,7 +208,7 @@ int64_t parameter_elements(const Graph& graph, const Op& op);
 int64_t parameter_elements(const Graph& graph);
 
 /// Floating-point operations for one output position (all channels), multiply and add counted separately; of
-/// convolutions those of the direct form, over upsampling by phases.
+/// convolutions those of the direct algorithm, over upsampling by phases.
 /// Attention depends on the number of keys: `latent` gives their extent.
 double flops_per_position(const Graph& graph, const Op& op, const Extent& latent);
 
@@ -218,7 +218,7 @@ int64_t head_channels(const Graph& graph, const Op& op);
 /// What an operation's work is counted over: its result, or what it takes statistics of.
 TensorId measured_tensor(const Op& op);
 
-/// For each tensor, the number of barriers and of tensors where a pass may rest on the longest path from the
+/// For each tensor, the number of barriers and of optional cut points on the longest path from the
 /// latent to it. Tensors of one depth can be computed in one pass; the next depth needs a pass of its own
 /// where a barrier lies between, and may have one otherwise.
 std::vector<int32_t> barrier_depths(const Graph& graph);

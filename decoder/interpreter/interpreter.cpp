@@ -228,8 +228,8 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
   if (step.kind == StepKind::add && !step.takes_over())
     device_.copy(view_of(step.inputs[0]), made, own, sizes_.items);
   compute(step, own, made);
-  // What may be materialised has the values that it would be read back with, so that keeping it changes
-  // nothing.
+  // Values that may be materialised are rounded here as they would be by being stored, so that a plan
+  // computes the same whether it stores them or not.
   if (rounds(step.kind) && step.tensor != graph_.output()) device_.round(made, sizes_.items);
 }
 

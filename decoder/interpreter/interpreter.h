@@ -13,7 +13,7 @@
 
 namespace headroom {
 
-/// The plan of the micro-batch of the batch that begins with this item: the last one may be shorter.
+/// The plan of the micro-batch that begins with this item. The last one of a batch may be shorter.
 Plan plan_of_micro_batch(const Plan& plan, int64_t first_item);
 
 /// What one pass took.
@@ -22,7 +22,7 @@ struct PassMeasurement {
   double seconds = 0;
 };
 
-/// Runs the passes of a plan for one micro-batch of the batch on a device, in whose memory every tensor lies.
+/// Runs the passes of a plan for one micro-batch on a device, in whose memory every tensor lies.
 /// Throws LimitExceeded naming pass, layer, what was asked and what was live; DeviceError naming the layer
 /// where a value is not finite.
 class Interpreter {

@@ -12,14 +12,14 @@
 
 namespace headroom {
 
-/// The materialised tensors of one micro-batch of the batch. Takes their blocks from the device and hands
+/// The materialised tensors of one micro-batch. Takes their blocks from the device and hands
 /// them back as the sweep of a pass moves on, and moves those that live below the device there and back,
 /// exactly as decoder/lowering/memory.h counts them. Throws LimitExceeded naming what was to be taken,
 /// DeviceError where a transfer failed.
 class MaterialisedBlocks {
  public:
-  /// `transfers` is null where the plan keeps nothing below the device; it may be shared by micro-batches
-  /// that run one after another.
+  /// `transfers` is null where the plan materialises nothing below the device; it may be shared by
+  /// micro-batches that run one after another.
   MaterialisedBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device,
                      BlockTransfers* transfers);
   ~MaterialisedBlocks();

@@ -30,12 +30,15 @@ class BlockNumbers {
 
 class Builder {
  public:
-  Builder(const Model& model, const Request& request, const PlanConfiguration& frame,
+  Builder(const Model& model, const Request& request, const PlanConfiguration& configuration,
           const MemoryModel& memory)
-      : graph_(model.graph), frame_(frame), memory_(memory), targets_(barrier_targets(graph_)) {
+      : graph_(model.graph),
+        configuration_(configuration),
+        memory_(memory),
+        targets_(barrier_targets(graph_)) {
     plan_.request = request;
-    plan_.micro_batch = frame.micro_batch;
-    plan_.weights = frame.weights;
+    plan_.micro_batch = configuration.micro_batch;
+    plan_.weights = configuration.weights;
     sizes_ = sizes_of(graph_, plan_);
   }
 
@@ -49,7 +52,7 @@ class Builder {
   }
 
  private:
-  /// Leaves the targets of passes that run. The deepest resting tensor that a decision keeps says which pass
+  /// Leaves the targets of passes that run. The deepest cut point that a decision keeps says which pass
   /// it is.
   void drop_passes_that_cut(const std::vector<PassDecision>& decisions) {
     std::vector<BarrierTargets> running;
@@ -83,7 +86,7 @@ class Builder {
         Materialised entry{.tensor = id, .first_pass = static_cast<int32_t>(i), .last_pass = kNever};
         entry.block_rows = block_rows(graph_, id, sizes_, memory_.block_bytes);
         if (contains(goal.in_place, id)) entry.in_place_of = in_place_base(graph_, materialised, goal, id);
-        if (contains(decisions[i].below, id)) entry.tier = frame_.lower_tier;
+        if (contains(decisions[i].below, id)) entry.tier = configuration_.lower_tier;
         plan_.materialised.push_back(entry);
       }
       for (const Materialised& entry : plan_.materialised) {
@@ -187,7 +190,7 @@ class Builder {
   }
 
   const Graph& graph_;
-  const PlanConfiguration frame_;
+  const PlanConfiguration configuration_;
   const MemoryModel& memory_;
   std::vector<BarrierTargets> targets_;
   Sizes sizes_;
@@ -216,9 +219,9 @@ Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const
                   extent_at(pass.scale, latent), tile);
 }
 
-Plan build_plan(const Model& model, const Request& request, const PlanConfiguration& frame,
+Plan build_plan(const Model& model, const Request& request, const PlanConfiguration& configuration,
                 const std::vector<PassDecision>& decisions, const MemoryModel& memory) {
-  return Builder(model, request, frame, memory).run(decisions);
+  return Builder(model, request, configuration, memory).run(decisions);
 }
 
 Plan untiled_plan(const Model& model, const Request& request, ConvolutionAlgorithm convolutions) {
@@ -252,7 +255,7 @@ Plan untiled_plan(const Model& model, const Request& request, ConvolutionAlgorit
 }
 
 Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& memory) {
-  PlanConfiguration frame{plan.micro_batch, plan.weights, MemoryTier::scratch};
+  PlanConfiguration configuration{plan.micro_batch, plan.weights, MemoryTier::scratch};
   std::vector<PassDecision> decisions;
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     PassDecision decision;
@@ -262,7 +265,7 @@ Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& 
       if (entry.in_place_of != TensorId{-1}) decision.in_place.push_back(entry.tensor);
       if (entry.tier != MemoryTier::device) {
         decision.below.push_back(entry.tensor);
-        frame.lower_tier = entry.tier;
+        configuration.lower_tier = entry.tier;
       }
     }
     decision.at_cut_point = ends_at_cut_point(model.graph, plan.passes[i]);
@@ -271,7 +274,7 @@ Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& 
     decision.tile.y = std::max<int64_t>(1, decision.tile.y / 2);
     decisions.push_back(std::move(decision));
   }
-  Plan other = build_plan(model, plan.request, frame, decisions, memory);
+  Plan other = build_plan(model, plan.request, configuration, decisions, memory);
   other.limit_bytes = plan.limit_bytes;
   other.host_limit_bytes = plan.host_limit_bytes;
   other.scratch_limit_bytes = plan.scratch_limit_bytes;

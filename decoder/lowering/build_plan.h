@@ -21,8 +21,8 @@ struct PassDecision {
   bool at_cut_point = false;  ///< of an optional pass
 };
 
-/// True where no barrier and no output asks for the pass: it keeps tensors where passes may rest, and nothing
-/// else.
+/// True where no barrier and no output asks for the pass: it stores tensors at optional cut points, and
+/// nothing else.
 bool ends_at_cut_point(const Graph& graph, const Pass& pass);
 
 /// The goal of a pass: its barriers and what is to be materialised.
@@ -40,7 +40,7 @@ struct PlanConfiguration {
 
 /// A whole plan from its decisions: lowered passes, block numbers, lifetimes and predicted peaks.
 /// Seconds are left at 0. Throws std::logic_error where the decisions contradict one another.
-Plan build_plan(const Model& model, const Request& request, const PlanConfiguration& frame,
+Plan build_plan(const Model& model, const Request& request, const PlanConfiguration& configuration,
                 const std::vector<PassDecision>& decisions, const MemoryModel& memory);
 
 /// The plan that decodes every pass as one tile and keeps every tensor that a later pass reads: the untiled
@@ -48,8 +48,8 @@ Plan build_plan(const Model& model, const Request& request, const PlanConfigurat
 Plan untiled_plan(const Model& model, const Request& request,
                   ConvolutionAlgorithm convolutions = ConvolutionAlgorithm::direct);
 
-/// The same decisions with tiles half as high and convolutions in the direct form, so that it fits wherever
-/// `plan` does: an independent way to the same pixels.
+/// The same decisions with tiles half as high and convolutions by the direct algorithm, so that it fits
+/// wherever `plan` does: an independent way to the same pixels.
 Plan with_halved_tiles(const Model& model, const Plan& plan, const MemoryModel& memory);
 
 }  // namespace headroom

@@ -25,15 +25,15 @@ int64_t blocks_along(const Interval& outputs, const KernelShape& kernel) {
 
 }  // namespace
 
-int64_t KernelShape::frame_matrices(ConvolutionAlgorithm form) const {
-  if (form == ConvolutionAlgorithm::direct) return direct_rows() * direct_columns();
+int64_t KernelShape::frame_matrices(ConvolutionAlgorithm algorithm) const {
+  if (algorithm == ConvolutionAlgorithm::direct) return direct_rows() * direct_columns();
   return winograd().products * winograd().products;
 }
 
-int64_t KernelShape::floats(ConvolutionAlgorithm form) const {
+int64_t KernelShape::floats(ConvolutionAlgorithm algorithm) const {
   if (depthwise()) return rows * columns * padded_outputs();
-  if (groups > 1) return groups * of_group().floats(form);
-  return matrices(form) * matrix_floats();
+  if (groups > 1) return groups * of_group().floats(algorithm);
+  return matrices(algorithm) * matrix_floats();
 }
 
 KernelShape kernel_shape(const Graph& graph, const Op& conv) {
@@ -73,9 +73,9 @@ WinogradWork winograd_work(const KernelShape& kernel, const Region& region, int6
   return work;
 }
 
-int64_t convolution_workspace_bytes(const KernelShape& kernel, ConvolutionAlgorithm form,
+int64_t convolution_workspace_bytes(const KernelShape& kernel, ConvolutionAlgorithm algorithm,
                                     const Extent& output, int64_t items, int64_t threads) {
-  if (form == ConvolutionAlgorithm::direct) return 0;
+  if (algorithm == ConvolutionAlgorithm::direct) return 0;
   // Over upsampling a tile that begins at an odd position touches one position more.
   const Region region = per_axis([](int64_t length) { return Interval{1, 1 + length}; }, output);
   int64_t floats = 0;

@@ -28,8 +28,8 @@ constexpr WinogradShape kWinogradPlain{6, 6, 4, 4};
 constexpr WinogradShape kWinogradUpsampled{5, 8, 6, 3};
 
 /// A convolution's kernel as matrices [input channels × output channels], outputs padded to a multiple of 16.
-/// The direct form has one for each tap; over nearest upsampling by 2 one for each of the 2×2 taps of each of
-/// the 2×2 phases. The Winograd form has one for each product. Of several groups each has matrices of its
+/// The direct algorithm has one for each tap; over nearest upsampling by 2 one for each of the 2×2 taps of
+/// each of the 2×2 phases. Winograd's has one for each product. Of several groups each has matrices of its
 /// own, one group after the other; where a group is a single channel there is one number for each tap and
 /// channel, channels side by side and padded to a multiple of 16. A kernel over several frames has the
 /// matrices of each of its frames, the earliest first.
@@ -47,18 +47,18 @@ struct KernelShape {
   int64_t direct_rows() const { return upsamples ? 4 : rows; }
   int64_t direct_columns() const { return upsamples ? 4 : columns; }
   const WinogradShape& winograd() const { return upsamples ? kWinogradUpsampled : kWinogradPlain; }
-  int64_t frame_matrices(ConvolutionAlgorithm form) const;
-  int64_t matrices(ConvolutionAlgorithm form) const { return frames * frame_matrices(form); }
+  int64_t frame_matrices(ConvolutionAlgorithm algorithm) const;
+  int64_t matrices(ConvolutionAlgorithm algorithm) const { return frames * frame_matrices(algorithm); }
   int64_t padded_outputs() const { return (outputs + 15) / 16 * 16; }
   int64_t matrix_floats() const { return inputs * padded_outputs(); }
-  int64_t floats(ConvolutionAlgorithm form) const;
+  int64_t floats(ConvolutionAlgorithm algorithm) const;
 };
 KernelShape kernel_shape(const Graph& graph, const Op& conv);
 
-/// The form in which a convolution runs in a pass of this form: kernels other than 3×3 have no other than the
-/// direct one, and few input channels leave nothing to be saved.
+/// The algorithm by which a convolution runs in a pass with this one: kernels other than 3×3 have the direct
+/// one only, and few input channels leave nothing to be saved.
 ConvolutionAlgorithm algorithm_of(const KernelShape& kernel, ConvolutionAlgorithm of_pass);
-/// True where the operation is a convolution that has a Winograd form.
+/// True where the operation is a convolution that has a Winograd algorithm.
 bool has_winograd(const Graph& graph, OpId op);
 
 /// The blocks of a Winograd convolution over a tile, and how they are shared out: each thread takes chunks of
@@ -76,7 +76,7 @@ struct WinogradWork {
 WinogradWork winograd_work(const KernelShape& kernel, const Region& region, int64_t items, int64_t threads);
 
 /// Workspace of one call with so many threads or fewer, at the most, wherever the tile lies.
-int64_t convolution_workspace_bytes(const KernelShape& kernel, ConvolutionAlgorithm form,
+int64_t convolution_workspace_bytes(const KernelShape& kernel, ConvolutionAlgorithm algorithm,
                                     const Extent& output, int64_t items, int64_t threads);
 
 }  // namespace headroom

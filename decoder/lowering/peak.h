@@ -7,17 +7,18 @@
 #include "decoder/lowering/block_windows.h"
 #include "decoder/lowering/memory.h"
 
-// The one place where a pass's peak is counted. A pass sweeps band by band, and runs all of its steps on
-// every tile of a band:
+// The one place where a pass's peak is counted. A pass sweeps over the picture band by band, and runs all of
+// its steps on every tile of a band. Its steps fall into segments, each of which but the first begins with a
+// store:
 //
-//                      | step 0 | step 1 | store a | step 3 | store b | ...
-//     band 0, tile 0   |   segment 0     |    segment 1     |  segment 2       what a segment finds of
-//     materialised band 0, tile 1   |   as after the last segment of tile 0                 blocks is the
-//     same for all its steps band 1, tile 0   |   ...
+//                     step 0, step 1 | store a, step 3 | store b, emit
+//                     ---------------+-----------------+--------------
+//     band 0, tile 0     segment 0   |    segment 1    |  segment 2
+//     band 0, tile 1     all find what tile 0 had in segment 2
+//     band 1, tile 0     segment 0   |    segment 1    |  segment 2
 //
-// What is live at a moment: materialised blocks, which depend on the band and on the stores so far; tiles,
-// carried frames and workspace, which depend on the step and on the height of the band; and what is there
-// throughout.
+// What is live at a moment: materialised blocks, which depend on the band and on the segment; tiles, carried
+// frames and workspace, which depend on the step and on the height of the band; and what is there throughout.
 namespace headroom {
 
 /// What is on the device at one moment, in bytes.

@@ -21,8 +21,8 @@ DeviceKind parse_device(const std::string& text) {
   throw InputError("--device: expected cpu or cuda, found '" + text + "'");
 }
 
-const char* name_of(ConvolutionAlgorithm form) {
-  return form == ConvolutionAlgorithm::direct ? "direct" : "winograd";
+const char* name_of(ConvolutionAlgorithm algorithm) {
+  return algorithm == ConvolutionAlgorithm::direct ? "direct" : "winograd";
 }
 
 std::vector<ConvolutionAlgorithm> algorithms_on(DeviceKind device) {

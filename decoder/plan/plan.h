@@ -7,6 +7,24 @@
 #include "decoder/graph/graph.h"
 #include "decoder/plan/convolution_algorithm.h"
 
+// A plan cuts a decode into passes. A pass runs one list of steps, its tile program, on every tile of a grid:
+// band of rows by band of rows, and along a band from left to right.
+//
+//       0        8        16  columns
+//     0 +--------+--------+               The tile program on tile 2, which has rows 4 to 8 of the grid:
+//       | tile 0 | tile 1 |  band 0
+//     4 +--------+--------+               rows     3   4   5   6   7   8   9
+//       | tile 2 | tile 3 |  band 1       norm     [=======================]   with a halo of 1
+//     8 +--------+--------+               conv         [===============]       reads the halo
+//       | tile 4 | tile 5 |  band 2       add          [===============]       takes conv's tile over
+//    10 +--------+--------+               store        [===============]       writes blocks of rows
+//
+// A step's tile covers the grid's tile and a halo: what later steps read beyond it. Where halos of neighbours
+// overlap, both compute the same values. Where a halo leaves the picture, the tile has zeros (`pad`) if a
+// convolution reads them, and ends there if not. Tiles are gone after their last reader. What outlives a tile
+// is written whole, in blocks of rows (`Materialised`); blocks come and go band by band. Of clips, a tile is
+// also cut along the time, into chunks that are swept one after the other before the next tile begins; each
+// hands its last frames on to the next (`Pass`).
 namespace headroom {
 
 /// The kind of device that a plan is for.
@@ -17,7 +35,8 @@ enum class DeviceKind {
 const char* name_of(DeviceKind device);
 /// Throws InputError unless `text` is cpu or cuda.
 DeviceKind parse_device(const std::string& text);
-/// The forms of convolutions that a device has: the direct one, then the faster one where there is another.
+/// The algorithms for convolutions that a device has: the direct one, then the faster one where there is
+/// another.
 std::vector<ConvolutionAlgorithm> algorithms_on(DeviceKind device);
 
 /// What is decoded, and on what: everything that fixes the sizes of all tensors.

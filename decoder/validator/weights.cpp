@@ -16,7 +16,8 @@ int64_t on_boundary(int64_t bytes) {
   return multiply((bytes - 1) / kBoundaryBytes + 1, kBoundaryBytes);
 }
 
-/// True for the kernels that a pass in the Winograd form holds otherwise: 3×3, of 16 input channels or more.
+/// True for the kernels that a pass by Winograd's algorithm packs otherwise: 3×3, of 16 input channels or
+/// more.
 bool changes_algorithm(const View& view, const Op& op) {
   return op.kind == OpKind::conv && op.kernel.y == 3 && op.kernel.x == 3 && op.groups == 1 &&
          view.graph.tensor(op.inputs[0]).channels >= 16;
@@ -41,7 +42,7 @@ int64_t grouped_bytes(const View& view, const Op& op) {
   return multiply(multiply(multiply(op.kernel.y, op.kernel.x), multiply(rows, padded)), kFloatBytes);
 }
 
-/// Over upsampling by 2 the direct form has 2×2 taps for each of 2×2 phases, the other one 8×8 products;
+/// Over upsampling by 2 the direct algorithm has 2×2 taps for each of 2×2 phases, the other one 8×8 products;
 /// without, a matrix for each tap and 6×6 products.
 int64_t winograd_bytes(const View& view, const Op& op) {
   return kernel_bytes(view, op, multiply(op.kernel.t, op.factor.y > 1 ? 64 : 36));
@@ -69,13 +70,13 @@ int64_t bytes_on_cuda(const View& view, const Op& op) {
   return add(from_boundary(multiply(weights, stored)), from_boundary(multiply(outputs, stored)));
 }
 
-/// All parameters of an operation, its kernel in the form of `pass`.
-int64_t bytes_of(const View& view, const Op& op, ConvolutionAlgorithm form) {
+/// All parameters of an operation, its kernel packed for this algorithm.
+int64_t bytes_of(const View& view, const Op& op, ConvolutionAlgorithm algorithm) {
   if (view.on_cuda()) return bytes_on_cuda(view, op);
   const int64_t channels = on_boundary(multiply(view.graph.tensor(op.output).channels, kFloatBytes));
   if (op.kind == OpKind::norm || op.kind == OpKind::rms_norm) return multiply(channels, 2);
   if (op.kind != OpKind::conv) return 0;
-  const bool winograd = form == ConvolutionAlgorithm::winograd && changes_algorithm(view, op);
+  const bool winograd = algorithm == ConvolutionAlgorithm::winograd && changes_algorithm(view, op);
   return add(channels, on_boundary(winograd ? winograd_bytes(view, op) : direct_bytes(view, op)));
 }
 

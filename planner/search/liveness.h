@@ -8,7 +8,7 @@
 
 namespace headroom::planner {
 
-/// Which tensors the passes of a graph can keep, read and reach: what the plan space knows of the graph
+/// Which tensors the passes of a graph can store, read and depend on: what the plan space knows of the graph
 /// before anything has a cost. Sets of materialised tensors need not hold the latent, which is always there.
 class PassLiveness {
  public:

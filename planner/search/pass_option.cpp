@@ -52,7 +52,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
       sizes_(sizes),
       pass_(std::move(lowered)),
       touched_(std::move(touched)),
-      forms_{ConvolutionAlgorithm::direct} {
+      algorithms_{ConvolutionAlgorithm::direct} {
   for (const TouchedTensor& tensor : touched_) {
     Materialised entry;
     entry.tensor = tensor.tensor;
@@ -76,17 +76,17 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
   const bool both = contains(algorithms_on(sizes_.device), ConvolutionAlgorithm::winograd) &&
                     std::any_of(pass_.steps.begin(), pass_.steps.end(),
                                 [&](const Step& step) { return has_winograd(graph_, step.op); });
-  if (both) forms_.push_back(ConvolutionAlgorithm::winograd);
-  for (ConvolutionAlgorithm form : forms_) {
-    pass_.convolutions = form;
+  if (both) algorithms_.push_back(ConvolutionAlgorithm::winograd);
+  for (ConvolutionAlgorithm algorithm : algorithms_) {
+    pass_.convolutions = algorithm;
     seconds_.emplace_back();
     for (int64_t frames : chunks_)
       seconds_.back().push_back(costs_.shape_seconds(pass_, frames, heights, widths_, sizes_));
     const auto bytes = [&](WeightResidency residency) {
-      return pass_weights_bytes(graph_, pass_, form, residency, sizes_.storage());
+      return pass_weights_bytes(graph_, pass_, algorithm, residency, sizes_.storage());
     };
     brought_.push_back({bytes(WeightResidency::per_pass), bytes(WeightResidency::resident)});
-    if (form == ConvolutionAlgorithm::direct) continue;
+    if (algorithm == ConvolutionAlgorithm::direct) continue;
     const double transform = costs_.transform_seconds(brought_.back().beside_resident);
     for (std::vector<double>& of_chunk : seconds_.back()) {
       for (double& seconds : of_chunk) seconds += transform;
@@ -95,11 +95,11 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
 }
 
 double PassOption::seconds(const Shape& shape) const {
-  return seconds_[static_cast<size_t>(shape.form)][shape.chunk][shape.height * widths() + shape.width];
+  return seconds_[static_cast<size_t>(shape.algorithm)][shape.chunk][shape.height * widths() + shape.width];
 }
 
-int64_t PassOption::brought_bytes(ConvolutionAlgorithm form, WeightResidency residency) const {
-  const Brought& brought = brought_[static_cast<size_t>(form)];
+int64_t PassOption::brought_bytes(ConvolutionAlgorithm algorithm, WeightResidency residency) const {
+  const Brought& brought = brought_[static_cast<size_t>(algorithm)];
   const bool all = residency == WeightResidency::per_pass;
   return allocated_bytes(all ? brought.per_pass : brought.beside_resident, sizes_.device);
 }
@@ -176,10 +176,11 @@ PassOption::LiveBytes PassOption::live_bytes(size_t height, const std::vector<Me
 }
 
 const PassOption::Working& PassOption::working(const Shape& shape) const {
-  const auto [entry, is_new] = working_.try_emplace({shape.height, shape.width, shape.chunk, shape.form});
+  const auto [entry, is_new] =
+      working_.try_emplace({shape.height, shape.width, shape.chunk, shape.algorithm});
   Working& working = entry->second;
   if (!is_new) return working;
-  pass_.convolutions = shape.form;
+  pass_.convolutions = shape.algorithm;
   const auto by_segment = [&](const Extent& largest) {
     return step_bytes_by_segment(pass_, step_bytes(graph_, pass_, largest, sizes_, costs_.memory()));
   };
@@ -204,12 +205,12 @@ PricedShapes::PricedShapes(const PassOption& option, std::vector<MemoryTier> tie
       least_bytes_(option.least_bytes(tiers_) +
                    option.brought_bytes(ConvolutionAlgorithm::direct, residency)) {
   const CostModel::Transfers transfers = option.transfers(tiers_);
-  shapes_.reserve(option.heights() * option.widths() * option.chunks() * option.forms().size());
-  for (ConvolutionAlgorithm form : option.forms()) {
+  shapes_.reserve(option.heights() * option.widths() * option.chunks() * option.algorithms().size());
+  for (ConvolutionAlgorithm algorithm : option.algorithms()) {
     for (uint32_t height = 0; height < option.heights(); ++height) {
       for (uint32_t i = 0; i < option.widths() * option.chunks(); ++i) {
         const auto widths = static_cast<uint32_t>(option.widths());
-        Shape shape{0, -1, height, i % widths, i / widths, form};
+        Shape shape{0, -1, height, i % widths, i / widths, algorithm};
         if (!option.countable(shape)) continue;
         shape.seconds = CostModel::sweep_seconds(option.seconds(shape), transfers, option.bands(height));
         shapes_.push_back(shape);
@@ -218,8 +219,8 @@ PricedShapes::PricedShapes(const PassOption& option, std::vector<MemoryTier> tie
   }
   if (shapes_.empty()) throw InputError("--size: too large for tiles that a GPU's libraries can count");
   const auto faster = [](const Shape& a, const Shape& b) {
-    return std::tie(a.seconds, a.height, a.width, a.chunk, a.form) <
-           std::tie(b.seconds, b.height, b.width, b.chunk, b.form);
+    return std::tie(a.seconds, a.height, a.width, a.chunk, a.algorithm) <
+           std::tie(b.seconds, b.height, b.width, b.chunk, b.algorithm);
   };
   std::sort(shapes_.begin(), shapes_.end(), faster);
 }
@@ -230,7 +231,7 @@ int64_t PricedShapes::peak_of(size_t i) {
   const auto [live, is_new] = live_bytes_.try_emplace(shape.height);
   if (is_new) live->second = option_->live_bytes(shape.height, tiers_);
   return shape.peak_bytes =
-             option_->peak_bytes(shape, live->second) + option_->brought_bytes(shape.form, residency_);
+             option_->peak_bytes(shape, live->second) + option_->brought_bytes(shape.algorithm, residency_);
 }
 
 const Shape* PricedShapes::fastest_within(int64_t limit_bytes) {

@@ -10,13 +10,13 @@
 
 namespace headroom::planner {
 
-/// One tile shape for a pass, by the numbers of its height, its width and its chunks of frames, and the form
-/// of its convolutions, with what they cost.
+/// One tile shape for a pass, by the numbers of its height, its width and its chunks of frames, and the
+/// algorithm of its convolutions, with what they cost.
 struct Shape {
   double seconds = 0;
   int64_t peak_bytes = -1;  ///< -1 where not known yet
   uint32_t height = 0, width = 0, chunk = 0;
-  ConvolutionAlgorithm form = ConvolutionAlgorithm::direct;
+  ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::direct;
 };
 
 /// A materialised tensor that a pass reads or writes.
@@ -36,7 +36,7 @@ class PassOption {
              std::vector<TouchedTensor> touched);
 
   const std::vector<TouchedTensor>& touched() const { return touched_; }
-  /// Bytes of the parameters that the pass needs, in the direct form.
+  /// Bytes of the parameters that the pass needs, packed for the direct algorithm.
   int64_t parameter_bytes() const { return brought_[0].per_pass; }
 
   // What follows serves PricedShapes. `tiers` is parallel to touched().
@@ -44,18 +44,18 @@ class PassOption {
   size_t widths() const { return widths_.size(); }
   size_t chunks() const { return chunks_.size(); }
   /// The direct one, and the Winograd one where it changes anything.
-  const std::vector<ConvolutionAlgorithm>& forms() const { return forms_; }
+  const std::vector<ConvolutionAlgorithm>& algorithms() const { return algorithms_; }
   Extent tile(const Shape& shape) const;
   /// False where the device's libraries cannot count the values of a tile (decoder/lowering/gpu_memory.h).
   bool countable(const Shape& shape) const {
     return countable_.empty() ||
            countable_[(shape.chunk * heights() + shape.height) * widths() + shape.width];
   }
-  /// Without transfers and without bringing parameters in, but with bringing them into their form.
+  /// Without transfers and without bringing parameters in, but with transforming kernels for the algorithm.
   double seconds(const Shape& shape) const;
-  /// What the pass brings onto the device for its convolutions in this form, and all parameters where none
-  /// are there.
-  int64_t brought_bytes(ConvolutionAlgorithm form, WeightResidency residency) const;
+  /// What the pass brings onto the device for its convolutions by this algorithm, and all parameters where
+  /// none are there.
+  int64_t brought_bytes(ConvolutionAlgorithm algorithm, WeightResidency residency) const;
   size_t bands(size_t height) const { return heights_[height].bands; }
   CostModel::Transfers transfers(const std::vector<MemoryTier>& tiers) const;
   /// Materialised blocks by segment of the pass (decoder/lowering/peak.h).
@@ -89,17 +89,17 @@ class PassOption {
   const Graph& graph_;
   const CostModel& costs_;
   const Sizes& sizes_;
-  mutable Pass pass_;  ///< its tiles and form are those of the shape that was looked at last
+  mutable Pass pass_;  ///< its tiles and algorithm are those of the shape that was looked at last
   std::vector<TouchedTensor> touched_;
   std::vector<Materialised> entries_;  ///< parallel to touched_
   std::vector<size_t> stored_;         ///< touched tensors in the order of their stores
   std::vector<Height> heights_;
   std::vector<int64_t> widths_;
   std::vector<int64_t> chunks_;  ///< frames of the pass's grid
-  std::vector<ConvolutionAlgorithm> forms_;
-  /// Parallel to forms_, then to chunks_; height by height.
+  std::vector<ConvolutionAlgorithm> algorithms_;
+  /// Parallel to algorithms_, then to chunks_; height by height.
   std::vector<std::vector<std::vector<double>>> seconds_;
-  std::vector<Brought> brought_;  ///< parallel to forms_
+  std::vector<Brought> brought_;  ///< parallel to algorithms_
   std::vector<bool> countable_;   ///< chunk by chunk, height by height; empty where all are
   // Filled when first asked for. Most shapes of most options never are.
   mutable std::map<std::tuple<uint32_t, uint32_t, uint32_t, ConvolutionAlgorithm>, Working> working_;
