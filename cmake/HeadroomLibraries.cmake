@@ -3,7 +3,7 @@
 
 add_library(headroom_build_interface INTERFACE)
 add_library(headroom::build_interface ALIAS headroom_build_interface)
-option(HEADROOM_WERROR "Treat warnings as errors" ON)
+option(HEADROOM_WERROR "Treat warnings as errors: OFF for another compiler than GCC 12, which may warn of more" ON)
 target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${HEADROOM_WERROR}>:-Werror>
   -Wno-restrict>)  # GCC 12 sees overlaps in std::string that are not there (GCC bug 105651)
@@ -20,18 +20,26 @@ endif()
 set(HEADROOM_LIBRARY_ORDER
   decoder_graph decoder_plan decoder_lowering decoder_validator decoder_trace decoder_files decoder_weights decoder_interpreter
   decoder_cpu_loops decoder_cpu decoder_gpu_calls decoder_gpu decoder_gpu_kernels decoder_gpu_library_calls decoder_gpu_cuda decoder_torch decoder_progress decoder_session decoder_cli decoder_program
-  profiler_profile profiler_events profiler_cupti profiler_measure profiler_program
+  profiler_profile profiler_events profiler_cupti profiler_measure profiler_snapshot profiler_program
   planner_cost planner_search planner_explain planner_program
   reports_figures reports_render reports_program
   gui_models gui_views gui_program)
 
-# Of these, nothing else may be linked, not even by way of something else: the validator must not reach what it checks.
+# Of these, nothing else may be linked, not even by way of something else: the validator must not reach what it checks, and
+# the core is what decodes, without LibTorch and without what only programs need.
 set(HEADROOM_ONLY_LINKS_decoder_validator decoder_graph decoder_plan)
+set(HEADROOM_CORE decoder_graph decoder_plan decoder_lowering decoder_validator decoder_trace decoder_files decoder_weights
+    decoder_interpreter decoder_cpu_loops decoder_cpu decoder_gpu_calls decoder_gpu decoder_progress decoder_session)
+foreach(library IN LISTS HEADROOM_CORE)
+  if(NOT DEFINED HEADROOM_ONLY_LINKS_${library})
+    set(HEADROOM_ONLY_LINKS_${library} ${HEADROOM_CORE})
+  endif()
+endforeach()
 
 # Libraries of others, and the only ones of ours that may link them.
 set(HEADROOM_MAY_LINK_CLI11::CLI11 "^(decoder_cli|[a-z]+_program)$")
 set(HEADROOM_MAY_LINK_headroom::decoder_cli "_program$")
-set(HEADROOM_MAY_LINK_headroom::libtorch "^(decoder_torch|profiler_measure|profiler_program)$")
+set(HEADROOM_MAY_LINK_headroom::libtorch "^(decoder_torch|profiler_snapshot)$")
 set(HEADROOM_MAY_LINK_headroom::decoder_torch "^(profiler_measure|profiler_program)$")
 set(HEADROOM_MAY_LINK_PNG::PNG "^decoder_files$")
 set(HEADROOM_MAY_LINK_headroom::cuda_libraries "^decoder_gpu_cuda$")
@@ -89,11 +97,21 @@ function(headroom_library name)
   target_link_libraries(headroom_${name} PUBLIC ${LIBRARY_LINKS} ${LIBRARY_EXTERNAL} headroom::build_interface)
 endfunction()
 
+# headroom::core, the libraries of HEADROOM_CORE as one.
+function(headroom_core_library)
+  add_library(headroom_core INTERFACE)
+  add_library(headroom::core ALIAS headroom_core)
+  list(TRANSFORM HEADROOM_CORE PREPEND headroom:: OUTPUT_VARIABLE targets)
+  target_link_libraries(headroom_core INTERFACE ${targets})
+  set_property(GLOBAL PROPERTY HEADROOM_REACHED_BY_core ${HEADROOM_CORE})
+endfunction()
+
 # headroom_executable(<program> MAIN <file> LIBRARY <library>)
 function(headroom_executable name)
   cmake_parse_arguments(EXECUTABLE "" "MAIN;LIBRARY" "" ${ARGN})
   add_executable(${name} ${EXECUTABLE_MAIN})
   target_link_libraries(${name} PRIVATE headroom::${EXECUTABLE_LIBRARY})
+  set_property(GLOBAL APPEND PROPERTY HEADROOM_PROGRAMS ${name})
 endfunction()
 
 # The library that a file of the source tree belongs to, or nothing.

@@ -2,7 +2,7 @@
 
 #include <cupti.h>
 
-#include <vector>
+#include <span>
 
 namespace headroom::profiler::cupti {
 
@@ -20,7 +20,7 @@ struct TracedCall {
 /// Those that a decode may come to: CUPTI tells the scope only of calls that it records. Others, like the
 /// events that a decode asks about all the time, stay unrecorded. Those with a default stream for each thread
 /// are not here: nothing that Headroom loads is compiled so.
-const std::vector<TracedCall>& traced_calls();
+std::span<const TracedCall> traced_calls();
 
 /// The name of a function that takes memory or gives it back; null for any other.
 const char* memory_call_name(CUpti_ActivityKind kind, CUpti_CallbackId id);

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "decoder/cpu/convolution.h"
+#include "decoder/graph/operations.h"
+#include "decoder/plan/sizes.h"
 #include "profiler/measure/clock_drift.h"
-#include "profiler/measure/cpu_calls.h"
 #include "profiler/measure/filled.h"
 
 namespace headroom::profiler {
@@ -24,23 +25,51 @@ constexpr KernelShape kShape{.inputs = 64, .outputs = 64, .rows = 3, .columns = 
 
 }  // namespace
 
-CpuBenchmark::CpuBenchmark(const Graph& graph, Dtype dtype, Clock clock)
-    : clock_(std::move(clock)),
+CpuBenchmark::CpuBenchmark(const Graph& graph, const Plan& plan, const ParameterSource& weights, Clock clock)
+    : graph_(graph),
+      plan_(plan),
+      weights_(weights),
+      clock_(std::move(clock)),
       pool_(int64_t{1} << 40),
-      calls_(pool_, graph, dtype),
-      input_(filled_tile(pool_, kSide + 2, kSide + 2, kShape.inputs)),
-      output_(filled_tile(pool_, kSide, kSide, kShape.outputs)),
+      operands_(pool_, sizes_of(graph, plan).dtype),
+      input_(filled_tile(pool_, {{0, 1}, {-1, kSide + 1}, {-1, kSide + 1}}, kShape.inputs)),
+      output_(filled_tile(pool_, region_of(kSide, kSide), kShape.outputs)),
       kernel_(filled(pool_, kShape.floats(ConvolutionAlgorithm::direct))),
-      bias_(filled(pool_, kShape.outputs)) {
-  input_.region = {{0, 1}, {-1, kSide + 1}, {-1, kSide + 1}};
+      bias_(filled(pool_, kShape.outputs)) {}
+
+CpuBenchmark::Prepared::Prepared(CpuBenchmark& benchmark, OpId id, ConvolutionAlgorithm form)
+    : op(id),
+      algorithm(form),
+      weights(benchmark.pool_, benchmark.graph_, {id}, form, benchmark.weights_),
+      planned(benchmark.pool_, benchmark.graph_, benchmark.plan_, benchmark.weights_, &weights),
+      device(benchmark.graph_, sizes_of(benchmark.graph_, benchmark.plan_), planned, benchmark.pool_),
+      calls(benchmark.graph_, device, benchmark.operands_) {
+  const Extent latent = sizes_of(benchmark.graph_, benchmark.plan_).latent;
+  const Op& made = benchmark.graph_.op(id);
+  if (traits_of(made.kind).makes_statistics) calls.prepare_statistics(made, latent);
+  for (TensorId input : made.inputs) {
+    if (benchmark.graph_.tensor(input).statistics)
+      calls.prepare_statistics(*benchmark.graph_.producer(input), latent);
+  }
 }
 
 Call CpuBenchmark::operation_call(const Op& op, ConvolutionAlgorithm form, int64_t rows, int64_t columns) {
-  return calls_.operation(op, form, rows, columns);
+  const OpId id = graph_.tensor(op.output).producer;
+  if (!prepared_ || prepared_->op != id || prepared_->algorithm != form) {
+    prepared_.reset();
+    prepared_ = std::make_shared<Prepared>(*this, id, form);
+  }
+  Call call = prepared_->calls.operation(op, rows, columns);
+  // The call's device stays until the call is gone.
+  call.run = [prepared = prepared_, run = std::move(call.run)] { run(); };
+  return call;
 }
 
 Call CpuBenchmark::moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) {
-  return calls_.moving(step, channels, rows, columns);
+  if (!prepared_) prepared_ = std::make_shared<Prepared>(*this, OpId{0}, ConvolutionAlgorithm::direct);
+  Call call = prepared_->calls.moving(step, channels, rows, columns);
+  call.run = [prepared = prepared_, run = std::move(call.run)] { run(); };
+  return call;
 }
 
 double CpuBenchmark::seconds(const Call& call) {

@@ -2,10 +2,13 @@
 
 #include <memory>
 
+#include "decoder/cpu/cpu_device.h"
+#include "decoder/cpu/packed_weights.h"
 #include "decoder/cpu/pool.h"
 #include "decoder/cpu/tile.h"
+#include "profiler/measure/calls.h"
 #include "profiler/measure/clock.h"
-#include "profiler/measure/cpu_calls.h"
+#include "profiler/measure/cpu_operands.h"
 #include "profiler/measure/operator_benchmark.h"
 
 namespace headroom::profiler {
@@ -14,7 +17,8 @@ namespace headroom::profiler {
 /// first.
 class CpuBenchmark final : public Benchmark {
  public:
-  CpuBenchmark(const Graph& graph, Dtype dtype, Clock clock);
+  /// `plan` is untiled. All references must outlive the benchmark.
+  CpuBenchmark(const Graph& graph, const Plan& plan, const ParameterSource& weights, Clock clock);
 
   DeviceKind device() const override { return DeviceKind::cpu; }
   Call operation_call(const Op& op, ConvolutionAlgorithm form, int64_t rows, int64_t columns) override;
@@ -27,10 +31,26 @@ class CpuBenchmark final : public Benchmark {
   int64_t window_peak_bytes() const override { return pool_.window_peak_bytes(); }
 
  private:
+  /// A device that has the parameters of one operation, with its kernel packed for one algorithm.
+  struct Prepared {
+    OpId op;
+    ConvolutionAlgorithm algorithm;
+    Weights weights;
+    PlannedWeights planned;
+    CpuDevice device;
+    Calls calls;
+
+    Prepared(CpuBenchmark& benchmark, OpId id, ConvolutionAlgorithm form);
+  };
+
+  const Graph& graph_;
+  const Plan& plan_;
+  const ParameterSource& weights_;
   const Clock clock_;
   Pool pool_;
-  const CpuCalls calls_;
-  Tile input_, output_;  ///< of the reference
+  CpuOperands operands_;
+  std::shared_ptr<Prepared> prepared_;  ///< the last one: calls of one operation come one after another
+  Tile input_, output_;                 ///< of the reference
   std::shared_ptr<float> kernel_, bias_;
 };
 

@@ -39,8 +39,8 @@ Region region_of(int64_t rows, int64_t columns) {
   return {{0, 1}, {0, rows}, {0, columns}};
 }
 
-Tile filled_tile(Pool& pool, int64_t rows, int64_t columns, int64_t channels) {
-  Tile tile = make_tile(pool, region_of(rows, columns), channels, 1);
+Tile filled_tile(Pool& pool, const Region& region, int64_t channels) {
+  Tile tile = make_tile(pool, region, channels, 1);
   fill(tile.values.get(), tile.value_count());
   return tile;
 }

@@ -15,6 +15,6 @@ std::shared_ptr<float> filled(Pool& pool, int64_t count);
 /// As they are stored in this dtype: bytes.
 std::shared_ptr<void> filled_buffer(Pool& pool, int64_t count, Dtype dtype);
 Region region_of(int64_t rows, int64_t columns);
-Tile filled_tile(Pool& pool, int64_t rows, int64_t columns, int64_t channels);
+Tile filled_tile(Pool& pool, const Region& region, int64_t channels);
 
 }  // namespace headroom::profiler

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "profiler/measure/gpu_calls.h"
 #include "profiler/measure/measure_latency.h"
 
 namespace headroom::profiler {
@@ -79,7 +78,12 @@ void GpuBenchmark::prepare(int64_t store_values) {
                    GpuWeights::Loading{weights_source_, staging_});
   device_.emplace(graph_, plan_, *memory_, weights_source_, &*weights_, staging_);
   operands_.emplace(*device_, sizes.dtype, store_values, staging_);
-  prepare_statistics(graph_, plan_, *device_, *operands_);
+  calls_.emplace(graph_, *device_, *operands_);
+  for (const Op& op : graph_.ops()) {
+    if (traits_of(op.kind).makes_statistics) calls_->prepare_statistics(op, sizes.latent);
+  }
+  // Scales and shifts are made where a pass begins.
+  for (size_t pass = 0; pass < plan_.passes.size(); ++pass) device_->begin_pass(pass);
   const Op& op = heaviest(graph_, sizes.latent);
   const Extent whole = extent_of(graph_.tensor(op.output), sizes.latent);
   reference_ = operation_call(op, ConvolutionAlgorithm::direct, std::min(kReferenceSide, whole.y),
@@ -88,11 +92,11 @@ void GpuBenchmark::prepare(int64_t store_values) {
 }
 
 Call GpuBenchmark::operation_call(const Op& op, ConvolutionAlgorithm, int64_t rows, int64_t columns) {
-  return gpu_operation_call(graph_, op, *device_, *operands_, rows, columns);
+  return calls_->operation(op, rows, columns);
 }
 
 Call GpuBenchmark::moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) {
-  return gpu_moving_call(step, channels, *device_, *operands_, rows, columns);
+  return calls_->moving(step, channels, rows, columns);
 }
 
 double GpuBenchmark::seconds(const Call& call) {

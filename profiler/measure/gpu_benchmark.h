@@ -6,6 +6,7 @@
 #include "decoder/gpu/dry_gpu.h"
 #include "decoder/gpu/gpu_device.h"
 #include "decoder/gpu/gpu_reservation.h"
+#include "profiler/measure/calls.h"
 #include "profiler/measure/clock.h"
 #include "profiler/measure/gpu_operands.h"
 #include "profiler/measure/operator_benchmark.h"
@@ -58,6 +59,7 @@ class GpuBenchmark final : public Benchmark {
   std::optional<GpuWeights> weights_;
   std::optional<GpuDevice> device_;
   std::optional<GpuOperands> operands_;
+  std::optional<Calls> calls_;
   Call reference_;
 };
 

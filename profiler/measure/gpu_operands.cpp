@@ -52,7 +52,7 @@ void GpuOperands::fill(void* memory, int64_t bytes) {
 DeviceTile GpuOperands::tile(const Region& region, int64_t channels) {
   const int64_t values = positions(extent_of(region)) * channels;
   if (values > gpu::kMostTileValues) {
-    throw DoesNotFit("--sizes: the laws of calls up to these sizes need a tile of " + std::to_string(values) +
+    throw DoesNotFit("--sizes: latency tables up to these sizes need a tile of " + std::to_string(values) +
                          " values, on cuda at most " + std::to_string(gpu::kMostTileValues) +
                          "; profile smaller sizes",
                      0);
@@ -72,6 +72,10 @@ MaterialisedMap GpuOperands::blocks(int64_t positions, int64_t channels) {
   map.acquire({0, map.blocks_per_item()});
   for (void* block : map.view().blocks) fill(block, rows * row_bytes);
   return map;
+}
+
+int64_t GpuOperands::tile_bytes(int64_t values) const {
+  return allocated_bytes(values * bytes_per_element(dtype_), DeviceKind::cuda);
 }
 
 }  // namespace headroom::profiler

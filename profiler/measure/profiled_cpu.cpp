@@ -60,7 +60,8 @@ class ProfiledCpu final : public ProfiledDevice {
     return headroom::decode(profiled_.model, profiled_.plans[plan], profiled_.weights, latent, sink, &events);
   }
   std::unique_ptr<Benchmark> benchmark(Clock clock) override {
-    return std::make_unique<CpuBenchmark>(profiled_.model.graph, profiled_.dtype, std::move(clock));
+    return std::make_unique<CpuBenchmark>(profiled_.model.graph, profiled_.plans.front(), profiled_.weights,
+                                          std::move(clock));
   }
 
  private:

@@ -2,10 +2,10 @@
 #include <optional>
 #include <string>
 
+#include "decoder/gpu/host_weights.h"
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/session/gpu_session.h"
-#include "decoder/session/unpacked_weights.h"
 #include "decoder/validator/validator.h"
 #include "profiler/measure/clock_drift.h"
 #include "profiler/measure/gpu_benchmark.h"
@@ -70,12 +70,12 @@ class ProfiledGpu final : public ProfiledDevice {
     one.batch = 1;
     plan_of_one_ = untiled_plan(model, one);
     need_ = GpuBenchmark::need(model.graph, plan_of_one_, latents);
-    check_fits("--sizes: the laws of calls up to these sizes", need_.bytes);
+    check_fits("--sizes: latency tables up to these sizes", need_.bytes);
   }
 
   void describe(Profile& profile) override {
     const Graph& graph = profiled_.model.graph;
-    weights_ = held(graph, unpacked_weights(graph, profiled_.weights), {});
+    weights_ = held(graph, host_weights(graph, profiled_.weights), {});
     profile.device = gpu_.device();
     profile.libraries = gpu_.libraries();
     profile.threads = 1;

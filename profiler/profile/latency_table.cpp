@@ -23,10 +23,17 @@ InChunk place(const std::vector<int64_t>& knots, double at) {
   return {knot, (at - double(knots[knot])) / double(knots[knot + 1] - knots[knot])};
 }
 
-/// Value at `at` of the chunk from (from, low) to (to, high), or beyond an end of the latency table.
-/// `last_rate` is the rate at the latency table's far corner for what is being counted.
-double along(double at, double from, double low, double to, double high, bool first, bool last,
-             double last_rate) {
+/// The line between two knots, from (from, low) to (to, high). `first` and `last` say whether the latency
+/// table ends there.
+struct Chunk {
+  double from, low, to, high;
+  bool first, last;
+};
+
+/// Value of the chunk at `at`, or beyond an end of the latency table. `last_rate` is the rate at the table's
+/// far corner for what is being counted.
+double along(double at, const Chunk& chunk, double last_rate) {
+  const auto& [from, low, to, high, first, last] = chunk;
   if (last && at > to) {
     const double average = high / to;
     const double slope =
@@ -65,13 +72,16 @@ double LatencyTable::seconds_at(double row_count, double column_count) const {
     const double* line = seconds.data() + row * width;
     if (width == 1) return line[0] * column_count / double(columns[0]);
     const size_t i = place(columns, column_count).knot;
-    return along(column_count, double(columns[i]), line[i], double(columns[i + 1]), line[i + 1], i == 0,
-                 i + 2 == width, corner * double(rows[row]));
+    return along(column_count,
+                 {double(columns[i]), line[i], double(columns[i + 1]), line[i + 1], i == 0, i + 2 == width},
+                 corner * double(rows[row]));
   };
   const double low = in_row(y.knot);
   if (rows.size() == 1) return low * row_count / double(rows[0]);
-  return along(row_count, double(rows[y.knot]), low, double(rows[y.knot + 1]), in_row(y.knot + 1),
-               y.knot == 0, y.knot + 2 == rows.size(), corner * column_count);
+  return along(row_count,
+               {double(rows[y.knot]), low, double(rows[y.knot + 1]), in_row(y.knot + 1), y.knot == 0,
+                y.knot + 2 == rows.size()},
+               corner * column_count);
 }
 
 int64_t LatencyTable::workspace_at(int64_t row_count, int64_t column_count) const {

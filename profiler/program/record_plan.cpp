@@ -19,7 +19,7 @@
 #include "profiler/events/event_stream.h"
 #include "profiler/events/join_events.h"
 #include "profiler/measure/device_recorder.h"
-#include "profiler/measure/memory_snapshot.h"
+#include "profiler/snapshot/memory_snapshot.h"
 #include "profiler/measure/record_decode.h"
 
 namespace headroom::profiler {

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+namespace headroom::test {}
 namespace headroom::profiler::test {
+using namespace headroom::test;
 
 /// A library in CUPTI's place, which records what a test makes up and fails where it is told to.
 class FakeCupti {

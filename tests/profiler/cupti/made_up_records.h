@@ -5,7 +5,9 @@
 #include <cstring>
 
 // Records as CUPTI would write them.
+namespace headroom::test {}
 namespace headroom::profiler::test {
+using namespace headroom::test;
 
 template <typename Record>
 Record blank(CUpti_ActivityKind kind) {

@@ -295,7 +295,7 @@ TEST_CASE("a size that a GPU cannot decode untiled is named before anything is m
   const Model tiny = test::model_of(test::tiny_config());
   start_libraries(2);
   // Untiled decodes have room, but not beside all that latency tables are measured on.
-  CHECK_THROWS_AS(refused(tiny, asked(tiny, {{16, 16}}), int64_t{64} << 20, "--sizes: the laws")(),
+  CHECK_THROWS_AS(refused(tiny, asked(tiny, {{16, 16}}), int64_t{64} << 20, "--sizes: latency tables")(),
                   DoesNotFit);
   CHECK_THROWS_AS(refused(tiny, asked(tiny, {{16, 16}, {64, 48}}), 3 << 19, "64x48: untiled decodes take")(),
                   DoesNotFit);
@@ -309,7 +309,7 @@ TEST_CASE("a size that a GPU cannot decode untiled is named before anything is m
   // Each size has few values enough, but latency tables go up to the height of one and the width of the
   // other.
   CHECK_THROWS_AS(refused(sdxl, asked(sdxl, {{8192, 256}, {256, 8192}}, Dtype::bf16), int64_t{1} << 40,
-                          "--sizes: the laws of calls up to these sizes need a tile of")(),
+                          "--sizes: latency tables up to these sizes need a tile of")(),
                   DoesNotFit);
 }
 

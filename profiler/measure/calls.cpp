@@ -1,10 +1,12 @@
-#include "profiler/measure/gpu_calls.h"
+#include "profiler/measure/calls.h"
 
 #include <memory>
 #include <vector>
 
-#include "decoder/interpreter/materialised_map.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/files/picture_sink.h"
+#include "decoder/graph/graph.h"
+#include "decoder/graph/operations.h"
+#include "decoder/lowering/convolution.h"
 #include "profiler/measure/filled.h"
 
 namespace headroom::profiler {
@@ -12,11 +14,11 @@ namespace {
 
 using SharedTile = std::shared_ptr<const DeviceTile>;
 
-/// Calls that make a tile of one frame, or read one.
-class Making {
+/// The call of one operation: it makes a tile of one frame, or reads one.
+class OperationCall {
  public:
-  Making(const Graph& graph, const Op& op, GpuDevice& device, GpuOperands& operands, int64_t rows,
-         int64_t columns)
+  OperationCall(const Graph& graph, const Op& op, Device& device, Operands& operands, int64_t rows,
+                int64_t columns)
       : graph_(graph),
         op_(op),
         device_(device),
@@ -44,6 +46,7 @@ class Making {
       case OpKind::add:
         return reading([*this, tile = tile(channels_)] {
           device_.add(operands_.next(rows_, columns_, channels_), tile->view, region_, 1);
+          device_.round(tile->view, 1);
         });
       case OpKind::norm:
         return making(region_, [*this](const MapView& made) {
@@ -113,12 +116,12 @@ class Making {
   /// A call with a tile of its own each time, as a step has.
   template <typename Make>
   Call making(const Region& region, const Make& make) const {
-    const int64_t bytes = positions(extent_of(region)) * channels_ * bytes_per_element(operands_.dtype());
-    return {[region, make, &device = device_, channels = channels_] {
+    return {[region, make, &device = device_, channels = channels_, rounds = traits_of(op_.kind).rounds] {
               const DeviceTile made = device.make_tile(region, channels, 1);
               make(made.view);
+              if (rounds) device.round(made.view, 1);
             },
-            allocated_bytes(bytes, DeviceKind::cuda)};
+            operands_.tile_bytes(positions(extent_of(region)) * channels_)};
   }
 
   Call convolution() const {
@@ -157,8 +160,8 @@ class Making {
 
   const Graph& graph_;
   const Op& op_;
-  GpuDevice& device_;
-  GpuOperands& operands_;
+  Device& device_;
+  Operands& operands_;
   int64_t rows_, columns_, channels_;
   Region region_;
   Extent extent_;
@@ -166,21 +169,20 @@ class Making {
 
 }  // namespace
 
-Call gpu_operation_call(const Graph& graph, const Op& op, GpuDevice& device, GpuOperands& operands,
-                        int64_t rows, int64_t columns) {
-  return Making(graph, op, device, operands, rows, columns).call();
+Call Calls::operation(const Op& op, int64_t rows, int64_t columns) const {
+  return OperationCall(graph_, op, device_, operands_, rows, columns).call();
 }
 
-Call gpu_moving_call(const std::string& step, int64_t channels, GpuDevice& device, GpuOperands& operands,
-                     int64_t rows, int64_t columns) {
+Call Calls::moving(const std::string& step, int64_t channels, int64_t rows, int64_t columns) const {
+  Device& device = device_;
+  Operands& operands = operands_;
   const Region region = region_of(rows, columns);
   if (step == "gather") {
-    const int64_t bytes = rows * columns * channels * bytes_per_element(operands.dtype());
     return {[=, &device, &operands] {
               const DeviceTile made = device.make_tile(region, channels, 1);
               device.gather(operands.next(rows, columns, channels), made.view, {1, rows, columns}, 1);
             },
-            allocated_bytes(bytes, DeviceKind::cuda)};
+            operands.tile_bytes(rows * columns * channels)};
   }
   const auto tile = std::make_shared<const DeviceTile>(operands.tile(region, channels));
   if (step == "store") {
@@ -195,35 +197,28 @@ Call gpu_moving_call(const std::string& step, int64_t channels, GpuDevice& devic
             },
             0};
   }
-  // Emitting: through pinned memory, and looked through there before the sink has them; the tile over and
-  // over.
+  // Emitting looks through the values before the sink has them. The same tile is emitted over and over.
   constexpr int64_t kNoEnd = int64_t{1} << 20;
   const auto sink = std::make_shared<DiscardingSink>(PictureShape{kNoEnd, channels, 1, rows, columns});
   return {[=, &device] { device.emit(tile->view, region, 0, 1, step, *sink); }, 0,
           [=, &device] { device.finish_output(*sink); }};
 }
 
-void prepare_statistics(const Graph& graph, const Plan& plan, GpuDevice& device, GpuOperands& operands) {
+void Calls::prepare_statistics(const Op& op, const Extent& latent) const {
   constexpr int64_t kSide = 4;
-  const Extent latent = sizes_of(graph, plan).latent;
-  for (const Op& op : graph.ops()) {
-    if (!graph.tensor(op.output).statistics) continue;
-    // Those of every frame, where frames have their own.
-    const Region few{{0, extent_of(graph.tensor(measured_tensor(op)), latent).t}, {0, kSide}, {0, kSide}};
-    std::vector<DeviceTile> tiles;
-    std::vector<MapView> views;
-    for (TensorId input : op.inputs) {
-      tiles.push_back(operands.tile(few, graph.tensor(input).channels));
-      views.push_back(tiles.back().view);
-    }
-    device.begin_statistics(op.output, 1);
-    if (op.kind == OpKind::statistics) {
-      device.add_statistics(op.output, views[0], few, 1);
-    } else {
-      device.add_key_values(op.output, views, few, 1);
-    }
+  const Region few{{0, extent_of(graph_.tensor(measured_tensor(op)), latent).t}, {0, kSide}, {0, kSide}};
+  std::vector<DeviceTile> tiles;
+  std::vector<MapView> views;
+  for (TensorId input : op.inputs) {
+    tiles.push_back(operands_.tile(few, graph_.tensor(input).channels));
+    views.push_back(tiles.back().view);
   }
-  for (size_t pass = 0; pass < plan.passes.size(); ++pass) device.begin_pass(pass);
+  device_.begin_statistics(op.output, 1);
+  if (op.kind == OpKind::statistics) {
+    device_.add_statistics(op.output, views[0], few, 1);
+  } else {
+    device_.add_key_values(op.output, views, few, 1);
+  }
 }
 
 }  // namespace headroom::profiler

@@ -1,4 +1,4 @@
-#include "profiler/measure/memory_snapshot.h"
+#include "profiler/snapshot/memory_snapshot.h"
 
 #include <ATen/core/Dict.h>
 #include <ATen/core/List.h>
@@ -106,7 +106,7 @@ class Snapshot {
   void tell(const Other&) {}
   void tell(const ScopeBegan& scope) { scope_ = scope; }
   void tell(const Allocated& taken) {
-    std::string name = name_of(taken.kind);
+    std::string name = key_of(taken.kind);
     if (taken.layer != TensorId{-1}) name += " " + graph_.tensor(taken.layer).name;
     const std::string pass =
         scope_.pass >= 0 ? plan_.passes[static_cast<size_t>(scope_.pass)].name : "before the passes";

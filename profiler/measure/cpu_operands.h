@@ -1,0 +1,28 @@
+#pragma once
+
+#include "decoder/cpu/cpu_device.h"
+#include "profiler/measure/cold_buffer.h"
+#include "profiler/measure/operands.h"
+
+namespace headroom::profiler {
+
+/// What calls on the CPU read, in memory of a pool.
+class CpuOperands final : public Operands {
+ public:
+  /// The pool must outlive them.
+  CpuOperands(Pool& pool, Dtype dtype);
+
+  MapView next(int64_t rows, int64_t columns, int64_t channels) override {
+    return cold_buffer_.next(rows, columns, channels);
+  }
+  DeviceTile tile(const Region& region, int64_t channels) override;
+  MaterialisedMap blocks(int64_t positions, int64_t channels) override;
+  int64_t tile_bytes(int64_t values) const override;
+
+ private:
+  Pool& pool_;
+  const Dtype dtype_;
+  ColdBuffer cold_buffer_;
+};
+
+}  // namespace headroom::profiler
