@@ -28,22 +28,27 @@ class UnitTicker final : public QCPAxisTicker {
  public:
   UnitTicker(reports::Unit unit, bool logarithmic) : unit_(unit), logarithmic_(logarithmic) {}
 
-  void generate(const QCPRange& range, const QLocale&, QChar, int, QVector<double>& places,
-                QVector<double>* between, QVector<QString>* labels) override {
-    places.clear();
-    if (between != nullptr) between->clear();
-    if (labels != nullptr) labels->clear();
-    if (!std::isfinite(range.size()) || range.size() <= 0 || (logarithmic_ && range.lower <= 0)) return;
-    for (const reports::Tick& tick :
-         reports::ticks(unit_, {range.lower, range.upper}, logarithmic_, size_t(tickCount()))) {
-      places << tick.at;
-      if (labels != nullptr) *labels << QString::fromStdString(tick.label);
-    }
+ protected:
+  double getTickStep(const QCPRange&) override { return 1; }  // which nobody asks for
+  int getSubTickCount(double) override { return 0; }
+  QVector<double> createTickVector(double, const QCPRange& range) override {
+    ticks_.clear();
+    if (std::isfinite(range.size()) && range.size() > 0 && (!logarithmic_ || range.lower > 0))
+      ticks_ = reports::ticks(unit_, {range.lower, range.upper}, logarithmic_, size_t(tickCount()));
+    QVector<double> places;
+    for (const reports::Tick& tick : ticks_) places << tick.at;
+    return places;
+  }
+  QString getTickLabel(double at, const QLocale&, QChar, int) override {
+    const auto tick =
+        std::find_if(ticks_.begin(), ticks_.end(), [&](const reports::Tick& one) { return one.at == at; });
+    return tick == ticks_.end() ? QString() : QString::fromStdString(tick->label);
   }
 
  private:
   reports::Unit unit_;
   bool logarithmic_;
+  std::vector<reports::Tick> ticks_;
 };
 
 /// Names at 0, 1, 2 …: as many as fit, the ends of long ones, which is what tells layers apart.
@@ -126,7 +131,7 @@ QCPRange y_extent(const reports::Chart& chart) {
     if (series.mark == reports::Mark::area) continue;
     for (const double y : series.y) bounds.take(y);
   }
-  if (const reports::Stack stack = stacked(chart); !stack.tops.empty()) {
+  if (const Stack stack = stacked(chart); !stack.tops.empty()) {
     for (const double y : stack.tops.back()) bounds.take(y);
   }
   for (const reports::Note& note : chart.notes) bounds.take(note.y);
@@ -144,12 +149,12 @@ QCPRange y_extent(const reports::Chart& chart) {
 
 }  // namespace
 
-reports::Stack stacked(const reports::Chart& chart) {
+Stack stacked(const reports::Chart& chart) {
   std::vector<const reports::Series*> areas;
   for (const reports::Series& series : chart.series) {
     if (series.mark == reports::Mark::area) areas.push_back(&series);
   }
-  reports::Stack stack;
+  Stack stack;
   if (areas.empty()) return stack;
   const bool alike = std::all_of(areas.begin(), areas.end(),
                                  [&](const reports::Series* area) { return area->x == areas[0]->x; });

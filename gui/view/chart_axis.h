@@ -12,7 +12,7 @@ struct Stack {
   std::vector<std::vector<double>>
       tops;  ///< of each area, in the order of the chart: its upper edge at each x
 };
-reports::Stack stacked(const reports::Chart& chart);
+Stack stacked(const reports::Chart& chart);
 
 /// What is visible when all of a chart is shown.
 struct ChartExtent {

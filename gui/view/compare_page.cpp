@@ -149,7 +149,7 @@ void ComparePage::listDocuments() {
   const reports::DocumentPtr now = chosen(first_, first_listed_);
   if (now != nullptr && second_listed_.empty() && paired != nullptr && !same_kind(now, paired))
     first_listed_.clear();
-  profiler::fill(*first_, first_listed_, open, paired);
+  fill(*first_, first_listed_, open, paired);
   listSecond();
 }
 
@@ -160,7 +160,7 @@ void ComparePage::listSecond() {
     if (first != nullptr && document != first && same_kind(document, first)) others.push_back(document);
   }
   const reports::DocumentPtr newest = others.empty() ? nullptr : others.back();
-  profiler::fill(*second_, second_listed_, std::move(others), newest);
+  fill(*second_, second_listed_, std::move(others), newest);
   compareChosen();
 }
 

@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kMostFileBytes = int64_t{64} << 20;  ///< where the reader of a kind has no bound of its own
-constexpr int64_t kMostSniffedBytes = int64_t{512} << 20;
+constexpr int64_t kMostSearchedBytes = int64_t{512} << 20;
 constexpr int64_t kMostBytes = int64_t{1} << 60;
 constexpr int64_t kFrontierVersion = 1;
 constexpr size_t kMostPoints = 100'000;
@@ -29,70 +29,55 @@ std::string quoted(const std::string& text) {
   return json(text.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Finds the top level's "schema" in a JSON text that comes in pieces, without parsing it.
-class SchemaFinder {
+/// Finds the top level's "schema" and stops the parser there.
+class SchemaFinder final : public json::json_sax_t {
  public:
-  /// True once it is found.
-  bool look(const char* text, size_t size) {
-    for (size_t i = 0; i < size; ++i) {
-      if (in_string_) {
-        if (look_inside(text[i])) return true;
-      } else {
-        look_between(text[i]);
-      }
-    }
-    return false;
-  }
-  const std::string& schema() const { return word_; }
+  std::optional<std::string> schema;
 
  private:
-  static constexpr size_t kLongestWord = 64;
-
-  bool look_inside(char c) {
-    if (escaped_) {
-      escaped_ = false;
-    } else if (c == '\\') {
-      escaped_ = true;
-    } else if (c == '"') {
-      in_string_ = false;
-      return depth_ == 1 && key_ == "schema";
-    }
-    if (depth_ == 1 && word_.size() < kLongestWord) word_ += c;
-    return false;
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(json::number_integer_t) override { return true; }
+  bool number_unsigned(json::number_unsigned_t) override { return true; }
+  bool number_float(json::number_float_t, const std::string&) override { return true; }
+  bool string(std::string& text) override {
+    if (depth_ == 1 && key_ == "schema") schema = text;
+    return !schema;
   }
-  void look_between(char c) {
-    if (c == '"') {
-      in_string_ = true;
-      word_.clear();
-    } else if (c == '{' || c == '[') {
-      ++depth_;
-    } else if (c == '}' || c == ']') {
-      --depth_;
-    } else if (depth_ == 1 && c == ':') {
-      key_ = word_;
-    } else if (c == ',') {
-      key_.clear();
-    }
+  bool binary(json::binary_t&) override { return true; }
+  bool start_object(size_t) override { return open(); }
+  bool start_array(size_t) override { return open(); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(std::string& key) override {
+    if (depth_ == 1) key_ = key;
+    return true;
+  }
+  bool parse_error(size_t, const std::string&, const json::exception&) override { return false; }
+
+  bool open() {
+    ++depth_;
+    return true;
+  }
+  bool close() {
+    --depth_;
+    return true;
   }
 
-  bool in_string_ = false, escaped_ = false;
   int64_t depth_ = 0;
-  std::string word_;  ///< the last text of the top level
-  std::string key_;   ///< the key whose value this is
+  std::string key_;  ///< the last one of the top level
 };
 
-/// What kind of file it says it is. Looking for the word first leaves the parsing to the reader of its kind,
-/// each with its own bounds, and traces are not parsed like the rest.
+/// What kind of file it says it is. Each reader of a kind has bounds of its own, and a trace is not parsed
+/// like the rest, so this looks for the schema alone and makes no value of anything before it.
 std::string schema_of(const std::filesystem::path& file) {
   std::error_code error;
   if (std::filesystem::is_regular_file(file, error) &&
-      static_cast<int64_t>(std::filesystem::file_size(file, error)) <= kMostSniffedBytes) {
+      static_cast<int64_t>(std::filesystem::file_size(file, error)) <= kMostSearchedBytes) {
     std::ifstream in(file, std::ios::binary);
-    std::vector<char> piece(size_t{64} << 10);
     SchemaFinder finder;
-    while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
-      if (finder.look(piece.data(), static_cast<size_t>(in.gcount()))) return finder.schema();
-    }
+    json::sax_parse(in, &finder);
+    if (finder.schema) return *finder.schema;
   }
   // Not there, or not plainly: the parser says what is wrong.
   const json document = read_json_file(file, kMostFileBytes);

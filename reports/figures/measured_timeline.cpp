@@ -179,9 +179,13 @@ Timeline measured_timeline(DocumentPtr document) {
   const double end = std::max({trace.seconds, seconds.back(), asked_last});
   std::vector<DriverSample> driver = trace.driver;
   const auto replay = std::make_shared<const Replay>(std::move(document), std::move(moments));
-  return {std::move(seconds), std::move(use),    end,
-          trace.limit_bytes,  std::move(passes), [replay](size_t i) { return replay->live_set(i); },
-          std::move(driver)};
+  return TimelineData{.seconds = std::move(seconds),
+                      .use = std::move(use),
+                      .end_seconds = end,
+                      .limit_bytes = trace.limit_bytes,
+                      .passes = std::move(passes),
+                      .live = [replay](size_t i) { return replay->live_set(i); },
+                      .driver = std::move(driver)};
 }
 
 }  // namespace headroom::reports

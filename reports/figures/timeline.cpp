@@ -72,20 +72,11 @@ std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries) {
   return sorted;
 }
 
-Timeline::Timeline(std::vector<double> seconds, std::vector<MemoryUse> use, double end_seconds,
-                   int64_t limit_bytes, std::vector<Span> passes,
-                   std::function<std::vector<LiveEntry>(size_t)> live, std::vector<DriverSample> driver)
-    : seconds_(std::move(seconds)),
-      use_(std::move(use)),
-      end_seconds_(end_seconds),
-      limit_bytes_(limit_bytes),
-      passes_(std::move(passes)),
-      driver_(std::move(driver)),
-      live_(std::move(live)) {
-  if (seconds_.empty() || use_.size() != seconds_.size())
+Timeline::Timeline(TimelineData data) : data_(std::move(data)) {
+  if (data_.seconds.empty() || data_.use.size() != data_.seconds.size())
     throw std::logic_error("a timeline has at least one moment, and the use of each");
-  totals_.reserve(use_.size());
-  for (const MemoryUse& moment : use_) {
+  totals_.reserve(data_.use.size());
+  for (const MemoryUse& moment : data_.use) {
     totals_.push_back(total(moment));
     for (size_t kind = 0; kind < kMemoryKinds; ++kind) has_[kind] = has_[kind] || moment[kind] != 0;
   }
@@ -113,18 +104,19 @@ std::vector<MemoryKind> Timeline::kinds() const {
 }
 
 size_t Timeline::at(double seconds) const {
-  const auto after = std::upper_bound(seconds_.begin(), seconds_.end(), seconds);
-  return after == seconds_.begin() ? 0 : static_cast<size_t>(after - seconds_.begin()) - 1;
+  const auto after = std::upper_bound(data_.seconds.begin(), data_.seconds.end(), seconds);
+  return after == data_.seconds.begin() ? 0 : static_cast<size_t>(after - data_.seconds.begin()) - 1;
 }
 
 size_t Timeline::from(double seconds) const {
-  return static_cast<size_t>(std::lower_bound(seconds_.begin(), seconds_.end(), seconds) - seconds_.begin());
+  return static_cast<size_t>(std::lower_bound(data_.seconds.begin(), data_.seconds.end(), seconds) -
+                             data_.seconds.begin());
 }
 
 bool Timeline::is_higher(size_t a, size_t b) const {
   constexpr auto kSlack = static_cast<size_t>(MemoryKind::slack);
   if (totals_[a] != totals_[b]) return totals_[a] > totals_[b];
-  return use_[a][kSlack] != use_[b][kSlack] ? use_[a][kSlack] < use_[b][kSlack] : a < b;
+  return data_.use[a][kSlack] != data_.use[b][kSlack] ? data_.use[a][kSlack] < data_.use[b][kSlack] : a < b;
 }
 
 size_t Timeline::highest(size_t begin, size_t end) const {

@@ -28,25 +28,33 @@ struct LiveEntry {
 /// Entries of one name and kind put together, largest first, none of them empty.
 std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries);
 
+/// What a timeline is made of.
+struct TimelineData {
+  std::vector<double> seconds;  ///< of each moment: at least one, and they never fall
+  std::vector<MemoryUse> use;   ///< from each moment on
+  double end_seconds = 0;
+  int64_t limit_bytes = 0;
+  std::vector<Span> passes{};
+  /// What is on the device at moment i, largest first. Its bytes add up to those of the moment.
+  std::function<std::vector<LiveEntry>(size_t)> live{};
+  std::vector<DriverSample> driver{};  ///< what the driver counted meanwhile
+};
+
 /// Device memory over one decode: bytes of every kind from each moment to the next, predicted from a plan or
 /// recorded in a trace.
 class Timeline {
  public:
-  /// At least one moment, at seconds that never fall. `live` answers what is on the device at moment i,
-  /// largest first; its bytes add up to those of the moment. `driver`: what the driver counted meanwhile.
-  Timeline(std::vector<double> seconds, std::vector<MemoryUse> use, double end_seconds, int64_t limit_bytes,
-           std::vector<Span> passes, std::function<std::vector<LiveEntry>(size_t)> live,
-           std::vector<DriverSample> driver = {});
+  Timeline(TimelineData data);
 
-  size_t size() const { return seconds_.size(); }
-  double seconds(size_t i) const { return seconds_[i]; }
-  const MemoryUse& use(size_t i) const { return use_[i]; }
+  size_t size() const { return data_.seconds.size(); }
+  double seconds(size_t i) const { return data_.seconds[i]; }
+  const MemoryUse& use(size_t i) const { return data_.use[i]; }
   int64_t total_bytes(size_t i) const { return totals_[i]; }
   /// When the decode is over; the last moment holds until then.
-  double end_seconds() const { return end_seconds_; }
-  int64_t limit_bytes() const { return limit_bytes_; }
-  const std::vector<Span>& passes() const { return passes_; }
-  const std::vector<DriverSample>& driver() const { return driver_; }
+  double end_seconds() const { return data_.end_seconds; }
+  int64_t limit_bytes() const { return data_.limit_bytes; }
+  const std::vector<Span>& passes() const { return data_.passes; }
+  const std::vector<DriverSample>& driver() const { return data_.driver; }
   /// Whether there is any of this kind at any moment.
   bool has(MemoryKind kind) const { return has_[static_cast<size_t>(kind)]; }
   /// The decode's own kinds, and those of the others that there are any of: a CPU has no slack, and on a GPU
@@ -63,23 +71,17 @@ class Timeline {
   /// The highest moment in [begin, end), which is not empty. By blocks of their maxima: a
   /// million moments cost as much as some hundred.
   size_t highest(size_t begin, size_t end) const;
-  std::vector<LiveEntry> live_set(size_t i) const { return live_(i); }
+  std::vector<LiveEntry> live_set(size_t i) const { return data_.live(i); }
 
  private:
   /// Moment number i of level 0, or the highest one of block i of a level above.
   size_t entry(size_t level, size_t i) const { return level == 0 ? i : blocks_[level - 1][i]; }
   bool is_higher(size_t a, size_t b) const;
 
-  std::vector<double> seconds_;
-  std::vector<MemoryUse> use_;
+  TimelineData data_;
   std::vector<int64_t> totals_;
   std::vector<std::vector<uint32_t>> blocks_;  ///< level by level: the highest moment of each 64 below
-  double end_seconds_;
-  int64_t limit_bytes_;
-  std::vector<Span> passes_;
-  std::vector<DriverSample> driver_;
   std::array<bool, kMemoryKinds> has_{};
-  std::function<std::vector<LiveEntry>(size_t)> live_;
 };
 
 /// As recorded. Growth outside the pool, looked at now and then, holds until it is looked at again. From

@@ -2,12 +2,13 @@
 
 namespace headroom::reports {
 
+namespace {
+
 // Series' colours have a contrast of 3:1 or more against the paper in both themes and are told apart with the
 // common kinds of colour blindness (after Okabe and Ito); lines differ in their dashes as well, points in
 // their shapes. Of kinds that never stand on one device together (what is outside is the CPU's, slack,
 // libraries and context are a GPU's) some are alike to some eyes.
-std::string_view page_style() {
-  return R"css(
+constexpr std::string_view kStyle = R"css(
 :root {
   color-scheme: light dark;
   --paper: #ffffff; --ink: #1b1f24; --muted: #57606a; --rule: #d4d9df; --shade: #f2f4f7; --link: #0a5ca8;
@@ -131,10 +132,9 @@ dd { margin: 0 0 0.3rem 1rem; }
   thead { display: table-header-group; }
 }
 )css";
-}
 
-std::string_view page_script() {
-  return R"js(
+
+constexpr std::string_view kScript = R"js(
 for (const box of document.querySelectorAll('.table')) {
   const tables = [...box.querySelectorAll('table')];
   const shown = tables[0].tBodies[0].rows.length;
@@ -165,6 +165,16 @@ addEventListener('beforeprint', () => {
   }
 });
 )js";
+
+
+}  // namespace
+
+std::string_view page_style() {
+  return kStyle;
+}
+
+std::string_view page_script() {
+  return kScript;
 }
 
 }  // namespace headroom::reports

@@ -17,6 +17,7 @@ constexpr double kWidestName = 330;
 
 struct Rows {
   size_t count = 0;
+  size_t bars = 0;  ///< that share the height of a row
   double height = kTallestRow;
   Box frame;
   double top_of(size_t row) const { return frame.top + double(row) * height; }
@@ -46,10 +47,12 @@ bool row_of(double x, const Rows& rows, size_t& row) {
   return true;
 }
 
-void draw_row_series(Markup& svg, const Chart& chart, const Series& series, const Rows& rows,
-                     const Scale& values, size_t shape, size_t bar, size_t bars) {
+/// Series number `number` of the chart; of bars, the one that is the `bar`th in each row.
+void draw_row_series(Markup& svg, const Chart& chart, size_t number, const Rows& rows, const Scale& values,
+                     size_t bar) {
+  const Series& series = chart.series[number];
   const double ground = values.position(chart.y.logarithmic ? values.range().least : 0);
-  const double thickness = rows.height * 0.8 / double(std::max<size_t>(bars, 1));
+  const double thickness = rows.height * 0.8 / double(std::max<size_t>(rows.bars, 1));
   for (size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i) {
     size_t row = 0;
     if (!row_of(series.x[i], rows, row) || !can_be_drawn(chart.y, series.y[i])) continue;
@@ -61,7 +64,7 @@ void draw_row_series(Markup& svg, const Chart& chart, const Series& series, cons
                         {"height", coordinate(thickness)},
                         {"class", fill_class(series.colour_role)}});
     } else {
-      svg.open("path", {{"d", marker_path(end, rows.top_of(row) + rows.height / 2, shape)},
+      svg.open("path", {{"d", marker_path(end, rows.top_of(row) + rows.height / 2, number)},
                         {"class", fill_class(series.colour_role) + " mark"}});
     }
     svg.element("title", {},
@@ -107,10 +110,9 @@ std::string svg_rows(const Chart& chart, const std::string& id, const std::strin
   for (size_t i = 0; i < rows.count; ++i)
     names = std::max(names, text_width(fitted_text(chart.categories[i], kWidestName)));
   std::vector<LegendEntry> legend;
-  size_t bars = 0;
   for (size_t i = 0; i < chart.series.size(); ++i) {
     legend.push_back({chart.series[i].name, chart.series[i].colour_role, chart.series[i].mark, i});
-    if (chart.series[i].mark == Mark::bars) ++bars;
+    if (chart.series[i].mark == Mark::bars) ++rows.bars;
   }
   const double left = std::max(46.0, names + 12);
   const auto guides = double(chart.guides.size());
@@ -127,7 +129,7 @@ std::string svg_rows(const Chart& chart, const std::string& id, const std::strin
   }
   size_t bar = 0;
   for (size_t i = 0; i < chart.series.size(); ++i) {
-    draw_row_series(inner, chart, chart.series[i], rows, values, i, bar, bars);
+    draw_row_series(inner, chart, i, rows, values, bar);
     if (chart.series[i].mark == Mark::bars) ++bar;
   }
   draw_line(inner, rows.frame.left, rows.frame.top, rows.frame.left, rows.frame.bottom, "axis");

@@ -11,7 +11,9 @@
 #include "decoder/progress/progress_lines.h"
 #include "tests/decoder/files/scratch.h"
 
+namespace headroom::test {}
 namespace headroom::gui::test {
+using namespace headroom::test;
 
 /// HEADROOM_BIN as it was when the tests began, or where the build puts its programs.
 inline QString built_programs() {

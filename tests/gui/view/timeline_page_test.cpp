@@ -99,8 +99,7 @@ TEST_CASE("timeline page: the same passes are visible in both") {
 
 TEST_CASE("timeline page: places of other plans correspond by their share of the whole") {
   const auto lasting = [](double end, std::vector<reports::Span> passes) {
-    return reports::Timeline({0, end / 2}, {reports::MemoryUse{}, reports::MemoryUse{}}, end, 0,
-                             std::move(passes), [](size_t) { return std::vector<reports::LiveEntry>(); });
+    return reports::Timeline({{0, end / 2}, {{}, {}}, end, 0, std::move(passes)});
   };
   const reports::Timeline a = lasting(10, {{1, 4, "a"}, {4, 9, "b"}}),
                           b = lasting(100, {{10, 20, "a"}, {30, 80, "b"}}), c = lasting(20, {{0, 20, "all"}});

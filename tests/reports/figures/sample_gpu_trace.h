@@ -5,7 +5,9 @@
 
 #include "decoder/trace/trace_file.h"
 
+namespace headroom::test {}
 namespace headroom::reports::test {
+using namespace headroom::test;
 
 constexpr int64_t kGpuContextBytes = 300 << 20, kGpuReservedBytes = 100 << 20, kGpuLibraryBytes = 8 << 20;
 /// What the driver counts more than the kinds once, in the middle.

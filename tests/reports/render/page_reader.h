@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+namespace headroom::test {}
 namespace headroom::reports::test {
+using namespace headroom::test;
 
 /// An element of a page as a browser would have it, texts without their escapes.
 struct Element {
