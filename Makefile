@@ -1,47 +1,86 @@
-# make build   programs in build/bin, the reference environment in build/venv
-# make demo    a trained model's picture inside a byte budget, with a table and pictures in demo/
-# make test    build, then every test (those that need a GPU say that they were skipped)
-# make asan    what does not need LibTorch, under sanitizers
-# make format  clang-format over all sources
-# Each installs what is missing: Debian packages (packages.txt) and pinned wheels (requirements.txt).
+# make demo      a trained model's picture inside a byte budget, with a table and pictures in demo/; builds only what that runs
+# make build     programs in build/bin, for one GPU architecture; the reference environment in build/venv
+# make test      build with tests, then every test (those that need a GPU say that they were skipped)
+# make release   programs in build/all-gpus/bin, with kernels for all GPU architectures
+# make asan      what needs neither LibTorch nor Qt, with its tests, under sanitizers
+# make format    clang-format over all sources
+# Each installs what is missing: Debian packages (packages*.txt) and pinned wheels (requirements*.txt).
+#
+# Warnings are errors. Where another compiler than GCC 12 warns: make build CMAKE_ARGS=-DHEADROOM_WERROR=OFF
 
 SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 JOBS ?= $(shell nproc)
+CMAKE_ARGS ?=
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: build demo test asan format clean packages venv
+.PHONY: demo begin build test release asan format clean packages all-packages demo-programs demo-venv venv
 
-build: packages venv
-	cmake --preset release
+demo: packages
+	@echo "demo: compiling, while Python wheels (about 2 GB) are fetched and unpacked"
+	$(MAKE) -j 2 demo-programs demo-venv
+	$(PYTHON) reports/bench/demo.py
+
+# Programs that need no wheel are compiled while wheels are fetched.
+begin: all-packages
+	$(MAKE) -j 2 demo-programs venv
+
+build: begin
+	cmake --preset release $(CMAKE_ARGS)
+	cmake --build --preset release --target programs -j $(JOBS)
+
+test: begin
+	cmake --preset release $(CMAKE_ARGS)
 	cmake --build --preset release -j $(JOBS)
+	ctest --test-dir build --output-on-failure -j $(JOBS)
 
-packages:
-	@missing=$$(for p in $$(cat packages.txt); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
+release: begin
+	cmake --preset all-gpus $(CMAKE_ARGS)
+	cmake --build --preset all-gpus --target programs -j $(JOBS)
+
+asan: all-packages
+	cmake --preset asan $(CMAKE_ARGS)
+	cmake --build --preset asan -j $(JOBS)
+	ctest --test-dir build/asan --output-on-failure -j $(JOBS)
+
+# What `make build` configured serves the demo as well; only where there is nothing is a smaller one made.
+demo-programs:
+	test -f build/build.ninja || cmake --preset demo $(CMAKE_ARGS)
+	cmake --build build --target headroom-plan headroom-decode -j $(JOBS)
+
+# $(1): files of package names, one a line.
+define install_packages
+	@missing=$$(for p in $$(cat $(1)); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
 	if [ -n "$$missing" ]; then \
 	  echo "installing Debian packages:" $$missing; \
 	  sudo=$$([ $$(id -u) = 0 ] || echo sudo); \
-	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing; \
+	  $$sudo apt-get update -q && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -q --no-install-recommends $$missing; \
 	fi
+endef
+
+packages:
+	$(call install_packages,packages.txt)
+all-packages:
+	$(call install_packages,packages.txt packages-gui-tests.txt)
+
+# $(1): what pip is to install. It tells one line for each wheel; unpacking torch is silent for a minute.
+define install_wheels
+	@test -x $(PYTHON) || python3 -m venv $(VENV)
+	@$(VENV)/bin/pip install --progress-bar off --disable-pip-version-check $(1) | \
+	  sed -u -n -e '/^Requirement already/d' -e 's/^\(Collecting\|  *Downloading\|Installing\|Successfully\)/wheels: &/p'
+endef
+
+demo-venv: $(VENV)/demo-installed
+$(VENV)/demo-installed: requirements-demo.txt
+	$(call install_wheels,--no-deps -r requirements-demo.txt)
+	@touch $@
 
 venv: $(VENV)/installed
-$(VENV)/installed: requirements.txt | packages
-	@echo "installing Python wheels into $(VENV) (about 5 GB):"
-	@grep -v '^#' requirements.txt
-	python3 -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet -r requirements.txt
-	touch $@
-
-demo: build
-	$(PYTHON) reports/bench/demo.py
-
-test: build
-	ctest --test-dir build --output-on-failure -j $(JOBS)
-
-asan: packages
-	cmake --preset asan
-	cmake --build --preset asan -j $(JOBS)
-	ctest --test-dir build/asan --output-on-failure -j $(JOBS)
+$(VENV)/installed: requirements.txt | all-packages
+	@echo "installing Python wheels into $(VENV) (about 5 GB)"
+	$(call install_wheels,-r requirements.txt)
+	@touch $@ $(VENV)/demo-installed
 
 format:
 	git ls-files '*.cpp' '*.h' '*.cu' | xargs clang-format -i

@@ -9,13 +9,9 @@ if(NOT HEADROOM_CUDA STREQUAL "OFF")
 endif()
 if(HEADROOM_NVCC AND NOT HEADROOM_CUDA STREQUAL "OFF")
   set(CMAKE_CUDA_COMPILER ${HEADROOM_NVCC})
-  # From Ampere to Blackwell; the last as PTX too, for what comes later. One of them where builds are to be quick.
+  # The oldest, as PTX too, which drivers compile for all later ones. `make release` has code for each, Ampere to Blackwell.
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    if(CMAKE_BUILD_TYPE STREQUAL "Debug")
-      set(CMAKE_CUDA_ARCHITECTURES 80)
-    else()
-      set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90-real 100-real 120)
-    endif()
+    set(CMAKE_CUDA_ARCHITECTURES 80)
   endif()
   # The compiler's wheels keep libraries in lib, where it does not look, and have none named libcudart.so: what is linked
   # is the one that LibTorch has (cmake/CudaLibraries.cmake).

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """The demo: a picture decoded inside a limit that the untiled decode would not fit, beside diffusers' two ways.
 
-    python reports/bench/demo.py                  # pictures and a table in demo/
-    python reports/bench/demo.py --update-docs    # also small copies in docs/pictures/
+    python reports/bench/demo.py                  # pictures and a table in demo/, of a part of the picture
+    python reports/bench/demo.py --views          # also files for headroom-gui, and a report; needs `make build`
+    python reports/bench/demo.py --update-docs    # the whole picture, and small copies in docs/pictures/
 
 Writes untiled.png (diffusers), picture.png (Headroom), blended.png (diffusers' enable_tiling, at the tile size whose
-peak is nearest to Headroom's), difference.png (both errors, amplified alike), closeup.png and table.md; for headroom-gui
-plan.json, plan-tighter.json, stats.json, trace.json, profile.json and frontier.json, and of these report.html. Ends with 1 where Headroom's
-error passes 1e-4 of the reference's magnitude or its resident growth the limit + 32 MiB.
+peak is nearest to Headroom's), difference.png (both errors, amplified alike), closeup.png, table.md, plan.json, stats.json
+and trace.json. With --views also plan-tighter.json, profile.json and frontier.json, and of these report.html. Ends with 1
+where Headroom's error passes 1e-4 of the reference's magnitude or its resident growth the limit + 32 MiB.
 """
 
 import argparse
@@ -18,10 +19,12 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
+from safetensors.numpy import load_file, save_file
 
 import measure
 from measure import EXACT, MIB, ROOT, Run, decibels, mib
 
+PART = (1024, 768)
 TILES = (16, 24, 32, 48, 64, 96)
 LIMIT_STEP = 16 * MIB
 PROFILED_SIZES = "256x256,512x384,768x768"
@@ -41,6 +44,19 @@ LABEL_HEIGHT = 26
 def load_picture(file: Path) -> np.ndarray:
     """[H, W, 3], the decoder's own range."""
     return np.load(file)[0].transpose(1, 2, 0)
+
+
+def part_of_latent(args: argparse.Namespace, scale: int) -> Path:
+    """The latent itself, or a file with its upper left part."""
+    if args.part is None:
+        return args.latent
+    width, height = (pixels // scale for pixels in args.part)
+    (name, whole), = load_file(args.latent).items()
+    if whole.shape[-1] <= width and whole.shape[-2] <= height:
+        return args.latent
+    file = args.output / "latent.safetensors"
+    save_file({name: np.ascontiguousarray(whole[..., :height, :width])}, file)
+    return file
 
 
 def plan_within(args: argparse.Namespace, size: tuple[int, int], untiled_peak: int, plan: Path) -> Run:
@@ -218,12 +234,21 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
     parser.add_argument("--profile", help="plan by this profile; by assumed costs without")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "demo", help="the folder to write to, default: demo")
-    parser.add_argument("--update-docs", action="store_true", help="also write small copies into docs/pictures/")
+    parser.add_argument("--part", type=measure.parse_size, default=PART, metavar="WIDTHxHEIGHT",
+                        help="decode no more than the latent's upper left part of this size, default: "
+                        + "x".join(map(str, PART)))
+    parser.add_argument("--views", action="store_true", help="also write what headroom-gui shows, and a report")
+    parser.add_argument("--update-docs", action="store_true",
+                        help="decode the whole latent, with --views, and write small copies into docs/pictures/")
     args = parser.parse_args()
+    if args.update_docs:
+        args.part, args.views = None, True
 
     header = measure.result_header()
     args.output.mkdir(parents=True, exist_ok=True)
-    shape, scale = measure.read_latent(args.latent).shape, measure.scale_factor(args.model)
+    scale = measure.scale_factor(args.model)
+    args.latent = part_of_latent(args, scale)
+    shape = measure.read_latent(args.latent).shape
     if shape[0] != 1:
         parser.error(f"--latent: expected one picture, found {shape[0]}")
     size = (shape[-1] * scale, shape[-2] * scale)
@@ -236,7 +261,8 @@ def main() -> int:
         ours = decode_ours(args, args.output / "plan.json", scratch)
         measure.note(f"Headroom: peak {mib(ours['peak_bytes'])}, {ours['seconds']:.1f} s")
         tile, tiled = nearest_tiles(args, ours["rss_growth_bytes"], scratch)
-        views(args, size, plan["limit_bytes"])
+        if args.views:
+            views(args, size, plan["limit_bytes"])
         if args.update_docs:
             gui_pictures(args, scratch)
 

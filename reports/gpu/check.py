@@ -33,8 +33,8 @@ from check_tests import compute_sanitizer, sanitizer, tests  # noqa: E402
 from commands import ROOT, Commands, Entry, Failed, Refused, Stopped, local, succeed  # noqa: E402
 
 # Labels of tests: on the GPU, and beside it on the CPU: kernels in the emulator, what is cut up for CUDA's libraries, how a GPU is listened to.
-ON_GPU, ON_CPU = "gpu", "(gpu_|cuda|cudnn|cupti|emulated|device_events|record_decode).*"
-REHEARSED = ("graph", "cli")
+ON_GPU, ON_CPU = "gpu", "(gpu_.*|cupti|events)"
+REHEARSED = ("graph", "plan")
 # Scripts that know themselves what of theirs is done, and their parts.
 PARTS_OF_THEIR_OWN = {"profiler": profiler_parts.PARTS, "bench": gpu_cases.parts()}
 

@@ -31,7 +31,7 @@ class Refusals(unittest.TestCase):
         for name in (*PRODUCT, "tests/emulated_gpu"):
             shutil.copytree(ROOT / name, cls.tree / name, copy_function=os.symlink)
         # As it is it configures; what is found once is not looked for again.
-        ended = cls.configure("-G", "Ninja", "-DHEADROOM_TORCH=OFF", "-DHEADROOM_RUNTIME=OFF", "-DHEADROOM_GUI=OFF", "-DHEADROOM_TESTS=OFF",
+        ended = cls.configure("-G", "Ninja", "-DHEADROOM_TORCH=OFF", "-DHEADROOM_GUI=OFF", "-DHEADROOM_TESTS=OFF",
                               "-DHEADROOM_CUDA=OFF")
         if ended.returncode != 0:
             raise AssertionError(ended.stderr)

@@ -1,0 +1,95 @@
+# How tests are built (tests/CMakeLists.txt).
+
+# Catch2 is one header, which costs more to read than most tests. It is read once, with nlohmann's and the standard library's
+# heavy ones, and all tests of one set of flags share what comes of it. ccache must be told that this is meant.
+set(HEADROOM_TEST_HEADERS <catch2/catch.hpp> <nlohmann/json.hpp> <algorithm> <filesystem> <fstream> <functional> <map>
+    <memory> <optional> <random> <set> <sstream> <string> <thread> <vector>)
+set(launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
+if(launcher MATCHES "ccache")
+  list(PREPEND launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros)
+endif()
+set(HEADROOM_TEST_LAUNCHER ${launcher})
+
+# Of tests, libraries of their own included: most of their time goes into what is compiled, not into what runs.
+function(headroom_test_flags target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF CXX_COMPILER_LAUNCHER "${HEADROOM_TEST_LAUNCHER}")
+endfunction()
+
+add_library(headroom_test_main STATIC test_main.cpp shared_headers.cpp)
+target_link_libraries(headroom_test_main PUBLIC Catch2::Catch2 headroom::build_interface PRIVATE nlohmann_json::nlohmann_json)
+headroom_test_flags(headroom_test_main)
+target_precompile_headers(headroom_test_main PRIVATE ${HEADROOM_TEST_HEADERS})
+set_source_files_properties(test_main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # has Catch2's own code
+
+# Where test data and programs lie. Known only to the sources that name it, so that all others compile alike in any folder.
+function(headroom_test_places)
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} names REGEX "HEADROOM_TEST_DATA|HEADROOM_BIN|support/gpu.h|sample_files.h|fake_programs.h")
+    if(names)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS
+        HEADROOM_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data" HEADROOM_BIN="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+    endif()
+  endforeach()
+endfunction()
+
+# Which headers are read beforehand: those of all tests, or some of its own where a library brings flags that change them.
+function(headroom_test_headers target)
+  cmake_parse_arguments(HEADERS "" "" "LIBRARIES" ${ARGN})
+  set(reached)
+  foreach(library IN LISTS HEADERS_LIBRARIES)
+    get_property(through GLOBAL PROPERTY HEADROOM_REACHED_BY_${library})
+    list(APPEND reached ${through})
+  endforeach()
+  if(gui_views IN_LIST reached)
+    target_precompile_headers(${target} PRIVATE ${HEADROOM_TEST_HEADERS} <QtWidgets>)
+  elseif(decoder_torch IN_LIST reached OR profiler_snapshot IN_LIST reached)
+    target_precompile_headers(${target} PRIVATE ${HEADROOM_TEST_HEADERS})
+  else()
+    target_precompile_headers(${target} REUSE_FROM headroom_test_main)
+  endif()
+endfunction()
+
+# headroom_test(<name> [FOLDER <folder>] [ONLY <expression> | EXCEPT <expression>] [SOURCES <file>...] LIBRARIES <library>...
+#               [PROGRAMS <program>...] [PROCESSORS <n>] [ON_GPU] [OWN_MAIN] [PROPERTIES <property>...])
+# Sources are the *_test.cpp of the folder, of which the expression may choose by file name, and SOURCES.
+function(headroom_test name)
+  cmake_parse_arguments(TEST "ON_GPU;OWN_MAIN" "FOLDER;ONLY;EXCEPT;PROCESSORS" "SOURCES;LIBRARIES;PROGRAMS;PROPERTIES" ${ARGN})
+  set(sources)
+  if(TEST_FOLDER)
+    file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${TEST_FOLDER}/*_test.cpp)
+  endif()
+  if(TEST_ONLY)
+    list(FILTER sources INCLUDE REGEX "/(${TEST_ONLY})[^/]*$")
+  elseif(TEST_EXCEPT)
+    list(FILTER sources EXCLUDE REGEX "/(${TEST_EXCEPT})[^/]*$")
+  endif()
+  list(APPEND sources ${TEST_SOURCES})
+  set(label ${name})
+  if(TEST_ON_GPU)
+    set(label gpu)
+    list(APPEND TEST_PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no GPU")
+  endif()
+  if(NOT TEST_PROCESSORS)
+    set(TEST_PROCESSORS 1)
+  endif()
+
+  add_executable(test_${name} ${sources})
+  if(NOT TEST_OWN_MAIN)
+    target_link_libraries(test_${name} PRIVATE headroom_test_main)
+  endif()
+  list(TRANSFORM TEST_LIBRARIES PREPEND headroom:: OUTPUT_VARIABLE targets)
+  target_link_libraries(test_${name} PRIVATE Catch2::Catch2 ${targets})
+  headroom_test_flags(test_${name})
+  headroom_test_headers(test_${name} LIBRARIES ${TEST_LIBRARIES})
+  headroom_test_places(${sources})
+  if(TEST_PROGRAMS)
+    add_dependencies(test_${name} ${TEST_PROGRAMS})
+  endif()
+  if(TEST_ON_GPU AND TARGET headroom-cuda)
+    add_dependencies(test_${name} headroom-cuda)
+  endif()
+  set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  catch_discover_tests(test_${name} TEST_PREFIX "${name}: " PROPERTIES LABELS ${label} TIMEOUT 900 PROCESSORS ${TEST_PROCESSORS}
+    ${TEST_PROPERTIES})
+endfunction()

@@ -1,0 +1,1 @@
+// Compiled for its precompiled headers, which all tests share (cmake/TestBuild.cmake).
