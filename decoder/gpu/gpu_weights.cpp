@@ -35,10 +35,6 @@ class Sending {
 
 }  // namespace
 
-HostWeights no_host_weights() {
-  return [none = std::make_shared<const HostOpWeights>()](const Op&) { return none; };
-}
-
 GpuWeights::GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
                        std::shared_ptr<void> memory, const Loading& loading)
     : memory_(std::move(memory)), ops_(graph.ops().size()) {

@@ -5,20 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "decoder/gpu/host_weights.h"
 #include "decoder/gpu/pinned_staging.h"
 #include "decoder/lowering/memory.h"
 
 namespace headroom {
-
-/// Parameters of one operation in the host's memory, in fp32; empty where it has none.
-struct HostOpWeights {
-  std::vector<float> kernel;  ///< as gpu::parameter_bytes() has it
-  std::vector<float> bias, scale;
-};
-using HostWeights = std::function<std::shared_ptr<const HostOpWeights>(const Op& op)>;
-
-/// For a dry run: no operation has any values.
-HostWeights no_host_weights();
 
 /// Parameters of one operation in a GPU's memory, as decoder/gpu/calls/calls.h has them; null where it has
 /// none.

@@ -8,8 +8,8 @@
 #include "decoder/gpu/gpu_device.h"
 #include "decoder/gpu/gpu_events.h"
 #include "decoder/gpu/host_transfers.h"
+#include "decoder/gpu/host_weights.h"
 #include "decoder/graph/errors.h"
-#include "decoder/session/unpacked_weights.h"
 
 namespace headroom {
 namespace {
@@ -120,7 +120,7 @@ class GpuSession::PlanRun final : public Session::Run {
 GpuSession::GpuSession(const SessionRequest& request, gpu::Gpu& gpu)
     : Session(request.model, request.plans),
       gpu_(gpu),
-      source_(unpacked_weights(request.model.graph, request.weights)),
+      source_(host_weights(request.model.graph, request.weights)),
       loading_(request.loading),
       resident_before_(resident_bytes()),
       free_before_(gpu.free_bytes()),

@@ -11,26 +11,6 @@ namespace {
 
 constexpr int64_t kOutputs = 16;
 
-/// Taps [row][column] of one input and output to those of the four phases. Along an axis the even phase has
-/// taps w0, w1 + w2, the odd one w0 + w1, w2. Summed in double, rounded once.
-void to_phases(const float* taps, float* phases) {
-  double half[4][3];
-  for (int64_t x = 0; x < 3; ++x) {
-    const double a = taps[x], b = taps[3 + x], c = taps[6 + x];
-    half[0][x] = a;
-    half[1][x] = b + c;
-    half[2][x] = a + b;
-    half[3][x] = c;
-  }
-  for (int64_t y = 0; y < 4; ++y) {
-    const double* row = half[y];
-    phases[y * 4] = static_cast<float>(row[0]);
-    phases[y * 4 + 1] = static_cast<float>(row[1] + row[2]);
-    phases[y * 4 + 2] = static_cast<float>(row[0] + row[1]);
-    phases[y * 4 + 3] = static_cast<float>(row[2]);
-  }
-}
-
 /// Both axes of the kernel map for sixteen outputs at once.
 template <size_t kProducts, size_t kTaps>
 void transform(const std::array<std::array<double, kTaps>, kProducts>& map, const PackedPart& direct,
@@ -98,38 +78,12 @@ int64_t panel_width(const KernelShape& shape, int64_t output) {
 
 void pack_direct(const KernelShape& shape, const float* taps, int64_t output_distance, int64_t inputs,
                  int64_t outputs, const PackedPart& direct) {
-  const int64_t kernel_taps = shape.rows * shape.columns;
   const int64_t matrices = shape.frame_matrices(ConvolutionAlgorithm::direct);
   for (int64_t k = 0; k < inputs; ++k) {
     for (int64_t o = 0; o < kOutputs; ++o) {
-      float phases[16];
-      const float* from = taps + o * output_distance + k * kernel_taps;
+      const float* from = taps + o * output_distance + k * matrices;
       float* to = direct.values + k * direct.input + o;
-      if (o < outputs && shape.upsamples) to_phases(from, phases);
-      const float* values = shape.upsamples ? phases : from;
-      for (int64_t m = 0; m < matrices; ++m) to[m * direct.matrix] = o < outputs ? values[m] : 0;
-    }
-  }
-}
-
-void add_shortcut(const KernelShape& shape, int64_t first_input, int64_t inputs, int64_t first_output,
-                  int64_t outputs, float weight, const PackedPart& direct) {
-  const auto add = [&](int64_t matrix, int64_t input, int64_t o) {
-    const int64_t k = input - first_input;
-    if (k >= 0 && k < inputs) direct.values[matrix * direct.matrix + k * direct.input + o] += weight;
-  };
-  for (int64_t o = 0; o < outputs; ++o) {
-    const int64_t output = first_output + o;
-    if (!shape.upsamples) {
-      const int64_t middle = shape.rows / 2 * shape.columns + shape.columns / 2;
-      add(middle, output / (shape.outputs / shape.inputs), o);
-      continue;
-    }
-    // Each channel of each phase is a channel of the input, repeated so many times. The even phase's second
-    // tap and the odd one's first read the position that they repeat.
-    const int64_t repeats = 4 * shape.outputs / shape.inputs;
-    for (int64_t y = 0; y < 2; ++y) {
-      for (int64_t x = 0; x < 2; ++x) add((y + 1) * 4 + x + 1, (4 * output + 2 * y + x) / repeats, o);
+      for (int64_t m = 0; m < matrices; ++m) to[m * direct.matrix] = o < outputs ? from[m] : 0;
     }
   }
 }

@@ -21,15 +21,10 @@ struct PackedPart {
 // What follows packs the matrices of one frame of a kernel.
 
 /// Direct form of inputs [0, inputs) for `outputs` ≤ 16 outputs, zeros for those that lack. `taps` are
-/// [output][input][row][column] of the model, one output `output_distance` floats after the other.
+/// [output][input][matrix] as FoldedConvolution (decoder/weights) reads them, one output `output_distance`
+/// floats after the other.
 void pack_direct(const KernelShape& shape, const float* taps, int64_t output_distance, int64_t inputs,
                  int64_t outputs, const PackedPart& direct);
-
-/// Adds the kernel that repeats channels of the input (ConvolutionTraits::shortcut), times `weight`, to the
-/// direct form of the same inputs and outputs; these begin with input `first_input` and output `first_output`
-/// of the convolution.
-void add_shortcut(const KernelShape& shape, int64_t first_input, int64_t inputs, int64_t first_output,
-                  int64_t outputs, float weight, const PackedPart& direct);
 
 /// Winograd form from the direct one, for the same sixteen outputs.
 void pack_winograd(const KernelShape& shape, const PackedPart& direct, int64_t inputs,

@@ -153,7 +153,7 @@ TEST_CASE("an index may not lead out of its folder") {
        {std::string("../out.safetensors"), std::string(".."), std::string("."), outside,
         std::string("a/../../out.safetensors"), std::string(""), std::string("..\\out.safetensors"),
         std::string("out.bin"), std::string("out.safetensors\0", 16)}) {
-    scratch.write(std::string("model/") + kIndex, index_of("a", name));
+    scratch.write("model/" + std::string(kIndex), index_of("a", name));
     CAPTURE(name);
     require_input_error([&] { WeightFiles{scratch / "model"}; }, {kIndex, "weight_map.a", "plain name"});
   }

@@ -6,6 +6,7 @@
 
 #include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/packing.h"
+#include "decoder/weights/folded_convolution.h"
 #include "tests/support/random.h"
 
 namespace headroom::kernels {
@@ -70,6 +71,12 @@ Packed packed(Random& random, const KernelShape& shape) {
   Packed kernel{shape, values(random, shape.outputs * shape.inputs * 9), {}, {}};
   kernel.direct.assign(static_cast<size_t>(shape.floats(ConvolutionAlgorithm::direct)), 99.0f);
   kernel.winograd.assign(static_cast<size_t>(shape.floats(ConvolutionAlgorithm::winograd)), 99.0f);
+  std::vector<float> folded = kernel.taps;
+  if (shape.upsamples) {
+    folded.resize(static_cast<size_t>(shape.outputs * shape.inputs * 16));
+    for (int64_t i = 0; i < shape.outputs * shape.inputs; ++i)
+      sum_phases(kernel.taps.data() + i * 9, folded.data() + i * 16);
+  }
   for (int64_t output = 0; output < shape.outputs; output += 16) {
     const int64_t half = (shape.inputs + 1) / 2;
     for (const auto& [begin, count] : {std::pair{int64_t{0}, half}, {half, shape.inputs - half}}) {
@@ -78,8 +85,9 @@ Packed packed(Random& random, const KernelShape& shape) {
                               panel_width(shape, output)};
       const PackedPart winograd{kernel.winograd.data() + offset, shape.matrix_floats(),
                                 panel_width(shape, output)};
-      pack_direct(shape, kernel.taps.data() + (output * shape.inputs + begin) * 9, shape.inputs * 9, count,
-                  std::min<int64_t>(16, shape.outputs - output), direct);
+      const int64_t matrices = shape.frame_matrices(ConvolutionAlgorithm::direct);
+      pack_direct(shape, folded.data() + (output * shape.inputs + begin) * matrices, shape.inputs * matrices,
+                  count, std::min<int64_t>(16, shape.outputs - output), direct);
       pack_winograd(shape, direct, count, winograd);
     }
   }

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "decoder/graph/graph.h"
+#include "decoder/weights/parameter_source.h"
+
+namespace headroom {
+
+/// Parameters of one operation in the host's memory, in fp32, laid out as a GPU has them; empty where it has
+/// none.
+struct HostOpWeights {
+  std::vector<float> kernel;  ///< as gpu::parameter_bytes() has it
+  std::vector<float> bias, scale;
+};
+using HostWeights = std::function<std::shared_ptr<const HostOpWeights>(const Op& op)>;
+
+/// Reads and folds an operation's parameters whenever it is asked for them. Both must outlive what is
+/// returned.
+HostWeights host_weights(const Graph& graph, const ParameterSource& source);
+
+/// All of them, read once and held in memory. `progress` is told the share that is there.
+HostWeights held(const Graph& graph, const HostWeights& source, const std::function<void(double)>& progress);
+
+/// For a dry run: no operation has any values.
+HostWeights no_host_weights();
+
+}  // namespace headroom

@@ -1,0 +1,124 @@
+#include "decoder/weights/folded_convolution.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headroom {
+
+void sum_phases(const float* taps, float* phases) {
+  double half[4][3];
+  for (int64_t x = 0; x < 3; ++x) {
+    const double a = taps[x], b = taps[3 + x], c = taps[6 + x];
+    half[0][x] = a;
+    half[1][x] = b + c;
+    half[2][x] = a + b;
+    half[3][x] = c;
+  }
+  for (int64_t y = 0; y < 4; ++y) {
+    const double* row = half[y];
+    phases[y * 4] = static_cast<float>(row[0]);
+    phases[y * 4 + 1] = static_cast<float>(row[1] + row[2]);
+    phases[y * 4 + 2] = static_cast<float>(row[0] + row[1]);
+    phases[y * 4 + 3] = static_cast<float>(row[2]);
+  }
+}
+
+FoldedConvolution::FoldedConvolution(const Graph& graph, const Op& op, const ParameterSource& source)
+    : op_(op),
+      source_(source),
+      shape_(kernel_shape(graph, op)),
+      parameters_(parameters_of(graph, op)),
+      modules_(std::max<size_t>(1, op.convolution.stacked.size())) {
+  if (op.convolution.shortcut) shortcut_weight_ = 1;
+  if (!op.convolution.batch_norm.empty()) fold_batch_norm();
+  if (!op.convolution.mix_factor.empty()) fold_mix_factor();
+}
+
+/// (x - mean) / sqrt(variance + epsilon) * weight + bias as a factor and a summand for each output.
+void FoldedConvolution::fold_batch_norm() {
+  const auto outputs = static_cast<size_t>(shape_.outputs);
+  const size_t first = modules_ + (op_.convolution.bias ? 1 : 0);
+  const auto read = [&](size_t number) {
+    std::vector<float> values(outputs);
+    source_(parameters_[first + number], {0, shape_.outputs}, values.data());
+    return values;
+  };
+  const std::vector<float> weight = read(0), bias = read(1), mean = read(2), variance = read(3);
+  for (size_t o = 0; o < outputs; ++o) {
+    scale_.push_back(double(weight[o]) / std::sqrt(double(variance[o]) + op_.epsilon));
+    shift_.push_back(double(bias[o]) - double(mean[o]) * scale_.back());
+  }
+}
+
+/// The share of the input becomes its weight in the kernel, that of the convolution a factor of each output.
+void FoldedConvolution::fold_mix_factor() {
+  float stored = 0;
+  source_(parameters_.back(), {0, 1}, &stored);
+  const double share = 1 / (1 + std::exp(-double(stored)));
+  shortcut_weight_ = static_cast<float>(share);
+  scale_.assign(static_cast<size_t>(shape_.outputs), 1 - share);
+  shift_.assign(scale_.size(), 0);
+}
+
+/// Scaled taps as the model stores them: [input][frame][row][column], from whichever module has the output.
+void FoldedConvolution::read_stored(int64_t output, const Interval& inputs, float* out) const {
+  const int64_t of_module = shape_.outputs / static_cast<int64_t>(modules_);
+  const int64_t of_input = shape_.frames * shape_.rows * shape_.columns;
+  const int64_t begin =
+      (op_.convolution.part * shape_.outputs + output % of_module) * group_inputs() * of_input;
+  source_(parameters_[static_cast<size_t>(output / of_module)],
+          {begin + inputs.begin * of_input, begin + inputs.end * of_input}, out);
+  if (scale_.empty()) return;
+  const double scale = scale_[static_cast<size_t>(output)];
+  for (int64_t i = 0; i < inputs.length() * of_input; ++i) out[i] = static_cast<float>(out[i] * scale);
+}
+
+void FoldedConvolution::read_taps(int64_t output, const Interval& inputs, float* out) const {
+  const int64_t stored_taps = shape_.rows * shape_.columns, taps = frame_taps();
+  const int64_t frame_values = inputs.length() * taps;
+  if (shape_.frames == 1 && !shape_.upsamples) {
+    read_stored(output, inputs, out);
+  } else {
+    std::vector<float> stored(static_cast<size_t>(inputs.length() * shape_.frames * stored_taps));
+    read_stored(output, inputs, stored.data());
+    const float* from = stored.data();
+    for (int64_t input = 0; input < inputs.length(); ++input) {
+      for (int64_t frame = 0; frame < shape_.frames; ++frame, from += stored_taps) {
+        float* to = out + frame * frame_values + input * taps;
+        shape_.upsamples ? sum_phases(from, to) : void(std::copy_n(from, taps, to));
+      }
+    }
+  }
+  if (shortcut_weight_ != 0) add_shortcut(output, inputs, out + (shape_.frames - 1) * frame_values);
+}
+
+void FoldedConvolution::add_shortcut(int64_t output, const Interval& inputs, float* last_frame) const {
+  const auto add = [&](int64_t input, int64_t tap) {
+    if (input >= inputs.begin && input < inputs.end)
+      last_frame[(input - inputs.begin) * frame_taps() + tap] += shortcut_weight_;
+  };
+  const int64_t of_group = shape_.outputs / shape_.groups, own = output % of_group;
+  if (!shape_.upsamples) {
+    const int64_t middle = shape_.rows / 2 * shape_.columns + shape_.columns / 2;
+    return add(own / (of_group / group_inputs()), middle);
+  }
+  // Each channel of each phase is a channel of the input, repeated so many times. The even phase's second tap
+  // and the odd one's first read the position that they repeat.
+  const int64_t repeats = 4 * of_group / group_inputs();
+  for (int64_t y = 0; y < 2; ++y) {
+    for (int64_t x = 0; x < 2; ++x) add((4 * own + 2 * y + x) / repeats, (y + 1) * 4 + x + 1);
+  }
+}
+
+void FoldedConvolution::read_bias(float* out) const {
+  std::fill_n(out, shape_.outputs, 0.0f);
+  const int64_t first = op_.convolution.part * shape_.outputs;
+  if (op_.convolution.bias) source_(parameters_[modules_], {first, first + shape_.outputs}, out);
+  if (scale_.empty()) return;
+  for (int64_t o = 0; o < shape_.outputs; ++o) {
+    const auto i = static_cast<size_t>(o);
+    out[o] = static_cast<float>(out[o] * scale_[i] + shift_[i]);
+  }
+}
+
+}  // namespace headroom

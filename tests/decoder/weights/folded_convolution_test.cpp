@@ -1,0 +1,192 @@
+#include "decoder/weights/folded_convolution.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+
+#include "decoder/graph/model.h"
+#include "decoder/weights/random_weights.h"
+#include "tests/support/random.h"
+
+namespace headroom {
+namespace {
+
+/// A convolution as the model has it, step by step in double: the kernel over the upsampled input, the bias,
+/// the batch norm or the mix with the input, the shortcut.
+class Unfolded {
+ public:
+  Unfolded(const Graph& graph, const Op& op, const ParameterSource& source)
+      : op_(op), shape_(kernel_shape(graph, op)) {
+    for (const Parameter& parameter : parameters_of(graph, op)) {
+      int64_t count = 1;
+      for (const int64_t extent : parameter.shape) count *= extent;
+      source(parameter, {0, count}, values_.emplace_back(static_cast<size_t>(count)).data());
+    }
+  }
+
+  /// `input(frame of the kernel, row, column, channel)` counts rows and columns from the output's own
+  /// position, in the resolution of the output.
+  template <class Input>
+  double output(int64_t o, const Input& input) const {
+    const ConvolutionTraits& traits = op_.convolution;
+    const size_t modules = std::max<size_t>(1, traits.stacked.size());
+    const int64_t of_module = shape_.outputs / static_cast<int64_t>(modules);
+    const int64_t inputs = shape_.inputs / shape_.groups, group = o / (shape_.outputs / shape_.groups);
+    const std::vector<float>& kernel = values_[static_cast<size_t>(o / of_module)];
+    auto tap = kernel.begin() + (traits.part * shape_.outputs + o % of_module) * inputs * shape_.frames *
+                                    shape_.rows * shape_.columns;
+    double sum = 0;
+    for (int64_t i = 0; i < inputs; ++i) {
+      for (int64_t f = 0; f < shape_.frames; ++f) {
+        for (int64_t y = 0; y < shape_.rows; ++y) {
+          for (int64_t x = 0; x < shape_.columns; ++x)
+            sum += double(*tap++) * input(f, y - shape_.rows / 2, x - shape_.columns / 2, group * inputs + i);
+        }
+      }
+    }
+    size_t next = modules;
+    const auto at = [&](int64_t channel) { return double(values_[next++][static_cast<size_t>(channel)]); };
+    if (traits.bias) sum += at(traits.part * shape_.outputs + o);
+    if (!traits.batch_norm.empty()) {
+      const double weight = at(o), bias = at(o), mean = at(o), variance = at(o);
+      sum = (sum - mean) / std::sqrt(variance + op_.epsilon) * weight + bias;
+    }
+    if (traits.mix_factor.empty() && !traits.shortcut) return sum;
+    const double share = traits.mix_factor.empty() ? 1 : 1 / (1 + std::exp(-at(0)));
+    if (!traits.mix_factor.empty()) sum *= 1 - share;
+    return sum + share * input(shape_.frames - 1, 0, 0, o * shape_.inputs / shape_.outputs);
+  }
+
+ private:
+  const Op& op_;
+  const KernelShape shape_;
+  std::vector<std::vector<float>> values_;
+};
+
+/// Values of a few positions around an output.
+class Window {
+ public:
+  Window(test::Random& random, const KernelShape& shape) : shape_(shape) {
+    for (int64_t i = 0; i < shape.frames * kSide * kSide * shape.inputs; ++i)
+      values_.push_back(random.uniform(-1, 1));
+  }
+  double at(int64_t frame, int64_t y, int64_t x, int64_t channel) const {
+    return values_.at(static_cast<size_t>(
+        ((frame * kSide + y + kSide / 2) * kSide + x + kSide / 2) * shape_.inputs + channel));
+  }
+
+ private:
+  static constexpr int64_t kSide = 9;
+  const KernelShape shape_;
+  std::vector<double> values_;
+};
+
+/// The same by the folded parameters. Over upsampling `row` and `column` say which of the output's four
+/// phases is made; the even one reads the position before its own and its own, the odd one its own and the
+/// next.
+double folded_output(const FoldedConvolution& convolution, int64_t o, const Window& window, int64_t row,
+                     int64_t column) {
+  const KernelShape& shape = convolution.shape();
+  const int64_t inputs = convolution.group_inputs(), group = o / (shape.outputs / shape.groups);
+  std::vector<float> taps(static_cast<size_t>(shape.frames * inputs * convolution.frame_taps())),
+      bias(static_cast<size_t>(shape.outputs));
+  // In two parts, as kernels are packed.
+  for (const Interval part : {Interval{0, inputs / 2}, Interval{inputs / 2, inputs}}) {
+    std::vector<float> own(static_cast<size_t>(shape.frames * part.length() * convolution.frame_taps()));
+    convolution.read_taps(o, part, own.data());
+    const int64_t count = part.length() * convolution.frame_taps();
+    for (int64_t f = 0; f < shape.frames; ++f) {
+      std::copy_n(own.begin() + f * count, count,
+                  taps.begin() + (f * inputs + part.begin) * convolution.frame_taps());
+    }
+  }
+  convolution.read_bias(bias.data());
+  double sum = bias[static_cast<size_t>(o)];
+  for (int64_t f = 0; f < shape.frames; ++f) {
+    for (int64_t i = 0; i < inputs; ++i) {
+      const float* own = taps.data() + (f * inputs + i) * convolution.frame_taps();
+      const int64_t channel = group * inputs + i;
+      if (shape.upsamples) {
+        for (int64_t y = 0; y < 2; ++y) {
+          for (int64_t x = 0; x < 2; ++x)
+            sum +=
+                own[(2 * row + y) * 4 + 2 * column + x] * window.at(f, y - 1 + row, x - 1 + column, channel);
+        }
+        continue;
+      }
+      for (int64_t y = 0; y < shape.rows; ++y) {
+        for (int64_t x = 0; x < shape.columns; ++x)
+          sum +=
+              own[y * shape.columns + x] * window.at(f, y - shape.rows / 2, x - shape.columns / 2, channel);
+      }
+    }
+  }
+  return sum;
+}
+
+TEST_CASE("folded parameters make what the model makes step by step, in every family") {
+  const ParameterSource source = [](const Parameter& parameter, const Interval& elements, float* out) {
+    fill_random(parameter, 3, elements, out);
+  };
+  test::Random random(4);
+  int64_t norms = 0, mixes = 0, shortcuts = 0, upsampled = 0, grouped = 0, clips = 0, cut = 0, stacked = 0;
+  for (const auto& folder : std::filesystem::directory_iterator(HEADROOM_TEST_DATA "/golden")) {
+    const Model model = resolve_model(folder.path().string());
+    for (const Op& op : model.graph.ops()) {
+      if (op.kind != OpKind::conv) continue;
+      CAPTURE(folder.path().string(), op.name);
+      const FoldedConvolution folded(model.graph, op, source);
+      const Unfolded unfolded(model.graph, op, source);
+      const KernelShape& shape = folded.shape();
+      // Over upsampling a shortcut is shuffled as well: see ConvolutionTraits.
+      const bool shuffled = shape.upsamples && op.convolution.shortcut;
+      const Window window(random, shape);
+      const int64_t phases = shape.upsamples ? 2 : 1, o = random.integer(0, shape.outputs - 1);
+      for (int64_t row = 0; row < phases && !shuffled; ++row) {
+        for (int64_t column = 0; column < phases; ++column) {
+          const double expected = unfolded.output(o, [&](int64_t f, int64_t y, int64_t x, int64_t channel) {
+            if (!shape.upsamples) return window.at(f, y, x, channel);
+            return window.at(f, (row + y + 2) / 2 - 1, (column + x + 2) / 2 - 1, channel);
+          });
+          CHECK(folded_output(folded, o, window, row, column) == Approx(expected).margin(1e-5));
+        }
+      }
+      norms += !op.convolution.batch_norm.empty();
+      mixes += !op.convolution.mix_factor.empty();
+      shortcuts += op.convolution.shortcut && !shuffled;
+      upsampled += shape.upsamples;
+      grouped += shape.groups > 1;
+      clips += shape.frames > 1;
+      cut += op.convolution.parts > 1;
+      stacked += op.convolution.stacked.size() > 1;
+    }
+  }
+  for (const int64_t seen : {norms, mixes, shortcuts, upsampled, grouped, clips, cut, stacked})
+    CHECK(seen > 0);
+}
+
+TEST_CASE("a shortcut over upsampling adds the channels of the input shuffled to twice the size") {
+  Graph graph;
+  const TensorId latent = graph.add_latent(8);
+  graph.upsampled_conv("up", latent, 4, {.bias = false, .shortcut = true});
+  const Op& op = graph.ops().front();
+  const ParameterSource zeros = [](const Parameter&, const Interval& elements, float* out) {
+    std::fill_n(out, elements.length(), 0.0f);
+  };
+  const FoldedConvolution folded(graph, op, zeros);
+  test::Random random(5);
+  const Window window(random, folded.shape());
+  for (int64_t o = 0; o < 4; ++o) {
+    for (int64_t row = 0; row < 2; ++row) {
+      for (int64_t column = 0; column < 2; ++column) {
+        const int64_t channel =
+            (4 * o + 2 * row + column) / 2;  // each twice: 16 for the four phases of 4 outputs
+        CHECK(folded_output(folded, o, window, row, column) == window.at(0, 0, 0, channel));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headroom
