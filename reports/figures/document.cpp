@@ -34,7 +34,6 @@ class SchemaFinder final : public json::json_sax_t {
  public:
   std::optional<std::string> schema;
 
- private:
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
   bool number_integer(json::number_integer_t) override { return true; }
@@ -55,6 +54,7 @@ class SchemaFinder final : public json::json_sax_t {
   }
   bool parse_error(size_t, const std::string&, const json::exception&) override { return false; }
 
+ private:
   bool open() {
     ++depth_;
     return true;

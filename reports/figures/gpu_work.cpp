@@ -229,7 +229,8 @@ Table copies_table(const RecordedTrace& recorded) {
   const double whole = Reported(recorded.trace).seconds();
   for (const Work& work : work_by_name(recorded)) {
     if (work.kind != ActivityKind::copy) continue;
-    const Cell rate = work.seconds > 0 ? Cell(double(work.bytes) / work.seconds) : Cell();
+    Cell rate;
+    if (work.seconds > 0) rate = double(work.bytes) / work.seconds;
     table.rows.push_back({{work.name, double(work.calls), double(work.bytes), work.seconds, rate,
                            share_of(work.seconds, whole)},
                           false});

@@ -41,7 +41,8 @@ Table remedies_table(const std::vector<planner::Remedy>& remedies, int64_t peak_
   for (const planner::Remedy& remedy : remedies) {
     const int64_t limit_bytes = remedy.smallest_limit_bytes.value();
     const auto saved = double(peak_bytes - limit_bytes);
-    const Cell share = peak_bytes > 0 ? Cell(saved / double(peak_bytes)) : Cell();
+    Cell share;
+    if (peak_bytes > 0) share = saved / double(peak_bytes);
     table.rows.push_back({{remedy.option.empty() ? Cell("--limit") : Cell(remedy.option), remedy.meaning,
                            double(limit_bytes), saved, share, remedy.seconds.value()},
                           &remedy == &*lowest});

@@ -50,8 +50,7 @@ class DecodeMaker {
     count();
     take_library();
     take_segment();
-    tell(
-        profiler::Allocated{tick(), take_place(int64_t{1} << 20), int64_t{1} << 20, MemoryKind::weights});
+    tell(profiler::Allocated{tick(), take_place(int64_t{1} << 20), int64_t{1} << 20, MemoryKind::weights});
     place_bytes_.back().kind = MemoryKind::weights;
     change(MemoryKind::weights, int64_t{1} << 20);
     for (size_t pass = 0; pass < plan_.passes.size(); ++pass) run_pass(static_cast<int32_t>(pass));
@@ -91,13 +90,13 @@ class DecodeMaker {
     const size_t tiles = program.tiles.t.size() * program.tiles.y.size() * program.tiles.x.size();
     for (size_t tile = 0; tile < tiles; ++tile) {
       for (size_t step = 0; step < program.steps.size(); ++step) {
-        scope_ = ScopeId{++scopes_};
+        scope_ = profiler::ScopeId{++scopes_};
         tell(profiler::ScopeBegan{tick(), scope_, 0, pass, static_cast<int64_t>(tile),
                                   static_cast<int32_t>(step)});
         run_step(program.steps[step]);
       }
     }
-    scope_ = ScopeId{++scopes_};
+    scope_ = profiler::ScopeId{++scopes_};
     tell(profiler::ScopeBegan{tick(), scope_, 0, pass, -1, -1});
   }
 
@@ -233,7 +232,7 @@ class DecodeMaker {
   int64_t segment_bytes_ = 0, library_bytes_ = 0, pool_bytes_ = 0, context_bytes_ = int64_t{300} << 20;
   uint32_t correlation_;
   uint64_t scopes_ = 0, next_library_ = 0;
-  ScopeId scope_ = profiler::kNoScope;
+  profiler::ScopeId scope_ = profiler::kNoScope;
 };
 
 inline CapturedDecode hear_decode(uint64_t seed, const Plan& plan, const Graph& graph,

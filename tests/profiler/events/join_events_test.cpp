@@ -79,7 +79,7 @@ TEST_CASE("every kind is at every event what it really was, and all of them what
   for (size_t i = 0; i < trace.events.size(); ++i) {
     const TraceEvent& event = trace.events[i];
     apply(event, live);
-    CAPTURE(i, name_of(event.kind), event.seconds);
+    CAPTURE(i, key_of(event.kind), event.seconds);
     // What the decode takes and hands back is reserved already.
     if (static_cast<size_t>(event.kind) < kDecodeKinds) REQUIRE(event.bytes + event.slack_bytes == 0);
     const bool moment_ends = i + 1 == trace.events.size() || trace.events[i + 1].seconds > event.seconds;
@@ -232,8 +232,7 @@ TEST_CASE("whatever is lost, nothing is below zero and the driver's word stands"
         trace.driver[sample].seconds != trace.events[i].seconds)
       continue;
     REQUIRE(sum(live) >= trace.driver[sample].bytes);
-    if (live[static_cast<size_t>(MemoryKind::context)] > 0)
-      REQUIRE(sum(live) == trace.driver[sample].bytes);
+    if (live[static_cast<size_t>(MemoryKind::context)] > 0) REQUIRE(sum(live) == trace.driver[sample].bytes);
   }
   // Its file is one that is read again.
   const test::Scratch scratch;
@@ -284,9 +283,9 @@ TEST_CASE("contradictions are counted and set right", "[unit][join]") {
       SegmentChanged{1000, 4096, 1 << 20},
       Allocated{1100, 4096, 512, MemoryKind::tile, TensorId{1}},
       Allocated{1200, 4096, 1024, MemoryKind::materialised, TensorId{2}},  // at the same place
-      Freed{1300, 99},                                                         // was never taken
+      Freed{1300, 99},                                                     // was never taken
       Allocated{1400, 1 << 16, 2 << 20, MemoryKind::workspace},            // more than there is
-      DriverMemoryChanged{1500, 7, -100},                                      // was never given
+      DriverMemoryChanged{1500, 7, -100},                                  // was never given
       DriverMemoryChanged{1600, 8, 100},
       DriverMemoryChanged{1700, 8, 300},  // twice
       SegmentChanged{1800, 4096, -(1 << 20)},
@@ -338,8 +337,8 @@ TEST_CASE("what a pass brings in before its first tile is that pass's", "[unit][
   const Program program;
   DeviceRecording recording = program.empty();
   recording.events = {ScopeBegan{1000, ScopeId{1}, 0, 0, 0, 0}, ScopeBegan{2000, ScopeId{2}, 0, 1, -1, -1},
-                      Allocated{2100, 1, 100, MemoryKind::weights},
-                      ScopeBegan{3000, ScopeId{3}, 0, 1, 0, 0}, ScopeBegan{4000, ScopeId{4}, 0, 1, -1, -1}};
+                      Allocated{2100, 1, 100, MemoryKind::weights}, ScopeBegan{3000, ScopeId{3}, 0, 1, 0, 0},
+                      ScopeBegan{4000, ScopeId{4}, 0, 1, -1, -1}};
   const Trace trace = program.join(recording);
   REQUIRE(trace.events.size() == 1);
   CHECK(trace.events[0].pass == 1);

@@ -7,6 +7,7 @@
 #include "decoder/graph/json_fields.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
+#include "planner/search/make_plan.h"
 #include "profiler/profile/profile_file.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/random_plan.h"

@@ -18,7 +18,7 @@ Timeline timeline_of(std::vector<std::pair<double, int64_t>> moments, std::vecto
     seconds.push_back(at);
     use.push_back({bytes});
   }
-  return {seconds, use, 100, 0, {}, {}, std::move(driver)};
+  return TimelineData{seconds, use, 100, 0, {}, {}, std::move(driver)};
 }
 
 void check(const std::optional<DriverDifference>& found, double seconds, int64_t driver, int64_t counted) {

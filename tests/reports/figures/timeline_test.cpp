@@ -8,6 +8,7 @@
 
 #include "decoder/lowering/memory.h"
 #include "planner/cost/memory_costs.h"
+#include "planner/search/make_plan.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"

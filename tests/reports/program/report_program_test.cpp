@@ -41,8 +41,11 @@ struct Files {
     model = scratch.write(model_name + "/config.json", test::tiny_config().dump()).parent_path().string();
     plan = (scratch / "plan.json").string();
     frontier = (scratch / "frontier.json").string();
-    REQUIRE(call(run_plan, {"--model", model, "--size", size, "--limit", "12MiB", "-o", plan}).code == 0);
-    REQUIRE(call(run_plan, {"frontier", "--model", model, "--size", size, "--points", "5", "-o", frontier})
+    REQUIRE(
+        call(planner::run_plan, {"--model", model, "--size", size, "--limit", "12MiB", "-o", plan}).code ==
+        0);
+    REQUIRE(call(planner::run_plan,
+                 {"frontier", "--model", model, "--size", size, "--points", "5", "-o", frontier})
                 .code == 0);
     planned = *read_document(plan)->as<PlanDocument>();
     ran = run_with_figures_of_its_own();

@@ -31,7 +31,7 @@ const std::vector<std::string> kHostile{
     "中文 é 😀"};
 
 Report report_of(Table table) {
-  TimeScope part;
+  Part part;
   part.tables.push_back(std::move(table));
   return {"A report", {{"A section", {std::move(part)}}}, 1};
 }
@@ -92,7 +92,7 @@ TEST_CASE("page: hostile texts stay texts wherever they stand") {
     chart.spans = {{0, 1, text}};
     Chart rows = chart;
     rows.categories = {text, text};
-    TimeScope part;
+    Part part;
     part.heading = text;
     part.sentences = {text, text};
     part.drawings = {chart, rows,
@@ -191,7 +191,7 @@ TEST_CASE("page: charts of one part are drawn over the same axes where it says s
   chart.y = {"memory", Unit::bytes};
   chart.series = {{"tiles", Mark::area, ColourRole::tile, {0, 1}, {1000, 1000}}};
   chart.guides = {{"limit", 1500}};
-  TimeScope part;
+  Part part;
   part.drawings = {chart, chart};
   std::get<Chart>(part.drawings[1]).series[0].y = {5000, 5000};
   for (const bool same : {true, false}) {
