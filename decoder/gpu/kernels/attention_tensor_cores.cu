@@ -85,113 +85,163 @@ __device__ __forceinline__ void copy_stage(std::byte* tile, Positions& positions
   }
 }
 
-template <typename T, typename Tile>
-__global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constant__ Attend call) {
-  std::byte* const queries = shared_memory<std::byte>();
-  std::byte* const weights = queries + Tile::kWeights;
-  float* const maxima = reinterpret_cast<float*>(queries + Tile::kMaxima);
-  std::byte* const stages = queries + Tile::kFirstStage;
-
-  const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = lane_of(threadIdx.x);
-  const int warp_row = warp / kWarpColumns, warp_column = warp % kWarpColumns;
-  const int first_score = warp_row * (Tile::kQueries / kWarpRows),
-            first_key = warp_column * (Tile::kKeys / kWarpColumns);
-  const int first_result = warp * (Tile::kMostChannels / kWarps);
-
-  const int channels = call.queries.channels;
-  const int query_count = static_cast<int>(positions_of(call.queries)),
-            count = static_cast<int>(positions_of(call.keys));
-  const int first_query = static_cast<int>(blockIdx.x) * Tile::kQueries;
-  const int key_stages = (channels + Tile::kKeyChannels - 1) / Tile::kKeyChannels;
-
-  {
-    Positions from(call.queries, call.query_frame);
-    copy_stage<Tile::kQueries, Tile::kQueryPitch, Tile::kMostChannels / 8>(queries, from, first_query,
-                                                                           query_count, 0, channels);
+/// Brings keys and values by in shared memory: of each tile of keys the channels of all keys, then the
+/// values, stage by stage. While one stage is used, the others are on their way.
+template <typename Tile>
+class Pipeline {
+ public:
+  __device__ __forceinline__ Pipeline(const Attend& call, std::byte* stages)
+      : keys_(call.keys, call.key_frame),
+        values_(call.values, call.key_frame),
+        stages_(stages),
+        channels_(call.queries.channels),
+        count_(static_cast<int>(positions_of(call.keys))),
+        key_stages_((channels_ + Tile::kKeyChannels - 1) / Tile::kKeyChannels) {
+#pragma unroll
+    for (int i = 0; i < Tile::kStages - 1; ++i) copy_next();
   }
-  Positions keys(call.keys, call.key_frame), values(call.values, call.key_frame);
 
-  // Stage `next` of the keys and values from `next_key` on is copied next, into `slot`; `used` is in use.
-  int next_key = 0, next = 0, slot = 0, used = Tile::kStages - 1;
-  const auto copy_next = [&] {
-    std::byte* const stage = stages + slot * Tile::kStageBytes;
-    if (next_key < count) {
-      if (next < key_stages) {
-        copy_stage<Tile::kKeys, Tile::kKeyPitch, Tile::kKeyChannels / 8>(stage, keys, next_key, count,
-                                                                         next * Tile::kKeyChannels, channels);
-      } else {
-        const int row = next_key + (next - key_stages) * Tile::kValueRows;
-        copy_stage<Tile::kValueRows, Tile::kValuePitch, Tile::kMostChannels / 8>(stage, values, row, count, 0,
-                                                                                 channels);
-      }
-      if (++next == key_stages + Tile::kValueStages) next = 0, next_key += Tile::kKeys;
-    }
-    cp_async_commit();  // even if empty, so that the groups can be counted
-    slot = slot + 1 == Tile::kStages ? 0 : slot + 1;
-  };
-  // The stage that comes next, when it is there and all warps are done with the one before.
-  const auto next_stage = [&] {
+  /// Of one tile of keys; as many of Tile::kValueStages follow.
+  __device__ __forceinline__ int key_stages() const {
+    return key_stages_;
+  }
+
+  /// The stage that comes next, when it is there and all warps are done with the one before.
+  __device__ __forceinline__ const std::byte* next() {
     cp_async_wait<Tile::kStages - 2>();
     __syncthreads();
     copy_next();
-    used = used + 1 == Tile::kStages ? 0 : used + 1;
-    return static_cast<const std::byte*>(stages + used * Tile::kStageBytes);
-  };
-#pragma unroll
-  for (int i = 0; i < Tile::kStages - 1; ++i) copy_next();
+    used_ = used_ + 1 == Tile::kStages ? 0 : used_ + 1;
+    return stages_ + used_ * Tile::kStageBytes;
+  }
 
-  const int query_offset = a_offset<Tile::kQueryPitch>(first_score, 0);
-  const int key_offset = b_offset<Tile::kKeyPitch>(first_key, 0);
-  float results[Tile::kResultRows][Tile::kResultColumns][4] = {};
-  // For rows lane / 4 and eight further on of every 16 scores: the largest so far, and the sum of the weights
-  // that this thread has seen.
-  float score_largest[Tile::kScoreRows][2], sums[Tile::kScoreRows][2] = {};
-  for (auto& row : score_largest) row[0] = row[1] = -INFINITY;
-  // Of each query and quarter of the keys the largest score so far, of this tile of keys and of the one
-  // before.
-  float *largest_now = maxima, *largest_before = maxima + Tile::kQueries * kWarpColumns;
-  if (threadIdx.x < Tile::kQueries * kWarpColumns) largest_now[threadIdx.x] = -INFINITY;
-  const auto largest_of = [](const float* found, int row) {
-    const float4 quarters = *reinterpret_cast<const float4*>(found + row * kWarpColumns);
-    return fmaxf(fmaxf(quarters.x, quarters.y), fmaxf(quarters.z, quarters.w));
-  };
-  const float scale = call.scale * kLog2OfE;
+ private:
+  __device__ __forceinline__ void copy_next() {
+    std::byte* const stage = stages_ + slot_ * Tile::kStageBytes;
+    if (next_key_ < count_) {
+      if (next_ < key_stages_) {
+        copy_stage<Tile::kKeys, Tile::kKeyPitch, Tile::kKeyChannels / 8>(
+            stage, keys_, next_key_, count_, next_ * Tile::kKeyChannels, channels_);
+      } else {
+        const int row = next_key_ + (next_ - key_stages_) * Tile::kValueRows;
+        copy_stage<Tile::kValueRows, Tile::kValuePitch, Tile::kMostChannels / 8>(stage, values_, row, count_,
+                                                                                 0, channels_);
+      }
+      if (++next_ == key_stages_ + Tile::kValueStages) next_ = 0, next_key_ += Tile::kKeys;
+    }
+    cp_async_commit();  // even if empty, so that the groups can be counted
+    slot_ = slot_ + 1 == Tile::kStages ? 0 : slot_ + 1;
+  }
 
-  for (int begin = 0; begin < count; begin += Tile::kKeys) {
-    float scores[Tile::kScoreRows][Tile::kScoreColumns][4] = {};
-    for (int stage = 0; stage < key_stages; ++stage) {
-      const std::byte *tile = next_stage(), *of_stage = queries + stage * Tile::kKeyPitch;
+  Positions keys_, values_;
+  std::byte* const stages_;
+  const int channels_, count_, key_stages_;
+  int next_key_ = 0, next_ = 0;              ///< what is copied next: this stage of the keys from here on
+  int slot_ = 0, used_ = Tile::kStages - 1;  ///< where it is copied to, and what is in use
+};
+
+/// What a warp makes: scores of some queries and keys, and the results of all queries in some channels.
+template <typename Tile>
+struct Share {
+  const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = lane_of(threadIdx.x);
+  const int warp_column = warp % kWarpColumns;
+  const int first_score = warp / kWarpColumns * (Tile::kQueries / kWarpRows),
+            first_key = warp_column * (Tile::kKeys / kWarpColumns);
+  const int first_result = warp * (Tile::kMostChannels / kWarps);
+
+  /// The query of row h, 0 or 1, of the products i that this thread has: of scores, and of results.
+  __device__ __forceinline__ int score_row(int i, int h) const {
+    return first_score + i * 16 + h * 8 + lane / 4;
+  }
+  __device__ __forceinline__ int result_row(int i, int h) const { return i * 16 + h * 8 + lane / 4; }
+};
+template <typename Tile>
+using Scores = float[Tile::kScoreRows][Tile::kScoreColumns][4];
+template <typename Tile>
+using Results = float[Tile::kResultRows][Tile::kResultColumns][4];
+
+/// Scores of a tile of keys.
+template <typename T, typename Tile>
+__device__ __forceinline__ void add_scores(Scores<Tile>& scores, const Share<Tile>& share,
+                                           const std::byte* queries, Pipeline<Tile>& pipeline) {
+  const int query_offset = a_offset<Tile::kQueryPitch>(share.first_score, 0);
+  const int key_offset = b_offset<Tile::kKeyPitch>(share.first_key, 0);
+  for (int stage = 0; stage < pipeline.key_stages(); ++stage) {
+    const std::byte *tile = pipeline.next(), *of_stage = queries + stage * Tile::kKeyPitch;
 #pragma unroll
-      for (int k = 0; k < Tile::kKeyChannels / 16; ++k) {
-        uint32_t a[Tile::kScoreRows][4], b[Tile::kScoreColumns][2];
+    for (int k = 0; k < Tile::kKeyChannels / 16; ++k) {
+      uint32_t a[Tile::kScoreRows][4], b[Tile::kScoreColumns][2];
 #pragma unroll
-        for (int i = 0; i < Tile::kScoreRows; ++i)
-          ldmatrix_x4(a[i], of_stage + moved<Tile::kQueryPitch>(query_offset, i * 16, k * 2));
+      for (int i = 0; i < Tile::kScoreRows; ++i)
+        ldmatrix_x4(a[i], of_stage + moved<Tile::kQueryPitch>(query_offset, i * 16, k * 2));
 #pragma unroll
-        for (int j = 0; j < Tile::kScoreColumns; j += 2)
-          load_pair(b[j], b[j + 1], tile + moved<Tile::kKeyPitch>(key_offset, j * 8, k * 2));
+      for (int j = 0; j < Tile::kScoreColumns; j += 2)
+        load_pair(b[j], b[j + 1], tile + moved<Tile::kKeyPitch>(key_offset, j * 8, k * 2));
 #pragma unroll
-        for (int i = 0; i < Tile::kScoreRows; ++i) {
+      for (int i = 0; i < Tile::kScoreRows; ++i) {
 #pragma unroll
-          for (int j = 0; j < Tile::kScoreColumns; ++j) mma_m16n8k16<T>(scores[i][j], a[i], b[j]);
+        for (int j = 0; j < Tile::kScoreColumns; ++j) mma_m16n8k16<T>(scores[i][j], a[i], b[j]);
+      }
+    }
+  }
+}
+
+/// Weights times the values of a tile of keys.
+template <typename T, typename Tile>
+__device__ __forceinline__ void add_values(Results<Tile>& results, const Share<Tile>& share,
+                                           const std::byte* weights, Pipeline<Tile>& pipeline) {
+  for (int stage = 0; stage < Tile::kValueStages; ++stage) {
+    const std::byte* tile = pipeline.next();
+#pragma unroll
+    for (int k = 0; k < Tile::kValueRows / 16; ++k) {
+      uint32_t a[Tile::kResultRows][4];
+#pragma unroll
+      for (int i = 0; i < Tile::kResultRows; ++i) {
+        ldmatrix_x4(a[i],
+                    weights + a_offset<Tile::kWeightPitch>(i * 16, stage * (Tile::kValueRows / 8) + k * 2));
+      }
+#pragma unroll
+      for (int j = 0; j < Tile::kResultColumns; j += 2) {
+        uint32_t b[2][2];
+        load_pair_transposed(b[0], b[1],
+                             tile + b_offset_of_rows<Tile::kValuePitch>(k * 16, share.first_result / 8 + j));
+#pragma unroll
+        for (int i = 0; i < Tile::kResultRows; ++i) {
+          mma_m16n8k16<T>(results[i][j], a[i], b[0]);
+          mma_m16n8k16<T>(results[i][j + 1], a[i], b[1]);
         }
       }
     }
+  }
+}
 
-    // Scores in units of log 2, none where no keys are; the largest of each query, first within this warp.
-    float* const other = largest_now;
-    largest_now = largest_before, largest_before = other;
-    const bool whole = begin + Tile::kKeys <= count;
+/// The running maximum and sum of online softmax. Maxima are shared by all warps: of each query and quarter
+/// of the keys the largest score so far, of this tile of keys and of the one before.
+template <typename Tile>
+class OnlineSoftmax {
+ public:
+  __device__ __forceinline__ explicit OnlineSoftmax(float* maxima)
+      : largest_now_(maxima), largest_before_(maxima + Tile::kQueries * kWarpColumns) {
+    for (auto& row : largest_) row[0] = row[1] = -INFINITY;
+    if (threadIdx.x < Tile::kQueries * kWarpColumns) largest_now_[threadIdx.x] = -INFINITY;
+  }
+
+  /// Scores in units of log 2, none where no keys are; the largest of each query, first within this warp.
+  __device__ __forceinline__ void find_largest(Scores<Tile>& scores, const Share<Tile>& share, float scale,
+                                               int keys) {
+    float* const other = largest_now_;
+    largest_now_ = largest_before_, largest_before_ = other;
+    const bool whole = Tile::kKeys <= keys;
 #pragma unroll
     for (int i = 0; i < Tile::kScoreRows; ++i) {
-      float largest[2] = {score_largest[i][0], score_largest[i][1]};
+      float largest[2] = {largest_[i][0], largest_[i][1]};
 #pragma unroll
       for (int j = 0; j < Tile::kScoreColumns; ++j) {
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
           float& score = scores[i][j][e];
           score *= scale;
-          if (!whole && begin + first_key + j * 8 + lane % 4 * 2 + e % 2 >= count) score = -INFINITY;
+          if (!whole && share.first_key + j * 8 + share.lane % 4 * 2 + e % 2 >= keys) score = -INFINITY;
           largest[e / 2] = fmaxf(largest[e / 2], score);
         }
       }
@@ -199,110 +249,146 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
       for (int h = 0; h < 2; ++h) {
         largest[h] = fmaxf(largest[h], __shfl_xor_sync(kAllLanes, largest[h], 1));
         largest[h] = fmaxf(largest[h], __shfl_xor_sync(kAllLanes, largest[h], 2));
-        const int row = first_score + i * 16 + h * 8 + lane / 4;
-        if (lane % 4 == 0) largest_now[row * kWarpColumns + warp_column] = largest[h];
+        if (share.lane % 4 == 0)
+          largest_now_[share.score_row(i, h) * kWarpColumns + share.warp_column] = largest[h];
       }
     }
     __syncthreads();
+  }
 
-    // Weights against the new largest score, in 16 bits for the product; sums of them before they are
-    // rounded.
+  /// Weights against the new largest score, in 16 bits for the product; sums of them before they are rounded.
+  template <typename T>
+  __device__ __forceinline__ void weigh(const Scores<Tile>& scores, const Share<Tile>& share,
+                                        std::byte* weights) {
 #pragma unroll
     for (int i = 0; i < Tile::kScoreRows; ++i) {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        const int row = first_score + i * 16 + h * 8 + lane / 4;
-        const float largest = largest_of(largest_now, row);
-        sums[i][h] *= power_of_2(score_largest[i][h] - largest);
-        score_largest[i][h] = largest;
+        const int row = share.score_row(i, h);
+        const float largest = largest_of(largest_now_, row);
+        sums_[i][h] *= power_of_2(largest_[i][h] - largest);
+        largest_[i][h] = largest;
 #pragma unroll
         for (int j = 0; j < Tile::kScoreColumns; ++j) {
           const float first = power_of_2(scores[i][j][2 * h] - largest),
                       second = power_of_2(scores[i][j][2 * h + 1] - largest);
-          sums[i][h] += first + second;
+          sums_[i][h] += first + second;
           std::byte* const to =
-              weights + chunk_offset<Tile::kWeightPitch>(row, first_key / 8 + j) + lane % 4 * 4;
+              weights + chunk_offset<Tile::kWeightPitch>(row, share.first_key / 8 + j) + share.lane % 4 * 4;
           *reinterpret_cast<uint32_t*>(to) = packed<T>(first, second);
         }
       }
     }
+  }
+
+  /// Makes the results so far relative to the new largest scores.
+  __device__ __forceinline__ void rescale(Results<Tile>& results, const Share<Tile>& share) const {
     bool changed = false;
     float factors[Tile::kResultRows][2];
 #pragma unroll
     for (int i = 0; i < Tile::kResultRows; ++i) {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        const int row = i * 16 + h * 8 + lane / 4;
-        const float before = largest_of(largest_before, row), now = largest_of(largest_now, row);
+        const int row = share.result_row(i, h);
+        const float before = largest_of(largest_before_, row), now = largest_of(largest_now_, row);
         changed |= before != now;
         factors[i][h] = power_of_2(before - now);
       }
     }
-    if (changed) {
+    if (!changed) return;
 #pragma unroll
-      for (int i = 0; i < Tile::kResultRows; ++i) {
+    for (int i = 0; i < Tile::kResultRows; ++i) {
 #pragma unroll
-        for (int j = 0; j < Tile::kResultColumns; ++j) {
+      for (int j = 0; j < Tile::kResultColumns; ++j) {
 #pragma unroll
-          for (int e = 0; e < 4; ++e) results[i][j][e] *= factors[i][e / 2];
-        }
-      }
-    }
-
-    for (int stage = 0; stage < Tile::kValueStages; ++stage) {
-      const std::byte* tile = next_stage();
-#pragma unroll
-      for (int k = 0; k < Tile::kValueRows / 16; ++k) {
-        uint32_t a[Tile::kResultRows][4];
-#pragma unroll
-        for (int i = 0; i < Tile::kResultRows; ++i)
-          ldmatrix_x4(a[i],
-                      weights + a_offset<Tile::kWeightPitch>(i * 16, stage * (Tile::kValueRows / 8) + k * 2));
-#pragma unroll
-        for (int j = 0; j < Tile::kResultColumns; j += 2) {
-          uint32_t b[2][2];
-          load_pair_transposed(b[0], b[1],
-                               tile + b_offset_of_rows<Tile::kValuePitch>(k * 16, first_result / 8 + j));
-#pragma unroll
-          for (int i = 0; i < Tile::kResultRows; ++i) {
-            mma_m16n8k16<T>(results[i][j], a[i], b[0]);
-            mma_m16n8k16<T>(results[i][j + 1], a[i], b[1]);
-          }
-        }
+        for (int e = 0; e < 4; ++e) results[i][j][e] *= factors[i][e / 2];
       }
     }
   }
 
-  // Sums of all threads that share a query.
+  /// Adds up the sums of all threads that share a query, where maxima were. Nothing may be weighed
+  /// afterwards.
+  __device__ __forceinline__ void gather_sums(const Share<Tile>& share) {
 #pragma unroll
-  for (int i = 0; i < Tile::kScoreRows; ++i) {
+    for (int i = 0; i < Tile::kScoreRows; ++i) {
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      sums[i][h] += __shfl_xor_sync(kAllLanes, sums[i][h], 1);
-      sums[i][h] += __shfl_xor_sync(kAllLanes, sums[i][h], 2);
-      const int row = first_score + i * 16 + h * 8 + lane / 4;
-      if (lane % 4 == 0) largest_before[row * kWarpColumns + warp_column] = sums[i][h];
+      for (int h = 0; h < 2; ++h) {
+        sums_[i][h] += __shfl_xor_sync(kAllLanes, sums_[i][h], 1);
+        sums_[i][h] += __shfl_xor_sync(kAllLanes, sums_[i][h], 2);
+        if (share.lane % 4 == 0)
+          largest_before_[share.score_row(i, h) * kWarpColumns + share.warp_column] = sums_[i][h];
+      }
     }
+    __syncthreads();
   }
-  __syncthreads();
+  /// One over the sum of a query's weights.
+  __device__ __forceinline__ float factor_of(int row) const {
+    const float4 found = *reinterpret_cast<const float4*>(largest_before_ + row * kWarpColumns);
+    return 1 / (found.x + found.y + found.z + found.w);
+  }
+
+ private:
+  __device__ __forceinline__ static float largest_of(const float* found, int row) {
+    const float4 quarters = *reinterpret_cast<const float4*>(found + row * kWarpColumns);
+    return fmaxf(fmaxf(quarters.x, quarters.y), fmaxf(quarters.z, quarters.w));
+  }
+
+  // For rows lane / 4 and eight further on of every 16 scores: the largest so far, and the sum of the weights
+  // that this thread has seen.
+  float largest_[Tile::kScoreRows][2], sums_[Tile::kScoreRows][2] = {};
+  float *largest_now_, *largest_before_;
+};
+
+template <typename T, typename Tile>
+__device__ __forceinline__ void store_results(const Results<Tile>& results, const Share<Tile>& share,
+                                              const OnlineSoftmax<Tile>& softmax, const Attend& call,
+                                              int first_query) {
+  const int count = static_cast<int>(positions_of(call.queries));
 #pragma unroll
   for (int i = 0; i < Tile::kResultRows; ++i) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const int row = i * 16 + h * 8 + lane / 4;
-      if (first_query + row >= query_count) continue;
-      const float4 found = *reinterpret_cast<const float4*>(largest_before + row * kWarpColumns);
-      const float factor = 1 / (found.x + found.y + found.z + found.w);
+      const int row = share.result_row(i, h);
+      if (first_query + row >= count) continue;
+      const float factor = softmax.factor_of(row);
       std::byte* const to = value_at(call.target, AttentionFrames::each, call.target_frame, first_query + row,
-                                     first_result + lane % 4 * 2);
+                                     share.first_result + share.lane % 4 * 2);
 #pragma unroll
       for (int j = 0; j < Tile::kResultColumns; ++j) {
-        if (first_result + j * 8 >= channels) break;
+        if (share.first_result + j * 8 >= call.queries.channels) break;
         *reinterpret_cast<uint32_t*>(to + j * 16) =
             packed<T>(results[i][j][2 * h] * factor, results[i][j][2 * h + 1] * factor);
       }
     }
   }
+}
+
+template <typename T, typename Tile>
+__global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constant__ Attend call) {
+  std::byte* const queries = shared_memory<std::byte>();
+  std::byte* const weights = queries + Tile::kWeights;
+  const int first_query = static_cast<int>(blockIdx.x) * Tile::kQueries;
+  {
+    Positions from(call.queries, call.query_frame);
+    copy_stage<Tile::kQueries, Tile::kQueryPitch, Tile::kMostChannels / 8>(
+        queries, from, first_query, static_cast<int>(positions_of(call.queries)), 0, call.queries.channels);
+  }
+  Pipeline<Tile> pipeline(call, queries + Tile::kFirstStage);
+  const Share<Tile> share;
+  OnlineSoftmax<Tile> softmax(reinterpret_cast<float*>(queries + Tile::kMaxima));
+  Results<Tile> results = {};
+  const float scale = call.scale * kLog2OfE;
+  const int keys = static_cast<int>(positions_of(call.keys));
+  for (int begin = 0; begin < keys; begin += Tile::kKeys) {
+    Scores<Tile> scores = {};
+    add_scores<T>(scores, share, queries, pipeline);
+    softmax.find_largest(scores, share, scale, keys - begin);
+    softmax.template weigh<T>(scores, share, weights);
+    softmax.rescale(results, share);
+    add_values<T>(results, share, weights, pipeline);
+  }
+  softmax.gather_sums(share);
+  store_results<T>(results, share, softmax, call, first_query);
 }
 
 template <typename T, typename Tile>
