@@ -1,26 +1,14 @@
 # How tests are built (tests/CMakeLists.txt).
 
-# Catch2 is one header, which costs more to read than most tests. It is read once, with nlohmann's and the standard library's
-# heavy ones, and all tests of one set of flags share what comes of it. ccache must be told that this is meant.
+# Catch2 is one header.
 set(HEADROOM_TEST_HEADERS <catch2/catch.hpp> <nlohmann/json.hpp> <algorithm> <filesystem> <fstream> <functional> <map>
     <memory> <optional> <random> <set> <sstream> <string> <thread> <vector>)
-set(launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
-if(launcher MATCHES "ccache")
-  list(PREPEND launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros)
-endif()
-set(HEADROOM_TEST_LAUNCHER ${launcher})
-
-# Of tests, libraries of their own included: most of their time goes into what is compiled, not into what runs.
-function(headroom_test_flags target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF CXX_COMPILER_LAUNCHER "${HEADROOM_TEST_LAUNCHER}")
-endfunction()
-
 add_library(headroom_test_main STATIC test_main.cpp shared_headers.cpp)
 target_link_libraries(headroom_test_main PUBLIC Catch2::Catch2 headroom::build_interface PRIVATE nlohmann_json::nlohmann_json)
-headroom_test_flags(headroom_test_main)
-target_precompile_headers(headroom_test_main PRIVATE ${HEADROOM_TEST_HEADERS})
-set_source_files_properties(test_main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # has Catch2's own code
+set_target_properties(headroom_test_main PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # as the executables
+headroom_share_headers(headroom_test_main ${HEADROOM_TEST_HEADERS})
+set_source_files_properties(test_main.cpp gui/main.cpp on_gpu/kernels_main.cpp PROPERTIES
+  SKIP_PRECOMPILE_HEADERS ON)  # which hold Catch2's own code
 
 # Where test data and programs lie. Known only to the sources that name it, so that all others compile alike in any folder.
 function(headroom_test_places)
@@ -42,11 +30,11 @@ function(headroom_test_headers target)
     list(APPEND reached ${through})
   endforeach()
   if(gui_views IN_LIST reached)
-    target_precompile_headers(${target} PRIVATE ${HEADROOM_TEST_HEADERS} <QtWidgets>)
+    headroom_share_headers(${target} ${HEADROOM_TEST_HEADERS} <QtWidgets>)
   elseif(decoder_torch IN_LIST reached OR profiler_snapshot IN_LIST reached)
-    target_precompile_headers(${target} PRIVATE ${HEADROOM_TEST_HEADERS})
+    headroom_share_headers(${target} ${HEADROOM_TEST_HEADERS})
   else()
-    target_precompile_headers(${target} REUSE_FROM headroom_test_main)
+    headroom_take_headers(${target} FROM headroom_test_main)
   endif()
 endfunction()
 
@@ -80,7 +68,7 @@ function(headroom_test name)
   endif()
   list(TRANSFORM TEST_LIBRARIES PREPEND headroom:: OUTPUT_VARIABLE targets)
   target_link_libraries(test_${name} PRIVATE Catch2::Catch2 ${targets})
-  headroom_test_flags(test_${name})
+  set_target_properties(test_${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   headroom_test_headers(test_${name} LIBRARIES ${TEST_LIBRARIES})
   headroom_test_places(${sources})
   if(TEST_PROGRAMS)
