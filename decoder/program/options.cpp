@@ -79,7 +79,7 @@ void add_run_options(CLI::App& app, DecodeOptions& options) {
   add_progress_options(app, options.progress);
 }
 
-/// What the parser cannot tell.
+/// Checks what the parser cannot.
 void check(const DecodeOptions& options, bool has_frame_rate) {
   if (!options.device.empty()) parse_device(options.device);
   if (!options.dtype.empty() && options.limit.empty())

@@ -11,11 +11,11 @@
 
 namespace headroom {
 
-/// What progress lines begin with, which tells them from messages on the same stream.
+/// The prefix of progress lines, which distinguishes them from messages on the same stream.
 constexpr std::string_view kProgressPrefix = "headroom-progress ";
 constexpr int64_t kProgressVersion = 1;
 
-// What a program tells while it runs. Numbers that are 0 and texts that are empty do not apply.
+// News of a running program. Numbers that are 0 and texts that are empty do not apply.
 
 /// The first of a run, once it is known what is done.
 struct RunBegun {
@@ -129,14 +129,14 @@ ProgressEvent read_progress_line(std::string_view line);
 /// KiB the rest is dropped.
 class ProgressReader {
  public:
-  /// `event` is told of every progress line, `message` of every other, without its end.
+  /// `event` gets every progress line, `message` every other line, without its end.
   ProgressReader(std::function<void(const ProgressEvent&)> event,
                  std::function<void(const std::string&)> message);
 
   void read(std::string_view bytes);
   /// The stream has ended: what is left is a line.
   void finish();
-  /// Progress lines that could not be read; they are told to nobody.
+  /// Progress lines that could not be read; they are dropped.
   int64_t damaged() const { return damaged_; }
 
  private:

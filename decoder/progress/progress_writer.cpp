@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLinesAtOnce = 10;
 constexpr double kLinesPerSecond = 40;
-/// Materialised for what is rare and should not wait: the start of a pass behind many quick tiles.
+/// Lines that are kept for rare news, which should not wait: the start of a pass behind many quick tiles.
 constexpr double kLinesHeldBack = 4;
 
 /// What the next of its kind may stand for.

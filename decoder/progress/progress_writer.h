@@ -10,8 +10,8 @@ namespace headroom {
 
 /// Writes progress lines, at most 50 in a second: 40 a second on the whole, and up to 10 at once. What has to
 /// wait is replaced by what comes later of its kind, regions and peaks merged; so readers may miss passes and
-/// tiles but never see them out of order, and the last of each kind is always told, at the end at the latest.
-/// Where nobody reads, nothing is written.
+/// tiles but never see them out of order, and the last of each kind is always written, at the end at the
+/// latest. Where nobody reads, nothing is written.
 class ProgressWriter final : public Progress {
  public:
   /// `clock` gives the seconds since the program began. `descriptor`: where `stream` leads to, so that a full

@@ -54,7 +54,7 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
   std::chrono::steady_clock::time_point sampled_{};
 };
 
-/// Hands a picture on and tells what came of it.
+/// Hands a picture on, and reports each region of it.
 class ReportedSink final : public PictureSink {
  public:
   ReportedSink(PictureSink& next, ProgressEvents& events)

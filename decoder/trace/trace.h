@@ -47,7 +47,7 @@ struct TraceStepSum {
   int32_t step = 0;
   int64_t calls = 0;
   double seconds = 0;
-  double device_seconds = 0;  ///< of a GPU's kernels and copies; 0 where nobody watched them
+  double device_seconds = 0;  ///< of a GPU's kernels and copies; 0 where they were not watched
   friend bool operator==(const TraceStepSum&, const TraceStepSum&) = default;
 };
 
@@ -76,18 +76,18 @@ struct TraceActivity {
   friend bool operator==(const TraceActivity&, const TraceActivity&) = default;
 };
 
-/// What the driver said of the GPU's memory when it was asked: bytes that this process has.
+/// The bytes of the GPU's memory that the driver counted as this process's when it was asked.
 struct DriverSample {
   double seconds = 0;
   int64_t bytes = 0;
   friend bool operator==(const DriverSample&, const DriverSample&) = default;
 };
 
-/// One that watched the decode, or was to.
+/// Something that watched the decode, or was to.
 struct TraceSource {
   std::string name;       ///< "allocator", "CUPTI memory"
   bool captured = false;  ///< false: it did not work
-  std::string detail;     ///< why not, and who is in the way; or its version
+  std::string detail;     ///< its version; or why it did not work, and which program is in the way
   friend bool operator==(const TraceSource&, const TraceSource&) = default;
 };
 
@@ -116,7 +116,7 @@ struct Trace {
   std::vector<TraceActivity> activities;  ///< the first ones, where there are very many
   std::vector<std::string> activity_names;
   int64_t activities_left_out = 0;
-  int64_t activities_of_no_step = 0;  ///< that could not be told to belong to a step
+  int64_t activities_of_no_step = 0;  ///< whose step is not known
   int64_t records_lost = 0;           ///< by those who watched
   std::vector<DriverSample> driver;
   std::vector<TraceSource> sources;

@@ -90,8 +90,7 @@ void TraceBuilder::holds_tile(const void* memory) {
   held.kind = MemoryKind::tile;
 }
 
-void TraceBuilder::allocated(double at, const void* memory, int64_t bytes, MemoryKind kind,
-                             TensorId layer) {
+void TraceBuilder::allocated(double at, const void* memory, int64_t bytes, MemoryKind kind, TensorId layer) {
   const bool single = detail_ == Detail::single;
   held_[memory] = {bytes, ++allocations_, single ? static_cast<int64_t>(trace_.events.size()) : -1,
                    layer, kind,           reserved_};
@@ -168,9 +167,9 @@ void TraceBuilder::sample_outside(double at, int64_t bytes) {
   trace_.outside.push_back({at, bytes});
   if (trace_.outside.size() < bounds_.outside) return;
   // Half as many, and half as often from here on.
-  size_t materialised = 0;
-  for (size_t i = 0; i < trace_.outside.size(); i += 2) trace_.outside[materialised++] = trace_.outside[i];
-  trace_.outside.resize(materialised);
+  size_t kept = 0;
+  for (size_t i = 0; i < trace_.outside.size(); i += 2) trace_.outside[kept++] = trace_.outside[i];
+  trace_.outside.resize(kept);
   sample_period_seconds_ *= 2;
 }
 

@@ -19,8 +19,8 @@ struct TraceBounds {
   size_t activities = 200'000;
 };
 
-/// Makes a trace of what happened, told in order: seconds since the start never fall. Memory stays within the
-/// bounds.
+/// Makes a trace of events that are added in order: seconds since the start never fall. Its memory stays
+/// within the bounds.
 class TraceBuilder {
  public:
   explicit TraceBuilder(const TraceBounds& bounds = {}) : bounds_(bounds) {}
@@ -31,11 +31,11 @@ class TraceBuilder {
   /// `step` with its times; whole batch items from `step.item` on.
   void step_done(double at, const Plan& plan, const TraceInterval& step);
 
-  /// Asked for from here on may turn out to be a tile.
+  /// Memory that is allocated from here on may turn out to be a tile (holds_tile).
   void allocating() { step_start_ = allocations_; }
   /// Bytes of the decode. Where some are reserved they are taken from these.
   void allocated(double at, const void* memory, int64_t bytes, MemoryKind kind, TensorId layer);
-  /// What was not told of before is none of ours.
+  /// Memory that was not added before is ignored.
   void freed(double at, const void* memory);
   /// The memory that was asked for since allocating() at this address is a tile's.
   void holds_tile(const void* memory);
@@ -50,7 +50,7 @@ class TraceBuilder {
   int32_t pass() const { return in_pass_ ? pass_.pass : -1; }
   const KindBytes& live() const { return live_; }
 
-  /// The names are left to the caller. Nothing more can be told.
+  /// The names are left to the caller. Nothing can be added afterwards.
   Trace finish(double at);
 
  private:

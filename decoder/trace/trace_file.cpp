@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Nothing is told of the device but what a trace of the CPU has as well.
+/// Whether the trace has nothing that a trace of the CPU could not have.
 bool is_of_cpu(const Trace& trace) {
   return trace.driver.empty() && trace.sources.empty() && trace.activities.empty() &&
          std::all_of(trace.events.begin(), trace.events.end(), [](const TraceEvent& event) {

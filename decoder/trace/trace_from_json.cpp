@@ -106,7 +106,7 @@ void read_steps(const JsonFields& list, RecordedTrace& recorded) {
   }
 }
 
-/// What only the whole document tells of the rows: which layers and passes there are, and that no more is
+/// Checks of the rows that need the whole document: which layers and passes there are, and that no more is
 /// freed than was there.
 void check_rows(const RecordedTrace& recorded, bool old, const std::string& origin) {
   const auto passes = static_cast<int64_t>(recorded.pass_names.size()),

@@ -22,19 +22,18 @@ struct RunMemory {
   MemorySample sample;
 };
 
-/// What a run has told so far.
+/// What is known of a run so far.
 struct RunProgress {
   RunBegun begun;
   double share = 0;   ///< of the decode that runs, 0 to 1
   QString doing;      ///< the pass, the weights or what is measured
   int64_t pass = -1;  ///< from 0; -1: none yet
   int64_t passes = 0;
-  bool verifying = false;  ///< --verify's second decode runs, to which the limit does not apply
-  double seconds = 0;      ///< of the last news
-  std::vector<RunMemory>
-      memory;  ///< of the decode under the limit; thinned out by halves, peaks materialised
-  std::vector<std::pair<double, QString>> passes_begun;  ///< seconds and names of those that were told
-  int64_t regions = 0;                                   ///< lines that told of something new in the picture
+  bool verifying = false;         ///< --verify's second decode runs, to which the limit does not apply
+  double seconds = 0;             ///< of the last news
+  std::vector<RunMemory> memory;  ///< of the decode under the limit; thinned out by halves, peaks kept
+  std::vector<std::pair<double, QString>> passes_begun;  ///< seconds and names
+  int64_t regions = 0;                                   ///< lines with something new in the picture
   std::optional<RunEnded> ended;
 };
 

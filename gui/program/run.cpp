@@ -75,14 +75,14 @@ int take_screenshots(const GuiArguments& arguments) {
 }
 
 int show_window(const GuiArguments& arguments) {
-  QSettings materialised;
-  WindowSettings settings = read_settings(materialised);
+  QSettings stored;
+  WindowSettings settings = read_settings(stored);
   apply(arguments, settings);
   Workspace workspace;
   MainWindow window(workspace, settings);
   if (arguments.width > 0) window.resize(arguments.width, arguments.height);
   QObject::connect(&window, &MainWindow::settingsChanged, &window,
-                   [&] { write_settings(materialised, window.settings()); });
+                   [&] { write_settings(stored, window.settings()); });
   window.show();
   workspace.open(files_of(arguments));
   return QApplication::exec();

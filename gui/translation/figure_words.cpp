@@ -132,7 +132,7 @@ constexpr const char* kWords[]{
         "figures",
         "Floating-point operations of the direct form, a multiplication and an addition counted as two."),
     QT_TRANSLATE_NOOP("figures", "The shortest of the profiled runs."),
-    QT_TRANSLATE_NOOP("figures", "Layers that differ in their extents alone share a law of their cost."),
+    QT_TRANSLATE_NOOP("figures", "Layers that differ in their extents alone share a latency table."),
     QT_TRANSLATE_NOOP("figures", "Of all that was on the device then."),
     QT_TRANSLATE_NOOP("figures", "Measured over predicted."),
     QT_TRANSLATE_NOOP("figures", "From its first tile to its last, all slices together."),

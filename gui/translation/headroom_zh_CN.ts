@@ -348,8 +348,8 @@
         <translation>各次剖析运行中最短的时间。</translation>
     </message>
     <message>
-        <source>Layers that differ in their extents alone share a law of their cost.</source>
-        <translation>仅尺寸不同的层共用一条耗时规律。</translation>
+        <source>Layers that differ in their extents alone share a latency table.</source>
+        <translation>仅尺寸不同的层共用一张时延表。</translation>
     </message>
     <message>
         <source>Of all that was on the device then.</source>
@@ -1319,12 +1319,12 @@ takes %2 and %3 there</source>
         <translation>若已证明方案空间中没有更快的，方案即为最优；否则界说明至多还能快多少。</translation>
     </message>
     <message>
-        <source>Profile, law</source>
-        <translation>剖析、规律</translation>
+        <source>Profile, latency table</source>
+        <translation>剖析、时延表</translation>
     </message>
     <message>
-        <source>What layers cost on this machine. A law gives the time of one kind of call for any tile. Without a profile the planner uses stated assumptions, and says so.</source>
-        <translation>各层在本机上的代价。规律给出某类调用在任意切块下的时间。没有剖析时，规划器使用写明的假定并加以说明。</translation>
+        <source>What layers cost on this machine. A latency table gives the time of one kind of call for any tile. Without a profile the planner uses stated assumptions, and says so.</source>
+        <translation>各层在本机上的代价。时延表给出某类调用在任意切块下的时间。没有剖析时，规划器使用写明的假定并加以说明。</translation>
     </message>
     <message>
         <source>Untiled</source>
@@ -1484,12 +1484,12 @@ takes %2 and %3 there</source>
         <translation>峰值时在用，尺寸(&amp;F)</translation>
     </message>
     <message>
-        <source>%1 in %2, profiled on %3 with %4. Layers that make a peak stand out; choose one to see its law.</source>
-        <translation>%1，%2，在 %3 上以 %4 剖析。造成峰值的层以粗体突出；选择一层查看其规律。</translation>
+        <source>%1 in %2, profiled on %3 with %4. Layers that make a peak stand out; choose one to see its latency table.</source>
+        <translation>%1，%2，在 %3 上以 %4 剖析。造成峰值的层以粗体突出；选择一层查看其时延表。</translation>
     </message>
     <message>
-        <source>This layer has no law: it was profiled with an earlier release, or moves nothing.</source>
-        <translation>该层没有规律：由较早版本剖析，或不搬动数据。</translation>
+        <source>This layer has no latency table: it was profiled with an earlier release, or moves nothing.</source>
+        <translation>该层没有时延表：由较早版本剖析，或不搬动数据。</translation>
     </message>
     <message>
         <source>Choose a layer to see how its time grows with the tile.</source>
@@ -2368,11 +2368,11 @@ takes %2 and %3 there</source>
         <translation>监测来源：%1。</translation>
     </message>
     <message>
-        <source>%1: not heard.</source>
+        <source>%1: not captured.</source>
         <translation>%1：没有收到。</translation>
     </message>
     <message>
-        <source>%1: not heard: %2.</source>
+        <source>%1: not captured: %2.</source>
         <translation>%1：没有收到：%2。</translation>
     </message>
     <message>

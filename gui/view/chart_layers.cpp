@@ -27,7 +27,7 @@ QRectF freed(QRectF place, const std::vector<QRectF>& taken, const QRect& within
   return place;
 }
 
-QRectF materialised_within(QRectF place, const QRect& within) {
+QRectF kept_within(QRectF place, const QRect& within) {
   if (place.right() > within.right()) place.moveRight(within.right());
   if (place.left() < within.left()) place.moveLeft(within.left());
   if (place.bottom() > within.bottom()) place.moveBottom(within.bottom());
@@ -129,7 +129,7 @@ void ChartMarks::drawGuide(QCPPainter* painter, const reports::Guide& guide,
     const bool left = at + size.width() + kPadding > area.right();
     const QRectF place(QPointF(left ? at - size.width() - kPadding : at + kPadding, area.top() + kPadding),
                        size);
-    taken.push_back(freed(materialised_within(place, area), taken, area));
+    taken.push_back(freed(kept_within(place, area), taken, area));
   } else {
     const bool above = at < area.top();
     const bool below = at > area.bottom();
@@ -141,7 +141,7 @@ void ChartMarks::drawGuide(QCPPainter* painter, const reports::Guide& guide,
     double top = above ? area.top() + names : at - size.height() - 1;
     if (!above && top < area.top() + names) top = at + 2;
     const QRectF place(QPointF(area.right() - size.width() - kPadding, top), size);
-    taken.push_back(freed(materialised_within(place, area), taken, area));
+    taken.push_back(freed(kept_within(place, area), taken, area));
   }
   if (!text.isEmpty()) label(painter, taken.back(), text, colour);
 }
@@ -163,7 +163,7 @@ void ChartMarks::drawNote(QCPPainter* painter, const reports::Note& note, std::v
   // Above the point: curves that go on to either side stay visible.
   const QRectF place(QPointF(left ? at.x() - size.width() - 5 : at.x() + 5, at.y() - size.height() - 3),
                      size);
-  taken.push_back(freed(materialised_within(place, area), taken, area));
+  taken.push_back(freed(kept_within(place, area), taken, area));
   label(painter, taken.back(), text, text_colour);
 }
 
@@ -206,7 +206,7 @@ void ChartCursor::draw(QCPPainter* painter) {
                                           : QPointF(area.right() - size.width() - 4, at - size.height() - 3);
   QRectF place(corner, size);
   if (handle->vertical && place.right() > area.right()) place.moveRight(at - 7);
-  label(painter, materialised_within(place, area), handle->label, colour);
+  label(painter, kept_within(place, area), handle->label, colour);
 }
 
 }  // namespace headroom::gui

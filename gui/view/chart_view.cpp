@@ -188,14 +188,14 @@ void ChartView::colour() {
 }
 
 void ChartView::rangeMoved(const QCPRange& range) {
-  const QCPRange materialised = within(extent_->x, range, chart_.x.logarithmic);
-  if (materialised.lower != range.lower || materialised.upper != range.upper) {
+  const QCPRange kept = within(extent_->x, range, chart_.x.logarithmic);
+  if (kept.lower != range.lower || kept.upper != range.upper) {
     const QSignalBlocker quiet(plot_->xAxis);
-    plot_->xAxis->setRange(materialised);
+    plot_->xAxis->setRange(kept);
   }
   stale_ = true;
   plot_->replot(QCustomPlot::rpQueuedReplot);
-  Q_EMIT rangeChanged(materialised.lower, materialised.upper);
+  Q_EMIT rangeChanged(kept.lower, kept.upper);
 }
 
 std::pair<double, double> ChartView::visibleRange() const {

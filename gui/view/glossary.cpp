@@ -63,9 +63,10 @@ std::vector<std::pair<QString, QString>> Glossary::words() {
       {tr("Optimal, bound"), tr("A plan is optimal where it is proven that none of the plan space is faster; "
                                 "otherwise the bound says "
                                 "how much faster one could be at most.")},
-      {tr("Profile, law"), tr("What layers cost on this machine. A law gives the time of one kind of call "
-                              "for any tile. Without a "
-                              "profile the planner uses stated assumptions, and says so.")},
+      {tr("Profile, latency table"),
+       tr("What layers cost on this machine. A latency table gives the time of one kind of call "
+          "for any tile. Without a "
+          "profile the planner uses stated assumptions, and says so.")},
       {tr("Untiled"),
        tr("The decode as it is built: every layer over the whole picture at once. Headroom's plans give its "
           "pixels.")},

@@ -12,7 +12,6 @@
 #include <cmath>
 
 #include "decoder/lowering/lowering.h"
-#include "decoder/lowering/memory.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/painting.h"
 
@@ -93,7 +92,7 @@ class GridView::Canvas : public QWidget {
   QSize sizeHint() const override { return QSize(16, 12) * fontMetrics().height(); }
   QSize minimumSizeHint() const override {
     int width = fontMetrics().height();
-    for (const reports::LegendEntry& entry : legend()) width += legend_width(entry);
+    for (const LegendEntry& entry : legend()) width += legend_width(entry);
     return {width, 6 * fontMetrics().height()};
   }
 
@@ -183,7 +182,7 @@ class GridView::Canvas : public QWidget {
     QString name;
   };
 
-  std::vector<reports::LegendEntry> legend() const {
+  std::vector<LegendEntry> legend() const {
     QColor done = colour_of(reports::ColourRole::materialised, palette()),
            halo = colour_of(reports::ColourRole::workspace, palette());
     done.setAlphaF(kFaint);
@@ -193,7 +192,7 @@ class GridView::Canvas : public QWidget {
             {halo, GridView::tr("its halo")}};
   }
 
-  int legend_width(const reports::LegendEntry& entry) const {
+  int legend_width(const LegendEntry& entry) const {
     return 2 * fontMetrics().height() + fontMetrics().horizontalAdvance(entry.name);
   }
 
@@ -202,7 +201,7 @@ class GridView::Canvas : public QWidget {
     const int top = rect().bottom() - legend_height() + height / 4;
     int left = rect().left() + height / 2;
     painter.setPen(palette().color(QPalette::Text));
-    for (const reports::LegendEntry& entry : legend()) {
+    for (const LegendEntry& entry : legend()) {
       painter.fillRect(QRect(left, top + (height - side) / 2, side, side), entry.colour);
       painter.drawText(QPoint(left + height, top + fontMetrics().ascent()), entry.name);
       left += legend_width(entry);

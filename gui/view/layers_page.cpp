@@ -95,10 +95,11 @@ void LayersPage::showProfile() {
   stack_->setCurrentIndex(document_ == nullptr ? 0 : 1);
   if (document_ == nullptr) return;
   const profiler::Profile& profile = *document_->as<profiler::Profile>();
-  heading_->setText(
-      tr("%1 in %2, profiled on %3 with %4. Layers that make a peak stand out; choose one to see its law.")
-          .arg(QString::fromStdString(profile.model), QLatin1String(name_of(profile.dtype)),
-               QString::fromStdString(profile.device), QString::fromStdString(profile.libraries)));
+  heading_->setText(tr("%1 in %2, profiled on %3 with %4. Layers that make a peak stand out; choose one to "
+                       "see its latency table.")
+                        .arg(QString::fromStdString(profile.model), QLatin1String(name_of(profile.dtype)),
+                             QString::fromStdString(profile.device),
+                             QString::fromStdString(profile.libraries)));
   layers_->setTable(reports::layers_table(profile));
   {
     const QSignalBlocker quiet(sizes_);
@@ -129,9 +130,9 @@ void LayersPage::showLatencyTable(int row) {
       there ? profile.find_latency_table(profile.layers[static_cast<size_t>(row)].latency_table) : nullptr;
   latency_table_->setVisible(latency_table != nullptr);
   if (latency_table == nullptr) {
-    latency_table_note_->setText(
-        there ? tr("This layer has no law: it was profiled with an earlier release, or moves nothing.")
-              : tr("Choose a layer to see how its time grows with the tile."));
+    latency_table_note_->setText(there ? tr("This layer has no latency table: it was profiled with an "
+                                            "earlier release, or moves nothing.")
+                                       : tr("Choose a layer to see how its time grows with the tile."));
     return;
   }
   QString note = tr("%1: time of one call against the positions of its tile.")

@@ -34,7 +34,7 @@ class MainWindow : public QMainWindow {
   /// Whether files are being read or a page waits for a worker.
   bool busy() const;
   MessageBar& messages() { return *messages_; }
-  /// As it looks now: to be materialised for the next start.
+  /// How the window looks now, for the next start.
   WindowSettings settings() const;
 
  public Q_SLOTS:

@@ -280,8 +280,8 @@ void RequestForm::listProfiles() {
       static_cast<int>(std::find(profiles_.begin(), profiles_.end(), asked) - profiles_.begin()));
 }
 
-template <typename reports::Part>
-void RequestForm::attempt(const std::string& option, const reports::Part& part) {
+template <typename Part>
+void RequestForm::attempt(const std::string& option, const Part& part) {
   try {
     part();
   } catch (const InputError& error) {

@@ -48,8 +48,8 @@ class RequestForm : public QWidget {
   void readPlaces(PlanningQuestion& question) const;
   void hint(const std::string& option, const QString& text);
   /// Runs a part of read() and says at the field what was thrown.
-  template <typename reports::Part>
-  void attempt(const std::string& option, const reports::Part& part);
+  template <typename Part>
+  void attempt(const std::string& option, const Part& part);
 
   Workspace& workspace_;
   QFormLayout* rows_;

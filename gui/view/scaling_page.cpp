@@ -45,7 +45,7 @@ QString largest_words(const QString& name, const std::vector<reports::ScalingPoi
       .arg(name, size_words(pixels, request));
 }
 
-/// Sizes that are materialised from a longer ladder are not shown on a shorter one.
+/// Sizes kept from a longer ladder are not shown on a shorter one.
 void cut(std::vector<reports::ScalingPoint>& series, int64_t most_across) {
   std::erase_if(series, [&](const reports::ScalingPoint& point) {
     return std::max(point.width_pixels, point.height_pixels) > most_across;

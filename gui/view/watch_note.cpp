@@ -28,8 +28,8 @@ void WatchNote::addSources(const Trace& trace, QStringList& words) {
     if (source.captured) continue;
     const QString name = QString::fromStdString(source.name);
     words << (source.detail.empty()
-                  ? tr("%1: not heard.").arg(name)
-                  : tr("%1: not heard: %2.").arg(name, QString::fromStdString(source.detail)));
+                  ? tr("%1: not captured.").arg(name)
+                  : tr("%1: not captured: %2.").arg(name, QString::fromStdString(source.detail)));
   }
 }
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <vector>
 
-#include "decoder/lowering/memory.h"
 #include "decoder/plan/plan.h"
+#include "decoder/plan/sizes.h"
 #include "profiler/profile/profile.h"
 
 namespace headroom::planner {

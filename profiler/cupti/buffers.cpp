@@ -21,36 +21,36 @@ uint8_t* map_zeros(size_t bytes) {
 }  // namespace
 
 void Recording::read(const Library& library, uint8_t* buffer, size_t bytes) {
-  std::vector<Materialised> read;
+  std::vector<StoredEvent> read;
   int64_t lost = 0;
   bool activities = false, scopes = false;
   ScopeOfCall last;
   CUpti_Activity* record = nullptr;
   CUptiResult result = CUPTI_SUCCESS;
   while ((result = library.get_next_record(buffer, bytes, &record)) == CUPTI_SUCCESS && record != nullptr) {
-    std::optional<RecordedEvent> told = event_of(*record);
-    if (!told) continue;
-    if (const auto* gone = std::get_if<RecordsLost>(&told->event)) {
+    std::optional<RecordedEvent> recorded = event_of(*record);
+    if (!recorded) continue;
+    if (const auto* gone = std::get_if<RecordsLost>(&recorded->event)) {
       lost += gone->count;
       continue;
     }
-    if (!calls_ && std::holds_alternative<DriverCall>(told->event)) continue;
-    if (const auto* scope = std::get_if<ScopeOfCall>(&told->event)) {
+    if (!calls_ && std::holds_alternative<DriverCall>(recorded->event)) continue;
+    if (const auto* scope = std::get_if<ScopeOfCall>(&recorded->event)) {
       scopes = true;
       // A call of the runtime and the driver's inside it have one number.
       if (*scope == std::exchange(last, *scope)) continue;
     }
-    activities |= std::holds_alternative<DeviceActivity>(told->event);
-    const int32_t name = told->kernel == nullptr ? -1 : names_.index_of(told->kernel);
-    read.push_back({std::move(told->event), name});
+    activities |= std::holds_alternative<DeviceActivity>(recorded->event);
+    const int32_t name = recorded->kernel == nullptr ? -1 : names_.index_of(recorded->kernel);
+    read.push_back({std::move(recorded->event), name});
   }
   if (result != CUPTI_ERROR_MAX_LIMIT_REACHED) ++lost;  // the rest of the buffer is no record
 
   const std::lock_guard lock(mutex_);
-  const size_t room = most_events_ - std::min(most_events_, materialised_.size());
+  const size_t room = most_events_ - std::min(most_events_, stored_.size());
   const size_t taken = std::min(room, read.size());
-  materialised_.insert(materialised_.end(), std::make_move_iterator(read.begin()),
-                       std::make_move_iterator(read.begin() + static_cast<std::ptrdiff_t>(taken)));
+  stored_.insert(stored_.end(), std::make_move_iterator(read.begin()),
+                 std::make_move_iterator(read.begin() + static_cast<std::ptrdiff_t>(taken)));
   lost_ += lost + static_cast<int64_t>(read.size() - taken);
   has_activities_ |= activities;
   has_scopes_ |= scopes;
@@ -61,15 +61,14 @@ void Recording::lose(int64_t records) {
   lost_ += records;
 }
 
-void Recording::hand_on(const std::function<void(DeviceEvent)>& hear) {
-  while (!materialised_.empty()) {
-    Materialised materialised = std::move(materialised_.front());
-    materialised_.pop_front();
-    if (materialised.name >= 0)
-      std::get<DeviceActivity>(materialised.event).name = names_.at(materialised.name);
-    hear(std::move(materialised.event));
+void Recording::hand_on(const std::function<void(DeviceEvent)>& take) {
+  while (!stored_.empty()) {
+    StoredEvent stored = std::move(stored_.front());
+    stored_.pop_front();
+    if (stored.name >= 0) std::get<DeviceActivity>(stored.event).name = names_.at(stored.name);
+    take(std::move(stored.event));
   }
-  if (lost_ > 0) hear(RecordsLost{std::exchange(lost_, 0)});
+  if (lost_ > 0) take(RecordsLost{std::exchange(lost_, 0)});
 }
 
 Buffers& Buffers::of_process() {

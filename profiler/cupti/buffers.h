@@ -13,10 +13,10 @@
 
 namespace headroom::profiler::cupti {
 
-/// What a watcher has heard.
+/// The events that a watcher has captured.
 class Recording {
  public:
-  /// Calls to the driver are dropped where nobody asked for them: CUPTI records some for their scopes alone.
+  /// Calls to the driver are dropped unless they were asked for: CUPTI records some for their scopes alone.
   Recording(bool calls, size_t most_events) : calls_(calls), most_events_(most_events) {}
 
   /// All records of a buffer. From any thread.
@@ -26,10 +26,10 @@ class Recording {
   bool has_activities() const { return has_activities_; }
   bool has_scopes() const { return has_scopes_; }
   /// In no order, the count of what was lost last; forgets them on the way. Nobody may read meanwhile.
-  void hand_on(const std::function<void(DeviceEvent)>& hear);
+  void hand_on(const std::function<void(DeviceEvent)>& take);
 
  private:
-  struct Materialised {
+  struct StoredEvent {
     DeviceEvent event;
     int32_t name = -1;  ///< of a kernel
   };
@@ -38,7 +38,7 @@ class Recording {
   const size_t most_events_;
   KernelNames names_;
   std::mutex mutex_;
-  std::deque<Materialised> materialised_;
+  std::deque<StoredEvent> stored_;
   int64_t lost_ = 0;
   bool has_activities_ = false;
   bool has_scopes_ = false;
@@ -80,7 +80,7 @@ class Buffers {
   std::condition_variable read_;
   std::vector<Buffer> buffers_;
   const Library* library_ = nullptr;
-  std::shared_ptr<Recording> recording_;  ///< none where nobody listens
+  std::shared_ptr<Recording> recording_;  ///< null while nothing is captured
   CuptiBounds bounds_;
   uint64_t number_ = 0;  ///< of the recording
   int reading_ = 0;      ///< threads that read a buffer of it

@@ -9,7 +9,7 @@ namespace headroom::profiler::cupti {
 /// What a call of CUDA's is for.
 enum class CallUse { launch, copy, memory };
 
-/// A function of the driver or of CUDA's runtime that CUPTI is told to listen to.
+/// A function of the driver or of CUDA's runtime whose calls CUPTI is to record.
 struct TracedCall {
   CUpti_ActivityKind kind;  ///< CUPTI_ACTIVITY_KIND_DRIVER or _RUNTIME
   CUpti_CallbackId id;
@@ -17,7 +17,7 @@ struct TracedCall {
   CallUse use;
 };
 
-/// Those that a decode may come to: CUPTI tells the scope only of calls that it records. Others, like the
+/// Those that a decode may come to: CUPTI reports the scope only of calls that it records. Others, like the
 /// events that a decode asks about all the time, stay unrecorded. Those with a default stream for each thread
 /// are not here: nothing that Headroom loads is compiled so.
 std::span<const TracedCall> traced_calls();

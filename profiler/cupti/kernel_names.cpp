@@ -37,7 +37,7 @@ bool is_operator(std::string_view name, size_t at) {
 
 /// What of a demangled name says which function it is.
 std::string essence(std::string_view name) {
-  std::string materialised;
+  std::string kept;
   int templates = 0, lambda = 0;
   for (size_t i = 0; i < name.size(); ++i) {
     const std::string_view rest = name.substr(i);
@@ -50,30 +50,30 @@ std::string essence(std::string_view name) {
     }
     if (lambda > 0 || c == '{') {
       lambda += (c == '{') - (c == '}');
-      materialised += c;
+      kept += c;
       continue;
     }
     if (begins(rest, kNoName)) {
-      materialised += kNoName;
+      kept += kNoName;
       i += kNoName.size() - 1;
     } else if (is_operator(name, i)) {
       // Up to its parameters; its own name may be brackets.
       size_t end = kOperator.size();
       if (begins(rest.substr(end), "()")) end += 2;
       while (end < rest.size() && std::strchr("<>=-+*/%^&|~!,[]", rest[end]) != nullptr) ++end;
-      materialised += rest.substr(0, end);
+      kept += rest.substr(0, end);
       i += end - 1;
     } else if (c == '<') {
       ++templates;
     } else if (c == '(') {
       break;
     } else if (c == ' ') {
-      materialised.clear();  // that was the type of its result
+      kept.clear();  // that was the type of its result
     } else {
-      materialised += c;
+      kept += c;
     }
   }
-  return materialised;
+  return kept;
 }
 
 }  // namespace

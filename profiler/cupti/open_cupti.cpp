@@ -53,7 +53,7 @@ class CuptiWatcher final : public DeviceWatcher {
 
   int64_t now_ns() const override;
   void enter(ScopeId scope) noexcept override;
-  void finish(const std::function<void(DeviceEvent)>& hear) noexcept override;
+  void finish(const std::function<void(DeviceEvent)>& take) noexcept override;
   std::vector<TraceSource> sources() const override;
 
  private:
@@ -75,7 +75,7 @@ class CuptiWatcher final : public DeviceWatcher {
 
   const std::vector<WatchKind> kinds_;
   const cupti::Library* library_ = nullptr;
-  std::shared_ptr<cupti::Recording> recording_;  ///< none where it cannot listen
+  std::shared_ptr<cupti::Recording> recording_;  ///< null where it cannot capture
   bool stopped_ = false;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::atomic<bool> listening_ = false;
@@ -113,7 +113,7 @@ std::string CuptiWatcher::begin(const std::vector<std::filesystem::path>& librar
   recording_ = std::make_shared<cupti::Recording>(asked(WatchKind::calls), bounds.events);
   if (!cupti::Buffers::of_process().begin(*library_, bounds, recording_)) {
     recording_ = nullptr;
-    return "another watcher of this process listens";
+    return "another watcher of this process is capturing";
   }
   std::string failure = subscribe();
   if (!failure.empty()) return failure;
@@ -161,7 +161,7 @@ void CuptiWatcher::set_attributes() {
   const CUptiResult pinned = set<uint8_t>(CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED, 1);
   if (pinned != CUPTI_SUCCESS)
     sources_.push_back({"CUPTI in host memory", false, library_->text(pinned) + ": it takes the GPU's"});
-  // Neither of these changes what is heard.
+  // Neither of these changes what is captured.
   set<size_t>(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, kPinnedBuffers);
   set<uint8_t>(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
 }
@@ -197,7 +197,7 @@ CallsEnabled CuptiWatcher::enable_calls(CallUse use) {
 }
 
 void CuptiWatcher::enable_scopes() {
-  // CUPTI tells the scope of those calls alone that it records; what the device does has its call's number.
+  // CUPTI reports the scope only of calls that it records. What the device does has the number of its call.
   const bool of_memory = asked(WatchKind::memory) || asked(WatchKind::calls);
   if (!asked(WatchKind::kernels) && !asked(WatchKind::copies) && !of_memory) return;
   CUptiResult result = enable({CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION});
@@ -283,12 +283,12 @@ void CuptiWatcher::stop() noexcept {
                             library_->text(static_cast<CUptiResult>(scope_error_.load()))});
 }
 
-void CuptiWatcher::finish(const std::function<void(DeviceEvent)>& hear) noexcept {
+void CuptiWatcher::finish(const std::function<void(DeviceEvent)>& take) noexcept {
   stop();
   if (recording_ == nullptr) return;
   try {
-    recording_->hand_on(hear);
-  } catch (...) {  // whoever hears has no more room; what he has may still be of use
+    recording_->hand_on(take);
+  } catch (...) {  // the receiver has no more room; what it has may still be of use
   }
 }
 

@@ -139,7 +139,7 @@ std::optional<RecordedEvent> pool(const CUpti_ActivityMemoryPool3& record) {
 
 std::optional<RecordedEvent> call(const CUpti_ActivityAPI& record) {
   const char* name = memory_call_name(record.kind, record.cbid);
-  if (name == nullptr) return {};  // recorded so that its scope is told
+  if (name == nullptr) return {};  // recorded for its scope alone
   if (!are_times(record.start, record.end)) return lost();
   return RecordedEvent{DriverCall{static_cast<int64_t>(record.start), static_cast<int64_t>(record.end),
                                   record.correlationId, name},

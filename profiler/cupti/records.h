@@ -8,14 +8,14 @@
 
 namespace headroom::profiler::cupti {
 
-/// What a record tells.
+/// What a record says.
 struct RecordedEvent {
   DeviceEvent event;
   const char* kernel = nullptr;  ///< of a kernel: its symbol, in CUPTI's memory. The event has no name then
 };
 
-/// None for records that tell nothing of use. RecordsLost for one whose content cannot be: without times,
-/// ending before it begins, larger than any memory.
+/// None for records of no use. RecordsLost for one whose content is impossible: without times, ending before
+/// it begins, larger than any memory.
 std::optional<RecordedEvent> event_of(const CUpti_Activity& record);
 
 }  // namespace headroom::profiler::cupti

@@ -7,13 +7,12 @@
 
 #include "decoder/trace/trace.h"
 
-// What can be heard of a device while it decodes: from the decode itself, from LibTorch's allocator, from the
-// driver. Whoever tells it turns his own records into these, so that nothing behind them knows of any
-// library. Times are nanoseconds of one clock throughout a recording. Events need not come in the order of
-// their times.
+// What can be captured while a device decodes. The decode itself, LibTorch's allocator and the driver report
+// it, each as these events, so that whatever reads them depends on none of these libraries. Times are
+// nanoseconds of one clock throughout a recording. Events need not come in the order of their times.
 namespace headroom::profiler {
 
-/// A segment of the host's work, numbered from 1.
+/// A scope: the host's work from one step to the next. Numbered from 1.
 enum class ScopeId : uint64_t {};
 constexpr ScopeId kNoScope{0};
 
@@ -37,7 +36,7 @@ struct Allocated {
   TensorId layer{-1};
   friend bool operator==(const Allocated&, const Allocated&) = default;
 };
-/// And no longer.
+/// The decode gave that memory back.
 struct Freed {
   int64_t at_ns = 0;
   uint64_t address = 0;
@@ -111,13 +110,13 @@ struct DriverCall {
   friend bool operator==(const DriverCall&, const DriverCall&) = default;
 };
 
-/// Whoever listens could not take so many records.
+/// So many records were lost: their watcher had no room for them.
 struct RecordsLost {
   int64_t count = 0;
   friend bool operator==(const RecordsLost&, const RecordsLost&) = default;
 };
 
-/// What the driver counts as this process's, asked for then.
+/// What the driver counted as this process's when it was asked.
 struct DriverCounted {
   int64_t at_ns = 0;
   int64_t bytes = 0;
@@ -128,7 +127,7 @@ using DeviceEvent =
     std::variant<ScopeBegan, Allocated, Freed, SegmentChanged, MemoryRefused, DriverMemoryChanged,
                  DriverPoolChanged, DeviceActivity, ScopeOfCall, DriverCall, RecordsLost, DriverCounted>;
 
-/// All that was heard of one decode.
+/// All events that were captured of one decode.
 struct DeviceRecording {
   std::string plan;    ///< that was decoded, as recorded_plan() names it
   std::string device;  ///< as RunStats has them

@@ -7,7 +7,7 @@
 
 namespace headroom::profiler {
 
-/// What a watcher is to listen to. Each costs time of its own.
+/// What a watcher can capture. Each kind costs the decode some time.
 enum class WatchKind : uint8_t {
   kernels,
   copies,  ///< and fills
@@ -18,19 +18,19 @@ enum class WatchKind : uint8_t {
 constexpr size_t kWatchKinds = 5;
 const char* name_of(WatchKind kind);
 
-/// Somebody who watches a device beside the decode. What he cannot hear is missing, no more: nothing here
-/// throws, and no decode fails for it.
+/// Captures what a device does beside the decode. What a watcher cannot capture is missing from the trace. No
+/// function throws, so that no decode fails because of a watcher.
 class DeviceWatcher {
  public:
   virtual ~DeviceWatcher() = default;
 
-  /// By the clock of his events.
+  /// By the clock of the events.
   virtual int64_t now_ns() const = 0;
-  /// What the calling thread asks of the device from here on is of this scope; kNoScope: of none.
+  /// From here on the work that the calling thread asks for belongs to this scope; kNoScope: to none.
   virtual void enter(ScopeId scope) noexcept = 0;
-  /// Stops listening, once all work is done, and hands on all that was heard, in no order.
-  virtual void finish(const std::function<void(DeviceEvent)>& hear) noexcept = 0;
-  /// What he listens to, one for each kind that was asked for, and what does not work.
+  /// Stops capturing, once all work is done, and hands on all captured events, in no order.
+  virtual void finish(const std::function<void(DeviceEvent)>& take) noexcept = 0;
+  /// A source for each kind that was asked for, and for what does not work.
   virtual std::vector<TraceSource> sources() const = 0;
 };
 

@@ -6,7 +6,7 @@
 namespace headroom::profiler {
 namespace {
 
-/// The allocator tells by the clock of whoever listens to it, some time after the driver.
+/// The allocator reports by the clock of its watcher, some time after the driver.
 constexpr int64_t kClockSlack_ns = 1'000'000;
 
 }  // namespace

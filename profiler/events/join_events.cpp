@@ -178,7 +178,7 @@ class Joining {
 };
 
 /// Some ways to take memory are seen by who counts calls alone. Where LibTorch's allocator takes it in these
-/// ways its segments tell.
+/// ways its segments show it.
 void add_unseen_calls(const std::vector<DeviceEvent>& events, std::vector<TraceSource>& sources) {
   std::set<uint32_t> calls;
   std::set<uint64_t> addresses;
@@ -199,7 +199,7 @@ void add_unseen_calls(const std::vector<DeviceEvent>& events, std::vector<TraceS
   if (unseen <= 0) return;
   sources.push_back(
       {"cuMemCreate", false,
-       std::to_string(unseen) + " calls whose memory nobody told of: it counts as the context's"});
+       std::to_string(unseen) + " calls whose memory nobody reported: it counts as the context's"});
 }
 
 void add_refusals(const std::vector<DeviceEvent>& events, std::vector<TraceSource>& sources) {

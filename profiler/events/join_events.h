@@ -11,16 +11,17 @@ namespace headroom::profiler {
 /// neither file nor model, which may lie elsewhere.
 std::string recorded_plan(const Plan& plan);
 
-/// Makes one trace of all that was heard of a decode of this plan, whoever told it and in whatever order. At
-/// every event the bytes of all kinds add up to what the driver has given out as far as it was heard, and to
-/// all that it counts wherever it was asked: what nobody claims is the context's.
+/// Makes one trace of all captured events of a decode of this plan, in whatever order they are. At every
+/// event the bytes of all kinds add up to what the driver has given out, as far as that was captured. Where
+/// the driver was asked, they add up to what it counted: bytes that nobody claims are the context's.
 ///
-/// Where the GPU's work was heard and for which scope it was, times are the GPU's: what a step takes is there
-/// when its first kernel begins, what it hands back is there until its last one ends. Otherwise they are the
-/// host's. Whatever was lost is missing, and is counted; nothing is below zero for it.
+/// Times are the GPU's where its work was captured with the scope that asked for it. A step's memory is then
+/// there from the begin of the step's first kernel to the end of its last one. Otherwise times are the
+/// host's. Lost records are missing from the trace and counted in it. No kind of memory falls below zero for
+/// them.
 ///
-/// The limit and the model's name are the plan's. Throws InputError where the
-/// recording is of another plan, or an event of a pass, step or tensor that this one does not have.
+/// The limit and the model's name are the plan's. Throws InputError where the recording is of another plan,
+/// or an event of a pass, step or tensor that this plan does not have.
 Trace join_events(const DeviceRecording& recording, const Plan& plan, const Graph& graph,
                   const TraceBounds& bounds = {});
 

@@ -25,11 +25,11 @@ class OwnTimes {
         end_scope(at_ns);
         scope_ = event;
         span_ = times.span_of(std::get<ScopeBegan>(events[event]).scope);
-        tell(TimelineEntry::What::scope_begins, event, span_ != nullptr ? span_->begin_ns : at_ns);
+        append(TimelineEntry::What::scope_begins, event, span_ != nullptr ? span_->begin_ns : at_ns);
       } else if (std::holds_alternative<Allocated>(events[event])) {
-        tell(TimelineEntry::What::allocated, event, span_ != nullptr ? now_ : at_ns);
+        append(TimelineEntry::What::allocated, event, span_ != nullptr ? now_ : at_ns);
       } else {
-        tell(TimelineEntry::What::freed, event, span_ != nullptr ? span_->end_ns : at_ns);
+        append(TimelineEntry::What::freed, event, span_ != nullptr ? span_->end_ns : at_ns);
       }
     }
     end_scope(now_);
@@ -41,11 +41,11 @@ class OwnTimes {
   void end_scope(int64_t at_ns) {
     if (!scope_) return;
     if (std::get<ScopeBegan>(events_[*scope_]).step >= 0)
-      tell(TimelineEntry::What::step_ends, *scope_, span_ != nullptr ? span_->end_ns : at_ns);
+      append(TimelineEntry::What::step_ends, *scope_, span_ != nullptr ? span_->end_ns : at_ns);
     scope_.reset();
   }
   /// The device does its work in the order in which it was asked for.
-  void tell(TimelineEntry::What what, size_t event, int64_t at_ns) {
+  void append(TimelineEntry::What what, size_t event, int64_t at_ns) {
     now_ = std::max(now_, at_ns);
     list_.push_back({now_, 1, what, event});
   }

@@ -8,8 +8,8 @@
 
 namespace headroom::profiler {
 
-/// What the device did for each segment of the host's work, and when. The host runs ahead: what it asks for
-/// happens on the device later.
+/// When the device did the work of each scope. The host runs ahead: what it asks for happens on the device
+/// later.
 class ScopeTimes {
  public:
   explicit ScopeTimes(const std::vector<DeviceEvent>& events);
@@ -25,7 +25,7 @@ class ScopeTimes {
   struct Span {
     int64_t begin_ns = 0, end_ns = 0;
   };
-  /// On the stream of the decode's kernels; null where nothing of the scope was heard there.
+  /// On the stream of the decode's kernels; null where no work of the scope was captured there.
   const Span* span_of(ScopeId scope) const;
 
  private:

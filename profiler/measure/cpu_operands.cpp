@@ -5,6 +5,7 @@
 
 #include "decoder/cpu/tile.h"
 #include "decoder/lowering/memory.h"
+#include "decoder/lowering/storage.h"
 #include "profiler/measure/filled.h"
 
 namespace headroom::profiler {

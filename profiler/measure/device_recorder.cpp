@@ -37,7 +37,7 @@ bool DeviceRecorder::add(DeviceEvent event) {
   return true;
 }
 
-void DeviceRecorder::hear(DeviceEvent event) {
+void DeviceRecorder::capture(DeviceEvent event) {
   const std::lock_guard lock(mutex_);
   if (const auto* lost = std::get_if<RecordsLost>(&event)) {
     lost_ += lost->count;  // never for want of room
@@ -48,7 +48,7 @@ void DeviceRecorder::hear(DeviceEvent event) {
 
 DeviceRecording DeviceRecorder::finish() {
   watcher_.enter(kNoScope);
-  watcher_.finish([&](DeviceEvent event) { hear(std::move(event)); });
+  watcher_.finish([&](DeviceEvent event) { capture(std::move(event)); });
   const std::lock_guard lock(mutex_);
   for (TraceSource& source : watcher_.sources()) recording_.sources.push_back(std::move(source));
   if (lost_ > 0) recording_.events.push_back(RecordsLost{lost_});

@@ -9,19 +9,19 @@
 
 namespace headroom::profiler {
 
-/// Writes down what a decode tells of itself, by the clock of whoever watches the device beside it, and lets
-/// him know for which step the host asks: give it to decode() as its events. At most some million events;
-/// what comes after is counted.
+/// Records a decode's own events by the clock of the watcher beside it, and tells that watcher for which step
+/// the host asks. It is given to decode() as its events. It holds some million events and counts those
+/// beyond.
 class DeviceRecorder final : public EventSink, private MemoryObserver {
  public:
   /// The watcher must outlive it.
   explicit DeviceRecorder(DeviceWatcher& watcher) : watcher_(watcher) {}
 
-  /// Something that others heard, on any thread.
-  void hear(DeviceEvent event);
-  /// LibTorch's allocator tells of the decode's reservation itself.
+  /// An event that somebody else captured, on any thread.
+  void capture(DeviceEvent event);
+  /// LibTorch's allocator reports the decode's reservation itself.
   void allocator_is_captured() { allocator_is_captured_ = true; }
-  /// All that was heard, once the decode is over and the device has done all its work. Names are left to the
+  /// All captured events, once the decode is over and the device has done all its work. Names are left to the
   /// caller.
   DeviceRecording finish();
 
@@ -54,7 +54,7 @@ class DeviceRecorder final : public EventSink, private MemoryObserver {
   bool allocator_is_captured_ = false;
 };
 
-/// Nobody watches; the host's clock.
+/// Captures nothing; its clock is the host's.
 std::unique_ptr<DeviceWatcher> no_watcher();
 
 }  // namespace headroom::profiler

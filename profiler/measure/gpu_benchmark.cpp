@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "decoder/lowering/weights_bytes.h"
 #include "profiler/measure/measure_latency.h"
 
 namespace headroom::profiler {
@@ -42,20 +43,20 @@ GpuBenchmark::Need GpuBenchmark::need(const Graph& graph, const Plan& plan,
                                       const std::vector<Extent>& latents) {
   Need need{0, most_values(graph, latents)};
   DryGpu gpu;
-  GpuBenchmark dry_run(graph, plan, need.store_values, gpu);
+  GpuBenchmark dry_run(graph, plan, need.cold_values, gpu);
   run_dry_latency_tables(graph, latents, dry_run);
   need.bytes = dry_run.memory_->most_bytes();
   return need;
 }
 
-GpuBenchmark::GpuBenchmark(const Graph& graph, const Plan& plan, int64_t store_values, DryGpu& gpu)
+GpuBenchmark::GpuBenchmark(const Graph& graph, const Plan& plan, int64_t cold_values, DryGpu& gpu)
     : graph_(graph),
       plan_(plan),
       gpu_(gpu),
       weights_source_(no_host_weights()),
       staging_(gpu),
       memory_(std::make_shared<GpuMemory>(kNoEnd)) {
-  prepare(store_values);
+  prepare(cold_values);
 }
 
 GpuBenchmark::GpuBenchmark(const Graph& graph, const Plan& plan, const Need& need, const HostWeights& weights,
@@ -68,16 +69,16 @@ GpuBenchmark::GpuBenchmark(const Graph& graph, const Plan& plan, const Need& nee
       reservation_(std::in_place, gpu, need.bytes),
       staging_(gpu),
       memory_(std::make_shared<GpuMemory>(reservation_->base(), need.bytes)) {
-  prepare(need.store_values);
+  prepare(need.cold_values);
 }
 
-void GpuBenchmark::prepare(int64_t store_values) {
+void GpuBenchmark::prepare(int64_t cold_values) {
   const Sizes sizes = sizes_of(graph_, plan_);
   auto parameters = memory_->allocate(resident_weights_bytes(graph_, sizes.storage()));
   weights_.emplace(graph_, all_operations(graph_), sizes.dtype, std::move(parameters),
                    GpuWeights::Loading{weights_source_, staging_});
   device_.emplace(graph_, plan_, *memory_, weights_source_, &*weights_, staging_);
-  operands_.emplace(*device_, sizes.dtype, store_values, staging_);
+  operands_.emplace(*device_, sizes.dtype, cold_values, staging_);
   calls_.emplace(graph_, *device_, *operands_);
   for (const Op& op : graph_.ops()) {
     if (traits_of(op.kind).makes_statistics) calls_->prepare_statistics(op, sizes.latent);

@@ -20,7 +20,7 @@ class GpuBenchmark final : public Benchmark {
   /// What latency tables need of a GPU's memory.
   struct Need {
     int64_t bytes = 0;
-    int64_t store_values = 0;  ///< of the largest tensor
+    int64_t cold_values = 0;  ///< of the largest tensor
   };
   /// `plan` is untiled and of one item; latency tables go up to the tensors of all `latents`. Throws
   /// DoesNotFit where libraries do not count the values of a tile.
@@ -43,8 +43,8 @@ class GpuBenchmark final : public Benchmark {
 
  private:
   /// Hands out memory without an end, on a GPU that computes nothing.
-  GpuBenchmark(const Graph& graph, const Plan& plan, int64_t store_values, DryGpu& gpu);
-  void prepare(int64_t store_values);
+  GpuBenchmark(const Graph& graph, const Plan& plan, int64_t cold_values, DryGpu& gpu);
+  void prepare(int64_t cold_values);
   double batch_seconds(const Call& call, int64_t calls);
   void wait();
 

@@ -8,6 +8,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/interpreter/materialised_map.h"
 #include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/memory.h"
 #include "profiler/measure/filled.h"
 
 namespace headroom::profiler {
@@ -19,7 +20,7 @@ constexpr int64_t kFarApartBytes = int64_t{256} << 20;
 
 }  // namespace
 
-GpuOperands::GpuOperands(GpuDevice& device, Dtype dtype, int64_t store_values, PinnedStaging& staging)
+GpuOperands::GpuOperands(GpuDevice& device, Dtype dtype, int64_t cold_values, PinnedStaging& staging)
     : device_(device),
       dtype_(dtype),
       staging_(staging),
@@ -31,7 +32,7 @@ GpuOperands::GpuOperands(GpuDevice& device, Dtype dtype, int64_t store_values, P
   kernels::narrow(dtype_, values.data(), through, kDrawn);
   staging_.gpu().copy(gpu::Stream::compute, drawn_.get(), through, kDrawn * bytes_per_element(dtype_));
   staging_.used();
-  cold_buffer_.hold(store_values);
+  cold_buffer_.hold(cold_values);
 }
 
 std::shared_ptr<void> GpuOperands::take(int64_t values) {

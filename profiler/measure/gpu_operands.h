@@ -11,8 +11,8 @@ namespace headroom::profiler {
 /// What calls on a GPU read: copies of a few million values.
 class GpuOperands final : public Operands {
  public:
-  /// `store_values` are there throughout. All references must outlive it.
-  GpuOperands(GpuDevice& device, Dtype dtype, int64_t store_values, PinnedStaging& staging);
+  /// `cold_values` are there throughout. All references must outlive it.
+  GpuOperands(GpuDevice& device, Dtype dtype, int64_t cold_values, PinnedStaging& staging);
 
   MapView next(int64_t rows, int64_t columns, int64_t channels) override {
     return cold_buffer_.next(rows, columns, channels);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "decoder/gpu/gpu_reservation.h"
+#include "decoder/lowering/weights_bytes.h"
 
 namespace headroom::profiler {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "decoder/interpreter/events.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/plan/sizes.h"
 #include "profiler/profile/profile.h"
 
 namespace headroom::profiler {

@@ -2,6 +2,7 @@
 
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/materialised_map.h"
+#include "decoder/lowering/storage.h"
 
 namespace headroom::profiler {
 

@@ -5,6 +5,7 @@
 #include "decoder/gpu/host_weights.h"
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
+#include "decoder/lowering/weights_bytes.h"
 #include "decoder/session/gpu_session.h"
 #include "decoder/validator/validator.h"
 #include "profiler/measure/clock_drift.h"

@@ -10,7 +10,7 @@
 namespace headroom::profiler {
 namespace {
 
-/// LibTorch's allocator tells the recorder what it takes from the driver, as long as this lives.
+/// LibTorch's allocator reports to the recorder what it takes from the driver, as long as this lives.
 class AllocatorCaptured {
  public:
   AllocatorCaptured(gpu::Gpu* gpu, const DeviceWatcher& watcher, DeviceRecorder& recorder) {
@@ -18,11 +18,11 @@ class AllocatorCaptured {
       const int64_t at_ns = watcher.now_ns();
       switch (event.what) {
         case gpu::AllocatorEvent::What::taken:
-          return recorder.hear(SegmentChanged{at_ns, event.address, event.bytes});
+          return recorder.capture(SegmentChanged{at_ns, event.address, event.bytes});
         case gpu::AllocatorEvent::What::returned:
-          return recorder.hear(SegmentChanged{at_ns, event.address, -event.bytes});
+          return recorder.capture(SegmentChanged{at_ns, event.address, -event.bytes});
         case gpu::AllocatorEvent::What::refused:
-          return recorder.hear(MemoryRefused{at_ns, event.bytes, event.free_bytes});
+          return recorder.capture(MemoryRefused{at_ns, event.bytes, event.free_bytes});
       }
     });
     if (!captured) return;
@@ -53,9 +53,9 @@ RecordedDecode record_decode(const Model& model, const Plan& plan, const Paramet
   recorded.stats = decode(model, plan, weights, latent, sink, events, how.loading, how.gpu);
   recorded.recording = recorder.finish();
   if (how.gpu != nullptr && how.allocator) {
-    recorded.recording.sources.insert(
-        recorded.recording.sources.begin(),
-        {"LibTorch's allocator", allocator.captured(), allocator.captured() ? "" : "it tells nothing here"});
+    recorded.recording.sources.insert(recorded.recording.sources.begin(),
+                                      {"LibTorch's allocator", allocator.captured(),
+                                       allocator.captured() ? "" : "it reports nothing here"});
   }
   recorded.recording.plan = recorded_plan(plan);
   recorded.recording.device = recorded.stats.device;

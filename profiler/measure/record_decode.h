@@ -22,13 +22,13 @@ struct RecordedDecode {
 struct Recording {
   DeviceWatcher& watcher;
   gpu::Gpu* gpu = nullptr;  ///< to decode on; null for a plan of the CPU
-  bool allocator = true;    ///< whether LibTorch's, on a GPU, is listened to
-  /// Makes of the recorder what decode() is to be given, which may tell others too.
+  bool allocator = true;    ///< whether LibTorch's allocator is captured, on a GPU
+  /// Makes the events for decode() from the recorder; they may go to others too.
   std::function<EventSink*(EventSink* recorder)> with_events{};
   std::function<void(double)> loading{};
 };
 
-/// Decodes and drops the picture, and writes down all that is heard of it. start_libraries() first. Throws as
+/// Decodes, drops the picture and records all that is captured. start_libraries() first. Throws as
 /// decode() does.
 RecordedDecode record_decode(const Model& model, const Plan& plan, const ParameterSource& weights,
                              const Array& latent, const Recording& how);

@@ -19,8 +19,8 @@
 #include "profiler/events/event_stream.h"
 #include "profiler/events/join_events.h"
 #include "profiler/measure/device_recorder.h"
-#include "profiler/snapshot/memory_snapshot.h"
 #include "profiler/measure/record_decode.h"
+#include "profiler/snapshot/memory_snapshot.h"
 
 namespace headroom::profiler {
 namespace {
@@ -31,7 +31,7 @@ Plan plan_of(const Model& model, const std::string& file) {
   return plan;
 }
 
-/// All files that were asked for, of what was heard.
+/// Writes all files that were asked for. Returns what the record lacks.
 std::vector<std::string> write_recording(const DeviceRecording& recording, const Plan& plan,
                                          const Graph& graph, const RecordRequest& request) {
   // First what all else is made of.

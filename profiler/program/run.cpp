@@ -69,11 +69,10 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--chrome", options.chrome, "with --plan: the record for chrome://tracing or Perfetto");
   app.add_option("--snapshot", options.snapshot,
                  "with --plan: the record as a memory snapshot of LibTorch (pytorch.org/memory_viz)");
-  app.add_option(
-      "--watch", options.watch,
-      "with --plan for cuda, what is listened to beside the decode: all, none, or some of allocator, "
-      "kernels, copies, memory, pools, calls");
-  app.add_option("--events", options.events, "with --plan: all that was heard, before it was joined");
+  app.add_option("--watch", options.watch,
+                 "with --plan for cuda, what is captured beside the decode: all, none, or some of allocator, "
+                 "kernels, copies, memory, pools, calls");
+  app.add_option("--events", options.events, "with --plan: all captured events, before they are joined");
   app.add_option("--replay", options.replay,
                  "with --plan: join these events again instead of decoding; needs no GPU");
   app.add_option("--hold-out", options.held_out, "sizes to measure and compare with what the others predict");
@@ -120,8 +119,8 @@ void print_summary(const Profile& profile, const std::string& output, std::ostre
         << " %)\n";
   }
   out << output << ": " << profile.layers.size() << " layers at " << profile.sizes.size() << " sizes, "
-      << profile.latency_tables.size() << " laws, median error between their knots " << std::setprecision(2)
-      << 100 * median_error(profile) << " %; weights at "
+      << profile.latency_tables.size() << " latency tables, median error between their knots "
+      << std::setprecision(2) << 100 * median_error(profile) << " %; weights at "
       << format_bytes(static_cast<int64_t>(profile.weights_bytes_per_second)) << "/s ("
       << profile.weights_source << ")\n";
 }
@@ -138,7 +137,7 @@ void check_outputs(const std::vector<std::string>& files) {
   }
 }
 
-/// What is asked for beyond what the parser can tell.
+/// Checks what the parser cannot.
 void check_options(const Options& options) {
   const auto needs = [](bool given, const char* what) {
     if (!given) throw InputError(std::string(what) + " (see headroom-profile --help)");
@@ -245,8 +244,8 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
 /// Prints nothing before the progress is wiped.
 RunEnded run(const Options& options, Progress& progress, std::ostream& out, std::ostream& err) {
   check_options(options);
-  // First of all: without a GPU nothing else is worth doing. A plan is recorded on its own device, which is
-  // opened once whoever watches it is there.
+  // The GPU is opened first: without it nothing else is worth doing. A plan is recorded on its own device,
+  // which is opened once its watcher is there.
   std::unique_ptr<gpu::Gpu> gpu;
   if (options.device == "cuda" && options.plan.empty()) gpu = gpu::open_gpu();
   const Model model = resolve_model(options.model);

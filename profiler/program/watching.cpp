@@ -37,7 +37,7 @@ Watching parse_watching(const std::string& text, const std::string& option) {
 std::vector<std::string> warnings_of(const std::vector<TraceSource>& sources) {
   std::vector<std::string> lines;
   for (const TraceSource& source : sources) {
-    if (!source.captured) lines.push_back(source.name + ": not heard: " + source.detail);
+    if (!source.captured) lines.push_back(source.name + ": not captured: " + source.detail);
   }
   return lines;
 }

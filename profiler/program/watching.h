@@ -8,7 +8,7 @@
 
 namespace headroom::profiler {
 
-/// What is listened to beside the decode itself while a GPU works.
+/// What is captured beside the decode's own events while a GPU works.
 struct Watching {
   bool allocator = true;  ///< LibTorch's
   std::vector<WatchKind> driver{WatchKind::kernels, WatchKind::copies, WatchKind::memory, WatchKind::pools,

@@ -419,7 +419,7 @@ def judge_held(holder: str, warned_as: str | None, run: Run) -> list[str]:
     faults = [] if run["status"] == 0 else [f"ended with {run['status']}: {run['said']}"]
     if not run.get("trace"):
         faults.append("no trace")
-    if run.get("not_heard") and not any("not heard" in line for line in run["warnings"]):
+    if run.get("not_heard") and not any("not captured" in line for line in run["warnings"]):
         faults.append("no warning")
     if warned_as and not any(warned_as in line for line in run["warnings"]):
         faults.append(f"no warning names {warned_as}")

@@ -185,7 +185,7 @@ def overhead_faults(allocator: float, none: float = 1.0) -> list[str]:
 def verdicts() -> dict[str, bool]:
     """Each holds."""
     size = {"width_pixels": 1536, "height_pixels": 1536}
-    held = {"status": 0, "warnings": ["CUPTI memory: not heard: multiple subscribers: held by hold_cupti"], "trace": True,
+    held = {"status": 0, "warnings": ["CUPTI memory: not captured: multiple subscribers: held by hold_cupti"], "trace": True,
             "not_heard": ["CUPTI memory"], "faults_of_trace": [], "said": ""}
 
     def held_faults(**changes: Any) -> list[str]:
@@ -203,7 +203,7 @@ def verdicts() -> dict[str, bool]:
         "a decode that went on without CUPTI": not held_faults(),
         "one that failed": len(held_faults(status=1)) == 1,
         "one without a warning": len(held_faults(warnings=[])) == 2,
-        "a warning that names nobody": len(held_faults(warnings=["CUPTI memory: not heard: multiple subscribers"])) == 1,
+        "a warning that names nobody": len(held_faults(warnings=["CUPTI memory: not captured: multiple subscribers"])) == 1,
         "one without a trace": len(held_faults(trace=None)) == 1,
         "a holder that is not there": not judge_held("a holder", None, {"not_run": "not there"}),
     }

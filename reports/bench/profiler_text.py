@@ -118,7 +118,7 @@ def held_lines(found: Found) -> list[str]:
         if "not_run" in run:
             lines.append(f"- {name}: not run, {run['not_run']}.")
             continue
-        silent = f"not heard: {', '.join(run['not_heard'])}" if run.get("not_heard") else "all heard"
+        silent = f"not captured: {', '.join(run['not_heard'])}" if run.get("not_heard") else "all captured"
         lines.append(f"- {name}: exit {run['status']}, {'a trace' if run['trace'] else 'no trace'}, {silent}.")
         lines += [f"  - {line}" for line in run["warnings"]]
     return lines

@@ -135,7 +135,7 @@ def check_activities(trace: dict[str, Any]) -> Found:
 
 
 def check_sources(trace: dict[str, Any]) -> Found:
-    """Who was not heard and why is the machine's affair; records that were lost are not."""
+    """What was not captured and why is the machine's affair; records that were lost are not."""
     unheard = [f"{source['name']}: {source['detail']}" for source in trace.get("sources", []) if not source["heard"]]
     lost = trace.get("records_lost", 0)
     return {"heard": [source["name"] for source in trace.get("sources", []) if source["heard"]], "not_heard": unheard, "records_lost": lost,

@@ -73,7 +73,7 @@ Cell bytes_cell(int64_t bytes) {
   return bytes > 0 ? Cell(double(bytes)) : Cell();
 }
 
-/// What the list of activities tells of the decode, from its first pass to its last: all, or what was before
+/// What the list of activities shows of the decode, from its first pass to its last: all, or what was before
 /// the list was full. Libraries that are started and weights that are loaded come before it.
 struct Reported {
   explicit Reported(const Trace& trace) {

@@ -72,7 +72,7 @@ Table layers_table(const profiler::Profile& profile) {
                    {.title = "kind", .is_text = true},
                    {.title = "law",
                     .is_text = true,
-                    .explanation = "Layers that differ in their extents alone share a law of their cost."}};
+                    .explanation = "Layers that differ in their extents alone share a latency table."}};
   for (const profiler::ProfiledSize& size : profile.sizes) add_columns(size_text(size), table);
   const std::set<std::string> peaks = peak_layers(profile);
   for (const profiler::LayerProfile& layer : profile.layers) {

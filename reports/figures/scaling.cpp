@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "decoder/lowering/build_plan.h"
+#include "decoder/lowering/weights_bytes.h"
 #include "planner/explain/analyze.h"
 
 namespace headroom::reports {

@@ -28,7 +28,7 @@ constexpr const char* kDescription =
     "  headroom-report plan.json stats.json -o figures.csv --quick\n"
     "  headroom-report plan.json --json --model vae/";
 
-/// What may be told of these files, before any of them is read.
+/// What the report may say of these files, before any of them is read.
 struct Arguments {
   std::vector<std::string> files;
   std::string output, model, limit, title;

@@ -38,8 +38,7 @@ struct Section {
   std::vector<Part> parts;
 };
 
-/// What the files say, in the order in which it is told; texts are as the files have them, each writer
-/// escapes them.
+/// What the files say, in the order of the page. Texts are as the files have them; each writer escapes them.
 struct Report {
   std::string title;
   std::vector<Section> sections;

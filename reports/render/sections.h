@@ -5,7 +5,7 @@
 
 namespace headroom::reports {
 
-/// Of what is told of one run: its files, where there are several to tell apart.
+/// The sections of one run: its files, where there are several to tell apart.
 std::string heading_of(const Findings& found, const ReportedRun& run);
 
 // Each section of a report, without parts where the files have nothing for it.

@@ -113,7 +113,7 @@ void draw_note(Markup& svg, const Note& note, const Plane& plane, const Box& fra
   draw_label(svg, box, text, "label note");
 }
 
-/// Lines and guides are materialised clear where there is room for words beside them.
+/// Lines and guides are kept clear where there is room for words beside them.
 void keep_clear(const Chart& chart, const Plane& plane, const Box& frame, LabelPlacer& labels) {
   constexpr double kApart = 8;  // of boxes along a line
   for (const Series& series : chart.series) {

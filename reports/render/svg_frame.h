@@ -14,7 +14,7 @@ namespace headroom::reports {
 
 constexpr double kDrawingWidth = 960;
 
-/// "fill-materialised", "line-materialised": classes of page_style.h.
+/// "fill-kept", "line-kept": classes of page_style.h.
 std::string fill_class(ColourRole colour_role);
 std::string line_class(ColourRole colour_role);
 

@@ -21,22 +21,22 @@ struct Point {
 /// into it (the smallest y: drawings count downwards), and the last one, which is held from there. Peaks
 /// stay.
 std::vector<Point> thinned_steps(const std::vector<Point>& points) {
-  std::vector<Point> materialised;
+  std::vector<Point> kept;
   for (size_t i = 0; i < points.size();) {
     size_t end = i;
     Point highest = points[i];
     for (; end < points.size() && std::floor(points[end].x) == std::floor(points[i].x); ++end)
       highest.y = std::min(highest.y, points[end].y);
-    materialised.push_back(highest);
-    if (points[end - 1].y != highest.y) materialised.push_back(points[end - 1]);
+    kept.push_back(highest);
+    if (points[end - 1].y != highest.y) kept.push_back(points[end - 1]);
     i = end;
   }
-  return materialised;
+  return kept;
 }
 
 /// Points of a line: of those that fall into one unit the first, the lowest, the highest and the last.
 std::vector<Point> thinned_line(const std::vector<Point>& points) {
-  std::vector<Point> materialised;
+  std::vector<Point> kept;
   for (size_t i = 0; i < points.size();) {
     size_t end = i, lowest = i, highest = i;
     for (; end < points.size() && std::floor(points[end].x) == std::floor(points[i].x); ++end) {
@@ -45,12 +45,12 @@ std::vector<Point> thinned_line(const std::vector<Point>& points) {
     }
     size_t last = points.size();
     for (const size_t at : {i, std::min(lowest, highest), std::max(lowest, highest), end - 1}) {
-      if (at != last) materialised.push_back(points[at]);
+      if (at != last) kept.push_back(points[at]);
       last = at;
     }
     i = end;
   }
-  return materialised;
+  return kept;
 }
 
 /// "M0 10H5V20H30": each point is held until the next, the last one until `end_x`.

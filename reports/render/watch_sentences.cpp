@@ -18,7 +18,8 @@ std::string captured_sentence(const Trace& trace) {
     text += (text.empty() ? "" : ", ") + source.name;
     if (!source.detail.empty()) text += " (" + source.detail + ")";
   }
-  if (text.empty()) return trace.sources.empty() ? "" : "Nobody who was to watch the GPU heard anything.";
+  if (text.empty())
+    return trace.sources.empty() ? "" : "Nothing that was to watch the GPU captured anything.";
   return "The GPU was watched by " + text + ".";
 }
 
@@ -45,13 +46,13 @@ std::vector<std::string> watch_sentences(const Trace& trace, const Timeline& tim
   std::vector<std::string> sentences{captured_sentence(trace)};
   for (const TraceSource& source : trace.sources) {
     if (source.captured) continue;
-    sentences.push_back(source.name + ": not heard" +
+    sentences.push_back(source.name + ": not captured" +
                         (source.detail.empty() ? "." : ": " + source.detail + "."));
   }
   if (trace.records_lost > 0) {
     sentences.push_back(
         counted(trace.records_lost, "record was lost: what it", "records were lost: what they") +
-        " told of is missing here.");
+        " reported is missing here.");
   }
   sentences.push_back(driver_sentence(timeline));
   std::erase(sentences, "");

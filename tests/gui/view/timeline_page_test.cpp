@@ -178,7 +178,7 @@ TEST_CASE("timeline page: a GPU's trace shows its kinds, what the GPU did and wh
   CAPTURE(note.toStdString());
   CHECK(note_line->isVisible());
   CHECK(note.contains("Watched by allocator, CUPTI activities."));
-  CHECK(note.contains("CUPTI memory: not heard: held by another profiler."));
+  CHECK(note.contains("CUPTI memory: not captured: held by another profiler."));
   CHECK(note.contains("Records lost: 5."));
   CHECK(note.contains("belong to no step: 1."));
   CHECK(note.contains("The driver counted at most 3.0 MiB more, at 500.0 ms."));
@@ -221,11 +221,11 @@ TEST_CASE("watch note: what the driver counted less, or the same") {
         "The driver counted at most 2.0 KiB less, at 500.0 ms.");
   trace.sources = {{"NVML", false, ""}};
   trace.activities_left_out = 12;
-  CHECK(watch_note(trace, {}) == "NVML: not heard. Activities not listed one by one: 12.");
+  CHECK(watch_note(trace, {}) == "NVML: not captured. Activities not listed one by one: 12.");
   // A text of a file is no place for another.
   trace.sources = {{"%2", false, "%1"}};
   trace.activities_left_out = 0;
-  CHECK(watch_note(trace, {}) == "%2: not heard: %1.");
+  CHECK(watch_note(trace, {}) == "%2: not captured: %1.");
 }
 
 TEST_CASE("timeline page: a trace of a million events", "[.benchmark]") {

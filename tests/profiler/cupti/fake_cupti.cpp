@@ -332,7 +332,7 @@ extern "C" FakeCupti* headroom_fake_cupti() {
 
 }  // namespace headroom::profiler::test
 
-using headroom::test::fake;
+using headroom::profiler::test::fake;
 
 extern "C" {
 
@@ -409,10 +409,10 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t bytes, CUpti_Acti
   size_t at = 0;
   if (*record != nullptr)
     at = static_cast<size_t>(reinterpret_cast<uint8_t*>(*record) - buffer) +
-         headroom::test::size_of((*record)->kind);
+         headroom::profiler::test::size_of((*record)->kind);
   if (at >= bytes) return CUPTI_ERROR_MAX_LIMIT_REACHED;
   auto* next = reinterpret_cast<CUpti_Activity*>(buffer + at);
-  if (headroom::test::size_of(next->kind) == 0) return CUPTI_ERROR_INVALID_KIND;
+  if (headroom::profiler::test::size_of(next->kind) == 0) return CUPTI_ERROR_INVALID_KIND;
   *record = next;
   return CUPTI_SUCCESS;
 }

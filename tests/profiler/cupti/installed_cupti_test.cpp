@@ -15,7 +15,7 @@ TEST_CASE("the installed CUPTI listens or says why not") {
     const std::vector<TraceSource> sources = watcher->sources();
     CHECK(sources.size() >= kinds.size());
     for (const TraceSource& source : sources) {
-      if (round == 0) WARN(source.name + (source.captured ? ": " : " not heard: ") + source.detail);
+      if (round == 0) WARN(source.name + (source.captured ? ": " : " not captured: ") + source.detail);
       CHECK_FALSE(source.detail.empty());
       CHECK(source.detail.find('\n') == std::string::npos);
     }

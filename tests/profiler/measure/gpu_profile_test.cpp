@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "decoder/lowering/weights_bytes.h"
 #include "decoder/gpu/dry_run.h"
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
@@ -75,7 +76,7 @@ void check_whole(const Model& model, const ProfileRequest& request, const Profil
     const Plan plan = untiled_plan(model, planned(request, s));
     const Sizes sizes = sizes_of(graph, plan);
     const DryRun dry_run = run_dry(model, plan);
-    const MemoryModel memory = cuda_memory_model(graph);
+    const MemoryModel memory = planner::cuda_memory_model(graph);
     const ProfiledSize& size = profile.sizes[s];
     CHECK(size.peak_bytes >= dry_run.bytes());
     CHECK(size.batch == request.batch);
@@ -116,8 +117,8 @@ void check_whole(const Model& model, const ProfileRequest& request, const Profil
          latency_table.name.find("linear") == std::string::npos);
     CHECK((latency_table.workspace_bytes.back() > 0) == works);
   }
-  CHECK(LatencyLookup(graph, profile).complete());
-  check_profiled_model(profile, "profile.json", graph, planned(request, 0));
+  CHECK(planner::LatencyLookup(graph, profile).complete());
+  planner::check_profiled_model(profile, "profile.json", graph, planned(request, 0));
   CHECK(profile_from_json(JsonFields(json::parse(to_json(profile).dump()), "profile.json")) == profile);
 }
 
@@ -166,10 +167,10 @@ TEST_CASE("rates of copies and of parameters are what the clock says") {
   CHECK(profile.from_host_bytes_per_second == Approx(30e9));
   CHECK(profile.weights_bytes_per_second > 0);
   const Request request{"tiny", 8, 8, 1, 1, Dtype::fp32, DeviceKind::cuda};
-  const CostModel costs(model.graph, profile, request);
-  CostModel::Transfers moved;
-  costs.add_transfer(moved, Place::host, false, 30e9);
-  costs.add_transfer(moved, Place::host, true, 40e9);
+  const planner::CostModel costs(model.graph, profile, request);
+  planner::CostModel::Transfers moved;
+  costs.add_transfer(moved, MemoryTier::host, false, 30e9);
+  costs.add_transfer(moved, MemoryTier::host, true, 40e9);
   CHECK(moved.read_seconds == Approx(1));
   CHECK(moved.written_seconds == Approx(2));
 }
@@ -205,8 +206,8 @@ TEST_CASE("plans count the workspace that is granted, whatever a profile has see
   for (LatencyTable& latency_table : profile.latency_tables)
     std::fill(latency_table.workspace_bytes.begin(), latency_table.workspace_bytes.end(), 1 << 30);
   const Sizes sizes{{1, 8, 8}, 1, Dtype::bf16, DeviceKind::cuda};
-  const CostModel costs(model.graph, profile, planned(request, 0));
-  const MemoryModel granted = cuda_memory_model(model.graph);
+  const planner::CostModel costs(model.graph, profile, planned(request, 0));
+  const MemoryModel granted = planner::cuda_memory_model(model.graph);
   for (const Op& op : model.graph.ops()) {
     CHECK(costs.memory().workspace_bytes(op, ConvolutionAlgorithm::direct, {1, 8, 8}, sizes) ==
           granted.workspace_bytes(op, ConvolutionAlgorithm::direct, {1, 8, 8}, sizes));
@@ -226,8 +227,8 @@ double predicted_seconds(const Plan& plan) {
   return seconds;
 }
 
-int64_t smallest_limit(const Model& model, const Request& request, const CostModel& costs) {
-  return why_not({model, request, {.limit_bytes = 1}, costs}).smallest_limit_bytes;
+int64_t smallest_limit(const Model& model, const Request& request, const planner::CostModel& costs) {
+  return planner::why_not({model, request, {.limit_bytes = 1}, costs}).smallest_limit_bytes;
 }
 
 void check_predicted(const nlohmann::json& config, ProfileRequest request,
@@ -247,13 +248,13 @@ void check_predicted(const nlohmann::json& config, ProfileRequest request,
   }
   for (const auto& [width, height] : others) {
     Request other{model.name, width, height, request.frames, request.batch, request.dtype, DeviceKind::cuda};
-    const CostModel costs(model.graph, profile, other);
+    const planner::CostModel costs(model.graph, profile, other);
     CHECK_FALSE(costs.assumed());
-    PlanOptions options{.limit_bytes = int64_t{1} << 29};
-    const int64_t ample = make_plan({model, other, options, costs}).value().predicted_peak_bytes;
+    planner::PlanOptions options{.limit_bytes = int64_t{1} << 29};
+    const int64_t ample = planner::make_plan({model, other, options, costs}).value().predicted_peak_bytes;
     for (const int64_t limit : {ample, (ample + smallest_limit(model, other, costs)) / 2}) {
       options.limit_bytes = limit;
-      const Plan plan = make_plan({model, other, options, costs}).value();
+      const Plan plan = planner::make_plan({model, other, options, costs}).value();
       CAPTURE(width, height, limit, plan.passes.size());
       CHECK(plan.environment == Environment{"emulated GPU", "emulator"});
       CHECK_FALSE(plan.assumed);
@@ -321,9 +322,10 @@ TEST_CASE("headroom-plan makes plans for cuda by a profile of a GPU, and for not
   const std::string file = scratch.write(
       "profile.json", to_json(measured.profile(model, asked(model, {{16, 16}}, Dtype::bf16))).dump());
   const auto plan = [&](const test::Words& words) {
-    return test::call(run_plan, test::joined({"--model", folder, "--profile", file, "--size", "24x16",
-                                              "--limit", "256MiB", "-o", scratch / "plan.json", "--json"},
-                                             words));
+    return test::call(planner::run_plan,
+                      test::joined({"--model", folder, "--profile", file, "--size", "24x16", "--limit",
+                                    "256MiB", "-o", scratch / "plan.json", "--json"},
+                                   words));
   };
   const test::Ended ended = plan({"--device", "cuda", "--dtype", "bf16", "--host-limit", "1GiB"});
   INFO(ended.err);

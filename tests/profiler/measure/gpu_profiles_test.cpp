@@ -38,8 +38,8 @@ TEST_CASE("a GPU is profiled by the time that it takes, and plans by its profile
     CHECK(latency_table.seconds.back() < 1);
   }
   const Request planned{model.name, 20, 16, 1, 1, Dtype::bf16, DeviceKind::cuda};
-  const CostModel costs(model.graph, profile, planned);
-  const Plan plan = make_plan({model, planned, {.limit_bytes = int64_t{1} << 28}, costs}).value();
+  const planner::CostModel costs(model.graph, profile, planned);
+  const Plan plan = planner::make_plan({model, planned, {.limit_bytes = int64_t{1} << 28}, costs}).value();
   CHECK_FALSE(plan.assumed);
   const test::Decoded decoded = test::on_gpu(*gpu, model, plan, test::latent_for(model, planned, 1), 1);
   CHECK(decoded.stats.predicted_seconds == plan.predicted_seconds);

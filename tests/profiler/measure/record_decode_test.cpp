@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "decoder/graph/errors.h"
-#include "decoder/session/gpu_session.h"
+#include "decoder/session/session.h"
 #include "decoder/session/trace_recorder.h"
 #include "planner/cost/cost_model.h"
 #include "planner/search/make_plan.h"
@@ -30,14 +30,14 @@ struct Case {
 
   explicit Case(DeviceKind device, double share = 1, int64_t batch = 1) {
     const Request request = request_for(model, {1, 9, 12}, batch, Dtype::fp32, device);
-    const CostModel costs(model.graph, device);
-    PlanOptions options;
+    const planner::CostModel costs(model.graph, device);
+    planner::PlanOptions options;
     options.limit_bytes = int64_t{1} << 29;
-    plan = make_plan({model, request, options, costs}).value();
+    plan = planner::make_plan({model, request, options, costs}).value();
     const int64_t ample = plan.predicted_peak_bytes;
     for (; share < 1; share += 0.05) {
       options.limit_bytes = static_cast<int64_t>(double(ample) * share);
-      if (std::optional<Plan> smaller = make_plan({model, request, options, costs})) {
+      if (std::optional<Plan> smaller = planner::make_plan({model, request, options, costs})) {
         plan = *std::move(smaller);
         break;
       }
@@ -175,7 +175,7 @@ TEST_CASE("a trace of a GPU that is made as it happens has what the driver count
   start_libraries(2);
   test::MemorySink sink(test::picture_shape(decode.model, decode.plan.request));
   TraceRecorder recorder;
-  decode_on_gpu(gpu, decode.model, decode.plan, test::random_source(5), decode.latent, sink, &recorder);
+  headroom::decode(decode.model, decode.plan, test::random_source(5), decode.latent, sink, &recorder, {}, &gpu);
   const Trace trace = recorder.finish();
   KindBytes live{};
   for (const TraceEvent& event : trace.events) {

@@ -73,7 +73,7 @@ TEST_CASE("profiling a tiny model gives every layer at every size") {
     CHECK(latency_table->rows.back() >= largest.y);
     CHECK(latency_table->columns.back() >= largest.x);
   }
-  CHECK(LatencyLookup(graph, profile).complete());
+  CHECK(planner::LatencyLookup(graph, profile).complete());
   for (const LatencyTable& latency_table : profile.latency_tables) {
     CAPTURE(latency_table.name);
     CHECK(latency_table.seconds_at(3, 5) > 0);
@@ -95,13 +95,13 @@ TEST_CASE("profiling a tiny model gives every layer at every size") {
   CHECK(std::count(table.begin(), table.end(), '\n') == static_cast<int64_t>(1 + 2 * graph.ops().size()));
 
   // The planner takes it, and no longer assumes.
-  const Ended planned = call(run_plan, {"--model", model, "--profile", file, "--size", "32x24", "--limit",
-                                        "64MiB", "-o", scratch / "plan.json", "--json"});
+  const Ended planned = call(planner::run_plan, {"--model", model, "--profile", file, "--size", "32x24",
+                                                 "--limit", "64MiB", "-o", scratch / "plan.json", "--json"});
   INFO(planned.err);
   REQUIRE(planned.code == 0);
   CHECK(json::parse(planned.out)["assumed"] == false);
-  require_refused(call(run_plan, {"--model", model, "--profile", file, "--size", "32x24", "--limit", "64MiB",
-                                  "--dtype", "bf16", "-o", scratch / "other.json"}),
+  require_refused(call(planner::run_plan, {"--model", model, "--profile", file, "--size", "32x24", "--limit",
+                                           "64MiB", "--dtype", "bf16", "-o", scratch / "other.json"}),
                   2, {"profile.json: dtype", "bf16"});
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("a profile in 16 bits serves plans in 16 bits") {
   const Words asked{"--model", model,   "--profile", file,   "--size", "16x16",
                     "--limit", "64MiB", "--dtype",   "bf16", "-o",     scratch / "plan.json",
                     "--json"};
-  const Ended planned = call(run_plan, asked);
+  const Ended planned = call(planner::run_plan, asked);
   INFO(planned.err);
   REQUIRE(planned.code == 0);
   CHECK(json::parse(planned.out)["assumed"] == false);
@@ -145,7 +145,9 @@ TEST_CASE("a plan is run and recorded") {
   const Scratch scratch;
   const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);
   const std::string plan = scratch / "plan.json", trace = scratch / "trace.json";
-  REQUIRE(call(run_plan, {"--model", model, "--size", "24x16", "--limit", "64MiB", "-o", plan}).code == 0);
+  REQUIRE(
+      call(planner::run_plan, {"--model", model, "--size", "24x16", "--limit", "64MiB", "-o", plan}).code ==
+      0);
   const Ended ended = call(
       run_profile, {"--plan", plan, "--model", model, "--trace", trace, "--chrome", scratch / "chrome.json"});
   INFO(ended.err);
@@ -172,7 +174,9 @@ TEST_CASE("with --progress lines it tells how far it is") {
   const Scratch scratch;
   const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);
   const std::string plan = scratch / "plan.json", output = scratch / "out.json";
-  REQUIRE(call(run_plan, {"--model", model, "--size", "24x16", "--limit", "64MiB", "-o", plan}).code == 0);
+  REQUIRE(
+      call(planner::run_plan, {"--model", model, "--size", "24x16", "--limit", "64MiB", "-o", plan}).code ==
+      0);
   const auto lines_of = [&](const Words& words) {
     const Ended ended =
         call(run_profile, joined({"--model", model, "-o", output, "--progress", "lines"}, words));

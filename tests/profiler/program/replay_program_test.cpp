@@ -84,7 +84,9 @@ TEST_CASE("what is recorded on the CPU can be joined again, and be a snapshot of
   const Scratch scratch;
   const std::string model = test::write_model(scratch / "model", test::tiny_config(), 1);
   const std::string plan = scratch / "plan.json", events = scratch / "events.jsonl";
-  REQUIRE(call(run_plan, {"--model", model, "--size", "24x20", "--limit", "64MiB", "-o", plan}).code == 0);
+  REQUIRE(
+      call(planner::run_plan, {"--model", model, "--size", "24x20", "--limit", "64MiB", "-o", plan}).code ==
+      0);
   const Words program{"--plan", plan, "--model", model, "--threads", "2"};
   const Ended ended = call(run_profile, joined(program, {"-o", scratch / "trace.json", "--events", events,
                                                          "--snapshot", scratch / "snapshot.pickle"}));

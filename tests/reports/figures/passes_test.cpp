@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "decoder/graph/errors.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/lowering/blocks.h"
 #include "planner/explain/explain.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/reports/figures/sample_documents.h"

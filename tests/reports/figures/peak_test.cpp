@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/errors.h"
+#include "decoder/lowering/blocks.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/explain/explain.h"
 #include "tests/reports/figures/sample_documents.h"

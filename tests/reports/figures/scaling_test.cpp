@@ -5,6 +5,7 @@
 #include <set>
 
 #include "decoder/lowering/build_plan.h"
+#include "decoder/lowering/weights_bytes.h"
 #include "planner/explain/why_not.h"
 #include "planner/search/make_plan.h"
 #include "tests/reports/figures/sample_documents.h"

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "decoder/lowering/blocks.h"
 #include "decoder/lowering/memory.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/search/make_plan.h"

@@ -455,7 +455,7 @@ TEST_CASE("report: a GPU's trace says what was on the GPU, what it did and who w
   // The same in words and as data.
   const json report = json_of(files, {files.plan, trace, "--quick"});
   const std::string words = report.dump();
-  CHECK_THAT(words, Catch::Contains("CUPTI memory: not heard: held by another profiler."));
+  CHECK_THAT(words, Catch::Contains("CUPTI memory: not captured: held by another profiler."));
   CHECK_THAT(words, Catch::Contains("5 records were lost"));
   CHECK_THAT(words, Catch::Contains("1 activity belongs to no step"));
   CHECK_THAT(words, Catch::Contains("3.0 MiB more"));
@@ -466,7 +466,7 @@ TEST_CASE("report: a GPU's trace says what was on the GPU, what it did and who w
     REQUIRE(call(run_report, {files.plan, trace, "--quick", "-o", files.output(name)}).code == 0);
   const std::string markdown = test::read_bytes(files.output("report.md"));
   CHECK_THAT(markdown, Catch::Contains("**Streams of the GPU**") &&
-                           Catch::Contains("CUPTI memory: not heard: held by another profiler."));
+                           Catch::Contains("CUPTI memory: not captured: held by another profiler."));
   CHECK_THAT(
       test::read_bytes(files.output("figures.csv")),
       Catch::Contains("What the GPU did: Copies to and from the GPU,0,rate,536870912,bytes_per_second\r\n"));

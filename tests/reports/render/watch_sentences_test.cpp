@@ -25,8 +25,8 @@ TEST_CASE("sentences say who watched a GPU, who did not, what was lost and what 
   CHECK(
       watch_sentences(trace, timeline_of(trace)) ==
       Sentences{"The GPU was watched by allocator (LibTorch 2.11.0), CUPTI activities.",
-                "CUPTI memory: not heard: held by another profiler.",
-                "5 records were lost: what they told of is missing here.",
+                "CUPTI memory: not captured: held by another profiler.",
+                "5 records were lost: what they reported is missing here.",
                 "The driver was asked 4 times; after 500.0 ms its count was furthest from what all kinds add "
                 "up to: 3.0 MiB more, 411.0 MiB beside 408.0 MiB."});
   CHECK(activity_sentences(trace) ==
@@ -39,8 +39,8 @@ TEST_CASE("sentences say who watched a GPU, who did not, what was lost and what 
   trace.driver = {{0.5, 100 << 20}};
   CHECK(
       watch_sentences(trace, timeline_of(trace)) ==
-      Sentences{"Nobody who was to watch the GPU heard anything.", "CUPTI memory: not heard.",
-                "1 record was lost: what it told of is missing here.",
+      Sentences{"Nothing that was to watch the GPU captured anything.", "CUPTI memory: not captured.",
+                "1 record was lost: what it reported is missing here.",
                 "The driver was asked 1 time; after 500.0 ms its count was furthest from what all kinds add "
                 "up to: 308.0 MiB less, 100.0 MiB beside 408.0 MiB."});
   trace.sources.clear();
