@@ -66,7 +66,7 @@ all-packages:
 
 # $(1): what pip is to install. It tells one line for each wheel; unpacking torch is silent for a minute.
 define install_wheels
-	@test -x $(PYTHON) || python3 -m venv $(VENV)
+	@test -x $(VENV)/bin/pip || python3 -m venv --clear $(VENV)
 	@$(VENV)/bin/pip install --progress-bar off --disable-pip-version-check $(1) | \
 	  sed -u -n -e '/^Requirement already/d' -e 's/^\(Collecting\|  *Downloading\|Installing\|Successfully\)/wheels: &/p'
 endef
