@@ -39,7 +39,7 @@ void HostTransfers::abandon() noexcept {
   try {
     for (Stream stream : {Stream::to_host, Stream::from_host}) gpu_.wait_on_host(gpu_.record(stream));
   } catch (...) {
-    // What broke has been told by whoever asked for it.
+    // Whoever asked for the copy has reported what broke.
   }
 }
 

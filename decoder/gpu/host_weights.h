@@ -21,7 +21,8 @@ using HostWeights = std::function<std::shared_ptr<const HostOpWeights>(const Op&
 /// returned.
 HostWeights host_weights(const Graph& graph, const ParameterSource& source);
 
-/// All of them, read once and held in memory. `progress` is told the share that is there.
+/// The parameters of all operations, read once and held in memory. `progress` gets the share that is there, 0
+/// to 1.
 HostWeights held(const Graph& graph, const HostWeights& source, const std::function<void(double)>& progress);
 
 /// For a dry run: no operation has any values.

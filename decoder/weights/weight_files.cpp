@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr int64_t kLargestIndex = 64 << 20;
 constexpr size_t kMostShards = 256;  // each holds a file descriptor
 
-/// diffusers' names before its attention blocks were unified; group_norm materialised its name.
+/// diffusers' names before its attention blocks were unified; group_norm kept its name.
 std::string old_name(const std::string& name) {
   static constexpr std::array<std::pair<const char*, const char*>, 4> kRenamed = {
       {{".to_q.", ".query."}, {".to_k.", ".key."}, {".to_v.", ".value."}, {".to_out.0.", ".proj_attn."}}};

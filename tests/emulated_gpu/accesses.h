@@ -6,7 +6,7 @@
 
 namespace headroom::gpu {
 
-/// Bytes that a piece of work reads or writes.
+/// Bytes that one item of work reads or writes.
 struct Access {
   const std::byte* begin = nullptr;
   int64_t bytes = 0;

@@ -22,10 +22,10 @@ class EmulatedGpu final : public Gpu {
   std::string libraries() const override { return "emulator"; }
   int64_t free_bytes() const override { return total_bytes_ - reserved_bytes_; }
   int64_t total_bytes() const override { return total_bytes_; }
-  /// In the driver's pieces.
+  /// In the driver's pages.
   int64_t own_bytes() const override {
-    constexpr int64_t kPiece = int64_t{2} << 20;
-    return kContextBytes + (reserved_bytes_ + kPiece - 1) / kPiece * kPiece;
+    constexpr int64_t kPage = int64_t{2} << 20;
+    return kContextBytes + (reserved_bytes_ + kPage - 1) / kPage * kPage;
   }
 
   std::byte* reserve(int64_t bytes) override;
@@ -41,7 +41,7 @@ class EmulatedGpu final : public Gpu {
   void wait_on_host(Event) override {}
   bool happened(Event) override { return true; }
 
-  /// Reported of what is reserved as if it were taken in segments of whole 2 MiB.
+  /// Reports what is reserved as if it were taken in segments of whole 2 MiB.
   bool watch_allocator(AllocatorWatch watch) override;
 
   void open_range(const std::string&) override {

@@ -14,10 +14,10 @@ constexpr const char* kNames[kStreams] = {"compute", "to_host", "from_host"};
 void Hazards::split(uintptr_t at) {
   auto next = bytes_.upper_bound(at);
   if (next == bytes_.begin()) return;
-  const auto piece = std::prev(next);
-  if (piece->first == at || piece->second.end <= at) return;
-  Bytes rest = piece->second;
-  piece->second.end = at;
+  const auto range = std::prev(next);
+  if (range->first == at || range->second.end <= at) return;
+  Bytes rest = range->second;
+  range->second.end = at;
   bytes_.emplace(at, std::move(rest));
 }
 
@@ -39,12 +39,12 @@ void Hazards::work(Stream stream, const std::string& name, const std::vector<Acc
     split(begin);
     split(end);
     for (uintptr_t at = begin; at < end;) {
-      auto piece = bytes_.lower_bound(at);
-      if (piece == bytes_.end() || piece->first > at) {
-        const uintptr_t gap_end = piece == bytes_.end() ? end : std::min(end, piece->first);
-        piece = bytes_.emplace(at, Bytes{.end = gap_end}).first;
+      auto range = bytes_.lower_bound(at);
+      if (range == bytes_.end() || range->first > at) {
+        const uintptr_t gap_end = range == bytes_.end() ? end : std::min(end, range->first);
+        range = bytes_.emplace(at, Bytes{.end = gap_end}).first;
       }
-      Bytes& bytes = piece->second;
+      Bytes& bytes = range->second;
       if (bytes.writer >= 0) order(stream, name, bytes.writer, bytes.written);
       if (access.writes) {
         for (int other = 0; other < kStreams; ++other)

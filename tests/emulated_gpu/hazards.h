@@ -11,7 +11,7 @@
 namespace headroom::gpu {
 
 /// Follows what every stream has seen of the others (vector clocks), and what was last written and read
-/// where. Two pieces of work that touch the same bytes, one of them writing, must be ordered: by their
+/// where. Two items of work that touch the same bytes, one of them writing, must be ordered: by their
 /// stream, or by events.
 class Hazards {
  public:

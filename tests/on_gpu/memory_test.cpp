@@ -80,23 +80,23 @@ TEST_CASE("copies on other streams wait for events") {
   std::byte* from = gpu->reserve_host(bytes);
   std::byte* to = gpu->reserve_host(bytes);
   std::memset(to, 1, static_cast<size_t>(bytes));
-  // More rounds than events are materialised for.
+  // More rounds than events are kept.
   for (int round = 0; round < 100; ++round) {
     std::memset(from, round, static_cast<size_t>(round == 0 || round == 99 ? bytes : 4096));
-    const int64_t part = round == 0 || round == 99 ? bytes : 4096;
-    gpu->copy(Stream::from_host, there, from, part);
+    const int64_t copied = round == 0 || round == 99 ? bytes : 4096;
+    gpu->copy(Stream::from_host, there, from, copied);
     const Event sent = gpu->record(Stream::from_host);
     gpu->wait(Stream::compute, sent);
-    gpu->copy(Stream::compute, there + bytes, there, part);
+    gpu->copy(Stream::compute, there + bytes, there, copied);
     const Event moved = gpu->record(Stream::compute);
     gpu->wait(Stream::to_host, moved);
-    gpu->copy(Stream::to_host, to, there + bytes, part);
+    gpu->copy(Stream::to_host, to, there + bytes, copied);
     const Event fetched = gpu->record(Stream::to_host);
     gpu->wait(Stream::from_host, fetched);
     gpu->wait_on_host(fetched);
     REQUIRE(gpu->happened(sent));
     REQUIRE(gpu->happened(fetched));
-    REQUIRE(std::memcmp(from, to, static_cast<size_t>(part)) == 0);
+    REQUIRE(std::memcmp(from, to, static_cast<size_t>(copied)) == 0);
   }
   gpu->clear(there, bytes);
   gpu->wait(Stream::to_host, gpu->record(Stream::compute));

@@ -34,7 +34,7 @@ class Gpu {
   virtual int64_t free_bytes() const = 0;
   virtual int64_t total_bytes() const = 0;
   /// What the driver counts of it as this process's: reservations, the context, modules, what libraries took.
-  /// Of the context as well where the driver told what there was before it.
+  /// The context counts as well where the driver reported what was used before it.
   virtual int64_t own_bytes() const = 0;
   /// What libraries took of it when they were started; already missing from what is free.
   virtual int64_t library_bytes() const { return 0; }
@@ -65,14 +65,14 @@ class Gpu {
   virtual void open_range(const std::string& /*name*/) {}
   virtual void close_range() {}
 
-  /// From here on `watch` is told what LibTorch's allocator has of this GPU; an empty one ends it, and once
-  /// that has returned nothing more is told. False where there is nobody who would tell. One watch at a time
-  /// in a process: the newest.
+  /// From here on `watch` is called with what LibTorch's allocator takes of this GPU and returns to it. An
+  /// empty one ends that: once this has returned, the old one is called no more. False where nothing calls
+  /// it. A process has one watch at a time, the newest.
   virtual bool watch_allocator(AllocatorWatch /*watch*/) { return false; }
 
-  /// From here on the time that work takes is added up by what it is; where the GPU tells.
+  /// From here on the time that work takes is added up by its scope, where the GPU measures it.
   virtual void restart_scopes() {}
-  /// Since then. All work must be done. None where it does not tell.
+  /// The sums since then. All work must be done. None where the GPU does not measure.
   virtual std::optional<ScopeSeconds> scope_seconds() { return {}; }
 };
 

@@ -7,7 +7,7 @@
 
 namespace headroom::gpu {
 
-/// Points in time of a stream, to be told once it has come to them.
+/// Points in time of a stream, which are known once the stream has come to them.
 class Stamps {
  public:
   enum class Stamp : int64_t {};

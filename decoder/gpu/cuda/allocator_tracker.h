@@ -13,7 +13,7 @@ namespace headroom::gpu {
 /// started.
 bool watch_libtorch_allocator(AllocatorWatch watch);
 
-/// What an entry of its trace tells of segments; none for what is between LibTorch and its allocator.
+/// What an entry of its trace says of segments; none for what is between LibTorch and its allocator.
 std::optional<AllocatorEvent> segment_event(const c10::CachingDeviceAllocator::TraceEntry& entry);
 
 }  // namespace headroom::gpu

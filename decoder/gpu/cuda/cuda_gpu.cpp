@@ -182,7 +182,7 @@ std::byte* CudaGpu::reserve_host(int64_t bytes) {
 }
 
 void CudaGpu::release() noexcept {
-  cudaDeviceSynchronize();  // what went wrong on it was told, or nobody waited for it
+  cudaDeviceSynchronize();  // what went wrong on it was reported, or nobody waited for it
   memory_.release();
   for (void* memory : host_memory_) cudaFreeHost(memory);
   host_memory_.clear();

@@ -6,7 +6,7 @@
 namespace headroom::gpu {
 
 /// What the driver counts of one card, by its management library (NVML), which needs no CUDA context: so what
-/// the context itself takes can be told as well. The library is opened where the machine has it.
+/// the context itself takes can be reported as well. The library is opened where the machine has it.
 class DriverMemory {
  public:
   /// `bus_id` as cudaDeviceGetPCIBusId() gives it. What is used now belongs to others.

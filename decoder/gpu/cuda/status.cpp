@@ -9,7 +9,7 @@ namespace headroom::gpu {
 
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // it is told here, and need not be told again by the next call
+  cudaGetLastError();  // reported here; the next call need not report it again
   throw DeviceError(std::string(call) + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) +
                     ")");
 }

@@ -24,7 +24,7 @@ struct Launch {
 
 inline void check_kernel(cudaError_t result, const char* kernel) {
   if (result == cudaSuccess) return;
-  cudaGetLastError();  // it is told here
+  cudaGetLastError();  // reported here
   throw DeviceError(std::string("kernel ") + kernel + ": " + cudaGetErrorString(result));
 }
 

@@ -12,7 +12,7 @@ Entry entry(Entry::Action action) {
   return {action, 0, 0x7f0000000000, 64 << 20, nullptr, {0, 1}, 0};
 }
 
-TEST_CASE("segments that come and go are told of, whole or mapped piece by piece") {
+TEST_CASE("segments that come and go are reported, whole or mapped page by page") {
   const AllocatorEvent taken{What::taken, 0x7f0000000000, 64 << 20, 0};
   const AllocatorEvent returned{What::returned, 0x7f0000000000, 64 << 20, 0};
   CHECK(segment_event(entry(Entry::SEGMENT_ALLOC)) == taken);

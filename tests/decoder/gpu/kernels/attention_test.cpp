@@ -21,7 +21,7 @@ struct Shape {
   int32_t channels = 16, value_channels = 16;
   int32_t frames = 1;
   int32_t rows = 1, columns = 1, query_rows = 1;
-  Dtype dtype = Dtype::fp32, materialised = Dtype::fp32;
+  Dtype dtype = Dtype::fp32, stored = Dtype::fp32;
 };
 
 /// Queries, keys and values, the latter two in blocks, and a target.
@@ -33,8 +33,8 @@ struct Problem {
   Problem(Random& random, const Shape& of)
       : shape(of),
         queries(random, box(0, of.query_rows, 3), of.channels, of.dtype, true),
-        keys(random, box(1, of.rows, 0), of.channels, of.materialised),
-        values(random, box(1, of.rows, 0), of.value_channels, of.materialised),
+        keys(random, box(1, of.rows, 0), of.channels, of.stored),
+        values(random, box(1, of.rows, 0), of.value_channels, of.stored),
         target(random, box(2, of.query_rows, 3), of.value_channels, of.dtype, true) {
     call.queries = queries.view();
     call.keys = keys.view();
@@ -69,7 +69,7 @@ float attended_value(const Map& map, AttentionFrames frames, int32_t frame, int3
   return map.at({first + number % count, y, x, number / count});
 }
 
-/// Largest error of the target as a part of what rounding allows. Weights are rounded to 16 bits for the
+/// Largest error of the target as a share of what rounding allows. Weights are rounded to 16 bits for the
 /// product where that is made by tensor cores, results once; scores have the error of a sum in fp32.
 double error_of(const Problem& problem, bool weights_are_rounded) {
   const Shape& shape = problem.shape;
@@ -146,7 +146,7 @@ Shape random_shape(Random& random, int64_t most_positions) {
 
 #define CAPTURE_SHAPE(shape)                                                                       \
   CAPTURE((shape).channels, (shape).value_channels, (shape).frames, (shape).rows, (shape).columns, \
-          (shape).query_rows, name_of((shape).dtype), name_of((shape).materialised))
+          (shape).query_rows, name_of((shape).dtype), name_of((shape).stored))
 
 TEST_CASE("attention by tensor cores is the softmax over all positions of a frame") {
   const size_t shared = GENERATE(227, 163, 99);
@@ -157,7 +157,7 @@ TEST_CASE("attention by tensor cores is the softmax over all positions of a fram
   Random random(seed);
   Shape shape = random_shape(random, 320);
   shape.channels = shape.value_channels = channels;
-  shape.dtype = shape.materialised = random.pick<Dtype>({Dtype::fp16, Dtype::bf16});
+  shape.dtype = shape.stored = random.pick<Dtype>({Dtype::fp16, Dtype::bf16});
   CAPTURE_SHAPE(shape);
   Problem problem(random, shape);
   problem.draw(random, random.pick<double>({0.3, 1, 3}));
@@ -176,7 +176,7 @@ TEST_CASE("attention in fp32, of every mixture of dtypes, whatever the channels"
   shape.channels = static_cast<int32_t>(random.pick<int64_t>({4, 64, 260, 384, 512, random.integer(1, 512)}));
   shape.value_channels = random.chance(0.7) ? shape.channels : static_cast<int32_t>(random.integer(1, 512));
   shape.dtype = random.pick<Dtype>({Dtype::fp32, Dtype::fp32, Dtype::fp16, Dtype::bf16});
-  shape.materialised = random.pick<Dtype>({Dtype::fp32, Dtype::fp32, Dtype::fp16, Dtype::bf16});
+  shape.stored = random.pick<Dtype>({Dtype::fp32, Dtype::fp32, Dtype::fp16, Dtype::bf16});
   CAPTURE_SHAPE(shape);
   const SharedMemory memory(99);
   Problem problem(random, shape);
@@ -208,7 +208,7 @@ TEST_CASE("attention of interleaved frames") {
   Shape shape = random_shape(random, 90);
   shape.frames = static_cast<int32_t>(random.integer(1, 5));
   shape.channels = shape.value_channels = static_cast<int32_t>(random.integer(1, 40));
-  shape.dtype = shape.materialised = random.pick<Dtype>({Dtype::fp32, Dtype::fp16, Dtype::bf16});
+  shape.dtype = shape.stored = random.pick<Dtype>({Dtype::fp32, Dtype::fp16, Dtype::bf16});
   CAPTURE_SHAPE(shape);
   const bool plain = random.chance(0.3);
   Problem problem(random, shape);
@@ -233,7 +233,7 @@ TEST_CASE("attention of more channels than tiles have room for") {
   shape.query_rows = 1;
   shape.channels = shape.value_channels =
       static_cast<int32_t>(seed < 3 ? random.integer(513, 700) : random.integer(1, 300));
-  shape.dtype = shape.materialised = random.pick<Dtype>({Dtype::fp32, Dtype::fp16, Dtype::bf16});
+  shape.dtype = shape.stored = random.pick<Dtype>({Dtype::fp32, Dtype::fp16, Dtype::bf16});
   CAPTURE_SHAPE(shape);
   Problem problem(random, shape);
   problem.draw(random, 1);
@@ -253,7 +253,7 @@ TEST_CASE("attention of scores in the thousands that grow from key to key, or fa
                     .columns = 17,
                     .query_rows = 2,
                     .dtype = dtype,
-                    .materialised = dtype};
+                    .stored = dtype};
   Problem problem(random, shape);
   // From one key to the next by a little more than 10, to 5000 and more.
   problem.queries.each([&](const Position& at) {

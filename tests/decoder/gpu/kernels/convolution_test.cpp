@@ -104,7 +104,7 @@ struct Problem {
     for (int32_t phase = 0; phase < 4; ++phase) {
       for (int32_t o = 0; o < shape.outputs; ++o) {
         for (int32_t frame = 0; frame < shape.frames; ++frame) {
-          for (int32_t part = 0; part < 4; ++part) {
+          for (int32_t seen = 0; seen < 4; ++seen) {
             for (int32_t c = 0; c < shape.inputs / shape.groups; ++c) {
               const auto falls = [](int32_t odd, int32_t k, int32_t second) {
                 return half_below(odd + k - 1) == odd - 1 + second;
@@ -112,7 +112,7 @@ struct Problem {
               float sum = 0;
               for (int32_t y = 0; y < 3; ++y) {
                 for (int32_t x = 0; x < 3; ++x) {
-                  if (falls(phase / 2, y, part / 2) && falls(phase % 2, x, part % 2))
+                  if (falls(phase / 2, y, seen / 2) && falls(phase % 2, x, seen % 2))
                     sum += tap(o, frame, y, x, c);
                 }
               }
@@ -138,7 +138,8 @@ struct Problem {
     return std::nullopt;
   }
 
-  /// Largest error of the region as a part of what rounding allows: of a sum in fp32, and of the result once.
+  /// Largest error of the region as a share of what rounding allows: of a sum in fp32, and of the result
+  /// once.
   double error() const {
     const double unit = rounding_of(dtype);
     const int32_t group_inputs = shape.inputs / shape.groups;

@@ -128,8 +128,8 @@ TEST_CASE("shuffle: channels become pixels") {
                  nullptr);
   CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
           if (!has(box, at)) return std::nullopt;
-          const int32_t part = at.y % factor_y * factor_x + at.x % factor_x;
-          return source.at({at.t, at.y / factor_y, at.x / factor_x, at.c * factor_y * factor_x + part});
+          const int32_t phase = at.y % factor_y * factor_x + at.x % factor_x;
+          return source.at({at.t, at.y / factor_y, at.x / factor_x, at.c * factor_y * factor_x + phase});
         }) == "");
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("a view of more bytes than 32 bits count") {
   large.channels = 4096;
   large.region = {{0, 2}, {0, 65536}, {0, 16}};
   large.block_rows = 65536;
-  const auto places = [&](int64_t t, int64_t y, int64_t x) {
+  const auto addresses = [&](int64_t t, int64_t y, int64_t x) {
     return reinterpret_cast<float*>(large.base) + ((t * 65536 + y) * 16 + x) * 4096;
   };
   Random random(9);
@@ -217,7 +217,7 @@ TEST_CASE("a view of more bytes than 32 bits count") {
   Map small(random, box, 4096, Dtype::fp32), back(random, box, 4096, Dtype::fp32);
   copy({.source = small.view(), .target = large, .region = box}, nullptr);
   bool right = true;
-  small.each([&](const Position& at) { right = right && places(at.t, at.y, at.x)[at.c] == small.at(at); });
+  small.each([&](const Position& at) { right = right && addresses(at.t, at.y, at.x)[at.c] == small.at(at); });
   CHECK(right);
   const Map before = back;
   copy({.source = large, .target = back.view(), .region = box}, nullptr);

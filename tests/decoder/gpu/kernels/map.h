@@ -36,13 +36,13 @@ class Map {
         int64_t{region.t.end - region.t.begin} * view_.block_rows * (region.x.end - region.x.begin);
     const int64_t block_bytes = pixels * channels * bytes_per_element(dtype);
     const int64_t units = (block_bytes + kBlockUnit - 1) / kBlockUnit;
-    std::vector<uint32_t> places(static_cast<size_t>(view_.blocks + 1));
-    std::iota(places.begin(), places.end(), 0);
-    for (size_t i = places.size(); i-- > 1;)
-      std::swap(places[i], places[static_cast<size_t>(random.integer(0, static_cast<int64_t>(i)))]);
+    std::vector<uint32_t> order(static_cast<size_t>(view_.blocks + 1));
+    std::iota(order.begin(), order.end(), 0);
+    for (size_t i = order.size(); i-- > 1;)
+      std::swap(order[i], order[static_cast<size_t>(random.integer(0, static_cast<int64_t>(i)))]);
     std::fill(std::begin(view_.block_units), std::end(view_.block_units), kAbsent);
     for (int32_t i = 0; i < view_.blocks; ++i)
-      view_.block_units[i] = static_cast<uint32_t>(places[static_cast<size_t>(i)] * units);
+      view_.block_units[i] = static_cast<uint32_t>(order[static_cast<size_t>(i)] * units);
     const int64_t slots = *std::max_element(view_.block_units, view_.block_units + view_.blocks) + units;
     memory_ = {static_cast<size_t>(slots * kBlockUnit), random.chance(0.5)};
     std::memset(memory_.data(), kUnused, memory_.size());

@@ -180,9 +180,9 @@ struct Reads {
 };
 Reads reads_of(int32_t position, int32_t factor, int32_t size) {
   if (factor == 1) return {{position, position}, {1, 0}};
-  const double place = std::max(0.0, (position + 0.5) / 2 - 0.5);
-  const auto low = std::min(static_cast<int32_t>(place), size - 1);
-  const double share = place - low;
+  const double source = std::max(0.0, (position + 0.5) / 2 - 0.5);
+  const auto low = std::min(static_cast<int32_t>(source), size - 1);
+  const double share = source - low;
   return {{low, std::min(low + 1, size - 1)}, {1 - share, share}};
 }
 

@@ -23,21 +23,21 @@ class PlainEngine : public ConvolutionEngine {
  public:
   int64_t wanted_bytes_for_row = 0;  ///< of workspace, for a good fit
   int64_t most_rows = 1 << 20;       ///< more fit nowhere
-  int parts = 0;
+  int chunks = 0;
 
   Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes) override {
     if (problem.rows > most_rows) return Fit::none;
     return problem.rows * wanted_bytes_for_row <= workspace_bytes ? Fit::good : Fit::poor;
   }
 
-  void convolve(const ConvolutionChunk& part) override {
-    ++parts;
-    const ConvolutionProblem& p = part.problem;
+  void convolve(const ConvolutionChunk& chunk) override {
+    ++chunks;
+    const ConvolutionProblem& p = chunk.problem;
     REQUIRE(p.rows <= most_rows);
-    const auto* input = reinterpret_cast<const float*>(part.input);
-    const auto* kernel = reinterpret_cast<const float*>(part.kernel);
-    const auto* bias = static_cast<const float*>(part.bias);
-    auto* output = reinterpret_cast<float*>(part.output);
+    const auto* input = reinterpret_cast<const float*>(chunk.input);
+    const auto* kernel = reinterpret_cast<const float*>(chunk.kernel);
+    const auto* bias = static_cast<const float*>(chunk.bias);
+    auto* output = reinterpret_cast<float*>(chunk.output);
     for (int64_t t = 0; t < p.frames; ++t) {
       for (int64_t y = 0; y < p.rows; ++y) {
         for (int64_t x = 0; x < p.columns; ++x) {
@@ -64,7 +64,7 @@ class PlainEngine : public ConvolutionEngine {
   void interleave(const Interleave& call) override { gpu::interleave(call, nullptr); }
 };
 
-TEST_CASE("parts of a convolution and what they leave make the whole") {
+TEST_CASE("chunks of a convolution and what they leave make the whole") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{300}));
   Random random(seed);
   const auto extent = [&](int64_t most) { return static_cast<int32_t>(random.integer(1, most)); };
@@ -147,14 +147,14 @@ TEST_CASE("parts of a convolution and what they leave make the whole") {
 /// Notes what it is asked for and computes nothing.
 class NotingEngine : public ConvolutionEngine {
  public:
-  std::vector<ConvolutionChunk> parts;
+  std::vector<ConvolutionChunk> chunks;
 
   Fit fit(const ConvolutionProblem& problem, int64_t) override {
     CHECK((problem.input_rows() - 1) * problem.input_row + problem.input_columns() * problem.inputs <
           int64_t{1} << 31);
     return Fit::good;
   }
-  void convolve(const ConvolutionChunk& part) override { parts.push_back(part); }
+  void convolve(const ConvolutionChunk& chunk) override { chunks.push_back(chunk); }
   void interleave(const Interleave&) override {}
 };
 
@@ -173,13 +173,13 @@ TEST_CASE("tensors of 2^31 elements are cut into slices of rows") {
   NotingEngine engine;
   CHECK(convolve_in_chunks(call, engine).empty());
   int64_t rows = 0;
-  for (const ConvolutionChunk& part : engine.parts) {
-    CHECK(part.input - call.input.base == rows * 8194 * 128 * 2);
-    CHECK(part.output - call.target.base == rows * 8192 * 128 * 2);
-    rows += part.problem.rows;
+  for (const ConvolutionChunk& chunk : engine.chunks) {
+    CHECK(chunk.input - call.input.base == rows * 8194 * 128 * 2);
+    CHECK(chunk.output - call.target.base == rows * 8192 * 128 * 2);
+    rows += chunk.problem.rows;
   }
   CHECK(rows == 8192);
-  CHECK(engine.parts.size() == 8);
+  CHECK(engine.chunks.size() == 8);
 }
 
 TEST_CASE("frames are a batch where nothing lies between them") {
@@ -193,11 +193,11 @@ TEST_CASE("frames are a batch where nothing lies between them") {
   call.input.block_rows = 10;
   NotingEngine engine;
   CHECK(convolve_in_chunks(call, engine).empty());
-  REQUIRE(engine.parts.size() == 1);
-  CHECK(engine.parts[0].problem.frames == 5);
+  REQUIRE(engine.chunks.size() == 1);
+  CHECK(engine.chunks[0].problem.frames == 5);
   call.region.y.end = 7;
   CHECK(convolve_in_chunks(call, engine).empty());
-  CHECK(engine.parts.size() == 6);
+  CHECK(engine.chunks.size() == 6);
 }
 
 TEST_CASE("groups are left to others") {
@@ -206,7 +206,7 @@ TEST_CASE("groups are left to others") {
   call.region = {{0, 1}, {0, 4}, {0, 4}};
   NotingEngine engine;
   CHECK(convolve_in_chunks(call, engine).size() == 1);
-  CHECK(engine.parts.empty());
+  CHECK(engine.chunks.empty());
 }
 
 }  // namespace
