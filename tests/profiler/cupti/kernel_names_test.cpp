@@ -38,9 +38,10 @@ TEST_CASE("operators and lambdas are left whole") {
   CHECK(short_kernel_name("_ZN15operator_kernel3runIiEEvv") == "operator_kernel::run");
   CHECK(short_kernel_name("_ZN11my_operatorIiE3runEv") == "my_operator::run");
   const auto lambda = [](auto value) { return value; };
-  const std::string name =
-      short_kernel_name((std::string("_Z3runI") + typeid(lambda).name() + "EvT_").c_str());
-  CHECK(name == "run");
+  std::string symbol = "_Z3runI";  // in steps: GCC 12 sees overruns in a sum of strings that are not there
+  symbol += typeid(lambda).name();
+  symbol += "EvT_";
+  CHECK(short_kernel_name(symbol.c_str()) == "run");
 }
 
 TEST_CASE("no name, too long a name, and names that are no text") {
