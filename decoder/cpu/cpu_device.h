@@ -8,7 +8,7 @@
 #include "decoder/cpu/statistics.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/plan/sizes.h"
 
 namespace headroom {
 

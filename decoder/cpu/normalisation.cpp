@@ -23,7 +23,7 @@ void normalise(const Normalisation& norm, const GroupStatistics& statistics, con
   std::vector<float> scales(static_cast<size_t>(items * of_item * channels)), shifts(scales.size());
   for (int64_t i = 0; i < items * of_item; ++i) {
     const int64_t set = statistics.set_of({i / of_item, frames.begin + i % of_item, 0});
-    statistics.affine(set, channels, norm.epsilon, norm.weights.scale, norm.weights.bias,
+    statistics.affine(set, channels, {norm.weights.scale, norm.weights.bias, norm.epsilon},
                       scales.data() + i * channels, shifts.data() + i * channels);
   }
   const Region part = inside(target.region, picture);

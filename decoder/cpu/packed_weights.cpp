@@ -5,7 +5,8 @@
 #include "decoder/cpu/loops/packing.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/graph/errors.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/lowering/convolution.h"
+#include "decoder/lowering/weights_bytes.h"
 #include "decoder/weights/folded_convolution.h"
 
 namespace headroom {

@@ -77,15 +77,15 @@ bool GroupStatistics::finite() const {
   return true;
 }
 
-void GroupStatistics::affine(int64_t set, int64_t channels, double epsilon, const float* weight,
-                             const float* bias, float* scale, float* shift) const {
+void GroupStatistics::affine(int64_t set, int64_t channels, const NormParameters& norm, float* scale,
+                             float* shift) const {
   const int64_t group_channels = channels / groups_;
   for (int64_t c = 0; c < channels; ++c) {
     const Moments& moments = moments_[static_cast<size_t>(set * groups_ + c / group_channels)];
     const double variance = std::max(0.0, moments.m2 / moments.count);
-    const double factor = double(weight[c]) / std::sqrt(variance + epsilon);
+    const double factor = double(norm.weight[c]) / std::sqrt(variance + norm.epsilon);
     scale[c] = static_cast<float>(factor);
-    shift[c] = static_cast<float>(double(bias[c]) - moments.mean * factor);
+    shift[c] = static_cast<float>(double(norm.bias[c]) - moments.mean * factor);
   }
 }
 

@@ -18,6 +18,13 @@ struct Moments {
 /// The moments of the union of two disjoint sets (Chan, Golub, LeVeque 1983, eq. 2.1).
 Moments merged(const Moments& a, const Moments& b);
 
+/// What a norm does with its statistics: one weight and one bias for each channel.
+struct NormParameters {
+  const float* weight = nullptr;
+  const float* bias = nullptr;
+  double epsilon = 0;
+};
+
 /// Statistics of each group of channels of each batch item, or of each of its frames, gathered tile by tile;
 /// each position counts once. What has statistics of its own is a set.
 class GroupStatistics {
@@ -39,8 +46,7 @@ class GroupStatistics {
   /// Scale and shift per channel of one set so that x * scale + shift = (x - mean) / sqrt(variance +
   /// epsilon)
   /// * weight + bias.
-  void affine(int64_t set, int64_t channels, double epsilon, const float* weight, const float* bias,
-              float* scale, float* shift) const;
+  void affine(int64_t set, int64_t channels, const NormParameters& norm, float* scale, float* shift) const;
 
  private:
   void add_frame(const MapView& view, const Region& frame, int64_t items);

@@ -9,7 +9,8 @@
 #include "decoder/gpu/gpu_device.h"
 #include "decoder/graph/errors.h"
 #include "decoder/interpreter/interpreter.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/lowering/blocks.h"
+#include "decoder/lowering/weights_bytes.h"
 
 namespace headroom {
 namespace {

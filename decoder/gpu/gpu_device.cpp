@@ -8,6 +8,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/interpreter/pixels.h"
 #include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/weights_bytes.h"
 
 namespace headroom {
 namespace {

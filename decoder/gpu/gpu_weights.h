@@ -7,7 +7,6 @@
 
 #include "decoder/gpu/host_weights.h"
 #include "decoder/gpu/pinned_staging.h"
-#include "decoder/lowering/memory.h"
 
 namespace headroom {
 

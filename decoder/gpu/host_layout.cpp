@@ -1,7 +1,7 @@
 #include "decoder/gpu/host_layout.h"
 
 #include "decoder/gpu/placement.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/lowering/blocks.h"
 
 namespace headroom {
 

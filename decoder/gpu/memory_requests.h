@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "decoder/lowering/gpu_memory.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/lowering/storage.h"
 
 namespace headroom {
 

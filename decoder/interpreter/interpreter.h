@@ -8,7 +8,6 @@
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/events.h"
 #include "decoder/interpreter/materialised_blocks.h"
-#include "decoder/lowering/memory.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom {

@@ -7,7 +7,7 @@
 #include "decoder/interpreter/block_transfers.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/materialised_map.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/lowering/block_windows.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom {

@@ -5,6 +5,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "decoder/lowering/blocks.h"
 #include "decoder/lowering/peak.h"
 
 namespace headroom {

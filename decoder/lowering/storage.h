@@ -47,7 +47,4 @@ int64_t tile_bytes(const Graph& graph, TensorId tensor, const Extent& extent, co
 int64_t latent_bytes(const Graph& graph, const Sizes& sizes);
 int64_t device_state_bytes(const Graph& graph, const Sizes& sizes);
 
-/// Keys and values that are stored in 16 bits are widened so many positions at a time.
-constexpr int64_t kWidenedPositions = 2048;
-
 }  // namespace headroom

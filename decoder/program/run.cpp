@@ -58,9 +58,8 @@ void print_summary(const RunStats& stats, const std::string& output, std::ostrea
 RunStats decode_once(const DecodeOptions& options, const PlannedDecode& what, PictureSink& sink,
                      ProgressEvents& events, Progress& progress) {
   const auto run = [&](PictureSink& target) {
-    const RunStats stats = decode(
-        what.model, what.plan, what.weights, what.latent, target, &events,
-        [&](double share) { events.loading(share); }, what.gpu);
+    const RunStats stats = decode(what.model, what.plan, what.weights, what.latent, target,
+                                  {&events, [&](double share) { events.loading(share); }, what.gpu});
     target.finish();
     return stats;
   };

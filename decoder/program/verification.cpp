@@ -104,7 +104,7 @@ Verification verify(const PlannedDecode& done, const std::filesystem::path& deco
           ? "the untiled decode"
           : "another plan under the same limit (tiles half as high); untiled would not fit this machine";
   progress.tell(VerificationStarted{compared_with});
-  decode(model, reference, weights, latent, comparison, &events, {}, gpu);
+  decode(model, reference, weights, latent, comparison, {&events, {}, gpu});
   comparison.finish();
   return comparison.result(compared_with);
 }

@@ -10,6 +10,9 @@
 #include "decoder/cpu/scratch_transfers.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/graph/errors.h"
+#include "decoder/lowering/blocks.h"
+#include "decoder/lowering/weights_bytes.h"
+#include "decoder/plan/sizes.h"
 #include "decoder/session/libraries.h"
 
 namespace headroom {

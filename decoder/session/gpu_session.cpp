@@ -10,6 +10,7 @@
 #include "decoder/gpu/host_transfers.h"
 #include "decoder/gpu/host_weights.h"
 #include "decoder/graph/errors.h"
+#include "decoder/lowering/weights_bytes.h"
 
 namespace headroom {
 namespace {

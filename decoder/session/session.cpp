@@ -66,17 +66,16 @@ std::unique_ptr<Session> open_session(const SessionRequest& request, gpu::Gpu* g
 }
 
 RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
-                PictureSink& sink, EventSink* events, const std::function<void(double)>& loading,
-                gpu::Gpu* gpu) {
+                PictureSink& sink, const DecodeHooks& options) {
   const bool on_gpu = plan.request.device == DeviceKind::cuda;
-  const std::unique_ptr<gpu::Gpu> opened = on_gpu && gpu == nullptr ? gpu::open_gpu() : nullptr;
-  if (opened) gpu = opened.get();
+  const std::unique_ptr<gpu::Gpu> opened = on_gpu && options.gpu == nullptr ? gpu::open_gpu() : nullptr;
   check_latent(model, plan, latent);
   const std::vector<Plan> plans{plan};
+  gpu::Gpu* gpu = opened ? opened.get() : options.gpu;
   return open_session({model, weights, plans, plan.limit_bytes - plan.reserve_bytes,
-                       plan.predicted_peak_bytes - plan.reserve_bytes, loading},
+                       plan.predicted_peak_bytes - plan.reserve_bytes, options.loading},
                       on_gpu ? gpu : nullptr)
-      ->decode(0, latent, sink, events);
+      ->decode(0, latent, sink, options.events);
 }
 
 }  // namespace headroom

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "decoder/files/array.h"
@@ -93,10 +94,18 @@ struct SessionRequest {
 /// request must outlive the session.
 std::unique_ptr<Session> open_session(const SessionRequest& request, gpu::Gpu* gpu);
 
-/// A session of one decode, within the plan's limit, on the device that the plan is for. A GPU is opened
-/// where `gpu` is null.
+/// What a single decode may be given beside what it decodes.
+struct DecodeHooks {
+  DecodeHooks(EventSink* told = nullptr, std::function<void(double)> loaded = {}, gpu::Gpu* on = nullptr)
+      : events(told), loading(std::move(loaded)), gpu(on) {}
+
+  EventSink* events;                    ///< null for nobody
+  std::function<void(double)> loading;  ///< told the share of the weights that is there
+  gpu::Gpu* gpu;                        ///< opened where the plan is for one and this is null
+};
+
+/// A session of one decode, within the plan's limit, on the device that the plan is for.
 RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
-                PictureSink& sink, EventSink* events, const std::function<void(double)>& loading = {},
-                gpu::Gpu* gpu = nullptr);
+                PictureSink& sink, const DecodeHooks& options = {});
 
 }  // namespace headroom

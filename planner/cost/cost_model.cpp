@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "decoder/lowering/lowering.h"
+#include "decoder/lowering/storage.h"
 #include "planner/cost/device_rates.h"
 #include "planner/cost/memory_costs.h"
 

@@ -9,6 +9,7 @@
 #include "decoder/lowering/attention.h"
 #include "decoder/lowering/gpu_memory.h"
 #include "decoder/lowering/linear_attention.h"
+#include "decoder/lowering/storage.h"
 
 namespace headroom::planner {
 namespace {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"

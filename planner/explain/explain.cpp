@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/amounts.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/lowering/block_windows.h"
+#include "decoder/lowering/weights_bytes.h"
 
 namespace headroom::planner {
 namespace {

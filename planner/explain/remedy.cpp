@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "decoder/lowering/blocks.h"
 #include "planner/search/finish_plan.h"
 
 namespace headroom::planner {

@@ -4,6 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/amounts.h"
+#include "decoder/lowering/blocks.h"
+#include "decoder/lowering/storage.h"
+#include "decoder/lowering/weights_bytes.h"
 #include "planner/search/make_plan.h"
 
 namespace headroom::planner {

@@ -1,5 +1,7 @@
 #include "planner/program/diff_command.h"
 
+#include <nlohmann/json.hpp>
+
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
 #include "planner/explain/diff.h"

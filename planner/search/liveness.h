@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "decoder/lowering/lowering.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/plan/sizes.h"
 #include "planner/search/tensor_set.h"
 
 namespace headroom::planner {

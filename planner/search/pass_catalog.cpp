@@ -1,5 +1,8 @@
 #include "planner/search/pass_catalog.h"
 
+#include "decoder/lowering/blocks.h"
+#include "decoder/lowering/weights_bytes.h"
+
 #include <algorithm>
 #include <stdexcept>
 

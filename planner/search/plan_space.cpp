@@ -1,5 +1,8 @@
 #include "planner/search/plan_space.h"
 
+#include "decoder/lowering/storage.h"
+#include "decoder/lowering/weights_bytes.h"
+
 #include <algorithm>
 
 namespace headroom::planner {

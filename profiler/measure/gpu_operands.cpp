@@ -8,7 +8,6 @@
 #include "decoder/graph/errors.h"
 #include "decoder/interpreter/materialised_map.h"
 #include "decoder/lowering/gpu_memory.h"
-#include "decoder/lowering/memory.h"
 #include "profiler/measure/filled.h"
 
 namespace headroom::profiler {

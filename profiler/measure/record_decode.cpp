@@ -50,7 +50,7 @@ RecordedDecode record_decode(const Model& model, const Plan& plan, const Paramet
   const AllocatorCaptured allocator(how.allocator ? how.gpu : nullptr, how.watcher, recorder);
   EventSink* events = how.with_events ? how.with_events(&recorder) : &recorder;
   RecordedDecode recorded;
-  recorded.stats = decode(model, plan, weights, latent, sink, events, how.loading, how.gpu);
+  recorded.stats = decode(model, plan, weights, latent, sink, {events, how.loading, how.gpu});
   recorded.recording = recorder.finish();
   if (how.gpu != nullptr && how.allocator) {
     recorded.recording.sources.insert(recorded.recording.sources.begin(),

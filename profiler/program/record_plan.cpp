@@ -52,7 +52,7 @@ RunStats trace_on_cpu(const Model& model, const Plan& plan, const ParameterSourc
   TraceRecorder recorder;
   ProgressEvents events(progress, &recorder);
   const RunStats stats =
-      decode(model, plan, weights, latent, sink, &events, [&](double share) { events.loading(share); });
+      decode(model, plan, weights, latent, sink, {&events, [&](double share) { events.loading(share); }});
   write_traces(described(recorder.finish(), plan, stats), plan, model.graph, request.traces);
   return stats;
 }

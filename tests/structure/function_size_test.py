@@ -19,7 +19,8 @@ def too_large(sources: list[Source]) -> list[str]:
 
     functions = [function for source in sources for function in source.functions]
     long = [f for f in functions if f.lines > MOST_LINES and not ("/kernels/" in f.file and f.file.endswith(".cu"))]
-    wide = [f for f in functions if f.parameters > MOST_PARAMETERS]
+    # The CPU's inner loops take plain pointers and numbers, as kernels do.
+    wide = [f for f in functions if f.parameters > MOST_PARAMETERS and not f.file.startswith("decoder/cpu/loops/")]
     return ([f"{place(f)}: {f.lines} lines" for f in sorted(long, key=lambda f: -f.lines)] +
             [f"{place(f)}: {f.parameters} parameters" for f in sorted(wide, key=lambda f: -f.parameters)])
 

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "decoder/gpu/calls/gpu.h"
+#include "decoder/session/gpu_session.h"
 #include "decoder/session/libraries.h"
 #include "decoder/session/session.h"
-#include "decoder/session/gpu_session.h"
 #include "tests/support/decoding.h"
 
 namespace headroom::test {
@@ -18,7 +18,7 @@ inline Decoded on_gpu(gpu::Gpu& gpu, const Model& model, const Plan& plan, const
                       uint64_t seed) {
   start_libraries(2);
   MemorySink sink(picture_shape(model, plan.request));
-  RunStats stats = decode(model, plan, random_source(seed), latent, sink, nullptr, {}, &gpu);
+  RunStats stats = decode(model, plan, random_source(seed), latent, sink, {nullptr, {}, &gpu});
   sink.finish();
   REQUIRE(sink.overwritten == 0);
   return {std::move(sink.picture), std::move(stats)};

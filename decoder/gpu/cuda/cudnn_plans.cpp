@@ -74,11 +74,17 @@ CudnnDescriptor tensor(CudnnTensor number, cudnnDataType_t type, const Layout& l
   return tensor;
 }
 
+/// Frames of pixels, channels last, as a convolution reads or writes them.
+struct Frames {
+  int64_t channels, frames, rows, columns;
+  int64_t frame, row;  ///< values from one to the next
+};
+
 /// With one tap along the time frames are a batch of pictures.
-Layout layout_of(const ConvolutionProblem& problem, int64_t channels, int64_t frames, int64_t rows,
-                 int64_t columns, int64_t frame, int64_t row) {
-  if (problem.taps_t == 1) return {{frames, channels, rows, columns}, {frame, 1, row, channels}};
-  return {{1, channels, frames, rows, columns}, {frames * frame, 1, frame, row, channels}};
+Layout layout_of(const ConvolutionProblem& problem, const Frames& f) {
+  if (problem.taps_t == 1)
+    return {{f.frames, f.channels, f.rows, f.columns}, {f.frame, 1, f.row, f.channels}};
+  return {{1, f.channels, f.frames, f.rows, f.columns}, {f.frames * f.frame, 1, f.frame, f.row, f.channels}};
 }
 
 Layout kernel_layout(const ConvolutionProblem& problem) {
@@ -100,15 +106,15 @@ Graph graph_of(const ConvolutionProblem& p) {
   const cudnnDataType_t type = type_of(p.dtype), in_between = CUDNN_DATA_FLOAT;
   const size_t axes = p.taps_t == 1 ? 2 : 3;
   const std::vector<int64_t> zeros(axes, 0), ones(axes, 1);
-  const Layout output = layout_of(p, p.outputs, p.frames, p.rows, p.columns, p.output_frame, p.output_row);
+  const Layout output = layout_of(p, {p.outputs, p.frames, p.rows, p.columns, p.output_frame, p.output_row});
   Layout bias{ones, std::vector<int64_t>(axes, p.outputs)};
   bias.extents.insert(bias.extents.begin(), {1, p.outputs});
   bias.distances.insert(bias.distances.begin(), {p.outputs, 1});
 
-  CudnnDescriptor x = tensor(
-      kCudnnInput, type,
-      layout_of(p, p.inputs, p.input_frames(), p.input_rows(), p.input_columns(), p.input_frame, p.input_row),
-      p.alignment);
+  CudnnDescriptor x = tensor(kCudnnInput, type,
+                             layout_of(p, {p.inputs, p.input_frames(), p.input_rows(), p.input_columns(),
+                                           p.input_frame, p.input_row}),
+                             p.alignment);
   CudnnDescriptor w = tensor(kCudnnKernel, type, kernel_layout(p), p.alignment);
   CudnnDescriptor sum = tensor(kCudnnSum, in_between, output, 16, true);
   CudnnDescriptor b = tensor(kCudnnBias, type, bias, p.alignment);

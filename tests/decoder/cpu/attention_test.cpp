@@ -4,6 +4,7 @@
 #include "decoder/interpreter/materialised_map.h"
 #include "decoder/lowering/attention.h"
 #include "decoder/lowering/memory.h"
+#include "decoder/lowering/storage.h"
 #include "planner/cost/memory_costs.h"
 
 #include <catch2/catch.hpp>

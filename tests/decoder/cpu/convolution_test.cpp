@@ -10,7 +10,7 @@
 #include "decoder/cpu/pool.h"
 #include "decoder/cpu/tile.h"
 #include "decoder/interpreter/materialised_map.h"
-#include "decoder/lowering/memory.h"
+#include "decoder/lowering/storage.h"
 #include "decoder/session/libraries.h"
 #include "tests/support/random.h"
 

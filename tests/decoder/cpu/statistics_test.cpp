@@ -119,7 +119,7 @@ TEST_CASE("statistics gathered tile by tile are those of the whole, for each ite
   }
   const double epsilon = 1e-6;
   for (int64_t item = 0; item < pixels.items; ++item) {
-    tiled.affine(item, pixels.channels, epsilon, weight.data(), bias.data(), scale.data(), shift.data());
+    tiled.affine(item, pixels.channels, {weight.data(), bias.data(), epsilon}, scale.data(), shift.data());
     for (size_t c = 0; c < channels; ++c) {
       const TwoPass expected =
           two_pass(pixels.group(item, static_cast<int64_t>(c) / (pixels.channels / groups), groups));
@@ -149,7 +149,7 @@ TEST_CASE("a constant has no deviation, and epsilon keeps the factor finite") {
   for (const Interval& y : cut(5, 2)) statistics.add(pixels.view(), {{0, 1}, y, {0, 5}}, 1);
   const float weight[2] = {1, 1}, bias[2] = {0, 0};
   float scale[2], shift[2];
-  statistics.affine(0, 2, 1e-6, weight, bias, scale, shift);
+  statistics.affine(0, 2, {weight, bias, 1e-6}, scale, shift);
   CHECK(scale[0] == Approx(1000).epsilon(1e-6));
   CHECK(scale[0] * 0.1f + shift[0] == Approx(0).margin(1e-4));
 }

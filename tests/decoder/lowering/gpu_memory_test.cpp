@@ -2,7 +2,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "decoder/lowering/blocks.h"
 #include "decoder/lowering/peak.h"
+#include "decoder/lowering/storage.h"
+#include "decoder/lowering/weights_bytes.h"
 #include "tests/decoder/plan/small_plan.h"
 
 namespace headroom {

@@ -49,7 +49,7 @@ struct Ready {
     plan_file = scratch / "plan.json";
     output = scratch / "out.npy";
     const Ended planned =
-        call(run_plan, {"--model", model, "--size", "12x10", "--limit", "64MiB", "-o", plan_file});
+        call(planner::run_plan, {"--model", model, "--size", "12x10", "--limit", "64MiB", "-o", plan_file});
     INFO(planned.err);
     REQUIRE(planned.code == 0);
   }
@@ -384,7 +384,7 @@ std::optional<json> understated(const Ready& ready, double share) {
   plan["predicted"]["peak_bytes"] = plan["limit_bytes"];
   for (json& pass : plan["passes"]) pass["predicted"]["peak_bytes"] = plan["limit_bytes"];
   ready.write_plan_json(plan);
-  if (call(run_plan, {"validate", ready.plan_file}).code != 0) return std::nullopt;
+  if (call(planner::run_plan, {"validate", ready.plan_file}).code != 0) return std::nullopt;
   return plan;
 }
 

@@ -34,7 +34,7 @@ struct Ready {
 
   std::string planned(const Words& how, const std::string& name) const {
     const Ended ended =
-        call(run_plan, joined(how, {"--model", model, "--limit", "64MiB", "-o", scratch / name}));
+        call(planner::run_plan, joined(how, {"--model", model, "--limit", "64MiB", "-o", scratch / name}));
     INFO(ended.err);
     REQUIRE(ended.code == 0);
     return scratch / name;

@@ -38,8 +38,8 @@ struct Ready {
     model = test::write_model(scratch / "model", test::tiny_config(), 1);
     latent = test::write_npy(scratch / "latent.npy", random_latent({batch, 4, rows, 32}, 3));
     const Ended planned =
-        call(run_plan, {"--model", model, "--size", "64x" + std::to_string(2 * rows), "--batch",
-                        std::to_string(batch), "--limit", limit, "-o", plan_file});
+        call(planner::run_plan, {"--model", model, "--size", "64x" + std::to_string(2 * rows), "--batch",
+                                 std::to_string(batch), "--limit", limit, "-o", plan_file});
     INFO(planned.err);
     REQUIRE(planned.code == 0);
   }
@@ -246,8 +246,9 @@ TEST_CASE("a queue is told decode by decode, and its share is that of the whole"
   const std::string requests = ready.scratch.write(
       "requests.json", json{{"schema", "headroom.requests"}, {"version", 1}, {"requests", {request}}}.dump());
   const std::string queue = ready.scratch / "queue.json";
-  REQUIRE(call(run_plan, {"queue", requests, "--model", ready.model, "--limit", "64MiB", "-o", queue}).code ==
-          0);
+  REQUIRE(
+      call(planner::run_plan, {"queue", requests, "--model", ready.model, "--limit", "64MiB", "-o", queue})
+          .code == 0);
   const Words words{"--queue", queue, "--model", ready.model, "--threads", "2", "--progress", "lines"};
   const Ended ended = call(run_decode, words);
   INFO(ended.err);

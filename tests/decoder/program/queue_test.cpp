@@ -60,8 +60,8 @@ struct Ready {
   void plan() {
     scratch.write("requests.json",
                   json{{"schema", "headroom.requests"}, {"version", 1}, {"requests", requests}}.dump());
-    const Ended planned =
-        call(run_plan, {"queue", requests_file, "--model", kModel, "--limit", "48MiB", "-o", queue_file});
+    const Ended planned = call(
+        planner::run_plan, {"queue", requests_file, "--model", kModel, "--limit", "48MiB", "-o", queue_file});
     INFO(planned.err);
     REQUIRE(planned.code == 0);
     queue = read_json_file(queue_file, 1 << 28);

@@ -97,7 +97,7 @@ TEST_CASE("the kinds of a trace add up to what the pool holds, at every event") 
     most[kind] = std::max(most[kind], live[kind]);
     sum += event.bytes;
     largest = std::max(largest, sum);
-    CAPTURE(i, name_of(event.kind));
+    CAPTURE(i, key_of(event.kind));
     REQUIRE(sum == recorded.live[i]);
     REQUIRE(live[kind] >= 0);
     REQUIRE(event.seconds >= before);
@@ -194,7 +194,7 @@ TEST_CASE("the files of a trace can be read again") {
   for (size_t i = 0; i < recorded.trace.events.size(); ++i) {
     const json& event = trace["events"][i];
     CHECK(event[0] == Approx(recorded.trace.events[i].seconds).margin(1e-6));
-    CHECK(trace["kinds"][event[1].get<size_t>()] == name_of(recorded.trace.events[i].kind));
+    CHECK(trace["kinds"][event[1].get<size_t>()] == key_of(recorded.trace.events[i].kind));
     CHECK(event[5] == recorded.trace.events[i].bytes);
   }
   int64_t calls = 0;

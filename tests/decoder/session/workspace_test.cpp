@@ -6,6 +6,7 @@
 #include "decoder/cpu/pool.h"
 #include "decoder/cpu/process_memory.h"
 #include "decoder/lowering/attention.h"
+#include "decoder/lowering/storage.h"
 #include "decoder/session/libraries.h"
 #include "planner/cost/memory_costs.h"
 #include "tests/support/attended.h"

@@ -3,6 +3,7 @@
 
 #include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/storage.h"
 #include "tests/decoder/validator/validator_check.h"
 
 namespace headroom {

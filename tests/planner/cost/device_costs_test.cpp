@@ -4,6 +4,7 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/storage.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/cost/profile_check.h"

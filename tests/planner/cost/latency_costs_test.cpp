@@ -5,6 +5,7 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
+#include "decoder/lowering/weights_bytes.h"
 #include "planner/cost/cost_model.h"
 #include "planner/cost/profile_check.h"
 #include "planner/program/run.h"

@@ -1,6 +1,7 @@
 #include "planner/explain/analyze.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "decoder/graph/errors.h"
 #include "decoder/plan/stats_file.h"

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "decoder/graph/errors.h"
+#include "decoder/lowering/weights_bytes.h"
 #include "decoder/validator/validator.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"

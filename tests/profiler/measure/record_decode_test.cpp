@@ -175,7 +175,8 @@ TEST_CASE("a trace of a GPU that is made as it happens has what the driver count
   start_libraries(2);
   test::MemorySink sink(test::picture_shape(decode.model, decode.plan.request));
   TraceRecorder recorder;
-  headroom::decode(decode.model, decode.plan, test::random_source(5), decode.latent, sink, &recorder, {}, &gpu);
+  headroom::decode(decode.model, decode.plan, test::random_source(5), decode.latent, sink,
+                   {&recorder, {}, &gpu});
   const Trace trace = recorder.finish();
   KindBytes live{};
   for (const TraceEvent& event : trace.events) {
