@@ -8,6 +8,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/interpreter/materialised_map.h"
 #include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/memory.h"
 #include "profiler/measure/filled.h"
 
 namespace headroom::profiler {
