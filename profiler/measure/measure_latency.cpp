@@ -135,7 +135,10 @@ class Measuring {
   void run_dry() {
     for (const Subject& subject : subjects_) {
       for (size_t i = subject.found.size(); i-- > 0;) {
-        if (!is_large(subject.latency_table, i)) prepared(subject, i).run();
+        if (is_large(subject.latency_table, i)) continue;
+        const Call call = prepared(subject, i);
+        call.run();
+        if (call.finish) call.finish();
       }
     }
   }

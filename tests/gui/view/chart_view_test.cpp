@@ -104,7 +104,7 @@ TEST_CASE("chart view: areas are stacked, whatever their x") {
   reports::Chart chart;
   chart.series = {{"a", reports::Mark::area, reports::ColourRole::weights, {0, 2}, {1, 3}},
                   {"b", reports::Mark::area, reports::ColourRole::materialised, {1, 2}, {10, 20}}};
-  const reports::Stack stack = stacked(chart);
+  const Stack stack = stacked(chart);
   CHECK(stack.x == std::vector<double>{0, 1, 2});
   REQUIRE(stack.tops.size() == 2);
   CHECK(stack.tops[0] == std::vector<double>{1, 1, 3});
@@ -342,7 +342,8 @@ TEST_CASE("chart view: panning over a million moments", "[.benchmark]") {
   for (int i = 0; i < 40; ++i)
     passes.push_back({i * 0.75, i * 0.75 + 0.75, "decoder.pass." + std::to_string(i)});
   const auto timeline = std::make_shared<const reports::Timeline>(
-      seconds, use, 30, int64_t(600) << 20, passes, [](size_t) { return std::vector<reports::LiveEntry>(); });
+      reports::TimelineData{seconds, use, 30, int64_t(600) << 20, passes,
+                            [](size_t) { return std::vector<reports::LiveEntry>(); }});
   ChartView view;
   show(view, {1600, 500});
   view.setSource(0, 30, [timeline](double begin, double end, size_t columns) {

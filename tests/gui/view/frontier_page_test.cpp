@@ -179,7 +179,7 @@ TEST_CASE("frontier page: a saved plan is one that headroom-plan accepts") {
   const test::Scratch scratch;
   const std::string file = scratch / "saved.json";
   shown.page.savePlan(QString::fromStdString(file));
-  const test::Ended ended = test::call(run_plan, {"validate", file});
+  const test::Ended ended = test::call(planner::run_plan, {"validate", file});
   INFO(ended.err);
   CHECK(ended.code == 0);
   CHECK_THAT(ended.out, Catch::Contains("valid"));
