@@ -19,7 +19,7 @@ endif()
 # A library may link only what stands before it: decoder <- profiler <- planner <- reports <- gui, and so within each.
 set(HEADROOM_LIBRARY_ORDER
   decoder_graph decoder_plan decoder_lowering decoder_validator decoder_trace decoder_files decoder_weights decoder_interpreter
-  decoder_cpu_loops decoder_cpu decoder_gpu_calls decoder_gpu decoder_gpu_kernels decoder_gpu_library_calls decoder_gpu_cuda decoder_progress decoder_session decoder_cli decoder_program
+  decoder_cpu_loops decoder_cpu decoder_gpu_calls decoder_gpu decoder_gpu_kernels decoder_torch decoder_gpu_library_calls decoder_gpu_cuda decoder_progress decoder_session decoder_cli decoder_program
   profiler_profile profiler_events profiler_cupti profiler_measure profiler_snapshot profiler_program
   planner_cost planner_search planner_explain planner_program
   reports_figures reports_render reports_program
@@ -41,6 +41,8 @@ set(HEADROOM_MAY_LINK_CLI11::CLI11 "^(decoder_cli|[a-z]+_program)$")
 set(HEADROOM_MAY_LINK_headroom::decoder_cli "_program$")
 set(HEADROOM_MAY_LINK_headroom::libtorch "^profiler_snapshot$")
 set(HEADROOM_MAY_LINK_PNG::PNG "^decoder_files$")
+set(HEADROOM_MAY_LINK_headroom::libtorch_cuda "^decoder_torch$")
+set(HEADROOM_MAY_LINK_headroom::decoder_torch "^decoder_gpu_cuda$")
 set(HEADROOM_MAY_LINK_headroom::cuda_libraries "^decoder_gpu_cuda$")
 set(HEADROOM_MAY_LINK_headroom::qcustomplot "^gui_views$")
 

@@ -1,14 +1,12 @@
 #include "decoder/gpu/cuda/cuda_gpu.h"
 
-#include <c10/cuda/CUDACachingAllocator.h>
-#include <c10/cuda/CUDAFunctions.h>
 #include <nvtx3/nvToolsExt.h>
 
 #include <fstream>
 #include <utility>
 #include <variant>
 
-#include "decoder/gpu/cuda/allocator_tracker.h"
+#include "decoder/torch/allocator_tracker.h"
 #include "decoder/gpu/cuda/cublas_products.h"
 #include "decoder/gpu/cuda/cudnn_convolution.h"
 #include "decoder/gpu/cuda/status.h"
@@ -243,8 +241,6 @@ bool CudaGpu::happened(Event event) {
 }
 
 bool CudaGpu::watch_allocator(AllocatorWatch watch) {
-  // There is nothing to attach to before it has been started.
-  if (watch) c10::cuda::CUDACachingAllocator::init(c10::cuda::device_count());
   const bool begins = static_cast<bool>(watch);
   const bool done = watch_libtorch_allocator(std::move(watch));
   watching_ = begins && done;

@@ -9,7 +9,7 @@
 
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/gpu/cuda/cuda_stamps.h"
-#include "decoder/gpu/cuda/device_memory.h"
+#include "decoder/torch/device_memory.h"
 #include "decoder/gpu/cuda/driver_memory.h"
 #include "decoder/gpu/cuda/events.h"
 

@@ -1,4 +1,4 @@
-#include "decoder/gpu/cuda/allocator_tracker.h"
+#include "decoder/torch/allocator_tracker.h"
 
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -88,6 +88,7 @@ bool watch_libtorch_allocator(AllocatorWatch watch) {
     tracker.set({});
     return true;
   }
+  allocator::init(c10::cuda::device_count());  // there is nothing to attach to before it has been started
   if (!tracker.attach(c10::cuda::current_device())) return false;
   tracker.set(std::move(watch));
   return true;

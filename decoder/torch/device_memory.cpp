@@ -1,4 +1,4 @@
-#include "decoder/gpu/cuda/device_memory.h"
+#include "decoder/torch/device_memory.h"
 
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <string>
 
-#include "decoder/gpu/cuda/status.h"
 #include "decoder/graph/errors.h"
 
 namespace headroom::gpu {
@@ -39,8 +38,7 @@ void drop_pool(c10::DeviceIndex device) {
 }
 
 [[noreturn]] void refuse(int64_t bytes) {
-  size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  const auto [free, total] = allocator::get()->getMemoryInfo(c10::cuda::current_device());
   throw LimitExceeded("the GPU has " + std::to_string(free) + " bytes free of " + std::to_string(total) +
                       ", asked for " + std::to_string(bytes));
 }
@@ -83,8 +81,7 @@ std::byte* DeviceMemory::reserve(int64_t bytes) {
     begin +=
         (kAlignment - static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory_) % kAlignment)) % kAlignment;
   }
-  size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  const size_t total = allocator::get()->getMemoryInfo(device).second;
   const auto all = static_cast<size_t>(c10::CachingDeviceAllocator::StatType::AGGREGATE);
   const auto held = allocator::getDeviceStats(device).reserved_bytes[all].current;
   fraction_before_ = allocator::getMemoryFraction(device);

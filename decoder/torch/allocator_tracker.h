@@ -9,8 +9,8 @@
 namespace headroom::gpu {
 
 /// Tells `watch` what LibTorch's caching allocator does on the current device; an empty one ends it. False
-/// where that allocator cannot be watched (the one that CUDA has itself, say). The allocator must have been
-/// started.
+/// where that allocator cannot be watched (the one that CUDA has itself, say). Starts
+/// the allocator.
 bool watch_libtorch_allocator(AllocatorWatch watch);
 
 /// What an entry of its trace says of segments; none for what is between LibTorch and its allocator.

@@ -1,4 +1,4 @@
-#include "decoder/gpu/cuda/allocator_tracker.h"
+#include "decoder/torch/allocator_tracker.h"
 
 #include <catch2/catch.hpp>
 
