@@ -62,9 +62,9 @@ void CpuDevice::add_statistics(TensorId id, const MapView& source, const Region&
   statistics_.at(id).add(source, region, items);
 }
 
-void CpuDevice::add_key_values(TensorId id, const std::vector<MapView>& chunks, const Region& region,
+void CpuDevice::add_key_values(TensorId id, const std::vector<MapView>& inputs, const Region& region,
                                int64_t items) {
-  sums_.at(id).add(chunks, region, items);
+  sums_.at(id).add(inputs, region, items);
 }
 
 bool CpuDevice::finite(TensorId id) {
@@ -142,9 +142,9 @@ void CpuDevice::attend(const Op& op, const MapView& queries, const MapView& keys
   headroom::attend(pool_, {queries, keys, values}, op.frames, target, items);
 }
 
-void CpuDevice::attend_linearly(const Op& op, const std::vector<MapView>& chunks, const MapView& target,
+void CpuDevice::attend_linearly(const Op& op, const std::vector<MapView>& inputs, const MapView& target,
                                 const Region& region, int64_t items) {
-  headroom::attend_linearly(pool_, chunks, {sums_.at(op.inputs.back()), op.epsilon}, target, region, items);
+  headroom::attend_linearly(pool_, inputs, {sums_.at(op.inputs.back()), op.epsilon}, target, region, items);
 }
 
 }  // namespace headroom

@@ -36,7 +36,7 @@ class CpuDevice final : public Device {
 
   void begin_statistics(TensorId id, int64_t items) override;
   void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) override;
-  void add_key_values(TensorId id, const std::vector<MapView>& chunks, const Region& region,
+  void add_key_values(TensorId id, const std::vector<MapView>& inputs, const Region& region,
                       int64_t items) override;
   bool finite(TensorId id) override;
   void forget_statistics(TensorId id) override;
@@ -62,7 +62,7 @@ class CpuDevice final : public Device {
                       int64_t items) override;
   void attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
               const MapView& target, int64_t items) override;
-  void attend_linearly(const Op& op, const std::vector<MapView>& chunks, const MapView& target,
+  void attend_linearly(const Op& op, const std::vector<MapView>& inputs, const MapView& target,
                        const Region& region, int64_t items) override;
 
  private:

@@ -19,26 +19,26 @@ using kernels::Tap;
 constexpr int64_t kChunkPixels = 64;
 constexpr Tap kOnly{};
 
-/// Where a head's q, k and v stand.
-struct HeadPlace {
-  const MapView* chunk = nullptr;
+/// Where a head's q, k and v begin: in which input, and at which of its channels.
+struct HeadOffset {
+  const MapView* input = nullptr;
   int64_t channel = 0;
 };
 
-std::vector<HeadPlace> places_of(const std::vector<MapView>& chunks, int64_t channels) {
-  std::vector<HeadPlace> places;
-  for (const MapView& chunk : chunks) {
-    for (int64_t c = 0; c < chunk.channels; c += 3 * channels) places.push_back({&chunk, c});
+std::vector<HeadOffset> head_offsets(const std::vector<MapView>& inputs, int64_t channels) {
+  std::vector<HeadOffset> offsets;
+  for (const MapView& input : inputs) {
+    for (int64_t c = 0; c < input.channels; c += 3 * channels) offsets.push_back({&input, c});
   }
-  return places;
+  return offsets;
 }
 
 /// `count` values of one pixel as fp32: where they are, or in `buffer`.
-const float* values_at(const HeadPlace& place, const Row& row, int64_t x, int64_t channel, int64_t count,
+const float* values_at(const HeadOffset& offset, const Row& row, int64_t x, int64_t channel, int64_t count,
                        float* buffer) {
-  const MapView& map = *place.chunk;
+  const MapView& map = *offset.input;
   const auto* from = static_cast<const std::byte*>(map.place(row, x)) +
-                     (place.channel + channel) * bytes_per_element(map.dtype);
+                     (offset.channel + channel) * bytes_per_element(map.dtype);
   if (map.dtype == Dtype::fp32) return reinterpret_cast<const float*>(from);
   kernels::widen(map.dtype, from, buffer, count);
   return buffer;
@@ -75,9 +75,9 @@ KeyValueSums::KeyValueSums(int64_t items, const LinearHeads& heads)
     : heads_(heads),
       sums_(static_cast<size_t>(items * heads.heads * heads.channels * (heads.channels + 1)), 0.0) {}
 
-void KeyValueSums::add(const std::vector<MapView>& chunks, const Region& region, int64_t items) {
+void KeyValueSums::add(const std::vector<MapView>& inputs, const Region& region, int64_t items) {
   const int64_t channels = heads_.channels, columns = padded_head_channels(channels);
-  const std::vector<HeadPlace> places = places_of(chunks, channels);
+  const std::vector<HeadOffset> offsets = head_offsets(inputs, channels);
   const int64_t rows = region.t.length() * region.y.length();  // of one item
   // Threads share the heads, so that each is summed in one order.
   parallel_for(0, items * heads_.heads, 1, [&](int64_t begin, int64_t end) {
@@ -90,7 +90,7 @@ void KeyValueSums::add(const std::vector<MapView>& chunks, const Region& region,
         for (int64_t i = begin; i < end; ++i) {
           const int64_t item = i / heads_.heads, head = i % heads_.heads;
           for (int64_t p = 0; p < pixels; ++p) {
-            const float* from = values_at(places[static_cast<size_t>(head)], row_of(region, item * rows + r),
+            const float* from = values_at(offsets[static_cast<size_t>(head)], row_of(region, item * rows + r),
                                           x + p, channels, 2 * channels, buffer.data());
             for (int64_t c = 0; c < channels; ++c)
               keys[static_cast<size_t>(c * pixels + p)] = from[c] < 0 ? 0 : from[c];
@@ -115,12 +115,12 @@ bool KeyValueSums::finite() const {
   return std::all_of(sums_.begin(), sums_.end(), [](double sum) { return std::isfinite(sum); });
 }
 
-void attend_linearly(Pool& pool, const std::vector<MapView>& chunks, const LinearAttentionSums& over,
+void attend_linearly(Pool& pool, const std::vector<MapView>& inputs, const LinearAttentionSums& over,
                      const MapView& target, const Region& region, int64_t items) {
   const KeyValueSums& sums = over.sums;
   const auto [heads, channels] = sums.heads();
   const int64_t columns = padded_head_channels(channels);
-  const std::vector<HeadPlace> places = places_of(chunks, channels);
+  const std::vector<HeadOffset> offsets = head_offsets(inputs, channels);
   // The sums in fp32, as the product reads them.
   const std::shared_ptr<float> packed = pool.take_floats(linear_attention_floats(heads, channels, items));
   float* matrices = packed.get();
@@ -143,7 +143,7 @@ void attend_linearly(Pool& pool, const std::vector<MapView>& chunks, const Linea
                  for (int64_t p = 0; p < pixels; ++p) {
                    float* to = queries.data() + p * channels;
                    const float* from =
-                       values_at(places[static_cast<size_t>(head)], row, x + p, 0, channels, to);
+                       values_at(offsets[static_cast<size_t>(head)], row, x + p, 0, channels, to);
                    if (from != to) std::copy_n(from, channels, to);
                  }
                  kernels::activate(queries.data(), pixels * channels, Activation::relu);

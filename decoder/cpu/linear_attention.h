@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// Heads of linear attention: each has q, k and v of `channels` values side by side, head after head through
-/// one chunk after the other.
+/// Heads of linear attention. Each has q, k and v of `channels` values side by side. Heads lie one after
+/// another in the first input, then in the second and so on.
 struct LinearHeads {
   int64_t heads = 0;
   int64_t channels = 0;
@@ -21,9 +21,9 @@ class KeyValueSums {
  public:
   KeyValueSums(int64_t items, const LinearHeads& heads);
 
-  /// Adds a region of every item. Sums within a segment of a row are in fp32, those of segments in double,
-  /// in an order that does not depend on the number of threads.
-  void add(const std::vector<MapView>& chunks, const Region& region, int64_t items);
+  /// Adds a region of every item. Up to 64 pixels of a row are summed in fp32, and these sums are added in
+  /// double. The order does not depend on the number of threads.
+  void add(const std::vector<MapView>& inputs, const Region& region, int64_t items);
   /// False where a NaN or an infinity went in.
   bool finite() const;
 
@@ -47,7 +47,7 @@ struct LinearAttentionSums {
 
 /// relu(q) by the sums, divided by relu(q) by those of relu(k) alone plus epsilon, into a region of `target`
 /// whose channels are those of all heads. Takes linear_attention_floats() from the pool.
-void attend_linearly(Pool& pool, const std::vector<MapView>& chunks, const LinearAttentionSums& over,
+void attend_linearly(Pool& pool, const std::vector<MapView>& inputs, const LinearAttentionSums& over,
                      const MapView& target, const Region& region, int64_t items);
 
 }  // namespace headroom

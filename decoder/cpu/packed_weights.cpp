@@ -16,7 +16,7 @@ using kernels::PackedPart;
 
 constexpr int64_t kAlignedFloats = 16;
 constexpr int64_t kChunkFloats = int64_t{16} << 10;
-// Kernels are packed in parts of so many outputs and inputs.
+// Threads pack so many outputs and inputs of a kernel at a time.
 constexpr int64_t kPartOutputs = 16;
 constexpr int64_t kPartInputs = 64;
 
@@ -39,7 +39,8 @@ void for_chunks(int64_t count, const F& f) {
   });
 }
 
-/// Runs f(first output, inputs) on every part of a kernel. Threads may keep buffers in `Buffers`.
+/// Runs f(first output, inputs) for every so many outputs and inputs of a kernel. Threads may keep buffers in
+/// `Buffers`.
 template <typename Buffers, typename F>
 void for_parts(const KernelShape& shape, const F& f) {
   const int64_t across = (shape.inputs + kPartInputs - 1) / kPartInputs;
@@ -53,11 +54,11 @@ void for_parts(const KernelShape& shape, const F& f) {
   });
 }
 
-/// The part of a frame's matrices in a packed kernel that begins with this output and input.
-PackedPart part_of(const KernelShape& shape, ConvolutionAlgorithm form, float* packed, int64_t frame,
+/// Where in a packed kernel the matrices of this frame begin, from this output and input on.
+PackedPart part_of(const KernelShape& shape, ConvolutionAlgorithm algorithm, float* packed, int64_t frame,
                    int64_t output, int64_t input) {
   const int64_t width = kernels::panel_width(shape, output);
-  float* of_frame = packed + frame * shape.frame_matrices(form) * shape.matrix_floats();
+  float* of_frame = packed + frame * shape.frame_matrices(algorithm) * shape.matrix_floats();
   return {of_frame + kernels::panel_offset(shape, output) + input * width, shape.matrix_floats(), width};
 }
 
@@ -68,7 +69,7 @@ void load(const ParameterSource& source, const Parameter& parameter, float* out)
 
 /// Packs the kernel of one group, whose shape is `group`.
 void pack_group(const FoldedConvolution& convolution, const KernelShape& group, int64_t number,
-                ConvolutionAlgorithm form, float* packed) {
+                ConvolutionAlgorithm algorithm, float* packed) {
   struct Buffers {
     std::vector<float> taps, direct;
   };
@@ -85,8 +86,8 @@ void pack_group(const FoldedConvolution& convolution, const KernelShape& group, 
         kernels::pack_direct(group, buffers.taps.data() + frame * frame_values, distance, inputs.length(),
                              outputs, direct);
       };
-      const PackedPart target = part_of(group, form, packed, frame, output, inputs.begin);
-      if (form == ConvolutionAlgorithm::direct) {
+      const PackedPart target = part_of(group, algorithm, packed, frame, output, inputs.begin);
+      if (algorithm == ConvolutionAlgorithm::direct) {
         pack(target);
         continue;
       }
@@ -115,13 +116,13 @@ void pack_depthwise(const FoldedConvolution& convolution, float* packed) {
   });
 }
 
-void pack_kernel(const FoldedConvolution& convolution, ConvolutionAlgorithm form, float* packed) {
+void pack_kernel(const FoldedConvolution& convolution, ConvolutionAlgorithm algorithm, float* packed) {
   const KernelShape& shape = convolution.shape();
   if (shape.depthwise()) return pack_depthwise(convolution, packed);
-  if (shape.groups == 1) return pack_group(convolution, shape, 0, form, packed);
+  if (shape.groups == 1) return pack_group(convolution, shape, 0, algorithm, packed);
   const KernelShape group = shape.of_group();
   for (int64_t g = 0; g < shape.groups; ++g)
-    pack_group(convolution, group, g, form, packed + g * group.floats(form));
+    pack_group(convolution, group, g, algorithm, packed + g * group.floats(algorithm));
 }
 
 void transform_kernel(const PackedKernel& from, float* packed) {
@@ -141,11 +142,12 @@ void transform_kernel(const PackedKernel& from, float* packed) {
 }  // namespace
 
 Weights::Weights(Pool& pool, const Graph& graph, const std::vector<OpId>& operations,
-                 ConvolutionAlgorithm form, const ParameterSource& source,
+                 ConvolutionAlgorithm algorithm, const ParameterSource& source,
                  const std::function<void(double)>& progress)
     : ops_(graph.ops().size()) {
   int64_t floats = 0;
-  for (OpId op : operations) floats += weights_bytes(graph, graph.op(op), form, {}) / int64_t{sizeof(float)};
+  for (OpId op : operations)
+    floats += weights_bytes(graph, graph.op(op), algorithm, {}) / int64_t{sizeof(float)};
   slab_ = pool.take_floats(floats);
   float* next = slab_.get();
   for (size_t i = 0; i < operations.size(); ++i) {
@@ -155,7 +157,7 @@ Weights::Weights(Pool& pool, const Graph& graph, const std::vector<OpId>& operat
     if (op.kind == OpKind::conv) {
       const FoldedConvolution convolution(graph, op, source);
       const KernelShape& shape = convolution.shape();
-      const ConvolutionAlgorithm own = algorithm_of(shape, form);
+      const ConvolutionAlgorithm own = algorithm_of(shape, algorithm);
       pack_kernel(convolution, own, next);
       weights.kernel = {shape, own, next, nullptr};
       next += aligned(shape.floats(own));

@@ -23,7 +23,7 @@ struct OpWeights {
 /// pool.
 class Weights {
  public:
-  /// Reads every parameter once. `progress` is told the share done, 0 to 1.
+  /// Reads every parameter once. `progress` receives the share done, 0 to 1.
   Weights(Pool& pool, const Graph& graph, const std::vector<OpId>& operations, ConvolutionAlgorithm algorithm,
           const ParameterSource& source, const std::function<void(double)>& progress = {});
   /// Those kernels among `operations` that Winograd's algorithm can run, packed for it; all else is borrowed

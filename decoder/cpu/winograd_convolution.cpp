@@ -17,7 +17,7 @@ constexpr int64_t kMostIn = 6, kMostOut = 6;
 /// The windows of a block along one axis, cut to what is there.
 struct Window {
   int64_t in_begin, out_begin;  ///< positions of the whole window
-  Interval in, out;  ///< parts of it that the tile has, and that are wanted; counted from its begin
+  Interval in, out;             ///< what the tile has of it, and what is wanted; counted from its begin
 };
 
 Window window_of(const KernelShape& kernel, int64_t block, const Interval& inputs, const Interval& outputs) {

@@ -87,7 +87,7 @@ void PngSink::collect(Item& item, const Region& region, const float* pixels) {
   item.next_row = item.band.end;
   item.band = {};
   item.filled.clear();
-  // Freed, not materialised: between bands, and after the last, other items may hold theirs.
+  // The buffer is freed, not kept: between bands, and after the last, other items may hold theirs.
   std::vector<uint8_t>().swap(item.pixels);
 }
 

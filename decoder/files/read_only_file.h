@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// A regular file, open for reading at any place and from several threads.
+/// A regular file, open for reading at any offset and from several threads.
 ///
 /// It is read, not mapped: a mapping of 99 MB, every range handed back (MADV_DONTNEED) after its copy, still
 /// grew the process by 43 MiB on Linux 6.18, presumably because one fault maps a whole large folio of page

@@ -220,15 +220,15 @@ void GpuDevice::add_statistics(TensorId id, const MapView& source, const Region&
   }
 }
 
-void GpuDevice::add_key_values(TensorId id, const std::vector<MapView>& chunks, const Region& region,
+void GpuDevice::add_key_values(TensorId id, const std::vector<MapView>& inputs, const Region& region,
                                int64_t items) {
   const int64_t channels = head_channels(graph_, *graph_.producer(id));
   auto* partial = reinterpret_cast<float*>(static_cast<std::byte*>(state_.get()) + layout_.partial_offset);
   for (int64_t item = 0; item < items; ++item) {
     auto* sums = reinterpret_cast<double*>(state_at(layout_.statistics.at(id), item));
-    for (const MapView& chunk : chunks) {
-      const int64_t heads = chunk.channels / (3 * channels);
-      run(gpu::AddKeyValueSums{view_of(chunk, item), box_of(region), static_cast<int32_t>(heads),
+    for (const MapView& input : inputs) {
+      const int64_t heads = input.channels / (3 * channels);
+      run(gpu::AddKeyValueSums{view_of(input, item), box_of(region), static_cast<int32_t>(heads),
                                static_cast<int32_t>(channels), partial, sums});
       sums += heads * channels * (channels + 1);
     }
@@ -349,15 +349,15 @@ void GpuDevice::attend(const Op& op, const MapView& queries, const MapView& keys
   }
 }
 
-void GpuDevice::attend_linearly(const Op& op, const std::vector<MapView>& chunks, const MapView& target,
+void GpuDevice::attend_linearly(const Op& op, const std::vector<MapView>& inputs, const MapView& target,
                                 const Region& region, int64_t items) {
   const int64_t channels = head_channels(graph_, op);
   for (int64_t i = 0; i < items; ++i) {
     const auto* sums = reinterpret_cast<const double*>(state_at(layout_.statistics.at(op.inputs.back()), i));
     int64_t first = 0;
-    for (const MapView& chunk : chunks) {
-      const int64_t heads = chunk.channels / (3 * channels);
-      run(gpu::LinearAttention{view_of(chunk, i), view_of(target, i), box_of(region),
+    for (const MapView& input : inputs) {
+      const int64_t heads = input.channels / (3 * channels);
+      run(gpu::LinearAttention{view_of(input, i), view_of(target, i), box_of(region),
                                static_cast<int32_t>(heads), static_cast<int32_t>(channels),
                                static_cast<int32_t>(first), sums, static_cast<float>(op.epsilon)});
       first += heads * channels;

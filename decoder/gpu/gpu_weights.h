@@ -27,7 +27,7 @@ class GpuWeights {
   struct Loading {
     const HostWeights& source;
     PinnedStaging& staging;
-    std::function<void(double)> progress{};  ///< is told the share done, 0 to 1
+    std::function<void(double)> progress{};  ///< receives the share done, 0 to 1
   };
   /// Reads every parameter of the operations once, and sends it to `memory`.
   GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,

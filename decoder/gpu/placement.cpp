@@ -119,7 +119,7 @@ Placement place_as_they_come(const MemoryRequests& requests, const std::vector<L
   return placement;
 }
 
-/// What reaches beyond `goal` moves forward, half of the way.
+/// Requests that end beyond `goal` move forward, half of the way.
 void promote(Order& order, const Placement& placement, const std::vector<LiveRange>& ranges, int64_t goal) {
   std::vector<std::pair<int64_t, int32_t>> ranks;
   ranks.reserve(order.size());
@@ -158,7 +158,7 @@ constexpr double kMostComparisons = 1.5e9;
 constexpr int kMostRounds = 100;
 /// A placement with gaps of this share of the live bytes or less will do.
 constexpr int64_t kGoodShare = 250;
-/// What reaches beyond the live bytes by more than this share is promoted.
+/// Requests that end beyond the live bytes by more than this share are promoted.
 constexpr int64_t kBeyondShare = 100;
 
 int rounds_for(size_t requests) {

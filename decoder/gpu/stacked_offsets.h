@@ -5,12 +5,12 @@
 
 namespace headroom {
 
-/// Offsets in one segment of memory, given out as they are asked for: each lies behind all that are live.
+/// Offsets in one range of memory, given out as they are asked for: each lies behind all that are live.
 class StackedOffsets {
  public:
   explicit StackedOffsets(int64_t bytes) : bytes_(bytes) {}
 
-  /// The offset of so many bytes. Throws LimitExceeded beyond the segment.
+  /// The offset of so many bytes. Throws LimitExceeded beyond the range.
   int64_t take(int64_t bytes);
   void give_back(int64_t offset) noexcept;
   /// The end of the last of them so far.

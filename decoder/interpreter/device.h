@@ -51,7 +51,7 @@ class Device {
   // Statistics and sums, by the tensor that stands for them.
   virtual void begin_statistics(TensorId id, int64_t items) = 0;
   virtual void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) = 0;
-  virtual void add_key_values(TensorId id, const std::vector<MapView>& pieces, const Region& region,
+  virtual void add_key_values(TensorId id, const std::vector<MapView>& inputs, const Region& region,
                               int64_t items) = 0;
   /// False where a NaN or an infinity went in.
   virtual bool finite(TensorId id) = 0;
@@ -83,7 +83,7 @@ class Device {
   /// `queries` has the rows and columns of `target`.
   virtual void attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
                       const MapView& target, int64_t items) = 0;
-  virtual void attend_linearly(const Op& op, const std::vector<MapView>& pieces, const MapView& target,
+  virtual void attend_linearly(const Op& op, const std::vector<MapView>& inputs, const MapView& target,
                                const Region& region, int64_t items) = 0;
 };
 

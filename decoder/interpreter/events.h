@@ -55,7 +55,7 @@ inline EventSink& EventSink::none() {
   return sink;
 }
 
-/// Hands on to another sink all that it is told. `next` may be null.
+/// Hands on every event to another sink. `next` may be null.
 class ForwardingEvents : public EventSink {
  public:
   explicit ForwardingEvents(EventSink* next) : next_(next != nullptr ? *next : none()) {}

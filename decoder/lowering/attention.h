@@ -25,7 +25,7 @@ struct AttentionWork {
   int64_t packed_keys() const { return (chunk + 15) / 16 * 16; }
   int64_t packed_channels() const { return (channels + 15) / 16 * 16; }
 
-  // Floats of the parts of the workspace, which lie one after another.
+  // Floats of the workspace's buffers, which lie one after another.
   int64_t key_floats() const { return packed_keys() * channels; }
   int64_t value_floats() const { return chunk * packed_channels(); }
   int64_t score_floats() const { return block * packed_keys(); }  ///< of one thread

@@ -5,15 +5,15 @@
 namespace headroom::gpu {
 namespace {
 
-/// Of one piece: sums are taken of one after the other.
+/// Of the input with the most: sums are taken of one input after the other.
 int64_t most_heads(const Graph& graph, const Op& sums) {
   int64_t most = 0;
-  for (TensorId piece : sums.inputs) most = std::max(most, graph.tensor(piece).channels);
+  for (TensorId input : sums.inputs) most = std::max(most, graph.tensor(input).channels);
   return most / (3 * head_channels(graph, sums));
 }
 
 /// Moments that a segment has of each group.
-int64_t micro_batches(const Graph& graph, const Op& statistics) {
+int64_t moments_of_group(const Graph& graph, const Op& statistics) {
   const int64_t of_group = graph.tensor(statistics.inputs[0]).channels / statistics.groups;
   return (of_group + kMomentChannels - 1) / kMomentChannels;
 }
@@ -33,7 +33,7 @@ int64_t partial_bytes(const Graph& graph) {
   int64_t most = 0;
   for (const Op& op : graph.ops()) {
     if (op.kind == OpKind::statistics)
-      most = std::max(most, kMostMomentSegments * micro_batches(graph, op) * op.groups * kMomentsBytes);
+      most = std::max(most, kMostMomentSegments * moments_of_group(graph, op) * op.groups * kMomentsBytes);
     if (op.kind != OpKind::key_value_sums) continue;
     const int64_t channels = head_channels(graph, op);
     most = std::max(

@@ -63,8 +63,8 @@ constexpr int64_t kMostTileValues = int64_t{1} << 30;
 /// least the second.
 constexpr int64_t kConvolutionWorkspace = int64_t{32} << 20;
 constexpr int64_t kLeastWorkspace = int64_t{1} << 20;
-/// Granted for the phases of one over upsampling, which goes in slices of rows where all of a frame's
-/// would take more; but enough for so many rows of them.
+/// Granted for the phases of one over upsampling, which is computed some rows at a time where all of a
+/// frame's would take more; but enough for so many rows of them.
 constexpr int64_t kMostPhases = int64_t{256} << 20;
 constexpr int64_t kLeastPhaseRows = 8;
 

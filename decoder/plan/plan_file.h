@@ -10,9 +10,9 @@
 
 namespace headroom {
 
-/// The newest version of "headroom.plan" that this build writes and reads. Version 2 added places below the
-/// device, weights per pass, the proven bound and the environment; files of version 1 are read as having none
-/// of them.
+/// The newest version of "headroom.plan" that this build writes and reads. Version 2 added memory tiers below
+/// the device, weights per pass, the proven bound and the environment; files of version 1 are read as having
+/// none of them.
 constexpr int64_t kPlanVersion = 2;
 
 /// A plan as the document that docs/formats.md describes. Tensors and operations are written by name, so

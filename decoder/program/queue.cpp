@@ -128,9 +128,9 @@ RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, Session&
   Array latent = read_latent(job.latent);
   if (job.latent_scale == "model") undo_latent_scale(run.model, latent);
   const auto sink = open_sink(job.output, picture_shape(run.model.graph, plan.request), run.frame_rate);
-  ReportedSink told(*sink, events);
-  const RunStats stats = session.decode(static_cast<size_t>(job.decode.plan), latent, told, &events);
-  told.finish();
+  ReportedSink reported(*sink, events);
+  const RunStats stats = session.decode(static_cast<size_t>(job.decode.plan), latent, reported, &events);
+  reported.finish();
   return stats;
 }
 

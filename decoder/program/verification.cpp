@@ -89,7 +89,7 @@ Verification verify(const PlannedDecode& done, const std::filesystem::path& deco
   ProgressEvents events(progress);
   const int64_t free_bytes = gpu != nullptr ? gpu->free_bytes() : available_bytes();
   const auto with_room = [&, on_gpu = gpu != nullptr](Plan other) {
-    // Its places on a GPU have gaps of their own.
+    // Its offsets on a GPU leave gaps of their own.
     if (on_gpu) other.limit_bytes = free_bytes;
     return other;
   };

@@ -16,10 +16,11 @@ namespace headroom {
 /// from here.
 class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
  public:
-  /// `next` hears all that this one hears; may be null.
+  /// `next` receives every event that this one receives; may be null.
   explicit ProgressEvents(Progress& progress, EventSink* next = nullptr);
 
-  /// The decode that comes is this segment of the whole: 0 to 1 where there is but one.
+  /// The next decode takes the whole's progress from `begin_share` to `end_share`: 0 to 1 where it is the
+  /// only one.
   void start_part(double begin_share, double end_share);
   /// Weights are being brought in.
   void loading(double share);

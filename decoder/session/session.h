@@ -85,7 +85,7 @@ struct SessionRequest {
   int64_t limit_bytes = 0;
   /// For live and warm pages together: the largest predicted peak of live bytes.
   int64_t resident_goal_bytes = 0;
-  /// Told the share of the weights that is there.
+  /// Receives the share of the weights that is there.
   std::function<void(double)> loading{};
 };
 
@@ -96,11 +96,11 @@ std::unique_ptr<Session> open_session(const SessionRequest& request, gpu::Gpu* g
 
 /// What a single decode may be given beside what it decodes.
 struct DecodeHooks {
-  DecodeHooks(EventSink* told = nullptr, std::function<void(double)> loaded = {}, gpu::Gpu* on = nullptr)
-      : events(told), loading(std::move(loaded)), gpu(on) {}
+  DecodeHooks(EventSink* sink = nullptr, std::function<void(double)> loaded = {}, gpu::Gpu* on = nullptr)
+      : events(sink), loading(std::move(loaded)), gpu(on) {}
 
   EventSink* events;                    ///< null for nobody
-  std::function<void(double)> loading;  ///< told the share of the weights that is there
+  std::function<void(double)> loading;  ///< receives the share of the weights that is there
   gpu::Gpu* gpu;                        ///< opened where the plan is for one and this is null
 };
 

@@ -11,7 +11,7 @@ namespace headroom {
 /// Records one decode by the host's clock: give it to decode() as its events. Memory stays within the bounds.
 class TraceRecorder final : public ForwardingEvents, private MemoryObserver {
  public:
-  /// Starts the clock. `next` is told of tiles and steps as well; may be null.
+  /// Starts the clock. `next` receives tiles and steps as well; may be null.
   explicit TraceRecorder(EventSink* next = nullptr, const TraceBounds& bounds = {});
 
   /// What was recorded, once the decode is over. The names are left to the caller.

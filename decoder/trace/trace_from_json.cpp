@@ -27,7 +27,7 @@ std::string name_text(const JsonFields& fields) {
   return text;
 }
 
-/// The file must list exactly these names: rows and kinds are read by their places.
+/// The file must list exactly these names: rows and kinds are read by position.
 void require_names(const JsonFields& fields, const std::vector<std::string>& names) {
   if (fields.value() == json(names)) return;
   fields.fail("expected " + json(names).dump() + ", found " + fields.value().dump().substr(0, 80));

@@ -28,7 +28,7 @@ struct ParsedTrace {
 /// and the path.
 ParsedTrace parse_trace(const std::string& text, const std::string& origin);
 
-// What the places of the rows stand for.
+// What the positions in a row stand for.
 std::vector<std::string> event_field_names();
 std::vector<std::string> old_event_field_names();  ///< of version 1
 std::vector<std::string> activity_field_names();

@@ -148,8 +148,8 @@ class MemoryCheck {
     return std::upper_bound(starts_.begin(), starts_.end(), time) - starts_.begin() - 1;
   }
 
-  /// The segments of a tile's steps between which blocks are acquired: blocks come when their tensor is
-  /// first written, so the steps before that run without them.
+  /// Blocks come when their tensor is first written, so the steps before that run without them. A tile's
+  /// steps are cut there into stages.
   struct Stages {
     std::vector<size_t> begins;       ///< first step of each stage
     std::vector<int64_t> tile_bytes;  ///< the most bytes of tiles in it

@@ -8,7 +8,7 @@ namespace {
 /// Every array begins on a boundary of this many bytes.
 constexpr int64_t kBoundaryBytes = 256;
 constexpr int64_t kDoubleBytes = 8, kFloatBytes = 4;
-/// The most parts in which statistics of one frame, and sums of keys and values, are gathered.
+/// The most segments in which statistics of one frame, and sums of keys and values, are gathered.
 constexpr int64_t kMostSegments = 1024, kMostPartialSums = 32;
 /// Of a group, each so many channels count by themselves there.
 constexpr int64_t kCountedChannels = 128;
@@ -36,9 +36,9 @@ struct Heads {
 Heads heads_of(const View& view, const Op& op) {
   Heads heads;
   int64_t all = 0, most = 0;
-  for (TensorId piece : op.inputs) {
-    all = add(all, view.graph.tensor(piece).channels);
-    most = std::max(most, view.graph.tensor(piece).channels);
+  for (TensorId input : op.inputs) {
+    all = add(all, view.graph.tensor(input).channels);
+    most = std::max(most, view.graph.tensor(input).channels);
   }
   heads.of_all = std::max<int64_t>(1, op.groups);
   heads.channels = all / (3 * heads.of_all);

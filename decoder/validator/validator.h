@@ -14,7 +14,7 @@ struct Violation {
     malformed,           ///< numbers out of range, operands of the wrong count, kind or tensor
     read_before_write,   ///< a materialised tensor is read before it is written, or is never materialised
     read_after_release,  ///< a materialised tensor is read after its last pass, or after another took its
-                         ///< place
+                         ///< blocks
     missing_halo,        ///< a tile lacks positions that a step reads
     skipped_region,      ///< positions that no tile makes
     computed_twice,      ///< positions that two tiles or two steps write

@@ -7,9 +7,8 @@
 
 #include "decoder/validator/validator.h"
 
-/// What the parts of the validator share: a plan seen with its graph and sizes, and a place for findings.
-/// The names live in a namespace of their own since other rooms have words of their own for the same
-/// geometry.
+/// What the validator's checks share: a plan seen with its graph and sizes, and a list of findings. The names
+/// live in a namespace of their own since other libraries have names of their own for the same geometry.
 namespace headroom::validation {
 
 /// Sums and products of numbers that are not negative, stopping at the largest 64-bit one.
@@ -142,7 +141,7 @@ void check_flow(View& view);
 /// Owners of blocks, and bytes against the limit. Only for plans that the checks above found sound.
 void check_memory(View& view);
 
-/// Parts of check_memory.
+/// What check_memory is made of.
 /// Bytes of parameters that each pass needs on the device; reports where `weights_bytes` is less.
 std::vector<int64_t> check_weights(View& view);
 /// On CUDA bytes of statistics and sums, of what follows from them and of what they are gathered in, which

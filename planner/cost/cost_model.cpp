@@ -142,7 +142,7 @@ CostModel::CostModel(const Graph& graph, const profiler::Profile& profile, const
       latency_tables->complete()) {
     latency_tables_ = latency_tables;
     if (request.device == DeviceKind::cuda) return;  // workspaces are granted, whatever was measured
-    // The larger of what was seen elsewhere and here; convolutions take what the runtime is told to.
+    // The larger of what is assumed and what was measured. A convolution takes what its algorithm states.
     memory_.workspace_bytes = [&graph, latency_tables, elsewhere = memory_.workspace_bytes](
                                   const Op& op, ConvolutionAlgorithm algorithm, const Extent& tile,
                                   const Sizes& sizes) {

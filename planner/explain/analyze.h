@@ -41,7 +41,7 @@ struct Analysis {
   Environment ran_on;
 };
 
-/// True where the statistics are of a run of this plan, as far as can be told: the same limit and peak, and
+/// True where the statistics are of a run of this plan, as far as can be seen: the same limit and peak, and
 /// the same passes by number and name. Those of a queue belong to no single plan.
 bool belongs_to(const Plan& plan, const RunStats& stats);
 

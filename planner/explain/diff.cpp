@@ -84,7 +84,7 @@ std::vector<Difference> compared(const Values& a, const Values& b) {
   return list;
 }
 
-/// What a part that only one plan has is like.
+/// The values of something that only one plan has.
 std::vector<Difference> alone(const Values& values, PartDifference::Side side) {
   std::vector<Difference> list;
   for (const auto& [key, value] : values) {

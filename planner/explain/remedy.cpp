@@ -12,37 +12,37 @@ namespace {
 constexpr int64_t kAmple = int64_t{1} << 50;
 
 /// A remedy and the problem with it.
-struct Change {
+struct Candidate {
   Remedy remedy;
   Problem problem;
-  std::optional<MemoryTier> added{};  ///< the tier that it makes room in
+  std::optional<MemoryTier> added{};  ///< the memory tier that it adds
 };
 
-/// Every change that may help.
-std::vector<Change> changes_of(const Problem& problem) {
+/// Every remedy that may help.
+std::vector<Candidate> candidates_of(const Problem& problem) {
   const Request& request = problem.request;
   const PlanOptions& options = problem.options;
-  std::vector<Change> list;
-  const auto change = [&](const std::string& option, const std::string& meaning) -> Change& {
-    return list.emplace_back(Change{{option, meaning}, problem});
+  std::vector<Candidate> list;
+  const auto add = [&](const std::string& option, const std::string& meaning) -> Candidate& {
+    return list.emplace_back(Candidate{{option, meaning}, problem});
   };
   if (options.weights == WeightResidency::resident) {
-    change("--weights-residency auto", "weights are brought in pass by pass where that is better")
+    add("--weights-residency auto", "weights are brought in pass by pass where that is better")
         .problem.options.weights.reset();
   }
   const bool on_cpu = request.device == DeviceKind::cpu;
   if (on_cpu && options.scratch_limit_bytes < kAmple) {
     const bool some = options.scratch_limit_bytes > 0;
-    Change& scratch =
-        change(some ? "--scratch-limit" : "--scratch DIR",
-               std::string("kept tensors may live in a ") + (some ? "larger " : "") + "file on a disk");
+    Candidate& scratch =
+        add(some ? "--scratch-limit" : "--scratch DIR",
+            std::string("kept tensors may live in a ") + (some ? "larger " : "") + "file on a disk");
     scratch.problem.options.scratch_limit_bytes = kAmple;
     if (!some) scratch.problem.options.scratch_folder = "scratch";
     scratch.added = MemoryTier::scratch;
   }
   if (options.host_limit_bytes > 0 || !on_cpu) {
     const bool some = options.host_limit_bytes > 0;
-    Change& host = change("--host-limit", std::string("kept tensors may ") +
+    Candidate& host = add("--host-limit", std::string("kept tensors may ") +
                                               (some ? "take more of" : "live in") + " the host's memory");
     host.problem.options.host_limit_bytes = kAmple;
     host.added = MemoryTier::host;
@@ -51,8 +51,8 @@ std::vector<Change> changes_of(const Problem& problem) {
   if (request.dtype == Dtype::fp32 && problem.costs.assumed()) {
     for (const Dtype dtype : {Dtype::bf16, Dtype::fp16}) {
       if (decoding_dtype(problem.model, dtype) != dtype) continue;
-      change(std::string("--dtype ") + name_of(dtype),
-             std::string("kept tensors are stored in 16 bits, as ") + name_of(dtype))
+      add(std::string("--dtype ") + name_of(dtype),
+          std::string("kept tensors are stored in 16 bits, as ") + name_of(dtype))
           .problem.request.dtype = dtype;
     }
   }
@@ -74,29 +74,29 @@ int64_t bytes_in(const Plan& plan, MemoryTier tier, const Graph& graph) {
   return most;
 }
 
-Remedy under_limit(const Change& change) {
-  Remedy remedy = change.remedy;
-  const Spaces spaces = spaces_of(change.problem);
+Remedy under_limit(const Candidate& candidate) {
+  Remedy remedy = candidate.remedy;
+  const Spaces spaces = spaces_of(candidate.problem);
   const ConfigurationSearch found =
-      fastest_over(spaces, change.problem.request, change.problem.options.limit_bytes);
+      fastest_over(spaces, candidate.problem.request, candidate.problem.options.limit_bytes);
   if (!found.best) {
     remedy.smallest_limit_bytes = smallest_over(spaces).smallest.bytes;
     return remedy;
   }
   remedy.seconds = found.best->seconds;
-  if (change.added) {
+  if (candidate.added) {
     remedy.needs_bytes =
-        bytes_in(plan_of(change.problem, *found.best), *change.added, change.problem.model.graph);
+        bytes_in(plan_of(candidate.problem, *found.best), *candidate.added, candidate.problem.model.graph);
   }
   return remedy;
 }
 
-Remedy at_smallest_limit(const Change& change) {
-  Remedy remedy = change.remedy;
-  const Spaces spaces = spaces_of(change.problem);
+Remedy at_smallest_limit(const Candidate& candidate) {
+  Remedy remedy = candidate.remedy;
+  const Spaces spaces = spaces_of(candidate.problem);
   const int64_t limit = smallest_over(spaces).smallest.bytes;
   remedy.smallest_limit_bytes = limit;
-  remedy.seconds = fastest_over(spaces, change.problem.request, limit).best.value().seconds;
+  remedy.seconds = fastest_over(spaces, candidate.problem.request, limit).best.value().seconds;
   return remedy;
 }
 
@@ -104,7 +104,7 @@ Remedy at_smallest_limit(const Change& change) {
 
 std::vector<Remedy> remedies_under_limit(const Problem& problem, int64_t smallest_limit_bytes) {
   std::vector<Remedy> list;
-  for (const Change& change : changes_of(problem)) list.push_back(under_limit(change));
+  for (const Candidate& candidate : candidates_of(problem)) list.push_back(under_limit(candidate));
   std::erase_if(list, [&](const Remedy& remedy) {
     return !remedy.seconds && *remedy.smallest_limit_bytes >= smallest_limit_bytes;
   });
@@ -120,9 +120,9 @@ std::vector<Remedy> remedies_at_smallest_limits(const Problem& problem, const st
   if (!go_on()) return list;
   list.push_back(at_smallest_limit({{"", "nothing but a smaller limit"}, problem}));
   const auto as_it_is = list.front().smallest_limit_bytes;
-  for (const Change& change : changes_of(problem)) {
+  for (const Candidate& candidate : candidates_of(problem)) {
     if (!go_on()) break;
-    Remedy remedy = at_smallest_limit(change);
+    Remedy remedy = at_smallest_limit(candidate);
     if (remedy.smallest_limit_bytes < as_it_is) list.push_back(std::move(remedy));
   }
   std::stable_sort(list.begin() + 1, list.end(), [](const Remedy& a, const Remedy& b) {

@@ -9,7 +9,8 @@
 
 namespace headroom::planner {
 
-/// A change of the request or of the options under which less memory may do, and what it alone would bring.
+/// Another value of the request or of the options with which less memory may do, and what it alone would
+/// bring.
 struct Remedy {
   std::string option;   ///< of headroom-plan, e.g. "--dtype bf16"; empty for the request as it is
   std::string meaning;  ///< in words: "kept tensors are stored in 16 bits"
@@ -20,14 +21,14 @@ struct Remedy {
   std::optional<int64_t> needs_bytes{};  ///< of that plan in the memory tier that the remedy adds
 };
 
-/// Whether each change alone makes a plan possible under the problem's limit, and how fast it is; for those
-/// that do not, the smallest limit that they need. Those that do come first, fastest first. Changes that need
-/// `smallest_limit_bytes` or more, as the request does without them, are left out. Batches in micro-batches
-/// are no remedy: they are searched anyway.
+/// Whether each remedy alone makes a plan possible under the problem's limit, and how fast it is; for those
+/// that do not, the smallest limit that they need. Those that do come first, fastest first. Remedies that
+/// need `smallest_limit_bytes` or more, as the request does without them, are left out. Batches in
+/// micro-batches are no remedy: they are searched anyway.
 std::vector<Remedy> remedies_under_limit(const Problem& problem, int64_t smallest_limit_bytes);
 
-/// How far each change alone would lower the limit: first the request as it is at its smallest limit, then
-/// every change that has a smaller one, lowest first. `go_on` is asked before each search, and what there is
+/// How far each remedy alone would lower the limit: first the request as it is at its smallest limit, then
+/// every remedy that has a smaller one, lowest first. `go_on` is asked before each search, and what there is
 /// by then is returned where it says false. The problem's own limit does not matter.
 std::vector<Remedy> remedies_at_smallest_limits(const Problem& problem, const std::function<bool()>& go_on);
 

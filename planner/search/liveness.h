@@ -72,11 +72,11 @@ class PassLiveness {
   // By pass:
   std::vector<TensorSet> goals_;             ///< what it must compute whole, before any choice
   std::vector<std::vector<bool>> measured_;  ///< by tensor: statistics that earlier passes have measured
-  std::vector<TensorSet> demands_;  ///< what deeper passes reach directly, whatever is materialised: nothing
-                                    ///< of theirs can be ready
-  std::vector<TensorId> end_;       ///< one past its last tensor, those of earlier passes included
-  std::vector<TensorSet> own_later_;             ///< results of own operations of later passes
-  std::vector<TensorSet> far_back_;              ///< candidates that the next pass may not recompute any more
+  std::vector<TensorSet> demands_;    ///< what deeper passes read directly, whatever is materialised: nothing
+                                      ///< of theirs can be ready
+  std::vector<TensorId> end_;         ///< one past its last tensor, those of earlier passes included
+  std::vector<TensorSet> own_later_;  ///< results of own operations of later passes
+  std::vector<TensorSet> far_back_;   ///< candidates that the next pass may not recompute any more
   std::vector<std::vector<TensorId>> in_reach_;  ///< candidates that the pass may keep
 };
 

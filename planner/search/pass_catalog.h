@@ -26,7 +26,7 @@ struct PassWork {
 struct KeepSet {
   bool runs = true;  ///< an optional pass that keeps nothing does not
   std::vector<TensorId> keeps;
-  std::vector<TensorId> next;     ///< materialised tensors that passes after it can reach
+  std::vector<TensorId> next;     ///< materialised tensors that are live after it
   std::vector<TensorId> passing;  ///< those of `next` that the pass does not touch
   /// What passes after it must run at the least since its result was not materialised (PassLiveness::again):
   /// least seconds and parameters of each operation, once.

@@ -16,8 +16,8 @@ struct Residence {
   friend auto operator<=>(const Residence&, const Residence&) = default;
 };
 
-/// The materialised tensors that later passes can still reach, sorted. Nothing else that happened before
-/// matters to those passes.
+/// The live materialised tensors: those that later passes can still read, sorted. Nothing else that happened
+/// before matters to those passes.
 using Frontier = std::vector<Residence>;
 /// Where every search begins: the latent alone.
 Frontier latent_frontier();
@@ -51,7 +51,7 @@ struct Configuration {
 
 /// The plans that are searched for one configuration. docs/planning.md states the space; in short: passes in
 /// order of barrier depth; a tensor is materialised in the pass that first can compute it or in the next one,
-/// on the device or below, and dropped as soon as nothing ahead reaches it; residuals are added in place
+/// on the device or below, and dropped as soon as no later pass reads it; residuals are added in place
 /// where nothing else reads them; tiles are bands or rectangles of halved extents.
 class PlanSpace {
  public:

@@ -28,13 +28,13 @@ DriverLedger::DriverLedger(const std::vector<DeviceEvent>& events)
   }
   const auto earlier = [](const Taken& a, const Taken& b) { return a.at_ns < b.at_ns; };
   for (auto& [address, segments] : by_allocator) {
-    std::vector<Taken>& told = by_driver[address];
-    std::stable_sort(told.begin(), told.end(), earlier);
+    std::vector<Taken>& reported = by_driver[address];
+    std::stable_sort(reported.begin(), reported.end(), earlier);
     for (const Taken& segment : segments) {
       // The last that the driver gave out there before.
-      const auto after =
-          std::upper_bound(told.begin(), told.end(), Taken{segment.at_ns + kClockSlack_ns, 0}, earlier);
-      if (after != told.begin()) is_segment_[std::prev(after)->event] = true;
+      const auto after = std::upper_bound(reported.begin(), reported.end(),
+                                          Taken{segment.at_ns + kClockSlack_ns, 0}, earlier);
+      if (after != reported.begin()) is_segment_[std::prev(after)->event] = true;
     }
   }
 }
@@ -50,9 +50,9 @@ bool DriverLedger::apply(size_t event) {
 
 bool DriverLedger::apply_segment(const SegmentChanged& change) {
   if (change.bytes < 0) return unmap(change.address, -change.bytes);
-  const auto told = driver_segments_.find(change.address);
+  const auto reported = driver_segments_.find(change.address);
   const int64_t counted =
-      told == driver_segments_.end() ? change.bytes : std::max(change.bytes, told->second);
+      reported == driver_segments_.end() ? change.bytes : std::max(change.bytes, reported->second);
   const auto [entry, is_new] = segments_.try_emplace(change.address);
   // Nothing is taken twice: that it was given back has gone unheard.
   segment_bytes_ += counted - entry->second.counted_bytes;
@@ -60,7 +60,7 @@ bool DriverLedger::apply_segment(const SegmentChanged& change) {
   return is_new;
 }
 
-/// A segment of addresses: segments, parts of them, or several at once.
+/// Addresses may be unmapped that are one segment, several, or only some of one.
 bool DriverLedger::unmap(uint64_t address, int64_t bytes) {
   const uint64_t end = address + static_cast<uint64_t>(bytes);
   auto entry = segments_.upper_bound(address);

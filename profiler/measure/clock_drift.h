@@ -9,9 +9,9 @@ namespace headroom::profiler {
 
 double median(std::vector<double> values);
 
-/// A device's clock drift: what its reference call takes right now. Other tenants of a processor make all
-/// work slower by up to a half, for seconds or minutes, and a GPU's clocks follow its warmth; times are
-/// compared at one clock drift.
+/// A device's clock drift: how long its reference call takes now, relative to its usual time. Other tenants
+/// of a processor make all work slower by up to a half, for seconds or minutes. A GPU's clock follows its
+/// temperature. Measured times are divided by the drift before they are compared.
 class ClockDrift {
  public:
   ClockDrift(Benchmark& benchmark, Clock clock) : benchmark_(benchmark), clock_(std::move(clock)) {}

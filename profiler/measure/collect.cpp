@@ -80,9 +80,9 @@ class Collecting {
       profile_.scratch_write_bytes_per_second = folder.write_bytes_per_second;
       profile_.scratch_read_bytes_per_second = folder.read_bytes_per_second;
     }
-    const ConvolutionAlgorithm form = algorithms_on(profile_.device_kind).back();
+    const ConvolutionAlgorithm algorithm = algorithms_on(profile_.device_kind).back();
     for (const Op& op : graph_.ops())
-      profile_.layers.push_back({op.name, name_of(op.kind), {}, latency_table_name(graph_, op, form)});
+      profile_.layers.push_back({op.name, name_of(op.kind), {}, latency_table_name(graph_, op, algorithm)});
   }
 
   /// Decodes a size, profiled or held out.

@@ -30,7 +30,7 @@ struct ProfileRequest {
 /// Decodes a seeded latent layer by layer, untiled, at each size and records per layer its output bytes, the
 /// bytes live, the workspace and the time; for each size the live set at the peak. Of the repeats the
 /// shortest time of each layer counts. Then measures the latency tables of all calls up to the largest size,
-/// all on the CPU where `gpu` is null. start_libraries() first. `progress` is told the share done. Throws
+/// all on the CPU where `gpu` is null. start_libraries() first. `progress` receives the share done. Throws
 /// InputError and DoesNotFit, before anything is measured, where a size cannot be decoded untiled on the GPU.
 Profile collect_profile(const Model& model, const ProfileRequest& request, const ParameterSource& weights,
                         const std::function<void(double, const std::string&)>& progress,

@@ -37,10 +37,10 @@ CpuBenchmark::CpuBenchmark(const Graph& graph, const Plan& plan, const Parameter
       kernel_(filled(pool_, kShape.floats(ConvolutionAlgorithm::direct))),
       bias_(filled(pool_, kShape.outputs)) {}
 
-CpuBenchmark::Prepared::Prepared(CpuBenchmark& benchmark, OpId id, ConvolutionAlgorithm form)
+CpuBenchmark::Prepared::Prepared(CpuBenchmark& benchmark, OpId id, ConvolutionAlgorithm chosen)
     : op(id),
-      algorithm(form),
-      weights(benchmark.pool_, benchmark.graph_, {id}, form, benchmark.weights_),
+      algorithm(chosen),
+      weights(benchmark.pool_, benchmark.graph_, {id}, chosen, benchmark.weights_),
       planned(benchmark.pool_, benchmark.graph_, benchmark.plan_, benchmark.weights_, &weights),
       device(benchmark.graph_, sizes_of(benchmark.graph_, benchmark.plan_), planned, benchmark.pool_),
       calls(benchmark.graph_, device, benchmark.operands_) {
@@ -53,11 +53,12 @@ CpuBenchmark::Prepared::Prepared(CpuBenchmark& benchmark, OpId id, ConvolutionAl
   }
 }
 
-Call CpuBenchmark::operation_call(const Op& op, ConvolutionAlgorithm form, int64_t rows, int64_t columns) {
+Call CpuBenchmark::operation_call(const Op& op, ConvolutionAlgorithm algorithm, int64_t rows,
+                                  int64_t columns) {
   const OpId id = graph_.tensor(op.output).producer;
-  if (!prepared_ || prepared_->op != id || prepared_->algorithm != form) {
+  if (!prepared_ || prepared_->op != id || prepared_->algorithm != algorithm) {
     prepared_.reset();
-    prepared_ = std::make_shared<Prepared>(*this, id, form);
+    prepared_ = std::make_shared<Prepared>(*this, id, algorithm);
   }
   Call call = prepared_->calls.operation(op, rows, columns);
   // The call's device stays until the call is gone.

@@ -21,7 +21,7 @@ class CpuBenchmark final : public Benchmark {
   CpuBenchmark(const Graph& graph, const Plan& plan, const ParameterSource& weights, Clock clock);
 
   DeviceKind device() const override { return DeviceKind::cpu; }
-  Call operation_call(const Op& op, ConvolutionAlgorithm form, int64_t rows, int64_t columns) override;
+  Call operation_call(const Op& op, ConvolutionAlgorithm algorithm, int64_t rows, int64_t columns) override;
   Call moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) override;
   double seconds(const Call& call) override;
   double reference_seconds() override;
@@ -40,7 +40,7 @@ class CpuBenchmark final : public Benchmark {
     CpuDevice device;
     Calls calls;
 
-    Prepared(CpuBenchmark& benchmark, OpId id, ConvolutionAlgorithm form);
+    Prepared(CpuBenchmark& benchmark, OpId id, ConvolutionAlgorithm chosen);
   };
 
   const Graph& graph_;

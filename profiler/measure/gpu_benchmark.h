@@ -32,7 +32,7 @@ class GpuBenchmark final : public Benchmark {
                gpu::Gpu& gpu, Clock clock);
 
   DeviceKind device() const override { return DeviceKind::cuda; }
-  Call operation_call(const Op& op, ConvolutionAlgorithm form, int64_t rows, int64_t columns) override;
+  Call operation_call(const Op& op, ConvolutionAlgorithm algorithm, int64_t rows, int64_t columns) override;
   Call moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) override;
   double seconds(const Call& call) override;
   double reference_seconds() override { return seconds(reference_); }

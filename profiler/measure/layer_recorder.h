@@ -25,7 +25,7 @@ class StepTimer {
 /// shortest time of each operation counts.
 class LayerRecorder final : public EventSink {
  public:
-  /// `progress` is told the share done and the pass. All references must outlive the recorder.
+  /// `progress` receives the share done and the pass. All references must outlive the recorder.
   LayerRecorder(const Graph& graph, const Sizes& sizes, StepTimer& timer,
                 std::function<void(double, const std::string&)> progress)
       : graph_(graph), sizes_(sizes), timer_(timer), progress_(std::move(progress)) {}

@@ -14,7 +14,7 @@ constexpr double kOnceSeconds = 0.3;  // a call this long is measured in one swe
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 constexpr int64_t kLargePositions = 1 << 13;
 
-/// What a call took, and which look at the machine's clock drift was beside it.
+/// What a call took, and which measurement of the clock drift was made beside it.
 struct Timed {
   double seconds = 0;
   size_t look = 0;
@@ -83,12 +83,12 @@ class Measuring {
     };
     for (const Extent& latent : latents) {
       for (const Op& op : graph.ops()) {
-        for (ConvolutionAlgorithm form : algorithms_on(benchmark.device())) {
-          const bool same = latency_table_name(graph, op, form) == latency_table_name(graph, op);
-          if (form != ConvolutionAlgorithm::direct && same) continue;
-          subject(latency_table_name(graph, op, form), latency_table_extent(graph, op, latent), op.kind,
-                  [this, &op, form](int64_t rows, int64_t columns) {
-                    return benchmark_.operation_call(op, form, rows, columns);
+        for (ConvolutionAlgorithm algorithm : algorithms_on(benchmark.device())) {
+          const bool same = latency_table_name(graph, op, algorithm) == latency_table_name(graph, op);
+          if (algorithm != ConvolutionAlgorithm::direct && same) continue;
+          subject(latency_table_name(graph, op, algorithm), latency_table_extent(graph, op, latent), op.kind,
+                  [this, &op, algorithm](int64_t rows, int64_t columns) {
+                    return benchmark_.operation_call(op, algorithm, rows, columns);
                   });
         }
         // A tile of anything may be copied, one of a result stored, one of a sum added onto what is
@@ -192,7 +192,7 @@ class Measuring {
            latency_table.rows.back() * latency_table.columns[i % width] > kLargePositions;
   }
 
-  /// What the sweeps found, as it would have been at the usual clock drift.
+  /// The median of what the sweeps found, each divided by the clock drift at that time.
   static double at_usual_clock_drift(const std::vector<Timed>& found, const ClockDrift& clock_drift) {
     std::vector<double> seconds;
     for (const Timed& timed : found) seconds.push_back(timed.seconds / clock_drift.at(timed.look));

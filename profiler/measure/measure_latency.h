@@ -13,8 +13,8 @@ namespace headroom::profiler {
 
 /// Measures what each kind of call of a decoder costs over the extents of its tile: every step that the
 /// interpreter runs. Extents go up to those of the whole tensors of the largest latent. Each point is
-/// measured in `sweeps` sweeps; the median of their medians counts, set right for what a reference call took
-/// beside each. `progress` is told the share done and what is measured.
+/// measured in `sweeps` sweeps. The median of their medians counts, corrected for the clock drift that a
+/// reference call showed beside each. `progress` receives the share done and what is being measured.
 std::vector<LatencyTable> measure_latency_tables(
     const Graph& graph, const std::vector<Extent>& latents, Benchmark& benchmark, int sweeps,
     const Clock& clock, const std::function<void(double, const std::string&)>& progress);

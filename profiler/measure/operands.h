@@ -11,10 +11,10 @@ class Operands {
  public:
   virtual ~Operands() = default;
 
-  /// A tensor that is materialised, each time in another place, so that caches do not hold it.
+  /// A tensor that is materialised, each time at another address, so that caches do not hold it.
   virtual MapView next(int64_t rows, int64_t columns, int64_t channels) = 0;
-  /// A tile of one item. Throws LimitExceeded, and DoesNotFit where the device's libraries cannot count so many
-  /// values.
+  /// A tile of one item. Throws LimitExceeded, and DoesNotFit where the device's libraries cannot count so
+  /// many values.
   virtual DeviceTile tile(const Region& region, int64_t channels) = 0;
   /// A whole tensor in blocks, as attention reads its keys and values: a position in each row.
   virtual MaterialisedMap blocks(int64_t positions, int64_t channels) = 0;

@@ -24,7 +24,8 @@ class Benchmark {
   virtual DeviceKind device() const = 0;
   /// An operation on a tile of these extents; of attention, its queries and keys. The operation must be of
   /// the graph that the benchmark is for.
-  virtual Call operation_call(const Op& op, ConvolutionAlgorithm form, int64_t rows, int64_t columns) = 0;
+  virtual Call operation_call(const Op& op, ConvolutionAlgorithm algorithm, int64_t rows,
+                              int64_t columns) = 0;
   /// A step that moves pixels between tiles and what is materialised: "gather", "store", "accumulate" or
   /// "emit".
   virtual Call moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) = 0;
@@ -33,7 +34,7 @@ class Benchmark {
   virtual double seconds(const Call& call) = 0;
   /// Of a call that is always the same.
   virtual double reference_seconds() = 0;
-  /// For so long the device's clock drift is taken to be what it was.
+  /// For so many seconds after a measurement the device's clock drift is taken to be the same.
   virtual double steady_clock_drift_seconds() const = 0;
 
   virtual int64_t live_bytes() const = 0;

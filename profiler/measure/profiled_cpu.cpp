@@ -14,7 +14,7 @@ namespace {
 
 struct LoadingRates {
   double direct_bytes_per_second = 0;     ///< from the source into the pool
-  double transform_bytes_per_second = 0;  ///< from there into the Winograd form, bytes of that
+  double transform_bytes_per_second = 0;  ///< packing for Winograd from there, bytes packed
 };
 
 LoadingRates loading_rates(const Graph& graph, const ParameterSource& source) {

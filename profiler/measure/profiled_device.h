@@ -25,8 +25,8 @@ class ProfiledDevice {
   /// Fills in what the profile says of the device, and how fast bytes come onto it.
   virtual void describe(Profile& profile) = 0;
   virtual StepTimer& timer() = 0;
-  /// By the plan of this number, to a picture of this shape, which is dropped. `events` is told of it, with
-  /// the timer's steps.
+  /// By the plan of this number, to a picture of this shape, which is dropped. `events` receives what is
+  /// done, with the timer's steps.
   virtual RunStats decode(size_t plan, const Array& latent, const PictureShape& shape, EventSink& events) = 0;
   /// After the last decode. The benchmark must not outlive the device.
   virtual std::unique_ptr<Benchmark> benchmark(Clock clock) = 0;

@@ -91,9 +91,9 @@ class ProfiledGpu final : public ProfiledDevice {
   RunStats decode(size_t plan, const Array& latent, const PictureShape& shape, EventSink& events) override {
     if (!session_)
       session_.emplace(SessionRequest{profiled_.model, profiled_.weights, profiled_.plans}, gpu_);
-    const auto run = [&](EventSink* told) {
+    const auto run = [&](EventSink* observer) {
       DiscardingSink sink(shape);
-      return session_->decode(plan, latent, sink, told);
+      return session_->decode(plan, latent, sink, observer);
     };
     const RunStats stats = run(nullptr);
     run(&events);

@@ -7,16 +7,16 @@ namespace headroom::profiler {
 namespace {
 
 constexpr double kBeyondSeen = 4;
-constexpr double kChunksAgree = 0.15;
+constexpr double kRatesAgree = 0.15;
 
-/// The chunk of a knot list that holds `at`: its first knot, and how far along it lies; beyond the ends less
-/// than 0 or more than 1.
-struct InChunk {
+/// The interval of a knot list that holds `at`: the knot that begins it, and how far along it `at` lies.
+/// Beyond the ends the share is less than 0 or more than 1.
+struct KnotInterval {
   size_t knot = 0;
   double share = 0;
 };
 
-InChunk place(const std::vector<int64_t>& knots, double at) {
+KnotInterval interval_of(const std::vector<int64_t>& knots, double at) {
   if (knots.size() == 1) return {};
   size_t knot = 0;
   while (knot + 2 < knots.size() && at >= double(knots[knot + 1])) ++knot;
@@ -25,15 +25,15 @@ InChunk place(const std::vector<int64_t>& knots, double at) {
 
 /// The line between two knots, from (from, low) to (to, high). `first` and `last` say whether the latency
 /// table ends there.
-struct Chunk {
+struct Line {
   double from, low, to, high;
   bool first, last;
 };
 
-/// Value of the chunk at `at`, or beyond an end of the latency table. `last_rate` is the rate at the table's
+/// Value of the line at `at`, or beyond an end of the latency table. `last_rate` is the rate at the table's
 /// far corner for what is being counted.
-double along(double at, const Chunk& chunk, double last_rate) {
-  const auto& [from, low, to, high, first, last] = chunk;
+double along(double at, const Line& line, double last_rate) {
+  const auto& [from, low, to, high, first, last] = line;
   if (last && at > to) {
     const double average = high / to;
     const double slope =
@@ -67,11 +67,11 @@ const char* name_of(Activation activation) {
 double LatencyTable::seconds_at(double row_count, double column_count) const {
   const size_t width = columns.size();
   const double corner = seconds.back() / double(rows.back() * columns.back());
-  const InChunk y = place(rows, row_count);
+  const KnotInterval y = interval_of(rows, row_count);
   const auto in_row = [&](size_t row) {
     const double* line = seconds.data() + row * width;
     if (width == 1) return line[0] * column_count / double(columns[0]);
-    const size_t i = place(columns, column_count).knot;
+    const size_t i = interval_of(columns, column_count).knot;
     return along(column_count,
                  {double(columns[i]), line[i], double(columns[i + 1]), line[i + 1], i == 0, i + 2 == width},
                  corner * double(rows[row]));
@@ -104,8 +104,8 @@ int64_t LatencyTable::workspace_at(int64_t row_count, int64_t column_count) cons
   return beyond > 1 && grows ? static_cast<int64_t>(std::min(double(largest) * beyond, 0x1p60)) : largest;
 }
 
-// Along one axis a chunk is linear, so seconds over positions is monotone there and least at a knot. Beyond
-// the ends `along` never goes below the rate of a knot.
+// Between two knots of an axis seconds are linear, so seconds over positions are monotone there and least at
+// a knot. Beyond the ends `along` never goes below the rate of a knot.
 double LatencyTable::least_seconds_per_position() const {
   double least = seconds[0] / double(rows[0] * columns[0]);
   for (size_t i = 0; i < seconds.size(); ++i) {
@@ -130,7 +130,7 @@ bool LatencyTable::speaks_of(double positions) const {
     return (high - low) / double(rows[i + 1] - rows[i]);
   };
   const double last = rate(rows.size() - 2), before = rate(rows.size() - 3);
-  return std::abs(last - before) <= (kChunksAgree + held_out_error) * std::max(last, before);
+  return std::abs(last - before) <= (kRatesAgree + held_out_error) * std::max(last, before);
 }
 
 void make_monotone(LatencyTable& latency_table) {
@@ -144,7 +144,7 @@ void make_monotone(LatencyTable& latency_table) {
   }
 }
 
-std::string latency_table_name(const Graph& graph, const Op& op, ConvolutionAlgorithm form) {
+std::string latency_table_name(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm) {
   const auto axes = [](const Axes<int32_t>& a) {
     return (a.t > 1 ? std::to_string(a.t) + "x" : "") + std::to_string(a.y) + "x" + std::to_string(a.x);
   };
@@ -155,7 +155,7 @@ std::string latency_table_name(const Graph& graph, const Op& op, ConvolutionAlgo
   const std::string outputs = std::to_string(graph.tensor(op.output).channels);
   switch (op.kind) {
     case OpKind::conv: {
-      const ConvolutionAlgorithm own = algorithm_of(kernel_shape(graph, op), form);
+      const ConvolutionAlgorithm own = algorithm_of(kernel_shape(graph, op), algorithm);
       const std::string upsamples = op.factor.y > 1 ? "upsampled " : "";
       const std::string groups = op.groups > 1 ? " in " + std::to_string(op.groups) : "";
       const std::string activation =

@@ -11,12 +11,12 @@
 namespace headroom::profiler {
 
 /// What one kind of call costs over the extents of the tile that it makes: a table over rows × columns,
-/// linear along each axis between its knots. A fixed part, a part for each row and one for each position are
-/// thus met exactly, and where a library switches its algorithm the chunks differ. For attention rows are
-/// queries and columns keys.
+/// linear along each axis between its knots. So it is exact for a cost with a constant term, a term for each
+/// row and one for each position. Where a library switches its algorithm, the slope changes. For attention
+/// rows are queries and columns keys.
 ///
-/// Beyond the last knot the end chunk goes on, at a rate between the one along its own chunk and the latency
-/// table's last one.
+/// Beyond the last knot the last interval goes on, at a rate between its own and the one at the far corner of
+/// the table.
 struct LatencyTable {
   std::string name;              ///< what was called, e.g. "conv 3x3 512->256"
   std::vector<int64_t> rows;     ///< knots, ascending, at least one
@@ -39,19 +39,19 @@ struct LatencyTable {
 
   int64_t least_positions() const { return rows.front() * columns.front(); }
   int64_t most_positions() const { return rows.back() * columns.back(); }
-  /// Whether the latency table may speak of so many positions: within four times what was seen, or beyond it
-  /// where the last two chunks agree within 15 % and the latency table's own error.
+  /// Whether the latency table holds for so many positions. It does within four times what was seen, and
+  /// beyond that where the rates of the last two intervals agree within 15 % and the table's own error.
   bool speaks_of(double positions) const;
 };
 
 /// Makes the table grow along both axes: a call that was slower than a larger one was disturbed.
 void make_monotone(LatencyTable& latency_table);
 
-/// The name of the latency table of an operation: kind and everything of it that its cost depends on beside
-/// extents. Operations of one name share a latency table. Convolutions that have a Winograd form have a
-/// latency table for each form.
+/// The name of the latency table of an operation: its kind and everything else that its cost depends on, but
+/// for extents. Operations of one name share a latency table. Convolutions that have a Winograd algorithm
+/// have a latency table for each algorithm.
 std::string latency_table_name(const Graph& graph, const Op& op,
-                               ConvolutionAlgorithm form = ConvolutionAlgorithm::direct);
+                               ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::direct);
 /// Of a step that moves whole pixels: "gather", "store", "emit" or "accumulate".
 std::string moving_latency_table_name(const char* step, int64_t channels);
 

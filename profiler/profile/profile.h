@@ -78,9 +78,8 @@ struct Profile {
   /// Of parameters brought into the pool from where the profile took them; onto a GPU from the host's memory.
   /// 0 if not measured.
   double weights_bytes_per_second = 0;
-  double transform_bytes_per_second =
-      0;  ///< of kernels brought into the Winograd form, counted there; 0 if not measured
-  std::string weights_source{};         ///< "files" or "random"
+  double transform_bytes_per_second = 0;  ///< packing kernels for Winograd, bytes packed; 0 if not measured
+  std::string weights_source{};           ///< "files" or "random"
   double to_host_bytes_per_second = 0;  ///< of copies between a GPU and pinned host memory; 0 if not measured
   double from_host_bytes_per_second = 0;
   std::string scratch_folder{};  ///< where the two rates were measured; empty if they were not

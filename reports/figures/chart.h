@@ -77,7 +77,7 @@ struct Note {
   std::string text;
 };
 
-/// A segment of the x axis with a name: a pass.
+/// An interval of the x axis with a name: a pass.
 struct Span {
   double begin = 0;
   double end = 0;

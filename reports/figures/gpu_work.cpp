@@ -97,10 +97,10 @@ struct Reported {
   }
 };
 
-/// Adds up segments of time that begin one after another, and counts once what several share.
+/// Adds up intervals of time that begin one after another. Time that several of them share counts once.
 class BusyTime {
  public:
-  explicit BusyTime(const Reported& told) : until_(told.begin_seconds), end_(told.end_seconds) {}
+  explicit BusyTime(const Reported& reported) : until_(reported.begin_seconds), end_(reported.end_seconds) {}
   void add(const TraceActivity& one) {
     const double begin = std::max(one.begin_seconds, until_), end = std::min(one.end_seconds, end_);
     if (end <= begin) return;
@@ -246,16 +246,16 @@ Table streams_table(const RecordedTrace& recorded) {
       seconds_column("busy", "While something ran on it."),
       {.title = "share", .unit = Unit::share, .explanation = "Of the decode, as far as it is listed."}};
   const Trace& trace = recorded.trace;
-  const Reported told(trace);
+  const Reported reported(trace);
   std::map<int32_t, std::pair<int64_t, BusyTime>> streams;
-  BusyTime any(told);
+  BusyTime any(reported);
   for (const TraceActivity& one : trace.activities) {
-    auto& [calls, busy] = streams.try_emplace(one.stream, 0, told).first->second;
+    auto& [calls, busy] = streams.try_emplace(one.stream, 0, reported).first->second;
     ++calls;
     busy.add(one);
     any.add(one);
   }
-  const double whole = told.seconds();
+  const double whole = reported.seconds();
   const auto add = [&](const std::string& name, int64_t calls, const BusyTime& busy) {
     table.rows.push_back({{name, double(calls), busy.seconds(), share_of(busy.seconds(), whole)}, false});
   };

@@ -88,14 +88,14 @@ class Timeline {
 /// where the trace sums allocations up, what is live is known by kind alone.
 Timeline measured_timeline(DocumentPtr trace);
 
-/// As planned: band by band and step by step, at the pace that the plan predicts for each pass, its steps
-/// weighed by their FLOPs; where a band has several tiles, the first and then all others as one.
+/// As planned: band by band and step by step. A pass takes the seconds that the plan predicts, and its steps
+/// share them by their FLOPs; where a band has several tiles, the first and then all others as one.
 /// Micro-batches of a batch need the same and are drawn as one. The reserve counts as `outside`; that of a
 /// GPU's plan, gaps between what lies in the reservation, as `slack`. Workspace is that of assumed costs:
 /// where a plan was made with a profile that saw more, its predicted peak is higher by that.
 Timeline predicted_timeline(DocumentPtr plan);
 
-/// The segment from `begin_seconds` to `end_seconds` in at most `columns` columns of equal time, and a point
+/// The time from `begin_seconds` to `end_seconds` in at most `columns` columns of equal time, and a point
 /// where it ends. A column shows its highest moment, kind by kind, so no peak is lost; where there are no
 /// more moments than columns, each is shown. Over the areas, where there is one, the driver's count.
 Chart timeline_chart(const Timeline& timeline, const std::string& title, double begin_seconds,

@@ -98,7 +98,7 @@ std::string queue_sentence(const RunStats& stats) {
 
 std::string remedies_sentence(const PeakFindings& peak) {
   if (peak.remedies.empty()) return "";
-  // The request as it is stands first, then the changes, the lowest before the others.
+  // The request as it is stands first, then the remedies, the lowest limit before the others.
   std::string text = "The smallest limit that this request fits as it is: " +
                      bytes_text(peak.remedies.front().smallest_limit_bytes.value()) + ", in " +
                      format(Unit::seconds, peak.remedies.front().seconds.value());

@@ -18,7 +18,7 @@ constexpr int64_t kLanes = 4;
 typedef float Lanes __attribute__((vector_size(kLanes * 4)));
 typedef float LanesInMemory __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
 
-// Not std::min: a template of the library may be materialised from whichever instruction set comes first.
+// Not std::min: of a template that several instruction sets instantiate, the linker keeps any one.
 inline int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }

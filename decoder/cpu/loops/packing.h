@@ -11,7 +11,7 @@ namespace headroom::kernels {
 int64_t panel_offset(const KernelShape& shape, int64_t output);
 int64_t panel_width(const KernelShape& shape, int64_t output);
 
-/// A part of a packed kernel: sixteen neighbouring outputs of some inputs. Matrix m, input k begins at
+/// Where sixteen neighbouring outputs of some inputs lie in a packed kernel. Matrix m, input k begins at
 /// values + m * matrix + k * input.
 struct PackedPart {
   float* values = nullptr;
@@ -20,13 +20,13 @@ struct PackedPart {
 
 // What follows packs the matrices of one frame of a kernel.
 
-/// Direct form of inputs [0, inputs) for `outputs` ≤ 16 outputs, zeros for those that lack. `taps` are
-/// [output][input][matrix] as FoldedConvolution (decoder/weights) reads them, one output `output_distance`
-/// floats after the other.
+/// Matrices for the direct algorithm, of inputs [0, inputs) for `outputs` ≤ 16 outputs, zeros for those that
+/// lack. `taps` are [output][input][matrix] as FoldedConvolution (decoder/weights) reads them, one output
+/// `output_distance` floats after the other.
 void pack_direct(const KernelShape& shape, const float* taps, int64_t output_distance, int64_t inputs,
                  int64_t outputs, const PackedPart& direct);
 
-/// Winograd form from the direct one, for the same sixteen outputs.
+/// Matrices for the Winograd algorithm, from those for the direct one, of the same sixteen outputs.
 void pack_winograd(const KernelShape& shape, const PackedPart& direct, int64_t inputs,
                    const PackedPart& winograd);
 

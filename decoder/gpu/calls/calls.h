@@ -150,9 +150,10 @@ struct Affine {
   float* shift = nullptr;
 };
 
-/// Adds to the sums of linear attention, for heads that lie one after another in `chunk`, each with q, k and
-/// v of `channels` values: row i of a head's sums is relu(k_i) times each of v, then relu(k_i) alone. Two
-/// levels as AddMoments: `partial` has key_value_partials() times heads × channels × (channels + 1) values.
+/// Adds to the sums of linear attention. Heads lie one after another in `chunk`, each with q, k and v of
+/// `channels` values. Row i of a head's sums is relu(k_i) times each of v, then relu(k_i) alone. There are
+/// two levels as in AddMoments: `partial` has key_value_partials() times heads × channels × (channels + 1)
+/// values.
 struct AddKeyValueSums {
   View chunk;
   Box region;
@@ -161,8 +162,8 @@ struct AddKeyValueSums {
   double* sums = nullptr;  ///< [heads][channels][channels + 1]
 };
 int64_t key_value_partials(const Box& region);
-/// relu(q) by the sums, divided by relu(q) by those of relu(k) alone plus epsilon; heads of one chunk, to the
-/// channels from `first_channel` on of the target.
+/// relu(q) by the sums, divided by relu(q) by those of relu(k) alone plus epsilon. The results of the heads
+/// in `chunk` go to the target's channels from `first_channel` on.
 struct LinearAttention {
   View chunk, target;
   Box region;

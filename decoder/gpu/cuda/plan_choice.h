@@ -15,7 +15,7 @@ struct EngineOffer {
 
   bool tensor_cores = false;
   bool compiles = false;        ///< its kernels when its plan is made: takes seconds, and memory of its own
-  int64_t workspace_bytes = 0;  ///< as the library tells it, then as the plan has it
+  int64_t workspace_bytes = 0;  ///< as the library states it, then as the plan has it
   State state = State::offered;
   bool last_resort = false;
   size_t rank = 0;  ///< in the library's order
@@ -37,8 +37,8 @@ class PlanSource {
 /// do not.
 ///
 /// Dozens are offered, and each takes tens of KiB, so only those are kept that would be the first
-/// within some workspace. That holds as long as libraries keep what they tell: once a plan is refused, or
-/// takes more workspace than its engine told, the others are asked for again and all are kept.
+/// within some workspace. That holds as long as libraries state the truth: once a plan is refused, or
+/// takes more workspace than its engine stated, the others are asked for again and all are kept.
 template <typename Plan>
 class PlanChoice {
  public:
@@ -104,10 +104,10 @@ class PlanChoice {
   }
 
   void make(Plan& plan, PlanSource<Plan>& source) {
-    const int64_t told = plan.workspace_bytes;
+    const int64_t stated = plan.workspace_bytes;
     const bool made = source.make(plan);
     plan.state = made ? EngineOffer::State::made : EngineOffer::State::refused;
-    if ((made && plan.workspace_bytes <= told) || keeps_all_) return;
+    if ((made && plan.workspace_bytes <= stated) || keeps_all_) return;
     keeps_all_ = true;
     list(false, source);
     if (asked_ == Asked::for_last_resorts) list(true, source);

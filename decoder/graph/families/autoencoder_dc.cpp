@@ -34,7 +34,7 @@ struct Config {
   int64_t picture_channels = 3;
   int64_t latent_channels = 32;
   int64_t head_channels = 32;
-  bool upsamples = false;  ///< nearest upsampling before the convolution, not a pixel shuffle behind it
+  bool upsamples = false;  ///< nearest upsampling before the convolution, not depth to space behind it
   bool in_shortcut = true;
   Activation out_activation = Activation::relu;
   std::vector<Stage> stages;
@@ -224,19 +224,19 @@ class Builder {
     const int64_t heads = stage.width / config_.head_channels;
     const int64_t channels = 3 * heads * config_.head_channels;
     const auto group_count = [](int64_t groups) { return static_cast<int32_t>(groups); };
-    std::vector<TensorId> pieces{
+    std::vector<TensorId> inputs{
         graph_.conv(name + ".to_qkv", x, channels, {1, 1, 1},
                     {.bias = false, .stacked = {name + ".to_q", name + ".to_k", name + ".to_v"}})};
     for (size_t i = 0; i < stage.scales.size(); ++i) {
       const std::string scale = name + ".to_qkv_multiscale." + std::to_string(i);
       const TensorId gathered =
-          graph_.conv(scale + ".proj_in", pieces[0], channels, {1, stage.scales[i], stage.scales[i]},
+          graph_.conv(scale + ".proj_in", inputs[0], channels, {1, stage.scales[i], stage.scales[i]},
                       {.bias = false, .groups = group_count(channels)});
-      pieces.push_back(graph_.conv(scale + ".proj_out", gathered, channels, {1, 1, 1},
+      inputs.push_back(graph_.conv(scale + ".proj_out", gathered, channels, {1, 1, 1},
                                    {.bias = false, .groups = group_count(3 * heads)}));
     }
-    const TensorId sums = graph_.key_value_sums(name + ".sums", pieces, config_.head_channels);
-    const TensorId mixed = graph_.linear_attention(name + ".attention", pieces, sums, kAttentionEpsilon);
+    const TensorId sums = graph_.key_value_sums(name + ".sums", inputs, config_.head_channels);
+    const TensorId mixed = graph_.linear_attention(name + ".attention", inputs, sums, kAttentionEpsilon);
     return graph_.add(
         name,
         normalised_conv(name + ".to_out", name + ".norm_out", mixed, stage.width, {1, 1, 1}, stage.norm), x);

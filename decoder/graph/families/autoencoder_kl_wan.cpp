@@ -54,8 +54,8 @@ Config read_config(const JsonFields& json, const char* picture_channels) {
   return config;
 }
 
-/// Adds the decoder's blocks to a graph. Residual blocks and upsamplings are where passes may rest: behind
-/// the only attention nothing else ends one.
+/// Adds the decoder's blocks to a graph, with an optional cut point behind each residual block and
+/// upsampling: behind the only attention no barrier ends a pass.
 class Builder {
  public:
   Builder(const Config& config, const JsonFields& json, Graph& graph)
@@ -96,7 +96,7 @@ class Builder {
     return graph_.rms_norm(name, x, epsilon, activation, axes);
   }
 
-  TensorId rest(TensorId x) {
+  TensorId with_cut_point(TensorId x) {
     graph_.add_cut_point(x);
     return x;
   }
@@ -107,7 +107,8 @@ class Builder {
     h = norm(name + ".norm2", h, Activation::silu, kOverFrames);
     h = conv(name + ".conv2", h, channels, {3, 3, 3});
     const bool same = graph_.tensor(x).channels == channels;
-    return rest(graph_.add(name, h, same ? x : conv(name + ".conv_shortcut", x, channels, {1, 1, 1})));
+    return with_cut_point(
+        graph_.add(name, h, same ? x : conv(name + ".conv_shortcut", x, channels, {1, 1, 1})));
   }
 
   TensorId attention(const std::string& name, TensorId x) {
@@ -132,7 +133,7 @@ class Builder {
                       {.over_frames = true, .before_first = BeforeFirst::zeros_for_it_too});
       x = graph_.unfold_frames(name + ".frames", x, folded);
     }
-    return rest(graph_.upsampled_conv(name + ".resample.1", x, channels / 2));
+    return with_cut_point(graph_.upsampled_conv(name + ".resample.1", x, channels / 2));
   }
 
   const Config& config_;

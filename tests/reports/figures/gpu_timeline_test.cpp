@@ -179,7 +179,7 @@ TEST_CASE("a GPU's chart has its kinds and the driver's count; others have neith
                   "context and modules",
                   "counted by the driver"};
   CHECK(names(timeline, 0, 1) == all);
-  CHECK(names(timeline, 0, 0.1) == all);  // libraries come later: a segment has the kinds of the whole
+  CHECK(names(timeline, 0, 0.1) == all);  // libraries come later: an interval has the kinds of the whole
   const Chart chart = timeline_chart(timeline, "memory", 0, timeline.end_seconds(), 50);
   const Series& driver = chart.series.back();
   CHECK(driver.mark == Mark::steps);

@@ -167,7 +167,7 @@ TEST_CASE("svg: many thousand points stay small, and keep the peak and what is h
     CHECK(top->x == Approx(highest->x).margin(1.5));
   }
 
-  // A short spike before a long segment of nothing: the segment is drawn low.
+  // A short spike before a long interval of nothing: the interval is drawn low.
   Chart spike = memory_chart();
   spike.series = {{"tiles", Mark::area, ColourRole::tile, {0, 1, 1.0001, 10}, {0, 300 * kMiB, 0, 0}}};
   const auto low = drawn(spike);
@@ -285,7 +285,7 @@ TEST_CASE("svg: numbers that cannot be drawn leave no trace") {
   }
 }
 
-TEST_CASE("svg: kept tensors are bars over the passes that hold them") {
+TEST_CASE("svg: materialised tensors are bars over the passes that hold them") {
   const MaterialisedChart chart{"Kept",
                                 {{"conv_in", MemoryTier::device, 0, 3, {1, 3}, 64 << 20, ""},
                                  {"residual", MemoryTier::scratch, 1, 2, {2}, 1 << 20, "conv_in"}},

@@ -8,7 +8,7 @@ namespace headroom::gpu {
 namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 31;
-/// Slices of fewer rows would cost more than they win.
+/// Chunks of fewer rows would cost more than they win.
 constexpr int32_t kFewestRows = 8;
 /// Where a library's workspace begins.
 constexpr int64_t kAlignment = 256;
@@ -149,7 +149,7 @@ class Chunks {
     return engine_.fit(chunk->problem, chunk->workspace_bytes);
   }
 
-  /// Rows of the largest slices that are a good fit, or else of the largest that fit; none where nothing
+  /// Rows of the largest chunks that are a good fit, or else of the largest that fit; none where nothing
   /// fits.
   template <typename ChunkOfRows>
   int32_t rows_at_once(int32_t rows, const ChunkOfRows& chunk_of_rows) const {
@@ -167,22 +167,22 @@ class Chunks {
     const int32_t top = call_.target.region.y.begin, height = call_.target.block_rows;
     for (int32_t y = outputs.y.begin; y < outputs.y.end;) {
       const int32_t end = std::min(outputs.y.end, top + ((y - top) / height + 1) * height);
-      if (!empty(outputs)) slices({outputs.t, {y, end}, outputs.x});
+      if (!empty(outputs)) chunks_of_rows({outputs.t, {y, end}, outputs.x});
       y = end;
     }
   }
 
-  void slices(const Box& outputs) {
-    const auto slice = [&](int32_t begin, int32_t count) {
+  void chunks_of_rows(const Box& outputs) {
+    const auto rows_from = [&](int32_t begin, int32_t count) {
       return Box{outputs.t, {begin, std::min(begin + count, outputs.y.end)}, outputs.x};
     };
-    const int32_t rows = rows_at_once(length(outputs.y),
-                                      [&](int32_t count) { return chunk_of(slice(outputs.y.begin, count)); });
+    const int32_t rows = rows_at_once(
+        length(outputs.y), [&](int32_t count) { return chunk_of(rows_from(outputs.y.begin, count)); });
     if (rows == 0) return leave(outputs);
     for (int32_t y = outputs.y.begin; y < outputs.y.end; y += rows) {
-      const std::optional<ConvolutionChunk> next = chunk_of(slice(y, rows));
+      const std::optional<ConvolutionChunk> next = chunk_of(rows_from(y, rows));
       if (fit(next) == ConvolutionEngine::Fit::none) {
-        leave(slice(y, rows));
+        leave(rows_from(y, rows));
       } else {
         engine_.convolve(*next);
       }

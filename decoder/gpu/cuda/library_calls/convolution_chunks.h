@@ -55,7 +55,7 @@ class ConvolutionEngine {
 };
 
 /// Convolves by a library whatever it can, and returns what it left of the region. Tensors of 2^31 elements
-/// or more are cut into slices of rows, and so are those that would be a good fit if they were smaller.
+/// or more are cut into chunks of rows, and so are those that would be a good fit if they were smaller.
 std::vector<Box> convolve_in_chunks(const Convolve& call, ConvolutionEngine& engine);
 
 }  // namespace headroom::gpu
