@@ -13,7 +13,7 @@
 namespace headroom::gui {
 
 /// Work in a thread of its own whose result comes back to the thread of the GUI. Of several starts only the
-/// newest is told of; what waits behind it is dropped.
+/// newest is reported; what waits behind it is dropped.
 class LatestJob : public QObject {
   Q_OBJECT
  public:
@@ -43,7 +43,7 @@ class LatestJob : public QObject {
       });
     });
   }
-  /// Nothing that was started before is told of.
+  /// Nothing that was started before is reported.
   void forget();
 
  Q_SIGNALS:

@@ -15,7 +15,7 @@ namespace headroom::gui {
 class OwnerLink {
  public:
   explicit OwnerLink(QObject& owner) : owner_(&owner) {}
-  /// Nothing is told from here on. In the owner's thread, before the owner goes.
+  /// Nothing is reported from here on. In the owner's thread, before the owner goes.
   void cut();
   /// `tell()` in the owner's thread.
   template <typename Tell>

@@ -323,7 +323,7 @@ void Replanner::tell(const Answer& answer, quint64 number) {
   // Only this thread changes the number.
   if (number != board_->number) return;
   Q_EMIT answered(answer);
-  // Whoever heard it may have asked again.
+  // A slot of this signal may have asked again.
   if (answer.final && number == board_->number) setOpen(plan_open_, false);
 }
 

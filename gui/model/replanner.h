@@ -34,7 +34,7 @@ struct FoundFrontier {
 };
 
 /// Plans in threads of its own, always the newest question: those that wait are dropped, and answers to older
-/// ones than the newest are not told. What a question has in common with the one before (model, costs,
+/// ones than the newest are dropped. What a question has in common with the one before (model, costs,
 /// spaces, plans that were found) is kept, so that a moved limit is answered in well below 100 ms. A
 /// search that takes longer is answered with the best so far, and again when it is done or has gone on for a
 /// second. What cannot be stopped has a thread of its own, which the next limit does not wait for: the
@@ -49,8 +49,8 @@ class Replanner : public QObject {
 
  public Q_SLOTS:
   void ask(const headroom::gui::PlanningQuestion& question);
-  /// The same question without its limit: the frontier with up to so many points, told by frontierFound()
-  /// again and again as it gets finer.
+  /// The same question without its limit: the frontier with up to so many points, reported by
+  /// frontierFound() again and again as it gets finer.
   void askFrontier(const headroom::gui::PlanningQuestion& question, int points);
 
  Q_SIGNALS:

@@ -45,7 +45,7 @@ constexpr const char* kWords[]{
     QT_TRANSLATE_NOOP("figures", "device to device"),
     QT_TRANSLATE_NOOP("figures", "stream"),
     QT_TRANSLATE_NOOP("figures", "any stream"),
-    // places and residencies
+    // memory tiers and residencies
     QT_TRANSLATE_NOOP("figures", "device"),
     QT_TRANSLATE_NOOP("figures", "host"),
     QT_TRANSLATE_NOOP("figures", "scratch"),

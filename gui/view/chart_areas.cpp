@@ -13,10 +13,10 @@ std::vector<int> ChartAreas::highestOfColumns(double pixel) const {
   const QCPRange range = axis->range();
   const std::vector<double>& x = stack_.x;
   const std::vector<double>& top = stack_.tops.back();
-  // The last moment that is held as the visible stretch begins.
+  // The last moment at or before the visible range begins; its values hold there.
   const auto visible = std::upper_bound(x.begin(), x.end(), range.lower);
   auto i = static_cast<size_t>(std::max<std::ptrdiff_t>(visible - x.begin() - 1, 0));
-  // The last place is where the areas end.
+  // The last point is where the areas end.
   for (; i + 1 < x.size() && x[i] <= range.upper; ++i) {
     const auto column = [&](double at) { return (axis->coordToPixel(at) - area.left()) / pixel; };
     const int first = std::max(0, static_cast<int>(std::floor(column(x[i]))));

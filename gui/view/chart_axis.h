@@ -24,8 +24,8 @@ ChartExtent extent_of(const reports::Chart& chart);
 QSharedPointer<QCPAxisTicker> ticker_of(const reports::ChartAxis& axis,
                                         const std::vector<std::string>& categories);
 
-/// A text for a place under the pointer that a neighbour `step` away does not share: as the reports write it
-/// where that tells them apart, with more digits where not.
+/// A text for the value under the pointer that a neighbour `step` away does not share: as the reports write
+/// it where that tells them apart, with more digits where not.
 QString tick_text(reports::Unit unit, double value, double step);
 
 }  // namespace headroom::gui

@@ -67,7 +67,7 @@ std::optional<double> value_at(const reports::Series& series, double x) {
   return series.y[at];
 }
 
-/// A visible stretch moved and cut so that nothing beyond the chart is shown.
+/// The visible range, moved and cut so that nothing beyond the chart is shown.
 QCPRange within(const QCPRange& all, QCPRange range, bool logarithmic) {
   if (range.size() >= all.size()) return all;
   if (logarithmic) {

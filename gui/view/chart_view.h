@@ -35,7 +35,7 @@ class ChartView : public QWidget {
   explicit ChartView(QWidget* parent = nullptr);
   ~ChartView() override;
 
-  /// Replaces what is drawn. With `keep_range` the visible stretch stays.
+  /// Replaces what is drawn. With `keep_range` the visible range stays.
   void setChart(const reports::Chart& chart, bool keep_range = false);
   const reports::Chart& chart() const { return chart_; }
   /// A chart that depends on what is visible: asked for whenever the range or the width in pixels changes, so

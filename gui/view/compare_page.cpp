@@ -119,7 +119,7 @@ QWidget* ComparePage::buildTimelines() {
   return both;
 }
 
-/// The stretch of time that one shows is the stretch that the other shows.
+/// Both charts show the same range of time.
 void ComparePage::link(ChartView* from, ChartView* to) {
   connect(from, &ChartView::rangeChanged, this, [this, to](double begin, double end) {
     if (linking_) return;

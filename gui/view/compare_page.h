@@ -19,7 +19,7 @@ class ChartView;
 class TableView;
 
 /// Two open files of one kind side by side, what differs the most first; of plans and traces also their
-/// timelines, one above the other over the same stretch of time.
+/// timelines, one above the other over the same range of time.
 class ComparePage : public Page {
   Q_OBJECT
  public:

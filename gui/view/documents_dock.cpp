@@ -63,7 +63,7 @@ void DocumentsDock::list() {
   const reports::DocumentPtr before = documentOf(tree_->currentItem());
   tree_->clear();
   const std::vector<reports::DocumentPtr>& documents = workspace_.documents();
-  std::map<size_t, QTreeWidgetItem*> kinds;  // by place in the variant, and in that order
+  std::map<size_t, QTreeWidgetItem*> kinds;  // by index in the variant, and in that order
   for (const reports::DocumentPtr& document : documents) kinds[document->contents.index()] = nullptr;
   for (auto& [index, kind] : kinds) {
     kind = new QTreeWidgetItem(tree_);

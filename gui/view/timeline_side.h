@@ -15,7 +15,7 @@ class ChartView;
 class LiveBox;
 class TableView;
 
-/// The same place of the decode in another timeline: as far through the same pass, or of the whole where the
+/// The same moment of the decode in another timeline: as far through the same pass, or of the whole where the
 /// passes are others.
 double seconds_in(const reports::Timeline& to, const reports::Timeline& from, double seconds);
 

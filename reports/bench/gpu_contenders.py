@@ -138,10 +138,10 @@ def repeated(place: Place, model: str, seed: int | None, plan_file: Path, latent
 
 def seconds_by_part(stats: Run) -> dict[str, float]:
     """Convolution, attention, elementwise, copies: as the statistics name them; nothing where they do not."""
-    told = stats.get("parts") or {}
-    if isinstance(told, list):
-        told = {each["name"]: each for each in told}
-    return {name: each["seconds"] if isinstance(each, dict) else each for name, each in told.items()}
+    parts = stats.get("parts") or {}
+    if isinstance(parts, list):
+        parts = {each["name"]: each for each in parts}
+    return {name: each["seconds"] if isinstance(each, dict) else each for name, each in parts.items()}
 
 
 def copied_bytes(stats: Run) -> int | None:

@@ -76,8 +76,8 @@ def run_part(work: Work, name: str, again: bool, clock: Clock, results: dict[str
     save()
     measure.note(f"{name}: {entry['title']}")
     try:
-        told, faults = WORKS[name](work, Keeper(entry, clock, save))
-        entry |= {"status": "done", "found": as_plain(told), "faults": faults, "as_expected": not faults}
+        findings, faults = WORKS[name](work, Keeper(entry, clock, save))
+        entry |= {"status": "done", "found": as_plain(findings), "faults": faults, "as_expected": not faults}
     except OutOfTime:
         entry["status"] = "stopped"
         raise

@@ -224,7 +224,7 @@ def run(command: list[str]) -> str:
 
 
 def on_device(device: str) -> list[str]:
-    """What the programs are told; the CPU is what they take without."""
+    """The option for the programs; without it they take the CPU."""
     return [] if device == "cpu" else ["--device", device]
 
 
@@ -398,7 +398,7 @@ def publish(file: Path | None, data: dict[str, Any], markdown: str) -> None:
 
 
 def run_main(main: Callable[[], int]) -> None:
-    """Ends the program with what `main` returns; a program that failed is told in one line."""
+    """Ends the program with what `main` returns; a program that failed is reported in one line."""
     try:
         raise SystemExit(main())
     except (RuntimeError, OSError) as error:

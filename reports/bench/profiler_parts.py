@@ -36,7 +36,7 @@ REFUSED_INPUT = 2
 
 @dataclass(frozen=True)
 class Work:
-    """What the parts decode: on a GPU SDXL in bf16, in a rehearsal a tiny model on the CPU and recorded events."""
+    """What the parts decode: on a GPU SDXL in bf16, with --rehearse a tiny model on the CPU and recorded events."""
 
     place: Place
     rehearse: bool
@@ -57,7 +57,7 @@ class Work:
         return ",".join("x".join(map(str, self.size(side))) for side in sides)
 
     def limit_bytes(self, text: str) -> int:
-        """A limit other than an ample one would be none for a rehearsal's sizes."""
+        """With --rehearse the sizes are so small that no other limit than an ample one would count."""
         return self.place.limit_bytes(AMPLE if self.rehearse else text)[0]
 
     def plan(self, side: int, limit: str, file: Path, profile: Path | None = None) -> Run:
@@ -163,7 +163,7 @@ def record(work: Work, side: int, limit: str, folder: Path, more_environment: di
 
 
 def replayed(work: Work, number: int) -> Found:
-    """What a rehearsal has of a GPU: recorded events, by the same checks."""
+    """With --rehearse, in place of a GPU: recorded events, by the same checks."""
     with work.scratch() as name:
         recorded = Recorded(Path(name))
         replay(work, STATES[number % 3], recorded)
@@ -184,7 +184,7 @@ def trace_part(work: Work, step: Steps, side: int, limit: str) -> tuple[Found, l
 # Exports --------------------------------------------------------------------------------------------------------------
 
 def exports_part(work: Work, step: Steps) -> tuple[Found, list[str]]:
-    """Of a recording by whoever reads them; in a rehearsal of a decode on the CPU, and of recorded events."""
+    """The exports of a recording, read by the libraries that they are for; with --rehearse of a decode on the CPU, and of recorded events."""
     def checked() -> Found:
         with work.scratch() as name:
             recorded = Recorded(Path(name))
@@ -211,7 +211,7 @@ def overhead_part(work: Work, step: Steps) -> tuple[Found, list[str]]:
         folder = Path(name)
         latent = measure.write_random_latent(work.model, work.size(2048), SEED, folder / "latent.npy")
         plan = work.plan(2048, AMPLE, folder / "plan.json")
-        # A rehearsal goes through all of them with a plan of the CPU, which listens to nothing.
+        # With --rehearse all of them run with a plan for the CPU, on which nothing is captured.
         names = trace_overhead.variants("cuda")
         commands = {each: trace_overhead.command_of(each, work.place.programs, work.model, SEED, folder / "plan.json", latent, folder,
                                                     work.place.threads) for each in names}
@@ -314,9 +314,9 @@ def profile_part(work: Work, step: Steps) -> tuple[Found, list[str]]:
 # Segments that grow ---------------------------------------------------------------------------------------------------
 
 def mapping_calls(events_file: Path) -> dict[str, dict[str, int]]:
-    """How often the driver was asked to make and map memory by hand, and of how many of these calls the memory was heard."""
+    """How often the driver was asked to make and map memory by hand, and of how many of these calls the memory was captured."""
     calls: dict[str, set[int]] = {}
-    heard = set()
+    captured = set()
     with events_file.open() as lines:
         for line in lines:
             if line.startswith('["driver_call",'):
@@ -324,8 +324,8 @@ def mapping_calls(events_file: Path) -> dict[str, dict[str, int]]:
                 if name.startswith(("cuMemCreate", "cuMemMap", "cuMemUnmap", "cuMemRelease")):
                     calls.setdefault(name, set()).add(correlation)
             elif line.startswith('["driver",'):
-                heard.add(json.loads(line)[4])
-    return {name: {"calls": len(numbers), "heard": len(numbers & heard)} for name, numbers in sorted(calls.items())}
+                captured.add(json.loads(line)[4])
+    return {name: {"calls": len(numbers), "heard": len(numbers & captured)} for name, numbers in sorted(calls.items())}
 
 
 def expandable_part(work: Work, step: Steps) -> tuple[Found, list[str]]:

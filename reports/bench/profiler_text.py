@@ -65,8 +65,8 @@ def trace_lines(found: Found) -> list[str]:
                      f"{', by the ' + found['poll_clock'] + ' clock' if found.get('poll_clock') else ''}.")
     if found["summed"]:
         lines.append(f"- Summed up: {', '.join(found['summed'])}.")
-    for name, told in found.get("mapping_calls", {}).items():
-        lines.append(f"- {name}: {told['calls']} calls, of {told['heard']} the memory was heard.")
+    for name, counted in found.get("mapping_calls", {}).items():
+        lines.append(f"- {name}: {counted['calls']} calls, of {counted['heard']} the memory was heard.")
     return lines
 
 
@@ -129,8 +129,8 @@ def held_lines(found: Found) -> list[str]:
 def part_text(name: str, found: Found) -> str:
     if name == "overhead":
         return overhead_text(found)
-    told = {"recordings": recordings_lines, "exports": exports_lines, "profile": profile_lines, "held": held_lines}.get(name, trace_lines)
-    return "\n".join(told(found)) + "\n"
+    lines_of = {"recordings": recordings_lines, "exports": exports_lines, "profile": profile_lines, "held": held_lines}.get(name, trace_lines)
+    return "\n".join(lines_of(found)) + "\n"
 
 
 def part_section(name: str, entry: dict[str, Any], device: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What a trace of a decode (headroom.trace) must hold, told from its files alone: no GPU and no program is asked.
+"""What a trace of a decode (headroom.trace) must hold, checked on its files alone: no GPU and no program is asked.
 
     found = check_trace(load_trace(Path("trace.json")), predicted_peak_bytes)
     print(found["faults"])  # nothing, or a line for each thing that is not as expected
@@ -55,7 +55,7 @@ class Memory:
         return self.live[:, self.kinds.index(name)] if name in self.kinds else np.zeros(len(self.times), dtype=np.int64)
 
     def states(self, begin: float, end: float) -> slice:
-        """What was there at some moment of this stretch: from the last event before it to the last within it."""
+        """The states during this interval: from the last event before it to the last within it."""
         first, last = np.searchsorted(self.times, (begin, end), side="left")
         last = max(last, int(np.searchsorted(self.times, end, side="right")))
         return slice(max(0, int(first) - 1), int(last))
@@ -97,15 +97,15 @@ def is_heard(trace: dict[str, Any], name: str) -> bool:
 
 
 def contexts_at_samples(memory: Memory, trace: dict[str, Any]) -> np.ndarray:
-    """What the context had once the driver's samples were told: it changes with them alone."""
+    """The context's bytes after each of the driver's samples: they change with samples alone."""
     context = memory.kind("context")
     ends = [memory.states(seconds, seconds + MICROSECOND).stop for seconds, _ in trace.get("driver", [])]
     return np.array([context[end - 1] if end else 0 for end in ends], dtype=np.int64)
 
 
 def check_context(memory: Memory, trace: dict[str, Any]) -> Found:
-    """The sum meets the driver's word at a sample by what is left for the context. That must not hide what nobody heard: where the driver's
-    memory was heard, the context grows as modules are loaded, and does not shrink before the end."""
+    """At a sample the sum equals the driver's count, since the remainder is counted as context. That must not hide what nobody captured: where
+    the driver's memory was captured, the context grows as modules are loaded, and does not shrink before the end."""
     contexts = contexts_at_samples(memory, trace)[:-1]  # at the last, all is handed back
     if len(contexts) < 2:
         return {"faults": []}

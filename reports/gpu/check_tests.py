@@ -87,8 +87,8 @@ def compute_sanitizer() -> str:
 
 def our_kernels(sanitizer: str) -> list[str]:
     """Those of libraries would take hours under racecheck. The option has had two names."""
-    told = subprocess.run([sanitizer, "--help"], capture_output=True, text=True, check=False).stdout
-    return ["--kernel-name" if "--kernel-name " in told else "--kernel-regex", "kns=headroom"]
+    help_text = subprocess.run([sanitizer, "--help"], capture_output=True, text=True, check=False).stdout
+    return ["--kernel-name" if "--kernel-name " in help_text else "--kernel-regex", "kns=headroom"]
 
 
 def sanitized(commands: Commands, tool: str, program: Path) -> tuple[dict[str, Any], str]:

@@ -140,7 +140,7 @@ def by_device(decode, cupti):
             spans[scope_of[row[3]]] = (min(begin, row[1]), max(end, row[2]))
     steps = [len(program["steps"]) for program in decode.plan["passes"]]
     now, span, current, place = decode.own[0][0], None, None, (-1, -1)
-    told, places = [], [(0, place)]
+    reported, places = [], [(0, place)]
     for at, row in decode.own:
         if row[0] == "scope":
             if current is not None and current[6] >= 0:
@@ -156,8 +156,8 @@ def by_device(decode, cupti):
             continue
         # Taken when the step's first kernel begins, given back when its last one has ended.
         now = max(now, at if not span else now if row[0] == "allocated" else span[1])
-        told.append((now, row, place))
-    return told, places
+        reported.append((now, row, place))
+    return reported, places
 
 
 def table(decode, driver, cupti, layers):
@@ -216,12 +216,12 @@ def main():
     draw = random.Random(options.seed)
 
     decode = Decode(plan, options.seed, 100)
-    heard = [row for _, row in decode.own] + [row for _, row in decode.driver]
+    captured = [row for _, row in decode.own] + [row for _, row in decode.driver]
     (options.folder / "expected.csv").write_text(table(decode, decode.driver, decode.cupti, layers))
     # As buffers are handed on: those of each stream by themselves, marks apart from what they mark.
     streams = sorted(decode.cupti, key=lambda row: row[4] if row[0] == "activity" else 99)
-    write(options.folder / "interleaved.jsonl", plan, heard + streams)
-    shuffled = heard + decode.cupti
+    write(options.folder / "interleaved.jsonl", plan, captured + streams)
+    shuffled = captured + decode.cupti
     draw.shuffle(shuffled)
     write(options.folder / "out_of_order.jsonl", plan, shuffled)
     # The same once more, with a counter that begins again while it runs.
@@ -231,12 +231,12 @@ def main():
     # Some buffers never came: of activities and marks, and of the driver's memory.
     lost_of = {i for begin in range(41, len(decode.cupti), 160) for i in range(begin, begin + 50)}
     kept = [row for i, row in enumerate(decode.cupti) if i not in lost_of]
-    told = [one for i, one in enumerate(decode.driver)
+    reported = [one for i, one in enumerate(decode.driver)
             if not (one[1][0] == "driver" and one[1][2] != BASE and i % 2 == 1)]
-    lost = len(decode.cupti) - len(kept) + len(decode.driver) - len(told)
+    lost = len(decode.cupti) - len(kept) + len(decode.driver) - len(reported)
     write(options.folder / "lost.jsonl", plan,
-          [row for _, row in decode.own] + [row for _, row in told] + kept + [["lost", lost]])
-    (options.folder / "expected_lost.csv").write_text(table(decode, told, kept, layers))
+          [row for _, row in decode.own] + [row for _, row in reported] + kept + [["lost", lost]])
+    (options.folder / "expected_lost.csv").write_text(table(decode, reported, kept, layers))
 
 
 if __name__ == "__main__":

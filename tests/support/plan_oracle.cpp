@@ -290,14 +290,14 @@ std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<Simulat
   std::vector<OracleShape> shapes;
   const Extent grid{sizes_.latent.t * pass.scale.t, sizes_.latent.y * pass.scale.y,
                     sizes_.latent.x * pass.scale.x};
-  std::vector<ConvolutionAlgorithm> forms{ConvolutionAlgorithm::direct};
+  std::vector<ConvolutionAlgorithm> algorithms{ConvolutionAlgorithm::direct};
   for (const Step& step : pass.steps) {
-    if (sizes_.device == DeviceKind::cpu && forms.size() == 1 && step.op != OpId{-1} &&
+    if (sizes_.device == DeviceKind::cpu && algorithms.size() == 1 && step.op != OpId{-1} &&
         has_two_algorithms(graph_, graph_.op(step.op)))
-      forms.push_back(ConvolutionAlgorithm::winograd);
+      algorithms.push_back(ConvolutionAlgorithm::winograd);
   }
-  for (const ConvolutionAlgorithm form : forms) {
-    pass.convolutions = form;
+  for (const ConvolutionAlgorithm algorithm : algorithms) {
+    pass.convolutions = algorithm;
     for (const int64_t rows : heights(grid.y)) {
       for (const int64_t columns : widths(grid.x)) {
         pass.tiles = {cut(grid.t, grid.t), cut(grid.y, rows), cut(grid.x, columns)};

@@ -15,12 +15,12 @@ struct GraphStyle {
   int64_t barriers = 4;     ///< at the most, before the last one
   int64_t most_channels = 24;
   int32_t most_scale = 2;  ///< of the picture over the latent
-  double residual = 0.6;   ///< share of the parts that are residual blocks
-  double long_skip = 0.3;  ///< of the parts that are followed by a tensor from far back
+  double residual = 0.6;   ///< share of the blocks that are residual
+  double long_skip = 0.3;  ///< of the blocks that are followed by a skip from far back
   double attention = 0.1;
   double upsample = 0.2;
-  double odd = 0;   ///< share of the parts that no model family has, but a graph may
-  double cut_points = 0;  ///< share of the parts that end at an optional cut point
+  double odd = 0;         ///< share of the blocks that no model family has, but a graph may
+  double cut_points = 0;  ///< share of the blocks that end at an optional cut point
 };
 
 /// Residual blocks, attention, upsampling, plain convolutions and skips from anywhere before.
@@ -35,7 +35,7 @@ class GraphMaker {
     x_ = graph().conv("in", graph().add_latent(4), channels(), {1, 3, 3});
     earlier_.push_back(x_);
     while (barriers_ < style_.barriers && static_cast<int64_t>(graph().ops().size()) < style_.operations)
-      add_part();
+      add_block();
     graph().set_output(graph().conv("out", normed("norm_out", x_), 3, {1, 3, 3}));
     return std::move(model_);
   }
@@ -51,8 +51,8 @@ class GraphMaker {
                         Activation::silu);
   }
 
-  void add_part() {
-    const std::string name = "part" + std::to_string(parts_++);
+  void add_block() {
+    const std::string name = "part" + std::to_string(blocks_++);
     const double kind = random_.uniform(0, 1);
     if (style_.odd > 0 && random_.chance(style_.odd)) {
       add_odd(name);
@@ -125,7 +125,7 @@ class GraphMaker {
                      wide == channels_of(x_) ? x_ : graph().conv(name + ".shortcut", x_, wide, {1, 1, 1}));
   }
 
-  /// Adds what some earlier part made, through a convolution and upsampling where shapes ask for it.
+  /// Adds what some earlier block made, through a convolution and upsampling where shapes ask for it.
   void add_skip(const std::string& name) {
     TensorId from = random_.pick(earlier_);
     if (from == x_) return;
@@ -142,8 +142,8 @@ class GraphMaker {
   const GraphStyle style_;
   Model model_;
   TensorId x_{-1};
-  std::vector<TensorId> earlier_;  ///< what each part made
-  int64_t barriers_ = 0, parts_ = 0;
+  std::vector<TensorId> earlier_;  ///< what each block made
+  int64_t barriers_ = 0, blocks_ = 0;
 };
 
 inline Model random_model(Random& random, const GraphStyle& style) {

@@ -68,7 +68,7 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
     const size_t delay = random.chance(style.late) ? 1 : 0;
     if (!wanted || tensor.statistics || never.contains(tensor.name)) continue;
     const auto pass = static_cast<size_t>(std::lower_bound(at.begin(), at.end(), depths[t]) - at.begin());
-    // Of what an optional pass computes only that at which it rests is materialised.
+    // Of what an optional pass computes only the tensor of its cut point is materialised.
     if (targets[pass].optional() && !tensor.cut_point) continue;
     materialised_in[t] = tensor.cut_point ? pass : pass + delay;
   }

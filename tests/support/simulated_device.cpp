@@ -28,12 +28,12 @@ int64_t kernel_bytes(const Graph& graph, const Op& op, int64_t matrices) {
 }
 
 /// Packed in fp32, each parameter from a boundary of 64 bytes.
-int64_t packed_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm form) {
+int64_t packed_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm) {
   int64_t vector = graph.tensor(op.output).channels * 4;
   while (vector % 64 != 0) ++vector;
   if (op.kind == OpKind::norm) return vector + vector;
   if (op.kind != OpKind::conv) return 0;
-  if (form == ConvolutionAlgorithm::winograd && has_two_algorithms(graph, op))
+  if (algorithm == ConvolutionAlgorithm::winograd && has_two_algorithms(graph, op))
     return winograd_bytes(graph, op) + vector;
   return kernel_bytes(graph, op, op.factor.y == 2 ? 4 * 4 : op.kernel.y * op.kernel.x) + vector;
 }
@@ -109,8 +109,9 @@ int64_t winograd_bytes(const Graph& graph, const Op& op) {
   return kernel_bytes(graph, op, op.factor.y == 2 ? 8 * 8 : 6 * 6);
 }
 
-int64_t parameter_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm form, const Sizes& sizes) {
-  if (!on_cuda(sizes)) return packed_bytes(graph, op, form);
+int64_t parameter_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm,
+                        const Sizes& sizes) {
+  if (!on_cuda(sizes)) return packed_bytes(graph, op, algorithm);
   const int64_t outputs = graph.tensor(op.output).channels;
   if (op.kind == OpKind::norm) return 2 * rounded_up(outputs * 4, 256);
   if (op.kind != OpKind::conv) return 0;
@@ -142,7 +143,7 @@ TensorId swept(const Step& step) {
   return step.kind == StepKind::statistics ? step.inputs[0].tensor : step.tensor;
 }
 
-double seconds_per_position(const Graph& graph, const Step& step, ConvolutionAlgorithm form,
+double seconds_per_position(const Graph& graph, const Step& step, ConvolutionAlgorithm algorithm,
                             const Sizes& sizes, const Assumptions& assumptions) {
   const double counted = counted_seconds(graph, step, sizes, assumptions);
   if (assumptions.reads_count) {
@@ -152,7 +153,7 @@ double seconds_per_position(const Graph& graph, const Step& step, ConvolutionAlg
   }
   if (counted > 0) {
     double share = 1;
-    if (form == ConvolutionAlgorithm::winograd && has_two_algorithms(graph, graph.op(step.op)))
+    if (algorithm == ConvolutionAlgorithm::winograd && has_two_algorithms(graph, graph.op(step.op)))
       share =
           graph.op(step.op).factor.y == 2 ? assumptions.upsampled_winograd_share : assumptions.winograd_share;
     return share * counted;

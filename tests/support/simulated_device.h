@@ -14,7 +14,7 @@ struct Assumptions {
   double bytes_per_second = 3e9;  ///< of elementwise work: written, or read and written
   bool reads_count = false;       ///< and nothing is faster than what it reads and writes
   double step_seconds = 30e-6;
-  double winograd_share = 0.4, upsampled_winograd_share = 0.6;  ///< of the direct form's time
+  double winograd_share = 0.4, upsampled_winograd_share = 0.6;  ///< of the direct algorithm's time
   double transform_bytes_per_second = 4e9;
   double weights_bytes_per_second = 1e9;
   double host_bytes_per_second = 12e9;
@@ -28,12 +28,12 @@ Assumptions assumptions_for(const Request& request);
 int64_t pool_bytes(int64_t bytes, DeviceKind device);
 /// A tile of all items.
 int64_t tile_pool_bytes(int64_t values_of_item, const Sizes& sizes);
-/// True where the Winograd form changes something.
+/// True where the operation is a convolution that Winograd's algorithm can run.
 bool has_two_algorithms(const Graph& graph, const Op& op);
-/// A kernel in that form.
+/// A kernel packed for that algorithm.
 int64_t winograd_bytes(const Graph& graph, const Op& op);
 /// Parameters of one operation as the device has them, each from a boundary.
-int64_t parameter_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm form, const Sizes& sizes);
+int64_t parameter_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm, const Sizes& sizes);
 /// Statistics and what follows from them, where these are on the device.
 int64_t statistics_bytes(const Graph& graph, const Sizes& sizes);
 /// Seconds of bringing all parameters in before the first pass.
@@ -42,7 +42,7 @@ double load_seconds(const Graph& graph, const Sizes& sizes, const Assumptions& a
 /// The tensor whose positions a step goes over.
 TensorId swept(const Step& step);
 /// Seconds of a step for each position of one item, without what it costs once per tile.
-double seconds_per_position(const Graph& graph, const Step& step, ConvolutionAlgorithm form,
+double seconds_per_position(const Graph& graph, const Step& step, ConvolutionAlgorithm algorithm,
                             const Sizes& sizes, const Assumptions& assumptions);
 
 }  // namespace headroom::test

@@ -50,8 +50,9 @@ class TimedGpu final : public gpu::Gpu {
 
 constexpr double kMadeUpCall = 1e-3, kMadeUpValue = 1e-6;
 
-/// A fixed part, and one for each value that is made, or for some of the products that are summed: other ones
-/// for every kind of call. Next to nothing for what tiles at the edges need besides, and passes once.
+/// A constant time, and a time for each value that is made, or for some of the products that are summed:
+/// other ones for every kind of call. Next to nothing for what tiles at the edges need besides, and passes
+/// once.
 inline double made_up_seconds(const gpu::Call& call) {
   const auto positions = [](const gpu::Box& box) {
     return double(box.t.end - box.t.begin) * double(box.y.end - box.y.begin) *
@@ -73,8 +74,8 @@ inline double made_up_seconds(const gpu::Call& call) {
           return positions(c.target.region) * c.target.channels;
         } else if constexpr (requires { c.source; }) {
           return positions(c.region) * c.source.channels;
-        } else if constexpr (requires { c.piece; }) {
-          return positions(c.region) * c.piece.channels;
+        } else if constexpr (requires { c.chunk; }) {
+          return positions(c.region) * c.chunk.channels;
         } else {
           return 0.0;
         }

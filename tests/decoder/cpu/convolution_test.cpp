@@ -75,9 +75,9 @@ struct Case {
   }
 };
 
-/// Largest error over the largest value of any region, by tiles that hold their halo, in both forms and from
-/// both ways of loading.
-TEST_CASE("a region of a convolution equals that of the whole, in both forms") {
+/// Largest error over the largest value of any region, by tiles that hold their halo, by both algorithms
+/// and from both ways of loading.
+TEST_CASE("a region of a convolution equals that of the whole, by both algorithms") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{60}));
   Random random(seed);
   const int32_t kernel = random.pick<int32_t>({1, 3, 3, 3, 5});
@@ -199,7 +199,7 @@ double by_hand(const Graph& graph, const Op& op, const std::map<std::string, std
   return sum;
 }
 
-TEST_CASE("groups, stacked weights, shortcuts and batch norms, in both forms") {
+TEST_CASE("groups, stacked weights, shortcuts and batch norms, by both algorithms") {
   for (uint64_t seed = 0; seed < 40; ++seed) {
     Random random(seed);
     ConvolutionTraits traits{.bias = random.chance(0.5)};

@@ -24,9 +24,9 @@ Tile random_tile(Pool& pool, Random& random, int64_t rows, int64_t columns, int6
 }
 
 /// By the quadratic form, in double: weights relu(k) · relu(q) over their sum.
-double by_hand(const Tile& piece, int64_t first, int64_t channels, int64_t item, int64_t y, int64_t x,
+double by_hand(const Tile& input, int64_t first, int64_t channels, int64_t item, int64_t y, int64_t x,
                int64_t c) {
-  const MapView view = piece.view();
+  const MapView view = input.view();
   const float* query = view.at({item, 0, y}, x) + first;
   double sum = 0, weights = 0;
   for (int64_t j = view.region.y.begin; j < view.region.y.end; ++j) {
@@ -48,17 +48,17 @@ TEST_CASE("linear attention is the quadratic form, whatever tiles its sums come 
     Pool pool(kPoolBytes);
     const int64_t channels = random.pick<int64_t>({1, 3, 8, 16, 32, 70}), items = random.integer(1, 2);
     const int64_t rows = random.integer(1, 7), columns = random.pick<int64_t>({1, 5, 70});
-    const int64_t heads = random.integer(1, 3), pieces_count = random.integer(1, 2);
+    const int64_t heads = random.integer(1, 3), input_count = random.integer(1, 2);
     const int threads = static_cast<int>(random.integer(1, 3));
-    CAPTURE(seed, channels, items, rows, columns, heads, pieces_count, threads);
+    CAPTURE(seed, channels, items, rows, columns, heads, input_count, threads);
     start_libraries(threads);
-    std::vector<Tile> pieces;
+    std::vector<Tile> inputs;
     std::vector<MapView> views;
-    for (int64_t i = 0; i < pieces_count; ++i) {
-      pieces.push_back(random_tile(pool, random, rows, columns, 3 * heads * channels, items));
-      views.push_back(pieces.back().view());
+    for (int64_t i = 0; i < input_count; ++i) {
+      inputs.push_back(random_tile(pool, random, rows, columns, 3 * heads * channels, items));
+      views.push_back(inputs.back().view());
     }
-    const LinearHeads shape{heads * pieces_count, channels};
+    const LinearHeads shape{heads * input_count, channels};
     KeyValueSums sums(items, shape), again(items, shape);
     const int64_t cut_y = random.integer(0, rows), cut_x = random.integer(0, columns);
     for (const Interval& y : {Interval{0, cut_y}, Interval{cut_y, rows}}) {
@@ -74,7 +74,7 @@ TEST_CASE("linear attention is the quadratic form, whatever tiles its sums come 
     for (int64_t i = 0; i < channels * (channels + 1); ++i)
       same = same && sums.of(items - 1, shape.heads - 1)[i] == again.of(items - 1, shape.heads - 1)[i];
     CHECK(same);  // not only to rounding: threads share the heads, not the positions
-    const Tile result = make_tile(pool, pieces[0].region, shape.heads * channels, items);
+    const Tile result = make_tile(pool, inputs[0].region, shape.heads * channels, items);
     attend_linearly(pool, views, {sums, kEpsilon}, result.view(), result.region, items);
     double error = 0, magnitude = 0;
     for (int64_t item = 0; item < items; ++item) {
@@ -82,7 +82,7 @@ TEST_CASE("linear attention is the quadratic form, whatever tiles its sums come 
         for (int64_t x = 0; x < columns; ++x) {
           for (int64_t c = 0; c < shape.heads * channels; ++c) {
             const int64_t head = c / channels;
-            const double expected = by_hand(pieces[static_cast<size_t>(head / heads)],
+            const double expected = by_hand(inputs[static_cast<size_t>(head / heads)],
                                             head % heads * 3 * channels, channels, item, y, x, c % channels);
             error = std::max(error, std::abs(double(result.view().at({item, 0, y}, x)[c]) - expected));
             magnitude = std::max(magnitude, std::abs(expected));

@@ -72,7 +72,7 @@ TEST_CASE("sums of linear attention are a barrier, and what they give is read as
   CHECK(is_barrier(sums, 0));
   CHECK(is_barrier(sums, 1));
   CHECK(graph.tensor(sums.output).statistics);
-  CHECK(graph.tensor(sums.output).channels == 8 * 4 * 5);  // heads of both pieces, four by four and one more
+  CHECK(graph.tensor(sums.output).channels == 8 * 4 * 5);  // heads of both inputs, four by four and one more
   CHECK(measured_tensor(sums) == sums.inputs[0]);
   const Op& attention = graph.op(graph.find_op("decoder.up_blocks.2.0.attn.attention"));
   CHECK(graph.tensor(attention.output).channels == 32);
@@ -82,7 +82,7 @@ TEST_CASE("sums of linear attention are a barrier, and what they give is read as
   CHECK(is_barrier(attention, 2));
 }
 
-TEST_CASE("a pass may rest behind every residual block and upsampling between them") {
+TEST_CASE("an optional cut point is behind every residual block and upsampling between them") {
   const Model model = model_of(tiny_dc_config());
   std::set<std::string> cut_points;
   for (const Tensor& tensor : model.graph.tensors()) {

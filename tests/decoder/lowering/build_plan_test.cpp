@@ -121,7 +121,7 @@ TEST_CASE("every plan with tensors below the device is valid") {
   CHECK(several > 50);
 }
 
-TEST_CASE("corrupted places, limits, weights and bounds are refused by their place") {
+TEST_CASE("corrupted memory tiers, limits, weights and bounds are refused by their place") {
   std::vector<int> tried(9, 0);
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const Drawn drawn = draw_below(seed);

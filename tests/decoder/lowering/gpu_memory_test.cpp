@@ -96,11 +96,11 @@ TEST_CASE("memory: statistics on CUDA and what follows from them are there throu
         allocated_bytes(256 + 5120 + 1024 * 2 * 3 * 24, DeviceKind::cuda));
 
   Graph heads;
-  const TensorId pieces = heads.add_latent(48);
-  const TensorId more = heads.conv("more", pieces, 24, {1, 1, 1});
-  const TensorId sums = heads.key_value_sums("sums", {pieces, more}, 8);
-  heads.set_output(heads.linear_attention("mix", {pieces, more}, sums, 1e-15));
-  // Three heads of 8 * 9 sums; partial ones of the larger piece, which has two.
+  const TensorId first = heads.add_latent(48);
+  const TensorId more = heads.conv("more", first, 24, {1, 1, 1});
+  const TensorId sums = heads.key_value_sums("sums", {first, more}, 8);
+  heads.set_output(heads.linear_attention("mix", {first, more}, sums, 1e-15));
+  // Three heads of 8 * 9 sums; partial ones of the larger input, which has two.
   const int64_t partial = 32 * 2 * 72 * 4;
   CHECK(device_state_bytes(heads, {{1, 4, 4}, 3, Dtype::bf16, DeviceKind::cuda}) ==
         allocated_bytes(3 * 1792 + partial, DeviceKind::cuda));

@@ -74,7 +74,8 @@ Plan plan_with_everything(const Graph& graph) {
   return plan;
 }
 
-TEST_CASE("plan file: places, weights, bound and environment come back as they were", "[unit][plan_file]") {
+TEST_CASE("plan file: memory tiers, weights, bound and environment come back as they were",
+          "[unit][plan_file]") {
   const Graph graph = small_graph();
   const Plan plan = plan_with_everything(graph);
   const json document = to_json(plan, graph);

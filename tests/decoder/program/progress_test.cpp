@@ -118,7 +118,7 @@ TEST_CASE("with --progress lines a decode tells what it does, from beginning to 
   CHECK(end.decode_seconds == Approx(stats["seconds"].get<double>()).margin(0.001));
 }
 
-TEST_CASE("progress changes no pixel and no trace, and is not told unless it is asked for") {
+TEST_CASE("progress changes no pixel and no trace, and is not reported unless it is asked for") {
   const Ready ready;
   const std::string trace = ready.scratch / "trace.json";
   const auto decode = [&](const Words& more) { return call(run_decode, ready.words(more)); };
@@ -148,7 +148,7 @@ TEST_CASE("progress changes no pixel and no trace, and is not told unless it is 
   test::require_refused(decode({"--progress", "lines", "--quiet"}), 2, {"--quiet"});
 }
 
-TEST_CASE("bands of the picture are told once, one after another") {
+TEST_CASE("bands of the picture are reported once, one after another") {
   const Ready ready(400, "7.4MiB");
   const json last = ready.plan()["passes"].back();
   REQUIRE(last["tiles"]["y"].size() > 2);
@@ -166,7 +166,7 @@ TEST_CASE("bands of the picture are told once, one after another") {
   CHECK(rows == 800);
 }
 
-TEST_CASE("a batch in slices counts as one whole") {
+TEST_CASE("a batch in micro-batches counts as one whole") {
   const Ready ready(40, "5.35MiB", 3);
   REQUIRE(ready.plan()["slice_items"] < 3);
   const auto passes = static_cast<int64_t>(ready.plan()["passes"].size());
@@ -228,7 +228,7 @@ TEST_CASE("a decode that fails says so in its last line, behind its message") {
   }
 }
 
-TEST_CASE("with --verify the second decode is told as such") {
+TEST_CASE("with --verify the second decode is reported as such") {
   const Ready ready;
   const Ended ended = call(run_decode, ready.words({"--progress", "lines", "--verify"}));
   INFO(ended.err);
@@ -239,7 +239,7 @@ TEST_CASE("with --verify the second decode is told as such") {
   CHECK(started[0].compared_with == "the untiled decode");
 }
 
-TEST_CASE("a queue is told decode by decode, and its share is that of the whole") {
+TEST_CASE("a queue is reported decode by decode, and its share is that of the whole") {
   const Ready ready(400, "40MiB");
   const json request{{"name", "a"}, {"width_pixels", 64},     {"height_pixels", 800},
                      {"count", 3},  {"latent", "latent.npy"}, {"output", "q-{i}.npy"}};

@@ -33,7 +33,7 @@ PictureRegion row(int64_t y) {
   return {{y, y + 1}, {0, 8}};
 }
 
-TEST_CASE("progress lines: what is rare is told at once, in its order") {
+TEST_CASE("progress lines: what is rare is reported at once, in its order") {
   Written written;
   written.writer.tell(RunBegun{"headroom-decode"});
   written.writer.tell(WeightsLoaded{0.5});
@@ -51,7 +51,8 @@ TEST_CASE("progress lines: what is rare is told at once, in its order") {
                                                             {2, RunEnded{3, 0, 0}}});
 }
 
-TEST_CASE("progress lines: at most 50 a second; nothing is lost of regions and peaks, and the last is told") {
+TEST_CASE(
+    "progress lines: at most 50 a second; nothing is lost of regions and peaks, and the last is reported") {
   Written written;
   constexpr int kTiles = 20'000;  // over four seconds
   std::map<int, int> in_second;
@@ -170,16 +171,16 @@ TEST_CASE("progress bar: it says what runs, and leaves nothing") {
 }
 
 TEST_CASE("progress: the style is as asked for, and no bar is drawn where there is no terminal") {
-  const auto told = [](const ProgressOptions& options) {
+  const auto written = [](const ProgressOptions& options) {
     std::ostringstream stream;
     make_progress(options, stream)->tell(WeightsLoaded{0.5});
     return stream.str();
   };
-  CHECK(told({}).empty());
-  CHECK(told({"none"}).empty());
-  CHECK(told({"lines", true}).empty());
-  CHECK_THAT(told({"bar"}), Catch::Contains("loading weights"));
-  CHECK_THAT(told({"lines"}), Catch::StartsWith("headroom-progress {"));
+  CHECK(written({}).empty());
+  CHECK(written({"none"}).empty());
+  CHECK(written({"lines", true}).empty());
+  CHECK_THAT(written({"bar"}), Catch::Contains("loading weights"));
+  CHECK_THAT(written({"lines"}), Catch::StartsWith("headroom-progress {"));
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ TEST_CASE("in 16 bits what an AutoencoderDC keeps changes no bit, and fp32 is ne
   }
 }
 
-TEST_CASE("plans of an AutoencoderDC rest where that saves time or memory") {
+TEST_CASE("plans of an AutoencoderDC end passes at optional cut points where that saves time or memory") {
   nlohmann::json config = test::tiny_dc_config();
   config["decoder_block_out_channels"] = {32, 64, 64};
   config["decoder_layers_per_block"] = {3, 3, 2};

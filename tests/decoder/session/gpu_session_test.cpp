@@ -41,7 +41,7 @@ TEST_CASE("plans for a GPU run in one reservation within their limit") {
   }
 }
 
-TEST_CASE("what a GPU cannot do is told before anything is taken") {
+TEST_CASE("what a GPU cannot do is refused before anything is taken") {
   const Model model = test::model_of(test::tiny_config());
   const Request request = request_for(model, {1, 4, 4}, 1, Dtype::fp32, DeviceKind::cuda);
   planner::PlanOptions options;

@@ -67,9 +67,9 @@ TEST_CASE("convolutions of many shapes leave less behind outside the pool than t
       Tile input = make_tile(pool, {{0, 1}, {0, rows}, {0, columns}}, 32, 1);
       std::fill_n(input.values.get(), input.value_count(), 0.0f);
       const Region region{{0, 1}, {1, rows - 1}, {1, columns - 1}};
-      for (ConvolutionAlgorithm form : {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd})
-        convolve(pool, input.view(), {shape, form, values, values}, make_tile(pool, region, 32, 1).view(),
-                 region, 1);
+      for (ConvolutionAlgorithm algorithm : {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd})
+        convolve(pool, input.view(), {shape, algorithm, values, values},
+                 make_tile(pool, region, 32, 1).view(), region, 1);
     }
   }
   // 600 shapes: nothing may be remembered for each.

@@ -166,7 +166,7 @@ TEST_CASE("validator: below the device only a window of blocks is on it", "[unit
   needs(idle, graph, 1, resident + 2048 + 64 * (5 * 8 + 5 * 10 + 3 * 8));
 }
 
-TEST_CASE("validator: kernels in the Winograd form count with the pass", "[unit][validator]") {
+TEST_CASE("validator: kernels packed for Winograd count with the pass", "[unit][validator]") {
   for (const bool upsamples : {false, true}) {
     Graph graph;
     const TensorId latent = graph.add_latent(16);

@@ -18,7 +18,7 @@ using testing::small_plan_below;
 using testing::small_plan_in_place;
 using testing::step_for;
 
-TEST_CASE("validator: places below the device", "[unit][validator]") {
+TEST_CASE("validator: memory tiers below the device", "[unit][validator]") {
   const Graph graph = small_graph();
   accepts(small_plan_below(graph), graph);
   Plan in_host = small_plan_below(graph);
@@ -68,7 +68,7 @@ TEST_CASE("validator: places below the device", "[unit][validator]") {
   accepts(plan, graph);
 }
 
-TEST_CASE("validator: each place counts its own blocks", "[unit][validator]") {
+TEST_CASE("validator: each memory tier counts its own blocks", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan_below(graph);
   plan.materialised[1].blocks = plan.materialised[0].blocks;

@@ -46,7 +46,7 @@ TEST_CASE("validator accepts sound plans", "[unit][validator]") {
   accepts(drained, graph);
 }
 
-TEST_CASE("validator: a kept tensor is read before its write", "[unit][validator]") {
+TEST_CASE("validator: a materialised tensor is read before its write", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
   std::swap(plan.passes[1], plan.passes[2]);
@@ -83,7 +83,7 @@ TEST_CASE("validator: the pass that writes a tensor reads it back at its own pos
   refuses(plan, graph, Violation::read_before_write, "passes[0].steps[3] (conv_in)");
 }
 
-TEST_CASE("validator: a kept tensor is read after its release", "[unit][validator]") {
+TEST_CASE("validator: a materialised tensor is read after its release", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);
   plan.materialised[0].last_pass = 0;
@@ -264,7 +264,7 @@ TEST_CASE("validator: malformed steps", "[unit][validator]") {
       1, 1, [&](Step& s) { s.op = graph.find_op("conv_out"); }, "passes[1].steps[1] (conv)");
 }
 
-TEST_CASE("validator: what works on a tile reads no kept tensor itself", "[unit][validator]") {
+TEST_CASE("validator: what works on a tile reads no materialised tensor itself", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);  // an add makes its sum where its first operand's tile lies
   plan.passes[1].steps[2].inputs = {{graph.find_tensor("conv_in")}, {graph.find_tensor("conv"), 1}};

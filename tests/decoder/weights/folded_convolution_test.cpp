@@ -91,7 +91,7 @@ double folded_output(const FoldedConvolution& convolution, int64_t o, const Wind
   const int64_t inputs = convolution.group_inputs(), group = o / (shape.outputs / shape.groups);
   std::vector<float> taps(static_cast<size_t>(shape.frames * inputs * convolution.frame_taps())),
       bias(static_cast<size_t>(shape.outputs));
-  // In two parts, as kernels are packed.
+  // In two ranges of inputs, as kernels are packed.
   for (const Interval part : {Interval{0, inputs / 2}, Interval{inputs / 2, inputs}}) {
     std::vector<float> own(static_cast<size_t>(shape.frames * part.length() * convolution.frame_taps()));
     convolution.read_taps(o, part, own.data());

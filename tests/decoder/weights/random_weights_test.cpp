@@ -54,7 +54,7 @@ TEST_CASE("the random latent has the bits of the Python twin and unit variance")
   CHECK(std::abs(squares / 65536 - 1) < 0.02);
 }
 
-TEST_CASE("pieces of a random parameter are those of the whole") {
+TEST_CASE("ranges of a random parameter are those of the whole") {
   const Parameter parameter{"decoder.conv_in.weight", {8, 4, 3, 3}};
   const std::vector<float> whole = filled(parameter, 9);
   for (const Interval range : {Interval{0, 288}, {0, 1}, {17, 100}, {287, 288}, {5, 5}}) {

@@ -78,7 +78,7 @@ TEST_CASE("weights that are not finite are refused with their place") {
   require_input_error([&] { weights.read({"i", {2}}, out); }, {kSingle, ": i: element 0 is not finite"});
 }
 
-TEST_CASE("pieces of a parameter are read alone, and name the element that is not finite") {
+TEST_CASE("ranges of a parameter are read alone, and name the element that is not finite") {
   const Scratch scratch;
   scratch.write(kSingle, file_of({{"a", {2, 3}, {1, 2, 3, 4, NAN, 6}}}));
   const WeightFiles weights(scratch.folder());

@@ -67,7 +67,7 @@ TEST_CASE("child run: what a program tells is there, and how it ended") {
              Catch::Contains("4.50 s") && Catch::Contains("256.0 MiB") && Catch::Contains("1024.0 MiB"));
 }
 
-TEST_CASE("child run: a failure is told in the program's own words") {
+TEST_CASE("child run: a failure is reported in the program's own words") {
   const FakePrograms fake;
   const std::vector<std::pair<int, std::string>> meanings{
       {2, "refused"}, {3, "does not fit"}, {4, "stopped at the limit"}, {5, "device"}, {9, "failed"}};

@@ -145,7 +145,7 @@ TEST_CASE("replanner: how soon a moved limit is answered", "[.benchmark]") {
   }
 }
 
-TEST_CASE("replanner: of many questions only the newest is told of") {
+TEST_CASE("replanner: of many questions only the newest is reported") {
   Replanner replanner;
   Captured captured(replanner);
   QSignalSpy busy(&replanner, &Replanner::busyChanged);
@@ -340,15 +340,16 @@ TEST_CASE("found plans: each holds from its peak to the limit that it was found 
 
 TEST_CASE("scaling job: size by size, kept for the next time, until it is stopped") {
   ScalingJob job;
-  std::vector<ScalingProgress> told;
-  QObject::connect(&job, &ScalingJob::progressed, &job, [&](const ScalingProgress& p) { told.push_back(p); });
+  std::vector<ScalingProgress> reported;
+  QObject::connect(&job, &ScalingJob::progressed, &job,
+                   [&](const ScalingProgress& p) { reported.push_back(p); });
   const PlanningQuestion question = demo_question(0, 512, 384);
   job.start(question, 1024);
   CHECK(job.busy());
   wait_until([&] { return !job.busy(); });
-  REQUIRE(told.size() > 2);
-  for (size_t i = 0; i < told.size(); ++i) CHECK(told[i].scaling.planned.size() == i + 1);
-  const ScalingProgress last = told.back();
+  REQUIRE(reported.size() > 2);
+  for (size_t i = 0; i < reported.size(); ++i) CHECK(reported[i].scaling.planned.size() == i + 1);
+  const ScalingProgress last = reported.back();
   CHECK(last.complete);
   CHECK(last.done == last.sizes);
   CHECK(last.scaling.untiled.size() == last.sizes);
@@ -362,23 +363,23 @@ TEST_CASE("scaling job: size by size, kept for the next time, until it is stoppe
         test::smallest_bytes(model, largest, {}, planner::CostModel(model.graph)));
 
   // Another limit is the same question.
-  told.clear();
+  reported.clear();
   job.start(demo_question(1 << 28, 512, 384), 1024);
   wait_until([&] { return !job.busy(); });
-  REQUIRE(told.size() == 1);
-  CHECK(told[0].scaling.planned.size() == last.sizes);
+  REQUIRE(reported.size() == 1);
+  CHECK(reported[0].scaling.planned.size() == last.sizes);
 
-  told.clear();
+  reported.clear();
   job.start(demo_question(0, 512, 512), 4096);
   job.cancel();
   CHECK_FALSE(job.busy());
   QElapsedTimer time;
   for (time.start(); time.elapsed() < 200;) QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
-  CHECK(told.empty());
+  CHECK(reported.empty());
 
   job.start(demo_question(0, 255, 512), 1024);
   wait_until([&] { return !job.busy(); });
-  CHECK_THAT(told.back().failure.toStdString(), Catch::Contains("--size"));
+  CHECK_THAT(reported.back().failure.toStdString(), Catch::Contains("--size"));
 }
 
 TEST_CASE("pass tree: passes with what each reads, runs and keeps") {

@@ -68,7 +68,7 @@ TEST_CASE("compare page: of two runs what differs the most comes first") {
   CHECK(std::get<double>(swapped[0].cells[1]) == Approx(3 * std::get<double>(swapped[0].cells[2])));
 }
 
-TEST_CASE("compare page: plans have their timelines over one stretch of time") {
+TEST_CASE("compare page: plans have their timelines over one range of time") {
   const auto& [plan, model] = sample_files().plan();
   const test::Scratch scratch;
   write_plan(

@@ -163,7 +163,7 @@ TEST_CASE("frontier page: where nothing fits, it says the smallest limit and tak
   CHECK_FALSE(use.isVisible());
 }
 
-TEST_CASE("frontier page: a relaxation has a button that applies it") {
+TEST_CASE("frontier page: a remedy has a button that applies it") {
   Shown shown(1 << 20, {.weights = WeightResidency::resident});
   auto& relax = shown.child<QPushButton>("relax --weights-residency auto");
   CHECK(relax.isVisible());

@@ -65,7 +65,7 @@ TEST_CASE("plan page: a pass that is chosen anywhere is shown everywhere") {
   CHECK(tree.currentIndex().row() == 1);
 }
 
-TEST_CASE("plan page: a kept tensor marks the passes that read it") {
+TEST_CASE("plan page: a materialised tensor marks the passes that read it") {
   Shown shown({sample_files().file("plan.json")});
   auto& materialised = shown.child<MaterialisedView>();
   auto& tree = *shown.page.findChild<QTreeView*>("passes");

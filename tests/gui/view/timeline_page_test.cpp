@@ -97,7 +97,7 @@ TEST_CASE("timeline page: the same passes are visible in both") {
   CHECK(predicted.visibleRange().first == Approx(page.side(0).timeline()->passes()[5].begin));
 }
 
-TEST_CASE("timeline page: places of other plans correspond by their share of the whole") {
+TEST_CASE("timeline page: moments of other plans correspond by their share of the whole") {
   const auto lasting = [](double end, std::vector<reports::Span> passes) {
     return reports::Timeline({{0, end / 2}, {{}, {}}, end, 0, std::move(passes)});
   };
@@ -111,7 +111,7 @@ TEST_CASE("timeline page: places of other plans correspond by their share of the
   CHECK(seconds_in(c, a, 2.5) == Approx(5));
 }
 
-TEST_CASE("timeline page: the cursor shows the live set there and at the same place of the other timeline") {
+TEST_CASE("timeline page: the cursor shows the live set there and at the same moment of the other timeline") {
   Workspace workspace;
   TimelinePage page(workspace);
   page.resize(1000, 700);
@@ -222,7 +222,7 @@ TEST_CASE("watch note: what the driver counted less, or the same") {
   trace.sources = {{"NVML", false, ""}};
   trace.activities_left_out = 12;
   CHECK(watch_note(trace, {}) == "NVML: not captured. Activities not listed one by one: 12.");
-  // A text of a file is no place for another.
+  // What looks like a placeholder in a file's text is none.
   trace.sources = {{"%2", false, "%1"}};
   trace.activities_left_out = 0;
   CHECK(watch_note(trace, {}) == "%2: not captured: %1.");

@@ -156,7 +156,7 @@ TEST_CASE("a profile is refused for another kind of device than it was measured 
   on_cpu.device = DeviceKind::cpu;
   CHECK_THROWS_WITH(check_profiled_model(profile, "profile.json", model.graph, on_cpu),
                     Catch::Contains("measured on cuda") && Catch::Contains("the plan is for cpu"));
-  // What it was measured on must be told, even where only a decode can compare it.
+  // The file must say what it was measured on, even where only a decode can compare it.
   CHECK_THROWS_WITH(check_profiled_machine(profile, "profile.json"),
                     Catch::StartsWith("profile.json: libraries: expected what was measured"));
   profile.libraries = "LibTorch";

@@ -57,8 +57,8 @@ profiler::Profile profile_of(const Model& model, int64_t width, int64_t height, 
   };
   add_latency_table(profiler::moving_latency_table_name("gather", graph.tensor(graph.latent()).channels));
   for (const Op& op : graph.ops()) {
-    for (ConvolutionAlgorithm form : {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd})
-      add_latency_table(profiler::latency_table_name(graph, op, form));
+    for (ConvolutionAlgorithm algorithm : {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd})
+      add_latency_table(profiler::latency_table_name(graph, op, algorithm));
     if (op.kind != OpKind::statistics) {
       for (const char* step : {"gather", "store", "accumulate", "emit"})
         add_latency_table(profiler::moving_latency_table_name(step, graph.tensor(op.output).channels));
@@ -125,7 +125,7 @@ TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
   }
 }
 
-TEST_CASE("a plan by laws says what they hold for, and counts the weights") {
+TEST_CASE("a plan by latency tables says what they hold for, and counts the weights") {
   Random random(7);
   const Model model = test::model_of(test::tiny_config());
   const Request request = request_for(model, {1, 20, 24});

@@ -41,7 +41,7 @@ TEST_CASE("diff: a plan does not differ from itself") {
   }
 }
 
-TEST_CASE("diff: every value that changes is told, and nothing else") {
+TEST_CASE("diff: every value that changes is listed, and nothing else") {
   const Graph graph = testing::small_graph();
   const Plan plan = testing::small_plan_below(graph);
   struct Case {

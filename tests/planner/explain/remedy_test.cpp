@@ -27,7 +27,7 @@ Model wide_decoder() {
   return model;
 }
 
-TEST_CASE("every remedy's limit is the smallest one with that change") {
+TEST_CASE("every remedy's limit is the smallest one with that remedy") {
   const Model model = wide_decoder();
   const CostModel costs(model.graph);
   const Request request = request_of(512, 512);
@@ -89,7 +89,7 @@ TEST_CASE("remedies that are taken already, or that the model does not have, are
   CHECK(changes() == Changes{""});
 }
 
-TEST_CASE("a change that does not help is no remedy") {
+TEST_CASE("what does not help is no remedy") {
   const Model model = small_decoder();  // whose peak at this size is not made of materialised tensors
   PlanOptions options;
   options.weights = WeightResidency::resident;

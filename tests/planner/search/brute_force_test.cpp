@@ -33,7 +33,7 @@ struct Drawn {
 };
 
 /// A graph of two to five passes. Some are wide, so that tensors have several blocks. `odd` is the share of
-/// parts that no model family has, `cut_points` of those that end at an optional cut point.
+/// blocks that no model family has, `cut_points` of those that end at an optional cut point.
 Drawn draw(uint64_t seed, double odd = 0, double cut_points = 0, DeviceKind device = DeviceKind::cpu) {
   Random random(seed);
   Drawn drawn;

@@ -7,7 +7,7 @@
 #include "tests/support/random_plan.h"
 
 /// Seconds that planning takes for seeded graphs of 500 operations: `large_graph_timing FIRST LAST`, a line
-/// per seed. Two more arguments change the number of operations and the share of parts with a skip from far
+/// per seed. Two more arguments change the number of operations and the share of blocks with a skip from far
 /// back.
 int main(int argc, char** argv) {
   using namespace headroom;

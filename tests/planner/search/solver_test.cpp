@@ -160,8 +160,8 @@ double fastest_shapes(const Case& c, std::vector<PassDecision> decisions, const 
                                  plan.passes[i].scale);
     for (const int64_t y : stated_lengths(grid.y, 4)) {
       for (const int64_t x : stated_lengths(grid.x, 32)) {
-        for (ConvolutionAlgorithm form : {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd})
-          shapes[i].push_back({{1, y, x}, form});
+        for (ConvolutionAlgorithm algorithm : {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd})
+          shapes[i].push_back({{1, y, x}, algorithm});
       }
     }
     most = std::max(most, shapes[i].size());

@@ -16,9 +16,9 @@ constexpr uint64_t kTooMany = uint64_t{1} << 63;
 
 template <typename Record>
 DeviceEvent event(const Record& record) {
-  const std::optional<RecordedEvent> told = event_of(any(record));
-  REQUIRE(told);
-  return told->event;
+  const std::optional<RecordedEvent> found = event_of(any(record));
+  REQUIRE(found);
+  return found->event;
 }
 
 template <typename Record>

@@ -145,7 +145,7 @@ TEST_CASE("CUPTI is told where its memory is to be before it takes any") {
   CHECK(fake.buffers_taken() == 0);
 }
 
-TEST_CASE("where CUPTI cannot have pinned memory that is told") {
+TEST_CASE("where CUPTI cannot have pinned memory that is reported") {
   FakeCupti& fake = fresh_fake();
   fake.fail("cuptiActivitySetAttribute", CUPTI_ERROR_NOT_SUPPORTED);
   auto watcher = watch({WatchKind::kernels});
@@ -275,7 +275,7 @@ TEST_CASE("scopes that CUPTI does not take are counted, not thrown") {
   CHECK_THAT(scopes->detail, Contains("3 ") && Contains("CUPTI_ERROR_NOT_SUPPORTED"));
 }
 
-TEST_CASE("where no call comes with its scope that is told") {
+TEST_CASE("where no call comes with its scope that is reported") {
   FakeCupti& fake = fresh_fake();
   auto watcher = watch({WatchKind::kernels});
   watcher->enter(ScopeId{1});
@@ -310,7 +310,7 @@ TEST_CASE("buffers come back from many threads, in any order, all at once") {
           return one.name == "even";
         }) == kThreads * kKernels / 2);
   std::vector<uint64_t> of_scope(kThreads + 1);
-  // A buffer's end may come between the driver's call and the runtime's: then the scope is told twice.
+  // A buffer's end may come between the driver's call and the runtime's: then the scope is reported twice.
   std::vector<ScopeOfCall> scopes = only<ScopeOfCall>(events);
   std::sort(scopes.begin(), scopes.end(),
             [](const ScopeOfCall& a, const ScopeOfCall& b) { return a.correlation < b.correlation; });
@@ -456,7 +456,7 @@ TEST_CASE("some calls that CUPTI does not know leave the others, and are counted
   CHECK_FALSE(source(sources, "CUPTI scopes")->captured);
 }
 
-TEST_CASE("failures on the way are told, and leave nothing behind") {
+TEST_CASE("failures on the way are reported, and leave nothing behind") {
   FakeCupti& fake = fresh_fake();
   fake.fail("cuptiActivityRegisterCallbacks", CUPTI_ERROR_NOT_SUPPORTED);
   auto watcher = watch({WatchKind::kernels});
@@ -540,7 +540,7 @@ TEST_CASE("a watcher that is let go without an end stops listening") {
   CHECK(position(fake.log(), "flush 1") < position(fake.log(), "unsubscribe"));
 }
 
-TEST_CASE("whoever hears may have no more room") {
+TEST_CASE("the receiver of events may have no more room") {
   FakeCupti& fake = fresh_fake();
   auto watcher = watch({WatchKind::kernels});
   for (int i = 0; i < 3; ++i) run_kernel(fake, "_Z3addPf", 100);

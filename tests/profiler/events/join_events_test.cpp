@@ -44,7 +44,7 @@ int64_t ns_of(double seconds, const CapturedDecode& captured) {
   return first_ns(captured) + std::llround(seconds * 1e9);
 }
 
-/// What a trace should be the same in, whatever the order of what was heard.
+/// What a trace should be the same in, whatever the order of the captured events.
 void require_same(const Trace& a, const Trace& b) {
   REQUIRE(a.events == b.events);
   REQUIRE(a.steps == b.steps);
@@ -266,7 +266,7 @@ TEST_CASE("sums over steps and passes add up to the same", "[unit][join]") {
     return most;
   };
   CHECK(peak(summed) == peak(single));
-  // Where the driver was asked it is told at once, not with the next sum.
+  // What the driver answered is reported at once, not with the next sum.
   KindBytes live{};
   size_t next = 0;
   for (const DriverSample& sample : summed.driver) {
@@ -347,7 +347,7 @@ TEST_CASE("what a pass brings in before its first tile is that pass's", "[unit][
   CHECK(trace.passes[1].begin_seconds == Approx(1e-6));
 }
 
-TEST_CASE("refusals are told of", "[unit][join]") {
+TEST_CASE("refusals are reported", "[unit][join]") {
   const Program program;
   DeviceRecording recording = program.empty();
   recording.events = {DriverCounted{1000, 5}, MemoryRefused{3000, 300, 30}, MemoryRefused{2000, 200, 20}};

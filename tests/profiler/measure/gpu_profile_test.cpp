@@ -3,10 +3,10 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "decoder/lowering/weights_bytes.h"
 #include "decoder/gpu/dry_run.h"
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
+#include "decoder/lowering/weights_bytes.h"
 #include "planner/cost/cost_model.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/cost/profile_check.h"
@@ -122,7 +122,7 @@ void check_whole(const Model& model, const ProfileRequest& request, const Profil
   CHECK(profile_from_json(JsonFields(json::parse(to_json(profile).dump()), "profile.json")) == profile);
 }
 
-TEST_CASE("a profile of a GPU has every layer and every law, in every dtype") {
+TEST_CASE("a profile of a GPU has every layer and every latency table, in every dtype") {
   const Dtype dtype = GENERATE(Dtype::fp32, Dtype::bf16, Dtype::fp16);
   CAPTURE(name_of(dtype));
   const Model model = test::model_of(test::tiny_config());
@@ -175,7 +175,7 @@ TEST_CASE("rates of copies and of parameters are what the clock says") {
   CHECK(moved.written_seconds == Approx(2));
 }
 
-TEST_CASE("laws are what one call takes, however many are made") {
+TEST_CASE("latency tables have what one call takes, however many are made") {
   const Model model = test::model_of(test::tiny_config({8}));
   Measured measured;
   const Profile profile = measured.profile(model, asked(model, {{20, 24}}));

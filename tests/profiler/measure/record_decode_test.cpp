@@ -103,7 +103,7 @@ TEST_CASE("a decode on a GPU is recorded with all that the driver counts") {
         trace.driver[sample].seconds == trace.events[i].seconds)
       CHECK(sum == trace.driver[sample].bytes);
   }
-  // The places of a reservation have gaps: no more is ever live than was reserved.
+  // The offsets in a reservation leave gaps: no more is ever live than was reserved.
   const int64_t reserved = recorded.stats.pool_peak_bytes;
   int64_t own = 0;
   for (size_t kind = 0; kind < kDecodeKinds; ++kind) {

@@ -11,7 +11,8 @@ namespace {
 
 using test::Random;
 
-/// A library that changes its way at 32 rows: a fixed part, one for each row, one for each position.
+/// A library that switches its algorithm at 32 rows: a constant term, one for each row, one for each
+/// position.
 double cost(double rows, double columns) {
   const double position = rows <= 32 ? 4e-9 : 2e-9;
   const double at_switch = rows <= 32 ? 0 : 32 * columns * 2e-9;  // without a jump
@@ -30,7 +31,9 @@ LatencyTable latency_table_of(const std::vector<int64_t>& rows, const std::vecto
   return latency_table;
 }
 
-TEST_CASE("a law of fixed parts and rates is met exactly, on both sides of a switch and beyond the knots") {
+TEST_CASE(
+    "a latency table meets a constant term and rates exactly, on both sides of a switch and beyond the "
+    "knots") {
   const LatencyTable latency_table = latency_table_of({1, 8, 32, 64, 256}, {4, 64, 256}, cost);
   Random random(1);
   for (int i = 0; i < 2000; ++i) {
@@ -44,7 +47,7 @@ TEST_CASE("a law of fixed parts and rates is met exactly, on both sides of a swi
   CHECK(latency_table.seconds_at(256, 4000) == Approx(cost(256, 256) + last * 256 * 3744).epsilon(1e-9));
 }
 
-TEST_CASE("a law without the knot of a switch errs there, and only there") {
+TEST_CASE("a latency table without the knot of a switch errs there, and only there") {
   const LatencyTable latency_table = latency_table_of({1, 8, 64, 256}, {4, 64, 256}, cost);
   CHECK(std::abs(latency_table.seconds_at(32, 256) / cost(32, 256) - 1) > 0.2);
   CHECK(latency_table.seconds_at(128, 100) == Approx(cost(128, 100)).epsilon(1e-12));
@@ -100,7 +103,7 @@ TEST_CASE("workspace is that of the largest knot around") {
   CHECK(fixed.workspace_at(1000, 1000) == 1000);
 }
 
-TEST_CASE("a law refuses to speak of what is far beyond what it saw, where cost was still changing") {
+TEST_CASE("a latency table does not hold far beyond what it saw, where cost was still changing") {
   const LatencyTable settled = latency_table_of({1, 64, 128, 256}, {4, 256}, cost);
   const LatencyTable changing = latency_table_of({1, 8, 32, 64}, {4, 256}, cost);
   const double seen = 64 * 256;
@@ -109,7 +112,7 @@ TEST_CASE("a law refuses to speak of what is far beyond what it saw, where cost 
   CHECK(changing.speaks_of(4 * seen));
   CHECK_FALSE(changing.speaks_of(4 * seen + 1));
   CHECK(settled.speaks_of(1e12));
-  // A change within the latency table's own error is none.
+  // A difference within the latency table's own error is none.
   LatencyTable unsure = changing;
   unsure.held_out_error = 0.4;
   CHECK(unsure.speaks_of(1e12));

@@ -169,7 +169,7 @@ TEST_CASE("hostile profiles are refused by file and key") {
   require_input_error([] { read_profile("no-such-profile.json"); }, {"no-such-profile.json: no such file"});
 }
 
-TEST_CASE("a profile of version 1, without laws, is read") {
+TEST_CASE("a profile of version 1, without latency tables, is read") {
   Profile profile = sample();
   json document = to_json(profile);
   document["version"] = 1;

@@ -167,7 +167,7 @@ TEST_CASE("the schema is found wherever it stands") {
         "frontier");
   CHECK(kind("{\"a\": [\"schema\", {\"schema\": \"}\"}], \"b\": \"\\\"schema\\\": {\", \"c\\\\\": 1," +
              inside + "}") == "frontier");
-  // Beyond the first piece that is looked at, and in letters that only a parser reads.
+  // Beyond the first block that is looked at, and in letters that only a parser reads.
   CHECK(kind("{\"a\": \"" + std::string(300'000, 'x') + "\"," + inside + "}") == "frontier");
   json without = frontier_json();
   without.erase("schema");

@@ -70,7 +70,7 @@ TEST_CASE("a GPU's work: its time beside the host's, by passes and by steps") {
   CHECK(text(steps.rows[0], 2) == "residual");
 }
 
-TEST_CASE("a GPU's work: slices of a pass are put together") {
+TEST_CASE("a GPU's work: micro-batches of a pass are put together") {
   Sample sample;
   sample.recorded.trace.passes.push_back({.begin_seconds = 0.75, .end_seconds = 1, .item = 1, .pass = 0});
   CHECK(number(gpu_passes_table(sample.recorded).rows[0], 2) == 2 * test::kGpuPassSeconds);
@@ -99,8 +99,8 @@ TEST_CASE("a GPU's work: what ran by name, copies with their rate, streams with 
   CHECK(number(copies.rows[0], 4) == Approx(double(64 << 20) / 0.125));
   CHECK(number(copies.rows[1], 4) == Approx(double(32 << 20) / 0.0625));
   // The last activity that is listed ends before the decode, and others are not listed.
-  const double told = test::kGpuPassSeconds * (passes - 1) + 0.21875;
-  CHECK(number(copies.rows[0], 5) == Approx(0.125 * passes / told));
+  const double reported_seconds = test::kGpuPassSeconds * (passes - 1) + 0.21875;
+  CHECK(number(copies.rows[0], 5) == Approx(0.125 * passes / reported_seconds));
 
   const Table streams = streams_table(sample.recorded);
   check_shape(streams);
@@ -112,7 +112,7 @@ TEST_CASE("a GPU's work: what ran by name, copies with their rate, streams with 
   CHECK(number(streams.rows[2], 2) == Approx(0.0625 * passes));
   CHECK(text(streams.rows[3], 0) == "any stream");  // from 0 to 0.21875 of each pass
   CHECK(number(streams.rows[3], 2) == Approx(0.21875 * passes));
-  CHECK(number(streams.rows[3], 3) == Approx(0.21875 * passes / told));
+  CHECK(number(streams.rows[3], 3) == Approx(0.21875 * passes / reported_seconds));
   Sample whole;
   whole.recorded.trace.activities_left_out = 0;
   CHECK(number(streams_table(whole.recorded).rows[3], 3) == Approx(0.21875 / test::kGpuPassSeconds));

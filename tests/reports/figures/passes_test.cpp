@@ -123,7 +123,7 @@ TEST_CASE("passes: bars under the limit") {
   CHECK(passes_chart(document, nullptr).guides.empty());
 }
 
-TEST_CASE("passes: kept tensors by what writes and reads them") {
+TEST_CASE("passes: materialised tensors by what writes and reads them") {
   const PlanDocument document = small_document();
   const std::vector<MaterialisedSpan> spans = materialised_spans(document);
   REQUIRE(spans.size() == 2);

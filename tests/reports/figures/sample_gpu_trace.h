@@ -14,9 +14,9 @@ constexpr int64_t kGpuContextBytes = 300 << 20, kGpuReservedBytes = 100 << 20, k
 constexpr int64_t kGpuUnseenBytes = 3 << 20;
 constexpr double kGpuPassSeconds = 0.25;
 
-/// A decode of the plan on a GPU, told by several who watched: weights and a tile in each pass out of one
-/// reservation, libraries that take something with the second pass, kernels and copies on three streams. Who
-/// was to hear of memory did not; some of the rest was lost.
+/// A decode of the plan on a GPU, reported by several sources: weights and a tile in each pass out of one
+/// reservation, libraries that take something with the second pass, kernels and copies on three streams. The
+/// source for memory reported nothing, and some records of the others were lost.
 inline Trace gpu_trace(const Plan& plan) {
   Trace trace;
   trace.model = plan.request.model;

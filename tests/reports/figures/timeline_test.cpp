@@ -64,7 +64,7 @@ int64_t slack_at(const Timeline& timeline, size_t moment) {
   return timeline.use(moment)[static_cast<size_t>(MemoryKind::slack)];
 }
 
-TEST_CASE("the highest moment of any stretch is found") {
+TEST_CASE("the highest moment of any interval is found") {
   for (size_t moments : {1, 2, 63, 64, 65, 128, 4095, 4096, 4097, 10'000, 270'000}) {
     CAPTURE(moments);
     Random random(moments);
@@ -199,7 +199,7 @@ TEST_CASE("a chart has the kinds in their order, the limit, the passes and the p
   CHECK(timeline_chart(timeline_with(100), "", 5, 6, 10).series[0].x.empty());
 }
 
-TEST_CASE("what holds when a stretch begins is shown although it came before") {
+TEST_CASE("what holds when an interval begins is shown although it came before") {
   std::vector<double> seconds;
   std::vector<MemoryUse> use;
   for (int i = 0; i < 1000; ++i) {

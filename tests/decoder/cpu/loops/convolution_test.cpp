@@ -61,7 +61,7 @@ TEST_CASE("products of every height, width, depth and number of taps") {
   }
 }
 
-/// A kernel of the model and both of its packed forms, packed in parts as the runtime does.
+/// A kernel of the model, packed for both algorithms, some outputs and inputs at a time as the runtime does.
 struct Packed {
   KernelShape shape;
   std::vector<float> taps, direct, winograd;
@@ -95,14 +95,17 @@ Packed packed(Random& random, const KernelShape& shape) {
 }
 
 /// An element of a packed matrix.
-float element(const Packed& kernel, const std::vector<float>& form, int64_t matrix, int64_t input,
+float element(const Packed& kernel, const std::vector<float>& packed, int64_t matrix, int64_t input,
               int64_t output) {
   const int64_t first = output / 16 * 16;
-  return form[static_cast<size_t>(matrix * kernel.shape.matrix_floats() + panel_offset(kernel.shape, first) +
-                                  input * panel_width(kernel.shape, first) + output % 16)];
+  return packed[static_cast<size_t>(matrix * kernel.shape.matrix_floats() +
+                                    panel_offset(kernel.shape, first) +
+                                    input * panel_width(kernel.shape, first) + output % 16)];
 }
 
-TEST_CASE("the direct form has each tap where the product looks for it, and zeros beyond the outputs") {
+TEST_CASE(
+    "the direct algorithm's matrices have each tap where the product looks for it, and zeros beyond the "
+    "outputs") {
   Random random(3);
   for (const bool upsamples : {false, true}) {
     const KernelShape shape{21, 75, 3, 3, upsamples};

@@ -167,7 +167,7 @@ TEST_CASE("the first engine within a workspace is taken, last resorts where no o
   CHECK(source.made == std::map<char, int>{{'a', 1}, {'b', 1}, {'m', 1}});
 }
 
-TEST_CASE("where an engine is refused or takes more workspace than it told, the next one of all is taken") {
+TEST_CASE("where an engine is refused or takes more workspace than it stated, the next one of all is taken") {
   SECTION("refused") {
     TestSource source({refusing('a', 3), engine('b', 3), engine('c', 1)}, {engine('l', 0)});
     PlanChoice<TestPlan> choice;
@@ -265,7 +265,7 @@ TEST_CASE("plans are made once for each problem") {
   CHECK(plans.find(other, 16 * kMiB) != plan);
 }
 
-TEST_CASE("what cuDNN refuses is told by name, in one line") {
+TEST_CASE("what cuDNN refuses is reported by name, in one line") {
   try {
     CudnnPlans plans(std::string("{"));
     FAIL("taken");

@@ -122,7 +122,7 @@ double error_of(const Problem& problem, bool weights_are_rounded) {
 
 /// Whether the call wrote nothing but its frame of the target.
 bool only_frame_differs(const Problem& problem, const Map& before) {
-  bool same = problem.target.materialised_inside();
+  bool same = problem.target.only_values_written();
   before.each([&](const Position& at) {
     same = same && (at.t == problem.call.target_frame || problem.target.at(at) == before.at(at));
   });

@@ -188,7 +188,7 @@ struct Problem {
     const Map before = *target;
     run(call, nullptr);
     CHECK(error() <= 1);
-    bool same_beside = target->materialised_inside();
+    bool same_beside = target->only_values_written();
     before.each([&](const Position& at) {
       same_beside = same_beside && (has(region, at) || target->at(at) == before.at(at));
     });

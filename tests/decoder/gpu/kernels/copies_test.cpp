@@ -103,7 +103,7 @@ TEST_CASE("upsample: all of a tile, zero outside the picture") {
         }) == "");
 }
 
-TEST_CASE("shuffle: channels become pixels") {
+TEST_CASE("depth to space: channels become pixels") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{120}));
   CAPTURE(seed);
   Random random(seed);

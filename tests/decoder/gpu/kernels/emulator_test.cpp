@@ -91,7 +91,7 @@ __global__ void part_of_a_warp(int) {
   __syncwarp();
 }
 
-std::string told(void (*kernel)(int), uint32_t threads, int argument = 0) {
+std::string error_of(void (*kernel)(int), uint32_t threads, int argument = 0) {
   try {
     launch({.kernel = "broken", .grid = 40, .block = threads, .shared_bytes = 64}, kernel, argument);
   } catch (const DeviceError& error) {
@@ -100,17 +100,17 @@ std::string told(void (*kernel)(int), uint32_t threads, int argument = 0) {
   return "";
 }
 
-TEST_CASE("a kernel that breaks a rule is told of, and the next one runs") {
+TEST_CASE("a kernel that breaks a rule is reported, and the next one runs") {
   using Catch::Matchers::Contains;
-  CHECK_THAT(told(miss_block, 64), Contains("kernel broken") && Contains("emulator_test.cpp") &&
-                                       Contains("for threads that do not come"));
-  CHECK_THAT(told(miss_warp, 256), Contains("for threads that do not come"));
-  CHECK_THAT(told(meet_elsewhere, 64), Contains("meets the block at") && Contains(", others at"));
-  CHECK_THAT(told(write_beyond, 32, 16), Contains("outside its shared memory"));
-  CHECK_THAT(told(write_beyond, 32, -1), Contains("outside its shared memory"));
-  CHECK_THAT(told(part_of_a_warp, 48), Contains("fewer than 32 lanes"));
-  CHECK_THAT(told(write_beyond, 1025), Contains("no GPU runs"));
-  CHECK(told(write_beyond, 32, 15) == "");
+  CHECK_THAT(error_of(miss_block, 64), Contains("kernel broken") && Contains("emulator_test.cpp") &&
+                                           Contains("for threads that do not come"));
+  CHECK_THAT(error_of(miss_warp, 256), Contains("for threads that do not come"));
+  CHECK_THAT(error_of(meet_elsewhere, 64), Contains("meets the block at") && Contains(", others at"));
+  CHECK_THAT(error_of(write_beyond, 32, 16), Contains("outside its shared memory"));
+  CHECK_THAT(error_of(write_beyond, 32, -1), Contains("outside its shared memory"));
+  CHECK_THAT(error_of(part_of_a_warp, 48), Contains("fewer than 32 lanes"));
+  CHECK_THAT(error_of(write_beyond, 1025), Contains("no GPU runs"));
+  CHECK(error_of(write_beyond, 32, 15) == "");
 }
 
 /// Neighbours read one another's value without a barrier between.

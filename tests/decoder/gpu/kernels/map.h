@@ -86,7 +86,7 @@ class Map {
           for (int32_t c = 0; c < view_.channels; ++c) f(Position{t, y, x, c});
   }
   /// Whether nothing was written beside the values.
-  bool materialised_inside() const {
+  bool only_values_written() const {
     for (size_t i = 0; i < used_.size(); ++i) {
       if (!used_[i] && bytes()[i] != std::byte{kUnused}) return false;
     }
@@ -121,10 +121,10 @@ inline double rounding_of(Dtype dtype) {
 /// and more.
 template <class Expected>
 std::string difference(const Map& before, const Map& after, double error, const Expected& expected) {
-  std::string told;
-  if (!after.materialised_inside()) told = "something was written beside the values";
+  std::string wrong;
+  if (!after.only_values_written()) wrong = "something was written beside the values";
   after.each([&](const Position& at) {
-    if (!told.empty()) return;
+    if (!wrong.empty()) return;
     const std::optional<double> value = expected(at);
     const double found = after.at(at);
     const double wanted = value.value_or(before.at(at));
@@ -135,11 +135,11 @@ std::string difference(const Map& before, const Map& after, double error, const 
             : std::abs(wanted) * rounding_of(after.dtype()) + error * std::max(1.0, std::abs(wanted));
     const double tiny = after.dtype() == Dtype::fp16 && value ? 0x1p-25 : 0;
     if (std::abs(found - wanted) <= most + tiny) return;
-    told = "at t " + std::to_string(at.t) + ", y " + std::to_string(at.y) + ", x " + std::to_string(at.x) +
-           ", channel " + std::to_string(at.c) + ": " + std::to_string(found) + " instead of " +
-           std::to_string(wanted);
+    wrong = "at t " + std::to_string(at.t) + ", y " + std::to_string(at.y) + ", x " + std::to_string(at.x) +
+            ", channel " + std::to_string(at.c) + ": " + std::to_string(found) + " instead of " +
+            std::to_string(wanted);
   });
-  return told;
+  return wrong;
 }
 
 /// A span of 1 … `most` positions that begins within `around` of 0.

@@ -18,7 +18,7 @@ using test::widened;
 
 constexpr float kUntouched = 1e30f;
 
-/// Plain loops; chooses as it is told.
+/// Plain loops; chooses as the test says.
 class PlainEngine : public ConvolutionEngine {
  public:
   int64_t wanted_bytes_for_row = 0;  ///< of workspace, for a good fit
@@ -158,7 +158,7 @@ class NotingEngine : public ConvolutionEngine {
   void interleave(const Interleave&) override {}
 };
 
-TEST_CASE("tensors of 2^31 elements are cut into slices of rows") {
+TEST_CASE("tensors of 2^31 elements are cut into chunks of rows") {
   // Addresses that nothing reads.
   Convolve call;
   call.shape = {.inputs = 128, .outputs = 128, .rows = 3, .columns = 3};
