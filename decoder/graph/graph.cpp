@@ -185,26 +185,26 @@ TensorId Graph::depth_to_space(const std::string& name, TensorId x, Axes<int32_t
                 from.channels / pixels, times(from.scale, factor));
 }
 
-TensorId Graph::key_value_sums(const std::string& name, const std::vector<TensorId>& pieces,
+TensorId Graph::key_value_sums(const std::string& name, const std::vector<TensorId>& inputs,
                                int64_t head_channels) {
   int64_t heads = 0;
-  for (TensorId piece : pieces) {
-    if (tensor(piece).channels % (3 * head_channels) != 0 ||
-        tensor(piece).scale != tensor(pieces.front()).scale)
+  for (TensorId input : inputs) {
+    if (tensor(input).channels % (3 * head_channels) != 0 ||
+        tensor(input).scale != tensor(inputs.front()).scale)
       throw std::logic_error(name + ": expected whole heads at one resolution");
-    heads += tensor(piece).channels / (3 * head_channels);
+    heads += tensor(input).channels / (3 * head_channels);
   }
   return append(
-      {.name = name, .kind = OpKind::key_value_sums, .inputs = pieces, .groups = static_cast<int32_t>(heads)},
+      {.name = name, .kind = OpKind::key_value_sums, .inputs = inputs, .groups = static_cast<int32_t>(heads)},
       heads * head_channels * (head_channels + 1), {0, 0, 0}, true);
 }
 
-TensorId Graph::linear_attention(const std::string& name, const std::vector<TensorId>& pieces, TensorId sums,
+TensorId Graph::linear_attention(const std::string& name, const std::vector<TensorId>& inputs, TensorId sums,
                                  double epsilon) {
   int64_t channels = 0;
-  for (TensorId piece : pieces) channels += tensor(piece).channels / 3;
-  const Axes<int32_t> scale = tensor(pieces.front()).scale;
-  Op op{.name = name, .kind = OpKind::linear_attention, .inputs = pieces, .epsilon = epsilon};
+  for (TensorId input : inputs) channels += tensor(input).channels / 3;
+  const Axes<int32_t> scale = tensor(inputs.front()).scale;
+  Op op{.name = name, .kind = OpKind::linear_attention, .inputs = inputs, .epsilon = epsilon};
   op.inputs.push_back(sums);
   op.groups = producer(sums)->groups;
   return append(std::move(op), channels, scale);

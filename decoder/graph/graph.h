@@ -74,7 +74,7 @@ struct ConvolutionTraits {
   bool bias = true;
   int32_t groups = 1;     ///< of channels, each convolved by itself
   bool shortcut = false;  ///< adds its input, each channel repeated until there are as many as outputs; where
-                          ///< it upsamples by f, as f² times as many, shuffled
+                          ///< it upsamples by f, as f² times as many, then depth to space
   Activation activation = Activation::none;  ///< of the result
   /// Modules whose weights are stacked along the outputs; the operation's own where there are none.
   std::vector<std::string> stacked{};
@@ -99,7 +99,7 @@ struct Op {
   TensorId output{-1};
   Axes<int32_t> kernel{1, 1,
                        1};  ///< conv: odd along rows and columns; along the time it ends at its own frame
-  Axes<int32_t> factor{1, 1, 1};  ///< upsample, conv, shuffle, interpolate, unfold_frames
+  Axes<int32_t> factor{1, 1, 1};  ///< upsample, conv, depth_to_space, interpolate, unfold_frames
   int32_t groups = 0;             ///< statistics, norm, conv; heads of key_value_sums and linear_attention
   double epsilon = 0;  ///< statistics, rms_norm, linear_attention, and of a convolution's batch norm
   Activation activation = Activation::none;
@@ -136,11 +136,11 @@ class Graph {
   TensorId unfold_frames(const std::string& name, TensorId x, TensorId rest);
   TensorId gate(const std::string& name, TensorId x);
   TensorId depth_to_space(const std::string& name, TensorId x, Axes<int32_t> factor);
-  /// Heads stand one after another in all of `pieces`, each with q, k and v of `head_channels` each.
-  TensorId key_value_sums(const std::string& name, const std::vector<TensorId>& pieces,
+  /// Heads lie one after another across `inputs`, each with q, k and v of `head_channels` each.
+  TensorId key_value_sums(const std::string& name, const std::vector<TensorId>& inputs,
                           int64_t head_channels);
-  /// Of the same pieces; `epsilon` keeps the quotient from dividing by zero.
-  TensorId linear_attention(const std::string& name, const std::vector<TensorId>& pieces, TensorId sums,
+  /// Of the same inputs; `epsilon` keeps the quotient from dividing by zero.
+  TensorId linear_attention(const std::string& name, const std::vector<TensorId>& inputs, TensorId sums,
                             double epsilon);
   /// Says that a pass may end at this tensor. All that comes later must read it and nothing before it.
   void add_cut_point(TensorId id) { tensors_[index(id)].cut_point = true; }
