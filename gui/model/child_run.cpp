@@ -18,7 +18,7 @@ constexpr qsizetype kMostMessages = 200;
 constexpr qsizetype kMostOutputBytes = 1 << 20;
 constexpr size_t kMostSamples = 16'384;
 constexpr size_t kMostPasses = 20'000;
-constexpr double kShareForPace = 0.03;  ///< below it the pace so far says too little
+constexpr double kShareForSpeed = 0.03;  ///< below it the speed so far says too little
 
 QString bytes(int64_t count) {
   return figure_text(reports::Unit::bytes, double(count));
@@ -154,7 +154,7 @@ void ChildRun::addMessage(const std::string& line) {
 std::optional<double> ChildRun::secondsLeft() const {
   if (!running()) return std::nullopt;
   const double since = double(since_news_.elapsed()) / 1000;
-  if (progress_.share >= kShareForPace) {
+  if (progress_.share >= kShareForSpeed) {
     const double taken = progress_.seconds - pace_from_seconds_;
     return std::max(0.0, taken * (1 - progress_.share) / progress_.share - since);
   }

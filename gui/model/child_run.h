@@ -64,7 +64,7 @@ class ChildRun : public QObject {
   State state() const { return state_; }
   bool running() const { return state_ == State::running || state_ == State::cancelling; }
   const RunProgress& progress() const { return progress_; }
-  /// How long it goes on, by its pace so far, and before there is one by what was predicted.
+  /// How long it will still run: by its speed so far, and at first by what was predicted.
   std::optional<double> secondsLeft() const;
   /// What it wrote on standard error beside its progress, the last lines of it.
   const QStringList& messages() const { return messages_; }

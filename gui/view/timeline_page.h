@@ -46,7 +46,7 @@ class TimelinePage : public Page {
   QPushButton* peak_;
   QLabel* note_;  ///< how far what was measured can be trusted
   std::array<std::unique_ptr<TimelineSide>, 2> sides_;
-  QTimer follow_;  ///< the table follows the mouse at the pace of the screen
+  QTimer follow_;  ///< the table follows the mouse, once per frame of the screen
   size_t followed_ = 0;
   double followed_seconds_ = 0;
   bool linking_ = false;

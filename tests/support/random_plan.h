@@ -41,7 +41,7 @@ struct RandomStyle {
   double late = 0.2;      ///< of these, materialised one pass later than they could be
   double in_place = 0.5;  ///< of the residuals that could take over their operand
   double below =
-      0;  ///< of the materialised tensors whose blocks are nobody else's, in the frame's lower tier
+      0;  ///< of the materialised tensors whose blocks are nobody else's, in the configuration's lower tier
   double untiled_rows = 0.25, untiled_columns = 0.6, untiled_frames = 0.3;
   int64_t most_tiles = 40;  ///< of one pass
   ConvolutionAlgorithm form =
@@ -132,8 +132,8 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
 /// pass.
 inline RandomPlan random_plan(const Model& model, const Request& request, int64_t micro_batch,
                               const RandomStyle& style, const MemoryModel& memory, Random& random,
-                              std::set<std::string> never = {}, PlanConfiguration frame = {}) {
-  frame.micro_batch = micro_batch;
+                              std::set<std::string> never = {}, PlanConfiguration configuration = {}) {
+  configuration.micro_batch = micro_batch;
   Plan sizes;
   sizes.request = request;
   const Extent latent = sizes_of(model.graph, sizes).latent;
@@ -142,7 +142,7 @@ inline RandomPlan random_plan(const Model& model, const Request& request, int64_
   for (;;) {
     const std::vector<PassDecision> decisions = draw_decisions(model, latent, style, never, start);
     try {
-      return {decisions, build_plan(model, request, frame, decisions, memory)};
+      return {decisions, build_plan(model, request, configuration, decisions, memory)};
     } catch (const std::logic_error& refused) {
       const std::string what = refused.what();
       const size_t end = what.find(" is kept but no later pass reads it");

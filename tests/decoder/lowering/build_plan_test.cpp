@@ -96,12 +96,12 @@ Drawn draw_below(uint64_t seed) {
   MemoryModel memory;
   memory.block_bytes = random.pick<int64_t>({1, 300, 2000, 20'000, int64_t{4} << 20});
   memory.reserve_bytes = random.integer(0, 1000);
-  const PlanConfiguration frame{
+  const PlanConfiguration configuration{
       .micro_batch = micro_batch,
       .weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
       .lower_tier = random.pick<MemoryTier>({MemoryTier::host, MemoryTier::scratch})};
   const Request request = request_for(model, latent, batch, random.pick<Dtype>({Dtype::fp32, Dtype::bf16}));
-  Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, {}, frame).plan;
+  Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, {}, configuration).plan;
   plan = with_limits(plan, model.graph);
   return {std::move(model), std::move(plan), latent};
 }

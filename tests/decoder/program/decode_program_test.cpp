@@ -451,9 +451,10 @@ struct Moving : Ready {
     MemoryModel memory;
     memory.block_bytes = 20'000;
     memory.reserve_bytes = int64_t{16} << 20;
-    const PlanConfiguration frame{1, WeightResidency::per_pass, MemoryTier::scratch};
-    Plan plan =
-        test::random_plan(of, test::request_for(of, {1, rows, 6}), 1, style, memory, random, {}, frame).plan;
+    const PlanConfiguration configuration{1, WeightResidency::per_pass, MemoryTier::scratch};
+    Plan plan = test::random_plan(of, test::request_for(of, {1, rows, 6}), 1, style, memory, random, {},
+                                  configuration)
+                    .plan;
     plan.request.model = model;
     // What libraries take is not in this model of memory.
     for (Pass& pass : plan.passes) pass.predicted_peak_bytes += int64_t{64} << 20;

@@ -37,12 +37,12 @@ TEST_CASE("any plan of an AutoencoderDC gives the pixels of its untiled decode, 
     style.keep = random.pick<double>({0, 0.3, 0.6, 0.9, 1});
     style.most_tiles = style.keep < 0.5 ? 8 : 20;
     style.below = random.pick<double>({0, 0, 0.5});
-    const PlanConfiguration frame{micro_batch,
-                                  random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
-                                  MemoryTier::scratch};
+    const PlanConfiguration configuration{
+        micro_batch, random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
+        MemoryTier::scratch};
     MemoryModel memory = planner::CostModel(model.graph).memory();
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
-    Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, {}, frame).plan;
+    Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, {}, configuration).plan;
     const bool in_file = test::limit_to_prediction(model.graph, scratch, plan);
     REQUIRE(validate(plan, model).empty());
     const Array input = test::latent_for(model, request, seed);

@@ -41,12 +41,12 @@ void check_drawn_plans(uint64_t first_seed, int count, int64_t least, const Draw
     style.keep = random.pick<double>({0, 0.3, 0.6, 1});
     style.most_tiles = 6;
     style.below = random.pick<double>({0, 0, 0.5});
-    const PlanConfiguration frame{micro_batch,
-                                  random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
-                                  MemoryTier::scratch};
+    const PlanConfiguration configuration{
+        micro_batch, random.chance(0.5) ? WeightResidency::per_pass : WeightResidency::resident,
+        MemoryTier::scratch};
     MemoryModel memory = planner::CostModel(model.graph).memory();
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
-    Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, {}, frame).plan;
+    Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, {}, configuration).plan;
     const bool in_file = test::limit_to_prediction(model.graph, scratch, plan);
     const std::vector<Violation> violations = validate(plan, model);
     const std::string violation = violations.empty() ? "" : violations[0].place + ": " + violations[0].what;

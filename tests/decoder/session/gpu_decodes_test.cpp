@@ -60,7 +60,7 @@ template <typename Config>
 void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config_of) {
   const std::unique_ptr<gpu::Gpu> gpu = test::decoding_gpu();
   if (!gpu) return;
-  int64_t transfers = 0, sliced = 0;
+  int64_t transfers = 0, in_micro_batches = 0;
   for (uint64_t seed = 0; seed < seeds; ++seed) {
     Random random(seed);
     const nlohmann::json config = config_of(random);
@@ -77,19 +77,19 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
     style.form = ConvolutionAlgorithm::direct;
     MemoryModel memory = planner::cuda_memory_model(model.graph);
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
-    const PlanConfiguration frame{micro_batch,
-                                  random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident,
-                                  MemoryTier::host};
-    Plan plan =
-        test::random_plan(model, request, micro_batch, style, memory, random, norms_of(model.graph), frame)
-            .plan;
+    const PlanConfiguration configuration{
+        micro_batch, random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident,
+        MemoryTier::host};
+    Plan plan = test::random_plan(model, request, micro_batch, style, memory, random, norms_of(model.graph),
+                                  configuration)
+                    .plan;
     plan.limit_bytes = int64_t{1} << 29;
     plan.host_limit_bytes = int64_t{1} << 29;
     const int64_t live_bytes = plan.predicted_peak_bytes;
     planner::add_gaps(plan, model);
     REQUIRE(validate(plan, model).empty());
     CHECK(run_dry(model, plan).live_bytes() <= live_bytes);
-    sliced += micro_batch < batch ? 1 : 0;
+    in_micro_batches += micro_batch < batch ? 1 : 0;
     const Array input = test::latent_for(model, request, seed);
     const test::Decoded decoded = on_gpu(*gpu, model, plan, input, seed);
     const Array reference = untiled_on_cpu(model, request, input, seed);
@@ -102,7 +102,7 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
             : 0;
   }
   CHECK(transfers > 0);
-  CHECK(sliced > 0);
+  CHECK(in_micro_batches > 0);
 }
 
 TEST_CASE("any plan for a GPU gives the pixels of the untiled decode") {

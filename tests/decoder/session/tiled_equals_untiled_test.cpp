@@ -23,7 +23,8 @@ constexpr double kExact = 1e-5;  // of the largest magnitude: rounding alone
 
 /// Which of the ways to decode were taken.
 struct Coverage {
-  int in_place = 0, columns = 0, one_row = 0, sliced = 0, together = 0, dropped_all = 0, attention = 0;
+  int in_place = 0, columns = 0, one_row = 0, in_micro_batches = 0, together = 0, dropped_all = 0,
+      attention = 0;
 
   void count(const Plan& plan, const Model& model) {
     for (const Materialised& entry : plan.materialised) in_place += entry.in_place_of != TensorId{-1} ? 1 : 0;
@@ -31,7 +32,7 @@ struct Coverage {
       columns += pass.tiles.x.size() > 1 ? 1 : 0;
       one_row += pass.tiles.y.size() > 1 && pass.tiles.y.front().length() == 1 ? 1 : 0;
     }
-    (plan.micro_batch < plan.request.batch ? sliced : together) += plan.request.batch > 1 ? 1 : 0;
+    (plan.micro_batch < plan.request.batch ? in_micro_batches : together) += plan.request.batch > 1 ? 1 : 0;
     dropped_all += plan.materialised.size() <= 2 ? 1 : 0;
     attention += model.graph.find_op("decoder.mid_block.attentions.0.attention") != OpId{-1} ? 1 : 0;
   }
@@ -65,7 +66,7 @@ TEST_CASE("any plan gives the pixels of the untiled decode") {
   CHECK(coverage.in_place > 10);
   CHECK(coverage.columns > 10);
   CHECK(coverage.one_row > 10);
-  CHECK(coverage.sliced > 3);
+  CHECK(coverage.in_micro_batches > 3);
   CHECK(coverage.together > 3);
   CHECK(coverage.dropped_all > 3);
   CHECK(coverage.attention > 10);
@@ -75,7 +76,7 @@ TEST_CASE(
     "plans with tensors in a scratch file and weights per pass give the same bits as without, within their "
     "peak") {
   const test::Scratch scratch;
-  int moved = 0, small = 0, wide = 0, sliced = 0, columns = 0, read_twice = 0, bands = 0;
+  int moved = 0, small = 0, wide = 0, in_micro_batches = 0, columns = 0, read_twice = 0, bands = 0;
   for (uint64_t seed = 0; seed < 30; ++seed) {
     Random random(seed + 1000);
     const nlohmann::json config = test::random_config(random);
@@ -88,14 +89,14 @@ TEST_CASE(
     style.keep = random.pick<double>({0.6, 0.9, 1});
     style.most_tiles = 16;
     style.below = random.pick<double>({0.4, 1});
-    const PlanConfiguration frame{micro_batch,
-                                  random.chance(0.7) ? WeightResidency::per_pass : WeightResidency::resident,
-                                  MemoryTier::scratch};
+    const PlanConfiguration configuration{
+        micro_batch, random.chance(0.7) ? WeightResidency::per_pass : WeightResidency::resident,
+        MemoryTier::scratch};
     const planner::CostModel costs(model.graph);
     MemoryModel memory = costs.memory();
     memory.block_bytes = random.pick<int64_t>({700, 17'000, 40'000});
     const test::RandomPlan drawn =
-        test::random_plan(model, request, micro_batch, style, memory, random, {}, frame);
+        test::random_plan(model, request, micro_batch, style, memory, random, {}, configuration);
     std::vector<PassDecision> above = drawn.decisions;
     for (PassDecision& decision : above) decision.below.clear();
     const Plan on_device = unlimited(build_plan(model, request, {.micro_batch = micro_batch}, above, memory));
@@ -117,7 +118,7 @@ TEST_CASE(
     moved += in_file ? 1 : 0;
     small += in_file && memory.block_bytes < 16'384 ? 1 : 0;
     wide += in_file && memory.block_bytes >= 16'384 ? 1 : 0;
-    sliced += in_file && micro_batch < batch ? 1 : 0;
+    in_micro_batches += in_file && micro_batch < batch ? 1 : 0;
     read_twice += below.stats.scratch_read_bytes > below.stats.scratch_written_bytes ? 1 : 0;
     for (const Materialised& entry : plan.materialised) {
       if (entry.tier == MemoryTier::device) continue;
@@ -129,7 +130,7 @@ TEST_CASE(
   CHECK(moved > 20);
   CHECK(small > 3);
   CHECK(wide > 5);
-  CHECK(sliced > 3);
+  CHECK(in_micro_batches > 3);
   CHECK(read_twice > 3);
   CHECK(columns > 5);
   CHECK(bands > 10);

@@ -222,7 +222,7 @@ done)"));
   CHECK(peak == 999);
 }
 
-TEST_CASE("child run: the time left is by prediction at first and by the pace then") {
+TEST_CASE("child run: the time left is by prediction at first and by the speed so far then") {
   const FakePrograms fake;
   RunBegun begun{"headroom-decode"};
   begun.predicted_seconds = 100;

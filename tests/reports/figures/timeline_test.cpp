@@ -429,14 +429,14 @@ TEST_CASE("a plan's timeline adds up at every moment and reaches every pass's pr
     style.keep = random.uniform(0, 1);
     style.below = random.pick<double>({0, 0.5, 1});
     style.in_place = random.pick<double>({0, 0.5, 1});
-    const PlanConfiguration frame{
+    const PlanConfiguration configuration{
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),
         device == DeviceKind::cuda ? MemoryTier::host
                                    : random.pick<MemoryTier>({MemoryTier::host, MemoryTier::scratch})};
     if (device == DeviceKind::cuda) style.form = ConvolutionAlgorithm::direct;
     const int64_t micro_batch = random.chance(0.5) ? 1 : request.batch;
-    check_as_planned(test::random_plan(model, request, micro_batch, style, memory, random, {}, frame).plan,
-                     model);
+    check_as_planned(
+        test::random_plan(model, request, micro_batch, style, memory, random, {}, configuration).plan, model);
   }
 }
 
