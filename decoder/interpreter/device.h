@@ -63,7 +63,7 @@ class Device {
   virtual void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) = 0;
   virtual void copy(const MapView& source, const MapView& target, const Region& region, int64_t items) = 0;
   virtual void add(const MapView& source, const MapView& target, const Region& region, int64_t items) = 0;
-  /// Gives values what they would be read back as were they materialised.
+  /// Rounds values as storing and reading them back would.
   virtual void round(const MapView& tile, int64_t items) = 0;
   virtual void normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                          int64_t items) = 0;

@@ -141,7 +141,8 @@ void check_flow(View& view);
 /// Owners of blocks, and bytes against the limit. Only for plans that the checks above found sound.
 void check_memory(View& view);
 
-/// What check_memory is made of.
+// What check_memory is made of:
+
 /// Bytes of parameters that each pass needs on the device; reports where `weights_bytes` is less.
 std::vector<int64_t> check_weights(View& view);
 /// On CUDA bytes of statistics and sums, of what follows from them and of what they are gathered in, which

@@ -10,8 +10,8 @@ int64_t length(const Span& span) {
   return std::max(0, span.end - span.begin);
 }
 
-/// `count` in chunks of at least `least`, at most `most` of them.
-int64_t chunks(int64_t count, int64_t least, int64_t most) {
+/// How many segments `count` is cut into: each has at least `least`, and there are at most `most`.
+int64_t segment_count(int64_t count, int64_t least, int64_t most) {
   return std::clamp<int64_t>((count + least - 1) / least, 1, most);
 }
 
@@ -22,7 +22,7 @@ int64_t moment_segments(int64_t rows, int64_t columns, int64_t channels) {
   // threads.
   constexpr int64_t kLeastPixels = 128, kLeastValues = 16384, kMost = 1024;
   const int64_t least = std::max(kLeastPixels, kLeastValues / std::min(channels, kSliceChannels));
-  return chunks(rows * columns, least, kMost);
+  return segment_count(rows * columns, least, kMost);
 }
 
 int64_t slices_of_group(int64_t channels, int64_t groups) {
@@ -36,7 +36,7 @@ int64_t partial_moments(const Box& region, int64_t channels, int64_t groups) {
 
 int64_t key_value_partials(const Box& region) {
   constexpr int64_t kLeastPositions = 256, kMost = 32;
-  return chunks(length(region.t) * length(region.y) * length(region.x), kLeastPositions, kMost);
+  return segment_count(length(region.t) * length(region.y) * length(region.x), kLeastPositions, kMost);
 }
 
 }  // namespace headroom::gpu
