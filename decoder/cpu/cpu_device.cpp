@@ -6,6 +6,8 @@
 #include "decoder/cpu/map_steps.h"
 #include "decoder/cpu/normalisation.h"
 #include "decoder/cpu/tile.h"
+#include "decoder/graph/geometry.h"
+#include "decoder/graph/parameters.h"
 #include "decoder/interpreter/pixels.h"
 
 namespace headroom {

@@ -5,6 +5,7 @@
 #include "decoder/cpu/loops/packing.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/parameters.h"
 #include "decoder/lowering/convolution.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "decoder/weights/folded_convolution.h"

@@ -6,6 +6,7 @@
 
 #include "decoder/gpu/calls/workspace.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/parameters.h"
 #include "decoder/interpreter/pixels.h"
 #include "decoder/lowering/gpu_memory.h"
 #include "decoder/lowering/weights_bytes.h"

@@ -1,5 +1,6 @@
 #include "decoder/gpu/host_weights.h"
 
+#include "decoder/graph/parameters.h"
 #include "decoder/weights/folded_convolution.h"
 
 namespace headroom {

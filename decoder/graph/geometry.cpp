@@ -1,4 +1,6 @@
-#include "decoder/graph/graph.h"
+#include "decoder/graph/geometry.h"
+
+#include <algorithm>
 
 namespace headroom {
 namespace {

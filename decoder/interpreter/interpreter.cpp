@@ -5,7 +5,7 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/lifetimes.h"
-#include "decoder/lowering/lowering.h"
+#include "decoder/lowering/tiles.h"
 
 namespace headroom {
 namespace {

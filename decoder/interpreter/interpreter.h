@@ -4,6 +4,7 @@
 
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/events.h"

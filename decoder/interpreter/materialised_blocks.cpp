@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/lowering/blocks.h"
 
 namespace headroom {

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "decoder/graph/geometry.h"
 #include "decoder/lowering/blocks.h"
-#include "decoder/lowering/lowering.h"
+#include "decoder/lowering/tiles.h"
 
 namespace headroom {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "decoder/graph/geometry.h"
 #include "decoder/lowering/allocation.h"
 #include "decoder/lowering/storage.h"
 

@@ -5,8 +5,10 @@
 #include <set>
 #include <stdexcept>
 
+#include "decoder/graph/geometry.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/peak.h"
+#include "decoder/lowering/tiles.h"
 
 namespace headroom {
 namespace {

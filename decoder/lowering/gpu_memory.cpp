@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "decoder/graph/geometry.h"
+#include "decoder/graph/parameters.h"
+
 namespace headroom::gpu {
 namespace {
 

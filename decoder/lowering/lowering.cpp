@@ -2,81 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <stdexcept>
+
+#include "decoder/graph/geometry.h"
+#include "decoder/lowering/halo.h"
 
 namespace headroom {
 namespace {
-
-Halo widest(const Halo& a, const Halo& b) {
-  const auto larger = [](int32_t p, int32_t q) { return std::max(p, q); };
-  return {per_axis(larger, a.before, b.before), per_axis(larger, a.after, b.after)};
-}
-
-/// The halo of an input that makes an output halo possible. Along the time it does not add up: a tile has the
-/// earlier frames of its chunk's predecessor, so only frames of the chunk are computed.
-Halo input_halo(const Op& op, size_t input, const Halo& output) {
-  const auto back = [](int32_t out, int32_t factor, int32_t own) {
-    return (out + factor - 1) / factor + own;
-  };
-  const Halo own = reach(op, input);
-  Halo halo{per_axis(back, output.before, op.factor, own.before),
-            per_axis(back, output.after, op.factor, own.after)};
-  halo.before.t = own.before.t;
-  halo.after.t = 0;
-  return halo;
-}
-
-/// Positions outside the picture that an operation reads as zeros. What lies before the first frame is no
-/// part of a tile.
-Axes<int32_t> input_pad(const Op& op, size_t input) {
-  const Halo own = reach(op, input);
-  return {0, std::max(own.before.y, own.after.y), std::max(own.before.x, own.after.x)};
-}
-
-/// A tile that a reader wants exactly, contiguous, with zeros where it leaves the picture.
-struct ExactDemand {
-  Halo halo;
-  Axes<int32_t> pad;
-  friend bool operator==(const ExactDemand&, const ExactDemand&) = default;
-};
-
-/// What the steps of a pass need of one tensor.
-struct Need {
-  std::optional<Halo> loose;       ///< read by steps that can gather it themselves
-  std::vector<ExactDemand> exact;  ///< one per convolution or attention that reads it
-  bool any() const { return loose || !exact.empty(); }
-  Halo all() const {
-    Halo halo = loose.value_or(Halo{});
-    for (const ExactDemand& demand : exact) halo = widest(halo, demand.halo);
-    return halo;
-  }
-  void add_loose(const Halo& halo) { loose = loose ? widest(*loose, halo) : halo; }
-};
-
-/// Needs by tensor. A pass touches few of a graph's tensors, so the others take no space.
-class Needs {
- public:
-  explicit Needs(size_t tensors) : numbers_(tensors, -1) { needs_.reserve(16); }
-  /// The reference is good until the next call.
-  Need& operator[](TensorId id) {
-    int32_t& number = numbers_[index(id)];
-    if (number < 0) {
-      number = static_cast<int32_t>(needs_.size());
-      needs_.emplace_back();
-    }
-    return needs_[static_cast<size_t>(number)];
-  }
-  const Need& of(TensorId id) const {
-    static const Need kNone;
-    const int32_t number = numbers_[index(id)];
-    return number < 0 ? kNone : needs_[static_cast<size_t>(number)];
-  }
-
- private:
-  std::vector<int32_t> numbers_;
-  std::vector<Need> needs_;
-};
 
 class Lowering {
  public:
@@ -84,13 +16,12 @@ class Lowering {
       : graph_(graph),
         materialised_(materialised),
         goal_(goal),
-        needs_(graph.tensors().size()),
+        needs_(graph, materialised, goal),
         made_(graph.tensors().size(), -1) {}
 
   Pass run() {
     set_scale();
-    collect_needs();
-    for (size_t i = first_op_; i < end_op_; ++i) emit_op(OpId{static_cast<int32_t>(i)});
+    for (size_t i = needs_.first_op(); i < needs_.end_op(); ++i) emit_op(OpId{static_cast<int32_t>(i)});
     if (goal_.emits)
       push({.kind = StepKind::emit, .tensor = graph_.output(), .inputs = {read(graph_.output())}});
     set_time_scale();
@@ -123,49 +54,6 @@ class Lowering {
     for (const Step& step : pass_.steps) {
       coarser(step.tensor);
       for (const Operand& operand : step.inputs) coarser(operand.tensor);
-    }
-  }
-
-  void collect_needs() {
-    for (OpId op : goal_.statistics) {
-      for (TensorId input : graph_.op(op).inputs) needs_[input].add_loose({});
-    }
-    for (TensorId id : goal_.keeps) {
-      if (!contains(goal_.in_place, id)) needs_[id].add_loose({});
-    }
-    if (goal_.emits) needs_[graph_.output()].add_loose({});
-
-    end_op_ = 0;
-    const auto runs = [&](OpId op) { end_op_ = std::max(end_op_, index(op) + 1); };
-    for (OpId op : goal_.statistics) runs(op);
-    for (TensorId id : goal_.keeps) runs(graph_.tensor(id).producer);
-    if (goal_.emits) runs(graph_.tensor(graph_.output()).producer);
-    first_op_ = end_op_;
-    for (OpId op : goal_.statistics) first_op_ = std::min(first_op_, index(op));
-    for (size_t i = end_op_; i-- > 0;) {
-      const Op& op = graph_.ops()[i];
-      if (contains(goal_.in_place, op.output)) {
-        // The tile of the other operand is added onto the materialised one; both are read at their own
-        // positions.
-        for (TensorId input : op.inputs) needs_[input].add_loose({});
-        first_op_ = i;
-        continue;
-      }
-      const Need& need = needs_.of(op.output);
-      if (!need.any() || is_materialised(op.output)) continue;
-      first_op_ = std::min(first_op_, i);
-      const Halo halo = need.all();
-      for (size_t k = 0; k < op.inputs.size(); ++k) {
-        Need& input = needs_[op.inputs[k]];
-        if (is_barrier(op, k)) {
-          if (!materialised_[index(op.inputs[k])])
-            throw std::logic_error(op.name + " needs a barrier that no pass has provided");
-        } else if (k == 0 && traits_of(op.kind).reads_exact_tile) {
-          input.exact.push_back({input_halo(op, k, halo), input_pad(op, k)});
-        } else {
-          input.add_loose(input_halo(op, k, halo));
-        }
-      }
     }
   }
 
@@ -285,9 +173,8 @@ class Lowering {
   const Graph& graph_;
   const std::vector<bool>& materialised_;
   const PassGoal& goal_;
-  Needs needs_;
-  std::vector<int32_t> made_;         ///< step that made the tensor's tile
-  size_t first_op_ = 0, end_op_ = 0;  ///< operations outside do not run in this pass
+  const PassNeeds needs_;
+  std::vector<int32_t> made_;  ///< step that made the tensor's tile
   Pass pass_;
 };
 

@@ -48,21 +48,4 @@ TensorId in_place_base(const Graph& graph, const std::vector<bool>& materialised
 TensorId in_place_base(const Graph& graph, const std::vector<bool>& materialised, const Pass& without,
                        TensorId target);
 
-/// The image of a grid interval of rows or columns in a tensor of another scale: every position that the
-/// interval touches.
-Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale);
-
-/// The region of the tile that a step makes for one tile of the grid.
-Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const Region& grid_tile,
-                   const Extent& latent);
-
-/// Earlier frames of a step's tile that come from the tile of the chunk before, copied, not computed again.
-int64_t carried_frames(const Step& step);
-
-/// True where the pass may be cut along the time: no step needs frames that come after its own.
-bool takes_chunks(const Graph& graph, const Pass& pass);
-
-/// Cuts [0, length) into intervals of `tile`, the last one shorter.
-std::vector<Interval> cut(int64_t length, int64_t tile);
-
 }  // namespace headroom

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "decoder/graph/geometry.h"
 #include "decoder/lowering/lifetimes.h"
-#include "decoder/lowering/lowering.h"
 #include "decoder/lowering/storage.h"
+#include "decoder/lowering/tiles.h"
 
 namespace headroom {
 namespace {

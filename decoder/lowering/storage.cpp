@@ -1,5 +1,7 @@
 #include "decoder/lowering/storage.h"
 
+#include "decoder/graph/geometry.h"
+
 namespace headroom {
 
 const StorageRules& storage_rules(DeviceKind device) {

@@ -1,6 +1,8 @@
+#include "decoder/lowering/tiles.h"
+
 #include <algorithm>
 
-#include "decoder/lowering/lowering.h"
+#include "decoder/graph/geometry.h"
 
 namespace headroom {
 

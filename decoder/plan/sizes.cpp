@@ -1,5 +1,7 @@
 #include "decoder/plan/sizes.h"
 
+#include "decoder/graph/geometry.h"
+
 namespace headroom {
 
 Storage storage_of(const Request& request) {

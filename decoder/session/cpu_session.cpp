@@ -10,6 +10,7 @@
 #include "decoder/cpu/scratch_transfers.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "decoder/plan/sizes.h"

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "decoder/graph/parameters.h"
 #include "decoder/lowering/convolution.h"
 #include "decoder/weights/parameter_source.h"
 

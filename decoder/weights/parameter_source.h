@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "decoder/graph/graph.h"
+#include "decoder/graph/parameters.h"
 
 namespace headroom {
 

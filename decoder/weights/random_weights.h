@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "decoder/files/array.h"
-#include "decoder/graph/graph.h"
+#include "decoder/graph/parameters.h"
 
 namespace headroom {
 

@@ -8,6 +8,7 @@
 
 #include "decoder/files/safetensors.h"
 #include "decoder/graph/graph.h"
+#include "decoder/graph/parameters.h"
 
 namespace headroom {
 

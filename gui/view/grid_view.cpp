@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "decoder/lowering/lowering.h"
+#include "decoder/lowering/tiles.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/painting.h"
 

@@ -4,8 +4,10 @@
 #include <array>
 #include <cmath>
 
-#include "decoder/lowering/lowering.h"
+#include "decoder/graph/geometry.h"
+#include "decoder/graph/parameters.h"
 #include "decoder/lowering/storage.h"
+#include "decoder/lowering/tiles.h"
 #include "planner/cost/device_rates.h"
 #include "planner/cost/memory_costs.h"
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "decoder/graph/geometry.h"
+
 namespace headroom::planner {
 namespace {
 

@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "decoder/gpu/calls/workspace.h"
+#include "decoder/graph/geometry.h"
+#include "decoder/graph/parameters.h"
 #include "decoder/lowering/attention.h"
 #include "decoder/lowering/gpu_memory.h"
 #include "decoder/lowering/linear_attention.h"

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/geometry.h"
 
 namespace headroom::planner {
 namespace {

@@ -4,10 +4,11 @@
 #include <tuple>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/build_plan.h"
-#include "decoder/lowering/lowering.h"
 #include "decoder/lowering/storage.h"
+#include "decoder/lowering/tiles.h"
 #include "decoder/lowering/weights_bytes.h"
 
 namespace headroom::planner {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "decoder/files/picture_sink.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/graph/graph.h"
 #include "decoder/graph/operations.h"
 #include "decoder/lowering/convolution.h"

@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "decoder/graph/geometry.h"
 #include "decoder/lowering/build_plan.h"
-#include "decoder/lowering/lowering.h"
 #include "decoder/weights/random_weights.h"
 #include "profiler/measure/folder_rates.h"
 #include "profiler/measure/layer_recorder.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "decoder/graph/geometry.h"
+#include "decoder/graph/parameters.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "profiler/measure/measure_latency.h"
 

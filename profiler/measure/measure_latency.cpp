@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "decoder/graph/geometry.h"
 #include "profiler/measure/clock_drift.h"
 
 namespace headroom::profiler {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "decoder/graph/geometry.h"
+#include "decoder/graph/parameters.h"
+
 namespace headroom::profiler {
 namespace {
 

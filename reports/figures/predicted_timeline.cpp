@@ -2,6 +2,7 @@
 #include <map>
 #include <numeric>
 
+#include "decoder/graph/parameters.h"
 #include "planner/cost/cost_model.h"
 #include "reports/figures/plan_memory.h"
 

@@ -4,6 +4,9 @@
 #include <functional>
 #include <limits>
 
+#include "decoder/graph/geometry.h"
+#include "decoder/lowering/tiles.h"
+
 namespace headroom::test {
 namespace {
 

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "decoder/lowering/lowering.h"
+#include "decoder/graph/geometry.h"
+#include "decoder/lowering/tiles.h"
 
 namespace headroom::test {
 namespace {

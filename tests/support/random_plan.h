@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "decoder/graph/geometry.h"
 #include "decoder/lowering/build_plan.h"
+#include "decoder/lowering/tiles.h"
 #include "tests/support/random.h"
 
 namespace headroom::test {

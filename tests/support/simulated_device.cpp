@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "decoder/graph/geometry.h"
+
 namespace headroom::test {
 namespace {
 

@@ -9,6 +9,8 @@
 #include "decoder/cpu/packed_weights.h"
 #include "decoder/cpu/pool.h"
 #include "decoder/cpu/tile.h"
+#include "decoder/graph/geometry.h"
+#include "decoder/graph/parameters.h"
 #include "decoder/interpreter/materialised_map.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/session/libraries.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "decoder/lowering/lowering.h"
+#include "decoder/lowering/tiles.h"
 #include "tests/support/random.h"
 
 namespace headroom {

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "decoder/graph/model.h"
+#include "decoder/graph/parameters.h"
 #include "decoder/lowering/gpu_memory.h"
 #include "decoder/weights/folded_convolution.h"
 #include "decoder/weights/random_weights.h"

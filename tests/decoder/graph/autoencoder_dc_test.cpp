@@ -5,6 +5,8 @@
 #include <set>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/geometry.h"
+#include "decoder/graph/parameters.h"
 #include "tests/support/refused_config.h"
 #include "tests/support/tiny_dc.h"
 #include "tests/support/tiny_model.h"

@@ -2,7 +2,9 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
+#include "decoder/graph/parameters.h"
 #include "tests/support/random.h"
 #include "tests/support/refused_config.h"
 #include "tests/support/tiny_model.h"

@@ -5,7 +5,9 @@
 #include <set>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
+#include "decoder/graph/parameters.h"
 #include "tests/support/random.h"
 #include "tests/support/tiny_model.h"
 

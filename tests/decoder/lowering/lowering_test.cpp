@@ -5,7 +5,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "decoder/graph/geometry.h"
 #include "decoder/lowering/build_plan.h"
+#include "decoder/lowering/tiles.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 

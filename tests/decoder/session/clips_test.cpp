@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "decoder/lowering/lowering.h"
 #include "decoder/lowering/memory.h"
+#include "decoder/lowering/tiles.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/cost_model.h"
 #include "planner/search/make_plan.h"

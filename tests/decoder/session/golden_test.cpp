@@ -3,6 +3,7 @@
 #include <set>
 
 #include "decoder/files/latent_file.h"
+#include "decoder/graph/parameters.h"
 #include "decoder/weights/weight_files.h"
 #include "tests/support/decoding.h"
 #include "tests/support/random_plan.h"

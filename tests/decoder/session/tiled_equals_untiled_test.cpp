@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/parameters.h"
 #include "decoder/lowering/memory.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/cost_model.h"

@@ -3,6 +3,7 @@
 
 #include "decoder/lowering/lowering.h"
 #include "decoder/lowering/memory.h"
+#include "decoder/lowering/tiles.h"
 #include "decoder/validator/validator.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "decoder/graph/model.h"
+#include "decoder/graph/parameters.h"
 #include "decoder/weights/random_weights.h"
 #include "tests/support/random.h"
 

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "decoder/graph/parameters.h"
 #include "decoder/weights/random_weights.h"
 #include "tests/decoder/files/scratch.h"
 

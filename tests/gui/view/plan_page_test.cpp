@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 #include <ctime>
 
-#include "decoder/lowering/lowering.h"
+#include "decoder/lowering/tiles.h"
 #include "gui/view/grid_view.h"
 #include "gui/view/materialised_view.h"
 #include "gui/view/table_view.h"

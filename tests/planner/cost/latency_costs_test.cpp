@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/lowering/build_plan.h"
+#include "decoder/lowering/tiles.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "planner/cost/cost_model.h"
 #include "planner/cost/profile_check.h"

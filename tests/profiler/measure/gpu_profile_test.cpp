@@ -5,6 +5,7 @@
 
 #include "decoder/gpu/dry_run.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "planner/cost/cost_model.h"

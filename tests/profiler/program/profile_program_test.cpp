@@ -1,6 +1,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "decoder/graph/geometry.h"
+#include "decoder/graph/parameters.h"
 #include "planner/cost/latency_lookup.h"
 #include "planner/program/run.h"
 #include "profiler/profile/profile_file.h"

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "decoder/graph/geometry.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "planner/explain/why_not.h"

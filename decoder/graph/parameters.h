@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "decoder/graph/graph.h"
+
+// What an operation has by way of parameters and of work.
+namespace headroom {
+
+/// Shapes of an operation's parameters.
+struct Parameter {
+  std::string name;  ///< as in the weights file
+  std::vector<int64_t>
+      shape;  ///< convolutions: {out, in, kt, ky, kx} without the leading axes of extent 1 in 2-D models
+};
+std::vector<Parameter> parameters_of(const Graph& graph, const Op& op);
+/// Elements of all parameters of the operation.
+int64_t parameter_elements(const Graph& graph, const Op& op);
+int64_t parameter_elements(const Graph& graph);
+
+/// Floating-point operations for one output position (all channels), multiply and add counted separately; of
+/// convolutions those of the direct algorithm, over upsampling by phases.
+/// Attention depends on the number of keys: `latent` gives their extent.
+double flops_per_position(const Graph& graph, const Op& op, const Extent& latent);
+
+/// Channels of q, of k and of v in each head of key_value_sums or linear_attention.
+int64_t head_channels(const Graph& graph, const Op& op);
+
+}  // namespace headroom

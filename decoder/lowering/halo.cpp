@@ -1,0 +1,113 @@
+#include "decoder/lowering/halo.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "decoder/graph/geometry.h"
+
+namespace headroom {
+namespace {
+
+Halo widest(const Halo& a, const Halo& b) {
+  const auto larger = [](int32_t p, int32_t q) { return std::max(p, q); };
+  return {per_axis(larger, a.before, b.before), per_axis(larger, a.after, b.after)};
+}
+
+}  // namespace
+
+Halo input_halo(const Op& op, size_t input, const Halo& output) {
+  const auto back = [](int32_t out, int32_t factor, int32_t own) {
+    return (out + factor - 1) / factor + own;
+  };
+  const Halo own = reach(op, input);
+  Halo halo{per_axis(back, output.before, op.factor, own.before),
+            per_axis(back, output.after, op.factor, own.after)};
+  halo.before.t = own.before.t;
+  halo.after.t = 0;
+  return halo;
+}
+
+Axes<int32_t> input_pad(const Op& op, size_t input) {
+  const Halo own = reach(op, input);
+  return {0, std::max(own.before.y, own.after.y), std::max(own.before.x, own.after.x)};
+}
+
+Halo Need::all() const {
+  Halo halo = loose.value_or(Halo{});
+  for (const ExactDemand& demand : exact) halo = widest(halo, demand.halo);
+  return halo;
+}
+
+void Need::add_loose(const Halo& halo) {
+  loose = loose ? widest(*loose, halo) : halo;
+}
+
+PassNeeds::PassNeeds(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal)
+    : numbers_(graph.tensors().size(), -1) {
+  needs_.reserve(16);
+  add_goal(graph, goal);
+  first_op_ = end_op_;
+  for (OpId op : goal.statistics) first_op_ = std::min(first_op_, index(op));
+  for (size_t i = end_op_; i-- > 0;) {
+    const Op& op = graph.ops()[i];
+    if (contains(goal.in_place, op.output)) {
+      // The tile of the other operand is added onto the materialised one; both are read at their own
+      // positions.
+      for (TensorId input : op.inputs) at(input).add_loose({});
+      first_op_ = i;
+      continue;
+    }
+    const Need& need = of(op.output);
+    const bool read_whole = op.output == graph.latent() || materialised[index(op.output)];
+    if (!need.any() || read_whole) continue;
+    first_op_ = std::min(first_op_, i);
+    add_inputs(op, need.all(), materialised);
+  }
+}
+
+void PassNeeds::add_goal(const Graph& graph, const PassGoal& goal) {
+  const auto runs = [&](OpId op) { end_op_ = std::max(end_op_, index(op) + 1); };
+  for (OpId op : goal.statistics) {
+    for (TensorId input : graph.op(op).inputs) at(input).add_loose({});
+    runs(op);
+  }
+  for (TensorId id : goal.keeps) {
+    if (!contains(goal.in_place, id)) at(id).add_loose({});
+    runs(graph.tensor(id).producer);
+  }
+  if (goal.emits) {
+    at(graph.output()).add_loose({});
+    runs(graph.tensor(graph.output()).producer);
+  }
+}
+
+void PassNeeds::add_inputs(const Op& op, const Halo& output, const std::vector<bool>& materialised) {
+  for (size_t k = 0; k < op.inputs.size(); ++k) {
+    Need& input = at(op.inputs[k]);
+    if (is_barrier(op, k)) {
+      if (!materialised[index(op.inputs[k])])
+        throw std::logic_error(op.name + " needs a barrier that no pass has provided");
+    } else if (k == 0 && traits_of(op.kind).reads_exact_tile) {
+      input.exact.push_back({input_halo(op, k, output), input_pad(op, k)});
+    } else {
+      input.add_loose(input_halo(op, k, output));
+    }
+  }
+}
+
+const Need& PassNeeds::of(TensorId id) const {
+  static const Need kNone;
+  const int32_t number = numbers_[index(id)];
+  return number < 0 ? kNone : needs_[static_cast<size_t>(number)];
+}
+
+Need& PassNeeds::at(TensorId id) {
+  int32_t& number = numbers_[index(id)];
+  if (number < 0) {
+    number = static_cast<int32_t>(needs_.size());
+    needs_.emplace_back();
+  }
+  return needs_[static_cast<size_t>(number)];
+}
+
+}  // namespace headroom

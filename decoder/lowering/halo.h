@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "decoder/lowering/lowering.h"
+
+// The halos of the tiles of a pass: what each operation reads beyond its outputs (decoder/graph/geometry.h),
+// added up from the goals of the pass back to what is materialised.
+namespace headroom {
+
+/// The halo of an input that makes an output halo possible. Along the time it does not add up: a tile has the
+/// earlier frames of its chunk's predecessor, so only frames of the chunk are computed.
+Halo input_halo(const Op& op, size_t input, const Halo& output);
+
+/// Positions outside the picture that an operation reads as zeros. What lies before the first frame is no
+/// part of a tile.
+Axes<int32_t> input_pad(const Op& op, size_t input);
+
+/// A tile that a reader wants exactly, contiguous, with zeros where it leaves the picture.
+struct ExactDemand {
+  Halo halo;
+  Axes<int32_t> pad;
+  friend bool operator==(const ExactDemand&, const ExactDemand&) = default;
+};
+
+/// What the steps of a pass need of one tensor.
+struct Need {
+  std::optional<Halo> loose;       ///< read by steps that can gather it themselves
+  std::vector<ExactDemand> exact;  ///< one per convolution or attention that reads it
+  bool any() const { return loose || !exact.empty(); }
+  Halo all() const;
+  void add_loose(const Halo& halo);
+};
+
+/// What a pass needs of every tensor, and which operations run for it.
+class PassNeeds {
+ public:
+  /// Throws std::logic_error where a step needs a barrier that is not materialised.
+  PassNeeds(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal);
+
+  const Need& of(TensorId id) const;
+  // Operations outside of these do not run in the pass.
+  size_t first_op() const { return first_op_; }
+  size_t end_op() const { return end_op_; }
+
+ private:
+  /// The reference is good until the next call.
+  Need& at(TensorId id);
+  void add_goal(const Graph& graph, const PassGoal& goal);
+  void add_inputs(const Op& op, const Halo& output, const std::vector<bool>& materialised);
+
+  // By tensor. A pass touches few of a graph's tensors, so the others take no space.
+  std::vector<int32_t> numbers_;
+  std::vector<Need> needs_;
+  size_t first_op_ = 0, end_op_ = 0;
+};
+
+}  // namespace headroom
