@@ -9,6 +9,7 @@
 #include "planner/cost/cost_model.h"
 #include "planner/search/liveness.h"
 #include "planner/search/pass_option.h"
+#include "planner/search/priced_shapes.h"
 
 namespace headroom::planner {
 

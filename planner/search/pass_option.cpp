@@ -1,53 +1,16 @@
 #include "planner/search/pass_option.h"
 
 #include <algorithm>
-#include <tuple>
 
-#include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/tiles.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "planner/search/tile_shapes.h"
 
 namespace headroom::planner {
-namespace {
-
-constexpr int64_t kLeastRows = 4;
-constexpr int64_t kLeastColumns = 32;
-constexpr int64_t kMostBands = 128;  // keeps planning time independent of the picture's height
-constexpr int64_t kMostWidths = 4;
-constexpr int64_t kLongestChunk = 8;  // beyond it, of what is not all of them
-
-std::vector<int64_t> halvings(int64_t length, int64_t least, int64_t most) {
-  std::vector<int64_t> lengths{length};
-  int64_t power = least;
-  while (power * 2 < length) power *= 2;
-  for (; power >= least && power < length && static_cast<int64_t>(lengths.size()) < most; power /= 2)
-    lengths.push_back(power);
-  return lengths;
-}
-
-}  // namespace
-
-std::vector<int64_t> tile_heights(int64_t length) {
-  int64_t least = kLeastRows;
-  while (least * kMostBands < length) least *= 2;
-  return halvings(length, least, 64);
-}
-
-std::vector<int64_t> tile_widths(int64_t length) {
-  return halvings(length, kLeastColumns, kMostWidths);
-}
-
-std::vector<int64_t> chunk_lengths(int64_t frames) {
-  std::vector<int64_t> lengths{frames};
-  for (int64_t length = kLongestChunk; length > 0; length /= 2) {
-    if (length < frames) lengths.push_back(length);
-  }
-  return lengths;
-}
 
 PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered,
                        std::vector<TouchedTensor> touched)
@@ -200,60 +163,6 @@ int64_t PassOption::peak_bytes(const Shape& shape, const LiveBytes& live) const 
                              chunks_[shape.chunk] != extent_at(pass_.scale, sizes_.latent).t;
   return std::max(peak_of(live.full, tiles.full, several_tiles).bytes,
                   peak_of(live.last, tiles.last, several_tiles).bytes);
-}
-
-PricedShapes::PricedShapes(const PassOption& option, std::vector<MemoryTier> tiers, WeightResidency residency)
-    : option_(&option),
-      tiers_(std::move(tiers)),
-      residency_(residency),
-      least_bytes_(option.least_bytes(tiers_) +
-                   option.brought_bytes(ConvolutionAlgorithm::direct, residency)) {
-  const CostModel::Transfers transfers = option.transfers(tiers_);
-  shapes_.reserve(option.heights() * option.widths() * option.chunks() * option.algorithms().size());
-  for (ConvolutionAlgorithm algorithm : option.algorithms()) {
-    for (uint32_t height = 0; height < option.heights(); ++height) {
-      for (uint32_t i = 0; i < option.widths() * option.chunks(); ++i) {
-        const auto widths = static_cast<uint32_t>(option.widths());
-        Shape shape{0, -1, height, i % widths, i / widths, algorithm};
-        if (!option.countable(shape)) continue;
-        shape.seconds = CostModel::sweep_seconds(option.seconds(shape), transfers, option.bands(height));
-        shapes_.push_back(shape);
-      }
-    }
-  }
-  if (shapes_.empty()) throw InputError("--size: too large for tiles that a GPU's libraries can count");
-  const auto faster = [](const Shape& a, const Shape& b) {
-    return std::tie(a.seconds, a.height, a.width, a.chunk, a.algorithm) <
-           std::tie(b.seconds, b.height, b.width, b.chunk, b.algorithm);
-  };
-  std::sort(shapes_.begin(), shapes_.end(), faster);
-}
-
-int64_t PricedShapes::peak_of(size_t i) {
-  Shape& shape = shapes_[i];
-  if (shape.peak_bytes >= 0) return shape.peak_bytes;
-  const auto [live, is_new] = live_bytes_.try_emplace(shape.height);
-  if (is_new) live->second = option_->live_bytes(shape.height, tiers_);
-  return shape.peak_bytes =
-             option_->peak_bytes(shape, live->second) + option_->brought_bytes(shape.algorithm, residency_);
-}
-
-const Shape* PricedShapes::fastest_within(int64_t limit_bytes) {
-  if (least_bytes_ > limit_bytes) return nullptr;
-  for (size_t i = 0; i < shapes_.size(); ++i) {
-    if (peak_of(i) <= limit_bytes) return &shapes_[i];
-  }
-  return nullptr;
-}
-
-const Shape* PricedShapes::smallest() {
-  return &*std::min_element(all().begin(), all().end(),
-                            [](const Shape& a, const Shape& b) { return a.peak_bytes < b.peak_bytes; });
-}
-
-const std::vector<Shape>& PricedShapes::all() {
-  for (size_t i = 0; i < shapes_.size(); ++i) peak_of(i);
-  return shapes_;
 }
 
 }  // namespace headroom::planner
