@@ -9,6 +9,7 @@
 #include "decoder/gpu/gpu_events.h"
 #include "decoder/gpu/host_transfers.h"
 #include "decoder/gpu/host_weights.h"
+#include "decoder/gpu/limit_check.h"
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/weights_bytes.h"
 
@@ -20,20 +21,6 @@ void add_parts(gpu::Gpu& gpu, RunStats& stats) {
   if (!seconds) return;
   for (size_t i = 0; i < seconds->size(); ++i)
     stats.parts.push_back({name_of(static_cast<gpu::TimeScope>(i)), (*seconds)[i]});
-}
-
-DryRun run_dry_within_limit(const Model& model, const Plan& plan) {
-  DryRun dry_run = run_dry(model, plan);
-  if (dry_run.bytes() > plan.limit_bytes) {
-    throw LimitExceeded("the plan takes " + std::to_string(dry_run.bytes()) +
-                        " bytes of the GPU's memory, limit " + std::to_string(plan.limit_bytes));
-  }
-  if (dry_run.host.bytes > plan.host_limit_bytes) {
-    throw LimitExceeded("the plan takes " + std::to_string(dry_run.host.bytes) +
-                        " bytes of the host's memory for kept tensors, limit " +
-                        std::to_string(plan.host_limit_bytes));
-  }
-  return dry_run;
 }
 
 std::vector<DryRun> dry_runs_of(const Model& model, const std::vector<Plan>& plans) {

@@ -1,0 +1,23 @@
+#include "decoder/gpu/limit_check.h"
+
+#include <string>
+
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+
+DryRun run_dry_within_limit(const Model& model, const Plan& plan) {
+  DryRun dry_run = run_dry(model, plan);
+  if (dry_run.bytes() > plan.limit_bytes) {
+    throw LimitExceeded("the plan takes " + std::to_string(dry_run.bytes()) +
+                        " bytes of the GPU's memory, limit " + std::to_string(plan.limit_bytes));
+  }
+  if (dry_run.host.bytes > plan.host_limit_bytes) {
+    throw LimitExceeded("the plan takes " + std::to_string(dry_run.host.bytes) +
+                        " bytes of the host's memory for kept tensors, limit " +
+                        std::to_string(plan.host_limit_bytes));
+  }
+  return dry_run;
+}
+
+}  // namespace headroom
