@@ -8,7 +8,7 @@
 #include "decoder/graph/errors.h"
 #include "decoder/graph/parameters.h"
 #include "decoder/interpreter/pixels.h"
-#include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/gpu_layout.h"
 #include "decoder/lowering/weights_bytes.h"
 
 namespace headroom {

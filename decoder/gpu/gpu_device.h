@@ -9,7 +9,7 @@
 #include "decoder/gpu/gpu_weights.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
-#include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/gpu_layout.h"
 
 namespace headroom {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "decoder/cpu/loops/storage.h"
-#include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/gpu_layout.h"
 
 namespace headroom {
 namespace {

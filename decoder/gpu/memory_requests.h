@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/gpu_layout.h"
 #include "decoder/lowering/storage.h"
 
 namespace headroom {

@@ -1,4 +1,4 @@
-#include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/gpu_layout.h"
 #include "decoder/lowering/storage.h"
 
 namespace headroom {

@@ -29,7 +29,7 @@ class StorageRules {
 /// and outside the pool.
 const StorageRules& cpu_storage();
 /// Tiles are in the plan's dtype. Each item of one has an allocation of its own, a multiple of 512 bytes, so
-/// that it begins on a boundary. Parameters and state lie as decoder/lowering/gpu_memory.h says.
+/// that it begins on a boundary. Parameters and state lie as decoder/lowering/gpu_layout.h says.
 const StorageRules& gpu_storage();
 
 const StorageRules& storage_rules(DeviceKind device);

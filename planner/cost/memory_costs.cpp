@@ -9,7 +9,7 @@
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/parameters.h"
 #include "decoder/lowering/attention.h"
-#include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/gpu_layout.h"
 #include "decoder/lowering/linear_attention.h"
 #include "decoder/lowering/storage.h"
 

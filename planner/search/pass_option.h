@@ -46,7 +46,7 @@ class PassOption {
   /// The direct one, and the Winograd one where it changes anything.
   const std::vector<ConvolutionAlgorithm>& algorithms() const { return algorithms_; }
   Extent tile(const Shape& shape) const;
-  /// False where the device's libraries cannot count the values of a tile (decoder/lowering/gpu_memory.h).
+  /// False where the device's libraries cannot count the values of a tile (decoder/lowering/gpu_layout.h).
   bool countable(const Shape& shape) const {
     return countable_.empty() ||
            countable_[(shape.chunk * heights() + shape.height) * widths() + shape.width];

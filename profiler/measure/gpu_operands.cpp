@@ -7,7 +7,7 @@
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/graph/errors.h"
 #include "decoder/interpreter/materialised_map.h"
-#include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/gpu_layout.h"
 #include "decoder/lowering/memory.h"
 #include "profiler/measure/filled.h"
 

@@ -4,7 +4,7 @@
 
 #include "decoder/graph/model.h"
 #include "decoder/graph/parameters.h"
-#include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/gpu_layout.h"
 #include "decoder/weights/folded_convolution.h"
 #include "decoder/weights/random_weights.h"
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/errors.h"
-#include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/gpu_layout.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/memory_costs.h"

@@ -1,4 +1,4 @@
-#include "decoder/lowering/gpu_memory.h"
+#include "decoder/lowering/gpu_layout.h"
 
 #include <catch2/catch.hpp>
 
