@@ -38,8 +38,6 @@ Model parse_model(const std::string& config_text, const std::string& origin);
 /// Throws InputError listing the built-in names where it is neither.
 Model resolve_model(const std::string& argument);
 
-std::vector<std::string> built_in_models();
-
 /// The dtype in which a model decodes where `asked` is asked for: fp32 instead of fp16 where its config has
 /// force_upcast. bf16 has fp32's range and needs none.
 Dtype decoding_dtype(const Model& model, Dtype asked);

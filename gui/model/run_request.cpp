@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "decoder/graph/amounts.h"
+#include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/model.h"
 

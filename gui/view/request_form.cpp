@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/amounts.h"
+#include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
 #include "gui/model/groundwork.h"
 #include "gui/view/chooser.h"

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "decoder/graph/built_in_models.h"
 #include "decoder/graph/model.h"
 #include "gui/view/chooser.h"
 #include "gui/view/input_note.h"

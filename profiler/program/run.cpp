@@ -12,6 +12,7 @@
 #include "decoder/files/printable.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/amounts.h"
+#include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/progress/progress.h"

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "decoder/graph/built_in_models.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "decoder/graph/built_in_models.h"
 #include "decoder/graph/parameters.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/tiny_model.h"

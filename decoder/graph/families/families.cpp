@@ -1,0 +1,20 @@
+#include "decoder/graph/families/families.h"
+
+#include "decoder/graph/families/autoencoder_dc.h"
+#include "decoder/graph/families/autoencoder_kl.h"
+#include "decoder/graph/families/autoencoder_kl_wan.h"
+#include "decoder/graph/families/causal_vae_model.h"
+
+namespace headroom {
+
+// A new family adds one line.
+const std::map<std::string, Family>& families() {
+  static const std::map<std::string, Family> table{{"AutoencoderDC", autoencoder_dc},
+                                                   {"AutoencoderKL", autoencoder_kl},
+                                                   {"AutoencoderKLQwenImage", autoencoder_kl_qwen_image},
+                                                   {"AutoencoderKLWan", autoencoder_kl_wan},
+                                                   {"CausalVAEModel", causal_vae_model}};
+  return table;
+}
+
+}  // namespace headroom
