@@ -12,8 +12,8 @@
 
 namespace headroom {
 
-/// This machine's processor: all threads work on one step after another. Memory comes from the pool, which
-/// must be the current one (PoolScope); tiles are fp32.
+/// This machine's processor: all threads work on one step after another. Memory comes from the pool;
+/// tiles are fp32.
 class CpuDevice final : public Device {
  public:
   /// All references must outlive the device.

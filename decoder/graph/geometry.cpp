@@ -50,8 +50,7 @@ bool is_barrier(const Op& op, size_t input) {
   return false;
 }
 
-Region needed_region(const Graph& graph, const Op& op, size_t input, const Region& output) {
-  (void)graph;
+Region needed_region(const Op& op, size_t input, const Region& output) {
   const Halo halo = reach(op, input);
   Region needed = per_axis(
       [](const Interval& out, int32_t factor, int32_t before, int32_t after) {

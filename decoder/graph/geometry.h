@@ -25,7 +25,7 @@ bool is_barrier(const Op& op, size_t input);
 
 /// The region of input `input` that an output region needs, not clipped to the picture.
 /// Not for barrier inputs. Frames ahead are left out: needs_all_frames() says where there are some.
-Region needed_region(const Graph& graph, const Op& op, size_t input, const Region& output);
+Region needed_region(const Op& op, size_t input, const Region& output);
 
 /// Positions of a tensor for a latent of this extent.
 Extent extent_of(const Tensor& tensor, const Extent& latent);

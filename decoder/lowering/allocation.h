@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-// What the arena of the CPU takes for an allocation. The arena allocates by these rules
+// What the pool of the CPU takes for an allocation. The pool allocates by these rules
 // (decoder/cpu/pool.cpp), and plans count by them.
 namespace headroom::cpu {
 

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-/// Each parameter begins on the arena's alignment.
+/// Each parameter begins on the pool's alignment.
 int64_t aligned(int64_t floats) {
   return cpu::round_up(floats * int64_t{sizeof(float)}, cpu::kAlignmentBytes);
 }

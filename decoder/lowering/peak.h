@@ -19,6 +19,8 @@
 //
 // What is live at a moment: materialised blocks, which depend on the band and on the segment; tiles, carried
 // frames and workspace, which depend on the step and on the height of the band; and what is there throughout.
+//
+// decoder/validator/memory.cpp counts it again, independently.
 namespace headroom {
 
 /// What is on the device at one moment, in bytes.

@@ -41,8 +41,8 @@ class OperationCall {
           device.add_statistics(id, tile->view, region, 1);
         });
       case OpKind::key_value_sums:
-        return reading([&device = device_, id = op_.output, region = region_, chunks = chunks()] {
-          device.add_key_values(id, views_of(*chunks), region, 1);
+        return reading([&device = device_, id = op_.output, region = region_, inputs = inputs()] {
+          device.add_key_values(id, views_of(*inputs), region, 1);
         });
       case OpKind::add:
         return reading([*this, tile = tile(channels_)] {
@@ -81,8 +81,8 @@ class OperationCall {
         });
       }
       case OpKind::linear_attention:
-        return making(region_, [*this, chunks = chunks()](const MapView& made) {
-          device_.attend_linearly(op_, views_of(*chunks), made, region_, 1);
+        return making(region_, [*this, inputs = inputs()](const MapView& made) {
+          device_.attend_linearly(op_, views_of(*inputs), made, region_, 1);
         });
     }
     return {};
@@ -98,13 +98,13 @@ class OperationCall {
   SharedTile tile(int64_t channels) const { return tile(region_, channels); }
 
   /// What linear attention and its sums read.
-  std::shared_ptr<std::vector<DeviceTile>> chunks() const {
-    const auto chunks = std::make_shared<std::vector<DeviceTile>>();
+  std::shared_ptr<std::vector<DeviceTile>> inputs() const {
+    const auto inputs = std::make_shared<std::vector<DeviceTile>>();
     for (TensorId input : op_.inputs) {
       const Tensor& tensor = graph_.tensor(input);
-      if (!tensor.statistics) chunks->push_back(operands_.tile(region_, tensor.channels));
+      if (!tensor.statistics) inputs->push_back(operands_.tile(region_, tensor.channels));
     }
-    return chunks;
+    return inputs;
   }
   static std::vector<MapView> views_of(const std::vector<DeviceTile>& tiles) {
     std::vector<MapView> views;
@@ -129,8 +129,7 @@ class OperationCall {
     // A tile that begins at an even position, well inside the picture; a frame that has all the earlier ones.
     const int64_t frame = kernel_shape(graph_, op_).frames;
     const Region region{{frame, frame + 1}, {2, 2 + rows_}, {2, 2 + columns_}};
-    const SharedTile input =
-        tile(needed_region(graph_, op_, 0, region), graph_.tensor(op_.inputs[0]).channels);
+    const SharedTile input = tile(needed_region(op_, 0, region), graph_.tensor(op_.inputs[0]).channels);
     const Extent picture{frame + 1, rows_ + 4, columns_ + 4};
     return making(region, [*this, region, input, picture](const MapView& made) {
       device_.convolve(op_, input->view, made, region, picture, 1);

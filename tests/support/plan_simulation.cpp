@@ -117,7 +117,7 @@ Interval rows_read(const Graph& graph, const Pass& pass, TensorId id, size_t ban
         const int64_t made_rows = extent_of(graph.tensor(step.tensor), sizes.latent).y;
         Region inside = made;
         inside.y = intersect(made.y, {0, made_rows});  // the rest is zeros
-        read = needed_region(graph, graph.op(step.op), k, inside).y;
+        read = needed_region(graph.op(step.op), k, inside).y;
       }
       read = intersect(read, {0, rows});
       all = {std::min(all.begin, read.begin), std::max(all.end, read.end)};

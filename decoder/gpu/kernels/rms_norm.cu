@@ -142,7 +142,7 @@ void rms_normalise(const RmsNorm& call, StreamHandle stream) {
       const int64_t pixels = kSweepThreads / lanes.of_pixel * pixels_of_lane;
       for_bands(call.region, [&](const Box& band) {
         lanes.region = band;
-        launch({.kernel = "pixel norm",
+        launch({.kernel = "rms norm",
                 .grid = dim3(static_cast<uint32_t>((columns + pixels - 1) / pixels),
                              static_cast<uint32_t>(length(band.y)), static_cast<uint32_t>(frames)),
                 .block = dim3(kSweepThreads),

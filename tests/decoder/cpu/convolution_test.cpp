@@ -103,7 +103,7 @@ TEST_CASE("a region of a convolution equals that of the whole, by both algorithm
       return Interval{begin, random.integer(begin + 1, length)};
     };
     const Region region{{0, 1}, part(height * scale), part(width * scale)};
-    Region needed = needed_region(conv.graph, op, 0, region);
+    Region needed = needed_region(op, 0, region);
     if (random.chance(0.3)) needed.y.begin -= 1;
     CAPTURE(region.y.begin, region.y.end, region.x.begin, region.x.end);
     Tile input = make_tile(pool, needed, inputs, items);
@@ -235,7 +235,7 @@ TEST_CASE("groups, stacked weights, shortcuts and batch norms, by both algorithm
       std::copy_n(parameters.at(parameter.name).data() + elements.begin, elements.length(), out);
     };
     const Region region{{0, 1}, {2, 2 + random.integer(1, 6)}, {3, 3 + random.integer(1, 40)}};
-    const Region needed = needed_region(graph, op, 0, region);
+    const Region needed = needed_region(op, 0, region);
     Pool pool(int64_t{256} << 20);
     Tile input = make_tile(pool, needed, inputs, 1);
     const std::vector<float> drawn = random_values(random, input.value_count());

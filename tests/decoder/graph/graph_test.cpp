@@ -160,7 +160,7 @@ TEST_CASE("the region that an operation needs is the one that a plain loop over 
     };
     touch(rows, out.y, op.factor.y, op.kernel.y);
     touch(columns, out.x, op.factor.x, op.kernel.x);
-    const Region needed = needed_region(graph, op, 0, out);
+    const Region needed = needed_region(op, 0, out);
     CHECK(needed.y == Interval{*rows.begin(), *rows.rbegin() + 1});
     CHECK(needed.x == Interval{*columns.begin(), *columns.rbegin() + 1});
     CHECK(needed.t == Interval{0, 1});

@@ -110,7 +110,7 @@ void check_reads(const Graph& graph, const Pass& pass, const Extent& latent) {
           CHECK(maker.tensor == operand.tensor);
           const Region there = tile_region(graph, pass, maker, grid, latent);
           const bool computes = step.op != OpId{-1} && !measures;
-          const Region needed = computes ? needed_region(graph, graph.op(step.op), i, own) : own;
+          const Region needed = computes ? needed_region(graph.op(step.op), i, own) : own;
           CAPTURE(graph.tensor(step.tensor).name, name_of(step.kind), y.begin, y.end, x.begin, x.end);
           if (step.kind == StepKind::conv && graph.op(step.op).factor.y == 1) {
             CHECK(there == needed);  // zeros outside the picture included

@@ -78,7 +78,7 @@ TEST_CASE("normalise: scale, shift, activation, and zeros outside the picture") 
         }) == "");
 }
 
-TEST_CASE("pixel norm: each position by itself") {
+TEST_CASE("rms norm: each position by itself") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{150}));
   CAPTURE(seed);
   Random random(seed);
