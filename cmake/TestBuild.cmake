@@ -5,7 +5,7 @@ set(HEADROOM_TEST_HEADERS <catch2/catch.hpp> <nlohmann/json.hpp> <algorithm> <fi
     <memory> <optional> <random> <set> <sstream> <string> <thread> <vector>)
 add_library(headroom_test_main STATIC test_main.cpp shared_headers.cpp)
 target_link_libraries(headroom_test_main PUBLIC Catch2::Catch2 headroom::build_interface PRIVATE nlohmann_json::nlohmann_json)
-set_target_properties(headroom_test_main PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # as the executables
+set_target_properties(headroom_test_main PROPERTIES HEADROOM_IS_TEST ON POSITION_INDEPENDENT_CODE OFF)  # as the executables
 headroom_share_headers(headroom_test_main ${HEADROOM_TEST_HEADERS})
 set_source_files_properties(test_main.cpp gui/main.cpp on_gpu/kernels_main.cpp PROPERTIES
   SKIP_PRECOMPILE_HEADERS ON)  # which hold Catch2's own code
@@ -68,7 +68,7 @@ function(headroom_test name)
   endif()
   list(TRANSFORM TEST_LIBRARIES PREPEND headroom:: OUTPUT_VARIABLE targets)
   target_link_libraries(test_${name} PRIVATE Catch2::Catch2 ${targets})
-  set_target_properties(test_${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  set_target_properties(test_${name} PROPERTIES HEADROOM_IS_TEST ON POSITION_INDEPENDENT_CODE OFF)
   headroom_test_headers(test_${name} LIBRARIES ${TEST_LIBRARIES})
   headroom_test_places(${sources})
   if(TEST_PROGRAMS)

@@ -45,7 +45,7 @@ void refuse_huge_pages(char* begin, int64_t bytes, const char* lowest, const cha
 }  // namespace
 
 Pool::Pool(int64_t limit_bytes, int64_t resident_goal_bytes)
-    : limit_bytes_(limit_bytes), resident_goal_bytes_(std::min(limit_bytes, resident_goal_bytes)) {
+    : most_bytes_(limit_bytes), limit_bytes_(limit_bytes), resident_goal_bytes_(std::min(limit_bytes, resident_goal_bytes)) {
   // Addresses cost nothing; four times the limit leaves room for every order of allocations that we make.
   reserved_bytes_ =
       round_up(std::min(std::max<int64_t>(limit_bytes, kPageBytes), kMostReserved / 4) * 4, kPageBytes);
@@ -236,6 +236,17 @@ int64_t Pool::reservations() {
 void Pool::hold_resident(int64_t goal_bytes) {
   const std::lock_guard lock(mutex_);
   resident_goal_bytes_ = std::min(goal_bytes, limit_bytes_);
+}
+
+void Pool::limit_to(int64_t limit_bytes) {
+  const std::lock_guard lock(mutex_);
+  limit_bytes_ = std::min(limit_bytes, most_bytes_);
+  resident_goal_bytes_ = std::min(resident_goal_bytes_, limit_bytes_);
+}
+
+void Pool::trim() {
+  const std::lock_guard lock(mutex_);
+  cool_until(live_bytes_);
 }
 
 void Pool::restart_peak() {

@@ -40,6 +40,11 @@ class Pool {
   /// below what is live costs page faults, nothing else.
   void hold_resident(int64_t goal_bytes);
 
+  /// From now on this limit, which what is live keeps; at most the one that the pool was made with.
+  void limit_to(int64_t limit_bytes);
+  /// Hands back to the system all that is free.
+  void trim();
+
   int64_t limit_bytes() const { return limit_bytes_; }
   int64_t live_bytes() const;
   int64_t peak_bytes() const;
@@ -73,6 +78,7 @@ class Pool {
   void add_free(int64_t offset, int64_t bytes, bool warm);
 
   mutable std::mutex mutex_;
+  const int64_t most_bytes_;  ///< the largest limit
   int64_t limit_bytes_;
   int64_t resident_goal_bytes_;
   int64_t reserved_bytes_;

@@ -160,6 +160,11 @@ std::unique_ptr<Session::Run> CpuSession::begin(size_t number, EventSink* events
   return std::make_unique<PlanRun>(*this, plan, events);
 }
 
+void CpuSession::limit_to(int64_t limit_bytes, int64_t resident_goal_bytes) {
+  pool_.limit_to(limit_bytes);
+  pool_.hold_resident(resident_goal_bytes);
+}
+
 int64_t CpuSession::outside_growth_bytes() const {
   return headroom::resident_bytes() - resident_before_ - pool_.resident_bytes();
 }

@@ -23,6 +23,18 @@ class CpuSession final : public Session {
   int64_t reservations() const override { return Pool::reservations() - reservations_before_; }
   const Pool& pool() const { return pool_; }
 
+  // For a session that lives in somebody else's process, where what may be taken changes from one decode to the next.
+
+  /// What decodes may take from now on, at most what the session was opened with. What is warm stays within
+  /// `resident_goal_bytes`.
+  void limit_to(int64_t limit_bytes, int64_t resident_goal_bytes);
+  /// Hands all but the weights back to the system.
+  void trim() { pool_.trim(); }
+  /// Whether packed weights are there for plans whose weights stay.
+  bool has_weights() const { return weights_.has_value(); }
+  /// Weights are read again before the next decode.
+  void drop_weights() { weights_.reset(); }
+
  private:
   class PlanRun;
   std::unique_ptr<Run> begin(size_t plan, EventSink* events) override;

@@ -14,6 +14,10 @@ namespace headroom {
 
 void start_libraries(int threads) {
   mallopt(M_ARENA_MAX, 1);  // what one thread frees serves the others
+  start_threads(threads);
+}
+
+void start_threads(int threads) {
   if (threads > 0) set_thread_count(threads);
   Pool pool(int64_t{64} << 20);
   const Region region{{0, 1}, {1, 33}, {1, 33}};

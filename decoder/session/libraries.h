@@ -5,8 +5,9 @@
 namespace headroom {
 
 /// Starts the threads and runs one convolution by each algorithm, so that what is allocated once is there
-/// before anything is measured, and lets all threads of the process share one heap. For programs; idempotent.
-/// `threads` of 0 leaves OpenMP's choice.
+/// before anything is measured. Idempotent. `threads` of 0 leaves OpenMP's choice.
+void start_threads(int threads);
+/// The same for a program of ours, which has the process to itself: lets all threads share one heap.
 void start_libraries(int threads);
 
 /// What decides times and workspaces beside the processor, e.g. "Headroom 0.1.0 for avx512".

@@ -8,6 +8,7 @@
 #include "decoder/files/printable.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/json_fields.h"
+#include "decoder/weights/read_stored.h"
 
 namespace headroom {
 namespace {
@@ -16,26 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kLargestIndex = 64 << 20;
 constexpr size_t kMostShards = 256;  // each holds a file descriptor
-
-/// diffusers' names before its attention blocks were unified; group_norm kept its name.
-std::string old_name(const std::string& name) {
-  static constexpr std::array<std::pair<const char*, const char*>, 4> kRenamed = {
-      {{".to_q.", ".query."}, {".to_k.", ".key."}, {".to_v.", ".value."}, {".to_out.0.", ".proj_attn."}}};
-  for (const auto& [now, before] : kRenamed) {
-    const size_t at = name.rfind(now);
-    if (at == std::string::npos || name.find(".attentions.") > at) continue;
-    return std::string(name).replace(at, std::string_view(now).size(), before);
-  }
-  return name;
-}
-
-/// The shape of a 1×1 convolution without its kernel.
-std::vector<int64_t> without_unit_kernel(const std::vector<int64_t>& shape) {
-  for (size_t i = 2; i < shape.size(); ++i) {
-    if (shape[i] != 1) return shape;
-  }
-  return {shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(shape.size(), 2))};
-}
 
 void check_shard_name(const JsonFields& field, const std::string& name) {
   const bool plain = !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
@@ -48,9 +29,21 @@ void check_shard_name(const JsonFields& field, const std::string& name) {
 
 }  // namespace
 
-WeightFiles::WeightFiles(const fs::path& folder) {
+WeightFiles::WeightFiles(const fs::path& path) {
+  open(path);
+  std::vector<std::string> names;
+  for (const auto& [name, file] : file_of_) names.push_back(name);
+  names_ = TensorNames(names);
+}
+
+void WeightFiles::open(const fs::path& folder) {
   std::error_code error;
-  if (!fs::is_directory(folder, error)) throw InputError(folder.string() + ": no such folder of weights");
+  if (fs::is_regular_file(folder, error) && folder.extension() == ".safetensors") {
+    origin_ = folder.string();
+    return open_single(folder);
+  }
+  if (!fs::is_directory(folder, error))
+    throw InputError(folder.string() + ": no such folder of weights, nor a .safetensors file");
   const std::string stem = "diffusion_pytorch_model";
   for (const std::string& name : {stem + ".safetensors", stem + ".safetensors.index.json",
                                   stem + ".fp16.safetensors", stem + ".safetensors.index.fp16.json"}) {
@@ -85,11 +78,9 @@ void WeightFiles::open_shards(const fs::path& folder, const fs::path& index) {
 }
 
 WeightFiles::Place WeightFiles::place_of(const std::string& name) const {
-  for (const std::string& candidate : {name, old_name(name)}) {
-    const auto found = file_of_.find(candidate);
-    if (found != file_of_.end()) return {found->second, candidate};
-  }
-  return {};
+  const std::optional<std::string> stored = names_.find(name);
+  if (!stored) return {};
+  return {file_of_.at(*stored), *stored};
 }
 
 WeightFiles::Place WeightFiles::require(const std::string& name) const {
@@ -116,15 +107,11 @@ void WeightFiles::read(const Parameter& parameter, float* out) const {
 void WeightFiles::read(const Parameter& parameter, const Interval& range, float* out) const {
   const Place place = require(parameter.name);
   const TensorView view = place.file->tensor(place.stored_name);
-  const std::string where = place.file->origin() + ": " + printable(view.name) + ": ";
-  if (without_unit_kernel(view.shape) != without_unit_kernel(parameter.shape)) {
-    throw InputError(where + "shape: expected " + printable(parameter.shape) + ", found " +
-                     printable(view.shape));
-  }
+  const std::string where = place.file->origin() + ": " + printable(view.name);
+  check_stored_shape(parameter, view.shape, where);
   const Interval present = intersect(range, {0, view.elements()});
   copy_as_float(view, present, out);
-  const int64_t bad = first_non_finite(out, present.length());
-  if (bad >= 0) throw InputError(where + "element " + std::to_string(present.begin + bad) + " is not finite");
+  check_finite(out, present, where);
 }
 
 }  // namespace headroom

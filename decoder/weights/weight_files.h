@@ -9,10 +9,12 @@
 #include "decoder/files/safetensors.h"
 #include "decoder/graph/graph.h"
 #include "decoder/graph/parameters.h"
+#include "decoder/weights/tensor_names.h"
 
 namespace headroom {
 
-/// The weights of a model folder in diffusers' layout. It holds the first of these that is there:
+/// The weights of a model: a .safetensors file under any of the names that TensorNames knows, or a folder in
+/// diffusers' layout, which holds the first of these that is there:
 ///   diffusion_pytorch_model.safetensors
 ///   diffusion_pytorch_model.safetensors.index.json        with the shards that it names
 ///   diffusion_pytorch_model.fp16.safetensors
@@ -21,11 +23,10 @@ namespace headroom {
 class WeightFiles {
  public:
   /// Throws InputError where the folder, an index or a file is missing or malformed.
-  explicit WeightFiles(const std::filesystem::path& folder);
+  explicit WeightFiles(const std::filesystem::path& path);
 
   bool contains(const std::string& name) const;
-  /// The tensor that today's diffusers calls `name`. Attention written by older releases is found under its
-  /// old name: query, key, value and proj_attn for to_q, to_k, to_v and to_out.0.
+  /// The tensor that today's diffusers calls `name`, whatever this checkpoint calls it.
   /// Throws InputError naming the file and the tensor where there is none.
   TensorView find(const std::string& name) const;
 
@@ -43,12 +44,14 @@ class WeightFiles {
   };
   Place place_of(const std::string& name) const;
   Place require(const std::string& name) const;
+  void open(const std::filesystem::path& folder);
   void open_single(const std::filesystem::path& file);
   void open_shards(const std::filesystem::path& folder, const std::filesystem::path& index);
 
   std::string origin_;  ///< the file or the index, for messages
   std::map<std::string, std::unique_ptr<SafetensorsFile>> files_;
   std::unordered_map<std::string, const SafetensorsFile*> file_of_;
+  TensorNames names_;
 };
 
 }  // namespace headroom

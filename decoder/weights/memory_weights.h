@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "decoder/files/stored_dtype.h"
+#include "decoder/weights/parameter_source.h"
+#include "decoder/weights/tensor_names.h"
+
+namespace headroom {
+
+/// A tensor in memory that somebody else owns, in C order.
+struct MemoryTensor {
+  StoredDtype dtype = StoredDtype::other;
+  std::vector<int64_t> shape;
+  const std::byte* data = nullptr;
+};
+
+/// The weights of a model as tensors in memory, under any of the names that TensorNames knows. Reading is
+/// const and may happen on several threads at once. Whoever owns the tensors must keep them that long.
+class MemoryWeights {
+ public:
+  /// `origin` names them in errors.
+  MemoryWeights(std::string origin, std::unordered_map<std::string, MemoryTensor> tensors);
+
+  /// As WeightFiles::read().
+  void read(const Parameter& parameter, const Interval& elements, float* out) const;
+  /// Throws InputError naming the first parameter of the graph that is missing or has another shape.
+  void require_all(const Graph& graph) const;
+
+ private:
+  const MemoryTensor& require(const Parameter& parameter, std::string& where) const;
+
+  std::string origin_;
+  std::unordered_map<std::string, MemoryTensor> tensors_;
+  TensorNames names_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,178 @@
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "decoder/graph/errors.h"
+#include "decoder/plan/stats_file.h"
+#include "decoder/session/picture_shape.h"
+#include "decoder/session/progress_events.h"
+#include "decoder/session/trace_recorder.h"
+#include "decoder/trace/exports.h"
+#include "planner/python/bindings.h"
+#include "planner/python/in_process_decoder.h"
+#include "planner/python/tensor_sink.h"
+
+namespace headroom::python {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+using Latent = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
+using Stored = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+using Picture = nb::ndarray<nb::c_contig, nb::device::cpu>;
+
+StoredDtype dtype_of(const nb::dlpack::dtype& dtype) {
+  if (dtype.lanes != 1) return StoredDtype::other;
+  const auto code = static_cast<nb::dlpack::dtype_code>(dtype.code);
+  if (code == nb::dlpack::dtype_code::Float && dtype.bits == 32) return StoredDtype::f32;
+  if (code == nb::dlpack::dtype_code::Float && dtype.bits == 16) return StoredDtype::f16;
+  if (code == nb::dlpack::dtype_code::Bfloat && dtype.bits == 16) return StoredDtype::bf16;
+  return StoredDtype::other;
+}
+
+template <typename Array>
+std::vector<int64_t> shape_of(const Array& array) {
+  std::vector<int64_t> shape;
+  for (size_t axis = 0; axis < array.ndim(); ++axis) shape.push_back(static_cast<int64_t>(array.shape(axis)));
+  return shape;
+}
+
+/// Tensors of a caller, kept as long as they are read.
+class HeldTensors {
+ public:
+  HeldTensors(const nb::dict& tensors, const std::string& origin) {
+    std::unordered_map<std::string, MemoryTensor> found;
+    for (const auto& [key, value] : tensors) {
+      const auto name = nb::cast<std::string>(key);
+      Stored array;
+      // Never converted: a copy in another dtype or order would go unnoticed.
+      if (!nb::try_cast<Stored>(value, array, false))
+        throw InputError(origin + ": " + name + ": expected a contiguous tensor in the CPU's memory");
+      found[name] = {dtype_of(array.dtype()), shape_of(array), static_cast<const std::byte*>(array.data())};
+      held_.push_back(std::move(array));
+    }
+    weights_.emplace(origin, std::move(found));
+  }
+  const MemoryWeights& weights() const { return *weights_; }
+
+ private:
+  std::vector<Stored> held_;
+  std::optional<MemoryWeights> weights_;
+};
+
+/// Hands progress to a Python function now and then, and ends the decode where that or a signal raises.
+class PythonProgress final : public Progress {
+ public:
+  explicit PythonProgress(nb::object function) : function_(std::move(function)) {}
+
+  void tell(const ProgressNews& news) override {
+    const auto* tile = std::get_if<TileDone>(&news);
+    if (tile != nullptr) share_ = tile->share;
+    const auto now = std::chrono::steady_clock::now();
+    const bool last = tile != nullptr && tile->share >= 1;
+    if (!last && now - told_ < std::chrono::milliseconds(50)) return;
+    told_ = now;
+    const nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!function_.is_none()) function_(share_);
+  }
+
+ private:
+  nb::object function_;
+  double share_ = 0;
+  std::chrono::steady_clock::time_point told_{};
+};
+
+Dtype picture_dtype(const Picture& picture) {
+  switch (dtype_of(picture.dtype())) {
+    case StoredDtype::f32:
+      return Dtype::fp32;
+    case StoredDtype::f16:
+      return Dtype::fp16;
+    case StoredDtype::bf16:
+      return Dtype::bf16;
+    default:
+      throw InputError("out: expected fp32, fp16 or bf16");
+  }
+}
+
+int64_t elements_of(const PictureShape& shape) {
+  return shape.items * shape.channels * shape.frames * shape.rows * shape.columns;
+}
+
+/// What a decode may be given beside what it decodes.
+struct DecodeOptions {
+  explicit DecodeOptions(const nb::kwargs& given) {
+    if (given.contains("threads")) threads = nb::cast<int>(given["threads"]);
+    if (given.contains("progress")) progress = given["progress"];
+    if (given.contains("trace_file")) trace_file = nb::cast<std::string>(given["trace_file"]);
+  }
+  int threads = 0;
+  nb::object progress = nb::none();
+  std::string trace_file;
+};
+
+std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
+                   const std::optional<nb::dict>& tensors, const Latent& latent, const Picture& out,
+                   const nb::kwargs& given) {
+  const DecodeOptions options(given);
+  const PictureShape shape = picture_shape(planned.model->graph, planned.plan.request);
+  if (static_cast<int64_t>(out.size()) != elements_of(shape))
+    throw InputError("out: expected as many elements as the picture has, found " +
+                     std::to_string(out.size()));
+  std::optional<HeldTensors> held;
+  if (tensors) held.emplace(*tensors, planned.plan.request.model);
+  TensorSink sink(shape, picture_dtype(out), static_cast<std::byte*>(out.data()));
+  const Array values{shape_of(latent), {latent.data(), latent.data() + latent.size()}};
+  PythonProgress told(options.progress);
+  const nb::gil_scoped_release no_gil;
+  std::optional<TraceRecorder> recorder;
+  if (!options.trace_file.empty()) recorder.emplace();
+  ProgressEvents events(told, recorder ? &*recorder : nullptr);
+  const RunStats stats =
+      self.decode({planned.plan, held ? &held->weights() : nullptr, values, sink, options.threads, &events,
+                   [&](double share) { events.loading(share); }});
+  if (recorder) {
+    write_traces(described(recorder->finish(), planned.plan, stats), planned.plan, planned.model->graph,
+                 {.trace = options.trace_file});
+  }
+  return to_json(stats).dump();
+}
+
+}  // namespace
+
+void bind_decoder(nb::module_& module) {
+  using Release = nb::call_guard<nb::gil_scoped_release>;
+  nb::class_<InProcessDecoder>(module, "Decoder", "Decodes of one model in this process, on the CPU.")
+      .def(nb::new_([](std::shared_ptr<Model> model) {
+             return std::make_unique<InProcessDecoder>(std::move(model));
+           }),
+           "model"_a)
+      .def("decode", &decode, "plan"_a, "tensors"_a.none(), "latent"_a.noconvert(), "out"_a.noconvert(),
+           "options"_a,
+           "Decodes `latent` into `out`. `tensors` are the model's parameters by name; none where the packed "
+           "ones of the decode before still hold. Keywords: threads=0 "
+           "(OpenMP's choice), progress=None (called with the share that is done), trace_file=''. Returns "
+           "the run's figures as JSON.")
+      .def("has_weights", &InProcessDecoder::has_weights, Release())
+      .def("drop_weights", &InProcessDecoder::drop_weights, Release())
+      .def("held_bytes", &InProcessDecoder::held_bytes, Release());
+  module.def(
+      "require_parameters",
+      [](const Model& model, const nb::dict& tensors, const std::string& origin) {
+        HeldTensors(tensors, origin).weights().require_all(model.graph);
+      },
+      "model"_a, "tensors"_a, "origin"_a,
+      "Raises InputError naming the first parameter that is missing or has another shape.");
+}
+
+}  // namespace headroom::python

@@ -1,0 +1,88 @@
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <set>
+
+#include "decoder/graph/built_in_models.h"
+#include "decoder/graph/errors.h"
+#include "decoder/graph/model.h"
+#include "decoder/graph/parameters.h"
+#include "planner/python/bindings.h"
+
+namespace headroom::python {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+std::vector<std::string> parameter_names(const Model& model) {
+  std::vector<std::string> names;
+  for (const Op& op : model.graph.ops()) {
+    for (Parameter& parameter : parameters_of(model.graph, op)) names.push_back(std::move(parameter.name));
+  }
+  // Operations that share a kernel each name it.
+  std::set<std::string> seen;
+  std::erase_if(names, [&](const std::string& name) { return !seen.insert(name).second; });
+  return names;
+}
+
+/// (batch, channels, frames, rows, columns) of what a latent of this shape decodes to.
+std::vector<int64_t> picture_shape_of(const Model& model, const std::vector<int64_t>& latent) {
+  const std::string expected = "latent: expected N×" + std::to_string(model.latent_channels) +
+                               (model.decodes_clips ? "×T" : "") + "×H×W";
+  if ((latent.size() != 4 && latent.size() != 5) || latent[1] != model.latent_channels) {
+    std::string found;
+    for (int64_t length : latent) found += (found.empty() ? "" : "×") + std::to_string(length);
+    throw InputError(expected + ", found " + found);
+  }
+  for (int64_t length : latent) {
+    if (length < 1 || length > (int64_t{1} << 24))
+      throw InputError(expected + ", found an extent of " + std::to_string(length));
+  }
+  const Tensor& output = model.graph.tensor(model.graph.output());
+  const int64_t frames = latent.size() == 5 ? latent[2] : 1;
+  return {latent[0], output.channels, (frames - 1) * output.scale.t + 1,
+          latent[latent.size() - 2] * output.scale.y, latent[latent.size() - 1] * output.scale.x};
+}
+
+}  // namespace
+
+void bind_model(nb::module_& module) {
+  nb::class_<Model>(module, "Model", "A decoder's layer graph with what its config says about its latents.")
+      .def_static(
+          "resolve",
+          [](const std::string& argument) { return std::make_shared<Model>(resolve_model(argument)); },
+          "argument"_a, "A folder that holds config.json, or a built-in name.")
+      .def_static(
+          "from_config",
+          [](const std::string& text, const std::string& origin) {
+            return std::make_shared<Model>(parse_model(text, origin));
+          },
+          "text"_a, "origin"_a, "From the text of a config; `origin` names it in errors.")
+      .def_ro("name", &Model::name)
+      .def_ro("class_name", &Model::class_name)
+      .def_ro("latent_channels", &Model::latent_channels)
+      .def_ro("decodes_clips", &Model::decodes_clips)
+      .def_ro("force_upcast", &Model::force_upcast)
+      .def("parameter_names", &parameter_names, "As today's diffusers calls them.")
+      .def(
+          "decoding_dtype",
+          [](const Model& model, const std::string& asked) {
+            return name_of(decoding_dtype(model, parse_dtype(asked)));
+          },
+          "asked"_a)
+      .def("picture_shape", &picture_shape_of, "latent_shape"_a,
+           "(batch, channels, frames, rows, columns) of what a latent of this shape decodes to.")
+      .def(
+          "latent_shape",
+          [](const Model& model, int64_t width, int64_t height, int64_t frames, int64_t batch) {
+            return latent_shape(model, latent_extent(model, width, height, frames), batch);
+          },
+          "width"_a, "height"_a, "frames"_a = 1, "batch"_a = 1);
+  module.def("built_in_models", &built_in_models);
+}
+
+}  // namespace headroom::python

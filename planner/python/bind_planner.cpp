@@ -1,0 +1,155 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "decoder/cpu/process_memory.h"
+#include "decoder/graph/amounts.h"
+#include "decoder/lowering/build_plan.h"
+#include "decoder/plan/plan_file.h"
+#include "decoder/validator/validator.h"
+#include "planner/cost/profile_check.h"
+#include "planner/explain/explain.h"
+#include "planner/explain/why_not.h"
+#include "planner/python/bindings.h"
+#include "planner/python/planned_decode.h"
+#include "planner/search/frontier.h"
+#include "planner/search/make_plan.h"
+#include "profiler/profile/profile_file.h"
+
+namespace headroom::python {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace planner;
+
+/// Far above what any decode takes; no bytes are added to it.
+constexpr int64_t kNoLimit = int64_t{1} << 60;
+
+CostModel costs_of(const Model& model, const Request& request, const std::string& profile_file) {
+  if (profile_file.empty()) return CostModel(model.graph, request.device);
+  const profiler::Profile profile = profiler::read_profile(profile_file);
+  check_profiled_model(profile, profile_file, model.graph, request);
+  check_profiled_machine(profile, profile_file);
+  return CostModel(model.graph, profile, request);
+}
+
+/// One request, and what can be planned for it.
+class Planner {
+ public:
+  Planner(std::shared_ptr<const Model> model, Request request, PlanOptions options,
+          const std::string& profile_file)
+      : model_(std::move(model)),
+        request_(std::move(request)),
+        options_(std::move(options)),
+        costs_(costs_of(*model_, request_, profile_file)) {}
+
+  int64_t untiled_peak_bytes() const {
+    return headroom::untiled_plan(*model_, request_).predicted_peak_bytes;
+  }
+  PlannedDecode smallest() const { return {model_, smallest_plan(problem(0), spaces_of(problem(0)))}; }
+  PlannedDecode plan(std::optional<int64_t> limit_bytes) const {
+    Plan found = plan_or_explain(problem(limit_bytes.value_or(kNoLimit)));
+    if (!limit_bytes) found.limit_bytes = found.predicted_peak_bytes;  // it takes no more
+    return {model_, std::move(found)};
+  }
+  std::string why_not(int64_t limit_bytes) const {
+    return to_json(planner::why_not(problem(limit_bytes))).dump();
+  }
+  std::string frontier(size_t points) const {
+    return to_json(planner::frontier(problem(kNoLimit), points), request_, costs_.assumed()).dump();
+  }
+
+ private:
+  Problem problem(int64_t limit_bytes) const {
+    Problem asked{*model_, request_, options_, costs_};
+    asked.options.limit_bytes = limit_bytes;
+    return asked;
+  }
+
+  std::shared_ptr<const Model> model_;
+  Request request_;
+  PlanOptions options_;
+  CostModel costs_;
+};
+
+/// A keyword argument, or what it is where it was not given.
+template <typename T>
+T taken(const nb::kwargs& given, const char* name, T otherwise) {
+  return given.contains(name) ? nb::cast<T>(given[name]) : otherwise;
+}
+
+void make_planner(Planner* self, std::shared_ptr<Model> model, const nb::kwargs& asked) {
+  Request request;
+  request.model = model->name;
+  request.width_pixels = nb::cast<int64_t>(asked["width"]);
+  request.height_pixels = nb::cast<int64_t>(asked["height"]);
+  request.frames = taken<int64_t>(asked, "frames", 1);
+  request.batch = taken<int64_t>(asked, "batch", 1);
+  request.dtype = decoding_dtype(*model, parse_dtype(taken<std::string>(asked, "dtype", "fp32")));
+  request.device = parse_device(taken<std::string>(asked, "device", "cpu"));
+  latent_extent(*model, request.width_pixels, request.height_pixels, request.frames);
+  PlanOptions options;
+  options.host_limit_bytes = taken<int64_t>(asked, "host_limit_bytes", 0);
+  options.scratch_folder = taken<std::string>(asked, "scratch_folder", {});
+  options.scratch_limit_bytes = taken<int64_t>(asked, "scratch_limit_bytes", 0);
+  if (taken(asked, "resident_weights", false)) options.weights = WeightResidency::resident;
+  new (self) Planner(std::move(model), std::move(request), std::move(options),
+                     taken<std::string>(asked, "profile", {}));
+}
+
+void bind_plan(nb::module_& module) {
+  nb::class_<PlannedDecode>(module, "Plan", "How a decode is run under a limit.")
+      .def_prop_ro("peak_bytes", [](const PlannedDecode& self) { return self.plan.predicted_peak_bytes; })
+      .def_prop_ro("seconds", [](const PlannedDecode& self) { return self.plan.predicted_seconds; })
+      .def_prop_ro("limit_bytes", [](const PlannedDecode& self) { return self.plan.limit_bytes; })
+      .def_prop_ro("weights_bytes", [](const PlannedDecode& self) { return self.plan.weights_bytes; })
+      .def_prop_ro("scratch_bytes", [](const PlannedDecode& self) { return self.plan.scratch_limit_bytes; })
+      .def_prop_ro("optimal", [](const PlannedDecode& self) { return self.plan.optimal; })
+      .def_prop_ro("assumed", [](const PlannedDecode& self) { return self.plan.assumed; })
+      .def_prop_ro("dtype", [](const PlannedDecode& self) { return name_of(self.plan.request.dtype); })
+      .def_prop_ro("micro_batch", [](const PlannedDecode& self) { return self.plan.micro_batch; })
+      .def_prop_ro("weights_stay",
+                   [](const PlannedDecode& self) { return self.plan.weights == WeightResidency::resident; })
+      .def(
+          "explain", [](const PlannedDecode& self) { return explain(self.plan, *self.model); },
+          "A tree of passes: what each reads, runs and keeps, its tiles, its peak and its time.")
+      .def("json", [](const PlannedDecode& self) { return to_json(self.plan, self.model->graph).dump(); })
+      .def(
+          "save",
+          [](const PlannedDecode& self, const std::string& file) {
+            write_plan(file, self.plan, self.model->graph);
+          },
+          "file"_a, "As headroom-plan writes it.");
+}
+
+}  // namespace
+
+void bind_planner(nb::module_& module) {
+  bind_plan(module);
+  using Release = nb::call_guard<nb::gil_scoped_release>;
+  nb::class_<Planner>(module, "Planner", "One request, and what can be planned for it.")
+      .def(
+          "__init__", &make_planner, "model"_a, "asked"_a,
+          "Keywords: width, height, and where they are not as here frames=1, batch=1, dtype='fp32', "
+          "device='cpu', "
+          "host_limit_bytes=0, scratch_folder='', scratch_limit_bytes=0, resident_weights=False, profile=''.")
+      .def("untiled_peak_bytes", &Planner::untiled_peak_bytes, Release())
+      .def("smallest", &Planner::smallest, Release())
+      .def("plan", &Planner::plan, "limit_bytes"_a = nb::none(), Release())
+      .def("why_not", &Planner::why_not, "limit_bytes"_a, Release())
+      .def("frontier", &Planner::frontier, "points"_a, Release());
+  module.def("parse_bytes", &parse_bytes, "text"_a, "option"_a);
+  module.def("format_bytes", &format_bytes, "bytes"_a);
+  module.def("format_seconds", &format_seconds, "seconds"_a);
+  module.def("available_bytes", &available_bytes, "Memory that the machine could give without swapping.");
+}
+
+}  // namespace headroom::python

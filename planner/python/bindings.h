@@ -1,0 +1,13 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+// The module `headroom._core`. It is the package's own; users import `headroom` (planner/python/headroom).
+namespace headroom::python {
+
+void bind_exceptions(nanobind::module_& module);
+void bind_model(nanobind::module_& module);
+void bind_planner(nanobind::module_& module);
+void bind_decoder(nanobind::module_& module);
+
+}  // namespace headroom::python

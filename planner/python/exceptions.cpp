@@ -1,0 +1,40 @@
+#include <exception>
+
+#include "decoder/graph/errors.h"
+#include "planner/python/bindings.h"
+
+namespace headroom::python {
+namespace {
+
+namespace nb = nanobind;
+
+/// Raises the class of headroom/errors.py that has this name.
+void raise(const char* name, const nb::object& error) {
+  PyErr_SetObject(nb::module_::import_("headroom.errors").attr(name).ptr(), error.ptr());
+}
+
+void raise(const char* name, const std::exception& error) {
+  raise(name, nb::str(error.what()));
+}
+
+void translate(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const DoesNotFit& error) {
+    raise("DoesNotFit", nb::make_tuple(error.what(), error.smallest_limit_bytes));
+  } catch (const InputError& error) {
+    raise("InputError", error);
+  } catch (const LimitExceeded& error) {
+    raise("LimitExceeded", error);
+  } catch (const DeviceError& error) {
+    raise("DeviceError", error);
+  }
+}
+
+}  // namespace
+
+void bind_exceptions(nb::module_&) {
+  nb::register_exception_translator(translate);
+}
+
+}  // namespace headroom::python

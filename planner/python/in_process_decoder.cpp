@@ -1,0 +1,84 @@
+#include "planner/python/in_process_decoder.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "decoder/cpu/process_memory.h"
+#include "decoder/session/libraries.h"
+#include "decoder/validator/validator.h"
+
+namespace headroom::python {
+namespace {
+
+int64_t physical_bytes() {
+  return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+}
+
+/// Runs when a scope is left, whichever way.
+template <typename F>
+struct AtEnd {
+  F f;
+  ~AtEnd() { f(); }
+};
+template <typename F>
+AtEnd(F) -> AtEnd<F>;
+
+}  // namespace
+
+InProcessDecoder::InProcessDecoder(std::shared_ptr<const Model> model)
+    : model_(std::move(model)),
+      source_([this](const Parameter& parameter, const Interval& elements, float* out) {
+        if (weights_ == nullptr) throw std::logic_error("a decode without weights");
+        weights_->read(parameter, elements, out);
+      }) {}
+
+RunStats InProcessDecoder::decode(const Call& call) {
+  require_valid(call.plan, *model_, "headroom.plan");
+  const std::lock_guard lock(mutex_);
+  start_threads(call.threads);
+  if (!session_) {
+    const SessionRequest request{
+        *model_, source_, plans_, physical_bytes(), physical_bytes(), [this](double share) {
+          if (loading_) loading_(share);
+        }};
+    session_.emplace(request);
+  }
+  plans_ = {call.plan};
+  weights_ = call.weights;
+  loading_ = call.loading;
+  const AtEnd over{[this] {
+    weights_ = nullptr;
+    loading_ = {};
+    session_->trim();
+  }};
+  session_->limit_to(call.plan.limit_bytes - call.plan.reserve_bytes,
+                     call.plan.predicted_peak_bytes - call.plan.reserve_bytes);
+  const int64_t before = resident_bytes();
+  RunStats stats = session_->decode(0, call.latent, call.sink, call.events);
+  call.sink.finish();
+  // Other threads of the process come and go with theirs: what is held to the limit is the pool's.
+  stats.peak_bytes = stats.pool_peak_bytes;
+  stats.rss_growth_bytes = std::max<int64_t>(0, peak_resident_bytes() - before);
+  return stats;
+}
+
+bool InProcessDecoder::has_weights() {
+  const std::lock_guard lock(mutex_);
+  return session_ && session_->has_weights();
+}
+
+void InProcessDecoder::drop_weights() {
+  const std::lock_guard lock(mutex_);
+  if (!session_) return;
+  session_->drop_weights();
+  session_->trim();
+}
+
+int64_t InProcessDecoder::held_bytes() {
+  const std::lock_guard lock(mutex_);
+  return session_ ? session_->pool().live_bytes() : 0;
+}
+
+}  // namespace headroom::python

@@ -1,0 +1,10 @@
+#include "planner/python/bindings.h"
+
+NB_MODULE(_core, module) {
+  module.doc() = "What of the package headroom is compiled.";
+  module.attr("__version__") = HEADROOM_VERSION;
+  headroom::python::bind_exceptions(module);
+  headroom::python::bind_model(module);
+  headroom::python::bind_planner(module);
+  headroom::python::bind_decoder(module);
+}

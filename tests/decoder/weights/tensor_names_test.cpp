@@ -1,0 +1,85 @@
+#include "decoder/weights/tensor_names.h"
+
+#include <catch2/catch.hpp>
+
+namespace headroom {
+namespace {
+
+TEST_CASE("today's and older diffusers' names") {
+  const TensorNames names({"decoder.conv_in.weight", "decoder.mid_block.attentions.0.query.weight",
+                           "decoder.mid_block.attentions.0.proj_attn.bias"});
+  CHECK(names.find("decoder.conv_in.weight") == "decoder.conv_in.weight");
+  CHECK(names.find("decoder.mid_block.attentions.0.to_q.weight") ==
+        "decoder.mid_block.attentions.0.query.weight");
+  CHECK(names.find("decoder.mid_block.attentions.0.to_out.0.bias") ==
+        "decoder.mid_block.attentions.0.proj_attn.bias");
+  CHECK_FALSE(names.find("decoder.conv_out.weight"));
+}
+
+TEST_CASE("diffusers' names behind a prefix") {
+  const TensorNames names({"vae.decoder.conv_in.weight", "vae.decoder.conv_out.bias"});
+  CHECK(names.find("decoder.conv_out.bias") == "vae.decoder.conv_out.bias");
+}
+
+TEST_CASE("original names of Stable Diffusion and FLUX, whose resolutions are numbered from the finest") {
+  for (const std::string prefix : {"", "first_stage_model."}) {
+    const auto stored = [&](const std::string& name) { return prefix + name; };
+    const TensorNames names(
+        {stored("decoder.mid.block_1.norm1.weight"), stored("decoder.up.0.block.0.conv1.weight"),
+         stored("decoder.up.3.block.1.norm2.bias"), stored("decoder.up.1.block.0.nin_shortcut.weight"),
+         stored("decoder.up.2.upsample.conv.bias"), stored("decoder.mid.attn_1.norm.weight"),
+         stored("decoder.mid.attn_1.proj_out.weight"), stored("decoder.mid.attn_1.k.bias"),
+         stored("decoder.norm_out.weight"), stored("decoder.conv_out.weight"),
+         stored("decoder.mid.block_2.conv2.bias"), stored("post_quant_conv.weight")});
+    const auto check = [&](const std::string& now, const std::string& original) {
+      CHECK(names.find(now) == stored(original));
+    };
+    check("decoder.mid_block.resnets.0.norm1.weight", "decoder.mid.block_1.norm1.weight");
+    check("decoder.mid_block.resnets.1.conv2.bias", "decoder.mid.block_2.conv2.bias");
+    check("decoder.up_blocks.3.resnets.0.conv1.weight", "decoder.up.0.block.0.conv1.weight");
+    check("decoder.up_blocks.0.resnets.1.norm2.bias", "decoder.up.3.block.1.norm2.bias");
+    check("decoder.up_blocks.2.resnets.0.conv_shortcut.weight", "decoder.up.1.block.0.nin_shortcut.weight");
+    check("decoder.up_blocks.1.upsamplers.0.conv.bias", "decoder.up.2.upsample.conv.bias");
+    check("decoder.mid_block.attentions.0.group_norm.weight", "decoder.mid.attn_1.norm.weight");
+    check("decoder.mid_block.attentions.0.to_out.0.weight", "decoder.mid.attn_1.proj_out.weight");
+    check("decoder.mid_block.attentions.0.to_k.bias", "decoder.mid.attn_1.k.bias");
+    check("decoder.conv_norm_out.weight", "decoder.norm_out.weight");
+    check("decoder.conv_out.weight", "decoder.conv_out.weight");
+    check("post_quant_conv.weight", "post_quant_conv.weight");
+  }
+}
+
+TEST_CASE("original names of Wan, whose modules are numbered") {
+  const TensorNames names({"decoder.middle.0.residual.0.gamma", "decoder.middle.2.residual.6.weight",
+                           "decoder.middle.1.to_qkv.weight", "decoder.upsamples.4.shortcut.weight",
+                           "decoder.upsamples.7.resample.1.weight", "decoder.upsamples.3.time_conv.bias",
+                           "decoder.upsamples.14.residual.2.bias", "decoder.conv1.weight",
+                           "decoder.head.0.gamma", "decoder.head.2.weight", "conv2.weight",
+                           "encoder.conv1.weight"});
+  CHECK(names.find("decoder.mid_block.resnets.0.norm1.gamma") == "decoder.middle.0.residual.0.gamma");
+  CHECK(names.find("decoder.mid_block.resnets.1.conv2.weight") == "decoder.middle.2.residual.6.weight");
+  CHECK(names.find("decoder.mid_block.attentions.0.to_qkv.weight") == "decoder.middle.1.to_qkv.weight");
+  CHECK(names.find("decoder.up_blocks.1.resnets.0.conv_shortcut.weight") ==
+        "decoder.upsamples.4.shortcut.weight");
+  CHECK(names.find("decoder.up_blocks.1.upsamplers.0.resample.1.weight") ==
+        "decoder.upsamples.7.resample.1.weight");
+  CHECK(names.find("decoder.up_blocks.0.upsamplers.0.time_conv.bias") ==
+        "decoder.upsamples.3.time_conv.bias");
+  CHECK(names.find("decoder.up_blocks.3.resnets.2.conv1.bias") == "decoder.upsamples.14.residual.2.bias");
+  CHECK(names.find("decoder.conv_in.weight") == "decoder.conv1.weight");
+  CHECK(names.find("decoder.norm_out.gamma") == "decoder.head.0.gamma");
+  CHECK(names.find("decoder.conv_out.weight") == "decoder.head.2.weight");
+  CHECK(names.find("post_quant_conv.weight") == "conv2.weight");
+}
+
+TEST_CASE("odd names find nothing") {
+  const TensorNames names({"decoder.mid.block_1.norm1.weight", "decoder.up.x.block.0.conv1.weight"});
+  for (const std::string name :
+       {"", "decoder.up_blocks.", "decoder.up_blocks.0", "decoder.up_blocks.99999999999.resnets.0.conv1",
+        "decoder.mid_block.resnets.-1.norm1.weight", "decoder.up_blocks.0.resnets.1"})
+    CHECK_FALSE(names.find(name));
+  CHECK_FALSE(TensorNames().find("decoder.conv_in.weight"));
+}
+
+}  // namespace
+}  // namespace headroom
