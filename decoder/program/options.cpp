@@ -39,9 +39,10 @@ void add_input_options(CLI::App& app, DecodeOptions& options) {
   app.add_option("--model", options.model,
                  "folder with config.json, or a built-in name (such as sdxl, sana-dc-ae-f32c32, wan2.1)")
       ->required();
-  auto* weights =
-      app.add_option("--weights", options.weights,
-                     "folder with diffusion_pytorch_model.safetensors; the model's folder by default");
+  auto* weights = app.add_option(
+      "--weights", options.weights,
+      "folder with diffusion_pytorch_model.safetensors, or a .safetensors file, also with the names of an "
+      "original checkpoint; the model's folder by default");
   app.add_option("--random-weights", options.random_seed, "seeded random weights instead of files")
       ->excludes(weights);
   app.add_option("--latent", options.latents,

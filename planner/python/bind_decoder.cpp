@@ -153,10 +153,12 @@ std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
 void bind_decoder(nb::module_& module) {
   using Release = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<InProcessDecoder>(module, "Decoder", "Decodes of one model in this process, on the CPU.")
-      .def(nb::new_([](std::shared_ptr<Model> model) {
-             return std::make_unique<InProcessDecoder>(std::move(model));
-           }),
-           "model"_a)
+      .def(
+          "__init__",
+          [](InProcessDecoder* self, std::shared_ptr<Model> model) {
+            new (self) InProcessDecoder(std::move(model));
+          },
+          "model"_a)
       .def("decode", &decode, "plan"_a, "tensors"_a.none(), "latent"_a.noconvert(), "out"_a.noconvert(),
            "options"_a,
            "Decodes `latent` into `out`. `tensors` are the model's parameters by name; none where the packed "

@@ -59,7 +59,9 @@ void bind_model(nb::module_& module) {
       .def_static(
           "from_config",
           [](const std::string& text, const std::string& origin) {
-            return std::make_shared<Model>(parse_model(text, origin));
+            auto model = std::make_shared<Model>(parse_model(text, origin));
+            model->name = model->class_name;
+            return model;
           },
           "text"_a, "origin"_a, "From the text of a config; `origin` names it in errors.")
       .def_ro("name", &Model::name)

@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -55,13 +56,16 @@ class Planner {
     return headroom::untiled_plan(*model_, request_).predicted_peak_bytes;
   }
   PlannedDecode smallest() const { return {model_, smallest_plan(problem(0), spaces_of(problem(0)))}; }
-  PlannedDecode plan(std::optional<int64_t> limit_bytes) const {
-    Plan found = plan_or_explain(problem(limit_bytes.value_or(kNoLimit)));
-    if (!limit_bytes) found.limit_bytes = found.predicted_peak_bytes;  // it takes no more
-    return {model_, std::move(found)};
+  /// Nothing where none fits.
+  std::optional<PlannedDecode> plan(std::optional<int64_t> limit_bytes) const {
+    std::optional<Plan> found = make_plan(problem(limit_bytes.value_or(kNoLimit)));
+    if (!found) return {};
+    if (!limit_bytes) found->limit_bytes = found->predicted_peak_bytes;  // it takes no more
+    return PlannedDecode{model_, *std::move(found)};
   }
-  std::string why_not(int64_t limit_bytes) const {
-    return to_json(planner::why_not(problem(limit_bytes))).dump();
+  std::pair<std::string, std::string> why_not(int64_t limit_bytes) const {
+    const WhyNot why = planner::why_not(problem(limit_bytes));
+    return {to_text(why, request_), to_json(why).dump()};
   }
   std::string frontier(size_t points) const {
     return to_json(planner::frontier(problem(kNoLimit), points), request_, costs_.assumed()).dump();
@@ -143,8 +147,10 @@ void bind_planner(nb::module_& module) {
           "host_limit_bytes=0, scratch_folder='', scratch_limit_bytes=0, resident_weights=False, profile=''.")
       .def("untiled_peak_bytes", &Planner::untiled_peak_bytes, Release())
       .def("smallest", &Planner::smallest, Release())
-      .def("plan", &Planner::plan, "limit_bytes"_a = nb::none(), Release())
-      .def("why_not", &Planner::why_not, "limit_bytes"_a, Release())
+      .def("plan", &Planner::plan, "limit_bytes"_a = nb::none(), Release(),
+           "The fastest plan under the limit; None where nothing fits.")
+      .def("why_not", &Planner::why_not, "limit_bytes"_a, Release(),
+           "Why nothing fits: in one line, and as JSON.")
       .def("frontier", &Planner::frontier, "points"_a, Release());
   module.def("parse_bytes", &parse_bytes, "text"_a, "option"_a);
   module.def("format_bytes", &format_bytes, "bytes"_a);

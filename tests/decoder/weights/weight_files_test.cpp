@@ -94,6 +94,17 @@ TEST_CASE("ranges of a parameter are read alone, and name the element that is no
   require_input_error([&] { weights.read({"a", {3, 3}}, {0, 1}, out); }, {kSingle, ": a: shape"});
 }
 
+TEST_CASE("a file by itself, with the names of an original checkpoint") {
+  const Scratch scratch;
+  scratch.write("ae.safetensors", file_of({{"decoder.mid.block_1.norm1.weight", {2}, {1, 2}},
+                                           {"decoder.up.1.block.0.conv1.weight", {1, 1, 1, 2}, {3, 4}}}));
+  const WeightFiles weights(scratch.folder() / "ae.safetensors");
+  CHECK(read(weights, {"decoder.mid_block.resnets.0.norm1.weight", {2}}) == std::vector<float>{1, 2});
+  CHECK(read(weights, {"decoder.up_blocks.0.resnets.0.conv1.weight", {1, 1, 1, 2}}) ==
+        std::vector<float>{3, 4});
+  require_input_error([&] { WeightFiles(scratch.folder() / "ae.bin"); }, {"ae.bin", "no such folder"});
+}
+
 TEST_CASE("attention is found under its old names") {
   const Scratch scratch;
   const std::string at = "decoder.mid_block.attentions.0.";

@@ -1,0 +1,5 @@
+"""ComfyUI nodes. Copy or link this folder into ComfyUI's custom_nodes; the package `headroom` must be installed beside."""
+
+from .nodes import NODE_CLASS_MAPPINGS, NODE_DISPLAY_NAME_MAPPINGS
+
+__all__ = ["NODE_CLASS_MAPPINGS", "NODE_DISPLAY_NAME_MAPPINGS"]

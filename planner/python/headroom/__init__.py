@@ -1,0 +1,50 @@
+"""Headroom: the untiled picture of a VAE decoder, inside the bytes that you have, with the peak known before the run.
+
+    >>> import headroom
+    >>> headroom.predict("sdxl", height=2048, width=2048, limit="4GiB")
+    >>> headroom.enable(pipe, limit="4GiB")
+    >>> image = pipe(prompt).images[0]
+"""
+
+from ._core import Plan, __version__, built_in_models
+from .decoding import Handle, disable, enable, handle_of
+from .described import SUPPORTED_CLASSES, describe
+from .errors import (
+    DeviceError,
+    DoesNotFit,
+    HeadroomError,
+    InputError,
+    LimitExceeded,
+    Unsupported,
+    VerificationError,
+)
+from .frontiers import Frontier, FrontierPoint, frontier
+from .module import DecodeReport
+from .prediction import Prediction, explain, plan, predict
+
+__all__ = [
+    "SUPPORTED_CLASSES",
+    "DecodeReport",
+    "DeviceError",
+    "DoesNotFit",
+    "Frontier",
+    "FrontierPoint",
+    "Handle",
+    "HeadroomError",
+    "InputError",
+    "LimitExceeded",
+    "Plan",
+    "Prediction",
+    "Unsupported",
+    "VerificationError",
+    "__version__",
+    "built_in_models",
+    "describe",
+    "disable",
+    "enable",
+    "explain",
+    "frontier",
+    "handle_of",
+    "plan",
+    "predict",
+]

@@ -1,0 +1,77 @@
+"""A decoder's config from the shapes of a checkpoint's tensors, for files and modules that come without one.
+
+Names are those of the original checkpoints (Stable Diffusion, SDXL, SD3, FLUX; Wan 2.1), which ComfyUI keeps. That they
+stand for diffusers' names is known to the decoder itself (decoder/weights/tensor_names.h).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Mapping, Sequence
+
+from . import _core
+from .described import model_of
+from .errors import Unsupported
+
+Shapes = Mapping[str, Sequence[int]]
+
+
+def model_of_tensors(tensors: Mapping[str, Any]) -> _core.Model:
+    """The model whose parameters these are: tensors by name. Raises Unsupported."""
+    shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    for finest, config_of, class_name in (
+        ("decoder.mid.block_1.norm1.weight", _stable_diffusion, "AutoencoderKL"),
+        ("decoder.middle.0.residual.0.gamma", _wan, "AutoencoderKLWan"),
+    ):
+        prefix = next((name[: -len(finest)] for name in sorted(shapes) if name.endswith(finest)), None)
+        if prefix is not None:
+            own = {name[len(prefix) :]: shape for name, shape in shapes.items() if name.startswith(prefix)}
+            try:
+                return model_of(json.dumps({"_class_name": class_name, **config_of(own)}), class_name)
+            except KeyError as error:
+                raise Unsupported(f"{class_name}: no tensor {error.args[0]} in the checkpoint") from None
+    raise Unsupported("expected the decoder of Stable Diffusion, SDXL, SD3, FLUX or Wan 2.1 by its original names")
+
+
+def _numbered(shapes: Shapes, pattern: str) -> int:
+    """How many there are of what is numbered from 0."""
+    return 1 + max((int(m[1]) for name in shapes if (m := re.match(pattern, name))), default=-1)
+
+
+def _stable_diffusion(shapes: Shapes) -> dict:
+    if any("mix_factor" in name or "time_stack" in name for name in shapes):
+        raise Unsupported("decoder.mid.block_1.mix_factor: a decoder that mixes frames; expected one of pictures")
+    if len(shapes["decoder.conv_in.weight"]) != 4:
+        raise Unsupported("decoder.conv_in.weight: expected a kernel of rows and columns, found one over frames")
+    levels = _numbered(shapes, r"decoder\.up\.(\d+)\.")
+    if any(re.match(r"decoder\.up\.\d+\.attn\.", name) for name in shapes):
+        raise Unsupported("decoder.up.0.attn: attention at other resolutions than the coarsest is not supported")
+    return {
+        "latent_channels": shapes["decoder.conv_in.weight"][1],
+        "out_channels": shapes["decoder.conv_out.weight"][0],
+        "block_out_channels": [shapes[f"decoder.up.{level}.block.0.conv2.weight"][0] for level in range(levels)],
+        "up_block_types": ["UpDecoderBlock2D"] * levels,
+        "layers_per_block": _numbered(shapes, r"decoder\.up\.0\.block\.(\d+)\.") - 1,
+        "norm_num_groups": 32,
+        "use_post_quant_conv": "post_quant_conv.weight" in shapes,
+        "mid_block_add_attention": "decoder.mid.attn_1.q.weight" in shapes,
+    }
+
+
+def _wan(shapes: Shapes) -> dict:
+    modules = _numbered(shapes, r"decoder\.upsamples\.(\d+)\.")
+    if "decoder.upsamples.0.residual.2.weight" not in shapes or modules != 15:
+        raise Unsupported("decoder.upsamples: expected the 15 modules of Wan 2.1; others are not supported")
+    base = shapes["decoder.head.0.gamma"][0]
+    widest = shapes["decoder.conv1.weight"][0]
+    widths = [shapes[f"decoder.upsamples.{4 * level}.residual.6.weight"][0] for level in range(4)]
+    return {
+        "base_dim": base,
+        "z_dim": shapes["decoder.conv1.weight"][1],
+        "dim_mult": [width // base for width in reversed(widths)],
+        "num_res_blocks": 2,
+        "temperal_downsample": [f"decoder.upsamples.{number}.time_conv.weight" in shapes for number in (11, 7, 3)],
+        "out_channels": shapes["decoder.head.2.weight"][0],
+        **({} if widest == widths[0] else {"decoder_base_dim": base}),
+    }

@@ -1,0 +1,235 @@
+"""Exact decodes inside a limit, in the place of a VAE's own ``decode``."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Callable
+
+from . import _core
+from .amounts import limit_bytes
+from .described import config_text, describe, device_of, dtype_name, model_of
+from .errors import DoesNotFit, HeadroomError, InputError, Unsupported, VerificationError
+from .module import DecodeReport, ModuleDecoder
+from .prediction import Prediction, planner_options
+
+VERIFIED_ERROR = {"fp32": 1e-4, "bf16": 5e-2, "fp16": 1e-2}
+"""Largest difference from the original decode under ``verify=True``, of its largest magnitude."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """As they were given to :func:`headroom.enable`."""
+
+    limit: int | str | None = "auto"
+    host_limit: int | str = "auto"
+    scratch: str | None = None
+    profile: str | None = None
+    on_misfit: str = "raise"
+    verify: bool = False
+    release: bool = False
+    progress: bool | Callable[[float], None] | None = None
+
+    def checked(self) -> Options:
+        if self.on_misfit not in ("raise", "original"):
+            raise InputError(f"on_misfit: expected 'raise' or 'original', found {self.on_misfit!r}")
+        if self.release and (self.verify or self.on_misfit == "original"):
+            raise InputError("release=True: the original decode is gone then; expected verify=False and on_misfit='raise'")
+        if self.limit != "auto":
+            limit_bytes(self.limit)
+        planner_options(scratch=self.scratch)
+        return self
+
+
+class Handle:
+    """A VAE whose ``decode`` is Headroom's. ``last`` has what the decode before took; ``disable()`` ends it."""
+
+    def __init__(self, vae: Any, model: _core.Model, options: Options, pipeline_bar: Any = None):
+        self.options = options
+        self.model = model
+        self.decoder = ModuleDecoder(vae, model)
+        self.last: DecodeReport | None = None
+        self._pipeline_bar = pipeline_bar
+        self._trace_file = ""
+
+    @property
+    def vae(self) -> Any:
+        return self.decoder.module
+
+    @property
+    def held_bytes(self) -> int:
+        """What is held between decodes: packed weights."""
+        return self.decoder.held_bytes
+
+    def free(self) -> None:
+        """Drops packed weights; the next decode packs them again."""
+        self.decoder.free()
+
+    def predict(self, height: int, width: int, frames: int = 1, batch: int = 1) -> Prediction:
+        """What a decode of this size would take now. Raises InputError."""
+        chosen = self.options
+        return self.decoder.predict(
+            (batch, frames, height, width), self.vae.dtype, chosen.limit,
+            scratch=chosen.scratch, profile=chosen.profile, release=chosen.release,
+        )  # fmt: skip
+
+    def trace(self, file: str) -> None:
+        """The next decode writes a trace to this file, for headroom-report and headroom-gui."""
+        self._trace_file = str(file)
+
+    def disable(self) -> None:
+        """Gives the VAE its own ``decode`` back, and frees what is held."""
+        disable(self.vae)
+
+    def __repr__(self) -> str:
+        return f"<headroom: {self.model.name}, limit {self.options.limit}, last: {self.last or 'no decode yet'}>"
+
+    def decode(self, z: Any, return_dict: bool = True, generator: Any = None) -> Any:
+        """As the VAE's own ``decode``, without tiles that blend."""
+        import torch
+
+        vae = self.vae
+        hook = getattr(vae, "_hf_hook", None)
+        if hook is not None and hasattr(hook, "pre_forward"):
+            hook.pre_forward(vae)  # as diffusers' apply_forward_hook does
+        if torch.is_grad_enabled() and z.requires_grad:
+            raise InputError("z: expected a latent without gradients; headroom.disable(vae) to train through decode")
+        if getattr(vae, "use_tiling", False):
+            warnings.warn("use_tiling: Headroom decodes without blended tiles", stacklevel=3)
+        try:
+            sample = self._sample(vae, z)
+        except DoesNotFit as refused:
+            if self.options.on_misfit == "raise":
+                raise
+            warnings.warn(f"decoding with the VAE's own decode: {refused}", stacklevel=3)
+            return _original(vae, z, return_dict, generator)
+        return _output(sample, return_dict)
+
+    def _sample(self, vae: Any, z: Any) -> Any:
+        chosen, trace_file = self.options, self._trace_file
+        self._trace_file = ""
+        sample = self.decoder.decode(
+            z, limit=chosen.limit, scratch=chosen.scratch, profile=chosen.profile, dtype=vae.dtype, release=chosen.release,
+            progress=chosen.progress, pipeline_bar=self._pipeline_bar, trace_file=trace_file,
+        )  # fmt: skip
+        self.last = self.decoder.last
+        if chosen.verify:
+            self.last = replace(self.last, largest_error=_verified(vae, z, sample))
+        return sample
+
+    # A copy of the VAE decodes with its own weights.
+
+    def __deepcopy__(self, memo: dict) -> Handle:
+        vae = self.vae
+        return Handle(memo.get(id(vae), vae), self.model, self.options)
+
+    def __reduce__(self) -> tuple:
+        return _rebuilt, (self.vae, config_text(self.vae), self.model.class_name, self.options)
+
+
+def _original(vae: Any, z: Any, return_dict: bool, generator: Any) -> Any:
+    chosen = {} if generator is None else {"generator": generator}
+    return type(vae).decode(vae, z, return_dict=return_dict, **chosen)
+
+
+def _verified(vae: Any, z: Any, sample: Any) -> float:
+    import torch
+
+    with torch.no_grad():
+        original = _original(vae, z, False, None)[0].float()
+    error = float((sample.float() - original).abs().max() / original.abs().max().clamp_min(1e-30))
+    if not error <= VERIFIED_ERROR[dtype_name(vae.dtype)]:
+        raise VerificationError(f"{type(vae).__name__}: differs by {error:.1e} of the magnitude from the original decode")
+    return error
+
+
+class Decode:
+    """What stands in a VAE's ``decode``. Calls the handle's; a copy of the VAE gets one of its own."""
+
+    def __init__(self, handle: Handle):
+        self.handle = handle
+        self.__doc__ = type(handle.vae).decode.__doc__
+
+    def __call__(self, z: Any, return_dict: bool = True, generator: Any = None) -> Any:
+        return self.handle.decode(z, return_dict=return_dict, generator=generator)
+
+    def __deepcopy__(self, memo: dict) -> Decode:
+        return Decode(copy.deepcopy(self.handle, memo))
+
+
+def _rebuilt(vae: Any, config: str, class_name: str, options: Options) -> Handle:
+    return Handle(vae, model_of(config, class_name), options)
+
+
+def _output(sample: Any, return_dict: bool) -> Any:
+    if not return_dict:
+        return (sample,)
+    from diffusers.models.autoencoders.vae import DecoderOutput
+
+    return DecoderOutput(sample=sample)
+
+
+def vae_of(vae_or_pipe: Any) -> Any:
+    """The VAE of a pipeline, or what is one itself."""
+    return getattr(vae_or_pipe, "vae", None) or vae_or_pipe
+
+
+def enable(
+    vae_or_pipe: Any,
+    limit: int | str | None = "auto",
+    host_limit: int | str = "auto",
+    scratch: str | None = None,
+    profile: str | None = None,
+    on_misfit: str = "raise",
+    verify: bool = False,
+    *,
+    release: bool = False,
+    progress: bool | Callable[[float], None] | None = None,
+) -> Handle:
+    """From now on ``vae.decode`` gives the untiled picture inside a limit. Everything else of the VAE stays as it is.
+
+    Args:
+        vae_or_pipe: a diffusers VAE, or a pipeline with one.
+        limit: bytes or ``"8GiB"`` for what a decode takes at its peak: packed weights, tensors, workspace, and the picture
+            that it returns. ``"auto"``: what is free when it begins. None: as much as is of use.
+        host_limit: on a GPU, host memory for tensors that do not fit the device.
+        scratch: on a CPU, a folder on a disk for tensors that do not fit memory.
+        profile: a file of headroom-profile, measured on this machine.
+        on_misfit: where nothing fits the limit, ``"raise"`` DoesNotFit before anything runs, or decode by the VAE's
+            ``"original"`` with a warning.
+        verify: decode by the original, too, and raise VerificationError where they differ.
+        release: drop the module's own copy of the weights once they are packed. Cannot be undone.
+        progress: True for a tqdm bar, a function that is called with the share that is done, False for neither; None
+            shows a bar for long decodes of a pipeline whose own bars are on.
+
+    Returns the handle, whose ``last`` is what the decode before took. Enabling again replaces the options.
+
+    Raises Unsupported where the decoder is not supported, by key, and InputError.
+    """
+    vae = vae_of(vae_or_pipe)
+    bar = getattr(vae_or_pipe, "progress_bar", None) if vae is not vae_or_pipe else None
+    options = Options(limit, host_limit, scratch, profile, on_misfit, verify, release, progress).checked()
+    if device_of(vae) != "cpu":
+        raise Unsupported(f"{vae.device}: this build decodes on the CPU; expected a VAE there")
+    handle = Handle(vae, describe(vae), options, bar)
+    handle.decoder.require_parameters()
+    vae.decode = Decode(handle)
+    return handle
+
+
+def disable(vae_or_pipe: Any) -> None:
+    """Gives the VAE its own ``decode`` back, and frees what is held. Nothing where it was not enabled."""
+    vae = vae_of(vae_or_pipe)
+    installed = vars(vae).get("decode")
+    if isinstance(installed, Decode):
+        if installed.handle.decoder.released:
+            raise HeadroomError("release=True: the VAE has no weights of its own any more; load it again")
+        del vae.decode
+        installed.handle.decoder.free()
+
+
+def handle_of(vae_or_pipe: Any) -> Handle | None:
+    """The handle of an enabled VAE; None of another."""
+    installed = vars(vae_of(vae_or_pipe)).get("decode")
+    return installed.handle if isinstance(installed, Decode) else None

@@ -1,0 +1,63 @@
+"""Peak against time."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from . import _core
+from .prediction import planner_of, planner_options
+
+
+class FrontierPoint(NamedTuple):
+    peak_bytes: int
+    """Also the smallest limit under which this plan is found."""
+    seconds: float
+
+
+class Frontier(tuple):
+    """The fastest plan under each of many limits: FrontierPoints, largest peak first."""
+
+    what: str
+    assumed: bool
+
+    def __str__(self) -> str:
+        longest = max((point.seconds for point in self), default=1.0)
+        rows = [
+            f"{_core.format_bytes(p.peak_bytes):>10}  {_core.format_seconds(p.seconds):>8}  {'#' * round(40 * p.seconds / longest)}"
+            for p in self
+        ]
+        return "\n".join([self.what + (", assumed costs" if self.assumed else ""), *rows])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from .notebook import frontier_html
+
+        return frontier_html(self)
+
+
+def frontier(
+    vae: Any,
+    height: int,
+    width: int,
+    frames: int = 1,
+    batch: int = 1,
+    dtype: Any = None,
+    device: Any = None,
+    *,
+    points: int = 32,
+    host_limit: int | str = 0,
+    scratch: str | None = None,
+    profile: str | None = None,
+) -> Frontier:
+    """The fastest plans from the smallest limit that works to where more memory gains nothing; arguments as of
+    :func:`headroom.predict`. Takes seconds."""
+    planner, what = planner_of(
+        vae, height, width, frames, batch, dtype=dtype, device=device,
+        **planner_options(host_limit, scratch, profile),
+    )  # fmt: skip
+    document = json.loads(planner.frontier(points))
+    found = Frontier(FrontierPoint(p["peak_bytes"], p["seconds"]) for p in document["points"])
+    found.what, found.assumed = what, document.get("assumed", True)
+    return found

@@ -1,0 +1,73 @@
+"""The parameters of a module as the decoder reads them, and whether they are still those that it has packed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from . import _core
+from .errors import InputError
+
+
+class Fingerprint(NamedTuple):
+    """Another one where a parameter was replaced, moved, or written to."""
+
+    tensors: tuple
+    devices: tuple[str, ...]
+
+
+class Parameters:
+    """Names and tensors of what the decoder reads of a VAE. Nothing is copied but what DLPack cannot hand over."""
+
+    def __init__(self, vae: Any, model: _core.Model):
+        self._vae = vae
+        self._names = model.parameter_names()
+
+    def tensors(self) -> dict[str, Any]:
+        """Contiguous tensors in the CPU's memory, by the module's own names. Raises InputError naming what is elsewhere."""
+        found = self._state()
+        ready = {}
+        for name, tensor in found.items():
+            if tensor.device.type != "cpu":
+                raise InputError(f"{name}: expected a tensor in the CPU's memory, found one on {tensor.device}")
+            ready[name] = tensor.detach().contiguous()
+        return ready
+
+    def fingerprint(self) -> Fingerprint:
+        state = self._state().items()
+        return Fingerprint(
+            tuple((name, tensor.data_ptr(), tensor.dtype, _version(tensor)) for name, tensor in state),
+            tuple(sorted({str(tensor.device) for _, tensor in state})),
+        )
+
+    def release(self) -> None:
+        """Drops the module's own copy of what is packed: these parameters have shapes and no values from here on."""
+        import torch
+
+        owners = dict(self._vae.named_modules())
+        for name in self._state():
+            owner, _, leaf = name.rpartition(".")
+            module = owners[owner]
+            tensor = getattr(module, leaf)
+            empty = torch.empty_like(tensor, device="meta")
+            if isinstance(tensor, torch.nn.Parameter):
+                module._parameters[leaf] = torch.nn.Parameter(empty, requires_grad=False)
+            else:
+                module._buffers[leaf] = empty
+
+    def _state(self) -> dict[str, Any]:
+        wanted = set(self._names)
+        found = {}
+        for listed in (self._vae.named_parameters(), self._vae.named_buffers()):
+            found.update((name, tensor) for name, tensor in listed if name in wanted)
+        # Attention of older releases has other names; the decoder knows them.
+        if len(found) < len(wanted):
+            for listed in (self._vae.named_parameters(), self._vae.named_buffers()):
+                found.update((name, tensor) for name, tensor in listed if not name.startswith(("encoder.", "quant_conv.")))
+        return found
+
+
+def _version(tensor: Any) -> int:
+    try:
+        return tensor._version
+    except (RuntimeError, AttributeError):  # tensors made in inference mode count no writes
+        return 0

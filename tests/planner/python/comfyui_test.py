@@ -1,0 +1,141 @@
+"""The ComfyUI nodes: over a stand-in for comfy.sd.VAE with a decoder under the original names of Stable Diffusion, and over
+ComfyUI's own where HEADROOM_COMFYUI names a clone of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pathlib
+import sys
+import types
+import unittest
+
+import headroom
+import tiny
+import torch
+from headroom.checkpoints import model_of_tensors
+
+NODES = pathlib.Path(__file__).parents[3] / "planner" / "python" / "comfyui" / "__init__.py"
+
+
+def nodes():
+    spec = importlib.util.spec_from_file_location("headroom_nodes", NODES, submodule_search_locations=[str(NODES.parent)])
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["headroom_nodes"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def original_name(name: str, levels: int) -> str:
+    """What Stable Diffusion's own code calls a tensor of diffusers: written down here once more, as a check."""
+    words = name.split(".")
+    if words[0] != "decoder":
+        return name
+    if words[1] == "mid_block" and words[2] == "resnets":
+        return ".".join(["decoder", "mid", f"block_{int(words[3]) + 1}", *words[4:]])
+    if words[1] == "mid_block":
+        last = {"group_norm": "norm", "to_q": "q", "to_k": "k", "to_v": "v", "to_out": "proj_out"}[words[4]]
+        return ".".join(["decoder", "mid", "attn_1", last, words[-1]])
+    if words[1] == "up_blocks":
+        level = ["decoder", "up", str(levels - 1 - int(words[2]))]
+        if words[3] == "upsamplers":
+            return ".".join([*level, "upsample", *words[5:]])
+        return ".".join([*level, "block", words[4], *("nin_shortcut" if w == "conv_shortcut" else w for w in words[5:])])
+    return name.replace("conv_norm_out", "norm_out")
+
+
+class Renamed(torch.nn.Module):
+    """A diffusers decoder whose parameters have the original names."""
+
+    def __init__(self, vae):
+        super().__init__()
+        levels = len(vae.config.block_out_channels)
+        for name, tensor in vae.state_dict().items():
+            if name.startswith(("decoder.", "post_quant_conv.")):
+                owner = self
+                *path, leaf = original_name(name, levels).split(".")
+                for word in path:
+                    if not hasattr(owner, word):
+                        owner.add_module(word, torch.nn.Module())
+                    owner = getattr(owner, word)
+                if ".attentions." in name and tensor.dim() == 2:
+                    tensor = tensor[..., None, None]  # a 1x1 convolution there
+                owner.register_parameter(leaf, torch.nn.Parameter(tensor))
+
+
+def comfy_vae(vae):
+    made = types.SimpleNamespace()
+    made.first_stage_model = Renamed(vae)
+    made.process_output = lambda image: torch.clamp((image + 1.0) / 2.0, min=0.0, max=1.0)
+    made.memory_used_decode = lambda shape, dtype: 0
+    return made
+
+
+class Nodes(unittest.TestCase):
+    def vae(self):
+        return tiny.kl(block_out_channels=(32, 64, 64), layers_per_block=2, down_block_types=("DownEncoderBlock2D",) * 3,
+                       up_block_types=("UpDecoderBlock2D",) * 3)  # fmt: skip
+
+    @torch.no_grad()
+    def test_decode(self):
+        vae = self.vae()
+        z = torch.randn(2, 4, 9, 7, generator=torch.Generator().manual_seed(0))
+        theirs = torch.clamp((vae.decode(z).sample + 1) / 2, 0, 1).movedim(1, -1)
+        node = nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]
+        made = comfy_vae(vae)
+        (ours,) = getattr(node(), node.FUNCTION)({"samples": z}, made, limit="32MiB")
+        self.assertEqual(ours.shape, (2, 36, 28, 3))
+        self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4)
+        with self.assertRaises(headroom.DoesNotFit):
+            node().decode({"samples": z}, made, limit="1MiB")
+
+    def test_estimate(self):
+        made = comfy_vae(self.vae())
+        node = nodes().NODE_CLASS_MAPPINGS["HeadroomMemoryEstimate"]
+        vae, text = getattr(node(), node.FUNCTION)(made)
+        self.assertIs(vae, made)
+        small, large = (vae.memory_used_decode((1, 4, side, side), torch.float16) for side in (32, 64))
+        self.assertGreater(small, 1 << 20)
+        self.assertGreater(large, 2 * small)
+        self.assertIn("4 latent channels", text)
+
+    def test_what_comfyui_asks_of_a_node(self):
+        module = nodes()
+        self.assertEqual(set(module.NODE_CLASS_MAPPINGS), set(module.NODE_DISPLAY_NAME_MAPPINGS))
+        for node in module.NODE_CLASS_MAPPINGS.values():
+            self.assertTrue(callable(getattr(node, node.FUNCTION)))
+            self.assertIn("vae", node.INPUT_TYPES()["required"])
+            self.assertTrue(node.RETURN_TYPES)
+
+    def test_configs_from_shapes(self):
+        model = model_of_tensors(Renamed(self.vae()).state_dict())
+        self.assertEqual((model.class_name, model.latent_channels), ("AutoencoderKL", 4))
+        with self.assertRaisesRegex(headroom.Unsupported, "expected the decoder of Stable Diffusion"):
+            model_of_tensors({"encoder.weight": torch.zeros(1)})
+        with self.assertRaisesRegex(headroom.Unsupported, "mix_factor"):
+            model_of_tensors({"decoder.mid.block_1.norm1.weight": torch.zeros(1), "decoder.mid.block_1.mix_factor": torch.zeros(1)})
+        with self.assertRaisesRegex(headroom.Unsupported, "no tensor decoder.conv_in.weight"):
+            model_of_tensors({"decoder.mid.block_1.norm1.weight": torch.zeros(1)})
+
+    @torch.no_grad()
+    def test_over_comfyuis_own_vae(self):
+        clone = os.environ.get("HEADROOM_COMFYUI")
+        if not clone:
+            self.skipTest("HEADROOM_COMFYUI names no clone of ComfyUI: its own comfy.sd.VAE was not tried")
+        sys.path.insert(0, clone)
+        sys.argv = ["comfyui", "--cpu"]
+        import comfy.sd
+
+        state = {original_name(name, 4): (t[..., None, None] if ".attentions." in name and t.dim() == 2 else t)
+                 for name, t in tiny.kl(block_out_channels=(128, 256, 512, 512), layers_per_block=2,
+                                        down_block_types=("DownEncoderBlock2D",) * 4,
+                                        up_block_types=("UpDecoderBlock2D",) * 4).state_dict().items()
+                 if not name.startswith("encoder.")}  # fmt: skip
+        vae = comfy.sd.VAE(sd=state)
+        z = torch.randn(1, 4, 16, 16, generator=torch.Generator().manual_seed(0))
+        (ours,) = nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]().decode({"samples": z}, vae, limit="1GiB")
+        self.assertLessEqual(float((ours - vae.decode(z)).abs().max()), 1e-3)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,384 @@
+"""A VAE whose decode is Headroom's: the same object in every other respect, exact, inside its limit, and a good guest in
+somebody else's process."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import os
+import pathlib
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import unittest
+import weakref
+
+import diffusers
+import headroom
+import tiny
+import torch
+
+MIB = 1 << 20
+
+
+def latent(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def resident_bytes() -> int:
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+class Enable(unittest.TestCase):
+    def assert_close(self, ours, theirs, largest=1e-4):
+        self.assertEqual(ours.shape, theirs.shape)
+        self.assertLessEqual(float((ours.float() - theirs.float()).abs().max()), largest * float(theirs.float().abs().max()))
+
+    def setUp(self):
+        self._grad = torch.no_grad()
+        self._grad.__enter__()
+        self.addCleanup(self._grad.__exit__, None, None, None)
+
+    def test_everything_else_of_the_vae_stays(self):
+        vae = tiny.kl()
+        before = {name: tensor.clone() for name, tensor in vae.state_dict().items()}
+        config, kind, original = dict(vae.config), type(vae), vae.decode
+        handle = headroom.enable(vae, limit="64MiB")
+        z = latent(1, 4, 8, 8)
+        sample = vae.decode(z).sample
+        self.assertEqual((dict(vae.config), type(vae)), (config, kind))
+        self.assertEqual(list(vae.state_dict()), list(before))
+        for name, tensor in vae.state_dict().items():
+            self.assertTrue(torch.equal(tensor, before[name]), name)
+        self.assertIs(headroom.handle_of(vae), handle)
+        headroom.disable(vae)
+        self.assertEqual(vae.decode, original)
+        self.assertIsNone(headroom.handle_of(vae))
+        headroom.disable(vae)  # nothing more to do
+        self.assert_close(sample, vae.decode(z).sample)
+
+    def test_return_values(self):
+        vae, z = tiny.kl(), latent(1, 4, 8, 8)
+        headroom.enable(vae)
+        whole = vae.decode(z)
+        self.assertEqual(type(whole).__name__, "DecoderOutput")
+        alone = vae.decode(z, return_dict=False)
+        self.assertIsInstance(alone, tuple)
+        self.assertTrue(torch.equal(alone[0], whole.sample))
+        self.assertTrue(torch.equal(vae.decode(z, False, torch.Generator())[0], whole.sample))
+        # forward() goes through decode().
+        headroom.disable(vae)
+        picture = latent(1, 3, 16, 16)
+        theirs = vae(picture).sample
+        headroom.enable(vae)
+        self.assert_close(vae(picture).sample, theirs)
+
+    def test_every_family_and_odd_sizes(self):
+        for make, shape in (
+            (tiny.kl, (3, 4, 9, 14)),
+            (tiny.dc, (2, 4, 7, 10)),
+            (tiny.wan, (1, 16, 3, 5, 7)),
+            (tiny.qwen, (2, 4, 1, 6, 9)),
+        ):
+            with self.subTest(make.__name__):
+                vae, z = make(), latent(*shape)
+                theirs = vae.decode(z, return_dict=False)[0]
+                handle = headroom.enable(vae, limit="256MiB")
+                self.assert_close(vae.decode(z, return_dict=False)[0], theirs)
+                self.assertLessEqual(handle.last.peak_bytes, handle.last.predicted_peak_bytes)
+
+    def test_sixteen_bits_come_back_as_such(self):
+        for dtype in (torch.bfloat16, torch.float16):
+            vae, z = tiny.kl().to(dtype), latent(1, 4, 8, 8).to(dtype)
+            theirs = tiny.kl().decode(z.float()).sample
+            headroom.enable(vae, limit="64MiB")
+            ours = vae.decode(z).sample
+            self.assertEqual(ours.dtype, dtype)
+            self.assert_close(ours, theirs, 5e-2)
+
+    def test_a_latent_in_another_order_or_dtype_is_no_other_picture(self):
+        vae, z = tiny.kl(), latent(2, 4, 8, 12)
+        headroom.enable(vae)
+        ours = vae.decode(z).sample
+        self.assertTrue(torch.equal(vae.decode(z.double()).sample, ours))
+        self.assertTrue(torch.equal(vae.decode(z.to(memory_format=torch.channels_last)).sample, ours))
+        self.assertTrue(torch.equal(vae.decode(z.repeat(1, 1, 1, 2)[..., :12]).sample, ours))
+
+    def test_weights_that_change_are_packed_again(self):
+        vae, z = tiny.kl(), latent(1, 4, 8, 8)
+        headroom.enable(vae)
+        vae.decode(z)
+        for change in (
+            lambda: vae.decoder.conv_in.weight.mul_(1.5),
+            lambda: setattr(vae.decoder.conv_out, "bias", torch.nn.Parameter(torch.ones(3))),
+            lambda: vae.to(torch.float64).to(torch.float32).decoder.conv_out.weight.add_(0.01),
+        ):
+            change()
+            theirs = type(vae).decode(vae, z).sample
+            self.assert_close(vae.decode(z).sample, theirs)
+
+    def test_weights_are_packed_once_for_all_sizes_and_planned_once_for_each(self):
+        vae = tiny.kl()
+        handle = headroom.enable(vae, limit="64MiB")
+        vae.decode(latent(1, 4, 8, 8))
+        held = handle.held_bytes
+        self.assertGreater(held, 0)
+        self.assertGreater(handle.last.planning_seconds, 0)
+        vae.decode(latent(1, 4, 16, 8))
+        self.assertEqual(handle.held_bytes, held)
+        vae.decode(latent(1, 4, 8, 8))
+        self.assertEqual(handle.last.planning_seconds, 0)
+        handle.free()
+        self.assertEqual(handle.held_bytes, 0)
+        vae.decode(latent(1, 4, 8, 8))
+        self.assertEqual(handle.held_bytes, held)
+
+    def test_release_drops_the_modules_own_weights(self):
+        vae, z = tiny.kl(), latent(1, 4, 8, 8)
+        theirs = vae.decode(z).sample
+        headroom.enable(vae, limit="64MiB", release=True)
+        self.assert_close(vae.decode(z).sample, theirs)
+        self.assertEqual(vae.decoder.conv_in.weight.device.type, "meta")
+        self.assertEqual(vae.encoder.conv_in.weight.device.type, "cpu")
+        self.assert_close(vae.decode(z).sample, theirs)
+        vae.decode(latent(1, 4, 16, 8))
+        with self.assertRaisesRegex(headroom.HeadroomError, "release=True"):
+            headroom.disable(vae)
+        with self.assertRaisesRegex(headroom.InputError, "release=True"):
+            headroom.enable(tiny.kl(), release=True, verify=True)
+
+    def test_copies_decode_with_their_own_weights(self):
+        vae, z = tiny.kl(), latent(1, 4, 8, 8)
+        headroom.enable(vae, limit="64MiB")
+        for copied in (copy.deepcopy(vae), pickle.loads(pickle.dumps(vae))):
+            copied.decoder.conv_in.weight.mul_(2)
+            self.assertIsNot(headroom.handle_of(copied), headroom.handle_of(vae))
+            theirs = type(copied).decode(copied, z).sample
+            self.assert_close(copied.decode(z).sample, theirs)
+            self.assertGreater(float((vae.decode(z).sample - theirs).abs().max()), 1e-3)
+
+    def test_saved_and_loaded_as_ever(self):
+        vae, z = tiny.kl(), latent(1, 4, 8, 8)
+        headroom.enable(vae)
+        ours = vae.decode(z).sample
+        with tempfile.TemporaryDirectory() as folder:
+            vae.save_pretrained(folder)
+            loaded = diffusers.AutoencoderKL.from_pretrained(folder)
+            self.assertIsNone(headroom.handle_of(loaded))
+            self.assert_close(ours, loaded.decode(z).sample)
+            self.assertTrue(headroom.predict(folder, 64, 64).fits)
+
+    def test_what_is_held_goes_with_the_vae(self):
+        vae = tiny.kl()
+        handle = weakref.ref(headroom.enable(vae))
+        vae.decode(latent(1, 4, 8, 8))
+        gone = weakref.ref(vae)
+        del vae
+        gc.collect()
+        self.assertIsNone(gone())
+        self.assertIsNone(handle())
+
+    def test_what_does_not_fit(self):
+        vae, z = tiny.kl(), latent(1, 4, 32, 32)
+        headroom.enable(vae, limit="1MiB")
+        with self.assertRaises(headroom.DoesNotFit) as refused:
+            vae.decode(z)
+        self.assertGreater(refused.exception.smallest_limit_bytes, MIB)
+        theirs = type(vae).decode(vae, z).sample
+        headroom.enable(vae, limit="1MiB", on_misfit="original")
+        with self.assertWarnsRegex(UserWarning, "smallest limit"):
+            self.assertTrue(torch.equal(vae.decode(z).sample, theirs))
+        with self.assertRaisesRegex(headroom.InputError, "on_misfit"):
+            headroom.enable(vae, on_misfit="tile")
+
+    def test_on_disk_what_does_not_fit_memory(self):
+        levels = {
+            "block_out_channels": (32,) * 4,
+            "down_block_types": ("DownEncoderBlock2D",) * 4,
+            "up_block_types": ("UpDecoderBlock2D",) * 4,
+        }
+        vae, z = tiny.kl(layers_per_block=3, **levels), latent(1, 4, 40, 40)
+        theirs = vae.decode(z).sample
+        with tempfile.TemporaryDirectory() as folder:
+            smallest = headroom.enable(vae, scratch=folder).predict(320, 320).smallest_limit_bytes
+            handle = headroom.enable(vae, limit=smallest + theirs.numel() * 4, scratch=folder)
+            self.assert_close(vae.decode(z).sample, theirs)
+            self.assertGreater(handle.last.plan.scratch_bytes, 0)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_verify(self):
+        vae, z = tiny.kl(), latent(1, 4, 8, 8)
+        handle = headroom.enable(vae, verify=True)
+        vae.decode(z)
+        self.assertLessEqual(handle.last.largest_error, 1e-5)
+
+        class Other(diffusers.AutoencoderKL):
+            def decode(self, z, return_dict=True, generator=None):
+                return (super().decode(z).sample * 1.001,)
+
+        other = Other.from_config(vae.config)
+        headroom.enable(other, verify=True)
+        with self.assertRaises(headroom.VerificationError):
+            other.decode(z)
+
+    def test_a_trace_of_the_next_decode(self):
+        vae = tiny.kl()
+        handle = headroom.enable(vae)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "trace.json")
+            handle.trace(file)
+            vae.decode(latent(1, 4, 8, 8))
+            self.assertTrue(file.stat().st_size > 100)
+            file.unlink()
+            vae.decode(latent(1, 4, 8, 8))
+            self.assertFalse(file.exists())
+        self.assertEqual([p["name"] for p in handle.last.passes], [p["name"] for p in json.loads(handle.last.plan.json())["passes"]])
+
+    def test_what_is_refused(self):
+        vae = tiny.kl()
+        with self.assertRaisesRegex(headroom.Unsupported, "AutoencoderTiny: expected one of AutoencoderKL"):
+            headroom.enable(diffusers.AutoencoderTiny())
+        with self.assertRaisesRegex(headroom.Unsupported, "int: expected one of"):
+            headroom.enable(3)
+        with self.assertRaisesRegex(headroom.Unsupported, "act_fn"):
+            headroom.enable(_with_config(vae, act_fn="tanh"))
+        headroom.enable(vae)
+        for z, message in (
+            (latent(1, 3, 8, 8), "expected N×4×H×W, found 1×3×8×8"),
+            (latent(4, 8, 8), "found 4×8×8"),
+            (latent(1, 4, 0, 8), "extent of 0"),
+        ):
+            with self.assertRaisesRegex(headroom.InputError, message):
+                vae.decode(z)
+        with torch.enable_grad(), self.assertRaisesRegex(headroom.InputError, "without gradients"):
+            vae.decode(latent(1, 4, 8, 8).requires_grad_())
+
+    def test_weights_that_are_no_numbers_are_refused_by_name(self):
+        vae = tiny.kl()
+        vae.decoder.conv_in.weight[0, 0, 0, 0] = float("nan")
+        headroom.enable(vae)
+        with self.assertRaisesRegex(headroom.InputError, "decoder.conv_in.weight: element 0 is not finite"):
+            vae.decode(latent(1, 4, 8, 8))
+        vae.decoder.conv_in.weight[0, 0, 0, 0] = 0
+        self.assert_close(vae.decode(latent(1, 4, 8, 8)).sample, type(vae).decode(vae, latent(1, 4, 8, 8)).sample)
+
+    def test_a_model_that_is_not_there_is_refused_when_enabled(self):
+        with torch.device("meta"):
+            vae = diffusers.AutoencoderKL(**{k: v for k, v in tiny.kl().config.items() if not k.startswith("_")})
+        vae.post_quant_conv.to_empty(device="cpu")
+        with self.assertRaisesRegex(headroom.InputError, "found .*meta"):
+            headroom.enable(vae)
+
+    def test_several_threads_and_vaes(self):
+        vaes = [tiny.kl(), tiny.kl(layers_per_block=2), tiny.dc()]
+        latents = [latent(1, 4, 8 + 2 * i, 12) for i in range(6)]
+        theirs = [[vae.decode(z, return_dict=False)[0] for z in latents] for vae in vaes]
+        for vae in vaes:
+            headroom.enable(vae, limit="64MiB")
+        ours, threads = {}, []
+        for i, vae in enumerate(vaes):
+            for k, z in enumerate(latents):
+
+                def work(i=i, k=k, vae=vae, z=z):
+                    with torch.no_grad():
+                        ours[i, k] = vae.decode(z, return_dict=False)[0]
+
+                threads.append(threading.Thread(target=work))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for (i, k), sample in ours.items():
+            self.assert_close(sample, theirs[i][k])
+        self.assertEqual(len(ours), len(threads))
+
+    def test_other_threads_allocate_as_they_like(self):
+        """A decode inside a few MiB does not keep the process from taking many more."""
+        vae, z = tiny.kl(), latent(4, 4, 32, 32)
+        handle = headroom.enable(vae, limit="24MiB")
+        stop, failures, taken = threading.Event(), [], [0]
+
+        def allocate():
+            try:
+                while not stop.is_set():
+                    taken[0] += torch.ones(16 * MIB // 4).numel()
+            except Exception as error:  # noqa: BLE001
+                failures.append(error)
+
+        other = threading.Thread(target=allocate)
+        other.start()
+        try:
+            for _ in range(3):
+                vae.decode(z)
+        finally:
+            stop.set()
+            other.join()
+        self.assertEqual(failures, [])
+        self.assertGreater(taken[0], 0)
+        self.assertLessEqual(handle.last.peak_bytes, 24 * MIB)
+
+    def test_decodes_of_mixed_sizes_do_not_grow(self):
+        vae = tiny.kl()
+        handle = headroom.enable(vae, limit="48MiB")
+        sizes = [(8, 8), (24, 16), (16, 40), (9, 31)]
+        for rows, columns in sizes * 2:
+            vae.decode(latent(1, 4, rows, columns))
+        gc.collect()
+        before = resident_bytes()
+        for i in range(192):
+            rows, columns = sizes[i * 7 % 4]
+            vae.decode(latent(1, 4, rows, columns))
+            self.assertLessEqual(handle.last.peak_bytes, handle.last.predicted_peak_bytes)
+        gc.collect()
+        self.assertLessEqual(resident_bytes() - before, 4 * MIB)
+
+    def test_a_decode_ends_with_an_interrupt(self):
+        program = """
+            import signal, threading, torch, os, tiny, headroom
+            vae = tiny.kl(block_out_channels=(128, 128), layers_per_block=2)
+            z = torch.randn(1, 4, 96, 96)
+            begun = threading.Event()
+            def told(share):
+                if not begun.is_set():
+                    begun.set()
+                    os.kill(os.getpid(), signal.SIGINT)
+            headroom.enable(vae, limit="256MiB", progress=told)
+            try:
+                with torch.no_grad():
+                    vae.decode(z)
+                print("finished")
+            except KeyboardInterrupt:
+                headroom.enable(vae, limit="256MiB")
+                with torch.no_grad():
+                    print("interrupted", tuple(vae.decode(z[..., :8, :8]).sample.shape))
+            """
+        done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout.strip(), "interrupted (1, 3, 16, 16)", done.stderr)
+
+    def test_an_error_of_whoever_watches_ends_the_decode(self):
+        vae, z = tiny.kl(), latent(1, 4, 16, 16)
+
+        def told(share):
+            raise LookupError("enough")
+
+        headroom.enable(vae, progress=told)
+        with self.assertRaisesRegex(LookupError, "enough"):
+            vae.decode(z)
+        headroom.enable(vae)
+        self.assert_close(vae.decode(z).sample, type(vae).decode(vae, z).sample)
+
+
+def _with_config(vae, **values):
+    copied = copy.deepcopy(vae)
+    copied.register_to_config(**values)
+    return copied
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    unittest.main()

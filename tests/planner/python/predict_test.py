@@ -1,0 +1,123 @@
+"""Predictions: without torch, without weights."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+import headroom
+
+
+class Predictions(unittest.TestCase):
+    def test_a_built_in_model_under_a_limit(self):
+        found = headroom.predict("sdxl", height=1024, width=768, dtype="bf16", limit="1GiB")
+        self.assertTrue(found.fits)
+        self.assertLessEqual(found.peak_bytes, 1 << 30)
+        self.assertLess(found.smallest_limit_bytes, found.peak_bytes)
+        self.assertLess(found.peak_bytes, found.untiled_peak_bytes)
+        self.assertGreater(found.seconds, 0)
+        self.assertIn("768x1024", str(found))
+        self.assertIn("<table>", found._repr_html_())
+
+    def test_the_smallest_limit_works_and_less_does_not(self):
+        found = headroom.predict("sd15", 256, 256, limit=1)
+        self.assertFalse(found.fits)
+        self.assertIsNone(found.peak_bytes)
+        self.assertTrue(found.remedies)
+        self.assertTrue(headroom.predict("sd15", 256, 256, limit=found.smallest_limit_bytes).fits)
+        self.assertFalse(headroom.predict("sd15", 256, 256, limit=found.smallest_limit_bytes - 1).fits)
+        with self.assertRaises(headroom.DoesNotFit) as refused:
+            found.require()
+        self.assertEqual(refused.exception.smallest_limit_bytes, found.smallest_limit_bytes)
+        self.assertIn("smallest limit", str(refused.exception))
+        self.assertIsInstance(refused.exception, MemoryError)
+        self.assertIn("does not fit", found._repr_html_())
+
+    def test_without_a_limit_it_takes_what_is_of_use(self):
+        ample = headroom.predict("sdxl", 512, 512)
+        self.assertTrue(ample.plan.optimal)
+        self.assertEqual(headroom.predict("sdxl", 512, 512, limit=ample.peak_bytes).seconds, ample.seconds)
+
+    def test_a_plan_is_what_the_program_makes(self):
+        plan = headroom.plan("sdxl", 512, 512, limit="512MiB")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "plan.json")
+            plan.save(str(file))
+            stored = json.loads(file.read_text())
+        self.assertEqual(stored["predicted"]["peak_bytes"], plan.peak_bytes)
+        self.assertEqual(stored["limit_bytes"], 512 << 20)
+        self.assertEqual(json.loads(plan.json())["passes"], stored["passes"])
+        self.assertIn("decoder.conv_out", plan.explain())
+        self.assertEqual(headroom.explain("sdxl", 512, 512, limit="512MiB"), plan.explain())
+
+    def test_a_gpu_is_predicted_without_one(self):
+        found = headroom.predict("sdxl", 1024, 1024, dtype="bf16", device="cuda", limit="2GiB", host_limit="4GiB")
+        self.assertTrue(found.fits)
+
+    def test_the_frontier_falls(self):
+        found = headroom.frontier("sdxl", 256, 256, points=5)
+        self.assertGreater(len(found), 2)
+        self.assertEqual(found, tuple(sorted(found, reverse=True)))
+        self.assertEqual([p.seconds for p in found], sorted(p.seconds for p in found))
+        self.assertIn("<svg", found._repr_html_())
+        self.assertIn("#", str(found))
+
+    def test_a_clip(self):
+        found = headroom.predict("wan2.1", height=64, width=96, frames=9, limit="1GiB")
+        self.assertIn("9 frames", str(found))
+
+    def test_bad_requests(self):
+        for arguments, message in (
+            ({"vae": "no-such-model"}, "sdxl"),
+            ({"height": 100}, "multiple"),
+            ({"height": 0}, ""),
+            ({"frames": 5}, "frames"),
+            ({"dtype": "int8"}, "fp32"),
+            ({"device": "tpu"}, "cpu or cuda"),
+            ({"limit": "many"}, "limit"),
+            ({"limit": -1}, "limit"),
+            ({"limit": 1.5}, "limit"),
+            ({"scratch": "/no/such/folder"}, "scratch"),
+            ({"profile": "/no/such/profile.json"}, "profile.json"),
+        ):
+            with self.subTest(**arguments), self.assertRaises(headroom.InputError) as refused:
+                headroom.predict(**{"vae": "sdxl", "height": 128, "width": 128, **arguments})
+            self.assertIn(message, str(refused.exception))
+            self.assertNotIn("\n", str(refused.exception))
+
+    def test_a_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = {"_class_name": "AutoencoderKL", "latent_channels": 4, "block_out_channels": [32, 64], "out_channels": 3,
+                      "up_block_types": ["UpDecoderBlock2D"] * 2, "layers_per_block": 1}  # fmt: skip
+            pathlib.Path(folder, "config.json").write_text(json.dumps(config))
+            self.assertTrue(headroom.predict(pathlib.Path(folder), 64, 64).fits)
+            config["act_fn"] = "tanh"
+            pathlib.Path(folder, "config.json").write_text(json.dumps(config))
+            with self.assertRaisesRegex(headroom.InputError, "act_fn"):
+                headroom.predict(folder, 64, 64)
+
+    def test_without_torch(self):
+        program = """
+            import sys
+            for name in ("torch", "diffusers", "numpy", "tqdm"):
+                sys.modules[name] = None
+            import headroom
+            found = headroom.predict("sdxl", 2048, 2048, limit="2GiB")
+            print(found, found.smallest_limit_bytes, found._repr_html_(), headroom.frontier("sd15", 64, 64, points=3))
+            """
+        folder = str(pathlib.Path(headroom.__file__).parent.parent)
+        done = subprocess.run(
+            [sys.executable, "-S", "-E", "-c", f"import sys; sys.path.insert(0, {folder!r})\n{textwrap.dedent(program)}"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2048x2048", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

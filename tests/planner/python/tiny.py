@@ -1,0 +1,238 @@
+"""Pipelines of diffusers with tiny random components, built as diffusers' own tests build them. Text encoders are left out:
+prompts come as embeddings."""
+
+from __future__ import annotations
+
+import logging
+import os
+
+logging.disable(logging.WARNING)
+os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+
+import diffusers  # noqa: E402
+import torch  # noqa: E402
+
+diffusers.utils.logging.set_verbosity_error()
+
+
+def seeded(make, *args, seed: int = 0, **config):
+    torch.manual_seed(seed)
+    return make(*args, **config).eval()
+
+
+def kl(**config):
+    config = {
+        "block_out_channels": (32, 64),
+        "in_channels": 3,
+        "out_channels": 3,
+        "down_block_types": ("DownEncoderBlock2D", "DownEncoderBlock2D"),
+        "up_block_types": ("UpDecoderBlock2D", "UpDecoderBlock2D"),
+        "latent_channels": 4,
+        "layers_per_block": 1,
+        **config,
+    }
+    return seeded(diffusers.AutoencoderKL, **config)
+
+
+def wan(**config):
+    return seeded(
+        diffusers.AutoencoderKLWan,
+        **{"base_dim": 8, "z_dim": 16, "dim_mult": [1, 1, 1, 1], "num_res_blocks": 1, "temperal_downsample": [False, True, True], **config},
+    )
+
+
+def qwen(**config):
+    return seeded(
+        diffusers.AutoencoderKLQwenImage,
+        **{
+            "base_dim": 24,
+            "z_dim": 4,
+            "dim_mult": [1, 2, 4],
+            "num_res_blocks": 1,
+            "temperal_downsample": [False, True],
+            "latents_mean": [0.0] * 4,
+            "latents_std": [1.0] * 4,
+            **config,
+        },
+    )
+
+
+def dc(**config):
+    return seeded(
+        diffusers.AutoencoderDC,
+        **{
+            "in_channels": 3,
+            "latent_channels": 4,
+            "attention_head_dim": 2,
+            "encoder_block_types": ("ResBlock", "EfficientViTBlock"),
+            "decoder_block_types": ("ResBlock", "EfficientViTBlock"),
+            "encoder_block_out_channels": (8, 8),
+            "decoder_block_out_channels": (8, 8),
+            "encoder_qkv_multiscales": ((), (5,)),
+            "decoder_qkv_multiscales": ((), (5,)),
+            "encoder_layers_per_block": (1, 1),
+            "decoder_layers_per_block": [1, 1],
+            "downsample_block_type": "conv",
+            "upsample_block_type": "interpolate",
+            "decoder_norm_types": "rms_norm",
+            "decoder_act_fns": "silu",
+            "scaling_factor": 0.41407,
+            **config,
+        },
+    )
+
+
+def unet(**config):
+    return seeded(
+        diffusers.UNet2DConditionModel,
+        block_out_channels=(32, 64),
+        layers_per_block=1,
+        sample_size=32,
+        in_channels=4,
+        out_channels=4,
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+        up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+        cross_attention_dim=32,
+        **config,
+    )
+
+
+def embeddings(*shape: int, seed: int = 1):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def stable_diffusion():
+    pipe = diffusers.StableDiffusionPipeline(
+        vae=kl(), text_encoder=None, tokenizer=None, unet=unet(), scheduler=diffusers.DDIMScheduler(),
+        safety_checker=None, feature_extractor=None, requires_safety_checker=False,
+    )  # fmt: skip
+    prompt = {"prompt_embeds": embeddings(1, 8, 32), "negative_prompt_embeds": embeddings(1, 8, 32, seed=2)}
+    return pipe, {**prompt, "height": 64, "width": 48}
+
+
+def stable_diffusion_xl():
+    model = unet(
+        attention_head_dim=(2, 4), use_linear_projection=True, addition_embed_type="text_time",
+        addition_time_embed_dim=8, transformer_layers_per_block=(1, 2), projection_class_embeddings_input_dim=80,
+    )  # fmt: skip
+    pipe = diffusers.StableDiffusionXLPipeline(
+        vae=kl(), text_encoder=None, text_encoder_2=_projection(32), tokenizer=None, tokenizer_2=None, unet=model,
+        scheduler=diffusers.EulerDiscreteScheduler(),
+    )  # fmt: skip
+    prompt = {
+        "prompt_embeds": embeddings(1, 8, 32), "negative_prompt_embeds": embeddings(1, 8, 32, seed=2),
+        "pooled_prompt_embeds": embeddings(1, 32, seed=3), "negative_pooled_prompt_embeds": embeddings(1, 32, seed=4),
+    }  # fmt: skip
+    return pipe, {**prompt, "height": 64, "width": 48}
+
+
+def _projection(dim: int):
+    """The pipeline reads how wide pooled embeddings are from its second text encoder."""
+    from transformers import CLIPTextConfig, CLIPTextModelWithProjection
+
+    config = CLIPTextConfig(
+        hidden_size=32, intermediate_size=37, num_attention_heads=4, num_hidden_layers=1, projection_dim=dim, vocab_size=99
+    )
+    return seeded(CLIPTextModelWithProjection, config)
+
+
+def stable_diffusion_3():
+    transformer = seeded(
+        diffusers.SD3Transformer2DModel,
+        sample_size=32, patch_size=1, in_channels=4, num_layers=1, attention_head_dim=8, num_attention_heads=4,
+        caption_projection_dim=32, joint_attention_dim=32, pooled_projection_dim=64, out_channels=4,
+    )  # fmt: skip
+    pipe = diffusers.StableDiffusion3Pipeline(
+        transformer=transformer, scheduler=diffusers.FlowMatchEulerDiscreteScheduler(),
+        vae=kl(use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.0609, scaling_factor=1.5035),
+        text_encoder=None, tokenizer=None, text_encoder_2=None, tokenizer_2=None, text_encoder_3=None, tokenizer_3=None,
+    )  # fmt: skip
+    prompt = {
+        "prompt_embeds": embeddings(1, 8, 32), "negative_prompt_embeds": embeddings(1, 8, 32, seed=2),
+        "pooled_prompt_embeds": embeddings(1, 64, seed=3), "negative_pooled_prompt_embeds": embeddings(1, 64, seed=4),
+    }  # fmt: skip
+    return pipe, {**prompt, "height": 64, "width": 48}
+
+
+def flux():
+    transformer = seeded(
+        diffusers.FluxTransformer2DModel,
+        patch_size=1, in_channels=4, num_layers=1, num_single_layers=1, attention_head_dim=16, num_attention_heads=2,
+        joint_attention_dim=32, pooled_projection_dim=32, axes_dims_rope=[4, 4, 8],
+    )  # fmt: skip
+    pipe = diffusers.FluxPipeline(
+        scheduler=diffusers.FlowMatchEulerDiscreteScheduler(), transformer=transformer, text_encoder=None, tokenizer=None,
+        text_encoder_2=None, tokenizer_2=None,
+        vae=kl(latent_channels=1, use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.0609, scaling_factor=1.5035),
+    )  # fmt: skip
+    prompt = {"prompt_embeds": embeddings(1, 8, 32), "pooled_prompt_embeds": embeddings(1, 32, seed=3)}
+    return pipe, {**prompt, "height": 32, "width": 48}
+
+
+def sana():
+    transformer = seeded(
+        diffusers.SanaTransformer2DModel,
+        patch_size=1, in_channels=4, out_channels=4, num_layers=1, num_attention_heads=2, attention_head_dim=4,
+        num_cross_attention_heads=2, cross_attention_head_dim=4, cross_attention_dim=8, caption_channels=8, sample_size=32,
+    )  # fmt: skip
+    pipe = diffusers.SanaPipeline(
+        tokenizer=None, text_encoder=None, vae=dc(), transformer=transformer,
+        scheduler=diffusers.FlowMatchEulerDiscreteScheduler(shift=7.0),
+    )  # fmt: skip
+    mask = torch.ones(1, 8, dtype=torch.long)
+    prompt = {
+        "prompt_embeds": embeddings(1, 8, 8), "negative_prompt_embeds": embeddings(1, 8, 8, seed=2),
+        "prompt_attention_mask": mask, "negative_prompt_attention_mask": mask,
+    }  # fmt: skip
+    return pipe, {**prompt, "prompt": None, "negative_prompt": None, "height": 32, "width": 64, "use_resolution_binning": False}
+
+
+def wan_video():
+    transformer = seeded(
+        diffusers.WanTransformer3DModel,
+        patch_size=(1, 2, 2), num_attention_heads=2, attention_head_dim=12, in_channels=16, out_channels=16, text_dim=32,
+        freq_dim=256, ffn_dim=32, num_layers=2, cross_attn_norm=True, qk_norm="rms_norm_across_heads", rope_max_seq_len=32,
+    )  # fmt: skip
+    pipe = diffusers.WanPipeline(
+        tokenizer=None, text_encoder=None, vae=wan(), transformer=transformer,
+        scheduler=diffusers.FlowMatchEulerDiscreteScheduler(shift=7.0),
+    )  # fmt: skip
+    prompt = {"prompt_embeds": embeddings(1, 8, 32), "negative_prompt_embeds": embeddings(1, 8, 32, seed=2)}
+    return pipe, {**prompt, "height": 32, "width": 48, "num_frames": 9}
+
+
+def qwen_image():
+    transformer = seeded(
+        diffusers.QwenImageTransformer2DModel,
+        patch_size=2, in_channels=16, out_channels=4, num_layers=2, attention_head_dim=16, num_attention_heads=3,
+        joint_attention_dim=16, guidance_embeds=False, axes_dims_rope=(8, 4, 4),
+    )  # fmt: skip
+    pipe = diffusers.QwenImagePipeline(
+        scheduler=diffusers.FlowMatchEulerDiscreteScheduler(
+            base_shift=0.5, max_shift=0.9, shift=1.0, use_dynamic_shifting=True
+        ),
+        vae=qwen(), text_encoder=None, tokenizer=None, transformer=transformer,
+    )  # fmt: skip
+    mask = torch.ones(1, 8, dtype=torch.long)
+    return pipe, {"prompt_embeds": embeddings(1, 8, 16), "prompt_embeds_mask": mask, "height": 32, "width": 48}
+
+
+PIPELINES = {
+    "Stable Diffusion": stable_diffusion,
+    "Stable Diffusion XL": stable_diffusion_xl,
+    "Stable Diffusion 3": stable_diffusion_3,
+    "FLUX": flux,
+    "Sana": sana,
+    "Wan": wan_video,
+    "Qwen-Image": qwen_image,
+}
+
+
+def run(pipe, arguments: dict, **more):
+    """One call with fixed noise. Pictures as numpy, clips with a leading axis."""
+    pipe.set_progress_bar_config(disable=True)
+    generator = torch.Generator("cpu").manual_seed(0)
+    call = {"num_inference_steps": 2, "generator": generator, "output_type": "pt", **arguments, **more}
+    result = pipe(**call)
+    return result if isinstance(result, tuple) else getattr(result, "images", None) if hasattr(result, "images") else result.frames
