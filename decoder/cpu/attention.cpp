@@ -223,7 +223,7 @@ void put_interleaved(const float* result, const MapView& target, int64_t item, i
 
 }  // namespace
 
-void attend(Pool& pool, const AttentionInputs& inputs, AttentionFrames frames, const MapView& target,
+void attend(LimitedPool& pool, const AttentionInputs& inputs, AttentionFrames frames, const MapView& target,
             int64_t items) {
   const MapView& queries = inputs.queries;
   const int64_t channels = target.channels;

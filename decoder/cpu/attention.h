@@ -1,6 +1,6 @@
 #pragma once
 
-#include "decoder/cpu/pool.h"
+#include "decoder/cpu/limited_pool.h"
 #include "decoder/graph/graph.h"
 #include "decoder/interpreter/map_view.h"
 
@@ -18,7 +18,7 @@ struct AttentionInputs {
 /// is fp32. Chunks of keys do not depend on how they lie in blocks, so that results do not either. Takes
 /// attention_work() from the pool, and where frames are interleaved as much again as two tiles of one frame.
 /// Throws LimitExceeded.
-void attend(Pool& pool, const AttentionInputs& inputs, AttentionFrames frames, const MapView& target,
+void attend(LimitedPool& pool, const AttentionInputs& inputs, AttentionFrames frames, const MapView& target,
             int64_t items);
 
 }  // namespace headroom

@@ -17,7 +17,7 @@ std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t
   return std::nullopt;
 }
 
-void convolve(Pool& pool, const MapView& input, const PackedKernel& kernel, const MapView& target,
+void convolve(LimitedPool& pool, const MapView& input, const PackedKernel& kernel, const MapView& target,
               const Region& region, int64_t items) {
   if (kernel.shape.depthwise()) {
     convolve_channels(input, kernel, target, region, items);

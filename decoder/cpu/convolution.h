@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "decoder/cpu/pool.h"
+#include "decoder/cpu/limited_pool.h"
 #include "decoder/interpreter/map_view.h"
 #include "decoder/lowering/convolution.h"
 
@@ -24,14 +24,14 @@ std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t
 /// outside the picture included, and the frames before that a kernel over the time reads; nothing is padded
 /// here. Writes `region` of `target`, which is fp32 too. The Winograd algorithm takes workspace from the
 /// pool, as winograd_work() says.
-void convolve(Pool& pool, const MapView& input, const PackedKernel& kernel, const MapView& target,
+void convolve(LimitedPool& pool, const MapView& input, const PackedKernel& kernel, const MapView& target,
               const Region& region, int64_t items);
 
 /// The two algorithms, of one group of channels; several groups; a group for each channel.
 void convolve_directly(const MapView& input, const PackedKernel& kernel, const MapView& target,
                        const Region& region, int64_t items);
-void convolve_by_winograd(Pool& pool, const MapView& input, const PackedKernel& kernel, const MapView& target,
-                          const Region& region, int64_t items);
+void convolve_by_winograd(LimitedPool& pool, const MapView& input, const PackedKernel& kernel,
+                          const MapView& target, const Region& region, int64_t items);
 void convolve_groups(const MapView& input, const PackedKernel& kernel, const MapView& target,
                      const Region& region, int64_t items);
 void convolve_channels(const MapView& input, const PackedKernel& kernel, const MapView& target,

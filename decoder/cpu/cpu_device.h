@@ -2,9 +2,9 @@
 
 #include <map>
 
+#include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/linear_attention.h"
 #include "decoder/cpu/packed_weights.h"
-#include "decoder/cpu/pool.h"
 #include "decoder/cpu/statistics.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
@@ -17,7 +17,7 @@ namespace headroom {
 class CpuDevice final : public Device {
  public:
   /// All references must outlive the device.
-  CpuDevice(const Graph& graph, const Sizes& sizes, PlannedWeights& weights, Pool& pool)
+  CpuDevice(const Graph& graph, const Sizes& sizes, PlannedWeights& weights, LimitedPool& pool)
       : graph_(graph), sizes_(sizes), weights_(weights), pool_(pool) {}
 
   std::shared_ptr<void> allocate(int64_t bytes) override;
@@ -71,7 +71,7 @@ class CpuDevice final : public Device {
   const Graph& graph_;
   const Sizes sizes_;
   PlannedWeights& weights_;
-  Pool& pool_;
+  LimitedPool& pool_;
   std::map<TensorId, GroupStatistics> statistics_;
   std::map<TensorId, KeyValueSums> sums_;
 };

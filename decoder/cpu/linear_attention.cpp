@@ -115,7 +115,7 @@ bool KeyValueSums::finite() const {
   return std::all_of(sums_.begin(), sums_.end(), [](double sum) { return std::isfinite(sum); });
 }
 
-void attend_linearly(Pool& pool, const std::vector<MapView>& inputs, const LinearAttentionSums& over,
+void attend_linearly(LimitedPool& pool, const std::vector<MapView>& inputs, const LinearAttentionSums& over,
                      const MapView& target, const Region& region, int64_t items) {
   const KeyValueSums& sums = over.sums;
   const auto [heads, channels] = sums.heads();

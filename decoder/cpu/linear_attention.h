@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "decoder/cpu/pool.h"
+#include "decoder/cpu/limited_pool.h"
 #include "decoder/interpreter/map_view.h"
 
 namespace headroom {
@@ -47,7 +47,7 @@ struct LinearAttentionSums {
 
 /// relu(q) by the sums, divided by relu(q) by those of relu(k) alone plus epsilon, into a region of `target`
 /// whose channels are those of all heads. Takes linear_attention_floats() from the pool.
-void attend_linearly(Pool& pool, const std::vector<MapView>& inputs, const LinearAttentionSums& over,
+void attend_linearly(LimitedPool& pool, const std::vector<MapView>& inputs, const LinearAttentionSums& over,
                      const MapView& target, const Region& region, int64_t items);
 
 }  // namespace headroom

@@ -142,7 +142,7 @@ void transform_kernel(const PackedKernel& from, float* packed) {
 
 }  // namespace
 
-Weights::Weights(Pool& pool, const Graph& graph, const std::vector<OpId>& operations,
+Weights::Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>& operations,
                  ConvolutionAlgorithm algorithm, const ParameterSource& source,
                  const std::function<void(double)>& progress)
     : ops_(graph.ops().size()) {
@@ -181,7 +181,8 @@ Weights::Weights(Pool& pool, const Graph& graph, const std::vector<OpId>& operat
   }
 }
 
-Weights::Weights(Pool& pool, const Graph& graph, const std::vector<OpId>& operations, const Weights& direct)
+Weights::Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>& operations,
+                 const Weights& direct)
     : ops_(direct.ops_) {
   std::vector<OpId> changing;
   int64_t floats = 0;

@@ -24,11 +24,12 @@ struct OpWeights {
 class Weights {
  public:
   /// Reads every parameter once. `progress` receives the share done, 0 to 1.
-  Weights(Pool& pool, const Graph& graph, const std::vector<OpId>& operations, ConvolutionAlgorithm algorithm,
-          const ParameterSource& source, const std::function<void(double)>& progress = {});
+  Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>& operations,
+          ConvolutionAlgorithm algorithm, const ParameterSource& source,
+          const std::function<void(double)>& progress = {});
   /// Those kernels among `operations` that Winograd's algorithm can run, packed for it; all else is borrowed
   /// from `direct`.
-  Weights(Pool& pool, const Graph& graph, const std::vector<OpId>& operations, const Weights& direct);
+  Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>& operations, const Weights& direct);
 
   const OpWeights& of(OpId op) const { return ops_[index(op)]; }
 
@@ -41,7 +42,7 @@ class Weights {
 class PlannedWeights {
  public:
   /// `resident` has all parameters; null where the plan brings them in per pass.
-  PlannedWeights(Pool& pool, const Graph& graph, const Plan& plan, const ParameterSource& source,
+  PlannedWeights(LimitedPool& pool, const Graph& graph, const Plan& plan, const ParameterSource& source,
                  const Weights* resident)
       : pool_(pool), graph_(graph), plan_(plan), source_(source), resident_(resident) {}
 
@@ -51,7 +52,7 @@ class PlannedWeights {
   const OpWeights& of(OpId op) const { return of_pass_ ? of_pass_->of(op) : resident_->of(op); }
 
  private:
-  Pool& pool_;
+  LimitedPool& pool_;
   const Graph& graph_;
   const Plan& plan_;
   const ParameterSource& source_;

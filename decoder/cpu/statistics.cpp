@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "decoder/cpu/loops/statistics.h"
+#include "decoder/cpu/loops/channel_sums.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/cpu/rows.h"
 

@@ -13,7 +13,7 @@ MapView Tile::view() const {
   return view;
 }
 
-Tile make_tile(Pool& pool, const Region& region, int64_t channels, int64_t items) {
+Tile make_tile(LimitedPool& pool, const Region& region, int64_t channels, int64_t items) {
   Tile tile{region, channels, items, nullptr};
   tile.values = pool.take_floats(tile.value_count());
   return tile;

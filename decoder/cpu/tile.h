@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "decoder/cpu/pool.h"
+#include "decoder/cpu/limited_pool.h"
 #include "decoder/interpreter/map_view.h"
 
 namespace headroom {
@@ -20,6 +20,6 @@ struct Tile {
 };
 
 /// A tile of values that are not set. Throws LimitExceeded.
-Tile make_tile(Pool& pool, const Region& region, int64_t channels, int64_t items);
+Tile make_tile(LimitedPool& pool, const Region& region, int64_t channels, int64_t items);
 
 }  // namespace headroom

@@ -132,8 +132,8 @@ class Winograd {
 
 }  // namespace
 
-void convolve_by_winograd(Pool& pool, const MapView& input, const PackedKernel& kernel, const MapView& target,
-                          const Region& region, int64_t items) {
+void convolve_by_winograd(LimitedPool& pool, const MapView& input, const PackedKernel& kernel,
+                          const MapView& target, const Region& region, int64_t items) {
   const int64_t threads = thread_count();
   const WinogradWork work = winograd_work(kernel.shape, region, items, threads);
   const int64_t blocks = items * region.t.length() * work.rows * work.columns;

@@ -25,9 +25,8 @@ Model build(const nlohmann::json& config, const std::string& origin) {
   const std::string class_name = fields["_class_name"].text();
   const auto family = families().find(class_name);
   if (family == families().end()) {
-    std::vector<std::string> known;
-    for (const auto& entry : families()) known.push_back(entry.first);
-    fields["_class_name"].fail("'" + class_name + "' is not supported; expected " + joined(known));
+    fields["_class_name"].fail("'" + class_name + "' is not supported; expected " +
+                               joined(supported_classes()));
   }
   Model model = family->second(fields);
   model.config_file = origin;
@@ -35,6 +34,12 @@ Model build(const nlohmann::json& config, const std::string& origin) {
 }
 
 }  // namespace
+
+std::vector<std::string> supported_classes() {
+  std::vector<std::string> names;
+  for (const auto& entry : families()) names.push_back(entry.first);
+  return names;
+}
 
 Model parse_model(const std::string& config_text, const std::string& origin) {
   return build(parse_json(config_text, origin), origin);

@@ -34,6 +34,9 @@ Model load_model(const std::filesystem::path& config_file);
 /// The text of a config, for tests and built-in models. `origin` names it in errors.
 Model parse_model(const std::string& config_text, const std::string& origin);
 
+/// Class names of the decoders that are supported.
+std::vector<std::string> supported_classes();
+
 /// `argument` is a folder that holds config.json, or a built-in name.
 /// Throws InputError listing the built-in names where it is neither.
 Model resolve_model(const std::string& argument);

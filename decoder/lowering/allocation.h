@@ -3,7 +3,7 @@
 #include <cstdint>
 
 // What the pool of the CPU takes for an allocation. The pool allocates by these rules
-// (decoder/cpu/pool.cpp), and plans count by them.
+// (decoder/cpu/limited_pool.cpp), and plans count by them.
 namespace headroom::cpu {
 
 constexpr int64_t kPageBytes = 4096;

@@ -100,7 +100,7 @@ class CpuSession::PlanRun final : public Session::Run {
   EventSink* events() override { return events_; }
   std::chrono::steady_clock::time_point start() const override { return start_; }
   void finish(RunStats& stats) override {
-    Pool& pool = session_.pool_;
+    LimitedPool& pool = session_.pool_;
     stats.pool_peak_bytes = pool.peak_bytes();
     stats.rss_growth_bytes =
         std::max<int64_t>(0, headroom::peak_resident_bytes() - session_.resident_before_);
@@ -140,7 +140,7 @@ CpuSession::CpuSession(const SessionRequest& request)
       source_(request.weights),
       loading_(request.loading),
       resident_before_(resident_bytes()),
-      reservations_before_(Pool::reservations()),
+      reservations_before_(LimitedPool::reservations()),
       pool_(request.limit_bytes, request.resident_goal_bytes) {}
 
 const Weights& CpuSession::load_weights() {

@@ -3,8 +3,8 @@
 #include <functional>
 #include <optional>
 
+#include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/packed_weights.h"
-#include "decoder/cpu/pool.h"
 #include "decoder/session/session.h"
 
 namespace headroom {
@@ -20,10 +20,11 @@ class CpuSession final : public Session {
   int64_t outside_growth_bytes() const override;
   int64_t most_outside_bytes(int64_t rss_growth_bytes) const override;
   int64_t resident_before_bytes() const override { return resident_before_; }
-  int64_t reservations() const override { return Pool::reservations() - reservations_before_; }
-  const Pool& pool() const { return pool_; }
+  int64_t reservations() const override { return LimitedPool::reservations() - reservations_before_; }
+  const LimitedPool& pool() const { return pool_; }
 
-  // For a session that lives in somebody else's process, where what may be taken changes from one decode to the next.
+  // For a session that lives in somebody else's process, where what may be taken changes from one decode to
+  // the next.
 
   /// What decodes may take from now on, at most what the session was opened with. What is warm stays within
   /// `resident_goal_bytes`.
@@ -44,7 +45,7 @@ class CpuSession final : public Session {
   const std::function<void(double)> loading_;
   const int64_t resident_before_;
   const int64_t reservations_before_;
-  Pool pool_;
+  LimitedPool pool_;
   std::optional<Weights> weights_;
 };
 

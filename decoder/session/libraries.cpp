@@ -19,7 +19,7 @@ void start_libraries(int threads) {
 
 void start_threads(int threads) {
   if (threads > 0) set_thread_count(threads);
-  Pool pool(int64_t{64} << 20);
+  LimitedPool pool(int64_t{64} << 20);
   const Region region{{0, 1}, {1, 33}, {1, 33}};
   const Tile input = make_tile(pool, {{0, 1}, {0, 34}, {0, 34}}, 32, 1);
   std::fill_n(input.values.get(), input.value_count(), 0.0f);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "decoder/cpu/pool.h"
+#include "decoder/cpu/limited_pool.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/interpreter/events.h"
 #include "decoder/progress/progress.h"

@@ -85,6 +85,7 @@ void bind_model(nb::module_& module) {
           },
           "width"_a, "height"_a, "frames"_a = 1, "batch"_a = 1);
   module.def("built_in_models", &built_in_models);
+  module.def("supported_classes", &supported_classes);
 }
 
 }  // namespace headroom::python

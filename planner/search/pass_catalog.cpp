@@ -105,12 +105,12 @@ const PassOption& PassCatalog::option(size_t pass, const std::vector<TensorId>& 
   return *option;
 }
 
-PricedShapes& PassCatalog::priced(const PassOption& option, const std::vector<MemoryTier>& tiers,
-                                  WeightResidency residency) {
+TileChoice& PassCatalog::priced(const PassOption& option, const std::vector<MemoryTier>& tiers,
+                                WeightResidency residency) {
   const std::tuple key(&option, tiers, residency);
   const auto known = priced_.find(key);
   if (known != priced_.end()) return known->second;
-  return priced_.emplace(key, PricedShapes(option, tiers, residency)).first->second;
+  return priced_.emplace(key, TileChoice(option, tiers, residency)).first->second;
 }
 
 bool PassCatalog::may_go_below(size_t pass, TensorId id) const {

@@ -9,7 +9,7 @@
 #include "planner/cost/cost_model.h"
 #include "planner/search/liveness.h"
 #include "planner/search/pass_option.h"
-#include "planner/search/priced_shapes.h"
+#include "planner/search/tile_choice.h"
 
 namespace headroom::planner {
 
@@ -60,8 +60,8 @@ class PassCatalog {
   const PassOption& option(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
                            const std::vector<TensorId>& in_place);
   /// The option's shapes with the tensors that it touches in these tiers, and its parameters there or not.
-  PricedShapes& priced(const PassOption& option, const std::vector<MemoryTier>& tiers,
-                       WeightResidency residency);
+  TileChoice& priced(const PassOption& option, const std::vector<MemoryTier>& tiers,
+                     WeightResidency residency);
   /// Keys and values are read whole by every tile, so they stay on the device.
   bool may_go_below(size_t pass, TensorId id) const;
   /// Bytes of a materialised tensor's blocks.
@@ -85,7 +85,7 @@ class PassCatalog {
   std::vector<std::map<std::vector<TensorId>, std::vector<KeepSet>>>
       keep_sets_;                                                      ///< by pass and tensors present
   std::vector<std::map<std::vector<TouchedTensor>, PassWork>> works_;  ///< by pass and tensors touched
-  std::map<std::tuple<const PassOption*, std::vector<MemoryTier>, WeightResidency>, PricedShapes> priced_;
+  std::map<std::tuple<const PassOption*, std::vector<MemoryTier>, WeightResidency>, TileChoice> priced_;
 };
 
 }  // namespace headroom::planner

@@ -39,7 +39,7 @@ class PassOption {
   /// Bytes of the parameters that the pass needs, packed for the direct algorithm.
   int64_t parameter_bytes() const { return brought_[0].per_pass; }
 
-  // What follows serves PricedShapes. `tiers` is parallel to touched().
+  // What follows serves TileChoice. `tiers` is parallel to touched().
   size_t heights() const { return heights_.size(); }
   size_t widths() const { return widths_.size(); }
   size_t chunks() const { return chunks_.size(); }

@@ -30,7 +30,7 @@ struct Choice {
   std::vector<TensorId> in_place;
   std::vector<TensorId> below;  ///< those of `keeps` that live in the lower tier
   Frontier next;
-  PricedShapes* shapes = nullptr;  ///< with what the pass brings in, without what follows
+  TileChoice* shapes = nullptr;  ///< with what the pass brings in, without what follows
   int64_t beside_bytes =
       0;  ///< resident weights, latent, reserve, and tensors on the device that the pass does not touch
   double beside_seconds = 0;  ///< bringing the pass's weights in

@@ -3,7 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-// Which tiles are tried: every height with every width and every length of chunks.
+// Which tiles are tried: every height with every width and every length of chunks. TileChoice picks among
+// them (planner/search/tile_choice.h).
 namespace headroom::planner {
 
 /// Heights and widths of the tiles that are tried in a grid of this length: the whole, and powers of two.

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "decoder/cpu/cpu_device.h"
+#include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/packed_weights.h"
-#include "decoder/cpu/pool.h"
 #include "decoder/cpu/tile.h"
 #include "profiler/measure/calls.h"
 #include "profiler/measure/clock.h"
@@ -47,7 +47,7 @@ class CpuBenchmark final : public Benchmark {
   const Plan& plan_;
   const ParameterSource& weights_;
   const Clock clock_;
-  Pool pool_;
+  LimitedPool pool_;
   CpuOperands operands_;
   std::shared_ptr<Prepared> prepared_;  ///< the last one: calls of one operation come one after another
   Tile input_, output_;                 ///< of the reference

@@ -15,7 +15,7 @@ constexpr int64_t kFarApartBytes = int64_t{96} << 20;
 
 }  // namespace
 
-CpuOperands::CpuOperands(Pool& pool, Dtype dtype)
+CpuOperands::CpuOperands(LimitedPool& pool, Dtype dtype)
     : pool_(pool), dtype_(dtype), cold_buffer_(dtype, kFarApartBytes, [&pool, dtype](int64_t values) {
         return filled_buffer(pool, values, dtype);
       }) {}

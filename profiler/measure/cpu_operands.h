@@ -11,7 +11,7 @@ namespace headroom::profiler {
 class CpuOperands final : public Operands {
  public:
   /// The pool must outlive them.
-  CpuOperands(Pool& pool, Dtype dtype);
+  CpuOperands(LimitedPool& pool, Dtype dtype);
 
   MapView next(int64_t rows, int64_t columns, int64_t channels) override {
     return cold_buffer_.next(rows, columns, channels);
@@ -21,7 +21,7 @@ class CpuOperands final : public Operands {
   int64_t tile_bytes(int64_t values) const override;
 
  private:
-  Pool& pool_;
+  LimitedPool& pool_;
   const Dtype dtype_;
   ColdBuffer cold_buffer_;
 };

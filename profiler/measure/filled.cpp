@@ -18,13 +18,13 @@ void fill(float* values, int64_t count) {
     std::copy_n(values, std::min(kDrawn, count - i), values + i);
 }
 
-std::shared_ptr<float> filled(Pool& pool, int64_t count) {
+std::shared_ptr<float> filled(LimitedPool& pool, int64_t count) {
   std::shared_ptr<float> values = pool.take_floats(count);
   fill(values.get(), count);
   return values;
 }
 
-std::shared_ptr<void> filled_buffer(Pool& pool, int64_t count, Dtype dtype) {
+std::shared_ptr<void> filled_buffer(LimitedPool& pool, int64_t count, Dtype dtype) {
   std::shared_ptr<void> bytes = pool.take(count * bytes_per_element(dtype));
   constexpr int64_t kChunk = 4099;
   std::vector<float> values(kChunk);
@@ -39,7 +39,7 @@ Region region_of(int64_t rows, int64_t columns) {
   return {{0, 1}, {0, rows}, {0, columns}};
 }
 
-Tile filled_tile(Pool& pool, const Region& region, int64_t channels) {
+Tile filled_tile(LimitedPool& pool, const Region& region, int64_t channels) {
   Tile tile = make_tile(pool, region, channels, 1);
   fill(tile.values.get(), tile.value_count());
   return tile;

@@ -11,10 +11,10 @@ namespace headroom::profiler {
 // over and over.
 
 void fill(float* values, int64_t count);
-std::shared_ptr<float> filled(Pool& pool, int64_t count);
+std::shared_ptr<float> filled(LimitedPool& pool, int64_t count);
 /// As they are stored in this dtype: bytes.
-std::shared_ptr<void> filled_buffer(Pool& pool, int64_t count, Dtype dtype);
+std::shared_ptr<void> filled_buffer(LimitedPool& pool, int64_t count, Dtype dtype);
 Region region_of(int64_t rows, int64_t columns);
-Tile filled_tile(Pool& pool, const Region& region, int64_t channels);
+Tile filled_tile(LimitedPool& pool, const Region& region, int64_t channels);
 
 }  // namespace headroom::profiler

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "decoder/cpu/pool.h"
+#include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "decoder/session/libraries.h"
@@ -19,7 +19,7 @@ struct LoadingRates {
 
 LoadingRates loading_rates(const Graph& graph, const ParameterSource& source) {
   using Clock = std::chrono::steady_clock;
-  Pool pool(int64_t{1} << 40);
+  LimitedPool pool(int64_t{1} << 40);
   const auto rate = [](int64_t bytes, Clock::time_point start) {
     return double(bytes) / std::max(1e-9, std::chrono::duration<double>(Clock::now() - start).count());
   };

@@ -82,7 +82,10 @@ Table decodes_table(const QueueStats& queue) {
   table.columns = {
       {.title = "request", .is_text = true},
       {.title = "repetition"},
-      {.title = "peak", .unit = Unit::bytes, .bars = true, .explanation = "Pool and growth outside it."},
+      {.title = "peak",
+       .unit = Unit::bytes,
+       .bars = true,
+       .explanation = "LimitedPool and growth outside it."},
       {.title = "pool", .unit = Unit::bytes, .explanation = "High-water mark of live bytes in the pool."},
       {.title = "resident", .unit = Unit::bytes, .explanation = "Of the process when the decode was done."},
       {.title = "outside growth", .unit = Unit::bytes, .explanation = "Since before the first decode."},

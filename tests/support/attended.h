@@ -6,7 +6,7 @@
 namespace headroom::testing {
 
 /// What attention makes of a tile of queries, in a tile of its own.
-inline Tile attended(Pool& pool, const Tile& queries, const MapView& keys, const MapView& values,
+inline Tile attended(LimitedPool& pool, const Tile& queries, const MapView& keys, const MapView& values,
                      AttentionFrames frames = AttentionFrames::each) {
   Tile result = make_tile(pool, queries.region, values.channels, queries.items);
   attend(pool, {queries.view(), keys, values}, frames, result.view(), queries.items);

@@ -9,13 +9,7 @@ from typing import Any
 from . import _core
 from .errors import InputError, Unsupported
 
-SUPPORTED_CLASSES = (
-    "AutoencoderKL",
-    "AutoencoderDC",
-    "AutoencoderKLWan",
-    "AutoencoderKLQwenImage",
-    "CausalVAEModel",
-)
+SUPPORTED_CLASSES = tuple(_core.supported_classes())
 """Classes of decoders, by diffusers' names."""
 
 

@@ -1,6 +1,6 @@
 #include "decoder/cpu/attention.h"
+#include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/loops/storage.h"
-#include "decoder/cpu/pool.h"
 #include "decoder/interpreter/materialised_map.h"
 #include "decoder/lowering/attention.h"
 #include "decoder/lowering/memory.h"
@@ -48,7 +48,7 @@ TEST_CASE("attention over blocks is the softmax over all positions") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{24}));
   CAPTURE(seed);
   start_libraries(2);
-  Pool pool(int64_t{64} << 20);
+  LimitedPool pool(int64_t{64} << 20);
   Random random(seed);
   const int64_t items = random.integer(1, 2), channels = 8 * random.integer(1, 4), value_channels = channels;
   const int64_t rows = random.integer(1, 12), columns = random.integer(1, 11);
@@ -135,7 +135,7 @@ TEST_CASE(
   const Extent tile{1, query_rows, columns};
   const int64_t result_bytes =
       allocated_bytes(positions(tile) * channels * int64_t{sizeof(float)}, DeviceKind::cpu);
-  Pool pool(int64_t{64} << 20);
+  LimitedPool pool(int64_t{64} << 20);
   Tile queries = make_tile(pool, {{0, 1}, {0, query_rows}, {0, columns}}, channels, 1);
   const std::vector<float> query_values = draw(query_rows * columns * channels);
   std::copy(query_values.begin(), query_values.end(), queries.values.get());

@@ -5,9 +5,9 @@
 #include <map>
 #include <vector>
 
+#include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/map_steps.h"
 #include "decoder/cpu/packed_weights.h"
-#include "decoder/cpu/pool.h"
 #include "decoder/cpu/tile.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/parameters.h"
@@ -91,7 +91,7 @@ TEST_CASE("a region of a convolution equals that of the whole, by both algorithm
   const bool into_blocks = random.chance(0.3);
   CAPTURE(seed, kernel, upsamples, inputs, outputs, items, height, width, threads, into_blocks);
   start_libraries(threads);
-  Pool pool(int64_t{256} << 20);
+  LimitedPool pool(int64_t{256} << 20);
   {
     const Case conv(random, inputs, outputs, kernel, upsamples);
     const Op& op = conv.graph.op(conv.op);
@@ -236,7 +236,7 @@ TEST_CASE("groups, stacked weights, shortcuts and batch norms, by both algorithm
     };
     const Region region{{0, 1}, {2, 2 + random.integer(1, 6)}, {3, 3 + random.integer(1, 40)}};
     const Region needed = needed_region(op, 0, region);
-    Pool pool(int64_t{256} << 20);
+    LimitedPool pool(int64_t{256} << 20);
     Tile input = make_tile(pool, needed, inputs, 1);
     const std::vector<float> drawn = random_values(random, input.value_count());
     std::copy(drawn.begin(), drawn.end(), input.values.get());

@@ -16,7 +16,8 @@ using test::Random;
 constexpr double kEpsilon = 1e-15;
 constexpr int64_t kPoolBytes = int64_t{256} << 20;
 
-Tile random_tile(Pool& pool, Random& random, int64_t rows, int64_t columns, int64_t channels, int64_t items) {
+Tile random_tile(LimitedPool& pool, Random& random, int64_t rows, int64_t columns, int64_t channels,
+                 int64_t items) {
   Tile tile = make_tile(pool, {{0, 1}, {0, rows}, {0, columns}}, channels, items);
   float* values = tile.values.get();
   for (int64_t i = 0; i < tile.value_count(); ++i) values[i] = static_cast<float>(random.uniform(-1, 1));
@@ -45,7 +46,7 @@ double by_hand(const Tile& input, int64_t first, int64_t channels, int64_t item,
 TEST_CASE("linear attention is the quadratic form, whatever tiles its sums come from") {
   for (uint64_t seed = 0; seed < 25; ++seed) {
     Random random(seed);
-    Pool pool(kPoolBytes);
+    LimitedPool pool(kPoolBytes);
     const int64_t channels = random.pick<int64_t>({1, 3, 8, 16, 32, 70}), items = random.integer(1, 2);
     const int64_t rows = random.integer(1, 7), columns = random.pick<int64_t>({1, 5, 70});
     const int64_t heads = random.integer(1, 3), input_count = random.integer(1, 2);
@@ -96,7 +97,7 @@ TEST_CASE("linear attention is the quadratic form, whatever tiles its sums come 
 
 TEST_CASE("queries that meet no key give zero, and what is not finite is found in the sums") {
   Random random(3);
-  Pool pool(kPoolBytes);
+  LimitedPool pool(kPoolBytes);
   Tile tile = random_tile(pool, random, 2, 3, 12, 1);
   float* values = tile.values.get();
   for (int64_t i = 0; i < tile.value_count(); ++i) {

@@ -3,7 +3,7 @@
 
 #include "decoder/cpu/attention.h"
 #include "decoder/cpu/convolution.h"
-#include "decoder/cpu/pool.h"
+#include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/process_memory.h"
 #include "decoder/lowering/attention.h"
 #include "decoder/lowering/storage.h"
@@ -33,7 +33,7 @@ TEST_CASE("attention takes from the pool what the formula says") {
   const int64_t channels = 16 * random.integer(1, 8);
   CAPTURE(seed, threads, query_rows, key_rows, channels);
   start_libraries(threads);
-  Pool pool(64 * kMiB);
+  LimitedPool pool(64 * kMiB);
   {
     Tile queries = make_tile(pool, {{0, 1}, {0, query_rows}, {0, columns}}, channels, 1);
     Tile keys = make_tile(pool, {{0, 1}, {0, key_rows}, {0, columns}}, channels, 1);
@@ -54,7 +54,7 @@ TEST_CASE("attention takes from the pool what the formula says") {
 
 TEST_CASE("convolutions of many shapes leave less behind outside the pool than the reserve") {
   start_libraries(2);
-  Pool pool(64 * kMiB);
+  LimitedPool pool(64 * kMiB);
   const Model model = test::model_of(test::tiny_config({16, 32}));
   const int64_t reserve = planner::cpu_memory_model(model.graph).reserve_bytes;
   const KernelShape shape{32, 32, 3, 3};

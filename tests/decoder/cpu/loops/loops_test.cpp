@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "decoder/cpu/loops/channel_sums.h"
 #include "decoder/cpu/loops/norm.h"
-#include "decoder/cpu/loops/statistics.h"
 #include "tests/support/random.h"
 
 namespace headroom::kernels {

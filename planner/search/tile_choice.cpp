@@ -1,4 +1,4 @@
-#include "planner/search/priced_shapes.h"
+#include "planner/search/tile_choice.h"
 
 #include <algorithm>
 #include <tuple>
@@ -7,7 +7,7 @@
 
 namespace headroom::planner {
 
-PricedShapes::PricedShapes(const PassOption& option, std::vector<MemoryTier> tiers, WeightResidency residency)
+TileChoice::TileChoice(const PassOption& option, std::vector<MemoryTier> tiers, WeightResidency residency)
     : option_(&option),
       tiers_(std::move(tiers)),
       residency_(residency),
@@ -34,7 +34,7 @@ PricedShapes::PricedShapes(const PassOption& option, std::vector<MemoryTier> tie
   std::sort(shapes_.begin(), shapes_.end(), faster);
 }
 
-int64_t PricedShapes::peak_of(size_t i) {
+int64_t TileChoice::peak_of(size_t i) {
   Shape& shape = shapes_[i];
   if (shape.peak_bytes >= 0) return shape.peak_bytes;
   const auto [live, is_new] = live_bytes_.try_emplace(shape.height);
@@ -43,7 +43,7 @@ int64_t PricedShapes::peak_of(size_t i) {
              option_->peak_bytes(shape, live->second) + option_->brought_bytes(shape.algorithm, residency_);
 }
 
-const Shape* PricedShapes::fastest_within(int64_t limit_bytes) {
+const Shape* TileChoice::fastest_within(int64_t limit_bytes) {
   if (least_bytes_ > limit_bytes) return nullptr;
   for (size_t i = 0; i < shapes_.size(); ++i) {
     if (peak_of(i) <= limit_bytes) return &shapes_[i];
@@ -51,12 +51,12 @@ const Shape* PricedShapes::fastest_within(int64_t limit_bytes) {
   return nullptr;
 }
 
-const Shape* PricedShapes::smallest() {
+const Shape* TileChoice::smallest() {
   return &*std::min_element(all().begin(), all().end(),
                             [](const Shape& a, const Shape& b) { return a.peak_bytes < b.peak_bytes; });
 }
 
-const std::vector<Shape>& PricedShapes::all() {
+const std::vector<Shape>& TileChoice::all() {
   for (size_t i = 0; i < shapes_.size(); ++i) peak_of(i);
   return shapes_;
 }

@@ -1,4 +1,4 @@
-#include "decoder/cpu/loops/statistics.h"
+#include "decoder/cpu/loops/channel_sums.h"
 
 #include <algorithm>
 

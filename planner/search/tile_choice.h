@@ -9,9 +9,9 @@ namespace headroom::planner {
 
 /// The tile shapes of an option for one placing of its tensors and its parameters, fastest first. Peaks are
 /// worked out when first needed: most searches look at the first shapes of most choices only.
-class PricedShapes {
+class TileChoice {
  public:
-  PricedShapes(const PassOption& option, std::vector<MemoryTier> tiers, WeightResidency residency);
+  TileChoice(const PassOption& option, std::vector<MemoryTier> tiers, WeightResidency residency);
 
   /// The fastest shape of all, whatever it needs.
   const Shape& fastest() const { return shapes_.front(); }

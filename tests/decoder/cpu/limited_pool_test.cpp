@@ -1,4 +1,4 @@
-#include "decoder/cpu/pool.h"
+#include "decoder/cpu/limited_pool.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kMiB = int64_t{1} << 20;
 
 TEST_CASE("the limit is refused before anything is allocated") {
-  Pool pool(8 * kMiB);
+  LimitedPool pool(8 * kMiB);
   void* first = pool.allocate(5 * kMiB);
   const int64_t live = pool.live_bytes(), resident = pool.peak_resident_bytes(), peak = pool.peak_bytes();
   for (const int64_t bytes :
@@ -48,21 +48,21 @@ TEST_CASE("the limit is refused before anything is allocated") {
 }
 
 TEST_CASE("sizes near the ends of 64 bits are refused") {
-  Pool pool(kMiB);
+  LimitedPool pool(kMiB);
   for (const int64_t bytes : {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::max() - 4094,
                               int64_t{-1}, std::numeric_limits<int64_t>::min()}) {
     CAPTURE(bytes);
     CHECK_THROWS_AS(pool.allocate(bytes), LimitExceeded);
   }
   CHECK(pool.live_bytes() == 0);
-  Pool nothing(0);
+  LimitedPool nothing(0);
   CHECK_THROWS_AS(nothing.allocate(1), LimitExceeded);
-  Pool negative(-5);
+  LimitedPool negative(-5);
   CHECK_THROWS_AS(negative.allocate(1), LimitExceeded);
 }
 
 TEST_CASE("live and peak bytes count what is in use, small allocations included") {
-  Pool pool(4 * kMiB);
+  LimitedPool pool(4 * kMiB);
   void* small = pool.allocate(100);
   CHECK(pool.live_bytes() == 128);
   void* large = pool.allocate(kMiB);
@@ -84,7 +84,7 @@ TEST_CASE("live and peak bytes count what is in use, small allocations included"
 }
 
 TEST_CASE("memory is aligned, owned and its own") {
-  Pool pool(4 * kMiB), other(4 * kMiB);
+  LimitedPool pool(4 * kMiB), other(4 * kMiB);
   for (const int64_t bytes : {1, 63, 64, 65, 4095, 16383, 16384, 16385, 500000}) {
     CAPTURE(bytes);
     void* memory = pool.allocate(bytes);
@@ -102,7 +102,7 @@ TEST_CASE("memory is aligned, owned and its own") {
 }
 
 TEST_CASE("freed pages stay warm for the next of the size") {
-  Pool pool(16 * kMiB);
+  LimitedPool pool(16 * kMiB);
   auto* first = static_cast<char*>(pool.allocate(2 * kMiB));
   first[kMiB] = 'w';
   pool.deallocate(first);
@@ -115,7 +115,7 @@ TEST_CASE("freed pages stay warm for the next of the size") {
 
 TEST_CASE("warm pages are handed back before live and warm ones pass the limit") {
   const int64_t limit = 64 * kMiB;
-  Pool pool(limit);
+  LimitedPool pool(limit);
   const int64_t before = resident_bytes();
   // Sizes that no earlier hole fits: every one needs fresh addresses.
   for (int64_t mebibytes = 20; mebibytes <= 60; mebibytes += 5) {
@@ -128,7 +128,7 @@ TEST_CASE("warm pages are handed back before live and warm ones pass the limit")
 }
 
 TEST_CASE("fragmented pages serve a large request") {
-  Pool pool(10 * kMiB);
+  LimitedPool pool(10 * kMiB);
   std::vector<void*> parts;
   for (int i = 0; i < 10; ++i) parts.push_back(pool.allocate(kMiB));
   for (size_t i = 0; i < parts.size(); i += 2) pool.deallocate(parts[i]);
@@ -141,7 +141,7 @@ TEST_CASE("fragmented pages serve a large request") {
 }
 
 TEST_CASE("warm pages are handed back beyond the resident goal, and what is live never suffers from it") {
-  Pool pool(16 * kMiB, 4 * kMiB);
+  LimitedPool pool(16 * kMiB, 4 * kMiB);
   void* first = pool.allocate(3 * kMiB);
   std::memset(first, 1, 3 * kMiB);
   pool.deallocate(first);
@@ -153,7 +153,7 @@ TEST_CASE("warm pages are handed back beyond the resident goal, and what is live
   CHECK(pool.live_bytes() == 12 * kMiB);
   CHECK(pool.peak_resident_bytes() == 12 * kMiB);
   for (void* memory : {other, larger, beyond}) pool.deallocate(memory);
-  CHECK_THROWS_AS(Pool(kMiB, 4 * kMiB).allocate(2 * kMiB), LimitExceeded);
+  CHECK_THROWS_AS(LimitedPool(kMiB, 4 * kMiB).allocate(2 * kMiB), LimitExceeded);
 }
 
 TEST_CASE("any order of allocations keeps contents, counts and the limit") {
@@ -161,7 +161,7 @@ TEST_CASE("any order of allocations keeps contents, counts and the limit") {
   CAPTURE(seed);
   test::Random random(seed);
   const int64_t limit = random.integer(1, 12) * kMiB + random.integer(0, 5000);
-  Pool pool(limit);
+  LimitedPool pool(limit);
   struct Piece {
     unsigned char* memory;
     int64_t bytes;
@@ -228,7 +228,7 @@ TEST_CASE("touching any of it brings in no more than what is live or warm, huge 
     }
   } counts;
   test::Random random(seed);
-  Pool pool(48 * kMiB, random.integer(8, 32) * kMiB);
+  LimitedPool pool(48 * kMiB, random.integer(8, 32) * kMiB);
   pool.observe(&counts);
   std::vector<void*> pieces;
   for (int step = 0; step < 200; ++step) {
@@ -250,7 +250,7 @@ TEST_CASE("touching any of it brings in no more than what is live or warm, huge 
 }
 
 TEST_CASE("a held pool hands warm pages back instead of growing, and grows only for what is live") {
-  Pool pool(64 * kMiB);
+  LimitedPool pool(64 * kMiB);
   const auto fragment = [&] {
     // 12 MiB live at the most, in ranges that do not fit what comes next.
     void* a = pool.allocate(4 * kMiB);
@@ -278,9 +278,9 @@ TEST_CASE("a held pool hands warm pages back instead of growing, and grows only 
 }
 
 TEST_CASE("resident bytes are the pages that were touched and not handed back") {
-  const int64_t reservations = Pool::reservations();
-  Pool pool(32 * kMiB);
-  CHECK(Pool::reservations() == reservations + 1);
+  const int64_t reservations = LimitedPool::reservations();
+  LimitedPool pool(32 * kMiB);
+  CHECK(LimitedPool::reservations() == reservations + 1);
   CHECK(pool.resident_bytes() == 0);
   auto* memory = static_cast<char*>(pool.allocate(8 * kMiB));
   std::fill_n(memory, 2 * kMiB, '\1');
@@ -295,7 +295,7 @@ TEST_CASE("resident bytes are the pages that were touched and not handed back") 
   CHECK(pool.peak_bytes() == 32 * kMiB);
   pool.restart_peak();
   CHECK(pool.peak_bytes() == 0);
-  CHECK(Pool::reservations() == reservations + 1);
+  CHECK(LimitedPool::reservations() == reservations + 1);
 }
 
 }  // namespace

@@ -18,15 +18,15 @@ namespace headroom {
 /// limit, nor the resident goal where live bytes alone are within it: what is warm is handed back to the
 /// system first. Fragmentation therefore costs addresses, never memory. Small allocations come from the C++
 /// heap and count as live bytes all the same. Thread-safe.
-class Pool {
+class LimitedPool {
  public:
   /// `resident_goal_bytes`: what live and warm pages together are held to, the predicted peak of live bytes.
   /// A goal below what is live costs page faults, nothing else.
-  Pool(int64_t limit_bytes, int64_t resident_goal_bytes);
-  explicit Pool(int64_t limit_bytes) : Pool(limit_bytes, limit_bytes) {}
-  ~Pool();
-  Pool(const Pool&) = delete;
-  Pool& operator=(const Pool&) = delete;
+  LimitedPool(int64_t limit_bytes, int64_t resident_goal_bytes);
+  explicit LimitedPool(int64_t limit_bytes) : LimitedPool(limit_bytes, limit_bytes) {}
+  ~LimitedPool();
+  LimitedPool(const LimitedPool&) = delete;
+  LimitedPool& operator=(const LimitedPool&) = delete;
 
   /// At least 64-byte aligned. Throws LimitExceeded.
   void* allocate(int64_t bytes);

@@ -1,4 +1,4 @@
-#include "decoder/cpu/pool.h"
+#include "decoder/cpu/limited_pool.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -44,8 +44,10 @@ void refuse_huge_pages(char* begin, int64_t bytes, const char* lowest, const cha
 
 }  // namespace
 
-Pool::Pool(int64_t limit_bytes, int64_t resident_goal_bytes)
-    : most_bytes_(limit_bytes), limit_bytes_(limit_bytes), resident_goal_bytes_(std::min(limit_bytes, resident_goal_bytes)) {
+LimitedPool::LimitedPool(int64_t limit_bytes, int64_t resident_goal_bytes)
+    : most_bytes_(limit_bytes),
+      limit_bytes_(limit_bytes),
+      resident_goal_bytes_(std::min(limit_bytes, resident_goal_bytes)) {
   // Addresses cost nothing; four times the limit leaves room for every order of allocations that we make.
   reserved_bytes_ =
       round_up(std::min(std::max<int64_t>(limit_bytes, kPageBytes), kMostReserved / 4) * 4, kPageBytes);
@@ -59,18 +61,18 @@ Pool::Pool(int64_t limit_bytes, int64_t resident_goal_bytes)
   free_[0] = {reserved_bytes_, false};
 }
 
-Pool::~Pool() {
+LimitedPool::~LimitedPool() {
   munmap(base_, static_cast<size_t>(reserved_bytes_));
 }
 
-bool Pool::owns(const void* memory) const {
+bool LimitedPool::owns(const void* memory) const {
   const char* p = static_cast<const char*>(memory);
   if (p >= base_ && p < base_ + reserved_bytes_) return true;
   const std::lock_guard lock(mutex_);
   return small_.contains(memory);
 }
 
-void* Pool::allocate(int64_t bytes) {
+void* LimitedPool::allocate(int64_t bytes) {
   const std::lock_guard lock(mutex_);
   const bool small = bytes < kSmallestPagedBytes;
   const bool sane =
@@ -100,16 +102,16 @@ void* Pool::allocate(int64_t bytes) {
   return memory;
 }
 
-std::shared_ptr<void> Pool::take(int64_t bytes) {
+std::shared_ptr<void> LimitedPool::take(int64_t bytes) {
   if (bytes == 0) return nullptr;
   return {allocate(bytes), [this](void* memory) { deallocate(memory); }};
 }
 
-std::shared_ptr<float> Pool::take_floats(int64_t count) {
+std::shared_ptr<float> LimitedPool::take_floats(int64_t count) {
   return std::static_pointer_cast<float>(take(count * int64_t{sizeof(float)}));
 }
 
-void Pool::deallocate(void* memory) {
+void LimitedPool::deallocate(void* memory) {
   if (memory == nullptr) return;
   const std::lock_guard lock(mutex_);
   if (const auto small = small_.find(memory); small != small_.end()) {
@@ -128,7 +130,7 @@ void Pool::deallocate(void* memory) {
   used_.erase(used);
 }
 
-Pool::Ranges::iterator Pool::best_fit(int64_t bytes, bool warm) {
+LimitedPool::Ranges::iterator LimitedPool::best_fit(int64_t bytes, bool warm) {
   auto best = free_.end();
   for (auto range = free_.begin(); range != free_.end(); ++range) {
     if (range->second.warm != warm || range->second.bytes < bytes) continue;
@@ -137,7 +139,7 @@ Pool::Ranges::iterator Pool::best_fit(int64_t bytes, bool warm) {
   return best;
 }
 
-int64_t Pool::take_pages(int64_t bytes) {
+int64_t LimitedPool::take_pages(int64_t bytes) {
   auto range = best_fit(bytes, true);
   if (range == free_.end()) {
     cool_until(resident_goal_bytes_ - bytes);
@@ -161,7 +163,7 @@ int64_t Pool::take_pages(int64_t bytes) {
 }
 
 /// Hands warm pages back, largest ranges first, until live and warm bytes together are within the goal.
-void Pool::cool_until(int64_t resident_goal) {
+void LimitedPool::cool_until(int64_t resident_goal) {
   while (live_bytes_ + warm_bytes_ > resident_goal && warm_bytes_ > 0) {
     auto largest = free_.end();
     for (auto range = free_.begin(); range != free_.end(); ++range) {
@@ -181,7 +183,7 @@ void Pool::cool_until(int64_t resident_goal) {
   }
 }
 
-void Pool::add_free(int64_t offset, int64_t bytes, bool warm) {
+void LimitedPool::add_free(int64_t offset, int64_t bytes, bool warm) {
   if (warm) warm_bytes_ += bytes;
   auto next = free_.lower_bound(offset);
   if (next != free_.end() && next->second.warm == warm && offset + bytes == next->first) {
@@ -198,22 +200,22 @@ void Pool::add_free(int64_t offset, int64_t bytes, bool warm) {
   free_[offset] = {bytes, warm};
 }
 
-int64_t Pool::live_bytes() const {
+int64_t LimitedPool::live_bytes() const {
   const std::lock_guard lock(mutex_);
   return live_bytes_;
 }
 
-int64_t Pool::peak_bytes() const {
+int64_t LimitedPool::peak_bytes() const {
   const std::lock_guard lock(mutex_);
   return peak_bytes_;
 }
 
-int64_t Pool::peak_resident_bytes() const {
+int64_t LimitedPool::peak_resident_bytes() const {
   const std::lock_guard lock(mutex_);
   return peak_resident_bytes_;
 }
 
-int64_t Pool::resident_bytes() const {
+int64_t LimitedPool::resident_bytes() const {
   const std::lock_guard lock(mutex_);
   constexpr int64_t kPagesAtOnce = 1 << 16;
   std::vector<unsigned char> present(static_cast<size_t>(std::min(kPagesAtOnce, used_end_ / kPageBytes)));
@@ -229,47 +231,47 @@ int64_t Pool::resident_bytes() const {
   return pages * kPageBytes;
 }
 
-int64_t Pool::reservations() {
+int64_t LimitedPool::reservations() {
   return reservations_made.load();
 }
 
-void Pool::hold_resident(int64_t goal_bytes) {
+void LimitedPool::hold_resident(int64_t goal_bytes) {
   const std::lock_guard lock(mutex_);
   resident_goal_bytes_ = std::min(goal_bytes, limit_bytes_);
 }
 
-void Pool::limit_to(int64_t limit_bytes) {
+void LimitedPool::limit_to(int64_t limit_bytes) {
   const std::lock_guard lock(mutex_);
   limit_bytes_ = std::min(limit_bytes, most_bytes_);
   resident_goal_bytes_ = std::min(resident_goal_bytes_, limit_bytes_);
 }
 
-void Pool::trim() {
+void LimitedPool::trim() {
   const std::lock_guard lock(mutex_);
   cool_until(live_bytes_);
 }
 
-void Pool::restart_peak() {
+void LimitedPool::restart_peak() {
   const std::lock_guard lock(mutex_);
   peak_bytes_ = live_bytes_;
 }
 
-int64_t Pool::allocations() const {
+int64_t LimitedPool::allocations() const {
   const std::lock_guard lock(mutex_);
   return allocations_;
 }
 
-void Pool::observe(MemoryObserver* observer) {
+void LimitedPool::observe(MemoryObserver* observer) {
   const std::lock_guard lock(mutex_);
   observer_ = observer;
 }
 
-void Pool::start_window() {
+void LimitedPool::start_window() {
   const std::lock_guard lock(mutex_);
   window_peak_bytes_ = live_bytes_;
 }
 
-int64_t Pool::window_peak_bytes() const {
+int64_t LimitedPool::window_peak_bytes() const {
   const std::lock_guard lock(mutex_);
   return window_peak_bytes_;
 }
