@@ -6,6 +6,7 @@
     >>> image = pipe(prompt).images[0]
 """
 
+from . import module
 from ._core import Plan, __version__, built_in_models
 from .decoding import Handle, disable, enable, handle_of
 from .described import SUPPORTED_CLASSES, describe
@@ -45,6 +46,7 @@ __all__ = [
     "explain",
     "frontier",
     "handle_of",
+    "module",
     "plan",
     "predict",
 ]

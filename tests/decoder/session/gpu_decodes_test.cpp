@@ -18,6 +18,7 @@
 #include "tests/support/decoding_gpu.h"
 #include "tests/support/drawn_plans.h"
 #include "tests/support/random_plan.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/tiny_dc.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/tiny_video.h"
@@ -101,16 +102,18 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
             ? 1
             : 0;
   }
+  if (test::kSanitized) return;  // a few of them need not have all there is
   CHECK(transfers > 0);
   CHECK(in_micro_batches > 0);
 }
 
 TEST_CASE("any plan for a GPU gives the pixels of the untiled decode") {
-  check_drawn_plans(20, 1, [](Random& random) { return test::random_config(random); });
+  check_drawn_plans(test::kSanitized ? 6 : 20, 1, [](Random& random) { return test::random_config(random); });
 }
 
 TEST_CASE("any plan for a GPU: AutoencoderDC") {
-  check_drawn_plans(12, 1, [](Random& random) { return test::random_dc_config(random); });
+  check_drawn_plans(test::kSanitized ? 4 : 12, 1,
+                    [](Random& random) { return test::random_dc_config(random); });
 }
 
 TEST_CASE("any plan for a GPU: clips") {

@@ -7,6 +7,7 @@
 #include "decoder/validator/validator.h"
 #include "planner/explain/why_not.h"
 #include "planner/search/make_plan.h"
+#include "tests/support/sanitized.h"
 
 namespace headroom::planner {
 namespace {
@@ -29,6 +30,7 @@ TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, w
         Case{"sana-dc-ae-f32c32", 2048, 2048, 1, 2, 8192, 0},
         Case{"open-sora-plan", 512, 512, 65, 1, 8192, 0}}) {
     CAPTURE(c.model, c.width, c.limit_mib);
+    if (test::kSanitized && c.width > 2048) continue;
     const Model model = resolve_model(c.model);
     PlanOptions options;
     options.limit_bytes = c.limit_mib << 20;
@@ -53,6 +55,7 @@ TEST_CASE("pinned host memory has room for its gaps too, whatever its limit") {
   const CostModel costs(model.graph, DeviceKind::cuda);
   const Request request = request_of({"sdxl", 2048, 1536, 1, 1, 0, 0});
   for (const int64_t host_mib : {2000, 1100}) {
+    if (test::kSanitized && host_mib == 1100) continue;
     CAPTURE(host_mib);
     const PlanOptions options{.limit_bytes = int64_t{450} << 20, .host_limit_bytes = host_mib << 20};
     const Plan plan = make_plan({model, request, options, costs}).value();

@@ -7,6 +7,7 @@
 
 #include "decoder/gpu/calls/workspace.h"
 #include "tests/support/plain_attention.h"
+#include "tests/support/sanitized.h"
 
 namespace headroom::gpu {
 namespace {
@@ -51,7 +52,7 @@ class PlainProducts : public MatrixProducts {
 };
 
 TEST_CASE("attention by matrix products in chunks") {
-  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{40}));
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{40}, test::kSeedStep));
   Random random(seed);
   const Dtype dtype = random.pick<Dtype>({Dtype::fp16, Dtype::bf16});
   const auto extent = [&](int64_t least, int64_t most) {

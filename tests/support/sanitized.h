@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+
+// Sanitizers make searches and emulated kernels some ten times as slow, and look for faults of memory, which
+// a part of the drawn cases shows as well as all of them. The release build runs all.
+namespace headroom::test {
+
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+/// From one seed to the next: every fourth under sanitizers.
+inline constexpr uint64_t kSeedStep = kSanitized ? 4 : 1;
+
+}  // namespace headroom::test
