@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cached_property
 from typing import Any
 
@@ -58,7 +59,8 @@ class Prediction:
     @cached_property
     def _why_not(self) -> tuple[str, tuple[dict, ...]]:
         text, document = self._planner.why_not(self.limit_bytes)
-        return text, tuple(json.loads(document)["relaxations"])
+        remedies = json.loads(document)["relaxations"]
+        return _in_python(text), tuple({**remedy, "change": _in_python(remedy["change"])} for remedy in remedies)
 
     def require(self) -> _core.Plan:
         """The plan. Raises DoesNotFit, which says what would help."""
@@ -82,6 +84,12 @@ class Prediction:
         from .notebook import prediction_html
 
         return prediction_html(self)
+
+
+def _in_python(text: str) -> str:
+    """Options of headroom-plan as arguments: ``scratch=DIR`` for ``--scratch DIR``."""
+    text = re.sub(r"--([a-z-]+) (?=DIR|auto|bf16|fp16)", r"--\1=", text)
+    return re.sub(r"--([a-z-]+)", lambda found: found[1].replace("-", "_"), text)
 
 
 def planner_of(

@@ -35,6 +35,8 @@ class Predictions(unittest.TestCase):
             found.require()
         self.assertEqual(refused.exception.smallest_limit_bytes, found.smallest_limit_bytes)
         self.assertIn("smallest limit", str(refused.exception))
+        self.assertIn("with scratch=DIR it", str(refused.exception))
+        self.assertIn("scratch=DIR", [remedy["change"] for remedy in found.remedies])
         self.assertIsInstance(refused.exception, MemoryError)
         self.assertIn("does not fit", found._repr_html_())
 
