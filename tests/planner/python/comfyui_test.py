@@ -124,6 +124,9 @@ class Nodes(unittest.TestCase):
             self.skipTest("HEADROOM_COMFYUI names no clone of ComfyUI: its own comfy.sd.VAE was not tried")
         sys.path.insert(0, clone)
         sys.argv = ["comfyui", "--cpu"]
+        import comfy.options
+
+        comfy.options.enable_args_parsing()
         import comfy.sd
 
         state = {original_name(name, 4): (t[..., None, None] if ".attentions." in name and t.dim() == 2 else t)
