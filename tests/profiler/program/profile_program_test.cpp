@@ -41,7 +41,7 @@ TEST_CASE("profiling a tiny model gives every layer at every size") {
   const Graph graph = resolve_model(model).graph;
   CHECK(profile.model == model);
   CHECK_THAT(profile.device, Catch::Contains("2 threads"));
-  CHECK_THAT(profile.libraries, Catch::Contains("LibTorch"));
+  CHECK_THAT(profile.libraries, Catch::Contains("Headroom"));
   CHECK(profile.weights_bytes >= parameter_elements(graph) * 4);
   REQUIRE(profile.sizes.size() == 2);
   REQUIRE(profile.layers.size() == graph.ops().size());
