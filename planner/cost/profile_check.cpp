@@ -5,6 +5,7 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
+#include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {
 namespace {
@@ -106,6 +107,15 @@ void check_profiled_range(const profiler::Profile& profile, const std::string& f
                        std::to_string(plan.request.height_pixels));
     }
   }
+}
+
+CostModel costs_of(const Graph& graph, const Request& request, const std::string& profile_file,
+                   bool other_environment) {
+  if (profile_file.empty()) return CostModel(graph, request.device);
+  const profiler::Profile profile = profiler::read_profile(profile_file);
+  check_profiled_model(profile, profile_file, graph, request);
+  if (!other_environment) check_profiled_machine(profile, profile_file);
+  return CostModel(graph, profile, request);
 }
 
 }  // namespace headroom::planner

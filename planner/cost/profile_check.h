@@ -20,4 +20,9 @@ void check_profiled_machine(const profiler::Profile& profile, const std::string&
 void check_profiled_range(const profiler::Profile& profile, const std::string& file, const Graph& graph,
                           const Plan& plan);
 
+/// What the steps of a request cost: by a profile's file, which must be of this model and, unless
+/// `other_environment`, of this machine; by stated assumptions where it has no name. Throws InputError.
+CostModel costs_of(const Graph& graph, const Request& request, const std::string& profile_file,
+                   bool other_environment = false);
+
 }  // namespace headroom::planner

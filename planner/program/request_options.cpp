@@ -6,7 +6,6 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "planner/cost/profile_check.h"
-#include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {
 namespace {
@@ -71,11 +70,7 @@ PlanOptions RequestOptions::plan_options() const {
 }
 
 CostModel RequestOptions::costs(const Model& resolved, const Request& asked) const {
-  if (profile_file.empty()) return CostModel(resolved.graph, asked.device);
-  const profiler::Profile profile = profiler::read_profile(profile_file);
-  check_profiled_model(profile, profile_file, resolved.graph, asked);
-  if (!other_environment) check_profiled_machine(profile, profile_file);
-  return CostModel(resolved.graph, profile, asked);
+  return costs_of(resolved.graph, asked, profile_file, other_environment);
 }
 
 }  // namespace headroom::planner

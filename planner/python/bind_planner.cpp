@@ -22,7 +22,6 @@
 #include "planner/python/planned_decode.h"
 #include "planner/search/frontier.h"
 #include "planner/search/make_plan.h"
-#include "profiler/profile/profile_file.h"
 
 namespace headroom::python {
 namespace {
@@ -34,14 +33,6 @@ using namespace planner;
 /// Far above what any decode takes; no bytes are added to it.
 constexpr int64_t kNoLimit = int64_t{1} << 60;
 
-CostModel costs_of(const Model& model, const Request& request, const std::string& profile_file) {
-  if (profile_file.empty()) return CostModel(model.graph, request.device);
-  const profiler::Profile profile = profiler::read_profile(profile_file);
-  check_profiled_model(profile, profile_file, model.graph, request);
-  check_profiled_machine(profile, profile_file);
-  return CostModel(model.graph, profile, request);
-}
-
 /// One request, and what can be planned for it.
 class Planner {
  public:
@@ -50,7 +41,7 @@ class Planner {
       : model_(std::move(model)),
         request_(std::move(request)),
         options_(std::move(options)),
-        costs_(costs_of(*model_, request_, profile_file)) {}
+        costs_(costs_of(model_->graph, request_, profile_file)) {}
 
   int64_t untiled_peak_bytes() const {
     return headroom::untiled_plan(*model_, request_).predicted_peak_bytes;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from . import _core
 from .amounts import auto_limit_bytes, limit_bytes
 from .described import describe, device_of, dtype_of
-from .errors import DoesNotFit
+from .errors import DoesNotFit, InputError
 
 
 class Prediction:
@@ -172,10 +173,6 @@ def planner_options(host_limit: int | str = 0, scratch: str | None = None, profi
 
 
 def _free_disk_bytes(folder: str) -> int:
-    import os
-
-    from .errors import InputError
-
     try:
         disk = os.statvfs(folder)
     except OSError as error:
