@@ -3,20 +3,21 @@
 # Catch2 is one header.
 set(HEADROOM_TEST_HEADERS <catch2/catch.hpp> <nlohmann/json.hpp> <algorithm> <filesystem> <fstream> <functional> <map>
     <memory> <optional> <random> <set> <sstream> <string> <thread> <vector>)
-add_library(headroom_test_main STATIC test_main.cpp shared_headers.cpp)
-target_link_libraries(headroom_test_main PUBLIC Catch2::Catch2 headroom::build_interface PRIVATE nlohmann_json::nlohmann_json)
-set_target_properties(headroom_test_main PROPERTIES HEADROOM_IS_TEST ON POSITION_INDEPENDENT_CODE OFF)  # as the executables
-headroom_share_headers(headroom_test_main ${HEADROOM_TEST_HEADERS})
-set_source_files_properties(test_main.cpp gui/main.cpp on_gpu/kernels_main.cpp PROPERTIES
-  SKIP_PRECOMPILE_HEADERS ON)  # which hold Catch2's own code
+add_library(headroom_test_runner STATIC run_tests.cpp shared_headers.cpp)
+target_link_libraries(headroom_test_runner PUBLIC Catch2::Catch2 headroom::build_interface PRIVATE nlohmann_json::nlohmann_json)
+set_target_properties(headroom_test_runner PROPERTIES HEADROOM_IS_TEST ON POSITION_INDEPENDENT_CODE OFF)  # as the executables
+headroom_share_headers(headroom_test_runner ${HEADROOM_TEST_HEADERS})
+set_source_files_properties(run_tests.cpp PROPERTIES
+  SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)  # which holds Catch2's own code
 
-# Where test data and programs lie. Known only to the sources that name it, so that all others compile alike in any folder.
-function(headroom_test_places)
+# Where test data and programs lie. Known only to the tests that name it, so that all others compile alike in any folder.
+function(headroom_test_places target)
   foreach(source IN LISTS ARGN)
     file(STRINGS ${source} names REGEX "HEADROOM_TEST_DATA|HEADROOM_BIN|support/gpu.h|sample_files.h|fake_programs.h")
     if(names)
-      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS
+      target_compile_definitions(${target} PRIVATE
         HEADROOM_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data" HEADROOM_BIN="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+      return()
     endif()
   endforeach()
 endfunction()
@@ -34,7 +35,7 @@ function(headroom_test_headers target)
   elseif(profiler_snapshot IN_LIST reached)
     headroom_share_headers(${target} ${HEADROOM_TEST_HEADERS})
   else()
-    headroom_take_headers(${target} FROM headroom_test_main)
+    headroom_take_headers(${target} FROM headroom_test_runner)
   endif()
 endfunction()
 
@@ -64,13 +65,13 @@ function(headroom_test name)
 
   add_executable(test_${name} ${sources})
   if(NOT TEST_OWN_MAIN)
-    target_link_libraries(test_${name} PRIVATE headroom_test_main)
+    target_sources(test_${name} PRIVATE main.cpp)
   endif()
   list(TRANSFORM TEST_LIBRARIES PREPEND headroom:: OUTPUT_VARIABLE targets)
-  target_link_libraries(test_${name} PRIVATE Catch2::Catch2 ${targets})
+  target_link_libraries(test_${name} PRIVATE headroom_test_runner ${targets})
   set_target_properties(test_${name} PROPERTIES HEADROOM_IS_TEST ON POSITION_INDEPENDENT_CODE OFF)
   headroom_test_headers(test_${name} LIBRARIES ${TEST_LIBRARIES})
-  headroom_test_places(${sources})
+  headroom_test_places(test_${name} ${sources})
   if(TEST_PROGRAMS)
     add_dependencies(test_${name} ${TEST_PROGRAMS})
   endif()

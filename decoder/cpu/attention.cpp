@@ -1,6 +1,8 @@
 #include "decoder/cpu/attention.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/cpu/rows.h"
 #include "decoder/cpu/threads.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/lowering/attention.h"
 
 namespace headroom {
@@ -115,9 +118,11 @@ class FrameAttention {
   /// `result` has as many rows as `queries`; both are contiguous.
   FrameAttention(const AttentionWork& work, float* workspace, const float* queries, float* result)
       : work_(work), queries_(queries), result_(result) {
-    keys_ = workspace;
-    values_ = keys_ + work.key_floats();
-    largest_ = values_ + work.value_floats();
+    for (int64_t i = 0; i < work.chunks_at_once; ++i) {
+      packed_[i] = {workspace, workspace + work.key_floats()};
+      workspace = packed_[i].values + work.value_floats();
+    }
+    largest_ = workspace;
     weights_ = largest_ + work.queries;
     scores_ = weights_ + work.queries;
     std::fill_n(largest_, work.queries, -std::numeric_limits<float>::infinity());
@@ -126,13 +131,21 @@ class FrameAttention {
 
   void run(const FrameOfMap& keys, const FrameOfMap& values) {
     const int64_t positions = keys.positions();
-    const int64_t blocks = (work_.queries + work_.block - 1) / work_.block;
-    for (int64_t begin = 0; begin < positions; begin += work_.chunk) {
-      const Interval chunk{begin, std::min(positions, begin + work_.chunk)};
-      pack(keys, values, chunk);
-      parallel_for(0, blocks, 1, [&](int64_t first, int64_t end) {
-        for (int64_t i = first; i < end; ++i)
-          add_chunk({i * work_.block, std::min(work_.queries, (i + 1) * work_.block)}, chunk);
+    const int64_t blocks = ceil_divide(work_.queries, work_.block);
+    const auto chunk_from = [&](int64_t begin) {
+      return Interval{begin, std::max(begin, std::min(positions, begin + work_.chunk))};
+    };
+    int64_t now = 0;  // which of packed_
+    share_out(parts_of(chunk_from(0)), [&](int64_t i) { pack(keys, values, chunk_from(0), i, packed_[0]); });
+    for (int64_t begin = 0; begin < positions; begin += work_.chunk, now = 1 - now) {
+      const Interval chunk = chunk_from(begin), next = chunk_from(begin + work_.chunk);
+      // Parts of the next chunk come last: they are small, and no thread waits long for another.
+      share_out(blocks + parts_of(next), [&](int64_t i) {
+        if (i < blocks) {
+          add_chunk({i * work_.block, std::min(work_.queries, (i + 1) * work_.block)}, chunk, packed_[now]);
+        } else {
+          pack(keys, values, next, i - blocks, packed_[1 - now]);
+        }
       });
     }
     for_lines(work_.queries, work_.channels, [&](int64_t i) {
@@ -141,41 +154,57 @@ class FrameAttention {
   }
 
  private:
-  /// Keys become columns, scaled; values rows: both in panels.
-  void pack(const FrameOfMap& keys, const FrameOfMap& values, const Interval& chunk) {
-    const int64_t count = chunk.length(), channels = work_.channels;
-    const auto factor = static_cast<float>(1 / std::sqrt(double(channels)));
-    constexpr int64_t kTogether = 16;
-    parallel_for(0, (count + kTogether - 1) / kTogether, 1, [&](int64_t begin, int64_t end) {
-      std::vector<float> buffer(static_cast<size_t>(channels));
-      for (int64_t i = begin * kTogether; i < std::min(end * kTogether, (count + 15) / 16 * 16); ++i) {
-        const int64_t panel = i / panel_columns() * panel_columns(), width = width_of_panel(count, panel);
-        float* column = keys_ + panel * channels + i - panel;
-        if (i >= count) {
-          for (int64_t c = 0; c < channels; ++c) column[c * width] = 0;
-          continue;
-        }
-        const float* key = keys.at(chunk.begin + i, buffer.data());
-        for (int64_t c = 0; c < channels; ++c) column[c * width] = key[c] * factor;
-        const float* value = values.at(chunk.begin + i, buffer.data());
-        for (int64_t first = 0; first < channels; first += panel_columns()) {
-          const int64_t across = width_of_panel(channels, first), there = std::min(across, channels - first);
-          float* row = values_ + first * count + i * across;
-          std::copy_n(value + first, there, row);
-          std::fill_n(row + there, across - there, 0.0f);
-        }
-      }
+  /// The keys and values of a chunk, in panels.
+  struct Packed {
+    float* keys = nullptr;
+    float* values = nullptr;
+  };
+  static constexpr int64_t kPart = 16;  ///< positions that are packed together
+  static int64_t parts_of(const Interval& chunk) { return ceil_divide(chunk.length(), kPart); }
+
+  /// Calls f for each of the numbers below `count`, on whichever thread is free.
+  template <typename F>
+  static void share_out(int64_t count, const F& f) {
+    std::atomic<int64_t> next = 0;
+    parallel_for(0, std::min<int64_t>(count, thread_count()), 1, [&](int64_t, int64_t) {
+      for (int64_t i = next++; i < count; i = next++) f(i);
     });
   }
 
-  void add_chunk(const Interval& block, const Interval& chunk) const {
+  /// One part of a chunk. Keys become columns, scaled; values rows.
+  void pack(const FrameOfMap& keys, const FrameOfMap& values, const Interval& chunk, int64_t part,
+            const Packed& packed) const {
+    const int64_t count = chunk.length(), channels = work_.channels;
+    const auto factor = static_cast<float>(1 / std::sqrt(double(channels)));
+    std::vector<float> buffer(static_cast<size_t>(channels));
+    for (int64_t i = part * kPart; i < (part + 1) * kPart; ++i) {
+      const int64_t panel = i / panel_columns() * panel_columns(), width = width_of_panel(count, panel);
+      float* column = packed.keys + panel * channels + i - panel;
+      if (i >= count) {
+        for (int64_t c = 0; c < channels; ++c) column[c * width] = 0;
+        continue;
+      }
+      const float* key = keys.at(chunk.begin + i, buffer.data());
+      for (int64_t c = 0; c < channels; ++c) column[c * width] = key[c] * factor;
+      const float* value = values.at(chunk.begin + i, buffer.data());
+      for (int64_t first = 0; first < channels; first += panel_columns()) {
+        const int64_t across = width_of_panel(channels, first), there = std::min(across, channels - first);
+        float* row = packed.values + first * count + i * across;
+        std::copy_n(value + first, there, row);
+        std::fill_n(row + there, across - there, 0.0f);
+      }
+    }
+  }
+
+  void add_chunk(const Interval& block, const Interval& chunk, const Packed& packed) const {
     const int64_t count = chunk.length(), channels = work_.channels, row = work_.packed_keys();
     float* scores = scores_ + thread_number() * work_.score_floats();
     const float* queries = queries_ + block.begin * channels;
     float* result = result_ + block.begin * channels;
-    PanelProduct{queries, channels, block.length(), channels, keys_, count, scores, row, false}.run();
+    PanelProduct{queries, channels, block.length(), channels, packed.keys, count, scores, row, false}.run();
     for (int64_t i = 0; i < block.length(); ++i) weigh(block.begin + i, scores + i * row, count);
-    PanelProduct{scores, row, block.length(), count, values_, channels, result, channels, chunk.begin > 0}
+    PanelProduct{scores,   row,    block.length(), count,          packed.values,
+                 channels, result, channels,       chunk.begin > 0}
         .run();
   }
 
@@ -196,7 +225,8 @@ class FrameAttention {
   const AttentionWork work_;
   const float* queries_;
   float* result_;
-  float *keys_, *values_, *largest_, *weights_, *scores_;
+  std::array<Packed, 2> packed_;  ///< of this chunk and of the next
+  float *largest_, *weights_, *scores_;
 };
 
 /// Queries that lie otherwise than a product reads them.

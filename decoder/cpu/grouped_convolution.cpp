@@ -13,7 +13,7 @@ using kernels::Product;
 using kernels::Tap;
 
 /// Pixels whose channels stay in the second-level cache while one group after the other is multiplied.
-constexpr int64_t kChunkPixels = 24;
+constexpr int64_t kPixelsAtOnce = 24;
 
 /// Where the window of the row's first output begins.
 const float* window_of(const MapView& input, const KernelShape& shape, const Row& row, int64_t x) {
@@ -35,14 +35,14 @@ void convolve_groups(const MapView& input, const PackedKernel& kernel, const Map
     }
   }
   for_rows(items, region, region.x.length() * shape.outputs, [&](const Row& row) {
-    for (int64_t x = region.x.begin; x < region.x.end; x += kChunkPixels) {
+    for (int64_t x = region.x.begin; x < region.x.end; x += kPixelsAtOnce) {
       Product product;
       product.a_row = shape.inputs;
       product.taps = taps.data();
       product.tap_count = static_cast<int64_t>(taps.size());
       product.depth = group.inputs;
       product.c_row = shape.outputs;
-      product.rows = std::min(kChunkPixels, region.x.end - x);
+      product.rows = std::min(kPixelsAtOnce, region.x.end - x);
       const float* window = window_of(input, shape, row, x);
       float* out = target.at(row, x);
       for (int64_t g = 0; g < shape.groups; ++g) {

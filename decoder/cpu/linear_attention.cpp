@@ -16,7 +16,7 @@ namespace {
 using kernels::Product;
 using kernels::Tap;
 
-constexpr int64_t kChunkPixels = 64;
+constexpr int64_t kPositionsAtOnce = 64;
 constexpr Tap kOnly{};
 
 /// Where a head's q, k and v begin: in which input, and at which of its channels.
@@ -82,11 +82,12 @@ void KeyValueSums::add(const std::vector<MapView>& inputs, const Region& region,
   // Threads share the heads, so that each is summed in one order.
   parallel_for(0, items * heads_.heads, 1, [&](int64_t begin, int64_t end) {
     const auto floats = [](int64_t count) { return std::vector<float>(static_cast<size_t>(count)); };
-    std::vector<float> keys = floats(channels * kChunkPixels), values = floats(kChunkPixels * columns),
-                       sums = floats(channels * columns), buffer = floats(2 * channels);
+    std::vector<float> keys = floats(channels * kPositionsAtOnce),
+                       values = floats(kPositionsAtOnce * columns), sums = floats(channels * columns),
+                       buffer = floats(2 * channels);
     for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t x = region.x.begin; x < region.x.end; x += kChunkPixels) {
-        const int64_t pixels = std::min(kChunkPixels, region.x.end - x);
+      for (int64_t x = region.x.begin; x < region.x.end; x += kPositionsAtOnce) {
+        const int64_t pixels = std::min(kPositionsAtOnce, region.x.end - x);
         for (int64_t i = begin; i < end; ++i) {
           const int64_t item = i / heads_.heads, head = i % heads_.heads;
           for (int64_t p = 0; p < pixels; ++p) {
@@ -135,10 +136,10 @@ void attend_linearly(LimitedPool& pool, const std::vector<MapView>& inputs, cons
   }
   for_rows(items, region, region.x.length() * target.channels,
            [&, heads = heads, channels = channels](const Row& row) {
-             std::vector<float> queries(static_cast<size_t>(kChunkPixels * channels));
-             std::vector<float> mixed(static_cast<size_t>(kChunkPixels * columns));
-             for (int64_t x = region.x.begin; x < region.x.end; x += kChunkPixels) {
-               const int64_t pixels = std::min(kChunkPixels, region.x.end - x);
+             std::vector<float> queries(static_cast<size_t>(kPositionsAtOnce * channels));
+             std::vector<float> mixed(static_cast<size_t>(kPositionsAtOnce * columns));
+             for (int64_t x = region.x.begin; x < region.x.end; x += kPositionsAtOnce) {
+               const int64_t pixels = std::min(kPositionsAtOnce, region.x.end - x);
                for (int64_t head = 0; head < heads; ++head) {
                  for (int64_t p = 0; p < pixels; ++p) {
                    float* to = queries.data() + p * channels;

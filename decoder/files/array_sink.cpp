@@ -1,11 +1,8 @@
 #include "decoder/files/array_sink.h"
 
-#include "decoder/files/runs.h"
-
 namespace headroom {
 namespace {
 
-constexpr int64_t kPlaneElements = 64 * 1024;
 constexpr int64_t kElementBytes = sizeof(float);
 
 }  // namespace
@@ -15,12 +12,8 @@ std::vector<int64_t> ArraySink::array_shape(const PictureShape& shape) {
   return {shape.items, shape.channels, shape.frames, shape.rows, shape.columns};
 }
 
-int64_t ArraySink::buffered_bytes() {
-  return kPlaneElements * kElementBytes;
-}
-
 ArraySink::ArraySink(const std::filesystem::path& path, const PictureShape& shape, MakeHeader make_header)
-    : PictureSink(shape), file_(path), plane_(kPlaneElements) {
+    : PlanarSink(shape), file_(path) {
   const std::string header = make_header(array_shape(shape));
   data_begin_ = static_cast<int64_t>(header.size());
   const int64_t values = shape.items * shape.channels * shape.frames * shape.rows * shape.columns;
@@ -28,25 +21,8 @@ ArraySink::ArraySink(const std::filesystem::path& path, const PictureShape& shap
   file_.write_at(0, header.data(), data_begin_);
 }
 
-void ArraySink::put(int64_t item, const Region& region, const float* pixels) {
-  const int64_t frame_values = region.y.length() * region.x.length() * shape().channels;
-  for (int64_t frame = region.t.begin; frame < region.t.end; ++frame, pixels += frame_values) {
-    put_frame(item, frame, region, pixels);
-  }
-}
-
-void ArraySink::put_frame(int64_t item, int64_t frame, const Region& region, const float* pixels) {
-  const int64_t channels = shape().channels;
-  for (int64_t channel = 0; channel < channels; ++channel) {
-    const int64_t plane =
-        ((item * channels + channel) * shape().frames + frame) * shape().rows * shape().columns;
-    for_each_run(region, shape().columns, kPlaneElements, [&](const Run& run) {
-      const float* source = pixels + run.source * channels + channel;
-      for (int64_t i = 0; i < run.count; ++i) plane_[static_cast<size_t>(i)] = source[i * channels];
-      file_.write_at(data_begin_ + (plane + run.target) * kElementBytes, plane_.data(),
-                     run.count * kElementBytes);
-    });
-  }
+void ArraySink::put_run(int64_t first, const float* values, int64_t count) {
+  file_.write_at(data_begin_ + first * kElementBytes, values, count * kElementBytes);
 }
 
 std::string make_safetensors_header(const std::vector<int64_t>& shape) {

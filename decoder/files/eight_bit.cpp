@@ -18,7 +18,7 @@ void quantise(const float* values, int64_t count, uint8_t* out) {
   }
 }
 
-void require_eight_bit_shape(const PictureShape& shape, const std::filesystem::path& path) {
+const PictureShape& require_eight_bit_shape(const PictureShape& shape, const std::filesystem::path& path) {
   const std::string format = path.has_extension() ? path.extension().string() : "a folder of .png";
   if (shape.channels != 1 && shape.channels != 3) {
     throw InputError(path.string() + ": expected 1 or 3 channels for " + format + ", found " +
@@ -27,6 +27,7 @@ void require_eight_bit_shape(const PictureShape& shape, const std::filesystem::p
   if (std::max(shape.rows, shape.columns) > int64_t{INT32_MAX}) {
     throw InputError(path.string() + ": expected fewer than 2^31 rows and columns for " + format);
   }
+  return shape;
 }
 
 }  // namespace headroom

@@ -14,11 +14,6 @@ namespace {
 
 constexpr size_t kLeastDigits = 5;
 
-const PictureShape& checked(const PictureShape& shape, const std::filesystem::path& folder) {
-  require_eight_bit_shape(shape, folder / "");
-  return shape;
-}
-
 int64_t rows_at_a_time(const PictureShape& shape) {
   return std::min(shape.rows, PngWriter::rows_at_a_time(shape.columns, shape.channels));
 }
@@ -30,7 +25,7 @@ int64_t row_bytes(const PictureShape& shape) {
 }  // namespace
 
 FrameFolderSink::FrameFolderSink(const std::filesystem::path& folder, const PictureShape& shape)
-    : PictureSink(checked(shape, folder)),
+    : PictureSink(require_eight_bit_shape(shape, folder / "")),
       folder_(folder),
       digits_(std::max(kLeastDigits, std::to_string(shape.frames - 1).size())),
       frame_bytes_(shape.rows * row_bytes(shape)),

@@ -10,19 +10,18 @@
 namespace headroom {
 namespace {
 
-const PictureShape& checked(const PictureShape& shape, const std::filesystem::path& path) {
+const PictureShape& require_one_picture(const PictureShape& shape, const std::filesystem::path& path) {
   if (shape.frames != 1) {
     throw InputError(path.string() + ": expected .y4m, .npy, .safetensors or a folder (" +
                      path.stem().string() + "/) for more than one frame");
   }
-  require_eight_bit_shape(shape, path);
-  return shape;
+  return require_eight_bit_shape(shape, path);
 }
 
 }  // namespace
 
 PngSink::PngSink(const std::filesystem::path& path, const PictureShape& shape)
-    : PictureSink(checked(shape, path)), path_(path), items_(static_cast<size_t>(shape.items)) {
+    : PictureSink(require_one_picture(shape, path)), path_(path), items_(static_cast<size_t>(shape.items)) {
   open(0);  // a folder that cannot be written to is found before the decode
 }
 

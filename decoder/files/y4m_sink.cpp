@@ -14,11 +14,6 @@ constexpr int64_t kRunPixels = 32 * 1024;
 constexpr int64_t kMostChannels = 3;
 constexpr std::string_view kFrameHeader = "FRAME\n";
 
-const PictureShape& checked(const PictureShape& shape, const std::filesystem::path& path) {
-  require_eight_bit_shape(shape, path);
-  return shape;
-}
-
 /// Progressive, square pixels.
 std::string header(const PictureShape& shape, const FrameRate& rate) {
   return "YUV4MPEG2 W" + std::to_string(shape.columns) + " H" + std::to_string(shape.rows) + " F" +
@@ -29,7 +24,7 @@ std::string header(const PictureShape& shape, const FrameRate& rate) {
 }  // namespace
 
 Y4mSink::Y4mSink(const std::filesystem::path& path, const PictureShape& shape, const FrameRate& rate)
-    : PictureSink(checked(shape, path)),
+    : PictureSink(require_eight_bit_shape(shape, path)),
       plane_bytes_(shape.rows * shape.columns),
       frame_bytes_(static_cast<int64_t>(kFrameHeader.size()) + shape.channels * plane_bytes_),
       interleaved_(kRunPixels * kMostChannels),

@@ -7,6 +7,11 @@
 // Where operations read, and how large tensors are.
 namespace headroom {
 
+/// a / b rounded up, for a of at least 0.
+constexpr int64_t ceil_divide(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
 /// How far beyond an output position an operation reads in input `input`, in that input's own positions.
 /// Upsampling reads no further than the position it repeats; behind it a convolution of 3 reads one further.
 Halo reach(const Op& op, size_t input);

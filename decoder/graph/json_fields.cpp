@@ -94,6 +94,12 @@ double JsonFields::number() const {
   return value_->get<double>();
 }
 
+double JsonFields::amount() const {
+  const double value = number();
+  if (value < 0) fail("expected a number of at least 0, found " + value_->dump());
+  return value;
+}
+
 bool JsonFields::boolean() const {
   if (!value_->is_boolean()) fail("expected true or false, found " + value_->dump().substr(0, 40));
   return value_->get<bool>();

@@ -30,6 +30,7 @@ class JsonFields {
 
   int64_t integer(int64_t least, int64_t most) const;
   double number() const;  ///< finite
+  double amount() const;  ///< finite, at least 0
   bool boolean() const;
   std::string text() const;
   bool is_null() const;

@@ -10,7 +10,7 @@ AttentionWork attention_work(int64_t queries, int64_t keys, int64_t channels) {
   // the rows that a product takes at one time.
   constexpr int64_t kChunk = 512, kManyQueries = 768;
   const int64_t block = queries >= kManyQueries ? 96 : 30;
-  return {queries, std::min(keys, kChunk), std::min(queries, block), channels};
+  return {queries, std::min(keys, kChunk), std::min(queries, block), channels, keys > kChunk ? 2 : 1};
 }
 
 }  // namespace headroom

@@ -7,13 +7,7 @@
 #include "decoder/lowering/tiles.h"
 
 namespace headroom {
-namespace {
-
-int64_t ceil_divide(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, const Sizes& sizes)
     : grid_scale_(pass.scale.y), rows_(extent_of(graph.tensor(tensor), sizes.latent).y) {

@@ -12,10 +12,6 @@ namespace {
 // Larger tensors have larger blocks: a plan's size and the time to check it do not grow with the picture.
 constexpr int64_t kMostBlocks = 256;
 
-int64_t ceil_divide(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 }  // namespace
 
 int64_t block_rows(const Graph& graph, TensorId id, const Sizes& sizes, int64_t block_bytes) {

@@ -11,10 +11,6 @@
 namespace headroom {
 namespace {
 
-int64_t ceil_divide(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 /// Frames of the largest tile that a step makes, earlier ones included. Chunks but the last are equal; what
 /// precedes them differs for the first few alone.
 int64_t most_frames(const Step& step, int32_t scale, int32_t grid_scale, int64_t grid_frames, int64_t chunk) {

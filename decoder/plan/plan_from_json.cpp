@@ -2,14 +2,13 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
 
 namespace headroom {
 namespace {
 
 // Bounds on what a file may ask for. They lie far above any real plan and far below what hurts.
-constexpr int64_t kMostBytes = int64_t{1} << 60;
-constexpr int64_t kMostPixels = int64_t{1} << 24;
 constexpr int64_t kMostPosition = int64_t{1} << 40;
 constexpr int64_t kMostReach = int64_t{1} << 20;
 constexpr int64_t kMostPasses = 10'000;
@@ -27,12 +26,6 @@ std::string name_text(const JsonFields& fields) {
   std::string text = fields.text();
   if (text.size() > kMostNameBytes) fields.fail("expected a name of at most 4096 bytes");
   return text;
-}
-
-double amount(const JsonFields& fields) {
-  const double value = fields.number();
-  if (value < 0) fields.fail("expected a number of at least 0, found " + fields.value().dump());
-  return value;
 }
 
 /// The value whose name_of() the text is.
@@ -105,8 +98,8 @@ class PlanReader {
     }
     const JsonFields predicted = fields["predicted"];
     pass.predicted_peak_bytes = predicted["peak_bytes"].integer(0, kMostBytes);
-    pass.predicted_seconds = amount(predicted["seconds"]);
-    pass.predicted_flops = amount(predicted["flops"]);
+    pass.predicted_seconds = predicted["seconds"].amount();
+    pass.predicted_flops = predicted["flops"].amount();
     return pass;
   }
 
@@ -199,11 +192,11 @@ Plan plan_from_json(const JsonFields& file, const Graph& graph) {
   plan.weights_bytes = file["weights_bytes"].integer(0, kMostBytes);
   plan.reserve_bytes = file["reserve_bytes"].integer(0, kMostBytes);
   plan.predicted_peak_bytes = file["predicted"]["peak_bytes"].integer(0, kMostBytes);
-  plan.predicted_seconds = amount(file["predicted"]["seconds"]);
+  plan.predicted_seconds = file["predicted"]["seconds"].amount();
   if (file.has("weights")) {
     plan.weights = one_of(file["weights"], std::array{WeightResidency::resident, WeightResidency::per_pass});
   }
-  if (file.has("bound_seconds")) plan.bound_seconds = amount(file["bound_seconds"]);
+  if (file.has("bound_seconds")) plan.bound_seconds = file["bound_seconds"].amount();
   if (file.has("host_limit_bytes")) plan.host_limit_bytes = file["host_limit_bytes"].integer(0, kMostBytes);
   if (file.has("scratch")) {
     plan.scratch_folder = name_text(file["scratch"]["folder"]);

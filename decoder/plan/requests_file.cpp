@@ -5,6 +5,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
 
 namespace headroom {
@@ -12,14 +13,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMostFileBytes = int64_t{256} << 20;
-constexpr int64_t kMostPixels = int64_t{1} << 24;
+constexpr int64_t kMostRequestsBytes = int64_t{256} << 20;
 constexpr int64_t kMostFrames = 1'000'000;
 constexpr int64_t kMostBatch = 4096;
-constexpr size_t kMostNameBytes = 200;
+constexpr size_t kMostRequestNameBytes = 200;
 constexpr size_t kMostPathBytes = 4096;
 /// Of all plans together: a run of block numbers takes few bytes in the file and many in memory.
-constexpr size_t kMostBlocks = 4'000'000;
+constexpr size_t kMostRequestBlocks = 4'000'000;
 
 std::string text_of(const JsonFields& fields, size_t most_bytes) {
   std::string text = fields.text();
@@ -51,7 +51,7 @@ json to_json(const QueuedRequest& request) {
 
 QueuedRequest read_request_entry(const JsonFields& fields) {
   QueuedRequest request;
-  request.name = text_of(fields["name"], kMostNameBytes);
+  request.name = text_of(fields["name"], kMostRequestNameBytes);
   request.width_pixels = fields["width_pixels"].integer(1, kMostPixels);
   request.height_pixels = fields["height_pixels"].integer(1, kMostPixels);
   request.frames = integer_or(fields, "frames", 1, kMostFrames, 1);
@@ -238,8 +238,9 @@ RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph)
     Plan plan = plan_from_json(plans[i], graph);
     if (plan.limit_bytes != queue.limit_bytes) plans[i]["limit_bytes"].fail("expected the queue's own limit");
     for (const Materialised& materialised : plan.materialised) blocks += materialised.blocks.size();
-    if (blocks > kMostBlocks)
-      plans[i].fail("expected at most " + std::to_string(kMostBlocks) + " blocks in all plans together");
+    if (blocks > kMostRequestBlocks)
+      plans[i].fail("expected at most " + std::to_string(kMostRequestBlocks) +
+                    " blocks in all plans together");
     if (i > 0 && plan.request.dtype != queue.plans[0].request.dtype)
       plans[i]["request"]["dtype"].fail("expected that of all plans");
     if (plan.request.device != queue.device.value_or(DeviceKind::cpu))
@@ -262,14 +263,14 @@ RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph)
 }
 
 json read_requests_file(const std::filesystem::path& file) {
-  return read_json_file(file, kMostFileBytes);
+  return read_json_file(file, kMostRequestsBytes);
 }
 
 void write_queue(const std::filesystem::path& file, const RequestQueue& queue, const Graph& graph) {
   const std::string text = json_text(to_json(queue, graph), 1) + '\n';
-  if (static_cast<int64_t>(text.size()) > kMostFileBytes) {
+  if (static_cast<int64_t>(text.size()) > kMostRequestsBytes) {
     throw InputError(file.string() + ": the plans of this queue take " + std::to_string(text.size()) +
-                     " bytes, more than the " + std::to_string(kMostFileBytes) +
+                     " bytes, more than the " + std::to_string(kMostRequestsBytes) +
                      " that such a file may have: split the queue");
   }
   write_file_whole(file, text);

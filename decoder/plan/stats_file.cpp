@@ -4,22 +4,17 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "decoder/plan/file_limits.h"
+
 namespace headroom {
 namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMostFileBytes = int64_t{64} << 20;
-constexpr int64_t kMostBytes = int64_t{1} << 60;
+constexpr int64_t kMostStatsBytes = int64_t{64} << 20;
 constexpr size_t kMostParts = 100;
-constexpr size_t kMostPasses = 1'000'000;
+constexpr size_t kMostPassesRun = 1'000'000;
 constexpr size_t kMostDecodes = 100'000;
-
-double amount(const JsonFields& fields) {
-  const double value = fields.number();
-  if (value < 0) fields.fail("expected a number of at least 0, found " + fields.value().dump());
-  return value;
-}
 
 /// JSON has no infinity: two equal decodes have a null PSNR.
 json decibels_to_json(double decibels) {
@@ -43,8 +38,8 @@ PassStats read_pass(const JsonFields& fields) {
   pass.name = fields["name"].text();
   pass.predicted_peak_bytes = fields["predicted_peak_bytes"].integer(0, kMostBytes);
   pass.peak_bytes = fields["peak_bytes"].integer(0, kMostBytes);
-  pass.predicted_seconds = amount(fields["predicted_seconds"]);
-  pass.seconds = amount(fields["seconds"]);
+  pass.predicted_seconds = fields["predicted_seconds"].amount();
+  pass.seconds = fields["seconds"].amount();
   return pass;
 }
 
@@ -59,9 +54,9 @@ json to_json(const Verification& verification) {
 Verification read_verification(const JsonFields& fields) {
   Verification verification;
   verification.compared_with = fields["compared_with"].text();
-  verification.largest_error = amount(fields["largest_error"]);
-  verification.largest_error_relative = amount(fields["largest_error_relative"]);
-  verification.reference_magnitude = amount(fields["reference_magnitude"]);
+  verification.largest_error = fields["largest_error"].amount();
+  verification.largest_error_relative = fields["largest_error_relative"].amount();
+  verification.reference_magnitude = fields["reference_magnitude"].amount();
   verification.psnr_db = read_decibels(fields["psnr_db"]);
   return verification;
 }
@@ -84,7 +79,7 @@ DecodeStats read_decode(const JsonFields& fields) {
   decode.request = static_cast<int32_t>(fields["request"].integer(0, INT32_MAX));
   decode.repetition = static_cast<int32_t>(fields["repetition"].integer(0, INT32_MAX));
   decode.plan = static_cast<int32_t>(fields["plan"].integer(0, INT32_MAX));
-  decode.seconds = amount(fields["seconds"]);
+  decode.seconds = fields["seconds"].amount();
   decode.peak_bytes = fields["peak_bytes"].integer(0, kMostBytes);
   decode.pool_peak_bytes = fields["pool_peak_bytes"].integer(0, kMostBytes);
   decode.resident_bytes = fields["resident_bytes"].integer(0, kMostBytes);
@@ -155,16 +150,16 @@ RunStats stats_from_json(const JsonFields& file) {
   // Growth is a difference of two readings, which may come out below zero.
   stats.outside_bytes = file["outside_bytes"].integer(-kMostBytes, kMostBytes);
   stats.rss_growth_bytes = file["rss_growth_bytes"].integer(-kMostBytes, kMostBytes);
-  stats.predicted_seconds = amount(file["predicted_seconds"]);
-  stats.seconds = amount(file["seconds"]);
+  stats.predicted_seconds = file["predicted_seconds"].amount();
+  stats.seconds = file["seconds"].amount();
   // Earlier releases moved nothing, and said nothing of it.
   if (file.has("scratch_written_bytes"))
     stats.scratch_written_bytes = file["scratch_written_bytes"].integer(0, kMostBytes);
   if (file.has("scratch_read_bytes"))
     stats.scratch_read_bytes = file["scratch_read_bytes"].integer(0, kMostBytes);
-  if (file.has("transfer_wait_seconds")) stats.transfer_wait_seconds = amount(file["transfer_wait_seconds"]);
+  if (file.has("transfer_wait_seconds")) stats.transfer_wait_seconds = file["transfer_wait_seconds"].amount();
   const JsonFields passes = file["passes"];
-  const size_t count = passes.size(kMostPasses);
+  const size_t count = passes.size(kMostPassesRun);
   for (size_t i = 0; i < count; ++i) stats.passes.push_back(read_pass(passes[i]));
   if (file.has("to_host_bytes")) stats.to_host_bytes = file["to_host_bytes"].integer(0, kMostBytes);
   if (file.has("from_host_bytes")) stats.from_host_bytes = file["from_host_bytes"].integer(0, kMostBytes);
@@ -172,7 +167,7 @@ RunStats stats_from_json(const JsonFields& file) {
     const JsonFields parts = file["parts"];
     const size_t kinds = parts.size(kMostParts);
     for (size_t i = 0; i < kinds; ++i)
-      stats.parts.push_back({parts[i]["name"].text(), amount(parts[i]["seconds"])});
+      stats.parts.push_back({parts[i]["name"].text(), parts[i]["seconds"].amount()});
   }
   stats.device = file["device"].text();
   stats.libraries = file["libraries"].text();
@@ -183,7 +178,7 @@ RunStats stats_from_json(const JsonFields& file) {
 }
 
 RunStats read_stats(const std::filesystem::path& file) {
-  const json document = read_json_file(file, kMostFileBytes);
+  const json document = read_json_file(file, kMostStatsBytes);
   return stats_from_json(JsonFields(document, file.string()));
 }
 

@@ -3,10 +3,10 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "decoder/cpu/convolution.h"
 #include "decoder/cpu/loops/loops.h"
+#include "decoder/cpu/loops/processor.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/cpu/tile.h"
 
@@ -38,14 +38,7 @@ std::string library_versions() {
 }
 
 std::string device_name() {
-  std::ifstream in("/proc/cpuinfo");
-  std::string line, name = "CPU";
-  while (std::getline(in, line)) {
-    if (line.rfind("model name", 0) != 0) continue;
-    name = line.substr(line.find(':') + 2);
-    break;
-  }
-  return name + ", " + std::to_string(thread_count()) + " threads";
+  return processor_name() + ", " + std::to_string(thread_count()) + " threads";
 }
 
 }  // namespace headroom

@@ -15,12 +15,6 @@ constexpr size_t kMostNameBytes = 4096;
 constexpr size_t kMostSources = 100;
 constexpr size_t kMostIntervals = 1'000'000;
 
-double amount(const JsonFields& fields) {
-  const double value = fields.number();
-  if (value < 0) fields.fail("expected a number of at least 0, found " + fields.value().dump());
-  return value;
-}
-
 std::string name_text(const JsonFields& fields) {
   std::string text = fields.text();
   if (text.size() > kMostNameBytes) fields.fail("expected a name of at most 4096 bytes");
@@ -98,8 +92,8 @@ void read_steps(const JsonFields& list, RecordedTrace& recorded) {
     sum.pass = static_cast<int32_t>(fields["pass"].integer(0, passes - 1));
     sum.step = static_cast<int32_t>(fields["step"].integer(0, kMostTraceSteps - 1));
     sum.calls = fields["calls"].integer(0, kMostTraceBytes);
-    sum.seconds = amount(fields["seconds"]);
-    if (fields.has("device_seconds")) sum.device_seconds = amount(fields["device_seconds"]);
+    sum.seconds = fields["seconds"].amount();
+    if (fields.has("device_seconds")) sum.device_seconds = fields["device_seconds"].amount();
     recorded.trace.step_sums.push_back(sum);
     recorded.steps.push_back(
         {step_kind(fields["kind"]), static_cast<int32_t>(fields["layer"].integer(-1, layers - 1))});
@@ -190,13 +184,13 @@ RecordedTrace trace_from_json(const std::string& text, const std::string& origin
   trace.device = name_text(file["device"]);
   trace.libraries = name_text(file["libraries"]);
   trace.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // the largest stands for no limit
-  trace.seconds = amount(file["seconds"]);
+  trace.seconds = file["seconds"].amount();
   trace.tiles_left_out = file["tiles_left_out"].integer(0, kMostTraceBytes);
   trace.steps_left_out = file["steps_left_out"].integer(0, kMostTraceBytes);
   if (file.has("summed_by_step_from_seconds"))
-    trace.summed_by_step_from_seconds = amount(file["summed_by_step_from_seconds"]);
+    trace.summed_by_step_from_seconds = file["summed_by_step_from_seconds"].amount();
   if (file.has("summed_by_pass_from_seconds"))
-    trace.summed_by_pass_from_seconds = amount(file["summed_by_pass_from_seconds"]);
+    trace.summed_by_pass_from_seconds = file["summed_by_pass_from_seconds"].amount();
   const bool old = file["version"].integer(1, kTraceVersion) == 1;
   require_names(file["kinds"], kind_names(old ? kDecodeKinds : kEventKinds));
   require_names(file["event_fields"], old ? old_event_field_names() : event_field_names());

@@ -6,15 +6,15 @@ namespace headroom::validation {
 namespace {
 
 /// Every array begins on a boundary of this many bytes.
-constexpr int64_t kBoundaryBytes = 256;
-constexpr int64_t kDoubleBytes = 8, kFloatBytes = 4;
+constexpr int64_t kStateBoundaryBytes = 256;
+constexpr int64_t kDoubleBytes = 8, kStatisticBytes = 4;
 /// The most segments in which statistics of one frame, and sums of keys and values, are gathered.
 constexpr int64_t kMostSegments = 1024, kMostPartialSums = 32;
 /// Of a group, each so many channels count by themselves there.
 constexpr int64_t kCountedChannels = 128;
 
 int64_t from_boundary(int64_t bytes) {
-  return multiply((bytes - 1) / kBoundaryBytes + 1, kBoundaryBytes);
+  return multiply((bytes - 1) / kStateBoundaryBytes + 1, kStateBoundaryBytes);
 }
 
 /// One set of statistics, or one for each frame of what they are taken of.
@@ -61,12 +61,12 @@ int64_t state_bytes(const View& view) {
     } else if (op.kind == OpKind::norm) {
       const Op& statistics = view.graph.op(view.graph.tensor(op.inputs[1]).producer);
       const int64_t channels = multiply(sets_of(view, statistics), view.graph.tensor(op.output).channels);
-      bytes = multiply(channels, 2 * kFloatBytes);
+      bytes = multiply(channels, 2 * kStatisticBytes);
     } else if (op.kind == OpKind::key_value_sums) {
       const Heads heads = heads_of(view, op);
       bytes = multiply(heads.sums(heads.of_all), kDoubleBytes);
-      gathered =
-          std::max(gathered, multiply(kMostPartialSums, multiply(heads.sums(heads.of_a_piece), kFloatBytes)));
+      gathered = std::max(
+          gathered, multiply(kMostPartialSums, multiply(heads.sums(heads.of_a_piece), kStatisticBytes)));
     }
     if (bytes > 0) of_item = add(of_item, from_boundary(bytes));
   }

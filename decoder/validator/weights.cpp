@@ -7,13 +7,13 @@ namespace headroom::validation {
 namespace {
 
 /// Every parameter begins on a boundary of this many bytes.
-constexpr int64_t kBoundaryBytes = 64;
+constexpr int64_t kWeightBoundaryBytes = 64;
 constexpr int64_t kCudaBoundaryBytes = 256;
-constexpr int64_t kFloatBytes = 4;
+constexpr int64_t kWeightBytes = 4;
 constexpr int64_t kOutputUnit = 16;
 
 int64_t on_boundary(int64_t bytes) {
-  return multiply((bytes - 1) / kBoundaryBytes + 1, kBoundaryBytes);
+  return multiply((bytes - 1) / kWeightBoundaryBytes + 1, kWeightBoundaryBytes);
 }
 
 /// True for the kernels that a pass by Winograd's algorithm packs otherwise: 3×3, of 16 input channels or
@@ -28,7 +28,7 @@ int64_t kernel_bytes(const View& view, const Op& op, int64_t matrices) {
   const int64_t outputs = view.graph.tensor(op.output).channels;
   const int64_t padded = multiply((outputs - 1) / kOutputUnit + 1, kOutputUnit);
   return multiply(multiply(multiply(matrices, view.graph.tensor(op.inputs[0]).channels), padded),
-                  kFloatBytes);
+                  kWeightBytes);
 }
 
 /// Each group has a kernel of its own; where a group is one channel, channels stand side by side.
@@ -39,7 +39,7 @@ int64_t grouped_bytes(const View& view, const Op& op) {
   const int64_t rows = depthwise ? 1 : inputs;
   const int64_t across = depthwise ? outputs : outputs / op.groups;
   const int64_t padded = multiply((across - 1) / kOutputUnit + 1, kOutputUnit);
-  return multiply(multiply(multiply(op.kernel.y, op.kernel.x), multiply(rows, padded)), kFloatBytes);
+  return multiply(multiply(multiply(op.kernel.y, op.kernel.x), multiply(rows, padded)), kWeightBytes);
 }
 
 /// Over upsampling by 2 the direct algorithm has 2×2 taps for each of 2×2 phases, the other one 8×8 products;
@@ -61,9 +61,9 @@ int64_t bytes_on_cuda(const View& view, const Op& op) {
   };
   const int64_t outputs = view.graph.tensor(op.output).channels;
   if (op.kind == OpKind::norm || op.kind == OpKind::rms_norm)
-    return multiply(2, from_boundary(multiply(outputs, kFloatBytes)));
+    return multiply(2, from_boundary(multiply(outputs, kWeightBytes)));
   if (op.kind != OpKind::conv) return 0;
-  const int64_t stored = view.plan.request.dtype == Dtype::fp32 ? kFloatBytes : kFloatBytes / 2;
+  const int64_t stored = view.plan.request.dtype == Dtype::fp32 ? kWeightBytes : kWeightBytes / 2;
   const int64_t taps = op.factor.y > 1 ? 4 * 4 : multiply(op.kernel.y, op.kernel.x);
   const int64_t inputs = view.graph.tensor(op.inputs[0]).channels / op.groups;
   const int64_t weights = multiply(multiply(outputs, multiply(op.kernel.t, taps)), inputs);
@@ -73,7 +73,7 @@ int64_t bytes_on_cuda(const View& view, const Op& op) {
 /// All parameters of an operation, its kernel packed for this algorithm.
 int64_t bytes_of(const View& view, const Op& op, ConvolutionAlgorithm algorithm) {
   if (view.on_cuda()) return bytes_on_cuda(view, op);
-  const int64_t channels = on_boundary(multiply(view.graph.tensor(op.output).channels, kFloatBytes));
+  const int64_t channels = on_boundary(multiply(view.graph.tensor(op.output).channels, kWeightBytes));
   if (op.kind == OpKind::norm || op.kind == OpKind::rms_norm) return multiply(channels, 2);
   if (op.kind != OpKind::conv) return 0;
   const bool winograd = algorithm == ConvolutionAlgorithm::winograd && changes_algorithm(view, op);

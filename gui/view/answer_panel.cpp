@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "gui/model/figure_text.h"
+#include "gui/view/paragraph.h"
 #include "gui/view/table_view.h"
 #include "planner/explain/explain.h"
 
@@ -22,14 +23,6 @@ constexpr std::string_view kDtype = "--dtype ";
 
 QString bytes(int64_t count) {
   return figure_text(reports::Unit::bytes, double(count));
-}
-
-QLabel* paragraph(QWidget* parent) {
-  auto* label = new QLabel(parent);
-  label->setWordWrap(true);
-  label->setTextFormat(Qt::PlainText);
-  label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  return label;
 }
 
 /// Bytes, of what, and what for. Names are long, so they come after what is to be seen at once.

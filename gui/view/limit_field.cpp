@@ -15,7 +15,7 @@
 namespace headroom::gui {
 namespace {
 
-constexpr int kTyping = 500, kTurn = 50;  // milliseconds
+constexpr int kTurn = 50;  // milliseconds
 constexpr int kSliderSteps = 1000;
 
 /// Short texts, and steps that the eye cannot tell apart.
@@ -86,7 +86,7 @@ LimitField::LimitField(Workspace& workspace, QWidget* parent) : QWidget(parent),
 
   typing_.setSingleShot(true);
   dragging_.setSingleShot(true);
-  connect(field_, &QLineEdit::textEdited, this, [this] { typing_.start(kTyping); });
+  connect(field_, &QLineEdit::textEdited, this, [this] { typing_.start(kTypingMilliseconds); });
   connect(field_, &QLineEdit::returnPressed, this, &LimitField::readField);
   connect(field_, &QLineEdit::editingFinished, this, [this] {
     if (typing_.isActive()) readField();

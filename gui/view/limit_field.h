@@ -12,6 +12,9 @@ class QSlider;
 
 namespace headroom::gui {
 
+/// From the last key to asking for what was typed.
+constexpr int kTypingMilliseconds = 500;
+
 class InputNote;
 
 /// The shortest text that parse_bytes() reads as exactly this many: "1.25GiB", "300MiB", "1000001".

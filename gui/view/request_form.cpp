@@ -25,7 +25,7 @@ namespace headroom::gui {
 
 namespace {
 
-constexpr int kTyping = 500, kChosen = 0;  // milliseconds
+constexpr int kChosen = 0;  // milliseconds
 constexpr int kMostPixels = 1 << 20;
 
 QString without_mnemonic(QString label) {
@@ -86,7 +86,7 @@ void RequestForm::buildModel() {
   model_->setMinimumContentsLength(12);
   model_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   for (const std::string& name : built_in_models()) model_->addItem(QString::fromStdString(name));
-  connect(model_, &QComboBox::currentTextChanged, this, [this] { changed(kTyping); });
+  connect(model_, &QComboBox::currentTextChanged, this, [this] { changed(kTypingMilliseconds); });
   QWidget* editor = withFolderButton(model_, tr("Folder of a model"),
                                      [this](const QString& folder) { model_->setCurrentText(folder); });
   addRow(tr("&Model"), editor, "--model",
@@ -145,7 +145,7 @@ void RequestForm::buildPlaces() {
     auto* field = new QLineEdit(this);
     field->setObjectName(name);
     field->setPlaceholderText(placeholder);
-    connect(field, &QLineEdit::textEdited, this, [this] { changed(kTyping); });
+    connect(field, &QLineEdit::textEdited, this, [this] { changed(kTypingMilliseconds); });
     connect(field, &QLineEdit::editingFinished, this, [this] {
       if (pause_.isActive()) changed(kChosen);
     });
@@ -183,7 +183,7 @@ QSpinBox* RequestForm::number(int most, const QString& name) {
   auto* box = new QSpinBox(this);
   box->setObjectName(name);
   box->setRange(1, most);
-  connect(box, &QSpinBox::valueChanged, this, [this] { changed(kTyping); });
+  connect(box, &QSpinBox::valueChanged, this, [this] { changed(kTypingMilliseconds); });
   connect(box, &QSpinBox::editingFinished, this, [this] {
     if (pause_.isActive()) changed(kChosen);
   });

@@ -13,6 +13,7 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/paragraph.h"
 #include "gui/view/picture_view.h"
 #include "gui/view/run_form.h"
 #include "reports/figures/timeline.h"
@@ -23,14 +24,6 @@ namespace {
 constexpr int kRefreshMilliseconds = 200;
 constexpr int kBarSteps = 1000;
 constexpr int kLeastFormWidth = 260;
-
-QLabel* paragraph(QWidget* parent) {
-  auto* label = new QLabel(parent);
-  label->setWordWrap(true);
-  label->setTextFormat(Qt::PlainText);
-  label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  return label;
-}
 
 }  // namespace
 

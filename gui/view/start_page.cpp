@@ -19,7 +19,7 @@ namespace {
 constexpr int kFoldersAbove = 4;
 constexpr int kWidest = 760;
 
-QLabel* paragraph(const QString& text, double scale, QWidget* parent) {
+QLabel* scaled_paragraph(const QString& text, double scale, QWidget* parent) {
   auto* label = new QLabel(text, parent);
   label->setWordWrap(true);
   QFont font = label->font();
@@ -30,7 +30,7 @@ QLabel* paragraph(const QString& text, double scale, QWidget* parent) {
 }
 
 QLabel* step_number(int number, QWidget* parent) {
-  auto* label = paragraph(QString::number(number), 1.8, parent);
+  auto* label = scaled_paragraph(QString::number(number), 1.8, parent);
   label->setWordWrap(false);
   label->setAlignment(Qt::AlignTop | Qt::AlignHCenter);
   label->setForegroundRole(QPalette::Link);
@@ -59,8 +59,9 @@ StartPage::StartPage(Workspace& workspace, QWidget* parent) : Page(parent), work
   auto* column = new QVBoxLayout(content);
   column->setContentsMargins(32, 28, 32, 24);
   column->setSpacing(14);
-  column->addWidget(paragraph(tr("Where does a decode's memory go, and how small can it be?"), 1.6, content));
-  column->addWidget(paragraph(
+  column->addWidget(
+      scaled_paragraph(tr("Where does a decode's memory go, and how small can it be?"), 1.6, content));
+  column->addWidget(scaled_paragraph(
       tr("Headroom plans how a VAE decoder runs inside a limit of memory, with the pixels of the untiled "
          "decode. This "
          "window shows what a plan predicts, what a run measured, and what another limit would cost."),
@@ -74,7 +75,7 @@ StartPage::StartPage(Workspace& workspace, QWidget* parent) : Page(parent), work
     steps->addWidget(step_number(row + 1, content), row, 0);
     auto* cell = new QVBoxLayout;
     cell->setSpacing(8);
-    cell->addWidget(paragraph(text, 1.08, content));
+    cell->addWidget(scaled_paragraph(text, 1.08, content));
     for (QWidget* widget : below)
       cell->addWidget(widget, 0, qobject_cast<QPushButton*>(widget) ? Qt::AlignLeft : Qt::Alignment());
     steps->addLayout(cell, row++, 1);
@@ -82,7 +83,7 @@ StartPage::StartPage(Workspace& workspace, QWidget* parent) : Page(parent), work
   auto* plan = new QPushButton(tr("&Plan a decode"), content);
   auto* demo = new QPushButton(tr("Open the &demo's files"), content);
   auto* open = new QPushButton(tr("&Open files…"), content);
-  demo_note_ = paragraph({}, 1, content);
+  demo_note_ = scaled_paragraph({}, 1, content);
   demo_note_->hide();
   add_step(
       tr("Choose a model, a size and a limit, and see the fastest plan that fits, while you move the limit."),
@@ -96,7 +97,7 @@ StartPage::StartPage(Workspace& workspace, QWidget* parent) : Page(parent), work
            {open});
   column->addLayout(steps);
 
-  recent_title_ = paragraph(tr("Opened before"), 1.35, content);
+  recent_title_ = scaled_paragraph(tr("Opened before"), 1.35, content);
   recent_ = new QListWidget(content);
   recent_->setAccessibleName(tr("Files opened before"));
   recent_->setTextElideMode(Qt::ElideMiddle);

@@ -22,7 +22,7 @@
 namespace headroom::gui {
 namespace {
 
-constexpr int kWidest = 340, kNarrowest = 48, kNarrowestText = 90, kRowsMeasured = 300;
+constexpr int kWidestColumn = 340, kNarrowest = 48, kNarrowestText = 90, kRowsMeasured = 300;
 
 /// A bar behind the number, as long as the number is beside the column's largest.
 class BarDelegate final : public QStyledItemDelegate {
@@ -156,7 +156,7 @@ void TableView::measureColumns(bool anew) {
   view_->resizeColumnsToContents();
   for (int column = 0; column < header->count(); ++column) {
     int& width = natural_[static_cast<size_t>(column)];
-    width = std::max(width, std::clamp(header->sectionSize(column) + 8, kNarrowest, kWidest));
+    width = std::max(width, std::clamp(header->sectionSize(column) + 8, kNarrowest, kWidestColumn));
   }
   header->restoreState(before);
 }
@@ -180,7 +180,7 @@ void TableView::fitColumns() {
   }
   // What is left over goes to the first names that are cut.
   for (size_t column = 0; column < widths.size() && too_much < 0; ++column) {
-    if (!model_.table().columns[column].is_text || natural_[column] < kWidest) continue;
+    if (!model_.table().columns[column].is_text || natural_[column] < kWidestColumn) continue;
     widths[column] -= too_much;
     too_much = 0;
   }

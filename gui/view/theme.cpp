@@ -8,16 +8,16 @@
 namespace headroom::gui {
 namespace {
 
-struct Shades {
+struct WindowShades {
   const char *window, *base, *alternate, *button, *text, *faint, *highlight, *on_highlight, *link, *tooltip;
 };
 
-constexpr Shades kLight{"#f4f5f7", "#ffffff", "#f0f2f5", "#e9ebef", "#1c2026",
-                        "#8a9099", "#1f6fb2", "#ffffff", "#0b5ea8", "#ffffff"};
-constexpr Shades kDark{"#24272c", "#1a1d21", "#20242a", "#31353c", "#e4e7eb",
-                       "#7d848e", "#3a7ebf", "#ffffff", "#79b8f3", "#2e333a"};
+constexpr WindowShades kLight{"#f4f5f7", "#ffffff", "#f0f2f5", "#e9ebef", "#1c2026",
+                              "#8a9099", "#1f6fb2", "#ffffff", "#0b5ea8", "#ffffff"};
+constexpr WindowShades kDark{"#24272c", "#1a1d21", "#20242a", "#31353c", "#e4e7eb",
+                             "#7d848e", "#3a7ebf", "#ffffff", "#79b8f3", "#2e333a"};
 
-QPalette palette_of(const Shades& shades) {
+QPalette palette_of(const WindowShades& shades) {
   const QColor text(shades.text), faint(shades.faint), window(shades.window), button(shades.button);
   QPalette palette(button, window);
   palette.setColor(QPalette::Window, window);

@@ -21,9 +21,10 @@ constexpr int kFollowMilliseconds = 15;
 
 TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     : Page(parent), workspace_(workspace), stack_(new QStackedWidget(this)) {
-  sides_[0] =
-      std::make_unique<TimelineSide>(tr("Predicted"), QStringLiteral("predicted"), reports::predicted_timeline);
-  sides_[1] = std::make_unique<TimelineSide>(tr("Measured"), QStringLiteral("measured"), reports::measured_timeline);
+  sides_[0] = std::make_unique<TimelineSide>(tr("Predicted"), QStringLiteral("predicted"),
+                                             reports::predicted_timeline);
+  sides_[1] =
+      std::make_unique<TimelineSide>(tr("Measured"), QStringLiteral("measured"), reports::measured_timeline);
 
   auto* nothing = new QLabel(
       tr("Open a plan to see the memory that it predicts, a trace to see what a run took, or both: "

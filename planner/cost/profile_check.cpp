@@ -1,26 +1,13 @@
 #include "planner/cost/profile_check.h"
 
 #include <algorithm>
-#include <fstream>
 
+#include "decoder/cpu/loops/processor.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
 #include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {
-namespace {
-
-std::string processor_name() {
-  std::ifstream in("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(in, line)) {
-    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
-      return line.substr(line.find(": ") + 2);
-  }
-  return "CPU";
-}
-
-}  // namespace
 
 void check_profiled_model(const profiler::Profile& profile, const std::string& file, const Graph& graph,
                           const Request& request) {

@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
@@ -17,7 +18,9 @@
 #include "decoder/session/trace_recorder.h"
 #include "decoder/trace/exports.h"
 #include "planner/python/bindings.h"
-#include "planner/python/in_process_decoder.h"
+#include "planner/python/cpu_decoder.h"
+#include "planner/python/gpu_decoder.h"
+#include "planner/python/python_memory.h"
 #include "planner/python/tensor_sink.h"
 
 namespace headroom::python {
@@ -152,13 +155,7 @@ std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
 
 void bind_decoder(nb::module_& module) {
   using Release = nb::call_guard<nb::gil_scoped_release>;
-  nb::class_<InProcessDecoder>(module, "Decoder", "Decodes of one model in this process, on the CPU.")
-      .def(
-          "__init__",
-          [](InProcessDecoder* self, std::shared_ptr<Model> model) {
-            new (self) InProcessDecoder(std::move(model));
-          },
-          "model"_a)
+  nb::class_<InProcessDecoder>(module, "Decoder", "Decodes of one model in this process.")
       .def("decode", &decode, "plan"_a, "tensors"_a.none(), "latent"_a.noconvert(), "out"_a.noconvert(),
            "options"_a,
            "Decodes `latent` into `out`. `tensors` are the model's parameters by name; none where the packed "
@@ -168,6 +165,23 @@ void bind_decoder(nb::module_& module) {
       .def("has_weights", &InProcessDecoder::has_weights, Release())
       .def("drop_weights", &InProcessDecoder::drop_weights, Release())
       .def("held_bytes", &InProcessDecoder::held_bytes, Release());
+  module.def(
+      "cpu_decoder",
+      [](std::shared_ptr<Model> model) -> std::unique_ptr<InProcessDecoder> {
+        return std::make_unique<CpuDecoder>(std::move(model));
+      },
+      "model"_a, "A Decoder on the CPU.");
+  module.def(
+      "gpu_decoder",
+      [](std::shared_ptr<Model> model, const std::string& path,
+         nb::object memory) -> std::unique_ptr<InProcessDecoder> {
+        return std::make_unique<GpuDecoder>(std::move(model), path,
+                                            std::make_unique<PythonMemory>(std::move(memory)));
+      },
+      "model"_a, "module"_a, "memory"_a,
+      "A Decoder on the first GPU, by the module of this path, in memory of an object with name(), "
+      "reserve(bytes), "
+      "which returns an address, and release(). Raises DeviceError.");
   module.def(
       "require_parameters",
       [](const Model& model, const nb::dict& tensors, const std::string& origin) {

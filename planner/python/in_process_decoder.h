@@ -1,23 +1,20 @@
 #pragma once
 
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <vector>
+#include <functional>
 
-#include "decoder/session/cpu_session.h"
+#include "decoder/files/array.h"
+#include "decoder/files/picture_sink.h"
+#include "decoder/interpreter/events.h"
+#include "decoder/plan/stats.h"
 #include "decoder/weights/memory_weights.h"
 #include "planner/python/planned_decode.h"
 
 namespace headroom::python {
 
-/// Decodes of one model on the CPU in a process that has other things to do. Packed weights stay between
-/// decodes and serve every size; all other memory goes back to the system after each. Decodes wait for one
-/// another.
+/// Decodes of one model in a process that has other things to do. They wait for one another.
 class InProcessDecoder {
  public:
-  explicit InProcessDecoder(std::shared_ptr<const Model> model);
+  virtual ~InProcessDecoder() = default;
 
   struct Call {
     const Plan& plan;
@@ -31,22 +28,13 @@ class InProcessDecoder {
   };
   /// Throws InputError, LimitExceeded, DeviceError, and what events and loading throw; another decode may
   /// follow. The sink is finished.
-  RunStats decode(const Call& call);
+  virtual RunStats decode(const Call& call) = 0;
 
   /// Whether packed weights are there, so that a plan whose weights stay needs none.
-  bool has_weights();
-  void drop_weights();
+  virtual bool has_weights() { return false; }
+  virtual void drop_weights() {}
   /// What is held now: packed weights between decodes.
-  int64_t held_bytes();
-
- private:
-  const std::shared_ptr<const Model> model_;
-  std::mutex mutex_;
-  const MemoryWeights* weights_ = nullptr;  ///< of the decode that runs
-  std::function<void(double)> loading_;     ///< likewise
-  const ParameterSource source_;
-  std::vector<Plan> plans_;  ///< the one that runs
-  std::optional<CpuSession> session_;
+  virtual int64_t held_bytes() { return 0; }
 };
 
 }  // namespace headroom::python

@@ -1,26 +1,24 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
-#include "decoder/files/picture_sink.h"
+#include "decoder/files/planar_sink.h"
 #include "decoder/graph/graph.h"
 
 namespace headroom::python {
 
-/// Writes a picture into somebody else's array, N×C×T×H×W in C order, in its own dtype.
-class TensorSink final : public PictureSink {
+/// Writes a picture into somebody else's array, in its own dtype.
+class TensorSink final : public PlanarSink {
  public:
   /// `values` holds as many elements of the dtype as the shape has, and outlives the sink.
   TensorSink(const PictureShape& shape, Dtype dtype, std::byte* values);
 
  private:
-  void put(int64_t item, const Region& region, const float* pixels) override;
+  void put_run(int64_t first, const float* values, int64_t count) override;
   void complete() override {}
 
   const Dtype dtype_;
   std::byte* values_;
-  std::vector<float> plane_;  ///< one channel of a few rows
 };
 
 }  // namespace headroom::python

@@ -12,13 +12,13 @@ namespace headroom::planner {
 namespace {
 
 /// A distinct size: the plan for it, and the requests that ask for it as they stand.
-struct Shape {
+struct DistinctSize {
   Request request;
   std::vector<size_t> requests;
 };
 
-std::vector<Shape> distinct_shapes(const RequestQueue& queue, const Request& like) {
-  std::vector<Shape> shapes;
+std::vector<DistinctSize> distinct_sizes(const RequestQueue& queue, const Request& like) {
+  std::vector<DistinctSize> shapes;
   std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>, size_t> known;
   for (size_t i = 0; i < queue.requests.size(); ++i) {
     const QueuedRequest& r = queue.requests[i];
@@ -34,11 +34,11 @@ std::vector<Shape> distinct_shapes(const RequestQueue& queue, const Request& lik
 
 /// One plan for each shape. Where some do not fit, all are tried, so that the message has the limit that
 /// suits them all.
-std::vector<Plan> plan_shapes(const RequestQueue& queue, const std::vector<Shape>& shapes, const Model& model,
-                              const PlanShape& plan_shape, const std::string& origin) {
+std::vector<Plan> plan_shapes(const RequestQueue& queue, const std::vector<DistinctSize>& shapes,
+                              const Model& model, const PlanShape& plan_shape, const std::string& origin) {
   std::vector<Plan> plans;
   std::optional<DoesNotFit> largest;
-  for (const Shape& shape : shapes) {
+  for (const DistinctSize& shape : shapes) {
     const std::string place = origin + ": " + place_of(queue, shape.requests.front()) + ": ";
     try {
       latent_extent(model, shape.request.width_pixels, shape.request.height_pixels, shape.request.frames);
@@ -61,7 +61,7 @@ std::vector<Plan> plan_shapes(const RequestQueue& queue, const std::vector<Shape
 
 RequestQueue plan_queue(RequestQueue queue, const Model& model, const Request& like, int64_t limit_bytes,
                         const PlanShape& plan_shape, const std::string& origin) {
-  const std::vector<Shape> shapes = distinct_shapes(queue, like);
+  const std::vector<DistinctSize> shapes = distinct_sizes(queue, like);
   std::vector<Plan> plans = plan_shapes(queue, shapes, model, plan_shape, origin);
 
   std::vector<size_t> by_need(shapes.size());

@@ -90,9 +90,9 @@ Found search(PlanSpace& space, double start, const Extend& extend, const Bound& 
 }
 
 PassDecision decision_of(const Arrival& arrival) {
-  return {arrival.choice->keeps, arrival.choice->in_place,
-          arrival.choice->below, arrival.choice->shapes->tile(*arrival.shape),
-          arrival.shape->algorithm,   arrival.choice->at_cut_point};
+  return {arrival.choice->keeps,    arrival.choice->in_place,
+          arrival.choice->below,    arrival.choice->shapes->tile(*arrival.shape),
+          arrival.shape->algorithm, arrival.choice->at_cut_point};
 }
 
 /// `hindered` becomes true where the limit keeps a choice from its fastest shape.

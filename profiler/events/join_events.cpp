@@ -100,10 +100,10 @@ class Joining {
 
   /// No machine has so much: what adds up to it was made up.
   void check_room(size_t event) const {
-    constexpr int64_t kMostBytes = int64_t{1} << 50;
-    if (all() > kMostBytes)
+    constexpr int64_t kMostMemoryBytes = int64_t{1} << 50;
+    if (all() > kMostMemoryBytes)
       throw InputError("event " + std::to_string(event) + ": all memory together is more than " +
-                       std::to_string(kMostBytes) + " bytes");
+                       std::to_string(kMostMemoryBytes) + " bytes");
   }
 
   /// Only names what is there.

@@ -15,7 +15,7 @@ namespace headroom::profiler {
 namespace {
 
 constexpr double kPointSeconds = 5e-3;  // of calls for one point in one sweep
-constexpr size_t kMostCalls = 400;
+constexpr size_t kMostCallsOfPoint = 400;
 constexpr double kTwiceSeconds =
     50e-3;  // a call this long is measured once in a sweep, others twice at least
 
@@ -81,7 +81,7 @@ double CpuBenchmark::seconds(const Call& call) {
     call.run();
     seconds.push_back(clock_() - start);
     spent += seconds.back();
-    if (seconds.size() >= kMostCalls) break;
+    if (seconds.size() >= kMostCallsOfPoint) break;
   }
   // Not the quickest: a decode makes each call as it comes.
   return median(std::move(seconds));

@@ -11,12 +11,12 @@
 namespace headroom::profiler {
 namespace {
 
-constexpr int64_t kFarApartBytes = int64_t{96} << 20;
+constexpr int64_t kBeyondCpuCacheBytes = int64_t{96} << 20;
 
 }  // namespace
 
 CpuOperands::CpuOperands(LimitedPool& pool, Dtype dtype)
-    : pool_(pool), dtype_(dtype), cold_buffer_(dtype, kFarApartBytes, [&pool, dtype](int64_t values) {
+    : pool_(pool), dtype_(dtype), cold_buffer_(dtype, kBeyondCpuCacheBytes, [&pool, dtype](int64_t values) {
         return filled_buffer(pool, values, dtype);
       }) {}
 

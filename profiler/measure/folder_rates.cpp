@@ -21,8 +21,6 @@ constexpr int64_t kChunk = int64_t{4} << 20;
 constexpr int64_t kMostBytes = int64_t{512} << 20;
 constexpr size_t kSector = 4096;
 
-using Clock = std::chrono::steady_clock;
-
 /// An open file that is gone once it is closed.
 class NamelessFile {
  public:
@@ -45,8 +43,9 @@ class NamelessFile {
   int file_;
 };
 
-double rate(int64_t bytes, Clock::time_point start) {
-  return double(bytes) / std::max(1e-9, std::chrono::duration<double>(Clock::now() - start).count());
+double rate(int64_t bytes, std::chrono::steady_clock::time_point start) {
+  return double(bytes) /
+         std::max(1e-9, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
 }  // namespace
@@ -65,7 +64,7 @@ FolderRates measure_folder(const std::filesystem::path& folder) {
   std::memset(memory.get(), 0x5a, kChunk);
 
   const auto each_chunk = [&](const char* what, auto transfer) {
-    const auto start = Clock::now();
+    const auto start = std::chrono::steady_clock::now();
     for (int64_t offset = 0; offset < bytes; offset += kChunk) {
       if (transfer(offset) != kChunk)
         throw DeviceError(folder.string() + ": " + what + " fails: " + std::strerror(errno));

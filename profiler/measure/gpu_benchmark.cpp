@@ -12,7 +12,7 @@ namespace headroom::profiler {
 namespace {
 
 constexpr double kBatchSeconds = 5e-3;
-constexpr int64_t kMostCalls = 4096;
+constexpr int64_t kMostCallsOfBatch = 4096;
 constexpr int64_t kReferenceSide = 64;
 constexpr int64_t kNoEnd = int64_t{1} << 60;
 
@@ -106,9 +106,9 @@ double GpuBenchmark::seconds(const Call& call) {
   batch_seconds(call, 1);  // libraries look for the way to do it
   int64_t calls = 1;
   double spent = batch_seconds(call, calls);
-  while (spent < kBatchSeconds && calls < kMostCalls) {
+  while (spent < kBatchSeconds && calls < kMostCallsOfBatch) {
     const auto enough = static_cast<int64_t>(kBatchSeconds * double(calls) / std::max(spent, 1e-9)) + 1;
-    calls = std::min(kMostCalls, std::max(2 * calls, enough));
+    calls = std::min(kMostCallsOfBatch, std::max(2 * calls, enough));
     spent = batch_seconds(call, calls);
   }
   return spent / double(calls);

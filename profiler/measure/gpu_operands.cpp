@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kDrawn = int64_t{1} << 20;  // values
 /// Larger than the caches of any card.
-constexpr int64_t kFarApartBytes = int64_t{256} << 20;
+constexpr int64_t kBeyondGpuCacheBytes = int64_t{256} << 20;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ GpuOperands::GpuOperands(GpuDevice& device, Dtype dtype, int64_t cold_values, Pi
       dtype_(dtype),
       staging_(staging),
       drawn_(device.allocate(kDrawn * bytes_per_element(dtype))),
-      cold_buffer_(dtype, kFarApartBytes, [this](int64_t values) { return take(values); }) {
+      cold_buffer_(dtype, kBeyondGpuCacheBytes, [this](int64_t values) { return take(values); }) {
   std::vector<float> values(kDrawn);
   profiler::fill(values.data(), kDrawn);
   std::byte* through = staging_.next();

@@ -70,7 +70,7 @@ class LiveBytes {
 };
 
 /// What a moment of the timeline stands for.
-struct Moment {
+struct EventMoment {
   uint32_t events = 0;  ///< that have happened
   int64_t outside_bytes = 0;
 };
@@ -78,7 +78,7 @@ struct Moment {
 /// Says what was live at any moment of a trace, by replaying its events from the checkpoint before it.
 class Replay {
  public:
-  Replay(DocumentPtr document, std::vector<Moment> moments)
+  Replay(DocumentPtr document, std::vector<EventMoment> moments)
       : document_(std::move(document)),
         moments_(std::move(moments)),
         first_sum_(first_sum(recorded().trace)) {
@@ -98,7 +98,7 @@ class Replay {
   }
 
   std::vector<LiveEntry> live_set(size_t i) const {
-    const Moment& moment = moments_[i];
+    const EventMoment& moment = moments_[i];
     std::vector<LiveEntry> entries =
         live_after(moment.events).entries(recorded().layers, moment.events <= first_sum_);
     entries.push_back({title_of(MemoryKind::outside), MemoryKind::outside, moment.outside_bytes});
@@ -125,7 +125,7 @@ class Replay {
   }
 
   DocumentPtr document_;
-  std::vector<Moment> moments_;
+  std::vector<EventMoment> moments_;
   size_t first_sum_;
   std::vector<Checkpoint> checkpoints_;
 };
@@ -138,7 +138,7 @@ Timeline measured_timeline(DocumentPtr document) {
   const size_t sums = first_sum(trace);
   std::vector<double> seconds;
   std::vector<MemoryUse> use;
-  std::vector<Moment> moments;
+  std::vector<EventMoment> moments;
   const size_t most = trace.events.size() + trace.outside.size();
   seconds.reserve(most);
   use.reserve(most);

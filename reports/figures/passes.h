@@ -7,9 +7,9 @@
 
 namespace headroom::reports {
 
-/// A row for each pass of a plan: tiles, algorithm, predicted peak, time and GFLOP; with a run's statistics the
-/// measured ones and their ratios beside them. The pass that decides the peak stands out. `run` may be null;
-/// it must be a run of this plan (planner/explain/analyze.h).
+/// A row for each pass of a plan: tiles, algorithm, predicted peak, time and GFLOP; with a run's statistics
+/// the measured ones and their ratios beside them. The pass that decides the peak stands out. `run` may be
+/// null; it must be a run of this plan (planner/explain/analyze.h).
 Table passes_table(const PlanDocument& plan, const RunStats* run);
 
 /// The passes of a run alone, where the plan is not at hand.

@@ -15,7 +15,7 @@ constexpr uint32_t kLoading = UINT32_MAX;  ///< in place of a pass, before the f
 constexpr double kCopyShare = 0.01;
 
 /// A moment of a plan: of one of its passes, or before the first.
-struct Moment {
+struct PlanMoment {
   uint32_t pass = 0;
   SweepPoint point{};
 };
@@ -76,14 +76,14 @@ bool shows_every_step(const Plan& plan) {
 }
 
 /// Puts moments one after another.
-struct Moments {
+struct PlanMoments {
   double now = 0;
   std::vector<double> seconds;
   std::vector<MemoryUse> use;
-  std::vector<Moment> moments;
+  std::vector<PlanMoment> moments;
   std::vector<Span> passes;
 
-  void put(const Moment& moment, const MemoryUse& bytes, double lasting) {
+  void put(const PlanMoment& moment, const MemoryUse& bytes, double lasting) {
     seconds.push_back(now);
     use.push_back(bytes);
     moments.push_back(moment);
@@ -94,7 +94,7 @@ struct Moments {
 /// Puts the moments of one pass of a plan.
 class PassMoments {
  public:
-  PassMoments(const PlanDocument& document, uint32_t number, const MemoryModel& memory, Moments& moments)
+  PassMoments(const PlanDocument& document, uint32_t number, const MemoryModel& memory, PlanMoments& moments)
       : graph_(document.model.graph),
         pass_(document.plan.passes[number]),
         number_(number),
@@ -145,7 +145,7 @@ class PassMoments {
   const uint32_t number_;
   const Sizes sizes_;
   const PassSweep sweep_;
-  Moments& moments_;
+  PlanMoments& moments_;
   std::map<int64_t, std::vector<double>> shares_;  ///< by height of a band
 };
 
@@ -160,7 +160,7 @@ Timeline predicted_timeline(DocumentPtr document) {
   const LiveBytes throughout = live_throughout(planned.model.graph, plan);
   const MemoryUse loading = use_of(
       {.resident_weights = throughout.resident_weights, .reserve = throughout.reserve}, plan.request.device);
-  Moments sweep;
+  PlanMoments sweep;
   // What no pass takes is loading weights that stay.
   const double before =
       plan.predicted_seconds - std::accumulate(pass_seconds.begin(), pass_seconds.end(), 0.0);
@@ -170,7 +170,7 @@ Timeline predicted_timeline(DocumentPtr document) {
   if (sweep.seconds.empty()) sweep.put({.pass = kLoading}, loading, 0);
   const auto live = [document, memory, moments = std::move(sweep.moments)](size_t i) {
     const auto& of = std::get<PlanDocument>(document->contents);
-    const Moment& at = moments[i];
+    const PlanMoment& at = moments[i];
     if (at.pass == kLoading) return entries_before_passes(of);
     return entries_at(of, at.pass, PassSweep(of.model.graph, of.plan, at.pass, *memory), at.point);
   };

@@ -133,7 +133,6 @@ dd { margin: 0 0 0.3rem 1rem; }
 }
 )css";
 
-
 constexpr std::string_view kScript = R"js(
 for (const box of document.querySelectorAll('.table')) {
   const tables = [...box.querySelectorAll('table')];
@@ -165,7 +164,6 @@ addEventListener('beforeprint', () => {
   }
 });
 )js";
-
 
 }  // namespace
 

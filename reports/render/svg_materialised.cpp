@@ -8,10 +8,10 @@
 namespace headroom::reports {
 namespace {
 
-constexpr size_t kMostRows = 120;
-constexpr double kTallestRow = 22, kLowestRow = 9;
-constexpr double kWholeHeight = 1150;
-constexpr double kWidestName = 300;
+constexpr size_t kMostSpans = 120;
+constexpr double kTallestSpan = 22, kLowestSpan = 9;
+constexpr double kSpansHeight = 1150;
+constexpr double kWidestTensorName = 300;
 
 ColourRole colour_role_of(MemoryTier tier) {
   return tier == MemoryTier::device ? ColourRole::materialised
@@ -48,13 +48,13 @@ std::vector<LegendEntry> legend_of(const MaterialisedChart& chart) {
 }  // namespace
 
 std::string svg_materialised(const MaterialisedChart& chart, const std::string& id) {
-  const size_t rows = std::min(chart.spans.size(), kMostRows);
+  const size_t rows = std::min(chart.spans.size(), kMostSpans);
   const double height =
-      rows == 0 ? kTallestRow : std::clamp(kWholeHeight / double(rows), kLowestRow, kTallestRow);
+      rows == 0 ? kTallestSpan : std::clamp(kSpansHeight / double(rows), kLowestSpan, kTallestSpan);
   double passes = double(std::max<size_t>(chart.passes.size(), 1)), names = 0;
   for (size_t i = 0; i < rows; ++i) {
     passes = std::max(passes, double(chart.spans[i].last_pass) + 1);
-    names = std::max(names, text_width(fitted_text(chart.spans[i].tensor, kWidestName)));
+    names = std::max(names, text_width(fitted_text(chart.spans[i].tensor, kWidestTensorName)));
   }
   Markup inner;
   const double left = std::max(46.0, names + 12), top = draw_legend(inner, legend_of(chart), left, 0) + 6;
@@ -90,7 +90,7 @@ std::string svg_materialised(const MaterialisedChart& chart, const std::string& 
     }
     inner.close();
     if (i % every != 0) continue;
-    draw_text(inner, left - 7, middle + 4.5, fitted_text(span.tensor, kWidestName), "end", "tick");
+    draw_text(inner, left - 7, middle + 4.5, fitted_text(span.tensor, kWidestTensorName), "end", "tick");
     draw_text(inner, kDrawingWidth - 2, middle + 4.5, format(Unit::bytes, double(span.bytes)), "end", "tick");
   }
   const double words = bottom + 36;

@@ -30,8 +30,11 @@ AllocatorEvent segment(AllocatorEvent::What what, const std::byte* memory, int64
 
 std::byte* EmulatedGpu::take(int64_t bytes, bool on_device) {
   const size_t rounded = (static_cast<size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, std::max(rounded, kAlignment)));
-  std::memset(memory, 0xff, rounded);  // NaNs in every type
+  const bool lent = lent_ && on_device;
+  auto* memory = lent
+                     ? lent_->reserve(bytes)
+                     : static_cast<std::byte*>(std::aligned_alloc(kAlignment, std::max(rounded, kAlignment)));
+  std::memset(memory, 0xff, lent ? static_cast<size_t>(bytes) : rounded);  // NaNs in every type
   memory_.push_back({memory, bytes, on_device});
   return memory;
 }
@@ -57,7 +60,11 @@ void EmulatedGpu::release() noexcept {
   for (const Memory& memory : memory_) {
     if (memory.on_device && watch_)
       watch_(segment(AllocatorEvent::What::returned, memory.begin, memory.bytes));
-    std::free(memory.begin);
+    if (lent_ && memory.on_device) {
+      lent_->release();
+    } else {
+      std::free(memory.begin);
+    }
   }
   memory_.clear();
   reserved_bytes_ = 0;

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "decoder/gpu/calls/device_memory.h"
 #include "decoder/gpu/calls/gpu.h"
 #include "tests/emulated_gpu/hazards.h"
 
@@ -15,11 +17,13 @@ class EmulatedGpu final : public Gpu {
  public:
   static constexpr int64_t kContextBytes = int64_t{300} << 20;
 
-  explicit EmulatedGpu(int64_t bytes = int64_t{1} << 30) : total_bytes_(bytes) {}
+  /// Reservations are of `memory`; its own where that is null.
+  explicit EmulatedGpu(int64_t bytes = int64_t{1} << 30, std::unique_ptr<DeviceMemory> memory = nullptr)
+      : total_bytes_(bytes), lent_(std::move(memory)) {}
   ~EmulatedGpu() override { release(); }
 
   std::string device() const override { return "emulated GPU"; }
-  std::string libraries() const override { return "emulator"; }
+  std::string libraries() const override { return lent_ ? lent_->name() + ", emulator" : "emulator"; }
   int64_t free_bytes() const override { return total_bytes_ - reserved_bytes_; }
   int64_t total_bytes() const override { return total_bytes_; }
   /// In the driver's pages.
@@ -68,6 +72,7 @@ class EmulatedGpu final : public Gpu {
   void check(const std::vector<Access>& accesses) const;
 
   int64_t total_bytes_;
+  const std::unique_ptr<DeviceMemory> lent_;
   int64_t reserved_bytes_ = 0, most_reserved_bytes_ = 0;
   std::vector<Memory> memory_;
   AllocatorWatch watch_;

@@ -1,11 +1,11 @@
-#define CATCH_CONFIG_RUNNER
 #include <QApplication>
-#include <catch2/catch.hpp>
+
+#include "tests/run_tests.h"
 
 int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
   const QApplication application(argc, argv);
   QApplication::setOrganizationName("headroom-tests");  // settings of their own
   QApplication::setApplicationName("headroom-tests");
-  return Catch::Session().run(argc, argv);
+  return headroom::test::run_tests(argc, argv);
 }

@@ -12,6 +12,7 @@
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/trace/trace_file.h"
+#include "gui/model/workspace.h"
 #include "planner/search/frontier.h"
 #include "planner/search/make_plan.h"
 #include "profiler/profile/profile_file.h"
@@ -29,6 +30,13 @@ inline void wait_until(const std::function<bool()>& is_so) {
     REQUIRE_FALSE(deadline.hasExpired());
     QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
   }
+}
+
+/// Opens files, and waits until they are there or refused.
+inline void open(gui::Workspace& workspace, const QStringList& files) {
+  workspace.open(files);
+  CHECK(workspace.busy());
+  wait_until([&] { return !workspace.busy(); });
 }
 
 /// A run of the plan that takes half the time and, in each pass, all that the plan predicts for a moment.

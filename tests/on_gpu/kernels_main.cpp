@@ -1,8 +1,6 @@
-#define CATCH_CONFIG_RUNNER
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <iostream>
 #include <mutex>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "decoder/gpu/kernels/kernels.h"
+#include "tests/run_tests.h"
 #include "tests/support/gpu.h"
 
 // The kernels' own tests, written for the emulator, on this machine's GPU: calls go there, and all memory of
@@ -159,20 +158,18 @@ void operator delete(void* memory, size_t, std::align_val_t) noexcept {
 }
 
 int main(int argc, char** argv) {
-  Catch::Session session;
-  if (const int wrong = session.applyCommandLine(argc, argv)) return wrong;
-  const Catch::ConfigData& asked = session.configData();
-  if (asked.listTests || asked.listTestNamesOnly || asked.listTags || asked.listReporters)
-    return session.run();
-  std::string why;
-  const std::unique_ptr<headroom::gpu::Gpu> gpu = headroom::test::gpu_if_any(why);
-  if (!gpu) {
-    std::cout << why << std::endl;
-    return 0;
-  }
-  headroom::running = gpu.get();
-  headroom::arena.serve(gpu->reserve_host(headroom::Arena::kBytes), headroom::Arena::kBytes);
-  const int result = session.run();
+  std::unique_ptr<headroom::gpu::Gpu> gpu;
+  const int result = headroom::test::run_tests(argc, argv, [&gpu] {
+    std::string why;
+    gpu = headroom::test::gpu_if_any(why);
+    if (!gpu) {
+      std::cout << why << std::endl;
+      return false;
+    }
+    headroom::running = gpu.get();
+    headroom::arena.serve(gpu->reserve_host(headroom::Arena::kBytes), headroom::Arena::kBytes);
+    return true;
+  });
   std::cout << std::flush;
   std::_Exit(result);  // what is still held lies in memory of the GPU
 }

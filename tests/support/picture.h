@@ -50,6 +50,9 @@ class MemorySink final : public PictureSink {
   void complete() override { complete_called = true; }
 };
 
+/// Of the largest magnitude: rounding alone.
+constexpr double kExact = 1e-5;
+
 /// The largest difference over the reference's largest magnitude; infinite where shapes differ or a value is
 /// NaN.
 inline double relative_error(const Array& found, const Array& reference) {

@@ -42,7 +42,8 @@ struct Loops {
   /// Adds values and squares of 16 neighbouring channels over `pixels` pixels to sum and square_sum.
   void (*sum_16)(const float* x, int64_t pixels, int64_t channels, double* sum, double* square_sum);
   void (*multiply)(const Product& product);
-  /// Columns that multiply() takes at one time. A panel as wide as that is read in the order in which it lies.
+  /// Columns that multiply() takes at one time. A panel as wide as that is read in the order in which it
+  /// lies.
   int64_t block_columns = 16;
   WinogradLoops winograd_plain;
   WinogradLoops winograd_upsampled;

@@ -39,8 +39,8 @@ class Gpu {
   /// What libraries took of it when they were started; already missing from what is free.
   virtual int64_t library_bytes() const { return 0; }
 
-  /// Takes the GPU's memory for a decode, once; aligned to 2 MiB. Throws LimitExceeded where the card does
-  /// not have it.
+  /// Takes the GPU's memory for a decode, once; aligned to 512 bytes. Throws LimitExceeded where the card
+  /// does not have it.
   virtual std::byte* reserve(int64_t bytes) = 0;
   /// Takes pinned host memory. May be called several times. Throws LimitExceeded where the host refuses.
   virtual std::byte* reserve_host(int64_t bytes) = 0;

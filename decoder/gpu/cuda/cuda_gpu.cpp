@@ -6,7 +6,6 @@
 #include <utility>
 #include <variant>
 
-#include "decoder/torch/allocator_tracker.h"
 #include "decoder/gpu/cuda/cublas_products.h"
 #include "decoder/gpu/cuda/cudnn_convolution.h"
 #include "decoder/gpu/cuda/status.h"
@@ -20,10 +19,10 @@ constexpr int kDevice = 0;
 /// The least compute capability that the kernels are compiled for.
 constexpr int kLeastMajor = 8;
 
-struct Memory {
+struct MemoryInfo {
   int64_t free = 0, total = 0;
 };
-Memory memory() {
+MemoryInfo memory_info() {
   size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
   return {static_cast<int64_t>(free), static_cast<int64_t>(total)};
@@ -70,7 +69,7 @@ std::string bus_id() {
 }
 
 int64_t used_bytes() {
-  const Memory now = memory();
+  const MemoryInfo now = memory_info();
   return now.total - now.free;
 }
 
@@ -82,7 +81,7 @@ nvtxDomainHandle_t range_domain() {
 
 }  // namespace
 
-CudaGpu::CudaGpu() {
+CudaGpu::CudaGpu(std::unique_ptr<DeviceMemory> memory) : memory_(std::move(memory)) {
   require_device();
   driver_ = std::make_unique<DriverMemory>(bus_id());
   check(cudaSetDevice(kDevice), "cudaSetDevice");
@@ -92,12 +91,12 @@ CudaGpu::CudaGpu() {
       check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
     events_ = std::make_unique<Events>();
     stamps_ = std::make_unique<CudaStamps>(streams_);
-    const int64_t before = memory().free;
+    const int64_t before = memory_info().free;
     check(cudnnCreate(&cudnn_), "cudnnCreate");
     check(cudnnSetStream(cudnn_, stream(Stream::compute)), "cudnnSetStream");
     convolution_ = std::make_unique<CudnnConvolution>(cudnn_);
     products_ = std::make_unique<CublasProducts>(stream(Stream::compute));
-    library_bytes_ = before - memory().free;
+    library_bytes_ = before - memory_info().free;
   } catch (...) {
     close();
     throw;
@@ -106,7 +105,6 @@ CudaGpu::CudaGpu() {
 
 CudaGpu::~CudaGpu() {
   release();
-  if (watching_) watch_libtorch_allocator({});
   close();
 }
 
@@ -135,16 +133,16 @@ std::string CudaGpu::libraries() const {
     return std::to_string(version / major) + "." + std::to_string(version % major / minor);
   };
   const size_t cudnn = cudnnGetVersion(), cublas = cublasLtGetVersion();
-  return "LibTorch " HEADROOM_TORCH_VERSION ", CUDA " + dotted(static_cast<size_t>(runtime), 1000, 10) +
-         ", cuDNN " + dotted(cudnn, 10000, 100) + "." + std::to_string(cudnn % 100) + ", cuBLAS " +
+  return memory_->name() + ", CUDA " + dotted(static_cast<size_t>(runtime), 1000, 10) + ", cuDNN " +
+         dotted(cudnn, 10000, 100) + "." + std::to_string(cudnn % 100) + ", cuBLAS " +
          dotted(cublas, 10000, 100);
 }
 
 int64_t CudaGpu::free_bytes() const {
-  return memory().free;
+  return memory_info().free;
 }
 int64_t CudaGpu::total_bytes() const {
-  return memory().total;
+  return memory_info().total;
 }
 
 int64_t CudaGpu::own_bytes() const {
@@ -164,7 +162,7 @@ void CudaGpu::close_range() {
 }
 
 std::byte* CudaGpu::reserve(int64_t bytes) {
-  return memory_.reserve(bytes);
+  return memory_->reserve(bytes);
 }
 
 std::byte* CudaGpu::reserve_host(int64_t bytes) {
@@ -181,7 +179,7 @@ std::byte* CudaGpu::reserve_host(int64_t bytes) {
 
 void CudaGpu::release() noexcept {
   cudaDeviceSynchronize();  // what went wrong on it was reported, or nobody waited for it
-  memory_.release();
+  memory_->release();
   for (void* memory : host_memory_) cudaFreeHost(memory);
   host_memory_.clear();
 }
@@ -238,13 +236,6 @@ void CudaGpu::wait_on_host(Event event) {
 }
 bool CudaGpu::happened(Event event) {
   return events_->happened(event);
-}
-
-bool CudaGpu::watch_allocator(AllocatorWatch watch) {
-  const bool begins = static_cast<bool>(watch);
-  const bool done = watch_libtorch_allocator(std::move(watch));
-  watching_ = begins && done;
-  return done;
 }
 
 void CudaGpu::restart_scopes() {

@@ -5,11 +5,12 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "decoder/gpu/calls/device_memory.h"
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/gpu/cuda/cuda_stamps.h"
-#include "decoder/torch/device_memory.h"
 #include "decoder/gpu/cuda/driver_memory.h"
 #include "decoder/gpu/cuda/events.h"
 
@@ -21,8 +22,8 @@ class CudnnConvolution;
 /// The first GPU that CUDA shows, by CUDA's own libraries.
 class CudaGpu : public Gpu {
  public:
-  /// Throws DeviceError where there is no GPU, saying why.
-  CudaGpu();
+  /// Reservations are of `memory`. Throws DeviceError where there is no GPU, saying why.
+  explicit CudaGpu(std::unique_ptr<DeviceMemory> memory);
   ~CudaGpu() override;
 
   std::string device() const override;
@@ -48,7 +49,7 @@ class CudaGpu : public Gpu {
   void open_range(const std::string& name) override;
   void close_range() override;
 
-  bool watch_allocator(AllocatorWatch watch) override;
+  bool watch_allocator(AllocatorWatch watch) override { return memory_->watch(std::move(watch)); }
 
   void restart_scopes() override;
   std::optional<ScopeSeconds> scope_seconds() override;
@@ -68,10 +69,9 @@ class CudaGpu : public Gpu {
   std::unique_ptr<Events> events_;
   std::unique_ptr<CudaStamps> stamps_;
   std::unique_ptr<ScopeTimer> timer_;  ///< none while nobody asked
-  DeviceMemory memory_;
+  const std::unique_ptr<DeviceMemory> memory_;
   std::vector<void*> host_memory_;
   int64_t library_bytes_ = 0;
-  bool watching_ = false;  ///< the allocator
 };
 
 }  // namespace headroom::gpu

@@ -10,6 +10,7 @@ from typing import Any
 
 import headroom
 from headroom.checkpoints import model_of_tensors
+from headroom.device import require_device
 from headroom.module import ModuleDecoder
 
 _decoders: weakref.WeakKeyDictionary[Any, ModuleDecoder] = weakref.WeakKeyDictionary()
@@ -21,6 +22,22 @@ def _decoder_of(vae: Any) -> ModuleDecoder:
     if module not in _decoders:
         _decoders[module] = ModuleDecoder(module, model_of_tensors(module.state_dict()))
     return _decoders[module]
+
+
+def _device_of(vae: Any) -> str:
+    """Where ComfyUI runs this VAE, where decodes can run there; the CPU otherwise."""
+    try:
+        require_device(str(vae.device))
+    except headroom.Unsupported:
+        return "cpu"
+    return str(vae.device)
+
+
+def _make_room(vae: Any, latent: Any) -> None:
+    """Has ComfyUI unload models until its own estimate of this decode is free, as it does before its own decode."""
+    from comfy import model_management
+
+    model_management.free_memory(vae.memory_used_decode(latent.shape, vae.vae_dtype), vae.device)
 
 
 class HeadroomVAEDecode:
@@ -41,7 +58,11 @@ class HeadroomVAEDecode:
         }
 
     def decode(self, samples: dict, vae: Any, limit: str = "auto", scratch: str = "") -> tuple:
-        picture = _decoder_of(vae).decode(samples["samples"], limit=limit or "auto", scratch=scratch or None)
+        latent = samples["samples"]
+        device = _device_of(vae)
+        if device != "cpu":
+            _make_room(vae, latent)
+        picture = _decoder_of(vae).decode(latent, limit=limit or "auto", scratch=scratch or None, device=device)
         picture = vae.process_output(picture.float()).movedim(1, -1)
         if picture.dim() == 5:  # a clip becomes a batch of pictures, as with ComfyUI's own node
             picture = picture.reshape(-1, *picture.shape[-3:])

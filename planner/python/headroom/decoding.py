@@ -9,8 +9,8 @@ from typing import Any, Callable
 
 from . import _core
 from .amounts import limit_bytes
-from .described import config_text, describe, device_of, dtype_name, model_of
-from .errors import DoesNotFit, HeadroomError, InputError, Unsupported, VerificationError
+from .described import config_text, describe, dtype_name, model_of
+from .errors import DoesNotFit, HeadroomError, InputError, VerificationError
 from .module import DecodeReport, ModuleDecoder
 from .prediction import Prediction, planner_options
 
@@ -36,8 +36,9 @@ class Options:
             raise InputError(f"on_misfit: expected 'raise' or 'original', found {self.on_misfit!r}")
         if self.release and (self.verify or self.on_misfit == "original"):
             raise InputError("release=True: the original decode is gone then; expected verify=False and on_misfit='raise'")
-        if self.limit != "auto":
-            limit_bytes(self.limit)
+        for limit, name in ((self.limit, "limit"), (self.host_limit, "host_limit")):
+            if limit != "auto":
+                limit_bytes(limit, name)
         planner_options(scratch=self.scratch)
         return self
 
@@ -70,7 +71,7 @@ class Handle:
         """What a decode of this size would take now. Raises InputError."""
         chosen = self.options
         return self.decoder.predict(
-            (batch, frames, height, width), self.vae.dtype, chosen.limit,
+            (batch, frames, height, width), self.vae.dtype, chosen.limit, host_limit=chosen.host_limit,
             scratch=chosen.scratch, profile=chosen.profile, release=chosen.release,
         )  # fmt: skip
 
@@ -110,7 +111,7 @@ class Handle:
         chosen, trace_file = self.options, self._trace_file
         self._trace_file = ""
         sample = self.decoder.decode(
-            z, limit=chosen.limit, scratch=chosen.scratch, profile=chosen.profile, dtype=vae.dtype, release=chosen.release,
+            z, limit=chosen.limit, host_limit=chosen.host_limit, scratch=chosen.scratch, profile=chosen.profile, dtype=vae.dtype, release=chosen.release,
             progress=chosen.progress, pipeline_bar=self._pipeline_bar, trace_file=trace_file,
         )  # fmt: skip
         self.last = self.decoder.last
@@ -192,8 +193,8 @@ def enable(
     Args:
         vae_or_pipe: a diffusers VAE, or a pipeline with one.
         limit: bytes or ``"8GiB"`` for what a decode takes at its peak: packed weights, tensors, workspace, and the picture
-            that it returns. ``"auto"``: what is free when it begins. None: as much as is of use.
-        host_limit: on a GPU, host memory for tensors that do not fit the device.
+            that it returns. ``"auto"``: what is free when it begins, on a GPU what torch could give. None: as much as is of use.
+        host_limit: on a GPU, pinned host memory for tensors that do not fit the device; ``"auto"``: half of what is free.
         scratch: on a CPU, a folder on a disk for tensors that do not fit memory.
         profile: a file of headroom-profile, measured on this machine.
         on_misfit: where nothing fits the limit, ``"raise"`` DoesNotFit before anything runs, or decode by the VAE's
@@ -210,8 +211,6 @@ def enable(
     vae = vae_of(vae_or_pipe)
     bar = getattr(vae_or_pipe, "progress_bar", None) if vae is not vae_or_pipe else None
     options = Options(limit, host_limit, scratch, profile, on_misfit, verify, release, progress).checked()
-    if device_of(vae) != "cpu":
-        raise Unsupported(f"{vae.device}: this build decodes on the CPU; expected a VAE there")
     handle = Handle(vae, describe(vae), options, bar)
     handle.decoder.require_parameters()
     vae.decode = Decode(handle)

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, Callable
 
 from . import _core
-from .amounts import auto_limit_bytes, limit_bytes
+from .amounts import limit_bytes
 from .described import dtype_name
-from .errors import HeadroomError, Unsupported
-from .parameters import Parameters
+from .device import free_bytes, open_decoder, require_device
+from .errors import HeadroomError, InputError
+from .parameters import Fingerprint, Parameters
 from .prediction import Prediction, planner_options
 from .progress import progress_of
 
@@ -44,8 +45,9 @@ class DecodeReport:
 
 
 class ModuleDecoder:
-    """Decodes by the weights of a module on the CPU. They are packed once, and serve every size; what else a decode takes is
-    given back after it. Decodes of several threads wait for one another."""
+    """Decodes by the weights of a module, on the device that they are on. On the CPU they are packed once, and serve every
+    size; what else a decode takes is given back after it. On a GPU all of it is. Decodes of several threads wait for one
+    another."""
 
     def __init__(self, module: Any, model: _core.Model):
         self.model = model
@@ -53,8 +55,9 @@ class ModuleDecoder:
         self.released = False
         self._module = weakref.ref(module)
         self._lock = threading.RLock()
-        self._decoder = _core.Decoder(model)
-        self._packed: tuple | None = None  # the fingerprint of the parameters that are packed
+        self._decoders: dict[str, _core.Decoder] = {}  # by device
+        self._packed: Fingerprint | None = None  # of the parameters that are packed
+        self._on_host: tuple[Fingerprint, dict[str, Any]] | None = None  # of a GPU's parameters
         self._predictions: dict[tuple, Prediction] = {}
 
     @property
@@ -67,18 +70,21 @@ class ModuleDecoder:
     @property
     def held_bytes(self) -> int:
         """What is held between decodes: packed weights."""
-        return self._decoder.held_bytes()
+        return sum(decoder.held_bytes() for decoder in self._decoders.values())
 
     def free(self) -> None:
         """Drops packed weights; the next decode packs them again."""
         if self.released:
             raise HeadroomError("release=True: these are the only weights that there are")
         with self._lock:
-            self._decoder.drop_weights()
-            self._packed = None
+            for decoder in self._decoders.values():
+                decoder.drop_weights()
+            self._packed = self._on_host = None
 
     def require_parameters(self) -> None:
-        """Raises InputError naming the first parameter that is missing, elsewhere, or of another shape."""
+        """Raises InputError naming the first parameter that is missing or of another shape, and Unsupported where they are on
+        a device that decodes do not run on."""
+        require_device(self._device())
         _core.require_parameters(self.model, Parameters(self.module, self.model).tensors(), self.model.name)
 
     def decode(
@@ -86,16 +92,19 @@ class ModuleDecoder:
         z: Any,
         *,
         limit: int | str | None = "auto",
+        host_limit: int | str = 0,
         scratch: str | None = None,
         profile: str | None = None,
         dtype: Any = None,
+        device: str | None = None,
         release: bool = False,
         progress: bool | Callable[[float], None] | None = None,
         pipeline_bar: Any = None,
         trace_file: str = "",
     ) -> Any:
         """The picture of a latent, N×C×H×W or N×C×T×H×W, as a tensor of `dtype` on the latent's device; of the module's
-        dtype where that is None. Raises DoesNotFit and InputError; `last` has what it took."""
+        dtype where that is None. It runs on `device`; where the module's parameters are where that is None. Raises DoesNotFit
+        and InputError; `last` has what it took."""
         import torch
 
         batch, channels, frames, height, width = self.model.picture_shape(list(z.shape))
@@ -103,16 +112,21 @@ class ModuleDecoder:
             module = self.module
             dtype = next(module.parameters()).dtype if dtype is None else dtype
             started = time.perf_counter()
-            options = {"scratch": scratch, "profile": profile, "release": release}
+            device = device or self._device()
+            require_device(device)
+            if release and device != "cpu":
+                raise InputError(f"release=True: expected a VAE on the CPU, found one on {device}")
+            options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release}
             prediction, known = self._planned((batch, frames, height, width), dtype, limit, options)
             plan = prediction.require()
             planning_seconds = 0.0 if known else time.perf_counter() - started
-            tensors = self._tensors(module, plan)
+            decoder = self._decoders.get(device) or self._decoders.setdefault(device, open_decoder(self.model, device))
+            tensors = self._tensors(decoder, device, plan)
             picture = [batch, channels, height, width] if z.dim() == 4 else [batch, channels, frames, height, width]
             sample = torch.empty(picture, dtype=dtype)
             latent = z.detach().to(device="cpu", dtype=torch.float32).contiguous()
             with progress_of(progress, pipeline_bar, plan) as told:
-                run = self._decoder.decode(
+                run = decoder.decode(
                     plan, tensors, latent, sample, threads=torch.get_num_threads(), progress=told, trace_file=trace_file
                 )
             if release and not self.released and plan.weights_stay:
@@ -127,18 +141,23 @@ class ModuleDecoder:
         dtype: Any,
         limit: int | str | None,
         *,
+        device: str | None = None,
+        host_limit: int | str = 0,
         scratch: str | None = None,
         profile: str | None = None,
         release: bool = False,
     ) -> Prediction:
         """Of a decode of (batch, frames, height, width) now. The limit is for the picture that it returns as well."""
         batch, frames, height, width = size
+        device = device or self._device()
+        on_cpu = device == "cpu"
         name = self.model.decoding_dtype(dtype_name(dtype))
         planner = _core.Planner(
-            self.model, width=width, height=height, frames=frames, batch=batch, dtype=name, resident_weights=release,
-            **planner_options(0, scratch, profile),
+            self.model, width=width, height=height, frames=frames, batch=batch, dtype=name, device="cpu" if on_cpu else "cuda",
+            resident_weights=release,
+            **planner_options(0 if on_cpu else _host_bytes(host_limit), scratch if on_cpu else None, profile),
         )  # fmt: skip
-        return Prediction(planner, f"{self.model.name} {width}x{height} {name}", self._limit(size, dtype, limit))
+        return Prediction(planner, f"{self.model.name} {width}x{height} {name}", self._limit(size, dtype, limit, device))
 
     def _planned(self, size: tuple, dtype: Any, limit: int | str | None, options: dict) -> tuple[Prediction, bool]:
         """The prediction of this size, and whether it was known. One of another moment serves where it fits what is free
@@ -146,33 +165,44 @@ class ModuleDecoder:
         key = (*size, str(dtype), limit, *options.values())
         found = self._predictions.get(key)
         if found is not None:
-            if limit != "auto" or (found.fits and found.peak_bytes <= self._limit(size, dtype, limit)):
+            if limit != "auto" or (found.fits and found.peak_bytes <= self._limit(size, dtype, limit, options["device"])):
                 return found, True
         found = self._predictions[key] = self.predict(size, dtype, limit, **options)
         return found, False
 
-    def _limit(self, size: tuple, dtype: Any, limit: int | str | None) -> int | None:
+    def _limit(self, size: tuple, dtype: Any, limit: int | str | None, device: str) -> int | None:
         """For the decode alone, without the picture that it returns."""
         batch, frames, height, width = size
         _, channels, *_ = self.model.picture_shape([1, self.model.latent_channels, 1, 1])
         picture_bytes = batch * channels * frames * height * width * (4 if dtype_name(dtype) == "fp32" else 2)
-        bytes_ = auto_limit_bytes(self._decoder.held_bytes()) if limit == "auto" else limit_bytes(limit)
+        bytes_ = free_bytes(device, self.held_bytes) if limit == "auto" else limit_bytes(limit)
         return None if bytes_ is None else max(0, bytes_ - picture_bytes)
 
-    def _tensors(self, module: Any, plan: _core.Plan) -> dict[str, Any] | None:
+    def _device(self) -> str:
+        """Where the module's parameters are."""
+        return "cpu" if self.released else Parameters(self.module, self.model).device()
+
+    def _tensors(self, decoder: _core.Decoder, device: str, plan: _core.Plan) -> dict[str, Any] | None:
         """The module's parameters where the decoder has to read them; None where what it has packed still holds."""
         if self.released:
             return None
-        parameters = Parameters(module, self.model)
+        parameters = Parameters(self.module, self.model)
         now = parameters.fingerprint()
-        if any(device != "cpu" for device in now.devices):
-            raise Unsupported(f"parameters on {', '.join(now.devices)}: this build decodes on the CPU; expected them there")
+        if device != "cpu":
+            if self._on_host is None or self._on_host[0] != now:
+                self._on_host = now, parameters.tensors()
+            return self._on_host[1]
         if now != self._packed:
-            self._decoder.drop_weights()
+            decoder.drop_weights()
             self._packed = now
-        if plan.weights_stay and self._decoder.has_weights():
+        if plan.weights_stay and decoder.has_weights():
             return None
         return parameters.tensors()
+
+
+def _host_bytes(limit: int | str) -> int:
+    """Pinned host memory for tensors that do not fit a GPU: half of what is free where it is left to us."""
+    return free_bytes("cpu") // 2 if limit == "auto" else limit_bytes(limit, "host_limit") or 0
 
 
 def _report(plan: _core.Plan, run: dict, picture_bytes: int, planning_seconds: float) -> DecodeReport:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import _core
 from .errors import InputError
 
 
-class Fingerprint(NamedTuple):
-    """Another one where a parameter was replaced, moved, or written to."""
-
-    tensors: tuple
-    devices: tuple[str, ...]
+Fingerprint = tuple
+"""Another one where a parameter was replaced, moved, or written to."""
 
 
 class Parameters:
@@ -23,21 +20,29 @@ class Parameters:
         self._names = model.parameter_names()
 
     def tensors(self) -> dict[str, Any]:
-        """Contiguous tensors in the CPU's memory, by the module's own names. Raises InputError naming what is elsewhere."""
-        found = self._state()
+        """Contiguous tensors in the CPU's memory, by the module's own names; copies of what is on a GPU. Raises InputError
+        naming what has no values."""
         ready = {}
-        for name, tensor in found.items():
-            if tensor.device.type != "cpu":
-                raise InputError(f"{name}: expected a tensor in the CPU's memory, found one on {tensor.device}")
-            ready[name] = tensor.detach().contiguous()
+        for name, tensor in self._state().items():
+            if tensor.device.type == "meta":
+                raise InputError(f"{name}: expected a tensor in the memory of a CPU or GPU, found one on meta")
+            values = tensor.detach().cpu()
+            if values.is_floating_point() and values.element_size() == 1:
+                values = values.float()  # layerwise casting keeps weights in 8 bits, and computes with what they are
+            ready[name] = values.contiguous()
         return ready
 
     def fingerprint(self) -> Fingerprint:
-        state = self._state().items()
-        return Fingerprint(
-            tuple((name, tensor.data_ptr(), tensor.dtype, _version(tensor)) for name, tensor in state),
-            tuple(sorted({str(tensor.device) for _, tensor in state})),
+        return tuple(
+            (name, str(tensor.device), tensor.data_ptr(), tensor.dtype, _version(tensor)) for name, tensor in self._state().items()
         )
+
+    def device(self) -> str:
+        """Where they are; "cpu" where they have no values. Raises InputError where they are on several."""
+        devices = {str(tensor.device) for tensor in self._state().values()} - {"meta"}
+        if len(devices) > 1:
+            raise InputError(f"parameters on {' and '.join(sorted(devices))}: expected all on one device")
+        return devices.pop() if devices else "cpu"
 
     def release(self) -> None:
         """Drops the module's own copy of what is packed: these parameters have shapes and no values from here on."""

@@ -157,8 +157,9 @@ TEST_CASE("a region of a convolution equals that of the whole, by both algorithm
 }
 
 /// What a convolution's traits make of it, by plain loops in double over a picture with its halo.
-double by_hand(const Graph& graph, const Op& op, const std::map<std::string, std::vector<float>>& parameters,
-               const Tile& input, int64_t y, int64_t x, int64_t output) {
+double convolved_by_hand(const Graph& graph, const Op& op,
+                         const std::map<std::string, std::vector<float>>& parameters, const Tile& input,
+                         int64_t y, int64_t x, int64_t output) {
   const ConvolutionTraits& traits = op.convolution;
   const int64_t inputs = graph.tensor(op.inputs[0]).channels, outputs = graph.tensor(op.output).channels;
   const std::vector<std::string> modules =
@@ -250,7 +251,7 @@ TEST_CASE("groups, stacked weights, shortcuts and batch norms, by both algorithm
       for (int64_t y = region.y.begin; y < region.y.end; ++y) {
         for (int64_t x = region.x.begin; x < region.x.end; ++x) {
           for (int64_t o = 0; o < outputs; ++o) {
-            const double expected = by_hand(graph, op, parameters, input, y, x, o);
+            const double expected = convolved_by_hand(graph, op, parameters, input, y, x, o);
             worst = std::max(worst, std::abs(double(tile.view().at({0, 0, y}, x)[o]) - expected));
             largest = std::max(largest, std::abs(expected));
           }

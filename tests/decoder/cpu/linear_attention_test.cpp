@@ -25,8 +25,8 @@ Tile random_tile(LimitedPool& pool, Random& random, int64_t rows, int64_t column
 }
 
 /// By the quadratic form, in double: weights relu(k) · relu(q) over their sum.
-double by_hand(const Tile& input, int64_t first, int64_t channels, int64_t item, int64_t y, int64_t x,
-               int64_t c) {
+double attended_by_hand(const Tile& input, int64_t first, int64_t channels, int64_t item, int64_t y,
+                        int64_t x, int64_t c) {
   const MapView view = input.view();
   const float* query = view.at({item, 0, y}, x) + first;
   double sum = 0, weights = 0;
@@ -83,8 +83,9 @@ TEST_CASE("linear attention is the quadratic form, whatever tiles its sums come 
         for (int64_t x = 0; x < columns; ++x) {
           for (int64_t c = 0; c < shape.heads * channels; ++c) {
             const int64_t head = c / channels;
-            const double expected = by_hand(inputs[static_cast<size_t>(head / heads)],
-                                            head % heads * 3 * channels, channels, item, y, x, c % channels);
+            const double expected =
+                attended_by_hand(inputs[static_cast<size_t>(head / heads)], head % heads * 3 * channels,
+                                 channels, item, y, x, c % channels);
             error = std::max(error, std::abs(double(result.view().at({item, 0, y}, x)[c]) - expected));
             magnitude = std::max(magnitude, std::abs(expected));
           }

@@ -19,7 +19,7 @@ using test::model_of;
 using test::refuses;
 using test::tiny_dc_config;
 
-json changed(const char* key, const json& value) {
+json changed_dc(const char* key, const json& value) {
   json config = tiny_dc_config();
   config[key] = value;
   return config;
@@ -133,26 +133,27 @@ TEST_CASE("an AutoencoderDC without keys is diffusers' default") {
 }
 
 TEST_CASE("values of AutoencoderDC that are not supported are refused by their key") {
-  refuses(changed("upsample_block_type", "bilinear"), {"config.json: upsample_block_type", "interpolate"});
-  refuses(changed("decoder_norm_types", "layer_norm"), {"decoder_norm_types", "layer_norm", "rms_norm"});
-  refuses(changed("decoder_block_types", {"ResBlock", "Down", "ResBlock"}),
+  refuses(changed_dc("upsample_block_type", "bilinear"), {"config.json: upsample_block_type", "interpolate"});
+  refuses(changed_dc("decoder_norm_types", "layer_norm"), {"decoder_norm_types", "layer_norm", "rms_norm"});
+  refuses(changed_dc("decoder_block_types", {"ResBlock", "Down", "ResBlock"}),
           {"decoder_block_types[1]", "Down"});
-  refuses(changed("decoder_act_fns", {"silu", "tanh", "silu"}), {"decoder_act_fns[1]", "tanh"});
-  refuses(changed("decoder_conv_act_fn", "tanh"), {"decoder_conv_act_fn", "tanh"});
-  refuses(changed("decoder_layers_per_block", {1, 2}), {"decoder_layers_per_block", "3", "2"});
-  refuses(changed("decoder_qkv_multiscales", {json::array(), json::array(), {4}}),
+  refuses(changed_dc("decoder_act_fns", {"silu", "tanh", "silu"}), {"decoder_act_fns[1]", "tanh"});
+  refuses(changed_dc("decoder_conv_act_fn", "tanh"), {"decoder_conv_act_fn", "tanh"});
+  refuses(changed_dc("decoder_layers_per_block", {1, 2}), {"decoder_layers_per_block", "3", "2"});
+  refuses(changed_dc("decoder_qkv_multiscales", {json::array(), json::array(), {4}}),
           {"decoder_qkv_multiscales[2][0]", "odd"});
-  refuses(changed("latent_channels", 5), {"decoder_block_out_channels[2]", "latent_channels = 5"});
-  refuses(changed("decoder_block_out_channels", {8, 15, 16}), {"decoder_block_out_channels"});
-  refuses(changed("decoder_block_out_channels", {2, 16, 16}), {"decoder_block_out_channels[0]", "quarter"});
+  refuses(changed_dc("latent_channels", 5), {"decoder_block_out_channels[2]", "latent_channels = 5"});
+  refuses(changed_dc("decoder_block_out_channels", {8, 15, 16}), {"decoder_block_out_channels"});
+  refuses(changed_dc("decoder_block_out_channels", {2, 16, 16}),
+          {"decoder_block_out_channels[0]", "quarter"});
   json gap = tiny_dc_config();
   gap["decoder_block_out_channels"] = {8, 16, 24};
   gap["decoder_layers_per_block"] = {1, 0, 2};
   refuses(gap, {"decoder_layers_per_block[1]", "24", "16"});
   gap["decoder_layers_per_block"] = {0, 0, 2};
   refuses(gap, {"decoder_layers_per_block[0]"});
-  refuses(changed("attention_head_dim", 17), {"decoder_block_out_channels[2]", "attention_head_dim = 17"});
-  refuses(changed("scaling_factor", 0), {"scaling_factor", "other than 0"});
+  refuses(changed_dc("attention_head_dim", 17), {"decoder_block_out_channels[2]", "attention_head_dim = 17"});
+  refuses(changed_dc("scaling_factor", 0), {"scaling_factor", "other than 0"});
   json fewer = tiny_dc_config();
   fewer.erase("decoder_layers_per_block");
   refuses(fewer, {"decoder_layers_per_block: missing"});
@@ -162,28 +163,28 @@ TEST_CASE("hostile configs of AutoencoderDC are refused by their key") {
   for (const char* key : {"in_channels", "latent_channels", "attention_head_dim"}) {
     for (const json& value : {json("4"), json(-1), json(0), json(1.5), json(9.3e18), json(UINT64_MAX),
                               json(INT64_MAX), json(true), json(), json::array(), json::object()}) {
-      refuses(changed(key, value), {std::string("config.json: ") + key, "expected an integer"});
+      refuses(changed_dc(key, value), {std::string("config.json: ") + key, "expected an integer"});
     }
   }
   for (const char* key :
        {"decoder_block_out_channels", "decoder_layers_per_block", "decoder_qkv_multiscales"}) {
     for (const json& value : {json(8), json("8"), json(), json::object()})
-      refuses(changed(key, value), {key, "expected an array"});
-    refuses(changed(key, std::vector<int64_t>(1000, 8)), {key, "at most"});
+      refuses(changed_dc(key, value), {key, "expected an array"});
+    refuses(changed_dc(key, std::vector<int64_t>(1000, 8)), {key, "at most"});
   }
-  refuses(changed("decoder_block_out_channels", json::array()),
+  refuses(changed_dc("decoder_block_out_channels", json::array()),
           {"decoder_block_out_channels", "at least one"});
-  refuses(changed("decoder_block_out_channels", {8, 16, int64_t{1} << 40}),
+  refuses(changed_dc("decoder_block_out_channels", {8, 16, int64_t{1} << 40}),
           {"decoder_block_out_channels[2]"});
-  refuses(changed("decoder_layers_per_block", {1, 2, 1'000'000}), {"decoder_layers_per_block[2]"});
-  refuses(changed("decoder_layers_per_block", {1, -2, 2}), {"decoder_layers_per_block[1]"});
-  refuses(changed("decoder_qkv_multiscales", {json::array(), json::array(), {int64_t{1} << 33}}),
+  refuses(changed_dc("decoder_layers_per_block", {1, 2, 1'000'000}), {"decoder_layers_per_block[2]"});
+  refuses(changed_dc("decoder_layers_per_block", {1, -2, 2}), {"decoder_layers_per_block[1]"});
+  refuses(changed_dc("decoder_qkv_multiscales", {json::array(), json::array(), {int64_t{1} << 33}}),
           {"decoder_qkv_multiscales[2][0]"});
-  refuses(changed("decoder_qkv_multiscales", {json::array(), json::array(), std::vector<int64_t>(99, 3)}),
+  refuses(changed_dc("decoder_qkv_multiscales", {json::array(), json::array(), std::vector<int64_t>(99, 3)}),
           {"decoder_qkv_multiscales[2]", "at most"});
-  refuses(changed("decoder_block_types", 3), {"decoder_block_types", "expected a string"});
-  refuses(changed("decoder_in_shortcut", "yes"), {"decoder_in_shortcut", "expected true or false"});
-  refuses(changed("upsample_block_type", json()), {"upsample_block_type", "expected a string"});
+  refuses(changed_dc("decoder_block_types", 3), {"decoder_block_types", "expected a string"});
+  refuses(changed_dc("decoder_in_shortcut", "yes"), {"decoder_in_shortcut", "expected true or false"});
+  refuses(changed_dc("upsample_block_type", json()), {"upsample_block_type", "expected a string"});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/parameters.h"
 #include "tests/decoder/files/scratch.h"
+#include "tests/support/refused_config.h"
 #include "tests/support/tiny_model.h"
 
 namespace headroom {
@@ -13,13 +14,9 @@ namespace {
 
 using nlohmann::json;
 using test::model_of;
+using test::refuses;
 using test::require_input_error;
 using test::tiny_config;
-
-void refuses(const json& config, const std::vector<std::string>& parts) {
-  CAPTURE(config.dump());
-  require_input_error([&] { model_of(config); }, parts);
-}
 
 json changed(const char* key, const json& value) {
   json config = tiny_config();

@@ -37,13 +37,13 @@ using test::Words;
 constexpr const char* kWeights = "diffusion_pytorch_model.safetensors";
 
 /// A folder with a tiny model, a latent of 5×6 and a plan for it.
-struct Ready {
+struct ReadyDecode {
   Scratch scratch;
   json config;
   Array latent = random_latent({1, 4, 5, 6}, 3);
   std::string model, latent_file, plan_file, output;
 
-  explicit Ready(const json& with_config = test::tiny_config()) : config(with_config) {
+  explicit ReadyDecode(const json& with_config = test::tiny_config()) : config(with_config) {
     model = test::write_model(scratch / "model", config, 1);
     latent_file = test::write_npy(scratch / "latent.npy", latent);
     plan_file = scratch / "plan.json";
@@ -93,7 +93,7 @@ TEST_CASE("help and version") {
 }
 
 TEST_CASE("a decode writes its output, its statistics and nothing else") {
-  const Ready ready;
+  const ReadyDecode ready;
   const std::string stats_file = ready.scratch / "stats.json";
   const Ended ended = ready.decode({"--stats", stats_file});
   INFO(ended.err);
@@ -122,14 +122,14 @@ TEST_CASE("a decode writes its output, its statistics and nothing else") {
 }
 
 TEST_CASE("with --json it prints the statistics alone on standard output") {
-  const Ready ready;
+  const ReadyDecode ready;
   const Ended ended = call(run_decode, joined(ready.words(), {"--json"}));
   REQUIRE(ended.code == 0);
   CHECK(json::parse(ended.out)["schema"] == "headroom.stats");
 }
 
 TEST_CASE("every output format holds the same picture") {
-  const Ready ready;
+  const ReadyDecode ready;
   const std::string safetensors = ready.scratch / "out.safetensors", png = ready.scratch / "out.png";
   REQUIRE(ready.decode().code == 0);
   REQUIRE(ready.decode({"-o", safetensors}).code == 0);
@@ -146,7 +146,7 @@ TEST_CASE("every output format holds the same picture") {
 }
 
 TEST_CASE("with --verify it compares with the untiled decode") {
-  const Ready ready;
+  const ReadyDecode ready;
   const Ended ended = call(run_decode, joined(ready.words(), {"--verify", "--json"}));
   REQUIRE(ended.code == 0);
   const json found = json::parse(ended.out)["verification"];
@@ -178,7 +178,7 @@ TEST_CASE("with --latent-scale model it undoes the config's scaling") {
     config["latents_mean"] = {0.1, -0.2, 0.3, -0.4};
     config["latents_std"] = {0.5, 1, 1.5, 2};
   }
-  const Ready ready(config);
+  const ReadyDecode ready(config);
   REQUIRE(ready.decode().code == 0);
   const Array expected = read_latent(ready.output);
   Array handed_on = ready.latent;
@@ -201,19 +201,19 @@ TEST_CASE(
   json config = test::tiny_config();
   config["latents_mean"] = std::vector<double>(16, 0.5);
   config["latents_std"] = std::vector<double>(4, 2.0);
-  const auto refused = [](const Ready& ready, const std::string& key) {
+  const auto refused = [](const ReadyDecode& ready, const std::string& key) {
     REQUIRE(ready.decode().code == 0);
     std::filesystem::remove(ready.output);
     ready.refuses({"--latent-scale", "model"},
                   {"model/config.json: latents_" + key, "4 latent channels", "found 16"});
   };
-  refused(Ready(config), "mean");
+  refused(ReadyDecode(config), "mean");
   std::swap(config["latents_mean"], config["latents_std"]);
-  refused(Ready(config), "std");
+  refused(ReadyDecode(config), "std");
 }
 
 TEST_CASE("random weights are those of the seed") {
-  const Ready ready;
+  const ReadyDecode ready;
   REQUIRE(ready.decode().code == 0);
   const Array from_files = read_latent(ready.output);
   REQUIRE(ready.decode({"--random-weights", "1"}).code == 0);
@@ -223,7 +223,7 @@ TEST_CASE("random weights are those of the seed") {
 }
 
 TEST_CASE("bad usage ends with 2") {
-  const Ready ready;
+  const ReadyDecode ready;
   ready.refuses({"--colour", "red"}, {"headroom-decode: ", "--colour", "--help"});
   ready.refuses({"--limit", "1GiB"}, {"--limit"});
   ready.refuses({"--weights", ready.model, "--random-weights", "1"}, {"--random-weights"});
@@ -244,7 +244,7 @@ TEST_CASE("bad usage ends with 2") {
 }
 
 TEST_CASE("missing files are named") {
-  const Ready ready;
+  const ReadyDecode ready;
   const std::string none = ready.scratch / "none";
   ready.refuses({"--plan", none + ".json"}, {"none.json: no such file"});
   ready.refuses({"--latent", none + ".npy"}, {"none.npy"});
@@ -258,7 +258,7 @@ TEST_CASE("missing files are named") {
 }
 
 TEST_CASE("outputs in formats that are not written are refused before the work") {
-  const Ready ready;
+  const ReadyDecode ready;
   for (const char* name : {"out.jpg", "out.npy.bak", "out.PNG"}) {
     CAPTURE(name);
     ready.refuses({"-o", ready.scratch / name}, {name, ".png, .npy or .safetensors"});
@@ -266,7 +266,7 @@ TEST_CASE("outputs in formats that are not written are refused before the work")
 }
 
 TEST_CASE("latents of the wrong shape or with values that are not finite are refused") {
-  const Ready ready;
+  const ReadyDecode ready;
   const auto with = [&](const Array& latent) {
     return Words{"--latent", test::write_npy(ready.scratch / "other.npy", latent)};
   };
@@ -289,7 +289,7 @@ TEST_CASE("latents of the wrong shape or with values that are not finite are ref
 }
 
 TEST_CASE("weights that are truncated, misshapen, lying or not finite are refused") {
-  const Ready ready;
+  const ReadyDecode ready;
   const std::string good = test::read_bytes(ready.weights());
   const auto lies = [&](const std::string& from, const std::string& to) {
     std::string bytes = good;
@@ -323,7 +323,7 @@ TEST_CASE("weights that are truncated, misshapen, lying or not finite are refuse
 }
 
 TEST_CASE("hostile configs are refused by key") {
-  const Ready ready;
+  const ReadyDecode ready;
   const auto refuses = [&](const char* key, const json& value) {
     json config = ready.config;
     config[key] = value;
@@ -340,7 +340,7 @@ TEST_CASE("hostile configs are refused by key") {
 }
 
 TEST_CASE("hostile plans are refused by key, and plans that lie by place") {
-  const Ready ready;
+  const ReadyDecode ready;
   const json good = ready.plan_json();
   const auto refuses = [&](const json& document, const std::vector<std::string>& parts) {
     ready.write_plan_json(document);
@@ -374,7 +374,7 @@ TEST_CASE("hostile plans are refused by key, and plans that lie by place") {
 
 /// The plan with all that it says of tiles and blocks scaled down, as far as the validator can know it to be
 /// possible.
-std::optional<json> understated(const Ready& ready, double share) {
+std::optional<json> understated(const ReadyDecode& ready, double share) {
   json plan = ready.plan_json();
   const int64_t weights = plan["weights_bytes"].get<int64_t>();
   const int64_t own =
@@ -393,7 +393,7 @@ TEST_CASE("a plan whose predictions are too low is stopped with 4, and nothing i
   config["mid_block_add_attention"] = false;
   const std::string suffix = GENERATE(".npy", ".safetensors", ".png");
   CAPTURE(suffix);
-  const Ready ready(config);
+  const ReadyDecode ready(config);
   const json good = ready.plan_json();
   int stopped = 0;
   for (const double share : {0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95}) {
@@ -412,7 +412,7 @@ TEST_CASE("a plan whose predictions are too low is stopped with 4, and nothing i
 }
 
 TEST_CASE("an output that was there before stays as it was when the decode fails") {
-  const Ready ready;
+  const ReadyDecode ready;
   std::ofstream(ready.output) << "before";
   const std::string cut = test::read_bytes(ready.weights()).substr(0, 1000);
   ready.write_weights(cut);
@@ -435,7 +435,7 @@ Ended spawn(const Words& words) {
 }
 
 /// A decode of a few seconds that keeps what it can in a scratch file and brings its weights in pass by pass.
-struct Moving : Ready {
+struct Moving : ReadyDecode {
   std::string folder = scratch / "disk";
 
   explicit Moving(int64_t rows = 6) {
@@ -493,7 +493,7 @@ TEST_CASE("a plan's scratch folder and limit give way to --scratch and --scratch
 }
 
 TEST_CASE("a plan whose costs were measured elsewhere is refused, unless that is meant") {
-  const Ready ready;
+  const ReadyDecode ready;
   json plan = ready.plan_json();
   plan["environment"] = {{"device", "Abacus, 3 threads"}, {"libraries", "LibTorch 0.1"}};
   ready.write_plan_json(plan);
@@ -596,7 +596,7 @@ TEST_CASE("a decode that is ended by a signal leaves no output and no scratch fi
 }
 
 TEST_CASE("what a killed decode of the same output left behind goes, and nothing else") {
-  const Ready ready;
+  const ReadyDecode ready;
   const pid_t gone = fork();
   if (gone == 0) _exit(0);
   waitpid(gone, nullptr, 0);
@@ -616,7 +616,7 @@ TEST_CASE("what a killed decode of the same output left behind goes, and nothing
 }
 
 TEST_CASE("with --limit it plans with the program beside") {
-  const Ready ready;
+  const ReadyDecode ready;
   Words words = ready.words({"--quiet", ""});
   words.erase(words.end() - 2, words.end());
   words[0] = "--limit";
@@ -634,7 +634,7 @@ TEST_CASE("with --limit it plans with the program beside") {
 }
 
 TEST_CASE("with --limit and --dtype what is kept is stored in 16 bits, unless the config forbids it") {
-  const Ready ready;
+  const ReadyDecode ready;
   const auto decoded = [&](const std::string& dtype) {
     Words words = ready.words({"--quiet", "", "--dtype", dtype, "--stats", ready.scratch / "stats.json"});
     words.erase(std::remove(words.begin(), words.end(), ""), words.end());

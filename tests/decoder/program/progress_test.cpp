@@ -29,12 +29,12 @@ using test::told;
 using test::Words;
 
 /// A tiny model, a latent and a plan with tiles.
-struct Ready {
+struct ReadyProgress {
   Scratch scratch;
   std::string model, latent, plan_file = scratch / "plan.json", output = scratch / "out.npy",
                              stats = scratch / "stats.json";
 
-  explicit Ready(int64_t rows = 40, const std::string& limit = "9MiB", int64_t batch = 1) {
+  explicit ReadyProgress(int64_t rows = 40, const std::string& limit = "9MiB", int64_t batch = 1) {
     model = test::write_model(scratch / "model", test::tiny_config(), 1);
     latent = test::write_npy(scratch / "latent.npy", random_latent({batch, 4, rows, 32}, 3));
     const Ended planned =
@@ -52,7 +52,7 @@ struct Ready {
 };
 
 TEST_CASE("with --progress lines a decode tells what it does, from beginning to end") {
-  const Ready ready(40, "4.85MiB");
+  const ReadyProgress ready(40, "4.85MiB");
   const Ended ended = call(run_decode, ready.words({"--progress", "lines"}));
   INFO(ended.err);
   REQUIRE(ended.code == 0);
@@ -119,7 +119,7 @@ TEST_CASE("with --progress lines a decode tells what it does, from beginning to 
 }
 
 TEST_CASE("progress changes no pixel and no trace, and is not reported unless it is asked for") {
-  const Ready ready;
+  const ReadyProgress ready;
   const std::string trace = ready.scratch / "trace.json";
   const auto decode = [&](const Words& more) { return call(run_decode, ready.words(more)); };
   const Ended silent = decode({"--trace", trace});
@@ -149,7 +149,7 @@ TEST_CASE("progress changes no pixel and no trace, and is not reported unless it
 }
 
 TEST_CASE("bands of the picture are reported once, one after another") {
-  const Ready ready(400, "7.4MiB");
+  const ReadyProgress ready(400, "7.4MiB");
   const json last = ready.plan()["passes"].back();
   REQUIRE(last["tiles"]["y"].size() > 2);
   REQUIRE(last["tiles"]["x"].size() == 1);
@@ -167,7 +167,7 @@ TEST_CASE("bands of the picture are reported once, one after another") {
 }
 
 TEST_CASE("a batch in micro-batches counts as one whole") {
-  const Ready ready(40, "5.35MiB", 3);
+  const ReadyProgress ready(40, "5.35MiB", 3);
   REQUIRE(ready.plan()["slice_items"] < 3);
   const auto passes = static_cast<int64_t>(ready.plan()["passes"].size());
   const Ended ended = call(run_decode, ready.words({"--progress", "lines"}));
@@ -189,7 +189,7 @@ TEST_CASE("a batch in micro-batches counts as one whole") {
 }
 
 TEST_CASE("a decode that fails says so in its last line, behind its message") {
-  const Ready ready;
+  const ReadyProgress ready;
   json plan = ready.plan();
   SECTION("bad input") {
     const Ended ended = call(run_decode, joined({"--plan", ready.scratch / "none.json"},
@@ -229,7 +229,7 @@ TEST_CASE("a decode that fails says so in its last line, behind its message") {
 }
 
 TEST_CASE("with --verify the second decode is reported as such") {
-  const Ready ready;
+  const ReadyProgress ready;
   const Ended ended = call(run_decode, ready.words({"--progress", "lines", "--verify"}));
   INFO(ended.err);
   REQUIRE(ended.code == 0);
@@ -240,7 +240,7 @@ TEST_CASE("with --verify the second decode is reported as such") {
 }
 
 TEST_CASE("a queue is reported decode by decode, and its share is that of the whole") {
-  const Ready ready(400, "40MiB");
+  const ReadyProgress ready(400, "40MiB");
   const json request{{"name", "a"}, {"width_pixels", 64},     {"height_pixels", 800},
                      {"count", 3},  {"latent", "latent.npy"}, {"output", "q-{i}.npy"}};
   const std::string requests = ready.scratch.write(
@@ -271,7 +271,7 @@ TEST_CASE("a queue is reported decode by decode, and its share is that of the wh
 }
 
 TEST_CASE("the preview of a small picture has the picture's pixels") {
-  const Ready ready;
+  const ReadyProgress ready;
   const std::string preview = ready.scratch / "p.ppm";
   const Ended ended = call(run_decode, ready.words({"--progress", "lines", "--preview", preview}));
   INFO(ended.err);
@@ -334,7 +334,7 @@ struct Child {
 };
 
 TEST_CASE("a decode outlives whoever reads its progress") {
-  const Ready ready(400, "40MiB");
+  const ReadyProgress ready(400, "40MiB");
   Child child(ready.words({"--progress", "lines"}));
   CHECK_THAT(child.read_until("\"begin\""), Catch::Contains("headroom-progress {"));
   close(child.error);
@@ -345,7 +345,7 @@ TEST_CASE("a decode outlives whoever reads its progress") {
 }
 
 TEST_CASE("a decode does not wait for a reader that does not read") {
-  const Ready ready(400, "40MiB");
+  const ReadyProgress ready(400, "40MiB");
   Child child(ready.words({"--progress", "lines"}));
   REQUIRE(fcntl(child.error, F_SETPIPE_SZ, 4096) == 4096);
   int status = 0;
@@ -359,7 +359,7 @@ TEST_CASE("a decode does not wait for a reader that does not read") {
 }
 
 TEST_CASE("a preview goes with a decode that a signal ends") {
-  const Ready ready(2000, "40MiB");
+  const ReadyProgress ready(2000, "40MiB");
   const std::string preview = ready.scratch / "p.ppm";
   Child child(ready.words({"--progress", "lines", "--preview", preview}));
   child.read_until("\"pass\"");

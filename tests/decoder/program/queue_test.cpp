@@ -26,14 +26,14 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr const char* kModel = HEADROOM_TEST_DATA "/demo_model";
 
 /// Requests of several sizes with counts and a batch, their latents, and the queue that is planned of them.
-struct Ready {
+struct ReadyQueue {
   Scratch scratch;
   std::string requests_file = scratch / "requests.json", queue_file = scratch / "queue.json",
               stats_file = scratch / "stats.json";
   json requests = json::array();
   json queue;
 
-  Ready() {
+  ReadyQueue() {
     add("a", 64, 64, 1, 2);
     add("b", 128, 96, 1, 1);
     add("c", 64, 96, 2, 1);
@@ -90,7 +90,7 @@ struct Ready {
 };
 
 TEST_CASE("each result of a queue equals a run of the same plan by itself, bit for bit") {
-  const Ready ready;
+  const ReadyQueue ready;
   const RunStats stats = ready.decoded();
   REQUIRE(ready.queue["order"].size() == 8);
   for (const json& decode : ready.queue["order"]) {
@@ -129,7 +129,7 @@ TEST_CASE("each result of a queue equals a run of the same plan by itself, bit f
 }
 
 TEST_CASE("another order of the queue gives the same results") {
-  const Ready ready;
+  const ReadyQueue ready;
   ready.decoded();
   const auto expected = ready.outputs(".");
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{3}));
@@ -147,7 +147,7 @@ TEST_CASE("another order of the queue gives the same results") {
 }
 
 TEST_CASE("the pool grows where the largest does not come first") {
-  const Ready ready;
+  const ReadyQueue ready;
   json backwards = ready.queue;
   std::reverse(backwards["order"].begin(), backwards["order"].end());
   ready.write(backwards);
@@ -157,7 +157,7 @@ TEST_CASE("the pool grows where the largest does not come first") {
 }
 
 TEST_CASE("a decode that fails ends the queue by name, and what was done before it stays") {
-  const Ready ready;
+  const ReadyQueue ready;
   const json first = ready.queue["order"][0], second = ready.queue["order"][1];
   const auto request_of = [&](const json& decode) {
     return ready.queue["requests"][decode["request"].get<size_t>()];
@@ -177,7 +177,7 @@ TEST_CASE("a decode that fails ends the queue by name, and what was done before 
 }
 
 TEST_CASE("latents that requests leave open come from the command line") {
-  Ready ready;
+  ReadyQueue ready;
   ready.decoded();
   const auto expected = ready.outputs(".");
   ready.requests[0].erase("latent");
@@ -198,7 +198,7 @@ TEST_CASE("latents that requests leave open come from the command line") {
 }
 
 TEST_CASE("a request's own latent scale is undone") {
-  Ready ready;
+  ReadyQueue ready;
   const json config = read_json_file(std::string(kModel) + "/config.json", 1 << 20);
   ready.decoded();
   const std::string expected = test::read_bytes(ready.scratch / "b.npy");
@@ -218,7 +218,7 @@ TEST_CASE("a request's own latent scale is undone") {
 }
 
 TEST_CASE("queues that cannot run are refused before the first decode") {
-  Ready ready;
+  ReadyQueue ready;
   const std::vector<std::string> before = ready.scratch.files();
   const auto refuses = [&](const json& queue, const Words& more, const std::vector<std::string>& parts) {
     ready.write(queue);
@@ -250,7 +250,7 @@ TEST_CASE("queues that cannot run are refused before the first decode") {
 }
 
 TEST_CASE("a queue whose costs were measured elsewhere is refused, unless that is meant") {
-  const Ready ready;
+  const ReadyQueue ready;
   json queue = ready.queue;
   queue["plans"][1]["environment"] = {{"device", "Abacus, 3 threads"}, {"libraries", "LibTorch 0.1"}};
   ready.write(queue);

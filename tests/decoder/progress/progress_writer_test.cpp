@@ -141,10 +141,10 @@ TEST_CASE("progress lines: a reader that does not read is not waited for") {
 
   // Read again, it hears where things stand.
   std::string text(8192, '\0');
-  text.resize(static_cast<size_t>(read(ends[0], text.data(), text.size())));
+  text.resize(static_cast<size_t>(::read(ends[0], text.data(), text.size())));
   writer.tell(TileDone{0, 0, 10'000, 10'001, 0, row(10'000)});
   text.resize(8192);
-  text.resize(static_cast<size_t>(read(ends[0], text.data(), text.size())));
+  text.resize(static_cast<size_t>(::read(ends[0], text.data(), text.size())));
   const ProgressEvent last = read_progress_line(text.substr(0, text.find('\n')));
   CHECK(std::get<TileDone>(last.news).tile == 10'000);
   CHECK(std::get<TileDone>(last.news).region->rows.end == 10'001);

@@ -8,6 +8,7 @@
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/decoding.h"
 #include "tests/support/drawn_plans.h"
+#include "tests/support/picture.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_dc.h"
 #include "tests/support/tiny_model.h"
@@ -19,8 +20,6 @@ using test::norms_of;
 using test::Random;
 using test::request_for;
 using test::unlimited;
-
-constexpr double kExact = 1e-5;  // of the largest magnitude: rounding alone
 
 TEST_CASE("any plan of an AutoencoderDC gives the pixels of its untiled decode, within its predicted peak") {
   int rested = 0, went_on = 0, below = 0, columns = 0;
@@ -49,7 +48,7 @@ TEST_CASE("any plan of an AutoencoderDC gives the pixels of its untiled decode, 
     const test::Decoded tiled = test::decode_to_memory(model, plan, test::random_source(seed), input);
     const Array untiled =
         test::decode_to_memory(model, untiled_plan(model, request), test::random_source(seed), input).picture;
-    CHECK(test::relative_error(tiled.picture, untiled) <= kExact);
+    CHECK(test::relative_error(tiled.picture, untiled) <= test::kExact);
     CHECK(tiled.stats.pool_peak_bytes + plan.reserve_bytes <= plan.predicted_peak_bytes);
     const size_t most = barrier_targets(model.graph).size();
     for (const Pass& pass : plan.passes) {
@@ -116,7 +115,7 @@ TEST_CASE("plans of an AutoencoderDC end passes at optional cut points where tha
   const auto source = test::random_source(5);
   const Array a = test::decode_to_memory(model, ample, source, input).picture;
   const Array b = test::decode_to_memory(model, small, source, input).picture;
-  CHECK(test::relative_error(a, b) <= kExact);
+  CHECK(test::relative_error(a, b) <= test::kExact);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/decoding.h"
 #include "tests/support/drawn_plans.h"
+#include "tests/support/picture.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/tiny_video.h"
@@ -20,8 +21,6 @@ namespace {
 using test::norms_of;
 using test::Random;
 using test::request_for;
-
-constexpr double kExact = 1e-5;  // of the largest magnitude: rounding alone
 
 /// Draws plans of drawn models and holds their decodes against untiled ones. `least` is the shortest side of
 /// a latent: a norm over few values has a deviation near 0 and multiplies what rounding left.
@@ -56,7 +55,7 @@ void check_drawn_plans(uint64_t first_seed, int count, int64_t least, const Draw
     const test::Decoded tiled = test::decode_to_memory(model, plan, test::random_source(seed), input);
     const Array untiled =
         test::decode_to_memory(model, untiled_plan(model, request), test::random_source(seed), input).picture;
-    CHECK(test::relative_error(tiled.picture, untiled) <= kExact);
+    CHECK(test::relative_error(tiled.picture, untiled) <= test::kExact);
     CHECK(tiled.stats.pool_peak_bytes + plan.reserve_bytes <= plan.predicted_peak_bytes);
     for (const Pass& pass : plan.passes) {
       const bool chunks = pass.tiles.t.size() > 1;
@@ -127,7 +126,7 @@ TEST_CASE("the planner cuts clips into chunks where that saves memory, and their
     CHECK(small->optimal);
     for (const Pass& pass : small->passes) chunked += pass.tiles.t.size() > 1 ? 1 : 0;
     const Array same = test::decode_to_memory(model, *small, source, input).picture;
-    CHECK(test::relative_error(same, whole) <= kExact);
+    CHECK(test::relative_error(same, whole) <= test::kExact);
   }
   CHECK(chunked > 0);
 }

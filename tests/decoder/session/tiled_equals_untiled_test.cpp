@@ -9,6 +9,7 @@
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/decoding.h"
 #include "tests/support/drawn_plans.h"
+#include "tests/support/picture.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 
@@ -19,8 +20,6 @@ using test::norms_of;
 using test::Random;
 using test::request_for;
 using test::unlimited;
-
-constexpr double kExact = 1e-5;  // of the largest magnitude: rounding alone
 
 /// Which of the ways to decode were taken.
 struct Coverage {
@@ -61,7 +60,7 @@ TEST_CASE("any plan gives the pixels of the untiled decode") {
     const Array tiled = test::decode_to_memory(model, plan, test::random_source(seed), input).picture;
     const Array untiled =
         test::decode_to_memory(model, untiled_plan(model, request), test::random_source(seed), input).picture;
-    CHECK(test::relative_error(tiled, untiled) <= kExact);
+    CHECK(test::relative_error(tiled, untiled) <= test::kExact);
   }
   // The draws reached what they are meant to reach.
   CHECK(coverage.in_place > 10);
@@ -187,7 +186,7 @@ TEST_CASE("items of a batch do not see one another") {
         test::decode_to_memory(model, untiled_plan(model, one), test::random_source(1), latent).picture;
     const auto from = together.values.begin() + static_cast<std::ptrdiff_t>(item * values);
     CHECK(test::relative_error({alone.shape, {from, from + static_cast<std::ptrdiff_t>(values)}}, alone) <=
-          kExact);
+          test::kExact);
   }
 }
 
@@ -210,7 +209,7 @@ TEST_CASE("bands of one row with nothing kept, and with everything kept in place
   const Plan plan = unlimited(build_plan(model, request, {}, drawn.decisions, {}));
   REQUIRE(validate(plan, model).empty());
   const Array tiled = test::decode_to_memory(model, plan, test::random_source(2), input).picture;
-  CHECK(test::relative_error(tiled, untiled) <= kExact);
+  CHECK(test::relative_error(tiled, untiled) <= test::kExact);
 }
 
 TEST_CASE("the same plan gives the same bytes again") {

@@ -17,7 +17,7 @@ constexpr auto kTile = MemoryKind::tile;
 constexpr TensorId kNone{-1};
 
 /// 10,000 bytes are reserved, of which tiles take some for a while; libraries take 512 more meanwhile.
-Trace sample() {
+Trace gpu_sample_trace() {
   Trace trace;
   trace.model = "a model";
   trace.device = "a GPU, driver 1.2";
@@ -50,7 +50,7 @@ struct Files {
   Plan plan = testing::small_plan(graph);
 
   json written() const {
-    write_trace(scratch / "trace.json", sample(), plan, graph);
+    write_trace(scratch / "trace.json", gpu_sample_trace(), plan, graph);
     return read_json_file(scratch / "trace.json", 1 << 20);
   }
 };
@@ -58,7 +58,7 @@ struct Files {
 TEST_CASE("trace file: a GPU's trace comes back as it was", "[unit][trace_file]") {
   const Files files;
   CHECK(files.written()["version"] == 2);
-  const Trace trace = sample(), read = read_trace(files.scratch / "trace.json").trace;
+  const Trace trace = gpu_sample_trace(), read = read_trace(files.scratch / "trace.json").trace;
   CHECK(read.events == trace.events);
   CHECK(read.step_sums == trace.step_sums);
   CHECK(read.activities == trace.activities);
@@ -114,7 +114,7 @@ TEST_CASE("trace file: wrong values of a GPU's trace are refused by their path",
 TEST_CASE("trace exports: a GPU's streams are tracks of their own, with the steps that they work for",
           "[unit][trace_file]") {
   const Files files;
-  write_chrome_trace(files.scratch / "chrome.json", sample(), files.plan, files.graph);
+  write_chrome_trace(files.scratch / "chrome.json", gpu_sample_trace(), files.plan, files.graph);
   const json chrome = read_json_file(files.scratch / "chrome.json", 1 << 20);
   std::map<std::string, std::vector<json>> by_name;
   for (const json& event : chrome["traceEvents"]) by_name[event["name"]].push_back(event);
@@ -140,7 +140,7 @@ TEST_CASE("trace exports: a GPU's streams are tracks of their own, with the step
 
 TEST_CASE("trace exports: the table has what there is of every kind after each event", "[unit][trace_file]") {
   const Files files;
-  write_trace_csv(files.scratch / "events.csv", sample(), files.graph);
+  write_trace_csv(files.scratch / "events.csv", gpu_sample_trace(), files.graph);
   std::istringstream lines(test::read_bytes(files.scratch / "events.csv"));
   std::vector<std::string> rows;
   for (std::string line; std::getline(lines, line);) rows.push_back(line);

@@ -13,7 +13,7 @@ using nlohmann::json;
 using test::require_input_error;
 
 /// Times are whole microseconds, as the file has them.
-Trace sample() {
+Trace sample_trace() {
   Trace trace;
   trace.model = "a \"model\"";
   trace.device = "two cores";
@@ -40,7 +40,7 @@ Trace sample() {
 json sample_json() {
   const test::Scratch scratch;
   const Graph graph = testing::small_graph();
-  write_trace(scratch / "trace.json", sample(), testing::small_plan(graph), graph);
+  write_trace(scratch / "trace.json", sample_trace(), testing::small_plan(graph), graph);
   return read_json_file(scratch / "trace.json", 1 << 20);
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("trace file: a trace comes back as it was", "[unit][trace_file]") {
   const test::Scratch scratch;
   const Graph graph = testing::small_graph();
   const Plan plan = testing::small_plan(graph);
-  const Trace trace = sample();
+  const Trace trace = sample_trace();
   write_trace(scratch / "trace.json", trace, plan, graph);
   const RecordedTrace recorded = read_trace(scratch / "trace.json");
   CHECK(recorded.trace.model == trace.model);
@@ -98,7 +98,7 @@ TEST_CASE("trace file: one without events, one without sums, and keys that are n
   document = sample_json();
   document["later"] = {{"events", {{1, 2}, "three"}}, {"tiles", nullptr}};
   document["also later"] = {{1, 2}, {3, {4, {"events", 5}}}};
-  CHECK(read(document).trace.events == sample().events);
+  CHECK(read(document).trace.events == sample_trace().events);
 }
 
 TEST_CASE("trace file: the order of keys is of no matter, and the last of two counts", "[unit][trace_file]") {
@@ -106,8 +106,9 @@ TEST_CASE("trace file: the order of keys is of no matter, and the last of two co
   const std::string head = text.substr(1, text.size() - 2);
   const std::string events = sample_json()["events"].dump();
   CHECK(trace_from_json("{\"events\":[[0,0,-1,-1,-1,5]],\"tiles\":8," + head + "}", "t").trace.events ==
-        sample().events);
-  CHECK(trace_from_json("{" + head + ",\"events\":" + events + "}", "t").trace.events == sample().events);
+        sample_trace().events);
+  CHECK(trace_from_json("{" + head + ",\"events\":" + events + "}", "t").trace.events ==
+        sample_trace().events);
   require_input_error([&] { trace_from_json("{" + head + ",\"events\":7}", "t"); },
                       {"t: events: expected an array, found number"});
 }

@@ -8,14 +8,9 @@
 namespace headroom::gui {
 namespace {
 
+using test::open;
 using test::sample_files;
 using test::wait_until;
-
-void open(Workspace& workspace, const QStringList& files) {
-  workspace.open(files);
-  CHECK(workspace.busy());
-  wait_until([&] { return !workspace.busy(); });
-}
 
 TEST_CASE("workspace: a file of each kind is read and chosen, in the order of the command line") {
   Workspace workspace;

@@ -17,8 +17,8 @@ namespace {
 using test::sample_files;
 using test::wait_until;
 
-struct Shown {
-  Shown() {
+struct ShownComparison {
+  ShownComparison() {
     page.resize(1000, 800);
     page.show();
   }
@@ -31,7 +31,7 @@ struct Shown {
 };
 
 TEST_CASE("compare page: asks for a second file of the kind") {
-  Shown shown;
+  ShownComparison shown;
   const auto* words = shown.page.findChild<QLabel*>("words");
   CHECK(words->isVisible());
   shown.open({sample_files().file("stats.json"), sample_files().file("plan.json")});
@@ -46,7 +46,7 @@ TEST_CASE("compare page: of two runs what differs the most comes first") {
   other.passes[2].seconds *= 3;
   other.passes[1].seconds *= 1.5;
   write_stats(scratch / "other.json", other);
-  Shown shown;
+  ShownComparison shown;
   shown.open({sample_files().file("stats.json"), QString::fromStdString(scratch / "other.json")});
   CHECK_FALSE(shown.page.findChild<QLabel*>("words")->isVisible());
   REQUIRE_FALSE(shown.page.tables().empty());
@@ -77,7 +77,7 @@ TEST_CASE("compare page: plans have their timelines over one range of time") {
           {model, plan.request, {.limit_bytes = plan.limit_bytes * 4}, planner::CostModel(model.graph)})
           .value(),
       model.graph);
-  Shown shown;
+  ShownComparison shown;
   shown.open({sample_files().file("profile.json"), sample_files().file("plan.json"),
               QString::fromStdString(scratch / "ample.json")});
   CHECK(shown.page.findChild<QComboBox*>("first")->currentText().startsWith("plan.json"));

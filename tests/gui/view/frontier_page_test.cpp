@@ -27,8 +27,8 @@ using test::sample_files;
 using test::wait_until;
 
 /// The page over a workspace with a question about the demo's model, at rest.
-struct Shown {
-  explicit Shown(int64_t limit_bytes = 0, planner::PlanOptions options = {}) {
+struct ShownFrontier {
+  explicit ShownFrontier(int64_t limit_bytes = 0, planner::PlanOptions options = {}) {
     PlanningQuestion question;
     question.model = HEADROOM_TEST_DATA "/demo_model";
     question.request = sample_files().plan().plan.request;
@@ -71,7 +71,7 @@ TEST_CASE("bytes as text are read as the same bytes") {
 }
 
 TEST_CASE("frontier page: without a limit it takes one that costs little time") {
-  Shown shown;
+  ShownFrontier shown;
   REQUIRE(shown.limit() > 0);
   CHECK(shown.plan().limit_bytes == shown.limit());
   const TableView& table = shown.child<TableView>("frontier-points");
@@ -89,7 +89,7 @@ TEST_CASE("frontier page: without a limit it takes one that costs little time") 
 }
 
 TEST_CASE("frontier page: the handle moves the limit, and the plan is that of the limit") {
-  Shown shown(sample_files().plan().plan.limit_bytes);
+  ShownFrontier shown(sample_files().plan().plan.limit_bytes);
   auto& chart = shown.child<ChartView>();
   CHECK(chart.handle() == Approx(double(shown.limit())));
   const auto smallest = double(shown.child<TableView>("frontier-points").table().rows.size());
@@ -113,7 +113,7 @@ TEST_CASE("frontier page: the handle moves the limit, and the plan is that of th
 }
 
 TEST_CASE("frontier page: a limit is typed, and nothing is asked with half of it") {
-  Shown shown(sample_files().plan().plan.limit_bytes);
+  ShownFrontier shown(sample_files().plan().plan.limit_bytes);
   auto& field = shown.child<QLineEdit>("limit");
   QSignalSpy asked(&shown.workspace, &Workspace::questionChanged);
   field.setFocus();
@@ -137,7 +137,7 @@ TEST_CASE("frontier page: a limit is typed, and nothing is asked with half of it
 }
 
 TEST_CASE("frontier page: the slider moves the limit by the keyboard") {
-  Shown shown(sample_files().plan().plan.limit_bytes);
+  ShownFrontier shown(sample_files().plan().plan.limit_bytes);
   auto& slider = shown.child<QSlider>("limit-slider");
   const int64_t before = shown.limit();
   slider.setFocus();
@@ -148,7 +148,7 @@ TEST_CASE("frontier page: the slider moves the limit by the keyboard") {
 }
 
 TEST_CASE("frontier page: where nothing fits, it says the smallest limit and takes it") {
-  Shown shown(1 << 20);
+  ShownFrontier shown(1 << 20);
   CHECK(shown.page.answer().plan == nullptr);
   REQUIRE(shown.page.answer().why_not);
   const int64_t smallest = shown.page.answer().why_not->smallest_limit_bytes;
@@ -164,7 +164,7 @@ TEST_CASE("frontier page: where nothing fits, it says the smallest limit and tak
 }
 
 TEST_CASE("frontier page: a remedy has a button that applies it") {
-  Shown shown(1 << 20, {.weights = WeightResidency::resident});
+  ShownFrontier shown(1 << 20, {.weights = WeightResidency::resident});
   auto& relax = shown.child<QPushButton>("relax --weights-residency auto");
   CHECK(relax.isVisible());
   relax.click();
@@ -175,7 +175,7 @@ TEST_CASE("frontier page: a remedy has a button that applies it") {
 }
 
 TEST_CASE("frontier page: a saved plan is one that headroom-plan accepts") {
-  Shown shown(sample_files().plan().plan.limit_bytes);
+  ShownFrontier shown(sample_files().plan().plan.limit_bytes);
   const test::Scratch scratch;
   const std::string file = scratch / "saved.json";
   shown.page.savePlan(QString::fromStdString(file));
@@ -193,7 +193,7 @@ TEST_CASE("frontier page: a saved plan is one that headroom-plan accepts") {
 TEST_CASE("frontier page: the plan that is used is the one that other pages see, one at a time") {
   planner::PlanOptions options;
   options.weights = WeightResidency::per_pass;
-  Shown shown(sample_files().plan().plan.limit_bytes, options);
+  ShownFrontier shown(sample_files().plan().plan.limit_bytes, options);
   shown.child<QPushButton>("use-plan").click();
   shown.rest();
   const reports::DocumentPtr first = shown.workspace.chosen<reports::PlanDocument>();

@@ -35,6 +35,7 @@
 namespace headroom::gui {
 namespace {
 
+using test::open;
 using test::sample_files;
 using test::wait_until;
 
@@ -42,11 +43,6 @@ WindowSettings plain() {
   WindowSettings settings;
   settings.language = "en";
   return settings;
-}
-
-void open(Workspace& workspace, const QStringList& files) {
-  workspace.open(files);
-  wait_until([&] { return !workspace.busy(); });
 }
 
 TEST_CASE("main window: bad files are named in a bar that can be dismissed, and what was open stays") {

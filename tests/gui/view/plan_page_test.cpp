@@ -19,8 +19,8 @@ namespace {
 using test::sample_files;
 using test::wait_until;
 
-struct Shown {
-  explicit Shown(const QStringList& files) {
+struct ShownPlan {
+  explicit ShownPlan(const QStringList& files) {
     page.resize(1200, 800);
     page.show();
     workspace.open(files);
@@ -37,7 +37,7 @@ struct Shown {
 };
 
 TEST_CASE("plan page: a pass that is chosen anywhere is shown everywhere") {
-  Shown shown({sample_files().file("plan.json")});
+  ShownPlan shown({sample_files().file("plan.json")});
   const Plan& plan = sample_files().plan().plan;
   REQUIRE(plan.passes.size() > 4);
   // At first the one that decides the peak.
@@ -66,7 +66,7 @@ TEST_CASE("plan page: a pass that is chosen anywhere is shown everywhere") {
 }
 
 TEST_CASE("plan page: a materialised tensor marks the passes that read it") {
-  Shown shown({sample_files().file("plan.json")});
+  ShownPlan shown({sample_files().file("plan.json")});
   auto& materialised = shown.child<MaterialisedView>();
   auto& tree = *shown.page.findChild<QTreeView*>("passes");
   REQUIRE_FALSE(materialised.spans().empty());
@@ -84,7 +84,7 @@ TEST_CASE("plan page: a materialised tensor marks the passes that read it") {
 }
 
 TEST_CASE("plan page: measured columns where a run of the plan is open, and only then") {
-  Shown shown({sample_files().file("plan.json")});
+  ShownPlan shown({sample_files().file("plan.json")});
   const auto& table = shown.child<TableView>();
   const size_t alone = table.table().columns.size();
   const test::Scratch scratch;
@@ -105,7 +105,7 @@ TEST_CASE("plan page: measured columns where a run of the plan is open, and only
 }
 
 TEST_CASE("plan page: exports are written whole") {
-  Shown shown({sample_files().file("plan.json")});
+  ShownPlan shown({sample_files().file("plan.json")});
   const test::Scratch scratch;
   for (const Export& kind : shown.page.exports()) {
     for (const QString& suffix : kind.suffixes) {

@@ -297,8 +297,8 @@ TEST_CASE("run page: the plan that is chosen in the workspace is run") {
   const FakePrograms fake;
   Ready ready;
   const std::string plan_file = ready.scratch / "plan.json";
-  REQUIRE(call(planner::run_plan, {"--model", kModel, "--size", "96x64", "--limit", "64MiB", "-o", plan_file}).code ==
-          0);
+  REQUIRE(call(planner::run_plan, {"--model", kModel, "--size", "96x64", "--limit", "64MiB", "-o", plan_file})
+              .code == 0);
   ready.find<QRadioButton>("by-plan")->setChecked(true);
   ready.click("start");
   CHECK_THAT(ready.note("plan").toStdString(), Catch::Contains("No plan is open"));

@@ -198,8 +198,8 @@ std::string place(size_t pass, size_t step) {
 }
 
 TEST_CASE("validate refuses a corrupted plan and names the place") {
-  // Little enough memory for bands, so that tiles have neighbours. Attention's workspace would take as much as
-  // all other passes in one tile.
+  // Little enough memory for bands, so that tiles have neighbours. Attention's workspace would take as much
+  // as all other passes in one tile.
   json config = test::tiny_config();
   config["mid_block_add_attention"] = false;
   const Planned ample("64MiB", config);

@@ -68,6 +68,7 @@ def comfy_vae(vae):
     made.first_stage_model = Renamed(vae)
     made.process_output = lambda image: torch.clamp((image + 1.0) / 2.0, min=0.0, max=1.0)
     made.memory_used_decode = lambda shape, dtype: 0
+    made.device = torch.device("cpu")
     return made
 
 

@@ -12,23 +12,23 @@
 namespace headroom::planner {
 namespace {
 
-struct Case {
+struct GapCase {
   const char* model;
   int64_t width, height, frames, batch, limit_mib, host_mib;
 };
 
-Request request_of(const Case& c) {
+Request request_of(const GapCase& c) {
   return {c.model, c.width, c.height, c.frames, c.batch, Dtype::bf16, DeviceKind::cuda};
 }
 
 TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, within the limit") {
-  for (const Case& c :
-       {Case{"sdxl", 1024, 1024, 1, 1, 65536, 0}, Case{"sdxl", 1024, 1024, 1, 1, 1000, 0},
-        Case{"sdxl", 2048, 2048, 1, 1, 2048, 0}, Case{"sdxl", 4096, 4096, 1, 1, 65536, 0},
-        Case{"sdxl", 4096, 4096, 1, 1, 8192, 0}, Case{"sdxl", 8192, 8192, 1, 1, 24576, 65536},
-        Case{"sdxl", 8192, 8192, 1, 1, 8192, 65536}, Case{"sdxl", 8192, 8192, 1, 1, 5000, 20000},
-        Case{"sana-dc-ae-f32c32", 2048, 2048, 1, 2, 8192, 0},
-        Case{"open-sora-plan", 512, 512, 65, 1, 8192, 0}}) {
+  for (const GapCase& c :
+       {GapCase{"sdxl", 1024, 1024, 1, 1, 65536, 0}, GapCase{"sdxl", 1024, 1024, 1, 1, 1000, 0},
+        GapCase{"sdxl", 2048, 2048, 1, 1, 2048, 0}, GapCase{"sdxl", 4096, 4096, 1, 1, 65536, 0},
+        GapCase{"sdxl", 4096, 4096, 1, 1, 8192, 0}, GapCase{"sdxl", 8192, 8192, 1, 1, 24576, 65536},
+        GapCase{"sdxl", 8192, 8192, 1, 1, 8192, 65536}, GapCase{"sdxl", 8192, 8192, 1, 1, 5000, 20000},
+        GapCase{"sana-dc-ae-f32c32", 2048, 2048, 1, 2, 8192, 0},
+        GapCase{"open-sora-plan", 512, 512, 65, 1, 8192, 0}}) {
     CAPTURE(c.model, c.width, c.limit_mib);
     if (test::kSanitized && c.width > 2048) continue;
     const Model model = resolve_model(c.model);

@@ -17,7 +17,7 @@ namespace {
 using test::document_of;
 using test::Random;
 
-MemoryUse uses_of(const std::vector<LiveEntry>& entries) {
+MemoryUse use_of(const std::vector<LiveEntry>& entries) {
   MemoryUse use{};
   for (const LiveEntry& entry : entries) use[static_cast<size_t>(entry.kind)] += entry.bytes;
   return use;
@@ -109,7 +109,7 @@ void check_adds_up(const RecordedTrace& recorded) {
     CAPTURE(i, event);
     REQUIRE(is_now());
     REQUIRE(events[event - 1].seconds == timeline.seconds(i));
-    REQUIRE(uses_of(timeline.live_set(i)) == timeline.use(i));
+    REQUIRE(use_of(timeline.live_set(i)) == timeline.use(i));
     REQUIRE(timeline.total_bytes(i) == total(timeline.use(i)));
   }
   CHECK(event == events.size());

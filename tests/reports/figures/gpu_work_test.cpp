@@ -22,7 +22,7 @@ bool is_empty(const Row& row, size_t column) {
   return std::holds_alternative<std::monostate>(row.cells.at(column));
 }
 
-void check_shape(const Table& table) {
+void check_rows(const Table& table) {
   CAPTURE(table.title);
   CHECK(table.rows.size() <= 31);
   for (const Row& row : table.rows) CHECK(row.cells.size() == table.columns.size());
@@ -37,7 +37,7 @@ struct Sample {
 TEST_CASE("a GPU's work: its time beside the host's, by passes and by steps") {
   const Sample sample;
   const Table passes = gpu_passes_table(sample.recorded);
-  check_shape(passes);
+  check_rows(passes);
   REQUIRE(passes.rows.size() == sample.plan.passes.size());
   double gpu = 0, shares = 0;
   for (size_t i = 0; i < passes.rows.size(); ++i) {
@@ -53,7 +53,7 @@ TEST_CASE("a GPU's work: its time beside the host's, by passes and by steps") {
                       [](const Row& row) { return row.stands_out; }) == 1);
 
   const Table steps = gpu_steps_table(sample.recorded);
-  check_shape(steps);
+  check_rows(steps);
   REQUIRE(steps.rows.size() == sample.recorded.trace.step_sums.size());
   CHECK(steps.rows[0].stands_out);
   double sum = 0;
@@ -80,7 +80,7 @@ TEST_CASE("a GPU's work: what ran by name, copies with their rate, streams with 
   const Sample sample;
   const auto passes = double(sample.plan.passes.size());
   const Table ran = activities_table(sample.recorded);
-  check_shape(ran);
+  check_rows(ran);
   REQUIRE(ran.rows.size() == 4);
   CHECK(text(ran.rows[0], 0) == "multiply<128, 64>");  // as long as the first copies, and before them
   CHECK(text(ran.rows[0], 1) == "kernel");
@@ -93,7 +93,7 @@ TEST_CASE("a GPU's work: what ran by name, copies with their rate, streams with 
   CHECK(text(ran.rows[3], 1) == "fill");
 
   const Table copies = copies_table(sample.recorded);
-  check_shape(copies);
+  check_rows(copies);
   REQUIRE(copies.rows.size() == 2);  // fills are none
   CHECK(text(copies.rows[0], 0) == "host to device");
   CHECK(number(copies.rows[0], 4) == Approx(double(64 << 20) / 0.125));
@@ -103,7 +103,7 @@ TEST_CASE("a GPU's work: what ran by name, copies with their rate, streams with 
   CHECK(number(copies.rows[0], 5) == Approx(0.125 * passes / reported_seconds));
 
   const Table streams = streams_table(sample.recorded);
-  check_shape(streams);
+  check_rows(streams);
   REQUIRE(streams.rows.size() == 4);
   CHECK(text(streams.rows[0], 0) == "stream 7");
   CHECK(number(streams.rows[0], 1) == 2 * passes);
@@ -146,7 +146,7 @@ TEST_CASE("a GPU's work: of very many names and steps the rest is one row, and s
     trace.seconds = at;
     const Table ran = activities_table(recorded), steps = gpu_steps_table(recorded);
     for (const Table* table : {&ran, &steps}) {
-      check_shape(*table);
+      check_rows(*table);
       CHECK(table->rows.size() == std::min<size_t>(names, 31));
     }
     const auto sum = [](const Table& table, size_t column) {

@@ -14,7 +14,7 @@
 namespace headroom::reports {
 namespace {
 
-Request request_of(int64_t width, int64_t height, int64_t batch = 1) {
+Request small_request(int64_t width, int64_t height, int64_t batch = 1) {
   return {"small", width, height, 1, batch, Dtype::fp32};
 }
 
@@ -65,7 +65,7 @@ void check_decision(const DocumentPtr& document) {
 TEST_CASE("peak: pass, step and what is live explain the plan's peak") {
   const Model model = test::small_decoder();
   const planner::CostModel costs(model.graph);
-  const Request request = request_of(192, 160, GENERATE(1, 2));
+  const Request request = small_request(192, 160, GENERATE(1, 2));
   const int64_t smallest = test::smallest_bytes(model, request, {}, costs);
   const double share = GENERATE(1.0, 1.3, 2.0, 100.0);
   CAPTURE(request.batch, share);

@@ -479,21 +479,21 @@ TEST_CASE("what a plan's timeline says is on the device") {
     return list;
   };
   using Names = std::vector<std::string>;
-  const Names always{"latent: latent", "outside the pool: reserve", "weights: weights"};
-  const auto with_always = [&](Names more) {
-    more.insert(more.end(), always.begin(), always.end());
+  const Names constant{"latent: latent", "outside the pool: reserve", "weights: weights"};
+  const auto with_constant = [&](Names more) {
+    more.insert(more.end(), constant.begin(), constant.end());
     std::sort(more.begin(), more.end());
     return more;
   };
-  CHECK(names(0) == with_always({"tiles: latent"}));
-  CHECK(names(1) == with_always({"tiles: latent", "tiles: conv_in"}));
-  CHECK(names(3) == with_always({"tiles: conv_in", "kept tensors: conv_in"}));
-  CHECK(names(4) == with_always({"tiles: latent", "kept tensors: conv_in"}));  // the next band
-  CHECK(names(12) == with_always({"tiles: norm", "kept tensors: conv_in"}));
+  CHECK(names(0) == with_constant({"tiles: latent"}));
+  CHECK(names(1) == with_constant({"tiles: latent", "tiles: conv_in"}));
+  CHECK(names(3) == with_constant({"tiles: conv_in", "kept tensors: conv_in"}));
+  CHECK(names(4) == with_constant({"tiles: latent", "kept tensors: conv_in"}));  // the next band
+  CHECK(names(12) == with_constant({"tiles: norm", "kept tensors: conv_in"}));
   CHECK(names(14) ==
-        with_always({"tiles: conv", "kept tensors: conv_in"}));  // the sum takes its operand's tile
-  CHECK(names(15) == with_always({"tiles: residual", "kept tensors: conv_in", "kept tensors: residual"}));
-  CHECK(names(24) == with_always({"tiles: upsample", "kept tensors: residual"}));
+        with_constant({"tiles: conv", "kept tensors: conv_in"}));  // the sum takes its operand's tile
+  CHECK(names(15) == with_constant({"tiles: residual", "kept tensors: conv_in", "kept tensors: residual"}));
+  CHECK(names(24) == with_constant({"tiles: upsample", "kept tensors: residual"}));
   CHECK(timeline.passes()[1].end == Approx(0.2));
   // A third of a pass for each band of equal rows; of a band of two tiles the first half for the first.
   CHECK(timeline.seconds(4) == Approx(0.1 * 3 / 8));

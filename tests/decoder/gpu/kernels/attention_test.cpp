@@ -25,12 +25,12 @@ struct Shape {
 };
 
 /// Queries, keys and values, the latter two in blocks, and a target.
-struct Problem {
+struct AttentionProblem {
   Shape shape;
   Map queries, keys, values, target;
   Attend call;
 
-  Problem(Random& random, const Shape& of)
+  AttentionProblem(Random& random, const Shape& of)
       : shape(of),
         queries(random, box(0, of.query_rows, 3), of.channels, of.dtype, true),
         keys(random, box(1, of.rows, 0), of.channels, of.stored),
@@ -71,7 +71,7 @@ float attended_value(const Map& map, AttentionFrames frames, int32_t frame, int3
 
 /// Largest error of the target as a share of what rounding allows. Weights are rounded to 16 bits for the
 /// product where that is made by tensor cores, results once; scores have the error of a sum in fp32.
-double error_of(const Problem& problem, bool weights_are_rounded) {
+double error_of(const AttentionProblem& problem, bool weights_are_rounded) {
   const Shape& shape = problem.shape;
   const Attend& call = problem.call;
   const double result_unit = rounding_of(shape.dtype), weight_unit = weights_are_rounded ? result_unit : 0;
@@ -121,7 +121,7 @@ double error_of(const Problem& problem, bool weights_are_rounded) {
 }
 
 /// Whether the call wrote nothing but its frame of the target.
-bool only_frame_differs(const Problem& problem, const Map& before) {
+bool only_frame_differs(const AttentionProblem& problem, const Map& before) {
   bool same = problem.target.only_values_written();
   before.each([&](const Position& at) {
     same = same && (at.t == problem.call.target_frame || problem.target.at(at) == before.at(at));
@@ -159,7 +159,7 @@ TEST_CASE("attention by tensor cores is the softmax over all positions of a fram
   shape.channels = shape.value_channels = channels;
   shape.dtype = shape.stored = random.pick<Dtype>({Dtype::fp16, Dtype::bf16});
   CAPTURE_SHAPE(shape);
-  Problem problem(random, shape);
+  AttentionProblem problem(random, shape);
   problem.draw(random, random.pick<double>({0.3, 1, 3}));
   REQUIRE(attends_by_tensor_cores(problem.call));
   const Map before = problem.target;
@@ -179,7 +179,7 @@ TEST_CASE("attention in fp32, of every mixture of dtypes, whatever the channels"
   shape.stored = random.pick<Dtype>({Dtype::fp32, Dtype::fp32, Dtype::fp16, Dtype::bf16});
   CAPTURE_SHAPE(shape);
   const SharedMemory memory(99);
-  Problem problem(random, shape);
+  AttentionProblem problem(random, shape);
   problem.draw(random, random.pick<double>({0.3, 1, 3}));
   const Map before = problem.target;
   REQUIRE(attends_by_tiles(problem.call));
@@ -195,7 +195,7 @@ TEST_CASE("attention in fp32 takes vectors where all values lie so") {
   Shape shape = random_shape(random, 300);
   shape.channels = shape.value_channels = static_cast<int32_t>(4 * random.integer(1, 128));
   CAPTURE_SHAPE(shape);
-  Problem problem(random, shape);
+  AttentionProblem problem(random, shape);
   problem.draw(random, random.pick<double>({0.3, 1, 3}));
   attend(problem.call, nullptr);
   CHECK(error_of(problem, false) <= 1);
@@ -211,7 +211,7 @@ TEST_CASE("attention of interleaved frames") {
   shape.dtype = shape.stored = random.pick<Dtype>({Dtype::fp32, Dtype::fp16, Dtype::bf16});
   CAPTURE_SHAPE(shape);
   const bool plain = random.chance(0.3);
-  Problem problem(random, shape);
+  AttentionProblem problem(random, shape);
   problem.draw(random, 1);
   problem.call.frames = AttentionFrames::interleaved;
   for (int32_t frame = 0; frame < shape.frames; ++frame) {
@@ -235,7 +235,7 @@ TEST_CASE("attention of more channels than tiles have room for") {
       static_cast<int32_t>(seed < 3 ? random.integer(513, 700) : random.integer(1, 300));
   shape.dtype = shape.stored = random.pick<Dtype>({Dtype::fp32, Dtype::fp16, Dtype::bf16});
   CAPTURE_SHAPE(shape);
-  Problem problem(random, shape);
+  AttentionProblem problem(random, shape);
   problem.draw(random, 1);
   CHECK(attends_by_tiles(problem.call) == (seed >= 3));
   seed < 3 ? attend(problem.call, nullptr) : attend_plainly(problem.call, nullptr);
@@ -254,7 +254,7 @@ TEST_CASE("attention of scores in the thousands that grow from key to key, or fa
                     .query_rows = 2,
                     .dtype = dtype,
                     .stored = dtype};
-  Problem problem(random, shape);
+  AttentionProblem problem(random, shape);
   // From one key to the next by a little more than 10, to 5000 and more.
   problem.queries.each([&](const Position& at) {
     problem.queries.set(at, static_cast<float>(direction * random.uniform(9, 11)));

@@ -35,7 +35,7 @@ int32_t half_below(int32_t value) {
 }
 
 /// A convolution with all that it reads, and a target.
-struct Problem {
+struct ConvolutionProblem {
   ConvolutionShape shape;
   Dtype dtype;
   Box region;
@@ -46,7 +46,8 @@ struct Problem {
   GuardedMemory lone_input;  ///< with nothing before it or behind it
   Convolve call;
 
-  Problem(Random& random, const ConvolutionShape& of, Dtype type, const Box& where, bool in_blocks = false)
+  ConvolutionProblem(Random& random, const ConvolutionShape& of, Dtype type, const Box& where,
+                     bool in_blocks = false)
       : shape(of), dtype(type), region(where) {
     const int32_t group_inputs = shape.inputs / shape.groups;
     // Eighths: sums of some of them are numbers of every dtype.
@@ -196,7 +197,7 @@ struct Problem {
   }
 };
 
-Span span(Random& random, int32_t least, int32_t most) {
+Span span_between(Random& random, int32_t least, int32_t most) {
   const auto begin = static_cast<int32_t>(random.integer(0, 7));
   return {begin, begin + static_cast<int32_t>(random.integer(least, most))};
 }
@@ -235,8 +236,9 @@ TEST_CASE("convolution by tensor cores, small tiles and few outputs") {
   ConvolutionShape shape = random_shape(random);
   shape.inputs = static_cast<int32_t>(8 * random.integer(1, 9));
   shape.outputs = static_cast<int32_t>(random.pick<int64_t>({3, 16, 17, 64, 96, random.integer(1, 100)}));
-  Problem problem(random, shape, random.pick<Dtype>({Dtype::fp16, Dtype::bf16}),
-                  {random_frames(random, shape), span(random, 1, 12), span(random, 1, 30)});
+  ConvolutionProblem problem(
+      random, shape, random.pick<Dtype>({Dtype::fp16, Dtype::bf16}),
+      {random_frames(random, shape), span_between(random, 1, 12), span_between(random, 1, 30)});
   REQUIRE(convolves_by_tensor_cores(problem.call));
   problem.check(convolve);
 }
@@ -249,8 +251,9 @@ TEST_CASE("convolution by tensor cores, large tiles") {
   ConvolutionShape shape = random_shape(random);
   shape.inputs = static_cast<int32_t>(8 * random.integer(1, 6));
   shape.outputs = static_cast<int32_t>(random.pick<int64_t>({65, 128, random.integer(65, 200)}));
-  Problem problem(random, shape, random.pick<Dtype>({Dtype::fp16, Dtype::bf16}),
-                  {random_frames(random, shape), span(random, 6, 14), span(random, 10, 25)});
+  ConvolutionProblem problem(
+      random, shape, random.pick<Dtype>({Dtype::fp16, Dtype::bf16}),
+      {random_frames(random, shape), span_between(random, 6, 14), span_between(random, 10, 25)});
   REQUIRE(convolves_by_tensor_cores(problem.call));
   problem.check(convolve);
 }
@@ -264,8 +267,8 @@ TEST_CASE("convolution over the time reads the frames that its rule says") {
   for (int32_t t = 0; t < 5; ++t) {
     const ConvolutionShape shape{
         .inputs = 8, .outputs = 5, .frames = frames, .rows = 3, .columns = 1, .before_first = rule};
-    Problem(random, shape, dtype, {{t, t + 1}, {2, 5}, {3, 8}}).check(convolve);
-    Problem(random, shape, dtype, {{t, t + 1}, {2, 5}, {3, 8}}).check(convolve_plainly);
+    ConvolutionProblem(random, shape, dtype, {{t, t + 1}, {2, 5}, {3, 8}}).check(convolve);
+    ConvolutionProblem(random, shape, dtype, {{t, t + 1}, {2, 5}, {3, 8}}).check(convolve_plainly);
   }
 }
 
@@ -276,8 +279,9 @@ TEST_CASE("convolution over upsampling of a region that begins anywhere") {
   for (int32_t y = -1; y < 3; ++y) {
     for (int32_t x = -1; x < 3; ++x) {
       for (const int32_t rows : {1, 2, 5}) {
-        Problem(random, shape, dtype, {{0, 1}, {y, y + rows}, {x, x + 6 - rows}}).check(convolve);
-        Problem(random, shape, dtype, {{0, 1}, {y, y + rows}, {x, x + 6 - rows}}).check(convolve_plainly);
+        ConvolutionProblem(random, shape, dtype, {{0, 1}, {y, y + rows}, {x, x + 6 - rows}}).check(convolve);
+        ConvolutionProblem(random, shape, dtype, {{0, 1}, {y, y + rows}, {x, x + 6 - rows}})
+            .check(convolve_plainly);
       }
     }
   }
@@ -290,8 +294,9 @@ TEST_CASE("convolution in fp32, of every dtype, whatever the channels") {
   ConvolutionShape shape = random_shape(random);
   shape.inputs = static_cast<int32_t>(random.pick<int64_t>({3, 4, 16, 20, random.integer(1, 40)}));
   shape.outputs = static_cast<int32_t>(random.pick<int64_t>({3, 16, 17, 128, 130, random.integer(1, 140)}));
-  Problem problem(random, shape, random.pick<Dtype>({Dtype::fp32, Dtype::fp32, Dtype::fp16, Dtype::bf16}),
-                  {random_frames(random, shape), span(random, 1, 14), span(random, 1, 30)});
+  ConvolutionProblem problem(
+      random, shape, random.pick<Dtype>({Dtype::fp32, Dtype::fp32, Dtype::fp16, Dtype::bf16}),
+      {random_frames(random, shape), span_between(random, 1, 14), span_between(random, 1, 30)});
   REQUIRE(convolves_by_tiles(problem.call));
   problem.check(convolve_by_tiles);
 }
@@ -307,8 +312,9 @@ TEST_CASE("convolution of several groups, of each channel by itself, from blocks
   shape.inputs = shape.groups * (by_channel ? 1 : of_group);
   shape.outputs = shape.groups * (by_channel ? 1 : static_cast<int32_t>(random.integer(1, 8)));
   const bool in_blocks = shape.groups == 1 || random.chance(0.5);
-  Problem problem(random, shape, random.pick<Dtype>({Dtype::fp32, Dtype::fp16, Dtype::bf16}),
-                  {random_frames(random, shape), span(random, 1, 9), span(random, 1, 15)}, in_blocks);
+  ConvolutionProblem problem(
+      random, shape, random.pick<Dtype>({Dtype::fp32, Dtype::fp16, Dtype::bf16}),
+      {random_frames(random, shape), span_between(random, 1, 9), span_between(random, 1, 15)}, in_blocks);
   problem.check(convolve);
 }
 
@@ -316,7 +322,7 @@ TEST_CASE("a convolution of nothing starts nothing") {
   Random random(9);
   for (const bool upsamples : {false, true}) {
     const ConvolutionShape shape{.inputs = 8, .outputs = 20, .rows = 3, .columns = 3, .upsamples = upsamples};
-    Problem problem(random, shape, Dtype::fp16, {{0, 1}, {1, 4}, {1, 6}});
+    ConvolutionProblem problem(random, shape, Dtype::fp16, {{0, 1}, {1, 4}, {1, 6}});
     const Map before = *problem.target;
     problem.call.region.y.end = problem.call.region.y.begin;
     convolve(problem.call, nullptr);

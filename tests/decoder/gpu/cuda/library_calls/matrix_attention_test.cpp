@@ -139,8 +139,8 @@ TEST_CASE("attention is started only where all of its products can be computed")
       keys({{0, 1}, {0, 16}, {0, 27}}, 8, 16, Dtype::bf16),
       values({{0, 1}, {0, 16}, {0, 27}}, 8, 11, Dtype::bf16),
       target({{0, 1}, {0, 16}, {0, 16}}, 8, 16, Dtype::bf16);
-  constexpr float kUntouched = 77;
-  target.fill(kUntouched);
+  constexpr float kBefore = 77;
+  target.fill(kBefore);
   Attend call;
   call.queries = queries.view;
   call.keys = keys.view;
@@ -153,13 +153,13 @@ TEST_CASE("attention is started only where all of its products can be computed")
   PlainProducts all;
   REQUIRE(attend_by_matrices(call, all, nullptr));
   REQUIRE(all.products == 5);
-  target.fill(kUntouched);
+  target.fill(kBefore);
   for (int refused = 0; refused < all.products; ++refused) {
     PlainProducts products;
     products.refused = refused;
     CHECK_FALSE(attend_by_matrices(call, products, nullptr));
     CHECK(products.products == 0);
-    CHECK(target.value(0, 0, 0, 0) == kUntouched);
+    CHECK(target.value(0, 0, 0, 0) == kBefore);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "planner/python/in_process_decoder.h"
+#include "planner/python/cpu_decoder.h"
 
 #include <unistd.h>
 
@@ -27,14 +27,14 @@ AtEnd(F) -> AtEnd<F>;
 
 }  // namespace
 
-InProcessDecoder::InProcessDecoder(std::shared_ptr<const Model> model)
+CpuDecoder::CpuDecoder(std::shared_ptr<const Model> model)
     : model_(std::move(model)),
       source_([this](const Parameter& parameter, const Interval& elements, float* out) {
         if (weights_ == nullptr) throw std::logic_error("a decode without weights");
         weights_->read(parameter, elements, out);
       }) {}
 
-RunStats InProcessDecoder::decode(const Call& call) {
+RunStats CpuDecoder::decode(const Call& call) {
   require_valid(call.plan, *model_, "headroom.plan");
   const std::lock_guard lock(mutex_);
   start_threads(call.threads);
@@ -64,19 +64,19 @@ RunStats InProcessDecoder::decode(const Call& call) {
   return stats;
 }
 
-bool InProcessDecoder::has_weights() {
+bool CpuDecoder::has_weights() {
   const std::lock_guard lock(mutex_);
   return session_ && session_->has_weights();
 }
 
-void InProcessDecoder::drop_weights() {
+void CpuDecoder::drop_weights() {
   const std::lock_guard lock(mutex_);
   if (!session_) return;
   session_->drop_weights();
   session_->trim();
 }
 
-int64_t InProcessDecoder::held_bytes() {
+int64_t CpuDecoder::held_bytes() {
   const std::lock_guard lock(mutex_);
   return session_ ? session_->pool().live_bytes() : 0;
 }

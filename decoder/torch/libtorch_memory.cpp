@@ -1,12 +1,14 @@
-#include "decoder/torch/device_memory.h"
+#include "decoder/torch/libtorch_memory.h"
 
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "decoder/graph/errors.h"
+#include "decoder/torch/allocator_tracker.h"
 
 namespace headroom::gpu {
 namespace {
@@ -66,7 +68,23 @@ bool is_aligned(const void* memory) {
 
 }  // namespace
 
-std::byte* DeviceMemory::reserve(int64_t bytes) {
+LibtorchMemory::~LibtorchMemory() {
+  release();
+  if (watching_) watch_libtorch_allocator({});
+}
+
+std::string LibtorchMemory::name() const {
+  return "LibTorch " HEADROOM_TORCH_VERSION;
+}
+
+bool LibtorchMemory::watch(AllocatorWatch watch) {
+  const bool begins = static_cast<bool>(watch);
+  const bool done = watch_libtorch_allocator(std::move(watch));
+  watching_ = begins && done;
+  return done;
+}
+
+std::byte* LibtorchMemory::reserve(int64_t bytes) {
   const c10::DeviceIndex device = c10::cuda::current_device();
   allocator::init(c10::cuda::device_count());
   const int64_t rounded = std::max<int64_t>(1, (bytes + kAlignment - 1) / kAlignment) * kAlignment;
@@ -90,7 +108,7 @@ std::byte* DeviceMemory::reserve(int64_t bytes) {
   return begin;
 }
 
-void DeviceMemory::release() noexcept {
+void LibtorchMemory::release() noexcept {
   if (memory_ == nullptr) return;
   try {
     const c10::DeviceIndex device = c10::cuda::current_device();

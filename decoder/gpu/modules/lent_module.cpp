@@ -1,0 +1,16 @@
+#include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/gpu/cuda/cuda_gpu.h"
+#include "decoder/gpu/modules/entry.h"
+
+using namespace headroom::gpu;
+
+// The only entry of the module for a process that has an allocator of its own, such as Python's torch, of
+// whichever version. Links no LibTorch.
+extern "C" __attribute__((visibility("default"))) Gpu* headroom_open_gpu_in(const char* version,
+                                                                            DeviceMemory* memory, char* error,
+                                                                            size_t error_bytes) {
+  std::unique_ptr<DeviceMemory> lent(memory);
+  return answer(version, error, error_bytes, [&] { return new CudaGpu(std::move(lent)); });
+}
+
+static_assert(std::is_same_v<decltype(&headroom_open_gpu_in), OpenGpuIn>);

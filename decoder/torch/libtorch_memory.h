@@ -1,0 +1,29 @@
+#pragma once
+
+#include "decoder/gpu/calls/device_memory.h"
+
+namespace headroom::gpu {
+
+/// One block of the current device's memory, taken through LibTorch's caching allocator and in a memory pool
+/// of its own, so that LibTorch in the same process counts it and gives it to nobody else. While it is held,
+/// that allocator takes no more of the device than it has then.
+class LibtorchMemory final : public DeviceMemory {
+ public:
+  LibtorchMemory() = default;
+  ~LibtorchMemory() override;
+  LibtorchMemory(const LibtorchMemory&) = delete;
+  LibtorchMemory& operator=(const LibtorchMemory&) = delete;
+
+  std::string name() const override;
+  /// Aligned to 2 MiB.
+  std::byte* reserve(int64_t bytes) override;
+  void release() noexcept override;
+  bool watch(AllocatorWatch watch) override;
+
+ private:
+  void* memory_ = nullptr;
+  double fraction_before_ = 1;
+  bool watching_ = false;
+};
+
+}  // namespace headroom::gpu

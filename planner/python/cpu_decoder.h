@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "decoder/session/cpu_session.h"
+#include "planner/python/in_process_decoder.h"
+
+namespace headroom::python {
+
+/// On the CPU. Packed weights stay between decodes and serve every size; all other memory goes back to the
+/// system after each.
+class CpuDecoder final : public InProcessDecoder {
+ public:
+  explicit CpuDecoder(std::shared_ptr<const Model> model);
+
+  RunStats decode(const Call& call) override;
+  bool has_weights() override;
+  void drop_weights() override;
+  int64_t held_bytes() override;
+
+ private:
+  const std::shared_ptr<const Model> model_;
+  std::mutex mutex_;
+  const MemoryWeights* weights_ = nullptr;  ///< of the decode that runs
+  std::function<void(double)> loading_;     ///< likewise
+  const ParameterSource source_;
+  std::vector<Plan> plans_;  ///< the one that runs
+  std::optional<CpuSession> session_;
+};
+
+}  // namespace headroom::python

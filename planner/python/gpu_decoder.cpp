@@ -1,0 +1,33 @@
+#include "planner/python/gpu_decoder.h"
+
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/session/session.h"
+#include "decoder/validator/validator.h"
+
+namespace headroom::python {
+
+GpuDecoder::GpuDecoder(std::shared_ptr<const Model> model, const std::filesystem::path& module,
+                       std::unique_ptr<gpu::DeviceMemory> memory)
+    : model_(std::move(model)), gpu_(gpu::open_gpu_in(module, std::move(memory))) {}
+
+RunStats GpuDecoder::decode(const Call& call) {
+  require_valid(call.plan, *model_, "headroom.plan");
+  if (call.weights == nullptr) throw std::logic_error("a decode without weights");
+  const std::lock_guard lock(mutex_);
+  const ParameterSource source = [&](const Parameter& parameter, const Interval& elements, float* out) {
+    call.weights->read(parameter, elements, out);
+  };
+  const std::vector<Plan> plans{call.plan};
+  const std::unique_ptr<Session> session =
+      open_session({*model_, source, plans, call.plan.limit_bytes, 0, call.loading}, gpu_.get());
+  RunStats stats = session->decode(0, call.latent, call.sink, call.events);
+  call.sink.finish();
+  stats.peak_bytes = stats.pool_peak_bytes;
+  return stats;
+}
+
+}  // namespace headroom::python

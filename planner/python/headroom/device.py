@@ -1,0 +1,77 @@
+"""Where a decode runs, and whose memory it takes there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from . import _core
+from .amounts import AUTO_MARGIN_BYTES, auto_limit_bytes
+from .errors import LimitExceeded, Unsupported
+
+GPU_MODULE = Path(_core.__file__).with_name("headroom-cuda-lent.so")
+"""What talks to CUDA: there where the package was built with it."""
+
+
+class TorchMemory:
+    """A GPU's memory for one decode: one torch tensor on the caller's current stream, so that torch counts it, caps it, and
+    refuses before anything runs."""
+
+    ALIGNMENT_BYTES = 512
+
+    def __init__(self, device: str):
+        self.device = device
+        self._block: Any = None
+
+    def name(self) -> str:
+        import torch
+
+        return f"torch {torch.__version__}"
+
+    def reserve(self, bytes_: int) -> int:
+        """The address of so many bytes."""
+        import torch
+
+        try:
+            self._block = torch.empty(bytes_, dtype=torch.uint8, device=self.device)
+            if self._block.data_ptr() % self.ALIGNMENT_BYTES != 0:  # torch's own allocator does not do this
+                self._block = torch.empty(bytes_ + self.ALIGNMENT_BYTES, dtype=torch.uint8, device=self.device)
+        except torch.OutOfMemoryError as refused:
+            raise LimitExceeded(f"torch refused {_core.format_bytes(bytes_)}: {str(refused).splitlines()[0]}") from None
+        return -(-self._block.data_ptr() // self.ALIGNMENT_BYTES) * self.ALIGNMENT_BYTES
+
+    def release(self) -> None:
+        self._block = None
+
+
+def require_device(device: str) -> None:
+    """Raises Unsupported unless decodes can run there."""
+    kind, _, index = device.partition(":")
+    if kind == "cpu":
+        return
+    if kind != "cuda":
+        raise Unsupported(f"{device}: expected a VAE on the CPU or on a GPU by CUDA")
+    if index not in ("", "0"):
+        raise Unsupported(f"{device}: expected a VAE on the first GPU, cuda:0")
+    if not GPU_MODULE.exists():
+        raise Unsupported(f"{device}: this build decodes on the CPU; expected a VAE there, or a build with CUDA (docs/python.md)")
+
+
+def open_decoder(model: _core.Model, device: str) -> _core.Decoder:
+    """For a device that require_device() accepts. Raises DeviceError."""
+    if device == "cpu":
+        return _core.cpu_decoder(model)
+    return _core.gpu_decoder(model, os.fspath(GPU_MODULE), TorchMemory(device))
+
+
+def free_bytes(device: str, held_bytes: int = 0) -> int:
+    """What a decode there could have now, ``held_bytes`` of its own included: ``limit="auto"``."""
+    if device == "cpu":
+        return auto_limit_bytes(held_bytes)
+    import torch
+
+    free, total = torch.cuda.mem_get_info(device)
+    reserved, allocated = torch.cuda.memory_reserved(device), torch.cuda.memory_allocated(device)
+    share = getattr(torch.cuda, "get_per_process_memory_fraction", lambda _: 1.0)(device)
+    return max(0, min(free + reserved - allocated, int(total * share) - allocated) - AUTO_MARGIN_BYTES)

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "decoder/gpu/calls/device_memory.h"
+
+namespace headroom::python {
+
+/// Memory of a GPU that Python lends: an object with name(), reserve(bytes), which returns an address or
+/// raises, and release().
+class PythonMemory final : public gpu::DeviceMemory {
+ public:
+  explicit PythonMemory(nanobind::object memory);
+  ~PythonMemory() override;
+
+  std::string name() const override;
+  std::byte* reserve(int64_t bytes) override;
+  void release() noexcept override;
+
+ private:
+  nanobind::object memory_;
+};
+
+}  // namespace headroom::python

@@ -1,0 +1,5 @@
+#include "tests/run_tests.h"
+
+int main(int argc, char** argv) {
+  return headroom::test::run_tests(argc, argv);
+}
