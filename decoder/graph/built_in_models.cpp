@@ -31,6 +31,11 @@ const std::map<std::string, std::string>& built_ins() {
        "{" + four_blocks +
            R"("latent_channels": 16, "scaling_factor": 0.3611, "shift_factor": 0.1159, "force_upcast": true,
                       "use_post_quant_conv": false})"},
+      {"flux2",
+       R"({"_class_name": "AutoencoderKLFlux2", "block_out_channels": [128, 256, 512, 512], "layers_per_block": 2,
+           "norm_num_groups": 32, "act_fn": "silu", "out_channels": 3, "latent_channels": 32, "patch_size": [2, 2],
+           "batch_norm_eps": 0.0001, "force_upcast": true,
+           "up_block_types": ["UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D"]})"},
       {"sana-dc-ae-f32c32",
        R"({"_class_name": "AutoencoderDC", "in_channels": 3, "latent_channels": 32, "attention_head_dim": 32,
            "decoder_block_types": ["ResBlock", "ResBlock", "ResBlock",

@@ -9,6 +9,13 @@
 
 namespace headroom {
 
+/// How FLUX.2's pipelines hold a latent: `rows` times `columns` of its positions are channels of one, and
+/// each of these channels is normalised by `bn.running_mean` and `bn.running_var` of the weights.
+struct LatentPatches {
+  int64_t rows = 1, columns = 1;
+  double epsilon = 0;  ///< that is added to the variance
+};
+
 /// A decoder's layer graph with what its config says about its latents.
 struct Model {
   std::string name;         ///< built-in name, or the folder's
@@ -23,6 +30,8 @@ struct Model {
   /// Per channel, instead of the two above: input = latent * std / scaling_factor + mean. As many as the
   /// config has, which need not be latent_channels.
   std::vector<double> latents_mean, latents_std;
+  /// Instead of all of these.
+  std::optional<LatentPatches> latent_patches;
   /// fp16 overflows somewhere inside; such models decode in fp32.
   bool force_upcast = false;
 };

@@ -126,7 +126,9 @@ std::vector<double> shares_of(const RequestQueue& queue, double predicted_second
 RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, Session& session,
                  ProgressEvents& events) {
   Array latent = read_latent(job.latent);
-  if (job.latent_scale == "model") undo_latent_scale(run.model, latent);
+  if (job.latent_scale == "model")
+    undo_latent_scale(
+        run.model, [&] { return run.weights; }, latent);
   const auto sink = open_sink(job.output, picture_shape(run.model.graph, plan.request), run.frame_rate);
   ReportedSink reported(*sink, events);
   const RunStats stats = session.decode(static_cast<size_t>(job.decode.plan), latent, reported, &events);

@@ -98,13 +98,14 @@ RunStats run(const DecodeOptions& options, Progress& progress) {
   if (options.device == "cuda") gpu = gpu::open_gpu();
   const Model model = resolve_model(options.model);
   Array latent = read_latent(options.latents.front());
-  if (options.latent_scale == "model") undo_latent_scale(model, latent);
+  const auto open = [&] { return open_weights(options.model, options.weights, options.random_seed); };
+  if (options.latent_scale == "model") undo_latent_scale(model, open, latent);
   if (options.plan_file.empty()) progress.tell(WorkDone{0, "planning"});
   const Plan plan = choose_plan(options, model, latent, gpu.get());
   require_valid(plan, model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
   if (plan.request.device == DeviceKind::cuda && !gpu) gpu = gpu::open_gpu();
 
-  const ParameterSource weights = open_weights(options.model, options.weights, options.random_seed);
+  const ParameterSource weights = open();
   remove_left_behind(neighbours_name(options.output), "verify");
   Outputs outputs(options, picture_shape(model.graph, plan.request));
   RunBegun news = begun("headroom-decode", plan);

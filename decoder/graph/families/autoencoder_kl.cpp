@@ -20,8 +20,14 @@ struct Config {
   bool post_quant_conv = true;
 };
 
-Config read_config(const JsonFields& json) {
-  Config config;
+/// What a family calls these.
+struct Keys {
+  const char* widths = "block_out_channels";
+  const char* layers = "layers_per_block";
+};
+
+/// Values of the config, over `config` where keys are missing.
+Config read_config(const JsonFields& json, Config config, const Keys& keys = {}) {
   const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
     return json.has(key) && !json[key].is_null() ? json[key].integer(1, most) : otherwise;
   };
@@ -31,14 +37,15 @@ Config read_config(const JsonFields& json) {
 
   config.latent_channels = integer("latent_channels", 1024, config.latent_channels);
   config.out_channels = integer("out_channels", 1024, config.out_channels);
-  config.layers_per_block = integer("layers_per_block", 64, config.layers_per_block);
+  config.layers_per_block = integer(keys.layers, 64, config.layers_per_block);
   config.groups = static_cast<int32_t>(integer("norm_num_groups", kMostChannels, config.groups));
   config.mid_attention = flag("mid_block_add_attention", config.mid_attention);
   config.post_quant_conv = flag("use_post_quant_conv", config.post_quant_conv);
   if (json.has("act_fn")) config.activation = parse_activation(json["act_fn"]);
 
-  if (json.has("block_out_channels")) {
-    const JsonFields widths = json["block_out_channels"];
+  size_t blocks = config.widths.size();
+  if (json.has(keys.widths)) {
+    const JsonFields widths = json[keys.widths];
     config.widths.clear();
     for (size_t i = 0; i < widths.size(8); ++i) {
       config.widths.push_back(widths[i].integer(1, kMostChannels));
@@ -49,7 +56,6 @@ Config read_config(const JsonFields& json) {
     }
     if (config.widths.empty()) widths.fail("expected at least one width");
   }
-  size_t blocks = 1;
   if (json.has("up_block_types")) {
     const JsonFields types = json["up_block_types"];
     blocks = types.size(8);
@@ -60,7 +66,7 @@ Config read_config(const JsonFields& json) {
     }
   }
   if (blocks != config.widths.size()) {
-    json.fail("up_block_types: expected as many as block_out_channels has, " +
+    json.fail("up_block_types: expected as many as " + std::string(keys.widths) + " has, " +
               std::to_string(config.widths.size()) + ", found " + std::to_string(blocks));
   }
   return config;
@@ -124,23 +130,65 @@ class Builder {
   Graph& graph_;
 };
 
+Model model_of(const char* class_name, const Config& config, const JsonFields& json) {
+  Model model;
+  model.class_name = class_name;
+  model.latent_channels = config.latent_channels;
+  Builder(config, model.graph).decoder();
+  model.force_upcast = json.has("force_upcast") ? json["force_upcast"].boolean() : true;
+  return model;
+}
+
+/// How FLUX.2's pipelines hold latents: patches as channels, normalised by a batch norm of the VAE.
+LatentPatches read_patches(const JsonFields& json) {
+  LatentPatches patches{2, 2, 1e-4};
+  if (json.has("patch_size")) {
+    const JsonFields size = json["patch_size"];
+    if (size.size(2) != 2) size.fail("expected two integers");
+    patches.rows = size[0].integer(1, 64);
+    patches.columns = size[1].integer(1, 64);
+  }
+  if (json.has("batch_norm_eps")) patches.epsilon = json["batch_norm_eps"].amount();
+  return patches;
+}
+
+double scaling_factor(const JsonFields& json) {
+  if (!json.has("scaling_factor") || json["scaling_factor"].is_null()) return 0.18215;
+  const double factor = json["scaling_factor"].number();
+  if (factor == 0) json["scaling_factor"].fail("expected a number other than 0");
+  return factor;
+}
+
 }  // namespace
 
 Model autoencoder_kl(const JsonFields& json) {
-  const Config config = read_config(json);
-  Model model;
-  model.class_name = "AutoencoderKL";
-  model.latent_channels = config.latent_channels;
-  Builder(config, model.graph).decoder();
-  const auto number = [&](const char* key, double otherwise) {
-    return json.has(key) && !json[key].is_null() ? json[key].number() : otherwise;
-  };
-  model.scaling_factor = number("scaling_factor", 0.18215);
-  if (model.scaling_factor == 0) json["scaling_factor"].fail("expected a number other than 0");
-  model.shift_factor = number("shift_factor", 0);
+  Model model = model_of("AutoencoderKL", read_config(json, {}), json);
+  model.scaling_factor = scaling_factor(json);
+  if (json.has("shift_factor") && !json["shift_factor"].is_null())
+    model.shift_factor = json["shift_factor"].number();
   model.latents_mean = channel_values(json, "latents_mean");
   model.latents_std = channel_values(json, "latents_std");
-  model.force_upcast = json.has("force_upcast") ? json["force_upcast"].boolean() : true;
+  return model;
+}
+
+Model autoencoder_kl_flux2(const JsonFields& json) {
+  Config config;
+  config.latent_channels = 32;
+  config.widths = {128, 256, 512, 512};
+  config.layers_per_block = 2;
+  const bool own_widths =
+      json.has("decoder_block_out_channels") && !json["decoder_block_out_channels"].is_null();
+  const Keys keys{.widths = own_widths ? "decoder_block_out_channels" : "block_out_channels"};
+  Model model = model_of("AutoencoderKLFlux2", read_config(json, config, keys), json);
+  model.latent_patches = read_patches(json);
+  return model;
+}
+
+Model asymmetric_autoencoder_kl(const JsonFields& json) {
+  const Keys keys{.widths = "up_block_out_channels", .layers = "layers_per_up_block"};
+  Model model = model_of("AsymmetricAutoencoderKL", read_config(json, {}, keys), json);
+  model.scaling_factor = scaling_factor(json);
+  model.force_upcast = false;
   return model;
 }
 

@@ -10,4 +10,13 @@ namespace headroom {
 /// supported.
 Model autoencoder_kl(const JsonFields& config);
 
+/// The decoder of AutoencoderKLFlux2 (diffusers 0.38.0: models/autoencoders/autoencoder_kl_flux2.py): the
+/// same blocks, with widths of its own where the config has decoder_block_out_channels, which the small
+/// decoder does.
+Model autoencoder_kl_flux2(const JsonFields& config);
+
+/// The decoder of AsymmetricAutoencoderKL (diffusers 0.38.0: models/autoencoders/autoencoder_asym_kl.py)
+/// without a picture and a mask to mend it by: the same blocks under other keys.
+Model asymmetric_autoencoder_kl(const JsonFields& config);
+
 }  // namespace headroom

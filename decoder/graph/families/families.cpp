@@ -9,8 +9,10 @@ namespace headroom {
 
 // A new family adds one line.
 const std::map<std::string, Family>& families() {
-  static const std::map<std::string, Family> table{{"AutoencoderDC", autoencoder_dc},
+  static const std::map<std::string, Family> table{{"AsymmetricAutoencoderKL", asymmetric_autoencoder_kl},
+                                                   {"AutoencoderDC", autoencoder_dc},
                                                    {"AutoencoderKL", autoencoder_kl},
+                                                   {"AutoencoderKLFlux2", autoencoder_kl_flux2},
                                                    {"AutoencoderKLQwenImage", autoencoder_kl_qwen_image},
                                                    {"AutoencoderKLWan", autoencoder_kl_wan},
                                                    {"CausalVAEModel", causal_vae_model}};

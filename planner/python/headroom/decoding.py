@@ -129,8 +129,8 @@ class Handle:
         return _rebuilt, (self.vae, config_text(self.vae), self.model.class_name, self.options)
 
 
-def _original(vae: Any, z: Any, return_dict: bool, generator: Any) -> Any:
-    chosen = {} if generator is None else {"generator": generator}
+def _original(vae: Any, z: Any, return_dict: bool, generator: Any, **conditions: Any) -> Any:
+    chosen = conditions if generator is None else {**conditions, "generator": generator}
     return type(vae).decode(vae, z, return_dict=return_dict, **chosen)
 
 
@@ -152,7 +152,9 @@ class Decode:
         self.handle = handle
         self.__doc__ = type(handle.vae).decode.__doc__
 
-    def __call__(self, z: Any, return_dict: bool = True, generator: Any = None) -> Any:
+    def __call__(self, z: Any, return_dict: bool = True, generator: Any = None, **conditions: Any) -> Any:
+        if any(value is not None for value in conditions.values()):  # such as a mask, which only the VAE's own decode knows
+            return _original(self.handle.vae, z, return_dict, generator, **conditions)
         return self.handle.decode(z, return_dict=return_dict, generator=generator)
 
     def __deepcopy__(self, memo: dict) -> Decode:

@@ -25,7 +25,7 @@ json changed(const char* key, const json& value) {
 }
 
 TEST_CASE("the built-in models") {
-  CHECK(built_in_models() == std::vector<std::string>{"flux", "open-sora-plan", "qwen-image",
+  CHECK(built_in_models() == std::vector<std::string>{"flux", "flux2", "open-sora-plan", "qwen-image",
                                                       "sana-dc-ae-f32c32", "sd15", "sd3", "sdxl", "wan2.1"});
   struct Expected {
     const char* name;
@@ -47,6 +47,37 @@ TEST_CASE("the built-in models") {
   CHECK((model.graph.find_op("post_quant_conv") != OpId{-1}) == expected.post_quant);
   CHECK(model.force_upcast == expected.force_upcast);
   CHECK(model.graph.tensor(model.graph.output()).scale == Axes<int32_t>{1, 8, 8});
+}
+
+TEST_CASE("FLUX.2: AutoencoderKL's blocks, with widths of the decoder's own where it has some") {
+  const Model model = resolve_model("flux2");
+  CHECK(model.class_name == "AutoencoderKLFlux2");
+  CHECK(model.latent_channels == 32);
+  CHECK(model.force_upcast);
+  REQUIRE(model.latent_patches);
+  CHECK(model.latent_patches->rows == 2);
+  CHECK(model.latent_patches->columns == 2);
+  CHECK(model.latent_patches->epsilon == 1e-4);
+  CHECK(model.graph.tensor(model.graph.output()).scale == Axes<int32_t>{1, 8, 8});
+
+  // All keys have defaults.
+  const json bare = {{"_class_name", "AutoencoderKLFlux2"}};
+  CHECK(parameter_elements(model_of(bare).graph) == parameter_elements(model.graph));
+  json small = bare;
+  small["decoder_block_out_channels"] = {96, 192, 384, 384};
+  CHECK(model_of(small).graph.tensor(model_of(small).graph.ops()[1].output).channels == 384);
+  CHECK(parameter_elements(model_of(small).graph) < parameter_elements(model.graph) * 6 / 10);
+
+  const auto with = [&](const char* key, const json& value) {
+    json config = bare;
+    config[key] = value;
+    return config;
+  };
+  refuses(with("decoder_block_out_channels", {96, 192}),
+          {"up_block_types", "decoder_block_out_channels", "2", "4"});
+  refuses(with("patch_size", {2}), {"patch_size"});
+  refuses(with("patch_size", {0, 2}), {"patch_size[0]"});
+  refuses(with("batch_norm_eps", -1), {"batch_norm_eps"});
 }
 
 TEST_CASE("attention and the post-quant convolution can be left out") {

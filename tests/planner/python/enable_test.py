@@ -379,6 +379,43 @@ def _with_config(vae, **values):
     return copied
 
 
+class Families(unittest.TestCase):
+    """Those of AutoencoderKL's blocks; other families are decoded in their pipelines."""
+
+    def setUp(self):
+        self._grad = torch.no_grad()
+        self._grad.__enter__()
+        self.addCleanup(self._grad.__exit__, None, None, None)
+
+    def check(self, vae):
+        z = latent(2, 4, 7, 9)
+        theirs = vae.decode(z).sample
+        handle = headroom.enable(vae, limit=None)
+        _, _, height, width = theirs.shape
+        smallest = handle.predict(height, width, batch=2).smallest_limit_bytes
+        for limit in (None, smallest + theirs.numel() * 4):
+            handle = headroom.enable(vae, limit=limit)
+            ours = vae.decode(z).sample
+            self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
+            self.assertLessEqual(handle.last.peak_bytes, handle.last.predicted_peak_bytes)
+
+    def test_flux2_and_its_small_decoder(self):
+        self.check(tiny.flux2())
+        self.check(tiny.flux2(decoder_block_out_channels=(16, 32, 32, 48), norm_num_groups=16))
+        self.check(tiny.flux2(use_post_quant_conv=False))
+
+    def test_asymmetric(self):
+        vae = tiny.asymmetric()
+        self.check(vae)
+        # With a mask it is another decoder, and the VAE's own decodes.
+        z, image, mask = latent(1, 4, 8, 8), latent(1, 3, 16, 16), torch.ones(1, 1, 16, 16)
+        mask[..., :8] = 0
+        theirs = type(vae).decode(vae, z, image=image, mask=mask).sample
+        self.assertTrue(torch.equal(vae.decode(z, image=image, mask=mask).sample, theirs))
+        ours = vae.decode(z, image=None, mask=None).sample
+        self.assertFalse(torch.allclose(ours, theirs, atol=1e-3))
+
+
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     unittest.main()

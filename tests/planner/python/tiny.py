@@ -35,6 +35,31 @@ def kl(**config):
     return seeded(diffusers.AutoencoderKL, **config)
 
 
+def asymmetric(**config):
+    config = {
+        "down_block_out_channels": (32, 64),
+        "down_block_types": ("DownEncoderBlock2D",) * 2,
+        "up_block_out_channels": (32, 64),
+        "up_block_types": ("UpDecoderBlock2D",) * 2,
+        "layers_per_up_block": 2,
+        **config,
+    }
+    return seeded(diffusers.AsymmetricAutoencoderKL, **config)
+
+
+def flux2(**config):
+    config = {
+        "block_out_channels": (32, 32, 64, 64),
+        "layers_per_block": 1,
+        "latent_channels": 4,
+        **config,
+    }
+    vae = seeded(diffusers.AutoencoderKLFlux2, **config)
+    vae.bn.running_mean.normal_(0, 1)
+    vae.bn.running_var.uniform_(0.5, 2)
+    return vae
+
+
 def wan(**config):
     return seeded(
         diffusers.AutoencoderKLWan,

@@ -1,0 +1,78 @@
+#include "decoder/program/latent_scale.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <stdexcept>
+
+#include "decoder/graph/errors.h"
+#include "tests/support/picture.h"
+
+namespace headroom {
+namespace {
+
+/// Mean c / 8 and variance 1 + c of every channel.
+void statistics(const Parameter& parameter, const Interval& elements, float* out) {
+  REQUIRE(parameter.shape == std::vector<int64_t>{128});
+  REQUIRE(elements == Interval{0, 128});
+  const bool mean = parameter.name == "bn.running_mean";
+  if (!mean) REQUIRE(parameter.name == "bn.running_var");
+  for (int64_t c = 0; c < 128; ++c) out[c] = mean ? float(c) / 8 : float(1 + c);
+}
+
+TEST_CASE("a latent of FLUX.2 is taken out of its batch norm and its patches") {
+  const Model model = resolve_model("flux2");
+  Array latent{{2, 128, 3, 2}, {}};
+  for (int64_t i = 0; i < 2 * 128 * 6; ++i) latent.values.push_back(float(i % 97) / 16 - 3);
+  const Array patches = latent;
+  undo_latent_scale(
+      model, [] { return statistics; }, latent);
+  REQUIRE(latent.shape == std::vector<int64_t>{2, 32, 6, 4});
+  for (int64_t n = 0; n < 2; ++n) {
+    for (int64_t c = 0; c < 32; ++c) {
+      for (int64_t y = 0; y < 6; ++y) {
+        for (int64_t x = 0; x < 4; ++x) {
+          const int64_t packed = c * 4 + y % 2 * 2 + x % 2;
+          const int64_t from = ((n * 128 + packed) * 3 + y / 2) * 2 + x / 2;
+          const double before = patches.values[static_cast<size_t>(from)];
+          const double expected = before * std::sqrt(double(1 + packed) + 1e-4) + double(packed) / 8;
+          REQUIRE(latent.values[static_cast<size_t>(((n * 32 + c) * 6 + y) * 4 + x)] == Approx(expected));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("what is no latent of FLUX.2's pipelines is refused, and so are statistics that are none") {
+  const Model model = resolve_model("flux2");
+  const auto zeros = [](std::vector<int64_t> shape) {
+    int64_t count = 1;
+    for (const int64_t length : shape) count *= length;
+    return Array{std::move(shape), std::vector<float>(static_cast<size_t>(count))};
+  };
+  const auto refusal = [&](Array latent, const ParameterSource& weights) -> std::string {
+    try {
+      undo_latent_scale(
+          model, [&] { return weights; }, latent);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK_THAT(refusal(zeros({1, 32, 4, 4}), statistics), Catch::Contains("expected 128 channels"));
+  CHECK_THAT(refusal(zeros({1, 128, 1, 4, 4}), statistics), Catch::Contains("N×C×H×W"));
+  const auto negative = [](const Parameter&, const Interval& elements, float* out) {
+    std::fill_n(out, elements.length(), -1.0f);
+  };
+  CHECK_THAT(refusal(zeros({1, 128, 4, 4}), negative),
+             Catch::Contains("bn.running_var: expected at least 0"));
+}
+
+TEST_CASE("weights are asked for only where a latent is in patches") {
+  Array latent{{1, 4, 1, 1}, {1, 1, 1, 1}};
+  undo_latent_scale(
+      resolve_model("sd15"), []() -> ParameterSource { throw std::logic_error("asked for"); }, latent);
+  CHECK(latent.values[0] == Approx(1 / 0.18215));
+}
+
+}  // namespace
+}  // namespace headroom
