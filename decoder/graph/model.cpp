@@ -51,6 +51,12 @@ Model load_model(const std::filesystem::path& config_file) {
   return model;
 }
 
+std::filesystem::path model_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  const bool pipeline = std::filesystem::is_regular_file(folder / "model_index.json", error);
+  return pipeline ? folder / "vae" : folder;
+}
+
 Model resolve_model(const std::string& argument) {
   if (const std::string* config = built_in_config(argument)) {
     Model model = parse_model(*config, argument);
@@ -62,7 +68,7 @@ Model resolve_model(const std::string& argument) {
     throw InputError("--model " + argument + ": expected a folder with config.json, or one of " +
                      joined(built_in_models()));
   }
-  return load_model(std::filesystem::path(argument) / "config.json");
+  return load_model(model_folder(argument) / "config.json");
 }
 
 Dtype decoding_dtype(const Model& model, Dtype asked) {

@@ -46,7 +46,11 @@ Model parse_model(const std::string& config_text, const std::string& origin);
 /// Class names of the decoders that are supported.
 std::vector<std::string> supported_classes();
 
-/// `argument` is a folder that holds config.json, or a built-in name.
+/// Where a model lies that is stored in `folder`: there, or in its vae/ where a whole pipeline is stored in it, which
+/// model_index.json says.
+std::filesystem::path model_folder(const std::filesystem::path& folder);
+
+/// `argument` is a folder that holds config.json, or a pipeline's folder, or a built-in name.
 /// Throws InputError listing the built-in names where it is neither.
 Model resolve_model(const std::string& argument);
 

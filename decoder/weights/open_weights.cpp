@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/model.h"
 #include "decoder/weights/random_weights.h"
 #include "decoder/weights/weight_files.h"
 
@@ -21,7 +22,7 @@ ParameterSource open_weights(const std::string& model, const std::string& weight
     throw InputError("--model " + model +
                      " has no weights of its own: give --weights DIR or --random-weights SEED");
   }
-  auto files = std::make_shared<WeightFiles>(weights.empty() ? model : weights);
+  auto files = std::make_shared<WeightFiles>(model_folder(weights.empty() ? model : weights));
   return [files](const Parameter& parameter, const Interval& elements, float* out) {
     files->read(parameter, elements, out);
   };

@@ -87,7 +87,7 @@ std::string schema_of(const std::filesystem::path& file) {
 
 bool is_model_folder(const std::filesystem::path& folder) {
   std::error_code error;
-  return std::filesystem::is_regular_file(folder / "config.json", error);
+  return std::filesystem::is_regular_file(model_folder(folder) / "config.json", error);
 }
 
 /// What --model would be told for the model that a plan names.
