@@ -8,6 +8,7 @@
 #include "decoder/gpu/kernels/kernels.h"
 #include "tests/decoder/gpu/kernels/map.h"
 #include "tests/emulated_gpu/emulator.h"
+#include "tests/support/sanitized.h"
 
 namespace headroom::gpu {
 namespace {
@@ -151,6 +152,7 @@ Shape random_shape(Random& random, int64_t most_positions) {
 TEST_CASE("attention by tensor cores is the softmax over all positions of a frame") {
   const size_t shared = GENERATE(227, 163, 99);
   const int32_t channels = GENERATE(16, 112, 128, 208, 256, 336, 384, 400, 512);
+  if (headroom::test::kSanitized && channels % 128 != 0) return;
   const SharedMemory memory(shared);
   const auto seed = static_cast<uint64_t>(shared) * 1000 + static_cast<uint64_t>(channels);
   CAPTURE(shared, seed);
@@ -169,7 +171,7 @@ TEST_CASE("attention by tensor cores is the softmax over all positions of a fram
 }
 
 TEST_CASE("attention in fp32, of every mixture of dtypes, whatever the channels") {
-  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{24}));
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{24}, headroom::test::kSeedStep));
   CAPTURE(seed);
   Random random(seed);
   Shape shape = random_shape(random, 200);
@@ -189,7 +191,7 @@ TEST_CASE("attention in fp32, of every mixture of dtypes, whatever the channels"
 }
 
 TEST_CASE("attention in fp32 takes vectors where all values lie so") {
-  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{12}));
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{12}, headroom::test::kSeedStep));
   CAPTURE(seed);
   Random random(100 + seed);
   Shape shape = random_shape(random, 300);
@@ -202,7 +204,7 @@ TEST_CASE("attention in fp32 takes vectors where all values lie so") {
 }
 
 TEST_CASE("attention of interleaved frames") {
-  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{12}));
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{12}, headroom::test::kSeedStep));
   CAPTURE(seed);
   Random random(200 + seed);
   Shape shape = random_shape(random, 90);
