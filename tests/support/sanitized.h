@@ -12,7 +12,7 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// From one seed to the next: every fourth under sanitizers.
-inline constexpr uint64_t kSeedStep = kSanitized ? 4 : 1;
+/// From one seed to the next: every eighth under sanitizers.
+inline constexpr uint64_t kSeedStep = kSanitized ? 8 : 1;
 
 }  // namespace headroom::test

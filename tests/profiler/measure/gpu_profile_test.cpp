@@ -21,6 +21,7 @@
 #include "tests/support/decoding_gpu.h"
 #include "tests/support/model_folder.h"
 #include "tests/support/program.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/timed_gpu.h"
 #include "tests/support/tiny_dc.h"
 #include "tests/support/tiny_model.h"
@@ -126,6 +127,7 @@ void check_whole(const Model& model, const ProfileRequest& request, const Profil
 
 TEST_CASE("a profile of a GPU has every layer and every latency table, in every dtype") {
   const Dtype dtype = GENERATE(Dtype::fp32, Dtype::bf16, Dtype::fp16);
+  if (test::kSanitized && dtype != Dtype::bf16) return;
   CAPTURE(name_of(dtype));
   const Model model = test::model_of(test::tiny_config());
   Measured measured;
@@ -152,6 +154,7 @@ TEST_CASE("a profile of a GPU: batches, AutoencoderDC, clips") {
     request.frames = 5;
   }
   SECTION("frames: statistics of each frame") {
+    if (test::kSanitized) return;
     config = test::tiny_causal_config();
     request.sizes = {{4, 4}};
     request.frames = 3;
