@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _core
 from .amounts import AUTO_MARGIN_BYTES, auto_limit_bytes
-from .errors import LimitExceeded, Unsupported
+from .errors import InputError, LimitExceeded, Unsupported
 
 GPU_MODULE = Path(_core.__file__).with_name("headroom-cuda-lent.so")
 """What talks to CUDA: there where the package was built with it."""
@@ -66,11 +66,16 @@ def open_decoder(model: _core.Model, device: str) -> _core.Decoder:
 
 
 def free_bytes(device: str, held_bytes: int = 0) -> int:
-    """What a decode there could have now, ``held_bytes`` of its own included: ``limit="auto"``."""
+    """What a decode there could have now, ``held_bytes`` of its own included: ``limit="auto"``. Raises InputError where there is
+    no GPU to ask."""
     if device == "cpu":
         return auto_limit_bytes(held_bytes)
-    import torch
+    try:
+        import torch
 
+        torch.cuda.init()
+    except (ImportError, AssertionError, RuntimeError) as missing:
+        raise InputError(f"limit='auto': expected bytes, since there is no GPU to ask: {str(missing).splitlines()[0]}") from None
     free, total = torch.cuda.mem_get_info(device)
     reserved, allocated = torch.cuda.memory_reserved(device), torch.cuda.memory_allocated(device)
     share = getattr(torch.cuda, "get_per_process_memory_fraction", lambda _: 1.0)(device)

@@ -9,8 +9,9 @@ from functools import cached_property
 from typing import Any
 
 from . import _core
-from .amounts import auto_limit_bytes, limit_bytes
+from .amounts import limit_bytes
 from .described import describe, device_of, dtype_of
+from .device import free_bytes
 from .errors import DoesNotFit, InputError
 
 
@@ -137,7 +138,7 @@ def predict(
         batch: pictures or clips in the latent.
         dtype: ``"fp32"``, ``"bf16"``, ``"fp16"`` or torch's; the VAE's own where it is None.
         device: ``"cpu"`` or ``"cuda"``; the VAE's own where it is None. No GPU is needed to predict for one.
-        limit: bytes, ``"8GiB"``, ``"auto"`` for what is free now (on the CPU), None for as much as is of use.
+        limit: bytes, ``"8GiB"``, ``"auto"`` for what is free there now, None for as much as is of use.
         host_limit: on a GPU, host memory for tensors that do not fit the device.
         scratch: on a CPU, a folder on a disk for tensors that do not fit memory.
         profile: a file of headroom-profile, measured on this machine; times are assumed without.
@@ -150,7 +151,7 @@ def predict(
         vae, height, width, frames, batch, dtype=dtype, device=device,
         **planner_options(host_limit, scratch, profile),
     )  # fmt: skip
-    return Prediction(planner, what, auto_limit_bytes() if limit == "auto" else limit_bytes(limit))
+    return Prediction(planner, what, free_bytes(device_of(vae, device)) if limit == "auto" else limit_bytes(limit))
 
 
 def plan(vae: Any, height: int, width: int, frames: int = 1, batch: int = 1, **options: Any) -> _core.Plan:

@@ -123,7 +123,7 @@ class Gpu(unittest.TestCase):
 
     def test_auto_is_what_torch_could_give(self):
         gib = 1 << 30
-        told = {"mem_get_info": (5 * gib, 24 * gib), "memory_reserved": 3 * gib, "memory_allocated": 1 * gib}
+        told = {"init": None, "mem_get_info": (5 * gib, 24 * gib), "memory_reserved": 3 * gib, "memory_allocated": 1 * gib}
         with mock.patch.multiple(torch.cuda, **{name: mock.Mock(return_value=value) for name, value in told.items()}):
             fraction = mock.patch.object(torch.cuda, "get_per_process_memory_fraction", lambda _: 1.0, create=True)
             with fraction:
@@ -131,6 +131,13 @@ class Gpu(unittest.TestCase):
             capped = mock.patch.object(torch.cuda, "get_per_process_memory_fraction", lambda _: 0.25, create=True)
             with capped:
                 self.assertEqual(device.free_bytes("cuda:0"), 5 * gib - device.AUTO_MARGIN_BYTES)
+
+    def test_auto_without_a_gpu_names_what_is_missing(self):
+        if torch.cuda.is_available():
+            self.skipTest("there is a GPU")
+        with self.assertRaisesRegex(headroom.InputError, "limit='auto': expected bytes, since there is no GPU"):
+            headroom.predict("sd15", 256, 256, device="cuda", limit="auto")
+        self.assertTrue(headroom.predict("sd15", 256, 256, device="cuda", limit="8GiB").fits)
 
     def test_what_cannot_run_is_refused_at_once(self):
         for where, words in (("cuda:1", "first GPU"), ("mps", "on the CPU or on a GPU")):
