@@ -7,8 +7,6 @@
 #include "decoder/lowering/tiles.h"
 
 namespace headroom {
-namespace {}  // namespace
-
 RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, const Sizes& sizes)
     : grid_scale_(pass.scale.y), rows_(extent_of(graph.tensor(tensor), sizes.latent).y) {
   for (const Step& step : pass.steps) {

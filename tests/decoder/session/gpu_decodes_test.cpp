@@ -107,16 +107,16 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
 }
 
 TEST_CASE("any plan for a GPU gives the pixels of the untiled decode") {
-  check_drawn_plans(test::kSanitized ? 4 : 12, 1, [](Random& random) { return test::random_config(random); });
+  check_drawn_plans(test::kSanitized ? 4 : 20, 1, [](Random& random) { return test::random_config(random); });
 }
 
 TEST_CASE("any plan for a GPU: AutoencoderDC") {
-  check_drawn_plans(test::kSanitized ? 2 : 8, 1,
+  check_drawn_plans(test::kSanitized ? 2 : 12, 1,
                     [](Random& random) { return test::random_dc_config(random); });
 }
 
 TEST_CASE("any plan for a GPU: clips") {
-  check_drawn_plans(test::kSanitized ? 2 : 6, 3, [](Random& random) {
+  check_drawn_plans(test::kSanitized ? 2 : 12, 3, [](Random& random) {
     return random.chance(0.5) ? test::random_wan_config(random) : test::random_causal_config(random);
   });
 }
