@@ -12,6 +12,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 JOBS ?= $(shell nproc)
 CMAKE_ARGS ?=
+# Tests run beside each other: threads that wait must not take the processor from the next one.
+QUIET := OMP_WAIT_POLICY=passive
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 
@@ -33,7 +35,7 @@ build: begin
 test: begin
 	cmake --preset release $(CMAKE_ARGS)
 	cmake --build --preset release -j $(JOBS)
-	ctest --test-dir build --output-on-failure -j $(JOBS)
+	$(QUIET) ctest --test-dir build --output-on-failure -j $(JOBS)
 
 release: begin
 	cmake --preset all-gpus $(CMAKE_ARGS)
@@ -42,7 +44,7 @@ release: begin
 asan: all-packages
 	cmake --preset asan $(CMAKE_ARGS)
 	cmake --build --preset asan -j $(JOBS)
-	ctest --test-dir build/asan --output-on-failure -j $(JOBS)
+	$(QUIET) ctest --test-dir build/asan --output-on-failure -j $(JOBS)
 
 # What `make build` configured serves the demo as well; only where there is nothing is a smaller one made.
 demo-programs:
@@ -64,10 +66,11 @@ packages:
 all-packages:
 	$(call install_packages,packages.txt packages-gui-tests.txt)
 
-# $(1): what pip is to install. It tells one line for each wheel; unpacking torch is silent for a minute.
+# $(1): what pip is to install. It tells one line for each wheel; unpacking torch is silent for a minute. Modules
+# are compiled when they are imported, since most never are.
 define install_wheels
 	@test -x $(VENV)/bin/pip || python3 -m venv --clear $(VENV)
-	@$(VENV)/bin/pip install --progress-bar off --disable-pip-version-check $(1) | \
+	@$(VENV)/bin/pip install --no-compile --progress-bar off --disable-pip-version-check $(1) | \
 	  sed -u -n -e '/^Requirement already/d' -e 's/^\(Collecting\|  *Downloading\|Installing\|Successfully\)/wheels: &/p'
 endef
 

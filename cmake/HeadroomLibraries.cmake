@@ -11,9 +11,11 @@ if(CMAKE_UNITY_BUILD)  # several sources as one, which presets of whole builds c
   target_compile_options(headroom_build_interface INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
     -Wno-subobject-linkage>)  # takes what stands in a .cpp for a header
 endif()
-# Tests build in a third of the time so, and what they test is compiled as ever.
+# Tests build in a third of the time so, but those that compute what they compare with take longer than that to run.
+set(test $<BOOL:$<TARGET_PROPERTY:HEADROOM_IS_TEST>>)
+set(computes $<BOOL:$<TARGET_PROPERTY:HEADROOM_TEST_COMPUTES>>)
 target_compile_options(headroom_build_interface INTERFACE
-  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:$<TARGET_PROPERTY:HEADROOM_IS_TEST>>>:-O0>)
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,${test}>:$<IF:${computes},-O1,-O0>>)
 target_include_directories(headroom_build_interface INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(headroom_build_interface INTERFACE HEADROOM_VERSION="${PROJECT_VERSION}")
 if(HEADROOM_SANITIZE)
@@ -22,8 +24,18 @@ if(HEADROOM_SANITIZE)
     -fno-sanitize=null,alignment,vptr  # a quarter of the build's time; the first ends in the address sanitizer all the same
     -Wno-maybe-uninitialized>  # false alarms in the standard library once GCC 12 instruments it
     # Tests' own code is watched for memory errors only: their many checks would take half of the build's time otherwise.
-    $<$<BOOL:$<TARGET_PROPERTY:HEADROOM_IS_TEST>>:-fno-sanitize=undefined>)
+    # And where one of them fails, its own words say the line.
+    $<$<BOOL:$<TARGET_PROPERTY:HEADROOM_IS_TEST>>:-fno-sanitize=undefined -g0>)
   target_link_options(headroom_build_interface INTERFACE -fsanitize=${HEADROOM_SANITIZE})
+endif()
+
+# Libraries that read, write and show, and hardly compute: less optimised, they compile in two thirds of the time.
+set(HEADROOM_HARDLY_COMPUTES
+  "^(decoder_(plan|progress|cli)|profiler_(profile|events|snapshot)|planner_explain|reports_.*|gui_.*|[a-z]+_program)$")
+if(HEADROOM_SANITIZE)
+  set(HEADROOM_HARDLY_OPTIMISED -O0)
+else()
+  set(HEADROOM_HARDLY_OPTIMISED $<$<CONFIG:Release>:-O1>)
 endif()
 
 # A library may link only what stands before it: decoder <- profiler <- planner <- reports <- gui, and so within each.
@@ -106,6 +118,9 @@ function(headroom_library name)
   add_library(headroom::${name} ALIAS headroom_${name})
   list(TRANSFORM LIBRARY_LINKS PREPEND headroom::)
   target_link_libraries(headroom_${name} PUBLIC ${LIBRARY_LINKS} ${LIBRARY_EXTERNAL} headroom::build_interface)
+  if(name MATCHES "${HEADROOM_HARDLY_COMPUTES}")
+    target_compile_options(headroom_${name} PRIVATE ${HEADROOM_HARDLY_OPTIMISED})
+  endif()
 endfunction()
 
 # headroom::core, the libraries of HEADROOM_CORE as one.

@@ -4,6 +4,7 @@
 set(HEADROOM_TEST_HEADERS <catch2/catch.hpp> <nlohmann/json.hpp> <algorithm> <filesystem> <fstream> <functional> <map>
     <memory> <optional> <random> <set> <sstream> <string> <thread> <vector>)
 add_library(headroom_test_runner STATIC run_tests.cpp shared_headers.cpp)
+target_compile_definitions(headroom_test_runner PUBLIC CATCH_CONFIG_FAST_COMPILE)
 target_link_libraries(headroom_test_runner PUBLIC Catch2::Catch2 headroom::build_interface PRIVATE nlohmann_json::nlohmann_json)
 set_target_properties(headroom_test_runner PROPERTIES HEADROOM_IS_TEST ON POSITION_INDEPENDENT_CODE OFF)  # as the executables
 headroom_share_headers(headroom_test_runner ${HEADROOM_TEST_HEADERS})
@@ -40,10 +41,11 @@ function(headroom_test_headers target)
 endfunction()
 
 # headroom_test(<name> [FOLDER <folder>] [ONLY <expression> | EXCEPT <expression>] [SOURCES <file>...] LIBRARIES <library>...
-#               [PROGRAMS <program>...] [PROCESSORS <n>] [ON_GPU] [OWN_MAIN] [PROPERTIES <property>...])
-# Sources are the *_test.cpp of the folder, of which the expression may choose by file name, and SOURCES.
+#               [PROGRAMS <program>...] [PROCESSORS <n>] [ON_GPU] [OWN_MAIN] [COMPUTES] [PROPERTIES <property>...])
+# Sources are the *_test.cpp of the folder, of which the expression may choose by file name, and SOURCES. Tests that compute
+# for seconds by themselves are optimised a little.
 function(headroom_test name)
-  cmake_parse_arguments(TEST "ON_GPU;OWN_MAIN" "FOLDER;ONLY;EXCEPT;PROCESSORS" "SOURCES;LIBRARIES;PROGRAMS;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(TEST "ON_GPU;OWN_MAIN;COMPUTES" "FOLDER;ONLY;EXCEPT;PROCESSORS" "SOURCES;LIBRARIES;PROGRAMS;PROPERTIES" ${ARGN})
   set(sources)
   if(TEST_FOLDER)
     file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${TEST_FOLDER}/*_test.cpp)
@@ -69,8 +71,11 @@ function(headroom_test name)
   endif()
   list(TRANSFORM TEST_LIBRARIES PREPEND headroom:: OUTPUT_VARIABLE targets)
   target_link_libraries(test_${name} PRIVATE headroom_test_runner ${targets})
-  set_target_properties(test_${name} PROPERTIES HEADROOM_IS_TEST ON POSITION_INDEPENDENT_CODE OFF)
-  headroom_test_headers(test_${name} LIBRARIES ${TEST_LIBRARIES})
+  set_target_properties(test_${name} PROPERTIES HEADROOM_IS_TEST ON HEADROOM_TEST_COMPUTES ${TEST_COMPUTES}
+    POSITION_INDEPENDENT_CODE OFF)
+  if(NOT TEST_COMPUTES)  # headers that are shared are those of other flags
+    headroom_test_headers(test_${name} LIBRARIES ${TEST_LIBRARIES})
+  endif()
   headroom_test_places(test_${name} ${sources})
   if(TEST_PROGRAMS)
     add_dependencies(test_${name} ${TEST_PROGRAMS})

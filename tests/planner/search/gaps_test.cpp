@@ -30,7 +30,7 @@ TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, w
         GapCase{"sana-dc-ae-f32c32", 2048, 2048, 1, 2, 8192, 0},
         GapCase{"open-sora-plan", 512, 512, 65, 1, 8192, 0}}) {
     CAPTURE(c.model, c.width, c.limit_mib);
-    if (test::kSanitized && c.width > 2048) continue;
+    if (test::kSanitized && c.width > 1024) continue;
     const Model model = resolve_model(c.model);
     PlanOptions options;
     options.limit_bytes = c.limit_mib << 20;

@@ -140,6 +140,7 @@ TEST_CASE("a profile of a GPU: batches, AutoencoderDC, clips") {
   json config;
   ProfileRequest request = asked({}, {{12, 8}});
   SECTION("a batch") {
+    if (test::kSanitized) return;
     config = test::tiny_config({8});
     request.batch = 2;
   }
