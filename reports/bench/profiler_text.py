@@ -4,7 +4,7 @@ from typing import Any
 
 import measure
 import trace_overhead
-from gpu_figures import name_of_card
+from kept_parts import name_of_card, section_head
 from measure import MIB, mib
 from profiler_parts import ALLOCATOR_BOUND, HELD_OUT_BOUND, PARTS, TRACES
 from trace_checks import CONTEXT_FALL, DRIVER_BOUND, POLL_BOUND, POLL_WINDOW, STEP_SHARE, Found
@@ -22,16 +22,6 @@ TITLES = {
 def fine(count: float | None) -> str:
     """Small ones too."""
     return "–" if count is None else f"{count / MIB:.2f} MiB"
-
-
-def in_short(found: Any) -> str:
-    if not isinstance(found, dict):
-        return str(found)
-    if "error" in found or "not_run" in found:
-        return found.get("error") or f"not run: {found['not_run']}"
-    if "faults" in found:
-        return "; ".join(found["faults"])[:300] or "as expected"
-    return f"{found['seconds']:.3f} s" if "seconds" in found else "done"
 
 
 # Traces ---------------------------------------------------------------------------------------------------------------
@@ -134,11 +124,8 @@ def part_text(name: str, found: Found) -> str:
 
 
 def part_section(name: str, entry: dict[str, Any], device: dict[str, Any]) -> str:
-    """A part as Markdown, whatever there is of it; says so where it was another build's or another card's."""
-    other = [] if entry["build"] == device.get("build") else [f"by the earlier build {entry['build']}"]
-    other += [] if entry["card"] == name_of_card(device.get("card")) else [f"on {entry['card']}"]
-    words = [entry["title"], entry["date"], *other, entry["status"], *([] if entry.get("as_expected", True) else ["NOT as expected"])]
-    text = f"## {name}\n\n{', '.join(words)}.\n\n    {entry['command']}\n\n"
+    """A part as Markdown, whatever there is of it."""
+    text = section_head(name, entry, device)
     text += "".join(f"- NOT as expected: {fault}.\n" for fault in entry["faults"])
     if entry.get("error"):
         text += entry["error"] + "\n"
