@@ -430,23 +430,14 @@ def held_part(work: Work, step: Steps) -> tuple[Found, list[str]]:
     return {"holders": found}, faults
 
 
-# What was recorded once -----------------------------------------------------------------------------------------------
-
-def recordings_part(work: Work, step: Steps) -> tuple[Found, list[str]]:
-    """The checks by themselves: recorded events pass, and whatever is wrong in them is found."""
-    from profiler_selftest import selftest
-
-    found = step("recordings", lambda: selftest(work))
-    return found, found["faults"]
-
+# All of them -----------------------------------------------------------------------------------------------------------
 
 TRACES = {"trace-512": (512, AMPLE), "trace-1024": (1024, AMPLE), "trace-2048": (2048, AMPLE), "trace-4096": (4096, AMPLE),
           "trace-4096-8gib": (4096, "8GiB")}
 WORKS: dict[str, Callable[[Work, Steps], tuple[Found, list[str]]]] = {
-    "recordings": recordings_part,
     **{name: lambda work, step, side=side, limit=limit: trace_part(work, step, side, limit) for name, (side, limit) in TRACES.items()},
     "exports": exports_part, "overhead": overhead_part, "profile": profile_part, "held": held_part, "expandable": expandable_part,
 }
 # The most telling first.
-PARTS = ("recordings", "trace-1024", "exports", "overhead", "trace-512", "trace-4096-8gib", "profile", "held", "expandable", "trace-2048",
+PARTS = ("trace-1024", "exports", "overhead", "trace-512", "trace-4096-8gib", "profile", "held", "expandable", "trace-2048",
          "trace-4096")

@@ -10,7 +10,6 @@ from profiler_parts import ALLOCATOR_BOUND, HELD_OUT_BOUND, PARTS, TRACES
 from trace_checks import CONTEXT_FALL, DRIVER_BOUND, POLL_BOUND, POLL_WINDOW, STEP_SHARE, Found
 
 TITLES = {
-    "recordings": "The checks by themselves: recorded events, and what is made wrong in them",
     **{name: f"sdxl {side}×{side}, bf16, {'ample limit' if limit == 'ample' else limit}, all that can be listened to"
        for name, (side, limit) in TRACES.items()},
     "exports": "A trace of sdxl 1024×1024 by those who read its exports", "overhead": "What recording costs: sdxl 2048×2048, bf16",
@@ -62,13 +61,6 @@ def trace_lines(found: Found) -> list[str]:
 
 # The other parts ------------------------------------------------------------------------------------------------------
 
-def recordings_lines(found: Found) -> list[str]:
-    wrong = found["made_wrong"]
-    return [f"- {', '.join(found['recordings'])}: {sum(not each['faults'] for each in found['recordings'].values())} of "
-            f"{len(found['recordings'])} without fault; the last lacks records.",
-            f"- {len(wrong)} things made wrong or held right: {len(wrong) - len(found['faults'])} told rightly."]
-
-
 def exports_lines(found: Found) -> list[str]:
     lines = []
     for name, each in found.items():
@@ -119,7 +111,7 @@ def held_lines(found: Found) -> list[str]:
 def part_text(name: str, found: Found) -> str:
     if name == "overhead":
         return overhead_text(found)
-    lines_of = {"recordings": recordings_lines, "exports": exports_lines, "profile": profile_lines, "held": held_lines}.get(name, trace_lines)
+    lines_of = {"exports": exports_lines, "profile": profile_lines, "held": held_lines}.get(name, trace_lines)
     return "\n".join(lines_of(found)) + "\n"
 
 
