@@ -11,7 +11,7 @@ first round, are one plan's repetitions in a queue. Seconds are those of the dec
 both ends; Headroom's end with the picture in its file, diffusers' with the picture on the card.
 
 Peaks are bytes of the card: of diffusers what LibTorch's allocator handed out and what it reserved, of Headroom what its statistics
-say; the card's own count (nvidia-smi, the libraries' context with it) stands beside both. Errors are against diffusers untiled in fp32
+say; the card's own count (its driver's, the libraries' context with it) stands beside both. Errors are against diffusers untiled in fp32
 on the same card; where that does not fit, the result names what stands in.
 
 After every run the results are written, and a part that was cut off goes on with the run that it lacks; --again starts it anew. Ends
@@ -22,6 +22,7 @@ with 1 where a part is not done or something in it is not as expected: an error 
 import argparse
 import os
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,14 @@ import numpy as np
 
 import measure
 import queue_growth
+from card_poll import CardPoll
 from gpu_cases import AMPLE, CASES, QUEUE, QUEUE_LIMIT, QUEUE_REQUESTS, QUEUE_SIZES, Case, parts, rehearsed
-from gpu_contenders import SEED, CardWatch, Contender, Place, brief, contenders, headroom_decode, model_and_seed
+from gpu_contenders import SEED, Contender, Place, brief, contenders, headroom_decode, model_and_seed
 from gpu_figures import add_rows, markdown
 from kept_parts import CUTS, Part, Session, begin
 from measure import Run, decibels, mib
+
+POLL_PERIOD = 0.05  # seconds: the card's highest count alone is wanted
 
 
 class DecodePart(Part):
@@ -103,9 +107,9 @@ def run_once(place: Place, part: DecodePart, name: str, contender: Contender | s
     if part.was_cut_off(name):
         return {"error": f"cut off {CUTS} times while it ran"}
     try:
-        with CardWatch(first_round and place.device == "cuda") as watch:
+        with CardPoll(POLL_PERIOD) if first_round and place.device == "cuda" else nullcontext() as poll:
             run = part.run(name, contender.first)
-        run["card_growth_bytes"] = watch.growth_bytes
+        run["card_growth_bytes"] = int(poll.polls.bytes.max()) if poll and poll.polls else None
         run.setdefault("first_seconds", run["seconds"])
         run |= pictures.errors(part.is_reference(name))
         return run
