@@ -65,13 +65,6 @@ LimitedPool::~LimitedPool() {
   munmap(base_, static_cast<size_t>(reserved_bytes_));
 }
 
-bool LimitedPool::owns(const void* memory) const {
-  const char* p = static_cast<const char*>(memory);
-  if (p >= base_ && p < base_ + reserved_bytes_) return true;
-  const std::lock_guard lock(mutex_);
-  return small_.contains(memory);
-}
-
 void* LimitedPool::allocate(int64_t bytes) {
   const std::lock_guard lock(mutex_);
   const bool small = bytes < kSmallestPagedBytes;
@@ -94,7 +87,6 @@ void* LimitedPool::allocate(int64_t bytes) {
     memory = base_ + offset;
   }
   live_bytes_ += rounded;
-  ++allocations_;
   peak_bytes_ = std::max(peak_bytes_, live_bytes_);
   window_peak_bytes_ = std::max(window_peak_bytes_, live_bytes_);
   peak_resident_bytes_ = std::max(peak_resident_bytes_, live_bytes_ + warm_bytes_);
@@ -254,11 +246,6 @@ void LimitedPool::trim() {
 void LimitedPool::restart_peak() {
   const std::lock_guard lock(mutex_);
   peak_bytes_ = live_bytes_;
-}
-
-int64_t LimitedPool::allocations() const {
-  const std::lock_guard lock(mutex_);
-  return allocations_;
 }
 
 void LimitedPool::observe(MemoryObserver* observer) {

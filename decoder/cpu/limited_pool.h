@@ -34,7 +34,6 @@ class LimitedPool {
   /// The same, until the last copy of the pointer is gone; the pool must outlive it. Null for nothing.
   std::shared_ptr<void> take(int64_t bytes);
   std::shared_ptr<float> take_floats(int64_t count);
-  bool owns(const void* memory) const;
 
   /// From now on live and warm bytes together stay within this goal wherever the live ones alone do. A goal
   /// below what is live costs page faults, nothing else.
@@ -50,7 +49,6 @@ class LimitedPool {
   int64_t peak_bytes() const;
   /// Largest sum of live and warm bytes: what the operating system may have seen of this pool.
   int64_t peak_resident_bytes() const;
-  int64_t allocations() const;
   /// Null for none. It must outlive all that is freed while it observes.
   void observe(MemoryObserver* observer);
   /// The system's own count: bytes of the reserved segment that are in memory now. Live bytes that nothing
@@ -92,7 +90,6 @@ class LimitedPool {
   int64_t peak_bytes_ = 0;
   int64_t window_peak_bytes_ = 0;
   int64_t peak_resident_bytes_ = 0;
-  int64_t allocations_ = 0;
   MemoryObserver* observer_ = nullptr;
 };
 

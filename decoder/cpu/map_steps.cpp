@@ -18,19 +18,26 @@ void zero(float* pixels, int64_t count, int64_t channels) {
 /// Values that are converted at one time: they stay in the first-level cache.
 constexpr int64_t kChunk = 4096;
 
+/// Makes all rows of the target: make(row, part, pixels) those that lie in the picture, whose columns there
+/// are part's and begin at `pixels`; all else becomes zero.
+template <typename Make>
+void for_rows_inside(const MapView& target, const Extent& picture, int64_t items, const Make& make) {
+  const Region part = inside(target.region, picture);
+  const int64_t columns = target.region.x.length(), channels = target.channels;
+  for_rows(items, target.region, columns * channels, [&](const Row& row) {
+    float* line = target.at(row, target.region.x.begin);
+    if (row.y < part.y.begin || row.y >= part.y.end) return zero(line, columns, channels);
+    zero(line, part.x.begin - target.region.x.begin, channels);
+    make(row, part, line + (part.x.begin - target.region.x.begin) * channels);
+    zero(line + (part.x.end - target.region.x.begin) * channels, target.region.x.end - part.x.end, channels);
+  });
+}
+
 }  // namespace
 
 void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) {
-  const Region part = inside(target.region, picture);
-  const int64_t columns = target.region.x.length();
-  for_rows(items, target.region, columns * target.channels, [&](const Row& row) {
-    float* line = target.at(row, target.region.x.begin);
-    if (row.y < part.y.begin || row.y >= part.y.end) return zero(line, columns, target.channels);
-    zero(line, part.x.begin - target.region.x.begin, target.channels);
-    kernels::widen(source.dtype, source.place(row, part.x.begin), target.at(row, part.x.begin),
-                   part.x.length() * target.channels);
-    zero(line + (part.x.end - target.region.x.begin) * target.channels, target.region.x.end - part.x.end,
-         target.channels);
+  for_rows_inside(target, picture, items, [&](const Row& row, const Region& part, float* to) {
+    kernels::widen(source.dtype, source.place(row, part.x.begin), to, part.x.length() * target.channels);
   });
 }
 
@@ -82,19 +89,11 @@ void round_tile(const MapView& tile, Dtype dtype, int64_t items) {
 
 void upsample(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
               const Extent& picture, int64_t items) {
-  const Region part = inside(target.region, picture);
-  const int64_t columns = target.region.x.length();
-  const int64_t channels = target.channels;
-  for_rows(items, target.region, columns * channels, [&](const Row& row) {
-    float* line = target.at(row, target.region.x.begin);
-    if (row.y < part.y.begin || row.y >= part.y.end) return zero(line, columns, channels);
-    zero(line, part.x.begin - target.region.x.begin, channels);
-    float* to = target.at(row, part.x.begin);
-    for (int64_t x = part.x.begin; x < part.x.end; ++x, to += channels) {
+  for_rows_inside(target, picture, items, [&](const Row& row, const Region& part, float* to) {
+    for (int64_t x = part.x.begin; x < part.x.end; ++x, to += target.channels) {
       kernels::widen(source.dtype, source.place({row.item, row.t, row.y / factor.y}, x / factor.x), to,
-                     channels);
+                     target.channels);
     }
-    zero(to, target.region.x.end - part.x.end, channels);
   });
 }
 
@@ -137,16 +136,8 @@ void activate(const MapView& tile, Activation activation, const Region& region, 
 }
 
 void clear_outside(const MapView& tile, const Extent& picture, int64_t items) {
-  const Region part = inside(tile.region, picture);
-  if (part == tile.region) return;
-  const int64_t columns = tile.region.x.length();
-  for_rows(items, tile.region, columns * tile.channels, [&](const Row& row) {
-    float* line = tile.at(row, tile.region.x.begin);
-    if (row.y < part.y.begin || row.y >= part.y.end) return zero(line, columns, tile.channels);
-    zero(line, part.x.begin - tile.region.x.begin, tile.channels);
-    zero(line + (part.x.end - tile.region.x.begin) * tile.channels, tile.region.x.end - part.x.end,
-         tile.channels);
-  });
+  if (inside(tile.region, picture) == tile.region) return;
+  for_rows_inside(tile, picture, items, [](const Row&, const Region&, float*) {});
 }
 
 }  // namespace headroom

@@ -69,20 +69,6 @@ void branches(std::string& text, const std::vector<std::string>& lines) {
     text += (i + 1 < lines.size() ? "   ├─ " : "   └─ ") + lines[i] + "\n";
 }
 
-/// The most bytes that live in a tier below the device at one time.
-int64_t most_in(const Plan& plan, const Graph& graph, MemoryTier tier) {
-  int64_t most = 0;
-  for (int32_t pass = 0; pass < static_cast<int32_t>(plan.passes.size()); ++pass) {
-    int64_t live = 0;
-    for (const Materialised& entry : plan.materialised) {
-      if (entry.tier == tier && entry.first_pass <= pass && pass <= entry.last_pass)
-        live += stored_bytes(graph, plan, entry);
-    }
-    most = std::max(most, live);
-  }
-  return most;
-}
-
 std::string heading(const Plan& plan, const Graph& graph) {
   const Request& request = plan.request;
   double flops = 0;
@@ -102,10 +88,10 @@ std::string heading(const Plan& plan, const Graph& graph) {
           "), time " + format_seconds(plan.predicted_seconds) +
           (plan.assumed ? " by assumed costs" : " by the profile") + ", " + gap_text(plan) +
           (plan.exact ? ", exact\n" : ", approximate\n");
-  if (const int64_t bytes = most_in(plan, graph, MemoryTier::host); bytes > 0) {
+  if (const int64_t bytes = most_bytes_in(MemoryTier::host, plan, graph); bytes > 0) {
     text += "host memory " + format_bytes(bytes) + " of " + format_bytes(plan.host_limit_bytes) + "\n";
   }
-  if (const int64_t bytes = most_in(plan, graph, MemoryTier::scratch); bytes > 0) {
+  if (const int64_t bytes = most_bytes_in(MemoryTier::scratch, plan, graph); bytes > 0) {
     text += "scratch file " + format_bytes(bytes) + " of " + format_bytes(plan.scratch_limit_bytes) + " in " +
             plan.scratch_folder + "\n";
   }
@@ -120,6 +106,19 @@ std::string heading(const Plan& plan, const Graph& graph) {
 int64_t stored_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised) {
   return static_cast<int64_t>(materialised.blocks.size()) * materialised.block_rows *
          row_bytes(graph, materialised.tensor, sizes_of(graph, plan));
+}
+
+int64_t most_bytes_in(MemoryTier tier, const Plan& plan, const Graph& graph) {
+  int64_t most = 0;
+  for (int32_t pass = 0; pass < static_cast<int32_t>(plan.passes.size()); ++pass) {
+    int64_t live = 0;
+    for (const Materialised& entry : plan.materialised) {
+      if (entry.tier == tier && entry.first_pass <= pass && pass <= entry.last_pass)
+        live += stored_bytes(graph, plan, entry);
+    }
+    most = std::max(most, live);
+  }
+  return most;
 }
 
 int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised, size_t number) {
@@ -251,8 +250,8 @@ json explain_json(const Plan& plan, const Model& model) {
           {"optimal", plan.optimal},
           {"weights", name_of(plan.weights)},
           {"weights_bytes", plan.weights_bytes},
-          {"host_bytes", most_in(plan, graph, MemoryTier::host)},
-          {"scratch_bytes", most_in(plan, graph, MemoryTier::scratch)},
+          {"host_bytes", most_bytes_in(MemoryTier::host, plan, graph)},
+          {"scratch_bytes", most_bytes_in(MemoryTier::scratch, plan, graph)},
           {"passes", std::move(passes)}};
 }
 

@@ -19,6 +19,9 @@ nlohmann::json explain_json(const Plan& plan, const Model& model);
 /// Bytes of all blocks of a materialised tensor, in its memory tier.
 int64_t stored_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised);
 
+/// The most bytes that a plan keeps in one tier at one time.
+int64_t most_bytes_in(MemoryTier tier, const Plan& plan, const Graph& graph);
+
 /// The most bytes of a materialised tensor that are on the device at one time in a pass. Of one that lives
 /// below it, that is the window of blocks that the sweep has just written, or reads and fetches ahead.
 int64_t window_bytes(const Graph& graph, const Plan& plan, const Materialised& materialised, size_t pass);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "decoder/lowering/blocks.h"
+#include "planner/explain/explain.h"
 #include "planner/search/finish_plan.h"
 
 namespace headroom::planner {
@@ -59,21 +59,6 @@ std::vector<Candidate> candidates_of(const Problem& problem) {
   return list;
 }
 
-/// The most bytes that a plan keeps in one tier at one time.
-int64_t bytes_in(const Plan& plan, MemoryTier tier, const Graph& graph) {
-  const Sizes sizes = sizes_of(graph, plan);
-  int64_t most = 0;
-  for (int32_t pass = 0; pass < static_cast<int32_t>(plan.passes.size()); ++pass) {
-    int64_t sum = 0;
-    for (const Materialised& entry : plan.materialised) {
-      if (entry.tier == tier && entry.first_pass <= pass && pass <= entry.last_pass)
-        sum += materialised_bytes(graph, entry, sizes);
-    }
-    most = std::max(most, sum);
-  }
-  return most;
-}
-
 Remedy under_limit(const Candidate& candidate) {
   Remedy remedy = candidate.remedy;
   const Spaces spaces = spaces_of(candidate.problem);
@@ -85,8 +70,8 @@ Remedy under_limit(const Candidate& candidate) {
   }
   remedy.seconds = found.best->seconds;
   if (candidate.added) {
-    remedy.needs_bytes =
-        bytes_in(plan_of(candidate.problem, *found.best), *candidate.added, candidate.problem.model.graph);
+    remedy.needs_bytes = most_bytes_in(*candidate.added, plan_of(candidate.problem, *found.best),
+                                       candidate.problem.model.graph);
   }
   return remedy;
 }

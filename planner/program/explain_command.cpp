@@ -1,4 +1,4 @@
-#include "planner/program/explain_command.h"
+#include "planner/program/commands.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-#include "planner/program/queue_command.h"
+#include "planner/program/commands.h"
 
 #include <filesystem>
 #include <nlohmann/json.hpp>

@@ -1,12 +1,7 @@
 #include "planner/program/run.h"
 
 #include "decoder/cli/run_guard.h"
-#include "planner/program/diff_command.h"
-#include "planner/program/explain_command.h"
-#include "planner/program/frontier_command.h"
-#include "planner/program/queue_command.h"
-#include "planner/program/solve_command.h"
-#include "planner/program/validate_command.h"
+#include "planner/program/commands.h"
 
 namespace headroom::planner {
 

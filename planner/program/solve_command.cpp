@@ -1,4 +1,4 @@
-#include "planner/program/solve_command.h"
+#include "planner/program/commands.h"
 
 #include <nlohmann/json.hpp>
 

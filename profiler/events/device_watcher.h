@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "profiler/events/device_events.h"
@@ -32,6 +34,23 @@ class DeviceWatcher {
   virtual void finish(const std::function<void(DeviceEvent)>& take) noexcept = 0;
   /// A source for each kind that was asked for, and for what does not work.
   virtual std::vector<TraceSource> sources() const = 0;
+};
+
+/// Captures nothing; its clock is the host's.
+class NoWatcher final : public DeviceWatcher {
+ public:
+  /// `sources` say why.
+  explicit NoWatcher(std::vector<TraceSource> sources = {}) : sources_(std::move(sources)) {}
+
+  int64_t now_ns() const override {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+  void enter(ScopeId) noexcept override {}
+  void finish(const std::function<void(DeviceEvent)>&) noexcept override {}
+  std::vector<TraceSource> sources() const override { return sources_; }
+
+ private:
+  std::vector<TraceSource> sources_;
 };
 
 }  // namespace headroom::profiler

@@ -1,6 +1,5 @@
 #include "profiler/measure/device_recorder.h"
 
-#include <chrono>
 #include <utility>
 
 namespace headroom::profiler {
@@ -8,25 +7,11 @@ namespace {
 
 constexpr size_t kMostEvents = 4'000'000;
 
-class NoWatcher final : public DeviceWatcher {
- public:
-  int64_t now_ns() const override {
-    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-  }
-  void enter(ScopeId) noexcept override {}
-  void finish(const std::function<void(DeviceEvent)>&) noexcept override {}
-  std::vector<TraceSource> sources() const override { return {}; }
-};
-
 uint64_t number_of(const void* memory) {
   return reinterpret_cast<uintptr_t>(memory);
 }
 
 }  // namespace
-
-std::unique_ptr<DeviceWatcher> no_watcher() {
-  return std::make_unique<NoWatcher>();
-}
 
 bool DeviceRecorder::add(DeviceEvent event) {
   if (recording_.events.size() >= kMostEvents) {

@@ -54,7 +54,4 @@ class DeviceRecorder final : public EventSink, private MemoryObserver {
   bool allocator_is_captured_ = false;
 };
 
-/// Captures nothing; its clock is the host's.
-std::unique_ptr<DeviceWatcher> no_watcher();
-
 }  // namespace headroom::profiler

@@ -68,8 +68,9 @@ Recorded record_plan(const Model& model, const RecordRequest& request, const Par
   }
   const bool on_gpu = plan.request.device == DeviceKind::cuda;
   // Who watches the driver must be there before CUDA is; without a GPU nothing else is worth doing.
-  const std::unique_ptr<DeviceWatcher> watcher =
-      on_gpu && !request.watching.driver.empty() ? watch_with_cupti(request.watching.driver) : no_watcher();
+  const std::unique_ptr<DeviceWatcher> watcher = on_gpu && !request.watching.driver.empty()
+                                                     ? watch_with_cupti(request.watching.driver)
+                                                     : std::make_unique<NoWatcher>();
   const std::unique_ptr<gpu::Gpu> gpu = on_gpu ? gpu::open_gpu() : nullptr;
   const Request& decoded = plan.request;
   const Extent extent = latent_extent(model, decoded.width_pixels, decoded.height_pixels, decoded.frames);

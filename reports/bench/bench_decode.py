@@ -60,13 +60,7 @@ def contenders(args: argparse.Namespace, size: tuple[int, int], latent: Path, sc
         reference[name + CHANNELS_LAST] = theirs("channels-last")
     reference |= {f"{name}{TILED}{tile}": theirs("tiled", tile) for tile in args.tiles}
     headroom = {f"Headroom, {text}": ours(text) for text in args.limits}
-    order: dict[str, tuple[Run, Decode]] = {}
-    while reference or headroom:  # in turns, so that neighbours are of different kinds
-        for kind in (reference, headroom):
-            if kind:
-                name = next(iter(kind))
-                order[name] = kind.pop(name)
-    return order
+    return measure.in_turns(reference, headroom)
 
 
 def run_rounds(args: argparse.Namespace, runs: dict[str, tuple[Run, Decode]], reference: np.ndarray | None, scratch: Path) -> list[Run]:

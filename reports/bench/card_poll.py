@@ -12,7 +12,7 @@ import numpy as np
 import measure
 from trace_checks import Polls
 
-PERIOD = 0.005  # seconds between two questions
+PERIOD = 0.005  # seconds between two questions, where moments are compared
 SETTLED_SECONDS = 0.1  # asked before and after
 _SMI = ["nvidia-smi", "--query-gpu=timestamp,memory.used", "--format=csv,noheader,nounits"]
 
@@ -54,7 +54,8 @@ class CardPoll:
 
     What polls is this process, and what is polled for another one's work: the two agree on nothing but the driver."""
 
-    def __init__(self) -> None:
+    def __init__(self, period: float = PERIOD) -> None:
+        self.period = period
         self.polls: Polls | None = None
         self.by = "none"
         self._rows: list[tuple[int, int, int]] = []
@@ -79,7 +80,7 @@ class CardPoll:
             used = self._used()
             after = time.time_ns(), time.monotonic_ns()
             self._rows.append(((before[0] + after[0]) // 2, (before[1] + after[1]) // 2, used))
-            self._stop.wait(PERIOD)
+            self._stop.wait(self.period)
 
     def __exit__(self, *_: Any) -> None:
         time.sleep(SETTLED_SECONDS)

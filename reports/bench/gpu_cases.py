@@ -1,6 +1,5 @@
 """What gpu_decode.py measures: models, sizes and limits, by name."""
 
-import argparse
 from dataclasses import dataclass, replace
 
 AMPLE = "ample"
@@ -52,13 +51,3 @@ def parts() -> list[str]:
     named = [(case.dtypes.index(dtype), f"{name}-{dtype}") for name, case in CASES.items() for dtype in case.dtypes]
     return [name for rank, name in sorted(named, key=lambda each: each[0]) if rank == 0] + [QUEUE] \
         + [name for rank, name in sorted(named, key=lambda each: each[0]) if rank > 0]
-
-
-def chosen(text: str | None) -> list[str]:
-    """The parts whose names begin with one of those given."""
-    if not text:
-        return parts()
-    for each in text.split(","):
-        if not any(part.startswith(each) for part in parts()):
-            raise argparse.ArgumentTypeError(f"no part begins with {each}; see --list")
-    return [part for part in parts() if part.startswith(tuple(text.split(",")))]

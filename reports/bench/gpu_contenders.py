@@ -1,7 +1,6 @@
 """The two sides of gpu_decode.py: how each decodes a case, in processes of its own, and what it then knows."""
 
 import json
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -37,26 +36,6 @@ class Place:
 
     def repeats_of(self, case: Case) -> int:
         return case.repeats if self.repeats is None else self.repeats
-
-
-class CardWatch:
-    """The card's memory in use, as its driver counts it, at its highest within the `with`; less what was before."""
-
-    def __init__(self, wanted: bool):
-        self.growth_bytes: int | None = None
-        self.query = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"] if wanted else None
-
-    def __enter__(self) -> "CardWatch":
-        if self.query:
-            self.before = int(measure.run(self.query).split()[0])
-            self.child = subprocess.Popen([*self.query, "-lms", "50"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        if self.query:
-            self.child.terminate()
-            seen = [int(word) for word in self.child.communicate()[0].split() if word.isdigit()]
-            self.growth_bytes = max(0, max(seen) - self.before) * measure.MIB if seen else None
 
 
 def model_and_seed(place: Place, model: str) -> tuple[str, int | None]:
@@ -160,10 +139,4 @@ def contenders(place: Place, case: Case, dtype: str, latent: Path, output: Path)
             ours[f"Headroom, {limit}"] = headroom_decode(place, case, dtype, limit, latent, output)
         except RuntimeError as error:
             ours[f"Headroom, {limit}"] = brief(error)
-    order: dict[str, Contender | str] = {}
-    while theirs or ours:
-        for side in (theirs, ours) if case.reference == "diffusers" else (ours, theirs):
-            if side:
-                name = next(iter(side))
-                order[name] = side.pop(name)
-    return order
+    return measure.in_turns(theirs, ours) if case.reference == "diffusers" else measure.in_turns(ours, theirs)

@@ -11,7 +11,7 @@ first round, are one plan's repetitions in a queue. Seconds are those of the dec
 both ends; Headroom's end with the picture in its file, diffusers' with the picture on the card.
 
 Peaks are bytes of the card: of diffusers what LibTorch's allocator handed out and what it reserved, of Headroom what its statistics
-say; the card's own count (nvidia-smi, the libraries' context with it) stands beside both. Errors are against diffusers untiled in fp32
+say; the card's own count (its driver's, the libraries' context with it) stands beside both. Errors are against diffusers untiled in fp32
 on the same card; where that does not fit, the result names what stands in.
 
 After every run the results are written, and a part that was cut off goes on with the run that it lacks; --again starts it anew. Ends
@@ -20,50 +20,37 @@ with 1 where a part is not done or something in it is not as expected: an error 
 """
 
 import argparse
-import datetime
-import json
 import os
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 
 import measure
 import queue_growth
-from gpu_cases import AMPLE, CASES, QUEUE, QUEUE_LIMIT, QUEUE_REQUESTS, QUEUE_SIZES, Case, chosen, parts, rehearsed
-from gpu_contenders import SEED, CardWatch, Contender, Place, brief, contenders, headroom_decode, model_and_seed
-from gpu_figures import add_rows, markdown, name_of_card, read_results
+from card_poll import CardPoll
+from gpu_cases import AMPLE, CASES, QUEUE, QUEUE_LIMIT, QUEUE_REQUESTS, QUEUE_SIZES, Case, parts, rehearsed
+from gpu_contenders import SEED, Contender, Place, brief, contenders, headroom_decode, model_and_seed
+from gpu_figures import add_rows, markdown
+from kept_parts import CUTS, Part, Session, begin
 from measure import Run, decibels, mib
-from run_clock import Clock, OutOfTime
 
-CUTS = 2  # a run that was cut off so often is not tried again
+POLL_PERIOD = 0.05  # seconds: the card's highest count alone is wanted
 
 
-# What is written meanwhile ---------------------------------------------------------------------------------------------
+class DecodePart(Part):
+    """A part whose rows follow from the rounds that are there."""
 
-class Part:
-    """A part that is being measured: its entry among the results, which are written whenever it changes."""
-
-    def __init__(self, entry: dict[str, Any], dtype: str, clock: Clock, save_results: Callable[[], None]):
-        self.entry, self.dtype, self.clock, self.save_results = entry, dtype, clock, save_results
+    def __init__(self, entry: dict[str, Any], dtype: str, session: Session):
+        super().__init__(entry, session.clock, session.save)
+        self.dtype = dtype
 
     def save(self) -> None:
         if self.entry["rounds"]:
             add_rows(self.entry, self.dtype)
-        self.save_results()
-
-    def run(self, name: str, work: Callable[[], Any]) -> Any:
-        """Runs and says beforehand that it does, so that whoever goes on knows what was cut off."""
-        self.entry["running"] = name
-        self.save()
-        try:
-            return self.clock.run(work)
-        finally:
-            self.entry["running"] = None
-
-    def was_cut_off(self, name: str) -> bool:
-        return self.entry["cut"].get(name, 0) >= CUTS
+        super().save()
 
     def is_reference(self, name: str) -> bool:
         return any(each["runs"].get(name, {}).get("is_reference") for each in self.entry["rounds"])
@@ -75,7 +62,7 @@ def shape_name(case: Case) -> str:
     return f"{case.model}-{case.size[0]}x{case.size[1]}-{case.frames}-{case.batch}"
 
 
-def fp32_reference(place: Place, part: Part, case: Case, latent: Path) -> tuple[Path, str]:
+def fp32_reference(place: Place, part: DecodePart, case: Case, latent: Path) -> tuple[Path, str]:
     """diffusers untiled in fp32 on the device, or else Headroom in fp32 under an ample limit; and which."""
     file = place.work / f"{shape_name(case)}-fp32.npy"
     said = file.with_suffix(".txt")
@@ -113,16 +100,16 @@ class Pictures:
         return measure.compare(np.load(self.output, mmap_mode="r"), np.load(self.reference, mmap_mode="r"))
 
 
-def run_once(place: Place, part: Part, name: str, contender: Contender | str, pictures: Pictures, first_round: bool) -> Run:
+def run_once(place: Place, part: DecodePart, name: str, contender: Contender | str, pictures: Pictures, first_round: bool) -> Run:
     """One run with its errors, or what went wrong as `error`."""
     if isinstance(contender, str):
         return {"error": contender}
     if part.was_cut_off(name):
         return {"error": f"cut off {CUTS} times while it ran"}
     try:
-        with CardWatch(first_round and place.device == "cuda") as watch:
+        with CardPoll(POLL_PERIOD) if first_round and place.device == "cuda" else nullcontext() as poll:
             run = part.run(name, contender.first)
-        run["card_growth_bytes"] = watch.growth_bytes
+        run["card_growth_bytes"] = int(poll.polls.bytes.max()) if poll and poll.polls else None
         run.setdefault("first_seconds", run["seconds"])
         run |= pictures.errors(part.is_reference(name))
         return run
@@ -130,7 +117,7 @@ def run_once(place: Place, part: Part, name: str, contender: Contender | str, pi
         return {"error": brief(error)}
 
 
-def run_again(part: Part, name: str, contender: Contender | str, run: Run) -> None:
+def run_again(part: DecodePart, name: str, contender: Contender | str, run: Run) -> None:
     """Adds the seconds of later decodes to the first round's run, where they can be measured and are not there yet."""
     lacking = "error" not in run and "again_seconds" not in run and "again_error" not in run
     if isinstance(contender, str) or not contender.again or not lacking:
@@ -142,7 +129,7 @@ def run_again(part: Part, name: str, contender: Contender | str, run: Run) -> No
         run["again_error"] = brief(error)
 
 
-def run_rounds(place: Place, part: Part, rounds: int, runs: dict[str, Contender | str], pictures: Pictures) -> None:
+def run_rounds(place: Place, part: DecodePart, rounds: int, runs: dict[str, Contender | str], pictures: Pictures) -> None:
     """Those that are not there yet. What went wrong in the first round is not tried again."""
     for number in range(rounds):
         if len(part.entry["rounds"]) == number:
@@ -167,7 +154,7 @@ def in_short(run: Run) -> str:
     return f"{run['first_seconds']:.2f} s, peak {mib(run['peak_bytes'])}, {compared}"
 
 
-def run_case(place: Place, part: Part, name: str, case: Case, dtype: str, rounds: int | None) -> None:
+def run_case(place: Place, part: DecodePart, name: str, case: Case, dtype: str, rounds: int | None) -> None:
     entry = part.entry
     with tempfile.TemporaryDirectory(dir=place.work) as folder:
         scratch = Path(folder)
@@ -192,7 +179,7 @@ def run_case(place: Place, part: Part, name: str, case: Case, dtype: str, rounds
 
 # The queue ------------------------------------------------------------------------------------------------------------
 
-def run_queue(place: Place, part: Part, rehearse: bool) -> None:
+def run_queue(place: Place, part: DecodePart, rehearse: bool) -> None:
     """Changing sizes as they arrive through LibTorch's caching allocator, and as a planned queue over one reservation."""
     model, seed = model_and_seed(place, "sdxl")
     args = argparse.Namespace(
@@ -222,101 +209,36 @@ def run_queue(place: Place, part: Part, rehearse: bool) -> None:
 
 # The program ----------------------------------------------------------------------------------------------------------
 
-def fresh_entry(case: Case | None, dtype: str, build: str, card: dict[str, Any] | None) -> dict[str, Any]:
-    if case:
-        extra = (f", {case.frames} frames" if case.frames > 1 else "") + (f", batch {case.batch}" if case.batch > 1 else "")
-        title = f"{case.model} {case.size[0]}×{case.size[1]}{extra}, {dtype}"
-    else:
-        title = "Changing sizes, sdxl"
-    return {"title": title, "build": build, "card": name_of_card(card), "cut": {}, "rounds": [], "plans": {}}
+def title_of(case: Case | None, dtype: str) -> str:
+    if case is None:
+        return "Changing sizes, sdxl"
+    extra = (f", {case.frames} frames" if case.frames > 1 else "") + (f", batch {case.batch}" if case.batch > 1 else "")
+    return f"{case.model} {case.size[0]}×{case.size[1]}{extra}, {dtype}"
 
 
-def goes_on(entry: dict[str, Any], fresh: dict[str, Any]) -> bool:
-    return is_same(entry, fresh) and entry.get("status") in ("stopped", "started")
-
-
-def is_same(entry: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Of one build on one card."""
-    return all(entry.get(key) == other[key] for key in ("build", "card", "title"))
-
-
-def run_part(place: Place, name: str, args: argparse.Namespace, clock: Clock, results: dict[str, Any], save: Callable[[], None]) -> None:
+def run_part(session: Session, name: str) -> None:
+    args = session.args
     base, _, dtype = name.rpartition("-") if name != QUEUE else (QUEUE, "", "")
     case = CASES.get(base)
     if case and args.rehearse:
         case, dtype = rehearsed(case), "bf16" if dtype == "fp16" else dtype  # fp16 takes PyTorch minutes on a CPU
-    found, fresh = results["parts"].get(name, {}), fresh_entry(case, dtype, results["device"]["build"], place.card)
-    if found.get("status") == "done" and is_same(found, fresh) and not args.again:
-        measure.note(f"{name}: done before; --again measures it anew")
-        return
-    entry = found if goes_on(found, fresh) and not args.again else fresh
-    if entry.get("running"):
-        entry["cut"][entry["running"]] = entry["cut"].get(entry["running"], 0) + 1
-    entry |= {"status": "started", "running": None, "error": None, "command": measure.command_line("python3"),
-              "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")}
-    results["parts"][name] = entry
-    part = Part(entry, dtype, clock, save)
-    part.save()
-    measure.note(f"{name}: {entry['title']}")
-    try:
+
+    def work(entry: dict[str, Any]) -> None:
+        part = DecodePart(entry, dtype, session)
         if case:
-            run_case(place, part, name, case, dtype, args.rounds)
+            run_case(session.place, part, name, case, dtype, args.rounds)
         else:
-            run_queue(place, part, args.rehearse)
-        entry["status"] = "done"
-    except OutOfTime:
-        entry["status"] = "stopped"
-        raise
-    except (RuntimeError, OSError, KeyError, ValueError) as error:
-        entry |= {"status": "failed", "error": brief(error), "as_expected": False}
-        measure.note(f"{name}: {error}")
-    finally:
-        entry["running"] = None
-        part.save()
+            run_queue(session.place, part, args.rehearse)
+
+    session.run_part(name, title_of(case, dtype), {"rounds": [], "plans": {}}, work)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", type=chosen, default=None, help="names or their beginnings, commas between, default: all")
-    parser.add_argument("--list", action="store_true", help="name the parts and end")
-    parser.add_argument("--programs", type=Path, default=measure.ROOT / "build" / "gpu" / "bin", help="default: build/gpu/bin")
-    parser.add_argument("--work", type=Path, help="models and references, kept from call to call; default: check/ beside the programs' folder")
-    parser.add_argument("--rehearse", action="store_true", help="the same on the CPU with a tiny size")
     parser.add_argument("--rounds", type=int, help="instead of each part's own number")
     parser.add_argument("--repeats", type=int, help="later decodes in a process, instead of each part's own number")
-    parser.add_argument("--seconds", type=float, help="begin no run that would not end by then")
-    parser.add_argument("--again", action="store_true", help="measure anew what is done or begun")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="default: all")
-    parser.add_argument("-o", "--output", type=Path, help="the results, .json; the tables lie beside it, .md")
-    args = parser.parse_args()
-    if args.list:
-        print("\n".join(parts()))
-        return 0
-    if args.output is None:
-        parser.error("-o is required")
-
-    device = "cpu" if args.rehearse else "cuda"
-    work = (args.work or args.programs.parent / "check" / device).resolve()
-    work.mkdir(parents=True, exist_ok=True)
-    results = read_results(args.output)
-    card = None if args.rehearse else measure.card()
-    if card is None and not args.rehearse:
-        raise SystemExit("gpu_decode.py: nvidia-smi names no GPU; --rehearse tries the script on the CPU")
-    results["device"] = {"card": card, "machine": measure.machine(args.programs), "build": measure.build_id(args.programs)}
-
-    def save() -> None:
-        measure.write_whole(args.output, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-        measure.write_whole(args.output.with_suffix(".md"), markdown(results))
-
-    place, clock = Place(args.programs, device, work, args.threads, card, args.repeats), Clock(args.seconds)
-    try:
-        for name in args.part or parts():
-            run_part(place, name, args, clock, results, save)
-    except OutOfTime:
-        measure.note("out of time: the same command goes on from here")
-    wanted = [results["parts"].get(name, {}) for name in args.part or parts()]
-    print(args.output.with_suffix(".md").read_text())
-    return 0 if all(each.get("status") == "done" and each.get("as_expected", True) for each in wanted) else 1
+    session = begin(parser, parts(), markdown)
+    return session.run(lambda name: run_part(session, name)) if session else 0
 
 
 if __name__ == "__main__":

@@ -1,19 +1,14 @@
 """What the runs of gpu_decode.py add up to, and how it reads."""
 
-import json
 import statistics
-from pathlib import Path
 from typing import Any
 
 import measure
 from gpu_cases import QUEUE, parts
+from kept_parts import name_of_card, section_head
 from measure import EXACT, Run, decibels, mib, spread
 
 UNTILED = "diffusers untiled"
-
-
-def read_results(file: Path) -> dict[str, Any]:
-    return json.loads(file.read_text()) if file.exists() else {"parts": {}}
 
 
 # Rows: a contender's figures over the rounds -------------------------------------------------------------------------
@@ -135,11 +130,8 @@ def queue_table(entry: dict[str, Any]) -> str:
 
 
 def part_section(name: str, entry: dict[str, Any], device: dict[str, Any]) -> str:
-    """A part as Markdown, whatever there is of it; says so where it was another build's or another card's."""
-    other = [] if entry["build"] == device.get("build") else [f"by the earlier build {entry['build']}"]
-    other += [] if entry["card"] == name_of_card(device.get("card")) else [f"on {entry['card']}"]
-    words = [entry["title"], entry["date"], *other, entry["status"], *([] if entry.get("as_expected", True) else ["NOT as expected"])]
-    lines = [f"## {name}\n", f"{', '.join(words)}.\n\n    {entry['command']}\n"]
+    """A part as Markdown, whatever there is of it."""
+    lines = [section_head(name, entry, device).removesuffix("\n")]
     if entry.get("error"):
         lines.append(entry["error"] + "\n")
     if name == QUEUE and "planned" in entry:
@@ -152,10 +144,6 @@ def part_section(name: str, entry: dict[str, Any], device: dict[str, Any]) -> st
                      f"{gigabytes(link.get('from_host_bytes_per_second'))} from it, "
                      f"{gigabytes(link.get('both_ways_bytes_per_second'))} each way at once.\n")
     return "\n".join(lines)
-
-
-def name_of_card(card: dict[str, Any] | None) -> str:
-    return f"{card['name']}, {mib(card['memory_bytes'])}, driver {card['driver']}" if card else "no GPU: a rehearsal on the CPU"
 
 
 def markdown(results: dict[str, Any]) -> str:

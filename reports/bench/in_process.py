@@ -23,28 +23,13 @@ import headroom
 import torch
 from diffusers import AutoencoderKL
 
-SDXL = {
-    "block_out_channels": (128, 256, 512, 512),
-    "down_block_types": ("DownEncoderBlock2D",) * 4,
-    "up_block_types": ("UpDecoderBlock2D",) * 4,
-    "latent_channels": 4,
-    "layers_per_block": 2,
-}
-
-
-def status(key: str) -> int:
-    for line in pathlib.Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(key + ":"):
-            return int(line.split()[1]) * 1024
-    raise LookupError(key)
-
+from measure import BUILT_INS, ResidentWatch, mib
 
 def measured(decode) -> tuple[torch.Tensor, float, int]:
     """Sample, seconds, and peak growth of the resident size."""
-    pathlib.Path("/proc/self/clear_refs").write_text("5")
-    before, begun = status("VmRSS"), time.perf_counter()
+    watch, begun = ResidentWatch(), time.perf_counter()
     sample = decode()
-    return sample, time.perf_counter() - begun, status("VmHWM") - before
+    return sample, time.perf_counter() - begun, watch.growth_bytes()
 
 
 def ratio(times: list[float], references: list[float]) -> str:
@@ -76,7 +61,7 @@ def main() -> None:
     parser.add_argument("--program", help="headroom-decode, to time it by the same plans")
     options = parser.parse_args()
     torch.manual_seed(0)
-    vae = AutoencoderKL(**SDXL).eval()
+    vae = AutoencoderKL(**BUILT_INS["sdxl"]).eval()
     z = torch.randn(1, 4, options.size // 8, options.size // 8)
     limits = options.limits.split(",")
     weights_bytes = sum(4 * tensor.numel() for tensor in vae.decoder.parameters())
@@ -107,15 +92,14 @@ def main() -> None:
                     alone[limit].append(decode_alone(options.program, decoder.last.plan, z))
                 if reference is not None:
                     errors[limit] = max(errors[limit], float((sample - reference).abs().max() / reference.abs().max()))
-    mib = 1 << 20
     seconds = [s for s, _ in original]
     largest = max(growth for _, growth in original)
     print("| decode | time | above the weights | of the original's | largest error | planning, first | later |" + (" against headroom-decode |" if options.program else ""))
     print("|---|---|---|---|---|---|---|" + ("---|" if options.program else ""))
-    print(f"| vae.decode | {statistics.median(seconds):.2f} s | {largest / mib:.0f} MiB | 1 | – | – | – |" + (" – |" if options.program else ""))
+    print(f"| vae.decode | {statistics.median(seconds):.2f} s | {mib(largest)} | 1 | – | – | – |" + (" – |" if options.program else ""))
     for limit in limits:
         times, above = [s for s, _ in ours[limit]], max(b for _, b in ours[limit])
-        row = f"| enabled, {limit} | {ratio(times, seconds)} | {above / mib:.0f} MiB | {above / largest:.2f} | {errors[limit]:.1e} "
+        row = f"| enabled, {limit} | {ratio(times, seconds)} | {mib(above)} | {above / largest:.2f} | {errors[limit]:.1e} "
         row += f"| {1000 * planning[limit][0]:.0f} ms | {1000 * max(planning[limit][1:]):.0f} ms |"
         print(row + (f" {ratio(times, alone[limit])} |" if options.program else ""))
 

@@ -11,6 +11,7 @@ import argparse
 import datetime
 import hashlib
 import importlib.metadata
+import itertools
 import json
 import os
 import re
@@ -312,6 +313,12 @@ def compare(found: np.ndarray, reference: np.ndarray) -> dict[str, float | None]
 
 def decibels(value: float | None) -> str:
     return "equal" if value is None else f"{value:.1f} dB"
+
+
+def in_turns(*sides: dict[str, Any]) -> dict[str, Any]:
+    """What all sides have, one of each after another, so that neighbours are of different sides."""
+    rounds = itertools.zip_longest(*(side.items() for side in sides))
+    return dict(each for of_round in rounds for each in of_round if each)
 
 
 def spread(values: list[float]) -> dict[str, float]:

@@ -10,9 +10,7 @@ import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, ContextManager, Protocol, Sequence
-
-import numpy as np
+from typing import Any, Callable, ContextManager, Sequence
 
 import measure
 import trace_overhead
@@ -20,6 +18,7 @@ from card_poll import CardPoll
 from export_checks import check_exports
 from gpu_cases import AMPLE
 from gpu_contenders import SEED, Place, repeated
+from kept_parts import Steps
 from measure import Run
 from trace_checks import Found, check_trace, counted_ns, load_trace
 
@@ -69,14 +68,6 @@ class Work:
 
     def poll(self) -> ContextManager[CardPoll | None]:
         return nullcontext() if self.rehearse else CardPoll()
-
-
-class Steps(Protocol):
-    """Runs what is not there yet, by name, and keeps what it found."""
-
-    def __call__(self, name: str, work: Callable[[], Any]) -> Any: ...
-
-    def forget(self, name: str) -> None: ...
 
 
 # Recording a decode ---------------------------------------------------------------------------------------------------
@@ -439,32 +430,14 @@ def held_part(work: Work, step: Steps) -> tuple[Found, list[str]]:
     return {"holders": found}, faults
 
 
-# What was recorded once -----------------------------------------------------------------------------------------------
-
-def recordings_part(work: Work, step: Steps) -> tuple[Found, list[str]]:
-    """The checks by themselves: recorded events pass, and whatever is wrong in them is found."""
-    from profiler_selftest import selftest
-
-    found = step("recordings", lambda: selftest(work))
-    return found, found["faults"]
-
-
-def as_plain(value: Any) -> Any:
-    """For JSON."""
-    if isinstance(value, dict):
-        return {key: as_plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [as_plain(each) for each in value]
-    return value.item() if isinstance(value, np.generic) else value
-
+# All of them -----------------------------------------------------------------------------------------------------------
 
 TRACES = {"trace-512": (512, AMPLE), "trace-1024": (1024, AMPLE), "trace-2048": (2048, AMPLE), "trace-4096": (4096, AMPLE),
           "trace-4096-8gib": (4096, "8GiB")}
 WORKS: dict[str, Callable[[Work, Steps], tuple[Found, list[str]]]] = {
-    "recordings": recordings_part,
     **{name: lambda work, step, side=side, limit=limit: trace_part(work, step, side, limit) for name, (side, limit) in TRACES.items()},
     "exports": exports_part, "overhead": overhead_part, "profile": profile_part, "held": held_part, "expandable": expandable_part,
 }
 # The most telling first.
-PARTS = ("recordings", "trace-1024", "exports", "overhead", "trace-512", "trace-4096-8gib", "profile", "held", "expandable", "trace-2048",
+PARTS = ("trace-1024", "exports", "overhead", "trace-512", "trace-4096-8gib", "profile", "held", "expandable", "trace-2048",
          "trace-4096")

@@ -4,13 +4,12 @@ from typing import Any
 
 import measure
 import trace_overhead
-from gpu_figures import name_of_card
+from kept_parts import name_of_card, section_head
 from measure import MIB, mib
 from profiler_parts import ALLOCATOR_BOUND, HELD_OUT_BOUND, PARTS, TRACES
 from trace_checks import CONTEXT_FALL, DRIVER_BOUND, POLL_BOUND, POLL_WINDOW, STEP_SHARE, Found
 
 TITLES = {
-    "recordings": "The checks by themselves: recorded events, and what is made wrong in them",
     **{name: f"sdxl {side}×{side}, bf16, {'ample limit' if limit == 'ample' else limit}, all that can be listened to"
        for name, (side, limit) in TRACES.items()},
     "exports": "A trace of sdxl 1024×1024 by those who read its exports", "overhead": "What recording costs: sdxl 2048×2048, bf16",
@@ -22,16 +21,6 @@ TITLES = {
 def fine(count: float | None) -> str:
     """Small ones too."""
     return "–" if count is None else f"{count / MIB:.2f} MiB"
-
-
-def in_short(found: Any) -> str:
-    if not isinstance(found, dict):
-        return str(found)
-    if "error" in found or "not_run" in found:
-        return found.get("error") or f"not run: {found['not_run']}"
-    if "faults" in found:
-        return "; ".join(found["faults"])[:300] or "as expected"
-    return f"{found['seconds']:.3f} s" if "seconds" in found else "done"
 
 
 # Traces ---------------------------------------------------------------------------------------------------------------
@@ -71,13 +60,6 @@ def trace_lines(found: Found) -> list[str]:
 
 
 # The other parts ------------------------------------------------------------------------------------------------------
-
-def recordings_lines(found: Found) -> list[str]:
-    wrong = found["made_wrong"]
-    return [f"- {', '.join(found['recordings'])}: {sum(not each['faults'] for each in found['recordings'].values())} of "
-            f"{len(found['recordings'])} without fault; the last lacks records.",
-            f"- {len(wrong)} things made wrong or held right: {len(wrong) - len(found['faults'])} told rightly."]
-
 
 def exports_lines(found: Found) -> list[str]:
     lines = []
@@ -129,16 +111,13 @@ def held_lines(found: Found) -> list[str]:
 def part_text(name: str, found: Found) -> str:
     if name == "overhead":
         return overhead_text(found)
-    lines_of = {"recordings": recordings_lines, "exports": exports_lines, "profile": profile_lines, "held": held_lines}.get(name, trace_lines)
+    lines_of = {"exports": exports_lines, "profile": profile_lines, "held": held_lines}.get(name, trace_lines)
     return "\n".join(lines_of(found)) + "\n"
 
 
 def part_section(name: str, entry: dict[str, Any], device: dict[str, Any]) -> str:
-    """A part as Markdown, whatever there is of it; says so where it was another build's or another card's."""
-    other = [] if entry["build"] == device.get("build") else [f"by the earlier build {entry['build']}"]
-    other += [] if entry["card"] == name_of_card(device.get("card")) else [f"on {entry['card']}"]
-    words = [entry["title"], entry["date"], *other, entry["status"], *([] if entry.get("as_expected", True) else ["NOT as expected"])]
-    text = f"## {name}\n\n{', '.join(words)}.\n\n    {entry['command']}\n\n"
+    """A part as Markdown, whatever there is of it."""
+    text = section_head(name, entry, device)
     text += "".join(f"- NOT as expected: {fault}.\n" for fault in entry["faults"])
     if entry.get("error"):
         text += entry["error"] + "\n"

@@ -127,11 +127,6 @@ constexpr const char* kGpuTime = "Kernels and copies that were started for it, w
 
 }  // namespace
 
-bool is_of_gpu(const Trace& trace) {
-  return !trace.driver.empty() || !trace.sources.empty() || !trace.activities.empty() ||
-         has_device_seconds(trace);
-}
-
 Table gpu_passes_table(const RecordedTrace& recorded) {
   const Trace& trace = recorded.trace;
   Table table{"Time of the GPU by passes", {}, {}};

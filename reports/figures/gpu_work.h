@@ -7,9 +7,6 @@ namespace headroom::reports {
 
 // What a GPU did during a traced decode. Tables have no rows where it was not watched.
 
-/// Whether the trace has anything of a GPU.
-bool is_of_gpu(const Trace& trace);
-
 /// Micro-batches of a pass together: the host's time, and the GPU's for its steps.
 Table gpu_passes_table(const RecordedTrace& trace);
 

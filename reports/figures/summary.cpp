@@ -31,10 +31,6 @@ std::string size_text(int64_t width_pixels, int64_t height_pixels) {
   return std::to_string(width_pixels) + "x" + std::to_string(height_pixels);
 }
 
-std::string counted(size_t count, const std::string& one, const std::string& several) {
-  return std::to_string(count) + " " + (count == 1 ? one : several);
-}
-
 std::string request_text(const Request& request) {
   return one_line(request.model) + " " + size_text(request.width_pixels, request.height_pixels) + " " +
          name_of(request.dtype) +

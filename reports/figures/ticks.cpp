@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kMostTicks = 100;  // whatever the numbers are
 
 /// What a label is written in: `digits` tell it from its neighbours.
-std::string printed(double value, int digits, const char* unit) {
+std::string with_digits(double value, int digits, const char* unit) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*g%s%s", digits, value, *unit == '\0' ? "" : " ", unit);
   return text;
@@ -35,9 +35,9 @@ std::string bytes_label(double bytes, int digits) {
                 {1048576.0, "MiB"},
                 {1024.0, "KiB"}};
   for (const auto& unit : kUnits) {
-    if (std::abs(bytes) >= unit.bytes) return printed(bytes / unit.bytes, digits, unit.name);
+    if (std::abs(bytes) >= unit.bytes) return with_digits(bytes / unit.bytes, digits, unit.name);
   }
-  return bytes == 0 ? "0" : printed(bytes, digits, "B");
+  return bytes == 0 ? "0" : with_digits(bytes, digits, "B");
 }
 
 /// One unit for the whole axis, so that its labels can be compared at a glance.
@@ -72,8 +72,8 @@ AxisUnit axis_unit(Unit unit, double largest) {
 
 std::string label(Unit unit, double value, int digits, const AxisUnit& scaled) {
   if (unit == Unit::bytes) return bytes_label(value, digits);
-  if (unit == Unit::ratio) return printed(value, digits, "") + "×";
-  return value == 0 ? "0" : printed(value / scaled.size, digits, scaled.name);
+  if (unit == Unit::ratio) return with_digits(value, digits, "") + "×";
+  return value == 0 ? "0" : with_digits(value / scaled.size, digits, scaled.name);
 }
 
 double power_of_two_from(double value) {
@@ -142,7 +142,7 @@ std::vector<double> squares(Range range) {
 }
 
 std::string square_label(double pixels) {
-  const std::string side = printed(std::sqrt(pixels), 15, "");
+  const std::string side = with_digits(std::sqrt(pixels), 15, "");
   return side + "×" + side;
 }
 

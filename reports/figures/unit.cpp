@@ -12,12 +12,6 @@
 namespace headroom::reports {
 namespace {
 
-std::string printed(const char* form, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, form, value);
-  return text;
-}
-
 /// "12.3 GFLOP", "512 pixel": thousands by prefixes.
 std::string with_prefix(double value, const char* unit) {
   constexpr std::array kPrefixes{"", "k", "M", "G", "T", "P", "E"};
@@ -98,6 +92,16 @@ bool is_word(char c) {
 }
 
 }  // namespace
+
+std::string printed(const char* form, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, form, value);
+  return text;
+}
+
+std::string counted(int64_t count, const std::string& one, const std::string& several) {
+  return std::to_string(count) + " " + (count == 1 ? one : several);
+}
 
 std::string format(Unit unit, double value) {
   if (!std::isfinite(value)) return "";

@@ -16,6 +16,12 @@ std::string format(Unit unit, double value);
 /// All digits that it takes to read the same number again, whatever the locale; empty where it is not finite.
 std::string exact_text(double value);
 
+/// A number by a form of printf's.
+std::string printed(const char* form, double value);
+
+/// "1 file", "3 files".
+std::string counted(int64_t count, const std::string& one, const std::string& several);
+
 /// 0 and what no machine has (2^63 - 1 in plans) stand for no limit.
 bool is_limit(int64_t bytes);
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import measure
 from commands import Entry, has_package
-from gpu_figures import read_results
+from kept_parts import read_results
 
 PARTS = ("build", "tests", "sanitizer", "profiler", "bench")
 DECODES, PROFILER, LOG = "gpu-decode.json", "gpu-profiler.json", "gpu-check.log"

@@ -66,16 +66,14 @@ Writer writer_of(const std::filesystem::path& output) {
   return suffix == ".html" ? to_html : suffix == ".md" ? to_markdown : to_long_csv;
 }
 
-std::string counted(size_t count, const char* what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 /// "report.html: 3 files, 12 figures".
 std::string done_line(const std::string& output, const Report& report) {
-  const bool drawn = output.ends_with(".html");
-  return output + ": " + counted(report.files, "file") + ", " +
-         counted(count_tables(report) + (drawn ? count_drawings(report) : 0), drawn ? "figure" : "table") +
-         "\n";
+  const auto tables = static_cast<int64_t>(count_tables(report));
+  const std::string shown =
+      output.ends_with(".html")
+          ? counted(tables + static_cast<int64_t>(count_drawings(report)), "figure", "figures")
+          : counted(tables, "table", "tables");
+  return output + ": " + counted(static_cast<int64_t>(report.files), "file", "files") + ", " + shown + "\n";
 }
 
 int report(const Arguments& asked, std::ostream& out, std::ostream& err) {

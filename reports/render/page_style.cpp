@@ -18,7 +18,7 @@ constexpr std::string_view kStyle = R"css(
   --predicted: #1570c0; --measured: #e06c00; --untiled: #66707c; --planned: #1570c0; --limit: #a3123f;
   --neutral: #3b434c; --other: #7440b8;
 }
-@media (prefers-color-scheme: dark) {
+@media screen and (prefers-color-scheme: dark) {
   :root {
     --paper: #15181b; --ink: #e7eaed; --muted: #a2acb6; --rule: #394048; --shade: #1e2327; --link: #79b8ff;
     --bar: #23445f; --stands-out: #40371b;
@@ -106,12 +106,7 @@ dd { margin: 0 0 0.3rem 1rem; }
 @media print {
   :root {
     color-scheme: light;
-    --paper: #ffffff; --ink: #000000; --muted: #444b53; --rule: #c4cad1; --shade: #f2f4f7; --link: #000000;
-    --bar: #cfe2f3; --stands-out: #fff3cf;
-    --weights: #47515c; --latent: #6b4a00; --kept: #1570c0; --tile: #e06c00; --workspace: #12946a; --outside: #cf6fbd;
-    --slack: #8a939c; --libraries: #5a1010; --context: #8a2be2; --driver: #000000;
-    --predicted: #1570c0; --measured: #e06c00; --untiled: #66707c; --planned: #1570c0; --limit: #a3123f;
-    --neutral: #3b434c; --other: #7440b8;
+    --ink: #000000; --muted: #444b53; --rule: #c4cad1; --link: #000000;
   }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   @page { margin: 14mm; }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "planner/explain/explain.h"
 
@@ -13,12 +12,6 @@ constexpr double kTheSame = 0.0005;  // differences below half a thousandth are 
 
 std::string bytes_text(int64_t bytes) {
   return format(Unit::bytes, double(bytes));
-}
-
-std::string printed(const char* form, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, form, value);
-  return text;
 }
 
 /// "a, b and c".

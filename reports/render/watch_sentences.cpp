@@ -3,13 +3,10 @@
 #include <cstdlib>
 
 #include "reports/figures/driver_count.h"
+#include "reports/figures/unit.h"
 
 namespace headroom::reports {
 namespace {
-
-std::string counted(int64_t count, const std::string& one, const std::string& several) {
-  return std::to_string(count) + " " + (count == 1 ? one : several);
-}
 
 std::string captured_sentence(const Trace& trace) {
   std::string text;

@@ -194,7 +194,7 @@ void CudaGpu::run(const Call& call) {
         } else if constexpr (std::is_same_v<T, Attend>) {
           attend(one);
         } else {
-          gpu::run(one, stream(Stream::compute));
+          gpu::start(one, stream(Stream::compute));
         }
       },
       call);
@@ -204,12 +204,13 @@ void CudaGpu::convolve(const Convolve& call) {
   for (const Box& left : convolution_->convolve(call)) {
     Convolve rest = call;
     rest.region = left;
-    gpu::run(rest, stream(Stream::compute));
+    gpu::start(rest, stream(Stream::compute));
   }
 }
 
 void CudaGpu::attend(const Attend& call) {
-  if (!attend_by_matrices(call, *products_, stream(Stream::compute))) gpu::run(call, stream(Stream::compute));
+  if (!attend_by_matrices(call, *products_, stream(Stream::compute)))
+    gpu::start(call, stream(Stream::compute));
 }
 
 void CudaGpu::copy(Stream where, void* to, const void* from, int64_t bytes) {

@@ -40,7 +40,7 @@ class Engine : public ConvolutionEngine {
   void interleave(const Interleave& call) override {
     cudaStream_t stream = nullptr;
     check(cudnnGetStream(handle_, &stream), "cudnnGetStream");
-    gpu::interleave(call, stream);
+    gpu::start(call, stream);
   }
 
  private:

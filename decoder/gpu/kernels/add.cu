@@ -38,7 +38,7 @@ struct Sums {
 
 }  // namespace
 
-void add(const Add& call, StreamHandle stream) {
+void start(const Add& call, StreamHandle stream) {
   with_access({&call.source}, call.target, [&]<class From, class To>(From, To) {
     launch_make<To>("add", Sums<From, To>{call}, call.region, stream);
   });

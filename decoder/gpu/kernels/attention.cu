@@ -71,7 +71,7 @@ void attend_plainly(const Attend& call, StreamHandle stream) {
          attend_query, call);
 }
 
-void attend(const Attend& call, StreamHandle stream) {
+void start(const Attend& call, StreamHandle stream) {
   if (attends_by_tensor_cores(call)) {
     attend_by_tensor_cores(call, stream);
   } else if (attends_by_tiles(call)) {

@@ -22,7 +22,7 @@ struct Zeros {
 
 }  // namespace
 
-void clear_outside(const ClearOutside& call, StreamHandle stream) {
+void start(const ClearOutside& call, StreamHandle stream) {
   const Box& all = call.tile.region;
   const Span rows = inside(all, call.picture).y, columns = inside(all, call.picture).x;
   const Box above{all.t, {all.y.begin, std::min(rows.begin, all.y.end)}, all.x};

@@ -84,7 +84,7 @@ void convolve_plainly(const Convolve& call, StreamHandle stream) {
   }
 }
 
-void convolve(const Convolve& call, StreamHandle stream) {
+void start(const Convolve& call, StreamHandle stream) {
   if (convolves_by_tensor_cores(call)) {
     convolve_by_tensor_cores(call, stream);
   } else if (convolves_by_tiles(call)) {

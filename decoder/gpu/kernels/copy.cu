@@ -1,12 +1,15 @@
+#include "decoder/gpu/kernels/activation.h"
 #include "decoder/gpu/kernels/kernels.h"
 #include "decoder/gpu/kernels/sweep.h"
 
 namespace headroom::gpu {
 namespace {
 
-template <class From>
+/// A region as it is, or with an activation.
+template <class From, bool activates>
 struct Copied {
   Copy call;
+  Activation activation = Activation::none;
 
   using Loaded = typename From::Raw;
   struct Row {
@@ -24,14 +27,23 @@ struct Copied {
   template <int V>
   __device__ void finish(const Row&, int32_t, const Loaded& loaded, float (&values)[V]) const {
     From::widen(call.source.dtype, loaded, values);
+    if constexpr (activates) activate(activation, values);
   }
 };
 
 }  // namespace
 
-void copy(const Copy& call, StreamHandle stream) {
+void start(const Copy& call, StreamHandle stream) {
   with_access({&call.source}, call.target, [&]<class From, class To>(From, To) {
-    launch_make<To>("copy", Copied<From>{call}, call.region, stream);
+    launch_make<To>("copy", Copied<From, false>{call}, call.region, stream);
+  });
+}
+
+void start(const Activate& call, StreamHandle stream) {
+  if (call.activation == Activation::none) return;
+  with_access(call.tile, true, [&]<class Access>(Access) {
+    const Copied<Access, true> values{{call.tile, call.tile, call.region}, call.activation};
+    launch_make<Access>("activate", values, call.region, stream);
   });
 }
 

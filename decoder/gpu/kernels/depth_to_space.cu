@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kSweepThreads)
 
 }  // namespace
 
-void depth_to_space(const DepthToSpace& call, StreamHandle stream) {
+void start(const DepthToSpace& call, StreamHandle stream) {
   const auto halved = [](const Span& span) { return Span{span.begin / 2, (span.end + 1) / 2}; };
   const Box coarse{call.region.t, halved(call.region.y), halved(call.region.x)};
   with_access({&call.source}, call.target, [&]<class From, class To>(From, To) {

@@ -37,7 +37,7 @@ struct Gated {
 
 }  // namespace
 
-void gate(const Gate& call, StreamHandle stream) {
+void start(const Gate& call, StreamHandle stream) {
   with_access({&call.source}, call.target, [&]<class From, class To>(From, To) {
     launch_make<To>("gate", Gated<From>{call}, call.region, stream);
   });

@@ -42,7 +42,7 @@ struct Interleaved {
 
 }  // namespace
 
-void interleave(const Interleave& call, StreamHandle stream) {
+void start(const Interleave& call, StreamHandle stream) {
   with_access(call.target, takes_vectors(call.phases), [&]<class Access>(Access) {
     launch_make<Access>("interleave", Interleaved<Access>{call}, call.region, stream);
   });

@@ -87,7 +87,7 @@ struct Interpolated {
 
 }  // namespace
 
-void interpolate(const Interpolate& call, StreamHandle stream) {
+void start(const Interpolate& call, StreamHandle stream) {
   with_access({&call.source}, call.target, [&]<class From, class To>(From, To) {
     launch_make<To, kInterpolatedPixels>("interpolate", Interpolated<From>{call}, call.region, stream);
   });

@@ -183,7 +183,7 @@ int64_t positions(const Box& region) {
 
 }  // namespace
 
-void add_key_value_sums(const AddKeyValueSums& call, StreamHandle stream) {
+void start(const AddKeyValueSums& call, StreamHandle stream) {
   Segment segment{.positions = positions(call.region), .tiles = (call.channels + kTile - 1) / kTile};
   if (segment.positions == 0) return;
   const int64_t most = key_value_partials(call.region);
@@ -204,7 +204,7 @@ void add_key_value_sums(const AddKeyValueSums& call, StreamHandle stream) {
          add_products, call, segments);
 }
 
-void attend_linearly(const LinearAttention& call, StreamHandle stream) {
+void start(const LinearAttention& call, StreamHandle stream) {
   const Segment all{.positions = positions(call.region), .tiles = (call.channels + kTile - 1) / kTile};
   launch({.kernel = "linear attention",
           .grid = dim3(static_cast<uint32_t>((all.positions + kPositions - 1) / kPositions),

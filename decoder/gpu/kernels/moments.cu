@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(kThreads) make_scales(const __grid_constant__ 
 
 }  // namespace
 
-void add_moments(const AddMoments& call, StreamHandle stream) {
+void start(const AddMoments& call, StreamHandle stream) {
   const int64_t rows = length(call.region.y), columns = length(call.region.x), frames = length(call.region.t);
   if (rows * columns * frames == 0) return;
   const int32_t channels = call.source.channels;
@@ -249,7 +249,7 @@ void add_moments(const AddMoments& call, StreamHandle stream) {
          merge_segments, call, call.by_frame ? used : used * frames);
 }
 
-void make_affine(const Affine& call, StreamHandle stream) {
+void start(const Affine& call, StreamHandle stream) {
   const int64_t values = int64_t{call.sets} * call.channels;
   launch({.kernel = "make affine",
           .grid = dim3(static_cast<uint32_t>((values + kThreads - 1) / kThreads)),

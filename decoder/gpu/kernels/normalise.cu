@@ -51,7 +51,7 @@ struct Normalised {
 
 }  // namespace
 
-void normalise(const Normalise& call, StreamHandle stream) {
+void start(const Normalise& call, StreamHandle stream) {
   const bool lists = takes_vectors(call.scale) && takes_vectors(call.shift);
   with_access({&call.source}, call.target, lists, [&]<class From, class To>(From, To) {
     const Normalised<From> values{call, {inside(call.target.region, call.picture)}};

@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(kSweepThreads)
 
 }  // namespace
 
-void rms_normalise(const RmsNorm& call, StreamHandle stream) {
+void start(const RmsNorm& call, StreamHandle stream) {
   const int64_t columns = length(call.region.x), frames = length(call.region.t);
   const bool lists = takes_vectors(call.weight) && takes_vectors(call.bias);
   with_access({&call.source}, call.target, lists, [&]<class From, class To>(From, To) {

@@ -35,7 +35,7 @@ struct Unfolded {
 
 }  // namespace
 
-void unfold_frames(const UnfoldFrames& call, StreamHandle stream) {
+void start(const UnfoldFrames& call, StreamHandle stream) {
   with_access({&call.first, &call.rest}, call.target, [&]<class From, class To>(From, To) {
     launch_make<To>("unfold frames", Unfolded<From>{call}, call.region, stream);
   });

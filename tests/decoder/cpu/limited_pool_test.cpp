@@ -29,7 +29,6 @@ TEST_CASE("the limit is refused before anything is allocated") {
   CHECK(pool.live_bytes() == live);
   CHECK(pool.peak_bytes() == peak);
   CHECK(pool.peak_resident_bytes() == resident);
-  CHECK(pool.allocations() == 1);
   try {
     pool.allocate(4 * kMiB);
     FAIL("expected a refusal");
@@ -80,22 +79,18 @@ TEST_CASE("live and peak bytes count what is in use, small allocations included"
   CHECK(pool.window_peak_bytes() == 128);
   pool.deallocate(small);
   CHECK(pool.live_bytes() == 0);
-  CHECK(pool.allocations() == 3);
 }
 
-TEST_CASE("memory is aligned, owned and its own") {
-  LimitedPool pool(4 * kMiB), other(4 * kMiB);
+TEST_CASE("memory is aligned and its own") {
+  LimitedPool pool(4 * kMiB);
   for (const int64_t bytes : {1, 63, 64, 65, 4095, 16383, 16384, 16385, 500000}) {
     CAPTURE(bytes);
     void* memory = pool.allocate(bytes);
     CHECK(reinterpret_cast<uintptr_t>(memory) % 64 == 0);
-    CHECK(pool.owns(memory));
-    CHECK_FALSE(other.owns(memory));
     std::fill_n(static_cast<char*>(memory), bytes, 'x');
     pool.deallocate(memory);
   }
   int on_stack = 0;
-  CHECK_FALSE(pool.owns(&on_stack));
   pool.deallocate(nullptr);
   pool.deallocate(&on_stack);  // not its own: left alone
   CHECK(pool.live_bytes() == 0);

@@ -24,11 +24,10 @@ namespace headroom::gui {
 namespace {
 
 using test::sample_files;
-using test::wait_until;
 
 void open(Workspace& workspace, TimelinePage& page, const QStringList& files) {
   workspace.open(files);
-  wait_until([&] { return !workspace.busy() && !page.busy(); });
+  headroom::test::wait_until([&] { return !workspace.busy() && !page.busy(); });
 }
 
 double total_of(const reports::Table& table) {
@@ -121,7 +120,7 @@ TEST_CASE("timeline page: the cursor shows the live set there and at the same mo
   const reports::Span pass = predicted.timeline()->passes()[2], other = measured.timeline()->passes()[2];
   const double middle = (pass.begin + pass.end) / 2;
   Q_EMIT predicted.chart()->cursorMoved(middle);
-  wait_until([&] { return predicted.chart()->cursor() == middle; });
+  headroom::test::wait_until([&] { return predicted.chart()->cursor() == middle; });
   CHECK(total_of(predicted.table()->table()) ==
         Approx(double(predicted.timeline()->total_bytes(*predicted.moment()))));
   const double there = *measured.chart()->cursor();
@@ -207,7 +206,7 @@ TEST_CASE("timeline page: a GPU's trace shows its kinds, what the GPU did and wh
   side.lookAt(0, false);
   CHECK(box.gpu()->isVisible());
   workspace.close(workspace.chosen<RecordedTrace>());
-  wait_until([&] { return !page.busy(); });
+  headroom::test::wait_until([&] { return !page.busy(); });
   CHECK(page.side(1).liveBox()->chooser()->isHidden());
   CHECK(note_line->isHidden());
   CHECK(page.side(1).liveBox()->gpu()->isHidden());

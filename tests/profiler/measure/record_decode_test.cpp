@@ -77,7 +77,7 @@ TEST_CASE("a decode on a GPU is recorded with all that the driver counts") {
   CAPTURE(allocator, share, batch);
   const Case decode(DeviceKind::cuda, share, batch);
   EmulatedGpu gpu(int64_t{1} << 30);
-  const std::unique_ptr<DeviceWatcher> watcher = no_watcher();
+  const auto watcher = std::make_unique<NoWatcher>();
   const RecordedDecode recorded = decode.record(*watcher, &gpu, allocator);
   const Trace trace = join_events(recorded.recording, decode.plan, decode.model.graph);
   CHECK(trace.records_lost == 0);
@@ -144,7 +144,7 @@ TEST_CASE("a decode on the CPU gives the trace that is made as it happens") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{4}));
   CAPTURE(seed);
   const Case decode(DeviceKind::cpu, seed % 2 == 0 ? 1.0 : 0.7, 1 + static_cast<int64_t>(seed / 2));
-  const std::unique_ptr<DeviceWatcher> watcher = no_watcher();
+  const auto watcher = std::make_unique<NoWatcher>();
   const RecordedDecode recorded = decode.record(*watcher, nullptr);
   const Trace joined = join_events(recorded.recording, decode.plan, decode.model.graph);
   TraceRecorder recorder;

@@ -192,17 +192,12 @@ TEST_CASE("a GPU's work: streams' time is that of their activities laid over one
 
 TEST_CASE("a GPU's work: nothing to say of a CPU, and of a GPU that nobody watched only its memory") {
   Sample sample;
-  CHECK(is_of_gpu(sample.recorded.trace));
   CHECK(gpu_tables(sample.recorded).size() == 5);
   Trace& trace = sample.recorded.trace;
   trace.activities.clear();
   CHECK(gpu_tables(sample.recorded).size() == 2);
   for (TraceStepSum& sum : trace.step_sums) sum.device_seconds = 0;
   CHECK(gpu_tables(sample.recorded).empty());
-  CHECK(is_of_gpu(trace));
-  trace.driver.clear();
-  trace.sources.clear();
-  CHECK_FALSE(is_of_gpu(trace));
   CHECK(gpu_tables(RecordedTrace{}).empty());
 }
 

@@ -165,7 +165,7 @@ TEST_CASE("attention by tensor cores is the softmax over all positions of a fram
   problem.draw(random, random.pick<double>({0.3, 1, 3}));
   REQUIRE(attends_by_tensor_cores(problem.call));
   const Map before = problem.target;
-  attend(problem.call, nullptr);
+  start(problem.call, nullptr);
   CHECK(error_of(problem, true) <= 1);
   CHECK(only_frame_differs(problem, before));
 }
@@ -199,7 +199,7 @@ TEST_CASE("attention in fp32 takes vectors where all values lie so") {
   CAPTURE_SHAPE(shape);
   AttentionProblem problem(random, shape);
   problem.draw(random, random.pick<double>({0.3, 1, 3}));
-  attend(problem.call, nullptr);
+  start(problem.call, nullptr);
   CHECK(error_of(problem, false) <= 1);
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("attention of interleaved frames") {
   for (int32_t frame = 0; frame < shape.frames; ++frame) {
     problem.in_frame(frame);
     REQUIRE_FALSE(attends_by_tensor_cores(problem.call));
-    plain ? attend_plainly(problem.call, nullptr) : attend(problem.call, nullptr);
+    plain ? attend_plainly(problem.call, nullptr) : start(problem.call, nullptr);
   }
   for (int32_t frame = 0; frame < shape.frames; ++frame) {
     problem.in_frame(frame);
@@ -240,7 +240,7 @@ TEST_CASE("attention of more channels than tiles have room for") {
   AttentionProblem problem(random, shape);
   problem.draw(random, 1);
   CHECK(attends_by_tiles(problem.call) == (seed >= 3));
-  seed < 3 ? attend(problem.call, nullptr) : attend_plainly(problem.call, nullptr);
+  seed < 3 ? start(problem.call, nullptr) : attend_plainly(problem.call, nullptr);
   CHECK(error_of(problem, false) <= 1);
 }
 
@@ -264,11 +264,11 @@ TEST_CASE("attention of scores in the thousands that grow from key to key, or fa
   problem.keys.each([&](const Position& at) {
     problem.keys.set(at, static_cast<float>(at.y * shape.columns + at.x - 5) / 8);
   });
-  attend(problem.call, nullptr);
+  start(problem.call, nullptr);
   CHECK(error_of(problem, dtype != Dtype::fp32) <= 1);
   // The same far below zero and above it: nothing overflows on the way.
   problem.call.scale *= 8;
-  attend(problem.call, nullptr);
+  start(problem.call, nullptr);
   CHECK(error_of(problem, dtype != Dtype::fp32) <= 1);
 }
 

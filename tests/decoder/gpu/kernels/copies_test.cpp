@@ -24,7 +24,7 @@ TEST_CASE("gather: all of a tile, zero outside the picture") {
   Map source(random, around(random, within(box, picture)), channels, any_dtype(random));
   Map target(random, box, channels, any_dtype(random));
   const Map before = target;
-  gather({.source = source.view(), .target = target.view(), .picture = picture}, nullptr);
+  start(Gather{.source = source.view(), .target = target.view(), .picture = picture}, nullptr);
   CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
           return in_picture(at, picture) ? source.at(at) : 0.0;
         }) == "");
@@ -39,7 +39,7 @@ TEST_CASE("copy: a region that both hold") {
   Map source(random, around(random, box), channels, any_dtype(random));
   Map target(random, around(random, box), channels, any_dtype(random));
   const Map before = target;
-  copy({.source = source.view(), .target = target.view(), .region = box}, nullptr);
+  start(Copy{.source = source.view(), .target = target.view(), .region = box}, nullptr);
   CHECK(difference(before, target, 0, [&](const Position& at) {
           return has(box, at) ? Value(source.at(at)) : std::nullopt;
         }) == "");
@@ -55,7 +55,7 @@ TEST_CASE("copy: what is not a number stays none, what is too large becomes infi
         source.set({0, 0, 0, 1}, NAN);
         source.set({0, 0, 1, 0}, INFINITY);
         source.set({0, 0, 1, 2}, 1e6f);
-        copy({.source = source.view(), .target = target.view(), .region = box}, nullptr);
+        start(Copy{.source = source.view(), .target = target.view(), .region = box}, nullptr);
         CHECK(std::isnan(target.at({0, 0, 0, 1})));
         CHECK(target.at({0, 0, 1, 0}) == INFINITY);
         CHECK(std::isinf(target.at({0, 0, 1, 2})) == (to == Dtype::fp16));
@@ -73,7 +73,7 @@ TEST_CASE("add: onto a region") {
   Map source(random, around(random, box), channels, any_dtype(random));
   Map target(random, around(random, box), channels, any_dtype(random));
   const Map before = target;
-  add({.source = source.view(), .target = target.view(), .region = box}, nullptr);
+  start(Add{.source = source.view(), .target = target.view(), .region = box}, nullptr);
   CHECK(difference(before, target, 1e-7, [&](const Position& at) {
           return has(box, at) ? Value(double(before.at(at)) + double(source.at(at))) : std::nullopt;
         }) == "");
@@ -93,12 +93,12 @@ TEST_CASE("upsample: all of a tile, zero outside the picture") {
   Map source(random, around(random, read), channels, any_dtype(random));
   Map target(random, box, channels, any_dtype(random));
   const Map before = target;
-  upsample({.source = source.view(),
-            .target = target.view(),
-            .factor_y = factor_y,
-            .factor_x = factor_x,
-            .picture = picture},
-           nullptr);
+  start(Upsample{.source = source.view(),
+                 .target = target.view(),
+                 .factor_y = factor_y,
+                 .factor_x = factor_x,
+                 .picture = picture},
+        nullptr);
   CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
           return in_picture(at, picture) ? source.at({at.t, at.y / factor_y, at.x / factor_x, at.c}) : 0.0;
         }) == "");
@@ -121,12 +121,12 @@ TEST_CASE("depth to space: channels become pixels") {
   Map source(random, around(random, read), channels * factor_y * factor_x, any_dtype(random));
   Map target(random, around(random, box), channels, any_dtype(random));
   const Map before = target;
-  depth_to_space({.source = source.view(),
-                  .target = target.view(),
-                  .factor_y = factor_y,
-                  .factor_x = factor_x,
-                  .region = box},
-                 nullptr);
+  start(DepthToSpace{.source = source.view(),
+                     .target = target.view(),
+                     .factor_y = factor_y,
+                     .factor_x = factor_x,
+                     .region = box},
+        nullptr);
   CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
           if (!has(box, at)) return std::nullopt;
           const int32_t phase = at.y % factor_y * factor_x + at.x % factor_x;
@@ -153,11 +153,11 @@ TEST_CASE("interleave: four phases become a picture") {
   Map target(random, around(random, box), channels, dtype);
   const Map before = target;
   const View view = phases.view();
-  interleave({.phases = view.base + view.block_units[0] * kBlockUnit,
-              .coarse = coarse,
-              .target = target.view(),
-              .region = box},
-             nullptr);
+  start(Interleave{.phases = view.base + view.block_units[0] * kBlockUnit,
+                   .coarse = coarse,
+                   .target = target.view(),
+                   .region = box},
+        nullptr);
   CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
           if (!has(box, at)) return std::nullopt;
           const int32_t phase = (at.y & 1) * 2 + (at.x & 1);
@@ -178,8 +178,8 @@ TEST_CASE("unfold frames: the first, then two for each") {
            2 * channels, random.chance(0.9) ? dtype : any_dtype(random));
   Map target(random, around(random, box), channels, any_dtype(random));
   const Map before = target;
-  unfold_frames({.first = first.view(), .rest = rest.view(), .target = target.view(), .region = box},
-                nullptr);
+  start(UnfoldFrames{.first = first.view(), .rest = rest.view(), .target = target.view(), .region = box},
+        nullptr);
   CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
           if (!has(box, at)) return std::nullopt;
           if (at.t == 0) return first.at(at);
@@ -192,7 +192,7 @@ TEST_CASE("a region of more rows than a grid has") {
   const Box box{{0, 1}, {0, 70000}, {0, 1}};
   Map source(random, box, 1, Dtype::fp32, true), target(random, box, 1, Dtype::fp16, true);
   const Map before = target;
-  copy({.source = source.view(), .target = target.view(), .region = box}, nullptr);
+  start(Copy{.source = source.view(), .target = target.view(), .region = box}, nullptr);
   CHECK(difference(before, target, 0, [&](const Position& at) { return Value(source.at(at)); }) == "");
 }
 
@@ -216,12 +216,12 @@ TEST_CASE("a view of more bytes than 32 bits count") {
   Random random(9);
   const Box box{{1, 2}, {60000, 60002}, {14, 16}};
   Map small(random, box, 4096, Dtype::fp32), back(random, box, 4096, Dtype::fp32);
-  copy({.source = small.view(), .target = large, .region = box}, nullptr);
+  start(Copy{.source = small.view(), .target = large, .region = box}, nullptr);
   bool right = true;
   small.each([&](const Position& at) { right = right && addresses(at.t, at.y, at.x)[at.c] == small.at(at); });
   CHECK(right);
   const Map before = back;
-  copy({.source = large, .target = back.view(), .region = box}, nullptr);
+  start(Copy{.source = large, .target = back.view(), .region = box}, nullptr);
   CHECK(difference(before, back, 0, [&](const Position& at) { return Value(small.at(at)); }) == "");
   munmap(memory, static_cast<size_t>(bytes));
 }
@@ -237,7 +237,7 @@ TEST_CASE("clear outside: what lies beyond the picture, nothing else") {
   const Size picture = picture_near(random, box);
   Map tile(random, box, channels, any_dtype(random));
   const Map before = tile;
-  clear_outside({.tile = tile.view(), .picture = picture}, nullptr);
+  start(ClearOutside{.tile = tile.view(), .picture = picture}, nullptr);
   CHECK(difference(before, tile, 0, [&](const Position& at) {
           return in_picture(at, picture) ? std::nullopt : Value(0.0);
         }) == "");

@@ -64,14 +64,14 @@ TEST_CASE("normalise: scale, shift, activation, and zeros outside the picture") 
                            shift = any_floats(random, sets * channels + offset, 3);
   const Activation activation = any_activation(random);
   const Map before = target;
-  normalise({.source = source.view(),
-             .target = target.view(),
-             .scale = scale.data() + offset,
-             .shift = shift.data() + offset,
-             .by_frame = by_frame,
-             .activation = activation,
-             .picture = picture},
-            nullptr);
+  start(Normalise{.source = source.view(),
+                  .target = target.view(),
+                  .scale = scale.data() + offset,
+                  .shift = shift.data() + offset,
+                  .by_frame = by_frame,
+                  .activation = activation,
+                  .picture = picture},
+        nullptr);
   CHECK(difference(before, target, kError, [&](const Position& at) -> Value {
           if (!in_picture(at, picture)) return 0.0;
           const auto c = static_cast<size_t>((by_frame ? at.t * channels : 0) + at.c + offset);
@@ -93,14 +93,14 @@ TEST_CASE("rms norm: each position by itself") {
   const Activation activation = any_activation(random);
   const float epsilon = random.pick<float>({1e-6f, 0.5f});
   const Map before = target;
-  rms_normalise({.source = source.view(),
-                 .target = target.view(),
-                 .weight = weight.data() + offset,
-                 .bias = bias.data() + offset,
-                 .epsilon = epsilon,
-                 .activation = activation,
-                 .region = box},
-                nullptr);
+  start(RmsNorm{.source = source.view(),
+                .target = target.view(),
+                .weight = weight.data() + offset,
+                .bias = bias.data() + offset,
+                .epsilon = epsilon,
+                .activation = activation,
+                .region = box},
+        nullptr);
   double factor = 0;
   CHECK(difference(before, target, kError, [&](const Position& at) -> Value {
           if (!has(box, at)) return std::nullopt;
@@ -126,7 +126,7 @@ TEST_CASE("activate: a region, in place") {
   Map tile(random, around(random, box), channels, any_dtype(random));
   const Activation activation = any_activation(random);
   const Map before = tile;
-  activate({.tile = tile.view(), .activation = activation, .region = box}, nullptr);
+  start(Activate{.tile = tile.view(), .activation = activation, .region = box}, nullptr);
   CHECK(difference(before, tile, kError, [&](const Position& at) {
           return has(box, at) ? Value(activated(activation, before.at(at))) : std::nullopt;
         }) == "");
@@ -145,8 +145,8 @@ TEST_CASE("activations of what is large, and of what is no number") {
       vectors.set({0, 0, 0, i}, values[static_cast<size_t>(i)]);
     }
     tile.set({0, 0, 0, 8}, NAN);
-    activate({.tile = tile.view(), .activation = activation, .region = box}, nullptr);
-    activate({.tile = vectors.view(), .activation = activation, .region = box}, nullptr);
+    start(Activate{.tile = tile.view(), .activation = activation, .region = box}, nullptr);
+    start(Activate{.tile = vectors.view(), .activation = activation, .region = box}, nullptr);
     for (int32_t i = 0; i < 8; ++i) {
       const double value = values[static_cast<size_t>(i)];
       const double expected =
@@ -167,7 +167,7 @@ TEST_CASE("gate: the first half by silu of the second") {
   Map source(random, around(random, box), 2 * channels, any_dtype(random));
   Map target(random, around(random, box), channels, any_dtype(random));
   const Map before = target;
-  gate({.source = source.view(), .target = target.view(), .region = box}, nullptr);
+  start(Gate{.source = source.view(), .target = target.view(), .region = box}, nullptr);
   CHECK(difference(before, target, kError, [&](const Position& at) -> Value {
           if (!has(box, at)) return std::nullopt;
           return double(source.at(at)) * silu(source.at({at.t, at.y, at.x, at.c + channels}));
@@ -207,14 +207,14 @@ TEST_CASE("interpolate: linear between the middles of positions") {
   Map source(random, read, channels, any_dtype(random));
   Map target(random, around(random, box), channels, any_dtype(random));
   const Map before = target;
-  interpolate({.source = source.view(),
-               .target = target.view(),
-               .factor_t = factor_t,
-               .factor_y = factor_y,
-               .factor_x = factor_x,
-               .source_extent = extent,
-               .region = box},
-              nullptr);
+  start(Interpolate{.source = source.view(),
+                    .target = target.view(),
+                    .factor_t = factor_t,
+                    .factor_y = factor_y,
+                    .factor_x = factor_x,
+                    .source_extent = extent,
+                    .region = box},
+        nullptr);
   CHECK(difference(before, target, kError, [&](const Position& at) -> Value {
           if (!has(box, at)) return std::nullopt;
           Reads t = reads_of(at.t - 1, factor_t, extent.t - 1), y = reads_of(at.y, factor_y, extent.y),

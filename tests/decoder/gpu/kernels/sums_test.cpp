@@ -60,13 +60,13 @@ void add_region(const View& view, const Box& region, int32_t groups, bool by_fra
                 std::vector<Moments>& state) {
   std::vector<Moments> partial(static_cast<size_t>(partial_moments(region, view.channels, groups)),
                                {NAN, NAN, NAN});
-  add_moments({.source = view,
-               .region = region,
-               .groups = groups,
-               .by_frame = by_frame,
-               .partial = partial.data(),
-               .state = state.data()},
-              nullptr);
+  start(AddMoments{.source = view,
+                   .region = region,
+                   .groups = groups,
+                   .by_frame = by_frame,
+                   .partial = partial.data(),
+                   .state = state.data()},
+        nullptr);
 }
 
 TEST_CASE("moments of groups of channels") {
@@ -175,7 +175,7 @@ TEST_CASE("affine: scale and shift of each channel of each set") {
   std::vector<float> weight(channels), bias(channels), scale(sets * channels), shift(sets * channels);
   for (float& value : weight) value = static_cast<float>(random.uniform(-2, 2));
   for (float& value : bias) value = static_cast<float>(random.uniform(-2, 2));
-  make_affine({.state = state.data(),
+  start(Affine{.state = state.data(),
                .sets = sets,
                .groups = groups,
                .channels = channels,
@@ -184,7 +184,7 @@ TEST_CASE("affine: scale and shift of each channel of each set") {
                .bias = bias.data(),
                .scale = scale.data(),
                .shift = shift.data()},
-              nullptr);
+        nullptr);
   for (int32_t set = 0; set < sets; ++set) {
     for (int32_t c = 0; c < channels; ++c) {
       const Moments& moments = state[static_cast<size_t>(set * groups + c / (channels / groups))];
@@ -232,13 +232,13 @@ TEST_CASE("sums of linear attention") {
               magnitude[i] += std::abs(product);
             }
           }
-  add_key_value_sums({.chunk = chunk.view(),
-                      .region = box,
-                      .heads = heads,
-                      .channels = channels,
-                      .partial = partial.data(),
-                      .sums = sums.data()},
-                     nullptr);
+  start(AddKeyValueSums{.chunk = chunk.view(),
+                        .region = box,
+                        .heads = heads,
+                        .channels = channels,
+                        .partial = partial.data(),
+                        .sums = sums.data()},
+        nullptr);
   double worst = 0;
   for (size_t i = 0; i < sums.size(); ++i)
     worst = std::max(worst, std::abs(sums[i] - expected[i]) / (magnitude[i] + 1e-3));
@@ -252,13 +252,13 @@ TEST_CASE("a NaN among the keys shows in the sums") {
   chunk.set({0, 1, 2, 32 + 7}, NAN);
   std::vector<float> partial(static_cast<size_t>(key_value_partials(box) * 32 * 33));
   std::vector<double> sums(32 * 33);
-  add_key_value_sums({.chunk = chunk.view(),
-                      .region = box,
-                      .heads = 1,
-                      .channels = 32,
-                      .partial = partial.data(),
-                      .sums = sums.data()},
-                     nullptr);
+  start(AddKeyValueSums{.chunk = chunk.view(),
+                        .region = box,
+                        .heads = 1,
+                        .channels = 32,
+                        .partial = partial.data(),
+                        .sums = sums.data()},
+        nullptr);
   for (size_t i = 0; i < sums.size(); ++i) CHECK(std::isnan(sums[i]) == (i / 33 == 7));
 }
 
@@ -281,15 +281,15 @@ TEST_CASE("linear attention: queries by the sums") {
   }
   const float epsilon = 0.25f;
   const Map before = target;
-  attend_linearly({.chunk = chunk.view(),
-                   .target = target.view(),
-                   .region = box,
-                   .heads = heads,
-                   .channels = channels,
-                   .first_channel = first_channel,
-                   .sums = sums.data(),
-                   .epsilon = epsilon},
-                  nullptr);
+  start(LinearAttention{.chunk = chunk.view(),
+                        .target = target.view(),
+                        .region = box,
+                        .heads = heads,
+                        .channels = channels,
+                        .first_channel = first_channel,
+                        .sums = sums.data(),
+                        .epsilon = epsilon},
+        nullptr);
   CHECK(difference(before, target, 4e-6, [&](const Position& at) -> Value {
           const int32_t c = at.c - first_channel;
           if (!has(box, at) || c < 0 || c >= heads * channels) return std::nullopt;

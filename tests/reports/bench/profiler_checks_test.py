@@ -1,19 +1,30 @@
-"""The profiler's checks, checked: recorded events pass them, and each thing that is made wrong is found by the check that is for it."""
+#!/usr/bin/env python3
+"""The checks of reports/bench/gpu_profiler.py: recorded events pass them, and each thing that is made wrong is found by the check for it.
 
+    python3 tests/reports/bench/profiler_checks_test.py --bin build/bin
+
+Needs numpy and torch, whose tools read snapshots.
+"""
+
+import argparse
 import copy
 import json
+import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable
 
 import numpy as np
 
-from export_checks import check_exports
-from measure import MIB
-from profiler_parts import (ALLOCATOR_BOUND, DRAWN_PEAK, HELD_OUT_BOUND, RECORDINGS, STATES, Recorded, Work, judge_held, judge_overhead, judge_profile,
-                            judge_refusal, replay)
-from trace_checks import Found, Memory, Polls, check_trace, counted_ns, load_trace
-from trace_overhead import ALLOCATOR, BASE, UNHEARD, rows_of
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "reports" / "bench"))
+from export_checks import check_exports  # noqa: E402
+from gpu_contenders import Place  # noqa: E402
+from measure import MIB  # noqa: E402
+from profiler_parts import (ALLOCATOR_BOUND, DRAWN_PEAK, HELD_OUT_BOUND, RECORDINGS, STATES, Recorded, Work, judge_held,  # noqa: E402
+                            judge_overhead, judge_profile, judge_refusal, replay)
+from trace_checks import Memory, Polls, check_trace, counted_ns, load_trace  # noqa: E402
+from trace_overhead import ALLOCATOR, BASE, UNHEARD, rows_of  # noqa: E402
 
 Trace = dict[str, Any]
 
@@ -211,11 +222,10 @@ def verdicts() -> dict[str, bool]:
 
 # All of it ------------------------------------------------------------------------------------------------------------
 
-def selftest(work: Work) -> Found:
-    faults, found = [], {"recordings": {}, "made_wrong": {}}
+def faults_of(work: Work) -> list[str]:
+    faults = []
 
     def judge(name: str, as_expected: bool, said: str) -> None:
-        found["made_wrong"][name] = said
         if not as_expected:
             faults.append(f"{name}: {said}")
 
@@ -223,8 +233,7 @@ def selftest(work: Work) -> Found:
         recorded = Recorded(Path(name))
         for state in STATES:
             replay(work, state, recorded)
-            found["recordings"][state] = check_trace(load_trace(recorded.trace), DRAWN_PEAK)
-            said = found["recordings"][state]["faults"]
+            said = check_trace(load_trace(recorded.trace), DRAWN_PEAK)["faults"]
             expected = ["records were lost"] if state == "lost" else []
             if len(said) != len(expected) or any(word not in fault for word, fault in zip(expected, said)):
                 faults.append(f"{state}: {'; '.join(said) or 'no fault'}")
@@ -235,17 +244,31 @@ def selftest(work: Work) -> Found:
             change(trace)
             said = check_trace(trace, DRAWN_PEAK)["faults"]
             judge(what, any(word in fault for fault in said), "; ".join(said) or "not found")
-        said = check_trace(right, found["recordings"][STATES[0]]["peak_bytes"] - 1)["faults"]
+        said = check_trace(right, check_trace(right, DRAWN_PEAK)["peak_bytes"] - 1)["faults"]
         judge("a prediction one byte too low", any("predicted" in fault for fault in said), "; ".join(said) or "not found")
         for what, wrong in found_in_polls(right, counted_ns(RECORDINGS / f"{STATES[0]}.jsonl")).items():
-            judge(what, wrong is None, wrong or "told rightly")
+            judge(what, wrong is None, str(wrong))
         exports = check_exports(right, recorded.chrome, recorded.snapshot, recorded.table)
-        judge("exports as they are", not exports["faults"], "; ".join(exports["faults"]) or "told rightly")
+        judge("exports as they are", not exports["faults"], "; ".join(exports["faults"]))
         for what, (word, spoil) in WRONG_EXPORTS.items():
             replay(work, STATES[0], recorded)
             spoil(recorded)
             said = check_exports(right, recorded.chrome, recorded.snapshot, recorded.table)["faults"]
             judge(what, any(word in fault for fault in said), "; ".join(said)[:300] or "not found")
         for what, holds in verdicts().items():
-            judge(what, holds, "told rightly" if holds else "told wrongly")
-    return found | {"faults": faults}
+            judge(what, holds, "told wrongly")
+    return faults
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=Path, required=True, help="the folder with headroom-profile")
+    programs = parser.parse_args().bin.resolve()
+    with tempfile.TemporaryDirectory() as folder:
+        faults = faults_of(Work(Place(programs, "cpu", Path(folder), 1, None, None), True, None))
+    print("\n".join(faults) or "every check tells rightly")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

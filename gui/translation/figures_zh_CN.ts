@@ -1,0 +1,867 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="zh_CN">
+<context>
+    <name>figures</name>
+    <message>
+        <source>layer</source>
+        <translation>层</translation>
+    </message>
+    <message>
+        <source>weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
+        <source>latent</source>
+        <translation>潜变量</translation>
+    </message>
+    <message>
+        <source>kept tensors</source>
+        <translation>保留张量</translation>
+    </message>
+    <message>
+        <source>tiles</source>
+        <translation>切块</translation>
+    </message>
+    <message>
+        <source>workspace</source>
+        <translation>工作区</translation>
+    </message>
+    <message>
+        <source>outside the pool</source>
+        <translation>内存池之外</translation>
+    </message>
+    <message>
+        <source>weights of the pass</source>
+        <translation>本遍的权重</translation>
+    </message>
+    <message>
+        <source>reserve</source>
+        <translation>预留</translation>
+    </message>
+    <message>
+        <source>kept</source>
+        <translation>保留</translation>
+    </message>
+    <message>
+        <source>tile</source>
+        <translation>切块</translation>
+    </message>
+    <message>
+        <source>tiles of</source>
+        <translation>切块：</translation>
+    </message>
+    <message>
+        <source>conv</source>
+        <translation>卷积</translation>
+    </message>
+    <message>
+        <source>upsample</source>
+        <translation>上采样</translation>
+    </message>
+    <message>
+        <source>statistics</source>
+        <translation>统计量</translation>
+    </message>
+    <message>
+        <source>norm</source>
+        <translation>归一化</translation>
+    </message>
+    <message>
+        <source>add</source>
+        <translation>相加</translation>
+    </message>
+    <message>
+        <source>attention</source>
+        <translation>注意力</translation>
+    </message>
+    <message>
+        <source>gather</source>
+        <translation>收集</translation>
+    </message>
+    <message>
+        <source>store</source>
+        <translation>存储</translation>
+    </message>
+    <message>
+        <source>accumulate</source>
+        <translation>累加</translation>
+    </message>
+    <message>
+        <source>emit</source>
+        <translation>输出</translation>
+    </message>
+    <message>
+        <source>direct</source>
+        <translation>直接</translation>
+    </message>
+    <message>
+        <source>winograd</source>
+        <translation>Winograd</translation>
+    </message>
+    <message>
+        <source>device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>host</source>
+        <translation>主机内存</translation>
+    </message>
+    <message>
+        <source>scratch</source>
+        <translation>暂存文件</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>resident</source>
+        <translation>常驻</translation>
+    </message>
+    <message>
+        <source>per_pass</source>
+        <translation>逐遍载入</translation>
+    </message>
+    <message>
+        <source>time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>peak</source>
+        <translation>峰值</translation>
+    </message>
+    <message>
+        <source>limit</source>
+        <translation>上限</translation>
+    </message>
+    <message>
+        <source>picture</source>
+        <translation>图像</translation>
+    </message>
+    <message>
+        <source>untiled</source>
+        <translation>不切块</translation>
+    </message>
+    <message>
+        <source>smallest limit</source>
+        <translation>最小上限</translation>
+    </message>
+    <message>
+        <source>untiled, measured</source>
+        <translation>不切块，实测</translation>
+    </message>
+    <message>
+        <source>runs of plans, measured</source>
+        <translation>按方案运行，实测</translation>
+    </message>
+    <message>
+        <source>planned</source>
+        <translation>有方案</translation>
+    </message>
+    <message>
+        <source>predicted</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>measured</source>
+        <translation>实测</translation>
+    </message>
+    <message>
+        <source>fastest plan</source>
+        <translation>最快方案</translation>
+    </message>
+    <message>
+        <source>plans</source>
+        <translation>方案</translation>
+    </message>
+    <message>
+        <source>positions of a tile</source>
+        <translation>切块的位置数</translation>
+    </message>
+    <message>
+        <source>queries × keys</source>
+        <translation>查询 × 键</translation>
+    </message>
+    <message>
+        <source>time of one call</source>
+        <translation>单次调用时间</translation>
+    </message>
+    <message>
+        <source>Passes of the plan</source>
+        <translation>方案的各遍</translation>
+    </message>
+    <message>
+        <source>Passes, predicted and measured</source>
+        <translation>各遍：预测与实测</translation>
+    </message>
+    <message>
+        <source>Passes of the run</source>
+        <translation>运行的各遍</translation>
+    </message>
+    <message>
+        <source>Peak of each pass</source>
+        <translation>各遍的峰值</translation>
+    </message>
+    <message>
+        <source>Kept tensors</source>
+        <translation>保留张量</translation>
+    </message>
+    <message>
+        <source>Peak against time</source>
+        <translation>峰值与时间</translation>
+    </message>
+    <message>
+        <source>Peak against resolution</source>
+        <translation>峰值与分辨率</translation>
+    </message>
+    <message>
+        <source>Layers of</source>
+        <translation>层：</translation>
+    </message>
+    <message>
+        <source>Live at the peak of</source>
+        <translation>峰值时在用：</translation>
+    </message>
+    <message>
+        <source>on the device at</source>
+        <translation>设备上的内容，时刻</translation>
+    </message>
+    <message>
+        <source>What would lower the peak</source>
+        <translation>怎样降低峰值</translation>
+    </message>
+    <message>
+        <source>kind</source>
+        <translation>种类</translation>
+    </message>
+    <message>
+        <source>law</source>
+        <translation>规律</translation>
+    </message>
+    <message>
+        <source>activation</source>
+        <translation>激活</translation>
+    </message>
+    <message>
+        <source>live</source>
+        <translation>在用</translation>
+    </message>
+    <message>
+        <source>work</source>
+        <translation>计算量</translation>
+    </message>
+    <message>
+        <source>pass</source>
+        <translation>遍</translation>
+    </message>
+    <message>
+        <source>name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>convolutions</source>
+        <translation>卷积形式</translation>
+    </message>
+    <message>
+        <source>ratio</source>
+        <translation>比值</translation>
+    </message>
+    <message>
+        <source>size</source>
+        <translation>大小</translation>
+    </message>
+    <message>
+        <source>share</source>
+        <translation>占比</translation>
+    </message>
+    <message>
+        <source>tensor</source>
+        <translation>张量</translation>
+    </message>
+    <message>
+        <source>place</source>
+        <translation>位置</translation>
+    </message>
+    <message>
+        <source>written in</source>
+        <translation>写入于</translation>
+    </message>
+    <message>
+        <source>read in</source>
+        <translation>读取于</translation>
+    </message>
+    <message>
+        <source>until</source>
+        <translation>直到</translation>
+    </message>
+    <message>
+        <source>in place of</source>
+        <translation>取代</translation>
+    </message>
+    <message>
+        <source>slice items</source>
+        <translation>每批份数</translation>
+    </message>
+    <message>
+        <source>lower place</source>
+        <translation>下级位置</translation>
+    </message>
+    <message>
+        <source>change</source>
+        <translation>改动</translation>
+    </message>
+    <message>
+        <source>meaning</source>
+        <translation>含义</translation>
+    </message>
+    <message>
+        <source>saved</source>
+        <translation>节省</translation>
+    </message>
+    <message>
+        <source>item</source>
+        <translation>项目</translation>
+    </message>
+    <message>
+        <source>What the layer hands on: its whole output, as it is stored.</source>
+        <translation>该层交出的内容：按存储格式计的完整输出。</translation>
+    </message>
+    <message>
+        <source>Taken while the layer runs, beside its inputs and its output: buffers, and the rim of zeros that a convolution reads.</source>
+        <translation>该层运行期间在输入和输出之外占用的内存：缓冲区，以及卷积读取的一圈零。</translation>
+    </message>
+    <message>
+        <source>All that is on the device at the layer&apos;s highest moment, weights and kept tensors of other layers included.</source>
+        <translation>该层最高时刻设备上的全部内容，包括权重和其他层的保留张量。</translation>
+    </message>
+    <message>
+        <source>Floating-point operations of the direct form, a multiplication and an addition counted as two.</source>
+        <translation>直接形式的浮点运算次数，一次乘法和一次加法计为两次。</translation>
+    </message>
+    <message>
+        <source>The shortest of the profiled runs.</source>
+        <translation>各次剖析运行中最短的时间。</translation>
+    </message>
+    <message>
+        <source>Layers that differ in their extents alone share a latency table.</source>
+        <translation>仅尺寸不同的层共用一张时延表。</translation>
+    </message>
+    <message>
+        <source>Of all that was on the device then.</source>
+        <translation>占当时设备上全部内容的比例。</translation>
+    </message>
+    <message>
+        <source>Measured over predicted.</source>
+        <translation>实测除以预测。</translation>
+    </message>
+    <message>
+        <source>All device bytes at the pass&apos;s highest moment, weights and reserve included.</source>
+        <translation>该遍最高时刻设备上的全部字节，包括权重和预留。</translation>
+    </message>
+    <message>
+        <source>The highest moment of the pool in this pass; growth outside the pool is not in it.</source>
+        <translation>该遍中内存池的最高时刻；不含内存池之外的增长。</translation>
+    </message>
+    <message>
+        <source>Of all tiles, those of every slice of the batch.</source>
+        <translation>全部切块，含批次的每个分片。</translation>
+    </message>
+    <message>
+        <source>Of the same.</source>
+        <translation>同上。</translation>
+    </message>
+    <message>
+        <source>Columns by rows of the first tile, in positions of the pass&apos;s grid.</source>
+        <translation>首个切块的列 × 行，以该遍网格的位置计。</translation>
+    </message>
+    <message>
+        <source>The form of its 3×3 convolutions: direct, or Winograd, which multiplies less and takes larger kernels and workspace.</source>
+        <translation>其 3×3 卷积的形式：直接，或 Winograd（乘法更少，但卷积核和工作区更大）。</translation>
+    </message>
+    <message>
+        <source>Floating-point operations of the direct form, halos included.</source>
+        <translation>直接形式的浮点运算次数，包括边缘。</translation>
+    </message>
+    <message>
+        <source>Where it is stored whole.</source>
+        <translation>完整存放的位置。</translation>
+    </message>
+    <message>
+        <source>The pass that writes it.</source>
+        <translation>写入它的那一遍。</translation>
+    </message>
+    <message>
+        <source>The passes that read it whole.</source>
+        <translation>读取整个张量的各遍。</translation>
+    </message>
+    <message>
+        <source>The last pass that reads it, which hands its blocks back as it goes.</source>
+        <translation>最后读取它的一遍，边读边交还其内存块。</translation>
+    </message>
+    <message>
+        <source>The tensor whose blocks it takes over as it is written.</source>
+        <translation>写入时接管其内存块的那个张量。</translation>
+    </message>
+    <message>
+        <source>Of the plan, and the smallest limit under which it is found.</source>
+        <translation>该方案的峰值，也是能得到它的最小上限。</translation>
+    </message>
+    <message>
+        <source>Predicted.</source>
+        <translation>预测值。</translation>
+    </message>
+    <message>
+        <source>All on the device throughout, or those of a pass brought in before it.</source>
+        <translation>全部常驻设备，或在每一遍之前载入该遍所需的部分。</translation>
+    </message>
+    <message>
+        <source>Batch items that go through all passes together.</source>
+        <translation>一起走完所有遍的批次份数。</translation>
+    </message>
+    <message>
+        <source>Where tensors might live beside the device.</source>
+        <translation>张量在设备之外可以存放的位置。</translation>
+    </message>
+    <message>
+        <source>As an option of headroom-plan.</source>
+        <translation>写成 headroom-plan 的选项。</translation>
+    </message>
+    <message>
+        <source>The smallest limit under which there is a plan with this change alone.</source>
+        <translation>只作此改动时仍有方案的最小上限。</translation>
+    </message>
+    <message>
+        <source>Of the peak as it is.</source>
+        <translation>相对于现在的峰值。</translation>
+    </message>
+    <message>
+        <source>What is saved, of the peak as it is.</source>
+        <translation>节省部分占现在峰值的比例。</translation>
+    </message>
+    <message>
+        <source>Predicted, under that limit.</source>
+        <translation>在该上限下的预测值。</translation>
+    </message>
+    <message>
+        <source>nothing but a smaller limit</source>
+        <translation>只降低上限，其他不变</translation>
+    </message>
+    <message>
+        <source>weights are brought in pass by pass where that is better</source>
+        <translation>在更合算时逐遍载入权重</translation>
+    </message>
+    <message>
+        <source>kept tensors may live in a file on a disk</source>
+        <translation>保留张量可以存放在磁盘文件中</translation>
+    </message>
+    <message>
+        <source>kept tensors may live in a larger file on a disk</source>
+        <translation>保留张量可以存放在更大的磁盘文件中</translation>
+    </message>
+    <message>
+        <source>kept tensors may take more of the host&apos;s memory</source>
+        <translation>保留张量可以占用更多主机内存</translation>
+    </message>
+    <message>
+        <source>kept tensors are stored in 16 bits, as bf16</source>
+        <translation>保留张量以 16 位 bf16 存储</translation>
+    </message>
+    <message>
+        <source>kept tensors are stored in 16 bits, as fp16</source>
+        <translation>保留张量以 16 位 fp16 存储</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Work</source>
+        <translation>计算量</translation>
+    </message>
+    <message>
+        <source>Other figures</source>
+        <translation>其他数据</translation>
+    </message>
+    <message>
+        <source>What else differs</source>
+        <translation>其他不同之处</translation>
+    </message>
+    <message>
+        <source>Time of layers</source>
+        <translation>各层时间</translation>
+    </message>
+    <message>
+        <source>Live bytes of layers</source>
+        <translation>各层在用字节</translation>
+    </message>
+    <message>
+        <source>Workspace of layers</source>
+        <translation>各层工作区</translation>
+    </message>
+    <message>
+        <source>Activations of layers</source>
+        <translation>各层激活</translation>
+    </message>
+    <message>
+        <source>Bytes in a second</source>
+        <translation>每秒字节数</translation>
+    </message>
+    <message>
+        <source>whole decode</source>
+        <translation>整个解码</translation>
+    </message>
+    <message>
+        <source>weights brought in</source>
+        <translation>载入权重</translation>
+    </message>
+    <message>
+        <source>kernels transformed</source>
+        <translation>变换卷积核</translation>
+    </message>
+    <message>
+        <source>scratch file written</source>
+        <translation>写暂存文件</translation>
+    </message>
+    <message>
+        <source>scratch file read</source>
+        <translation>读暂存文件</translation>
+    </message>
+    <message>
+        <source>model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>sizes</source>
+        <translation>尺寸</translation>
+    </message>
+    <message>
+        <source>dtype</source>
+        <translation>数据类型</translation>
+    </message>
+    <message>
+        <source>libraries</source>
+        <translation>库</translation>
+    </message>
+    <message>
+        <source>weights from</source>
+        <translation>权重来源</translation>
+    </message>
+    <message>
+        <source>scratch folder</source>
+        <translation>暂存文件夹</translation>
+    </message>
+    <message>
+        <source>predicted peak</source>
+        <translation>预测峰值</translation>
+    </message>
+    <message>
+        <source>peak of the pool</source>
+        <translation>内存池峰值</translation>
+    </message>
+    <message>
+        <source>growth outside the pool</source>
+        <translation>内存池之外的增长</translation>
+    </message>
+    <message>
+        <source>growth of the resident size</source>
+        <translation>常驻内存增长</translation>
+    </message>
+    <message>
+        <source>written to the scratch file</source>
+        <translation>写入暂存文件</translation>
+    </message>
+    <message>
+        <source>read from the scratch file</source>
+        <translation>从暂存文件读取</translation>
+    </message>
+    <message>
+        <source>predicted time</source>
+        <translation>预测时间</translation>
+    </message>
+    <message>
+        <source>waiting for transfers</source>
+        <translation>等待传输</translation>
+    </message>
+    <message>
+        <source>threads</source>
+        <translation>线程数</translation>
+    </message>
+    <message>
+        <source>largest error, relative</source>
+        <translation>最大相对误差</translation>
+    </message>
+    <message>
+        <source>PSNR in dB</source>
+        <translation>PSNR（dB）</translation>
+    </message>
+    <message>
+        <source>verified against</source>
+        <translation>对照</translation>
+    </message>
+    <message>
+        <source>frames</source>
+        <translation>帧数</translation>
+    </message>
+    <message>
+        <source>batch</source>
+        <translation>批次</translation>
+    </message>
+    <message>
+        <source>costs</source>
+        <translation>代价</translation>
+    </message>
+    <message>
+        <source>assumed</source>
+        <translation>假定</translation>
+    </message>
+    <message>
+        <source>profile</source>
+        <translation>剖析</translation>
+    </message>
+    <message>
+        <source>smallest plan</source>
+        <translation>最小方案</translation>
+    </message>
+    <message>
+        <source>Peak</source>
+        <translation>峰值</translation>
+    </message>
+    <message>
+        <source>steps</source>
+        <translation>步骤</translation>
+    </message>
+    <message>
+        <source>decode</source>
+        <translation>解码</translation>
+    </message>
+    <message>
+        <source>under</source>
+        <translation>上限</translation>
+    </message>
+    <message>
+        <source>plan</source>
+        <translation>方案</translation>
+    </message>
+    <message>
+        <source>stats</source>
+        <translation>运行统计</translation>
+    </message>
+    <message>
+        <source>trace</source>
+        <translation>跟踪</translation>
+    </message>
+    <message>
+        <source>frontier</source>
+        <translation>前沿</translation>
+    </message>
+    <message>
+        <source>pixel</source>
+        <translation>像素</translation>
+    </message>
+    <message>
+        <source>kpixel</source>
+        <translation>千像素</translation>
+    </message>
+    <message>
+        <source>Mpixel</source>
+        <translation>百万像素</translation>
+    </message>
+    <message>
+        <source>Gpixel</source>
+        <translation>十亿像素</translation>
+    </message>
+    <message>
+        <source>columns</source>
+        <translation>列</translation>
+    </message>
+    <message>
+        <source>keys</source>
+        <translation>个键</translation>
+    </message>
+    <message>
+        <source>equal left out</source>
+        <translation>项相同，未列出</translation>
+    </message>
+    <message>
+        <source>kept tensors equal left out</source>
+        <translation>个保留张量相同，未列出</translation>
+    </message>
+    <message>
+        <source>optimal</source>
+        <translation>最优</translation>
+    </message>
+    <message>
+        <source>not proven optimal</source>
+        <translation>未证明最优</translation>
+    </message>
+    <message>
+        <source>at most</source>
+        <translation>至多</translation>
+    </message>
+    <message>
+        <source>above the best</source>
+        <translation>高于最优</translation>
+    </message>
+    <message>
+        <source>slack</source>
+        <translation>空闲预留</translation>
+    </message>
+    <message>
+        <source>context and modules</source>
+        <translation>上下文与模块</translation>
+    </message>
+    <message>
+        <source>gaps</source>
+        <translation>空隙</translation>
+    </message>
+    <message>
+        <source>kernel</source>
+        <translation>核函数</translation>
+    </message>
+    <message>
+        <source>copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>fill</source>
+        <translation>填充</translation>
+    </message>
+    <message>
+        <source>others</source>
+        <translation>其他</translation>
+    </message>
+    <message>
+        <source>host to device</source>
+        <translation>主机到设备</translation>
+    </message>
+    <message>
+        <source>device to host</source>
+        <translation>设备到主机</translation>
+    </message>
+    <message>
+        <source>device to device</source>
+        <translation>设备内部</translation>
+    </message>
+    <message>
+        <source>stream</source>
+        <translation>流</translation>
+    </message>
+    <message>
+        <source>any stream</source>
+        <translation>任一流</translation>
+    </message>
+    <message>
+        <source>counted by the driver</source>
+        <translation>驱动统计</translation>
+    </message>
+    <message>
+        <source>Time of the GPU by passes</source>
+        <translation>各遍的 GPU 时间</translation>
+    </message>
+    <message>
+        <source>Steps that took the GPU longest</source>
+        <translation>占用 GPU 最久的步骤</translation>
+    </message>
+    <message>
+        <source>What the GPU ran</source>
+        <translation>GPU 运行的内容</translation>
+    </message>
+    <message>
+        <source>Copies to and from the GPU</source>
+        <translation>与 GPU 之间的复制</translation>
+    </message>
+    <message>
+        <source>Streams of the GPU</source>
+        <translation>GPU 的流</translation>
+    </message>
+    <message>
+        <source>calls</source>
+        <translation>调用次数</translation>
+    </message>
+    <message>
+        <source>moved</source>
+        <translation>搬运量</translation>
+    </message>
+    <message>
+        <source>rate</source>
+        <translation>速率</translation>
+    </message>
+    <message>
+        <source>busy</source>
+        <translation>忙碌</translation>
+    </message>
+    <message>
+        <source>From its first tile to its last, all slices together.</source>
+        <translation>从第一个图块到最后一个，所有份合计。</translation>
+    </message>
+    <message>
+        <source>From when a step was begun to when the host went on to the next.</source>
+        <translation>从步骤开始到主机转入下一步为止。</translation>
+    </message>
+    <message>
+        <source>Kernels and copies that were started for it, wherever they ran.</source>
+        <translation>为其启动的核函数和复制，无论在哪个流上运行。</translation>
+    </message>
+    <message>
+        <source>Of all the GPU&apos;s time.</source>
+        <translation>占全部 GPU 时间的比例。</translation>
+    </message>
+    <message>
+        <source>Of all calls together; those on two streams at once count twice.</source>
+        <translation>所有调用合计；同时在两个流上的计两次。</translation>
+    </message>
+    <message>
+        <source>Of the time of all that is listed.</source>
+        <translation>占所列全部时间的比例。</translation>
+    </message>
+    <message>
+        <source>Copied or filled.</source>
+        <translation>复制或填充的字节。</translation>
+    </message>
+    <message>
+        <source>While such a copy ran.</source>
+        <translation>此类复制运行的时间。</translation>
+    </message>
+    <message>
+        <source>Over the time that the copies ran.</source>
+        <translation>按复制运行的时间计算。</translation>
+    </message>
+    <message>
+        <source>Of the decode, as far as it is listed.</source>
+        <translation>占解码（已列出部分）的比例。</translation>
+    </message>
+    <message>
+        <source>While something ran on it.</source>
+        <translation>其上有内容运行的时间。</translation>
+    </message>
+    <message>
+        <source>Time of the GPU</source>
+        <translation>GPU 时间</translation>
+    </message>
+    <message>
+        <source>watched by</source>
+        <translation>监测来源</translation>
+    </message>
+    <message>
+        <source>on the host</source>
+        <translation>主机侧</translation>
+    </message>
+    <message>
+        <source>on the GPU</source>
+        <translation>GPU 侧</translation>
+    </message>
+    <message>
+        <source>limit of the reservation</source>
+        <translation>预留区上限</translation>
+    </message>
+</context>
+</TS>
