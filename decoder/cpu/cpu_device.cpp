@@ -136,7 +136,7 @@ void CpuDevice::gate(const MapView& source, const MapView& target, const Region&
 
 void CpuDevice::depth_to_space(const Op& op, const MapView& source, const MapView& target,
                                const Region& region, int64_t items) {
-  headroom::depth_to_space(source, target, op.factor, region, items);
+  headroom::depth_to_space(op, source, target, region, items);
 }
 
 void CpuDevice::attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,

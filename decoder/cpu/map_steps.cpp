@@ -97,18 +97,25 @@ void upsample(const MapView& source, const MapView& target, const Axes<int32_t>&
   });
 }
 
-void depth_to_space(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
-                    const Region& region, int64_t items) {
-  const int64_t pixels = int64_t{factor.y} * factor.x;
+void depth_to_space(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                    int64_t items) {
+  const Axes<int32_t>& factor = op.factor;
+  const int64_t pixels = int64_t{op.frames_in_depth} * factor.y * factor.x;
+  const int64_t repeats = target.channels * pixels / source.channels;
   for_rows(items, region, region.x.length() * target.channels, [&](const Row& row) {
     std::vector<float> wide(static_cast<size_t>(source.channels));
+    const DepthFrame frame = depth_frame(op, row.t);
     float* to = target.at(row, region.x.begin);
     for (int64_t x = region.x.begin; x < region.x.end; ++x, to += target.channels) {
-      const void* at = source.place({row.item, row.t, row.y / factor.y}, x / factor.x);
+      const void* at = source.place({row.item, frame.source, row.y / factor.y}, x / factor.x);
       if (source.dtype != Dtype::fp32) kernels::widen(source.dtype, at, wide.data(), source.channels);
       const float* from = source.dtype == Dtype::fp32 ? static_cast<const float*>(at) : wide.data();
-      from += row.y % factor.y * factor.x + x % factor.x;
-      for (int64_t c = 0; c < target.channels; ++c) to[c] = from[c * pixels];
+      const int64_t pixel = (frame.in_depth * factor.y + row.y % factor.y) * factor.x + x % factor.x;
+      if (repeats == 1) {
+        for (int64_t c = 0; c < target.channels; ++c) to[c] = from[c * pixels + pixel];
+      } else {
+        for (int64_t c = 0; c < target.channels; ++c) to[c] = from[(c * pixels + pixel) / repeats];
+      }
     }
   });
 }

@@ -19,9 +19,10 @@ void round_tile(const MapView& tile, Dtype dtype, int64_t items);
 /// Nearest upsampling into a tile's region; positions outside the picture (target's own extent) are zero.
 void upsample(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
               const Extent& picture, int64_t items);
-/// Channels c * factor² … of the source become the factor × factor pixels of the target's channel c.
-void depth_to_space(const MapView& source, const MapView& target, const Axes<int32_t>& factor,
-                    const Region& region, int64_t items);
+/// Channels of the source, repeated where they are too few, become frames, rows and columns of the target's:
+/// pixel p of the P of target channel c is channel (c * P + p) / repeats of the source.
+void depth_to_space(const Op& op, const MapView& source, const MapView& target, const Region& region,
+                    int64_t items);
 /// The first half of the source's channels by silu of the second.
 void gate(const MapView& source, const MapView& target, const Region& region, int64_t items);
 /// The activation, in place, of a region of a tile.

@@ -330,8 +330,12 @@ void GpuDevice::gate(const MapView& source, const MapView& target, const Region&
 
 void GpuDevice::depth_to_space(const Op& op, const MapView& source, const MapView& target,
                                const Region& region, int64_t items) {
-  for (int64_t i = 0; i < items; ++i)
-    run(gpu::DepthToSpace{view_of(source, i), view_of(target, i), op.factor.y, op.factor.x, box_of(region)});
+  const int64_t pixels = int64_t{op.frames_in_depth} * op.factor.y * op.factor.x;
+  const auto repeats = static_cast<int32_t>(target.channels * pixels / source.channels);
+  for (int64_t i = 0; i < items; ++i) {
+    run(gpu::DepthToSpace{view_of(source, i), view_of(target, i), op.factor.y, op.factor.x, op.factor.t,
+                          op.frames_in_depth, repeats, box_of(region)});
+  }
 }
 
 void GpuDevice::attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,

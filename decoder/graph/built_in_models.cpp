@@ -5,6 +5,42 @@
 namespace headroom {
 namespace {
 
+// As diffusers' class has it by default.
+constexpr const char* kQwenImage21 =
+    R"({"_class_name": "AutoencoderKLQwenImage21", "base_dim": 96, "decoder_base_dim": 144, "z_dim": 64,
+    "dim_mult": [1, 2, 4, 8, 8], "num_res_blocks": 2, "temperal_downsample": [false, true, true, true],
+    "is_residual": true, "out_channels": 4, "patch_size": null,
+    "latents_mean": [0.5126, 0.7721, -0.0631, 1.3506, -0.7855, -2.1025, -0.3458, 1.3722, 1.8873, -1.7177,
+                     -0.6510, 0.2732, 0.7562, -0.6163, -1.0277, 3.8363, 2.0210, 0.0472, 0.9320, 2.0087,
+                     2.4954, -0.1391, -1.4249, 1.8464, -0.5236, 1.2826, 3.7046, -1.3035, 2.7286, -1.4518,
+                     -1.9036, -1.9955, -0.0342, -1.0265, -0.7636, 3.0555, 0.0746, -3.0751, -0.1076,
+                     1.7376, -1.0914, -1.9435, -0.2784, -1.3680, 0.4809, -0.4433, 0.3764, 0.5729,
+                     -2.0595, 1.0960, -1.3260, -2.0211, -5.0179, 0.5275, 4.0162, 1.8505, 0.3026, 1.9373,
+                     1.4937, 0.2632, 0.5547, -1.7121, -0.1562, 0.0304],
+    "latents_std": [3.2001, 3.2936, 3.4321, 3.0091, 3.1061, 4.0379, 4.0705, 3.7910, 3.0785, 3.6500,
+                    3.9308, 3.0904, 2.8778, 3.7675, 3.7320, 5.0756, 3.2864, 4.0397, 3.1317, 4.0443,
+                    2.9249, 3.9454, 3.0988, 4.2489, 3.4896, 3.8513, 3.9323, 3.4719, 3.7498, 4.2830,
+                    3.5694, 4.2467, 3.9037, 3.2947, 5.0770, 3.5075, 3.2700, 3.4767, 2.8063, 5.1125,
+                    3.5327, 4.7833, 3.1286, 4.1819, 3.8527, 3.8312, 3.5605, 4.3875, 3.9624, 4.0168,
+                    3.5643, 4.0550, 5.5614, 4.2963, 4.4080, 3.4959, 3.8747, 3.7608, 3.5735, 3.1490,
+                    3.7662, 3.6746, 3.4563, 3.8161]})";
+
+// Of TI2V-5B, as diffusers' scripts/convert_wan_to_diffusers.py writes it.
+constexpr const char* kWan22 =
+    R"({"_class_name": "AutoencoderKLWan", "base_dim": 160, "decoder_base_dim": 256, "z_dim": 48,
+    "dim_mult": [1, 2, 4, 4], "num_res_blocks": 2, "temperal_downsample": [false, true, true],
+    "is_residual": true, "out_channels": 12, "patch_size": 2,
+    "latents_mean": [-0.2289, -0.0052, -0.1323, -0.2339, -0.2799, 0.0174, 0.1838, 0.1557, -0.1382,
+                     0.0542, 0.2813, 0.0891, 0.1570, -0.0098, 0.0375, -0.1825, -0.2246, -0.1207, -0.0698,
+                     0.5109, 0.2665, -0.2108, -0.2158, 0.2502, -0.2055, -0.0322, 0.1109, 0.1567, -0.0729,
+                     0.0899, -0.2799, -0.1230, -0.0313, -0.1649, 0.0117, 0.0723, -0.2839, -0.2083,
+                     -0.0520, 0.3748, 0.0152, 0.1957, 0.1433, -0.2944, 0.3573, -0.0548, -0.1681, -0.0667],
+    "latents_std": [0.4765, 1.0364, 0.4514, 1.1677, 0.5313, 0.4990, 0.4818, 0.5013, 0.8158, 1.0344,
+                    0.5894, 1.0901, 0.6885, 0.6165, 0.8454, 0.4978, 0.5759, 0.3523, 0.7135, 0.6804,
+                    0.5833, 1.4146, 0.8986, 0.5659, 0.7069, 0.5338, 0.4889, 0.4917, 0.4069, 0.4999,
+                    0.6866, 0.4093, 0.5709, 0.6065, 0.6415, 0.4944, 0.5726, 1.2042, 0.5458, 1.6887,
+                    0.3971, 1.0600, 0.3943, 0.5537, 0.5444, 0.4089, 0.7468, 0.7744]})";
+
 // The configs that the models are published with, cut to what the decoder depends on.
 const std::map<std::string, std::string>& built_ins() {
   static const std::string four_blocks =
@@ -55,7 +91,9 @@ const std::map<std::string, std::string>& built_ins() {
            "decoder_spatial_upsample": ["", "SpatialUpsample2x", "SpatialUpsample2x", "SpatialUpsample2x"],
            "decoder_temporal_upsample": ["", "", "TimeUpsample2x", "TimeUpsample2x"]})"},
       {"qwen-image", R"({"_class_name": "AutoencoderKLQwenImage", )" + causal},
+      {"qwen-image-2.1", kQwenImage21},
       {"wan2.1", R"({"_class_name": "AutoencoderKLWan", )" + causal},
+      {"wan2.2", kWan22},
   };
   return table;
 }

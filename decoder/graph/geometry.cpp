@@ -36,6 +36,11 @@ Interval frames_at_scale(const Interval& frames, int32_t from_scale, int32_t to_
   return {begin, later_frames(frames.end - 1) + (cut ? 1 : 0) + 1};
 }
 
+DepthFrame depth_frame(const Op& op, int64_t frame) {
+  if (frame == 0 || op.factor.t == 1) return {frame, op.frames_in_depth - 1};
+  return {(frame - 1) / op.factor.t + 1, (frame - 1) % op.factor.t};
+}
+
 bool is_barrier(const Op& op, size_t input) {
   switch (traits_of(op.kind).barrier) {
     case BarrierInputs::none:

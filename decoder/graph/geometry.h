@@ -25,6 +25,13 @@ bool needs_all_frames(const Op& op);
 /// say.
 Interval frames_at_scale(const Interval& frames, int32_t from_scale, int32_t to_scale);
 
+/// The frame of depth_to_space's input that a frame of its result is made of, and which of the frames that
+/// the channels hold it is: of the first one the last.
+struct DepthFrame {
+  int64_t source = 0, in_depth = 0;
+};
+DepthFrame depth_frame(const Op& op, int64_t frame);
+
 /// True where input `input` is needed over its whole extent before any output exists.
 bool is_barrier(const Op& op, size_t input);
 

@@ -69,6 +69,10 @@ TensorId Graph::conv(const std::string& name, TensorId x, int64_t channels, Axes
     throw std::logic_error(name + ": its input cannot be repeated into its output");
   if (kernel.t > 1 && traits.groups != 1)
     throw std::logic_error(name + ": convolutions over the time have one group");
+  const int64_t pixels = int64_t{traits.stored_by_columns} * traits.stored_by_columns;
+  const bool folds = traits.shortcut || !traits.stacked.empty() || !traits.batch_norm.empty();
+  if (pixels > 1 && (channels % pixels != 0 || folds))
+    throw std::logic_error(name + ": its outputs cannot be put in another order");
   if (!traits.mix_factor.empty() && channels != inputs)
     throw std::logic_error(name + ": its input cannot be mixed into its output");
   return append({.name = name,
@@ -177,12 +181,23 @@ TensorId Graph::gate(const std::string& name, TensorId x) {
 }
 
 TensorId Graph::depth_to_space(const std::string& name, TensorId x, Axes<int32_t> factor) {
+  const int64_t pixels = int64_t{factor.y} * factor.x, channels = tensor(x).channels;
+  if (channels % pixels != 0) throw std::logic_error(name + ": channels cannot be cut into pixels");
+  return repeated_depth_to_space(name, x, channels / pixels, factor, 1);
+}
+
+TensorId Graph::repeated_depth_to_space(const std::string& name, TensorId x, int64_t channels,
+                                        Axes<int32_t> factor, int32_t frames_in_depth) {
   const Tensor from = tensor(x);
-  const int64_t pixels = int64_t{factor.y} * factor.x;
-  if (factor.t != 1 || from.channels % pixels != 0)
-    throw std::logic_error(name + ": channels cannot be cut into pixels");
-  return append({.name = name, .kind = OpKind::depth_to_space, .inputs = {x}, .factor = factor},
-                from.channels / pixels, times(from.scale, factor));
+  const int64_t pixels = int64_t{frames_in_depth} * factor.y * factor.x;
+  if (channels * pixels % from.channels != 0 || (factor.t != 1 && factor.t != frames_in_depth))
+    throw std::logic_error(name + ": channels cannot be repeated into pixels");
+  return append({.name = name,
+                 .kind = OpKind::depth_to_space,
+                 .inputs = {x},
+                 .factor = factor,
+                 .frames_in_depth = frames_in_depth},
+                channels, times(from.scale, factor));
 }
 
 TensorId Graph::key_value_sums(const std::string& name, const std::vector<TensorId>& inputs,

@@ -82,6 +82,13 @@ struct ConvolutionTraits {
   std::string batch_norm{};
   bool over_frames = false;  ///< the kernel is stored with an axis for the time, even where that is 1 long
   BeforeFirst before_first = BeforeFirst::zeros;
+  /// Frames of the stored kernel where the operation has fewer, because all before the first frame is known
+  /// (Graph::of_one_frame()): its last taps alone, or of frames that are the first one again and again their
+  /// sums. 0 where it has them all.
+  int32_t stored_frames = 0;
+  /// The outputs are pixels of squares with this side, stored column by column, computed row by row, which is
+  /// the order of depth_to_space.
+  int32_t stored_by_columns = 1;
   /// The module whose outputs are cut into `parts` equal parts, of which this operation is number `part`;
   /// empty where it is a whole one.
   std::string part_of{};
@@ -100,6 +107,7 @@ struct Op {
   Axes<int32_t> kernel{1, 1,
                        1};  ///< conv: odd along rows and columns; along the time it ends at its own frame
   Axes<int32_t> factor{1, 1, 1};  ///< upsample, conv, depth_to_space, interpolate, unfold_frames
+  int32_t frames_in_depth = 1;    ///< depth_to_space
   int32_t groups = 0;             ///< statistics, norm, conv; heads of key_value_sums and linear_attention
   double epsilon = 0;  ///< statistics, rms_norm, linear_attention, and of a convolution's batch norm
   Activation activation = Activation::none;
@@ -136,13 +144,19 @@ class Graph {
   TensorId unfold_frames(const std::string& name, TensorId x, TensorId rest);
   TensorId gate(const std::string& name, TensorId x);
   TensorId depth_to_space(const std::string& name, TensorId x, Axes<int32_t> factor);
+  /// The same of so many `channels` times `frames_in_depth` frames of pixels, each channel of `x` repeated
+  /// until there are as many. Of the first frame only the last of these frames counts; where `factor.t` is 1,
+  /// of all.
+  TensorId repeated_depth_to_space(const std::string& name, TensorId x, int64_t channels,
+                                   Axes<int32_t> factor, int32_t frames_in_depth);
   /// Heads lie one after another across `inputs`, each with q, k and v of `head_channels` each.
   TensorId key_value_sums(const std::string& name, const std::vector<TensorId>& inputs,
                           int64_t head_channels);
   /// Of the same inputs; `epsilon` keeps the quotient from dividing by zero.
   TensorId linear_attention(const std::string& name, const std::vector<TensorId>& inputs, TensorId sums,
                             double epsilon);
-  /// Says that a pass may end at this tensor. All that comes later must read it and nothing before it.
+  /// Says that a pass may end at this tensor. All that comes later reads it and otherwise only cut points
+  /// before it.
   void add_cut_point(TensorId id) { tensors_[index(id)].cut_point = true; }
   void set_output(TensorId tensor) { output_ = tensor; }
 
@@ -160,6 +174,8 @@ class Graph {
   TensorId find_tensor(const std::string& name) const;
   /// Returns -1 where no operation has this name.
   OpId find_op(const std::string& name) const;
+  /// The same decoder for latents of one frame (single_frame.cpp).
+  Graph of_one_frame() const;
 
  private:
   TensorId append(Op op, int64_t channels, Axes<int32_t> scale, bool statistics = false);

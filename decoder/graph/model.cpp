@@ -71,6 +71,13 @@ Model resolve_model(const std::string& argument) {
   return load_model(model_folder(argument) / "config.json");
 }
 
+Model for_frames(Model model, int64_t frames) {
+  if (frames != 1 || !model.decodes_clips) return model;
+  model.graph = model.graph.of_one_frame();
+  model.decodes_clips = false;
+  return model;
+}
+
 Dtype decoding_dtype(const Model& model, Dtype asked) {
   return asked == Dtype::fp16 && model.force_upcast ? Dtype::fp32 : asked;
 }

@@ -43,11 +43,15 @@ Model load_model(const std::filesystem::path& config_file);
 /// The text of a config, for tests and built-in models. `origin` names it in errors.
 Model parse_model(const std::string& config_text, const std::string& origin);
 
+/// The model for decodes of so many frames of the picture: for one, a family of clips has kernels without
+/// what lies before the first frame (Graph::of_one_frame()). A plan is for the model of its request's frames.
+Model for_frames(Model model, int64_t frames);
+
 /// Class names of the decoders that are supported.
 std::vector<std::string> supported_classes();
 
-/// Where a model lies that is stored in `folder`: there, or in its vae/ where a whole pipeline is stored in it, which
-/// model_index.json says.
+/// Where a model lies that is stored in `folder`: there, or in its vae/ where a whole pipeline is stored in
+/// it, which model_index.json says.
 std::filesystem::path model_folder(const std::filesystem::path& folder);
 
 /// `argument` is a folder that holds config.json, or a pipeline's folder, or a built-in name.

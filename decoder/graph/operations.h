@@ -22,7 +22,8 @@ enum class OpKind {
   unfold_frames,  ///< {x, z} -> y: the first frame of x; then two for each later one of z, whose first half
                   ///< of the channels is the earlier one
   gate,           ///< {x} -> y: the first half of the channels * silu(the second half)
-  depth_to_space,  ///< {x} -> y: channels c * factor² … become the factor × factor pixels of channel c
+  depth_to_space,  ///< {x} -> y: channels c * factor² … become the factor × factor pixels of channel c; where
+                   ///< they hold several frames too, frame by frame, and repeated until they are enough
   key_value_sums,  ///< {x …} -> s: of each head, sums over all positions of v and of 1 by relu(k); a barrier
   linear_attention,  ///< {x …, s} -> y: of each head, relu(q) by those sums, their quotient
 };

@@ -1,5 +1,7 @@
 #include "decoder/graph/parameters.h"
 
+#include <algorithm>
+
 #include "decoder/graph/geometry.h"
 
 namespace headroom {
@@ -37,7 +39,8 @@ std::vector<Parameter> parameters_of(const Graph& graph, const Op& op) {
       traits.stacked.empty() ? std::vector<std::string>{own} : traits.stacked;
   std::vector<int64_t> shape{channels * traits.parts / static_cast<int64_t>(modules.size()),
                              graph.tensor(op.inputs[0]).channels / op.groups};
-  if (op.kernel.t > 1 || traits.over_frames) shape.push_back(op.kernel.t);
+  const int32_t frames = std::max(op.kernel.t, traits.stored_frames);
+  if (frames > 1 || traits.over_frames) shape.push_back(frames);
   shape.insert(shape.end(), {op.kernel.y, op.kernel.x});
   std::vector<Parameter> list;
   for (const std::string& module : modules) list.push_back({module + ".weight", shape});

@@ -17,6 +17,12 @@ QueuePrediction predict(const RequestQueue& queue) {
   return prediction;
 }
 
+int64_t most_frames(const RequestQueue& queue) {
+  int64_t most = 1;
+  for (const QueuedRequest& request : queue.requests) most = std::max(most, request.frames);
+  return most;
+}
+
 std::string path_for(const std::string& path, const QueuedRequest& request, int64_t repetition) {
   if (request.count == 1) return path;
   const std::string place = "{i}";

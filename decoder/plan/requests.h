@@ -47,6 +47,9 @@ struct RequestQueue {
   friend bool operator==(const RequestQueue&, const RequestQueue&) = default;
 };
 
+/// Of the requests. One model serves them all: that of so many frames (for_frames()).
+int64_t most_frames(const RequestQueue& queue);
+
 /// What a planned queue takes, by its plans.
 struct QueuePrediction {
   int64_t pool_bytes = 0;  ///< the largest plan's peak without its reserve: what one pool for all has to hold

@@ -20,21 +20,24 @@ std::string free_bytes_of(const gpu::Gpu& gpu) {
 }
 
 /// The plan of --plan, with the scratch folder of the command line.
-Plan given_plan(const DecodeOptions& options, const Model& model) {
+ChosenPlan given_plan(const DecodeOptions& options, const Model& model) {
   const int64_t scratch_limit =
       options.scratch_limit.empty() ? 0 : parse_bytes(options.scratch_limit, "--scratch-limit");
-  Plan plan = read_plan(options.plan_file, model.graph);
+  const PlanFile parsed(options.plan_file);
+  ChosenPlan chosen{for_frames(model, parsed.request().frames), {}};
+  Plan& plan = chosen.plan = parsed.plan(chosen.model.graph);
   if (!options.scratch.empty()) plan.scratch_folder = options.scratch;
   if (!options.scratch_limit.empty()) plan.scratch_limit_bytes = scratch_limit;
   if (!options.device.empty() && parse_device(options.device) != plan.request.device) {
     throw InputError("--device: " + options.plan_file + " is a plan for " + name_of(plan.request.device) +
                      ", found " + options.device);
   }
-  return plan;
+  return chosen;
 }
 
 /// The plan that headroom-plan makes for --limit.
-Plan asked_plan(const DecodeOptions& options, const Model& model, const Array& latent, const gpu::Gpu* gpu) {
+ChosenPlan asked_plan(const DecodeOptions& options, const Model& model, const Array& latent,
+                      const gpu::Gpu* gpu) {
   // Before a solve is waited for.
   if (!options.scratch_limit.empty()) parse_bytes(options.scratch_limit, "--scratch-limit");
   if (latent.shape.size() < 4 || latent.shape.size() > 5) {
@@ -56,12 +59,15 @@ Plan asked_plan(const DecodeOptions& options, const Model& model, const Array& l
   if (!options.scratch_limit.empty()) words.insert(words.end(), {"--scratch-limit", options.scratch_limit});
   const nlohmann::json document =
       plan_from_program_beside(words, gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu);
-  return plan_from_json(JsonFields(document, "headroom-plan"), model.graph);
+  ChosenPlan chosen{for_frames(model, frames), {}};
+  chosen.plan = plan_from_json(JsonFields(document, "headroom-plan"), chosen.model.graph);
+  return chosen;
 }
 
 }  // namespace
 
-Plan choose_plan(const DecodeOptions& options, const Model& model, const Array& latent, const gpu::Gpu* gpu) {
+ChosenPlan choose_plan(const DecodeOptions& options, const Model& model, const Array& latent,
+                       const gpu::Gpu* gpu) {
   return options.plan_file.empty() ? asked_plan(options, model, latent, gpu) : given_plan(options, model);
 }
 

@@ -8,8 +8,15 @@
 
 namespace headroom {
 
+/// A plan with the model of its request's frames.
+struct ChosenPlan {
+  Model model;
+  Plan plan;
+};
+
 /// The plan of --plan, or the one that headroom-plan makes for --limit and a latent of this shape: on `gpu`,
 /// or on the CPU where it is null. Throws InputError, DoesNotFit, DeviceError.
-Plan choose_plan(const DecodeOptions& options, const Model& model, const Array& latent, const gpu::Gpu* gpu);
+ChosenPlan choose_plan(const DecodeOptions& options, const Model& model, const Array& latent,
+                       const gpu::Gpu* gpu);
 
 }  // namespace headroom

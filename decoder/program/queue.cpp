@@ -35,9 +35,12 @@ struct Job {
   path output;
 };
 
-RequestQueue read_queue(const QueueRun& run) {
+/// Of all plans the weights are the same, so the model is the one of the most frames.
+RequestQueue read_queue(QueueRun& run) {
   const nlohmann::json document = read_requests_file(run.queue_file);
-  RequestQueue queue = planned_queue_from_json(JsonFields(document, run.queue_file), run.model.graph);
+  const JsonFields fields(document, run.queue_file);
+  run.model = for_frames(std::move(run.model), most_frames(requests_from_json(fields)));
+  RequestQueue queue = planned_queue_from_json(fields, run.model.graph);
   for (size_t i = 0; i < queue.plans.size(); ++i) {
     require_valid(queue.plans[i], run.model, run.queue_file + ": plans[" + std::to_string(i) + "]");
   }
@@ -169,7 +172,7 @@ int64_t growth_after_warmup(const std::vector<DecodeStats>& decodes, size_t shap
 
 }  // namespace
 
-RunStats decode_queue(const QueueRun& run, Progress& progress) {
+RunStats decode_queue(QueueRun run, Progress& progress) {
   const RequestQueue queue = read_queue(run);
   const std::vector<Job> jobs = jobs_of(run, queue);
   for (size_t i = 0; i < queue.plans.size(); ++i) {

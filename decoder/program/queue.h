@@ -15,7 +15,7 @@ namespace headroom {
 
 /// What the program was asked to do with a planned queue.
 struct QueueRun {
-  Model model;
+  Model model;  ///< for any number of frames
   ParameterSource weights;
   std::string queue_file;
   std::string output_folder;  ///< for all outputs; the queue file's own where empty
@@ -31,6 +31,6 @@ struct QueueRun {
 /// Decodes the whole queue in its order from one pool. Everything that can be checked before the first decode
 /// is. A decode that fails ends the run with its own error, which names the request; the outputs before it
 /// are there. Throws InputError, LimitExceeded, DeviceError.
-RunStats decode_queue(const QueueRun& run, Progress& progress);
+RunStats decode_queue(QueueRun run, Progress& progress);
 
 }  // namespace headroom

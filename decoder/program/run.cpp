@@ -96,12 +96,12 @@ RunStats run(const DecodeOptions& options, Progress& progress) {
   // First of all: without a GPU nothing else is worth doing.
   std::unique_ptr<gpu::Gpu> gpu;
   if (options.device == "cuda") gpu = gpu::open_gpu();
-  const Model model = resolve_model(options.model);
+  const Model of_any_frames = resolve_model(options.model);
   Array latent = read_latent(options.latents.front());
   const auto open = [&] { return open_weights(options.model, options.weights, options.random_seed); };
-  if (options.latent_scale == "model") undo_latent_scale(model, open, latent);
+  if (options.latent_scale == "model") undo_latent_scale(of_any_frames, open, latent);
   if (options.plan_file.empty()) progress.tell(WorkDone{0, "planning"});
-  const Plan plan = choose_plan(options, model, latent, gpu.get());
+  const auto [model, plan] = choose_plan(options, of_any_frames, latent, gpu.get());
   require_valid(plan, model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
   if (plan.request.device == DeviceKind::cuda && !gpu) gpu = gpu::open_gpu();
 

@@ -152,7 +152,7 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
 }
 
 /// A convolution reads the frames before its own that its kernel has; an interpolation and attention over
-/// interleaved frames read them all; of two frames for one, both read that one.
+/// interleaved frames read them all; of several frames for one, each reads that one.
 Interval View::frames_needed(const Step& reader, size_t input, const Interval& out) const {
   if (reader.op == OpId{-1}) return out;
   const Op& op = graph.op(reader.op);
@@ -166,6 +166,8 @@ Interval View::frames_needed(const Step& reader, size_t input, const Interval& o
       return op.frames == AttentionFrames::interleaved ? all : out;
     case StepKind::unfold_frames:
       return {frames_before(out.begin, 2, 1), frames_until(out.end, 2, 1)};
+    case StepKind::depth_to_space:
+      return {frames_before(out.begin, op.factor.t, 1), frames_until(out.end, op.factor.t, 1)};
     default:
       return out;
   }

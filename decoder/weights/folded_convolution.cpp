@@ -27,6 +27,7 @@ FoldedConvolution::FoldedConvolution(const Graph& graph, const Op& op, const Par
     : op_(op),
       source_(source),
       shape_(kernel_shape(graph, op)),
+      stored_frames_(std::max<int64_t>(shape_.frames, op.convolution.stored_frames)),
       parameters_(parameters_of(graph, op)),
       modules_(std::max<size_t>(1, op.convolution.stacked.size())) {
   if (op.convolution.shortcut) shortcut_weight_ = 1;
@@ -60,12 +61,18 @@ void FoldedConvolution::fold_mix_factor() {
   shift_.assign(scale_.size(), 0);
 }
 
+int64_t FoldedConvolution::stored_output(int64_t output) const {
+  const int64_t side = op_.convolution.stored_by_columns;
+  const int64_t pixel = output % (side * side);
+  return output - pixel + pixel % side * side + pixel / side;
+}
+
 /// Scaled taps as the model stores them: [input][frame][row][column], from whichever module has the output.
 void FoldedConvolution::read_stored(int64_t output, const Interval& inputs, float* out) const {
   const int64_t of_module = shape_.outputs / static_cast<int64_t>(modules_);
-  const int64_t of_input = shape_.frames * shape_.rows * shape_.columns;
+  const int64_t of_input = stored_frames_ * shape_.rows * shape_.columns;
   const int64_t begin =
-      (op_.convolution.part * shape_.outputs + output % of_module) * group_inputs() * of_input;
+      (op_.convolution.part * shape_.outputs + stored_output(output) % of_module) * group_inputs() * of_input;
   source_(parameters_[static_cast<size_t>(output / of_module)],
           {begin + inputs.begin * of_input, begin + inputs.end * of_input}, out);
   if (scale_.empty()) return;
@@ -76,20 +83,33 @@ void FoldedConvolution::read_stored(int64_t output, const Interval& inputs, floa
 void FoldedConvolution::read_taps(int64_t output, const Interval& inputs, float* out) const {
   const int64_t stored_taps = shape_.rows * shape_.columns, taps = frame_taps();
   const int64_t frame_values = inputs.length() * taps;
-  if (shape_.frames == 1 && !shape_.upsamples) {
+  if (stored_frames_ == 1 && !shape_.upsamples) {
     read_stored(output, inputs, out);
   } else {
-    std::vector<float> stored(static_cast<size_t>(inputs.length() * shape_.frames * stored_taps));
+    std::vector<float> stored(static_cast<size_t>(inputs.length() * stored_frames_ * stored_taps));
+    std::vector<float> frame_of_kernel(static_cast<size_t>(stored_taps));
     read_stored(output, inputs, stored.data());
     const float* from = stored.data();
-    for (int64_t input = 0; input < inputs.length(); ++input) {
-      for (int64_t frame = 0; frame < shape_.frames; ++frame, from += stored_taps) {
+    for (int64_t input = 0; input < inputs.length(); ++input, from += stored_frames_ * stored_taps) {
+      for (int64_t frame = 0; frame < shape_.frames; ++frame) {
         float* to = out + frame * frame_values + input * taps;
-        shape_.upsamples ? sum_phases(from, to) : void(std::copy_n(from, taps, to));
+        take_frame(from, frame, shape_.upsamples ? frame_of_kernel.data() : to);
+        if (shape_.upsamples) sum_phases(frame_of_kernel.data(), to);
       }
     }
   }
   if (shortcut_weight_ != 0) add_shortcut(output, inputs, out + (shape_.frames - 1) * frame_values);
+}
+
+void FoldedConvolution::take_frame(const float* from, int64_t frame, float* taps) const {
+  const int64_t count = shape_.rows * shape_.columns, earlier = stored_frames_ - shape_.frames;
+  std::copy_n(from + (earlier + frame) * count, count, taps);
+  if (frame > 0 || shape_.before_first != BeforeFirst::first_frame) return;
+  for (int64_t tap = 0; tap < count; ++tap) {
+    double sum = taps[tap];
+    for (int64_t before = 0; before < earlier; ++before) sum += from[before * count + tap];
+    taps[tap] = static_cast<float>(sum);
+  }
 }
 
 void FoldedConvolution::add_shortcut(int64_t output, const Interval& inputs, float* last_frame) const {
@@ -114,6 +134,10 @@ void FoldedConvolution::read_bias(float* out) const {
   std::fill_n(out, shape_.outputs, 0.0f);
   const int64_t first = op_.convolution.part * shape_.outputs;
   if (op_.convolution.bias) source_(parameters_[modules_], {first, first + shape_.outputs}, out);
+  if (op_.convolution.stored_by_columns > 1) {
+    const std::vector<float> stored(out, out + shape_.outputs);
+    for (int64_t o = 0; o < shape_.outputs; ++o) out[o] = stored[static_cast<size_t>(stored_output(o))];
+  }
   if (scale_.empty()) return;
   for (int64_t o = 0; o < shape_.outputs; ++o) {
     const auto i = static_cast<size_t>(o);

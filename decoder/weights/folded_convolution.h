@@ -19,7 +19,10 @@ void sum_phases(const float* taps, float* phases);
 /// the model is folded into kernel and bias:
 /// - a batch norm, and the mix factor of a residual sum, scale the taps and the bias of each output;
 /// - a shortcut adds the weight of the input to the tap that reads it;
-/// - over nearest upsampling the kernel becomes those of the four phases (sum_phases()).
+/// - over nearest upsampling the kernel becomes those of the four phases (sum_phases());
+/// - of a kernel over more frames than the operation has, the last taps count, or their sums where the frames
+///   before are the first one again and again (ConvolutionTraits::stored_frames);
+/// - outputs that are stored in another order of pixels are put into that of depth_to_space.
 /// Reading is const and may happen on several threads at once.
 class FoldedConvolution {
  public:
@@ -38,6 +41,10 @@ class FoldedConvolution {
   void read_bias(float* out) const;
 
  private:
+  /// Where an output is stored: pixels column by column, or as it is.
+  int64_t stored_output(int64_t output) const;
+  /// Stored taps of one input over one frame of the operation's kernel: `from` is [stored frame][tap].
+  void take_frame(const float* from, int64_t frame, float* taps) const;
   void fold_batch_norm();
   void fold_mix_factor();
   void read_stored(int64_t output, const Interval& inputs, float* out) const;
@@ -46,6 +53,7 @@ class FoldedConvolution {
   const Op& op_;
   const ParameterSource& source_;
   const KernelShape shape_;
+  const int64_t stored_frames_;
   const std::vector<Parameter> parameters_;
   const size_t modules_;               ///< whose kernels are stacked along the outputs
   std::vector<double> scale_, shift_;  ///< by output; empty where there is neither batch norm nor mix factor

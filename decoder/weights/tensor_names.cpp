@@ -70,8 +70,9 @@ std::string stable_diffusion_name(const std::string& name, int levels) {
   return with_renamed_start(name, {{"decoder.conv_norm_out.", "decoder.norm_out."}});
 }
 
-/// Wan numbers the modules of a residual block, and its blocks and upsamplers through all resolutions.
-std::string wan_name(const std::string& name) {
+/// Wan numbers the modules of a residual block, and its blocks and upsamplers: through all resolutions, or
+/// where `nested`, as in Wan 2.2, in each.
+std::string wan_name(const std::string& name, bool nested) {
   constexpr int kModulesOfLevel = 4;  // three residual blocks and an upsampler
   const std::vector<Renamed> residual = {{"norm1.", "residual.0."},
                                          {"conv1.", "residual.2."},
@@ -88,9 +89,12 @@ std::string wan_name(const std::string& name) {
     const auto level = take_number(rest);
     if (!level) return name;
     const auto module = [&](int number) {
+      if (nested)
+        return "decoder.upsamples." + std::to_string(*level) + ".upsamples." + std::to_string(number) + ".";
       return "decoder.upsamples." + std::to_string(*level * kModulesOfLevel + number) + ".";
     };
-    if (take(rest, "upsamplers.0.")) return module(kModulesOfLevel - 1) + std::string(rest);
+    if (take(rest, nested ? "upsampler." : "upsamplers.0."))
+      return module(kModulesOfLevel - 1) + std::string(rest);
     if (!take(rest, "resnets.")) return name;
     if (const auto block = take_number(rest)) return module(*block) + with_renamed_start(rest, residual);
   }
@@ -124,8 +128,9 @@ TensorNames::TensorNames(const std::vector<std::string>& stored) : stored_(store
       if (const auto level = take_number(rest)) levels_ = std::max(levels_, *level + 1);
     }
   } else if (const auto wan = prefix_of(stored, "decoder.middle.0.residual.0.gamma")) {
-    layout_ = Layout::wan;
     prefix_ = *wan;
+    const bool nested = stored_.contains(prefix_ + "decoder.upsamples.0.upsamples.0.residual.0.gamma");
+    layout_ = nested ? Layout::wan_nested : Layout::wan;
   } else if (const auto nested = prefix_of(stored, "decoder.conv_in.weight")) {
     prefix_ = *nested;
   }
@@ -141,7 +146,8 @@ std::optional<std::string> TensorNames::find(const std::string& name) const {
       candidates.push_back(prefix_ + stable_diffusion_name(name, levels_));
       break;
     case Layout::wan:
-      candidates.push_back(prefix_ + wan_name(name));
+    case Layout::wan_nested:
+      candidates.push_back(prefix_ + wan_name(name, layout_ == Layout::wan_nested));
       break;
   }
   for (std::string& candidate : candidates) {

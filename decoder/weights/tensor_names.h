@@ -14,6 +14,8 @@ namespace headroom {
 ///   decoder.up_blocks.0.resnets.1.norm1                                …up.3.block.1.norm1
 ///   …upsamples.1.residual.0 decoder.up_blocks.0.upsamplers.0.conv …up.3.upsample.conv
 ///   …upsamples.3.resample.1
+///   decoder.up_blocks.0.upsampler.resample.1                           Wan 2.2
+///   …upsamples.0.upsamples.3.resample.1
 ///
 /// Original names may have a prefix, such as "first_stage_model." or "vae.", which is found out.
 /// Sources: convert_ldm_vae_checkpoint() of diffusers' loaders/single_file_utils.py and its
@@ -28,7 +30,7 @@ class TensorNames {
   std::optional<std::string> find(const std::string& name) const;
 
  private:
-  enum class Layout { diffusers, stable_diffusion, wan };
+  enum class Layout { diffusers, stable_diffusion, wan, wan_nested };
 
   std::unordered_set<std::string> stored_;
   Layout layout_ = Layout::diffusers;

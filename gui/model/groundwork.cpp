@@ -17,8 +17,8 @@ bool same_but_limit(const PlanningQuestion& a, const PlanningQuestion& b) {
 }
 
 Model model_of(const PlanningQuestion& question) {
-  Model model = resolve_model(question.model);
   const Request& request = question.request;
+  Model model = for_frames(resolve_model(question.model), request.frames);
   latent_extent(model, request.width_pixels, request.height_pixels, request.frames);
   if (request.batch < 1)
     throw InputError("--batch: expected at least 1, found " + std::to_string(request.batch));

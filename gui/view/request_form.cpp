@@ -319,7 +319,7 @@ std::optional<PlanningQuestion> RequestForm::read() {
   question.options.weights = kWeights[std::max(weights_->currentIndex(), 0)];
   question.profile = profiles_[static_cast<size_t>(std::max(profile_->currentIndex(), 0))];
   attempt("--model", [&] {
-    const Model model = resolve_model(question.model);
+    const Model model = for_frames(resolve_model(question.model), request.frames);
     attempt("--size",
             [&] { latent_extent(model, request.width_pixels, request.height_pixels, request.frames); });
     if (decoding_dtype(model, request.dtype) != request.dtype) {

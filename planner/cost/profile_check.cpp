@@ -20,6 +20,14 @@ void check_profiled_model(const profiler::Profile& profile, const std::string& f
     throw InputError(file + ": dtype: expected " + name_of(request.dtype) + " as asked for, found " +
                      name_of(profile.dtype));
   }
+  for (const profiler::ProfiledSize& size : profile.sizes) {
+    if ((size.frames == 1) == (request.frames == 1)) continue;
+    throw InputError(
+        file + ": sizes: measured with " + std::to_string(size.frames) + " frames, the plan is for " +
+        std::to_string(request.frames) +
+        "; of one frame kernels are others than of clips: expected a profile of headroom-profile --frames " +
+        std::to_string(request.frames));
+  }
   const auto differs = [&](size_t layer, const std::string& what) {
     throw InputError(file + ": layers[" + std::to_string(layer) + "]: expected " + what + " of " +
                      request.model + "; it is a profile of another model, " + profile.model);

@@ -29,7 +29,7 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out) {
   app.add_flag("--json", json, "print JSON on standard output instead of the plot");
   if (!parse_arguments(app, args, out)) return kDone;
 
-  const Model model = resolve_model(asked.model);
+  const Model model = asked.resolved_model();
   const Request request = asked.request(model);
   const CostModel costs = asked.costs(model, request);
   const std::vector<FrontierPoint> found = frontier({model, request, asked.plan_options(), costs}, points);

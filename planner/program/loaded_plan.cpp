@@ -6,7 +6,9 @@ namespace headroom::planner {
 
 LoadedPlan load_plan(const std::string& file, const std::string& model_argument) {
   const PlanFile parsed(file);
-  Model model = resolve_model(model_argument.empty() ? parsed.request().model : model_argument);
+  const Request& request = parsed.request();
+  Model model =
+      for_frames(resolve_model(model_argument.empty() ? request.model : model_argument), request.frames);
   Plan plan = parsed.plan(model.graph);
   return {std::move(model), std::move(plan)};
 }

@@ -76,7 +76,7 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out) {
   }();
   if (model_argument.empty()) model_argument = queue.model;
   if (model_argument.empty()) throw InputError(file + ": model: missing; give it there or as --model");
-  const Model model = resolve_model(model_argument);
+  const Model model = for_frames(resolve_model(model_argument), most_frames(queue));
   const Dtype dtype = decoding_dtype(
       model, dtype_argument.empty() ? queue.dtype.value_or(Dtype::fp32) : parse_dtype(dtype_argument));
   const DeviceKind device =

@@ -42,6 +42,10 @@ void RequestOptions::add_to(CLI::App& app) {
       ->check(CLI::IsMember({"auto", "resident", "per_pass"}));
 }
 
+Model RequestOptions::resolved_model() const {
+  return for_frames(resolve_model(model), frames);
+}
+
 Request RequestOptions::request(const Model& resolved) const {
   const auto [width, height] = parse_size(size, "--size");
   latent_extent(resolved, width, height, frames);

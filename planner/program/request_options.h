@@ -20,6 +20,7 @@ struct RequestOptions {
 
   void add_to(CLI::App& app);
   /// Throw InputError naming the option, or the file and the field.
+  Model resolved_model() const;  ///< for so many frames
   Request request(const Model& resolved) const;
   PlanOptions plan_options() const;  ///< without the limit and the time budget
   CostModel costs(const Model& resolved, const Request& asked) const;

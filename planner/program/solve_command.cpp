@@ -47,7 +47,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
   app.add_flag("--json", json, "print the plan on standard output as well; where none fits, why");
   if (!parse_arguments(app, args, out)) return kDone;
 
-  const Model model = resolve_model(asked.model);
+  const Model model = asked.resolved_model();
   const Request request = asked.request(model);
   PlanOptions options = asked.plan_options();
   options.limit_bytes = limit_from(limit, request.device);

@@ -69,6 +69,13 @@ void bind_model(nb::module_& module) {
       .def_ro("latent_channels", &Model::latent_channels)
       .def_ro("decodes_clips", &Model::decodes_clips)
       .def_ro("force_upcast", &Model::force_upcast)
+      .def(
+          "for_frames",
+          [](std::shared_ptr<Model> model, int64_t frames) {
+            if (frames != 1 || !model->decodes_clips) return model;
+            return std::make_shared<Model>(for_frames(*model, frames));
+          },
+          "frames"_a, "For decodes of so many frames: for one, a clip's decoder has kernels of one frame.")
       .def("parameter_names", &parameter_names, "As today's diffusers calls them.")
       .def(
           "decoding_dtype",

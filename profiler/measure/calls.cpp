@@ -75,7 +75,7 @@ class OperationCall {
       }
       case OpKind::depth_to_space: {
         const auto source =
-            tile(region_of(coarse_rows(), coarse_columns()), channels_ * op_.factor.y * op_.factor.x);
+            tile(region_of(coarse_rows(), coarse_columns()), graph_.tensor(op_.inputs[0]).channels);
         return making(region_, [*this, source](const MapView& made) {
           device_.depth_to_space(op_, source->view, made, region_, 1);
         });

@@ -147,6 +147,16 @@ void make_monotone(LatencyTable& latency_table) {
   }
 }
 
+namespace {
+
+/// Of depth to space: one channel of the input is several pixels, or frames that are not there.
+bool repeats_channels(const Graph& graph, const Op& op) {
+  const int64_t pixels = int64_t{op.factor.t} * op.factor.y * op.factor.x;
+  return graph.tensor(op.inputs[0]).channels != graph.tensor(op.output).channels * pixels;
+}
+
+}  // namespace
+
 std::string latency_table_name(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm) {
   const auto axes = [](const Axes<int32_t>& a) {
     return (a.t > 1 ? std::to_string(a.t) + "x" : "") + std::to_string(a.y) + "x" + std::to_string(a.x);
@@ -187,7 +197,8 @@ std::string latency_table_name(const Graph& graph, const Op& op, ConvolutionAlgo
     case OpKind::gate:
       return "gate " + outputs;
     case OpKind::depth_to_space:
-      return "shuffle " + axes(op.factor) + " " + outputs;
+      return "shuffle " + axes(op.factor) + " " + (repeats_channels(graph, op) ? inputs + "->" : "") +
+             outputs;
     case OpKind::key_value_sums:
       return "key-value sums of " + heads();
     case OpKind::linear_attention:

@@ -14,6 +14,7 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/built_in_models.h"
 #include "decoder/graph/errors.h"
+#include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/progress/progress.h"
 #include "decoder/session/libraries.h"
@@ -249,7 +250,8 @@ RunEnded run(const Options& options, Progress& progress, std::ostream& out, std:
   // which is opened once its watcher is there.
   std::unique_ptr<gpu::Gpu> gpu;
   if (options.device == "cuda" && options.plan.empty()) gpu = gpu::open_gpu();
-  const Model model = resolve_model(options.model);
+  const int64_t frames = options.plan.empty() ? options.frames : PlanFile(options.plan).request().frames;
+  const Model model = for_frames(resolve_model(options.model), frames);
   const std::vector<std::string> built_in = built_in_models();
   std::optional<uint64_t> seed = options.random_seed;
   if (options.weights.empty() && std::find(built_in.begin(), built_in.end(), options.model) != built_in.end())

@@ -109,7 +109,9 @@ std::string model_argument(const std::string& name, const std::filesystem::path&
 PlanDocument read_plan_document(const std::filesystem::path& file, const std::string& model) {
   const PlanFile parsed(file);
   PlanDocument document;
-  document.model = resolve_model(model.empty() ? model_argument(parsed.request().model, file) : model);
+  const Request& request = parsed.request();
+  document.model =
+      for_frames(resolve_model(model.empty() ? model_argument(request.model, file) : model), request.frames);
   document.plan = parsed.plan(document.model.graph);
   // What is said and drawn of a plan follows from its steps and tiles, so they must be sound.
   require_valid(document.plan, document.model, file.string());

@@ -7,7 +7,7 @@ Each case is a folder: config.json as diffusers writes it, the output expected.n
 of the ways in which they are stored. Without weights of its own a case has random ones, seed WEIGHTS_SEED; its latent
 is random_latent with LATENT_SEED. Latents of videos are N×C×T×H×W; expected.npy is that too where there is more than
 one frame, and N×C×H×W where there is one. The cases osp_* are those of make_golden_open_sora.py, and left alone.
-Needs torch, diffusers 0.38.0, numpy and safetensors, and no network.
+Needs torch, diffusers 0.42.1, numpy and safetensors, and no network. Classes that an older diffusers lacks are left out.
 """
 
 import json
@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from diffusers import AutoencoderDC, AutoencoderKL, AutoencoderKLQwenImage, AutoencoderKLWan
+import diffusers
+from diffusers import AutoencoderDC, AutoencoderKL
 from safetensors.torch import load_file, save_file
 
 from random_weights import fill_module, random_latent
@@ -78,6 +79,33 @@ WAN_CASES = {
     # 27 channels, which the upsampling halves to 13.
     "wan_odd_channels": ((1, 5, 3, 5, 3), {"decoder_base_dim": 9, "z_dim": 5, "dim_mult": [1, 3, 3]}),
     "wan_no_time": ((1, 4, 2, 5, 7), {"dim_mult": [1, 1], "temperal_downsample": [False], "out_channels": 1}),
+}
+# Wan 2.2's: shortcuts around all blocks of a resolution, which repeat channels 8, 4, 2 times or once, and patches.
+WAN_22 = {"is_residual": True, "patch_size": 2, "out_channels": 12, "decoder_base_dim": 8, "base_dim": 4}
+WAN_22_CASES = {
+    "wan22_default": (
+        (1, 6, 2, 1, 2),
+        {**WAN_22, "z_dim": 6, "dim_mult": [1, 2, 4, 4], "num_res_blocks": 2, "temperal_downsample": [False, True, True]},
+    ),
+    "wan22_one_frame": ((2, 4, 1, 3, 5), {**WAN_22, "temperal_downsample": [True, True]}),
+    "wan22_three_frames": ((1, 4, 3, 3, 2), {**WAN_22, "temperal_downsample": [True, False]}),
+    "wan22_without_patches": (
+        (2, 4, 2, 2, 3),
+        {**WAN_22, "patch_size": None, "out_channels": 3, "dim_mult": [1, 1, 4, 4], "temperal_downsample": [False, True, False]},
+    ),
+    "wan22_patches_alone": (
+        (1, 4, 2, 3, 2),
+        {"is_residual": False, "patch_size": 3, "out_channels": 18, "dim_mult": [1, 2], "temperal_downsample": [True]},
+    ),
+}
+# Of AutoencoderKLQwenImage21, which decodes single pictures.
+QWEN_21_CASES = {
+    "qwen21_default": (
+        (1, 6, 1, 2, 3),
+        {"z_dim": 6, "base_dim": 4, "decoder_base_dim": 8, "dim_mult": [1, 2, 4, 8, 8], "num_res_blocks": 2,
+         "temperal_downsample": [False, True, True, True]},
+    ),
+    "qwen21_two": ((2, 4, 1, 5, 3), {"decoder_base_dim": None, "temperal_downsample": [True, False], "out_channels": 3}),
 }
 QWEN_CASES = {
     "qwen_picture": ((1, 16, 1, 3, 5), {"z_dim": 16, "dim_mult": [1, 2, 4, 4], "num_res_blocks": 2}),
@@ -217,7 +245,15 @@ def main():
         make(root / name, shape, how, changes)
     for name, (shape, changes) in DC_CASES.items():
         make_dc(root / name, shape, changes)
-    for family, cases in ((AutoencoderKLWan, WAN_CASES), (AutoencoderKLQwenImage, QWEN_CASES)):
+    for class_name, cases in (
+        ("AutoencoderKLWan", WAN_CASES | WAN_22_CASES),
+        ("AutoencoderKLQwenImage", QWEN_CASES),
+        ("AutoencoderKLQwenImage21", QWEN_21_CASES),
+    ):
+        family = getattr(diffusers, class_name, None)
+        if family is None:
+            print(f"diffusers {diffusers.__version__} has no {class_name}")
+            continue
         for name, (shape, changes) in cases.items():
             make_video(family, root / name, shape, changes)
     made = [folder for folder in root.iterdir() if not folder.name.startswith("osp_")]

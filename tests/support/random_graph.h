@@ -19,8 +19,9 @@ struct GraphStyle {
   double long_skip = 0.3;  ///< of the blocks that are followed by a skip from far back
   double attention = 0.1;
   double upsample = 0.2;
-  double odd = 0;         ///< share of the blocks that no model family has, but a graph may
-  double cut_points = 0;  ///< share of the blocks that end at an optional cut point
+  double odd = 0;              ///< share of the blocks that no model family has, but a graph may
+  double cut_points = 0;       ///< share of the blocks that end at an optional cut point
+  double past_cut_points = 0;  ///< share of these that skips reach past, from the cut points before
 };
 
 /// Residual blocks, attention, upsampling, plain convolutions and skips from anywhere before.
@@ -71,7 +72,9 @@ class GraphMaker {
     if (random_.chance(style_.long_skip)) add_skip(name + ".skip");
     if (style_.cut_points > 0 && random_.chance(style_.cut_points)) {
       graph().add_cut_point(x_);
-      earlier_.clear();  // no skip reaches past it
+      // Otherwise no skip reaches past it.
+      const bool reach = style_.past_cut_points > 0 && random_.chance(style_.past_cut_points);
+      std::erase_if(earlier_, [&](TensorId id) { return !reach || !graph().tensor(id).cut_point; });
     }
     earlier_.push_back(x_);
   }

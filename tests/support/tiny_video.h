@@ -34,6 +34,37 @@ inline nlohmann::json random_wan_config(Random& random) {
   return config;
 }
 
+/// The config of a small AutoencoderKLWan as Wan 2.2 has it: shortcuts around all blocks of a resolution, and
+/// patches.
+inline nlohmann::json tiny_wan_22_config() {
+  nlohmann::json config = tiny_wan_config();
+  config["is_residual"] = true;
+  config["patch_size"] = 2;
+  config["out_channels"] = 12;
+  return config;
+}
+
+/// Of the same network, or of AutoencoderKLQwenImage21, which decodes single pictures.
+inline nlohmann::json random_wan_22_config(Random& random) {
+  nlohmann::json config = tiny_wan_22_config();
+  config["base_dim"] = random.pick<int64_t>({4, 8});
+  // Channels are repeated 8, 4, 2 times, or once.
+  config["dim_mult"] =
+      random.pick<std::vector<int64_t>>({{1, 1}, {1, 2, 2}, {1, 1, 4}, {2, 1, 1}, {1, 2, 4}});
+  std::vector<bool> frames;
+  for (size_t i = 1; i < config["dim_mult"].size(); ++i) frames.push_back(random.chance(0.6));
+  config["temperal_downsample"] = frames;
+  if (random.chance(0.3)) {
+    config["patch_size"] = nullptr;
+    config["out_channels"] = 3;
+  }
+  if (random.chance(0.2)) {
+    config["_class_name"] = "AutoencoderKLQwenImage21";
+    config["decoder_base_dim"] = nullptr;
+  }
+  return config;
+}
+
 /// The config of a small CausalVAEModel. Its norms have 32 groups, so it has no fewer channels.
 inline nlohmann::json tiny_causal_config() {
   return {{"_class_name", "CausalVAEModel"},

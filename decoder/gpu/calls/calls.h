@@ -81,11 +81,15 @@ struct Upsample {
   int32_t factor_y = 1, factor_x = 1;
   Size picture;
 };
-/// Channels c * factor² … of the source become the factor × factor pixels of the target's channel c, row by
-/// row.
+/// Channels of the source, each repeated so often, become pixels of the target: those of channel c * factor²
+/// … the factor × factor pixels of channel c, row by row. Where they hold several frames these pixels stand
+/// there for each; the target has the last of them of its first frame, of later ones all or, where factor_t
+/// is 1, the last.
 struct DepthToSpace {
   View source, target;
   int32_t factor_y = 1, factor_x = 1;
+  int32_t factor_t = 1, frames_in_depth = 1;
+  int32_t repeats = 1;
   Box region;  ///< of the target
 };
 /// The first half of the source's channels * silu(the second half).

@@ -11,18 +11,23 @@ struct Shuffled {
   using Loaded = Scalars::Raw;
   struct Row {
     const std::byte* from;  ///< at the column 0 of the source
+    int32_t repeated;       ///< the first of its channels, counted with repetitions
   };
 
   __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
-    const int32_t channel = (site.channel * call.factor_y + site.y % call.factor_y) * call.factor_x;
-    return {pixel_of<Scalars>(call.source, site.t, site.y / call.factor_y, 0) +
-            channel * Scalars::bytes(call.source.dtype)};
+    const bool one = site.t == 0 || call.factor_t == 1;
+    const int32_t frame = one ? site.t : (site.t - 1) / call.factor_t + 1;
+    const int32_t in_depth = one ? call.frames_in_depth - 1 : (site.t - 1) % call.factor_t;
+    const int32_t of_channel = site.channel * call.frames_in_depth + in_depth;
+    return {pixel_of<Scalars>(call.source, frame, site.y / call.factor_y, 0),
+            (of_channel * call.factor_y + site.y % call.factor_y) * call.factor_x};
   }
   __device__ Loaded load(const Row& row, int32_t x) const {
     const int32_t column = x / call.factor_x, phase = x - column * call.factor_x;
+    const int32_t channel = (row.repeated + phase) / call.repeats;
     return Scalars::load(call.source.dtype, row.from + int64_t{column} * pixel_bytes<Scalars>(call.source) +
-                                                phase * Scalars::bytes(call.source.dtype));
+                                                channel * Scalars::bytes(call.source.dtype));
   }
   __device__ void finish(const Row&, int32_t, Loaded loaded, float (&values)[1]) const {
     Scalars::widen(call.source.dtype, loaded, values);
@@ -69,7 +74,8 @@ void start(const DepthToSpace& call, StreamHandle stream) {
   const Box coarse{call.region.t, halved(call.region.y), halved(call.region.x)};
   with_access({&call.source}, call.target, [&]<class From, class To>(From, To) {
     if constexpr (From::kValues > 1) {
-      if (call.factor_y == 2 && call.factor_x == 2) {
+      const bool plain = call.frames_in_depth == 1 && call.repeats == 1;
+      if (plain && call.factor_y == 2 && call.factor_x == 2) {
         launch_sweep<To::kValues, kPixels<To::kValues>>("shuffle", shuffle_quads<From, To>, coarse,
                                                         call.target.channels, stream, call);
         return;

@@ -8,49 +8,77 @@ namespace {
 constexpr int64_t kMostChannels = 1 << 14;
 constexpr int64_t kMostLayers = 64;
 constexpr size_t kMostStages = 8;
+constexpr int64_t kMostPatch = 8;
+constexpr int64_t kBaseWidth = 96;
 /// Below this length a pixel's channels are not scaled to length 1 (torch.nn.functional.normalize).
 constexpr double kLeastLength = 1e-12;
 
+/// As diffusers' classes have it where a key is missing.
 struct Config {
-  int64_t width = 96;
+  int64_t width = kBaseWidth;
+  int64_t decoder_width = 0;  ///< the default of a width of the decoder's own; 0 where that is the encoder's
   int64_t latent_channels = 16;
   int64_t out_channels = 3;
   int64_t layers = 2;
   std::vector<int64_t> multiples{1, 2, 4, 4};               ///< of the width, from the finest resolution
   std::vector<bool> frames_downsampled{false, true, true};  ///< between them, in the encoder's order
+  bool residual = false;     ///< with a shortcut around all of a resolution's blocks, as Wan 2.2 has it
+  int64_t patch = 1;         ///< pixels along each side of what is decoded as one
+  bool of_pictures = false;  ///< kernels without an axis for the time
 };
 
+/// What `values` of a list there are, by `read(field)`; the default where the key is missing.
+template <typename T, typename F>
+void read_list(const JsonFields& json, const char* key, std::vector<T>& values, const F& read) {
+  if (!json.has(key)) return;
+  const JsonFields list = json[key];
+  values.clear();
+  for (size_t i = 0; i < list.size(kMostStages); ++i) values.push_back(read(list[i]));
+}
+
+/// Each channel is repeated until there are as many as the pixels of the next resolution have.
+void check_shortcuts(const Config& config, const JsonFields& json) {
+  const std::vector<int64_t>& multiples = config.multiples;
+  for (size_t i = 0; i + 1 < multiples.size(); ++i) {
+    // The block that makes resolution i + 1 finer has the channels of the one before it, or its own.
+    const int64_t from = multiples[std::min(i + 2, multiples.size() - 1)];
+    const int64_t pixels = config.frames_downsampled[i] ? 8 : 4;
+    if (multiples[i + 1] * pixels % from != 0) {
+      json.fail("dim_mult: " + std::to_string(from) + " cannot be repeated into " + std::to_string(pixels) +
+                " times " + std::to_string(multiples[i + 1]));
+    }
+  }
+}
+
 /// `picture_channels` is the class's key for the channels of its output.
-Config read_config(const JsonFields& json, const char* picture_channels) {
-  Config config;
+Config read_config(const JsonFields& json, const char* picture_channels, Config config) {
   const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
     return json.has(key) && !json[key].is_null() ? json[key].integer(1, most) : otherwise;
   };
-  config.width = integer("decoder_base_dim", kMostChannels, integer("base_dim", kMostChannels, config.width));
+  const auto is_null = [&](const char* key) { return json.has(key) && json[key].is_null(); };
+  // The encoder's where there is none of its own.
+  const int64_t base = integer("base_dim", kMostChannels, kBaseWidth);
+  const bool own = !is_null("decoder_base_dim") && config.decoder_width > 0;
+  config.width = integer("decoder_base_dim", kMostChannels, own ? config.decoder_width : base);
   config.latent_channels = integer("z_dim", 1024, config.latent_channels);
   config.out_channels = integer(picture_channels, 1024, config.out_channels);
   config.layers = integer("num_res_blocks", kMostLayers, config.layers);
-  if (json.has("dim_mult")) {
-    const JsonFields list = json["dim_mult"];
-    config.multiples.clear();
-    for (size_t i = 0; i < list.size(kMostStages); ++i) config.multiples.push_back(list[i].integer(1, 64));
-    if (config.multiples.empty()) list.fail("expected at least one multiple");
-  }
-  if (json.has("temperal_downsample")) {
-    const JsonFields list = json["temperal_downsample"];
-    config.frames_downsampled.clear();
-    for (size_t i = 0; i < list.size(kMostStages); ++i)
-      config.frames_downsampled.push_back(list[i].boolean());
-  }
+  read_list(json, "dim_mult", config.multiples, [](const JsonFields& field) { return field.integer(1, 64); });
+  if (config.multiples.empty()) json["dim_mult"].fail("expected at least one multiple");
+  read_list(json, "temperal_downsample", config.frames_downsampled,
+            [](const JsonFields& field) { return field.boolean(); });
   if (config.frames_downsampled.size() + 1 != config.multiples.size()) {
     json.fail("temperal_downsample: expected one fewer than dim_mult has, " +
               std::to_string(config.multiples.size() - 1) + ", found " +
               std::to_string(config.frames_downsampled.size()));
   }
-  if (json.has("is_residual") && json["is_residual"].boolean())
-    json["is_residual"].fail("the residual blocks of Wan 2.2 are not supported; expected false");
-  if (json.has("patch_size") && !json["patch_size"].is_null() && json["patch_size"].integer(1, 64) != 1)
-    json["patch_size"].fail("patches are not supported; expected null");
+  if (json.has("is_residual")) config.residual = json["is_residual"].boolean();
+  if (config.residual) check_shortcuts(config, json);
+  config.patch = integer("patch_size", kMostPatch, config.patch);
+  if (config.out_channels % (config.patch * config.patch) != 0) {
+    json["patch_size"].fail("expected " + std::string(picture_channels) + " to be whole patches, found " +
+                            std::to_string(config.out_channels));
+  }
   return config;
 }
 
@@ -73,22 +101,40 @@ class Builder {
     for (size_t i = 0; i < stages; ++i) {
       const std::string name = "decoder.up_blocks." + std::to_string(i);
       const int64_t width = config_.width * config_.multiples[stages - 1 - i];
+      const TensorId coarse = x;
       for (int64_t layer = 0; layer <= config_.layers; ++layer)
         x = resnet(name + ".resnets." + std::to_string(layer), x, width);
       if (i + 1 == stages) break;
-      x = upsample(name + ".upsamplers.0", x, config_.frames_downsampled[stages - 2 - i]);
+      const bool frames = config_.frames_downsampled[stages - 2 - i];
+      if (config_.residual) {
+        x = upsample(name + ".upsampler", x, frames, width);
+        x = graph_.add(name, x, shortcut(name + ".avg_shortcut", coarse, frames, width));
+      } else {
+        if (width < 2) json_["base_dim"].fail("expected at least 2 channels where it upsamples");
+        x = upsample(name + ".upsamplers.0", x, frames, width / 2);
+      }
+      x = with_cut_point(x);
     }
     x = norm("decoder.norm_out", x, Activation::silu, kOverFrames);
-    ConvolutionTraits traits{.activation = Activation::clamp, .over_frames = true};
-    graph_.set_output(graph_.conv("decoder.conv_out", x, config_.out_channels, {3, 3, 3}, traits));
+    const auto patch = static_cast<int32_t>(config_.patch);
+    const ConvolutionTraits traits{
+        .activation = Activation::clamp, .over_frames = over_frames(), .stored_by_columns = patch};
+    x = graph_.conv("decoder.conv_out", x, config_.out_channels, of_kind({3, 3, 3}), traits);
+    if (patch > 1) x = graph_.depth_to_space("unpatchify", x, {1, patch, patch});
+    graph_.set_output(x);
   }
 
  private:
   // Axes of extent 1 behind the channels of a norm's parameter.
   static constexpr int32_t kOverFrames = 3, kByFrame = 2;
 
+  bool over_frames() const { return !config_.of_pictures; }
+  Axes<int32_t> of_kind(Axes<int32_t> kernel) const {
+    return {over_frames() ? kernel.t : 1, kernel.y, kernel.x};
+  }
+
   TensorId conv(const std::string& name, TensorId x, int64_t channels, Axes<int32_t> kernel) {
-    return graph_.conv(name, x, channels, kernel, {.over_frames = true});
+    return graph_.conv(name, x, channels, of_kind(kernel), {.over_frames = over_frames()});
   }
 
   TensorId norm(const std::string& name, TensorId x, Activation activation, int32_t axes) {
@@ -124,16 +170,22 @@ class Builder {
   }
 
   /// Frames first: each after the first becomes two, by a convolution over the frames after the first alone.
-  TensorId upsample(const std::string& name, TensorId x, bool frames) {
+  TensorId upsample(const std::string& name, TensorId x, bool frames, int64_t outputs) {
     const int64_t channels = graph_.tensor(x).channels;
-    if (channels < 2) json_["base_dim"].fail("expected at least 2 channels where it upsamples");
-    if (frames) {
+    if (frames && over_frames()) {
       const TensorId folded =
           graph_.conv(name + ".time_conv", x, 2 * channels, {3, 1, 1},
                       {.over_frames = true, .before_first = BeforeFirst::zeros_for_it_too});
       x = graph_.unfold_frames(name + ".frames", x, folded);
     }
-    return with_cut_point(graph_.upsampled_conv(name + ".resample.1", x, channels / 2));
+    return graph_.upsampled_conv(name + ".resample.1", x, outputs);
+  }
+
+  /// Around all of a resolution's blocks: its input with repeated channels, which are pixels and frames of
+  /// the next resolution (DupUp3D). A picture is the last of the frames.
+  TensorId shortcut(const std::string& name, TensorId x, bool frames, int64_t channels) {
+    const int32_t in_depth = frames ? 2 : 1;
+    return graph_.repeated_depth_to_space(name, x, channels, {over_frames() ? in_depth : 1, 2, 2}, in_depth);
   }
 
   const Config& config_;
@@ -141,12 +193,13 @@ class Builder {
   Graph& graph_;
 };
 
-Model build(const char* class_name, const JsonFields& json, const char* picture_channels) {
-  const Config config = read_config(json, picture_channels);
+Model build(const char* class_name, const JsonFields& json, const char* picture_channels,
+            const Config& defaults = {}) {
+  const Config config = read_config(json, picture_channels, defaults);
   Model model;
   model.class_name = class_name;
   model.latent_channels = config.latent_channels;
-  model.decodes_clips = true;
+  model.decodes_clips = !config.of_pictures;
   Builder(config, json, model.graph).decoder();
   model.latents_mean = channel_values(json, "latents_mean");
   model.latents_std = channel_values(json, "latents_std");
@@ -161,6 +214,17 @@ Model autoencoder_kl_wan(const JsonFields& config) {
 
 Model autoencoder_kl_qwen_image(const JsonFields& config) {
   return build("AutoencoderKLQwenImage", config, "input_channels");
+}
+
+Model autoencoder_kl_qwen_image_21(const JsonFields& config) {
+  return build("AutoencoderKLQwenImage21", config, "out_channels",
+               {.decoder_width = 144,
+                .latent_channels = 64,
+                .out_channels = 4,
+                .multiples = {1, 2, 4, 8, 8},
+                .frames_downsampled = {false, true, true, true},
+                .residual = true,
+                .of_pictures = true});
 }
 
 }  // namespace headroom

@@ -14,6 +14,7 @@ const std::map<std::string, Family>& families() {
                                                    {"AutoencoderKL", autoencoder_kl},
                                                    {"AutoencoderKLFlux2", autoencoder_kl_flux2},
                                                    {"AutoencoderKLQwenImage", autoencoder_kl_qwen_image},
+                                                   {"AutoencoderKLQwenImage21", autoencoder_kl_qwen_image_21},
                                                    {"AutoencoderKLWan", autoencoder_kl_wan},
                                                    {"CausalVAEModel", causal_vae_model}};
   return table;

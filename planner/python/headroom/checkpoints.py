@@ -1,6 +1,6 @@
 """A decoder's config from the shapes of a checkpoint's tensors, for files and modules that come without one.
 
-Names are those of the original checkpoints (Stable Diffusion, SDXL, SD3, FLUX; Wan 2.1), which ComfyUI keeps. That they
+Names are those of the original checkpoints (Stable Diffusion, SDXL, SD3, FLUX; Wan 2.1 and 2.2), which ComfyUI keeps. That they
 stand for diffusers' names is known to the decoder itself (decoder/weights/tensor_names.h).
 """
 
@@ -31,7 +31,7 @@ def model_of_tensors(tensors: Mapping[str, Any]) -> _core.Model:
                 return model_of(json.dumps({"_class_name": class_name, **config_of(own)}), class_name)
             except KeyError as error:
                 raise Unsupported(f"{class_name}: no tensor {error.args[0]} in the checkpoint") from None
-    raise Unsupported("expected the decoder of Stable Diffusion, SDXL, SD3, FLUX or Wan 2.1 by its original names")
+    raise Unsupported("expected the decoder of Stable Diffusion, SDXL, SD3, FLUX or Wan by its original names")
 
 
 def _numbered(shapes: Shapes, pattern: str) -> int:
@@ -61,17 +61,24 @@ def _stable_diffusion(shapes: Shapes) -> dict:
 
 def _wan(shapes: Shapes) -> dict:
     modules = _numbered(shapes, r"decoder\.upsamples\.(\d+)\.")
-    if "decoder.upsamples.0.residual.2.weight" not in shapes or modules != 15:
-        raise Unsupported("decoder.upsamples: expected the 15 modules of Wan 2.1; others are not supported")
+    nested = "decoder.upsamples.0.upsamples.0.residual.2.weight" in shapes  # in each resolution, as Wan 2.2 numbers them
+    flat = "decoder.upsamples.0.residual.2.weight" in shapes
+    if not (flat and modules == 15 or nested and modules == 4):
+        raise Unsupported("decoder.upsamples: expected the 15 modules of Wan 2.1 or the 4 of Wan 2.2; others are not supported")
+
+    def module(level: int, number: int) -> str:
+        return f"decoder.upsamples.{level}.upsamples.{number}" if nested else f"decoder.upsamples.{4 * level + number}"
+
     base = shapes["decoder.head.0.gamma"][0]
     widest = shapes["decoder.conv1.weight"][0]
-    widths = [shapes[f"decoder.upsamples.{4 * level}.residual.6.weight"][0] for level in range(4)]
+    widths = [shapes[f"{module(level, 0)}.residual.6.weight"][0] for level in range(4)]
     return {
         "base_dim": base,
         "z_dim": shapes["decoder.conv1.weight"][1],
         "dim_mult": [width // base for width in reversed(widths)],
         "num_res_blocks": 2,
-        "temperal_downsample": [f"decoder.upsamples.{number}.time_conv.weight" in shapes for number in (11, 7, 3)],
+        "temperal_downsample": [f"{module(level, 3)}.time_conv.weight" in shapes for level in (2, 1, 0)],
         "out_channels": shapes["decoder.head.2.weight"][0],
+        **({"is_residual": True, "patch_size": 2} if nested else {}),
         **({} if widest == widths[0] else {"decoder_base_dim": base}),
     }

@@ -55,7 +55,7 @@ class ModuleDecoder:
         self.released = False
         self._module = weakref.ref(module)
         self._lock = threading.RLock()
-        self._decoders: dict[str, _core.Decoder] = {}  # by device
+        self._decoders: dict[tuple[str, bool], _core.Decoder] = {}  # by device, and whether for one frame of a clip's decoder
         self._packed: Fingerprint | None = None  # of the parameters that are packed
         self._on_host: tuple[Fingerprint, dict[str, Any]] | None = None  # of a GPU's parameters
         self._predictions: dict[tuple, Prediction] = {}
@@ -120,7 +120,7 @@ class ModuleDecoder:
             prediction, known = self._planned((batch, frames, height, width), dtype, limit, options)
             plan = prediction.require()
             planning_seconds = 0.0 if known else time.perf_counter() - started
-            decoder = self._decoders.get(device) or self._decoders.setdefault(device, open_decoder(self.model, device))
+            decoder = self._decoder(device, self._model_for(frames, release))
             tensors = self._tensors(decoder, device, plan)
             picture = [batch, channels, height, width] if z.dim() == 4 else [batch, channels, frames, height, width]
             sample = torch.empty(picture, dtype=dtype)
@@ -153,11 +153,25 @@ class ModuleDecoder:
         on_cpu = device == "cpu"
         name = self.model.decoding_dtype(dtype_name(dtype))
         planner = _core.Planner(
-            self.model, width=width, height=height, frames=frames, batch=batch, dtype=name, device="cpu" if on_cpu else "cuda",
+            self._model_for(frames, release), width=width, height=height, frames=frames, batch=batch, dtype=name, device="cpu" if on_cpu else "cuda",
             resident_weights=release,
             **planner_options(0 if on_cpu else _host_bytes(host_limit), scratch if on_cpu else None, profile),
         )  # fmt: skip
         return Prediction(planner, f"{self.model.name} {width}x{height} {name}", self._limit(size, dtype, limit, device))
+
+    def _model_for(self, frames: int, release: bool) -> _core.Model:
+        """For decodes of so many frames. Weights that are the only ones are packed for any number."""
+        return self.model if release or self.released else self.model.for_frames(frames)
+
+    def _decoder(self, device: str, model: _core.Model) -> _core.Decoder:
+        """What decodes by this model. What others on the device have packed is dropped: there is one set of weights."""
+        key = device, model.decodes_clips != self.model.decodes_clips
+        for other, decoder in self._decoders.items():
+            if other != key and other[0] == device:
+                decoder.drop_weights()
+        if key not in self._decoders:
+            self._decoders[key] = open_decoder(model, device)
+        return self._decoders[key]
 
     def _planned(self, size: tuple, dtype: Any, limit: int | str | None, options: dict) -> tuple[Prediction, bool]:
         """The prediction of this size, and whether it was known. One of another moment serves where it fits what is free

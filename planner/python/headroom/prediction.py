@@ -106,7 +106,7 @@ def planner_of(
     **options: Any,
 ) -> tuple[_core.Planner, str]:
     """The planner of a request, and the request in words."""
-    model = describe(vae)
+    model = describe(vae).for_frames(frames)
     dtype = model.decoding_dtype(dtype_of(vae, dtype))
     planner = _core.Planner(
         model, width=width, height=height, frames=frames, batch=batch, dtype=dtype, device=device_of(vae, device), **options

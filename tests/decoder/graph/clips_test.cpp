@@ -33,6 +33,61 @@ TEST_CASE("Wan's decoder has the parameters of diffusers', and Qwen-Image's is t
   CHECK(qwen.graph.ops().size() == wan.graph.ops().size());
 }
 
+TEST_CASE("Wan 2.2's and Qwen-Image 2.1's decoders have the parameters of diffusers'") {
+  const Model wan = resolve_model("wan2.2"), qwen = resolve_model("qwen-image-2.1");
+  CHECK(wan.latent_channels == 48);
+  CHECK(wan.latents_mean.size() == 48);
+  CHECK(wan.latents_std.size() == 48);
+  CHECK(parameter_elements(wan.graph) == 555051580);
+  CHECK(wan.graph.tensor(wan.graph.output()).scale == Axes<int32_t>{4, 16, 16});
+  CHECK(wan.graph.tensor(wan.graph.output()).channels == 3);
+  CHECK(qwen.latent_channels == 64);
+  CHECK(qwen.latents_mean.size() == 64);
+  CHECK(qwen.latents_std.size() == 64);
+  // Those of its kernels over the time lie in the checkpoint, and no picture needs them.
+  CHECK(parameter_elements(qwen.graph) == 259048212 - 5977728);
+  CHECK(qwen.graph.tensor(qwen.graph.output()).scale == Axes<int32_t>{1, 16, 16});
+  CHECK(qwen.graph.tensor(qwen.graph.output()).channels == 4);
+  CHECK_FALSE(qwen.decodes_clips);
+}
+
+TEST_CASE("a decoder of one frame has kernels of one frame, and no frames to unfold") {
+  for (const char* name : {"wan2.1", "wan2.2", "qwen-image", "open-sora-plan"}) {
+    CAPTURE(name);
+    const Model clips = resolve_model(name), picture = for_frames(clips, 1);
+    CHECK(for_frames(clips, 5).graph.ops().size() == clips.graph.ops().size());
+    CHECK(for_frames(picture, 1).graph.ops().size() == picture.graph.ops().size());
+    CHECK_THROWS_WITH(latent_extent(picture, 64, 64, 5), Catch::Contains("single pictures"));
+    double flops = 0, before = 0;
+    for (const Op& op : clips.graph.ops()) before += flops_per_position(clips.graph, op, {1, 8, 8});
+    for (const Op& op : picture.graph.ops()) {
+      CAPTURE(op.name);
+      flops += flops_per_position(picture.graph, op, {1, 8, 8});
+      CHECK(op.kernel.t == 1);
+      CHECK(op.factor.t == 1);
+      CHECK_FALSE(needs_all_frames(op));
+      CHECK(op.kind != OpKind::unfold_frames);
+      CHECK(op.name.find("time_conv") == std::string::npos);
+      const OpId same = clips.graph.find_op(op.name);
+      REQUIRE(same != OpId{-1});
+      const Op& old = clips.graph.op(same);
+      CHECK(picture.graph.tensor(op.output).cut_point == clips.graph.tensor(old.output).cut_point);
+      // The weights are the same.
+      const std::vector<Parameter> now = parameters_of(picture.graph, op);
+      const std::vector<Parameter> then = parameters_of(clips.graph, old);
+      REQUIRE(now.size() == then.size());
+      for (size_t i = 0; i < now.size(); ++i) {
+        CHECK(now[i].name == then[i].name);
+        CHECK(now[i].shape == then[i].shape);
+      }
+    }
+    CHECK(flops < 0.45 * before);
+    const Axes<int32_t> scale = clips.graph.tensor(clips.graph.output()).scale;
+    CHECK(picture.graph.tensor(picture.graph.output()).scale == Axes<int32_t>{1, scale.y, scale.x});
+  }
+  CHECK(for_frames(resolve_model("sdxl"), 1).graph.ops().size() == resolve_model("sdxl").graph.ops().size());
+}
+
 TEST_CASE("queries, keys and values of Wan's attention are parts of one module") {
   const Model model = model_of(test::tiny_wan_config());
   const std::string attention = "decoder.mid_block.attentions.0";
@@ -93,8 +148,11 @@ TEST_CASE("a config with other numbers of latent channels and of their means loa
 
 TEST_CASE("configs of clips that are not supported are refused by key") {
   const json wan = test::tiny_wan_config(), causal = test::tiny_causal_config();
-  refuses(changed(wan, "is_residual", true), {"is_residual", "Wan 2.2"});
-  refuses(changed(wan, "patch_size", 2), {"patch_size"});
+  refuses(changed(wan, "patch_size", 2), {"patch_size", "out_channels", "3"});
+  refuses(changed(wan, "patch_size", 1000), {"patch_size"});
+  json residual = test::tiny_wan_22_config();
+  residual["dim_mult"] = {1, 2, 3};
+  refuses(residual, {"dim_mult", "3", "2"});
   refuses(changed(wan, "temperal_downsample", {true}), {"temperal_downsample", "2", "1"});
   refuses(changed(wan, "dim_mult", json::array()), {"dim_mult"});
   refuses(changed(wan, "base_dim", 1 << 20), {"base_dim"});

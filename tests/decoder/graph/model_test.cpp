@@ -26,7 +26,8 @@ json changed(const char* key, const json& value) {
 
 TEST_CASE("the built-in models") {
   CHECK(built_in_models() == std::vector<std::string>{"flux", "flux2", "open-sora-plan", "qwen-image",
-                                                      "sana-dc-ae-f32c32", "sd15", "sd3", "sdxl", "wan2.1"});
+                                                      "qwen-image-2.1", "sana-dc-ae-f32c32", "sd15", "sd3",
+                                                      "sdxl", "wan2.1", "wan2.2"});
   struct Expected {
     const char* name;
     int64_t latent_channels;

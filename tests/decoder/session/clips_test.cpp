@@ -26,16 +26,20 @@ using test::request_for;
 /// a latent: a norm over few values has a deviation near 0 and multiplies what rounding left.
 template <typename Draw>
 void check_drawn_plans(uint64_t first_seed, int count, int64_t least, const Draw& draw) {
-  int chunked = 0, carried = 0, one_frame = 0, below = 0, columns = 0;
+  int chunked = 0, carried = 0, one_frame = 0, below = 0, columns = 0, pictures = 0;
   const test::Scratch scratch;
   for (uint64_t seed = first_seed; seed < first_seed + static_cast<uint64_t>(count); ++seed) {
     Random random(seed);
     const nlohmann::json config = draw(random);
-    const Extent latent{random.integer(1, 5), random.integer(least, 6), random.integer(least, 6)};
+    const Model clips = test::model_of(config);
+    const Extent latent{clips.decodes_clips ? random.integer(1, 5) : 1, random.integer(least, 6),
+                        random.integer(least, 6)};
     const int64_t batch = random.integer(1, 2), micro_batch = random.integer(1, batch);
     CAPTURE(seed, config.dump(), latent.t, latent.y, latent.x, batch, micro_batch);
-    const Model model = test::model_of(config);
-    const Request request = request_for(model, latent, batch);
+    const Request request = request_for(clips, latent, batch);
+    // Half of the pictures without what lies before their frame; the untiled decode has it.
+    const Model model = random.chance(0.5) ? for_frames(clips, request.frames) : clips;
+    pictures += clips.decodes_clips && !model.decodes_clips ? 1 : 0;
     test::RandomStyle style;
     style.keep = random.pick<double>({0, 0.3, 0.6, 1});
     style.most_tiles = 6;
@@ -54,7 +58,7 @@ void check_drawn_plans(uint64_t first_seed, int count, int64_t least, const Draw
     const Array input = test::latent_for(model, request, seed);
     const test::Decoded tiled = test::decode_to_memory(model, plan, test::random_source(seed), input);
     const Array untiled =
-        test::decode_to_memory(model, untiled_plan(model, request), test::random_source(seed), input).picture;
+        test::decode_to_memory(clips, untiled_plan(clips, request), test::random_source(seed), input).picture;
     CHECK(test::relative_error(tiled.picture, untiled) <= test::kExact);
     CHECK(tiled.stats.pool_peak_bytes + plan.reserve_bytes <= plan.predicted_peak_bytes);
     for (const Pass& pass : plan.passes) {
@@ -71,11 +75,16 @@ void check_drawn_plans(uint64_t first_seed, int count, int64_t least, const Draw
   CHECK(one_frame > 5);
   CHECK(below > 3);
   CHECK(columns > 5);
+  CHECK(pictures > 0);
 }
 
 TEST_CASE(
     "any plan of an AutoencoderKLWan gives the frames of its untiled decode, within its predicted peak") {
   check_drawn_plans(5000, 50, 1, test::random_wan_config);
+}
+
+TEST_CASE("any plan of Wan 2.2's network gives the frames of its untiled decode, within its predicted peak") {
+  check_drawn_plans(9000, 60, 1, test::random_wan_22_config);
 }
 
 TEST_CASE("any plan of a CausalVAEModel gives the frames of its untiled decode, within its predicted peak") {
@@ -105,6 +114,34 @@ TEST_CASE("in 16 bits what a clip's decode keeps changes no bit") {
     const Array tiled = test::decode_to_memory(model, plan, source, input).picture;
     const Array untiled = test::decode_to_memory(model, untiled_plan(model, request), source, input).picture;
     CHECK(tiled.values == untiled.values);
+  }
+}
+
+TEST_CASE("of one frame a clip's decoder needs less memory and time, and fits where the other does not") {
+  for (nlohmann::json config :
+       {test::tiny_wan_config(), test::tiny_wan_22_config(), test::tiny_causal_config()}) {
+    if (config.contains("base_dim")) config["base_dim"] = 32;
+    CAPTURE(config.dump());
+    const Model clips = test::model_of(config), pictures = for_frames(clips, 1);
+    CHECK_FALSE(pictures.decodes_clips);
+    const Request request = request_for(clips, {1, 6, 5});
+    const planner::CostModel clip_costs(clips.graph), costs(pictures.graph);
+    const planner::PlanOptions ample{.limit_bytes = int64_t{1} << 40};
+    const Plan before = planner::make_plan({clips, request, ample, clip_costs}).value();
+    const Plan after = planner::make_plan({pictures, request, ample, costs}).value();
+    CHECK(after.predicted_peak_bytes < before.predicted_peak_bytes);
+    CHECK(after.weights_bytes * 2 < before.weights_bytes);
+    CHECK(after.predicted_seconds < before.predicted_seconds);
+    const planner::Problem problem{pictures, request, {}, costs};
+    Plan smallest = planner::smallest_plan(problem, planner::spaces_of(problem));
+    smallest.limit_bytes = smallest.predicted_peak_bytes;
+    CHECK_FALSE(planner::make_plan({clips, request, {.limit_bytes = smallest.limit_bytes}, clip_costs}));
+    REQUIRE(validate(smallest, pictures).empty());
+    const Array input = test::latent_for(clips, request, 5);
+    const test::Decoded small = test::decode_to_memory(pictures, smallest, test::random_source(5), input);
+    const test::Decoded whole = test::decode_to_memory(clips, before, test::random_source(5), input);
+    CHECK(test::relative_error(small.picture, whole.picture) <= test::kExact);
+    CHECK(small.stats.pool_peak_bytes + smallest.reserve_bytes <= smallest.predicted_peak_bytes);
   }
 }
 

@@ -64,9 +64,11 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
   for (uint64_t seed = 0; seed < seeds; ++seed) {
     Random random(seed);
     const nlohmann::json config = config_of(random);
-    const Model model = test::model_of(config);
+    const Model clips = test::model_of(config);
     // A group of a single value has no deviation: what rounding leaves of it counts a thousandfold.
-    const Extent latent{random.integer(1, most_frames), random.integer(2, 6), random.integer(2, 6)};
+    const int64_t frames = random.integer(1, most_frames);
+    const Extent latent{clips.decodes_clips ? frames : 1, random.integer(2, 6), random.integer(2, 6)};
+    const Model model = for_frames(clips, latent.t);
     const int64_t batch = random.integer(1, 3), micro_batch = random.integer(1, batch);
     CAPTURE(seed, config.dump(), latent.t, latent.y, latent.x, batch, micro_batch);
     const Request request = request_for(model, latent, batch, Dtype::fp32, DeviceKind::cuda);
@@ -92,7 +94,7 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
     in_micro_batches += micro_batch < batch ? 1 : 0;
     const Array input = test::latent_for(model, request, seed);
     const test::Decoded decoded = on_gpu(*gpu, model, plan, input, seed);
-    const Array reference = untiled_on_cpu(model, request, input, seed);
+    const Array reference = untiled_on_cpu(clips, request, input, seed);
     CHECK(largest_difference(decoded.picture, reference) <= test::kExact * magnitude(reference));
     CHECK(decoded.stats.pool_peak_bytes <= plan.predicted_peak_bytes);
     transfers +=
@@ -119,6 +121,10 @@ TEST_CASE("any plan for a GPU: clips") {
   check_drawn_plans(test::kSanitized ? 1 : 12, 3, [](Random& random) {
     return random.chance(0.5) ? test::random_wan_config(random) : test::random_causal_config(random);
   });
+}
+
+TEST_CASE("any plan for a GPU: Wan 2.2's network") {
+  check_drawn_plans(test::kSanitized ? 2 : 10, 3, test::random_wan_22_config);
 }
 
 TEST_CASE("16 bits on a GPU are as near to fp32 as their rounding is") {

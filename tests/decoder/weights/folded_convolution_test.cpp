@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "decoder/graph/model.h"
 #include "decoder/graph/parameters.h"
@@ -14,11 +15,13 @@ namespace headroom {
 namespace {
 
 /// A convolution as the model has it, step by step in double: the kernel over the upsampled input, the bias,
-/// the batch norm or the mix with the input, the shortcut.
+/// the batch norm or the mix with the input, the shortcut. The kernel has all frames that the weights have.
 class Unfolded {
  public:
   Unfolded(const Graph& graph, const Op& op, const ParameterSource& source)
-      : op_(op), shape_(kernel_shape(graph, op)) {
+      : op_(op),
+        shape_(kernel_shape(graph, op)),
+        frames_(std::max<int64_t>(shape_.frames, op.convolution.stored_frames)) {
     for (const Parameter& parameter : parameters_of(graph, op)) {
       int64_t count = 1;
       for (const int64_t extent : parameter.shape) count *= extent;
@@ -35,11 +38,13 @@ class Unfolded {
     const int64_t of_module = shape_.outputs / static_cast<int64_t>(modules);
     const int64_t inputs = shape_.inputs / shape_.groups, group = o / (shape_.outputs / shape_.groups);
     const std::vector<float>& kernel = values_[static_cast<size_t>(o / of_module)];
-    auto tap = kernel.begin() + (traits.part * shape_.outputs + o % of_module) * inputs * shape_.frames *
+    const int64_t side = traits.stored_by_columns, row = o / side % side, column = o % side;
+    const int64_t stored = o / (side * side) * side * side + column * side + row;
+    auto tap = kernel.begin() + (traits.part * shape_.outputs + stored % of_module) * inputs * frames_ *
                                     shape_.rows * shape_.columns;
     double sum = 0;
     for (int64_t i = 0; i < inputs; ++i) {
-      for (int64_t f = 0; f < shape_.frames; ++f) {
+      for (int64_t f = 0; f < frames_; ++f) {
         for (int64_t y = 0; y < shape_.rows; ++y) {
           for (int64_t x = 0; x < shape_.columns; ++x)
             sum += double(*tap++) * input(f, y - shape_.rows / 2, x - shape_.columns / 2, group * inputs + i);
@@ -48,7 +53,7 @@ class Unfolded {
     }
     size_t next = modules;
     const auto at = [&](int64_t channel) { return double(values_[next++][static_cast<size_t>(channel)]); };
-    if (traits.bias) sum += at(traits.part * shape_.outputs + o);
+    if (traits.bias) sum += at(traits.part * shape_.outputs + stored);
     if (!traits.batch_norm.empty()) {
       const double weight = at(o), bias = at(o), mean = at(o), variance = at(o);
       sum = (sum - mean) / std::sqrt(variance + op_.epsilon) * weight + bias;
@@ -56,12 +61,13 @@ class Unfolded {
     if (traits.mix_factor.empty() && !traits.shortcut) return sum;
     const double share = traits.mix_factor.empty() ? 1 : 1 / (1 + std::exp(-at(0)));
     if (!traits.mix_factor.empty()) sum *= 1 - share;
-    return sum + share * input(shape_.frames - 1, 0, 0, o * shape_.inputs / shape_.outputs);
+    return sum + share * input(frames_ - 1, 0, 0, o * shape_.inputs / shape_.outputs);
   }
 
  private:
   const Op& op_;
   const KernelShape shape_;
+  const int64_t frames_;
   std::vector<std::vector<float>> values_;
 };
 
@@ -126,20 +132,39 @@ double folded_output(const FoldedConvolution& convolution, int64_t o, const Wind
   return sum;
 }
 
+/// The layer graphs of a model: of one frame too where it decodes clips.
+std::vector<Graph> graphs_of(const Model& model) {
+  std::vector<Graph> graphs{model.graph};
+  if (model.decodes_clips) graphs.push_back(for_frames(model, 1).graph);
+  return graphs;
+}
+
+std::vector<std::pair<const Graph&, const Op&>> convolutions_of(const std::vector<Graph>& graphs) {
+  std::vector<std::pair<const Graph&, const Op&>> list;
+  for (const Graph& graph : graphs) {
+    for (const Op& op : graph.ops()) {
+      if (op.kind == OpKind::conv) list.emplace_back(graph, op);
+    }
+  }
+  return list;
+}
+
 TEST_CASE("folded parameters make what the model makes step by step, in every family") {
   const ParameterSource source = [](const Parameter& parameter, const Interval& elements, float* out) {
     fill_random(parameter, 3, elements, out);
   };
   test::Random random(4);
   int64_t norms = 0, mixes = 0, shortcuts = 0, upsampled = 0, grouped = 0, clips = 0, cut = 0, stacked = 0;
+  int64_t last_taps = 0, sums = 0, by_columns = 0;
   for (const auto& folder : std::filesystem::directory_iterator(HEADROOM_TEST_DATA "/golden")) {
-    const Model model = resolve_model(folder.path().string());
-    for (const Op& op : model.graph.ops()) {
-      if (op.kind != OpKind::conv) continue;
-      CAPTURE(folder.path().string(), op.name);
-      const FoldedConvolution folded(model.graph, op, source);
-      const Unfolded unfolded(model.graph, op, source);
+    const std::vector<Graph> graphs = graphs_of(resolve_model(folder.path().string()));
+    for (const auto& [graph, op] : convolutions_of(graphs)) {
+      CAPTURE(folder.path().string(), op.name, &graph == &graphs[0]);
+      const FoldedConvolution folded(graph, op, source);
+      const Unfolded unfolded(graph, op, source);
       const KernelShape& shape = folded.shape();
+      const int64_t earlier = std::max<int64_t>(0, op.convolution.stored_frames - shape.frames);
+      const bool repeats = op.convolution.before_first == BeforeFirst::first_frame;
       // Over upsampling a shortcut is shuffled as well: see ConvolutionTraits.
       const bool shuffled = shape.upsamples && op.convolution.shortcut;
       const Window window(random, shape);
@@ -147,6 +172,9 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
       for (int64_t row = 0; row < phases && !shuffled; ++row) {
         for (int64_t column = 0; column < phases; ++column) {
           const double expected = unfolded.output(o, [&](int64_t f, int64_t y, int64_t x, int64_t channel) {
+            // Frames before the first that there is: it again, or zeros.
+            if (f < earlier && !repeats) return 0.0;
+            f = std::max<int64_t>(0, f - earlier);
             if (!shape.upsamples) return window.at(f, y, x, channel);
             return window.at(f, (row + y + 2) / 2 - 1, (column + x + 2) / 2 - 1, channel);
           });
@@ -161,9 +189,13 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
       clips += shape.frames > 1;
       cut += op.convolution.parts > 1;
       stacked += op.convolution.stacked.size() > 1;
+      last_taps += earlier > 0 && !repeats;
+      sums += earlier > 0 && repeats;
+      by_columns += op.convolution.stored_by_columns > 1;
     }
   }
-  for (const int64_t seen : {norms, mixes, shortcuts, upsampled, grouped, clips, cut, stacked})
+  for (const int64_t seen :
+       {norms, mixes, shortcuts, upsampled, grouped, clips, cut, stacked, last_taps, sums, by_columns})
     CHECK(seen > 0);
 }
 

@@ -72,6 +72,28 @@ TEST_CASE("original names of Wan, whose modules are numbered") {
   CHECK(names.find("post_quant_conv.weight") == "conv2.weight");
 }
 
+TEST_CASE("original names of Wan 2.2, whose modules are numbered in each resolution") {
+  const TensorNames names({"vae.decoder.middle.0.residual.0.gamma",
+                           "vae.decoder.upsamples.0.upsamples.0.residual.0.gamma",
+                           "vae.decoder.upsamples.2.upsamples.0.shortcut.weight",
+                           "vae.decoder.upsamples.1.upsamples.3.resample.1.weight",
+                           "vae.decoder.upsamples.0.upsamples.3.time_conv.bias",
+                           "vae.decoder.upsamples.3.upsamples.2.residual.6.bias", "vae.conv2.weight"});
+  CHECK(names.find("decoder.mid_block.resnets.0.norm1.gamma") == "vae.decoder.middle.0.residual.0.gamma");
+  CHECK(names.find("decoder.up_blocks.0.resnets.0.norm1.gamma") ==
+        "vae.decoder.upsamples.0.upsamples.0.residual.0.gamma");
+  CHECK(names.find("decoder.up_blocks.2.resnets.0.conv_shortcut.weight") ==
+        "vae.decoder.upsamples.2.upsamples.0.shortcut.weight");
+  CHECK(names.find("decoder.up_blocks.1.upsampler.resample.1.weight") ==
+        "vae.decoder.upsamples.1.upsamples.3.resample.1.weight");
+  CHECK(names.find("decoder.up_blocks.0.upsampler.time_conv.bias") ==
+        "vae.decoder.upsamples.0.upsamples.3.time_conv.bias");
+  CHECK(names.find("decoder.up_blocks.3.resnets.2.conv2.bias") ==
+        "vae.decoder.upsamples.3.upsamples.2.residual.6.bias");
+  CHECK(names.find("post_quant_conv.weight") == "vae.conv2.weight");
+  CHECK_FALSE(names.find("decoder.up_blocks.0.upsamplers.0.time_conv.bias"));
+}
+
 TEST_CASE("odd names find nothing") {
   const TensorNames names({"decoder.mid.block_1.norm1.weight", "decoder.up.x.block.0.conv1.weight"});
   for (const std::string name :

@@ -14,6 +14,7 @@ import headroom
 import tiny
 import torch
 from headroom.checkpoints import model_of_tensors
+from headroom.module import ModuleDecoder
 
 NODES = pathlib.Path(__file__).parents[3] / "planner" / "python" / "comfyui" / "__init__.py"
 
@@ -44,16 +45,31 @@ def original_name(name: str, levels: int) -> str:
     return name.replace("conv_norm_out", "norm_out")
 
 
+def original_wan_22_name(name: str) -> str:
+    """What Wan 2.2's own code calls a tensor of diffusers."""
+    words = name.split(".")
+    numbers = {"norm1": "residual.0", "conv1": "residual.2", "norm2": "residual.3", "conv2": "residual.6", "conv_shortcut": "shortcut"}
+    if words[1] == "mid_block" and words[2] == "resnets":
+        return ".".join(["decoder.middle", str(2 * int(words[3])), numbers[words[4]], *words[5:]])
+    if words[1] == "mid_block":
+        return ".".join(["decoder.middle.1", *words[4:]])
+    if words[1] == "up_blocks" and words[3] == "resnets":
+        return ".".join(["decoder.upsamples", words[2], "upsamples", words[4], numbers[words[5]], *words[6:]])
+    if words[1] == "up_blocks":
+        return ".".join(["decoder.upsamples", words[2], "upsamples.3", *words[4:]])
+    ends = {"decoder.conv_in": "decoder.conv1", "decoder.norm_out": "decoder.head.0", "decoder.conv_out": "decoder.head.2"}
+    return ".".join([{**ends, "post_quant_conv": "conv2"}[".".join(words[:-1])], words[-1]])
+
+
 class Renamed(torch.nn.Module):
     """A diffusers decoder whose parameters have the original names."""
 
-    def __init__(self, vae):
+    def __init__(self, vae, renamed=None):
         super().__init__()
-        levels = len(vae.config.block_out_channels)
         for name, tensor in vae.state_dict().items():
             if name.startswith(("decoder.", "post_quant_conv.")):
                 owner = self
-                *path, leaf = original_name(name, levels).split(".")
+                *path, leaf = (renamed(name) if renamed else original_name(name, len(vae.config.block_out_channels))).split(".")
                 for word in path:
                     if not hasattr(owner, word):
                         owner.add_module(word, torch.nn.Module())
@@ -117,6 +133,18 @@ class Nodes(unittest.TestCase):
             model_of_tensors({"decoder.mid.block_1.norm1.weight": torch.zeros(1), "decoder.mid.block_1.mix_factor": torch.zeros(1)})
         with self.assertRaisesRegex(headroom.Unsupported, "no tensor decoder.conv_in.weight"):
             model_of_tensors({"decoder.mid.block_1.norm1.weight": torch.zeros(1)})
+
+    @torch.no_grad()
+    def test_wan_2_2_by_its_original_names(self):
+        vae = tiny.wan22(dim_mult=[1, 2, 4, 4], num_res_blocks=2, temperal_downsample=[False, True, True])
+        made = Renamed(vae, original_wan_22_name)
+        model = model_of_tensors(made.state_dict())
+        self.assertEqual((model.class_name, model.latent_channels), ("AutoencoderKLWan", 4))
+        for frames in (1, 2):
+            z = torch.randn(1, 4, frames, 3, 5, generator=torch.Generator().manual_seed(0))
+            theirs = vae.decode(z).sample
+            ours = ModuleDecoder(made, model).decode(z, limit="256MiB")
+            self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
 
     @torch.no_grad()
     def test_over_comfyuis_own_vae(self):

@@ -387,15 +387,17 @@ class Families(unittest.TestCase):
         self._grad.__enter__()
         self.addCleanup(self._grad.__exit__, None, None, None)
 
-    def check(self, vae):
-        z = latent(2, 4, 7, 9)
+    def check(self, vae, shape=(2, 4, 7, 9)):
+        z = latent(*shape)
         theirs = vae.decode(z).sample
         handle = headroom.enable(vae, limit=None)
-        _, _, height, width = theirs.shape
-        smallest = handle.predict(height, width, batch=2).smallest_limit_bytes
+        height, width = theirs.shape[-2:]
+        frames = theirs.shape[2] if theirs.dim() == 5 else 1
+        smallest = handle.predict(height, width, frames, batch=shape[0]).smallest_limit_bytes
         for limit in (None, smallest + theirs.numel() * 4):
             handle = headroom.enable(vae, limit=limit)
             ours = vae.decode(z).sample
+            self.assertEqual(ours.shape, theirs.shape)
             self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
             self.assertLessEqual(handle.last.peak_bytes, handle.last.predicted_peak_bytes)
 
@@ -403,6 +405,41 @@ class Families(unittest.TestCase):
         self.check(tiny.flux2())
         self.check(tiny.flux2(decoder_block_out_channels=(16, 32, 32, 48), norm_num_groups=16))
         self.check(tiny.flux2(use_post_quant_conv=False))
+
+    def test_wan_2_2(self):
+        for frames in (1, 2, 3):
+            self.check(tiny.wan22(), (2, 4, frames, 5, 7))
+        self.check(tiny.wan22(patch_size=None, in_channels=3, out_channels=3), (1, 4, 2, 3, 6))
+
+    @unittest.skipUnless(hasattr(diffusers, "AutoencoderKLQwenImage21"), "diffusers is older")
+    def test_qwen_image_2_1(self):
+        self.check(tiny.qwen21(), (2, 4, 1, 5, 7))
+
+    def test_a_picture_and_a_clip_by_one_vae(self):
+        """Of one frame kernels have one: weights are packed for pictures, then for clips, then for pictures again."""
+        for make in (tiny.wan, tiny.wan22):
+            vae = make(base_dim=32)
+            channels = vae.config.z_dim
+            handle = headroom.enable(vae, limit="256MiB")
+            held = {}
+            for frames in (1, 3, 1, 2):
+                z = latent(1, channels, frames, 4, 5)
+                theirs = type(vae).decode(vae, z).sample
+                ours = vae.decode(z).sample
+                self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
+                self.assertLessEqual(handle.last.peak_bytes, handle.last.predicted_peak_bytes)
+                of_pictures = frames == 1
+                self.assertEqual(held.setdefault(of_pictures, handle.held_bytes), handle.held_bytes)
+            self.assertLess(held[True], 0.5 * held[False])
+
+    def test_weights_that_are_the_only_ones_serve_pictures_and_clips(self):
+        vae = tiny.wan()
+        clip, picture = latent(1, 16, 2, 4, 5), latent(1, 16, 1, 4, 5)
+        theirs = [vae.decode(z).sample for z in (picture, clip)]
+        headroom.enable(vae, limit="256MiB", release=True)
+        for z, expected in zip((picture, clip), theirs):
+            ours = vae.decode(z).sample
+            self.assertLessEqual(float((ours - expected).abs().max()), 1e-4 * float(expected.abs().max()))
 
     def test_asymmetric(self):
         vae = tiny.asymmetric()

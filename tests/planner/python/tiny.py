@@ -83,6 +83,22 @@ def qwen(**config):
     )
 
 
+def wan22(**config):
+    """With shortcuts around all blocks of a resolution, and patches."""
+    return wan(
+        **{"dim_mult": [1, 2, 2], "temperal_downsample": [True, False], "is_residual": True, "patch_size": 2, "in_channels": 12, "out_channels": 12,
+           "z_dim": 4, "decoder_base_dim": 16, **config}
+    )  # fmt: skip
+
+
+def qwen21(**config):
+    """For single pictures."""
+    return seeded(
+        diffusers.AutoencoderKLQwenImage21,
+        **{"base_dim": 8, "decoder_base_dim": 16, "z_dim": 4, "dim_mult": [1, 2, 2], "num_res_blocks": 1, "temperal_downsample": [False, True], **config},
+    )
+
+
 def dc(**config):
     return seeded(
         diffusers.AutoencoderDC,

@@ -154,6 +154,11 @@ TEST_CASE("a profile of a GPU: batches, AutoencoderDC, clips") {
     request.sizes = {{16, 8}};
     request.frames = 5;
   }
+  SECTION("frames: Wan 2.2") {
+    config = test::tiny_wan_22_config();
+    request.sizes = {{16, 8}};
+    request.frames = 3;
+  }
   SECTION("frames: statistics of each frame") {
     if (test::kSanitized) return;
     config = test::tiny_causal_config();

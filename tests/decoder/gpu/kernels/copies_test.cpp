@@ -134,6 +134,46 @@ TEST_CASE("depth to space: channels become pixels") {
         }) == "");
 }
 
+TEST_CASE("depth to space of several frames, and of channels that are repeated") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{80}, headroom::test::kSeedStep));
+  CAPTURE(seed);
+  Random random(seed);
+  const int32_t in_depth = random.pick<int32_t>({1, 2, 3}), factor_t = random.chance(0.7) ? in_depth : 1;
+  const int32_t factor_y = random.pick<int32_t>({2, 2, 1, 3}), factor_x = random.pick<int32_t>({2, 2, 3});
+  const int32_t pixels = in_depth * factor_y * factor_x, repeats = random.pick<int32_t>({1, 2, pixels});
+  const int32_t channels = repeats * static_cast<int32_t>(random.integer(1, 12));
+  const auto inside = [&](int32_t most) {
+    const auto begin = static_cast<int32_t>(random.integer(0, 4));
+    return Span{begin, begin + static_cast<int32_t>(random.integer(1, most))};
+  };
+  // Where all are one frame there is no other.
+  const Span several{inside(5)}, of_target = factor_t == in_depth ? several : Span{0, 1};
+  const Box box{of_target, inside(9), inside(9)};
+  const auto frame_of = [&](int32_t t) { return t == 0 ? 0 : (t - 1) / factor_t + 1; };
+  const Box read{{frame_of(box.t.begin), frame_of(box.t.end - 1) + 1},
+                 {box.y.begin / factor_y, (box.y.end - 1) / factor_y + 1},
+                 {box.x.begin / factor_x, (box.x.end - 1) / factor_x + 1}};
+  Map source(random, around(random, read), channels * pixels / repeats, any_dtype(random));
+  Map target(random, around(random, box), channels, any_dtype(random));
+  const Map before = target;
+  depth_to_space({.source = source.view(),
+                  .target = target.view(),
+                  .factor_y = factor_y,
+                  .factor_x = factor_x,
+                  .factor_t = factor_t,
+                  .frames_in_depth = in_depth,
+                  .repeats = repeats,
+                  .region = box},
+                 nullptr);
+  CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
+          if (!has(box, at)) return std::nullopt;
+          const int32_t frame = at.t == 0 ? in_depth - 1 : (at.t - 1) % factor_t;
+          const int32_t pixel = (frame * factor_y + at.y % factor_y) * factor_x + at.x % factor_x;
+          return source.at(
+              {frame_of(at.t), at.y / factor_y, at.x / factor_x, (at.c * pixels + pixel) / repeats});
+        }) == "");
+}
+
 TEST_CASE("interleave: four phases become a picture") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{80}, headroom::test::kSeedStep));
   CAPTURE(seed);

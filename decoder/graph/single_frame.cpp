@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include "decoder/graph/graph.h"
+
+// The decoder of a latent of one frame, for pictures through a family of clips. All that lies before that
+// frame is known, so kernels over the time have one tap left, and what only later frames read goes.
+namespace headroom {
+namespace {
+
+/// Without its axis over the time. Zeros in the first frame's place are not known: such kernels stay as they
+/// are, and go with the unfolding that alone reads them.
+void keep_one_frame(Op& op) {
+  op.factor.t = 1;
+  op.frames = AttentionFrames::each;
+  if (op.kernel.t == 1 || op.convolution.before_first == BeforeFirst::zeros_for_it_too) return;
+  op.convolution.stored_frames = std::max(op.kernel.t, op.convolution.stored_frames);
+  op.kernel.t = 1;
+}
+
+/// True where its one frame is that of its first input.
+bool copies_one_frame(const Op& op) {
+  return op.kind == OpKind::unfold_frames ||
+         (op.kind == OpKind::interpolate && op.factor.y == 1 && op.factor.x == 1);
+}
+
+}  // namespace
+
+Graph Graph::of_one_frame() const {
+  // What stands for each tensor, and which of them lead to the output.
+  std::vector<TensorId> stands_for;
+  std::vector<bool> needed(tensors_.size(), false);
+  for (size_t t = 0; t < tensors_.size(); ++t) {
+    const TensorId id{static_cast<int32_t>(t)};
+    const Op* made_by = producer(id);
+    stands_for.push_back(
+        made_by != nullptr && copies_one_frame(*made_by) ? stands_for[index(made_by->inputs[0])] : id);
+  }
+  needed[index(stands_for[index(output_)])] = true;
+  for (size_t i = ops_.size(); i-- > 0;) {
+    if (!needed[index(ops_[i].output)]) continue;
+    for (TensorId input : ops_[i].inputs) needed[index(stands_for[index(input)])] = true;
+  }
+
+  Graph pruned;
+  std::vector<TensorId> now(tensors_.size(), pruned.add_latent(tensors_[0].channels));
+  for (const Op& old : ops_) {
+    if (!needed[index(old.output)]) continue;
+    Op op = old;
+    keep_one_frame(op);
+    for (TensorId& input : op.inputs) input = now[index(stands_for[index(input)])];
+    const Tensor& made = tensor(old.output);
+    const Axes<int32_t> scale{std::min(made.scale.t, 1), made.scale.y, made.scale.x};
+    const TensorId id = pruned.append(std::move(op), made.channels, scale, made.statistics);
+    pruned.tensors_[index(id)].cut_point = made.cut_point;
+    now[index(old.output)] = id;
+  }
+  pruned.set_output(now[index(stands_for[index(output_)])]);
+  return pruned;
+}
+
+}  // namespace headroom
