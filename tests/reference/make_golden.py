@@ -7,7 +7,7 @@ Each case is a folder: config.json as diffusers writes it, the output expected.n
 of the ways in which they are stored. Without weights of its own a case has random ones, seed WEIGHTS_SEED; its latent
 is random_latent with LATENT_SEED. Latents of videos are N×C×T×H×W; expected.npy is that too where there is more than
 one frame, and N×C×H×W where there is one. The cases osp_* are those of make_golden_open_sora.py, and left alone.
-Needs torch, diffusers 0.38.0, numpy and safetensors, and no network.
+Needs torch, diffusers 0.42.1, numpy and safetensors, and no network.
 """
 
 import json

@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-/// The decoder of diffusers' AutoencoderKLWan as of Wan 2.1 (diffusers 0.38.0:
+/// The decoder of diffusers' AutoencoderKLWan as of Wan 2.1 (diffusers 0.42.1:
 /// models/autoencoders/autoencoder_kl_wan.py) from its config. Wan 2.2's residual blocks and patches are
 /// refused. Throws InputError naming a key whose value is not supported.
 Model autoencoder_kl_wan(const JsonFields& config);
