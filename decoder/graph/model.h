@@ -18,7 +18,7 @@ struct LatentPatches {
 
 /// A decoder's layer graph with what its config says about its latents.
 struct Model {
-  std::string name;         ///< built-in name, or the folder's
+  std::string name;         ///< built-in name, or the folder's that was given
   std::string config_file;  ///< as errors name it; a built-in model's name
   std::string class_name;   ///< diffusers' class, e.g. AutoencoderKL
   Graph graph;
@@ -46,8 +46,8 @@ Model parse_model(const std::string& config_text, const std::string& origin);
 /// Class names of the decoders that are supported.
 std::vector<std::string> supported_classes();
 
-/// Where a model lies that is stored in `folder`: there, or in its vae/ where a whole pipeline is stored in it, which
-/// model_index.json says.
+/// Where a model lies that is stored in `folder`: there, or in its vae/ where a whole pipeline is stored in
+/// it, which model_index.json says.
 std::filesystem::path model_folder(const std::filesystem::path& folder);
 
 /// `argument` is a folder that holds config.json, or a pipeline's folder, or a built-in name.
