@@ -52,7 +52,8 @@ enum class Activation {
   relu,
   gelu,
   mish,
-  clamp,  ///< to -1 … 1
+  clamp,       ///< to -1 … 1
+  soft_clamp,  ///< to -3 … 3: tanh(v / 3) * 3
 };
 
 /// What a convolution over the time reads before the first frame.
@@ -89,6 +90,11 @@ struct ConvolutionTraits {
   /// A single stored number m, of which the result is sigmoid(m) * input + (1 - sigmoid(m)) * convolution;
   /// empty where there is none.
   std::string mix_factor{};
+  /// What every output is multiplied by, and what is added to it then; excludes a shortcut.
+  double scale = 1, shift = 0;
+  /// The outputs are pixels of squares with this side, stored pixel by pixel with all channels of each,
+  /// computed channel by channel, which is the order of depth_to_space.
+  int32_t stored_by_pixels = 1;
 };
 
 /// One operation. Parameters are named as the model's own code names them: `<name>.weight` and `<name>.bias`.
@@ -125,7 +131,7 @@ class Graph {
   TensorId statistics(const std::string& name, TensorId x, int32_t groups, double epsilon,
                       bool by_frame = false);
   TensorId norm(const std::string& name, TensorId x, TensorId statistics, Activation activation);
-  TensorId add(const std::string& name, TensorId a, TensorId b);
+  TensorId add(const std::string& name, TensorId a, TensorId b, Activation activation = Activation::none);
   TensorId attention(const std::string& name, TensorId q, TensorId k, TensorId v,
                      AttentionFrames frames = AttentionFrames::each);
   /// `gamma_axes` as in Op.
@@ -142,6 +148,7 @@ class Graph {
   /// Of the same inputs; `epsilon` keeps the quotient from dividing by zero.
   TensorId linear_attention(const std::string& name, const std::vector<TensorId>& inputs, TensorId sums,
                             double epsilon);
+  TensorId activate(const std::string& name, TensorId x, Activation activation);
   /// Says that a pass may end at this tensor. All that comes later must read it and nothing before it.
   void add_cut_point(TensorId id) { tensors_[index(id)].cut_point = true; }
   void set_output(TensorId tensor) { output_ = tensor; }

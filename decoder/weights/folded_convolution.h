@@ -18,8 +18,10 @@ void sum_phases(const float* taps, float* phases);
 /// The parameters of one convolution as they are multiplied, in fp32. Whatever stands beside the kernel in
 /// the model is folded into kernel and bias:
 /// - a batch norm, and the mix factor of a residual sum, scale the taps and the bias of each output;
+/// - so do a scale and a shift of the result;
 /// - a shortcut adds the weight of the input to the tap that reads it;
-/// - over nearest upsampling the kernel becomes those of the four phases (sum_phases()).
+/// - over nearest upsampling the kernel becomes those of the four phases (sum_phases());
+/// - outputs that are stored in another order of pixels and channels are put into that of depth_to_space.
 /// Reading is const and may happen on several threads at once.
 class FoldedConvolution {
  public:
@@ -38,8 +40,11 @@ class FoldedConvolution {
   void read_bias(float* out) const;
 
  private:
+  /// Where an output is stored: pixel by pixel, or as it is.
+  int64_t stored_output(int64_t output) const;
   void fold_batch_norm();
   void fold_mix_factor();
+  void fold_scale();
   void read_stored(int64_t output, const Interval& inputs, float* out) const;
   void add_shortcut(int64_t output, const Interval& inputs, float* last_frame) const;
 
@@ -48,7 +53,7 @@ class FoldedConvolution {
   const KernelShape shape_;
   const std::vector<Parameter> parameters_;
   const size_t modules_;               ///< whose kernels are stacked along the outputs
-  std::vector<double> scale_, shift_;  ///< by output; empty where there is neither batch norm nor mix factor
+  std::vector<double> scale_, shift_;  ///< by output; empty where the convolution's result is as it is
   float shortcut_weight_ = 0;          ///< of the input in the result
 };
 

@@ -35,7 +35,8 @@ class Unfolded {
     const int64_t of_module = shape_.outputs / static_cast<int64_t>(modules);
     const int64_t inputs = shape_.inputs / shape_.groups, group = o / (shape_.outputs / shape_.groups);
     const std::vector<float>& kernel = values_[static_cast<size_t>(o / of_module)];
-    auto tap = kernel.begin() + (traits.part * shape_.outputs + o % of_module) * inputs * shape_.frames *
+    const int64_t stored = stored_output(o);
+    auto tap = kernel.begin() + (traits.part * shape_.outputs + stored % of_module) * inputs * shape_.frames *
                                     shape_.rows * shape_.columns;
     double sum = 0;
     for (int64_t i = 0; i < inputs; ++i) {
@@ -48,18 +49,26 @@ class Unfolded {
     }
     size_t next = modules;
     const auto at = [&](int64_t channel) { return double(values_[next++][static_cast<size_t>(channel)]); };
-    if (traits.bias) sum += at(traits.part * shape_.outputs + o);
+    if (traits.bias) sum += at(traits.part * shape_.outputs + stored);
     if (!traits.batch_norm.empty()) {
       const double weight = at(o), bias = at(o), mean = at(o), variance = at(o);
       sum = (sum - mean) / std::sqrt(variance + op_.epsilon) * weight + bias;
     }
+    sum = sum * traits.scale + traits.shift;
     if (traits.mix_factor.empty() && !traits.shortcut) return sum;
     const double share = traits.mix_factor.empty() ? 1 : 1 / (1 + std::exp(-at(0)));
     if (!traits.mix_factor.empty()) sum *= 1 - share;
-    return sum + share * input(shape_.frames - 1, 0, 0, o * shape_.inputs / shape_.outputs);
+    return sum + share * input(shape_.frames - 1, 0, 0, stored * shape_.inputs / shape_.outputs);
   }
 
  private:
+  /// Of the p² pixels of the result's channels, the model has all channels of one after another.
+  int64_t stored_output(int64_t o) const {
+    const int64_t side = op_.convolution.stored_by_pixels;
+    const int64_t channels = shape_.outputs / side / side, channel = o / side / side;
+    return (o - channel * side * side) * channels + channel;
+  }
+
   const Op& op_;
   const KernelShape shape_;
   std::vector<std::vector<float>> values_;
@@ -131,7 +140,8 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
     fill_random(parameter, 3, elements, out);
   };
   test::Random random(4);
-  int64_t norms = 0, mixes = 0, shortcuts = 0, upsampled = 0, grouped = 0, clips = 0, cut = 0, stacked = 0;
+  int64_t norms = 0, mixes = 0, shortcuts = 0, upsampled = 0, grouped = 0, clips = 0, cut = 0, stacked = 0,
+          scaled = 0, by_pixels = 0;
   for (const auto& folder : std::filesystem::directory_iterator(HEADROOM_TEST_DATA "/golden")) {
     const Model model = resolve_model(folder.path().string());
     for (const Op& op : model.graph.ops()) {
@@ -161,9 +171,12 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
       clips += shape.frames > 1;
       cut += op.convolution.parts > 1;
       stacked += op.convolution.stacked.size() > 1;
+      scaled += op.convolution.scale != 1;
+      by_pixels += op.convolution.stored_by_pixels > 1;
     }
   }
-  for (const int64_t seen : {norms, mixes, shortcuts, upsampled, grouped, clips, cut, stacked})
+  for (const int64_t seen :
+       {norms, mixes, shortcuts, upsampled, grouped, clips, cut, stacked, scaled, by_pixels})
     CHECK(seen > 0);
 }
 
