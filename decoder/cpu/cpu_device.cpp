@@ -87,8 +87,13 @@ void CpuDevice::copy(const MapView& source, const MapView& target, const Region&
   copy_region(source, target, region, items);
 }
 
-void CpuDevice::add(const MapView& source, const MapView& target, const Region& region, int64_t items) {
-  add_region(source, target, region, items);
+void CpuDevice::add(const MapView& source, const MapView& target, Activation activation, const Region& region,
+                    int64_t items) {
+  add_region(source, target, activation, region, items);
+}
+
+void CpuDevice::activate(const MapView& tile, Activation activation, const Region& region, int64_t items) {
+  headroom::activate(tile, activation, region, items);
 }
 
 void CpuDevice::round(const MapView& tile, int64_t items) {
@@ -116,7 +121,7 @@ void CpuDevice::upsample(const Op& op, const MapView& source, const MapView& tar
 void CpuDevice::convolve(const Op& op, const MapView& source, const MapView& target, const Region& region,
                          const Extent& picture, int64_t items) {
   headroom::convolve(pool_, source, weights_of(op).kernel, target, region, items);
-  activate(target, op.activation, region, items);
+  headroom::activate(target, op.activation, region, items);
   clear_outside(target, picture, items);
 }
 

@@ -43,7 +43,9 @@ class CpuDevice final : public Device {
 
   void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) override;
   void copy(const MapView& source, const MapView& target, const Region& region, int64_t items) override;
-  void add(const MapView& source, const MapView& target, const Region& region, int64_t items) override;
+  void add(const MapView& source, const MapView& target, Activation activation, const Region& region,
+           int64_t items) override;
+  void activate(const MapView& tile, Activation activation, const Region& region, int64_t items) override;
   void round(const MapView& tile, int64_t items) override;
   void normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                  int64_t items) override;

@@ -56,7 +56,8 @@ void copy_region(const MapView& source, const MapView& target, const Region& reg
   });
 }
 
-void add_region(const MapView& source, const MapView& target, const Region& region, int64_t items) {
+void add_region(const MapView& source, const MapView& target, Activation activation, const Region& region,
+                int64_t items) {
   const int64_t values = region.x.length() * source.channels;
   for_rows(items, region, values, [&](const Row& row) {
     const auto* from = static_cast<const std::byte*>(source.place(row, region.x.begin));
@@ -75,6 +76,7 @@ void add_region(const MapView& source, const MapView& target, const Region& regi
         term = terms;
       }
       for (int64_t k = 0; k < count; ++k) sum[k] += term[k];
+      kernels::activate(sum, count, activation);
       if (!direct) kernels::narrow(target.dtype, sum, to_chunk, count);
     }
   });

@@ -12,8 +12,10 @@ namespace headroom {
 void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items);
 /// Copies a region that both hold.
 void copy_region(const MapView& source, const MapView& target, const Region& region, int64_t items);
-/// Adds a region of `source` onto `target`, in fp32, rounded once where that is stored in 16 bits.
-void add_region(const MapView& source, const MapView& target, const Region& region, int64_t items);
+/// Adds a region of `source` onto `target` and activates the sums, in fp32, rounded once where that is stored
+/// in 16 bits.
+void add_region(const MapView& source, const MapView& target, Activation activation, const Region& region,
+                int64_t items);
 /// Rounds a tile to what it would be read back as from this dtype.
 void round_tile(const MapView& tile, Dtype dtype, int64_t items);
 /// Nearest upsampling into a tile's region; positions outside the picture (target's own extent) are zero.

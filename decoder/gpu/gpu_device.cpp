@@ -261,8 +261,15 @@ void GpuDevice::copy(const MapView& source, const MapView& target, const Region&
   for (int64_t i = 0; i < items; ++i) run(gpu::Copy{view_of(source, i), view_of(target, i), box_of(region)});
 }
 
-void GpuDevice::add(const MapView& source, const MapView& target, const Region& region, int64_t items) {
-  for (int64_t i = 0; i < items; ++i) run(gpu::Add{view_of(source, i), view_of(target, i), box_of(region)});
+void GpuDevice::add(const MapView& source, const MapView& target, Activation activation, const Region& region,
+                    int64_t items) {
+  for (int64_t i = 0; i < items; ++i)
+    run(gpu::Add{view_of(source, i), view_of(target, i), activation, box_of(region)});
+}
+
+void GpuDevice::activate(const MapView& tile, Activation activation, const Region& region, int64_t items) {
+  if (activation == Activation::none) return;
+  for (int64_t i = 0; i < items; ++i) run(gpu::Activate{view_of(tile, i), activation, box_of(region)});
 }
 
 void GpuDevice::normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,

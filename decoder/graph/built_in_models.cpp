@@ -54,6 +54,10 @@ const std::map<std::string, std::string>& built_ins() {
                           -0.3632, -0.1922, -0.9497, 0.2503, -0.2921],
          "latents_std": [2.8184, 1.4541, 2.3275, 2.6558, 1.2196, 1.7708, 2.6052, 2.0743, 3.2687, 2.1526, 2.8652,
                          1.5579, 1.6382, 1.1253, 2.8251, 1.9160]})";
+  static const std::string tiny =
+      R"("_class_name": "AutoencoderTiny", "decoder_block_out_channels": [64, 64, 64, 64],
+         "num_decoder_blocks": [3, 3, 3, 1], "act_fn": "relu", "out_channels": 3, "upsampling_scaling_factor": 2,
+         "scaling_factor": 1.0, "shift_factor": 0.0, )";
   static const std::map<std::string, std::string> table{
       {"sd15",
        "{" + four_blocks + R"("latent_channels": 4, "scaling_factor": 0.18215, "force_upcast": false})"},
@@ -81,6 +85,10 @@ const std::map<std::string, std::string>& built_ins() {
            "decoder_qkv_multiscales": [[], [], [], [5], [5], [5]],
            "decoder_norm_types": "rms_norm", "decoder_act_fns": "silu", "upsample_block_type": "interpolate",
            "scaling_factor": 0.41407})"},
+      {"hunyuan-image-2.1",
+       R"({"_class_name": "AutoencoderKLHunyuanImage", "out_channels": 3, "latent_channels": 64,
+           "block_out_channels": [128, 256, 512, 512, 1024, 1024], "layers_per_block": 2,
+           "spatial_compression_ratio": 32, "scaling_factor": 0.75289, "upsample_match_channel": true})"},
       // As v1.0.0 publishes it (scripts/causalvae/release.json).
       {"open-sora-plan",
        R"({"_class_name": "CausalVAEModel", "hidden_size": 128, "z_channels": 4, "embed_dim": 4,
@@ -90,6 +98,8 @@ const std::map<std::string, std::string>& built_ins() {
            "decoder_resnet_blocks": ["ResnetBlock3D", "ResnetBlock3D", "ResnetBlock3D", "ResnetBlock3D"],
            "decoder_spatial_upsample": ["", "SpatialUpsample2x", "SpatialUpsample2x", "SpatialUpsample2x"],
            "decoder_temporal_upsample": ["", "", "TimeUpsample2x", "TimeUpsample2x"]})"},
+      {"taesd", "{" + tiny + R"("latent_channels": 4})"},
+      {"taef1", "{" + tiny + R"("latent_channels": 16})"},
       {"qwen-image", R"({"_class_name": "AutoencoderKLQwenImage", )" + causal},
       {"qwen-image-2.1", kQwenImage21},
       {"wan2.1", R"({"_class_name": "AutoencoderKLWan", )" + causal},

@@ -65,12 +65,12 @@ TensorId Graph::conv(const std::string& name, TensorId x, int64_t channels, Axes
   const int64_t inputs = tensor(x).channels;
   if (inputs % traits.groups != 0 || channels % traits.groups != 0)
     throw std::logic_error(name + ": channels cannot be cut into its groups");
-  if (traits.shortcut && (traits.groups != 1 || channels % inputs != 0))
+  if (traits.shortcut && (traits.groups != 1 || channels % inputs != 0 || traits.scale != 1))
     throw std::logic_error(name + ": its input cannot be repeated into its output");
   if (kernel.t > 1 && traits.groups != 1)
     throw std::logic_error(name + ": convolutions over the time have one group");
-  const int64_t pixels = int64_t{traits.stored_by_columns} * traits.stored_by_columns;
-  const bool folds = traits.shortcut || !traits.stacked.empty() || !traits.batch_norm.empty();
+  const int64_t pixels = int64_t{traits.stored_side} * traits.stored_side;
+  const bool folds = !traits.stacked.empty() || !traits.batch_norm.empty();
   if (pixels > 1 && (channels % pixels != 0 || folds))
     throw std::logic_error(name + ": its outputs cannot be put in another order");
   if (!traits.mix_factor.empty() && channels != inputs)
@@ -132,12 +132,13 @@ TensorId Graph::norm(const std::string& name, TensorId x, TensorId statistics, A
                 from.channels, from.scale);
 }
 
-TensorId Graph::add(const std::string& name, TensorId a, TensorId b) {
+TensorId Graph::add(const std::string& name, TensorId a, TensorId b, Activation activation) {
   const Tensor from = tensor(a);
   if (from.channels != tensor(b).channels || from.scale != tensor(b).scale) {
     throw std::logic_error("add needs two tensors of one shape");
   }
-  return append({.name = name, .kind = OpKind::add, .inputs = {a, b}}, from.channels, from.scale);
+  return append({.name = name, .kind = OpKind::add, .inputs = {a, b}, .activation = activation},
+                from.channels, from.scale);
 }
 
 TensorId Graph::attention(const std::string& name, TensorId q, TensorId k, TensorId v,
@@ -178,6 +179,12 @@ TensorId Graph::gate(const std::string& name, TensorId x) {
   const Tensor from = tensor(x);
   if (from.channels % 2 != 0) throw std::logic_error(name + ": a gate needs an even number of channels");
   return append({.name = name, .kind = OpKind::gate, .inputs = {x}}, from.channels / 2, from.scale);
+}
+
+TensorId Graph::activate(const std::string& name, TensorId x, Activation activation) {
+  const Tensor from = tensor(x);
+  return append({.name = name, .kind = OpKind::activate, .inputs = {x}, .activation = activation},
+                from.channels, from.scale);
 }
 
 TensorId Graph::depth_to_space(const std::string& name, TensorId x, Axes<int32_t> factor) {

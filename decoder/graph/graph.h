@@ -52,7 +52,8 @@ enum class Activation {
   relu,
   gelu,
   mish,
-  clamp,  ///< to -1 … 1
+  clamp,       ///< to -1 … 1
+  soft_clamp,  ///< to -3 … 3: tanh(v / 3) * 3
 };
 
 /// What a convolution over the time reads before the first frame.
@@ -67,6 +68,13 @@ enum class AttentionFrames {
   each,         ///< every frame by itself
   interleaved,  ///< with T frames and C channels, value c * T + t of a position counts as channel of the
                 ///< frame that it would have were the C * T values cut into T runs of C
+};
+
+/// How a model stores outputs that are pixels of squares, the last named counted first.
+enum class StoredOrder {
+  channel_row_column,  ///< as depth_to_space takes them
+  channel_column_row,
+  row_column_channel,
 };
 
 /// What a convolution is beside its kernel's extent.
@@ -86,9 +94,10 @@ struct ConvolutionTraits {
   /// (Graph::of_one_frame()): its last taps alone, or of frames that are the first one again and again their
   /// sums. 0 where it has them all.
   int32_t stored_frames = 0;
-  /// The outputs are pixels of squares with this side, stored column by column, computed row by row, which is
-  /// the order of depth_to_space.
-  int32_t stored_by_columns = 1;
+  /// The outputs are the pixels of squares with this side, stored in this order, computed in that of
+  /// depth_to_space.
+  int32_t stored_side = 1;
+  StoredOrder stored_order = StoredOrder::channel_row_column;
   /// The module whose outputs are cut into `parts` equal parts, of which this operation is number `part`;
   /// empty where it is a whole one.
   std::string part_of{};
@@ -96,6 +105,8 @@ struct ConvolutionTraits {
   /// A single stored number m, of which the result is sigmoid(m) * input + (1 - sigmoid(m)) * convolution;
   /// empty where there is none.
   std::string mix_factor{};
+  /// What every output is multiplied by, and what is added to it then; excludes a shortcut.
+  double scale = 1, shift = 0;
 };
 
 /// One operation. Parameters are named as the model's own code names them: `<name>.weight` and `<name>.bias`.
@@ -133,7 +144,7 @@ class Graph {
   TensorId statistics(const std::string& name, TensorId x, int32_t groups, double epsilon,
                       bool by_frame = false);
   TensorId norm(const std::string& name, TensorId x, TensorId statistics, Activation activation);
-  TensorId add(const std::string& name, TensorId a, TensorId b);
+  TensorId add(const std::string& name, TensorId a, TensorId b, Activation activation = Activation::none);
   TensorId attention(const std::string& name, TensorId q, TensorId k, TensorId v,
                      AttentionFrames frames = AttentionFrames::each);
   /// `gamma_axes` as in Op.
@@ -155,6 +166,7 @@ class Graph {
   /// Of the same inputs; `epsilon` keeps the quotient from dividing by zero.
   TensorId linear_attention(const std::string& name, const std::vector<TensorId>& inputs, TensorId sums,
                             double epsilon);
+  TensorId activate(const std::string& name, TensorId x, Activation activation);
   /// Says that a pass may end at this tensor. All that comes later reads it and otherwise only cut points
   /// before it.
   void add_cut_point(TensorId id) { tensors_[index(id)].cut_point = true; }

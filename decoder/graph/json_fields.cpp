@@ -100,6 +100,12 @@ double JsonFields::amount() const {
   return value;
 }
 
+double JsonFields::nonzero() const {
+  const double value = number();
+  if (value == 0) fail("expected a number other than 0");
+  return value;
+}
+
 bool JsonFields::boolean() const {
   if (!value_->is_boolean()) fail("expected true or false, found " + value_->dump().substr(0, 40));
   return value_->get<bool>();

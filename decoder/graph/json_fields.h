@@ -29,8 +29,9 @@ class JsonFields {
   size_t size(size_t most) const;
 
   int64_t integer(int64_t least, int64_t most) const;
-  double number() const;  ///< finite
-  double amount() const;  ///< finite, at least 0
+  double number() const;   ///< finite
+  double amount() const;   ///< finite, at least 0
+  double nonzero() const;  ///< finite, other than 0
   bool boolean() const;
   std::string text() const;
   bool is_null() const;

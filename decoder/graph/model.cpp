@@ -19,6 +19,14 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+std::string folder_name(const std::filesystem::path& folder) {
+  return std::filesystem::absolute(folder / "config.json")
+      .lexically_normal()
+      .parent_path()
+      .filename()
+      .string();
+}
+
 Model build(const nlohmann::json& config, const std::string& origin) {
   const JsonFields fields(config, origin);
   if (!config.is_object()) fields.fail("expected an object");
@@ -47,7 +55,7 @@ Model parse_model(const std::string& config_text, const std::string& origin) {
 
 Model load_model(const std::filesystem::path& config_file) {
   Model model = build(read_json_file(config_file, kMostConfigBytes), config_file.string());
-  model.name = std::filesystem::absolute(config_file).parent_path().filename().string();
+  model.name = folder_name(config_file.parent_path());
   return model;
 }
 
@@ -68,7 +76,9 @@ Model resolve_model(const std::string& argument) {
     throw InputError("--model " + argument + ": expected a folder with config.json, or one of " +
                      joined(built_in_models()));
   }
-  return load_model(model_folder(argument) / "config.json");
+  Model model = load_model(model_folder(argument) / "config.json");
+  model.name = folder_name(argument);  // a pipeline's: the VAEs of all pipelines are in folders named vae
+  return model;
 }
 
 Model for_frames(Model model, int64_t frames) {

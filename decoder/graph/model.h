@@ -18,7 +18,7 @@ struct LatentPatches {
 
 /// A decoder's layer graph with what its config says about its latents.
 struct Model {
-  std::string name;         ///< built-in name, or the folder's
+  std::string name;         ///< built-in name, or the folder's that was given
   std::string config_file;  ///< as errors name it; a built-in model's name
   std::string class_name;   ///< diffusers' class, e.g. AutoencoderKL
   Graph graph;

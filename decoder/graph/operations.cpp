@@ -68,6 +68,12 @@ constexpr std::array kOperations{
                     .barrier = BarrierInputs::last,
                     .pointwise = true,
                     .rounds = true},
+    OperationTraits{.kind = OpKind::activate,
+                    .name = "activate",
+                    .step = StepKind::activate,
+                    .pointwise = true,
+                    .cheap = true,
+                    .pads = true},
 };
 
 struct StepTraits {
@@ -91,7 +97,7 @@ constexpr bool in_order() {
   for (size_t i = 0; i < kOperations.size(); ++i) {
     if (kOperations[i].kind != static_cast<OpKind>(i)) return false;
   }
-  return kOperations.size() == static_cast<size_t>(OpKind::linear_attention) + 1;
+  return kOperations.size() == static_cast<size_t>(OpKind::activate) + 1;
 }
 static_assert(in_order());
 

@@ -12,7 +12,7 @@ enum class OpKind {
   upsample,  ///< {x} -> y: nearest, by `factor`
   statistics,     ///< {x} -> s: mean and deviation over each group of channels and all positions; a barrier
   norm,           ///< {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
-  add,            ///< {a, b} -> y
+  add,            ///< {a, b} -> y: a + b, then `activation`
   attention,      ///< {q, k, v} -> y: one head over all positions of one frame of k and v; a barrier on both
   rms_norm,       ///< {x} -> y: x / root mean square over the channels of its position * weight + bias, then
                   ///< `activation`
@@ -26,6 +26,7 @@ enum class OpKind {
                    ///< they hold several frames too, frame by frame, and repeated until they are enough
   key_value_sums,  ///< {x …} -> s: of each head, sums over all positions of v and of 1 by relu(k); a barrier
   linear_attention,  ///< {x …, s} -> y: of each head, relu(q) by those sums, their quotient
+  activate,          ///< {x} -> y: `activation` of each value
 };
 
 /// The steps of tile programs (decoder/plan/plan.h). Most carry out an operation and are named after it.
@@ -34,7 +35,7 @@ enum class StepKind {
   norm,      ///< normalise and activate a region into a tile, zero outside the picture
   upsample,  ///< repeat a region into a tile, zero outside the picture
   conv,      ///< convolve a tile that holds its halo, zeros outside the picture included; zero outside itself
-  add,       ///< sum of two regions
+  add,       ///< sum of two regions, activated
   attention,         ///< a tile of queries against all keys and values
   interpolate,       ///< positions between positions, in a region
   unfold_frames,     ///< channels to frames, in a region
@@ -42,10 +43,12 @@ enum class StepKind {
   gate,              ///< one half of the channels by the other
   depth_to_space,    ///< channels to pixels
   linear_attention,  ///< queries of a region by the sums over all keys and values
+  activate,          ///< activate a region into a tile, zero outside the picture
   statistics,        ///< merge the tile's own positions into the statistics
   key_value_sums,    ///< add those of the tile's own positions to the sums
   store,             ///< write the tile's own positions to a materialised tensor
-  accumulate,        ///< add the tile's own positions onto a materialised tensor, which becomes `op`'s output
+  accumulate,        ///< add the tile's own positions onto a materialised tensor, activated, which becomes
+                     ///< `op`'s output
   emit,              ///< hand the tile's own positions to the output
 };
 

@@ -90,6 +90,7 @@ double flops_per_position(const Graph& graph, const Op& op, const Extent& latent
     case OpKind::rms_norm:
       return 5 * channels;
     case OpKind::gate:
+    case OpKind::activate:
       return 5 * channels;
     case OpKind::interpolate:
       return 3 * channels;

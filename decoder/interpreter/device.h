@@ -62,7 +62,11 @@ class Device {
   // outside of it as zeros.
   virtual void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) = 0;
   virtual void copy(const MapView& source, const MapView& target, const Region& region, int64_t items) = 0;
-  virtual void add(const MapView& source, const MapView& target, const Region& region, int64_t items) = 0;
+  /// Adds a region of `source` onto `target`; of the sums the activation.
+  virtual void add(const MapView& source, const MapView& target, Activation activation, const Region& region,
+                   int64_t items) = 0;
+  /// The activation of a region of a tile, in place.
+  virtual void activate(const MapView& tile, Activation activation, const Region& region, int64_t items) = 0;
   /// Rounds values as storing and reading them back would.
   virtual void round(const MapView& tile, int64_t items) = 0;
   virtual void normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,

@@ -200,7 +200,8 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
     case StepKind::store:
       return device_.copy(view_of(step.inputs[0]), materialised_.view(step.tensor), region, sizes_.items);
     case StepKind::accumulate:
-      return device_.add(view_of(step.inputs[0]), materialised_.view(step.tensor), region, sizes_.items);
+      return device_.add(view_of(step.inputs[0]), materialised_.view(step.tensor),
+                         graph_.op(step.op).activation, region, sizes_.items);
     case StepKind::statistics:
       return device_.add_statistics(step.tensor, view_of(step.inputs[0]), region, sizes_.items);
     case StepKind::key_value_sums:
@@ -263,7 +264,10 @@ void Interpreter::compute(const Step& step, const Region& region, const MapView&
     case StepKind::attention:
       return attend(step, region, made);
     case StepKind::add:
-      return device_.add(source(1), made, region, items);
+      return device_.add(source(1), made, op.activation, region, items);
+    case StepKind::activate:
+      device_.gather(source(0), made, own_picture, items);
+      return device_.activate(made, op.activation, part, items);
     default:
       throw std::logic_error("not a step that makes a tile");
   }

@@ -34,6 +34,8 @@ std::optional<OpKind> op_kind_of(StepKind kind) {
       return OpKind::depth_to_space;
     case StepKind::linear_attention:
       return OpKind::linear_attention;
+    case StepKind::activate:
+      return OpKind::activate;
     case StepKind::statistics:
       return OpKind::statistics;
     case StepKind::key_value_sums:
@@ -94,7 +96,7 @@ class StepCheck {
   bool check_widths() {
     const bool pads = step_.kind == StepKind::norm || step_.kind == StepKind::gather ||
                       step_.kind == StepKind::upsample || step_.kind == StepKind::conv ||
-                      step_.kind == StepKind::rms_norm;
+                      step_.kind == StepKind::rms_norm || step_.kind == StepKind::activate;
     for (Axis axis : kAxes) {
       const int32_t before = at(step_.halo.before, axis);
       const int32_t after = at(step_.halo.after, axis);

@@ -214,7 +214,8 @@ bool computes_tile(StepKind kind) {
   return kind == StepKind::gather || kind == StepKind::norm || kind == StepKind::upsample ||
          kind == StepKind::conv || kind == StepKind::add || kind == StepKind::attention ||
          kind == StepKind::interpolate || kind == StepKind::unfold_frames || kind == StepKind::rms_norm ||
-         kind == StepKind::gate || kind == StepKind::depth_to_space || kind == StepKind::linear_attention;
+         kind == StepKind::gate || kind == StepKind::depth_to_space || kind == StepKind::linear_attention ||
+         kind == StepKind::activate;
 }
 
 bool counts_positions(StepKind kind) {

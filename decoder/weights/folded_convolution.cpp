@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 namespace headroom {
 
@@ -33,6 +34,7 @@ FoldedConvolution::FoldedConvolution(const Graph& graph, const Op& op, const Par
   if (op.convolution.shortcut) shortcut_weight_ = 1;
   if (!op.convolution.batch_norm.empty()) fold_batch_norm();
   if (!op.convolution.mix_factor.empty()) fold_mix_factor();
+  if (op.convolution.scale != 1 || op.convolution.shift != 0) fold_scale();
 }
 
 /// (x - mean) / sqrt(variance + epsilon) * weight + bias as a factor and a summand for each output.
@@ -61,10 +63,28 @@ void FoldedConvolution::fold_mix_factor() {
   shift_.assign(scale_.size(), 0);
 }
 
+/// Behind whatever else there is.
+void FoldedConvolution::fold_scale() {
+  if (scale_.empty()) {
+    scale_.assign(static_cast<size_t>(shape_.outputs), 1);
+    shift_.assign(scale_.size(), 0);
+  }
+  for (double& scale : scale_) scale *= op_.convolution.scale;
+  for (double& shift : shift_) shift = shift * op_.convolution.scale + op_.convolution.shift;
+}
+
 int64_t FoldedConvolution::stored_output(int64_t output) const {
-  const int64_t side = op_.convolution.stored_by_columns;
-  const int64_t pixel = output % (side * side);
-  return output - pixel + pixel % side * side + pixel / side;
+  const int64_t side = op_.convolution.stored_side, channel = output / (side * side);
+  const int64_t row = output / side % side, column = output % side;
+  switch (op_.convolution.stored_order) {
+    case StoredOrder::channel_row_column:
+      return output;
+    case StoredOrder::channel_column_row:
+      return (channel * side + column) * side + row;
+    case StoredOrder::row_column_channel:
+      return (row * side + column) * (shape_.outputs / (side * side)) + channel;
+  }
+  throw std::logic_error("an order of stored outputs that is not listed");
 }
 
 /// Scaled taps as the model stores them: [input][frame][row][column], from whichever module has the output.
@@ -117,7 +137,7 @@ void FoldedConvolution::add_shortcut(int64_t output, const Interval& inputs, flo
     if (input >= inputs.begin && input < inputs.end)
       last_frame[(input - inputs.begin) * frame_taps() + tap] += shortcut_weight_;
   };
-  const int64_t of_group = shape_.outputs / shape_.groups, own = output % of_group;
+  const int64_t of_group = shape_.outputs / shape_.groups, own = stored_output(output) % of_group;
   if (!shape_.upsamples) {
     const int64_t middle = shape_.rows / 2 * shape_.columns + shape_.columns / 2;
     return add(own / (of_group / group_inputs()), middle);
@@ -134,7 +154,7 @@ void FoldedConvolution::read_bias(float* out) const {
   std::fill_n(out, shape_.outputs, 0.0f);
   const int64_t first = op_.convolution.part * shape_.outputs;
   if (op_.convolution.bias) source_(parameters_[modules_], {first, first + shape_.outputs}, out);
-  if (op_.convolution.stored_by_columns > 1) {
+  if (op_.convolution.stored_order != StoredOrder::channel_row_column) {
     const std::vector<float> stored(out, out + shape_.outputs);
     for (int64_t o = 0; o < shape_.outputs; ++o) out[o] = stored[static_cast<size_t>(stored_output(o))];
   }

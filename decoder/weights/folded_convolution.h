@@ -18,11 +18,12 @@ void sum_phases(const float* taps, float* phases);
 /// The parameters of one convolution as they are multiplied, in fp32. Whatever stands beside the kernel in
 /// the model is folded into kernel and bias:
 /// - a batch norm, and the mix factor of a residual sum, scale the taps and the bias of each output;
+/// - so do a scale and a shift of the result;
 /// - a shortcut adds the weight of the input to the tap that reads it;
 /// - over nearest upsampling the kernel becomes those of the four phases (sum_phases());
 /// - of a kernel over more frames than the operation has, the last taps count, or their sums where the frames
 ///   before are the first one again and again (ConvolutionTraits::stored_frames);
-/// - outputs that are stored in another order of pixels are put into that of depth_to_space.
+/// - outputs that are stored in another order of pixels and channels are put into that of depth_to_space.
 /// Reading is const and may happen on several threads at once.
 class FoldedConvolution {
  public:
@@ -41,12 +42,13 @@ class FoldedConvolution {
   void read_bias(float* out) const;
 
  private:
-  /// Where an output is stored: pixels column by column, or as it is.
+  /// Where the model stores an output (StoredOrder).
   int64_t stored_output(int64_t output) const;
   /// Stored taps of one input over one frame of the operation's kernel: `from` is [stored frame][tap].
   void take_frame(const float* from, int64_t frame, float* taps) const;
   void fold_batch_norm();
   void fold_mix_factor();
+  void fold_scale();
   void read_stored(int64_t output, const Interval& inputs, float* out) const;
   void add_shortcut(int64_t output, const Interval& inputs, float* last_frame) const;
 
@@ -56,7 +58,7 @@ class FoldedConvolution {
   const int64_t stored_frames_;
   const std::vector<Parameter> parameters_;
   const size_t modules_;               ///< whose kernels are stacked along the outputs
-  std::vector<double> scale_, shift_;  ///< by output; empty where there is neither batch norm nor mix factor
+  std::vector<double> scale_, shift_;  ///< by output; empty where the convolution's result is as it is
   float shortcut_weight_ = 0;          ///< of the input in the result
 };
 

@@ -46,7 +46,14 @@ std::string with_renamed_start(std::string_view text, const std::vector<Renamed>
   return std::string(text);
 }
 
-std::string stable_diffusion_name(const std::string& name, int levels) {
+/// HunyuanImage's: `number` counts blocks and upsamplings of all levels, which are in the order of decoding.
+std::string hunyuan_image_name(int number, std::string_view rest, int blocks) {
+  const int level = number / (blocks + 1), module = number % (blocks + 1);
+  const std::string up = "decoder.up." + std::to_string(level) + ".";
+  return up + (module == blocks ? "upsample." : "block." + std::to_string(module) + ".") + std::string(rest);
+}
+
+std::string stable_diffusion_name(const std::string& name, int levels, int blocks) {
   std::string_view rest = name;
   if (take(rest, "decoder.mid_block.resnets.")) {
     if (const auto block = take_number(rest))
@@ -56,13 +63,14 @@ std::string stable_diffusion_name(const std::string& name, int levels) {
                                                              {"to_q.", "q."},
                                                              {"to_k.", "k."},
                                                              {"to_v.", "v."},
-                                                             {"to_out.0.", "proj_out."}});
+                                                             {"to_out.0.", "proj_out."},
+                                                             {"proj.", "proj_out."}});
   } else if (take(rest, "decoder.up_blocks.")) {
     const auto level = take_number(rest);
     if (!level) return name;
     const std::string up = "decoder.up." + std::to_string(levels - 1 - *level) + ".";
     if (take(rest, "upsamplers.0.")) return up + "upsample." + std::string(rest);
-    if (!take(rest, "resnets.")) return name;
+    if (!take(rest, "resnets.")) return hunyuan_image_name(*level, rest, blocks);
     if (const auto block = take_number(rest))
       return up + "block." + std::to_string(*block) + "." +
              with_renamed_start(rest, {{"conv_shortcut.", "nin_shortcut."}});
@@ -104,13 +112,24 @@ std::string wan_name(const std::string& name, bool nested) {
                                    {"post_quant_conv.", "conv2."}});
 }
 
-/// What stands before `suffix` in the first name that ends so.
-std::optional<std::string> prefix_of(const std::vector<std::string>& names, const std::string& suffix) {
+/// TAESD's modules are a sequence that begins with the clamp.
+std::string tiny_name(const std::string& name) {
+  std::string_view rest = name;
+  if (!take(rest, "decoder.layers.")) return name;
+  const auto layer = take_number(rest);
+  return layer ? std::to_string(*layer + 1) + "." + std::string(rest) : name;
+}
+
+/// What stands before `suffix` in the first name that ends so; where `beside` is said, before that in
+/// another, too.
+std::optional<std::string> prefix_of(const std::vector<std::string>& names, const std::string& suffix,
+                                     const std::string& beside = {}) {
   std::optional<std::string> first;
   for (const std::string& name : names) {
     if (!name.ends_with(suffix)) continue;
     std::string prefix = name.substr(0, name.size() - suffix.size());
     if (!prefix.empty() && !prefix.ends_with('.')) continue;
+    if (!beside.empty() && std::find(names.begin(), names.end(), prefix + beside) == names.end()) continue;
     if (!first || prefix < *first) first = std::move(prefix);
   }
   return first;
@@ -125,7 +144,11 @@ TensorNames::TensorNames(const std::vector<std::string>& stored) : stored_(store
     for (const std::string& name : stored) {
       std::string_view rest = name;
       if (!take(rest, prefix_) || !take(rest, "decoder.up.")) continue;
-      if (const auto level = take_number(rest)) levels_ = std::max(levels_, *level + 1);
+      const auto level = take_number(rest);
+      if (!level) continue;
+      levels_ = std::max(levels_, *level + 1);
+      if (!take(rest, "block.")) continue;
+      if (const auto block = take_number(rest)) blocks_ = std::max(blocks_, *block + 1);
     }
   } else if (const auto wan = prefix_of(stored, "decoder.middle.0.residual.0.gamma")) {
     prefix_ = *wan;
@@ -133,6 +156,11 @@ TensorNames::TensorNames(const std::vector<std::string>& stored) : stored_(store
     layout_ = nested ? Layout::wan_nested : Layout::wan;
   } else if (const auto nested = prefix_of(stored, "decoder.conv_in.weight")) {
     prefix_ = *nested;
+  } else if (const auto layers = prefix_of(stored, "decoder.layers.0.weight")) {
+    prefix_ = *layers;
+  } else if (const auto tiny = prefix_of(stored, "3.conv.0.weight", "1.weight")) {
+    layout_ = Layout::tiny;  // its encoder has no 1.weight
+    prefix_ = *tiny;
   }
 }
 
@@ -143,11 +171,14 @@ std::optional<std::string> TensorNames::find(const std::string& name) const {
       candidates.push_back(prefix_ + name);
       break;
     case Layout::stable_diffusion:
-      candidates.push_back(prefix_ + stable_diffusion_name(name, levels_));
+      candidates.push_back(prefix_ + stable_diffusion_name(name, levels_, blocks_));
       break;
     case Layout::wan:
     case Layout::wan_nested:
       candidates.push_back(prefix_ + wan_name(name, layout_ == Layout::wan_nested));
+      break;
+    case Layout::tiny:
+      candidates.push_back(prefix_ + tiny_name(name));
       break;
   }
   for (std::string& candidate : candidates) {

@@ -8,18 +8,18 @@
 namespace headroom {
 
 /// Under which names a checkpoint stores the tensors that today's diffusers calls otherwise:
-///
-///   today's diffusers                          older diffusers, original Stable Diffusion and FLUX, original
-///   Wan decoder.mid_block.attentions.0.to_q        …attentions.0.query     …mid.attn_1.q …middle.1.to_qkv
-///   decoder.up_blocks.0.resnets.1.norm1                                …up.3.block.1.norm1
-///   …upsamples.1.residual.0 decoder.up_blocks.0.upsamplers.0.conv …up.3.upsample.conv
-///   …upsamples.3.resample.1
-///   decoder.up_blocks.0.upsampler.resample.1                           Wan 2.2
-///   …upsamples.0.upsamples.3.resample.1
+/// - older diffusers: …attentions.0.query for …attentions.0.to_q;
+/// - original Stable Diffusion and FLUX: mid.attn_1.q, up.3.block.1.norm1 for up_blocks.0.resnets.1.norm1,
+///   and up.3.upsample.conv for up_blocks.0.upsamplers.0.conv;
+/// - original HunyuanImage: the same with resolutions from the coarsest, where diffusers numbers blocks and
+///   upsamplings through: up.0.upsample.conv for up_blocks.3.conv;
+/// - original Wan 2.1: middle.1.to_qkv, upsamples.1.residual.0, and upsamples.3.resample.1; of 2.2, whose
+///   modules are numbered in each resolution, upsamples.0.upsamples.3.resample.1;
+/// - original TAESD: a sequence with the clamp in front, 3.conv.0 for decoder.layers.2.conv.0.
 ///
 /// Original names may have a prefix, such as "first_stage_model." or "vae.", which is found out.
-/// Sources: convert_ldm_vae_checkpoint() of diffusers' loaders/single_file_utils.py and its
-/// scripts/convert_wan_to_diffusers.py.
+/// Sources: convert_ldm_vae_checkpoint() of diffusers' loaders/single_file_utils.py, and its scripts named
+/// convert_{wan,hunyuan_image,tiny_autoencoder}_to_diffusers.py.
 class TensorNames {
  public:
   TensorNames() = default;
@@ -30,12 +30,13 @@ class TensorNames {
   std::optional<std::string> find(const std::string& name) const;
 
  private:
-  enum class Layout { diffusers, stable_diffusion, wan, wan_nested };
+  enum class Layout { diffusers, stable_diffusion, wan, wan_nested, tiny };
 
   std::unordered_set<std::string> stored_;
   Layout layout_ = Layout::diffusers;
   std::string prefix_;
   int levels_ = 0;  ///< of resolution, in Stable Diffusion's layout
+  int blocks_ = 0;  ///< of each level there
 };
 
 }  // namespace headroom

@@ -46,7 +46,7 @@ class OperationCall {
         });
       case OpKind::add:
         return reading([*this, tile = tile(channels_)] {
-          device_.add(operands_.next(rows_, columns_, channels_), tile->view, region_, 1);
+          device_.add(operands_.next(rows_, columns_, channels_), tile->view, op_.activation, region_, 1);
           device_.round(tile->view, 1);
         });
       case OpKind::norm:
@@ -83,6 +83,11 @@ class OperationCall {
       case OpKind::linear_attention:
         return making(region_, [*this, inputs = inputs()](const MapView& made) {
           device_.attend_linearly(op_, views_of(*inputs), made, region_, 1);
+        });
+      case OpKind::activate:
+        return making(region_, [*this](const MapView& made) {
+          device_.gather(operands_.next(rows_, columns_, channels_), made, extent_, 1);
+          device_.activate(made, op_.activation, region_, 1);
         });
     }
     return {};

@@ -61,6 +61,8 @@ const char* name_of(Activation activation) {
       return "mish";
     case Activation::clamp:
       return "clamp";
+    case Activation::soft_clamp:
+      return "soft clamp";
   }
   return "none";
 }
@@ -166,15 +168,15 @@ std::string latency_table_name(const Graph& graph, const Op& op, ConvolutionAlgo
   };
   const std::string inputs = std::to_string(graph.tensor(op.inputs[0]).channels);
   const std::string outputs = std::to_string(graph.tensor(op.output).channels);
+  const std::string activated =
+      op.activation != Activation::none ? std::string(" ") + name_of(op.activation) : "";
   switch (op.kind) {
     case OpKind::conv: {
       const ConvolutionAlgorithm own = algorithm_of(kernel_shape(graph, op), algorithm);
       const std::string upsamples = op.factor.y > 1 ? "upsampled " : "";
       const std::string groups = op.groups > 1 ? " in " + std::to_string(op.groups) : "";
-      const std::string activation =
-          op.activation != Activation::none ? std::string(" ") + name_of(op.activation) : "";
       return upsamples + (own == ConvolutionAlgorithm::winograd ? "winograd " : "conv ") + axes(op.kernel) +
-             " " + inputs + "->" + outputs + groups + activation;
+             " " + inputs + "->" + outputs + groups + activated;
     }
     case OpKind::upsample:
       return "upsample " + axes(op.factor) + " " + outputs;
@@ -183,7 +185,7 @@ std::string latency_table_name(const Graph& graph, const Op& op, ConvolutionAlgo
     case OpKind::norm:
       return "norm " + outputs + " " + name_of(op.activation);
     case OpKind::add:
-      return "add " + outputs;
+      return "add " + outputs + activated;
     case OpKind::attention:
       return (op.frames == AttentionFrames::interleaved ? "interleaved attention " : "attention ") + inputs +
              "->" + outputs;
@@ -203,6 +205,8 @@ std::string latency_table_name(const Graph& graph, const Op& op, ConvolutionAlgo
       return "key-value sums of " + heads();
     case OpKind::linear_attention:
       return "linear attention of " + heads();
+    case OpKind::activate:
+      return "activate " + outputs + activated;
   }
   return {};
 }

@@ -7,7 +7,7 @@ Each case is a folder: config.json as diffusers writes it, the output expected.n
 of the ways in which they are stored. Without weights of its own a case has random ones, seed WEIGHTS_SEED; its latent
 is random_latent with LATENT_SEED. Latents of videos are N×C×T×H×W; expected.npy is that too where there is more than
 one frame, and N×C×H×W where there is one. The cases osp_* are those of make_golden_open_sora.py, and left alone.
-Needs torch, diffusers 0.42.1, numpy and safetensors, and no network. Classes that an older diffusers lacks are left out.
+Needs torch, diffusers 0.42.1, numpy and safetensors, and no network.
 """
 
 import json
@@ -17,8 +17,15 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import diffusers
-from diffusers import AutoencoderDC, AutoencoderKL
+from diffusers import (
+    AutoencoderDC,
+    AutoencoderKL,
+    AutoencoderKLHunyuanImage,
+    AutoencoderKLQwenImage,
+    AutoencoderKLQwenImage21,
+    AutoencoderKLWan,
+    AutoencoderTiny,
+)
 from safetensors.torch import load_file, save_file
 
 from random_weights import fill_module, random_latent
@@ -112,6 +119,20 @@ QWEN_CASES = {
     "qwen_clip": ((1, 4, 3, 5, 3), {"temperal_downsample": [False, True]}),
     "qwen_layers": ((2, 4, 2, 3, 3), {"input_channels": 4, "dim_mult": [1, 2, 2], "temperal_downsample": [True, True]}),
 }
+# Of AutoencoderTiny and AutoencoderKLHunyuanImage: name: (latent's shape, changes to the config).
+TINY_CASES = {
+    "tiny_default": ((2, 4, 5, 7), {"num_decoder_blocks": [3, 3, 3, 1]}),
+    "tiny_silu": ((1, 16, 4, 6), {"act_fn": "silu", "latent_channels": 16, "num_decoder_blocks": [1, 2], "out_channels": 1}),
+    "tiny_by_three": ((1, 4, 3, 2), {"upsampling_scaling_factor": 3, "num_decoder_blocks": [0, 1]}),
+}
+HUNYUAN_IMAGE_CASES = {
+    "hunyuan_image": ((2, 8, 3, 5), {}),
+    "hunyuan_image_coarse": ((1, 4, 5, 3), {"latent_channels": 4, "block_out_channels": [32, 32, 64], "spatial_compression_ratio": 2}),
+    "hunyuan_image_one_width": (
+        (1, 8, 2, 3),
+        {"block_out_channels": [32, 32], "upsample_match_channel": False, "downsample_match_channel": False, "out_channels": 1},
+    ),
+}
 THREADS = 2  # the last bits of the sums depend on it
 OLD_NAMES = {"to_q": "query", "to_k": "key", "to_v": "value", "to_out.0": "proj_attn"}
 
@@ -170,6 +191,30 @@ def video_config_of(changes):
     return config
 
 
+def tiny_config_of(changes):
+    config = {"num_decoder_blocks": [1, 1], "latent_channels": 4, **changes}
+    stages = len(config["num_decoder_blocks"])
+    config["decoder_block_out_channels"] = [8] * stages
+    # The encoder is not used; it only has to be there.
+    config["encoder_block_out_channels"] = [8] * stages
+    config["num_encoder_blocks"] = [1] * stages
+    return config
+
+
+def hunyuan_image_config_of(changes):
+    return {
+        "in_channels": 3,
+        "out_channels": 3,
+        "latent_channels": 8,
+        "block_out_channels": [32, 64, 64],
+        "layers_per_block": 1,
+        "spatial_compression_ratio": 4,
+        "sample_size": 64,
+        "scaling_factor": 0.75,
+        **changes,
+    }
+
+
 def with_old_names(folder):
     """Renames the attention's tensors in every shard and in the index, as releases before 0.18 wrote them."""
 
@@ -217,8 +262,8 @@ def make(folder, shape, how, changes):
     np.save(folder / "expected.npy", picture.numpy())
 
 
-def make_dc(folder, shape, changes):
-    vae = fill_module(AutoencoderDC(**dc_config_of(changes)), WEIGHTS_SEED).eval()
+def make_picture(vae, folder, shape):
+    vae = fill_module(vae, WEIGHTS_SEED).eval()
     folder.mkdir(parents=True)
     vae.save_config(folder)
     with torch.no_grad():
@@ -244,16 +289,16 @@ def main():
     for name, (shape, how, changes) in CASES.items():
         make(root / name, shape, how, changes)
     for name, (shape, changes) in DC_CASES.items():
-        make_dc(root / name, shape, changes)
-    for class_name, cases in (
-        ("AutoencoderKLWan", WAN_CASES | WAN_22_CASES),
-        ("AutoencoderKLQwenImage", QWEN_CASES),
-        ("AutoencoderKLQwenImage21", QWEN_21_CASES),
+        make_picture(AutoencoderDC(**dc_config_of(changes)), root / name, shape)
+    for name, (shape, changes) in TINY_CASES.items():
+        make_picture(AutoencoderTiny(**tiny_config_of(changes)), root / name, shape)
+    for name, (shape, changes) in HUNYUAN_IMAGE_CASES.items():
+        make_picture(AutoencoderKLHunyuanImage(**hunyuan_image_config_of(changes)), root / name, shape)
+    for family, cases in (
+        (AutoencoderKLWan, WAN_CASES | WAN_22_CASES),
+        (AutoencoderKLQwenImage, QWEN_CASES),
+        (AutoencoderKLQwenImage21, QWEN_21_CASES),
     ):
-        family = getattr(diffusers, class_name, None)
-        if family is None:
-            print(f"diffusers {diffusers.__version__} has no {class_name}")
-            continue
         for name, (shape, changes) in cases.items():
             make_video(family, root / name, shape, changes)
     made = [folder for folder in root.iterdir() if not folder.name.startswith("osp_")]

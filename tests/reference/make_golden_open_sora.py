@@ -5,7 +5,7 @@
 
 SOURCE is a clone of github.com/PKU-YuanGroup/Open-Sora-Plan with its tags; the default FOLDER is tests/data/golden.
 Each case is a folder osp_*: config.json as the published ones are, and the output expected.npy. Weights and latents
-are random, seeded as in make_golden.py. Needs torch, diffusers 0.38.0 and numpy, and no network.
+are random, seeded as in make_golden.py. Needs torch, diffusers 0.42.1 and numpy, and no network.
 
 The cases cover, as decoder_conv_in, decoder_conv_out and q_conv, CausalConv3d and Conv2d; as decoder_mid_resnet and
 decoder_resnet_blocks ResnetBlock3D and ResnetBlock2D; as decoder_attention AttnBlock3D, AttnBlock3DFix and AttnBlock,

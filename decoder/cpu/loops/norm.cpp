@@ -20,6 +20,9 @@ void activate_slowly(float* out, int64_t count, Activation activation) {
       case Activation::clamp:
         out[i] = v < -1 ? -1 : v > 1 ? 1 : v;
         break;
+      case Activation::soft_clamp:
+        out[i] = std::tanh(v / 3) * 3;
+        break;
       case Activation::none:
       case Activation::silu:
       case Activation::relu:
@@ -51,6 +54,7 @@ void activate(float* values, int64_t count, Activation activation) {
     case Activation::gelu:
     case Activation::mish:
     case Activation::clamp:
+    case Activation::soft_clamp:
       return activate_slowly(values, count, activation);
   }
 }

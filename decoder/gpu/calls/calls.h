@@ -50,9 +50,10 @@ struct Copy {
   View source, target;
   Box region;
 };
-/// Adds a region of `source` onto `target`.
+/// Adds a region of `source` onto `target`; of the sums the activation.
 struct Add {
   View source, target;
+  Activation activation = Activation::none;
   Box region;
 };
 /// x * scale + shift, then the activation, into all of `target`; zero outside the picture.

@@ -41,6 +41,10 @@ __device__ __forceinline__ void activate(Activation activation, float (&values)[
 #pragma unroll
       for (float& v : values) v = v < -1 ? -1 : v > 1 ? 1 : v;
       return;
+    case Activation::soft_clamp:
+#pragma unroll
+      for (float& v : values) v = tanhf(v / 3) * 3;
+      return;
   }
 }
 

@@ -1,3 +1,4 @@
+#include "decoder/gpu/kernels/activation.h"
 #include "decoder/gpu/kernels/kernels.h"
 #include "decoder/gpu/kernels/sweep.h"
 
@@ -33,6 +34,7 @@ struct Sums {
     To::widen(call.target.dtype, loaded.sum, values);
 #pragma unroll
     for (int i = 0; i < V; ++i) values[i] += terms[i];
+    gpu::activate(call.activation, values);
   }
 };
 

@@ -271,10 +271,7 @@ Model autoencoder_dc(const JsonFields& json) {
   model.class_name = "AutoencoderDC";
   model.latent_channels = config.latent_channels;
   Builder(config, model.graph).decoder();
-  if (json.has("scaling_factor")) {
-    model.scaling_factor = json["scaling_factor"].number();
-    if (model.scaling_factor == 0) json["scaling_factor"].fail("expected a number other than 0");
-  }
+  if (json.has("scaling_factor")) model.scaling_factor = json["scaling_factor"].nonzero();
   return model;
 }
 

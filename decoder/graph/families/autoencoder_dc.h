@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-/// The decoder of diffusers' AutoencoderDC (diffusers 0.38.0: models/autoencoders/autoencoder_dc.py, with
+/// The decoder of diffusers' AutoencoderDC (diffusers 0.42.1: models/autoencoders/autoencoder_dc.py, with
 /// SanaMultiscaleLinearAttention of models/attention_processor.py and GLUMBConv of
 /// models/transformers/sana_transformer.py) from its config. Throws InputError naming a key whose value is
 /// not supported.

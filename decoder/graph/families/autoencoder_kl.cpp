@@ -1,12 +1,12 @@
 #include "decoder/graph/families/autoencoder_kl.h"
 
 #include "decoder/graph/activation.h"
+#include "decoder/graph/families/group_norm_blocks.h"
 #include "decoder/graph/latent_channels.h"
 
 namespace headroom {
 namespace {
 
-constexpr double kEpsilon = 1e-6;
 constexpr int64_t kMostChannels = 1 << 16;
 
 struct Config {
@@ -72,62 +72,35 @@ Config read_config(const JsonFields& json, Config config, const Keys& keys = {})
   return config;
 }
 
-/// Adds the decoder's blocks to a graph. Shapes are N×C×1×H×W.
+/// Adds the decoder's blocks to a graph.
 class Builder {
  public:
-  Builder(const Config& config, Graph& graph) : config_(config), graph_(graph) {}
-
-  TensorId resnet(const std::string& name, TensorId x, int64_t channels) {
-    TensorId h = normalised(name + ".norm1", x, config_.activation);
-    h = graph_.conv(name + ".conv1", h, channels, {1, 3, 3});
-    h = normalised(name + ".norm2", h, config_.activation);
-    h = graph_.conv(name + ".conv2", h, channels, {1, 3, 3});
-    const bool same = graph_.tensor(x).channels == channels;
-    const TensorId shortcut = same ? x : graph_.conv(name + ".conv_shortcut", x, channels, {1, 1, 1});
-    return graph_.add(name, h, shortcut);
-  }
-
-  TensorId attention(const std::string& name, TensorId x) {
-    const int64_t channels = graph_.tensor(x).channels;
-    const TensorId normed = normalised(name + ".group_norm", x, Activation::none);
-    const TensorId q = graph_.conv(name + ".to_q", normed, channels, {1, 1, 1});
-    const TensorId k = graph_.conv(name + ".to_k", normed, channels, {1, 1, 1});
-    const TensorId v = graph_.conv(name + ".to_v", normed, channels, {1, 1, 1});
-    const TensorId mixed = graph_.attention(name + ".attention", q, k, v);
-    return graph_.add(name, graph_.conv(name + ".to_out.0", mixed, channels, {1, 1, 1}), x);
-  }
-
-  TensorId upsample(const std::string& name, TensorId x) {
-    return graph_.upsampled_conv(name + ".conv", x, graph_.tensor(x).channels);
-  }
-
-  TensorId normalised(const std::string& name, TensorId x, Activation activation) {
-    const TensorId statistics = graph_.statistics(name + ".statistics", x, config_.groups, kEpsilon);
-    return graph_.norm(name, x, statistics, activation);
-  }
+  Builder(const Config& config, Graph& graph)
+      : config_(config), graph_(graph), blocks_(graph, config.groups, config.activation) {}
 
   void decoder() {
     TensorId x = graph_.add_latent(config_.latent_channels);
     if (config_.post_quant_conv) x = graph_.conv("post_quant_conv", x, config_.latent_channels, {1, 1, 1});
     x = graph_.conv("decoder.conv_in", x, config_.widths.back(), {1, 3, 3});
-    x = resnet("decoder.mid_block.resnets.0", x, config_.widths.back());
-    if (config_.mid_attention) x = attention("decoder.mid_block.attentions.0", x);
-    x = resnet("decoder.mid_block.resnets.1", x, config_.widths.back());
+    x = blocks_.resnet("decoder.mid_block.resnets.0", x, config_.widths.back());
+    if (config_.mid_attention) x = blocks_.attention("decoder.mid_block.attentions.0", x, {});
+    x = blocks_.resnet("decoder.mid_block.resnets.1", x, config_.widths.back());
     for (size_t block = 0; block < config_.widths.size(); ++block) {
       const std::string name = "decoder.up_blocks." + std::to_string(block);
       const int64_t width = config_.widths[config_.widths.size() - 1 - block];
       for (int64_t layer = 0; layer <= config_.layers_per_block; ++layer) {
-        x = resnet(name + ".resnets." + std::to_string(layer), x, width);
+        x = blocks_.resnet(name + ".resnets." + std::to_string(layer), x, width);
       }
-      if (block + 1 < config_.widths.size()) x = upsample(name + ".upsamplers.0", x);
+      if (block + 1 < config_.widths.size()) x = graph_.upsampled_conv(name + ".upsamplers.0.conv", x, width);
     }
-    x = normalised("decoder.conv_norm_out", x, Activation::silu);
+    x = blocks_.normalised("decoder.conv_norm_out", x, Activation::silu);
     graph_.set_output(graph_.conv("decoder.conv_out", x, config_.out_channels, {1, 3, 3}));
   }
 
  private:
   const Config& config_;
   Graph& graph_;
+  GroupNormBlocks blocks_;
 };
 
 Model model_of(const char* class_name, const Config& config, const JsonFields& json) {
@@ -154,9 +127,7 @@ LatentPatches read_patches(const JsonFields& json) {
 
 double scaling_factor(const JsonFields& json) {
   if (!json.has("scaling_factor") || json["scaling_factor"].is_null()) return 0.18215;
-  const double factor = json["scaling_factor"].number();
-  if (factor == 0) json["scaling_factor"].fail("expected a number other than 0");
-  return factor;
+  return json["scaling_factor"].nonzero();
 }
 
 }  // namespace

@@ -117,8 +117,10 @@ class Builder {
     }
     x = norm("decoder.norm_out", x, Activation::silu, kOverFrames);
     const auto patch = static_cast<int32_t>(config_.patch);
-    const ConvolutionTraits traits{
-        .activation = Activation::clamp, .over_frames = over_frames(), .stored_by_columns = patch};
+    const ConvolutionTraits traits{.activation = Activation::clamp,
+                                   .over_frames = over_frames(),
+                                   .stored_side = patch,
+                                   .stored_order = StoredOrder::channel_column_row};
     x = graph_.conv("decoder.conv_out", x, config_.out_channels, of_kind({3, 3, 3}), traits);
     if (patch > 1) x = graph_.depth_to_space("unpatchify", x, {1, patch, patch});
     graph_.set_output(x);

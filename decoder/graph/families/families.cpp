@@ -2,21 +2,26 @@
 
 #include "decoder/graph/families/autoencoder_dc.h"
 #include "decoder/graph/families/autoencoder_kl.h"
+#include "decoder/graph/families/autoencoder_kl_hunyuan_image.h"
 #include "decoder/graph/families/autoencoder_kl_wan.h"
+#include "decoder/graph/families/autoencoder_tiny.h"
 #include "decoder/graph/families/causal_vae_model.h"
 
 namespace headroom {
 
 // A new family adds one line.
 const std::map<std::string, Family>& families() {
-  static const std::map<std::string, Family> table{{"AsymmetricAutoencoderKL", asymmetric_autoencoder_kl},
-                                                   {"AutoencoderDC", autoencoder_dc},
-                                                   {"AutoencoderKL", autoencoder_kl},
-                                                   {"AutoencoderKLFlux2", autoencoder_kl_flux2},
-                                                   {"AutoencoderKLQwenImage", autoencoder_kl_qwen_image},
-                                                   {"AutoencoderKLQwenImage21", autoencoder_kl_qwen_image_21},
-                                                   {"AutoencoderKLWan", autoencoder_kl_wan},
-                                                   {"CausalVAEModel", causal_vae_model}};
+  static const std::map<std::string, Family> table{
+      {"AsymmetricAutoencoderKL", asymmetric_autoencoder_kl},
+      {"AutoencoderDC", autoencoder_dc},
+      {"AutoencoderKL", autoencoder_kl},
+      {"AutoencoderKLFlux2", autoencoder_kl_flux2},
+      {"AutoencoderKLHunyuanImage", autoencoder_kl_hunyuan_image},
+      {"AutoencoderKLQwenImage", autoencoder_kl_qwen_image},
+      {"AutoencoderKLQwenImage21", autoencoder_kl_qwen_image_21},
+      {"AutoencoderKLWan", autoencoder_kl_wan},
+      {"AutoencoderTiny", autoencoder_tiny},
+      {"CausalVAEModel", causal_vae_model}};
   return table;
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Callable
@@ -152,13 +153,23 @@ class Decode:
         self.handle = handle
         self.__doc__ = type(handle.vae).decode.__doc__
 
-    def __call__(self, z: Any, return_dict: bool = True, generator: Any = None, **conditions: Any) -> Any:
+    def __call__(self, *positional: Any, **keywords: Any) -> Any:
+        vae = self.handle.vae
+        _, (_, z), *options = _signature(vae).bind(vae, *positional, **keywords).arguments.items()
+        conditions = {"return_dict": True, "generator": None, **dict(options)}
+        return_dict, generator = conditions.pop("return_dict"), conditions.pop("generator")
         if any(value is not None for value in conditions.values()):  # such as a mask, which only the VAE's own decode knows
-            return _original(self.handle.vae, z, return_dict, generator, **conditions)
+            return _original(vae, z, return_dict, generator, **conditions)
         return self.handle.decode(z, return_dict=return_dict, generator=generator)
 
     def __deepcopy__(self, memo: dict) -> Decode:
         return Decode(copy.deepcopy(self.handle, memo))
+
+
+def _signature(vae: Any) -> inspect.Signature:
+    """Of the VAE's own ``decode``: what the latent is called and in which order options come differs between classes."""
+    own = inspect.signature(type(vae).decode)
+    return own if "return_dict" in own.parameters else inspect.signature(Handle.decode)  # hidden by a decorator
 
 
 def _rebuilt(vae: Any, config: str, class_name: str, options: Options) -> Handle:

@@ -25,9 +25,10 @@ json changed(const char* key, const json& value) {
 }
 
 TEST_CASE("the built-in models") {
-  CHECK(built_in_models() == std::vector<std::string>{"flux", "flux2", "open-sora-plan", "qwen-image",
-                                                      "qwen-image-2.1", "sana-dc-ae-f32c32", "sd15", "sd3",
-                                                      "sdxl", "wan2.1", "wan2.2"});
+  CHECK(built_in_models() == std::vector<std::string>{"flux", "flux2", "hunyuan-image-2.1", "open-sora-plan",
+                                                      "qwen-image", "qwen-image-2.1", "sana-dc-ae-f32c32",
+                                                      "sd15", "sd3", "sdxl", "taef1", "taesd", "wan2.1",
+                                                      "wan2.2"});
   struct Expected {
     const char* name;
     int64_t latent_channels;
@@ -141,14 +142,21 @@ TEST_CASE("the config's scaling of latents") {
 }
 
 TEST_CASE("a value that is not supported is refused by its key") {
-  refuses(changed("_class_name", "AutoencoderTiny"),
-          {"config.json: _class_name", "AutoencoderTiny", "AutoencoderKL"});
   refuses(changed("act_fn", "tanh"), {"config.json: act_fn", "tanh", "silu"});
   refuses(changed("up_block_types", {"UpDecoderBlock2D", "AttnUpDecoderBlock2D"}),
           {"up_block_types[1]", "AttnUpDecoderBlock2D"});
   refuses(changed("up_block_types", {"UpDecoderBlock2D"}), {"up_block_types", "2", "1"});
   refuses(changed("norm_num_groups", 3), {"block_out_channels[0]", "norm_num_groups = 3"});
   refuses(changed("scaling_factor", 0), {"scaling_factor", "other than 0"});
+}
+
+TEST_CASE("a class that is not supported is refused by its name, with those that are") {
+  for (const char* name : {"AutoencoderKLMochi", "AutoencoderOobleck", "ConsistencyDecoderVAE", "VQModel",
+                           "AutoencoderKLHunyuanImageRefiner", "autoencodertiny", ""}) {
+    std::vector<std::string> words = supported_classes();
+    words.push_back("config.json: _class_name: '" + std::string(name) + "' is not supported; expected ");
+    refuses(changed("_class_name", name), words);
+  }
 }
 
 TEST_CASE("hostile configs are refused by their key") {
@@ -210,6 +218,21 @@ TEST_CASE("a model is a folder or a built-in name") {
   require_input_error([] { resolve_model("no-such-model"); }, {"--model no-such-model", "sd15", "sdxl"});
   std::filesystem::remove(scratch / "config.json");
   require_input_error([&] { resolve_model(scratch.folder().string()); }, {"config.json", "no such file"});
+}
+
+TEST_CASE("a model is named after the folder that was given, a pipeline's too") {
+  const test::Scratch scratch;
+  const auto write = [&](const std::string& folder) {
+    std::filesystem::create_directories(scratch / (folder + "/vae"));
+    scratch.write(folder + "/model_index.json", "{}");
+    scratch.write(folder + "/vae/config.json", tiny_config().dump());
+  };
+  write("sd-turbo");
+  CHECK(resolve_model(scratch / "sd-turbo").name == "sd-turbo");
+  CHECK(resolve_model(scratch / "sd-turbo/").name == "sd-turbo");
+  CHECK(resolve_model(scratch / "sd-turbo/vae/..").name == "sd-turbo");
+  CHECK(resolve_model(scratch / "sd-turbo/vae").name == "vae");
+  CHECK(resolve_model(scratch / "sd-turbo").config_file == scratch / "sd-turbo/vae/config.json");
 }
 
 TEST_CASE("a picture's size must be a multiple of the decoder's scale") {

@@ -331,7 +331,7 @@ TEST_CASE("hostile configs are refused by key") {
     CAPTURE(key, value.dump());
     ready.refuses({}, {"config.json: ", key});
   };
-  refuses("_class_name", "AutoencoderTiny");
+  refuses("_class_name", "AutoencoderKLMochi");
   refuses("latent_channels", int64_t{1} << 60);
   refuses("block_out_channels", json::array());
   refuses("act_fn", json::object());

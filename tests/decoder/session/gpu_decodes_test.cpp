@@ -22,6 +22,7 @@
 #include "tests/support/sanitized.h"
 #include "tests/support/tiny_dc.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/tiny_pictures.h"
 #include "tests/support/tiny_video.h"
 
 namespace headroom {
@@ -115,6 +116,13 @@ TEST_CASE("any plan for a GPU gives the pixels of the untiled decode") {
 TEST_CASE("any plan for a GPU: AutoencoderDC") {
   check_drawn_plans(test::kSanitized ? 2 : 12, 1,
                     [](Random& random) { return test::random_dc_config(random); });
+}
+
+TEST_CASE("any plan for a GPU: AutoencoderTiny and HunyuanImage") {
+  check_drawn_plans(test::kSanitized ? 2 : 12, 1, [](Random& random) {
+    return random.chance(0.6) ? test::random_autoencoder_tiny_config(random)
+                              : test::random_hunyuan_image_config(random);
+  });
 }
 
 TEST_CASE("any plan for a GPU: clips") {

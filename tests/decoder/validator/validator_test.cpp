@@ -83,6 +83,27 @@ TEST_CASE("validator: the pass that writes a tensor reads it back at its own pos
   refuses(plan, graph, Violation::read_before_write, "passes[0].steps[3] (conv_in)");
 }
 
+TEST_CASE("validator: an activation makes the tile that a convolution reads, zeros around it included",
+          "[unit][validator]") {
+  Model model;
+  const TensorId latent = model.graph.add_latent(4);
+  const TensorId clamped = model.graph.activate("clamp", latent, Activation::soft_clamp);
+  model.graph.set_output(model.graph.conv("out", clamped, 3, {1, 3, 3}));
+  const Request request{"clamped", kSmallLatent.x, kSmallLatent.y, 1, 1, Dtype::fp32};
+  const Plan plan = untiled_plan(model, request);
+  accepts(plan, model.graph);
+  REQUIRE(plan.passes[0].steps[0].kind == StepKind::activate);
+  Plan changed = plan;
+  changed.passes[0].steps[0].pad.y = 0;
+  refuses(changed, model.graph, Violation::missing_halo, "passes[0].steps[1] (out)");
+  changed = plan;
+  changed.passes[0].steps[0].kind = StepKind::rms_norm;
+  refuses(changed, model.graph, Violation::malformed, "passes[0].steps[0] (clamp)");
+  changed = plan;
+  changed.passes[0].steps[0].inputs.clear();
+  refuses(changed, model.graph, Violation::malformed, "passes[0].steps[0] (clamp)");
+}
+
 TEST_CASE("validator: a materialised tensor is read after its release", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);

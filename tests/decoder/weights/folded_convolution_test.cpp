@@ -38,8 +38,7 @@ class Unfolded {
     const int64_t of_module = shape_.outputs / static_cast<int64_t>(modules);
     const int64_t inputs = shape_.inputs / shape_.groups, group = o / (shape_.outputs / shape_.groups);
     const std::vector<float>& kernel = values_[static_cast<size_t>(o / of_module)];
-    const int64_t side = traits.stored_by_columns, row = o / side % side, column = o % side;
-    const int64_t stored = o / (side * side) * side * side + column * side + row;
+    const int64_t stored = stored_output(o);
     auto tap = kernel.begin() + (traits.part * shape_.outputs + stored % of_module) * inputs * frames_ *
                                     shape_.rows * shape_.columns;
     double sum = 0;
@@ -58,13 +57,25 @@ class Unfolded {
       const double weight = at(o), bias = at(o), mean = at(o), variance = at(o);
       sum = (sum - mean) / std::sqrt(variance + op_.epsilon) * weight + bias;
     }
+    sum = sum * traits.scale + traits.shift;
     if (traits.mix_factor.empty() && !traits.shortcut) return sum;
     const double share = traits.mix_factor.empty() ? 1 : 1 / (1 + std::exp(-at(0)));
     if (!traits.mix_factor.empty()) sum *= 1 - share;
-    return sum + share * input(frames_ - 1, 0, 0, o * shape_.inputs / shape_.outputs);
+    return sum + share * input(frames_ - 1, 0, 0, stored * shape_.inputs / shape_.outputs);
   }
 
  private:
+  /// By what a reference does with them: einops "b (c q r) h w -> b c (h r) (w q)", "b (r q c) h w -> …".
+  int64_t stored_output(int64_t o) const {
+    const int64_t side = op_.convolution.stored_side, pixels = side * side;
+    const int64_t channel = o / pixels, r = o % pixels / side, q = o % side;
+    if (op_.convolution.stored_order == StoredOrder::channel_column_row)
+      return channel * pixels + q * side + r;
+    if (op_.convolution.stored_order == StoredOrder::row_column_channel)
+      return (o - channel * pixels) * (shape_.outputs / pixels) + channel;
+    return o;
+  }
+
   const Op& op_;
   const KernelShape shape_;
   const int64_t frames_;
@@ -155,7 +166,7 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
   };
   test::Random random(4);
   int64_t norms = 0, mixes = 0, shortcuts = 0, upsampled = 0, grouped = 0, clips = 0, cut = 0, stacked = 0;
-  int64_t last_taps = 0, sums = 0, by_columns = 0;
+  int64_t last_taps = 0, sums = 0, by_columns = 0, scaled = 0, by_pixels = 0;
   for (const auto& folder : std::filesystem::directory_iterator(HEADROOM_TEST_DATA "/golden")) {
     const std::vector<Graph> graphs = graphs_of(resolve_model(folder.path().string()));
     for (const auto& [graph, op] : convolutions_of(graphs)) {
@@ -191,11 +202,13 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
       stacked += op.convolution.stacked.size() > 1;
       last_taps += earlier > 0 && !repeats;
       sums += earlier > 0 && repeats;
-      by_columns += op.convolution.stored_by_columns > 1;
+      by_columns += op.convolution.stored_order == StoredOrder::channel_column_row;
+      by_pixels += op.convolution.stored_order == StoredOrder::row_column_channel;
+      scaled += op.convolution.scale != 1;
     }
   }
-  for (const int64_t seen :
-       {norms, mixes, shortcuts, upsampled, grouped, clips, cut, stacked, last_taps, sums, by_columns})
+  for (const int64_t seen : {norms, mixes, shortcuts, upsampled, grouped, clips, cut, stacked, last_taps,
+                             sums, by_columns, by_pixels, scaled})
     CHECK(seen > 0);
 }
 

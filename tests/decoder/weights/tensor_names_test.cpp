@@ -94,6 +94,44 @@ TEST_CASE("original names of Wan 2.2, whose modules are numbered in each resolut
   CHECK_FALSE(names.find("decoder.up_blocks.0.upsamplers.0.time_conv.bias"));
 }
 
+TEST_CASE("original names of HunyuanImage, whose resolutions are numbered from the coarsest") {
+  const TensorNames names({"vae.decoder.mid.block_1.norm1.weight", "vae.decoder.up.0.block.0.conv1.weight",
+                           "vae.decoder.up.0.block.2.conv2.bias", "vae.decoder.up.0.upsample.conv.weight",
+                           "vae.decoder.up.1.block.0.norm1.weight", "vae.decoder.up.5.block.2.norm2.bias",
+                           "vae.decoder.mid.attn_1.proj_out.weight", "vae.decoder.mid.attn_1.norm.bias",
+                           "vae.decoder.norm_out.weight"});
+  const auto check = [&](const std::string& now, const std::string& original) {
+    CHECK(names.find(now) == "vae." + original);
+  };
+  check("decoder.mid_block.resnets.0.norm1.weight", "decoder.mid.block_1.norm1.weight");
+  check("decoder.up_blocks.0.conv1.weight", "decoder.up.0.block.0.conv1.weight");
+  check("decoder.up_blocks.2.conv2.bias", "decoder.up.0.block.2.conv2.bias");
+  check("decoder.up_blocks.3.conv.weight", "decoder.up.0.upsample.conv.weight");
+  check("decoder.up_blocks.4.norm1.weight", "decoder.up.1.block.0.norm1.weight");
+  check("decoder.up_blocks.22.norm2.bias", "decoder.up.5.block.2.norm2.bias");
+  check("decoder.mid_block.attentions.0.proj.weight", "decoder.mid.attn_1.proj_out.weight");
+  check("decoder.mid_block.attentions.0.norm.bias", "decoder.mid.attn_1.norm.bias");
+  check("decoder.norm_out.weight", "decoder.norm_out.weight");
+}
+
+TEST_CASE("original names of TAESD, whose modules are a sequence behind a clamp") {
+  for (const std::string prefix : {"", "taesd_decoder.", "decoder."}) {
+    const TensorNames names({"taesd_encoder.0.weight", "taesd_encoder.1.conv.0.weight",
+                             "taesd_encoder.3.conv.0.weight", prefix + "1.weight", prefix + "3.conv.0.weight",
+                             prefix + "3.conv.4.bias", prefix + "7.weight", prefix + "18.bias"});
+    CHECK(names.find("decoder.layers.0.weight") == prefix + "1.weight");
+    CHECK(names.find("decoder.layers.2.conv.0.weight") == prefix + "3.conv.0.weight");
+    CHECK(names.find("decoder.layers.2.conv.4.bias") == prefix + "3.conv.4.bias");
+    CHECK(names.find("decoder.layers.6.weight") == prefix + "7.weight");
+    CHECK(names.find("decoder.layers.17.bias") == prefix + "18.bias");
+    CHECK_FALSE(names.find("decoder.layers.6.bias"));
+    CHECK_FALSE(names.find("decoder.layers.6"));
+  }
+  CHECK(TensorNames({"tae.decoder.layers.0.weight", "tae.decoder.layers.2.conv.0.weight"})
+            .find("decoder.layers.2.conv.0.weight") == "tae.decoder.layers.2.conv.0.weight");
+  CHECK_FALSE(TensorNames({"taesd_encoder.3.conv.0.weight"}).find("decoder.layers.2.conv.0.weight"));
+}
+
 TEST_CASE("odd names find nothing") {
   const TensorNames names({"decoder.mid.block_1.norm1.weight", "decoder.up.x.block.0.conv1.weight"});
   for (const std::string name :

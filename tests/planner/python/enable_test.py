@@ -241,8 +241,8 @@ class Enable(unittest.TestCase):
 
     def test_what_is_refused(self):
         vae = tiny.kl()
-        with self.assertRaisesRegex(headroom.Unsupported, "AutoencoderTiny: expected one of .*AutoencoderDC, AutoencoderKL"):
-            headroom.enable(diffusers.AutoencoderTiny())
+        with self.assertRaisesRegex(headroom.Unsupported, "VQModel: expected one of .*AutoencoderDC, AutoencoderKL.*AutoencoderTiny"):
+            headroom.enable(diffusers.VQModel())
         with self.assertRaisesRegex(headroom.Unsupported, "int: expected one of"):
             headroom.enable(3)
         with self.assertRaisesRegex(headroom.Unsupported, "act_fn"):
@@ -380,7 +380,7 @@ def _with_config(vae, **values):
 
 
 class Families(unittest.TestCase):
-    """Those of AutoencoderKL's blocks; other families are decoded in their pipelines."""
+    """Those that no pipeline here has."""
 
     def setUp(self):
         self._grad = torch.no_grad()
@@ -440,6 +440,31 @@ class Families(unittest.TestCase):
         for z, expected in zip((picture, clip), theirs):
             ours = vae.decode(z).sample
             self.assertLessEqual(float((ours - expected).abs().max()), 1e-4 * float(expected.abs().max()))
+
+    def test_hunyuan_image(self):
+        self.check(tiny.hunyuan_image())
+        self.check(tiny.hunyuan_image(layers_per_block=0, spatial_compression_ratio=2, block_out_channels=(32, 32, 64)))
+
+    def test_autoencoder_tiny(self):
+        self.check(tiny.autoencoder_tiny())
+        self.check(tiny.autoencoder_tiny(num_decoder_blocks=(2, 0, 1), act_fn="silu"))
+        vae, z = tiny.autoencoder_tiny(), latent(1, 4, 5, 6)
+        theirs = vae.decode(z).sample
+        headroom.enable(vae, limit="64MiB")
+        # Its decode calls the latent otherwise, and has its options in another order.
+        generator = torch.Generator()
+        for ours in (
+            vae.decode(x=z).sample,
+            vae.decode(z, generator).sample,
+            vae.decode(z, None, False)[0],
+            vae.decode(z, generator, return_dict=False)[0],
+        ):
+            self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
+        with self.assertRaises(TypeError):
+            vae.decode(z=z)
+        picture = vae(torch.rand(1, 3, 16, 16)).sample  # forward() goes through decode()
+        self.assertEqual(picture.shape, (1, 3, 16, 16))
+        self.assertIsNotNone(headroom.handle_of(vae).last)
 
     def test_asymmetric(self):
         vae = tiny.asymmetric()

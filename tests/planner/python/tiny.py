@@ -60,6 +60,33 @@ def flux2(**config):
     return vae
 
 
+def autoencoder_tiny(**config):
+    stages = len(config.get("num_decoder_blocks", (1, 1)))
+    config = {
+        "encoder_block_out_channels": (8,) * stages,
+        "decoder_block_out_channels": (8,) * stages,
+        "num_encoder_blocks": (1,) * stages,
+        "num_decoder_blocks": (1, 1),
+        **config,
+    }
+    return seeded(diffusers.AutoencoderTiny, **config)
+
+
+def hunyuan_image(**config):
+    config = {
+        "in_channels": 3,
+        "out_channels": 3,
+        "latent_channels": 4,
+        "block_out_channels": (32, 64, 64),
+        "layers_per_block": 1,
+        "spatial_compression_ratio": 4,
+        "sample_size": 64,
+        "scaling_factor": 0.75289,
+        **config,
+    }
+    return seeded(diffusers.AutoencoderKLHunyuanImage, **config)
+
+
 def wan(**config):
     return seeded(
         diffusers.AutoencoderKLWan,

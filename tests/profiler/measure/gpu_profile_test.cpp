@@ -25,6 +25,7 @@
 #include "tests/support/timed_gpu.h"
 #include "tests/support/tiny_dc.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/tiny_pictures.h"
 #include "tests/support/tiny_video.h"
 
 namespace headroom::profiler {
@@ -148,6 +149,9 @@ TEST_CASE("a profile of a GPU: batches, AutoencoderDC, clips") {
     config = test::tiny_dc_config();
     request.sizes = {{16, 8}};
     request.dtype = Dtype::bf16;
+  }
+  SECTION("activations by themselves, and of sums") {
+    config = test::tiny_autoencoder_tiny_config();
   }
   SECTION("frames: Wan") {
     config = test::tiny_wan_config();

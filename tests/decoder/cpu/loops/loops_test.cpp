@@ -50,6 +50,8 @@ double activated(double v, Activation activation) {
       return v * std::tanh(std::log1p(std::exp(v)));
     case Activation::clamp:
       return std::clamp(v, -1.0, 1.0);
+    case Activation::soft_clamp:
+      return 3 * std::tanh(v / 3);
     case Activation::none:
       break;
   }
@@ -170,7 +172,7 @@ TEST_CASE("sums of every channel, for every count of channels and past a run's e
 
 TEST_CASE("norm and activation, in place too") {
   const auto activation = GENERATE(Activation::none, Activation::silu, Activation::relu, Activation::gelu,
-                                   Activation::mish, Activation::clamp);
+                                   Activation::mish, Activation::clamp, Activation::soft_clamp);
   CAPTURE(kSeed, static_cast<int>(activation));
   test::Random random(kSeed);
   for (int64_t channels = 1; channels <= kMostChannels; ++channels) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "decoder/gpu/kernels/kernels.h"
+#include "tests/decoder/gpu/kernels/activated.h"
 #include "tests/decoder/gpu/kernels/map.h"
 #include "tests/support/sanitized.h"
 
@@ -64,7 +65,7 @@ TEST_CASE("copy: what is not a number stays none, what is too large becomes infi
   }
 }
 
-TEST_CASE("add: onto a region") {
+TEST_CASE("add: onto a region, activated") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{120}, headroom::test::kSeedStep));
   CAPTURE(seed);
   Random random(seed);
@@ -72,10 +73,13 @@ TEST_CASE("add: onto a region") {
   const Box box = any_box(random, channels);
   Map source(random, around(random, box), channels, any_dtype(random));
   Map target(random, around(random, box), channels, any_dtype(random));
+  const Activation activation = random.chance(0.5) ? Activation::none : any_activation(random);
   const Map before = target;
-  start(Add{.source = source.view(), .target = target.view(), .region = box}, nullptr);
-  CHECK(difference(before, target, 1e-7, [&](const Position& at) {
-          return has(box, at) ? Value(double(before.at(at)) + double(source.at(at))) : std::nullopt;
+  start(Add{.source = source.view(), .target = target.view(), .activation = activation, .region = box},
+        nullptr);
+  CHECK(difference(before, target, activation == Activation::none ? 1e-7 : 2e-6, [&](const Position& at) {
+          return has(box, at) ? Value(activated(activation, double(before.at(at)) + double(source.at(at))))
+                              : std::nullopt;
         }) == "");
 }
 

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "decoder/gpu/kernels/kernels.h"
+#include "tests/decoder/gpu/kernels/activated.h"
 #include "tests/decoder/gpu/kernels/map.h"
 #include "tests/support/sanitized.h"
 
@@ -13,33 +14,6 @@ using namespace test;
 using Value = std::optional<double>;
 
 constexpr double kError = 2e-6;  // of fp32 arithmetic
-
-double silu(double v) {
-  return v / (1 + std::exp(-v));
-}
-
-double activated(Activation activation, double v) {
-  switch (activation) {
-    case Activation::none:
-      return v;
-    case Activation::silu:
-      return silu(v);
-    case Activation::relu:
-      return std::max(v, 0.0);
-    case Activation::gelu:
-      return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)));
-    case Activation::mish:
-      return v * std::tanh(std::log1p(std::exp(v)));
-    case Activation::clamp:
-      return std::clamp(v, -1.0, 1.0);
-  }
-  return NAN;
-}
-
-Activation any_activation(Random& random) {
-  return random.pick<Activation>({Activation::none, Activation::silu, Activation::relu, Activation::gelu,
-                                  Activation::mish, Activation::clamp});
-}
 
 std::vector<float> any_floats(Random& random, int64_t count, double reach) {
   std::vector<float> list(static_cast<size_t>(count));
@@ -136,8 +110,8 @@ TEST_CASE("activations of what is large, and of what is no number") {
   Random random(1);
   const Box box{{0, 1}, {0, 1}, {0, 1}};
   const std::vector<float> values{-1e30f, -200, -90, -60, 60, 90, 200, 1e30f};
-  for (const Activation activation :
-       {Activation::silu, Activation::relu, Activation::gelu, Activation::mish, Activation::clamp}) {
+  for (const Activation activation : {Activation::silu, Activation::relu, Activation::gelu, Activation::mish,
+                                      Activation::clamp, Activation::soft_clamp}) {
     CAPTURE(int(activation));
     Map tile(random, box, 9, Dtype::fp32), vectors(random, box, 8, Dtype::fp32);
     for (int32_t i = 0; i < 8; ++i) {

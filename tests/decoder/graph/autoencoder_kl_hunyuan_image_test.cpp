@@ -1,0 +1,86 @@
+#include "decoder/graph/families/autoencoder_kl_hunyuan_image.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "decoder/graph/parameters.h"
+#include "tests/support/refused_config.h"
+#include "tests/support/tiny_pictures.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+using test::model_of;
+using test::refuses;
+
+json changed_hunyuan_image(const char* key, const json& value) {
+  json config = test::tiny_hunyuan_image_config();
+  config[key] = value;
+  return config;
+}
+
+TEST_CASE("HunyuanImage's decoder has the parameters of diffusers'") {
+  const Model model = resolve_model("hunyuan-image-2.1");
+  CHECK(model.class_name == "AutoencoderKLHunyuanImage");
+  CHECK(model.latent_channels == 64);
+  CHECK(model.scaling_factor == 0.75289);
+  CHECK(parameter_elements(model.graph) == 260567939);
+  CHECK(model.graph.tensor(model.graph.output()).scale == Axes<int32_t>{1, 32, 32});
+  CHECK(latent_extent(model, 2048, 1024, 1) == Extent{1, 32, 64});
+}
+
+TEST_CASE("blocks and upsamplings are numbered through all resolutions") {
+  const Graph graph = model_of(test::tiny_hunyuan_image_config()).graph;
+  const std::string blocks = "decoder.up_blocks.";
+  const auto channels = [&](const std::string& name) {
+    REQUIRE(graph.find_tensor(name) != TensorId{-1});
+    return graph.tensor(graph.find_tensor(name)).channels;
+  };
+  CHECK(channels(blocks + "1.conv2") == 64);
+  CHECK(channels(blocks + "2.conv") == 4 * 64);
+  CHECK(channels(blocks + "3.conv1") == 64);
+  CHECK(channels(blocks + "5.conv") == 4 * 32);
+  CHECK(channels(blocks + "7.conv1") == 32);
+  CHECK(graph.find_op(blocks + "8.conv") == OpId{-1});
+}
+
+TEST_CASE("values of AutoencoderKLHunyuanImage that are not supported are refused by their key") {
+  refuses(changed_hunyuan_image("block_out_channels", {32, 64, 60}),
+          {"config.json: block_out_channels[2]", "32", "60"});
+  refuses(changed_hunyuan_image("block_out_channels", {32, 64, 320}), {"block_out_channels[1]", "320", "64"});
+  refuses(changed_hunyuan_image("spatial_compression_ratio", 2),
+          {"block_out_channels[0]", "without an upsampling", "32"});
+  refuses(changed_hunyuan_image("upsample_match_channel", false),
+          {"block_out_channels[0]", "upsample_match_channel", "32"});
+  refuses(changed_hunyuan_image("latent_channels", 7), {"block_out_channels[2]", "latent_channels = 7"});
+  refuses(changed_hunyuan_image("block_out_channels", json::array()), {"block_out_channels", "at least one"});
+  refuses(changed_hunyuan_image("scaling_factor", 0), {"scaling_factor", "other than 0"});
+  for (const char* key : {"latent_channels", "out_channels", "block_out_channels", "layers_per_block",
+                          "spatial_compression_ratio"}) {
+    json fewer = test::tiny_hunyuan_image_config();
+    fewer.erase(key);
+    refuses(fewer, {std::string(key) + ": missing"});
+  }
+  CHECK(model_of(changed_hunyuan_image("scaling_factor", nullptr)).scaling_factor == 1);
+}
+
+TEST_CASE("hostile configs of AutoencoderKLHunyuanImage are refused by their key") {
+  for (const char* key :
+       {"latent_channels", "out_channels", "layers_per_block", "spatial_compression_ratio"}) {
+    for (const json& value : {json("4"), json(-1), json(1.5), json(9.3e18), json(UINT64_MAX), json(INT64_MAX),
+                              json(true), json(), json::array(), json::object()}) {
+      refuses(changed_hunyuan_image(key, value), {std::string("config.json: ") + key, "expected an integer"});
+    }
+  }
+  for (const json& value : {json(8), json("8"), json(), json::object()})
+    refuses(changed_hunyuan_image("block_out_channels", value), {"block_out_channels", "expected an array"});
+  refuses(changed_hunyuan_image("block_out_channels", std::vector<int64_t>(1000, 32)),
+          {"block_out_channels", "at most"});
+  refuses(changed_hunyuan_image("block_out_channels", {int64_t{1} << 40}), {"block_out_channels[0]"});
+  refuses(changed_hunyuan_image("upsample_match_channel", 1),
+          {"upsample_match_channel", "expected true or false"});
+}
+
+}  // namespace
+}  // namespace headroom
