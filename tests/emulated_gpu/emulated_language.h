@@ -213,6 +213,13 @@ inline void ldmatrix_x4_transposed(uint32_t (&values)[4], const void* row,
                                    const Where& where = Where::current()) {
   load_matrices(values, row, true, where);
 }
+inline void ldmatrix_x2(uint32_t (&values)[2], const void* row, const Where& where = Where::current()) {
+  load_matrices(values, row, false, where);
+}
+inline void ldmatrix_x2_transposed(uint32_t (&values)[2], const void* row,
+                                   const Where& where = Where::current()) {
+  load_matrices(values, row, true, where);
+}
 
 /// Copies 16 bytes to shared memory; both sides are aligned to 16. Where not `present`, nothing is read and
 /// zeros are written.

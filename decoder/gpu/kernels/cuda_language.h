@@ -176,6 +176,18 @@ __device__ __forceinline__ void ldmatrix_x4_transposed(uint32_t (&values)[4], co
                : "r"(shared_address(row))
                : "memory");
 }
+__device__ __forceinline__ void ldmatrix_x2(uint32_t (&values)[2], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];"
+               : "=r"(values[0]), "=r"(values[1])
+               : "r"(shared_address(row))
+               : "memory");
+}
+__device__ __forceinline__ void ldmatrix_x2_transposed(uint32_t (&values)[2], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
+               : "=r"(values[0]), "=r"(values[1])
+               : "r"(shared_address(row))
+               : "memory");
+}
 
 /// Copies 16 bytes to shared memory while the thread goes on; both sides are aligned to 16. Where not
 /// `present`, nothing is read and zeros are written.

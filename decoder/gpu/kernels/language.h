@@ -11,7 +11,7 @@
 //   __syncthreads(), __syncwarp();
 //   __shfl_sync, __shfl_xor_sync, __shfl_down_sync   of whole warps, with kAllLanes: blocks have whole warps;
 //   Half, Bfloat16       stored values: to_float(), rounded<T>(); pairs in 32 bits: packed<T>(),
-//   unpacked<T>(); mma_m16n8k16<T>, ldmatrix_x4 and ldmatrix_x4_transposed, cp_async_16,
+//   unpacked<T>(); mma_m16n8k16<T>, ldmatrix_x2, ldmatrix_x4 and ldmatrix_…_transposed, cp_async_16,
 //   cp_async_commit, cp_async_wait<N>
 //                        PTX's instructions of these names, fragments laid out as PTX lays them out;
 //   in_global()          says that a pointer is not into shared memory, where the compiler cannot see it;
