@@ -160,15 +160,15 @@ TEST_CASE("depth to space of several frames, and of channels that are repeated")
   Map source(random, around(random, read), channels * pixels / repeats, any_dtype(random));
   Map target(random, around(random, box), channels, any_dtype(random));
   const Map before = target;
-  depth_to_space({.source = source.view(),
-                  .target = target.view(),
-                  .factor_y = factor_y,
-                  .factor_x = factor_x,
-                  .factor_t = factor_t,
-                  .frames_in_depth = in_depth,
-                  .repeats = repeats,
-                  .region = box},
-                 nullptr);
+  start(DepthToSpace{.source = source.view(),
+                     .target = target.view(),
+                     .factor_y = factor_y,
+                     .factor_x = factor_x,
+                     .factor_t = factor_t,
+                     .frames_in_depth = in_depth,
+                     .repeats = repeats,
+                     .region = box},
+        nullptr);
   CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
           if (!has(box, at)) return std::nullopt;
           const int32_t frame = at.t == 0 ? in_depth - 1 : (at.t - 1) % factor_t;
