@@ -83,7 +83,8 @@ class Accesses {
     writes(c.target, c.target.region);
   }
   void operator()(const DepthToSpace& c) {
-    reads(c.source, {c.region.t,
+    const auto frame_of = [&](int32_t t) { return t == 0 ? 0 : (t - 1) / c.factor_t + 1; };
+    reads(c.source, {{frame_of(c.region.t.begin), frame_of(c.region.t.end - 1) + 1},
                      {c.region.y.begin / c.factor_y, (c.region.y.end - 1) / c.factor_y + 1},
                      {c.region.x.begin / c.factor_x, (c.region.x.end - 1) / c.factor_x + 1}});
     writes(c.target, c.region);

@@ -87,7 +87,7 @@ WAN_CASES = {
     "wan_odd_channels": ((1, 5, 3, 5, 3), {"decoder_base_dim": 9, "z_dim": 5, "dim_mult": [1, 3, 3]}),
     "wan_no_time": ((1, 4, 2, 5, 7), {"dim_mult": [1, 1], "temperal_downsample": [False], "out_channels": 1}),
 }
-# Wan 2.2's: shortcuts around all blocks of a resolution, which repeat channels 8, 4, 2 times or once, and patches.
+# Wan 2.2's: shortcuts around all blocks of a resolution, which repeat channels 8, 4 or 2 times, and patches.
 WAN_22 = {"is_residual": True, "patch_size": 2, "out_channels": 12, "decoder_base_dim": 8, "base_dim": 4}
 WAN_22_CASES = {
     "wan22_default": (
@@ -97,8 +97,8 @@ WAN_22_CASES = {
     "wan22_one_frame": ((2, 4, 1, 3, 5), {**WAN_22, "temperal_downsample": [True, True]}),
     "wan22_three_frames": ((1, 4, 3, 3, 2), {**WAN_22, "temperal_downsample": [True, False]}),
     "wan22_without_patches": (
-        (2, 4, 2, 2, 3),
-        {**WAN_22, "patch_size": None, "out_channels": 3, "dim_mult": [1, 1, 4, 4], "temperal_downsample": [False, True, False]},
+        (1, 4, 2, 2, 3),
+        {**WAN_22, "patch_size": None, "out_channels": 3, "dim_mult": [1, 1, 4, 4], "temperal_downsample": [True, True, False]},
     ),
     "wan22_patches_alone": (
         (1, 4, 2, 3, 2),

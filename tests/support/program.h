@@ -1,7 +1,10 @@
 #pragma once
 
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdio>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -24,6 +27,19 @@ Ended call(Run run, const Words& words) {
   ended.code = run(words, out, err);
   ended.out = out.str();
   ended.err = err.str();
+  return ended;
+}
+
+/// Runs a built program; standard output and error in one text.
+inline Ended spawn(std::string line, const Words& words) {
+  for (const std::string& word : words) line += " '" + word + "'";
+  FILE* pipe = popen((line + " 2>&1").c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Ended ended;
+  char buffer[4096];
+  for (size_t got; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;) ended.err.append(buffer, got);
+  const int status = pclose(pipe);
+  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return ended;
 }
 

@@ -420,18 +420,8 @@ TEST_CASE("an output that was there before stays as it was when the decode fails
   CHECK(test::read_bytes(ready.output) == "before");
 }
 
-/// Runs a built program; standard output and error in one text.
 Ended spawn(const Words& words) {
-  std::string line = HEADROOM_BIN "/headroom-decode";
-  for (const std::string& word : words) line += " '" + word + "'";
-  FILE* pipe = popen((line + " 2>&1").c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  Ended ended;
-  char buffer[4096];
-  for (size_t got; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;) ended.err.append(buffer, got);
-  const int status = pclose(pipe);
-  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ended;
+  return test::spawn(HEADROOM_BIN "/headroom-decode", words);
 }
 
 /// A decode of a few seconds that keeps what it can in a scratch file and brings its weights in pass by pass.

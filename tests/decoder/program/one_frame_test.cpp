@@ -3,7 +3,6 @@
 
 #include "decoder/files/latent_file.h"
 #include "decoder/graph/json_fields.h"
-#include "decoder/program/run.h"
 #include "planner/program/run.h"
 #include "tests/support/model_folder.h"
 #include "tests/support/picture.h"
@@ -41,8 +40,8 @@ struct ReadyClips {
     return read_json_file(scratch / file, 1 << 28);
   }
   void decoded(const Words& words) const {
-    const Ended ended =
-        call(run_decode, joined(words, {"--model", model, "--random-weights", "5", "--threads", "2"}));
+    const Ended ended = test::spawn(HEADROOM_BIN "/headroom-decode",
+                                    joined(words, {"--model", model, "--random-weights", "5", "--quiet"}));
     INFO(ended.err);
     REQUIRE(ended.code == 0);
   }
