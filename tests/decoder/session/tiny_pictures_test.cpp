@@ -35,6 +35,55 @@ TEST_CASE(
   CHECK(seen.columns > 10);
 }
 
+/// Residual blocks behind barriers, so that their activated sums can take over a materialised operand.
+Model activated_sums(int64_t blocks) {
+  Model model;
+  Graph& graph = model.graph;
+  model.class_name = "none";
+  model.latent_channels = 4;
+  TensorId x = graph.activate("clamp", graph.add_latent(4), Activation::soft_clamp);
+  x = graph.conv("in", x, 6, {1, 3, 3});
+  const auto normed_conv = [&](const std::string& name, TensorId from) {
+    const TensorId statistics = graph.statistics(name + ".statistics", from, 2, 1e-6);
+    return graph.conv(name, graph.norm(name + ".norm", from, statistics, Activation::silu), 6, {1, 3, 3});
+  };
+  for (int64_t i = 0; i < blocks; ++i) {
+    const std::string name = "block" + std::to_string(i);
+    const TensorId h = normed_conv(name + ".conv2", normed_conv(name + ".conv1", x));
+    x = graph.add(name, h, x, i % 2 == 0 ? Activation::relu : Activation::soft_clamp);
+  }
+  graph.set_output(graph.conv("out", x, 3, {1, 1, 1}, {.scale = 2, .shift = -1}));
+  return model;
+}
+
+TEST_CASE("sums that are added onto a materialised tensor are activated as those of tiles are") {
+  int in_place = 0;
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    Random random(seed + 8000);
+    const Model model = activated_sums(3);
+    const Dtype dtype = random.pick<Dtype>({Dtype::fp32, Dtype::bf16});
+    CAPTURE(seed, name_of(dtype));
+    const Request request = test::request_for(model, {1, 7, 6}, 2, dtype);
+    const Array input = test::latent_for(model, request, seed);
+    const Array untiled =
+        test::decode_to_memory(model, untiled_plan(model, request), test::random_source(seed), input).picture;
+    for (const double share : {0.0, 1.0}) {
+      test::RandomStyle style;
+      style.form = ConvolutionAlgorithm::direct;
+      style.keep = 1;
+      style.in_place = share;
+      Plan plan = test::random_plan(model, request, 1, style, {}, random, test::norms_of(model.graph)).plan;
+      plan.limit_bytes = plan.predicted_peak_bytes;
+      REQUIRE(validate(plan, model).empty());
+      for (const Materialised& entry : plan.materialised)
+        in_place += entry.in_place_of != TensorId{-1} ? 1 : 0;
+      const Array tiled = test::decode_to_memory(model, plan, test::random_source(seed), input).picture;
+      CHECK(test::relative_error(tiled, untiled) <= (dtype == Dtype::fp32 ? test::kExact : 0.02));
+    }
+  }
+  CHECK(in_place > 10);
+}
+
 TEST_CASE("in 16 bits what these decoders keep changes no bit, and fp32 is near") {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Random random(seed + 7000);
