@@ -198,7 +198,7 @@ Call Calls::moving(const std::string& step, int64_t channels, int64_t rows, int6
   }
   if (step == "accumulate") {
     return {[=, &device, &operands] {
-              device.add(tile->view, operands.next(rows, columns, channels), region, 1);
+              device.add(tile->view, operands.next(rows, columns, channels), Activation::none, region, 1);
             },
             0};
   }

@@ -107,6 +107,18 @@ BUILT_INS = {
     },
     "wan2.1": {"_class_name": "AutoencoderKLWan", **_CAUSAL},
     "qwen-image": {"_class_name": "AutoencoderKLQwenImage", **_CAUSAL},
+    "flux2": {**_FOUR_BLOCKS, "_class_name": "AutoencoderKLFlux2", "latent_channels": 32},
+    "hunyuan-image-2.1": {
+        "_class_name": "AutoencoderKLHunyuanImage", "in_channels": 3, "out_channels": 3, "latent_channels": 64,
+        "block_out_channels": [128, 256, 512, 512, 1024, 1024], "layers_per_block": 2, "spatial_compression_ratio": 32,
+        "sample_size": 384,
+    },
+    "taesd": {"_class_name": "AutoencoderTiny", "latent_channels": 4, "decoder_block_out_channels": [64] * 4},
+    "taef1": {"_class_name": "AutoencoderTiny", "latent_channels": 16, "decoder_block_out_channels": [64] * 4},
+    "wan2.2": {**_CAUSAL, "_class_name": "AutoencoderKLWan", "base_dim": 160, "decoder_base_dim": 256, "z_dim": 48, "is_residual": True,
+               "in_channels": 12, "out_channels": 12, "patch_size": 2},
+    "qwen-image-2.1": {"_class_name": "AutoencoderKLQwenImage21", "base_dim": 96, "decoder_base_dim": 144, "z_dim": 64,
+                       "dim_mult": [1, 2, 4, 8, 8], "temperal_downsample": [False, True, True, True]},
     "open-sora-plan": {
         "_class_name": "CausalVAEModel", "hidden_size": 128, "z_channels": 4, "hidden_size_mult": [1, 2, 4, 4],
         "attn_resolutions": [], "resolution": 256, "embed_dim": 4, "num_res_blocks": 2, "q_conv": "CausalConv3d",
@@ -117,7 +129,7 @@ BUILT_INS = {
     },
 }
 OPEN_SORA_PLAN = "CausalVAEModel"  # its code is not in diffusers
-CLIPS = ("AutoencoderKLQwenImage", "AutoencoderKLWan", OPEN_SORA_PLAN)
+CLIPS = ("AutoencoderKLQwenImage", "AutoencoderKLQwenImage21", "AutoencoderKLWan", OPEN_SORA_PLAN)
 
 
 def model_config(model: str) -> dict[str, Any]:

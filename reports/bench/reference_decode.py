@@ -34,7 +34,7 @@ import torch
 
 for unneeded in ("accelerate", "peft", "transformers"):  # seconds to load where they are installed, and no decoder asks for them
     sys.modules.setdefault(unneeded, None)
-from diffusers import AutoencoderDC, AutoencoderKL, AutoencoderKLQwenImage, AutoencoderKLWan  # noqa: E402
+import diffusers  # noqa: E402
 from safetensors import safe_open  # noqa: E402
 
 from convolution_rate import DTYPES  # noqa: E402
@@ -50,8 +50,7 @@ def model_family(model: str, source: Path | None) -> type[torch.nn.Module]:
         if source is None:
             raise SystemExit(f"{model}: expected --source, a clone of Open-Sora-Plan")
         return load_model_class(source)
-    families = (AutoencoderDC, AutoencoderKL, AutoencoderKLQwenImage, AutoencoderKLWan)
-    return {family.__name__: family for family in families}[model_class(model)]
+    return getattr(diffusers, model_class(model))
 
 
 def build(model: str, source: Path | None = None) -> torch.nn.Module:

@@ -2,13 +2,19 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "decoder/files/latent_file.h"
 #include "decoder/graph/errors.h"
-#include "tests/support/picture.h"
+#include "tests/decoder/program/ready_decode.h"
 
 namespace headroom {
 namespace {
+
+using nlohmann::json;
+using test::ReadyDecode;
 
 /// Mean c / 8 and variance 1 + c of every channel.
 void statistics(const Parameter& parameter, const Interval& elements, float* out) {
@@ -72,6 +78,50 @@ TEST_CASE("weights are asked for only where a latent is in patches") {
   undo_latent_scale(
       resolve_model("sd15"), []() -> ParameterSource { throw std::logic_error("asked for"); }, latent);
   CHECK(latent.values[0] == Approx(1 / 0.18215));
+}
+
+TEST_CASE("with --latent-scale model it undoes the config's scaling") {
+  json config = test::tiny_config();
+  config["scaling_factor"] = 0.25;
+  SECTION("one factor and shift") {
+    config["shift_factor"] = 0.125;
+  }
+  SECTION("a mean and a deviation for each channel") {
+    config["latents_mean"] = {0.1, -0.2, 0.3, -0.4};
+    config["latents_std"] = {0.5, 1, 1.5, 2};
+  }
+  const ReadyDecode ready(config);
+  REQUIRE(ready.decode().code == 0);
+  const Array expected = read_latent(ready.output);
+  Array handed_on = ready.latent;
+  for (size_t i = 0; i < handed_on.values.size(); ++i) {
+    const size_t c = i / 30 % 4;
+    const bool each = config.contains("latents_mean");
+    const double mean = each ? config["latents_mean"][c].get<double>() : 0.125;
+    const double deviation = each ? config["latents_std"][c].get<double>() : 1;
+    handed_on.values[i] = static_cast<float>((double(handed_on.values[i]) - mean) * 0.25 / deviation);
+  }
+  const std::string file = test::write_npy(ready.scratch / "handed_on.npy", handed_on);
+  REQUIRE(ready.decode({"--latent", file, "--latent-scale", "model"}).code == 0);
+  CHECK(test::relative_error(read_latent(ready.output), expected) < 1e-5);
+  REQUIRE(ready.decode({"--latent", file, "--latent-scale", "none"}).code == 0);
+  CHECK(test::relative_error(read_latent(ready.output), expected) > 1e-2);
+}
+
+TEST_CASE(
+    "a mean or deviation for other than each channel matters only where --latent-scale model needs it") {
+  json config = test::tiny_config();
+  config["latents_mean"] = std::vector<double>(16, 0.5);
+  config["latents_std"] = std::vector<double>(4, 2.0);
+  const auto refused = [](const ReadyDecode& ready, const std::string& key) {
+    REQUIRE(ready.decode().code == 0);
+    std::filesystem::remove(ready.output);
+    ready.refuses({"--latent-scale", "model"},
+                  {"model/config.json: latents_" + key, "4 latent channels", "found 16"});
+  };
+  refused(ReadyDecode(config), "mean");
+  std::swap(config["latents_mean"], config["latents_std"]);
+  refused(ReadyDecode(config), "std");
 }
 
 }  // namespace

@@ -1,0 +1,232 @@
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "decoder/files/latent_file.h"
+#include "decoder/plan/plan_file.h"
+#include "decoder/program/run.h"
+#include "tests/decoder/program/ready_decode.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+using test::call;
+using test::Ended;
+using test::joined;
+using test::kWeights;
+using test::ReadyDecode;
+using test::require_refused;
+using test::Words;
+
+TEST_CASE("bad usage ends with 2") {
+  const ReadyDecode ready;
+  ready.refuses({"--colour", "red"}, {"headroom-decode: ", "--colour", "--help"});
+  ready.refuses({"--limit", "1GiB"}, {"--limit"});
+  ready.refuses({"--weights", ready.model, "--random-weights", "1"}, {"--random-weights"});
+  ready.refuses({"--random-weights", "many"}, {"--random-weights"});
+  ready.refuses({"--latent-scale", "twice"}, {"--latent-scale"});
+  ready.refuses({"--threads", "0"}, {"--threads"});
+  ready.refuses({"-o", ready.scratch / "out.y4m", "--fps", "0"}, {"--fps", "30000/1001"});
+  ready.refuses({"--fps", "25"}, {"--fps", ".y4m"});
+  ready.refuses({"--model", "sdxxl"}, {"sdxxl", "sdxl"});
+  for (const char* missing : {"--plan", "--model", "--latent", "-o"}) {
+    Words words = ready.words();
+    const auto at = std::find(words.begin(), words.end(), missing);
+    words.erase(at, at + 2);
+    CAPTURE(missing);
+    require_refused(call(run_decode, words), 2, {"headroom-decode: "});
+  }
+  require_refused(call(run_decode, {}), 2, {"headroom-decode: "});
+}
+
+TEST_CASE("missing files are named") {
+  const ReadyDecode ready;
+  const std::string none = ready.scratch / "none";
+  ready.refuses({"--plan", none + ".json"}, {"none.json: no such file"});
+  ready.refuses({"--latent", none + ".npy"}, {"none.npy"});
+  ready.refuses({"--latent", none + ".safetensors"}, {"none.safetensors"});
+  ready.refuses({"--weights", none}, {"none: no such folder"});
+  ready.refuses({"-o", none + "/out.npy"}, {"none"});
+  std::filesystem::remove(ready.weights());
+  ready.refuses({}, {kWeights, "no such file"});
+  std::filesystem::remove(ready.model + "/config.json");
+  ready.refuses({}, {"config.json", "no such file"});
+}
+
+TEST_CASE("outputs in formats that are not written are refused before the work") {
+  const ReadyDecode ready;
+  for (const char* name : {"out.jpg", "out.npy.bak", "out.PNG"}) {
+    CAPTURE(name);
+    ready.refuses({"-o", ready.scratch / name}, {name, ".png, .npy or .safetensors"});
+  }
+}
+
+TEST_CASE("latents of the wrong shape or with values that are not finite are refused") {
+  const ReadyDecode ready;
+  const auto with = [&](const Array& latent) {
+    return Words{"--latent", test::write_npy(ready.scratch / "other.npy", latent)};
+  };
+  ready.refuses(with(random_latent({1, 4, 5, 7}, 1)), {"latent", "1x4x5x6", "1x4x5x7"});
+  ready.refuses(with(random_latent({1, 3, 5, 6}, 1)), {"latent", "1x4x5x6", "1x3x5x6"});
+  ready.refuses(with(random_latent({2, 4, 5, 6}, 1)), {"latent", "2x4x5x6"});
+  ready.refuses(with(random_latent({4, 5, 6}, 1)), {"other.npy", "shape"});
+  ready.refuses(with(random_latent({1, 4, 2, 5, 6}, 1)), {"latent"});
+  for (const float bad : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
+    Array latent = ready.latent;
+    latent.values[17] = bad;
+    ready.refuses(with(latent), {"other.npy", "element 17", "not finite"});
+  }
+  const std::string npy = test::read_bytes(ready.latent_file);
+  for (const size_t length : {size_t{0}, size_t{5}, size_t{60}, npy.size() - 1}) {
+    CAPTURE(length);
+    ready.refuses({"--latent", ready.scratch.write("cut.npy", npy.substr(0, length))}, {"cut.npy"});
+  }
+  ready.refuses({"--latent", ready.scratch.write("text.txt", "1 2 3")}, {"text.txt", ".npy"});
+}
+
+TEST_CASE("weights that are truncated, misshapen, lying or not finite are refused") {
+  const ReadyDecode ready;
+  const std::string good = test::read_bytes(ready.weights());
+  const auto lies = [&](const std::string& from, const std::string& to) {
+    std::string bytes = good;
+    REQUIRE(bytes.find(from) != std::string::npos);
+    REQUIRE(from.size() == to.size());
+    return bytes.replace(bytes.find(from), from.size(), to);
+  };
+  for (const size_t length :
+       {size_t{0}, size_t{4}, size_t{8}, size_t{200}, good.size() / 2, good.size() - 1}) {
+    CAPTURE(length);
+    ready.write_weights(good.substr(0, length));
+    ready.refuses({}, {kWeights});
+  }
+  ready.write_weights(lies("\"decoder.conv_in.bias\"", "\"decoder.conv_in.bios\""));
+  ready.refuses({}, {kWeights, "decoder.conv_in.bias", "no such tensor"});
+  ready.write_weights(lies("\"shape\":[16,4,3,3]", "\"shape\":[16,3,4,3]"));
+  ready.refuses({}, {kWeights, "decoder.conv_in.weight", "shape", "16"});
+  ready.write_weights(lies("\"F32\"", "\"I32\""));
+  ready.refuses({}, {kWeights});
+  std::string huge = good;
+  std::fill_n(huge.begin(), 8, '\x7f');  // a header of 2^63 bytes
+  ready.write_weights(huge);
+  ready.refuses({}, {kWeights});
+  std::string bad = good;
+  const uint32_t nan = 0x7fc00000;
+  std::memcpy(bad.data() + bad.size() - 4, &nan, 4);
+  ready.write_weights(bad);
+  ready.refuses({}, {kWeights, "not finite"});
+  ready.write_weights(good);
+  CHECK(ready.decode().code == 0);
+}
+
+TEST_CASE("hostile configs are refused by key") {
+  const ReadyDecode ready;
+  const auto refuses = [&](const char* key, const json& value) {
+    json config = ready.config;
+    config[key] = value;
+    std::ofstream(ready.model + "/config.json") << config.dump();
+    CAPTURE(key, value.dump());
+    ready.refuses({}, {"config.json: ", key});
+  };
+  refuses("_class_name", "AutoencoderKLMochi");
+  refuses("latent_channels", int64_t{1} << 60);
+  refuses("block_out_channels", json::array());
+  refuses("act_fn", json::object());
+  std::ofstream(ready.model + "/config.json") << std::string(1 << 20, '[');
+  ready.refuses({}, {"config.json"});
+}
+
+TEST_CASE("hostile plans are refused by key, and plans that lie by place") {
+  const ReadyDecode ready;
+  const json good = ready.plan_json();
+  const auto refuses = [&](const json& document, const std::vector<std::string>& parts) {
+    ready.write_plan_json(document);
+    ready.refuses({}, parts);
+  };
+  json plan = good;
+  plan["version"] = 3;
+  refuses(plan, {"plan.json: version", "newer"});
+  plan = good;
+  plan["passes"][0]["steps"][0]["kind"] = "launch";
+  refuses(plan, {"plan.json: passes[0].steps[0].kind"});
+  plan = good;
+  plan["request"]["batch"] = 1'000'000;
+  plan["slice_items"] = 1'000'000;
+  refuses(plan, {"plan.json"});
+  plan = good;
+  plan["limit_bytes"] = plan["predicted"]["peak_bytes"].get<int64_t>() - 1;
+  refuses(plan, {"plan.json", "limit"});
+  plan = good;
+  json& last_steps = plan["passes"].back()["steps"];
+  last_steps.erase(last_steps.size() - 1);
+  refuses(plan, {"plan.json", "output"});
+  ready.scratch.write("plan.json", "{");
+  ready.refuses({}, {"plan.json: not valid JSON"});
+  ready.scratch.write("plan.json", std::string(1 << 16, '['));
+  ready.refuses({}, {"plan.json: nested"});
+  // A good plan for another model.
+  ready.write_plan_json(good);
+  ready.refuses({"--model", "sdxl", "--random-weights", "1"}, {"plan.json"});
+}
+
+/// The plan with all that it says of tiles and blocks scaled down, as far as the validator can know it to be
+/// possible.
+std::optional<json> understated(const ReadyDecode& ready, double share) {
+  json plan = ready.plan_json();
+  const int64_t weights = plan["weights_bytes"].get<int64_t>();
+  const int64_t own =
+      plan["predicted"]["peak_bytes"].get<int64_t>() - plan["reserve_bytes"].get<int64_t>() - weights;
+  plan["reserve_bytes"] = 0;
+  plan["limit_bytes"] = weights + static_cast<int64_t>(double(own) * share);
+  plan["predicted"]["peak_bytes"] = plan["limit_bytes"];
+  for (json& pass : plan["passes"]) pass["predicted"]["peak_bytes"] = plan["limit_bytes"];
+  ready.write_plan_json(plan);
+  if (call(planner::run_plan, {"validate", ready.plan_file}).code != 0) return std::nullopt;
+  return plan;
+}
+
+TEST_CASE("a plan whose predictions are too low is stopped with 4, and nothing is half-written") {
+  json config = test::tiny_config({16, 32});
+  config["mid_block_add_attention"] = false;
+  const std::string suffix = GENERATE(".npy", ".safetensors", ".png");
+  CAPTURE(suffix);
+  const ReadyDecode ready(config);
+  const json good = ready.plan_json();
+  int stopped = 0;
+  for (const double share : {0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95}) {
+    ready.write_plan_json(good);
+    if (!understated(ready, share)) continue;
+    const Words words =
+        ready.words({"-o", ready.scratch / ("out" + suffix), "--stats", ready.scratch / "stats.json"});
+    const Ended ended = call(run_decode, words);
+    if (ended.code == 0) break;  // enough, after all
+    require_refused(ended, 4,
+                    {"stopped before crossing the limit", "pass ", "asked for", "live of a limit of"});
+    CHECK(ready.scratch.files() == std::vector<std::string>{"latent.npy", "model", "plan.json"});
+    ++stopped;
+  }
+  CHECK(stopped > 0);
+}
+
+TEST_CASE("an output that was there before stays as it was when the decode fails") {
+  const ReadyDecode ready;
+  std::ofstream(ready.output) << "before";
+  const std::string cut = test::read_bytes(ready.weights()).substr(0, 1000);
+  ready.write_weights(cut);
+  CHECK(ready.decode().code == 2);
+  CHECK(test::read_bytes(ready.output) == "before");
+}
+
+TEST_CASE("a plan whose costs were measured elsewhere is refused, unless that is meant") {
+  const ReadyDecode ready;
+  json plan = ready.plan_json();
+  plan["environment"] = {{"device", "Abacus, 3 threads"}, {"libraries", "LibTorch 0.1"}};
+  ready.write_plan_json(plan);
+  ready.refuses({}, {"plan.json", "measured on Abacus, 3 threads (LibTorch 0.1)", "this is ", "2 threads",
+                     "--other-environment"});
+  CHECK(call(run_decode, joined(ready.words(), {"--other-environment"})).code == 0);
+}
+
+}  // namespace
+}  // namespace headroom
