@@ -12,8 +12,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 JOBS ?= $(shell nproc)
 CMAKE_ARGS ?=
-# Tests run beside each other: threads that wait must not take the processor from the next one.
-QUIET := OMP_WAIT_POLICY=passive
+# Tests run beside each other, one more than there are processors, since many wait; and must not do that busily.
+CTEST := OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(shell expr $(JOBS) + 1)
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 
@@ -35,7 +35,7 @@ build: begin
 test: begin
 	cmake --preset release $(CMAKE_ARGS)
 	cmake --build --preset release -j $(JOBS)
-	$(QUIET) ctest --test-dir build --output-on-failure -j $(JOBS)
+	$(CTEST) --test-dir build
 
 release: begin
 	cmake --preset all-gpus $(CMAKE_ARGS)
@@ -44,7 +44,7 @@ release: begin
 asan: all-packages
 	cmake --preset asan $(CMAKE_ARGS)
 	cmake --build --preset asan -j $(JOBS)
-	$(QUIET) ctest --test-dir build/asan --output-on-failure -j $(JOBS)
+	$(CTEST) --test-dir build/asan
 
 # What `make build` configured serves the demo as well; only where there is nothing is a smaller one made.
 demo-programs:

@@ -110,7 +110,7 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
 }
 
 TEST_CASE("any plan for a GPU gives the pixels of the untiled decode") {
-  check_drawn_plans(test::kSanitized ? 4 : 20, 1, [](Random& random) { return test::random_config(random); });
+  check_drawn_plans(test::kSanitized ? 3 : 20, 1, [](Random& random) { return test::random_config(random); });
 }
 
 TEST_CASE("any plan for a GPU: AutoencoderDC") {
@@ -132,7 +132,7 @@ TEST_CASE("any plan for a GPU: clips") {
 }
 
 TEST_CASE("any plan for a GPU: Wan 2.2's network") {
-  check_drawn_plans(test::kSanitized ? 2 : 10, 3, test::random_wan_22_config);
+  check_drawn_plans(test::kSanitized ? 1 : 10, 3, test::random_wan_22_config);
 }
 
 TEST_CASE("16 bits on a GPU are as near to fp32 as their rounding is") {
@@ -197,7 +197,9 @@ TEST_CASE("decodes of changing sizes share one reservation, and each is what it 
   std::vector<Plan> plans;
   for (const Decode& decode : decodes) plans.push_back(decode.plan);
   GpuSession session({model, source, plans}, *gpu);
-  for (const size_t i : {0, 1, 0, 2, 1, 3, 0}) {
+  const std::vector<size_t> order =
+      test::kSanitized ? std::vector<size_t>{1, 0, 3} : std::vector<size_t>{0, 1, 0, 2, 1, 3, 0};
+  for (const size_t i : order) {
     CAPTURE(i);
     const Decode& decode = decodes[i];
     MemorySink sink(picture_shape(model, decode.request));
