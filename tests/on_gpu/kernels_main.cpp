@@ -72,64 +72,64 @@ void run_there(const gpu::Call& call) {
 
 namespace gpu {
 
-void gather(const Gather& call, StreamHandle) {
+void start(const Gather& call, StreamHandle) {
   run_there(call);
 }
-void copy(const Copy& call, StreamHandle) {
+void start(const Copy& call, StreamHandle) {
   run_there(call);
 }
-void add(const Add& call, StreamHandle) {
+void start(const Add& call, StreamHandle) {
   run_there(call);
 }
-void normalise(const Normalise& call, StreamHandle) {
+void start(const Normalise& call, StreamHandle) {
   run_there(call);
 }
-void rms_normalise(const RmsNorm& call, StreamHandle) {
+void start(const RmsNorm& call, StreamHandle) {
   run_there(call);
 }
-void upsample(const Upsample& call, StreamHandle) {
+void start(const Upsample& call, StreamHandle) {
   run_there(call);
 }
-void depth_to_space(const DepthToSpace& call, StreamHandle) {
+void start(const DepthToSpace& call, StreamHandle) {
   run_there(call);
 }
-void gate(const Gate& call, StreamHandle) {
+void start(const Gate& call, StreamHandle) {
   run_there(call);
 }
-void interpolate(const Interpolate& call, StreamHandle) {
+void start(const Interpolate& call, StreamHandle) {
   run_there(call);
 }
-void unfold_frames(const UnfoldFrames& call, StreamHandle) {
+void start(const UnfoldFrames& call, StreamHandle) {
   run_there(call);
 }
-void activate(const Activate& call, StreamHandle) {
+void start(const Activate& call, StreamHandle) {
   run_there(call);
 }
-void clear_outside(const ClearOutside& call, StreamHandle) {
+void start(const ClearOutside& call, StreamHandle) {
   run_there(call);
 }
-void add_moments(const AddMoments& call, StreamHandle) {
+void start(const AddMoments& call, StreamHandle) {
   run_there(call);
 }
-void make_affine(const Affine& call, StreamHandle) {
+void start(const Affine& call, StreamHandle) {
   run_there(call);
 }
-void add_key_value_sums(const AddKeyValueSums& call, StreamHandle) {
+void start(const AddKeyValueSums& call, StreamHandle) {
   run_there(call);
 }
-void attend_linearly(const LinearAttention& call, StreamHandle) {
+void start(const LinearAttention& call, StreamHandle) {
   run_there(call);
 }
-void interleave(const Interleave& call, StreamHandle) {
+void start(const Interleave& call, StreamHandle) {
   run_there(call);
 }
 /// By our own kernels: no library's plan fits less than nothing.
-void convolve(const Convolve& call, StreamHandle) {
+void start(const Convolve& call, StreamHandle) {
   Convolve own = call;
   own.workspace_bytes = -1;
   run_there(own);
 }
-void attend(const Attend& call, StreamHandle) {
+void start(const Attend& call, StreamHandle) {
   Attend own = call;
   own.workspace_bytes = -1;
   run_there(own);
