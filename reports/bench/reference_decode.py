@@ -81,13 +81,13 @@ def tidy() -> None:
 
 
 # Tiles that overlap by a quarter, as diffusers' own do.
-def tile_like_kl(vae: AutoencoderKL, args: argparse.Namespace) -> None:
+def tile_like_kl(vae: torch.nn.Module, args: argparse.Namespace) -> None:
     vae.enable_tiling()
     vae.tile_latent_min_size, vae.tile_sample_min_size = args.tile, args.tile * scale_factor(args.model)
     vae.tile_overlap_factor = 0.25
 
 
-def tile_by_sides(vae: AutoencoderDC | AutoencoderKLQwenImage | AutoencoderKLWan, args: argparse.Namespace) -> None:
+def tile_by_sides(vae: torch.nn.Module, args: argparse.Namespace) -> None:
     side = args.tile * scale_factor(args.model)
     vae.enable_tiling(side, side, side * 3 // 4, side * 3 // 4)
 
