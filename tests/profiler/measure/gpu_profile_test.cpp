@@ -280,6 +280,7 @@ void check_predicted(const nlohmann::json& config, ProfileRequest request,
 
 TEST_CASE("where a GPU's time is known, plans of sizes that were not profiled take what is predicted") {
   SECTION("pictures") {
+    if (test::kSanitized) return;
     check_predicted(test::tiny_config({8, 16}), asked({}, {{24, 16}, {32, 24}}), {{28, 20}, {16, 24}});
   }
   SECTION("a batch, each item by itself") {
@@ -288,6 +289,7 @@ TEST_CASE("where a GPU's time is known, plans of sizes that were not profiled ta
     check_predicted(test::tiny_config({8}), request, {{20, 18}});
   }
   SECTION("frames, statistics frame by frame") {
+    if (test::kSanitized) return;
     ProfileRequest request = asked({}, {{12, 12}});
     request.frames = 3;
     check_predicted(test::tiny_causal_config(), request, {{12, 8}});
