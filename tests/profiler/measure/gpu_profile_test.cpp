@@ -281,22 +281,19 @@ void check_predicted(const nlohmann::json& config, ProfileRequest request,
 }
 
 TEST_CASE("where a GPU's time is known, plans of sizes that were not profiled take what is predicted") {
-  if (!test::kSanitized) {
-    SECTION("pictures") {
-      check_predicted(test::tiny_config({8, 16}), asked({}, {{24, 16}, {32, 24}}), {{28, 20}, {16, 24}});
-    }
+  if (test::kSanitized) return;  // it is about seconds; gpu_profiles_test.cpp runs the same code
+  SECTION("pictures") {
+    check_predicted(test::tiny_config({8, 16}), asked({}, {{24, 16}, {32, 24}}), {{28, 20}, {16, 24}});
   }
   SECTION("a batch, each item by itself") {
     ProfileRequest request = asked({}, {{24, 20}}, Dtype::bf16);
     request.batch = 3;
     check_predicted(test::tiny_config({8}), request, {{20, 18}});
   }
-  if (!test::kSanitized) {
-    SECTION("frames, statistics frame by frame") {
-      ProfileRequest request = asked({}, {{12, 12}});
-      request.frames = 3;
-      check_predicted(test::tiny_causal_config(), request, {{12, 8}});
-    }
+  SECTION("frames, statistics frame by frame") {
+    ProfileRequest request = asked({}, {{12, 12}});
+    request.frames = 3;
+    check_predicted(test::tiny_causal_config(), request, {{12, 8}});
   }
 }
 
