@@ -167,9 +167,12 @@ class Graph {
   TensorId linear_attention(const std::string& name, const std::vector<TensorId>& inputs, TensorId sums,
                             double epsilon);
   TensorId activate(const std::string& name, TensorId x, Activation activation);
-  /// Says that a pass may end at this tensor. All that comes later reads it and otherwise only cut points
-  /// before it.
-  void add_cut_point(TensorId id) { tensors_[index(id)].cut_point = true; }
+  /// Says that a pass may end at this tensor, and returns it. All that comes later reads it and otherwise
+  /// only cut points before it.
+  TensorId add_cut_point(TensorId id) {
+    tensors_[index(id)].cut_point = true;
+    return id;
+  }
   void set_output(TensorId tensor) { output_ = tensor; }
 
   TensorId latent() const { return TensorId{0}; }

@@ -113,7 +113,7 @@ class Builder {
         if (width < 2) json_["base_dim"].fail("expected at least 2 channels where it upsamples");
         x = upsample(name + ".upsamplers.0", x, frames, width / 2);
       }
-      x = with_cut_point(x);
+      graph_.add_cut_point(x);
     }
     x = norm("decoder.norm_out", x, Activation::silu, kOverFrames);
     const auto patch = static_cast<int32_t>(config_.patch);
@@ -144,18 +144,13 @@ class Builder {
     return graph_.rms_norm(name, x, epsilon, activation, axes);
   }
 
-  TensorId with_cut_point(TensorId x) {
-    graph_.add_cut_point(x);
-    return x;
-  }
-
   TensorId resnet(const std::string& name, TensorId x, int64_t channels) {
     TensorId h = norm(name + ".norm1", x, Activation::silu, kOverFrames);
     h = conv(name + ".conv1", h, channels, {3, 3, 3});
     h = norm(name + ".norm2", h, Activation::silu, kOverFrames);
     h = conv(name + ".conv2", h, channels, {3, 3, 3});
     const bool same = graph_.tensor(x).channels == channels;
-    return with_cut_point(
+    return graph_.add_cut_point(
         graph_.add(name, h, same ? x : conv(name + ".conv_shortcut", x, channels, {1, 1, 1})));
   }
 

@@ -69,13 +69,13 @@ class Builder {
   void decoder() {
     TensorId x = graph_.add_latent(config_.latent_channels);
     x = graph_.activate("decoder.clamp", x, Activation::soft_clamp);
-    x = with_cut_point(
+    x = graph_.add_cut_point(
         graph_.conv(next_layer(), x, config_.width, {1, 3, 3}, {.activation = config_.activation}));
     next_layer();  // the activation
     for (size_t stage = 0; stage + 1 < config_.blocks.size(); ++stage) {
       x = blocks(x, config_.blocks[stage]);
       next_layer();  // the upsampling
-      x = with_cut_point(upsampled_conv(next_layer(), x));
+      x = graph_.add_cut_point(upsampled_conv(next_layer(), x));
     }
     x = blocks(x, config_.blocks.back());
     // Pictures of this decoder's own are 0 … 1, diffusers' are -1 … 1.
@@ -86,13 +86,8 @@ class Builder {
  private:
   std::string next_layer() { return "decoder.layers." + std::to_string(layer_++); }
 
-  TensorId with_cut_point(TensorId x) {
-    graph_.add_cut_point(x);
-    return x;
-  }
-
   TensorId blocks(TensorId x, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) x = with_cut_point(block(next_layer(), x));
+    for (int64_t i = 0; i < count; ++i) x = graph_.add_cut_point(block(next_layer(), x));
     return x;
   }
 
