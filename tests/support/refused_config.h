@@ -10,6 +10,11 @@
 
 namespace headroom::test {
 
+inline nlohmann::json changed(nlohmann::json config, const char* key, const nlohmann::json& value) {
+  config[key] = value;
+  return config;
+}
+
 /// The config must be refused in one line that has all of these words.
 inline void refuses(const nlohmann::json& config, const std::vector<std::string>& words) {
   try {

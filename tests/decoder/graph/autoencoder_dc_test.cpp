@@ -20,9 +20,7 @@ using test::refuses;
 using test::tiny_dc_config;
 
 json changed_dc(const char* key, const json& value) {
-  json config = tiny_dc_config();
-  config[key] = value;
-  return config;
+  return test::changed(tiny_dc_config(), key, value);
 }
 
 TEST_CASE("Sana's decoder has the parameters of diffusers' and a barrier for each attention") {

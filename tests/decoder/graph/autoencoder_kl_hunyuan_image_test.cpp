@@ -15,9 +15,7 @@ using test::model_of;
 using test::refuses;
 
 json changed_hunyuan_image(const char* key, const json& value) {
-  json config = test::tiny_hunyuan_image_config();
-  config[key] = value;
-  return config;
+  return test::changed(test::tiny_hunyuan_image_config(), key, value);
 }
 
 TEST_CASE("HunyuanImage's decoder has the parameters of diffusers'") {

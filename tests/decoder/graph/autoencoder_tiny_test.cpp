@@ -16,9 +16,7 @@ using test::model_of;
 using test::refuses;
 
 json changed_tiny(const char* key, const json& value) {
-  json config = test::tiny_autoencoder_tiny_config();
-  config[key] = value;
-  return config;
+  return test::changed(test::tiny_autoencoder_tiny_config(), key, value);
 }
 
 TEST_CASE("TAESD's decoder has the parameters of diffusers' and no barrier") {

@@ -14,13 +14,9 @@ namespace headroom {
 namespace {
 
 using nlohmann::json;
+using test::changed;
 using test::model_of;
 using test::refuses;
-
-json changed(json config, const char* key, const json& value) {
-  config[key] = value;
-  return config;
-}
 
 TEST_CASE("Wan's decoder has the parameters of diffusers', and Qwen-Image's is the same network") {
   const Model wan = resolve_model("wan2.1"), qwen = resolve_model("qwen-image");

@@ -19,9 +19,7 @@ using test::require_input_error;
 using test::tiny_config;
 
 json changed(const char* key, const json& value) {
-  json config = tiny_config();
-  config[key] = value;
-  return config;
+  return test::changed(tiny_config(), key, value);
 }
 
 TEST_CASE("the built-in models") {
