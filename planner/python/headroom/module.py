@@ -56,6 +56,7 @@ class ModuleDecoder:
         self._module = weakref.ref(module)
         self._lock = threading.RLock()
         self._decoders: dict[tuple[str, bool], _core.Decoder] = {}  # by device, and whether for one frame of a clip's decoder
+        self._of_one_frame: _core.Model | None = None
         self._packed: Fingerprint | None = None  # of the parameters that are packed
         self._on_host: tuple[Fingerprint, dict[str, Any]] | None = None  # of a GPU's parameters
         self._predictions: dict[tuple, Prediction] = {}
@@ -161,7 +162,11 @@ class ModuleDecoder:
 
     def _model_for(self, frames: int, release: bool) -> _core.Model:
         """For decodes of so many frames. Weights that are the only ones are packed for any number."""
-        return self.model if release or self.released else self.model.for_frames(frames)
+        if release or self.released or frames != 1:
+            return self.model
+        if self._of_one_frame is None:
+            self._of_one_frame = self.model.for_frames(1)
+        return self._of_one_frame
 
     def _decoder(self, device: str, model: _core.Model) -> _core.Decoder:
         """What decodes by this model. What others on the device have packed is dropped: there is one set of weights."""
