@@ -118,11 +118,12 @@ void CpuDevice::upsample(const Op& op, const MapView& source, const MapView& tar
   headroom::upsample(source, target, op.factor, picture, items);
 }
 
-void CpuDevice::convolve(const Op& op, const MapView& source, const MapView& target, const Region& region,
+void CpuDevice::convolve(const Op& op, const ConvolutionViews& views, const Region& region,
                          const Extent& picture, int64_t items) {
-  headroom::convolve(pool_, source, weights_of(op).kernel, target, region, items);
-  headroom::activate(target, op.activation, region, items);
-  clear_outside(target, picture, items);
+  const Region part = inside(region, picture);
+  headroom::convolve(pool_, views.source, weights_of(op).kernel, views.target, part, items);
+  headroom::activate(views.target, op.activation, part, items);
+  clear_outside(views.target, picture, items);
 }
 
 void CpuDevice::interpolate(const Op& op, const MapView& source, const MapView& target,

@@ -53,8 +53,8 @@ class CpuDevice final : public Device {
                      const Extent& picture, int64_t items) override;
   void upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                 int64_t items) override;
-  void convolve(const Op& op, const MapView& source, const MapView& target, const Region& region,
-                const Extent& picture, int64_t items) override;
+  void convolve(const Op& op, const ConvolutionViews& views, const Region& region, const Extent& picture,
+                int64_t items) override;
   void interpolate(const Op& op, const MapView& source, const MapView& target, const Extent& source_picture,
                    const Region& region, int64_t items) override;
   void unfold_frames(const MapView& first, const MapView& rest, const MapView& target, const Region& region,

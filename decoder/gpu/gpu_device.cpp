@@ -298,18 +298,20 @@ void GpuDevice::upsample(const Op& op, const MapView& source, const MapView& tar
     run(gpu::Upsample{view_of(source, i), view_of(target, i), op.factor.y, op.factor.x, size_of(picture)});
 }
 
-void GpuDevice::convolve(const Op& op, const MapView& source, const MapView& target, const Region& region,
+void GpuDevice::convolve(const Op& op, const ConvolutionViews& views, const Region& region,
                          const Extent& picture, int64_t items) {
   const KernelShape kernel = kernel_shape(graph_, op);
-  const int64_t bytes = gpu::convolution_workspace_bytes(kernel, extent_of(target.region), sizes_.dtype);
+  const int64_t bytes = gpu::convolution_workspace_bytes(kernel, extent_of(region), sizes_.dtype);
   const std::shared_ptr<void> taken = workspace(bytes);
+  const gpu::Box part = box_of(inside(region, picture));
   for (int64_t i = 0; i < items; ++i) {
-    run(gpu::Convolve{view_of(source, i), view_of(target, i), box_of(region), shape_of(kernel),
-                      weights_of(op).kernel, weights_of(op).bias, taken.get(), bytes});
-    if (op.activation != Activation::none)
-      run(gpu::Activate{view_of(target, i), op.activation, box_of(region)});
+    const gpu::View target = view_of(views.target, i);
+    run(gpu::Convolve{view_of(views.source, i),
+                      views.residual != nullptr ? view_of(*views.residual, i) : gpu::View{}, target, part,
+                      shape_of(kernel), weights_of(op).kernel, weights_of(op).bias, taken.get(), bytes});
+    if (op.activation != Activation::none) run(gpu::Activate{target, op.activation, part});
   }
-  clear_outside(target, picture, items);
+  clear_outside(views.target, picture, items);
 }
 
 void GpuDevice::clear_outside(const MapView& tile, const Extent& picture, int64_t items) {

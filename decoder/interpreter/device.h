@@ -20,6 +20,13 @@ struct DeviceTile {
   bool empty() const { return memory == nullptr; }
 };
 
+/// What a convolution reads and writes.
+struct ConvolutionViews {
+  const MapView& source;
+  const MapView* residual = nullptr;  ///< added to the sums before they are rounded; may be the target
+  const MapView& target;
+};
+
 /// Carries out the steps of tile programs for one plan, in memory of its own. The interpreter says what is to
 /// be done, and when memory comes and goes; a device does it, at once or later, but in that order. Views that
 /// are handed to it lie in its memory. Functions throw LimitExceeded and DeviceError.
@@ -75,7 +82,8 @@ class Device {
                              const Extent& picture, int64_t items) = 0;
   virtual void upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                         int64_t items) = 0;
-  virtual void convolve(const Op& op, const MapView& source, const MapView& target, const Region& region,
+  /// `region` may lie partly outside the picture. Residuals on CUDA alone.
+  virtual void convolve(const Op& op, const ConvolutionViews& views, const Region& region,
                         const Extent& picture, int64_t items) = 0;
   virtual void interpolate(const Op& op, const MapView& source, const MapView& target,
                            const Extent& source_picture, const Region& region, int64_t items) = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/lifetimes.h"
@@ -110,7 +111,7 @@ void Interpreter::run_chunk(size_t number, int64_t tile, const Region& grid_tile
     device_.start_window();
     const auto start = Clock::now();
     try {
-      if (step.kind == StepKind::store) {
+      if (acquires_blocks(step)) {
         events_.allocating(MemoryKind::materialised, step.tensor);
         materialised_.before_store(step.tensor);
       }
@@ -138,7 +139,7 @@ void Interpreter::note_peak(size_t number) {
 /// Copies the last frames of the tile that a step has just made to where its next chunk will find them. What
 /// a later step adds onto a tile has no earlier frames, so these are final.
 void Interpreter::carry(const Pass& pass, const Step& step, const Region& grid_tile) {
-  if (!makes_tile(step.kind) || carried_frames(step) == 0) return;
+  if (!makes_tile(step) || carried_frames(step) == 0) return;
   const auto slot = static_cast<size_t>(&step - pass.steps.data());
   const MapView& made = tiles_[slot].view;
   DeviceTile& carried = carried_[slot];
@@ -212,6 +213,7 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
     default:
       break;
   }
+  if (step.target != StepTarget::tile) return compute(step, region, materialised_.view(step.tensor));
   const auto slot = static_cast<size_t>(&step - pass.steps.data());
   DeviceTile& tile = tiles_[slot];
   tile = step.takes_over() ? std::move(tile_of(step.inputs[0]))
@@ -248,7 +250,7 @@ void Interpreter::compute(const Step& step, const Region& region, const MapView&
     case StepKind::upsample:
       return device_.upsample(op, source(0), made, own_picture, items);
     case StepKind::conv:
-      return device_.convolve(op, source(0), made, part, own_picture, items);
+      return convolve(step, region, made);
     case StepKind::interpolate:
       return device_.interpolate(op, source(0), made, picture(step.inputs[0].tensor), region, items);
     case StepKind::unfold_frames:
@@ -271,6 +273,16 @@ void Interpreter::compute(const Step& step, const Region& region, const MapView&
     default:
       throw std::logic_error("not a step that makes a tile");
   }
+}
+
+void Interpreter::convolve(const Step& step, const Region& region, const MapView& made) {
+  const MapView source = view_of(step.inputs[0]);
+  std::optional<MapView> residual;
+  // What is replaced in place is known by its new name by now.
+  if (step.add != OpId{-1})
+    residual = step.target == StepTarget::in_place ? made : view_of(step.inputs.back());
+  device_.convolve(graph_.op(step.op), {source, residual ? &*residual : nullptr, made}, region,
+                   picture(step.tensor), sizes_.items);
 }
 
 void Interpreter::attend(const Step& step, const Region& region, const MapView& made) {

@@ -44,6 +44,7 @@ class Interpreter {
   void carry(const Pass& pass, const Step& step, const Region& grid_tile);
   void run_step(const Pass& pass, const Step& step, const Region& grid_tile, PictureSink& sink);
   void compute(const Step& step, const Region& region, const MapView& made);
+  void convolve(const Step& step, const Region& region, const MapView& made);
   void attend(const Step& step, const Region& region, const MapView& made);
   void begin_statistics(const Pass& pass);
   /// Throws DeviceError where what went in is not finite, and drops sums that no later pass reads.

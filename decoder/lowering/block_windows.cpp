@@ -12,12 +12,12 @@ RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, co
   for (const Step& step : pass.steps) {
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       if (step.inputs[i].tensor != tensor || step.inputs[i].step != -1) continue;
-      if (makes_tile(step.kind) && step.op != OpId{-1}) {
+      if (makes_tile(step.kind) && step.op != OpId{-1} && !is_residual(step, i)) {
         const Op& op = graph.op(step.op);
         readers_.push_back({graph.tensor(step.tensor).scale.y, step.halo.before.y, step.halo.after.y,
                             op.factor.y, reach(op, i).before.y, is_barrier(op, i)});
       } else {
-        // Gathers, statistics and accumulations read the positions of their own tile.
+        // Gathers, statistics, accumulations and residuals read the positions of their own tile.
         readers_.push_back(
             {graph.tensor(tensor).scale.y, step.halo.before.y, step.halo.after.y, 1, 0, false});
       }

@@ -81,7 +81,7 @@ class Builder {
   void lower(const std::vector<PassDecision>& decisions) {
     std::vector<bool> materialised(graph_.tensors().size(), false);
     for (size_t i = 0; i < targets_.size(); ++i) {
-      const PassGoal goal = goal_of(targets_[i], decisions[i]);
+      const PassGoal goal = goal_of(targets_[i], decisions[i], sizes_);
       Pass pass = lower_pass(graph_, materialised, goal);
       pass.tiles = cut_grid(pass, decisions[i].tile, sizes_.latent);
       pass.convolutions = decisions[i].convolutions;
@@ -204,13 +204,14 @@ class Builder {
 
 bool ends_at_cut_point(const Graph& graph, const Pass& pass) {
   return std::all_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
-    const bool stores = step.kind == StepKind::store || step.kind == StepKind::accumulate;
-    return makes_tile(step.kind) || (stores && graph.tensor(step.tensor).cut_point);
+    const bool stores =
+        acquires_blocks(step) || step.kind == StepKind::accumulate || step.target == StepTarget::in_place;
+    return makes_tile(step) || (stores && graph.tensor(step.tensor).cut_point);
   });
 }
 
-PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision) {
-  PassGoal goal{targets.statistics, decision.keeps, decision.in_place, targets.emits};
+PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, const Sizes& sizes) {
+  PassGoal goal{targets.statistics, decision.keeps, decision.in_place, targets.emits, fuses_steps(sizes)};
   for (TensorId id : targets.whole) {
     if (!contains(goal.keeps, id)) goal.keeps.push_back(id);
   }

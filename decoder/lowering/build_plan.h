@@ -26,7 +26,7 @@ struct PassDecision {
 bool ends_at_cut_point(const Graph& graph, const Pass& pass);
 
 /// The goal of a pass: its barriers and what is to be materialised.
-PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision);
+PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, const Sizes& sizes);
 
 /// The pass's grid cut into tiles.
 Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Extent& latent);

@@ -109,14 +109,89 @@ class Lowering {
     const bool second_is_base = is_materialised(op.inputs[1]);
     const TensorId base = op.inputs[second_is_base ? 1 : 0];
     const TensorId other = op.inputs[second_is_base ? 0 : 1];
+    if (convolution_can_add(op, other, {})) {
+      Step& convolution = add_residual(id, base);
+      convolution.target = StepTarget::in_place;
+      return;
+    }
     push({.kind = StepKind::accumulate,
           .op = id,
           .tensor = op.output,
           .inputs = {read_exact(other, {}), {base, -1}}});
   }
 
+  // Where steps are fused a convolution adds the residual to its sums before they are rounded, and writes
+  // what is kept where it stays: of the tensors that a residual block moves, these need not be moved again.
+  //
+  //     norm -> conv -> store -> statistics        norm -> conv into blocks -> statistics
+  //     norm -> conv -> accumulate -> statistics   norm -> conv + residual, in place -> statistics
+
+  /// Whether the step just made is a convolution, of `operand`, that could carry out this add, whose result
+  /// is wanted with this halo.
+  bool convolution_can_add(const Op& add, TensorId operand, const Halo& halo) const {
+    if (!goal_.fuses || add.activation != Activation::none) return false;
+    const int32_t made = made_[index(operand)];
+    if (made < 0 || made + 1 != static_cast<int32_t>(pass_.steps.size())) return false;
+    const Step& step = pass_.steps.back();
+    if (step.kind != StepKind::conv || step.halo != halo || step.pad != Axes<int32_t>{}) return false;
+    const Op& op = graph_.op(step.op);
+    return op.activation == Activation::none && op.factor == Axes<int32_t>{1, 1, 1} && step.add == OpId{-1} &&
+           add.inputs[0] != add.inputs[1] && readers_in_pass(operand) == 1;
+  }
+
+  /// Makes the last step, a convolution, carry out this add as well.
+  Step& add_residual(OpId add, TensorId residual) {
+    Step& convolution = pass_.steps.back();
+    made_[index(convolution.tensor)] = -1;
+    convolution.inputs.push_back(read(residual));
+    convolution.tensor = graph_.op(add).output;
+    convolution.add = add;
+    return convolution;
+  }
+
+  /// True where the last step can write the tensor's blocks in place of a tile: of the pass only statistics
+  /// read it, and these read blocks as well.
+  bool can_write_blocks(TensorId id, const Need& need) const {
+    if (!goal_.fuses || !contains(goal_.keeps, id)) return false;
+    if (pass_.steps.back().kind != StepKind::conv || !need.exact.empty() || need.all() != Halo{})
+      return false;
+    const std::vector<OpId> readers = graph_.readers(id);
+    return std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
+      const TensorId made = graph_.op(reader).output;
+      return graph_.tensor(made).statistics || !(needs_.of(made).any() || contains(goal_.in_place, made));
+    });
+  }
+
+  /// The result of the last step is there: as a tile, which is stored where it is kept, or in its blocks.
+  void finish_tile(TensorId id, const Need& need) {
+    if (can_write_blocks(id, need)) {
+      pass_.steps.back().target = StepTarget::blocks;
+      return;
+    }
+    made_[index(id)] = static_cast<int32_t>(pass_.steps.size()) - 1;
+    if (contains(goal_.keeps, id)) push({.kind = StepKind::store, .tensor = id, .inputs = {read(id)}});
+  }
+
+  /// An add as part of the convolution that makes one of its operands; false where that cannot be.
+  bool emit_with_convolution(OpId id, const Need& need) {
+    const Op& op = graph_.op(id);
+    if (op.kind != OpKind::add) return false;
+    Halo halo = need.all();
+    halo.before.t = 0;
+    for (size_t k : {size_t{1}, size_t{0}}) {
+      const TensorId residual = op.inputs[1 - k];
+      const bool there = is_materialised(residual) || made_[index(residual)] >= 0;
+      if (!there || !convolution_can_add(op, op.inputs[k], halo)) continue;
+      add_residual(id, residual);
+      finish_tile(op.output, need);
+      return true;
+    }
+    return false;
+  }
+
   void emit_tile(OpId id, const Need& need) {
     const Op& op = graph_.op(id);
+    if (emit_with_convolution(id, need)) return;
     Step step{
         .kind = traits_of(op.kind).step, .op = id, .tensor = op.output, .inputs = {}, .halo = need.all()};
     if (makes_exact_tile(op, need)) {
@@ -126,10 +201,8 @@ class Lowering {
       step.halo.before.t = 0;
     }
     for (size_t k = 0; k < op.inputs.size(); ++k) step.inputs.push_back(input_of(op, k, step.halo));
-    made_[index(op.output)] = push(std::move(step));
-    if (contains(goal_.keeps, op.output)) {
-      push({.kind = StepKind::store, .tensor = op.output, .inputs = {read(op.output)}});
-    }
+    push(std::move(step));
+    finish_tile(op.output, need);
   }
 
   /// What the step of an operation reads as its input `k` where it makes a tile with this halo.
@@ -179,6 +252,10 @@ class Lowering {
 };
 
 }  // namespace
+
+bool fuses_steps(const Sizes& sizes) {
+  return sizes.device == DeviceKind::cuda && sizes.latent.t == 1;
+}
 
 std::vector<BarrierTargets> barrier_targets(const Graph& graph) {
   const std::vector<int32_t> depths = barrier_depths(graph);

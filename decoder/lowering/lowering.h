@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "decoder/plan/plan.h"
+#include "decoder/plan/sizes.h"
 
 namespace headroom {
 
@@ -13,7 +14,11 @@ struct PassGoal {
   std::vector<TensorId>
       in_place;        ///< those of `keeps` that take over the blocks of a materialised operand of their add
   bool emits = false;  ///< hand the graph's output on
+  bool fuses = false;  ///< convolutions add residuals and write blocks themselves (fuses_steps())
 };
+
+/// On CUDA, of a picture: blocks of a clip have all frames of a few rows, which convolutions write badly.
+bool fuses_steps(const Sizes& sizes);
 
 /// The barriers of one depth: what the pass of that depth must compute whole before anything deeper can
 /// start.

@@ -68,7 +68,7 @@ Extent last_band_tile(const Extent& tile, int64_t grid_rows) {
 int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                       const Sizes& sizes) {
   if (tile.t >= extent_at(pass.scale, sizes.latent).t) return 0;
-  if (!makes_tile(step.kind) || carried_frames(step) == 0) return 0;
+  if (!makes_tile(step) || carried_frames(step) == 0) return 0;
   Extent extent = largest_tile(graph, pass, step, tile, sizes);
   extent.t = carried_frames(step);
   return tile_bytes(graph, step.tensor, extent, sizes);
@@ -82,10 +82,11 @@ std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const Ex
   for (size_t i = 0; i < pass.steps.size(); ++i) {
     const Step& step = pass.steps[i];
     if (!makes_tile(step.kind)) continue;
-    carried += carried_bytes(graph, pass, step, tile, sizes);
     const Extent extent = largest_tile(graph, pass, step, tile, sizes);
     if (model.workspace_bytes && step.op != OpId{-1})
       bytes[i].workspace = model.workspace_bytes(graph.op(step.op), pass.convolutions, extent, sizes);
+    if (!makes_tile(step)) continue;
+    carried += carried_bytes(graph, pass, step, tile, sizes);
     const int64_t of_tile = tile_bytes(graph, step.tensor, extent, sizes);
     for (size_t k = lifetimes[i].begin; k < lifetimes[i].end; ++k) bytes[k].tiles += of_tile;
   }

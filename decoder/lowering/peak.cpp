@@ -23,7 +23,7 @@ LiveBytes live_throughout(const Graph& graph, const Plan& plan) {
 std::vector<SegmentBytes> step_bytes_by_segment(const Pass& pass, const std::vector<StepBytes>& bytes) {
   std::vector<SegmentBytes> segments(1);
   for (size_t i = 0; i < pass.steps.size(); ++i) {
-    if (pass.steps[i].kind == StepKind::store) segments.push_back({0, i});
+    if (acquires_blocks(pass.steps[i])) segments.push_back({0, i});
     if (bytes[i].total() > segments.back().bytes) segments.back() = {bytes[i].total(), i};
   }
   return segments;
@@ -84,7 +84,7 @@ PassSweep::PassSweep(const Graph& graph, const Plan& plan, size_t number, const 
   for (const MaterialisedInPass& entry : materialised_in(plan, number)) {
     const TensorId tensor = entry.materialised->tensor;
     const auto store = std::find_if(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
-      return step.kind == StepKind::store && step.tensor == tensor;
+      return acquires_blocks(step) && step.tensor == tensor;
     });
     // What is written without a store is in the blocks of the tensor that it replaces.
     if (entry.written && store == pass_.steps.end()) continue;

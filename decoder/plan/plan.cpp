@@ -30,6 +30,30 @@ std::vector<ConvolutionAlgorithm> algorithms_on(DeviceKind device) {
   return {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd};
 }
 
+bool makes_tile(const Step& step) {
+  return makes_tile(step.kind) && step.target == StepTarget::tile;
+}
+
+bool acquires_blocks(const Step& step) {
+  return step.kind == StepKind::store || step.target == StepTarget::blocks;
+}
+
+bool is_residual(const Step& step, size_t input) {
+  return step.add != OpId{-1} && input + 1 == step.inputs.size();
+}
+
+const char* name_of(StepTarget target) {
+  switch (target) {
+    case StepTarget::tile:
+      return "tile";
+    case StepTarget::blocks:
+      return "blocks";
+    case StepTarget::in_place:
+      return "in_place";
+  }
+  return "?";
+}
+
 TensorId measured_tensor(const Step& step) {
   return takes_statistics(step.kind) ? step.inputs[0].tensor : step.tensor;
 }

@@ -91,6 +91,17 @@ struct Materialised {
   friend bool operator==(const Materialised&, const Materialised&) = default;
 };
 
+/// Where the values of a step go that makes values position by position.
+enum class StepTarget {
+  tile,  ///< what later steps of the pass read
+  /// The blocks of the tensor where it is materialised. There is no tile: later steps read the blocks. On
+  /// CUDA, convolutions alone.
+  blocks,
+  /// The same, where these blocks are those of the add's other operand: each position becomes the sum.
+  in_place,
+};
+const char* name_of(StepTarget target);
+
 /// What a step reads: the tile that an earlier step of the pass made, or a materialised tensor.
 struct Operand {
   TensorId tensor{-1};
@@ -108,11 +119,22 @@ struct Step {
   std::vector<Operand> inputs{};
   Halo halo{};
   Axes<int32_t> pad{};  ///< positions outside the picture that are present, as zeros, on each side
+  /// The add that a convolution carries out on its way: `tensor` is what that makes, and its other operand
+  /// is the step's last input. -1 where there is none; on CUDA alone.
+  OpId add{-1};
+  StepTarget target = StepTarget::tile;
   /// True for an add that is computed in the tile of its first operand. One with frames of the chunk before,
   /// which that tile lacks, has a tile of its own.
   bool takes_over() const { return kind == StepKind::add && halo.before.t == 0; }
   friend bool operator==(const Step&, const Step&) = default;
 };
+
+/// Whether the step makes a tile, which later steps of the pass can read.
+bool makes_tile(const Step& step);
+/// Whether blocks of the tensor that the step makes come to the device with it.
+bool acquires_blocks(const Step& step);
+/// Whether the operand is what a convolution adds to its sums.
+bool is_residual(const Step& step, size_t input);
 
 /// What a step's work is counted over: what it makes, or what it takes statistics of.
 TensorId measured_tensor(const Step& step);

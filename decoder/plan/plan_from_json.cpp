@@ -153,6 +153,10 @@ class PlanReader {
       step.halo.after = read_axes(fields["halo"]["after"], 0, kMostReach);
     }
     if (fields.has("pad")) step.pad = read_axes(fields["pad"], 0, kMostReach);
+    if (fields.has("add")) step.add = op(fields["add"]);
+    if (fields.has("target"))
+      step.target =
+          one_of(fields["target"], std::array{StepTarget::tile, StepTarget::blocks, StepTarget::in_place});
     return step;
   }
 

@@ -60,7 +60,7 @@ class FlowCheck {
         check_materialised_operand(ref, i, *view_.materialised(step.inputs[i].tensor));
       }
     }
-    if (writes_whole(step.kind)) {
+    if (writes_whole(step.kind) || writes_blocks(step)) {
       check_partition(ref);
     } else {
       check_chunks(ref);
@@ -163,7 +163,7 @@ class FlowCheck {
   /// Own positions of different tiles must not overlap. They cannot leave gaps, since the grid has none.
   void check_partition(const StepRef& ref) {
     const Step& step = view_.step(ref);
-    const TensorId read = step.inputs[0].tensor;
+    const TensorId read = writes_blocks(step) ? step.tensor : step.inputs[0].tensor;
     on_every_axis(ref, [&](Axis axis, size_t i) {
       if (i == 0) return true;
       const Interval before = view_.image(ref.pass, read, axis, i - 1);

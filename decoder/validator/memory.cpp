@@ -163,7 +163,8 @@ class MemoryCheck {
     for (size_t s = 0; s < live.size(); ++s) {
       // Only a band's first tile meets rows without blocks; the other tiles and chunks of the band find them
       // there.
-      const bool begins = view_.plan.passes[pass].steps[s].kind == StepKind::store &&
+      const Step& step = view_.plan.passes[pass].steps[s];
+      const bool begins = (step.kind == StepKind::store || writes_blocks(step)) &&
                           view_.tile_count(pass, kColumns) == 1 && view_.tile_count(pass, kTime) == 1;
       if (begins) {
         stages.begins.push_back(s);
@@ -242,7 +243,7 @@ class MemoryCheck {
     int64_t sum = 0;
     const std::vector<Step>& steps = view_.plan.passes[pass].steps;
     for (size_t s = 0; s < steps.size(); ++s) {
-      if (!computes_tile(steps[s].kind) || copies_materialised(steps[s])) continue;
+      if (!computes_tile(steps[s]) || copies_materialised(steps[s])) continue;
       sum = add(sum, multiply(tile_bytes({pass, s}, last, true), steps[s].halo.before.t));
     }
     return sum;
@@ -252,7 +253,7 @@ class MemoryCheck {
   /// of all, for all items of a micro-batch.
   int64_t tile_bytes(const StepRef& ref, bool last, bool of_frame = false) const {
     const Step& step = view_.step(ref);
-    if (!computes_tile(step.kind)) return 0;
+    if (!computes_tile(step)) return 0;
     int64_t bytes = multiply(view_.graph.tensor(step.tensor).channels, view_.tile_element_bytes());
     for (Axis axis : kAxes) {
       if (axis == kTime && of_frame) continue;

@@ -54,8 +54,9 @@ bool is_known(StepKind kind) {
 
 /// Whether the step computes on a tile of this operand, and so cannot read the materialised tensor itself.
 bool reads_tile(StepKind kind, size_t input) {
-  if (kind == StepKind::conv || kind == StepKind::store) return true;
-  return input == 0 && (kind == StepKind::add || kind == StepKind::accumulate || kind == StepKind::attention);
+  if (kind == StepKind::store) return true;
+  return input == 0 && (kind == StepKind::conv || (kind == StepKind::add || kind == StepKind::accumulate ||
+                                                   kind == StepKind::attention));
 }
 
 /// Checks one step. Every check that fails reports and returns false: later ones build on the earlier.
@@ -66,7 +67,8 @@ class StepCheck {
       : view_(view), ref_(ref), step_(view.step(ref)), taken_over_(taken_over) {}
 
   bool run() {
-    if (!check_operation() || !check_widths() || !check_inputs() || !check_target()) return false;
+    if (!check_operation() || !check_target_kind() || !check_widths() || !check_inputs() || !check_target())
+      return false;
     if (step_.kind == StepKind::add) taken_over_[static_cast<size_t>(step_.inputs[0].step)] = true;
     return true;
   }
@@ -89,7 +91,38 @@ class StepCheck {
     if (!view_.is_op(step_.op) || view_.graph.op(step_.op).kind != *wanted) {
       return refuse("expected an operation of kind " + std::string(name_of(*wanted)));
     }
+    if (step_.add != OpId{-1}) return check_add();
     if (view_.graph.op(step_.op).output != step_.tensor) return refuse("its operation makes another tensor");
+    return true;
+  }
+
+  /// A convolution that adds a residual: nothing else may read what it would make without.
+  bool check_add() {
+    if (step_.kind != StepKind::conv || !view_.on_cuda())
+      return refuse("only convolutions on cuda add a residual");
+    if (!view_.is_op(step_.add) || view_.graph.op(step_.add).kind != OpKind::add)
+      return refuse("add: expected an operation of kind add");
+    const Op& add = view_.graph.op(step_.add);
+    const Op& convolution = view_.graph.op(step_.op);
+    if (add.output != step_.tensor) return refuse("its add makes another tensor");
+    const bool takes = add.inputs[0] == convolution.output || add.inputs[1] == convolution.output;
+    if (!takes || add.inputs[0] == add.inputs[1])
+      return refuse("its add does not take what its convolution makes");
+    if (convolution.activation != Activation::none || add.activation != Activation::none)
+      return refuse("no activation can stand between a convolution and its residual, or behind it");
+    return true;
+  }
+
+  bool check_target_kind() {
+    const bool known = step_.target == StepTarget::tile || step_.target == StepTarget::blocks ||
+                       step_.target == StepTarget::in_place;
+    if (!known) return refuse("target: expected tile, blocks or in_place");
+    if (step_.add != OpId{-1} && step_.kind != StepKind::conv) return refuse("only convolutions add a residual");
+    if (step_.target == StepTarget::tile) return true;
+    if (step_.kind != StepKind::conv || !view_.on_cuda())
+      return refuse("only convolutions on cuda write blocks themselves");
+    if (step_.target == StepTarget::in_place && step_.add == OpId{-1})
+      return refuse("writes in place, but adds nothing");
     return true;
   }
 
@@ -107,6 +140,8 @@ class StepCheck {
       if (axis == kTime && after + pad > 0)
         return refuse("a tile has no frames after its own, and none before the first");
       if (pad > 0 && !pads) return refuse("no step of this kind makes zeros outside the picture");
+      if (writes_blocks(step_) && before + after + pad > 0)
+        return refuse("its halo belongs to the neighbouring tiles", Violation::computed_twice);
       if (writes_whole(step_.kind) && before + after > 0) {
         const bool counts = counts_positions(step_.kind);
         return refuse("its halo belongs to the neighbouring tiles",
@@ -120,6 +155,11 @@ class StepCheck {
   std::vector<TensorId> wanted_inputs() const {
     if (step_.op == OpId{-1}) return {step_.tensor};
     std::vector<TensorId> wanted = view_.graph.op(step_.op).inputs;
+    if (step_.add != OpId{-1}) {
+      const Op& add = view_.graph.op(step_.add);
+      const bool first = add.inputs[0] == view_.graph.op(step_.op).output;
+      wanted.push_back(add.inputs[first ? 1 : 0]);
+    }
     const bool is_add = step_.kind == StepKind::add || step_.kind == StepKind::accumulate;
     if (is_add && step_.inputs.size() == 2 && wanted[0] != step_.inputs[0].tensor)
       std::swap(wanted[0], wanted[1]);
@@ -173,7 +213,7 @@ class StepCheck {
           Violation::read_before_write);
     }
     const Step& maker = view_.step({ref_.pass, static_cast<size_t>(operand.step)});
-    if (!is_known(maker.kind) || !computes_tile(maker.kind) || maker.tensor != operand.tensor) {
+    if (!is_known(maker.kind) || !computes_tile(maker) || maker.tensor != operand.tensor) {
       return refuse(which + "step " + std::to_string(operand.step) + " makes no tile of " +
                     view_.name(operand.tensor));
     }
@@ -190,10 +230,14 @@ class StepCheck {
     if (step_.kind == StepKind::emit && step_.tensor != view_.graph.output()) {
       return refuse("emits another tensor than the model's output", Violation::wrong_output);
     }
-    if (step_.kind != StepKind::store && step_.kind != StepKind::accumulate) return true;
+    const bool in_place = writes_blocks(step_) && step_.target == StepTarget::in_place;
+    if (step_.kind != StepKind::store && step_.kind != StepKind::accumulate && !writes_blocks(step_))
+      return true;
     const Materialised* target = view_.materialised(step_.tensor);
     if (target == nullptr) return refuse("writes a tensor that is not kept");
-    const TensorId base = step_.kind == StepKind::accumulate ? step_.inputs[1].tensor : TensorId{-1};
+    const bool adds_onto = step_.kind == StepKind::accumulate || in_place;
+    const TensorId base = adds_onto ? step_.inputs[1].tensor : TensorId{-1};
+    if (in_place && step_.inputs[1].step != -1) return refuse("adds onto a tile, not the kept tensor");
     if (target->in_place_of != base) {
       return refuse(base == TensorId{-1}
                         ? "stores a tensor that takes over another's blocks"

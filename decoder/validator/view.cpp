@@ -132,6 +132,7 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
   if (writes_whole(reader.kind)) return image(ref.pass, read, axis, i);
   // Positions outside the picture are zeros that the step writes itself.
   const Interval out = made(ref, axis, i);
+  if (adds_operand(reader, input)) return out;
   if (axis == kTime) return frames_needed(reader, input, out);
   if (reader.kind == StepKind::conv) {
     const Op& op = graph.op(reader.op);
@@ -206,11 +207,10 @@ std::vector<int64_t> pass_starts(const View& view) {
   return starts;
 }
 
-bool copies_materialised(const Step& step) {
-  return step.kind == StepKind::gather && step.inputs[0].step == -1;
-}
+namespace {
 
-bool computes_tile(StepKind kind) {
+/// Steps that make values position by position, for what is around a tile as well.
+bool makes_positions(StepKind kind) {
   return kind == StepKind::gather || kind == StepKind::norm || kind == StepKind::upsample ||
          kind == StepKind::conv || kind == StepKind::add || kind == StepKind::attention ||
          kind == StepKind::interpolate || kind == StepKind::unfold_frames || kind == StepKind::rms_norm ||
@@ -218,12 +218,30 @@ bool computes_tile(StepKind kind) {
          kind == StepKind::activate;
 }
 
+}  // namespace
+
+bool computes_tile(const Step& step) {
+  return makes_positions(step.kind) && !writes_blocks(step);
+}
+
+bool writes_blocks(const Step& step) {
+  return step.kind == StepKind::conv && step.target != StepTarget::tile;
+}
+
+bool adds_operand(const Step& step, size_t input) {
+  return step.kind == StepKind::conv && step.add != OpId{-1} && input == step.inputs.size() - 1;
+}
+
+bool copies_materialised(const Step& step) {
+  return step.kind == StepKind::gather && step.inputs[0].step == -1;
+}
+
 bool counts_positions(StepKind kind) {
   return kind == StepKind::statistics || kind == StepKind::key_value_sums;
 }
 
 bool writes_whole(StepKind kind) {
-  return !computes_tile(kind);
+  return !makes_positions(kind);
 }
 
 bool reads_whole(const Step& step, size_t input) {

@@ -124,11 +124,15 @@ struct Change {
 /// chunk.
 bool copies_materialised(const Step& step);
 /// Steps that make a tile, which later steps of the pass can read.
-bool computes_tile(StepKind kind);
+bool computes_tile(const Step& step);
 /// Steps that gather a barrier's statistics or sums, each position once.
 bool counts_positions(StepKind kind);
 /// Steps that read and write the tile's own positions only.
 bool writes_whole(StepKind kind);
+/// A convolution that writes the blocks of what it makes.
+bool writes_blocks(const Step& step);
+/// The operand that a convolution adds to its sums, read where it writes.
+bool adds_operand(const Step& step, size_t input);
 /// True where the operand is read over its whole extent: keys and values, and statistics.
 bool reads_whole(const Step& step, size_t input);
 

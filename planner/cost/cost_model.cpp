@@ -6,6 +6,7 @@
 
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/parameters.h"
+#include "decoder/lowering/lowering.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/tiles.h"
 #include "planner/cost/device_rates.h"
@@ -50,6 +51,12 @@ double touched_bytes(const Graph& graph, const Op& op, const Sizes& sizes) {
     channels += double(input.channels) * ratio.t * ratio.y * ratio.x;
   }
   return channels * double(tile_element_bytes(sizes));
+}
+
+/// Reading the residual of an add that a convolution carries out, for each position.
+double residual_seconds(const Graph& graph, OpId add, const DeviceRates& rates, const Sizes& sizes) {
+  const int64_t channels = graph.tensor(graph.op(add).output).channels;
+  return double(channels * tile_element_bytes(sizes)) / rates.bytes_per_second;
 }
 
 /// Along one axis: positions that a step computes over all tiles, halos included, and tiles.
@@ -104,7 +111,7 @@ Axes<Along> work_along(const Graph& graph, const Pass& pass, const Step& step, c
 /// read from a materialised tensor once more.
 double carry_seconds(const Graph& graph, const Step& step, const Along& time, const DeviceRates& rates,
                      const Sizes& sizes) {
-  if (!makes_tile(step.kind) || time.tiles <= 1) return 0;
+  if (!makes_tile(step) || time.tiles <= 1) return 0;
   const int64_t carried = carried_frames(step);
   const double frames = double(carried > 0 ? 2 * carried : step.halo.before.t);
   const int64_t element = tile_element_bytes(sizes) * (rates.memory_bound ? 2 : 1);
@@ -207,7 +214,9 @@ CostModel::StepRates CostModel::rates_of(const Step& step, ConvolutionAlgorithm 
     const double moving = moved_bytes(*graph_, step, rates, sizes) / rates.bytes_per_second;
     return {rates.step_seconds, moving * double(sizes.items)};
   }
-  return {rates.step_seconds, seconds_per_position(step.op, algorithm, sizes) * double(sizes.items)};
+  double seconds = seconds_per_position(step.op, algorithm, sizes);
+  if (step.add != OpId{-1}) seconds += residual_seconds(*graph_, step.add, rates, sizes);
+  return {rates.step_seconds, seconds * double(sizes.items)};
 }
 
 double CostModel::step_seconds(const Pass& pass, const Step& step, const Extent& tile,
@@ -266,11 +275,14 @@ double CostModel::least_seconds(OpId id, const Sizes& sizes) const {
   const Op& op = graph_->op(id);
   const double whole =
       double(positions(extent_of(graph_->tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
-  return assumed_rates(device_, sizes.dtype).step_seconds +
-         whole * seconds_per_position(id, algorithms_on(device_).back(), sizes);
+  const DeviceRates rates = assumed_rates(device_, sizes.dtype);
+  if (op.kind == OpKind::add && fuses_steps(sizes))  // as part of a convolution
+    return whole * residual_seconds(*graph_, id, rates, sizes);
+  return rates.step_seconds + whole * seconds_per_position(id, algorithms_on(device_).back(), sizes);
 }
 
 double CostModel::least_store_seconds(TensorId id, const Sizes& sizes) const {
+  if (fuses_steps(sizes)) return 0;  // the convolution that makes it may write its blocks
   const Tensor& tensor = graph_->tensor(id);
   const double whole = double(positions(extent_of(tensor, sizes.latent)) * sizes.items);
   if (latency_tables_)

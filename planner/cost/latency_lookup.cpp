@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/lowering/lowering.h"
 
 namespace headroom::planner {
 namespace {
@@ -54,6 +56,9 @@ Runs runs_along(const TiledAxis& axis) {
   if (count > 1) runs.add(length(count - 1), 1);
   return runs;
 }
+
+/// An accumulation reads two tensors and writes one. As part of a convolution an add reads one.
+constexpr double kResidualShare = 1.0 / 3;
 
 }  // namespace
 
@@ -130,6 +135,12 @@ double LatencyLookup::step_seconds(const Pass& pass, const Step& step, const Ext
   const double keys =
       attends ? double(profiler::latency_table_extent(*graph_, graph_->op(step.op), sizes.latent).x) : 0;
   double seconds = 0;
+  if (step.add != OpId{-1}) {
+    Step add = step;
+    add.kind = StepKind::accumulate;
+    add.op = std::exchange(add.add, OpId{-1});
+    seconds = kResidualShare * step_seconds(pass, add, tile, sizes);
+  }
   for (size_t i = 0; i < rows.size; ++i) {
     for (size_t k = 0; k < columns.size; ++k) {
       const auto y = double(rows.runs[i].length), x = double(columns.runs[k].length);
@@ -152,8 +163,9 @@ double LatencyLookup::least_seconds(OpId id, const Sizes& sizes) const {
   for (ConvolutionAlgorithm algorithm : algorithms_on(sizes.device))
     rate = std::min(rate, of(id, algorithm).least_seconds_per_position());
   if (accumulate_[index(id)] >= 0) {
-    rate = std::min(
-        rate, latency_tables_[static_cast<size_t>(accumulate_[index(id)])].least_seconds_per_position());
+    const auto& accumulate = latency_tables_[static_cast<size_t>(accumulate_[index(id)])];
+    const double share = fuses_steps(sizes) ? kResidualShare : 1;
+    rate = std::min(rate, share * accumulate.least_seconds_per_position());
   }
   return rate * double(positions(extent) * sizes.items);
 }

@@ -74,7 +74,8 @@ PassWork& PassCatalog::work_of(size_t pass, const std::vector<TensorId>& present
   const std::vector<bool> materialised = liveness_.available(pass, present);
   Pass lowered;
   if (set.runs)
-    lowered = lower_pass(graph_, materialised, goal_of(liveness_.targets(pass), {.keeps = set.keeps}));
+    lowered =
+        lower_pass(graph_, materialised, goal_of(liveness_.targets(pass), {.keeps = set.keeps}, sizes_));
   for (TensorId id : set.keeps) {
     const TensorId base = in_place_base(graph_, materialised, lowered, id);
     if (base != TensorId{-1} && !contains(set.next, base)) work.takeovers.push_back({id, base});
@@ -100,7 +101,7 @@ const PassOption& PassCatalog::option(size_t pass, const std::vector<TensorId>& 
         });
     if (replaced) tensor.leaves = false;
   }
-  const PassGoal goal = goal_of(liveness_.targets(pass), {.keeps = set.keeps, .in_place = in_place});
+  const PassGoal goal = goal_of(liveness_.targets(pass), {.keeps = set.keeps, .in_place = in_place}, sizes_);
   option = option_of(lower_pass(graph_, liveness_.available(pass, present), goal), std::move(touched));
   return *option;
 }

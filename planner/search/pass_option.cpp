@@ -28,7 +28,7 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
     whole_bytes_.push_back(materialised_bytes(graph_, entry, sizes_));
   }
   for (const Step& step : pass_.steps) {
-    if (step.kind != StepKind::store) continue;
+    if (!acquires_blocks(step)) continue;
     const auto stored = std::find_if(touched_.begin(), touched_.end(), [&](const TouchedTensor& tensor) {
       return tensor.tensor == step.tensor;
     });
@@ -94,7 +94,7 @@ void PassOption::find_countable() {
     const Extent grid = tile(shape);
     return std::all_of(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
       const int64_t channels = graph_.tensor(step.tensor).channels;
-      return !makes_tile(step.kind) ||
+      return !makes_tile(step) ||
              positions(largest_tile(graph_, pass_, step, grid, sizes_)) <= most / channels;
     });
   };

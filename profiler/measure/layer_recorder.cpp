@@ -27,7 +27,7 @@ void LayerRecorder::record(const Step& step, const StepDone& done, double second
   LayerMeasurement measured;
   measured.activation_bytes = bytes_of(output, sizes_.latent, sizes_.items, sizes_.dtype);
   measured.live_bytes = done.peak_bytes;
-  const bool in_place = op.kind == OpKind::add || output.statistics;
+  const bool in_place = op.kind == OpKind::add || step.target == StepTarget::in_place || output.statistics;
   const int64_t made = in_place ? 0 : tile_bytes(graph_, op.output, extent_of(output, sizes_.latent), sizes_);
   measured.workspace_bytes = std::max<int64_t>(0, done.peak_bytes - done.live_before_bytes - made);
   measured.seconds = seconds;
@@ -54,7 +54,7 @@ std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& pla
   for (const Materialised& entry : plan.materialised) {
     if (entry.first_pass > peak.pass || entry.last_pass < peak.pass) continue;
     const auto stored = std::find_if(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
-      return step.kind == StepKind::store && step.tensor == entry.tensor;
+      return acquires_blocks(step) && step.tensor == entry.tensor;
     });
     if (stored != pass.steps.end() && stored - pass.steps.begin() > peak.step) continue;
     add(graph.tensor(entry.tensor).name, entry.tensor);

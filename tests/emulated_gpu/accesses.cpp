@@ -137,6 +137,7 @@ class Accesses {
   }
   void operator()(const Convolve& c) {
     reads(c.input, c.input.region);
+    if (c.adds()) reads(c.residual, c.region);
     writes(c.target, c.region);
     const ConvolutionShape& s = c.shape;
     const int64_t taps = s.upsamples ? 16 : int64_t{s.rows} * s.columns,

@@ -285,7 +285,7 @@ void PlanOracle::add_choice(size_t pass, const OracleState& state, const std::ve
     for (const OpId op : targets_[earlier].statistics) present[index(graph_.op(op).output)] = true;
   }
   const PassDecision decision{.keeps = keeps, .in_place = choice.in_place};
-  choice.shapes = priced(lower_pass(graph_, present, goal_of(targets_[pass], decision)), tensors);
+  choice.shapes = priced(lower_pass(graph_, present, goal_of(targets_[pass], decision, sizes_)), tensors);
   choices.push_back(std::move(choice));
 }
 

@@ -79,7 +79,7 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass, int64_t 
     entry.x =
         priced_lengths(pass.tiles.x, tensor.scale.x, pass.scale.x, step.halo.before.x, step.halo.after.x);
     if (!holds_tile(step.kind)) continue;
-    entry.tile = true;
+    entry.tile = step.target == StepTarget::tile;
     entry.in_operand = step.kind == StepKind::add;
     const auto halo = per_axis([](int32_t a, int32_t b) { return a + b; }, step.halo.before, step.halo.after);
     const Extent extent = extent_of(tensor, sizes.latent);
@@ -106,7 +106,8 @@ Interval rows_read(const Graph& graph, const Pass& pass, TensorId id, size_t ban
     for (size_t k = 0; k < step.inputs.size(); ++k) {
       if (step.inputs[k].tensor != id || step.inputs[k].step != -1) continue;
       Interval read{0, rows};
-      const bool own = step.kind == StepKind::statistics || step.kind == StepKind::accumulate;
+      const bool own = step.kind == StepKind::statistics || step.kind == StepKind::accumulate ||
+                       (step.add != OpId{-1} && k > 0);
       const Region grid{pass.tiles.t[0], pass.tiles.y[band], pass.tiles.x[0]};
       Step reader = step;
       if (own) reader.tensor = id;
@@ -270,7 +271,9 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
         run_tile(
             ledger, [&](size_t i) { return ledger[i].tile_bytes; },
             [&](size_t i, int64_t bytes) {
-              if (x == 0 && pass.steps[i].kind == StepKind::store) {
+              const bool stores =
+                  pass.steps[i].kind == StepKind::store || pass.steps[i].target == StepTarget::blocks;
+              if (x == 0 && stores) {
                 for (Blocks& blocks : materialised) {
                   if (!blocks.written() || blocks.tensor() != pass.steps[i].tensor) continue;
                   live -= blocks.live_bytes();

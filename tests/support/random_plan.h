@@ -56,7 +56,7 @@ struct RandomPlan {
 };
 
 /// One draw of decisions, which may keep tensors that no later pass reads: those in `never` are left out.
-inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent& latent,
+inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes& sizes,
                                                 const RandomStyle& style, const std::set<std::string>& never,
                                                 Random random) {
   const Graph& graph = model.graph;
@@ -89,7 +89,7 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
     std::erase_if(decision.keeps,
                   [&](TensorId id) { return decision.at_cut_point && !graph.tensor(id).cut_point; });
     if (decision.at_cut_point && decision.keeps.empty()) continue;
-    PassGoal goal = goal_of(targets[pass], decision);
+    PassGoal goal = goal_of(targets[pass], decision, sizes);
     std::vector<TensorId> taken;
     for (TensorId id : decision.keeps) {
       const TensorId base = in_place_base(graph, materialised, goal, id);
@@ -107,7 +107,7 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Extent
     }
     goal.in_place = decision.in_place;
     const Pass lowered = lower_pass(graph, materialised, goal);
-    const Extent grid = extent_at(lowered.scale, latent);
+    const Extent grid = extent_at(lowered.scale, sizes.latent);
     decision.tile = grid;
     if (grid.t > 1 && takes_chunks(graph, lowered) && !random.chance(style.untiled_frames))
       decision.tile.t = random.pick<int64_t>({1, 1, 2, 3});
@@ -136,13 +136,13 @@ inline RandomPlan random_plan(const Model& model, const Request& request, int64_
                               const RandomStyle& style, const MemoryModel& memory, Random& random,
                               std::set<std::string> never = {}, PlanConfiguration configuration = {}) {
   configuration.micro_batch = micro_batch;
-  Plan sizes;
-  sizes.request = request;
-  const Extent latent = sizes_of(model.graph, sizes).latent;
+  Plan sized;
+  sized.request = request;
+  const Sizes sizes = sizes_of(model.graph, sized);
   const Random start = random;
   random.integer(0, 1);
   for (;;) {
-    const std::vector<PassDecision> decisions = draw_decisions(model, latent, style, never, start);
+    const std::vector<PassDecision> decisions = draw_decisions(model, sizes, style, never, start);
     try {
       return {decisions, build_plan(model, request, configuration, decisions, memory)};
     } catch (const std::logic_error& refused) {

@@ -151,7 +151,9 @@ double seconds_per_position(const Graph& graph, const Step& step, ConvolutionAlg
   if (assumptions.reads_count) {
     const double moving =
         values_touched(graph, step) * double(stored_element(sizes)) / assumptions.bytes_per_second;
-    return std::max(counted, moving);
+    const double residual = step.add == OpId{-1} ? 0 : double(graph.tensor(step.tensor).channels);
+    return std::max(counted, moving) +
+           residual * double(stored_element(sizes)) / assumptions.bytes_per_second;
   }
   if (counted > 0) {
     double share = 1;

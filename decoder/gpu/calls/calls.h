@@ -186,17 +186,22 @@ struct ConvolutionShape {
   bool upsamples = false;
   BeforeFirst before_first = BeforeFirst::zeros;
 };
-/// Convolves: writes `region` of the target. The input holds what that needs, zeros outside the picture
-/// included, and the earlier frames that a kernel over the time reads; which of them it reads, and what
-/// stands before the first, is frame_of_tap() (decoder/cpu/convolution.h).
+/// Convolves: writes `region` of the target: sums, then the residual where there is one, then the bias,
+/// rounded once. The residual may be the target itself. The input holds what that needs, zeros outside the
+/// picture included, and the earlier frames that a kernel over the time reads; which of them it reads, and
+/// what stands before the first, is frame_of_tap() (decoder/cpu/convolution.h).
 struct Convolve {
-  View input, target;
+  View input;
+  View residual;  ///< of the target's channels and dtype; without channels where nothing is added
+  View target;
   Box region;  ///< of the target
   ConvolutionShape shape;
   const void* kernel = nullptr;
   const void* bias = nullptr;  ///< one for each output, in the dtype of the tiles
   void* workspace = nullptr;
   int64_t workspace_bytes = 0;  ///< may be used up to here
+
+  bool adds() const { return residual.channels != 0; }
 };
 /// Puts the four phases of a convolution over upsampling, each [rows][columns][channels] of the coarse
 /// positions in `coarse`, phase after phase, into a region of the target.

@@ -18,17 +18,19 @@ class Engine : public ConvolutionEngine {
 
   void convolve(const ConvolutionChunk& chunk) override {
     const CudnnPlan* plan = plans_.find(chunk.problem, chunk.workspace_bytes);
-    constexpr int64_t kTensors = 4;
-    const std::array<int64_t, kTensors> numbers{kCudnnInput, kCudnnKernel, kCudnnBias, kCudnnOutput};
-    const std::array<const void*, kTensors> addresses{chunk.input, chunk.kernel, chunk.bias, chunk.output};
+    constexpr std::array<int64_t, 5> kNumbers{kCudnnInput, kCudnnKernel, kCudnnBias, kCudnnOutput,
+                                              kCudnnResidual};
+    const std::array<const void*, 5> addresses{chunk.input, chunk.kernel, chunk.bias, chunk.output,
+                                               chunk.residual};
+    const int64_t tensors = chunk.problem.adds ? 5 : 4;
     const void* workspace = chunk.workspace;
     const CudnnDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     constexpr const char* kSet = "cudnnBackendSetAttribute";
-    check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, kTensors,
-                                   numbers.data()),
+    check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, tensors,
+                                   kNumbers.data()),
           kSet);
     check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
-                                   kTensors, addresses.data()),
+                                   tensors, addresses.data()),
           kSet);
     check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
                                    &workspace),

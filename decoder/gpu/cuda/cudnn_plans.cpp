@@ -96,11 +96,24 @@ Layout kernel_layout(const ConvolutionProblem& problem) {
           {frames * rows * columns * inputs, 1, rows * columns * inputs, columns * inputs, inputs}};
 }
 
-/// Convolution, then the bias, all in fp32; the result is rounded once.
+/// Convolution, then the residual, then the bias, all in fp32; the result is rounded once. In this order
+/// cuDNN has kernels made in advance, the other way round it compiles some.
 struct Graph {
   std::vector<CudnnDescriptor> nodes;  ///< what the graph refers to
   CudnnDescriptor graph;
 };
+
+/// sum = one + other, in fp32.
+CudnnDescriptor addition(const CudnnDescriptor& adding, const CudnnDescriptor& one,
+                         const CudnnDescriptor& other, const CudnnDescriptor& sum) {
+  CudnnDescriptor add(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+  set(add, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, adding);
+  set(add, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, one);
+  set(add, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, other);
+  set(add, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, sum);
+  finalize(add);
+  return add;
+}
 
 Graph graph_of(const ConvolutionProblem& p) {
   const cudnnDataType_t type = type_of(p.dtype), in_between = CUDNN_DATA_FLOAT;
@@ -144,19 +157,24 @@ Graph graph_of(const ConvolutionProblem& p) {
   set(adding, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, in_between);
   finalize(adding);
 
-  CudnnDescriptor add(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-  set(add, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, adding);
-  set(add, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, sum);
-  set(add, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b);
-  set(add, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
-  finalize(add);
-
   Graph result;
+  std::vector<cudnnBackendDescriptor_t> operations{convolution.get()};
+  const auto keep = [&](CudnnDescriptor& node) { result.nodes.push_back(std::move(node)); };
+  for (CudnnDescriptor* node : {&x, &w, &rule, &convolution, &sum}) keep(*node);
+  if (p.adds) {
+    const Layout residual =
+        layout_of(p, {p.outputs, p.frames, p.rows, p.columns, p.residual_frame, p.residual_row});
+    CudnnDescriptor z = tensor(kCudnnResidual, type, residual, p.alignment);
+    CudnnDescriptor total = tensor(kCudnnTotal, in_between, output, 16, true);
+    CudnnDescriptor add_residual = addition(adding, result.nodes.back(), z, total);
+    operations.push_back(add_residual.get());
+    for (CudnnDescriptor* node : {&z, &add_residual, &total}) keep(*node);
+  }
+  CudnnDescriptor add_bias = addition(adding, result.nodes.back(), b, y);
+  operations.push_back(add_bias.get());
+  for (CudnnDescriptor* node : {&b, &y, &adding, &add_bias}) keep(*node);
   result.graph = CudnnDescriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-  set(result.graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-      std::vector{convolution.get(), add.get()});
-  for (CudnnDescriptor* node : {&x, &w, &sum, &b, &y, &rule, &convolution, &adding, &add})
-    result.nodes.push_back(std::move(*node));
+  set(result.graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, operations);
   return result;
 }
 

@@ -63,6 +63,14 @@ class CudnnPlans {
 };
 
 /// Numbers of a plan's tensors where it is run.
-enum CudnnTensor : int64_t { kCudnnInput = 1, kCudnnKernel, kCudnnBias, kCudnnOutput, kCudnnSum };
+enum CudnnTensor : int64_t {
+  kCudnnInput = 1,
+  kCudnnKernel,
+  kCudnnBias,
+  kCudnnOutput,
+  kCudnnResidual,
+  kCudnnSum,
+  kCudnnTotal
+};
 
 }  // namespace headroom::gpu

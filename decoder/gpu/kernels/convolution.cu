@@ -54,9 +54,9 @@ __global__ void __launch_bounds__(kThreads, 2) convolve_pixels(const __grid_cons
 #pragma unroll
   for (int i = 0; i < kPixels; ++i) {
     if (column + i >= outputs.columns) break;
-    std::byte* const to = pixel_of<Scalars>(call.target, t, outputs.y + row * outputs.step,
-                                            outputs.x + (column + i) * outputs.step);
-    const float value[1] = {sums[i] + bias};
+    const int y = outputs.y + row * outputs.step, x = outputs.x + (column + i) * outputs.step;
+    std::byte* const to = pixel_of<Scalars>(call.target, t, y, x);
+    const float value[1] = {sums[i] + residual_at(call, t, y, x, output) + bias};
     Scalars::store(call.target.dtype, to + output * Scalars::bytes(call.target.dtype), value);
   }
 }

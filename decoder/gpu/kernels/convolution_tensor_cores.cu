@@ -147,20 +147,25 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
     for (int h = 0; h < 2; ++h) {
       const int n = first_pixel + own_pixel + i * 16 + h * 8 + lane / 4;
       if (n >= count) continue;
-      std::byte* const to = pixel_of<Scalars>(call.target, t, outputs.y + n / outputs.columns * outputs.step,
-                                              outputs.x + n % outputs.columns * outputs.step);
+      const int y = outputs.y + n / outputs.columns * outputs.step,
+                x = outputs.x + n % outputs.columns * outputs.step;
+      std::byte* const to = pixel_of<Scalars>(call.target, t, y, x);
 #pragma unroll
       for (int j = 0; j < Tile::kColumns; ++j) {
         const int output = first_output + own_output + j * 8 + lane % 4 * 2;
         if (output >= shape.outputs) break;
         const T* const bias = static_cast<const T*>(call.bias) + output;
         T* const own = reinterpret_cast<T*>(to) + output;
-        const float first = sums[i][j][2 * h] + to_float(bias[0]);
+        const bool has_second = output + 1 < shape.outputs;
+        const float first = sums[i][j][2 * h] + residual_at(call, t, y, x, output) + to_float(bias[0]);
+        float second = 0;
+        if (has_second)
+          second = sums[i][j][2 * h + 1] + residual_at(call, t, y, x, output + 1) + to_float(bias[1]);
         if (in_pairs) {
-          *reinterpret_cast<uint32_t*>(own) = packed<T>(first, sums[i][j][2 * h + 1] + to_float(bias[1]));
+          *reinterpret_cast<uint32_t*>(own) = packed<T>(first, second);
         } else {
           own[0] = rounded<T>(first);
-          if (output + 1 < shape.outputs) own[1] = rounded<T>(sums[i][j][2 * h + 1] + to_float(bias[1]));
+          if (has_second) own[1] = rounded<T>(second);
         }
       }
     }

@@ -166,15 +166,16 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
   for (int i = 0; i < Tile::kOfPixels; ++i) {
     const int n = first_pixel + i / 4 * Tile::kPixelStep + own_pixel + i % 4;
     if (n >= count) continue;
-    std::byte* const to = pixel_of<Scalars>(call.target, t, outputs.y + n / outputs.columns * outputs.step,
-                                            outputs.x + n % outputs.columns * outputs.step);
+    const int y = outputs.y + n / outputs.columns * outputs.step,
+              x = outputs.x + n % outputs.columns * outputs.step;
+    std::byte* const to = pixel_of<Scalars>(call.target, t, y, x);
 #pragma unroll
     for (int j = 0; j < Tile::kOfOutputs; ++j) {
       const int output = first_output + j / 4 * Tile::kOutputStep + own_output + j % 4;
       if (output >= shape.outputs) continue;
       const float bias =
           load_value(dtype, static_cast<const std::byte*>(call.bias) + output * Scalars::bytes(dtype));
-      const float value[1] = {sums[i][j] + bias};
+      const float value[1] = {sums[i][j] + residual_at(call, t, y, x, output) + bias};
       Scalars::store(call.target.dtype, to + output * Scalars::bytes(call.target.dtype), value);
     }
   }

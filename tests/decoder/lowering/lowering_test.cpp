@@ -69,6 +69,41 @@ TEST_CASE("the targets of all passes are the graph's barriers, each once") {
   }
 }
 
+/// Steps of a plan that keeps everything, as kind, add and target.
+std::map<std::string, int> steps_of(const Model& model, DeviceKind device, int64_t frames) {
+  Request request = test::request_for(model, {frames, 8, 8});
+  request.device = device;
+  Random random(3);
+  test::RandomStyle style;
+  style.keep = style.in_place = style.untiled_rows = style.untiled_columns = 1;
+  style.late = 0;
+  MemoryModel memory;
+  memory.block_bytes = 1 << 12;
+  const Plan plan = test::random_plan(model, request, 1, style, memory, random).plan;
+  std::map<std::string, int> counts;
+  for (const Pass& pass : plan.passes) {
+    for (const Step& step : pass.steps)
+      ++counts[std::string(name_of(step.kind)) + (step.add != OpId{-1} ? " + add " : " ") +
+               name_of(step.target)];
+  }
+  return counts;
+}
+
+TEST_CASE("on a GPU convolutions add residuals and write what is kept") {
+  const Model model = test::model_of(test::tiny_config());
+  std::map<std::string, int> on_cpu = steps_of(model, DeviceKind::cpu, 1);
+  std::map<std::string, int> on_cuda = steps_of(model, DeviceKind::cuda, 1);
+  CHECK(on_cpu["conv blocks"] + on_cpu["conv + add in_place"] + on_cpu["conv + add tile"] == 0);
+  CHECK(on_cpu["store tile"] > 0);
+  CHECK(on_cuda["conv blocks"] > 0);
+  CHECK(on_cuda["conv + add in_place"] > 0);
+  CHECK(on_cuda["accumulate tile"] == 0);
+  CHECK(on_cuda["store tile"] < on_cpu["store tile"]);
+  int64_t convolutions = 0;
+  for (const auto& [step, count] : on_cuda) convolutions += step.rfind("conv", 0) == 0 ? count : 0;
+  CHECK(convolutions >= on_cpu["conv tile"]);
+}
+
 TEST_CASE("a goal that only a later pass could serve is refused") {
   const Model model = test::model_of(test::tiny_config());
   const std::vector<bool> nothing(model.graph.tensors().size(), false);

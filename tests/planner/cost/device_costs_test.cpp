@@ -107,7 +107,7 @@ TEST_CASE("plans for CUDA have few large tiles, one algorithm of convolutions, a
   const Plan ample = make_plan({model, request, {.limit_bytes = int64_t{100} << 30}, costs}).value();
   CHECK(ample.optimal);
   CHECK(ample.assumed);
-  CHECK(ample.reserve_bytes == 0);
+  CHECK(ample.reserve_bytes <= ample.predicted_peak_bytes / 250);  // gaps that will do
   for (const Pass& pass : ample.passes) {
     CHECK(pass.tiles.y.size() * pass.tiles.x.size() == 1);
     CHECK(pass.convolutions == ConvolutionAlgorithm::direct);
@@ -133,7 +133,7 @@ TEST_CASE("on CUDA no tile has more values than its libraries count") {
   for (const Pass& pass : plan.passes) {
     const Extent tile{1, pass.tiles.y[0].length(), pass.tiles.x[0].length()};
     for (const Step& step : pass.steps) {
-      if (!makes_tile(step.kind)) continue;
+      if (!makes_tile(step)) continue;
       most = std::max(most, positions(largest_tile(model.graph, pass, step, tile, sizes)) *
                                 model.graph.tensor(step.tensor).channels);
     }

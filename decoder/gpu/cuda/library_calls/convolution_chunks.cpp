@@ -33,13 +33,28 @@ int64_t frame_elements(const View& view) {
   return view.block_rows * row_elements(view);
 }
 
-/// Where the first position of a box lies that one block holds; null where none does.
+/// Whether the rows of a block follow those of the one before without a gap. Of several frames they never
+/// do: a block has all frames of its rows.
+bool follows_on(const View& view, int32_t block) {
+  const int64_t bytes = view.block_rows * row_elements(view) * bytes_per_element(view.dtype);
+  const uint32_t before = view.block_units[block - 1], here = view.block_units[block];
+  return length(view.region.t) == 1 && before != kAbsent && here != kAbsent &&
+         (int64_t{here} - int64_t{before}) * kBlockUnit == bytes;
+}
+
+/// The end of the rows from `y` on that lie one behind the other, in one block or several.
+int32_t end_of_rows(const View& view, int32_t y) {
+  int32_t block = (y - view.region.y.begin) / view.block_rows + 1;
+  while (block < view.blocks && follows_on(view, block)) ++block;
+  return std::min(view.region.y.end, view.region.y.begin + block * view.block_rows);
+}
+
+/// Where the first position of a box lies whose rows lie one behind the other; null where they do not.
 std::byte* address_of(const View& view, const Box& box) {
   const Box& region = view.region;
   if (!holds(region.t, box.t) || !holds(region.y, box.y) || !holds(region.x, box.x)) return nullptr;
-  const int32_t first = box.y.begin - region.y.begin, last = box.y.end - 1 - region.y.begin;
-  const int32_t block = first / view.block_rows;
-  if (last / view.block_rows != block || view.block_units[block] == kAbsent) return nullptr;
+  const int32_t first = box.y.begin - region.y.begin, block = first / view.block_rows;
+  if (view.block_units[block] == kAbsent || box.y.end > end_of_rows(view, box.y.begin)) return nullptr;
   const int64_t elements = (box.t.begin - region.t.begin) * frame_elements(view) +
                            (first % view.block_rows) * row_elements(view) +
                            int64_t{box.x.begin - region.x.begin} * view.channels;
@@ -75,7 +90,9 @@ class Chunks {
 
   std::vector<Box> run() {
     if (empty(call_.region)) return {};
-    if (call_.shape.groups != 1 || call_.input.dtype != call_.target.dtype) return {call_.region};
+    if (call_.shape.groups != 1 || call_.input.dtype != call_.target.dtype ||
+        (call_.adds() && (call_.shape.upsamples || call_.residual.dtype != call_.target.dtype)))
+      return {call_.region};
     const Span regular = regular_frames(call_.shape, call_.region.t);
     leave({{call_.region.t.begin, regular.begin}, call_.region.y, call_.region.x});
     if (call_.shape.upsamples) {
@@ -101,12 +118,15 @@ class Chunks {
             {outputs.x.begin - shape.columns / 2, outputs.x.end + shape.columns / 2}};
   }
 
-  /// Whether frame follows frame without a gap on both sides. Libraries copy what has gaps.
+  bool fills_frames(const View& view) const {
+    return length(call_.region.y) == view.block_rows && length(call_.region.x) == length(view.region.x);
+  }
+
+  /// Whether frame follows frame without a gap on all sides. Libraries copy what has gaps.
   bool frames_are_a_batch() const {
     const Box window = window_of(call_.region);
     return length(window.y) == call_.input.block_rows && length(window.x) == length(call_.input.region.x) &&
-           length(call_.region.y) == call_.target.block_rows &&
-           length(call_.region.x) == length(call_.target.region.x);
+           fills_frames(call_.target) && (!call_.adds() || fills_frames(call_.residual));
   }
 
   /// What both kinds of convolution share.
@@ -132,6 +152,14 @@ class Chunks {
     if (input == nullptr || output == nullptr) return std::nullopt;
     ConvolutionChunk result = chunk(input, call_.kernel, output);
     ConvolutionProblem& problem = result.problem;
+    if (call_.adds()) {
+      result.residual = address_of(call_.residual, outputs);
+      if (result.residual == nullptr) return std::nullopt;
+      problem.adds = true;
+      problem.residual_row = row_elements(call_.residual);
+      problem.residual_frame = frame_elements(call_.residual);
+      problem.alignment = std::min(problem.alignment, common_alignment({result.residual}));
+    }
     problem.taps_y = call_.shape.rows;
     problem.taps_x = call_.shape.columns;
     problem.frames = length(outputs.t);
@@ -162,11 +190,11 @@ class Chunks {
     return largest;
   }
 
-  /// Block by block of the target.
+  /// As many rows at a time as lie one behind the other in the target, and in the residual.
   void blocks(const Box& outputs) {
-    const int32_t top = call_.target.region.y.begin, height = call_.target.block_rows;
     for (int32_t y = outputs.y.begin; y < outputs.y.end;) {
-      const int32_t end = std::min(outputs.y.end, top + ((y - top) / height + 1) * height);
+      int32_t end = std::min(outputs.y.end, end_of_rows(call_.target, y));
+      if (call_.adds()) end = std::min(end, end_of_rows(call_.residual, y));
       if (!empty(outputs)) chunks_of_rows({outputs.t, {y, end}, outputs.x});
       y = end;
     }

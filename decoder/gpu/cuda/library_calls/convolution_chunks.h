@@ -9,8 +9,9 @@
 
 namespace headroom::gpu {
 
-/// A convolution as a library is asked for it: stride 1, nothing padded, bias added, channels last and side
-/// by side. Kernels are [outputs][taps_t][taps_y][taps_x][inputs]. Distances are in elements.
+/// A convolution as a library is asked for it: stride 1, nothing padded, the residual added where there is
+/// one, then the bias, channels last and side by side. Kernels are [outputs][taps_t][taps_y][taps_x][inputs].
+/// Distances are in elements.
 struct ConvolutionProblem {
   Dtype dtype = Dtype::fp32;
   int32_t inputs = 0, outputs = 0;
@@ -18,6 +19,8 @@ struct ConvolutionProblem {
   int64_t frames = 1, rows = 0, columns = 0;  ///< of the outputs; with one tap along the time a batch
   int64_t input_row = 0, input_frame = 0;     ///< from one to the next
   int64_t output_row = 0, output_frame = 0;
+  bool adds = false;  ///< a residual, of the outputs' extent
+  int64_t residual_row = 0, residual_frame = 0;
   int32_t alignment = 16;  ///< bytes that divide all addresses, 16 at the most
 
   int64_t input_frames() const { return frames + taps_t - 1; }
@@ -33,6 +36,7 @@ struct ConvolutionChunk {
   const std::byte* input = nullptr;
   const std::byte* kernel = nullptr;
   const void* bias = nullptr;
+  const std::byte* residual = nullptr;  ///< may be the output
   std::byte* output = nullptr;
   std::byte* workspace = nullptr;
   int64_t workspace_bytes = 0;

@@ -49,7 +49,8 @@ struct ConvolutionProblem {
   std::vector<float> bias;
   GuardedMemory stored_kernel, stored_bias;
   std::optional<Map> input, target;
-  GuardedMemory lone_input;  ///< with nothing before it or behind it
+  std::optional<Map> own_residual, residual;  ///< where it lies by itself; its values before the call
+  GuardedMemory lone_input;                   ///< with nothing before it or behind it
   Convolve call;
 
   ConvolutionProblem(Random& random, const ConvolutionShape& of, Dtype type, const Box& where,
@@ -96,6 +97,20 @@ struct ConvolutionProblem {
     call.shape = shape;
     call.kernel = stored_kernel.data();
     call.bias = stored_bias.data();
+  }
+
+  /// Adds a residual, from elsewhere or from where the result goes.
+  void add_residual(Random& random, bool in_place) {
+    const auto wanted = [&](Map& map) {
+      map.each([&](const Position& at) {
+        if (!has(region, at)) map.set(at, in_place ? map.at(at) : NAN);
+      });
+      call.residual = map.view();
+      residual = map;
+    };
+    if (in_place) return wanted(*target);
+    own_residual.emplace(random, around(random, region), shape.outputs, dtype);
+    wanted(*own_residual);
   }
 
   float tap(int32_t o, int32_t frame, int32_t y, int32_t x, int32_t c) const {
@@ -156,7 +171,9 @@ struct ConvolutionProblem {
         for (int32_t x = region.x.begin; x < region.x.end; ++x) {
           for (int32_t o = 0; o < shape.outputs; ++o) {
             const int32_t first_input = o / (shape.outputs / shape.groups) * group_inputs;
-            double sum = bias[static_cast<size_t>(o)], magnitude = std::abs(sum), terms = 1;
+            double sum = bias[static_cast<size_t>(o)];
+            if (residual) sum += double(residual->at({t, y, x, o}));
+            double magnitude = std::abs(sum), terms = 1;
             for (int32_t frame = 0; frame < shape.frames; ++frame) {
               const std::optional<int32_t> from = frame_read(t, frame);
               if (!from) continue;
@@ -227,6 +244,11 @@ Span random_frames(Random& random, const ConvolutionShape& shape) {
   return {begin, begin + static_cast<int32_t>(random.integer(1, 2))};
 }
 
+/// Half of the problems add a residual, half of those in place.
+void maybe_add_residual(Random& random, ConvolutionProblem& problem) {
+  if (random.chance(0.5)) problem.add_residual(random, random.chance(0.5));
+}
+
 /// So many multiprocessors that all tiles are small, or so few that they are large; shared memory of
 /// capability 8.6.
 struct Gpu {
@@ -245,6 +267,7 @@ TEST_CASE("convolution by tensor cores, small tiles and few outputs") {
   ConvolutionProblem problem(
       random, shape, random.pick<Dtype>({Dtype::fp16, Dtype::bf16}),
       {random_frames(random, shape), span_between(random, 1, 12), span_between(random, 1, 30)});
+  maybe_add_residual(random, problem);
   REQUIRE(convolves_by_tensor_cores(problem.call));
   problem.check(convolve);
 }
@@ -260,6 +283,7 @@ TEST_CASE("convolution by tensor cores, large tiles") {
   ConvolutionProblem problem(
       random, shape, random.pick<Dtype>({Dtype::fp16, Dtype::bf16}),
       {random_frames(random, shape), span_between(random, 6, 14), span_between(random, 10, 25)});
+  maybe_add_residual(random, problem);
   REQUIRE(convolves_by_tensor_cores(problem.call));
   problem.check(convolve);
 }
@@ -303,6 +327,7 @@ TEST_CASE("convolution in fp32, of every dtype, whatever the channels") {
   ConvolutionProblem problem(
       random, shape, random.pick<Dtype>({Dtype::fp32, Dtype::fp32, Dtype::fp16, Dtype::bf16}),
       {random_frames(random, shape), span_between(random, 1, 14), span_between(random, 1, 30)});
+  maybe_add_residual(random, problem);
   REQUIRE(convolves_by_tiles(problem.call));
   problem.check(convolve_by_tiles);
 }
@@ -321,6 +346,7 @@ TEST_CASE("convolution of several groups, of each channel by itself, from blocks
   ConvolutionProblem problem(
       random, shape, random.pick<Dtype>({Dtype::fp32, Dtype::fp16, Dtype::bf16}),
       {random_frames(random, shape), span_between(random, 1, 9), span_between(random, 1, 15)}, in_blocks);
+  maybe_add_residual(random, problem);
   problem.check(convolve);
 }
 

@@ -37,12 +37,15 @@ class PlainEngine : public ConvolutionEngine {
     const auto* input = reinterpret_cast<const float*>(chunk.input);
     const auto* kernel = reinterpret_cast<const float*>(chunk.kernel);
     const auto* bias = static_cast<const float*>(chunk.bias);
+    const auto* residual = reinterpret_cast<const float*>(chunk.residual);
     auto* output = reinterpret_cast<float*>(chunk.output);
+    REQUIRE(p.adds == (residual != nullptr));
     for (int64_t t = 0; t < p.frames; ++t) {
       for (int64_t y = 0; y < p.rows; ++y) {
         for (int64_t x = 0; x < p.columns; ++x) {
           for (int64_t o = 0; o < p.outputs; ++o) {
             double sum = bias[o];
+            if (p.adds) sum += residual[t * p.residual_frame + y * p.residual_row + x * p.outputs + o];
             for (int64_t k = 0; k < p.taps_t; ++k) {
               for (int64_t i = 0; i < p.taps_y; ++i) {
                 for (int64_t j = 0; j < p.taps_x; ++j) {
@@ -93,6 +96,11 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
   HeldView target(around, shape.outputs, random.chance(0.5) ? test::length(around.y) : extent(20),
                   Dtype::fp32);
   target.fill(kUntouched);
+  const bool adds = !shape.upsamples && random.chance(0.5), in_place = adds && random.chance(0.5);
+  HeldView apart(around, shape.outputs, extent(20), Dtype::fp32);
+  apart.fill(random, 1);
+  if (in_place) target.fill(random, 1);
+  HeldView before = in_place ? target : apart;
 
   PlainEngine engine;
   engine.wanted_bytes_for_row = random.pick<int64_t>({0, 0, 100, 1 << 20});
@@ -102,6 +110,7 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
   Convolve call;
   call.input = input.view;
   call.target = target.view;
+  if (adds) call.residual = in_place ? target.view : apart.view;
   call.region = region;
   call.shape = shape;
   call.kernel = kernel.data();
@@ -111,12 +120,18 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
   CAPTURE(seed, shape.upsamples, shape.frames, region.y.begin, region.y.end, region.x.begin, region.x.end,
           exactly, engine.wanted_bytes_for_row, engine.most_rows, workspace.size());
   const std::vector<Box> left = convolve_in_chunks(call, engine);
+  const auto output = [&](int32_t t, int32_t y, int32_t x) {
+    std::vector<double> outputs = convolution.output(input, t, y, x);
+    for (int32_t o = 0; adds && o < shape.outputs; ++o)
+      outputs[static_cast<size_t>(o)] += before.value(t, y, x, o);
+    return outputs;
+  };
 
   int64_t left_positions = 0;
   for (const Box& box : left) {
     for_positions(box, [&](int32_t t, int32_t y, int32_t x) {
-      REQUIRE(target.value(t, y, x, 0) == kUntouched);
-      const std::vector<double> outputs = convolution.output(input, t, y, x);
+      REQUIRE(target.value(t, y, x, 0) == (in_place ? before.value(t, y, x, 0) : kUntouched));
+      const std::vector<double> outputs = output(t, y, x);
       for (int32_t o = 0; o < shape.outputs; ++o)
         target.set(t, y, x, o, static_cast<float>(outputs[static_cast<size_t>(o)]));
       ++left_positions;
@@ -126,10 +141,12 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
   for_positions(around, [&](int32_t t, int32_t y, int32_t x) {
     const bool inside = y >= region.y.begin && y < region.y.end && x >= region.x.begin && x < region.x.end;
     const std::vector<double> outputs =
-        inside ? convolution.output(input, t, y, x)
-               : std::vector<double>(static_cast<size_t>(shape.outputs), kUntouched);
-    for (int32_t o = 0; o < shape.outputs; ++o)
-      worst = std::max(worst, std::abs(target.value(t, y, x, o) - outputs[static_cast<size_t>(o)]));
+        inside ? output(t, y, x) : std::vector<double>(static_cast<size_t>(shape.outputs), kUntouched);
+    for (int32_t o = 0; o < shape.outputs; ++o) {
+      const double expected =
+          !inside && in_place ? before.value(t, y, x, o) : outputs[static_cast<size_t>(o)];
+      worst = std::max(worst, std::abs(target.value(t, y, x, o) - expected));
+    }
   });
   CHECK(worst < 1e-5);
 
@@ -180,6 +197,44 @@ TEST_CASE("tensors of 2^31 elements are cut into chunks of rows") {
   }
   CHECK(rows == 8192);
   CHECK(engine.chunks.size() == 8);
+}
+
+TEST_CASE("blocks that lie one behind the other are written at once") {
+  Convolve call;
+  call.shape = {.inputs = 64, .outputs = 64, .rows = 3, .columns = 3};
+  call.input.base = call.target.base = reinterpret_cast<std::byte*>(4096);
+  call.input.channels = call.target.channels = 64;
+  call.region = call.target.region = {{0, 1}, {0, 32}, {0, 16}};
+  call.input.region = {{0, 1}, {-1, 33}, {-1, 17}};
+  call.input.block_rows = 34;
+  call.target.block_rows = 8;
+  call.target.blocks = 4;
+  constexpr uint32_t kUnits = 8 * 16 * 64 * 4 / kBlockUnit;
+  for (uint32_t i = 0; i < 4; ++i) call.target.block_units[i] = 100 + i * kUnits;
+  const auto rows = [&] {
+    NotingEngine engine;
+    CHECK(convolve_in_chunks(call, engine).empty());
+    std::vector<int64_t> list;
+    for (const ConvolutionChunk& chunk : engine.chunks) list.push_back(chunk.problem.rows);
+    return list;
+  };
+  CHECK(rows() == std::vector<int64_t>{32});
+  call.target.block_units[2] += 1;  // a gap
+  CHECK(rows() == std::vector<int64_t>{16, 8, 8});
+  call.target.block_units[3] += 1;
+  CHECK(rows() == std::vector<int64_t>{16, 16});
+
+  // What is added is read where it lies, in blocks of its own.
+  call.residual = call.target;
+  call.residual.block_rows = 10;
+  for (uint32_t i = 0; i < 4; ++i) call.residual.block_units[i] = 10000 + i * kUnits * 2;
+  CHECK(rows() == std::vector<int64_t>{10, 6, 4, 10, 2});
+
+  // A block of a clip has all frames of its rows, so the rows of two blocks never follow one another.
+  call.residual = {};
+  call.region.t = call.target.region.t = call.input.region.t = {0, 2};
+  for (uint32_t i = 0; i < 4; ++i) call.target.block_units[i] = 100 + i * kUnits;
+  CHECK(rows().size() == 8);
 }
 
 TEST_CASE("frames are a batch where nothing lies between them") {

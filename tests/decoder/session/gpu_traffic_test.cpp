@@ -1,0 +1,142 @@
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <string>
+
+#include "decoder/files/picture_sink.h"
+#include "decoder/gpu/dry_gpu.h"
+#include "decoder/gpu/dry_run.h"
+#include "decoder/gpu/gpu_device.h"
+#include "decoder/graph/built_in_models.h"
+#include "decoder/interpreter/interpreter.h"
+#include "planner/cost/cost_model.h"
+#include "planner/search/make_plan.h"
+#include "tests/emulated_gpu/accesses.h"
+#include "tests/support/l2_cache.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+/// What passes move, as their calls say: bytes read and written by calls, and of these what an L2 cache of an
+/// H100 leaves to memory. Nothing is computed.
+class Traffic final : public DryGpu, public EventSink {
+ public:
+  struct OfPass {
+    int64_t call_bytes = 0;
+    int64_t memory_bytes = 0;
+    int64_t convolutions = 0;
+    int64_t pieces = 0;  ///< of memory that convolutions write
+  };
+  std::vector<OfPass> passes;
+
+  void pass_started(const Plan& plan, int32_t pass) override {
+    passes.resize(plan.passes.size());
+    pass_ = static_cast<size_t>(pass);
+  }
+  void run(const gpu::Call& call) override {
+    if (passes.empty()) return;
+    OfPass& pass = passes[pass_];
+    const auto* convolution = std::get_if<gpu::Convolve>(&call);
+    if (convolution != nullptr) {
+      ++pass.convolutions;
+      pass.pieces += pieces_of(convolution->target);
+    }
+    const int64_t before = cache_.memory_bytes();
+    for (const gpu::Access& access : gpu::accesses_of(call)) {
+      // Of a convolution's workspace a library takes what it likes; the kernels that these models have
+      // elsewhere than over upsampling take none.
+      if (convolution != nullptr && access.begin == convolution->workspace) continue;
+      pass.call_bytes += access.bytes;
+      cache_.touch(access);
+    }
+    pass.memory_bytes += cache_.memory_bytes() - before;
+  }
+
+ private:
+  static int64_t pieces_of(const gpu::View& view) {
+    const int64_t block_bytes = int64_t{view.block_rows} * (view.region.x.end - view.region.x.begin) *
+                                view.channels * bytes_per_element(view.dtype);
+    int64_t pieces = 1;
+    for (int32_t i = 1; i < view.blocks; ++i)
+      pieces += (view.block_units[i] - view.block_units[i - 1]) * gpu::kBlockUnit != block_bytes ? 1 : 0;
+    return pieces;
+  }
+
+  size_t pass_ = 0;
+  test::L2Cache cache_{int64_t{32} << 20};  // of 50 MB: its two halves may hold the same
+};
+
+Plan planned(const Model& model, int64_t pixels, int64_t limit_bytes) {
+  Request request;
+  request.width_pixels = request.height_pixels = pixels;
+  request.dtype = Dtype::bf16;
+  request.device = DeviceKind::cuda;
+  planner::PlanOptions options;
+  options.limit_bytes = limit_bytes;
+  return planner::make_plan({model, request, options, planner::CostModel(model.graph, DeviceKind::cuda)})
+      .value();
+}
+
+/// The decode's calls, at the addresses of its dry run.
+Traffic traffic_of(const Model& model, const Plan& plan) {
+  const DryRun dry_run = run_dry(model, plan);
+  const auto memory = std::make_shared<GpuMemory>(reinterpret_cast<std::byte*>(uintptr_t{1} << 40),
+                                                  dry_run.requests, dry_run.placement, 0);
+  Traffic gpu;
+  const HostWeights none = no_host_weights();
+  PinnedStaging staging(gpu);
+  const GpuWeights weights(model.graph, all_operations(model.graph), plan.request.dtype,
+                           std::shared_ptr<void>(reinterpret_cast<void*>(uintptr_t{1} << 44), [](void*) {}),
+                           GpuWeights::Loading{none, staging});
+  class Device final : public GpuDevice {
+   public:
+    using GpuDevice::GpuDevice;
+    void load_latent(const Array&, int64_t, const MapView&, int64_t) override {}
+    void emit(const MapView&, const Region&, int64_t, int64_t, const std::string&, PictureSink&) override {}
+  } device(model.graph, plan, *memory, none, &weights, staging);
+  DiscardingSink sink({1, 1, 1, 1, 1});
+  Interpreter(model, plan, device, nullptr, &gpu).run({}, 0, sink);
+  return gpu;
+}
+
+/// A residual block without a shortcut of its own, of the finest tensors: as tensors of its size.
+struct OfBlock {
+  double call_tensors = 0, memory_tensors = 0;
+  int64_t convolutions = 0, pieces = 0;
+};
+OfBlock block_of(const Model& model, const Plan& plan, const Traffic& traffic, const std::string& name) {
+  OfBlock block;
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    if (plan.passes[i].name.find(name) == std::string::npos) continue;
+    const TensorId id = model.graph.find_tensor(plan.passes[i].name);
+    const auto bytes =
+        double(bytes_of(model.graph.tensor(id), sizes_of(model.graph, plan).latent, 1, Dtype::bf16));
+    block.call_tensors += double(traffic.passes[i].call_bytes) / bytes;
+    block.memory_tensors += double(traffic.passes[i].memory_bytes) / bytes;
+    block.convolutions += traffic.passes[i].convolutions;
+    block.pieces += traffic.passes[i].pieces;
+  }
+  return block;
+}
+
+TEST_CASE("a residual block moves few tensors") {
+  const Model model = test::model_of(nlohmann::json::parse(*built_in_config("sdxl")));
+  for (const int64_t pixels : {1024, 2048}) {
+    const Plan plan = planned(model, pixels, int64_t{40} << 30);
+    const Traffic traffic = traffic_of(model, plan);
+    for (size_t i = 0; i < plan.passes.size(); ++i) {
+      const Pass& pass = plan.passes[i];
+      UNSCOPED_INFO(pass.name << " " << pass.tiles.y.size() << "x" << pass.tiles.x.size() << " "
+                              << traffic.passes[i].call_bytes << " " << traffic.passes[i].memory_bytes);
+    }
+    const OfBlock block = block_of(model, plan, traffic, "up_blocks.3.resnets.1");
+    CAPTURE(pixels, block.call_tensors, block.memory_tensors, block.convolutions);
+    CHECK(block.convolutions > 0);
+    CHECK(block.pieces == block.convolutions);  // blocks of 4 MiB by themselves would not fill a card
+    CHECK(block.call_tensors <= 11.1);  // 15 where convolutions write tiles, which are copied and added
+    CHECK(block.memory_tensors <= 8);
+  }
+}
+
+}  // namespace
+}  // namespace headroom
