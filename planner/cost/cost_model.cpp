@@ -132,11 +132,19 @@ CostModel::CostModel(const Graph& graph, DeviceKind device)
   transform_bytes_per_second_ = rates.transform_bytes_per_second;
   to_host_bytes_per_second_ = from_host_bytes_per_second_ = rates.host_bytes_per_second;
   scratch_write_bytes_per_second_ = scratch_read_bytes_per_second_ = rates.scratch_bytes_per_second;
+  if (device == DeviceKind::cuda) gpu_.emplace(graph, GpuCard{});
+}
+
+CostModel::CostModel(const Graph& graph, const GpuCard& card) : CostModel(graph, DeviceKind::cuda) {
+  gpu_.emplace(graph, card);
+  weights_bytes_per_second_ = card.weights_bytes_per_second;
+  to_host_bytes_per_second_ = from_host_bytes_per_second_ = card.host_bytes_per_second;
 }
 
 CostModel::CostModel(const Graph& graph, const profiler::Profile& profile, const Request& request)
     : CostModel(graph, request.device) {
   assumed_ = false;
+  gpu_.reset();
   environment_ = {profile.device, profile.libraries};
   const auto take = [](double rate, double& assumed) {
     if (rate > 0) assumed = rate;
@@ -221,6 +229,10 @@ CostModel::StepRates CostModel::rates_of(const Step& step, ConvolutionAlgorithm 
 
 double CostModel::step_seconds(const Pass& pass, const Step& step, const Extent& tile,
                                const Sizes& sizes) const {
+  if (gpu_) {
+    const auto found = std::find(pass.steps.begin(), pass.steps.end(), step) - pass.steps.begin();
+    return gpu_->step_seconds(pass, tile, sizes).at(static_cast<size_t>(found));
+  }
   const double carry = carry_seconds(*graph_, step, along_time(*graph_, pass, step, tile.t, sizes),
                                      assumed_rates(device_, sizes.dtype), sizes);
   // Latency tables are asked for every shape of every pass, so what pictures do not need is left out.
@@ -236,6 +248,7 @@ double CostModel::step_seconds(const Pass& pass, const Step& step, const Extent&
 std::vector<double> CostModel::shape_seconds(const Pass& pass, int64_t frames,
                                              const std::vector<int64_t>& heights,
                                              const std::vector<int64_t>& widths, const Sizes& sizes) const {
+  if (gpu_) return gpu_->shape_seconds(pass, frames, heights, widths, sizes);
   std::vector<double> seconds(heights.size() * widths.size(), 0);
   std::vector<Along> columns(widths.size());
   for (const Step& step : pass.steps) {
@@ -265,6 +278,7 @@ std::vector<double> CostModel::shape_seconds(const Pass& pass, int64_t frames,
 }
 
 double CostModel::pass_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const {
+  if (gpu_) return gpu_->pass_seconds(pass, tile, sizes);
   double sum = 0;
   for (const Step& step : pass.steps) sum += step_seconds(pass, step, tile, sizes);
   return sum;
@@ -272,6 +286,7 @@ double CostModel::pass_seconds(const Pass& pass, const Extent& tile, const Sizes
 
 double CostModel::least_seconds(OpId id, const Sizes& sizes) const {
   if (latency_tables_) return latency_tables_->least_seconds(id, sizes);
+  if (gpu_) return gpu_->least_seconds(id, sizes);
   const Op& op = graph_->op(id);
   const double whole =
       double(positions(extent_of(graph_->tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
@@ -283,6 +298,7 @@ double CostModel::least_seconds(OpId id, const Sizes& sizes) const {
 
 double CostModel::least_store_seconds(TensorId id, const Sizes& sizes) const {
   if (fuses_steps(sizes)) return 0;  // the convolution that makes it may write its blocks
+  if (gpu_) return gpu_->least_store_seconds(id, sizes);
   const Tensor& tensor = graph_->tensor(id);
   const double whole = double(positions(extent_of(tensor, sizes.latent)) * sizes.items);
   if (latency_tables_)

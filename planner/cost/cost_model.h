@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "decoder/lowering/memory.h"
 #include "decoder/plan/plan.h"
+#include "planner/cost/gpu_costs.h"
 #include "planner/cost/latency_lookup.h"
 #include "profiler/profile/profile.h"
 
@@ -16,12 +18,15 @@ namespace headroom::planner {
 /// With a profile a step's time is that of its latency table at the extent of each of its tiles. Without one,
 /// or with a profile of version 1, it is its work divided by a rate, plus a fixed time per tile; work is
 /// FLOPs for convolutions and attention, bytes for everything else. Rates that nothing measured are those of
-/// a two-core server, or of a GPU for servers (planner/cost/device_rates.h), and plans say so.
+/// a two-core server (planner/cost/device_rates.h), and plans say so. On a GPU that was not profiled, tiles
+/// are priced step after step, with what caches hold (planner/cost/gpu_costs.h).
 ///
 /// Refers to the graph, which must outlive it.
 class CostModel {
  public:
   explicit CostModel(const Graph& graph, DeviceKind device = DeviceKind::cpu);
+  /// Assumed costs of this card.
+  CostModel(const Graph& graph, const GpuCard& card);
   /// The profile's latency tables; without latency tables, rates per layer at the profiled size nearest to
   /// the one that is planned.
   CostModel(const Graph& graph, const profiler::Profile& profile, const Request& request);
@@ -32,7 +37,7 @@ class CostModel {
   const MemoryModel& memory() const { return memory_; }
   /// What the costs hold for; empty texts where they are assumed.
   const Environment& environment() const { return environment_; }
-  /// Seconds of one step over all tiles of its pass.
+  /// Seconds of one step over all tiles of its pass, of which it must be one.
   double step_seconds(const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) const;
   double pass_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
   /// Loading parameters: `bytes` of them, with kernels packed for the direct algorithm.
@@ -71,6 +76,7 @@ class CostModel {
   bool both_ways_ = false;        ///< blocks are written below the device while others are read
   std::vector<double> measured_;  ///< seconds of a unit of work, by operation; 0 where rates are assumed
   std::shared_ptr<const LatencyLookup> latency_tables_;  ///< null without
+  std::optional<GpuCosts> gpu_;                          ///< of a GPU that was not profiled
   Environment environment_;
   double weights_bytes_per_second_ = 0;  ///< parameters brought onto the device
   double transform_bytes_per_second_ = 0;

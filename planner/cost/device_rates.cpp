@@ -1,5 +1,7 @@
 #include "planner/cost/device_rates.h"
 
+#include "planner/cost/gpu_card.h"
+
 namespace headroom::planner {
 namespace {
 
@@ -16,28 +18,27 @@ constexpr DeviceRates kTwoCores{
     .scratch_bytes_per_second = 500e6,  // a solid-state disk
 };
 
-/// A card for servers, tensor cores on 16-bit tiles.
-constexpr DeviceRates kCard{
-    .convolution_flops_per_second = 400e12,
-    .attention_flops_per_second = 300e12,
-    .narrow_flops_per_second = 5e12,
-    .bytes_per_second = 2.5e12,
-    .memory_bound = true,
-    .step_seconds = 6e-6,  // launching a kernel
-    .weights_bytes_per_second = 5e9,
-    .host_bytes_per_second = 25e9,  // pinned memory
-    .both_ways = true,
-};
-constexpr double kCardFlopsPerSecondInFp32 = 40e12;
+/// A GPU where single layers were measured and nothing of tiles: GpuCosts has more to say of one that was not
+/// measured at all.
+DeviceRates gpu_rates(const GpuCard& card, Dtype dtype) {
+  const bool wide = dtype == Dtype::fp32;
+  return {
+      .convolution_flops_per_second = wide ? card.fp32_flops_per_second : card.convolution_flops_per_second,
+      .attention_flops_per_second = wide ? card.fp32_flops_per_second : card.attention_flops_per_second,
+      .narrow_flops_per_second = card.narrow_flops_per_second,
+      .bytes_per_second = card.dram_bytes_per_second,
+      .memory_bound = true,
+      .step_seconds = card.launch_seconds,
+      .weights_bytes_per_second = card.weights_bytes_per_second,
+      .host_bytes_per_second = card.host_bytes_per_second,
+      .both_ways = true,
+  };
+}
 
 }  // namespace
 
 DeviceRates assumed_rates(DeviceKind device, Dtype dtype) {
-  if (device == DeviceKind::cpu) return kTwoCores;
-  DeviceRates rates = kCard;
-  if (dtype == Dtype::fp32)
-    rates.convolution_flops_per_second = rates.attention_flops_per_second = kCardFlopsPerSecondInFp32;
-  return rates;
+  return device == DeviceKind::cpu ? kTwoCores : gpu_rates(GpuCard{}, dtype);
 }
 
 bool counts_flops(const Op& op) {

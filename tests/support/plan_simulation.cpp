@@ -6,6 +6,7 @@
 
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/tiles.h"
+#include "tests/support/simulated_gpu.h"
 
 namespace headroom::test {
 namespace {
@@ -302,6 +303,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
       }
     }
   }
+  if (sizes.device == DeviceKind::cuda) compute = simulated_gpu_seconds(graph, pass, sizes, assumptions.card);
   double in = 0, out = 0;
   for (const Blocks& blocks : materialised) {
     const double rate = blocks.tier() == MemoryTier::host ? assumptions.host_bytes_per_second

@@ -59,35 +59,13 @@ double counted_seconds(const Graph& graph, const Step& step, const Sizes& sizes,
   return 4 * double(keys.t * keys.y * keys.x) * channels / assumptions.attention_flops_per_second;
 }
 
-/// Values that a step reads and writes for each position that it goes over.
-double values_touched(const Graph& graph, const Step& step) {
-  const double channels = double(graph.tensor(swept(step)).channels);
-  if (step.kind == StepKind::statistics) return channels;
-  if (step.kind == StepKind::add || step.kind == StepKind::accumulate) return 3 * channels;
-  if (step.kind == StepKind::conv) {
-    const Op& op = graph.op(step.op);
-    return channels + double(graph.tensor(op.inputs[0]).channels) / (op.factor.y * op.factor.x);
-  }
-  if (step.kind == StepKind::upsample) {
-    const Op& op = graph.op(step.op);
-    return channels + channels / (op.factor.t * op.factor.y * op.factor.x);
-  }
-  return 2 * channels;
-}
-
 }  // namespace
 
 Assumptions assumptions_for(const Request& request) {
   Assumptions assumptions;
   if (request.device == DeviceKind::cpu) return assumptions;
-  const bool wide = request.dtype == Dtype::fp32;
-  assumptions.convolution_flops_per_second = wide ? 40e12 : 400e12;
-  assumptions.attention_flops_per_second = wide ? 40e12 : 300e12;
-  assumptions.bytes_per_second = 2.5e12;
-  assumptions.reads_count = true;
-  assumptions.step_seconds = 6e-6;
   assumptions.weights_bytes_per_second = 5e9;
-  assumptions.host_bytes_per_second = 25e9;
+  assumptions.host_bytes_per_second = 50e9;
   assumptions.both_ways = true;
   return assumptions;
 }
@@ -148,13 +126,6 @@ TensorId swept(const Step& step) {
 double seconds_per_position(const Graph& graph, const Step& step, ConvolutionAlgorithm algorithm,
                             const Sizes& sizes, const Assumptions& assumptions) {
   const double counted = counted_seconds(graph, step, sizes, assumptions);
-  if (assumptions.reads_count) {
-    const double moving =
-        values_touched(graph, step) * double(stored_element(sizes)) / assumptions.bytes_per_second;
-    const double residual = step.add == OpId{-1} ? 0 : double(graph.tensor(step.tensor).channels);
-    return std::max(counted, moving) +
-           residual * double(stored_element(sizes)) / assumptions.bytes_per_second;
-  }
   if (counted > 0) {
     double share = 1;
     if (algorithm == ConvolutionAlgorithm::winograd && has_two_algorithms(graph, graph.op(step.op)))

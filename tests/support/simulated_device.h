@@ -4,6 +4,7 @@
 
 #include "decoder/lowering/memory.h"
 #include "decoder/plan/plan.h"
+#include "planner/cost/gpu_card.h"
 
 namespace headroom::test {
 
@@ -11,16 +12,16 @@ namespace headroom::test {
 struct Assumptions {
   double convolution_flops_per_second = 170e9;
   double attention_flops_per_second = 200e9;
-  double bytes_per_second = 3e9;  ///< of elementwise work: written, or read and written
-  bool reads_count = false;       ///< and nothing is faster than what it reads and writes
+  double bytes_per_second = 3e9;  ///< of elementwise work: written
   double step_seconds = 30e-6;
   double winograd_share = 0.4, upsampled_winograd_share = 0.6;  ///< of the direct algorithm's time
   double transform_bytes_per_second = 4e9;
   double weights_bytes_per_second = 1e9;
   double host_bytes_per_second = 12e9;
   double scratch_bytes_per_second = 500e6;
-  bool both_ways = false;  ///< below the device is written while it is read
-  MemoryModel memory{};    ///< workspace, reserve and the size of blocks
+  bool both_ways = false;   ///< below the device is written while it is read
+  planner::GpuCard card{};  ///< on CUDA in place of the above, but for transfers
+  MemoryModel memory{};     ///< workspace, reserve and the size of blocks
 };
 Assumptions assumptions_for(const Request& request);
 
@@ -41,7 +42,7 @@ double load_seconds(const Graph& graph, const Sizes& sizes, const Assumptions& a
 
 /// The tensor whose positions a step goes over.
 TensorId swept(const Step& step);
-/// Seconds of a step for each position of one item, without what it costs once per tile.
+/// Seconds on the CPU of a step for each position of one item, without what it costs once per tile.
 double seconds_per_position(const Graph& graph, const Step& step, ConvolutionAlgorithm algorithm,
                             const Sizes& sizes, const Assumptions& assumptions);
 

@@ -15,70 +15,20 @@
 namespace headroom::planner {
 namespace {
 
-Step only_step(const Graph& graph, const char* op, StepKind kind) {
-  const OpId id = graph.find_op(op);
-  Step step{kind, id, graph.op(id).output, {}, {}, {}};
-  for (TensorId input : graph.op(id).inputs) step.inputs.push_back({input, -1});
-  return step;
-}
-
-/// Seconds of one step over a whole picture as one tile, beside its launch.
-double seconds_of(const Graph& graph, const Step& step, Dtype dtype) {
-  const Extent latent{1, 128, 128};
-  const Axes<int32_t> scale = graph.tensor(measured_tensor(step)).scale;
-  Pass pass;
-  pass.scale = scale;
-  pass.steps = {step};
-  const CostModel costs(graph, DeviceKind::cuda);
-  return costs.step_seconds(pass, step, {1, 128 * scale.y, 128 * scale.x},
-                            {latent, 1, dtype, DeviceKind::cuda}) -
-         6e-6;
-}
-
-TEST_CASE("assumed times on CUDA: FLOPs or bytes, whichever takes longer, and a launch") {
-  Graph graph;
-  const TensorId latent = graph.add_latent(4);
-  const TensorId wide = graph.conv("wide", latent, 512, {1, 3, 3});
-  const TensorId wider = graph.conv("wider", wide, 512, {1, 3, 3});
-  const TensorId up = graph.upsampled_conv("up", wider, 512);
-  const TensorId sum = graph.add("sum", up, up);
-  const TensorId grouped = graph.conv("grouped", sum, 512, {1, 3, 3}, {.groups = 512});
-  graph.set_output(graph.upsample("large", grouped, {1, 2, 2}));
-  const double positions = 128 * 128;
-  const auto conv = [&](const char* op, Dtype dtype) {
-    return seconds_of(graph, only_step(graph, op, StepKind::conv), dtype);
-  };
-  CHECK(conv("wider", Dtype::bf16) == Approx(positions * 2 * 9 * 512 * 512 / 400e12));
-  CHECK(conv("wider", Dtype::fp32) == Approx(positions * 2 * 9 * 512 * 512 / 40e12));
-  CHECK(conv("wide", Dtype::bf16) == Approx(positions * (4 + 512) * 2 / 2.5e12));  // 9437 FLOP a value
-  CHECK(conv("up", Dtype::fp16) == Approx(4 * positions * 2 * 4 * 512 * 512 / 400e12));
-  CHECK(conv("grouped", Dtype::bf16) ==
-        Approx(4 * positions * std::max(2 * 9 * 512 / 5e12, 2 * 512 * 2 / 2.5e12)));
-  CHECK(seconds_of(graph, only_step(graph, "sum", StepKind::add), Dtype::bf16) ==
-        Approx(4 * positions * 3 * 512 * 2 / 2.5e12));
-  CHECK(seconds_of(graph, only_step(graph, "large", StepKind::upsample), Dtype::fp32) ==
-        Approx(16 * positions * 1.25 * 512 * 4 / 2.5e12));
-  const Step store{.kind = StepKind::store, .tensor = wider};
-  CHECK(seconds_of(graph, store, Dtype::bf16) == Approx(positions * 2 * 512 * 2 / 2.5e12));
-  const CostModel costs(graph, DeviceKind::cuda);
-  CHECK(costs.weights_seconds(5'000'000'000) == Approx(1));
-  CHECK(costs.assumed());
-}
-
 TEST_CASE("blocks are read and written below the device at the same time on CUDA, one after another else") {
   const Graph graph = testing::small_graph();
   const auto transfers = [&](DeviceKind device) {
     CostModel::Transfers moved;
     const CostModel costs(graph, device);
-    costs.add_transfer(moved, MemoryTier::host, false, 50e9);
-    costs.add_transfer(moved, MemoryTier::host, true, 25e9);
+    costs.add_transfer(moved, MemoryTier::host, false, 100e9);
+    costs.add_transfer(moved, MemoryTier::host, true, 50e9);
     return moved;
   };
   // Two seconds in, one out, of ten bands.
   CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cuda), 10) == Approx(5 + 0.2 + 0.1));
   CHECK(CostModel::sweep_seconds(0.5, transfers(DeviceKind::cuda), 10) == Approx(2 + 0.05 + 0.1));
   CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cuda), 1) == Approx(8));
-  CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cpu), 10) == Approx(75.0 / 12 + 0.5));
+  CHECK(CostModel::sweep_seconds(5, transfers(DeviceKind::cpu), 10) == Approx(150.0 / 12 + 0.5));
 }
 
 TEST_CASE("workspace on CUDA: attention by chunks of one frame, none in fp32; convolutions by their tiles") {
@@ -100,7 +50,7 @@ TEST_CASE("workspace on CUDA: attention by chunks of one frame, none in fp32; co
   CHECK(memory.reserve_bytes_per_pixel == 0);
 }
 
-TEST_CASE("plans for CUDA have few large tiles, one algorithm of convolutions, and nothing in files") {
+TEST_CASE("plans for CUDA have one algorithm of convolutions, and nothing in files") {
   const Model model = resolve_model("sdxl");
   const CostModel costs(model.graph, DeviceKind::cuda);
   const Request request{"sdxl", 1024, 1024, 1, 1, Dtype::bf16, DeviceKind::cuda};
@@ -108,10 +58,7 @@ TEST_CASE("plans for CUDA have few large tiles, one algorithm of convolutions, a
   CHECK(ample.optimal);
   CHECK(ample.assumed);
   CHECK(ample.reserve_bytes <= ample.predicted_peak_bytes / 250);  // gaps that will do
-  for (const Pass& pass : ample.passes) {
-    CHECK(pass.tiles.y.size() * pass.tiles.x.size() == 1);
-    CHECK(pass.convolutions == ConvolutionAlgorithm::direct);
-  }
+  for (const Pass& pass : ample.passes) CHECK(pass.convolutions == ConvolutionAlgorithm::direct);
   const Plan tight = make_plan({model, request, {.limit_bytes = int64_t{1} << 30}, costs}).value();
   CHECK(tight.predicted_peak_bytes <= int64_t{1} << 30);
   CHECK(tight.predicted_seconds > ample.predicted_seconds);

@@ -8,6 +8,7 @@
 #include "tests/support/plan_oracle.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
+#include "tests/support/simulated_gpu.h"
 
 namespace headroom::planner {
 namespace {
@@ -63,6 +64,7 @@ Drawn draw(uint64_t seed, double odd = 0, double cut_points = 0, DeviceKind devi
         random.chance(0.5) ? int64_t{1} << 40 : random.integer(1, 60) * 4096;
   }
   drawn.assumptions = test::assumptions_for(drawn.request);
+  if (device == DeviceKind::cuda) drawn.assumptions.card = test::random_card(random);
   drawn.assumptions.memory = CostModel(drawn.model.graph, device).memory();
   return drawn;
 }
@@ -86,7 +88,7 @@ TEST_CASE("the planner finds what trying every plan of the stated space finds") 
     const PlanOracle oracle(d.model, d.request, d.configuration, d.assumptions, kMostChoices);
     if (!oracle.complete() || oracle.sequences() > kMostSequences) continue;
     ++tried;
-    const CostModel costs(d.model.graph, d.request.device);
+    const CostModel costs = test::assumed_costs(d.model.graph, d.request.device, d.assumptions.card);
     PlanSpace space(d.model, d.request, planner_configuration(d.configuration), costs);
     REQUIRE(space.passes() == oracle.passes());
     const SmallestLimit smallest = smallest_limit(space);
@@ -150,7 +152,7 @@ TEST_CASE("over all configurations, the plan is the fastest of the stated space,
     }
     if (!complete) continue;
     ++tried;
-    const CostModel costs(d.model.graph, device);
+    const CostModel costs = test::assumed_costs(d.model.graph, device, d.assumptions.card);
     options.limit_bytes = smallest - 1;
     CHECK_FALSE(make_plan({d.model, d.request, options, costs}));
     for (const int64_t limit : limits(smallest, smallest / 2, random)) {

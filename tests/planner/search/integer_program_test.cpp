@@ -7,6 +7,7 @@
 #include "tests/support/plan_oracle.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
+#include "tests/support/simulated_gpu.h"
 
 namespace headroom::planner {
 namespace {
@@ -80,8 +81,9 @@ TEST_CASE("the planner finds what CBC finds for the same choices as an integer p
         1, random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}), {}, 0};
     const MemoryTier lower = request.device == DeviceKind::cuda ? MemoryTier::host : MemoryTier::scratch;
     if (random.chance(0.3)) configuration = {1, configuration.weights, lower, random.integer(1, 60) * 4096};
-    const CostModel costs(model.graph, request.device);
     Assumptions assumptions = test::assumptions_for(request);
+    if (ten >= 15) assumptions.card = test::random_card(random);
+    const CostModel costs = test::assumed_costs(model.graph, request.device, assumptions.card);
     assumptions.memory = costs.memory();
     const PlanOracle oracle(model, request, configuration, assumptions, 120);
     if (!oracle.complete()) continue;

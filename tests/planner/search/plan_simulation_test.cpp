@@ -8,6 +8,7 @@
 #include "planner/cost/cost_model.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
+#include "tests/support/simulated_gpu.h"
 #include "tests/support/tiny_model.h"
 
 namespace headroom::planner {
@@ -64,8 +65,9 @@ TEST_CASE("a walk through every tile and step finds the peak and the seconds tha
                                         random.integer(1, 3), dtype);
     const bool on_cuda = hundred >= 15;
     if (on_cuda) request.device = DeviceKind::cuda;
-    const CostModel costs(model.graph, request.device);
     Assumptions assumptions = test::assumptions_for(request);
+    if (on_cuda) assumptions.card = test::random_card(random);
+    const CostModel costs = test::assumed_costs(model.graph, request.device, assumptions.card);
     assumptions.memory = costs.memory();
     assumptions.memory.block_bytes = random.pick<int64_t>({1, 512, 4096, 40000});
     assumptions.memory.reserve_bytes = random.integer(0, 1 << 20);

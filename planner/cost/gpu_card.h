@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+
+namespace headroom::planner {
+
+/// What assumed costs know of a GPU: an H100 with 80 GB (SXM). docs/planning.md says where each figure comes
+/// from. Nothing here was measured by Headroom.
+struct GpuCard {
+  int64_t multiprocessors = 132;
+  double dram_bytes_per_second = 3.0e12;
+  double l2_bytes_per_second = 5.5e12;
+  /// What a chain of steps finds again in the L2 cache. It has 50 MB, in two halves of which each keeps
+  /// copies of what its own multiprocessors read.
+  double l2_share_bytes = 35e6;
+  /// Of convolutions with very many products a value, and 256 output channels or more, by tensor cores.
+  double convolution_flops_per_second = 660e12;
+  /// Products a value that filling and draining a multiprocessor's pipeline cost.
+  double pipeline_products = 300;
+  double attention_flops_per_second = 300e12;
+  double fp32_flops_per_second = 40e12;  ///< without tensor cores
+  /// Of convolutions of several groups and of linear attention: few products a value.
+  double narrow_flops_per_second = 5e12;
+  double kernel_seconds = 2e-6;  ///< from the end of one kernel to the full speed of the next
+  double launch_seconds = 5e-6;  ///< of the thread that launches, for each kernel
+  /// For each pass: the first kernel of a pass needs the last one's statistics whole, so the card drains.
+  double pass_seconds = 10e-6;
+  double weights_bytes_per_second = 5e9;
+  double host_bytes_per_second = 50e9;  ///< each way, pinned, PCIe Gen5 x16
+};
+
+}  // namespace headroom::planner

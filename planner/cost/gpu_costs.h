@@ -1,0 +1,33 @@
+#pragma once
+
+#include <vector>
+
+#include "planner/cost/gpu_card.h"
+#include "planner/cost/tile_chain.h"
+
+namespace headroom::planner {
+
+/// What passes take on a GPU that was not profiled (docs/planning.md, "Time on a GPU without a profile").
+/// Refers to the graph, which must outlive it.
+class GpuCosts {
+ public:
+  GpuCosts(const Graph& graph, const GpuCard& card) : graph_(&graph), card_(card) {}
+
+  double pass_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
+  /// pass_seconds() for each height with each width, height by height.
+  std::vector<double> shape_seconds(const Pass& pass, int64_t frames, const std::vector<int64_t>& heights,
+                                    const std::vector<int64_t>& widths, const Sizes& sizes) const;
+  /// Seconds of each step over all tiles of the pass, without what the pass adds to them: launches where
+  /// these take longer, and the wait before the next pass.
+  std::vector<double> step_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
+  /// What computing the operation's whole output once takes at the least, however it is tiled.
+  double least_seconds(OpId op, const Sizes& sizes) const;
+  /// What writing a whole tensor to its blocks takes at the least.
+  double least_store_seconds(TensorId tensor, const Sizes& sizes) const;
+
+ private:
+  const Graph* graph_;
+  GpuCard card_;
+};
+
+}  // namespace headroom::planner

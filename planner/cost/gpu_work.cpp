@@ -1,0 +1,128 @@
+#include "planner/cost/gpu_work.h"
+
+#include <algorithm>
+
+#include "decoder/graph/geometry.h"
+#include "decoder/graph/parameters.h"
+#include "decoder/lowering/storage.h"
+#include "planner/cost/device_rates.h"
+
+namespace headroom::planner {
+namespace {
+
+/// Positions that a block of a convolution covers.
+constexpr int64_t kBlockPositions = 128;
+
+/// Outputs that a block covers, and its speed as a share of the largest block's: of fewer outputs each input
+/// serves less.
+struct BlockOutputs {
+  int64_t outputs;
+  double share;
+};
+
+BlockOutputs block_outputs(int64_t outputs) {
+  if (outputs > 128) return {128, 1};
+  if (outputs > 64) return {128, 0.85};
+  if (outputs > 32) return {64, 0.6};
+  return {32, 0.35};
+}
+
+/// What follows a convolution in kernels of its own.
+int32_t rewrites_of(const Op& op) {
+  if (op.kind != OpKind::conv) return 0;
+  return (op.factor.y > 1 ? 1 : 0) + (op.activation != Activation::none ? 1 : 0);
+}
+
+/// Keys, values, sums and statistics are read again and again, from caches.
+bool is_cached(const Graph& graph, const Op& op, size_t input) {
+  return graph.tensor(op.inputs[input]).statistics || (is_barrier(op, input) && op.kind == OpKind::attention);
+}
+
+}  // namespace
+
+StepWork::StepWork(const GpuCard& card, const Graph& graph, const Step& step, const Sizes& sizes)
+    : multiprocessors_(card.multiprocessors) {
+  if (step.op == OpId{-1}) return;
+  const Op& op = graph.op(step.op);
+  if (!counts_flops(op)) return;
+  const double flops = flops_per_position(graph, op, sizes.latent);
+  const bool plain = op.kind == OpKind::conv && op.groups == 1;
+  if (!plain && op.kind != OpKind::attention) {
+    seconds_per_position_ = flops / card.narrow_flops_per_second;
+  } else if (sizes.dtype == Dtype::fp32) {
+    seconds_per_position_ = flops / card.fp32_flops_per_second;
+  } else if (op.kind == OpKind::attention) {
+    seconds_per_position_ = flops / card.attention_flops_per_second;
+  } else {
+    const int64_t outputs = graph.tensor(op.output).channels;
+    const BlockOutputs block = block_outputs(outputs);
+    const double products = flops / (2 * double(outputs));
+    const double rate =
+        card.convolution_flops_per_second * block.share * products / (products + card.pipeline_products);
+    seconds_per_position_ = flops / rate;
+    waves_.blocks_across = ceil_divide(outputs, block.outputs);
+    waves_.wave_seconds = double(multiprocessors_ * kBlockPositions * block.outputs) * 2 * products / rate;
+    waves_.phases = op.factor.y > 1 ? op.factor.y * op.factor.x : 1;
+  }
+}
+
+double StepWork::seconds(const CallExtent& call) const {
+  if (waves_.blocks_across == 0) return least_seconds(call.positions());
+  const bool by_phase = waves_.phases > 1;  // frame by frame then
+  const int64_t calls = by_phase ? waves_.phases * call.frames : 1;
+  const int64_t positions = by_phase ? ceil_divide(call.area, waves_.phases) : call.positions();
+  const int64_t blocks = ceil_divide(positions, kBlockPositions) * waves_.blocks_across;
+  return double(calls * ceil_divide(blocks, multiprocessors_)) * waves_.wave_seconds;
+}
+
+double StepTraffic::moved() const {
+  double bytes = written * (1 + 2 * rewrites);
+  for (const Read& read : reads) bytes += read.bytes;
+  return bytes;
+}
+
+StepTraffic traffic_of(const Graph& graph, const Step& step, const Sizes& sizes) {
+  const auto element = double(tile_element_bytes(sizes));
+  const Tensor& measured = graph.tensor(measured_tensor(step));
+  const double own = double(measured.channels) * element;
+  StepTraffic bytes;
+  bytes.keeps = step.kind == StepKind::store || step.kind == StepKind::accumulate ||
+                step.target != StepTarget::tile;
+  if (makes_tile(step) || bytes.keeps) bytes.written = own;
+  if (step.kind == StepKind::emit) bytes.emitted = double(measured.channels) * double(sizeof(float));
+  if (step.op == OpId{-1}) {
+    bytes.reads.push_back({step.inputs.at(0), own});
+    return bytes;
+  }
+  const Op& op = graph.op(step.op);
+  bytes.rewrites = rewrites_of(op);
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    const auto input = static_cast<size_t>(
+        std::find(op.inputs.begin(), op.inputs.end(), step.inputs[i].tensor) - op.inputs.begin());
+    if (!is_residual(step, i) && is_cached(graph, op, input)) continue;
+    const Tensor& tensor = graph.tensor(step.inputs[i].tensor);
+    const Axes<double> ratio = per_axis([](int32_t from, int32_t to) { return double(from) / double(to); },
+                                        tensor.scale, measured.scale);
+    bytes.reads.push_back({step.inputs[i], double(tensor.channels) * element * ratio.t * ratio.y * ratio.x});
+  }
+  return bytes;
+}
+
+int64_t kernels_of(const Graph& graph, const Step& step, int64_t frames, const Sizes& sizes) {
+  switch (step.kind) {
+    case StepKind::conv: {
+      const Op& op = graph.op(step.op);
+      // Each phase of each frame by itself, and what puts the phases of the frame together.
+      const int64_t own = op.factor.y > 1 ? frames * (op.factor.y * op.factor.x + 1) : 1;
+      return sizes.items * (own + (op.activation != Activation::none ? 1 : 0));
+    }
+    case StepKind::statistics:
+    case StepKind::attention:
+    case StepKind::emit:
+      return sizes.items * frames;
+    default:
+      return sizes.items;
+  }
+}
+
+}  // namespace headroom::planner

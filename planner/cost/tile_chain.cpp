@@ -1,0 +1,135 @@
+#include "planner/cost/tile_chain.h"
+
+#include <algorithm>
+#include <map>
+
+#include "decoder/graph/geometry.h"
+#include "decoder/lowering/storage.h"
+#include "decoder/lowering/tiles.h"
+
+namespace headroom::planner {
+namespace {
+
+/// Bytes that handing frames on from chunk to chunk moves for each row and column, of one item: each frame is
+/// copied out and in again.
+double carried_bytes(const Graph& graph, const Step& step, const Sizes& sizes) {
+  if (!makes_tile(step)) return 0;
+  constexpr int64_t kReadAndWritten = 2, kOutAndIn = 2;
+  return double(kReadAndWritten * kOutAndIn * carried_frames(step) * graph.tensor(step.tensor).channels *
+                tile_element_bytes(sizes));
+}
+
+}  // namespace
+
+TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuCard& card, const Sizes& sizes)
+    : card_(card), items_(sizes.items) {
+  const size_t steps = pass.steps.size();
+  std::map<TensorId, size_t> materialised;
+  const auto place_of = [&](const Operand& operand) {
+    if (operand.step >= 0) return static_cast<size_t>(operand.step);
+    return materialised.try_emplace(operand.tensor, steps + materialised.size()).first->second;
+  };
+  for (size_t i = 0; i < steps; ++i) {
+    const Step& step = pass.steps[i];
+    const StepTraffic bytes = traffic_of(graph, step, sizes);
+    Link link{.work = StepWork(card, graph, step, sizes),
+              .written = bytes.written,
+              .emitted = bytes.emitted,
+              .moved = bytes.moved(),
+              .keeps = bytes.keeps,
+              .rewrites = bytes.rewrites,
+              .by_frame = step.kind == StepKind::conv && graph.op(step.op).factor.y > 1,
+              .place = bytes.keeps ? place_of({step.tensor, -1}) : i,
+              .carried = carried_bytes(graph, step, sizes)};
+    for (const StepTraffic::Read& read : bytes.reads)
+      link.reads.push_back({place_of(read.operand), read.bytes});
+    link.kernels = kernels_of(graph, step, 0, sizes);
+    link.frame_kernels = kernels_of(graph, step, 1, sizes) - link.kernels;
+    links_.push_back(std::move(link));
+  }
+  places_.resize(steps + materialised.size());
+  positions_.resize(steps);
+  missed_reads_.resize(steps);
+  step_seconds_.resize(steps);
+}
+
+void TileChain::find_missed(const std::vector<double>& positions) {
+  std::fill(places_.begin(), places_.end(), Place{});
+  double moved = 0;
+  for (size_t i = 0; i < links_.size(); ++i) {
+    const Link& link = links_[i];
+    const double begin = moved;
+    moved += positions[i] * link.moved;
+    missed_reads_[i] = 0;
+    for (const Read& read : link.reads) {
+      Place& place = places_[read.place];
+      if (place.touched && std::max(begin - place.begin, moved - place.end) <= card_.l2_share_bytes) continue;
+      missed_reads_[i] += positions[i] * read.bytes;
+      place.missed = true;
+    }
+    const auto touch = [&](size_t number) {
+      Place& place = places_[number];
+      place.begin = begin;
+      place.end = moved;
+      place.touched = true;
+    };
+    for (const Read& read : link.reads) touch(read.place);
+    if (link.written > 0) touch(link.place);
+  }
+}
+
+double TileChain::seconds_of(size_t i, const CallExtent& call) const {
+  const Link& link = links_[i];
+  const double items = double(items_), positions = double(call.positions()) * items;
+  const double written = positions * link.written;
+  const double missed_write = link.keeps || places_[link.place].missed ? written : 0;
+  const auto moving = [&](double all, double missed) {
+    return std::max(all / card_.l2_bytes_per_second, missed / card_.dram_bytes_per_second);
+  };
+  double seconds =
+      std::max(link.work.seconds(call) * items, positions * link.emitted / card_.host_bytes_per_second);
+  const double all = positions * link.moved;
+  if (link.rewrites == 0) return std::max(seconds, moving(all, missed_reads_[i] + missed_write));
+  // Of what is written again each kernel reads the one before: of one item, and of phases one frame.
+  const double first = all - 2 * link.rewrites * written;
+  const double at_once = items * (link.by_frame ? double(call.frames) : 1);
+  const bool stays = std::max(first, 2 * written) / at_once <= card_.l2_share_bytes;
+  const double between = stays ? 0 : written;
+  seconds = std::max(seconds, moving(first, missed_reads_[i] + between));
+  for (int32_t k = 1; k <= link.rewrites; ++k)
+    seconds += moving(2 * written, between + (k < link.rewrites ? between : missed_write));
+  return seconds;
+}
+
+TileChain::Cost TileChain::cost(const TileClass& chunk, const TileClass& rows, const TileClass& columns) {
+  for (size_t i = 0; i < links_.size(); ++i)
+    positions_[i] = double(items_ * chunk.lengths[i] * rows.lengths[i] * columns.lengths[i]);
+  find_missed(positions_);
+  Cost cost;
+  for (size_t i = 0; i < links_.size(); ++i) {
+    const Link& link = links_[i];
+    const CallExtent call{chunk.lengths[i], rows.lengths[i] * columns.lengths[i]};
+    const int64_t kernels = link.kernels + call.frames * link.frame_kernels;
+    step_seconds_[i] = double(kernels) * card_.kernel_seconds + seconds_of(i, call);
+    if (!chunk.first)
+      step_seconds_[i] += double(call.area * items_) * link.carried / card_.dram_bytes_per_second;
+    cost.seconds += step_seconds_[i];
+    cost.kernels += kernels;
+  }
+  return cost;
+}
+
+double least_step_seconds(const Graph& graph, const Step& step, const GpuCard& card, const Sizes& sizes) {
+  const Extent extent = extent_of(graph.tensor(measured_tensor(step)), sizes.latent);
+  const StepTraffic bytes = traffic_of(graph, step, sizes);
+  const double items = double(sizes.items), positions = double(headroom::positions(extent)) * items;
+  const double rewritten = 2 * bytes.rewrites * bytes.written;
+  const double arithmetic =
+      StepWork(card, graph, step, sizes).least_seconds(headroom::positions(extent)) * items;
+  const double moving = positions * std::max((bytes.moved() - rewritten) / card.l2_bytes_per_second,
+                                             (bytes.keeps ? bytes.written : 0) / card.dram_bytes_per_second);
+  return double(kernels_of(graph, step, extent.t, sizes)) * card.kernel_seconds +
+         std::max(arithmetic, moving) + positions * rewritten / card.l2_bytes_per_second;
+}
+
+}  // namespace headroom::planner

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <vector>
+
+#include "planner/cost/gpu_work.h"
+#include "planner/cost/tile_classes.h"
+
+namespace headroom::planner {
+
+/// The steps of a pass on one tile of a GPU, one after another: what each takes depends on what those before
+/// it have left in the L2 cache.
+///
+///     norm        reads x from DRAM       writes a
+///     conv        reads a                 writes b      a band of few rows: a and b are still in L2
+///     store       reads b                 writes y to DRAM
+///     statistics  reads b                               nothing else moves, so b moves at L2's rate
+///
+/// A step finds a tensor in L2 if no more than the cache's share was moved since the tensor was last touched,
+/// from beginning to beginning of the two steps and from end to end. A tile that all its readers find there
+/// is not written to DRAM either: the next tile overwrites it. A step takes as long as its arithmetic, all
+/// its bytes at L2's rate or those that L2 misses at DRAM's, whichever is longest.
+class TileChain {
+ public:
+  TileChain(const Graph& graph, const Pass& pass, const GpuCard& card, const Sizes& sizes);
+
+  struct Cost {
+    double seconds = 0;
+    int64_t kernels = 0;
+  };
+  /// Of a tile of these classes.
+  Cost cost(const TileClass& chunk, const TileClass& rows, const TileClass& columns);
+  /// Of each step of the tile that cost() was asked for last.
+  const std::vector<double>& step_seconds() const { return step_seconds_; }
+
+ private:
+  struct Read {
+    size_t place = 0;
+    double bytes = 0;  ///< for each position, of one item
+  };
+  struct Link {
+    StepWork work;
+    std::vector<Read> reads{};
+    double written = 0, emitted = 0, moved = 0;
+    bool keeps = false;
+    int32_t rewrites = 0;
+    bool by_frame = false;      ///< rewritten frame by frame
+    size_t place = 0;           ///< of what it writes
+    double carried = 0;         ///< bytes for each row and column, in chunks after the first
+    int64_t kernels = 0;        ///< of a tile
+    int64_t frame_kernels = 0;  ///< and of each of its frames
+  };
+  /// Where a value lies: the tile of a step, or a materialised tensor.
+  struct Place {
+    double begin = 0, end = 0;  ///< bytes moved in the tile when the last step to touch it began, and ended
+    bool touched = false;
+    bool missed = false;  ///< a reader did not find it
+  };
+
+  void find_missed(const std::vector<double>& positions);
+  /// Without starting kernels and without what is carried.
+  double seconds_of(size_t step, const CallExtent& call) const;
+
+  GpuCard card_;
+  int64_t items_;
+  std::vector<Link> links_;
+  // Of the tile that is looked at.
+  std::vector<Place> places_;
+  std::vector<double> positions_, missed_reads_, step_seconds_;
+};
+
+/// What a step that computes its whole tensor takes at the least, however it is tiled and whatever surrounds
+/// it.
+double least_step_seconds(const Graph& graph, const Step& step, const GpuCard& card, const Sizes& sizes);
+
+}  // namespace headroom::planner
