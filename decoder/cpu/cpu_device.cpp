@@ -19,7 +19,7 @@ DeviceTile held(const Tile& tile) {
 
 }  // namespace
 
-std::shared_ptr<void> CpuDevice::allocate(int64_t bytes) {
+std::shared_ptr<void> CpuDevice::allocate(int64_t bytes, const InSeries&) {
   return pool_.take(bytes);
 }
 

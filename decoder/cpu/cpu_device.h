@@ -20,7 +20,7 @@ class CpuDevice final : public Device {
   CpuDevice(const Graph& graph, const Sizes& sizes, PlannedWeights& weights, LimitedPool& pool)
       : graph_(graph), sizes_(sizes), weights_(weights), pool_(pool) {}
 
-  std::shared_ptr<void> allocate(int64_t bytes) override;
+  std::shared_ptr<void> allocate(int64_t bytes, const InSeries&) override;
   DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) override;
   int64_t live_bytes() const override { return pool_.live_bytes(); }
   void start_window() override { pool_.start_window(); }

@@ -29,7 +29,9 @@ Distinct distinct_of(const MemoryRequests& requests) {
     for (size_t i = begin; i < end; ++i) {
       int64_t& own = distinct.of[static_cast<size_t>(events[i].number)];
       if (events[i].bytes > 0) {
-        own = distinct.requests.ask(events[i].bytes);
+        MemoryRequests::Series series = events[i].series;
+        if (series.before >= 0) series.before = distinct.of[static_cast<size_t>(series.before)];
+        own = distinct.requests.ask(events[i].bytes, series);
       } else {
         distinct.requests.hand_back(own);
       }

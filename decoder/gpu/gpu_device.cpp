@@ -64,8 +64,8 @@ GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, co
   if (layout_.bytes > 0) state_ = memory_.allocate(layout_.bytes);
 }
 
-std::shared_ptr<void> GpuDevice::allocate(int64_t bytes) {
-  return memory_.allocate(bytes);
+std::shared_ptr<void> GpuDevice::allocate(int64_t bytes, const InSeries& series) {
+  return memory_.allocate(bytes, series);
 }
 
 std::shared_ptr<void> GpuDevice::workspace(int64_t bytes) {

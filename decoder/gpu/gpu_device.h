@@ -22,7 +22,7 @@ class GpuDevice : public Device {
   GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, const HostWeights& source,
             const GpuWeights* resident, PinnedStaging& staging);
 
-  std::shared_ptr<void> allocate(int64_t bytes) override;
+  std::shared_ptr<void> allocate(int64_t bytes, const InSeries& series) override;
   DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) override;
   int64_t live_bytes() const override { return memory_.live_bytes(); }
   void start_window() override { memory_.start_window(); }

@@ -13,9 +13,9 @@ MemoryObserver& GpuMemory::nobody() {
   return nobody;
 }
 
-std::shared_ptr<void> GpuMemory::allocate(int64_t bytes) {
+std::shared_ptr<void> GpuMemory::allocate(int64_t bytes, const InSeries& series) {
   bytes = aligned_bytes(bytes);
-  const Given given = ask(bytes);
+  const Given given = ask(bytes, series);
   std::byte* address = base_ + given.offset;
   live_bytes_ += bytes;
   window_peak_bytes_ = std::max(window_peak_bytes_, live_bytes_);
@@ -35,13 +35,17 @@ void GpuMemory::stop_observing() {
   observer_ = &nobody();
 }
 
-GpuMemory::Given GpuMemory::ask(int64_t bytes) {
+GpuMemory::Given GpuMemory::ask(int64_t bytes, const InSeries& series) {
   if (stacked_) {
     const int64_t offset = stacked_->take(bytes);
     return {offset, offset};
   }
   if (expected_ == nullptr) {
-    const Given given{recorded_.ask(bytes), recorded_bytes_};
+    const auto before = recorded_numbers_.find(series.before);
+    const Given given{
+        recorded_.ask(bytes, {before == recorded_numbers_.end() ? -1 : before->second, series.bytes_after}),
+        recorded_bytes_};
+    recorded_numbers_[base_ + recorded_bytes_] = given.number;
     recorded_bytes_ += bytes;
     return given;
   }

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 
 #include "decoder/gpu/memory_requests.h"
 #include "decoder/gpu/placement.h"
 #include "decoder/gpu/stacked_offsets.h"
+#include "decoder/interpreter/device.h"
 #include "decoder/interpreter/memory_observer.h"
 
 namespace headroom {
@@ -39,7 +41,7 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
 
   /// Throws std::logic_error where a decode does not ask for what its dry run asked for next, LimitExceeded
   /// where the memory for measured steps ends.
-  std::shared_ptr<void> allocate(int64_t bytes);
+  std::shared_ptr<void> allocate(int64_t bytes, const InSeries& series = {});
   /// Goes on from this event of the dry run: all micro-batches of a size make the same requests.
   void go_to(size_t event) { next_ = event; }
 
@@ -62,13 +64,14 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
     int64_t number = 0;  ///< of the request; of measured steps the offset
     int64_t offset = 0;
   };
-  Given ask(int64_t bytes);
+  Given ask(int64_t bytes, const InSeries& series);
   static MemoryObserver& nobody();
   void hand_back(const void* memory, int64_t number, int64_t bytes) noexcept;
 
   std::byte* base_ = reinterpret_cast<std::byte*>(uintptr_t{1} << 32);
   MemoryRequests recorded_;
   int64_t recorded_bytes_ = 0;
+  std::unordered_map<const void*, int64_t> recorded_numbers_;  ///< by address
   std::optional<StackedOffsets> stacked_;
   const MemoryRequests* expected_ = nullptr;
   const Placement* placement_ = nullptr;

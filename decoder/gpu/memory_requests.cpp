@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-int64_t MemoryRequests::ask(int64_t bytes) {
+int64_t MemoryRequests::ask(int64_t bytes, const Series& series) {
   if (count_ == kMost) {
     throw InputError("the plan asks for memory more than " + std::to_string(kMost) +
                      " times; expected fewer, larger tiles on CUDA");
@@ -14,7 +14,7 @@ int64_t MemoryRequests::ask(int64_t bytes) {
   // Handing back never takes memory.
   if (const auto most = static_cast<size_t>(2 * count_ + 2); events_.capacity() < most)
     events_.reserve(2 * most);
-  events_.push_back({bytes, count_});
+  events_.push_back({bytes, count_, series});
   return count_++;
 }
 

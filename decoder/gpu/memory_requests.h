@@ -20,18 +20,25 @@ inline int64_t aligned_bytes(int64_t bytes) {
 /// tile begins, so scopes that follow one another often ask for the same.
 class MemoryRequests {
  public:
+  /// A request of several that are best placed one behind the other.
+  struct Series {
+    int64_t before = -1;      ///< number of the one before it; -1 for none
+    int64_t bytes_after = 0;  ///< of those that will follow it
+    bool operator==(const Series&) const = default;
+  };
   /// A request, or the return of one, where `bytes` is 0. Requests are numbered from 0.
   struct Event {
     int64_t bytes = 0;
     int64_t number = 0;
+    Series series{};
     bool operator==(const Event&) const = default;
   };
   /// No plan that is worth running asks more often.
   static constexpr int64_t kMost = int64_t{1} << 22;
 
   /// Returns the number of the request. `bytes` as from aligned_bytes(). Throws InputError beyond kMost.
-  int64_t ask(int64_t bytes);
-  void hand_back(int64_t number) noexcept { events_.push_back({0, number}); }
+  int64_t ask(int64_t bytes, const Series& series = {-1, 0});
+  void hand_back(int64_t number) noexcept { events_.push_back({0, number, {}}); }
 
   /// A tile begins, and with it a scope.
   void begin_scope() { scopes_.push_back(events_.size()); }

@@ -75,8 +75,11 @@ Placement place_in_order(const Order& order, const std::vector<LiveRange>& range
   return placement;
 }
 
-/// Requests in the order in which they come, each in the smallest gap of the moment: takes no comparisons.
-Placement place_as_they_come(const MemoryRequests& requests, const std::vector<LiveRange>& ranges) {
+/// Requests in the order in which they come, each in the smallest gap of the moment, but behind the one
+/// before it in a series where that can be. `together`: the first of a series takes a gap for all of it.
+/// Takes no comparisons.
+Placement place_as_they_come(const MemoryRequests& requests, const std::vector<LiveRange>& ranges,
+                             bool together) {
   Placement placement{0, 0, std::vector<int64_t>(ranges.size())};
   std::map<int64_t, int64_t> gaps;                // offset -> bytes
   std::set<std::pair<int64_t, int64_t>> by_size;  // bytes, offset
@@ -89,11 +92,20 @@ Placement place_as_they_come(const MemoryRequests& requests, const std::vector<L
     by_size.erase({gap->second, gap->first});
     return gaps.erase(gap);
   };
+  const auto gap_for = [&](const MemoryRequests::Event& event) -> std::pair<int64_t, int64_t> {
+    const auto& [before, bytes_after] = event.series;
+    if (before >= 0) {
+      const auto number = static_cast<size_t>(before);
+      const auto next = gaps.find(placement.offsets[number] + ranges[number].bytes);
+      if (next != gaps.end() && next->second >= event.bytes) return {next->second, next->first};
+    }
+    return *by_size.lower_bound({event.bytes + (together ? bytes_after : 0), 0});
+  };
   add(0, std::numeric_limits<int64_t>::max() / 2);
   for (const MemoryRequests::Event& event : requests.events()) {
     int64_t& offset = placement.offsets[static_cast<size_t>(event.number)];
     if (event.bytes > 0) {
-      const auto [bytes, begin] = *by_size.lower_bound({event.bytes, 0});
+      const auto [bytes, begin] = gap_for(event);
       offset = begin;
       remove(gaps.find(begin));
       add(begin + event.bytes, bytes - event.bytes);
@@ -171,7 +183,10 @@ bool is_good(int64_t bytes, int64_t live) {
 }
 
 Placement place_distinct(const MemoryRequests& requests, const std::vector<LiveRange>& ranges, int64_t live) {
-  Placement best = place_as_they_come(requests, ranges);
+  Placement best = place_as_they_come(requests, ranges, false);
+  if (Placement together = place_as_they_come(requests, ranges, true);
+      together.bytes <= best.bytes || is_good(together.bytes, live))
+    best = std::move(together);
   int left = rounds_for(ranges.size());
   std::vector<Order> orders;
   if (left > 0) orders = first_orders(ranges, static_cast<int64_t>(requests.events().size()));

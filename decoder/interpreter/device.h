@@ -20,6 +20,13 @@ struct DeviceTile {
   bool empty() const { return memory == nullptr; }
 };
 
+/// One of several allocations that are best one behind the other: a convolution writes several blocks at once
+/// where their rows follow one another.
+struct InSeries {
+  const void* before = nullptr;  ///< the one before it, where that is there
+  int64_t bytes_after = 0;       ///< of those that will follow it
+};
+
 /// What a convolution reads and writes.
 struct ConvolutionViews {
   const MapView& source;
@@ -35,7 +42,7 @@ class Device {
   virtual ~Device() = default;
 
   /// Memory for a block that is materialised, until the last copy of the pointer is gone.
-  virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
+  virtual std::shared_ptr<void> allocate(int64_t bytes, const InSeries& series) = 0;
   /// A tile of values that are not set.
   virtual DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) = 0;
   virtual int64_t live_bytes() const = 0;

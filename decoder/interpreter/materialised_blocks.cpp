@@ -13,7 +13,7 @@ MaterialisedBlocks::MaterialisedBlocks(const Graph& graph, const Plan& plan, con
     : graph_(graph),
       plan_(plan),
       sizes_(sizes),
-      allocate_([&device](int64_t bytes) { return device.allocate(bytes); }),
+      allocate_([&device](int64_t bytes, const InSeries& series) { return device.allocate(bytes, series); }),
       transfers_(transfers) {}
 
 MaterialisedBlocks::~MaterialisedBlocks() {

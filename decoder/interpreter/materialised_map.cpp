@@ -26,7 +26,8 @@ void MaterialisedMap::acquire(const Interval& blocks) {
       if (storage_[i]) continue;
       const int64_t bytes =
           picture_.t * view_.block_rows * picture_.x * view_.channels * bytes_per_element(view_.dtype);
-      storage_[i] = allocate_(bytes);
+      const void* before = b > 0 ? storage_[i - 1].get() : nullptr;
+      storage_[i] = allocate_(bytes, {before, (view_.blocks_per_item - 1 - b) * bytes});
       view_.blocks[i] = storage_[i].get();
     }
   }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "decoder/interpreter/device.h"
 #include "decoder/interpreter/map_view.h"
 #include "decoder/plan/plan.h"
 
@@ -13,7 +14,7 @@ namespace headroom {
 class MaterialisedMap {
  public:
   /// Gives memory of so many bytes that lasts until the last copy of the pointer is gone.
-  using Allocate = std::function<std::shared_ptr<void>(int64_t bytes)>;
+  using Allocate = std::function<std::shared_ptr<void>(int64_t bytes, const InSeries& series)>;
 
   MaterialisedMap(const Materialised& materialised, const Extent& picture, int64_t channels, int64_t items,
                   Dtype dtype, Allocate allocate);

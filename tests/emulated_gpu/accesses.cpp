@@ -34,7 +34,8 @@ class Accesses {
     if (length(box.t) * length(box.y) * length(box.x) == 0) return;
     if (!contains(view.region.t, box.t) || !contains(view.region.y, box.y) || !contains(view.region.x, box.x))
       throw std::logic_error("a call reaches beyond a view");
-    const int64_t row = length(view.region.x) * view.channels * bytes_per_element(view.dtype);
+    const int64_t pixel = view.channels * bytes_per_element(view.dtype);
+    const int64_t row = length(view.region.x) * pixel, left = (box.x.begin - view.region.x.begin) * pixel;
     for (int32_t t = box.t.begin; t < box.t.end; ++t) {
       for (int32_t y = box.y.begin; y < box.y.end; ++y) {
         const int32_t down = y - view.region.y.begin, block = down / view.block_rows;
@@ -42,7 +43,8 @@ class Accesses {
         if (view.block_units[block] == kAbsent)
           throw std::logic_error("a call touches a block that is not there");
         const int64_t line = int64_t{t - view.region.t.begin} * view.block_rows + down % view.block_rows;
-        memory(view.base + view.block_units[block] * kBlockUnit + line * row, row, writes);
+        memory(view.base + view.block_units[block] * kBlockUnit + line * row + left, length(box.x) * pixel,
+               writes);
       }
     }
   }

@@ -13,7 +13,7 @@ struct Access {
   bool writes = false;
 };
 
-/// What a call touches, at the most, in whole rows. Throws std::logic_error where it would touch a block that
+/// What a call touches, at the most, row by row. Throws std::logic_error where it would touch a block that
 /// is not there, or a position that its view does not have.
 std::vector<Access> accesses_of(const Call& call);
 

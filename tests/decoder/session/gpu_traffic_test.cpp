@@ -1,5 +1,5 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <string>
 
 #include "decoder/files/picture_sink.h"
@@ -8,6 +8,7 @@
 #include "decoder/gpu/gpu_device.h"
 #include "decoder/graph/built_in_models.h"
 #include "decoder/interpreter/interpreter.h"
+#include "decoder/lowering/build_plan.h"
 #include "planner/cost/cost_model.h"
 #include "planner/search/make_plan.h"
 #include "tests/emulated_gpu/accesses.h"
@@ -39,7 +40,7 @@ class Traffic final : public DryGpu, public EventSink {
     const auto* convolution = std::get_if<gpu::Convolve>(&call);
     if (convolution != nullptr) {
       ++pass.convolutions;
-      pass.pieces += pieces_of(convolution->target);
+      pass.pieces += pieces_of(convolution->target, convolution->region.y);
     }
     const int64_t before = cache_.memory_bytes();
     for (const gpu::Access& access : gpu::accesses_of(call)) {
@@ -53,11 +54,12 @@ class Traffic final : public DryGpu, public EventSink {
   }
 
  private:
-  static int64_t pieces_of(const gpu::View& view) {
+  static int64_t pieces_of(const gpu::View& view, const gpu::Span& rows) {
     const int64_t block_bytes = int64_t{view.block_rows} * (view.region.x.end - view.region.x.begin) *
                                 view.channels * bytes_per_element(view.dtype);
     int64_t pieces = 1;
-    for (int32_t i = 1; i < view.blocks; ++i)
+    const int32_t first = (rows.begin - view.region.y.begin) / view.block_rows;
+    for (int32_t i = first + 1; i <= (rows.end - 1 - view.region.y.begin) / view.block_rows; ++i)
       pieces += (view.block_units[i] - view.block_units[i - 1]) * gpu::kBlockUnit != block_bytes ? 1 : 0;
     return pieces;
   }
@@ -99,15 +101,39 @@ Traffic traffic_of(const Model& model, const Plan& plan) {
   return gpu;
 }
 
+/// The same plan in bands of about so many bytes of what each pass makes.
+Plan in_bands(const Model& model, const Plan& plan, int64_t band_bytes) {
+  std::vector<PassDecision> decisions;
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    PassDecision decision;
+    for (const Materialised& entry : plan.materialised) {
+      if (static_cast<size_t>(entry.first_pass) != i) continue;
+      decision.keeps.push_back(entry.tensor);
+      if (entry.in_place_of != TensorId{-1}) decision.in_place.push_back(entry.tensor);
+    }
+    const Pass& pass = plan.passes[i];
+    const Sizes sizes = sizes_of(model.graph, plan);
+    const Extent grid = extent_at(pass.scale, sizes.latent);
+    const int64_t row_bytes =
+        grid.x * model.graph.tensor(model.graph.find_tensor(pass.name)).channels * int64_t{2};
+    decision.tile = {grid.t, std::clamp<int64_t>(band_bytes / row_bytes, 1, grid.y), grid.x};
+    decisions.push_back(decision);
+  }
+  return build_plan(model, plan.request, {.weights = plan.weights}, decisions,
+                    planner::CostModel(model.graph, DeviceKind::cuda).memory());
+}
+
 /// A residual block without a shortcut of its own, of the finest tensors: as tensors of its size.
 struct OfBlock {
   double call_tensors = 0, memory_tensors = 0;
   int64_t convolutions = 0, pieces = 0;
+  int64_t written_bytes = 0;  ///< by convolutions
 };
-OfBlock block_of(const Model& model, const Plan& plan, const Traffic& traffic, const std::string& name) {
+OfBlock block_of(const Model& model, const Plan& plan) {
+  const Traffic traffic = traffic_of(model, plan);
   OfBlock block;
   for (size_t i = 0; i < plan.passes.size(); ++i) {
-    if (plan.passes[i].name.find(name) == std::string::npos) continue;
+    if (plan.passes[i].name.find("up_blocks.3.resnets.1") == std::string::npos) continue;
     const TensorId id = model.graph.find_tensor(plan.passes[i].name);
     const auto bytes =
         double(bytes_of(model.graph.tensor(id), sizes_of(model.graph, plan).latent, 1, Dtype::bf16));
@@ -115,6 +141,7 @@ OfBlock block_of(const Model& model, const Plan& plan, const Traffic& traffic, c
     block.memory_tensors += double(traffic.passes[i].memory_bytes) / bytes;
     block.convolutions += traffic.passes[i].convolutions;
     block.pieces += traffic.passes[i].pieces;
+    block.written_bytes += static_cast<int64_t>(bytes);
   }
   return block;
 }
@@ -123,18 +150,17 @@ TEST_CASE("a residual block moves few tensors") {
   const Model model = test::model_of(nlohmann::json::parse(*built_in_config("sdxl")));
   for (const int64_t pixels : {1024, 2048}) {
     const Plan plan = planned(model, pixels, int64_t{40} << 30);
-    const Traffic traffic = traffic_of(model, plan);
-    for (size_t i = 0; i < plan.passes.size(); ++i) {
-      const Pass& pass = plan.passes[i];
-      UNSCOPED_INFO(pass.name << " " << pass.tiles.y.size() << "x" << pass.tiles.x.size() << " "
-                              << traffic.passes[i].call_bytes << " " << traffic.passes[i].memory_bytes);
-    }
-    const OfBlock block = block_of(model, plan, traffic, "up_blocks.3.resnets.1");
-    CAPTURE(pixels, block.call_tensors, block.memory_tensors, block.convolutions);
-    CHECK(block.convolutions > 0);
-    CHECK(block.pieces == block.convolutions);  // blocks of 4 MiB by themselves would not fill a card
-    CHECK(block.call_tensors <= 11.1);  // 15 where convolutions write tiles, which are copied and added
-    CHECK(block.memory_tensors <= 8);
+    const OfBlock as_planned = block_of(model, plan);
+    const OfBlock in_l2 = block_of(model, in_bands(model, plan, int64_t{8} << 20));
+    CAPTURE(pixels, as_planned.call_tensors, as_planned.memory_tensors, in_l2.call_tensors,
+            in_l2.memory_tensors);
+    // 15 where convolutions write tiles, which are copied and added. Halos are read more than once.
+    CHECK(as_planned.call_tensors <= 11.5);
+    CHECK(as_planned.convolutions >= 2);
+    // What norm, convolution and statistics hand on stays in the cache.
+    CHECK(in_l2.memory_tensors <= 8);
+    // Blocks of 4 MiB by themselves would not fill a card: most lie behind one another.
+    CHECK(as_planned.written_bytes / as_planned.pieces >= 8 << 20);
   }
 }
 
