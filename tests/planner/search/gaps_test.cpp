@@ -45,7 +45,10 @@ TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, w
     CHECK(dry_run.host.bytes <= options.host_limit_bytes);
     CHECK(plan.host_limit_bytes ==
           (dry_run.host.bytes > 0 ? options.host_limit_bytes : plan.host_limit_bytes));
-    CHECK(plan.predicted_peak_bytes - plan.reserve_bytes == dry_run.live_bytes());
+    // Where tiles are cut inside a position of a coarser tensor, the widest one is counted with one column
+    // more.
+    CHECK(plan.predicted_peak_bytes - plan.reserve_bytes >= dry_run.live_bytes());
+    CHECK(double(plan.predicted_peak_bytes - plan.reserve_bytes) <= 1.001 * double(dry_run.live_bytes()));
     CHECK(double(dry_run.bytes()) <= 1.02 * double(dry_run.live_bytes()));
   }
 }
