@@ -46,7 +46,7 @@ TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, w
     CHECK(plan.host_limit_bytes ==
           (dry_run.host.bytes > 0 ? options.host_limit_bytes : plan.host_limit_bytes));
     CHECK(plan.predicted_peak_bytes - plan.reserve_bytes == dry_run.live_bytes());
-    CHECK(double(dry_run.bytes()) <= 1.02 * double(dry_run.live_bytes()));
+    CHECK(double(dry_run.bytes()) <= 1.03 * double(dry_run.live_bytes()));
   }
 }
 
