@@ -1,7 +1,5 @@
 #include "planner/cost/gpu_work.h"
 
-#include <algorithm>
-
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/parameters.h"
 #include "decoder/lowering/storage.h"
@@ -97,9 +95,7 @@ StepTraffic traffic_of(const Graph& graph, const Step& step, const Sizes& sizes)
   const Op& op = graph.op(step.op);
   bytes.rewrites = rewrites_of(op);
   for (size_t i = 0; i < step.inputs.size(); ++i) {
-    const auto input = static_cast<size_t>(
-        std::find(op.inputs.begin(), op.inputs.end(), step.inputs[i].tensor) - op.inputs.begin());
-    if (!is_residual(step, i) && is_cached(graph, op, input)) continue;
+    if (!is_residual(step, i) && is_cached(graph, op, i)) continue;
     const Tensor& tensor = graph.tensor(step.inputs[i].tensor);
     const Axes<double> ratio = per_axis([](int32_t from, int32_t to) { return double(from) / double(to); },
                                         tensor.scale, measured.scale);

@@ -52,6 +52,22 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
   return weights + CostModel::sweep_seconds(compute, transfers, pass.tiles.y.size());
 }
 
+/// No step takes less than the solver's bound counts for it.
+void require_bounds(const Graph& graph, const Plan& plan, size_t number, const Extent& tile,
+                    const CostModel& costs) {
+  const Pass& pass = plan.passes[number];
+  const Sizes sizes = sizes_of(graph, plan);
+  double sum = 0;
+  for (const Step& step : pass.steps) {
+    CAPTURE(int(step.kind), graph.tensor(step.tensor).name);
+    const double seconds = costs.step_seconds(pass, step, tile, sizes) * (1 + 1e-12);
+    if (step.op != OpId{-1}) REQUIRE(seconds >= costs.least_seconds(step.op, sizes));
+    if (step.kind == StepKind::store) REQUIRE(seconds >= costs.least_store_seconds(step.tensor, sizes));
+    sum += seconds;
+  }
+  REQUIRE(sum * (1 - 1e-9) <= costs.pass_seconds(pass, tile, sizes));
+}
+
 TEST_CASE("a walk through every tile and step finds the peak and the seconds that the planner counts") {
   const uint64_t hundred = GENERATE(range(uint64_t{0}, uint64_t{25}));
   for (uint64_t seed = hundred * 100; seed < (hundred + 1) * 100; ++seed) {
@@ -91,6 +107,7 @@ TEST_CASE("a walk through every tile and step finds the peak and the seconds tha
       REQUIRE(walked.passes[i].real_peak_bytes <= walked.passes[i].peak_bytes);
       REQUIRE(walked.passes[i].seconds ==
               Approx(planned_seconds(model, drawn.plan, i, drawn.decisions[i].tile, costs)).epsilon(1e-9));
+      if (on_cuda) require_bounds(model.graph, drawn.plan, i, drawn.decisions[i].tile, costs);
     }
   }
 }
