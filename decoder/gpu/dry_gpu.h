@@ -13,7 +13,7 @@ namespace headroom {
 
 /// Takes calls and does nothing, so that a dry run needs no GPU and no other code than a decode. Its host
 /// memory is there, and zero where nothing was written.
-class DryGpu final : public gpu::Gpu {
+class DryGpu : public gpu::Gpu {
  public:
   std::string device() const override { return "none"; }
   std::string libraries() const override { return "none"; }
