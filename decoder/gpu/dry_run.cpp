@@ -57,11 +57,10 @@ void check_tiers(const Graph& graph, const Plan& plan) {
 
 }  // namespace
 
-DryRun run_dry(const Model& model, const Plan& plan) {
+DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan) {
   check_tiers(model.graph, plan);
   const auto memory = std::make_shared<GpuMemory>();
   const HostWeights none = no_host_weights();
-  DryGpu gpu;
   PinnedStaging staging(gpu);
   DryRun dry_run;
   std::optional<GpuWeights> weights;
@@ -84,6 +83,12 @@ DryRun run_dry(const Model& model, const Plan& plan) {
   const int64_t last = (plan.request.batch - 1) / plan.micro_batch * plan.micro_batch;
   if (plan.request.batch - last < plan.micro_batch) dry_run.last_micro_batch = run(last);
   dry_run.requests = memory->requests();
+  return dry_run;
+}
+
+DryRun run_dry(const Model& model, const Plan& plan) {
+  DryGpu gpu;
+  DryRun dry_run = run_dry_on(gpu, model, plan);
   dry_run.placement = find_placement(dry_run.requests);
   dry_run.host = host_layout(model.graph, plan);
   return dry_run;

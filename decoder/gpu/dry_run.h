@@ -1,5 +1,6 @@
 #pragma once
 
+#include "decoder/gpu/calls/gpu.h"
 #include "decoder/gpu/host_layout.h"
 #include "decoder/gpu/placement.h"
 #include "decoder/graph/model.h"
@@ -26,5 +27,8 @@ struct DryRun {
 
 /// Throws InputError where the plan cannot be run on CUDA.
 DryRun run_dry(const Model& model, const Plan& plan);
+/// Its first half: the requests, and nothing placed yet. `gpu` is given the calls of the decode, at addresses
+/// where no memory is.
+DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan);
 
 }  // namespace headroom

@@ -60,6 +60,14 @@ struct PartStats {
   friend bool operator==(const PartStats&, const PartStats&) = default;
 };
 
+/// How often convolutions on a GPU ran by one engine of a library, or by kernels of our own.
+struct EngineStats {
+  std::string name;
+  bool compiled = false;  ///< its kernels during the decode, which takes seconds
+  int64_t runs = 0;
+  friend bool operator==(const EngineStats&, const EngineStats&) = default;
+};
+
 /// What one decode measured, or all of a queue in total. Peaks count device bytes of every kind that the
 /// limit covers.
 struct RunStats {
@@ -77,7 +85,8 @@ struct RunStats {
   int64_t to_host_bytes = 0;         ///< of materialised tensors, from a GPU to the host's memory
   int64_t from_host_bytes = 0;
   std::vector<PassStats> passes;
-  std::vector<PartStats> parts;  ///< of a GPU; copies go on beside the others
+  std::vector<PartStats> parts;      ///< of a GPU; copies go on beside the others
+  std::vector<EngineStats> engines;  ///< of a GPU's convolutions, where it tells them apart
   std::string device;
   std::string libraries;
   int threads = 0;

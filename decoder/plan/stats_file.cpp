@@ -13,6 +13,7 @@ using nlohmann::json;
 
 constexpr int64_t kMostStatsBytes = int64_t{64} << 20;
 constexpr size_t kMostParts = 100;
+constexpr size_t kMostEngines = 10'000;
 constexpr size_t kMostPassesRun = 1'000'000;
 constexpr size_t kMostDecodes = 100'000;
 
@@ -87,6 +88,20 @@ DecodeStats read_decode(const JsonFields& fields) {
   return decode;
 }
 
+json to_json(const EngineStats& engine) {
+  return {{"name", engine.name}, {"compiled", engine.compiled}, {"runs", engine.runs}};
+}
+
+std::vector<EngineStats> read_engines(const JsonFields& fields) {
+  std::vector<EngineStats> engines(fields.size(kMostEngines));
+  for (size_t i = 0; i < engines.size(); ++i) {
+    engines[i].name = fields[i]["name"].text();
+    engines[i].compiled = fields[i]["compiled"].boolean();
+    engines[i].runs = fields[i]["runs"].integer(0, INT64_MAX);
+  }
+  return engines;
+}
+
 QueueStats read_queue(const JsonFields& file) {
   QueueStats queue;
   const JsonFields decodes = file["decodes"];
@@ -128,6 +143,7 @@ json to_json(const RunStats& stats) {
   }
   for (const PartStats& part : stats.parts)
     out["parts"].push_back({{"name", part.name}, {"seconds", part.seconds}});
+  for (const EngineStats& engine : stats.engines) out["engines"].push_back(to_json(engine));
   if (stats.verification) out["verification"] = to_json(*stats.verification);
   if (stats.queue) {
     out["decodes"] = json::array();
@@ -169,6 +185,7 @@ RunStats stats_from_json(const JsonFields& file) {
     for (size_t i = 0; i < kinds; ++i)
       stats.parts.push_back({parts[i]["name"].text(), parts[i]["seconds"].amount()});
   }
+  if (file.has("engines")) stats.engines = read_engines(file["engines"]);
   stats.device = file["device"].text();
   stats.libraries = file["libraries"].text();
   stats.threads = static_cast<int>(file["threads"].integer(0, 1'000'000));

@@ -23,6 +23,11 @@ void add_parts(gpu::Gpu& gpu, RunStats& stats) {
     stats.parts.push_back({name_of(static_cast<gpu::TimeScope>(i)), (*seconds)[i]});
 }
 
+void add_engines(const gpu::Gpu& gpu, RunStats& stats) {
+  for (const gpu::EngineRuns& each : gpu.engine_runs())
+    stats.engines.push_back({each.name, each.compiled, each.runs});
+}
+
 std::vector<DryRun> dry_runs_of(const Model& model, const std::vector<Plan>& plans) {
   std::vector<DryRun> runs;
   int64_t requests = 0;
@@ -83,6 +88,7 @@ class GpuSession::PlanRun final : public Session::Run {
     memory_->stop_observing();
     events_.end();
     add_parts(session_.gpu_, stats);
+    add_engines(session_.gpu_, stats);
     if (transfers_) {
       stats.to_host_bytes = transfers_->written_bytes();
       stats.from_host_bytes = transfers_->read_bytes();

@@ -86,7 +86,8 @@ def headroom_decode(place: Place, case: Case, dtype: str, limit: str, latent: Pa
                                       measure.on_device(place.device))
         stats = json.loads(output.with_suffix(".stats.json").read_text())
         scalars = {key: value for key, value in stats.items() if isinstance(value, (int, float, str))}
-        return {**run, "parts": seconds_by_part(stats), "copied_bytes": copied_bytes(stats), "stats": scalars}
+        return {**run, "parts": seconds_by_part(stats), "copied_bytes": copied_bytes(stats),
+                "engines": stats.get("engines", []), "stats": scalars}
 
     def again() -> list[float]:
         return repeated(place, model, seed, plan_file, latent, repeats)

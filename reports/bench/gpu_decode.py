@@ -16,7 +16,7 @@ on the same card; where that does not fit, the result names what stands in.
 
 After every run the results are written, and a part that was cut off goes on with the run that it lacks; --again starts it anew. Ends
 with 1 where a part is not done or something in it is not as expected: an error in fp32 above 1e-4 of the reference's magnitude, a PSNR in
-16 bits below that of diffusers untiled, a peak above the limit.
+16 bits below that of diffusers untiled, a peak above the limit, an engine that cuDNN compiled during the decode.
 """
 
 import argparse

@@ -37,12 +37,22 @@ def row_of(name: str, entry: dict[str, Any], dtype: str) -> dict[str, Any]:
             "is_reference": any(run.get("is_reference") for run in runs),
             "parts": {part: statistics.median(run["parts"][part] for run in runs if part in run.get("parts", {}))
                       for part in runs[0].get("parts", {})},
-            "copied_bytes": median_of(runs, "copied_bytes")}
+            "copied_bytes": median_of(runs, "copied_bytes"), "engines": engines_of(runs)}
     if plan:
         row["of_convolution_rate"] = (row["again_seconds"] or row["first_seconds"])["median"] * entry["convolution_rate"] / plan["flops"]
         row["within_limit"] = row["peak_bytes"] <= plan["limit_bytes"]
         row["exact"] = is_exact(row, entry, dtype)
+        row["all_there"] = not any(engine["compiled"] for engine in row["engines"])
     return row
+
+
+def engines_of(runs: list[Run]) -> list[Run]:
+    """What convolutions ran by in any of the runs, with the most runs of one decode."""
+    engines: dict[tuple[str, bool], int] = {}
+    for engine in (each for run in runs for each in run.get("engines", [])):
+        key = engine["name"], engine["compiled"]
+        engines[key] = max(engines.get(key, 0), engine["runs"])
+    return [{"name": name, "compiled": compiled, "runs": count} for (name, compiled), count in engines.items()]
 
 
 def is_exact(row: dict[str, Any], entry: dict[str, Any], dtype: str) -> bool | None:
@@ -72,6 +82,7 @@ def add_rows(entry: dict[str, Any], dtype: str) -> None:
     entry["rows"].sort(key=lambda row: row["name"].startswith("Headroom"))
     compare_times(entry["rows"])
     entry["as_expected"] = all(row.get("exact") is not False and row.get("within_limit") is not False
+                               and row.get("all_there") is not False
                                and not (row["name"].startswith("Headroom") and "error" in row) for row in entry["rows"])
 
 
@@ -115,6 +126,16 @@ def parts_table(entry: dict[str, Any]) -> str:
     return "\n" + measure.markdown_table(lines)
 
 
+def engines_text(entry: dict[str, Any]) -> str:
+    """What convolutions ran by, a line for each contender that tells."""
+    lines = []
+    for row in entry["rows"]:
+        engines = [f"{engine['name']}{' (COMPILED)' if engine['compiled'] else ''} {engine['runs']}×" for engine in row.get("engines") or []]
+        if engines:
+            lines.append(f"Convolutions of {row['name']}: {', '.join(engines)}.\n")
+    return "\n" + "\n".join(lines) if lines else ""
+
+
 def queue_table(entry: dict[str, Any]) -> str:
     arrived, planned = entry["as_it_arrives"], entry["planned"]
     last, first = arrived[-1]["resident_bytes"], arrived[0]["resident_bytes"]
@@ -137,7 +158,7 @@ def part_section(name: str, entry: dict[str, Any], device: dict[str, Any]) -> st
     if name == QUEUE and "planned" in entry:
         lines.append(queue_table(entry))
     elif entry.get("rows"):
-        lines.append(case_table(entry) + parts_table(entry))
+        lines.append(case_table(entry) + parts_table(entry) + engines_text(entry))
         link = entry.get("link", {})
         lines.append(f"Errors are against {entry['reference']}. Convolutions of LibTorch ran at {entry['convolution_rate'] / 1e12:.3g} TFLOP/s; "
                      f"copies of pinned memory at {gigabytes(link.get('to_host_bytes_per_second'))} to the host, "

@@ -13,7 +13,7 @@ namespace headroom::gpu {
 /// A GPU on the CPU: kernels run in the emulator as soon as they are asked for, and every hazard between
 /// streams is found: so whatever order a real GPU may choose gives the same values. Memory begins as NaNs,
 /// and nothing outside the reservations may be touched.
-class EmulatedGpu final : public Gpu {
+class EmulatedGpu : public Gpu {
  public:
   static constexpr int64_t kContextBytes = int64_t{300} << 20;
 

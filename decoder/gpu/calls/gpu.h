@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "decoder/gpu/calls/allocator_watch.h"
 #include "decoder/gpu/calls/calls.h"
+#include "decoder/gpu/calls/engine_runs.h"
 #include "decoder/gpu/calls/time_scopes.h"
 
 namespace headroom::gpu {
@@ -70,10 +72,15 @@ class Gpu {
   /// it. A process has one watch at a time, the newest.
   virtual bool watch_allocator(AllocatorWatch /*watch*/) { return false; }
 
-  /// From here on the time that work takes is added up by its scope, where the GPU measures it.
+  /// From here on the time that work takes is added up by its scope, where the GPU measures it, and runs of
+  /// engines are counted.
   virtual void restart_scopes() {}
   /// The sums since then. All work must be done. None where the GPU does not measure.
   virtual std::optional<ScopeSeconds> scope_seconds() { return {}; }
+
+  /// What convolutions ran by since the last restart_scopes(). None where the GPU does not tell engines
+  /// apart.
+  virtual std::vector<EngineRuns> engine_runs() const { return {}; }
 };
 
 }  // namespace headroom::gpu

@@ -205,6 +205,7 @@ void CudaGpu::convolve(const Convolve& call) {
     Convolve rest = call;
     rest.region = left;
     gpu::start(rest, stream(Stream::compute));
+    ++own_convolutions_;
   }
 }
 
@@ -243,6 +244,14 @@ void CudaGpu::restart_scopes() {
   if (!timer_) timer_ = std::make_unique<ScopeTimer>(*stamps_);
   timer_->restart();
   timer_->compute(TimeScope::waiting);
+  convolution_->restart_counts();
+  own_convolutions_ = 0;
+}
+
+std::vector<EngineRuns> CudaGpu::engine_runs() const {
+  std::vector<EngineRuns> all = convolution_->engine_runs();
+  if (own_convolutions_ > 0) all.push_back({"own kernels", false, own_convolutions_});
+  return all;
 }
 
 std::optional<ScopeSeconds> CudaGpu::scope_seconds() {

@@ -53,6 +53,7 @@ class CudaGpu : public Gpu {
 
   void restart_scopes() override;
   std::optional<ScopeSeconds> scope_seconds() override;
+  std::vector<EngineRuns> engine_runs() const override;
 
  private:
   cudaStream_t stream(Stream stream) const { return streams_[static_cast<size_t>(stream)]; }
@@ -65,6 +66,7 @@ class CudaGpu : public Gpu {
   std::array<cudaStream_t, kStreams> streams_{};
   cudnnHandle_t cudnn_ = nullptr;
   std::unique_ptr<CudnnConvolution> convolution_;
+  int64_t own_convolutions_ = 0;  ///< by kernels of our own, since restart_scopes()
   std::unique_ptr<CublasProducts> products_;
   std::unique_ptr<Events> events_;
   std::unique_ptr<CudaStamps> stamps_;

@@ -1,6 +1,7 @@
 #include "decoder/gpu/cuda/cudnn_convolution.h"
 
 #include <array>
+#include <string>
 
 #include "decoder/gpu/cuda/status.h"
 #include "decoder/gpu/kernels/kernels.h"
@@ -10,7 +11,8 @@ namespace {
 
 class Engine : public ConvolutionEngine {
  public:
-  Engine(cudnnHandle_t handle, CudnnPlans& plans) : handle_(handle), plans_(plans) {}
+  using Runs = std::map<std::pair<int64_t, bool>, int64_t>;
+  Engine(cudnnHandle_t handle, CudnnPlans& plans, Runs& runs) : handle_(handle), plans_(plans), runs_(runs) {}
 
   Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes) override {
     return plans_.fit(problem, workspace_bytes);
@@ -37,6 +39,7 @@ class Engine : public ConvolutionEngine {
           kSet);
     check(cudnnBackendFinalize(pack.get()), "cudnnBackendFinalize");
     check(cudnnBackendExecute(handle_, plan->plan.get(), pack.get()), "cudnnBackendExecute");
+    ++runs_[{plan->engine, plan->compiles}];
   }
 
   void interleave(const Interleave& call) override {
@@ -48,13 +51,21 @@ class Engine : public ConvolutionEngine {
  private:
   cudnnHandle_t handle_;
   CudnnPlans& plans_;
+  Runs& runs_;
 };
 
 }  // namespace
 
 std::vector<Box> CudnnConvolution::convolve(const Convolve& call) {
-  Engine engine(handle_, plans_);
+  Engine engine(handle_, plans_, runs_);
   return convolve_in_chunks(call, engine);
+}
+
+std::vector<EngineRuns> CudnnConvolution::engine_runs() const {
+  std::vector<EngineRuns> all;
+  for (const auto& [engine, runs] : runs_)
+    all.push_back({"cuDNN " + std::to_string(engine.first), engine.second, runs});
+  return all;
 }
 
 }  // namespace headroom::gpu

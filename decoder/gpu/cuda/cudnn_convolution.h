@@ -2,8 +2,12 @@
 
 #include <cudnn.h>
 
+#include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
+#include "decoder/gpu/calls/engine_runs.h"
 #include "decoder/gpu/cuda/cudnn_plans.h"
 #include "decoder/gpu/cuda/library_calls/convolution_chunks.h"
 
@@ -18,9 +22,14 @@ class CudnnConvolution {
   /// Starts what cuDNN can do of a call within its workspace; returns what is left of its region.
   std::vector<Box> convolve(const Convolve& call);
 
+  /// By which engines since the counts began anew.
+  std::vector<EngineRuns> engine_runs() const;
+  void restart_counts() { runs_.clear(); }
+
  private:
   cudnnHandle_t handle_;
   CudnnPlans plans_;
+  std::map<std::pair<int64_t, bool>, int64_t> runs_;  ///< by engine, and whether it compiles
 };
 
 }  // namespace headroom::gpu

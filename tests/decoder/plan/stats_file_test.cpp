@@ -55,6 +55,7 @@ TEST_CASE("stats file: statistics come back as they were", "[unit][stats_file]")
   CHECK(to_json(stats)["verification"]["psnr_db"].is_null());
   CHECK(read(to_json(stats)) == stats);
   stats.parts = {{"convolution", 0.25}, {"copies", 0.5}};
+  stats.engines = {{"cuDNN 41", false, 250}, {"cuDNN 7", true, 2}, {"own kernels", false, 1}};
   stats.to_host_bytes = 1 << 20;
   stats.from_host_bytes = 1 << 21;
   CHECK(read(to_json(stats)) == stats);
@@ -86,6 +87,7 @@ TEST_CASE("stats file: the keys that others read", "[unit][stats_file]") {
   }
   CHECK_FALSE(document.contains("verification"));
   CHECK_FALSE(document.contains("decodes"));
+  CHECK_FALSE(document.contains("engines"));
 }
 
 TEST_CASE("stats file: a queue's decodes come back, and their wrong values are refused",

@@ -41,6 +41,34 @@ TEST_CASE("plans for a GPU run in one reservation within their limit") {
   }
 }
 
+/// Tells of engines, as CUDA's libraries have them, and forgets them where counting begins anew.
+class GpuOfEngines final : public EmulatedGpu {
+ public:
+  using EmulatedGpu::EmulatedGpu;
+  void restart_scopes() override { counted_ = true; }
+  std::vector<gpu::EngineRuns> engine_runs() const override {
+    return {{"cuDNN 41", false, counted_ ? 3 : 1000}, {"own kernels", false, 1}};
+  }
+
+ private:
+  bool counted_ = false;
+};
+
+TEST_CASE("statistics have the engines that a GPU tells of") {
+  const Model model = test::model_of(test::tiny_config());
+  const Request request = request_for(model, {1, 4, 4}, 1, Dtype::fp32, DeviceKind::cuda);
+  planner::PlanOptions options;
+  options.limit_bytes = int64_t{1} << 29;
+  const planner::CostModel costs(model.graph, DeviceKind::cuda);
+  const Plan plan = planner::make_plan({model, request, options, costs}).value();
+  const Array input = test::latent_for(model, request, 1);
+  GpuOfEngines telling;
+  const std::vector<EngineStats> expected{{"cuDNN 41", false, 3}, {"own kernels", false, 1}};
+  CHECK(on_gpu(telling, model, plan, input, 1).stats.engines == expected);
+  EmulatedGpu silent;
+  CHECK(on_gpu(silent, model, plan, input, 1).stats.engines.empty());
+}
+
 TEST_CASE("what a GPU cannot do is refused before anything is taken") {
   const Model model = test::model_of(test::tiny_config());
   const Request request = request_for(model, {1, 4, 4}, 1, Dtype::fp32, DeviceKind::cuda);

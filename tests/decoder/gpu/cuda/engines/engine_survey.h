@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "decoder/graph/model.h"
+#include "decoder/plan/plan.h"
+#include "tests/decoder/gpu/cuda/engines/cards.h"
+
+namespace headroom::test {
+
+/// Loads a library in the driver's place, so that cuDNN offers what it would on a card. Empty, or why cuDNN
+/// cannot be asked: CTest counts a test that prints it as skipped.
+std::string why_cudnn_cannot_be_asked();
+
+/// A decode whose convolutions are asked about. Tight is half of what it takes where there is plenty.
+struct SurveyedDecode {
+  std::string model;
+  int64_t width_pixels = 0, height_pixels = 0, frames = 1;
+  bool tight = false;
+};
+
+/// An engine of cuDNN, and the distinct convolutions that it was taken for.
+struct EngineUse {
+  bool tensor_cores = false;
+  bool compiles = false;
+  int32_t most_inputs = 0;  ///< channels that one of them reads
+  int64_t convolutions = 0;
+  int64_t workspace_bytes = 0;  ///< the largest
+};
+
+/// Why a convolution is left to kernels of our own.
+enum class LeftFor { groups, first_frames, something_else };
+
+/// What decodes take on one card.
+struct EnginesOfCard {
+  std::map<int64_t, EngineUse> engines;
+  std::map<LeftFor, int64_t> left;  ///< distinct shapes of kernels
+  int64_t workspace_bytes = 0;      ///< largest of a plan,
+  int64_t granted_bytes = 0;        ///< and what there was for that one
+  int64_t over_grant = 0;           ///< plans that take more than there was
+  int64_t poor = 0;  ///< convolutions that cuDNN would rather compute otherwise, given more workspace
+};
+
+/// In the order of kCards.
+using EnginesOfCards = std::vector<EnginesOfCard>;
+
+/// The 16-bit types, whose plans are the same.
+constexpr std::array<Dtype, 2> kSurveyedTypes{Dtype::bf16, Dtype::fp16};
+
+/// Plans each decode for CUDA and runs it dry: what cuDNN would take for its convolutions, by type. Throws
+/// InputError where a decode cannot be planned.
+std::map<Dtype, EnginesOfCards> survey_engines(const std::vector<SurveyedDecode>& decodes);
+
+}  // namespace headroom::test
