@@ -15,10 +15,12 @@ int64_t most_heads(const Graph& graph, const Op& sums) {
   return most / (3 * head_channels(graph, sums));
 }
 
-/// Moments that a segment has of each group.
-int64_t moments_of_group(const Graph& graph, const Op& statistics) {
-  const int64_t of_group = graph.tensor(statistics.inputs[0]).channels / statistics.groups;
-  return (of_group + kMomentChannels - 1) / kMomentChannels;
+/// Of all segments of a frame.
+int64_t partial_moments_bytes(const Graph& graph, const Op& statistics) {
+  const int64_t channels = graph.tensor(statistics.inputs[0]).channels,
+                of_group = channels / statistics.groups;
+  const int64_t moments_of_group = (of_group + kMomentChannels - 1) / kMomentChannels;
+  return most_moment_segments(channels) * moments_of_group * statistics.groups * kMomentsBytes;
 }
 
 /// Positions of the coarse tensor that an interval of this length touches, wherever it begins.
@@ -35,8 +37,7 @@ int64_t statistics_sets(const Graph& graph, const Op& statistics, const Sizes& s
 int64_t partial_bytes(const Graph& graph) {
   int64_t most = 0;
   for (const Op& op : graph.ops()) {
-    if (op.kind == OpKind::statistics)
-      most = std::max(most, kMostMomentSegments * moments_of_group(graph, op) * op.groups * kMomentsBytes);
+    if (op.kind == OpKind::statistics) most = std::max(most, partial_moments_bytes(graph, op));
     if (op.kind != OpKind::key_value_sums) continue;
     const int64_t channels = head_channels(graph, op);
     most = std::max(

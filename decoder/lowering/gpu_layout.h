@@ -28,10 +28,15 @@ constexpr int64_t kPartialSumBytes = 4;
 /// Sets of statistics: one, or one for each frame.
 int64_t statistics_sets(const Graph& graph, const Op& statistics, const Sizes& sizes);
 
-/// Moments are taken frame by frame. Each frame's rows are cut into so many segments at the most, each with
-/// moments of its own for every group, of a group for every so many of its channels.
-constexpr int64_t kMostMomentSegments = 1024;
+/// Moments are taken frame by frame. Each frame's rows are cut into segments, each with moments of its own
+/// for every group, of a group for every so many of its channels. There are so many segments at the most,
+/// divided by how often a tensor has so many channels.
+constexpr int64_t kMostMomentSegments = 1584;
 constexpr int64_t kMomentChannels = 128;
+constexpr int64_t most_moment_segments(int64_t channels) {
+  const int64_t segments = kMostMomentSegments / ((channels + kMomentChannels - 1) / kMomentChannels);
+  return segments > 1 ? segments : 1;
+}
 /// Sums of keys and values are gathered in so many partial sums at the most, one input after the other.
 constexpr int64_t kMostKeyValuePartials = 32;
 /// Of the largest buffer that any AddMoments or AddKeyValueSums of the graph needs; one serves all.

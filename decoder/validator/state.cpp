@@ -8,8 +8,9 @@ namespace {
 /// Every array begins on a boundary of this many bytes.
 constexpr int64_t kStateBoundaryBytes = 256;
 constexpr int64_t kDoubleBytes = 8, kStatisticBytes = 4;
-/// The most segments in which statistics of one frame, and sums of keys and values, are gathered.
-constexpr int64_t kMostSegments = 1024, kMostPartialSums = 32;
+/// The most segments in which statistics of one frame, and sums of keys and values, are gathered. The first
+/// is of so many channels; of twice as many there are half as many segments.
+constexpr int64_t kMostSegments = 1584, kMostPartialSums = 32;
 /// Of a group, each so many channels count by themselves there.
 constexpr int64_t kCountedChannels = 128;
 
@@ -55,9 +56,10 @@ int64_t state_bytes(const View& view) {
     int64_t bytes = 0;
     if (op.kind == OpKind::statistics) {
       bytes = moments(multiply(sets_of(view, op), op.groups));
-      const int64_t of_group = view.graph.tensor(op.inputs[0]).channels / op.groups;
+      const int64_t channels = view.graph.tensor(op.inputs[0]).channels, of_group = channels / op.groups;
       const int64_t parts = multiply(op.groups, (of_group - 1) / kCountedChannels + 1);
-      gathered = std::max(gathered, multiply(kMostSegments, moments(parts)));
+      const int64_t segments = std::max<int64_t>(1, kMostSegments / ((channels - 1) / kCountedChannels + 1));
+      gathered = std::max(gathered, multiply(segments, moments(parts)));
     } else if (op.kind == OpKind::norm) {
       const Op& statistics = view.graph.op(view.graph.tensor(op.inputs[1]).producer);
       const int64_t channels = multiply(sets_of(view, statistics), view.graph.tensor(op.output).channels);

@@ -7,7 +7,7 @@
 namespace headroom::gpu {
 namespace {
 
-constexpr const char* kNames[kStreams] = {"compute", "to_host", "from_host"};
+constexpr const char* kNames[kStreams] = {"compute", "to_host", "from_host", "beside_compute"};
 
 }  // namespace
 

@@ -106,7 +106,8 @@ int64_t statistics_bytes(const Graph& graph, const Sizes& sizes) {
   for (const Op& op : graph.ops()) {
     if (op.kind == OpKind::statistics) {
       of_item += rounded_up(op.groups * 3 * 8, 256);
-      largest = std::max<int64_t>(largest, 1024 * op.groups * 3 * 8);
+      const int64_t slices = (graph.tensor(op.inputs[0]).channels + 127) / 128;
+      largest = std::max<int64_t>(largest, 1584 / slices * op.groups * 3 * 8);
     }
     if (op.kind == OpKind::norm) of_item += rounded_up(graph.tensor(op.output).channels * 2 * 4, 256);
   }

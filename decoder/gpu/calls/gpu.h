@@ -14,9 +14,9 @@
 namespace headroom::gpu {
 
 /// Work on one stream runs in the order in which it was given; between streams there is no order but that of
-/// events.
-enum class Stream { compute, to_host, from_host };
-constexpr int kStreams = 3;
+/// events. What runs beside the compute stream are parts of one call: a call begins and ends on that.
+enum class Stream { compute, to_host, from_host, beside_compute };
+constexpr int kStreams = 4;
 
 /// Stands for all work that a stream had been given when the event was recorded.
 enum class Event : int64_t {};

@@ -20,9 +20,10 @@ int64_t segment_count(int64_t count, int64_t least, int64_t most) {
 int64_t moment_segments(int64_t rows, int64_t columns, int64_t channels) {
   // Enough for every processor of a GPU where there is much to do, and enough to do for each of their
   // threads.
-  constexpr int64_t kLeastPixels = 128, kLeastValues = 16384, kMost = 1024;
+  constexpr int64_t kLeastPixels = 128, kLeastValues = 16384;
   const int64_t least = std::max(kLeastPixels, kLeastValues / std::min(channels, kSliceChannels));
-  return segment_count(rows * columns, least, kMost);
+  const int64_t slices = (channels + kSliceChannels - 1) / kSliceChannels;
+  return segment_count(rows * columns, least, std::max<int64_t>(1, kMomentBlocks / slices));
 }
 
 int64_t slices_of_group(int64_t channels, int64_t groups) {

@@ -8,10 +8,10 @@
 // Between the matrix products of attention.
 namespace headroom::gpu {
 
-/// One chunk of keys: scores become weights, relative to the largest score so far of each query, and what was
-/// summed before is made relative to it too (online softmax: Milakov and Gimelshein 2018). A row's weights
-/// lie in the first half of its scores. They are rounded to `dtype`, and what is summed are the rounded
-/// ones.
+/// One chunk of keys: scores become weights, relative to the largest score so far of each query (online
+/// softmax: Milakov and Gimelshein 2018). A row's weights lie in the first half of its scores. They are
+/// rounded to `dtype`, and what is summed are the rounded ones. What a row has behind its keys is written
+/// too.
 struct SoftmaxChunk {
   float* scores = nullptr;  ///< [queries][keys]
   int64_t queries = 0, keys = 0;
@@ -21,10 +21,18 @@ struct SoftmaxChunk {
   bool first = false;         ///< nothing was summed before, nor written to what follows
   float* largest = nullptr;   ///< [queries]
   float* weights = nullptr;   ///< [queries]: their sums
-  float* sums = nullptr;      ///< [queries][channels]
-  int32_t channels = 0;
+  float* factors = nullptr;   ///< [queries]: for RescaleSums; not written for the first chunk
 };
 void weigh(const SoftmaxChunk& call, StreamHandle stream);
+
+/// Makes the sums of weighted values that earlier chunks gave relative to the largest score so far.
+struct RescaleSums {
+  float* sums = nullptr;           ///< [queries][channels]
+  const float* factors = nullptr;  ///< [queries]
+  int64_t queries = 0;
+  int32_t channels = 0;
+};
+void rescale(const RescaleSums& call, StreamHandle stream);
 
 /// Sums divided by the weights, to positions of a box, which are counted row by row.
 struct StoreWeightedMeans {

@@ -5,14 +5,6 @@
 namespace headroom::gpu {
 namespace {
 
-constexpr uint32_t kMostAlignment = 256;
-
-uint32_t alignment_of(const void* address) {
-  uint32_t alignment = kMostAlignment;
-  while (reinterpret_cast<uintptr_t>(address) % alignment != 0) alignment /= 2;
-  return alignment;
-}
-
 cublasLtMatrixLayoutOpaque_t layout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t distance) {
   cublasLtMatrixLayoutOpaque_t result;
   check(cublasLtMatrixLayoutInit(&result, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns),
@@ -28,7 +20,7 @@ struct CublasProducts::Operands {
   cublasLtMatmulDescOpaque_t product;
   cublasLtMatrixLayoutOpaque_t a, b, to;
 
-  explicit Operands(const MatrixProduct& p) {
+  explicit Operands(const ProductShape& p) {
     const cudaDataType_t type = p.dtype == Dtype::bf16 ? CUDA_R_16BF : CUDA_R_16F;
     a = p.transposed ? layout(type, p.depth, p.columns, p.b_row) : layout(type, p.columns, p.depth, p.b_row);
     b = layout(type, p.depth, p.rows, p.a_row);
@@ -48,14 +40,16 @@ CublasProducts::~CublasProducts() {
   cublasLtDestroy(handle_);
 }
 
-CublasProducts::Algorithm CublasProducts::suggested(const Shape& shape, Operands& operands) const {
+std::optional<MatrixProducts::Choice> CublasProducts::suggested(const ProductShape& shape,
+                                                                int64_t workspace_bytes) {
+  Operands operands(shape);
   cublasLtMatmulPreferenceOpaque_t preference;
   check(cublasLtMatmulPreferenceInit(&preference), "cublasLtMatmulPreferenceInit");
   const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
     check(cublasLtMatmulPreferenceSetAttribute(&preference, attribute, &value, sizeof(value)),
           "cublasLtMatmulPreferenceSetAttribute");
   };
-  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(shape.workspace_bytes));
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(workspace_bytes));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, shape.b_alignment);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, shape.a_alignment);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, shape.to_alignment);
@@ -68,31 +62,24 @@ CublasProducts::Algorithm CublasProducts::suggested(const Shape& shape, Operands
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return std::nullopt;
   check(status, "cublasLtMatmulAlgoGetHeuristic");
   if (found == 0 || result.state != CUBLAS_STATUS_SUCCESS) return std::nullopt;
-  return result.algo;
+  algorithms_.push_back(result.algo);
+  return algorithms_.size() - 1;
 }
 
-const CublasProducts::Algorithm& CublasProducts::choose(const MatrixProduct& p, int64_t workspace_bytes) {
-  const Shape shape{
-      p.dtype,        p.rows,       p.columns, p.depth,           p.a_row,           p.b_row,
-      p.to_row,       p.transposed, p.add,     alignment_of(p.a), alignment_of(p.b), alignment_of(p.to),
-      workspace_bytes};
-  const auto known = chosen_.find(shape);
-  if (known != chosen_.end()) return known->second;
-  Operands operands(p);
-  return chosen_.emplace(shape, suggested(shape, operands)).first->second;
+std::optional<MatrixProducts::Choice> CublasProducts::choose(const ProductShape& shape,
+                                                             int64_t workspace_bytes) {
+  const std::pair key(shape, workspace_bytes);
+  auto known = chosen_.find(key);
+  if (known == chosen_.end()) known = chosen_.emplace(key, suggested(shape, workspace_bytes)).first;
+  return known->second;
 }
 
-bool CublasProducts::prepare(const MatrixProduct& product, int64_t workspace_bytes) {
-  return choose(product, workspace_bytes).has_value();
-}
-
-void CublasProducts::multiply(const MatrixProduct& p, void* workspace, int64_t workspace_bytes) {
-  const Algorithm& algorithm = choose(p, workspace_bytes);
-  check(algorithm ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED, "cublasLtMatmulAlgoGetHeuristic");
-  Operands operands(p);
+void CublasProducts::multiply(const MatrixProduct& p, Choice choice, void* workspace,
+                              int64_t workspace_bytes) {
+  Operands operands(shape_of(p));
   const float one = 1, before = p.add ? 1 : 0;
   check(cublasLtMatmul(handle_, &operands.product, &one, p.b, &operands.a, p.a, &operands.b, &before, p.to,
-                       &operands.to, p.to, &operands.to, &*algorithm, workspace,
+                       &operands.to, p.to, &operands.to, &algorithms_.at(choice), workspace,
                        static_cast<size_t>(workspace_bytes), stream_),
         "cublasLtMatmul");
 }

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "decoder/gpu/cuda/cublas_products.h"
+#include "decoder/gpu/cuda/cuda_attention.h"
 #include "decoder/gpu/cuda/cudnn_convolution.h"
 #include "decoder/gpu/cuda/status.h"
 #include "decoder/gpu/kernels/kernels.h"
@@ -87,8 +88,7 @@ CudaGpu::CudaGpu(std::unique_ptr<DeviceMemory> memory) : memory_(std::move(memor
   check(cudaSetDevice(kDevice), "cudaSetDevice");
   used_before_ = used_bytes();
   try {
-    for (cudaStream_t& made : streams_)
-      check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    make_streams();
     events_ = std::make_unique<Events>();
     stamps_ = std::make_unique<CudaStamps>(streams_);
     const int64_t before = memory_info().free;
@@ -96,10 +96,24 @@ CudaGpu::CudaGpu(std::unique_ptr<DeviceMemory> memory) : memory_(std::move(memor
     check(cudnnSetStream(cudnn_, stream(Stream::compute)), "cudnnSetStream");
     convolution_ = std::make_unique<CudnnConvolution>(cudnn_);
     products_ = std::make_unique<CublasProducts>(stream(Stream::compute));
+    attention_ =
+        std::make_unique<CudaAttention>(stream(Stream::compute), stream(Stream::beside_compute), *events_);
     library_bytes_ = before - memory_info().free;
   } catch (...) {
     close();
     throw;
+  }
+}
+
+/// What runs beside the compute stream goes first where both have work for a processor: the compute stream
+/// will wait for it.
+void CudaGpu::make_streams() {
+  int least = 0, greatest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+  for (cudaStream_t& made : streams_) {
+    const bool beside = &made == &streams_[static_cast<size_t>(Stream::beside_compute)];
+    check(cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking, beside ? greatest : least),
+          "cudaStreamCreateWithPriority");
   }
 }
 
@@ -111,6 +125,7 @@ CudaGpu::~CudaGpu() {
 void CudaGpu::close() noexcept {
   timer_.reset();
   stamps_.reset();
+  attention_.reset();
   products_.reset();
   convolution_.reset();
   events_.reset();
@@ -210,8 +225,7 @@ void CudaGpu::convolve(const Convolve& call) {
 }
 
 void CudaGpu::attend(const Attend& call) {
-  if (!attend_by_matrices(call, *products_, stream(Stream::compute)))
-    gpu::start(call, stream(Stream::compute));
+  if (!attend_by_matrices(call, *products_, *attention_)) gpu::start(call, stream(Stream::compute));
 }
 
 void CudaGpu::copy(Stream where, void* to, const void* from, int64_t bytes) {

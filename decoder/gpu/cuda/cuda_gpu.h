@@ -17,6 +17,7 @@
 namespace headroom::gpu {
 
 class CublasProducts;
+class CudaAttention;
 class CudnnConvolution;
 
 /// The first GPU that CUDA shows, by CUDA's own libraries.
@@ -59,6 +60,7 @@ class CudaGpu : public Gpu {
   cudaStream_t stream(Stream stream) const { return streams_[static_cast<size_t>(stream)]; }
   void convolve(const Convolve& call);
   void attend(const Attend& call);
+  void make_streams();
   void close() noexcept;
 
   std::unique_ptr<DriverMemory> driver_;  ///< as it was before there was a context
@@ -69,6 +71,7 @@ class CudaGpu : public Gpu {
   int64_t own_convolutions_ = 0;  ///< by kernels of our own, since restart_scopes()
   std::unique_ptr<CublasProducts> products_;
   std::unique_ptr<Events> events_;
+  std::unique_ptr<CudaAttention> attention_;
   std::unique_ptr<CudaStamps> stamps_;
   std::unique_ptr<ScopeTimer> timer_;  ///< none while nobody asked
   const std::unique_ptr<DeviceMemory> memory_;

@@ -11,6 +11,9 @@ constexpr uint32_t kThreads = 256;
 /// Pixels of a thread whose sums are in fp32; above that they are double.
 constexpr int32_t kRun = 32;
 constexpr int32_t kAtATime = 4;
+/// Blocks of threads that a processor holds at once: as many as its shared memory allows, if each thread has
+/// no more than 64 registers.
+constexpr int kResidentBlocks = 4;
 
 /// How AddMoments shares out channels and pixels: see kSliceChannels.
 struct Shares {
@@ -22,124 +25,140 @@ struct Shares {
   int64_t pixels = 0;            ///< of a frame
 };
 
-/// Pixels of a region's frame one after another.
+/// One vector of channels of a region's frame, pixel after pixel. Few registers stay in use between two
+/// loads.
 template <class Access>
 struct Walk {
   const View& view;
   const Box& region;
   int32_t t, y, x;
-  const std::byte* row;
+  int32_t offset;  ///< bytes, from a pixel's first channel
+  const std::byte* at;
 
-  __device__ Walk(const View& view_, const Box& region_, int32_t t_, int64_t pixel)
-      : view(view_), region(region_), t(t_) {
+  __device__ Walk(const View& view_, const Box& region_, int32_t t_, int64_t pixel, int32_t offset_)
+      : view(view_), region(region_), t(t_), offset(offset_) {
     const int32_t columns = region.x.end - region.x.begin;
     y = static_cast<int32_t>(pixel / columns);
     x = static_cast<int32_t>(pixel - int64_t{y} * columns);
-    find_row();
+    find();
   }
-  __device__ void find_row() { row = pixel_of<Access>(view, t, region.y.begin + y, region.x.begin); }
-  __device__ const std::byte* at() const { return row + int64_t{x} * pixel_bytes<Access>(view); }
+  __device__ void find() { at = pixel_of<Access>(view, t, region.y.begin + y, region.x.begin + x) + offset; }
+  __device__ typename Access::Raw load() const { return Access::load(view.dtype, at); }
   /// Not beyond the last row, where it stays.
   __device__ void advance(int32_t pixels) {
-    const int32_t columns = region.x.end - region.x.begin, rows = region.y.end - region.y.begin;
+    const int32_t columns = region.x.end - region.x.begin;
     x += pixels;
+    at += int64_t{pixels} * pixel_bytes<Access>(view);
     if (x < columns) return;
     const int32_t wraps = x / columns;
     x -= wraps * columns;
-    y = min(y + wraps, rows - 1);
-    find_row();
+    y = min(y + wraps, region.y.end - region.y.begin - 1);
+    find();
+  }
+};
+
+/// The channels of a block of threads, and its pixels.
+struct Slice {
+  int32_t first_group = 0, groups = 0;
+  int32_t of_group = 0;  ///< which slice of the group
+  int32_t first_channel = 0, channels = 0;
+  int32_t pixels = 0;
+
+  __device__ Slice(const AddMoments& call, const Shares& shares, int64_t begin) {
+    const auto slice = static_cast<int32_t>(blockIdx.y);
+    const bool many = shares.slices_of_group > 1;
+    first_group = many ? slice / shares.slices_of_group : slice * shares.groups_of_slice;
+    of_group = many ? slice % shares.slices_of_group : 0;
+    groups = min(shares.groups_of_slice, call.groups - first_group);
+    first_channel = first_group * shares.group_channels + of_group * static_cast<int32_t>(kSliceChannels);
+    channels = many ? min(static_cast<int32_t>(kSliceChannels),
+                          (first_group + 1) * shares.group_channels - first_channel)
+                    : groups * shares.group_channels;
+    pixels =
+        static_cast<int32_t>(shares.pixels - begin < shares.segment ? shares.pixels - begin : shares.segment);
   }
 };
 
 /// Moments of the groups of a slice over one segment. Sums are of differences from one pixel of the segment:
 /// a mean that is large beside the deviation costs no digits.
 template <class Access>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kResidentBlocks)
     sum_segments(const __grid_constant__ AddMoments call, const __grid_constant__ Shares shares) {
   constexpr int V = Access::kValues;
   const View& view = call.source;
   const uint32_t pixel_threads = blockDim.x / shares.channel_threads;
-  const uint32_t own_pixel = threadIdx.x / shares.channel_threads,
-                 own_vector = threadIdx.x - own_pixel * shares.channel_threads;
-  const auto slice = static_cast<int32_t>(blockIdx.y);
-  const int32_t first_group =
-      shares.slices_of_group > 1 ? slice / shares.slices_of_group : slice * shares.groups_of_slice;
-  const int32_t slice_of_group = shares.slices_of_group > 1 ? slice % shares.slices_of_group : 0;
-  const int32_t groups = min(shares.groups_of_slice, call.groups - first_group);
-  const int32_t first_channel =
-      first_group * shares.group_channels + slice_of_group * static_cast<int32_t>(kSliceChannels);
-  const int32_t channels = shares.slices_of_group > 1
-                               ? min(static_cast<int32_t>(kSliceChannels),
-                                     (first_group + 1) * shares.group_channels - first_channel)
-                               : groups * shares.group_channels;
-  const int32_t t = call.region.t.begin + static_cast<int32_t>(blockIdx.z);
-  const int64_t begin = int64_t{blockIdx.x} * shares.segment;
-  const auto pixels =
-      static_cast<int32_t>(shares.pixels - begin < shares.segment ? shares.pixels - begin : shares.segment);
+  const uint32_t slots = shares.channel_threads * V;
 
   // In shared memory: of each thread's channels sums and sums of squares; the same of the slice's channels;
-  // and the values that differences are taken from.
+  // the values that differences are taken from; and the slice, as registers are for loads under way.
   auto* own_sums = shared_memory<double>();
   double* sums = own_sums + 2 * V * kThreads;
-  auto* shifts = reinterpret_cast<float*>(sums + 2 * shares.channel_threads * V);
-  const auto own_channel = static_cast<int32_t>(own_vector * V);
-  const bool present = own_channel < channels;
-  const int64_t offset = int64_t{first_channel + (present ? own_channel : 0)} * Access::bytes(view.dtype);
-
-  float shift[V];
+  auto* shifts = reinterpret_cast<float*>(sums + 2 * slots);
+  auto* kept = reinterpret_cast<Slice*>(shifts + slots);
+  const int64_t begin = int64_t{blockIdx.x} * shares.segment;
   {
-    const Walk<Access> middle(view, call.region, t, begin + pixels / 2);
-    Access::widen(view.dtype, Access::load(view.dtype, middle.at() + offset), shift);
-  }
+    const Slice slice(call, shares, begin);
+    const int32_t t = call.region.t.begin + static_cast<int32_t>(blockIdx.z);
+    if (threadIdx.x == 0) *kept = slice;
+    const uint32_t own_pixel = threadIdx.x / shares.channel_threads;
+    const auto own_channel = static_cast<int32_t>((threadIdx.x - own_pixel * shares.channel_threads) * V);
+    const bool present = own_channel < slice.channels;
+    const int32_t offset = (slice.first_channel + (present ? own_channel : 0)) * Access::bytes(view.dtype);
+
+    float shift[V];
+    {
+      const Walk<Access> middle(view, call.region, t, begin + slice.pixels / 2, offset);
+      Access::widen(view.dtype, middle.load(), shift);
+    }
 #pragma unroll
-  for (int i = 0; i < V; ++i) {
-    own_sums[i * kThreads + threadIdx.x] = 0;
-    own_sums[(V + i) * kThreads + threadIdx.x] = 0;
-    if (own_pixel == 0) shifts[own_channel + i] = shift[i];
-  }
-  const auto step = static_cast<int32_t>(pixel_threads);
-  const int32_t own_pixels = (pixels - static_cast<int32_t>(own_pixel) + step - 1) / step;
-  if (present && own_pixels > 0) {
-    Walk<Access> walk(view, call.region, t, begin + own_pixel);
-    for (int32_t left = own_pixels; left > 0; left -= kRun) {
-      float sum[V] = {}, squares[V] = {};
-      const auto add = [&](const typename Access::Raw& raw) {
-        float values[V];
-        Access::widen(view.dtype, raw, values);
+    for (int i = 0; i < V; ++i) {
+      own_sums[i * kThreads + threadIdx.x] = 0;
+      own_sums[(V + i) * kThreads + threadIdx.x] = 0;
+      if (own_pixel == 0) shifts[own_channel + i] = shift[i];
+    }
+    const auto step = static_cast<int32_t>(pixel_threads);
+    const int32_t own_pixels = (slice.pixels - static_cast<int32_t>(own_pixel) + step - 1) / step;
+    if (present && own_pixels > 0) {
+      Walk<Access> walk(view, call.region, t, begin + own_pixel, offset);
+      for (int32_t left = own_pixels; left > 0; left -= kRun) {
+        float sum[V] = {}, squares[V] = {};
+        const auto add = [&](const typename Access::Raw& raw) {
+          float values[V];
+          Access::widen(view.dtype, raw, values);
 #pragma unroll
-        for (int i = 0; i < V; ++i) {
-          const float difference = values[i] - shift[i];
-          sum[i] += difference;
-          squares[i] += difference * difference;
+          for (int i = 0; i < V; ++i) {
+            const float difference = values[i] - shift[i];
+            sum[i] += difference;
+            squares[i] += difference * difference;
+          }
+        };
+        int32_t run = min(kRun, left);
+        for (; run >= kAtATime; run -= kAtATime) {
+          typename Access::Raw raw[kAtATime];
+#pragma unroll
+          for (int k = 0; k < kAtATime; ++k) {
+            raw[k] = walk.load();
+            walk.advance(step);
+          }
+#pragma unroll
+          for (int k = 0; k < kAtATime; ++k) add(raw[k]);
         }
-      };
-      int32_t run = min(kRun, left);
-      for (; run >= kAtATime; run -= kAtATime) {
-        typename Access::Raw raw[kAtATime];
-#pragma unroll
-        for (int k = 0; k < kAtATime; ++k) {
-          raw[k] = Access::load(view.dtype, walk.at() + offset);
+        for (; run > 0; --run) {
+          add(walk.load());
           walk.advance(step);
         }
+        // Volatile: sums that stayed in registers would take the place of loads under way.
+        volatile double* own = own_sums + threadIdx.x;
 #pragma unroll
-        for (int k = 0; k < kAtATime; ++k) add(raw[k]);
-      }
-      for (; run > 0; --run) {
-        add(Access::load(view.dtype, walk.at() + offset));
-        walk.advance(step);
-      }
-      // Volatile: sums that stayed in registers would take the place of loads under way.
-      volatile double* own = own_sums + threadIdx.x;
-#pragma unroll
-      for (int i = 0; i < V; ++i) {
-        own[i * kThreads] = own[i * kThreads] + double(sum[i]);
-        own[(V + i) * kThreads] = own[(V + i) * kThreads] + double(squares[i]);
+        for (int i = 0; i < V; ++i) {
+          own[i * kThreads] = own[i * kThreads] + double(sum[i]);
+          own[(V + i) * kThreads] = own[(V + i) * kThreads] + double(squares[i]);
+        }
       }
     }
   }
   __syncthreads();
   // Over the threads that have the same channels.
-  const uint32_t slots = shares.channel_threads * V;
   for (uint32_t item = threadIdx.x; item < 2 * slots; item += blockDim.x) {
     const uint32_t value = item / shares.channel_threads, vector = item - value * shares.channel_threads;
     const double* from = own_sums + value * kThreads + vector;
@@ -149,20 +168,21 @@ __global__ void __launch_bounds__(kThreads)
   }
   __syncthreads();
   // Over the channels of each group: all have seen as many values.
-  for (auto group = static_cast<int32_t>(threadIdx.x); group < groups;
+  const Slice& slice = *kept;
+  for (auto group = static_cast<int32_t>(threadIdx.x); group < slice.groups;
        group += static_cast<int32_t>(blockDim.x)) {
-    const int32_t count = min(shares.group_channels, channels), first = group * count;
-    const double one = 1.0 / pixels;
+    const int32_t count = min(shares.group_channels, slice.channels), first = group * count;
+    const double one = 1.0 / slice.pixels;
     double mean = 0, m2 = 0;
     for (int32_t c = first; c < first + count; ++c) mean += double(shifts[c]) + sums[c] * one;
     mean /= count;
     for (int32_t c = first; c < first + count; ++c) {
       const double sum = sums[c], difference = double(shifts[c]) + sum * one - mean;
-      m2 += sums[slots + c] - sum * sum * one + pixels * difference * difference;
+      m2 += sums[slots + c] - sum * sum * one + slice.pixels * difference * difference;
     }
     const int64_t segment = int64_t{blockIdx.z} * gridDim.x + blockIdx.x;
-    call.partial[(segment * shares.slices_of_group + slice_of_group) * call.groups + first_group + group] = {
-        double(pixels) * count, mean, m2};
+    call.partial[(segment * shares.slices_of_group + slice.of_group) * call.groups + slice.first_group +
+                 group] = {double(slice.pixels) * count, mean, m2};
   }
 }
 
@@ -236,7 +256,8 @@ void start(const AddMoments& call, StreamHandle stream) {
             .grid = dim3(static_cast<uint32_t>((shares.pixels + shares.segment - 1) / shares.segment),
                          static_cast<uint32_t>(slices), static_cast<uint32_t>(frames)),
             .block = dim3(threads),
-            .shared_bytes = (2 * V * kThreads + 2 * slots) * sizeof(double) + slots * sizeof(float),
+            .shared_bytes =
+                (2 * V * kThreads + 2 * slots) * sizeof(double) + slots * sizeof(float) + sizeof(Slice),
             .stream = stream},
            sum_segments<Access>, call, shares);
   });

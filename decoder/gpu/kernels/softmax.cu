@@ -4,6 +4,7 @@
 #include <string>
 
 #include "decoder/gpu/kernels/language.h"
+#include "decoder/gpu/kernels/sweep.h"
 #include "decoder/graph/errors.h"
 
 namespace headroom::gpu {
@@ -11,6 +12,8 @@ namespace {
 
 constexpr uint32_t kThreads = 256;
 constexpr uint32_t kWarps = kThreads / kWarp;
+/// Neighbours that a thread takes at one time: as many values of 16 bits as it stores at once.
+constexpr int kNeighbours = 8;
 
 struct Larger {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
@@ -32,61 +35,104 @@ __device__ float over_block(float value, float* shared, Operation operation) {
   return value;
 }
 
-/// A block of threads for each query.
-template <typename T>
-__global__ void __launch_bounds__(kThreads) softmax(__grid_constant__ const SoftmaxChunk call) {
+template <typename T, int V>
+__device__ __forceinline__ void store_neighbours(T* to, const float (&values)[V]) {
+  if constexpr (V == 1) {
+    *to = rounded<T>(values[0]);
+  } else {
+    Vectors<T, V>::store({}, reinterpret_cast<std::byte*>(to), values);
+  }
+}
+
+/// A block of threads for each query; a thread takes V neighbours of a row at one time. Where V is not 1,
+/// there are whole vectors up to the end of a row.
+template <typename T, int V>
+__global__ void __launch_bounds__(kThreads) softmax(const __grid_constant__ SoftmaxChunk call) {
+  constexpr int32_t kRound = int32_t{kThreads} * V;
+  const auto keys = static_cast<int32_t>(call.keys);
   auto* shared = shared_memory<float>();
   const int64_t query = blockIdx.x;
-  float* scores = call.scores + query * call.row;
+  float* scores = in_global(call.scores) + query * call.row;
+  float values[V] = {};
+  const auto load = [&](int32_t i) {
+    if (i < keys) load_floats(scores + i, values);
+#pragma unroll
+    for (int v = 0; v < V; ++v) values[v] = i + v < keys ? values[v] * call.scale : -INFINITY;
+  };
   float largest = call.first ? -INFINITY : call.largest[query];
   const float before = largest;
-  for (int64_t i = threadIdx.x; i < call.keys; i += kThreads)
-    largest = fmaxf(largest, scores[i] * call.scale);
+  for (int32_t begin = 0; begin < keys; begin += kRound) {
+    load(begin + static_cast<int32_t>(threadIdx.x) * V);
+#pragma unroll
+    for (int v = 0; v < V; ++v) largest = fmaxf(largest, values[v]);
+  }
   largest = over_block(largest, shared, Larger{});
 
   // Weights are written over scores that have been read. They have half the size of a score, so those of one
-  // round of the loop end before the scores of the next one begin.
+  // round of the loop end before the scores of the next one begin. Scores of a single round are still there.
   auto* weights = reinterpret_cast<T*>(scores);
   float sum = 0;
-  for (int64_t begin = 0; begin < call.keys; begin += kThreads) {
-    const int64_t i = begin + threadIdx.x;
-    T weight{};
-    if (i < call.keys) {
-      weight = rounded<T>(expf(scores[i] * call.scale - largest));
-      sum += to_float(weight);
+  for (int32_t begin = 0; begin < keys; begin += kRound) {
+    const int32_t i = begin + static_cast<int32_t>(threadIdx.x) * V;
+    if (keys > kRound) load(i);
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      values[v] = i + v < keys ? to_float(rounded<T>(expf(values[v] - largest))) : 0;
+      sum += values[v];
     }
     __syncthreads();
-    if (i < call.keys) weights[i] = weight;
+    if (i < keys) store_neighbours(weights + i, values);
   }
   sum = over_block(sum, shared, Sum{});
 
+  if (threadIdx.x != 0) return;
   const float factor = call.first ? 0 : expf(before - largest);
-  if (threadIdx.x == 0) {
-    call.largest[query] = largest;
-    call.weights[query] = (call.first ? 0 : call.weights[query] * factor) + sum;
-  }
-  if (call.first || factor == 1) return;
-  float* sums = call.sums + query * call.channels;
-  for (int32_t c = static_cast<int32_t>(threadIdx.x); c < call.channels; c += kThreads) sums[c] *= factor;
+  call.largest[query] = largest;
+  call.weights[query] = (call.first ? 0 : call.weights[query] * factor) + sum;
+  if (!call.first) call.factors[query] = factor;
 }
 
-template <typename T>
-__global__ void __launch_bounds__(kThreads) store_means(__grid_constant__ const StoreWeightedMeans call) {
-  const int64_t number = call.first + blockIdx.x;
+/// A warp for each query.
+template <int V>
+__global__ void __launch_bounds__(kThreads) rescale_sums(const __grid_constant__ RescaleSums call) {
+  const int64_t query = int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp;
+  if (query >= call.queries) return;
+  const float factor = call.factors[query];
+  if (factor == 1) return;
+  float* sums = in_global(call.sums) + query * call.channels;
+  for (auto c = static_cast<int32_t>(threadIdx.x % kWarp) * V; c < call.channels; c += int32_t{kWarp} * V) {
+    float values[V];
+    load_floats(sums + c, values);
+#pragma unroll
+    for (float& value : values) value *= factor;
+    if constexpr (V == 1) {
+      sums[c] = values[0];
+    } else {
+      Vectors<float, V>::store({}, reinterpret_cast<std::byte*>(sums + c), values);
+    }
+  }
+}
+
+/// A warp for each position.
+template <typename T, int V>
+__global__ void __launch_bounds__(kThreads) store_means(const __grid_constant__ StoreWeightedMeans call) {
+  const int64_t own = int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp;
+  if (own >= call.count) return;
+  const int64_t number = call.first + own;
   const int32_t width = call.box.x.end - call.box.x.begin;
   const View& target = call.target;
-  const int32_t y = call.box.y.begin + static_cast<int32_t>(number / width) - target.region.y.begin;
-  const int32_t x = call.box.x.begin + static_cast<int32_t>(number % width) - target.region.x.begin;
-  const int32_t t = call.box.t.begin - target.region.t.begin;
-  const int64_t row = int64_t{t} * target.block_rows + y % target.block_rows;
-  const int64_t columns = target.region.x.end - target.region.x.begin;
-  auto* to =
-      reinterpret_cast<T*>(target.base + int64_t{target.block_units[y / target.block_rows]} * kBlockUnit) +
-      (row * columns + x) * target.channels;
-  const float* sums = call.sums + int64_t{blockIdx.x} * target.channels;
-  const float weights = call.weights[blockIdx.x];
-  for (int32_t c = static_cast<int32_t>(threadIdx.x); c < target.channels; c += kThreads)
-    to[c] = rounded<T>(sums[c] / weights);
+  std::byte* to = pixel_of<Vectors<T, kNeighbours>>(target, call.box.t.begin,
+                                                    call.box.y.begin + static_cast<int32_t>(number / width),
+                                                    call.box.x.begin + static_cast<int32_t>(number % width));
+  const float* sums = in_global(call.sums) + own * target.channels;
+  const float weights = call.weights[own];
+  for (auto c = static_cast<int32_t>(threadIdx.x % kWarp) * V; c < target.channels; c += int32_t{kWarp} * V) {
+    float values[V];
+    load_floats(sums + c, values);
+#pragma unroll
+    for (float& value : values) value /= weights;
+    store_neighbours(reinterpret_cast<T*>(to) + c, values);
+  }
 }
 
 Launch shape(const char* kernel, int64_t blocks, StreamHandle stream) {
@@ -96,9 +142,26 @@ Launch shape(const char* kernel, int64_t blocks, StreamHandle stream) {
           .shared_bytes = kWarps * sizeof(float),
           .stream = stream};
 }
+int64_t blocks_of_warps(int64_t warps) {
+  return (warps + kWarps - 1) / kWarps;
+}
 
 [[noreturn]] void refuse_fp32(const char* kernel) {
   throw DeviceError(std::string("kernel ") + kernel + ": not for fp32");
+}
+
+template <typename T>
+void weigh_as(const Launch& how, const SoftmaxChunk& call) {
+  if (takes_vectors(call.scores) && call.row % kNeighbours == 0)
+    return launch(how, softmax<T, kNeighbours>, call);
+  launch(how, softmax<T, 1>, call);
+}
+
+template <typename T>
+void store_as(const Launch& how, const StoreWeightedMeans& call) {
+  if (takes_vectors(call.target, kNeighbours) && takes_vectors(call.sums))
+    return launch(how, store_means<T, kNeighbours>, call);
+  launch(how, store_means<T, 1>, call);
 }
 
 }  // namespace
@@ -107,21 +170,28 @@ void weigh(const SoftmaxChunk& call, StreamHandle stream) {
   const Launch how = shape("softmax", call.queries, stream);
   switch (call.dtype) {
     case Dtype::fp16:
-      return launch(how, softmax<Half>, call);
+      return weigh_as<Half>(how, call);
     case Dtype::bf16:
-      return launch(how, softmax<Bfloat16>, call);
+      return weigh_as<Bfloat16>(how, call);
     case Dtype::fp32:
       refuse_fp32(how.kernel);
   }
 }
 
+void rescale(const RescaleSums& call, StreamHandle stream) {
+  const Launch how = shape("rescale_sums", blocks_of_warps(call.queries), stream);
+  constexpr int kWords = 4;
+  if (takes_vectors(call.sums) && call.channels % kWords == 0) return launch(how, rescale_sums<kWords>, call);
+  launch(how, rescale_sums<1>, call);
+}
+
 void store_weighted_means(const StoreWeightedMeans& call, StreamHandle stream) {
-  const Launch how = shape("store_means", call.count, stream);
+  const Launch how = shape("store_means", blocks_of_warps(call.count), stream);
   switch (call.target.dtype) {
     case Dtype::fp16:
-      return launch(how, store_means<Half>, call);
+      return store_as<Half>(how, call);
     case Dtype::bf16:
-      return launch(how, store_means<Bfloat16>, call);
+      return store_as<Bfloat16>(how, call);
     case Dtype::fp32:
       refuse_fp32(how.kernel);
   }

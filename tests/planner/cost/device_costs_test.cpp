@@ -39,9 +39,10 @@ TEST_CASE("workspace on CUDA: attention by chunks of one frame, none in fp32; co
     return memory.workspace_bytes(graph.op(graph.find_op(op)), ConvolutionAlgorithm::direct, {1, 64, 128},
                                   {{1, 128, 128}, 2, dtype, DeviceKind::cuda});
   };
-  // 4096 queries by 2048 keys, results of 4096 queries by 512 channels, two numbers of each, and 8 MiB.
+  // Twice the scores of 8448 queries by 1024 keys, results of 8192 queries by 512 channels, three numbers of
+  // each, and 8 MiB.
   CHECK(workspace("decoder.mid_block.attentions.0.attention", Dtype::bf16) ==
-        4096 * (2048 + 512 + 2) * 4 + (8 << 20));
+        (2 * 8448 * 1024 + 8192 * (512 + 3)) * 4 + (8 << 20));
   CHECK(workspace("decoder.mid_block.attentions.0.attention", Dtype::fp32) == 0);
   CHECK(workspace("decoder.conv_in", Dtype::bf16) ==
         allocated_bytes((66 * 130 * 4 + 64 * 128 * 512) * 2, DeviceKind::cuda));

@@ -1,9 +1,9 @@
 #include "decoder/gpu/cuda/library_calls/matrix_attention.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
-#include "decoder/gpu/calls/softmax.h"
 #include "decoder/gpu/calls/workspace.h"
 
 namespace headroom::gpu {
@@ -47,159 +47,228 @@ std::vector<Run> within(const std::vector<Run>& runs, int64_t begin, int64_t end
   return cut;
 }
 
-/// Keys of a chunk, where there is workspace for `most`. Rows of scores, and of the weights that overwrite
-/// them, begin at multiples of 32 bytes: kernels of libraries that load 16 bytes at once take no others.
-int64_t keys_at_once(int64_t keys, int64_t most) {
-  constexpr int64_t kRow = 8;
-  const int64_t largest = most / kRow * kRow;
-  if (largest == 0) return most;
-  const int64_t chunks = (keys + largest - 1) / largest, even = (keys + chunks - 1) / chunks;
-  return (even + kRow - 1) / kRow * kRow;
-}
+/// Some queries of a tile.
+struct QueryChunk {
+  const std::byte* begin = nullptr;
+  int64_t first = 0, count = 0;  ///< in the frame
+  size_t kind = 0;
+};
 
-/// What attention in chunks is made of, step by step.
-class Steps {
+/// What of a chunk of keys or values lies one after another.
+struct Piece {
+  const std::byte* begin = nullptr;
+  int64_t offset = 0, count = 0;  ///< in the chunk
+  bool add = false;               ///< to what other values of the queries gave
+  size_t kind = 0;
+};
+
+struct KeyChunk {
+  int64_t begin = 0, end = 0;  ///< in the frame
+  std::vector<Piece> keys, values;
+};
+
+/// Attention in chunks. Queries and pieces whose products are alike are of one kind, so that the library is
+/// asked once for each pair of kinds.
+class ChunkedAttention {
  public:
-  Steps(const Attend& call, const AttentionChunks& chunks)
-      : call_(call), layout_(chunks.layout(call.values.channels)), queries_at_once_(chunks.queries) {
-    keys_at_once_ = gpu::keys_at_once(positions_of(call.keys), chunks.keys);
-  }
-
-  /// Ends where a product is answered with false.
-  template <typename Taker>
-  bool go(const Taker& taker) const {
+  ChunkedAttention(const Attend& call, const AttentionChunks& chunks)
+      : call_(call),
+        layout_(chunks.layout(call.values.channels)),
+        buffers_(chunks.buffers),
+        row_(chunks.row()) {
+    for (const Run& run : runs_of(call_.queries, call_.query_frame)) {
+      for (int64_t done = 0; done < run.count; done += chunks.queries)
+        queries_.push_back({run.begin + done * position_bytes(call_.queries), run.first + done,
+                            std::min(chunks.queries, run.count - done)});
+    }
     const int64_t key_count = positions_of(call_.keys);
     const std::vector<Run> keys = runs_of(call_.keys, call_.key_frame),
                            values = runs_of(call_.values, call_.key_frame);
-    for (const Run& run : runs_of(call_.queries, call_.query_frame)) {
-      for (int64_t done = 0; done < run.count; done += queries_at_once_) {
-        const int64_t rows = std::min(queries_at_once_, run.count - done);
-        const std::byte* queries = run.begin + done * position_bytes(call_.queries);
-        for (int64_t begin = 0; begin < key_count; begin += keys_at_once_) {
-          const int64_t end = std::min(key_count, begin + keys_at_once_);
-          for (const Run& run_of_chunk : within(keys, begin, end, position_bytes(call_.keys))) {
-            if (!taker.multiply(scores(queries, rows, run_of_chunk, begin))) return false;
-          }
-          taker.weigh(weights(rows, begin, end));
-          bool first = begin == 0;
-          for (const Run& run_of_chunk : within(values, begin, end, position_bytes(call_.values))) {
-            if (!taker.multiply(sums(rows, run_of_chunk, begin, !first))) return false;
-            first = false;
-          }
+    for (int64_t begin = 0; begin < key_count; begin += chunks.keys) {
+      KeyChunk chunk{begin, std::min(key_count, begin + chunks.keys), {}, {}};
+      for (const Run& run : within(keys, chunk.begin, chunk.end, position_bytes(call_.keys)))
+        chunk.keys.push_back({run.begin, run.first - begin, run.count});
+      for (const Run& run : within(values, chunk.begin, chunk.end, position_bytes(call_.values)))
+        chunk.values.push_back({run.begin, run.first - begin, run.count, run.first > 0});
+      keys_.push_back(std::move(chunk));
+    }
+  }
+
+  /// False where a product cannot be computed.
+  bool choose(MatrixProducts& products) {
+    std::vector<MatrixProduct> of_queries, of_pieces;  // one of each kind
+    std::map<ProductShape, size_t> kinds_of_queries, kinds_of_pieces;
+    const auto note = [](auto& kinds, auto& examples, const MatrixProduct& product) {
+      const auto [found, is_new] = kinds.emplace(shape_of(product), examples.size());
+      if (is_new) examples.push_back(product);
+      return found->second;
+    };
+    for (QueryChunk& queries : queries_)
+      queries.kind = note(kinds_of_queries, of_queries, scores(queries, keys_.front().keys.front(), 0));
+    for (KeyChunk& chunk : keys_) {
+      for (Piece& piece : chunk.keys)
+        piece.kind = note(kinds_of_pieces, of_pieces, scores(queries_.front(), piece, 0));
+      for (Piece& piece : chunk.values)
+        piece.kind = note(kinds_of_pieces, of_pieces, sums(queries_.front(), piece, 0));
+    }
+    kinds_of_pieces_ = of_pieces.size();
+    std::map<ProductShape, MatrixProducts::Choice> known;
+    for (const MatrixProduct& queries : of_queries) {
+      for (MatrixProduct product : of_pieces) {
+        product.rows = queries.rows;
+        if (product.transposed) product.a = queries.a;
+        const ProductShape shape = shape_of(product);
+        auto choice = known.find(shape);
+        if (choice == known.end()) {
+          const auto made = products.choose(shape, workspace_bytes());
+          if (!made) return false;
+          choice = known.emplace(shape, *made).first;
         }
-        taker.store(means(run.first + done, rows));
+        choices_.push_back(choice->second);
       }
     }
     return true;
   }
 
-  /// Memory for the products themselves.
-  void* workspace() const { return call_.workspace; }
-  int64_t workspace_bytes() const { return layout_.scores; }
+  void start(MatrixProducts& products, AttentionStreams& streams) const {
+    for (const QueryChunk& queries : queries_) {
+      start_queries(queries, products, streams);
+      streams.store(means(queries));
+    }
+  }
 
  private:
+  /// compute          | scores 0 | scores 1 | sums 0  | scores 2 | sums 1  |
+  /// beside_compute              | weights 0|  weights 1 | rescale 1 | weights 2
+  void start_queries(const QueryChunk& queries, MatrixProducts& products, AttentionStreams& streams) const {
+    const auto multiply = [&](const MatrixProduct& product, const Piece& piece) {
+      products.multiply(product, choices_[queries.kind * kinds_of_pieces_ + piece.kind], call_.workspace,
+                        workspace_bytes());
+    };
+    const auto multiply_keys = [&](size_t chunk) {
+      for (const Piece& piece : keys_[chunk].keys) multiply(scores(queries, piece, buffer_of(chunk)), piece);
+      return streams.record(Stream::compute);
+    };
+    Event scored = multiply_keys(0), summed{};
+    for (size_t chunk = 0; chunk < keys_.size(); ++chunk) {
+      const bool last = chunk + 1 == keys_.size();
+      streams.wait(Stream::beside_compute, scored);
+      streams.weigh(weights(queries, chunk));
+      if (!last) scored = multiply_keys(chunk + 1);
+      if (chunk > 0) {
+        streams.wait(Stream::beside_compute, summed);
+        streams.rescale(rescaled(queries));
+      }
+      streams.wait(Stream::compute, streams.record(Stream::beside_compute));
+      for (const Piece& piece : keys_[chunk].values) multiply(sums(queries, piece, buffer_of(chunk)), piece);
+      if (!last) summed = streams.record(Stream::compute);
+    }
+  }
+
+  /// Memory for the products themselves.
+  int64_t workspace_bytes() const { return layout_.scores[0]; }
+  size_t buffer_of(size_t chunk) const { return chunk % static_cast<size_t>(buffers_); }
   float* at(int64_t offset) const {
     return reinterpret_cast<float*>(static_cast<std::byte*>(call_.workspace) + offset);
   }
 
-  MatrixProduct scores(const std::byte* queries, int64_t rows, const Run& keys, int64_t begin) const {
+  // Both buffers are aligned alike: they are multiples of 256 bytes apart.
+  MatrixProduct scores(const QueryChunk& queries, const Piece& keys, size_t buffer) const {
     const int64_t depth = call_.queries.channels;
     return {.dtype = call_.queries.dtype,
-            .rows = rows,
+            .rows = queries.count,
             .columns = keys.count,
             .depth = depth,
-            .a = queries,
+            .a = queries.begin,
             .b = keys.begin,
-            .to = at(layout_.scores) + (keys.first - begin),
+            .to = at(layout_.scores[buffer]) + keys.offset,
             .a_row = depth,
             .b_row = depth,
-            .to_row = keys_at_once_,
+            .to_row = row_,
             .transposed = true};
   }
 
-  SoftmaxChunk weights(int64_t rows, int64_t begin, int64_t end) const {
-    return {.scores = at(layout_.scores),
-            .queries = rows,
-            .keys = end - begin,
-            .row = keys_at_once_,
+  SoftmaxChunk weights(const QueryChunk& queries, size_t chunk) const {
+    return {.scores = at(layout_.scores[buffer_of(chunk)]),
+            .queries = queries.count,
+            .keys = keys_[chunk].end - keys_[chunk].begin,
+            .row = row_,
             .scale = call_.scale,
             .dtype = call_.queries.dtype,
-            .first = begin == 0,
+            .first = chunk == 0,
             .largest = at(layout_.largest),
             .weights = at(layout_.weights),
-            .sums = at(layout_.sums),
+            .factors = at(layout_.factors)};
+  }
+
+  RescaleSums rescaled(const QueryChunk& queries) const {
+    return {.sums = at(layout_.sums),
+            .factors = at(layout_.factors),
+            .queries = queries.count,
             .channels = call_.values.channels};
   }
 
-  MatrixProduct sums(int64_t rows, const Run& values, int64_t begin, bool add) const {
+  MatrixProduct sums(const QueryChunk& queries, const Piece& values, size_t buffer) const {
     const Dtype dtype = call_.queries.dtype;
     const int64_t channels = call_.values.channels;
     return {.dtype = dtype,
-            .rows = rows,
+            .rows = queries.count,
             .columns = channels,
             .depth = values.count,
-            .a = reinterpret_cast<const std::byte*>(at(layout_.scores)) +
-                 (values.first - begin) * bytes_per_element(dtype),
+            .a = reinterpret_cast<const std::byte*>(at(layout_.scores[buffer])) +
+                 values.offset * bytes_per_element(dtype),
             .b = values.begin,
             .to = at(layout_.sums),
-            .a_row = 2 * keys_at_once_,  // weights lie where scores of twice their size were
+            .a_row = 2 * row_,  // weights lie where scores of twice their size were
             .b_row = channels,
             .to_row = channels,
-            .add = add};
+            .add = values.add};
   }
 
-  StoreWeightedMeans means(int64_t first, int64_t count) const {
+  StoreWeightedMeans means(const QueryChunk& queries) const {
     const Box& queried = call_.queries.region;
     return {.sums = at(layout_.sums),
             .weights = at(layout_.weights),
             .target = call_.target,
             .box = {{call_.target_frame, call_.target_frame + 1}, queried.y, queried.x},
-            .first = first,
-            .count = count};
+            .first = queries.first,
+            .count = queries.count};
   }
 
   const Attend& call_;
   AttentionChunks::Layout layout_;
-  int64_t queries_at_once_, keys_at_once_ = 0;
+  int64_t buffers_, row_;
+  std::vector<QueryChunk> queries_;
+  std::vector<KeyChunk> keys_;
+  size_t kinds_of_pieces_ = 0;
+  std::vector<MatrixProducts::Choice> choices_;  ///< [kinds of queries][kinds of pieces]
 };
 
-/// Asks for every product: what is chosen for one may not be there for another, of fewer rows or at an odd
-/// address.
-struct Asking {
-  const Steps& steps;
-  MatrixProducts& products;
-
-  bool multiply(const MatrixProduct& product) const {
-    return products.prepare(product, steps.workspace_bytes());
-  }
-  void weigh(const SoftmaxChunk&) const {}
-  void store(const StoreWeightedMeans&) const {}
-};
-
-struct Starting {
-  const Steps& steps;
-  MatrixProducts& products;
-  StreamHandle stream;
-
-  bool multiply(const MatrixProduct& product) const {
-    products.multiply(product, steps.workspace(), steps.workspace_bytes());
-    return true;
-  }
-  void weigh(const SoftmaxChunk& call) const { gpu::weigh(call, stream); }
-  void store(const StoreWeightedMeans& call) const { store_weighted_means(call, stream); }
-};
+uint32_t alignment_of(const void* address) {
+  uint32_t alignment = 256;
+  while (reinterpret_cast<uintptr_t>(address) % alignment != 0) alignment /= 2;
+  return alignment;
+}
 
 }  // namespace
 
-bool attend_by_matrices(const Attend& call, MatrixProducts& products, StreamHandle stream) {
+ProductShape shape_of(const MatrixProduct& p) {
+  return {p.dtype,  p.rows,       p.columns, p.depth,           p.a_row,           p.b_row,
+          p.to_row, p.transposed, p.add,     alignment_of(p.a), alignment_of(p.b), alignment_of(p.to)};
+}
+
+bool attend_by_matrices(const Attend& call, MatrixProducts& products, AttentionStreams& streams) {
   const Dtype dtype = call.queries.dtype;
   if (dtype == Dtype::fp32 || call.frames != AttentionFrames::each) return false;
   if (call.keys.dtype != dtype || call.values.dtype != dtype || call.target.dtype != dtype) return false;
-  const AttentionChunks chunks = attention_chunks(positions_of(call.queries), positions_of(call.keys),
-                                                  call.values.channels, call.workspace_bytes);
+  const AttentionChunks chunks =
+      attention_chunks(positions_of(call.queries), positions_of(call.keys), call.values.channels,
+                       call.workspace_bytes, streams.processors());
   if (chunks.queries == 0) return false;
-  const Steps steps(call, chunks);
-  return steps.go(Asking{steps, products}) && steps.go(Starting{steps, products, stream});
+  ChunkedAttention attention(call, chunks);
+  if (!attention.choose(products)) return false;
+  attention.start(products, streams);
+  return true;
 }
 
 }  // namespace headroom::gpu

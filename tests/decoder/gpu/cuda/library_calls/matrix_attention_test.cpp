@@ -1,11 +1,14 @@
 #include "decoder/gpu/cuda/library_calls/matrix_attention.h"
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <stdexcept>
 #include <vector>
 
 #include "decoder/gpu/calls/workspace.h"
+#include "tests/emulated_gpu/hazards.h"
 #include "tests/support/plain_attention.h"
 #include "tests/support/sanitized.h"
 
@@ -16,22 +19,102 @@ using test::HeldView;
 using test::length;
 using test::Random;
 
-/// Plain loops.
-class PlainProducts : public MatrixProducts {
+/// Bytes of rows, each apart.
+void add_rows(std::vector<Access>& accesses, const void* begin, int64_t rows, int64_t row_bytes,
+              int64_t bytes, bool writes) {
+  for (int64_t row = 0; row < rows; ++row)
+    accesses.push_back({static_cast<const std::byte*>(begin) + row * row_bytes, bytes, writes});
+}
+
+/// Plain loops and the kernels, each as soon as it is asked for; whatever order two streams may choose
+/// between events would give the same.
+class PlainAttention : public MatrixProducts, public AttentionStreams {
  public:
   int products = 0;
-  int prepared = 0;
-  int refused = -1;  ///< the product, counted from 0, that cannot be computed
+  int refused = -1;  ///< the choice, counted from 0, that cannot be made
+  int64_t multiprocessors = 132;
+  bool computes = true;  ///< else notes what is asked for
+  bool finds_hazards = true;
+  int dropped = -1;  ///< the wait, counted from 0, that is left out
+  int waits = 0;
+  std::vector<ProductShape> chosen;
+  int64_t ended = 0;  ///< of the latest stream, if each step takes one unit of time
 
-  bool prepare(const MatrixProduct& p, int64_t) override {
+  std::optional<Choice> choose(const ProductShape& shape, int64_t) override {
     CHECK(products == 0);
-    // Rows of results begin where kernels that store 16 bytes at once can store them, if there are that many.
-    if (p.transposed && p.columns >= 8) CHECK(p.to_row % 8 == 0);
-    return prepared++ != refused;
+    // Rows of results begin where kernels that store 16 bytes at once can store them.
+    if (shape.transposed) CHECK(shape.to_row % 8 == 0);
+    CHECK(std::find(chosen.begin(), chosen.end(), shape) == chosen.end());
+    chosen.push_back(shape);
+    if (static_cast<int>(chosen.size()) - 1 == refused) return std::nullopt;
+    return chosen.size() - 1;
   }
 
-  void multiply(const MatrixProduct& p, void*, int64_t) override {
+  void multiply(const MatrixProduct& p, Choice choice, void*, int64_t) override {
     ++products;
+    if (chosen.at(choice) != shape_of(p)) throw std::logic_error("not what was chosen");
+    work(Stream::compute, "product", [&](std::vector<Access>& accesses) {
+      add_rows(accesses, p.a, p.rows, p.a_row * 2, p.depth * 2, false);
+      add_rows(accesses, p.b, p.transposed ? p.columns : p.depth, p.b_row * 2,
+               (p.transposed ? p.depth : p.columns) * 2, false);
+      add_rows(accesses, p.to, p.rows, p.to_row * 4, p.columns * 4, true);
+    });
+    if (computes) compute(p);
+  }
+
+  int64_t processors() const override { return multiprocessors; }
+  void weigh(const SoftmaxChunk& call) override {
+    work(Stream::beside_compute, "weigh", [&](std::vector<Access>& accesses) {
+      add_rows(accesses, call.scores, call.queries, call.row * 4, call.row * 4, true);
+      for (const float* list : {call.largest, call.weights, call.factors})
+        add_rows(accesses, list, 1, 0, call.queries * 4, true);
+    });
+    if (computes) gpu::weigh(call, nullptr);
+  }
+  void rescale(const RescaleSums& call) override {
+    work(Stream::beside_compute, "rescale", [&](std::vector<Access>& accesses) {
+      add_rows(accesses, call.sums, 1, 0, call.queries * call.channels * 4, true);
+      add_rows(accesses, call.factors, 1, 0, call.queries * 4, false);
+    });
+    if (computes) gpu::rescale(call, nullptr);
+  }
+  void store(const StoreWeightedMeans& call) override {
+    work(Stream::compute, "store", [&](std::vector<Access>& accesses) {
+      add_rows(accesses, call.sums, 1, 0, call.count * call.target.channels * 4, false);
+      add_rows(accesses, call.weights, 1, 0, call.count * 4, false);
+    });
+    if (computes) store_weighted_means(call, nullptr);
+  }
+
+  Event record(Stream stream) override {
+    recorded_.push_back(time_[static_cast<size_t>(stream)]);
+    return hazards_.record(stream);
+  }
+  void wait(Stream stream, Event event) override {
+    if (waits++ == dropped) return;
+    hazards_.wait(stream, event);
+    int64_t& now = time_[static_cast<size_t>(stream)];
+    now = std::max(now, recorded_.at(static_cast<size_t>(event)));
+  }
+
+  /// What another call does with the same memory afterwards, on the compute stream alone.
+  void clear(std::vector<std::byte>& memory) {
+    work(Stream::compute, "clear", [&](std::vector<Access>& accesses) {
+      accesses.push_back({memory.data(), static_cast<int64_t>(memory.size()), true});
+    });
+  }
+
+ private:
+  template <typename Touch>
+  void work(Stream stream, const char* name, const Touch& touch) {
+    ended = std::max(ended, ++time_[static_cast<size_t>(stream)]);
+    if (!finds_hazards) return;
+    std::vector<Access> accesses;
+    touch(accesses);
+    hazards_.work(stream, name, accesses);
+  }
+
+  static void compute(const MatrixProduct& p) {
     const auto* a = static_cast<const uint16_t*>(p.a);
     const auto* b = static_cast<const uint16_t*>(p.b);
     const auto widened = [&](const uint16_t* from) {
@@ -49,6 +132,10 @@ class PlainProducts : public MatrixProducts {
       }
     }
   }
+
+  Hazards hazards_;
+  std::vector<int64_t> recorded_;
+  std::array<int64_t, kStreams> time_{};
 };
 
 TEST_CASE("attention by matrix products in chunks") {
@@ -85,18 +172,20 @@ TEST_CASE("attention by matrix products in chunks") {
   const int64_t count = int64_t{length(queried.y)} * length(queried.x),
                 key_count = int64_t{length(whole.y)} * length(whole.x);
   const AttentionChunks smallest{std::min(count, kSmallestAttentionChunks.queries),
-                                 std::min(key_count, kSmallestAttentionChunks.keys)};
-  const int64_t least = smallest.layout(channels).end,
-                full = attention_workspace_bytes(count, key_count, channels, dtype);
+                                 std::min(key_count, kSmallestAttentionChunks.keys),
+                                 key_count > kSmallestAttentionChunks.keys ? 2 : 1};
+  const int64_t full = attention_workspace_bytes(count, key_count, channels, dtype),
+                least = std::min(smallest.layout(channels).end, full);
   std::vector<std::byte> workspace(
       static_cast<size_t>(random.pick<int64_t>({least, random.integer(least, full), full})));
   call.workspace = workspace.data();
   call.workspace_bytes = static_cast<int64_t>(workspace.size());
   CAPTURE(seed, name_of(dtype), depth, channels, count, key_count, most, call.workspace_bytes, least, full);
 
-  PlainProducts products;
-  REQUIRE(attend_by_matrices(call, products, nullptr));
-  CHECK(products.products == products.prepared);
+  PlainAttention engine;
+  engine.multiprocessors = random.pick<int64_t>({132, 108, 3});
+  REQUIRE(attend_by_matrices(call, engine, engine));
+  engine.clear(workspace);
   double worst = 0;
   for (int32_t y = queried.y.begin; y < queried.y.end; ++y) {
     for (int32_t x = queried.x.begin; x < queried.x.end; ++x) {
@@ -120,24 +209,52 @@ TEST_CASE("what matrix products cannot do is left to others") {
   call.queries = call.keys = call.values = call.target = held.view;
   call.workspace = workspace.data();
   call.workspace_bytes = static_cast<int64_t>(workspace.size());
-  PlainProducts products;
-  CHECK_FALSE(attend_by_matrices(call, products, nullptr));  // too little workspace
+  PlainAttention engine;
+  CHECK_FALSE(attend_by_matrices(call, engine, engine));  // too little workspace
   workspace.resize(static_cast<size_t>(attention_workspace_bytes(16, 16, 8, Dtype::fp16)));
   call.workspace = workspace.data();
   call.workspace_bytes = static_cast<int64_t>(workspace.size());
-  CHECK(attend_by_matrices(call, products, nullptr));
+  CHECK(attend_by_matrices(call, engine, engine));
   call.frames = AttentionFrames::interleaved;
-  CHECK_FALSE(attend_by_matrices(call, products, nullptr));
+  CHECK_FALSE(attend_by_matrices(call, engine, engine));
   call.frames = AttentionFrames::each;
   call.values.dtype = Dtype::bf16;
-  CHECK_FALSE(attend_by_matrices(call, products, nullptr));
+  CHECK_FALSE(attend_by_matrices(call, engine, engine));
 }
 
+/// Attention whose memory nothing reads or writes.
+struct NotedAttention {
+  Attend call;
+  std::vector<std::byte> workspace;
+
+  NotedAttention(int32_t rows, int32_t columns, int32_t key_block_rows, int64_t workspace_bytes)
+      : workspace(static_cast<size_t>(workspace_bytes)) {
+    const auto view = [&](uintptr_t base, int32_t block_rows) {
+      View result;
+      result.base = reinterpret_cast<std::byte*>(base);
+      result.region = {{0, 1}, {0, rows}, {0, columns}};
+      result.channels = 512;
+      result.block_rows = block_rows;
+      result.blocks = (rows + block_rows - 1) / block_rows;
+      result.dtype = Dtype::bf16;
+      for (int32_t b = 0; b < result.blocks; ++b)
+        result.block_units[b] = static_cast<uint32_t>(b * block_rows * columns * 4);
+      return result;
+    };
+    call.queries = view(uintptr_t{1} << 40, rows);
+    call.keys = view(uintptr_t{2} << 40, key_block_rows);
+    call.values = view(uintptr_t{3} << 40, key_block_rows);
+    call.target = view(uintptr_t{4} << 40, rows);
+    call.workspace = workspace.data();
+    call.workspace_bytes = workspace_bytes;
+  }
+};
+
 TEST_CASE("attention is started only where all of its products can be computed") {
-  // Two chunks of keys; values in two blocks, the second of which begins within a chunk.
+  // Three chunks of keys; values in two blocks, the second of which begins within a chunk.
   HeldView queries({{0, 1}, {0, 16}, {0, 16}}, 8, 16, Dtype::bf16),
-      keys({{0, 1}, {0, 16}, {0, 27}}, 8, 16, Dtype::bf16),
-      values({{0, 1}, {0, 16}, {0, 27}}, 8, 11, Dtype::bf16),
+      keys({{0, 1}, {0, 16}, {0, 40}}, 8, 16, Dtype::bf16),
+      values({{0, 1}, {0, 16}, {0, 40}}, 8, 11, Dtype::bf16),
       target({{0, 1}, {0, 16}, {0, 16}}, 8, 16, Dtype::bf16);
   constexpr float kBefore = 77;
   target.fill(kBefore);
@@ -150,31 +267,68 @@ TEST_CASE("attention is started only where all of its products can be computed")
       static_cast<size_t>(kSmallestAttentionChunks.layout(queries.view.channels).end));
   call.workspace = workspace.data();
   call.workspace_bytes = static_cast<int64_t>(workspace.size());
-  PlainProducts all;
-  REQUIRE(attend_by_matrices(call, all, nullptr));
-  REQUIRE(all.products == 5);
+  PlainAttention all;
+  REQUIRE(attend_by_matrices(call, all, all));
+  REQUIRE(all.products == 7);
+  REQUIRE(all.chosen.size() >= 4);
   target.fill(kBefore);
-  for (int refused = 0; refused < all.products; ++refused) {
-    PlainProducts products;
-    products.refused = refused;
-    CHECK_FALSE(attend_by_matrices(call, products, nullptr));
-    CHECK(products.products == 0);
+  for (int refused = 0; refused < static_cast<int>(all.chosen.size()); ++refused) {
+    PlainAttention engine;
+    engine.refused = refused;
+    CHECK_FALSE(attend_by_matrices(call, engine, engine));
+    CHECK(engine.products == 0);
     CHECK(target.value(0, 0, 0, 0) == kBefore);
   }
 }
 
-TEST_CASE("workspace of attention by chunks") {
-  // SDXL at 1024×1024.
-  CHECK(attention_workspace_bytes(16384, 16384, 512, Dtype::fp16) < int64_t{50} << 20);
-  CHECK(attention_workspace_bytes(16384, 16384, 512, Dtype::fp32) == 0);
-  const AttentionChunks full = attention_chunks(16384, 16384, 512, int64_t{1} << 30);
-  CHECK(full.queries == 4096);
-  CHECK(full.keys == 2048);
-  const AttentionChunks less = attention_chunks(16384, 16384, 512, int64_t{24} << 20);
-  CHECK(less.queries == 1024);
-  CHECK(less.keys == 2048);
-  CHECK(less.layout(512).end <= int64_t{24} << 20);
-  CHECK(attention_chunks(16384, 16384, 512, int64_t{8} << 20).queries == 0);
+TEST_CASE("a library is asked once for each shape of attention's products, however many chunks") {
+  // SDXL at 8192×8192: a million positions, keys and values in blocks of four rows.
+  constexpr int64_t kPositions = 1024 * 1024;
+  NotedAttention attention(1024, 1024, 4,
+                           attention_workspace_bytes(kPositions, kPositions, 512, Dtype::bf16));
+  PlainAttention engine;
+  engine.computes = engine.finds_hazards = false;
+  REQUIRE(attend_by_matrices(attention.call, engine, engine));
+  CHECK(engine.products == 2 * 125 * 1024);
+  // Chunks of queries are of two sizes; scores, the first sums, and those that are added.
+  CHECK(engine.chosen.size() == 2 * 3);
+}
+
+TEST_CASE("every wait between attention's two streams is needed, and none is missing") {
+  // Two chunks of queries, four of keys.
+  NotedAttention attention(16, 64, 16, 0);
+  attention.call.queries.region.y = attention.call.target.region.y = {0, 8};
+  attention.workspace.resize(static_cast<size_t>(AttentionChunks{256, 256, 2}.layout(512).end));
+  attention.call.workspace = attention.workspace.data();
+  attention.call.workspace_bytes = static_cast<int64_t>(attention.workspace.size());
+  const auto run = [&](PlainAttention& engine) {
+    engine.computes = false;
+    if (!attend_by_matrices(attention.call, engine, engine)) throw std::runtime_error("not started");
+    engine.clear(attention.workspace);
+  };
+  PlainAttention whole;
+  run(whole);
+  CHECK(whole.products == 2 * 4 * 2);
+  CHECK(whole.waits == 2 * (4 + 3 + 4));
+  for (int dropped = 0; dropped < whole.waits; ++dropped) {
+    CAPTURE(dropped);
+    PlainAttention engine;
+    engine.dropped = dropped;
+    CHECK_THROWS_AS(run(engine), std::logic_error);
+  }
+}
+
+TEST_CASE("scores become weights beside attention's products") {
+  // Four chunks of keys, one of queries.
+  NotedAttention attention(64, 128, 64, attention_workspace_bytes(4096, 8192, 512, Dtype::bf16));
+  attention.call.queries.region.y = attention.call.target.region.y = {0, 32};
+  PlainAttention engine;
+  engine.computes = engine.finds_hazards = false;
+  REQUIRE(attend_by_matrices(attention.call, engine, engine));
+  REQUIRE(engine.products == 8);
+  // Eight products and the means in a row; only the weights of the first chunk are waited for, and the last
+  // time that sums are rescaled.
+  CHECK(engine.ended == 8 + 1 + 1);
 }
 
 }  // namespace
