@@ -211,7 +211,7 @@ bool ends_at_cut_point(const Graph& graph, const Pass& pass) {
 }
 
 PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, const Sizes& sizes) {
-  PassGoal goal{targets.statistics, decision.keeps, decision.in_place, targets.emits, fuses_steps(sizes)};
+  PassGoal goal{targets.statistics, decision.keeps, decision.in_place, targets.emits, fusion_on(sizes)};
   for (TensorId id : targets.whole) {
     if (!contains(goal.keeps, id)) goal.keeps.push_back(id);
   }

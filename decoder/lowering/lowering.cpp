@@ -129,7 +129,7 @@ class Lowering {
   /// Whether the step just made is a convolution, of `operand`, that could carry out this add, whose result
   /// is wanted with this halo.
   bool convolution_can_add(const Op& add, TensorId operand, const Halo& halo) const {
-    if (!goal_.fuses || add.activation != Activation::none) return false;
+    if (!goal_.fusion.residuals || add.activation != Activation::none) return false;
     const int32_t made = made_[index(operand)];
     if (made < 0 || made + 1 != static_cast<int32_t>(pass_.steps.size())) return false;
     const Step& step = pass_.steps.back();
@@ -152,7 +152,7 @@ class Lowering {
   /// True where the last step can write the tensor's blocks in place of a tile: of the pass only statistics
   /// read it, and these read blocks as well.
   bool can_write_blocks(TensorId id, const Need& need) const {
-    if (!goal_.fuses || !contains(goal_.keeps, id)) return false;
+    if (!goal_.fusion.blocks || !contains(goal_.keeps, id)) return false;
     if (pass_.steps.back().kind != StepKind::conv || !need.exact.empty() || need.all() != Halo{})
       return false;
     const std::vector<OpId> readers = graph_.readers(id);
@@ -253,8 +253,9 @@ class Lowering {
 
 }  // namespace
 
-bool fuses_steps(const Sizes& sizes) {
-  return sizes.device == DeviceKind::cuda && sizes.latent.t == 1;
+Fusion fusion_on(const Sizes& sizes) {
+  const bool picture_on_cuda = sizes.device == DeviceKind::cuda && sizes.latent.t == 1;
+  return {picture_on_cuda, picture_on_cuda && sizes.dtype != Dtype::fp32};
 }
 
 std::vector<BarrierTargets> barrier_targets(const Graph& graph) {

@@ -7,6 +7,14 @@
 
 namespace headroom {
 
+/// What convolutions do beside their own work. On CUDA, of a picture, they write what is materialised
+/// themselves; blocks of a clip have all frames of a few rows, which they would write badly. In 16 bits they
+/// add residuals too: for fp32 cuDNN has no kernel for that.
+struct Fusion {
+  bool blocks = false, residuals = false;
+};
+Fusion fusion_on(const Sizes& sizes);
+
 /// What one pass must bring about.
 struct PassGoal {
   std::vector<OpId> statistics;  ///< statistics and sums to take
@@ -14,11 +22,8 @@ struct PassGoal {
   std::vector<TensorId>
       in_place;        ///< those of `keeps` that take over the blocks of a materialised operand of their add
   bool emits = false;  ///< hand the graph's output on
-  bool fuses = false;  ///< convolutions add residuals and write blocks themselves (fuses_steps())
+  Fusion fusion{};     ///< as fusion_on() says
 };
-
-/// On CUDA, of a picture: blocks of a clip have all frames of a few rows, which convolutions write badly.
-bool fuses_steps(const Sizes& sizes);
 
 /// The barriers of one depth: what the pass of that depth must compute whole before anything deeper can
 /// start.

@@ -291,13 +291,13 @@ double CostModel::least_seconds(OpId id, const Sizes& sizes) const {
   const double whole =
       double(positions(extent_of(graph_->tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
   const DeviceRates rates = assumed_rates(device_, sizes.dtype);
-  if (op.kind == OpKind::add && fuses_steps(sizes))  // as part of a convolution
+  if (op.kind == OpKind::add && fusion_on(sizes).residuals)  // as part of a convolution
     return whole * residual_seconds(*graph_, id, rates, sizes);
   return rates.step_seconds + whole * seconds_per_position(id, algorithms_on(device_).back(), sizes);
 }
 
 double CostModel::least_store_seconds(TensorId id, const Sizes& sizes) const {
-  if (fuses_steps(sizes)) return 0;  // the convolution that makes it may write its blocks
+  if (fusion_on(sizes).blocks) return 0;  // the convolution that makes it may write its blocks
   if (gpu_) return gpu_->least_store_seconds(id, sizes);
   const Tensor& tensor = graph_->tensor(id);
   const double whole = double(positions(extent_of(tensor, sizes.latent)) * sizes.items);

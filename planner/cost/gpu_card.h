@@ -17,7 +17,7 @@ struct GpuCard {
   double convolution_flops_per_second = 660e12;
   /// Products a value that filling and draining a multiprocessor's pipeline cost.
   double pipeline_products = 300;
-  double attention_flops_per_second = 300e12;
+  double attention_flops_per_second = 400e12;  ///< matrix products in chunks, softmax beside them
   double fp32_flops_per_second = 40e12;  ///< without tensor cores
   /// Of convolutions of several groups and of linear attention: few products a value.
   double narrow_flops_per_second = 5e12;

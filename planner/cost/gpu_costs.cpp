@@ -64,7 +64,7 @@ std::vector<double> GpuCosts::step_seconds(const Pass& pass, const Extent& tile,
 double GpuCosts::least_seconds(OpId id, const Sizes& sizes) const {
   const Op& op = graph_->op(id);
   // What a convolution adds on its way may hide behind its products.
-  if (op.kind == OpKind::add && fuses_steps(sizes)) return 0;
+  if (op.kind == OpKind::add && fusion_on(sizes).residuals) return 0;
   Step step{.kind = traits_of(op.kind).step, .op = id, .tensor = op.output};
   for (TensorId input : op.inputs) step.inputs.push_back({input, -1});
   return least_step_seconds(*graph_, step, card_, sizes);

@@ -84,8 +84,8 @@ StepTraffic traffic_of(const Graph& graph, const Step& step, const Sizes& sizes)
   const Tensor& measured = graph.tensor(measured_tensor(step));
   const double own = double(measured.channels) * element;
   StepTraffic bytes;
-  bytes.keeps = step.kind == StepKind::store || step.kind == StepKind::accumulate ||
-                step.target != StepTarget::tile;
+  bytes.keeps =
+      step.kind == StepKind::store || step.kind == StepKind::accumulate || step.target != StepTarget::tile;
   if (makes_tile(step) || bytes.keeps) bytes.written = own;
   if (step.kind == StepKind::emit) bytes.emitted = double(measured.channels) * double(sizeof(float));
   if (step.op == OpId{-1}) {

@@ -164,7 +164,7 @@ double LatencyLookup::least_seconds(OpId id, const Sizes& sizes) const {
     rate = std::min(rate, of(id, algorithm).least_seconds_per_position());
   if (accumulate_[index(id)] >= 0) {
     const auto& accumulate = latency_tables_[static_cast<size_t>(accumulate_[index(id)])];
-    const double share = fuses_steps(sizes) ? kResidualShare : 1;
+    const double share = fusion_on(sizes).residuals ? kResidualShare : 1;
     rate = std::min(rate, share * accumulate.least_seconds_per_position());
   }
   return rate * double(positions(extent) * sizes.items);

@@ -19,6 +19,12 @@ double carried_bytes(const Graph& graph, const Step& step, const Sizes& sizes) {
                 tile_element_bytes(sizes));
 }
 
+/// Over upsampling phases are put together where they go, in whichever rows.
+bool copies_if_narrow(const Graph& graph, const Step& step) {
+  if (step.add != OpId{-1}) return true;
+  return step.target != StepTarget::tile && graph.op(step.op).factor.y == 1;
+}
+
 }  // namespace
 
 TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuCard& card, const Sizes& sizes)
@@ -38,6 +44,8 @@ TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuCard& card, 
               .moved = bytes.moved(),
               .keeps = bytes.keeps,
               .rewrites = bytes.rewrites,
+              .copies_if_narrow = copies_if_narrow(graph, step),
+              .columns = extent_of(graph.tensor(measured_tensor(step)), sizes.latent).x,
               .by_frame = step.kind == StepKind::conv && graph.op(step.op).factor.y > 1,
               .place = bytes.keeps ? place_of({step.tensor, -1}) : i,
               .carried = carried_bytes(graph, step, sizes)};
@@ -49,6 +57,7 @@ TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuCard& card, 
   }
   places_.resize(steps + materialised.size());
   positions_.resize(steps);
+  rewrites_.resize(steps);
   missed_reads_.resize(steps);
   step_seconds_.resize(steps);
 }
@@ -59,7 +68,7 @@ void TileChain::find_missed(const std::vector<double>& positions) {
   for (size_t i = 0; i < links_.size(); ++i) {
     const Link& link = links_[i];
     const double begin = moved;
-    moved += positions[i] * link.moved;
+    moved += positions[i] * (link.moved + 2 * (rewrites_[i] - link.rewrites) * link.written);
     missed_reads_[i] = 0;
     for (const Read& read : link.reads) {
       Place& place = places_[read.place];
@@ -88,28 +97,32 @@ double TileChain::seconds_of(size_t i, const CallExtent& call) const {
   };
   double seconds =
       std::max(link.work.seconds(call) * items, positions * link.emitted / card_.host_bytes_per_second);
-  const double all = positions * link.moved;
-  if (link.rewrites == 0) return std::max(seconds, moving(all, missed_reads_[i] + missed_write));
+  const double first = positions * (link.moved - 2 * link.rewrites * link.written);
+  const int32_t rewrites = rewrites_[i];
+  if (rewrites == 0) return std::max(seconds, moving(first, missed_reads_[i] + missed_write));
   // Of what is written again each kernel reads the one before: of one item, and of phases one frame.
-  const double first = all - 2 * link.rewrites * written;
   const double at_once = items * (link.by_frame ? double(call.frames) : 1);
   const bool stays = std::max(first, 2 * written) / at_once <= card_.l2_share_bytes;
   const double between = stays ? 0 : written;
   seconds = std::max(seconds, moving(first, missed_reads_[i] + between));
-  for (int32_t k = 1; k <= link.rewrites; ++k)
-    seconds += moving(2 * written, between + (k < link.rewrites ? between : missed_write));
+  for (int32_t k = 1; k <= rewrites; ++k)
+    seconds += moving(2 * written, between + (k < rewrites ? between : missed_write));
   return seconds;
 }
 
 TileChain::Cost TileChain::cost(const TileClass& chunk, const TileClass& rows, const TileClass& columns) {
-  for (size_t i = 0; i < links_.size(); ++i)
+  for (size_t i = 0; i < links_.size(); ++i) {
+    const bool narrow = links_[i].copies_if_narrow && columns.lengths[i] < links_[i].columns;
+    rewrites_[i] = links_[i].rewrites + (narrow ? 1 : 0);
     positions_[i] = double(items_ * chunk.lengths[i] * rows.lengths[i] * columns.lengths[i]);
+  }
   find_missed(positions_);
   Cost cost;
   for (size_t i = 0; i < links_.size(); ++i) {
     const Link& link = links_[i];
     const CallExtent call{chunk.lengths[i], rows.lengths[i] * columns.lengths[i]};
-    const int64_t kernels = link.kernels + call.frames * link.frame_kernels;
+    const int64_t copies = items_ * (rewrites_[i] - link.rewrites);
+    const int64_t kernels = link.kernels + call.frames * link.frame_kernels + copies;
     step_seconds_[i] = double(kernels) * card_.kernel_seconds + seconds_of(i, call);
     if (!chunk.first)
       step_seconds_[i] += double(call.area * items_) * link.carried / card_.dram_bytes_per_second;

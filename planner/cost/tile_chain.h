@@ -43,6 +43,10 @@ class TileChain {
     double written = 0, emitted = 0, moved = 0;
     bool keeps = false;
     int32_t rewrites = 0;
+    /// Where its tile is narrower than the picture: a library writes rows with gaps between them by a copy,
+    /// and adds no residual whose rows lie otherwise than what it writes.
+    bool copies_if_narrow = false;
+    int64_t columns = 0;        ///< of the picture
     bool by_frame = false;      ///< rewritten frame by frame
     size_t place = 0;           ///< of what it writes
     double carried = 0;         ///< bytes for each row and column, in chunks after the first
@@ -64,6 +68,7 @@ class TileChain {
   int64_t items_;
   std::vector<Link> links_;
   // Of the tile that is looked at.
+  std::vector<int32_t> rewrites_;  ///< by step
   std::vector<Place> places_;
   std::vector<double> positions_, missed_reads_, step_seconds_;
 };

@@ -84,8 +84,8 @@ Moment moment_of(const Graph& graph, const Pass& pass, size_t number, const Regi
     const double of_each = double(source.scale.y * source.scale.x) / (tensor.scale.y * tensor.scale.x);
     moment.reads.push_back({operand, items * moment.area * of_each * double(source.channels) * element});
   }
-  const bool stores = step.kind == StepKind::store || step.kind == StepKind::accumulate ||
-                      step.target != StepTarget::tile;
+  const bool stores =
+      step.kind == StepKind::store || step.kind == StepKind::accumulate || step.target != StepTarget::tile;
   moment.written = stores ? Operand{step.tensor, -1} : Operand{step.tensor, static_cast<int32_t>(number)};
   if (step.kind != StepKind::statistics && step.kind != StepKind::emit)
     moment.written_bytes = items * moment.area * double(tensor.channels) * element;
@@ -95,7 +95,11 @@ Moment moment_of(const Graph& graph, const Pass& pass, size_t number, const Regi
     const Op& op = graph.op(step.op);
     const int activates = op.activation == Activation::none ? 0 : 1;
     moment.rewrites = activates + (op.factor.y == 2 ? 1 : 0);
-    moment.kernels = items * (activates + (op.factor.y == 2 ? 5 : 1));
+    // A tile narrower than the picture is copied to blocks, and what is added to it comes behind it.
+    const bool apart = step.add != OpId{-1} || (step.target != StepTarget::tile && op.factor.y == 1);
+    const int copies = apart && extent.x < extent_of(tensor, sizes.latent).x ? 1 : 0;
+    moment.rewrites += copies;
+    moment.kernels = items * (copies + activates + (op.factor.y == 2 ? 5 : 1));
   }
   moment.arithmetic_seconds = items * arithmetic(graph, step, moment.area, sizes, card);
   return moment;

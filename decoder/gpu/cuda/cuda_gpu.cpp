@@ -216,6 +216,13 @@ void CudaGpu::run(const Call& call) {
 }
 
 void CudaGpu::convolve(const Convolve& call) {
+  if (call.adds() && !residual_lies_alike(call)) {
+    Convolve alone = call;
+    alone.residual = {};
+    convolve(alone);
+    return gpu::start(Add{call.residual, call.target, Activation::none, call.region},
+                      stream(Stream::compute));
+  }
   for (const Box& left : convolution_->convolve(call)) {
     Convolve rest = call;
     rest.region = left;

@@ -66,6 +66,8 @@ class PlanChoice {
   }
 
  private:
+  /// cuDNN states 0 for some that take a hundred bytes.
+  static constexpr int64_t kSlackBytes = 1024;
   enum class Asked { nothing, for_usual, for_last_resorts };
 
   static bool precedes(const EngineOffer& one, const EngineOffer& other) {
@@ -107,7 +109,7 @@ class PlanChoice {
     const int64_t stated = plan.workspace_bytes;
     const bool made = source.make(plan);
     plan.state = made ? EngineOffer::State::made : EngineOffer::State::refused;
-    if ((made && plan.workspace_bytes <= stated) || keeps_all_) return;
+    if ((made && plan.workspace_bytes <= stated + kSlackBytes) || keeps_all_) return;
     keeps_all_ = true;
     list(false, source);
     if (asked_ == Asked::for_last_resorts) list(true, source);

@@ -197,9 +197,9 @@ struct Size {
 };
 
 /// What the GPU's kernels were estimated to take on an H100 for each size of a picture, weights and the file
-/// apart: bf16, convolutions followed by copies to where tensors are kept. Planned times stay within 20 %
-/// until a card says better.
-constexpr Size kEstimated[] = {{1024, 28e-3}, {2048, 132e-3}, {4096, 880e-3}, {8192, 9.1}};
+/// apart: bf16, convolutions that add residuals and write what is kept, softmax beside its products. Planned
+/// times stay within 20 % until a card says better.
+constexpr Size kEstimated[] = {{1024, 22e-3}, {2048, 105e-3}, {4096, 690e-3}, {8192, 7.0}};
 
 TEST_CASE("planned times of SDXL on a GPU are what was estimated kernel by kernel") {
   const Model model = resolve_model("sdxl");
@@ -234,7 +234,7 @@ TEST_CASE("plans for a GPU cut what does not fit its cache into tiles that do, w
     }
     return tiles;
   };
-  CHECK(tiles_of(costs) > 100);
+  CHECK(tiles_of(costs) > 60);
   // Without a cache to speak of there is nothing to gain.
   GpuCard small;
   small.l2_share_bytes = 1e5;

@@ -157,7 +157,9 @@ class Chunks {
       if (result.residual == nullptr) return std::nullopt;
       problem.adds = true;
       problem.residual_row = row_elements(call_.residual);
-      problem.residual_frame = frame_elements(call_.residual);
+      // Of a single frame it says nothing, but it must be the same for the problem to be.
+      problem.residual_frame =
+          problem.frames == 1 ? frame_elements(call_.target) : frame_elements(call_.residual);
       problem.alignment = std::min(problem.alignment, common_alignment({result.residual}));
     }
     problem.taps_y = call_.shape.rows;
@@ -303,6 +305,11 @@ class Chunks {
 };
 
 }  // namespace
+
+bool residual_lies_alike(const Convolve& call) {
+  return call.target.dtype != Dtype::fp32 && call.residual.dtype == call.target.dtype &&
+         row_elements(call.residual) == row_elements(call.target);
+}
 
 std::vector<Box> convolve_in_chunks(const Convolve& call, ConvolutionEngine& engine) {
   return Chunks(call, engine).run();
