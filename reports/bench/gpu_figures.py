@@ -1,6 +1,7 @@
 """What the runs of gpu_decode.py add up to, and how it reads."""
 
 import statistics
+from collections import Counter
 from typing import Any
 
 import measure
@@ -27,7 +28,9 @@ def row_of(name: str, entry: dict[str, Any], dtype: str) -> dict[str, Any]:
     if not runs:
         return row | {"error": all_runs[0]["error"] if all_runs else "not run"}
     again = [seconds for run in runs for seconds in run.get("again_seconds") or []]
-    row |= {"rounds": len(runs), "first_seconds": spread([run["first_seconds"] for run in runs]),
+    row |= {"compile_seconds": max((run["compile_seconds"] for run in runs if run.get("compile_seconds") is not None), default=None),
+            "file_seconds": median_of(runs, "file_seconds"), "engines": next((run["engines"] for run in runs if run.get("engines")), None),
+            "rounds": len(runs), "first_seconds": spread([run["first_seconds"] for run in runs]),
             "again_seconds": spread(again) if again else None,
             "peak_bytes": max(run["peak_bytes"] for run in runs),
             "reserved_bytes": median_of(runs, "reserved_bytes"), "card_growth_bytes": median_of(runs, "card_growth_bytes"),
@@ -39,7 +42,8 @@ def row_of(name: str, entry: dict[str, Any], dtype: str) -> dict[str, Any]:
                       for part in runs[0].get("parts", {})},
             "copied_bytes": median_of(runs, "copied_bytes")}
     if plan:
-        row["of_convolution_rate"] = (row["again_seconds"] or row["first_seconds"])["median"] * entry["convolution_rate"] / plan["flops"]
+        if "convolution_rate" in entry:
+            row["of_convolution_rate"] = (row["again_seconds"] or row["first_seconds"])["median"] * entry["convolution_rate"] / plan["flops"]
         row["within_limit"] = row["peak_bytes"] <= plan["limit_bytes"]
         row["exact"] = is_exact(row, entry, dtype)
     return row
@@ -81,21 +85,30 @@ def ranged(values: dict[str, float] | None) -> str:
     return f"{values['median']:.3g} s ({values['least']:.3g}–{values['most']:.3g})" if values else "–"
 
 
+def seconds_text(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds:.3g} s"
+
+
+def rate_text(rate: float | None) -> str:
+    return "–" if rate is None else f"{rate / 1e12:.3g} TFLOP/s"
+
+
 def gigabytes(rate: float | None) -> str:
     return "–" if rate is None else f"{rate / 1e9:.1f} GB/s"
 
 
 def case_table(entry: dict[str, Any]) -> str:
-    lines = [["decode", "limit", "predicted peak", "peak", "reserved", "card's count", "first", "again", "against untiled",
-              "of FLOPs / rate", "largest error", "PSNR"]]
+    lines = [["decode", "limit", "predicted peak", "peak", "reserved", "card's count", "first", "again", "its file", "to compile",
+              "against untiled", "of FLOPs / rate", "largest error", "PSNR"]]
     for row in entry["rows"]:
         if "error" in row:
-            lines.append([row["name"], mib(row["limit_bytes"]), mib(row["predicted_peak_bytes"]), row["error"]] + [""] * 8)
+            lines.append([row["name"], mib(row["limit_bytes"]), mib(row["predicted_peak_bytes"]), row["error"]] + [""] * 10)
             continue
         ratio, share, error = row.get("against_untiled"), row.get("of_convolution_rate"), row["largest_error_relative"]
         compared = ["reference", "–"] if row["is_reference"] else [f"{error:.1e}" if error is not None else "–", decibels(row["psnr_db"])]
         lines.append([row["name"], mib(row["limit_bytes"]), mib(row["predicted_peak_bytes"]), mib(row["peak_bytes"]),
                       mib(row["reserved_bytes"]), mib(row["card_growth_bytes"]), ranged(row["first_seconds"]), ranged(row["again_seconds"]),
+                      seconds_text(row.get("file_seconds")), seconds_text(row.get("compile_seconds")),
                       f"{ratio['ratio']:.2f}" + ("" if ratio["of"] == "again_seconds" else " (first)") if ratio else "–",
                       f"{share:.2f}" if share else "–", *compared])
     return measure.markdown_table(lines)
@@ -113,6 +126,19 @@ def parts_table(entry: dict[str, Any]) -> str:
         lines.append([row["name"], *(f"{row['parts'][part]:.3g}" if part in row["parts"] else "–" for part in names), mib(copied),
                       gigabytes(copied / seconds if copied and seconds else None)])
     return "\n" + measure.markdown_table(lines)
+
+
+def engines_lines(entry: dict[str, Any]) -> str:
+    """What ran the convolutions, as the statistics name it; empty where they do not."""
+    lines = [f"\n- {row['name']}: {engines_text(row['engines'])}" for row in entry["rows"] if row.get("engines")]
+    return "\nEngines of the convolutions:\n" + "".join(lines) + "\n" if lines else ""
+
+
+def engines_text(engines: Any) -> str:
+    """Each once, with how often it was taken."""
+    named = engines if isinstance(engines, list) else [f"{name}: {value}" for name, value in engines.items()] if isinstance(engines, dict) else [engines]
+    words = [", ".join(f"{key} {value}" for key, value in each.items()) if isinstance(each, dict) else str(each) for each in named]
+    return "; ".join(f"{word} (×{count})" if count > 1 else word for word, count in Counter(words).items())
 
 
 def queue_table(entry: dict[str, Any]) -> str:
@@ -137,9 +163,9 @@ def part_section(name: str, entry: dict[str, Any], device: dict[str, Any]) -> st
     if name == QUEUE and "planned" in entry:
         lines.append(queue_table(entry))
     elif entry.get("rows"):
-        lines.append(case_table(entry) + parts_table(entry))
+        lines.append(case_table(entry) + parts_table(entry) + engines_lines(entry))
         link = entry.get("link", {})
-        lines.append(f"Errors are against {entry['reference']}. Convolutions of LibTorch ran at {entry['convolution_rate'] / 1e12:.3g} TFLOP/s; "
+        lines.append(f"Errors are against {entry['reference']}. Convolutions of LibTorch ran at {rate_text(entry.get('convolution_rate'))}; "
                      f"copies of pinned memory at {gigabytes(link.get('to_host_bytes_per_second'))} to the host, "
                      f"{gigabytes(link.get('from_host_bytes_per_second'))} from it, "
                      f"{gigabytes(link.get('both_ways_bytes_per_second'))} each way at once.\n")
