@@ -25,4 +25,6 @@ target_compile_definitions(headroom_libtorch INTERFACE AT_PER_OPERATOR_HEADERS)
 target_link_libraries(headroom_libtorch INTERFACE
   ${HEADROOM_TORCH_DIR}/lib/libtorch_cpu.so ${HEADROOM_TORCH_DIR}/lib/libc10.so
   ${HEADROOM_TORCH_DIR}/lib/libgomp.so.1)
-target_link_options(headroom_libtorch INTERFACE -Wl,-rpath,${HEADROOM_TORCH_DIR}/lib)
+if(NOT HEADROOM_CARRIED)
+  target_link_options(headroom_libtorch INTERFACE -Wl,-rpath,${HEADROOM_TORCH_DIR}/lib)
+endif()

@@ -14,7 +14,7 @@ set_source_files_properties(run_tests.cpp PROPERTIES
 # Where test data and programs lie. Known only to the tests that name it, so that all others compile alike in any folder.
 function(headroom_test_places target)
   foreach(source IN LISTS ARGN)
-    file(STRINGS ${source} names REGEX "HEADROOM_TEST_DATA|HEADROOM_BIN|support/gpu.h|sample_files.h|fake_programs.h")
+    file(STRINGS ${source} names REGEX "HEADROOM_TEST_DATA|HEADROOM_BIN|sample_files.h|fake_programs.h")
     if(names)
       target_compile_definitions(${target} PRIVATE
         HEADROOM_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data" HEADROOM_BIN="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

@@ -39,6 +39,7 @@ struct DecodeStats {
   int64_t resident_bytes = 0;   ///< of the process when it was done
   int64_t outside_growth_bytes =
       0;  ///< of these, outside the pool, less what was there before the first decode
+  double output_wait_seconds = 0;  ///< as in RunStats
   friend bool operator==(const DecodeStats&, const DecodeStats&) = default;
 };
 
@@ -79,6 +80,7 @@ struct RunStats {
   int64_t rss_growth_bytes = 0;  ///< what the operating system saw
   double predicted_seconds = 0;
   double seconds = 0;
+  double output_wait_seconds = 0;     ///< of them, in which the decode stood still for its output's file
   int64_t scratch_written_bytes = 0;  ///< of materialised tensors, to the scratch file
   int64_t scratch_read_bytes = 0;
   double transfer_wait_seconds = 0;  ///< that the decode stood still for these transfers

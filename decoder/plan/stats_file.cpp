@@ -68,6 +68,7 @@ json to_json(const DecodeStats& decode) {
           {"repetition", decode.repetition},
           {"plan", decode.plan},
           {"seconds", decode.seconds},
+          {"output_wait_seconds", decode.output_wait_seconds},
           {"peak_bytes", decode.peak_bytes},
           {"pool_peak_bytes", decode.pool_peak_bytes},
           {"resident_bytes", decode.resident_bytes},
@@ -81,6 +82,7 @@ DecodeStats read_decode(const JsonFields& fields) {
   decode.repetition = static_cast<int32_t>(fields["repetition"].integer(0, INT32_MAX));
   decode.plan = static_cast<int32_t>(fields["plan"].integer(0, INT32_MAX));
   decode.seconds = fields["seconds"].amount();
+  if (fields.has("output_wait_seconds")) decode.output_wait_seconds = fields["output_wait_seconds"].amount();
   decode.peak_bytes = fields["peak_bytes"].integer(0, kMostBytes);
   decode.pool_peak_bytes = fields["pool_peak_bytes"].integer(0, kMostBytes);
   decode.resident_bytes = fields["resident_bytes"].integer(0, kMostBytes);
@@ -130,6 +132,7 @@ json to_json(const RunStats& stats) {
            {"rss_growth_bytes", stats.rss_growth_bytes},
            {"predicted_seconds", stats.predicted_seconds},
            {"seconds", stats.seconds},
+           {"output_wait_seconds", stats.output_wait_seconds},
            {"scratch_written_bytes", stats.scratch_written_bytes},
            {"scratch_read_bytes", stats.scratch_read_bytes},
            {"transfer_wait_seconds", stats.transfer_wait_seconds},
@@ -168,6 +171,7 @@ RunStats stats_from_json(const JsonFields& file) {
   stats.rss_growth_bytes = file["rss_growth_bytes"].integer(-kMostBytes, kMostBytes);
   stats.predicted_seconds = file["predicted_seconds"].amount();
   stats.seconds = file["seconds"].amount();
+  if (file.has("output_wait_seconds")) stats.output_wait_seconds = file["output_wait_seconds"].amount();
   // Earlier releases moved nothing, and said nothing of it.
   if (file.has("scratch_written_bytes"))
     stats.scratch_written_bytes = file["scratch_written_bytes"].integer(0, kMostBytes);

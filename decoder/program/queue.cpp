@@ -134,7 +134,8 @@ RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, Session&
         run.model, [&] { return run.weights; }, latent);
   const auto sink = open_sink(job.output, picture_shape(run.model.graph, plan.request), run.frame_rate);
   ReportedSink reported(*sink, events);
-  const RunStats stats = session.decode(static_cast<size_t>(job.decode.plan), latent, reported, &events);
+  RunStats stats = session.decode(static_cast<size_t>(job.decode.plan), latent, reported, &events);
+  stats.output_wait_seconds = reported.waited_seconds();
   reported.finish();
   return stats;
 }
@@ -219,7 +220,8 @@ RunStats decode_queue(QueueRun run, Progress& progress) {
     if (i == 0) first_held = session->held_bytes();
     measured.decodes.push_back({name, job.decode.request, job.decode.repetition, job.decode.plan,
                                 stats.seconds, stats.peak_bytes, stats.pool_peak_bytes, resident_bytes(),
-                                session->outside_growth_bytes()});
+                                session->outside_growth_bytes(), stats.output_wait_seconds});
+    total.output_wait_seconds += stats.output_wait_seconds;
     total.pool_peak_bytes = std::max(total.pool_peak_bytes, stats.pool_peak_bytes);
     total.rss_growth_bytes = std::max(total.rss_growth_bytes, stats.rss_growth_bytes);
     total.device = stats.device;

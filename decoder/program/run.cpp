@@ -122,8 +122,8 @@ RunStats run(const DecodeOptions& options, Progress& progress) {
   if (!options.trace_file.empty() || !options.chrome_file.empty()) recorder.emplace();
   ProgressEvents events(progress, recorder ? &*recorder : nullptr);
   ReportedSink sink(outputs.first(), events);
-  const RunStats stats =
-      decode_once(options, {model, plan, weights, latent, gpu.get()}, sink, events, progress);
+  RunStats stats = decode_once(options, {model, plan, weights, latent, gpu.get()}, sink, events, progress);
+  stats.output_wait_seconds = sink.waited_seconds();
   if (recorder) {
     write_traces(described(recorder->finish(), plan, stats), plan, model.graph,
                  {.trace = options.trace_file, .chrome = options.chrome_file});

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/files/picture_sink.h"
@@ -55,21 +56,30 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
   std::chrono::steady_clock::time_point sampled_{};
 };
 
-/// Hands a picture on, and reports each region of it.
+/// Hands a picture on, and reports each region of it. Counts the time in which the thread that made it stood
+/// still for that: what another thread writes meanwhile holds nothing up.
 class ReportedSink final : public PictureSink {
  public:
   ReportedSink(PictureSink& next, ProgressEvents& events)
       : PictureSink(next.shape()), next_(next), events_(events) {}
 
+  double waited_seconds() const { return std::chrono::duration<double>(waited_).count(); }
+
  private:
+  using Clock = std::chrono::steady_clock;
+
   void put(int64_t item, const Region& region, const float* pixels) override {
+    const Clock::time_point begun = Clock::now();
     next_.write(item, region, pixels);
+    if (std::this_thread::get_id() == maker_) waited_ += Clock::now() - begun;
     events_.emitted(region);
   }
   void complete() override { next_.finish(); }
 
   PictureSink& next_;
   ProgressEvents& events_;
+  const std::thread::id maker_ = std::this_thread::get_id();
+  Clock::duration waited_{};
 };
 
 /// The first news of a decode by this plan.

@@ -13,7 +13,7 @@ class Case:
     model: str
     size: tuple[int, int]
     limits: tuple[str, ...]
-    dtypes: tuple[str, ...] = ("fp16", "bf16")
+    dtypes: tuple[str, ...] = ("bf16", "fp16")
     modes: tuple[str, ...] = ("untiled", "tiled")  # of diffusers
     tile: int = 128  # latent positions a side: what diffusers' own tiling of the model takes
     reference: str = "diffusers"  # or "plan": the first limit's result
@@ -23,11 +23,17 @@ class Case:
     repeats: int = 3
 
 
+EVERY_MODE = ("untiled", "channels-last", "benchmark", "compile", "tiled")
+
 CASES = {
-    "sdxl-1024": Case("sdxl", (1024, 1024), (AMPLE,), ("fp16", "fp32", "bf16"), ("untiled", "channels-last", "tiled"), tile=64),
-    "sdxl-2048": Case("sdxl", (2048, 2048), (AMPLE,), modes=("untiled", "channels-last", "tiled")),
-    "sdxl-4096": Case("sdxl", (4096, 4096), (AMPLE, "8GiB"), rounds=2, repeats=1),
-    "sdxl-8192": Case("sdxl", (8192, 8192), ("24GiB", "8GiB+64GiB"), modes=("tiled",), reference="plan", rounds=1, repeats=0),
+    "sdxl-1024": Case("sdxl", (1024, 1024), (AMPLE,), ("bf16", "fp16", "fp32"), ("untiled",), tile=64, rounds=1),
+    "sdxl-512": Case("sdxl", (512, 512), (AMPLE,), ("bf16",), ("untiled",), tile=64, rounds=1),
+    "contenders-1024": Case("sdxl", (1024, 1024), (AMPLE,), modes=EVERY_MODE, tile=64, rounds=1, repeats=5),
+    "contenders-2048": Case("sdxl", (2048, 2048), (AMPLE,), modes=EVERY_MODE, rounds=1, repeats=5),
+    "compiled-1024": Case("sdxl", (1024, 1024), (AMPLE,), ("bf16",), ("untiled", "compile", "compile-tuned"), tile=64, rounds=1),
+    "sdxl-4096": Case("sdxl", (4096, 4096), (AMPLE, "8GiB"), rounds=1, repeats=1),
+    "sdxl-8192": Case("sdxl", (8192, 8192), ("24GiB",), ("bf16",), ("tiled",), reference="plan", rounds=1, repeats=1),
+    "sdxl-8192-host": Case("sdxl", (8192, 8192), ("24GiB", "8GiB+64GiB"), ("bf16",), (), reference="plan", rounds=1, repeats=0),
     "pixart-8192": Case("sd15", (8192, 8192), (AMPLE, "24GiB"), ("fp16",), ("tiled",), tile=64, reference="plan", rounds=1, repeats=0),
     "sana-2048-batch2": Case("sana-dc-ae-f32c32", (2048, 2048), (AMPLE, "1GiB"), tile=16, batch=2),
     "open-sora-plan-512x65": Case("open-sora-plan", (512, 512), ("16GiB", "8GiB", "1GiB+32GiB"), ("fp16",), (), reference="plan",
@@ -47,7 +53,7 @@ def rehearsed(case: Case) -> Case:
 
 
 def parts() -> list[str]:
-    """Names with their dtype, the most telling first: all in fp16, then the rest."""
+    """Names with their dtype, the most telling first: each case in its first, then the rest."""
     named = [(case.dtypes.index(dtype), f"{name}-{dtype}") for name, case in CASES.items() for dtype in case.dtypes]
     return [name for rank, name in sorted(named, key=lambda each: each[0]) if rank == 0] + [QUEUE] \
         + [name for rank, name in sorted(named, key=lambda each: each[0]) if rank > 0]

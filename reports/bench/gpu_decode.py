@@ -8,7 +8,7 @@
 Every run is a fresh process. A run decodes once and then, where the part has repeats, again in the same process: the first decode
 also loads kernels, the later ones tell what a program that stays pays. Headroom's first is one by `--plan`; its later ones, measured in the
 first round, are one plan's repetitions in a queue. Seconds are those of the decode with its weights in place and the device idle at
-both ends; Headroom's end with the picture in its file, diffusers' with the picture on the card.
+both ends, and have the same ends for all: no file is in them. What Headroom's file took stands apart, as does what torch.compile took.
 
 Peaks are bytes of the card: of diffusers what LibTorch's allocator handed out and what it reserved, of Headroom what its statistics
 say; the card's own count (its driver's, the libraries' context with it) stands beside both. Errors are against diffusers untiled in fp32
@@ -23,6 +23,7 @@ import argparse
 import os
 import tempfile
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,19 @@ def in_short(run: Run) -> str:
     return f"{run['first_seconds']:.2f} s, peak {mib(run['peak_bytes'])}, {compared}"
 
 
-def run_case(place: Place, part: DecodePart, name: str, case: Case, dtype: str, rounds: int | None) -> None:
+def add_yardsticks(place: Place, part: DecodePart, dtype: str, parts_before: dict[str, Any]) -> None:
+    """The rate of LibTorch's convolutions in that dtype and of the link: of this part, or of one before it on the same card."""
+    entry = part.entry
+    known = [each for each in parts_before.values() if each["card"] == entry["card"] and "link" in each]
+    if "convolution_rate" not in entry:
+        rate = next((each["convolution_rate"] for each in known if each.get("dtype") == dtype), None)
+        entry["dtype"] = dtype
+        entry["convolution_rate"] = rate or part.run("rate", lambda: measure.convolution_rate(place.threads, dtype, place.device))
+    if "link" not in entry:
+        entry["link"] = known[0]["link"] if known else part.run("link", lambda: measure.link_rate(place.device))
+
+
+def run_case(place: Place, part: DecodePart, name: str, case: Case, dtype: str, parts_before: dict[str, Any]) -> None:
     entry = part.entry
     with tempfile.TemporaryDirectory(dir=place.work) as folder:
         scratch = Path(folder)
@@ -170,10 +183,8 @@ def run_case(place: Place, part: DecodePart, name: str, case: Case, dtype: str, 
                 entry["rounds"] = []
         runs = contenders(place, case, dtype, latent, pictures.output)
         entry["plans"] = {each: run.plan for each, run in runs.items() if isinstance(run, Contender) and run.plan}
-        if "link" not in entry:
-            entry["convolution_rate"] = part.run("rate", lambda: measure.convolution_rate(place.threads, dtype, place.device))
-            entry["link"] = part.run("link", lambda: measure.link_rate(place.device))
-        run_rounds(place, part, rounds or case.rounds, runs, pictures)
+        run_rounds(place, part, case.rounds, runs, pictures)
+        add_yardsticks(place, part, dtype, parts_before)  # after what tells more, if time is short
     pictures.kept.unlink(missing_ok=True)
 
 
@@ -184,7 +195,7 @@ def run_queue(place: Place, part: DecodePart, rehearse: bool) -> None:
     model, seed = model_and_seed(place, "sdxl")
     args = argparse.Namespace(
         model=model, random_weights=seed, threads=place.threads, seed=1, device=place.device, programs=place.programs, profile=None,
-        dtype="bf16" if rehearse else "fp16", sizes="64x64,128x64,64x128" if rehearse else QUEUE_SIZES,
+        dtype="fp32" if rehearse else "fp16", sizes="64x64,128x64,64x128" if rehearse else QUEUE_SIZES,
         requests=5 if rehearse else QUEUE_REQUESTS, limit=measure.parse_bytes("1GiB" if rehearse else QUEUE_LIMIT))
     with tempfile.TemporaryDirectory(dir=place.work) as name:
         folder = Path(name)
@@ -221,12 +232,12 @@ def run_part(session: Session, name: str) -> None:
     base, _, dtype = name.rpartition("-") if name != QUEUE else (QUEUE, "", "")
     case = CASES.get(base)
     if case and args.rehearse:
-        case, dtype = rehearsed(case), "bf16" if dtype == "fp16" else dtype  # fp16 takes PyTorch minutes on a CPU
+        case, dtype = rehearsed(case), "fp32"  # 16 bits take PyTorch minutes on a CPU
 
     def work(entry: dict[str, Any]) -> None:
         part = DecodePart(entry, dtype, session)
         if case:
-            run_case(session.place, part, name, case, dtype, args.rounds)
+            run_case(session.place, part, name, replace(case, rounds=args.rounds or case.rounds), dtype, session.results["parts"])
         else:
             run_queue(session.place, part, args.rehearse)
 

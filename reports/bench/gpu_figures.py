@@ -27,7 +27,9 @@ def row_of(name: str, entry: dict[str, Any], dtype: str) -> dict[str, Any]:
     if not runs:
         return row | {"error": all_runs[0]["error"] if all_runs else "not run"}
     again = [seconds for run in runs for seconds in run.get("again_seconds") or []]
-    row |= {"rounds": len(runs), "first_seconds": spread([run["first_seconds"] for run in runs]),
+    row |= {"compile_seconds": max((run["compile_seconds"] for run in runs if run.get("compile_seconds") is not None), default=None),
+            "file_seconds": median_of(runs, "file_seconds"),
+            "rounds": len(runs), "first_seconds": spread([run["first_seconds"] for run in runs]),
             "again_seconds": spread(again) if again else None,
             "peak_bytes": max(run["peak_bytes"] for run in runs),
             "reserved_bytes": median_of(runs, "reserved_bytes"), "card_growth_bytes": median_of(runs, "card_growth_bytes"),
@@ -39,7 +41,8 @@ def row_of(name: str, entry: dict[str, Any], dtype: str) -> dict[str, Any]:
                       for part in runs[0].get("parts", {})},
             "copied_bytes": median_of(runs, "copied_bytes"), "engines": engines_of(runs)}
     if plan:
-        row["of_convolution_rate"] = (row["again_seconds"] or row["first_seconds"])["median"] * entry["convolution_rate"] / plan["flops"]
+        if "convolution_rate" in entry:
+            row["of_convolution_rate"] = (row["again_seconds"] or row["first_seconds"])["median"] * entry["convolution_rate"] / plan["flops"]
         row["within_limit"] = row["peak_bytes"] <= plan["limit_bytes"]
         row["exact"] = is_exact(row, entry, dtype)
         row["all_there"] = not any(engine["compiled"] for engine in row["engines"])
@@ -92,21 +95,30 @@ def ranged(values: dict[str, float] | None) -> str:
     return f"{values['median']:.3g} s ({values['least']:.3g}–{values['most']:.3g})" if values else "–"
 
 
+def seconds_text(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds:.3g} s"
+
+
+def rate_text(rate: float | None) -> str:
+    return "–" if rate is None else f"{rate / 1e12:.3g} TFLOP/s"
+
+
 def gigabytes(rate: float | None) -> str:
     return "–" if rate is None else f"{rate / 1e9:.1f} GB/s"
 
 
 def case_table(entry: dict[str, Any]) -> str:
-    lines = [["decode", "limit", "predicted peak", "peak", "reserved", "card's count", "first", "again", "against untiled",
-              "of FLOPs / rate", "largest error", "PSNR"]]
+    lines = [["decode", "limit", "predicted peak", "peak", "reserved", "card's count", "first", "again", "its file", "to compile",
+              "against untiled", "of FLOPs / rate", "largest error", "PSNR"]]
     for row in entry["rows"]:
         if "error" in row:
-            lines.append([row["name"], mib(row["limit_bytes"]), mib(row["predicted_peak_bytes"]), row["error"]] + [""] * 8)
+            lines.append([row["name"], mib(row["limit_bytes"]), mib(row["predicted_peak_bytes"]), row["error"]] + [""] * 10)
             continue
         ratio, share, error = row.get("against_untiled"), row.get("of_convolution_rate"), row["largest_error_relative"]
         compared = ["reference", "–"] if row["is_reference"] else [f"{error:.1e}" if error is not None else "–", decibels(row["psnr_db"])]
         lines.append([row["name"], mib(row["limit_bytes"]), mib(row["predicted_peak_bytes"]), mib(row["peak_bytes"]),
                       mib(row["reserved_bytes"]), mib(row["card_growth_bytes"]), ranged(row["first_seconds"]), ranged(row["again_seconds"]),
+                      seconds_text(row.get("file_seconds")), seconds_text(row.get("compile_seconds")),
                       f"{ratio['ratio']:.2f}" + ("" if ratio["of"] == "again_seconds" else " (first)") if ratio else "–",
                       f"{share:.2f}" if share else "–", *compared])
     return measure.markdown_table(lines)
@@ -160,7 +172,7 @@ def part_section(name: str, entry: dict[str, Any], device: dict[str, Any]) -> st
     elif entry.get("rows"):
         lines.append(case_table(entry) + parts_table(entry) + engines_text(entry))
         link = entry.get("link", {})
-        lines.append(f"Errors are against {entry['reference']}. Convolutions of LibTorch ran at {entry['convolution_rate'] / 1e12:.3g} TFLOP/s; "
+        lines.append(f"Errors are against {entry['reference']}. Convolutions of LibTorch ran at {rate_text(entry.get('convolution_rate'))}; "
                      f"copies of pinned memory at {gigabytes(link.get('to_host_bytes_per_second'))} to the host, "
                      f"{gigabytes(link.get('from_host_bytes_per_second'))} from it, "
                      f"{gigabytes(link.get('both_ways_bytes_per_second'))} each way at once.\n")

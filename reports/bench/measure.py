@@ -16,8 +16,10 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Callable, Sequence
 
@@ -223,15 +225,38 @@ def parse_run_arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
 
 # Programs -------------------------------------------------------------------------------------------------------------
 
-def run(command: list[str]) -> str:
-    """The standard output of a child that succeeds; otherwise its last words as an error."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return done.stdout
-    message = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
-    message = f"{message} ({Path(command[0]).name} ended with {done.returncode})"
+def with_children(number: int) -> list[int]:
+    """A process and all that it began, these first. They stay in this script's group, so that whoever ends that ends them too."""
+    try:
+        children = Path(f"/proc/{number}/task/{number}/children").read_text().split()
+    except OSError:
+        children = []
+    return [each for child in children for each in with_children(int(child))] + [number]
+
+
+def kill_with_children(child: subprocess.Popen) -> None:
+    for number in with_children(child.pid):
+        with suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+    child.communicate()
+
+
+def run(command: list[str], seconds: float | None = None) -> str:
+    """The standard output of a child that succeeds; otherwise its last words as an error. Ends it, and its own, after so many seconds."""
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        out, err = child.communicate(timeout=seconds)
+    except BaseException as end:
+        kill_with_children(child)
+        if isinstance(end, subprocess.TimeoutExpired):
+            raise RuntimeError(f"took longer than {seconds:.0f} s") from None
+        raise
+    if child.returncode == 0:
+        return out
+    message = (err.strip() or out.strip() or "no message").splitlines()[-1]
+    message = f"{message} ({Path(command[0]).name} ended with {child.returncode})"
     smallest = re.search(r"\((\d+) bytes\)", message)
-    if done.returncode == DOES_NOT_FIT and smallest:
+    if child.returncode == DOES_NOT_FIT and smallest:
         raise DoesNotFit(message, int(smallest[1]))
     raise RuntimeError(message)
 
@@ -281,13 +306,14 @@ def headroom_decode(model: str, plan: Path, latent: Path, output: Path, seed: in
 
 
 def diffusers_decode(model: str, latent: Path, output: Path, seed: int | None, threads: int, mode: str = "untiled",
-                     tile: int = 32, dtype: str = "fp32", source: Path | None = None, device: str = "cpu", repeats: int = 0) -> Run:
+                     tile: int = 32, dtype: str = "fp32", source: Path | None = None, device: str = "cpu", repeats: int = 0,
+                     most_seconds: float | None = None) -> Run:
     """One decode by diffusers, or by the code of the clone at `source`, in a fresh process; on a GPU and some more."""
     command = [sys.executable, str(Path(__file__).with_name("reference_decode.py")), "--model", model,
                "--latent", str(latent), "--mode", mode, "--tile", str(tile), "--threads", str(threads), "--dtype", dtype, "-o", str(output)]
     command += ["--source", str(source)] if source else []
     command += ["--device", device, "--repeats", str(repeats)]
-    return json.loads(run(command + (["--random-weights", str(seed)] if seed is not None else [])).splitlines()[-1])
+    return json.loads(run(command + (["--random-weights", str(seed)] if seed is not None else []), most_seconds).splitlines()[-1])
 
 
 def convolution_rate(threads: int, dtype: str = "fp32", device: str = "cpu") -> float:

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -93,20 +92,9 @@ def run_program(command: Sequence[str], more_environment: dict[str, str] | None 
     try:
         out, err = child.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
-        for number in with_children(child.pid):
-            os.kill(number, signal.SIGKILL)
-        child.communicate()
+        measure.kill_with_children(child)
         return Ended(None, "", f"took longer than {seconds:.0f} s")
     return Ended(child.returncode, out, err)
-
-
-def with_children(number: int) -> list[int]:
-    """A process and all that it began, these first. They stay in this script's group, so that whoever ends that ends them too."""
-    try:
-        children = Path(f"/proc/{number}/task/{number}/children").read_text().split()
-    except OSError:
-        children = []
-    return [each for child in children for each in with_children(int(child))] + [number]
 
 
 class Recorded:

@@ -16,7 +16,8 @@ is never allocated. `peak_above_weights_bytes` counts from where the weights wer
 On a GPU `peak_bytes` is what LibTorch's allocator had handed out at its highest, the weights with it, and
 `reserved_bytes` what it had taken from the card. fp32 means fp32, not TF32. Everything is in place on the card and a convolution
 has run before the clock starts; it stops when the picture is there, still on the card. `first_seconds` is the first
-decode, `again_seconds` those of --repeats, and `seconds` their median, or the first where there are none.
+decode, `again_seconds` those of --repeats, and `seconds` their median, or the first where there are none. Modes that compile do so in a
+decode of its own before the first, which `compile_seconds` has.
 """
 
 import argparse
@@ -74,6 +75,10 @@ def load_weights(vae: torch.nn.Module, folder: Path) -> None:
         raise SystemExit(f"{folder}: expected a tensor {next(iter(missing))}")
 
 
+# Each is channels-last as well: what is fastest counts. By mode, what torch.compile takes; cuDNN's benchmark is no compiler's.
+CHANNELS_LAST = {"channels-last": None, "benchmark": None, "compile": "default", "compile-tuned": "max-autotune-no-cudagraphs"}
+
+
 def tidy() -> None:
     """Hands what loading left behind back to the system, so that it does not count against the decode."""
     gc.collect()
@@ -119,7 +124,7 @@ def give_weights(vae: torch.nn.Module, model: str, seed: int | None) -> None:
 def prepare(vae: torch.nn.Module, latent: torch.Tensor, args: argparse.Namespace) -> torch.Tensor:
     """Weights, mode and dtype as asked for; returns the latent that goes with them."""
     give_weights(vae, args.model, args.random_weights)
-    if args.mode == "channels-last":
+    if args.mode in CHANNELS_LAST:
         vae.to(memory_format=torch.channels_last)
         latent = latent.contiguous(memory_format=torch.channels_last)
     elif args.mode == "tiled":
@@ -170,12 +175,27 @@ def start_gpu() -> None:
     torch.cuda.empty_cache()
 
 
+def compile_decoder(vae: torch.nn.Module, latent: torch.Tensor, args: argparse.Namespace) -> dict[str, float]:
+    """Where the mode is to compile: does, by a decode that no clock of decodes sees, and tells how long it took."""
+    torch.backends.cudnn.benchmark = args.mode == "benchmark"
+    mode = CHANNELS_LAST.get(args.mode)
+    if mode is None:
+        return {}
+    start = time.perf_counter()
+    vae.decoder = torch.compile(vae.decoder, mode=mode)
+    decode(vae, latent, args.model)
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    return {"compile_seconds": time.perf_counter() - start}
+
+
 @torch.inference_mode()
 def measure_on_gpu(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]]:
     start_gpu()
     vae = build(args.model, args.source)
     latent = prepare(vae, decoders_input(args), args).cuda()
     vae.cuda()
+    compiled = compile_decoder(vae, latent, args)
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
     seconds, out = [], None
@@ -188,7 +208,7 @@ def measure_on_gpu(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, Any]
         seconds.append(time.perf_counter() - start)
     return to_array(out), {
         "seconds": statistics.median(seconds[1:] or seconds), "first_seconds": seconds[0], "again_seconds": seconds[1:],
-        "peak_bytes": torch.cuda.max_memory_allocated(), "reserved_bytes": torch.cuda.max_memory_reserved(),
+        **compiled, "peak_bytes": torch.cuda.max_memory_allocated(), "reserved_bytes": torch.cuda.max_memory_reserved(),
         "weights_bytes": weights_bytes(vae), "device": torch.cuda.get_device_name(),
         "libraries": f"PyTorch {torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}"}
 
@@ -198,8 +218,8 @@ def main() -> None:
     parser.add_argument("--model", required=True, help="folder in diffusers' layout, or a built-in name")
     parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
     parser.add_argument("--latent", type=Path, required=True, help=".npy or .safetensors; of a clip N×C×T×H×W")
-    parser.add_argument("--mode", choices=("untiled", "channels-last", "tiled"), default="untiled",
-                        help="channels-last is for pictures alone, default: %(default)s")
+    parser.add_argument("--mode", choices=("untiled", "tiled", *CHANNELS_LAST), default="untiled",
+                        help="all but the first two are channels-last, for pictures alone; to compile asks for a GPU, default: %(default)s")
     parser.add_argument("--tile", type=int, default=32, help="tiled: latent positions a side, default: %(default)s")
     parser.add_argument("--dtype", choices=DTYPES, default="fp32", help="default: %(default)s")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="default: %(default)s")
@@ -208,8 +228,8 @@ def main() -> None:
     parser.add_argument("--source", type=Path, help="Open-Sora-Plan: a clone of its repository")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the decoded picture or clip, .npy")
     args = parser.parse_args()
-    if args.mode == "channels-last" and model_class(args.model) in CLIPS:
-        parser.error("--mode channels-last: expected a model of pictures")
+    if args.mode in CHANNELS_LAST and model_class(args.model) in CLIPS:
+        parser.error(f"--mode {args.mode}: expected a model of pictures")
     torch.set_num_threads(args.threads)
     picture, figures = (measure_on_gpu if args.device == "cuda" else measure)(args)
     np.save(args.output, picture)

@@ -12,10 +12,11 @@ from typing import Any
 import measure
 from commands import Entry, has_package
 from kept_parts import read_results
+from sittings import sitting_table
 
-PARTS = ("build", "tests", "sanitizer", "profiler", "bench")
-DECODES, PROFILER, LOG = "gpu-decode.json", "gpu-profiler.json", "gpu-check.log"
-FILES = ("gpu-check.json", "gpu-check.md", DECODES, "gpu-decode.md", PROFILER, "gpu-profiler.md", LOG)
+PARTS = ("build", "tests", "sanitizer", "profiler", "shapes", "bench")
+DECODES, PROFILER, SHAPES, LOG = "gpu-decode.json", "gpu-profiler.json", "gpu-shapes.json", "gpu-check.log"
+FILES = ("gpu-check.json", "gpu-check.md", DECODES, "gpu-decode.md", PROFILER, "gpu-profiler.md", SHAPES, "gpu-shapes.md", LOG)
 LOG_BYTES = 200_000  # of each part
 LOG_HEAD = "==== "
 
@@ -35,7 +36,7 @@ class Results:
         if (state / "gpu-check.json").exists():
             self.data = json.loads((state / "gpu-check.json").read_text())
         if device["card"] != self.data.get("device", device)["card"]:
-            self.data["parts"] = {}  # another card's
+            self.data |= {"parts": {}, "sittings": {}}  # another card's
         self.data["device"] = device
 
     def entry(self, part: str) -> Entry:
@@ -45,9 +46,13 @@ class Results:
         self.data["parts"][part] = entry
         self.save()
 
+    def steps_of(self, sitting: str) -> dict[str, Entry]:
+        """What its steps found; to be written into, and then saved."""
+        return self.data.setdefault("sittings", {}).setdefault(sitting, {})
+
     def save(self) -> None:
         measure.write_whole(self.state / "gpu-check.json", json.dumps(self.data, indent=1, ensure_ascii=False) + "\n")
-        measure.write_whole(self.state / "gpu-check.md", check_markdown(self.data, self.parts_of(DECODES), self.parts_of(PROFILER)))
+        measure.write_whole(self.state / "gpu-check.md", check_markdown(self.data, *map(self.parts_of, (DECODES, PROFILER, SHAPES))))
         self.publish()
 
     def publish(self) -> None:
@@ -111,10 +116,11 @@ def machine_lines(device: dict[str, Any]) -> str:
 
 def suite_line(kind: str, suite: dict[str, Any]) -> str:
     return f"- Tests {kind} (label `{suite['label']}`): " + (suite.get("error") or
-        f"{suite['passed']} passed, {len(suite['failed'])} failed, {len(suite['skipped'])} skipped") + ".\n"
+        f"{suite['passed']} passed, {len(suite['failed'])} failed, {len(suite['skipped'])} skipped" +
+        (f", {suite['not_run']} not run" if suite.get("not_run") else "")) + ".\n"
 
 
-def check_markdown(data: dict[str, Any], decodes: dict[str, Any], profiled: dict[str, Any]) -> str:
+def check_markdown(data: dict[str, Any], decodes: dict[str, Any], profiled: dict[str, Any], shapes: dict[str, Any]) -> str:
     rows = [["part", "status", "when", "seconds", "build", "what was found"]]
     for part in PARTS:
         entry = data["parts"].get(part)
@@ -124,6 +130,10 @@ def check_markdown(data: dict[str, Any], decodes: dict[str, Any], profiled: dict
         else:
             rows.append([part, "not run", "–", "–", "–", "–"])
     text = f"# The GPU check\n\n{machine_lines(data.get('device', {}))}\n{measure.markdown_table(rows)}\n"
+    text += "".join(sitting_table(number, found) + "\n" for number, found in sorted(data.get("sittings", {}).items()))
+    needs = data["parts"].get("build", {}).get("needs")
+    if needs:
+        text += f"- Binaries from the bundle need {', '.join(f'{name} {version}' for name, version in needs.items())} at least.\n"
     text += "".join(suite_line(kind, suite) for kind, suite in data["parts"].get("tests", {}).get("suites", {}).items())
     text += "".join(f"- {name}: {run['status']}" + (f", {run['summary']}" if run["summary"] else "") + f", {run['seconds']} s.\n"
                     for name, run in data["parts"].get("sanitizer", {}).get("runs", {}).items())
@@ -134,6 +144,10 @@ def check_markdown(data: dict[str, Any], decodes: dict[str, Any], profiled: dict
         text += "\n" + measure.markdown_table([["decode", "status", "when", "fastest of Headroom against untiled", "least PSNR of Headroom",
                                                 "highest peak of its limit"], *map(decode_line, decodes, decodes.values())])
         text += "\nAll of it: gpu-decode.md.\n"
+    if shapes:
+        text += "\n" + measure.markdown_table([["shapes", "status", "when", "rows"], *(
+            [name, entry["status"], entry["date"], str(sum(len(step["rows"]) for step in entry["steps"].values()))] for name, entry in shapes.items())])
+        text += "\nAll of it: gpu-shapes.md.\n"
     commands = dict.fromkeys(entry["command"] for entry in data["parts"].values())
     return text + "".join(f"\n    {command}" for command in commands) + "\n"
 

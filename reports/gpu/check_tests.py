@@ -6,15 +6,14 @@ import re
 import shutil
 import subprocess
 import time
-import xml.etree.ElementTree as xml
 from pathlib import Path
 from typing import Any
 
-from check_build import test_targets
+from check_build import labels_of, test_programs
 from check_results import Results
 from commands import Commands, Entry, Failed, Refused, Stopped
+from test_runs import run_programs
 
-SAID_SKIPPED = re.compile(r"skipped: ([^\n]*)")
 SANITIZERS = ("memcheck", "racecheck")
 SANITIZER_SECONDS = 120
 REFUSED = ("Device not supported", "Unable to find injection library")
@@ -22,41 +21,21 @@ REFUSED = ("Device not supported", "Unable to find injection library")
 
 # Tests ----------------------------------------------------------------------------------------------------------------
 
-def junit_outcomes(file: Path) -> dict[str, Any]:
-    """Counts, the names of tests that failed, and of those that were skipped, or said so though they passed, with why."""
-    counts: dict[str, Any] = {"passed": 0, "failed": [], "skipped": []}
-    for case in xml.parse(file).getroot().iter("testcase"):
-        said = SAID_SKIPPED.search("".join(out.text or "" for out in case.iter("system-out")))
-        if case.get("status") in ("fail", "notrun") and case.find("skipped") is None:
-            counts["failed"].append(case.get("name"))
-        elif said or case.find("skipped") is not None or case.get("status") != "run":
-            counts["skipped"].append(f"{case.get('name')} ({said[1] if said else 'no reason given'})")
-        else:
-            counts["passed"] += 1
-    return counts
-
-
 def run_tests(args: argparse.Namespace, commands: Commands, label: str, jobs: int) -> tuple[dict[str, Any], str]:
-    file = args.build / "check" / "junit.xml"
-    file.unlink(missing_ok=True)
-    status, out = commands.run(["ctest", "--test-dir", str(args.build), "-L", f"^{label}$", "--output-on-failure", "--output-junit",
-                                str(file), "-j", str(jobs), "--timeout", "300"], shown=True)
-    if not file.exists():
-        if status is None:
-            raise Stopped("time was up")
-        found = "no tests" if "No tests were found" in out else f"ctest ended with {status}"
-        return {"passed": 0, "failed": [], "skipped": [], "error": found}, out
-    counts = junit_outcomes(file)
-    if not counts["passed"] + len(counts["failed"]) + len(counts["skipped"]):
-        counts["error"] = "no tests"
-    return counts, out
+    """Those of a label: what was found, and what was printed."""
+    programs = test_programs(args.build, (label,))
+    missing = [program.name for program in programs if not program.exists()]
+    if not programs or missing:
+        return {"passed": 0, "failed": [], "skipped": [], "error": f"not built: {', '.join(missing)}" if missing else "no tests"}, ""
+    found = run_programs(commands, programs, jobs)
+    return {"passed": found.passed, "failed": found.failed, "skipped": found.skipped, "not_run": found.not_run}, found.log
 
 
 def tests(args: argparse.Namespace, commands: Commands, results: Results, entry: Entry) -> None:
     log = ""
     entry["suites"] = {}
     # On the GPU one at a time: each may want most of its memory.
-    for label, kind, jobs in zip(args.labels, ("on the GPU", "on the CPU"), (1, args.jobs)):
+    for label, kind, jobs in zip(labels_of(args), ("on the GPU", "on the CPU"), (1, args.jobs)):
         entry["suites"][kind], out = run_tests(args, commands, label, jobs)
         entry["suites"][kind]["label"] = label
         log += out
@@ -69,6 +48,9 @@ def tests(args: argparse.Namespace, commands: Commands, results: Results, entry:
         faults.append(f"{len(without_gpu)} found no GPU: {without_gpu[0]}")
     if faults:
         raise Failed("; ".join(faults)[:600])
+    not_run = sum(suite.get("not_run", 0) for suite in entry["suites"].values())
+    if not_run:
+        raise Stopped(f"time was up before {not_run} tests")
     entry["note"] = ", ".join(f"{suite['passed']} passed {kind}" for kind, suite in entry["suites"].items())
 
 
@@ -112,7 +94,7 @@ def sanitized(commands: Commands, tool: str, program: Path) -> tuple[dict[str, A
 def sanitizer(args: argparse.Namespace, commands: Commands, results: Results, entry: Entry) -> None:
     if args.rehearse:
         raise Refused("a rehearsal has no GPU")
-    programs = [args.build / "tests" / target for target in test_targets(args.build, args.labels[:1])]
+    programs = test_programs(args.build, labels_of(args)[:1])
     if not programs or not all(program.exists() for program in programs):
         raise Failed("tests on the GPU are not built")
     compute_sanitizer()

@@ -6,9 +6,11 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import measure
 
@@ -36,12 +38,29 @@ class Commands:
         """`site` holds Python packages of the bundle; `meanwhile` is called every few seconds."""
         self.end = time.monotonic() + seconds if seconds else None
         self.site, self.meanwhile = site, meanwhile
+        self.libraries: list[Path] = []  # folders in which programs from the bundle find theirs
+        self.stopping = False
 
     def left(self) -> float | None:
         return None if self.end is None else max(0.0, self.end - time.monotonic())
 
+    def stop(self) -> None:
+        """Ends what other threads run."""
+        self.stopping = True
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Ends what is run meanwhile by then, if not before."""
+        before, own = self.end, time.monotonic() + seconds
+        self.end = own if before is None else min(before, own)
+        try:
+            yield
+        finally:
+            self.end = before
+
     def environment(self) -> dict[str, str]:
-        return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(self.site), os.environ.get("PYTHONPATH")]))}
+        own = {"PYTHONPATH": [self.site], "LD_LIBRARY_PATH": self.libraries}
+        return os.environ | {name: os.pathsep.join(filter(None, [*map(str, folders), os.environ.get(name)])) for name, folders in own.items() if folders}
 
     def run(self, command: list[str], seconds: float | None = None, shown: bool = False) -> tuple[int | None, str]:
         """The exit status, None where time was up, and all output; `shown` prints it as it comes."""
@@ -54,7 +73,7 @@ class Commands:
         out, published = bytearray(), time.monotonic()
         try:
             while True:
-                if time.monotonic() > published + PUBLISH_SECONDS:
+                if time.monotonic() > published + PUBLISH_SECONDS and threading.current_thread() is threading.main_thread():
                     self.meanwhile()
                     published = time.monotonic()
                 chunk = child.stdout.read()
@@ -65,12 +84,13 @@ class Commands:
                 if chunk == b"" or (chunk is None and child.poll() is not None):
                     status = child.wait()
                     return status, (out + (child.stdout.read() or b"")).decode(errors="replace")
-                if end and time.monotonic() > end:
+                if self.stopping or (end and time.monotonic() > end):
                     return None, out.decode(errors="replace")
                 if chunk is None:
                     time.sleep(0.05)
         finally:
             end_group(child)
+            child.stdout.close()
 
 
 def end_group(child: subprocess.Popen) -> None:

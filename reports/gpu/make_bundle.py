@@ -5,15 +5,22 @@
 
 Takes the headers, static libraries and CMake files of Debian's packages (packages.txt; installed here), laid out as under
 /usr, so that CMAKE_PREFIX_PATH finds them, and from PyPI the wheels that diffusers needs beside torch, for Python 3.12.
-Static libraries that were built against an older glibc link on machines with a newer one. Ends with 1 where the bundle
-and the repository's tracked files together pass 64 MiB.
+Static libraries that were built against an older glibc link on machines with a newer one. Then builds programs, the CUDA
+module and tests for one architecture (CMake's preset `bundle`, in build/bundle) and packs them; the machine builds sources
+only where they do not start. Ends with 1 where the bundle and the repository's tracked files together pass 64 MiB.
 """
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
+import binaries  # noqa: E402
+from check_binaries import torch_folder  # noqa: E402
+from check_build import CARRIED_ON_CPU, ON_GPU, tests_by_label, test_targets  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
@@ -52,7 +59,7 @@ def copy_packages(bundle: Path) -> None:
             place = place_in_bundle(file)
             if place:
                 (bundle / place).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file, bundle / place)  # what a link leads to
+                shutil.copy2(file, bundle / place)  # what a link leads to; of the same date, so that a later build takes it for the same
         licence = Path("/usr/share/doc", package, "copyright")
         (bundle / "licences").mkdir(exist_ok=True)
         shutil.copyfile(licence, bundle / "licences" / package)
@@ -71,6 +78,25 @@ def download_wheels(folder: Path) -> None:
               "--python-version", PYTHON, "--implementation", "cp", *platforms, "-d", str(folder), *map(pinned, WHEELS))
 
 
+def build_binaries(bundle: Path, architecture: str, jobs: int) -> None:
+    """Builds what is carried, linked with the same static libraries, and packs it."""
+    build, packages = ROOT / "build" / "bundle", ROOT / "build" / "bundle-packages"
+    copy_packages(packages)  # in a place that stays, so that another bundle compiles nothing anew
+    for command in (["cmake", "--preset", "bundle", f"-DCMAKE_PREFIX_PATH={packages}", f"-DHEADROOM_TORCH_DIR={torch_folder()}",
+                     f"-DCMAKE_CUDA_ARCHITECTURES={architecture}"],
+                    ["ninja", "-C", str(build), "-j", str(jobs), *binaries.PROGRAMS, binaries.MODULE]):
+        if command[0] == "ninja":
+            command += test_targets(build, (ON_GPU, CARRIED_ON_CPU))
+        if subprocess.run(command, cwd=ROOT, check=False).returncode:
+            raise SystemExit(f"{command[0]} failed; --no-binaries makes a bundle of sources alone")
+    labels = tests_by_label(build)
+    tests = {target: labels[target][0] for target in test_targets(build, (ON_GPU, CARRIED_ON_CPU))}
+    about = binaries.pack(build, tests, ROOT, architecture, bundle)
+    for name, count in about["bytes"].items():
+        print(f"  {name:32}{count / MIB:8.1f} MiB")
+    print("  need " + ", ".join(f"{name} {version}" for name, version in about["needs"].items()))
+
+
 def bytes_of(files: list[Path]) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
@@ -81,8 +107,8 @@ def tracked_files() -> list[Path]:
 
 def report(bundle: Path) -> int:
     """Prints the sizes; 1 where they pass what may be carried."""
-    for folder in sorted(bundle.iterdir()):
-        print(f"{folder.name + '/':12}{bytes_of(list(folder.rglob('*'))) / MIB:8.1f} MiB")
+    for each in sorted(bundle.iterdir()):
+        print(f"{each.name + '/' * each.is_dir():20}{bytes_of(list(each.rglob('*')) if each.is_dir() else [each]) / MIB:8.1f} MiB")
     for wheel in sorted((bundle / "wheels").iterdir()):
         print(f"  {wheel.name}")
     of_bundle, of_repository = bytes_of(list(bundle.rglob("*"))), bytes_of(tracked_files())
@@ -94,6 +120,9 @@ def report(bundle: Path) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "gpu-bundle", help="the folder, written anew, default: gpu-bundle")
+    parser.add_argument("--architecture", default="90-real", help="what kernels are built for, as CMake names it, default: %(default)s")
+    parser.add_argument("--no-binaries", action="store_true", help="carry sources alone")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="of the build, default: all cores")
     args = parser.parse_args()
     if args.output.exists():
         if not (args.output / "wheels").is_dir() and any(args.output.iterdir()):
@@ -102,6 +131,8 @@ def main() -> int:
     args.output.mkdir(parents=True)
     copy_packages(args.output)
     download_wheels(args.output / "wheels")
+    if not args.no_binaries:
+        build_binaries(args.output, args.architecture, args.jobs)
     return report(args.output)
 
 

@@ -22,6 +22,7 @@ RunStats sample() {
   stats.rss_growth_bytes = -4096;
   stats.predicted_seconds = 0.1 + 0.2;
   stats.seconds = 1.0 / 3;
+  stats.output_wait_seconds = 0.125;
   stats.scratch_written_bytes = 4096;
   stats.scratch_read_bytes = 8192;
   stats.transfer_wait_seconds = 0.25;
@@ -61,10 +62,12 @@ TEST_CASE("stats file: statistics come back as they were", "[unit][stats_file]")
   CHECK(read(to_json(stats)) == stats);
 
   json older = to_json(stats);
-  for (const char* key : {"scratch_written_bytes", "scratch_read_bytes", "transfer_wait_seconds"})
+  for (const char* key :
+       {"scratch_written_bytes", "scratch_read_bytes", "transfer_wait_seconds", "output_wait_seconds"})
     older.erase(key);
   CHECK(read(older).scratch_read_bytes == 0);
   CHECK(read(older).transfer_wait_seconds == 0);
+  CHECK(read(older).output_wait_seconds == 0);
 
   const auto path =
       std::filesystem::temp_directory_path() / ("headroom-stats-file-test-" + std::to_string(getpid()));
@@ -94,8 +97,12 @@ TEST_CASE("stats file: a queue's decodes come back, and their wrong values are r
           "[unit][stats_file]") {
   RunStats stats = sample();
   stats.passes.clear();
-  stats.queue = QueueStats{
-      {{"a", 0, 0, 1, 0.5, 800, 790, 5000, -10}, {"b", 3, 2, 0, 0.25, 700, 680, 5100, 20}}, 4000, 1, 0, 30};
+  stats.queue =
+      QueueStats{{{"a", 0, 0, 1, 0.5, 800, 790, 5000, -10, 0.25}, {"b", 3, 2, 0, 0.25, 700, 680, 5100, 20}},
+                 4000,
+                 1,
+                 0,
+                 30};
   const json document = to_json(stats);
   CHECK(read(document) == stats);
   CHECK(document["decodes"][1]["outside_growth_bytes"] == 20);
@@ -129,7 +136,8 @@ TEST_CASE("stats file: wrong values are refused by their path", "[unit][stats_fi
 
   const json document = to_json(sample());
   for (const auto& item : document.items()) {
-    const bool optional = item.key().starts_with("scratch_") || item.key().starts_with("transfer_");
+    const bool optional = item.key().starts_with("scratch_") || item.key().starts_with("transfer_") ||
+                          item.key().starts_with("output_");
     if (optional || item.key() == "verification") continue;
     json less = document;
     less.erase(item.key());
