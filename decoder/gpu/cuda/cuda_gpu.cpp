@@ -216,19 +216,15 @@ void CudaGpu::run(const Call& call) {
 }
 
 void CudaGpu::convolve(const Convolve& call) {
-  if (call.adds() && !residual_lies_alike(call)) {
-    Convolve alone = call;
-    alone.residual = {};
-    convolve(alone);
-    return gpu::start(Add{call.residual, call.target, Activation::none, call.region},
-                      stream(Stream::compute));
-  }
-  for (const Box& left : convolution_->convolve(call)) {
-    Convolve rest = call;
+  const Convolve asked = as_asked(call);
+  for (const Box& left : convolution_->convolve(asked)) {
+    Convolve rest = asked;
     rest.region = left;
     gpu::start(rest, stream(Stream::compute));
     ++own_convolutions_;
   }
+  if (call.adds() && !asked.adds())
+    gpu::start(Add{call.residual, call.target, Activation::none, call.region}, stream(Stream::compute));
 }
 
 void CudaGpu::attend(const Attend& call) {

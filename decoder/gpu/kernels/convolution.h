@@ -90,7 +90,7 @@ __host__ __device__ inline int32_t frame_of_tap(const ConvolutionShape& shape, i
 /// What stands at an output of the residual; 0 where there is none.
 __device__ __forceinline__ float residual_at(const Convolve& call, int32_t t, int32_t y, int32_t x,
                                              int32_t output) {
-  if (!call.adds()) return 0;
+  if (call.residual.channels == 0) return 0;
   return load_value(call.residual.dtype, value_of<Scalars>(call.residual, t, y, x, output));
 }
 

@@ -53,6 +53,17 @@ TEST_CASE("plan file: a plan comes back as it was", "[unit][plan_file]") {
   plan.limit_bytes = std::numeric_limits<int64_t>::max();
   CHECK(read(to_json(plan, graph), graph) == plan);
 
+  for (const bool in_place : {false, true}) {
+    const Plan fused = testing::small_plan_fused(graph, in_place);
+    CHECK(read(to_json(fused, graph), graph) == fused);
+  }
+  json unknown = to_json(testing::small_plan_fused(graph, false), graph);
+  unknown["passes"][0]["steps"][1]["target"] = "nowhere";
+  refuses(unknown, graph, "passes[0].steps[1].target: expected one of tile, blocks, in_place");
+  unknown["passes"][0]["steps"][1]["target"] = "blocks";
+  unknown["passes"][1]["steps"][1]["add"] = "something";
+  refuses(unknown, graph, "passes[1].steps[1].add: expected the name of an operation");
+
   TemporaryFile file;
   write_plan(file.path, plan, graph);
   CHECK(read_plan(file.path, graph) == plan);

@@ -108,4 +108,24 @@ inline Plan small_plan_in_place(const Graph& graph) {
   return plan;
 }
 
+/// The same for CUDA, where convolutions write blocks and add the residual: in place, or beside `conv_in` (of
+/// small_graph(3)).
+inline Plan small_plan_fused(const Graph& graph, bool in_place) {
+  Plan plan = in_place ? small_plan_in_place(graph) : small_plan(graph);
+  plan.request.device = DeviceKind::cuda;
+  plan.request.dtype = Dtype::bf16;
+  const TensorId start = graph.find_tensor("conv_in");
+  std::vector<Step>& first = plan.passes[0].steps;
+  first.resize(3);
+  first[1].target = StepTarget::blocks;
+  first[2].inputs = {{start, -1}};
+  std::vector<Step>& second = plan.passes[1].steps;
+  second.resize(2);
+  second[1].tensor = graph.find_tensor("residual");
+  second[1].add = graph.find_op("residual");
+  second[1].inputs.push_back({start, -1});
+  second[1].target = in_place ? StepTarget::in_place : StepTarget::blocks;
+  return plan;
+}
+
 }  // namespace headroom::testing

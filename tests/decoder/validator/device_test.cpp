@@ -50,6 +50,59 @@ TEST_CASE("validator: on CUDA tiles, blocks and kernels are in the dtype", "[uni
   refuses(plan, graph, Violation::peak_understated, "weights_bytes");
 }
 
+TEST_CASE("validator: convolutions on CUDA that add and write blocks", "[unit][validator]") {
+  const Graph graph = small_graph(), point = small_graph(1);
+  const auto fused = [&] { return on_cuda(testing::small_plan_fused(graph, false)); };
+  const auto in_place = [&] {
+    Plan plan = on_cuda(testing::small_plan_fused(point, true));
+    plan.weights_bytes = plan.predicted_peak_bytes / 10;
+    return plan;
+  };
+  accepts(fused(), graph);
+  accepts(in_place(), point);
+  const auto refused = [&](Plan plan, const Graph& of, Violation::Kind kind, const std::string& place,
+                           const auto& change) {
+    change(plan);
+    refuses(plan, of, kind, place);
+  };
+  const std::string writer = "passes[1].steps[1] (residual)", first = "passes[0].steps[1] (conv_in)";
+  const auto of_writer = [](Plan& plan) -> Step& { return plan.passes[1].steps[1]; };
+  refused(fused(), graph, Violation::malformed, first,
+          [](Plan& plan) { plan.request.device = DeviceKind::cpu; });
+  refused(fused(), graph, Violation::malformed, writer,
+          [&](Plan& plan) { of_writer(plan).add = of_writer(plan).op; });
+  refused(fused(), graph, Violation::malformed, writer, [&](Plan& plan) { of_writer(plan).add = OpId{99}; });
+  refused(fused(), graph, Violation::malformed, writer, [&](Plan& plan) { of_writer(plan).add = OpId{-1}; });
+  refused(fused(), graph, Violation::malformed, writer,
+          [&](Plan& plan) { of_writer(plan).inputs.pop_back(); });
+  refused(fused(), graph, Violation::malformed, writer,
+          [&](Plan& plan) { of_writer(plan).inputs.back().tensor = graph.latent(); });
+  refused(fused(), graph, Violation::malformed, writer,
+          [&](Plan& plan) { of_writer(plan).target = StepTarget::in_place; });
+  refused(fused(), graph, Violation::computed_twice, first,
+          [](Plan& plan) { plan.passes[0].steps[1].halo = testing::kOneAround; });
+  refused(fused(), graph, Violation::malformed, "passes[1].steps[0] (norm)",
+          [](Plan& plan) { plan.passes[1].steps[0].target = StepTarget::blocks; });
+  // A step that reads the tile which the convolution no longer makes, and a tensor that nothing writes.
+  refused(fused(), graph, Violation::malformed, "passes[0].steps[2] (norm.statistics)",
+          [](Plan& plan) { plan.passes[0].steps[2].inputs[0].step = 1; });
+  refused(fused(), graph, Violation::skipped_region, "kept[0] (conv_in)",
+          [](Plan& plan) { plan.passes[0].steps[1].target = StepTarget::tile; });
+  // Adds onto another tensor than the one whose blocks it takes over.
+  refused(in_place(), point, Violation::malformed, writer,
+          [&](Plan& plan) { of_writer(plan).target = StepTarget::blocks; });
+  refused(in_place(), point, Violation::malformed, writer,
+          [&](Plan& plan) { plan.materialised[1].in_place_of = TensorId{-1}; });
+  // The blocks come with the convolution, so with its input and not with a tile of its own.
+  Plan tight = fused();
+  const int64_t resident = kWeightBytes + tight.reserve_bytes + 2048 + kStateBytes;
+  const int64_t working = (5120 + 3200 + 1536 - 1536) / 2;
+  tight.passes[1].predicted_peak_bytes = resident + working;
+  accepts(tight, graph);
+  tight.passes[1].predicted_peak_bytes -= 1;
+  refuses(tight, graph, Violation::peak_understated, "passes[1].predicted.peak_bytes");
+}
+
 TEST_CASE("validator: what CUDA does not have is refused", "[unit][validator]") {
   const Graph graph = small_graph();
   Plan winograd = on_cuda(small_plan(graph));

@@ -251,7 +251,8 @@ class Clocks(unittest.TestCase):
 
         return {"rounds": [{"runs": {"diffusers untiled": run(0.4), "diffusers compile": run(0.2, compile_seconds=31.5),
                                      "diffusers benchmark": {"error": "took longer than 100 s"},
-                                     "Headroom, ample": run(0.1, file_seconds=0.04, engines=[{"engine": 41}, {"engine": 41}, {"engine": 10}])}}],
+                                     "Headroom, ample": run(0.1, file_seconds=0.04, engines=[{"name": "cuDNN 41", "compiled": False, "runs": 2},
+                                                                                {"name": "cuDNN 10", "compiled": False, "runs": 1}])}}],
                 "plans": {"Headroom, ample": {"limit_bytes": 2, "predicted_peak_bytes": 2, "flops": 1e12}}, "reference": "a made-up one"}
 
     def test_contenders_stand_with_what_they_took_apart(self) -> None:

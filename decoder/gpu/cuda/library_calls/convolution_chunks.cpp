@@ -306,9 +306,12 @@ class Chunks {
 
 }  // namespace
 
-bool residual_lies_alike(const Convolve& call) {
-  return call.target.dtype != Dtype::fp32 && call.residual.dtype == call.target.dtype &&
-         row_elements(call.residual) == row_elements(call.target);
+Convolve as_asked(const Convolve& call) {
+  Convolve asked = call;
+  const bool alike = call.target.dtype != Dtype::fp32 && call.residual.dtype == call.target.dtype &&
+                     row_elements(call.residual) == row_elements(call.target);
+  if (!alike) asked.residual = {};
+  return asked;
 }
 
 std::vector<Box> convolve_in_chunks(const Convolve& call, ConvolutionEngine& engine) {

@@ -58,9 +58,10 @@ class ConvolutionEngine {
   virtual void interleave(const Interleave& call) = 0;
 };
 
-/// Whether the residual lies as the target does, in 16 bits: rows equally far apart. cuDNN has kernels made
-/// in advance for no other; they must come after the convolution, by themselves.
-bool residual_lies_alike(const Convolve& call);
+/// What a library is asked for: the call, without its residual where that does not lie as the target does,
+/// rows equally far apart, in 16 bits. cuDNN has kernels made in advance for no other. Such a residual is
+/// added afterwards.
+Convolve as_asked(const Convolve& call);
 
 /// Convolves by a library whatever it can, and returns what it left of the region. Tensors of 2^31 elements
 /// or more are cut into chunks of rows, and so are those that would be a good fit if they were smaller.

@@ -246,6 +246,21 @@ TEST_CASE("blocks that lie one behind the other are written at once") {
   CHECK(rows().size() == 8);
 }
 
+TEST_CASE("a library is asked to add only what lies as its result does") {
+  Convolve call;
+  call.target.channels = call.residual.channels = 64;
+  call.target.dtype = call.residual.dtype = Dtype::bf16;
+  call.target.region = call.residual.region = {{0, 1}, {0, 8}, {0, 16}};
+  CHECK(as_asked(call).adds());
+  call.residual.region.y = {-1, 20};
+  CHECK(as_asked(call).adds());
+  call.residual.region.x = {-1, 17};
+  CHECK_FALSE(as_asked(call).adds());
+  call.residual.region.x = call.target.region.x;
+  call.target.dtype = call.residual.dtype = Dtype::fp32;
+  CHECK_FALSE(as_asked(call).adds());
+}
+
 TEST_CASE("frames are a batch where nothing lies between them") {
   Convolve call;
   call.shape = {.inputs = 4, .outputs = 4, .rows = 3, .columns = 3};
