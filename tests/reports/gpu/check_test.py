@@ -130,7 +130,7 @@ class Sittings(unittest.TestCase):
             self.assertLessEqual(sum(step.seconds for step in sitting.steps), seconds)
             for step in sitting.steps:
                 for word in step.wanted.split(",") if step.part in own else ():
-                    self.assertTrue(any(name.startswith(word) for name in own[step.part]), word)
+                    self.assertEqual([name for name in own[step.part] if name.startswith(word)], [word])
 
 
 class Binaries(unittest.TestCase):
@@ -154,6 +154,16 @@ class Binaries(unittest.TestCase):
             self.assertEqual(binaries.sources_id(root), before)
             (root / "decoder" / "one.cpp").write_text("int two;\n")
             self.assertNotEqual(binaries.sources_id(root), before)
+
+    def test_only_what_was_unpacked_is_removed(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            build = Path(name)
+            (build / "bin").mkdir()
+            binaries.remove(build)
+            self.assertTrue((build / "bin").exists())  # a build of sources
+            (build / binaries.DESCRIPTION).write_text("{}")
+            binaries.remove(build)
+            self.assertEqual(list(build.iterdir()), [])
 
     def match(self, card: dict | None = None, **about: str) -> None:
         good = {"sources": binaries.sources_id(ROOT), "torch": "2.11.0", "architecture": "90-real"}
