@@ -89,7 +89,7 @@ def headroom_decode(place: Place, case: Case, dtype: str, limit: str, latent: Pa
         stats = json.loads(output.with_suffix(".stats.json").read_text())
         scalars = {key: value for key, value in stats.items() if isinstance(value, (int, float, str))}
         return {**run, "seconds": seconds_on_card(stats), "file_seconds": file_seconds(stats), "parts": seconds_by_part(stats),
-                "copied_bytes": copied_bytes(stats), "engines": stats.get("engines"), "stats": scalars}
+                "copied_bytes": copied_bytes(stats), "engines": stats.get("engines", []), "stats": scalars}
 
     def again() -> list[float]:
         return repeated(place, model, seed, plan_file, latent, repeats)

@@ -1,7 +1,6 @@
 """What the runs of gpu_decode.py add up to, and how it reads."""
 
 import statistics
-from collections import Counter
 from typing import Any
 
 import measure
@@ -29,8 +28,7 @@ def row_of(name: str, entry: dict[str, Any], dtype: str) -> dict[str, Any]:
         return row | {"error": all_runs[0]["error"] if all_runs else "not run"}
     again = [seconds for run in runs for seconds in run.get("again_seconds") or []]
     row |= {"compile_seconds": max((run["compile_seconds"] for run in runs if run.get("compile_seconds") is not None), default=None),
-            "file_seconds": median_of(runs, "file_seconds"), "engines": next((run["engines"] for run in runs if run.get("engines")), None),
-            "rounds": len(runs), "first_seconds": spread([run["first_seconds"] for run in runs]),
+            "file_seconds": median_of(runs, "file_seconds"), "rounds": len(runs), "first_seconds": spread([run["first_seconds"] for run in runs]),
             "again_seconds": spread(again) if again else None,
             "peak_bytes": max(run["peak_bytes"] for run in runs),
             "reserved_bytes": median_of(runs, "reserved_bytes"), "card_growth_bytes": median_of(runs, "card_growth_bytes"),
@@ -40,13 +38,23 @@ def row_of(name: str, entry: dict[str, Any], dtype: str) -> dict[str, Any]:
             "is_reference": any(run.get("is_reference") for run in runs),
             "parts": {part: statistics.median(run["parts"][part] for run in runs if part in run.get("parts", {}))
                       for part in runs[0].get("parts", {})},
-            "copied_bytes": median_of(runs, "copied_bytes")}
+            "copied_bytes": median_of(runs, "copied_bytes"), "engines": engines_of(runs)}
     if plan:
         if "convolution_rate" in entry:
             row["of_convolution_rate"] = (row["again_seconds"] or row["first_seconds"])["median"] * entry["convolution_rate"] / plan["flops"]
         row["within_limit"] = row["peak_bytes"] <= plan["limit_bytes"]
         row["exact"] = is_exact(row, entry, dtype)
+        row["all_there"] = not any(engine["compiled"] for engine in row["engines"])
     return row
+
+
+def engines_of(runs: list[Run]) -> list[Run]:
+    """What convolutions ran by in any of the runs, with the most runs of one decode."""
+    engines: dict[tuple[str, bool], int] = {}
+    for engine in (each for run in runs for each in run.get("engines", [])):
+        key = engine["name"], engine["compiled"]
+        engines[key] = max(engines.get(key, 0), engine["runs"])
+    return [{"name": name, "compiled": compiled, "runs": count} for (name, compiled), count in engines.items()]
 
 
 def is_exact(row: dict[str, Any], entry: dict[str, Any], dtype: str) -> bool | None:
@@ -76,6 +84,7 @@ def add_rows(entry: dict[str, Any], dtype: str) -> None:
     entry["rows"].sort(key=lambda row: row["name"].startswith("Headroom"))
     compare_times(entry["rows"])
     entry["as_expected"] = all(row.get("exact") is not False and row.get("within_limit") is not False
+                               and row.get("all_there") is not False
                                and not (row["name"].startswith("Headroom") and "error" in row) for row in entry["rows"])
 
 
@@ -128,17 +137,14 @@ def parts_table(entry: dict[str, Any]) -> str:
     return "\n" + measure.markdown_table(lines)
 
 
-def engines_lines(entry: dict[str, Any]) -> str:
-    """What ran the convolutions, as the statistics name it; empty where they do not."""
-    lines = [f"\n- {row['name']}: {engines_text(row['engines'])}" for row in entry["rows"] if row.get("engines")]
-    return "\nEngines of the convolutions:\n" + "".join(lines) + "\n" if lines else ""
-
-
-def engines_text(engines: Any) -> str:
-    """Each once, with how often it was taken."""
-    named = engines if isinstance(engines, list) else [f"{name}: {value}" for name, value in engines.items()] if isinstance(engines, dict) else [engines]
-    words = [", ".join(f"{key} {value}" for key, value in each.items()) if isinstance(each, dict) else str(each) for each in named]
-    return "; ".join(f"{word} (×{count})" if count > 1 else word for word, count in Counter(words).items())
+def engines_text(entry: dict[str, Any]) -> str:
+    """What convolutions ran by, a line for each contender that tells."""
+    lines = []
+    for row in entry["rows"]:
+        engines = [f"{engine['name']}{' (COMPILED)' if engine['compiled'] else ''} {engine['runs']}×" for engine in row.get("engines") or []]
+        if engines:
+            lines.append(f"Convolutions of {row['name']}: {', '.join(engines)}.\n")
+    return "\n" + "\n".join(lines) if lines else ""
 
 
 def queue_table(entry: dict[str, Any]) -> str:
@@ -163,7 +169,7 @@ def part_section(name: str, entry: dict[str, Any], device: dict[str, Any]) -> st
     if name == QUEUE and "planned" in entry:
         lines.append(queue_table(entry))
     elif entry.get("rows"):
-        lines.append(case_table(entry) + parts_table(entry) + engines_lines(entry))
+        lines.append(case_table(entry) + parts_table(entry) + engines_text(entry))
         link = entry.get("link", {})
         lines.append(f"Errors are against {entry['reference']}. Convolutions of LibTorch ran at {rate_text(entry.get('convolution_rate'))}; "
                      f"copies of pinned memory at {gigabytes(link.get('to_host_bytes_per_second'))} to the host, "

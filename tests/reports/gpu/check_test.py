@@ -261,7 +261,7 @@ class Clocks(unittest.TestCase):
 
         return {"rounds": [{"runs": {"diffusers untiled": run(0.4), "diffusers compile": run(0.2, compile_seconds=31.5),
                                      "diffusers benchmark": {"error": "took longer than 100 s"},
-                                     "Headroom, ample": run(0.1, file_seconds=0.04, engines=[{"engine": 41}, {"engine": 41}, {"engine": 10}])}}],
+                                     "Headroom, ample": run(0.1, file_seconds=0.04, engines=[{"name": "cuDNN 41", "compiled": False, "runs": 40}])}}],
                 "plans": {"Headroom, ample": {"limit_bytes": 2, "predicted_peak_bytes": 2, "flops": 1e12}}, "reference": "a made-up one"}
 
     def test_contenders_stand_with_what_they_took_apart(self) -> None:
@@ -276,7 +276,10 @@ class Clocks(unittest.TestCase):
         table = gpu_figures.case_table(entry)
         self.assertEqual(len({line.count("|") for line in table.strip().splitlines()}), 1)
         self.assertIn("31.5 s", table)
-        self.assertIn("engine 41 (×2); engine 10", gpu_figures.engines_lines(entry))
+        self.assertIn("Convolutions of Headroom, ample: cuDNN 41 40×.", gpu_figures.engines_text(entry))
+        entry["rounds"][0]["runs"]["Headroom, ample"]["engines"][0]["compiled"] = True
+        gpu_figures.add_rows(entry, "bf16")
+        self.assertFalse(entry["as_expected"])
 
     def test_a_child_that_takes_too_long_is_ended_with_its_own(self) -> None:
         with self.assertRaisesRegex(RuntimeError, "took longer than 1 s"):
