@@ -28,8 +28,7 @@ def row_of(name: str, entry: dict[str, Any], dtype: str) -> dict[str, Any]:
         return row | {"error": all_runs[0]["error"] if all_runs else "not run"}
     again = [seconds for run in runs for seconds in run.get("again_seconds") or []]
     row |= {"compile_seconds": max((run["compile_seconds"] for run in runs if run.get("compile_seconds") is not None), default=None),
-            "file_seconds": median_of(runs, "file_seconds"),
-            "rounds": len(runs), "first_seconds": spread([run["first_seconds"] for run in runs]),
+            "file_seconds": median_of(runs, "file_seconds"), "rounds": len(runs), "first_seconds": spread([run["first_seconds"] for run in runs]),
             "again_seconds": spread(again) if again else None,
             "peak_bytes": max(run["peak_bytes"] for run in runs),
             "reserved_bytes": median_of(runs, "reserved_bytes"), "card_growth_bytes": median_of(runs, "card_growth_bytes"),

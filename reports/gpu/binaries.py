@@ -88,7 +88,9 @@ def pack(build: Path, tests: dict[str, str], root: Path, architecture: str, bund
 
 
 def remove(build: Path) -> None:
-    """What was unpacked there, before a build of sources takes its place."""
+    """What was unpacked there, before a build of sources takes its place; never such a build."""
+    if description(build) is None:
+        return
     for name in ("bin", "lib", "tests", FALLBACK):
         shutil.rmtree(build / name, ignore_errors=True)
     (build / DESCRIPTION).unlink(missing_ok=True)

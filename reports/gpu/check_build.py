@@ -85,7 +85,8 @@ def build(args: argparse.Namespace, commands: Commands, results: Results, entry:
     if not (args.bundle / "wheels").is_dir():
         raise Failed(f"{local(str(args.bundle))}: no bundle; make_bundle.py makes it where Debian's packages and PyPI can be reached")
     entry["unpacked"] = unpack_wheels(args.bundle, commands.site)
-    why = "not wanted" if args.from_source else try_binaries(args, commands, entry)
+    built_before = (args.build / "build.ninja").exists()  # whatever was wrong with the binaries, sources are not built twice
+    why = "not wanted" if args.from_source else "sources were built here before" if built_before else try_binaries(args, commands, entry)
     if why:
         entry["binaries"] = why
         build_sources(args, commands, results, entry)

@@ -41,8 +41,8 @@ SITTINGS = {
         Step("1024²", 60, "bench", "sdxl-1024-bf16"), Step("our kernels", 60, "shapes", "layers"))),
     "2": Sitting(480, (
         *BEGIN, Step("convolutions", 60, "shapes", "convolutions,z-add"), Step("chunks of products", 30, "shapes", "products"),
-        Step("attention at 512", 40, "shapes", "attention"), Step("contenders at 1024²", 145, "bench", "contenders-1024"),
-        Step("contenders at 2048²", 155, "bench", "contenders-2048"))),
+        Step("attention at 512", 40, "shapes", "attention"), Step("contenders at 1024²", 145, "bench", "contenders-1024-bf16"),
+        Step("contenders at 2048²", 155, "bench", "contenders-2048-bf16"))),
     "3": Sitting(600, (
         *BEGIN, Step("4096², ample and 8 GiB", 190, "bench", "sdxl-4096-bf16"), Step("8192² in 24 GiB", 170, "bench", "sdxl-8192-bf16"),
         Step("pinned memory", 60, "shapes", "pinned"), Step("bands for L2", 100, "shapes", "bands"))),

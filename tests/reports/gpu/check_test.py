@@ -130,7 +130,7 @@ class Sittings(unittest.TestCase):
             self.assertLessEqual(sum(step.seconds for step in sitting.steps), seconds)
             for step in sitting.steps:
                 for word in step.wanted.split(",") if step.part in own else ():
-                    self.assertTrue(any(name.startswith(word) for name in own[step.part]), word)
+                    self.assertEqual([name for name in own[step.part] if name.startswith(word)], [word])
 
 
 class Binaries(unittest.TestCase):
@@ -154,6 +154,16 @@ class Binaries(unittest.TestCase):
             self.assertEqual(binaries.sources_id(root), before)
             (root / "decoder" / "one.cpp").write_text("int two;\n")
             self.assertNotEqual(binaries.sources_id(root), before)
+
+    def test_only_what_was_unpacked_is_removed(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            build = Path(name)
+            (build / "bin").mkdir()
+            binaries.remove(build)
+            self.assertTrue((build / "bin").exists())  # a build of sources
+            (build / binaries.DESCRIPTION).write_text("{}")
+            binaries.remove(build)
+            self.assertEqual(list(build.iterdir()), [])
 
     def match(self, card: dict | None = None, **about: str) -> None:
         good = {"sources": binaries.sources_id(ROOT), "torch": "2.11.0", "architecture": "90-real"}
@@ -251,8 +261,7 @@ class Clocks(unittest.TestCase):
 
         return {"rounds": [{"runs": {"diffusers untiled": run(0.4), "diffusers compile": run(0.2, compile_seconds=31.5),
                                      "diffusers benchmark": {"error": "took longer than 100 s"},
-                                     "Headroom, ample": run(0.1, file_seconds=0.04, engines=[{"name": "cuDNN 41", "compiled": False, "runs": 2},
-                                                                                {"name": "cuDNN 10", "compiled": False, "runs": 1}])}}],
+                                     "Headroom, ample": run(0.1, file_seconds=0.04, engines=[{"name": "cuDNN 41", "compiled": False, "runs": 40}])}}],
                 "plans": {"Headroom, ample": {"limit_bytes": 2, "predicted_peak_bytes": 2, "flops": 1e12}}, "reference": "a made-up one"}
 
     def test_contenders_stand_with_what_they_took_apart(self) -> None:
@@ -267,7 +276,10 @@ class Clocks(unittest.TestCase):
         table = gpu_figures.case_table(entry)
         self.assertEqual(len({line.count("|") for line in table.strip().splitlines()}), 1)
         self.assertIn("31.5 s", table)
-        self.assertIn("cuDNN 41 2×, cuDNN 10 1×", gpu_figures.engines_text(entry))
+        self.assertIn("Convolutions of Headroom, ample: cuDNN 41 40×.", gpu_figures.engines_text(entry))
+        entry["rounds"][0]["runs"]["Headroom, ample"]["engines"][0]["compiled"] = True
+        gpu_figures.add_rows(entry, "bf16")
+        self.assertFalse(entry["as_expected"])
 
     def test_a_child_that_takes_too_long_is_ended_with_its_own(self) -> None:
         with self.assertRaisesRegex(RuntimeError, "took longer than 1 s"):
