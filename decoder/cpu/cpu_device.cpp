@@ -69,9 +69,9 @@ void CpuDevice::add_key_values(TensorId id, const std::vector<MapView>& inputs, 
   sums_.at(id).add(inputs, region, items);
 }
 
-bool CpuDevice::finite(TensorId id) {
+void CpuDevice::check_statistics(TensorId id, const std::string& layer) {
   const auto sums = sums_.find(id);
-  return sums == sums_.end() ? statistics_.at(id).finite() : sums->second.finite();
+  if (!(sums == sums_.end() ? statistics_.at(id).finite() : sums->second.finite())) stop_not_finite(layer);
 }
 
 void CpuDevice::forget_statistics(TensorId id) {

@@ -38,7 +38,7 @@ class CpuDevice final : public Device {
   void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) override;
   void add_key_values(TensorId id, const std::vector<MapView>& inputs, const Region& region,
                       int64_t items) override;
-  bool finite(TensorId id) override;
+  void check_statistics(TensorId id, const std::string& layer) override;
   void forget_statistics(TensorId id) override;
 
   void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) override;

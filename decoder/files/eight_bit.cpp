@@ -10,12 +10,13 @@ namespace headroom {
 
 void quantise(const float* values, int64_t count, uint8_t* out) {
   for (int64_t i = 0; i < count; ++i) {
-    const float unit = values[i] * 0.5f + 0.5f;
-    // Written so that NaN fails the first comparison.
-    const float clamped = unit > 0.0f ? (unit < 1.0f ? unit : 1.0f) : 0.0f;
-    // Adding 2^23 rounds to the nearest integer, ties to even, and leaves it in the low bits.
-    out[i] = static_cast<uint8_t>(std::bit_cast<uint32_t>(clamped * 255.0f + 0x1p23f));
+    out[i] = static_cast<uint8_t>(std::bit_cast<uint32_t>(with_eight_bits(values[i])));
   }
+}
+
+void EightBitPixels::take(int64_t first, int64_t count, uint8_t* out) const {
+  if (values_ != nullptr) return quantise(values_ + first, count, out);
+  std::copy_n(bytes_ + first, count, out);
 }
 
 const PictureShape& require_eight_bit_shape(const PictureShape& shape, const std::filesystem::path& path) {

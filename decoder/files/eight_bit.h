@@ -7,8 +7,25 @@
 
 namespace headroom {
 
-/// round(clamp(value / 2 + 0.5, 0, 1) * 255), ties to even as numpy rounds; NaN gives 0.
+/// Values as bytes for the screen (decoder/graph/pixel_format.h).
 void quantise(const float* values, int64_t count, uint8_t* out);
+
+/// A region's pixels for a file of 8 bits: values that become bytes as they are taken, or bytes already.
+class EightBitPixels {
+ public:
+  explicit EightBitPixels(const float* values) : values_(values) {}
+  explicit EightBitPixels(const uint8_t* bytes) : bytes_(bytes) {}
+
+  void take(int64_t first, int64_t count, uint8_t* out) const;
+  /// Those from the value of this number on.
+  EightBitPixels from(int64_t first) const {
+    return values_ != nullptr ? EightBitPixels(values_ + first) : EightBitPixels(bytes_ + first);
+  }
+
+ private:
+  const float* values_ = nullptr;
+  const uint8_t* bytes_ = nullptr;  ///< where there are no values
+};
 
 /// The shape. Throws InputError, which names `path`, unless there are 1 or 3 channels and fewer than 2^31
 /// rows and columns: what formats of 8 bits for the screen take.

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <string>
 
-#include "decoder/files/eight_bit.h"
 #include "decoder/files/png_writer.h"
 #include "decoder/files/runs.h"
 
@@ -62,19 +61,20 @@ void FrameFolderSink::encode(int64_t item, int64_t frame, const Fill& fill) {
   encoded_[static_cast<size_t>(item * shape().frames + frame)] = true;
 }
 
-void FrameFolderSink::put(int64_t item, const Region& region, const float* pixels) {
+void FrameFolderSink::take(int64_t item, const Region& region, const EightBitPixels& pixels) {
   if (region.y.length() < shape().rows || region.x.length() < shape().columns) {
     return keep(item, region, pixels);
   }
   const int64_t channels = shape().channels;
-  for (int64_t frame = region.t.begin; frame < region.t.end; ++frame, pixels += frame_bytes_) {
+  for (int64_t frame = region.t.begin; frame < region.t.end; ++frame) {
+    const EightBitPixels of_frame = pixels.from((frame - region.t.begin) * frame_bytes_);
     encode(item, frame, [&](int64_t first, int64_t count) {
-      quantise(pixels + first * channels, count * channels, pixels_.data());
+      of_frame.take(first * channels, count * channels, pixels_.data());
     });
   }
 }
 
-void FrameFolderSink::keep(int64_t item, const Region& region, const float* pixels) {
+void FrameFolderSink::keep(int64_t item, const Region& region, const EightBitPixels& pixels) {
   if (!waiting_) {
     waiting_.emplace(waiting_path(), folder_.name());
     waiting_->reserve(shape().items * shape().frames * frame_bytes_);
@@ -82,10 +82,11 @@ void FrameFolderSink::keep(int64_t item, const Region& region, const float* pixe
   const int64_t channels = shape().channels;
   const int64_t frame_values = region.y.length() * region.x.length() * channels;
   const auto most = static_cast<int64_t>(pixels_.size()) / channels;
-  for (int64_t frame = region.t.begin; frame < region.t.end; ++frame, pixels += frame_values) {
+  for (int64_t frame = region.t.begin; frame < region.t.end; ++frame) {
+    const EightBitPixels of_frame = pixels.from((frame - region.t.begin) * frame_values);
     const int64_t begin = (item * shape().frames + frame) * frame_bytes_;
     for_each_run(region, shape().columns, most, [&](const Run& run) {
-      quantise(pixels + run.source * channels, run.count * channels, pixels_.data());
+      of_frame.take(run.source * channels, run.count * channels, pixels_.data());
       waiting_->write_at(begin + run.target * channels, pixels_.data(), run.count * channels);
     });
   }

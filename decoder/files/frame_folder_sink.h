@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "decoder/files/eight_bit.h"
 #include "decoder/files/partial_folder.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/written_file.h"
@@ -20,12 +21,20 @@ class FrameFolderSink final : public PictureSink {
   /// Throws as require_eight_bit_shape and PartialFolder do.
   FrameFolderSink(const std::filesystem::path& folder, const PictureShape& shape);
 
+  PixelFormat format() const override { return PixelFormat::eight_bits; }
+
   static int64_t buffered_bytes(const PictureShape& shape);
 
  private:
-  void put(int64_t item, const Region& region, const float* pixels) override;
+  void put(int64_t item, const Region& region, const float* pixels) override {
+    take(item, region, EightBitPixels(pixels));
+  }
+  void put_bytes(int64_t item, const Region& region, const uint8_t* pixels) override {
+    take(item, region, EightBitPixels(pixels));
+  }
   void complete() override;
-  void keep(int64_t item, const Region& region, const float* pixels);
+  void take(int64_t item, const Region& region, const EightBitPixels& pixels);
+  void keep(int64_t item, const Region& region, const EightBitPixels& pixels);
   /// `fill(first, count)` puts these pixels of the frame into pixels_.
   template <typename Fill>
   void encode(int64_t item, int64_t frame, const Fill& fill);

@@ -8,7 +8,7 @@
 namespace headroom {
 namespace {
 
-int64_t checked_positions(const PictureShape& shape) {
+int64_t positions_of(const PictureShape& shape) {
   int64_t values = 1;
   for (const int64_t extent : {shape.items, shape.channels, shape.frames, shape.rows, shape.columns}) {
     if (extent < 1)
@@ -22,25 +22,40 @@ int64_t checked_positions(const PictureShape& shape) {
 
 }  // namespace
 
-PictureSink::PictureSink(const PictureShape& shape)
-    : shape_(shape), positions_left_(checked_positions(shape)) {}
+PictureSink::PictureSink(const PictureShape& shape) : shape_(shape), positions_left_(positions_of(shape)) {}
 
 std::filesystem::path path_of_item(const std::filesystem::path& path, int64_t item, int64_t items) {
   if (items == 1) return path;
   return path.parent_path() / (path.stem().string() + "-" + std::to_string(item) + path.extension().string());
 }
 
-void PictureSink::write(int64_t item, const Region& region, const float* pixels) {
+int64_t PictureSink::checked_positions(int64_t item, const Region& region) const {
   const Region picture = whole({shape_.frames, shape_.rows, shape_.columns});
   if (item < 0 || item >= shape_.items || !picture.t.contains(region.t) || !picture.y.contains(region.y) ||
       !picture.x.contains(region.x)) {
     throw std::logic_error("PictureSink::write: the region lies outside the picture");
   }
   const int64_t count = positions(extent_of(region));
-  if (count == 0) return;
   if (count > positions_left_) throw std::logic_error("PictureSink::write: positions come twice");
+  return count;
+}
+
+void PictureSink::write(int64_t item, const Region& region, const float* pixels) {
+  const int64_t count = checked_positions(item, region);
+  if (count == 0) return;
   put(item, region, pixels);
   positions_left_ -= count;
+}
+
+void PictureSink::write_bytes(int64_t item, const Region& region, const uint8_t* pixels) {
+  const int64_t count = checked_positions(item, region);
+  if (count == 0) return;
+  put_bytes(item, region, pixels);
+  positions_left_ -= count;
+}
+
+void PictureSink::put_bytes(int64_t, const Region&, const uint8_t*) {
+  throw std::logic_error("PictureSink::write_bytes: the sink takes values, not bytes");
 }
 
 void PictureSink::finish() {

@@ -6,6 +6,7 @@
 
 #include "decoder/files/frame_rate.h"
 #include "decoder/graph/axes.h"
+#include "decoder/graph/pixel_format.h"
 
 namespace headroom {
 
@@ -32,6 +33,11 @@ class PictureSink {
   /// Throws DeviceError where it cannot be written, std::logic_error where the region lies outside the
   /// picture.
   void write(int64_t item, const Region& region, const float* pixels);
+  /// What it makes of pixels first of all. A sink of 8 bits takes them by write_bytes() as well.
+  virtual PixelFormat format() const { return PixelFormat::fp32; }
+  /// The same of pixels that are bytes already (decoder/graph/pixel_format.h). Throws std::logic_error where
+  /// that is not the sink's format.
+  void write_bytes(int64_t item, const Region& region, const uint8_t* pixels);
   /// Makes the output appear. Throws DeviceError, and std::logic_error where positions are missing.
   void finish();
 
@@ -39,9 +45,13 @@ class PictureSink {
 
  protected:
   virtual void put(int64_t item, const Region& region, const float* pixels) = 0;
+  virtual void put_bytes(int64_t item, const Region& region, const uint8_t* pixels);
   virtual void complete() = 0;
 
  private:
+  /// How many positions a region has, all of which may come.
+  int64_t checked_positions(int64_t item, const Region& region) const;
+
   PictureShape shape_;
   int64_t positions_left_;
 };

@@ -4,7 +4,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "decoder/files/eight_bit.h"
 #include "decoder/graph/errors.h"
 
 namespace headroom {
@@ -40,7 +39,7 @@ PngSink::Item& PngSink::open(int64_t item) {
   return opened;
 }
 
-void PngSink::put(int64_t item, const Region& region, const float* pixels) {
+void PngSink::take(int64_t item, const Region& region, const EightBitPixels& pixels) {
   Item& target = open(item);
   const bool collecting = target.band.length() > 0;
   if (region.y.begin != target.next_row || (collecting && region.y != target.band)) {
@@ -50,7 +49,7 @@ void PngSink::put(int64_t item, const Region& region, const float* pixels) {
   collect(target, region, pixels);
 }
 
-void PngSink::write_straight(Item& item, const Region& region, const float* pixels) {
+void PngSink::write_straight(Item& item, const Region& region, const EightBitPixels& pixels) {
   if (item.band.length() > 0) throw std::logic_error("PngSink: positions come twice");
   const int64_t row_values = shape().columns * shape().channels;
   const int64_t step =
@@ -58,13 +57,13 @@ void PngSink::write_straight(Item& item, const Region& region, const float* pixe
   std::vector<uint8_t> bytes(static_cast<size_t>(step * row_values));
   for (int64_t row = 0; row < region.y.length(); row += step) {
     const int64_t rows = std::min(step, region.y.length() - row);
-    quantise(pixels + row * row_values, rows * row_values, bytes.data());
+    pixels.take(row * row_values, rows * row_values, bytes.data());
     item.writer->write_rows(bytes.data(), rows);
   }
   item.next_row = region.y.end;
 }
 
-void PngSink::collect(Item& item, const Region& region, const float* pixels) {
+void PngSink::collect(Item& item, const Region& region, const EightBitPixels& pixels) {
   const int64_t row_values = shape().columns * shape().channels;
   const int64_t part_values = region.x.length() * shape().channels;
   if (item.band.length() == 0) {
@@ -79,7 +78,7 @@ void PngSink::collect(Item& item, const Region& region, const float* pixels) {
   item.filled.push_back(region.x);
   uint8_t* corner = item.pixels.data() + region.x.begin * shape().channels;
   for (int64_t row = 0; row < region.y.length(); ++row) {
-    quantise(pixels + row * part_values, part_values, corner + row * row_values);
+    pixels.take(row * part_values, part_values, corner + row * row_values);
   }
   if (filled < shape().columns) return;
   item.writer->write_rows(item.pixels.data(), item.band.length());

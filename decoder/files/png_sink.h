@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "decoder/files/eight_bit.h"
 #include "decoder/files/partial_file.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/png_writer.h"
@@ -17,11 +18,18 @@ class PngSink : public PictureSink {
   /// Throws InputError unless there is one frame, as require_eight_bit_shape and as PartialFile do.
   PngSink(const std::filesystem::path& path, const PictureShape& shape);
 
+  PixelFormat format() const override { return PixelFormat::eight_bits; }
+
   /// The most bytes held for one item under way, when a band has at most this many rows.
   static int64_t buffered_bytes(const PictureShape& shape, int64_t band_rows);
 
  protected:
-  void put(int64_t item, const Region& region, const float* pixels) override;
+  void put(int64_t item, const Region& region, const float* pixels) override {
+    take(item, region, EightBitPixels(pixels));
+  }
+  void put_bytes(int64_t item, const Region& region, const uint8_t* pixels) override {
+    take(item, region, EightBitPixels(pixels));
+  }
   void complete() override;
 
  private:
@@ -34,8 +42,9 @@ class PngSink : public PictureSink {
     std::vector<uint8_t> pixels;   ///< [band rows][columns][channels]
   };
   Item& open(int64_t item);
-  void write_straight(Item& item, const Region& region, const float* pixels);
-  void collect(Item& item, const Region& region, const float* pixels);
+  void take(int64_t item, const Region& region, const EightBitPixels& pixels);
+  void write_straight(Item& item, const Region& region, const EightBitPixels& pixels);
+  void collect(Item& item, const Region& region, const EightBitPixels& pixels);
 
   std::filesystem::path path_;
   std::vector<Item> items_;

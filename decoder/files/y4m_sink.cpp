@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "decoder/files/bt709.h"
-#include "decoder/files/eight_bit.h"
 #include "decoder/files/runs.h"
 
 namespace headroom {
@@ -42,14 +41,16 @@ int64_t Y4mSink::buffered_bytes() {
   return 2 * kRunPixels * kMostChannels;
 }
 
-void Y4mSink::put(int64_t item, const Region& region, const float* pixels) {
+void Y4mSink::take(int64_t item, const Region& region, const EightBitPixels& pixels) {
   const int64_t frame_values = region.y.length() * region.x.length() * shape().channels;
-  for (int64_t frame = region.t.begin; frame < region.t.end; ++frame, pixels += frame_values) {
-    put_frame(files_[static_cast<size_t>(item)], frame, region, pixels);
+  for (int64_t frame = region.t.begin; frame < region.t.end; ++frame) {
+    put_frame(files_[static_cast<size_t>(item)], frame, region,
+              pixels.from((frame - region.t.begin) * frame_values));
   }
 }
 
-void Y4mSink::put_frame(PartialFile& file, int64_t frame, const Region& region, const float* pixels) {
+void Y4mSink::put_frame(PartialFile& file, int64_t frame, const Region& region,
+                        const EightBitPixels& pixels) {
   const int64_t channels = shape().channels;
   const int64_t frame_begin = frames_begin_ + frame * frame_bytes_;
   const auto header_bytes = static_cast<int64_t>(kFrameHeader.size());
@@ -57,7 +58,7 @@ void Y4mSink::put_frame(PartialFile& file, int64_t frame, const Region& region, 
   if (region.y.begin == 0 && region.x.begin == 0)
     file.write_at(frame_begin, kFrameHeader.data(), header_bytes);
   for_each_run(region, shape().columns, kRunPixels, [&](const Run& run) {
-    quantise(pixels + run.source * channels, run.count * channels, interleaved_.data());
+    pixels.take(run.source * channels, run.count * channels, interleaved_.data());
     const uint8_t* planes = interleaved_.data();
     if (channels == 3) {
       rgb_to_bt709(interleaved_.data(), run.count, planes_.data(), planes_.data() + run.count,

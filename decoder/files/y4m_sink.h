@@ -3,6 +3,7 @@
 #include <deque>
 #include <vector>
 
+#include "decoder/files/eight_bit.h"
 #include "decoder/files/frame_rate.h"
 #include "decoder/files/partial_file.h"
 #include "decoder/files/picture_sink.h"
@@ -18,12 +19,20 @@ class Y4mSink final : public PictureSink {
   /// Throws as require_eight_bit_shape and PartialFile do. The space for all items is claimed here.
   Y4mSink(const std::filesystem::path& path, const PictureShape& shape, const FrameRate& rate);
 
+  PixelFormat format() const override { return PixelFormat::eight_bits; }
+
   static int64_t buffered_bytes();
 
  private:
-  void put(int64_t item, const Region& region, const float* pixels) override;
+  void put(int64_t item, const Region& region, const float* pixels) override {
+    take(item, region, EightBitPixels(pixels));
+  }
+  void put_bytes(int64_t item, const Region& region, const uint8_t* pixels) override {
+    take(item, region, EightBitPixels(pixels));
+  }
   void complete() override;
-  void put_frame(PartialFile& file, int64_t frame, const Region& region, const float* pixels);
+  void take(int64_t item, const Region& region, const EightBitPixels& pixels);
+  void put_frame(PartialFile& file, int64_t frame, const Region& region, const EightBitPixels& pixels);
 
   std::deque<PartialFile> files_;  ///< by item
   int64_t frames_begin_ = 0;       ///< bytes of the file's header

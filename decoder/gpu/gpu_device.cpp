@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "decoder/gpu/calls/workspace.h"
+#include "decoder/gpu/plain_view.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/parameters.h"
 #include "decoder/interpreter/pixels.h"
@@ -13,29 +14,6 @@
 
 namespace headroom {
 namespace {
-
-gpu::Span span_of(const Interval& interval) {
-  return {static_cast<int32_t>(interval.begin), static_cast<int32_t>(interval.end)};
-}
-
-gpu::Box box_of(const Region& region) {
-  return {span_of(region.t), span_of(region.y), span_of(region.x)};
-}
-
-gpu::Size size_of(const Extent& extent) {
-  return {static_cast<int32_t>(extent.t), static_cast<int32_t>(extent.y), static_cast<int32_t>(extent.x)};
-}
-
-/// A view of contiguous values, wherever they lie.
-gpu::View plain_view(void* memory, const Region& region, int64_t channels, Dtype dtype) {
-  gpu::View view;
-  view.base = static_cast<std::byte*>(memory);
-  view.region = box_of(region);
-  view.channels = static_cast<int32_t>(channels);
-  view.block_rows = static_cast<int32_t>(std::max<int64_t>(1, region.y.length()));
-  view.dtype = dtype;
-  return view;
-}
 
 gpu::ConvolutionShape shape_of(const KernelShape& kernel) {
   return {static_cast<int32_t>(kernel.inputs),
@@ -60,6 +38,7 @@ GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, co
       resident_(resident),
       gpu_(staging.gpu()),
       staging_(staging),
+      output_(gpu_, staging.output()),
       layout_(gpu::state_layout(graph, sizes_)) {
   if (layout_.bytes > 0) state_ = memory_.allocate(layout_.bytes);
 }
@@ -135,41 +114,12 @@ void GpuDevice::load_latent(const Array& latent, int64_t first_item, const MapVi
 
 void GpuDevice::emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
                      const std::string& layer, PictureSink& sink) {
-  const int64_t most = PinnedStaging::kBytes / int64_t{sizeof(float)} / source.channels;  // positions
-  const int64_t columns = std::min(most, region.x.length()), rows = std::max<int64_t>(1, most / columns);
-  for (int64_t item = 0; item < items; ++item) {
-    const gpu::View from = view_of(source, item);
-    for (int64_t t = region.t.begin; t < region.t.end; ++t) {
-      for (int64_t y = region.y.begin; y < region.y.end; y += rows) {
-        for (int64_t x = region.x.begin; x < region.x.end; x += columns) {
-          const Region chunk{
-              {t, t + 1}, {y, std::min(region.y.end, y + rows)}, {x, std::min(region.x.end, x + columns)}};
-          // Two buffers of staging: the one before may still be on its way.
-          deliver(sink, 1);
-          std::byte* through = staging_.next();
-          run(gpu::Copy{from, plain_view(through, chunk, source.channels, Dtype::fp32), box_of(chunk)});
-          emitted_.push_back({staging_.used(), through, first_item + item, chunk,
-                              positions(extent_of(chunk)) * source.channels, layer});
-        }
-      }
-    }
-  }
+  for (int64_t item = 0; item < items; ++item)
+    output_.emit(view_of(source, item), first_item + item, region, layer, sink);
 }
 
-/// Hands on what was emitted, but for the last `but` chunks.
-void GpuDevice::deliver(PictureSink& sink, size_t but) {
-  while (emitted_.size() > but) {
-    const Emitted chunk = emitted_.front();
-    emitted_.pop_front();
-    gpu_.wait_on_host(chunk.there);
-    const auto* pixels = reinterpret_cast<const float*>(chunk.pixels);
-    require_finite(pixels, chunk.values, chunk.layer);
-    sink.write(chunk.item, chunk.region, pixels);
-  }
-}
-
-void GpuDevice::finish_output(PictureSink& sink) {
-  deliver(sink, 0);
+void GpuDevice::finish_output(PictureSink&) {
+  output_.finish();
 }
 
 void GpuDevice::begin_pass(size_t number) {
@@ -236,20 +186,10 @@ void GpuDevice::add_key_values(TensorId id, const std::vector<MapView>& inputs, 
   }
 }
 
-bool GpuDevice::finite(TensorId id) {
+void GpuDevice::check_statistics(TensorId id, const std::string& layer) {
   const gpu::StateLayout::Buffer& buffer = layout_.statistics.at(id);
-  const int64_t bytes = sizes_.items * buffer.item_bytes;
-  for (int64_t i = 0; i < bytes; i += PinnedStaging::kBytes) {
-    const int64_t now = std::min(PinnedStaging::kBytes, bytes - i);
-    std::byte* here = staging_.next();
-    gpu_.copy(gpu::Stream::compute, here, state_at(buffer, 0) + i, now);
-    gpu_.wait_on_host(staging_.used());
-    const auto* values = reinterpret_cast<const double*>(here);
-    if (!std::all_of(values, values + now / int64_t{sizeof(double)},
-                     [](double v) { return std::isfinite(v); }))
-      return false;
-  }
-  return true;
+  output_.check_finite(reinterpret_cast<const double*>(state_at(buffer, 0)),
+                       sizes_.items * buffer.item_bytes / int64_t{sizeof(double)}, layer);
 }
 
 void GpuDevice::gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) {

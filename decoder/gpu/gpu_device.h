@@ -1,11 +1,11 @@
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/gpu/gpu_memory.h"
+#include "decoder/gpu/gpu_output.h"
 #include "decoder/gpu/gpu_weights.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
@@ -13,8 +13,8 @@
 
 namespace headroom {
 
-/// A GPU. Steps become calls on its compute stream, item by item; nothing waits for them but statistics at
-/// the end of a pass and values on their way out. Tiles are in the plan's dtype.
+/// A GPU. Steps become calls on its compute stream, item by item; nothing waits for them before the last
+/// pixel is given. Tiles are in the plan's dtype.
 class GpuDevice : public Device {
  public:
   /// Works on the GPU of `staging`. `resident` has all parameters; null where the plan brings them in from
@@ -40,7 +40,7 @@ class GpuDevice : public Device {
   void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) override;
   void add_key_values(TensorId id, const std::vector<MapView>& inputs, const Region& region,
                       int64_t items) override;
-  bool finite(TensorId id) override;
+  void check_statistics(TensorId id, const std::string& layer) override;
   void forget_statistics(TensorId) override {}
 
   void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) override;
@@ -70,18 +70,7 @@ class GpuDevice : public Device {
                        const Region& region, int64_t items) override;
 
  private:
-  /// A chunk of the picture on its way to the sink.
-  struct Emitted {
-    gpu::Event there;
-    const std::byte* pixels;
-    int64_t item;
-    Region region;
-    int64_t values;
-    std::string layer;
-  };
-
   void make_affines(const Pass& pass);
-  void deliver(PictureSink& sink, size_t but);
   void clear_outside(const MapView& tile, const Extent& picture, int64_t items);
   std::byte* state_at(const gpu::StateLayout::Buffer& buffer, int64_t item) const {
     return static_cast<std::byte*>(state_.get()) + buffer.offset + item * buffer.item_bytes;
@@ -103,10 +92,10 @@ class GpuDevice : public Device {
   const GpuWeights* resident_;
   gpu::Gpu& gpu_;
   PinnedStaging& staging_;
+  GpuOutput output_;
   const gpu::StateLayout layout_;  ///< of what lies in `state_`
   std::optional<GpuWeights> of_pass_;
   std::shared_ptr<void> state_;
-  std::deque<Emitted> emitted_;
 };
 
 }  // namespace headroom

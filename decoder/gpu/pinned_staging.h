@@ -4,18 +4,20 @@
 #include <cstddef>
 
 #include "decoder/gpu/calls/gpu.h"
+#include "decoder/gpu/output_staging.h"
 
 namespace headroom {
 
-/// Two buffers of pinned host memory that values pass through on their way to a GPU and back, in turn: while
-/// one is copied, the other is filled or read.
+/// Two buffers of pinned host memory that values pass through on their way to a GPU, in turn: while one is
+/// copied, the other is filled. Beside them is what passes through on the way back: 64 MiB in all.
 class PinnedStaging {
  public:
   static constexpr int64_t kBytes = int64_t{16} << 20;  ///< of one
 
-  explicit PinnedStaging(gpu::Gpu& gpu) : gpu_(gpu), memory_(gpu.reserve_host(2 * kBytes)) {}
+  explicit PinnedStaging(gpu::Gpu& gpu) : gpu_(gpu), memory_(gpu.reserve_host(2 * kBytes)), output_(gpu) {}
 
   gpu::Gpu& gpu() const { return gpu_; }
+  const OutputStaging& output() const { return output_; }
 
   /// The buffer whose last use is longest ago, once that use is over.
   std::byte* next() {
@@ -38,6 +40,7 @@ class PinnedStaging {
 
   gpu::Gpu& gpu_;
   std::byte* memory_;
+  OutputStaging output_;
   int current_ = 0;
   std::array<bool, 2> busy_{};
   std::array<gpu::Event, 2> events_{};

@@ -52,8 +52,8 @@ class Device {
 
   /// Items of the latent, from C×T×H×W planes, to a view of fp32.
   virtual void load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) = 0;
-  /// Hands a region to the sink, now or before finish_output() returns. Throws DeviceError naming `layer`
-  /// where a value is not finite.
+  /// Hands a region to the sink, now or before finish_output() returns, perhaps on another thread. Throws
+  /// DeviceError naming `layer` where a value is not finite, by then as well, and what the sink throws.
   virtual void emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
                     const std::string& layer, PictureSink& sink) = 0;
   virtual void finish_output(PictureSink& sink) = 0;
@@ -67,8 +67,9 @@ class Device {
   virtual void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) = 0;
   virtual void add_key_values(TensorId id, const std::vector<MapView>& inputs, const Region& region,
                               int64_t items) = 0;
-  /// False where a NaN or an infinity went in.
-  virtual bool finite(TensorId id) = 0;
+  /// Throws DeviceError naming `layer` where a NaN or an infinity went in, now or before finish_output()
+  /// returns.
+  virtual void check_statistics(TensorId id, const std::string& layer) = 0;
   /// Nothing will read them again.
   virtual void forget_statistics(TensorId id) = 0;
 

@@ -167,10 +167,8 @@ void Interpreter::begin_statistics(const Pass& pass) {
 
 void Interpreter::end_statistics(size_t number) {
   for (const Step& step : plan_.passes[number].steps) {
-    if (takes_statistics(step.kind) && !device_.finite(step.tensor)) {
-      throw DeviceError(graph_.tensor(step.inputs[0].tensor).name +
-                        ": its output is not finite; the decode was stopped");
-    }
+    if (takes_statistics(step.kind))
+      device_.check_statistics(step.tensor, graph_.tensor(step.inputs[0].tensor).name);
   }
   // Sums of keys and values are large where there are many heads.
   for (const Pass& earlier : plan_.passes) {

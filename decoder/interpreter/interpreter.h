@@ -47,7 +47,7 @@ class Interpreter {
   void convolve(const Step& step, const Region& region, const MapView& made);
   void attend(const Step& step, const Region& region, const MapView& made);
   void begin_statistics(const Pass& pass);
-  /// Throws DeviceError where what went in is not finite, and drops sums that no later pass reads.
+  /// Has it checked that what went in is finite, and drops sums that no later pass reads.
   void end_statistics(size_t number);
   bool read_after(size_t number, TensorId tensor) const;
   /// What a step reads, without statistics.

@@ -7,9 +7,13 @@
 
 namespace headroom {
 
+void stop_not_finite(const std::string& layer) {
+  throw DeviceError(layer + ": its output is not finite; the decode was stopped");
+}
+
 void require_finite(const float* values, int64_t count, const std::string& layer) {
   const bool finite = std::all_of(values, values + count, [](float v) { return std::isfinite(v); });
-  if (!finite) throw DeviceError(layer + ": its output is not finite; the decode was stopped");
+  if (!finite) stop_not_finite(layer);
 }
 
 void interleave_planes(const Array& latent, int64_t first_item, int64_t channels, int64_t positions,

@@ -8,7 +8,9 @@
 
 namespace headroom {
 
-/// Throws DeviceError naming the layer where a value is not finite.
+/// Throws the DeviceError of a layer that has made a value that is not finite.
+[[noreturn]] void stop_not_finite(const std::string& layer);
+/// Throws it where one of these values is not finite.
 void require_finite(const float* values, int64_t count, const std::string& layer);
 /// Items of a latent, from planes, to pixels with their channels side by side, item by item in `items`.
 void interleave_planes(const Array& latent, int64_t first_item, int64_t channels, int64_t positions,

@@ -1,6 +1,7 @@
 #include "decoder/session/progress_events.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "decoder/cpu/process_memory.h"
 
@@ -27,7 +28,13 @@ void ProgressEvents::loading(double share) {
 
 void ProgressEvents::emitted(const Region& region) {
   const PictureRegion part{region.y, region.x};
+  const std::lock_guard lock(region_mutex_);
   region_ = region_ ? around(*region_, part) : part;
+}
+
+std::optional<PictureRegion> ProgressEvents::take_region() {
+  const std::lock_guard lock(region_mutex_);
+  return std::exchange(region_, {});
 }
 
 void ProgressEvents::start_micro_batch(const Plan& plan) {
@@ -68,8 +75,7 @@ void ProgressEvents::step_done(const Plan& plan, const StepDone& done) {
   ForwardingEvents::step_done(plan, done);
   const size_t steps = plan.passes[static_cast<size_t>(done.pass)].steps.size();
   if (static_cast<size_t>(done.step) + 1 == steps) {
-    progress_.tell(TileDone{item_, done.pass, done.tile, tiles_, share(plan, done.tile + 1), region_});
-    region_.reset();
+    progress_.tell(TileDone{item_, done.pass, done.tile, tiles_, share(plan, done.tile + 1), take_region()});
   }
   sample_memory();
 }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -25,7 +26,7 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
   void start_part(double begin_share, double end_share);
   /// Weights are being brought in.
   void loading(double share);
-  /// This has come to the picture.
+  /// This has come to the picture; on whichever thread writes it.
   void emitted(const Region& region);
 
   void step_done(const Plan& plan, const StepDone& done) override;
@@ -40,6 +41,7 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
   /// Of the whole, once this many tiles of the pass are done.
   double share(const Plan& plan, int64_t done) const;
   void sample_memory();
+  std::optional<PictureRegion> take_region();
 
   Progress& progress_;
   MemoryObserver* next_observer_ = nullptr;
@@ -48,7 +50,8 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
   int64_t items_ = 0;                             ///< of that micro-batch
   int64_t tiles_ = 1;                             ///< of the pass that runs
   double pass_begin_share_ = 0, pass_share_ = 0;  ///< of its micro-batch
-  std::optional<PictureRegion> region_;           ///< emitted since the last tile was done
+  std::mutex region_mutex_;
+  std::optional<PictureRegion> region_;  ///< emitted since the last tile was done
 
   // Set under the pool's lock, on whichever thread allocates.
   std::atomic<int64_t> live_bytes_{0}, peak_bytes_{0}, resident_bytes_{0};
@@ -65,6 +68,8 @@ class ReportedSink final : public PictureSink {
 
   double waited_seconds() const { return std::chrono::duration<double>(waited_).count(); }
 
+  PixelFormat format() const override { return next_.format(); }
+
  private:
   using Clock = std::chrono::steady_clock;
 
@@ -72,6 +77,10 @@ class ReportedSink final : public PictureSink {
     const Clock::time_point begun = Clock::now();
     next_.write(item, region, pixels);
     if (std::this_thread::get_id() == maker_) waited_ += Clock::now() - begun;
+    events_.emitted(region);
+  }
+  void put_bytes(int64_t item, const Region& region, const uint8_t* pixels) override {
+    next_.write_bytes(item, region, pixels);
     events_.emitted(region);
   }
   void complete() override { next_.finish(); }

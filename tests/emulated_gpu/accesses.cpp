@@ -166,6 +166,16 @@ class Accesses {
     writes(c.target, frame(c.target, c.target_frame));
     memory(c.workspace, c.workspace_bytes, true);
   }
+  void operator()(const Emit& c) {
+    reads(c.source, c.region);
+    const int64_t values = length(c.region.t) * length(c.region.y) * length(c.region.x) * c.source.channels;
+    memory(c.pixels, values * bytes_per_value(c.format), true);
+    memory(c.not_finite, int64_t{sizeof(*c.not_finite)}, true);
+  }
+  void operator()(const CheckFinite& c) {
+    memory(c.values, c.count * int64_t{sizeof(*c.values)}, false);
+    memory(c.not_finite, int64_t{sizeof(*c.not_finite)}, true);
+  }
 };
 
 }  // namespace

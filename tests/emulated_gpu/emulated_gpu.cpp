@@ -18,7 +18,8 @@ constexpr const char* kCalls[] = {
     "Gather",          "Copy",         "Add",        "Normalise",   "PixelNorm",
     "Upsample",        "Shuffle",      "Gate",       "Interpolate", "UnfoldFrames",
     "Activate",        "ClearOutside", "AddMoments", "Affine",      "AddKeyValueSums",
-    "LinearAttention", "Convolve",     "Interleave", "Attend"};
+    "LinearAttention", "Convolve",     "Interleave", "Attend",      "Emit",
+    "CheckFinite"};
 static_assert(std::size(kCalls) == std::variant_size_v<Call>);
 
 AllocatorEvent segment(AllocatorEvent::What what, const std::byte* memory, int64_t bytes) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -105,6 +106,10 @@ inline float reciprocal(float value) {
 template <typename T>
 T* in_global(T* pointer) {
   return pointer;
+}
+
+inline void raise_flag(uint32_t* flag) {
+  std::atomic_ref<uint32_t>(*flag).store(1, std::memory_order_relaxed);  // blocks run on two threads
 }
 
 inline float float_of(uint32_t bits) {

@@ -123,6 +123,12 @@ void start(const LinearAttention& call, StreamHandle) {
 void start(const Interleave& call, StreamHandle) {
   run_there(call);
 }
+void start(const Emit& call, StreamHandle) {
+  run_there(call);
+}
+void start(const CheckFinite& call, StreamHandle) {
+  run_there(call);
+}
 /// By our own kernels: no library's plan fits less than nothing.
 void start(const Convolve& call, StreamHandle) {
   Convolve own = call;

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "decoder/graph/graph.h"
+#include "decoder/graph/pixel_format.h"
 
 // What a GPU is asked to do: plain values that go to kernels as they are. Every call works on one batch item.
 // Addresses are the GPU's own, or those of pinned host memory. Arithmetic is fp32, sums that decide
@@ -225,8 +226,24 @@ struct Attend {
   int64_t workspace_bytes = 0;
 };
 
+/// Writes a region of a picture as pixels that follow one another, row by row and frame by frame, to pinned
+/// host memory.
+struct Emit {
+  View source;
+  Box region;
+  PixelFormat format = PixelFormat::fp32;
+  std::byte* pixels = nullptr;     ///< aligned to 16 bytes
+  uint32_t* not_finite = nullptr;  ///< becomes 1 where a value is not finite, and else stays as it is
+};
+/// Looks through what stands for statistics.
+struct CheckFinite {
+  const double* values = nullptr;
+  int64_t count = 0;
+  uint32_t* not_finite = nullptr;  ///< as in Emit
+};
+
 using Call = std::variant<Gather, Copy, Add, Normalise, RmsNorm, Upsample, DepthToSpace, Gate, Interpolate,
                           UnfoldFrames, Activate, ClearOutside, AddMoments, Affine, AddKeyValueSums,
-                          LinearAttention, Convolve, Interleave, Attend>;
+                          LinearAttention, Convolve, Interleave, Attend, Emit, CheckFinite>;
 
 }  // namespace headroom::gpu

@@ -73,6 +73,10 @@ __device__ __forceinline__ T* in_global(T* pointer) {
   return pointer;
 }
 
+__device__ __forceinline__ void raise_flag(uint32_t* flag) {
+  *static_cast<volatile uint32_t*>(flag) = 1;
+}
+
 __device__ __forceinline__ float float_of(uint32_t bits) {
   return __uint_as_float(bits);
 }

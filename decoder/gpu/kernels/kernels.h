@@ -26,6 +26,8 @@ void start(const LinearAttention& call, StreamHandle stream);
 void start(const Convolve& call, StreamHandle stream);
 void start(const Interleave& call, StreamHandle stream);
 void start(const Attend& call, StreamHandle stream);
+void start(const Emit& call, StreamHandle stream);
+void start(const CheckFinite& call, StreamHandle stream);
 
 /// Any of them.
 void run(const Call& call, StreamHandle stream);

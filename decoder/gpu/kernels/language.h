@@ -16,6 +16,7 @@
 //                        PTX's instructions of these names, fragments laid out as PTX lays them out;
 //   in_global()          says that a pointer is not into shared memory, where the compiler cannot see it;
 //   float_of(), bits_of()   fp32 and its bits;
+//   raise_flag()         makes a word 1 that any thread may make 1;
 //   expf, erff, sqrtf … of <cmath>, min and max of int32_t;
 //   reciprocal()         within a unit in the last place; zero where that is no normal number;
 //   power_of_2()         within two units in the last place;

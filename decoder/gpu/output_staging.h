@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "decoder/gpu/calls/gpu.h"
+
+namespace headroom {
+
+/// Pinned host memory that a GPU writes what a decode makes into: pieces of the picture, and flags that say
+/// what was not finite. Whoever uses it knows which of it is free.
+class OutputStaging {
+ public:
+  static constexpr int64_t kBuffers = 8;
+  static constexpr int64_t kBytes = int64_t{4} << 20;  ///< of one
+  static constexpr int64_t kFlags = 256;
+
+  explicit OutputStaging(gpu::Gpu& gpu)
+      : memory_(gpu.reserve_host(kBuffers * kBytes + kFlags * int64_t{sizeof(uint32_t)})) {}
+
+  // Of running numbers: each comes round again.
+  std::byte* buffer(int64_t number) const { return memory_ + number % kBuffers * kBytes; }
+  uint32_t* flag(int64_t number) const {
+    return reinterpret_cast<uint32_t*>(memory_ + kBuffers * kBytes) + number % kFlags;
+  }
+
+ private:
+  std::byte* memory_;
+};
+
+}  // namespace headroom

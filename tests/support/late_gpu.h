@@ -1,0 +1,69 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "decoder/gpu/calls/gpu.h"
+
+namespace headroom::test {
+
+/// Another GPU that does its work as late as it may: when an event is waited for, all up to that. Asking
+/// whether an event has happened gets at most `work_between` pieces of work done.
+class LateGpu final : public gpu::Gpu {
+ public:
+  explicit LateGpu(gpu::Gpu& gpu, int work_between = 0) : gpu_(gpu), work_between_(work_between) {}
+
+  std::string device() const override { return gpu_.device(); }
+  std::string libraries() const override { return gpu_.libraries(); }
+  int64_t free_bytes() const override { return gpu_.free_bytes(); }
+  int64_t total_bytes() const override { return gpu_.total_bytes(); }
+  int64_t own_bytes() const override { return gpu_.own_bytes(); }
+  std::byte* reserve(int64_t bytes) override { return gpu_.reserve(bytes); }
+  std::byte* reserve_host(int64_t bytes) override { return gpu_.reserve_host(bytes); }
+  void release() noexcept override {
+    while (!work_.empty()) work();
+    gpu_.release();
+  }
+
+  void run(const gpu::Call& call) override {
+    work_.emplace_back([this, call] { gpu_.run(call); });
+  }
+  void copy(gpu::Stream stream, void* to, const void* from, int64_t bytes) override {
+    work_.emplace_back([=, this] { gpu_.copy(stream, to, from, bytes); });
+  }
+  void clear(void* memory, int64_t bytes) override {
+    work_.emplace_back([=, this] { gpu_.clear(memory, bytes); });
+  }
+  gpu::Event record(gpu::Stream stream) override {
+    work_.emplace_back([=, this] { events_.push_back(gpu_.record(stream)); });
+    return gpu::Event{recorded_++};
+  }
+  void wait(gpu::Stream stream, gpu::Event event) override {
+    work_.emplace_back([=, this] { gpu_.wait(stream, events_.at(static_cast<size_t>(event))); });
+  }
+  void wait_on_host(gpu::Event event) override {
+    while (!done(event)) work();
+  }
+  bool happened(gpu::Event event) override {
+    for (int i = 0; i < work_between_ && !done(event); ++i) work();
+    return done(event);
+  }
+
+ private:
+  bool done(gpu::Event event) const { return static_cast<size_t>(event) < events_.size(); }
+  void work() {
+    const std::function<void()> next = std::move(work_.front());
+    work_.pop_front();
+    next();
+  }
+
+  gpu::Gpu& gpu_;
+  const int work_between_;
+  std::deque<std::function<void()>> work_;  ///< to be done
+  std::vector<gpu::Event> events_;          ///< the other GPU's, of those that have happened
+  int64_t recorded_ = 0;
+};
+
+}  // namespace headroom::test
