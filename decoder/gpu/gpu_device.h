@@ -32,6 +32,7 @@ class GpuDevice : public Device {
   void emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
             const std::string& layer, PictureSink& sink) override;
   void finish_output(PictureSink& sink) override;
+  double output_wait_seconds() const override { return output_.wait_seconds(); }
 
   void begin_pass(size_t pass) override;
   void end_pass() override { of_pass_.reset(); }

@@ -49,7 +49,7 @@ void GpuOutput::check_finite(const double* values, int64_t count, const std::str
 
 void GpuOutput::finish() {
   while (!awaited_.empty()) take_next();
-  writer_.wait_until_left(0);
+  wait_for_writer(0);
 }
 
 void GpuOutput::await(const uint32_t* not_finite, const std::string& layer,
@@ -75,12 +75,18 @@ int64_t GpuOutput::pieces_awaited() const {
                        [](const Awaited& awaited) { return awaited.piece.has_value(); });
 }
 
+void GpuOutput::wait_for_writer(int64_t most_left) {
+  const auto begun = std::chrono::steady_clock::now();
+  writer_.wait_until_left(most_left);
+  if (awaited_.empty()) waited_ += std::chrono::steady_clock::now() - begun;
+}
+
 /// Buffers come round in turn: the next one is free once fewer pieces than all buffers are on their way.
 std::byte* GpuOutput::free_buffer() {
   poll();
   while (pieces_awaited() + writer_.left() >= OutputStaging::kBuffers) {
     if (const int64_t left = writer_.left(); left > 0) {
-      writer_.wait_until_left(left - 1);
+      wait_for_writer(left - 1);
     } else {
       take_next();
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ class GpuOutput {
   void check_finite(const double* values, int64_t count, const std::string& layer);
   /// Returns once all that was asked for is known, and all pieces are with their sink.
   void finish();
+  /// In which the GPU had nothing to do because the sink had not taken what there was.
+  double wait_seconds() const { return std::chrono::duration<double>(waited_).count(); }
 
  private:
   struct Awaited {
@@ -50,11 +53,13 @@ class GpuOutput {
   /// Looks at the next result, once it has come.
   void take_next();
   int64_t pieces_awaited() const;
+  void wait_for_writer(int64_t most_left);
 
   gpu::Gpu& gpu_;
   const OutputStaging& staging_;
   std::deque<Awaited> awaited_;
   int64_t buffers_used_ = 0, flags_used_ = 0;  ///< so far
+  std::chrono::steady_clock::duration waited_{};
   PictureWriter writer_;
 };
 

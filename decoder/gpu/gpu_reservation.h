@@ -1,16 +1,19 @@
 #pragma once
 
-#include "decoder/gpu/calls/gpu.h"
+#include "decoder/gpu/free_on_card.h"
 
 namespace headroom {
 
 /// A GPU's memory while something runs on it; freed when all is over, one way or the other.
 class GpuReservation {
  public:
-  /// Throws LimitExceeded where the card does not have it.
+  /// Throws OutOfGpuMemory where the card does not have it.
   GpuReservation(gpu::Gpu& gpu, int64_t bytes) : gpu_(gpu) {
     try {
       base_ = gpu.reserve(bytes);
+    } catch (const LimitExceeded&) {
+      gpu.release();
+      throw OutOfGpuMemory(gpu, bytes);
     } catch (...) {
       gpu.release();
       throw;

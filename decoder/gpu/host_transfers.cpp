@@ -6,11 +6,24 @@ namespace headroom {
 
 using gpu::Stream;
 
+template <typename F>
+void HostTransfers::for_each_copy(const Block& block, const F& f) const {
+  const HostLayout::Buffer& buffer = layout_.tensors.at(block.tensor);
+  if (block.bytes != buffer.block_bytes)
+    throw std::logic_error("a block is not as large as its buffer in host memory has it");
+  memory_.for_each_part(buffer.offset + block.position * buffer.block_bytes, block.bytes,
+                        [&](std::byte* there, int64_t first, int64_t bytes) {
+                          f(there, static_cast<std::byte*>(block.memory) + first, bytes);
+                        });
+}
+
 BlockTransfers::Ticket HostTransfers::queue_write(const std::vector<Block>& blocks) {
   gpu_.wait(Stream::to_host, gpu_.record(Stream::compute));
   for (const Block& block : blocks) {
     wait_on(Stream::to_host, block.position == 0 ? last_read_ : copied(block).read);
-    gpu_.copy(Stream::to_host, address_of(block), block.memory, block.bytes);
+    for_each_copy(block, [&](std::byte* there, const std::byte* here, int64_t bytes) {
+      gpu_.copy(Stream::to_host, there, here, bytes);
+    });
     written_bytes_ += block.bytes;
   }
   const Ticket ticket = done(Stream::to_host);
@@ -23,7 +36,9 @@ BlockTransfers::Ticket HostTransfers::queue_read(const std::vector<Block>& block
   gpu_.wait(Stream::from_host, gpu_.record(Stream::compute));
   for (const Block& block : blocks) {
     wait_on(Stream::from_host, copied(block).written);
-    gpu_.copy(Stream::from_host, block.memory, address_of(block), block.bytes);
+    for_each_copy(block, [&](const std::byte* there, std::byte* here, int64_t bytes) {
+      gpu_.copy(Stream::from_host, here, there, bytes);
+    });
     read_bytes_ += block.bytes;
   }
   const Ticket ticket = done(Stream::from_host);
@@ -41,13 +56,6 @@ void HostTransfers::abandon() noexcept {
   } catch (...) {
     // Whoever asked for the copy has reported what broke.
   }
-}
-
-std::byte* HostTransfers::address_of(const Block& block) {
-  const HostLayout::Buffer& buffer = layout_.tensors.at(block.tensor);
-  if (block.bytes != buffer.block_bytes)
-    throw std::logic_error("a block is not as large as its buffer in host memory has it");
-  return memory_ + buffer.offset + block.position * buffer.block_bytes;
 }
 
 BlockTransfers::Ticket HostTransfers::done(Stream stream) {

@@ -6,6 +6,7 @@
 
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/gpu/host_layout.h"
+#include "decoder/gpu/host_memory.h"
 #include "decoder/interpreter/block_transfers.h"
 
 namespace headroom {
@@ -16,8 +17,8 @@ namespace headroom {
 /// blocks are written from the first one on, after all reads so far of whatever lay there before.
 class HostTransfers final : public BlockTransfers {
  public:
-  /// Blocks lie at `memory`, which is pinned, by `layout`. All must outlive it.
-  HostTransfers(gpu::Gpu& gpu, std::byte* memory, const HostLayout& layout)
+  /// Blocks lie in `memory` by `layout`. All must outlive it.
+  HostTransfers(gpu::Gpu& gpu, const HostMemory& memory, const HostLayout& layout)
       : gpu_(gpu), memory_(memory), layout_(layout) {}
 
   Ticket queue_write(const std::vector<Block>& blocks) override;
@@ -34,12 +35,14 @@ class HostTransfers final : public BlockTransfers {
     Ticket written = kNever, read = kNever;  ///< last
   };
   Copied& copied(const Block& block) { return copied_[{block.tensor, block.position}]; }
-  std::byte* address_of(const Block& block);
+  /// f(in the host's memory, in the GPU's, bytes) for each part of a block that is copied by itself.
+  template <typename F>
+  void for_each_copy(const Block& block, const F& f) const;
   Ticket done(gpu::Stream stream);
   void wait_on(gpu::Stream stream, Ticket ticket);
 
   gpu::Gpu& gpu_;
-  std::byte* memory_;
+  const HostMemory& memory_;
   const HostLayout& layout_;
   std::map<std::pair<TensorId, int64_t>, Copied> copied_;  ///< by tensor and position
   Ticket last_read_ = kNever;

@@ -57,6 +57,8 @@ class Device {
   virtual void emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
                     const std::string& layer, PictureSink& sink) = 0;
   virtual void finish_output(PictureSink& sink) = 0;
+  /// So far, with nothing to do but wait for what a sink is being given on another thread.
+  virtual double output_wait_seconds() const { return 0; }
 
   /// Afterwards the parameters of the pass are there.
   virtual void begin_pass(size_t pass) = 0;

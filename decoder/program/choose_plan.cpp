@@ -1,10 +1,10 @@
 #include "decoder/program/choose_plan.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "decoder/gpu/free_on_card.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/plan_file.h"
@@ -12,12 +12,6 @@
 
 namespace headroom {
 namespace {
-
-/// What the card has free, less a margin for what its libraries take when they first run.
-std::string free_bytes_of(const gpu::Gpu& gpu) {
-  constexpr int64_t kMargin = int64_t{512} << 20;
-  return std::to_string(std::max<int64_t>(0, gpu.free_bytes() - kMargin));
-}
 
 /// The plan of --plan, with the scratch folder of the command line.
 ChosenPlan given_plan(const DecodeOptions& options, const Model& model) {
@@ -47,12 +41,13 @@ ChosenPlan asked_plan(const DecodeOptions& options, const Model& model, const Ar
   const int64_t frames = latent.shape.size() == 5 ? (latent.shape[2] - 1) * scale.t + 1 : 1;
   const int64_t height = latent.shape[latent.shape.size() - 2] * scale.y;
   const int64_t width = latent.shape.back() * scale.x;
+  const bool all_that_is_free = gpu != nullptr && options.limit == "auto";
   std::vector<std::string> words{
       "--model",  options.model,
       "--size",   std::to_string(width) + "x" + std::to_string(height),
       "--frames", std::to_string(frames),
       "--batch",  std::to_string(latent.shape[0]),
-      "--limit",  gpu != nullptr && options.limit == "auto" ? free_bytes_of(*gpu) : options.limit};
+      "--limit",  all_that_is_free ? std::to_string(limit_on_card(*gpu)) : options.limit};
   if (!options.dtype.empty()) words.insert(words.end(), {"--dtype", options.dtype});
   if (!options.profile_file.empty()) words.insert(words.end(), {"--profile", options.profile_file});
   if (!options.scratch.empty()) words.insert(words.end(), {"--scratch", options.scratch});
@@ -65,6 +60,22 @@ ChosenPlan asked_plan(const DecodeOptions& options, const Model& model, const Ar
 }
 
 }  // namespace
+
+std::string next_smaller_plan(const DecodeOptions& options, const Model& model, const Array& latent,
+                              const Plan& refused, const gpu::Gpu& gpu) {
+  DecodeOptions smaller = options;
+  smaller.plan_file.clear();
+  smaller.limit = "auto";
+  smaller.dtype = name_of(refused.request.dtype);
+  try {
+    const Plan plan = asked_plan(smaller, model, latent, &gpu).plan;
+    return "takes " + format_bytes(plan.predicted_peak_bytes) + ", predicted " +
+           format_seconds(plan.predicted_seconds) + " instead of " +
+           format_seconds(refused.predicted_seconds);
+  } catch (const DoesNotFit& none) {
+    return std::string("there is none: ") + none.what();
+  }
+}
 
 ChosenPlan choose_plan(const DecodeOptions& options, const Model& model, const Array& latent,
                        const gpu::Gpu* gpu) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "decoder/files/array.h"
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/graph/model.h"
@@ -18,5 +20,11 @@ struct ChosenPlan {
 /// or on the CPU where it is null. Throws InputError, DoesNotFit, DeviceError.
 ChosenPlan choose_plan(const DecodeOptions& options, const Model& model, const Array& latent,
                        const gpu::Gpu* gpu);
+
+/// Of the plan to run in place of one whose memory the GPU does not have now: what it takes, as half a
+/// sentence for people.
+/// Throws as choose_plan() does.
+std::string next_smaller_plan(const DecodeOptions& options, const Model& model, const Array& latent,
+                              const Plan& refused, const gpu::Gpu& gpu);
 
 }  // namespace headroom

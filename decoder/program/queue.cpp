@@ -135,7 +135,7 @@ RunStats run_job(const QueueRun& run, const Plan& plan, const Job& job, Session&
   const auto sink = open_sink(job.output, picture_shape(run.model.graph, plan.request), run.frame_rate);
   ReportedSink reported(*sink, events);
   RunStats stats = session.decode(static_cast<size_t>(job.decode.plan), latent, reported, &events);
-  stats.output_wait_seconds = reported.waited_seconds();
+  stats.output_wait_seconds += reported.waited_seconds();
   reported.finish();
   return stats;
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/preview_sink.h"
 #include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/gpu/free_on_card.h"
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats_file.h"
@@ -92,20 +94,18 @@ struct Outputs {
   PictureSink& first() { return preview ? static_cast<PictureSink&>(*preview) : *output; }
 };
 
-RunStats run(const DecodeOptions& options, Progress& progress) {
-  // First of all: without a GPU nothing else is worth doing.
-  std::unique_ptr<gpu::Gpu> gpu;
-  if (options.device == "cuda") gpu = gpu::open_gpu();
-  const Model of_any_frames = resolve_model(options.model);
-  Array latent = read_latent(options.latents.front());
-  const auto open = [&] { return open_weights(options.model, options.weights, options.random_seed); };
-  if (options.latent_scale == "model") undo_latent_scale(of_any_frames, open, latent);
-  if (options.plan_file.empty()) progress.tell(WorkDone{0, "planning"});
-  const auto [model, plan] = choose_plan(options, of_any_frames, latent, gpu.get());
-  require_valid(plan, model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
-  if (plan.request.device == DeviceKind::cuda && !gpu) gpu = gpu::open_gpu();
+/// What is asked for, whichever plan decodes it.
+struct Asked {
+  const DecodeOptions& options;
+  const Array& latent;
+  const std::function<ParameterSource()> open_weights;
+  gpu::Gpu* gpu;  ///< null for the CPU
+};
 
-  const ParameterSource weights = open();
+RunStats run_plan(const Asked& asked, const ChosenPlan& chosen, Progress& progress) {
+  const DecodeOptions& options = asked.options;
+  const auto& [model, plan] = chosen;
+  const ParameterSource weights = asked.open_weights();
   remove_left_behind(neighbours_name(options.output), "verify");
   Outputs outputs(options, picture_shape(model.graph, plan.request));
   RunBegun news = begun("headroom-decode", plan);
@@ -115,20 +115,48 @@ RunStats run(const DecodeOptions& options, Progress& progress) {
 
   start_libraries(options.threads);
   if (!options.other_environment) {
-    check_environment(plan, environment_here(gpu.get()),
+    check_environment(plan, environment_here(asked.gpu),
                       options.plan_file.empty() ? options.profile_file : options.plan_file);
   }
   std::optional<TraceRecorder> recorder;
   if (!options.trace_file.empty() || !options.chrome_file.empty()) recorder.emplace();
   ProgressEvents events(progress, recorder ? &*recorder : nullptr);
   ReportedSink sink(outputs.first(), events);
-  RunStats stats = decode_once(options, {model, plan, weights, latent, gpu.get()}, sink, events, progress);
-  stats.output_wait_seconds = sink.waited_seconds();
+  RunStats stats =
+      decode_once(options, {model, plan, weights, asked.latent, asked.gpu}, sink, events, progress);
+  stats.output_wait_seconds += sink.waited_seconds();
   if (recorder) {
     write_traces(described(recorder->finish(), plan, stats), plan, model.graph,
                  {.trace = options.trace_file, .chrome = options.chrome_file});
   }
   return stats;
+}
+
+/// Others may take a card's memory between the plan and its decode. What was planned for all that is free is
+/// then planned anew, a few times; of any other plan is said which smaller one would run.
+RunStats run(const DecodeOptions& options, Progress& progress) {
+  constexpr int kPlans = 3;
+  // First of all: without a GPU nothing else is worth doing.
+  std::unique_ptr<gpu::Gpu> gpu;
+  if (options.device == "cuda") gpu = gpu::open_gpu();
+  const Model of_any_frames = resolve_model(options.model);
+  Array latent = read_latent(options.latents.front());
+  const auto open = [&] { return open_weights(options.model, options.weights, options.random_seed); };
+  if (options.latent_scale == "model") undo_latent_scale(of_any_frames, open, latent);
+  for (int plans = 1;; ++plans) {
+    if (options.plan_file.empty()) progress.tell(WorkDone{0, plans == 1 ? "planning" : "planning anew"});
+    const ChosenPlan chosen = choose_plan(options, of_any_frames, latent, gpu.get());
+    require_valid(chosen.plan, chosen.model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
+    if (chosen.plan.request.device == DeviceKind::cuda && !gpu) gpu = gpu::open_gpu();
+    try {
+      return run_plan({options, latent, open, gpu.get()}, chosen, progress);
+    } catch (const OutOfGpuMemory& refused) {
+      if (options.limit == "auto" && plans < kPlans) continue;
+      throw DoesNotFit(std::string(refused.what()) + " (" +
+                           next_smaller_plan(options, of_any_frames, latent, chosen.plan, *gpu) + ")",
+                       0);
+    }
+  }
 }
 
 RunStats run_queue(const DecodeOptions& options, Progress& progress) {

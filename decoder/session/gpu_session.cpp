@@ -123,7 +123,7 @@ GpuSession::GpuSession(const SessionRequest& request, gpu::Gpu& gpu)
       host_bytes_(largest(dry_runs_, [](const DryRun& run) { return run.host.bytes; })),
       reservation_(gpu, bytes_),
       staging_(gpu),
-      host_(host_bytes_ > 0 ? gpu.reserve_host(host_bytes_) : nullptr) {}
+      host_(gpu, host_bytes_) {}
 
 /// Weights that stay lie at the beginning of the reservation, under every plan that has them; those that come
 /// pass by pass wait in the host's memory.

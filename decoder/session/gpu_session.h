@@ -8,6 +8,7 @@
 #include "decoder/gpu/dry_run.h"
 #include "decoder/gpu/gpu_reservation.h"
 #include "decoder/gpu/gpu_weights.h"
+#include "decoder/gpu/host_memory.h"
 #include "decoder/gpu/pinned_staging.h"
 #include "decoder/session/session.h"
 
@@ -17,8 +18,9 @@ namespace headroom {
 /// pinned host memory beside it. Nothing of the GPU's memory is taken after the start.
 class GpuSession final : public Session {
  public:
-  /// Throws LimitExceeded before anything is taken where a plan takes more than its limit, or the GPU has
-  /// less; InputError where the plans ask for memory too often.
+  /// Throws LimitExceeded before anything is taken where a plan takes more than its limit, OutOfGpuMemory
+  /// where the GPU has less, and DoesNotFit where the host has; InputError where the plans ask for memory too
+  /// often.
   GpuSession(const SessionRequest& request, gpu::Gpu& gpu);
 
   int64_t held_bytes() const override { return bytes_; }
@@ -41,7 +43,7 @@ class GpuSession final : public Session {
   const int64_t bytes_, host_bytes_;
   const GpuReservation reservation_;
   PinnedStaging staging_;
-  std::byte* const host_;
+  const HostMemory host_;
   std::optional<GpuWeights> weights_;
   Dtype weights_dtype_ = Dtype::fp32;
 };

@@ -38,6 +38,7 @@ RunStats Session::decode(size_t number, const Array& latent, PictureSink& sink, 
     const std::unique_ptr<Device> device = run->device(micro_batch);
     Interpreter interpreter(model_, micro_batch, *device, run->transfers(), run->events());
     interpreter.run(latent, item, sink);
+    stats.output_wait_seconds += device->output_wait_seconds();
     for (size_t i = 0; i < plan.passes.size(); ++i) {
       const PassMeasurement& measured = interpreter.measurements()[i];
       stats.passes[i].peak_bytes = std::max(stats.passes[i].peak_bytes, measured.peak_bytes);

@@ -137,7 +137,7 @@ class OperationCall {
     const SharedTile input = tile(needed_region(op_, 0, region), graph_.tensor(op_.inputs[0]).channels);
     const Extent picture{frame + 1, rows_ + 4, columns_ + 4};
     return making(region, [*this, region, input, picture](const MapView& made) {
-      device_.convolve(op_, input->view, made, region, picture, 1);
+      device_.convolve(op_, {.source = input->view, .target = made}, region, picture, 1);
     });
   }
 

@@ -24,7 +24,7 @@ GpuOperands::GpuOperands(GpuDevice& device, Dtype dtype, int64_t cold_values, Pi
     : device_(device),
       dtype_(dtype),
       staging_(staging),
-      drawn_(device.allocate(kDrawn * bytes_per_element(dtype))),
+      drawn_(device.allocate(kDrawn * bytes_per_element(dtype), {})),
       cold_buffer_(dtype, kBeyondGpuCacheBytes, [this](int64_t values) { return take(values); }) {
   std::vector<float> values(kDrawn);
   profiler::fill(values.data(), kDrawn);
@@ -37,7 +37,7 @@ GpuOperands::GpuOperands(GpuDevice& device, Dtype dtype, int64_t cold_values, Pi
 
 std::shared_ptr<void> GpuOperands::take(int64_t values) {
   const int64_t bytes = values * bytes_per_element(dtype_);
-  std::shared_ptr<void> memory = device_.allocate(bytes);
+  std::shared_ptr<void> memory = device_.allocate(bytes, {});
   fill(memory.get(), bytes);
   return memory;
 }
@@ -69,7 +69,7 @@ MaterialisedMap GpuOperands::blocks(int64_t positions, int64_t channels) {
   const int64_t rows =
       std::min(positions, std::max(least_rows, std::max<int64_t>(1, MemoryModel{}.block_bytes / row_bytes)));
   MaterialisedMap map(Materialised{.block_rows = rows}, Extent{1, positions, 1}, channels, 1, dtype_,
-                      [this](int64_t bytes) { return device_.allocate(bytes); });
+                      [this](int64_t bytes, const InSeries&) { return device_.allocate(bytes, {}); });
   map.acquire({0, map.blocks_per_item()});
   for (void* block : map.view().blocks) fill(block, rows * row_bytes);
   return map;

@@ -18,22 +18,34 @@ void LayerRecorder::step_done(const Plan& plan, const StepDone& done) {
   if (done.peak_bytes > peak_.peak_bytes) peak_ = done;
   const Step& step = pass.steps[static_cast<size_t>(done.step)];
   if (step.op != OpId{-1}) record(step, done, seconds);
+  if (step.add != OpId{-1}) record_added(step.add, done);
   timer_.start();
+}
+
+LayerMeasurement LayerRecorder::measured_of(OpId id, const StepDone& done) const {
+  const Op& op = graph_.op(id);
+  LayerMeasurement measured;
+  measured.activation_bytes = bytes_of(graph_.tensor(op.output), sizes_.latent, sizes_.items, sizes_.dtype);
+  measured.live_bytes = done.peak_bytes;
+  measured.flops =
+      flops_per_position(graph_, op, sizes_.latent) *
+      double(positions(extent_of(graph_.tensor(measured_tensor(op)), sizes_.latent)) * sizes_.items);
+  return measured;
+}
+
+/// An addition that a convolution does: its time is the convolution's.
+void LayerRecorder::record_added(OpId add, const StepDone& done) {
+  layers_[add] = measured_of(add, done);
 }
 
 void LayerRecorder::record(const Step& step, const StepDone& done, double seconds) {
   const Op& op = graph_.op(step.op);
   const Tensor& output = graph_.tensor(op.output);
-  LayerMeasurement measured;
-  measured.activation_bytes = bytes_of(output, sizes_.latent, sizes_.items, sizes_.dtype);
-  measured.live_bytes = done.peak_bytes;
+  LayerMeasurement measured = measured_of(step.op, done);
   const bool in_place = op.kind == OpKind::add || step.target == StepTarget::in_place || output.statistics;
   const int64_t made = in_place ? 0 : tile_bytes(graph_, op.output, extent_of(output, sizes_.latent), sizes_);
   measured.workspace_bytes = std::max<int64_t>(0, done.peak_bytes - done.live_before_bytes - made);
   measured.seconds = seconds;
-  measured.flops =
-      flops_per_position(graph_, op, sizes_.latent) *
-      double(positions(extent_of(graph_.tensor(measured_tensor(op)), sizes_.latent)) * sizes_.items);
   const auto [entry, is_new] = layers_.try_emplace(step.op, measured);
   if (!is_new) {
     measured.seconds = std::min(measured.seconds, entry->second.seconds);

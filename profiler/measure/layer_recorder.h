@@ -38,6 +38,9 @@ class LayerRecorder final : public EventSink {
 
  private:
   void record(const Step& step, const StepDone& done, double seconds);
+  void record_added(OpId add, const StepDone& done);
+  /// All but its time and workspace.
+  LayerMeasurement measured_of(OpId id, const StepDone& done) const;
 
   const Graph& graph_;
   Sizes sizes_;

@@ -16,6 +16,7 @@ from .errors import (
     HeadroomError,
     InputError,
     LimitExceeded,
+    OutOfGpuMemory,
     Unsupported,
     VerificationError,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "HeadroomError",
     "InputError",
     "LimitExceeded",
+    "OutOfGpuMemory",
     "Plan",
     "Prediction",
     "Unsupported",

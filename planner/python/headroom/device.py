@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _core
 from .amounts import AUTO_MARGIN_BYTES, auto_limit_bytes
-from .errors import InputError, LimitExceeded, Unsupported
+from .errors import InputError, OutOfGpuMemory, Unsupported
 
 GPU_MODULE = Path(_core.__file__).with_name("headroom-cuda-lent.so")
 """What talks to CUDA: there where the package was built with it."""
@@ -38,7 +38,7 @@ class TorchMemory:
             if self._block.data_ptr() % self.ALIGNMENT_BYTES != 0:  # torch's own allocator does not do this
                 self._block = torch.empty(bytes_ + self.ALIGNMENT_BYTES, dtype=torch.uint8, device=self.device)
         except torch.OutOfMemoryError as refused:
-            raise LimitExceeded(f"torch refused {_core.format_bytes(bytes_)}: {str(refused).splitlines()[0]}") from None
+            raise OutOfGpuMemory(f"torch refused {_core.format_bytes(bytes_)}: {str(refused).splitlines()[0]}") from None
         return -(-self._block.data_ptr() // self.ALIGNMENT_BYTES) * self.ALIGNMENT_BYTES
 
     def release(self) -> None:

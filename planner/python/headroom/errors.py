@@ -29,6 +29,10 @@ class DoesNotFit(HeadroomError, MemoryError):
         return str(self.args[0])
 
 
+class OutOfGpuMemory(DoesNotFit):
+    """A plan fits its limit, but others hold what it takes of the GPU's memory. Nothing was decoded."""
+
+
 class LimitExceeded(HeadroomError, MemoryError):
     """The decode was stopped at its limit."""
 

@@ -13,10 +13,13 @@ from . import _core
 from .amounts import limit_bytes
 from .described import dtype_name
 from .device import free_bytes, open_decoder, require_device
-from .errors import HeadroomError, InputError
+from .errors import HeadroomError, InputError, OutOfGpuMemory
 from .parameters import Fingerprint, Parameters
 from .prediction import Prediction, planner_options
 from .progress import progress_of
+
+PLANS = 3
+"""How often a decode in all that a GPU has free is planned, where others take of it before it begins."""
 
 
 @dataclass(frozen=True)
@@ -118,18 +121,26 @@ class ModuleDecoder:
             if release and device != "cpu":
                 raise InputError(f"release=True: expected a VAE on the CPU, found one on {device}")
             options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release}
-            prediction, known = self._planned((batch, frames, height, width), dtype, limit, options)
-            plan = prediction.require()
-            planning_seconds = 0.0 if known else time.perf_counter() - started
-            decoder = self._decoder(device, self._model_for(frames, release))
-            tensors = self._tensors(decoder, device, plan)
             picture = [batch, channels, height, width] if z.dim() == 4 else [batch, channels, frames, height, width]
             sample = torch.empty(picture, dtype=dtype)
             latent = z.detach().to(device="cpu", dtype=torch.float32).contiguous()
-            with progress_of(progress, pipeline_bar, plan) as told:
-                run = decoder.decode(
-                    plan, tensors, latent, sample, threads=torch.get_num_threads(), progress=told, trace_file=trace_file
-                )
+            run, left = None, PLANS if limit == "auto" else 1
+            while run is None:
+                prediction, known = self._planned((batch, frames, height, width), dtype, limit, options)
+                plan = prediction.require()
+                planning_seconds = 0.0 if known else time.perf_counter() - started
+                decoder = self._decoder(device, self._model_for(frames, release))
+                tensors = self._tensors(decoder, device, plan)
+                left -= 1
+                try:
+                    with progress_of(progress, pipeline_bar, plan) as told:
+                        run = decoder.decode(
+                            plan, tensors, latent, sample, threads=torch.get_num_threads(), progress=told, trace_file=trace_file
+                        )
+                except OutOfGpuMemory:  # others were quicker than the plan
+                    if left == 0:
+                        raise
+                    limit = min(free_bytes(device, self.held_bytes), prediction.peak_bytes * 7 // 8)
             if release and not self.released and plan.weights_stay:
                 Parameters(module, self.model).release()
                 self.released = True

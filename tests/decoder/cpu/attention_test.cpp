@@ -141,7 +141,7 @@ TEST_CASE(
   std::copy(query_values.begin(), query_values.end(), queries.values.get());
   const auto stored = [&](const std::vector<float>& all) {
     MaterialisedMap map(Materialised{.block_rows = block_rows}, {1, rows, columns}, channels, 1, dtype,
-                        [&](int64_t bytes) { return pool.take(bytes); });
+                        [&](int64_t bytes, const InSeries&) { return pool.take(bytes); });
     map.acquire({0, map.blocks_per_item()});
     for (int64_t y = 0; y < rows; ++y)
       kernels::narrow(dtype, all.data() + y * columns * channels, map.view().place({0, 0, y}, 0),

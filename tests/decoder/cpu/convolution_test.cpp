@@ -122,7 +122,7 @@ TEST_CASE("a region of a convolution equals that of the whole, by both algorithm
     for (const Weights* weights : {&direct, &loaded, &transformed}) {
       Tile tile = make_tile(pool, region, outputs, items);
       MaterialisedMap map(Materialised{.block_rows = 3}, {1, height * scale, width * scale}, outputs, items,
-                          Dtype::fp32, [&](int64_t bytes) { return pool.take(bytes); });
+                          Dtype::fp32, [&](int64_t bytes, const InSeries&) { return pool.take(bytes); });
       if (into_blocks) map.acquire({0, map.blocks_per_item()});
       const MapView target = into_blocks ? map.view() : tile.view();
       for (int64_t item = 0; item < items; ++item) {

@@ -37,7 +37,8 @@ TEST_CASE("blocks go to the host and come back, ordered by events alone") {
   EmulatedGpu gpu;
   std::byte* memory = gpu.reserve(4 * kBlock);
   const HostLayout layout = layout_of({{kA, 0, 2}});
-  HostTransfers transfers(gpu, gpu.reserve_host(layout.bytes), layout);
+  const HostMemory host(gpu, layout.bytes);
+  HostTransfers transfers(gpu, host, layout);
   gpu.clear(memory, kBlock);
   const auto written = transfers.queue_write({block(kA, 1, memory)});
   const auto read = transfers.queue_read({block(kA, 1, memory + kBlock)});
@@ -57,7 +58,8 @@ TEST_CASE("a tensor is written where another one lay once that has been read") {
   EmulatedGpu gpu;
   std::byte* memory = gpu.reserve(4 * kBlock);
   const HostLayout layout = layout_of({{kA, 0, 2}, {kB, 1, 1}});
-  HostTransfers transfers(gpu, gpu.reserve_host(layout.bytes), layout);
+  const HostMemory host(gpu, layout.bytes);
+  HostTransfers transfers(gpu, host, layout);
   gpu.clear(memory, 4 * kBlock);
   transfers.wait(transfers.queue_write({block(kA, 0, memory), block(kA, 1, memory + kBlock)}));
   transfers.queue_read({block(kA, 1, memory + 2 * kBlock)});
@@ -65,11 +67,35 @@ TEST_CASE("a tensor is written where another one lay once that has been read") {
   CHECK_NOTHROW(transfers.wait(transfers.queue_write({block(kB, 0, memory + 3 * kBlock)})));
 }
 
+TEST_CASE("blocks come back as they went, wherever pieces of the host's memory end") {
+  constexpr int64_t kBlocks = 5;
+  for (const int64_t piece_bytes : {kBlock / 4 + 16, kBlock, 2 * kBlock + 512, kBlocks * kBlock}) {
+    CAPTURE(piece_bytes);
+    EmulatedGpu gpu;
+    std::byte* memory = gpu.reserve(2 * kBlocks * kBlock);
+    const HostLayout layout = layout_of({{kA, 0, kBlocks}});
+    const HostMemory host(gpu, layout.bytes, piece_bytes);
+    HostTransfers transfers(gpu, host, layout);
+    for (int64_t i = 0; i < kBlocks * kBlock; ++i) memory[i] = static_cast<std::byte>(i * 7 + i / kBlock);
+    std::vector<BlockTransfers::Block> blocks, back;
+    for (int64_t i = 0; i < kBlocks; ++i) {
+      blocks.push_back(block(kA, i, memory + i * kBlock));
+      back.push_back(block(kA, i, memory + (kBlocks + i) * kBlock));
+    }
+    transfers.wait(transfers.queue_write(blocks));
+    transfers.wait(transfers.queue_read(back));
+    CHECK(std::memcmp(memory, memory + kBlocks * kBlock, kBlocks * kBlock) == 0);
+    CHECK(transfers.written_bytes() == kBlocks * kBlock);
+    CHECK(transfers.read_bytes() == kBlocks * kBlock);
+  }
+}
+
 TEST_CASE("memory that is still on its way may not be touched") {
   EmulatedGpu gpu;
   std::byte* memory = gpu.reserve(2 * kBlock);
   const HostLayout layout = layout_of({{kA, 0, 1}});
-  HostTransfers transfers(gpu, gpu.reserve_host(layout.bytes), layout);
+  const HostMemory host(gpu, layout.bytes);
+  HostTransfers transfers(gpu, host, layout);
   gpu.clear(memory, kBlock);
   SECTION("written to before it has left") {
     transfers.queue_write({block(kA, 0, memory)});

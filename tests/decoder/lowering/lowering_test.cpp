@@ -70,9 +70,10 @@ TEST_CASE("the targets of all passes are the graph's barriers, each once") {
 }
 
 /// Steps of a plan that keeps everything, as kind, add and target.
-std::map<std::string, int> steps_of(const Model& model, DeviceKind device, int64_t frames) {
-  Request request = test::request_for(model, {frames, 8, 8});
+std::map<std::string, int> steps_of(const Model& model, DeviceKind device, Dtype dtype) {
+  Request request = test::request_for(model, {1, 8, 8});
   request.device = device;
+  request.dtype = dtype;
   Random random(3);
   test::RandomStyle style;
   style.keep = style.in_place = style.untiled_rows = style.untiled_columns = 1;
@@ -91,8 +92,8 @@ std::map<std::string, int> steps_of(const Model& model, DeviceKind device, int64
 
 TEST_CASE("on a GPU convolutions add residuals and write what is kept") {
   const Model model = test::model_of(test::tiny_config());
-  std::map<std::string, int> on_cpu = steps_of(model, DeviceKind::cpu, 1);
-  std::map<std::string, int> on_cuda = steps_of(model, DeviceKind::cuda, 1);
+  std::map<std::string, int> on_cpu = steps_of(model, DeviceKind::cpu, Dtype::bf16);
+  std::map<std::string, int> on_cuda = steps_of(model, DeviceKind::cuda, Dtype::bf16);
   CHECK(on_cpu["conv blocks"] + on_cpu["conv + add in_place"] + on_cpu["conv + add tile"] == 0);
   CHECK(on_cpu["store tile"] > 0);
   CHECK(on_cuda["conv blocks"] > 0);
@@ -102,6 +103,12 @@ TEST_CASE("on a GPU convolutions add residuals and write what is kept") {
   int64_t convolutions = 0;
   for (const auto& [step, count] : on_cuda) convolutions += step.rfind("conv", 0) == 0 ? count : 0;
   CHECK(convolutions >= on_cpu["conv tile"]);
+
+  // Libraries have no kernels that add in fp32.
+  std::map<std::string, int> wide = steps_of(model, DeviceKind::cuda, Dtype::fp32);
+  CHECK(wide["conv blocks"] > 0);
+  CHECK(wide["conv + add in_place"] + wide["conv + add tile"] + wide["conv + add blocks"] == 0);
+  CHECK(wide["accumulate tile"] == on_cpu["accumulate tile"]);
 }
 
 TEST_CASE("a goal that only a later pass could serve is refused") {

@@ -79,7 +79,7 @@ TEST_CASE("what a GPU cannot do is refused before anything is taken") {
   const Array input = test::latent_for(model, request, 1);
   SECTION("a card with less memory than the plan takes") {
     EmulatedGpu gpu(1 << 16);
-    CHECK_THROWS_AS(on_gpu(gpu, model, plan, input, 1), LimitExceeded);
+    CHECK_THROWS_AS(on_gpu(gpu, model, plan, input, 1), OutOfGpuMemory);
     CHECK(gpu.reserved_bytes() == 0);
   }
   SECTION("a limit that the plan does not keep") {

@@ -152,6 +152,13 @@ class Chunks {
     if (input == nullptr || output == nullptr) return std::nullopt;
     ConvolutionChunk result = chunk(input, call_.kernel, output);
     ConvolutionProblem& problem = result.problem;
+    problem.taps_y = call_.shape.rows;
+    problem.taps_x = call_.shape.columns;
+    problem.frames = length(outputs.t);
+    problem.rows = length(outputs.y);
+    problem.columns = length(outputs.x);
+    problem.output_row = row_elements(call_.target);
+    problem.output_frame = frame_elements(call_.target);
     if (call_.adds()) {
       result.residual = address_of(call_.residual, outputs);
       if (result.residual == nullptr) return std::nullopt;
@@ -162,13 +169,6 @@ class Chunks {
           problem.frames == 1 ? frame_elements(call_.target) : frame_elements(call_.residual);
       problem.alignment = std::min(problem.alignment, common_alignment({result.residual}));
     }
-    problem.taps_y = call_.shape.rows;
-    problem.taps_x = call_.shape.columns;
-    problem.frames = length(outputs.t);
-    problem.rows = length(outputs.y);
-    problem.columns = length(outputs.x);
-    problem.output_row = row_elements(call_.target);
-    problem.output_frame = frame_elements(call_.target);
     result.workspace = static_cast<std::byte*>(call_.workspace);
     result.workspace_bytes = call_.workspace_bytes;
     return result;

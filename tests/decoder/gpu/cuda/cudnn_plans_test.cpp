@@ -107,19 +107,22 @@ struct TestPlan : EngineOffer {
   bool refuses = false;
 };
 
-TestPlan engine(char name, int64_t tells) {
+// Workspaces are in pages here: a few hundred bytes more than stated are not minded.
+constexpr int64_t kPage = 4096;
+
+TestPlan engine(char name, int64_t tells_pages) {
   TestPlan plan;
   plan.name = name;
-  plan.workspace_bytes = plan.takes = tells;
+  plan.workspace_bytes = plan.takes = tells_pages * kPage;
   return plan;
 }
-TestPlan growing(char name, int64_t tells, int64_t takes) {
-  TestPlan plan = engine(name, tells);
-  plan.takes = takes;
+TestPlan growing(char name, int64_t tells_pages, int64_t takes_pages) {
+  TestPlan plan = engine(name, tells_pages);
+  plan.takes = takes_pages * kPage;
   return plan;
 }
-TestPlan refusing(char name, int64_t tells) {
-  TestPlan plan = engine(name, tells);
+TestPlan refusing(char name, int64_t tells_pages) {
+  TestPlan plan = engine(name, tells_pages);
   plan.refuses = true;
   return plan;
 }
@@ -147,8 +150,8 @@ struct TestSource : PlanSource<TestPlan> {
 };
 
 /// Its name; '-' where there is none.
-char chosen(PlanChoice<TestPlan>& choice, TestSource& source, int64_t workspace_bytes) {
-  const TestPlan* plan = choice.find(workspace_bytes, source);
+char chosen(PlanChoice<TestPlan>& choice, TestSource& source, int64_t workspace_pages) {
+  const TestPlan* plan = choice.find(workspace_pages * kPage, source);
   return plan == nullptr ? '-' : plan->name;
 }
 
@@ -184,6 +187,16 @@ TEST_CASE("where an engine is refused or takes more workspace than it stated, th
     CHECK(choice.best()->name == 'a');
     CHECK(source.made['a'] == 1);
   }
+  SECTION("grown by a few bytes") {
+    TestPlan grown = engine('a', 0);
+    grown.takes = 131;
+    TestSource source({grown, engine('b', 4)}, {engine('l', 0)});
+    PlanChoice<TestPlan> choice;
+    CHECK(chosen(choice, source, 5) == 'a');
+    CHECK(source.asked == "u");
+    CHECK(choice.best()->name == 'a');
+    CHECK(chosen(choice, source, 0) == 'l');
+  }
   SECTION("a last resort") {
     TestSource source({refusing('a', 0), refusing('b', 0)}, {refusing('l', 0), engine('m', 0)});
     PlanChoice<TestPlan> choice;
@@ -215,12 +228,12 @@ TEST_CASE("engines that compile are taken where nothing else is there") {
 }
 
 /// Looks at all of them, in order.
-char plainly_chosen(const TestSource& source, int64_t workspace_bytes) {
+char plainly_chosen(const TestSource& source, int64_t workspace_pages) {
   for (const bool compiles : {false, true}) {
     for (const std::vector<TestPlan>& plans : {source.usual, source.last_resorts}) {
       for (const TestPlan& plan : plans) {
         const int64_t needed = std::max(plan.workspace_bytes, plan.takes);
-        if (plan.compiles == compiles && !plan.refuses && needed <= workspace_bytes) return plan.name;
+        if (plan.compiles == compiles && !plan.refuses && needed <= workspace_pages * kPage) return plan.name;
       }
     }
   }
@@ -246,9 +259,9 @@ TEST_CASE("what is chosen does not depend on which engines were kept") {
   PlanChoice<TestPlan> choice;
   CAPTURE(seed);
   for (int i = 0; i < 12; ++i) {
-    const int64_t workspace_bytes = random.integer(-1, 18);
-    CAPTURE(workspace_bytes);
-    CHECK(chosen(choice, source, workspace_bytes) == plainly_chosen(source, workspace_bytes));
+    const int64_t workspace_pages = random.integer(-1, 18);
+    CAPTURE(workspace_pages);
+    CHECK(chosen(choice, source, workspace_pages) == plainly_chosen(source, workspace_pages));
   }
   for (const auto& [made, times] : source.made) CHECK(times == 1);
   CHECK(source.asked.size() <= 4);

@@ -1,0 +1,23 @@
+#include "decoder/gpu/host_memory.h"
+
+#include <string>
+
+#include "decoder/graph/amounts.h"
+#include "decoder/graph/errors.h"
+
+namespace headroom {
+
+HostMemory::HostMemory(gpu::Gpu& gpu, int64_t bytes, int64_t piece_bytes) : piece_bytes_(piece_bytes) {
+  for (int64_t begin = 0; begin < bytes; begin += piece_bytes) {
+    try {
+      pieces_.push_back(gpu.reserve_host(std::min(piece_bytes, bytes - begin)));
+    } catch (const LimitExceeded&) {
+      throw DoesNotFit("cannot pin " + format_bytes(bytes) + " of the host's memory, only " +
+                           format_bytes(begin) + "; a plan for --host-limit " + std::to_string(begin) +
+                           " takes no more",
+                       0);
+    }
+  }
+}
+
+}  // namespace headroom

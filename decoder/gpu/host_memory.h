@@ -1,0 +1,38 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "decoder/gpu/calls/gpu.h"
+
+namespace headroom {
+
+/// Pinned host memory for what a decode keeps there, by offsets from its beginning. It is taken in pieces:
+/// hosts refuse very large ones, or take long over them.
+class HostMemory {
+ public:
+  static constexpr int64_t kPieceBytes = int64_t{2} << 30;
+
+  /// Throws DoesNotFit where the host refuses. `piece_bytes` is for tests.
+  HostMemory(gpu::Gpu& gpu, int64_t bytes, int64_t piece_bytes = kPieceBytes);
+
+  /// f(address, first, count) for each part of [offset, offset + bytes) that lies in one piece; `first`
+  /// counts from `offset`. No copy may reach from one piece into the next.
+  template <typename F>
+  void for_each_part(int64_t offset, int64_t bytes, const F& f) const {
+    for (int64_t first = 0; first < bytes;) {
+      const int64_t at = offset + first, in_piece = at % piece_bytes_;
+      const int64_t count = std::min(bytes - first, piece_bytes_ - in_piece);
+      f(pieces_.at(static_cast<size_t>(at / piece_bytes_)) + in_piece, first, count);
+      first += count;
+    }
+  }
+
+ private:
+  int64_t piece_bytes_;
+  std::vector<std::byte*> pieces_;
+};
+
+}  // namespace headroom

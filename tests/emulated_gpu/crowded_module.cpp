@@ -1,0 +1,39 @@
+#include <cstdlib>
+#include <string>
+
+#include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/gpu/modules/entry.h"
+#include "decoder/graph/errors.h"
+#include "tests/emulated_gpu/emulated_gpu.h"
+
+using namespace headroom::gpu;
+
+namespace {
+
+/// A GPU that others use as well: the first reservations are refused, as many as HEADROOM_CROWDED_GPU says,
+/// and after each the others have left half as much of what lies above 512 MiB, 64 MiB at first.
+class CrowdedGpu final : public EmulatedGpu {
+ public:
+  CrowdedGpu() {
+    if (const char* text = std::getenv("HEADROOM_CROWDED_GPU")) refusals_ = std::stoi(text);
+  }
+
+  int64_t free_bytes() const override { return (int64_t{512} << 20) + left_; }
+  std::byte* reserve(int64_t bytes) override {
+    if (refusals_-- <= 0) return EmulatedGpu::reserve(bytes);
+    left_ /= 2;
+    throw headroom::LimitExceeded("others were quicker");
+  }
+
+ private:
+  int refusals_ = 0;
+  int64_t left_ = int64_t{64} << 20;
+};
+
+}  // namespace
+
+// In the place of the CUDA module of the programs (decoder/gpu/modules).
+extern "C" __attribute__((visibility("default"))) Gpu* headroom_open_gpu(const char* version, char* error,
+                                                                         size_t error_bytes) {
+  return answer(version, error, error_bytes, [] { return new CrowdedGpu; });
+}
