@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <random>
 #include <set>
 #include <utility>
 
@@ -131,13 +132,15 @@ Placement place_as_they_come(const MemoryRequests& requests, const std::vector<L
   return placement;
 }
 
-/// Requests that end beyond `goal` move forward, half of the way.
-void promote(Order& order, const Placement& placement, const std::vector<LiveRange>& ranges, int64_t goal) {
+/// Requests that end beyond `goal` move forward, half of the way: three of four, since all of them at once
+/// may come back to an order that was there before.
+void promote(Order& order, const Placement& placement, const std::vector<LiveRange>& ranges, int64_t goal,
+             std::minstd_rand& random) {
   std::vector<std::pair<int64_t, int32_t>> ranks;
   ranks.reserve(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
     const auto number = static_cast<size_t>(order[i]);
-    const bool beyond = placement.offsets[number] + ranges[number].bytes > goal;
+    const bool beyond = placement.offsets[number] + ranges[number].bytes > goal && (random() / 8 & 3) != 0;
     const auto rank = static_cast<int64_t>(2 * i);
     ranks.emplace_back(beyond ? rank / 2 - 3 : rank, order[i]);
   }
@@ -146,22 +149,45 @@ void promote(Order& order, const Placement& placement, const std::vector<LiveRan
   for (size_t i = 0; i < order.size(); ++i) order[i] = ranks[i].second;
 }
 
-/// Orders to begin with, the most promising first: as requests come, then by bytes over time, by time, by
-/// bytes.
-std::vector<Order> first_orders(const std::vector<LiveRange>& ranges, int64_t events) {
+/// The most that is live at one time while each of them is.
+std::vector<int64_t> most_beside(const std::vector<LiveRange>& ranges, const MemoryRequests& requests) {
+  std::vector<int64_t> live;  // after each event
+  for (const MemoryRequests::Event& event : requests.events()) {
+    const int64_t before = live.empty() ? 0 : live.back();
+    live.push_back(before +
+                   (event.bytes > 0 ? event.bytes : -ranges[static_cast<size_t>(event.number)].bytes));
+  }
+  std::vector<int64_t> most;
+  for (const LiveRange& range : ranges)
+    most.push_back(
+        *std::max_element(live.begin() + range.begin, live.begin() + std::min(range.end, std::ssize(live))));
+  return most;
+}
+
+/// Orders to begin with, the most promising first: as requests come; by the most that is live beside them,
+/// then by time; large ones, then as they come; those that outlast a tile as they come, then by bytes.
+std::vector<Order> first_orders(const std::vector<LiveRange>& ranges, const MemoryRequests& requests,
+                                int64_t live) {
+  constexpr int64_t kLargeShare = 16;  // of the live bytes
+  constexpr int64_t kLongEvents = 40;
   Order as_they_come(ranges.size());
   std::iota(as_they_come.begin(), as_they_come.end(), 0);
   std::vector<Order> orders{as_they_come};
   const auto by = [&](const auto& importance) {
     Order order = as_they_come;
     std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-      return importance(ranges[static_cast<size_t>(a)]) > importance(ranges[static_cast<size_t>(b)]);
+      return importance(static_cast<size_t>(a)) > importance(static_cast<size_t>(b));
     });
     orders.push_back(std::move(order));
   };
-  by([&](const LiveRange& range) { return double(range.bytes) * double(range.events(events)); });
-  by([&](const LiveRange& range) { return double(range.events(events)); });
-  by([](const LiveRange& range) { return double(range.bytes); });
+  const std::vector<int64_t> beside = most_beside(ranges, requests);
+  const std::ptrdiff_t events = std::ssize(requests.events());
+  by([&](size_t i) { return std::pair(beside[i], ranges[i].events(events)); });
+  by([&](size_t i) { return ranges[i].bytes > live / kLargeShare; });
+  by([&](size_t i) {
+    const bool is_long = ranges[i].events(events) > kLongEvents;
+    return std::pair(is_long, is_long ? -ranges[i].begin : ranges[i].bytes);
+  });
   return orders;
 }
 
@@ -189,14 +215,15 @@ Placement place_distinct(const MemoryRequests& requests, const std::vector<LiveR
     best = std::move(together);
   int left = rounds_for(ranges.size());
   std::vector<Order> orders;
-  if (left > 0) orders = first_orders(ranges, static_cast<int64_t>(requests.events().size()));
+  if (left > 0 && !is_good(best.bytes, live)) orders = first_orders(ranges, requests, live);
+  std::minstd_rand random(1);
   // The first order has half of the rounds, and so on.
   for (size_t i = 0; i < orders.size(); ++i) {
     const int rounds = std::min(kMostRounds, i + 1 < orders.size() ? (left + 1) / 2 : left);
     left -= rounds;
     for (int round = 0; round < rounds && !is_good(best.bytes, live); ++round) {
       Placement next = place_in_order(orders[i], ranges);
-      promote(orders[i], next, ranges, live + live / kBeyondShare);
+      promote(orders[i], next, ranges, live + live / kBeyondShare, random);
       if (next.bytes < best.bytes) best = std::move(next);
     }
   }

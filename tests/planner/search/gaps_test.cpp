@@ -49,7 +49,8 @@ TEST_CASE("predicted peaks of plans for CUDA are what their reservations take, w
     // more.
     CHECK(plan.predicted_peak_bytes - plan.reserve_bytes >= dry_run.live_bytes());
     CHECK(double(plan.predicted_peak_bytes - plan.reserve_bytes) <= 1.001 * double(dry_run.live_bytes()));
-    CHECK(double(dry_run.bytes()) <= 1.02 * double(dry_run.live_bytes()));
+    // What convolutions write is there beside all that they read, so what is placed is large: gaps remain.
+    CHECK(double(dry_run.bytes()) <= 1.04 * double(dry_run.live_bytes()));
   }
 }
 
