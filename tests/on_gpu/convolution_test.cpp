@@ -58,6 +58,64 @@ const std::vector<Trial> kTrials{
      {{0, 1}, {0, 12}, {0, 20}}},
 };
 
+/// What is added to the sums before they are rounded.
+enum class Residual { none, beside, in_place };
+
+struct Way {
+  Dtype dtype;
+  int64_t workspace_bytes;
+  Residual residual = Residual::none;
+};
+
+/// How far values are from plain loops beyond rounding, of the largest value.
+double worst_of(Gpu& gpu, const Trial& trial, const Way& way) {
+  Random random(1);
+  const ConvolutionShape& shape = trial.shape;
+  const test::PlainConvolution convolution(random, shape, way.dtype);
+  const Box held = test::widened(convolution.needed(trial.region), trial.around, trial.around);
+  HeldView input(held, shape.inputs, length(held.y), way.dtype);
+  input.fill(random, 1);
+  const Box around = test::widened(trial.region, trial.around, trial.around);
+  HeldView before(around, shape.outputs, length(around.y), way.dtype);
+  constexpr float kUntouched = 77;
+  before.fill(kUntouched);
+  HeldView residual(around, shape.outputs, length(around.y), way.dtype);
+  residual.fill(random, 1);
+  HeldView& target = way.residual == Residual::in_place ? residual : before;
+
+  test::OnGpu memory(gpu, int64_t{128} << 20);
+  Convolve call;
+  call.input = memory.send(input);
+  call.target = memory.send(target);
+  if (way.residual == Residual::beside) call.residual = memory.send(residual);
+  if (way.residual == Residual::in_place) call.residual = call.target;
+  call.region = trial.region;
+  call.shape = shape;
+  call.kernel = memory.send(convolution.kernel());
+  call.bias = memory.send(convolution.bias());
+  call.workspace = memory.take(std::max(int64_t{0}, way.workspace_bytes));
+  call.workspace_bytes = way.workspace_bytes;
+  gpu.run(call);
+  HeldView found(around, shape.outputs, length(around.y), way.dtype);
+  memory.fetch(call.target.base, found.memory);
+
+  double worst = 0;
+  test::for_positions(around, [&](int32_t t, int32_t y, int32_t x) {
+    const bool inside = y >= trial.region.y.begin && y < trial.region.y.end && x >= trial.region.x.begin &&
+                        x < trial.region.x.end;
+    const std::vector<double> sums = inside ? convolution.output(input, t, y, x) : std::vector<double>();
+    for (int32_t o = 0; o < shape.outputs; ++o) {
+      const double added = way.residual == Residual::none ? 0 : residual.value(t, y, x, o);
+      const double expected = inside ? sums[static_cast<size_t>(o)] + added : target.value(t, y, x, o);
+      worst = std::max(worst, std::abs(found.value(t, y, x, o) - expected) - half_step(way.dtype, expected));
+    }
+  });
+  return worst;
+}
+
+// Sums of some hundred products in fp32; TF32 or sums in 16 bits would be off by a thousand times as much.
+constexpr double kMostWorst = 3e-5;
+
 TEST_CASE("convolutions on a GPU equal plain loops") {
   const std::unique_ptr<Gpu> gpu = test::gpu_or_skip();
   if (!gpu) return;
@@ -66,45 +124,23 @@ TEST_CASE("convolutions on a GPU equal plain loops") {
       // With less than nothing no library's plan fits: our own kernels.
       for (const int64_t workspace_bytes : {int64_t{-1}, int64_t{0}, int64_t{1} << 18, int64_t{64} << 20}) {
         CAPTURE(name_of(dtype), trial.name, workspace_bytes);
-        Random random(1);
-        const ConvolutionShape& shape = trial.shape;
-        const test::PlainConvolution convolution(random, shape, dtype);
-        const Box held = test::widened(convolution.needed(trial.region), trial.around, trial.around);
-        HeldView input(held, shape.inputs, length(held.y), dtype);
-        input.fill(random, 1);
-        const Box around = test::widened(trial.region, trial.around, trial.around);
-        HeldView target(around, shape.outputs, length(around.y), dtype);
-        constexpr float kUntouched = 77;
-        target.fill(kUntouched);
+        CHECK(worst_of(*gpu, trial, {dtype, workspace_bytes}) < kMostWorst);
+      }
+    }
+  }
+}
 
-        test::OnGpu memory(*gpu, int64_t{128} << 20);
-        Convolve call;
-        call.input = memory.send(input);
-        call.target = memory.send(target);
-        call.region = trial.region;
-        call.shape = shape;
-        call.kernel = memory.send(convolution.kernel());
-        call.bias = memory.send(convolution.bias());
-        call.workspace = memory.take(std::max(int64_t{0}, workspace_bytes));
-        call.workspace_bytes = workspace_bytes;
-        gpu->run(call);
-        memory.fetch(call.target.base, target.memory);
-
-        double worst = 0;  // beyond rounding, of the largest value
-        test::for_positions(around, [&](int32_t t, int32_t y, int32_t x) {
-          const bool inside = y >= trial.region.y.begin && y < trial.region.y.end &&
-                              x >= trial.region.x.begin && x < trial.region.x.end;
-          const std::vector<double> expected =
-              inside ? convolution.output(input, t, y, x)
-                     : std::vector<double>(static_cast<size_t>(shape.outputs), kUntouched);
-          for (int32_t o = 0; o < shape.outputs; ++o) {
-            const double value = expected[static_cast<size_t>(o)];
-            worst = std::max(worst, std::abs(target.value(t, y, x, o) - value) - half_step(dtype, value));
-          }
-        });
-        // Sums of some hundred products in fp32; TF32 or sums in 16 bits would be off by a thousand times as
-        // much.
-        CHECK(worst < 3e-5);
+TEST_CASE("convolutions on a GPU add residuals before they round, beside the result and in its place") {
+  const std::unique_ptr<Gpu> gpu = test::gpu_or_skip();
+  if (!gpu) return;
+  for (const Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16}) {
+    for (const Trial& trial : kTrials) {
+      if (trial.shape.upsamples || trial.shape.frames > 1) continue;
+      for (const int64_t workspace_bytes : {int64_t{-1}, int64_t{64} << 20}) {
+        for (const Residual residual : {Residual::beside, Residual::in_place}) {
+          CAPTURE(name_of(dtype), trial.name, workspace_bytes, residual == Residual::in_place);
+          CHECK(worst_of(*gpu, trial, {dtype, workspace_bytes, residual}) < kMostWorst);
+        }
       }
     }
   }
