@@ -41,16 +41,15 @@ PngSink::Item& PngSink::open(int64_t item) {
 
 void PngSink::take(int64_t item, const Region& region, const EightBitPixels& pixels) {
   Item& target = open(item);
-  const bool collecting = target.band.length() > 0;
-  if (region.y.begin != target.next_row || (collecting && region.y != target.band)) {
-    throw std::logic_error("PngSink: regions must come in bands of the same rows, from top to bottom");
-  }
-  if (region.x.length() == shape().columns) return write_straight(target, region, pixels);
+  const int64_t below = target.next_row + std::ssize(target.filled);
+  if (region.y.begin < target.next_row || region.y.begin > below)
+    throw std::logic_error("PngSink: regions must come from top to bottom");
+  if (target.filled.empty() && region.x.length() == shape().columns)
+    return write_straight(target, region, pixels);
   collect(target, region, pixels);
 }
 
 void PngSink::write_straight(Item& item, const Region& region, const EightBitPixels& pixels) {
-  if (item.band.length() > 0) throw std::logic_error("PngSink: positions come twice");
   const int64_t row_values = shape().columns * shape().channels;
   const int64_t step =
       std::min(PngWriter::rows_at_a_time(shape().columns, shape().channels), region.y.length());
@@ -63,30 +62,48 @@ void PngSink::write_straight(Item& item, const Region& region, const EightBitPix
   item.next_row = region.y.end;
 }
 
+void PngSink::require_new(const Item& item, const Region& region) {
+  const int64_t end = std::min(region.y.end, item.next_row + std::ssize(item.filled));
+  for (int64_t y = region.y.begin; y < end; ++y) {
+    for (const Interval& columns : item.filled[static_cast<size_t>(y - item.next_row)]) {
+      if (intersect(columns, region.x).length() > 0) throw std::logic_error("PngSink: positions come twice");
+    }
+  }
+}
+
 void PngSink::collect(Item& item, const Region& region, const EightBitPixels& pixels) {
+  require_new(item, region);
   const int64_t row_values = shape().columns * shape().channels;
   const int64_t part_values = region.x.length() * shape().channels;
-  if (item.band.length() == 0) {
-    item.band = region.y;
-    item.pixels.resize(static_cast<size_t>(item.band.length() * row_values));
+  const auto rows = static_cast<size_t>(region.y.end - item.next_row);
+  if (rows > item.filled.size()) {
+    item.filled.resize(rows);
+    item.pixels.reserve(rows * static_cast<size_t>(row_values));  // and no more than that
+    item.pixels.resize(rows * static_cast<size_t>(row_values));
   }
-  int64_t filled = region.x.length();
-  for (const Interval& columns : item.filled) {
-    if (intersect(columns, region.x).length() > 0) throw std::logic_error("PngSink: positions come twice");
-    filled += columns.length();
+  for (int64_t y = region.y.begin; y < region.y.end; ++y) {
+    item.filled[static_cast<size_t>(y - item.next_row)].push_back(region.x);
+    pixels.take((y - region.y.begin) * part_values, part_values,
+                item.pixels.data() + (y - item.next_row) * row_values + region.x.begin * shape().channels);
   }
-  item.filled.push_back(region.x);
-  uint8_t* corner = item.pixels.data() + region.x.begin * shape().channels;
-  for (int64_t row = 0; row < region.y.length(); ++row) {
-    pixels.take(row * part_values, part_values, corner + row * row_values);
-  }
-  if (filled < shape().columns) return;
-  item.writer->write_rows(item.pixels.data(), item.band.length());
-  item.next_row = item.band.end;
-  item.band = {};
-  item.filled.clear();
-  // The buffer is freed, not kept: between bands, and after the last, other items may hold theirs.
-  std::vector<uint8_t>().swap(item.pixels);
+  write_complete_rows(item);
+}
+
+void PngSink::write_complete_rows(Item& item) {
+  const auto complete = [&](const std::vector<Interval>& filled) {
+    int64_t columns = 0;
+    for (const Interval& part : filled) columns += part.length();
+    return columns == shape().columns;
+  };
+  const auto end = std::find_if_not(item.filled.begin(), item.filled.end(), complete);
+  const int64_t rows = end - item.filled.begin();
+  if (rows == 0) return;
+  item.writer->write_rows(item.pixels.data(), rows);
+  item.next_row += rows;
+  item.filled.erase(item.filled.begin(), end);
+  item.pixels.erase(item.pixels.begin(), item.pixels.begin() + rows * shape().columns * shape().channels);
+  // An empty buffer is freed, not kept: other items may hold theirs meanwhile.
+  if (item.pixels.empty()) std::vector<uint8_t>().swap(item.pixels);
 }
 
 void PngSink::complete() {

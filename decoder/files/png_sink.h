@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -10,9 +11,10 @@
 
 namespace headroom {
 
-/// Writes PNG files, one per item, as rows arrive. Regions come in bands from top to bottom: those of one
-/// band have the same rows, and together the whole width. A band of one region goes straight out; several are
-/// collected as 8-bit pixels, and no longer than the band lasts. Items may follow one another or alternate.
+/// Writes PNG files, one per item, as rows arrive. A region begins in rows that are not complete yet, or
+/// right below them. One of the whole width goes straight out where nothing is missing above it; of others
+/// the rows are collected as 8-bit pixels, each until it is complete. Items may follow one another or
+/// alternate.
 class PngSink : public PictureSink {
  public:
   /// Throws InputError unless there is one frame, as require_eight_bit_shape and as PartialFile do.
@@ -37,14 +39,16 @@ class PngSink : public PictureSink {
     std::optional<PartialFile> file;
     std::optional<PngWriter> writer;
     int64_t next_row = 0;
-    Interval band;                 ///< rows of the band being collected; empty between bands
-    std::vector<Interval> filled;  ///< columns of it that have come
-    std::vector<uint8_t> pixels;   ///< [band rows][columns][channels]
+    std::deque<std::vector<Interval>> filled;  ///< columns that have come, by row from next_row on
+    std::vector<uint8_t> pixels;               ///< of these rows
   };
   Item& open(int64_t item);
   void take(int64_t item, const Region& region, const EightBitPixels& pixels);
   void write_straight(Item& item, const Region& region, const EightBitPixels& pixels);
   void collect(Item& item, const Region& region, const EightBitPixels& pixels);
+  /// Throws std::logic_error where a pixel of the region is there already.
+  static void require_new(const Item& item, const Region& region);
+  void write_complete_rows(Item& item);
 
   std::filesystem::path path_;
   std::vector<Item> items_;

@@ -29,9 +29,9 @@ ChosenPlan given_plan(const DecodeOptions& options, const Model& model) {
   return chosen;
 }
 
-/// The plan that headroom-plan makes for --limit.
+/// The plan that headroom-plan makes for --limit, and on a GPU for so much of the host's memory.
 ChosenPlan asked_plan(const DecodeOptions& options, const Model& model, const Array& latent,
-                      const gpu::Gpu* gpu) {
+                      const gpu::Gpu* gpu, int64_t host_limit_bytes = 0) {
   // Before a solve is waited for.
   if (!options.scratch_limit.empty()) parse_bytes(options.scratch_limit, "--scratch-limit");
   if (latent.shape.size() < 4 || latent.shape.size() > 5) {
@@ -48,6 +48,7 @@ ChosenPlan asked_plan(const DecodeOptions& options, const Model& model, const Ar
       "--frames", std::to_string(frames),
       "--batch",  std::to_string(latent.shape[0]),
       "--limit",  all_that_is_free ? std::to_string(limit_on_card(*gpu)) : options.limit};
+  if (host_limit_bytes > 0) words.insert(words.end(), {"--host-limit", std::to_string(host_limit_bytes)});
   if (!options.dtype.empty()) words.insert(words.end(), {"--dtype", options.dtype});
   if (!options.profile_file.empty()) words.insert(words.end(), {"--profile", options.profile_file});
   if (!options.scratch.empty()) words.insert(words.end(), {"--scratch", options.scratch});
@@ -68,12 +69,12 @@ std::string next_smaller_plan(const DecodeOptions& options, const Model& model, 
   smaller.limit = "auto";
   smaller.dtype = name_of(refused.request.dtype);
   try {
-    const Plan plan = asked_plan(smaller, model, latent, &gpu).plan;
+    const Plan plan = asked_plan(smaller, model, latent, &gpu, refused.host_limit_bytes).plan;
     return "takes " + format_bytes(plan.predicted_peak_bytes) + ", predicted " +
            format_seconds(plan.predicted_seconds) + " instead of " +
            format_seconds(refused.predicted_seconds);
-  } catch (const DoesNotFit& none) {
-    return std::string("there is none: ") + none.what();
+  } catch (const std::exception& none) {  // whatever it is, what was refused is what counts
+    return std::string("found none: ") + none.what();
   }
 }
 

@@ -22,8 +22,7 @@ ChosenPlan choose_plan(const DecodeOptions& options, const Model& model, const A
                        const gpu::Gpu* gpu);
 
 /// Of the plan to run in place of one whose memory the GPU does not have now: what it takes, as half a
-/// sentence for people.
-/// Throws as choose_plan() does.
+/// sentence for people, or why none was found. Throws nothing.
 std::string next_smaller_plan(const DecodeOptions& options, const Model& model, const Array& latent,
                               const Plan& refused, const gpu::Gpu& gpu);
 

@@ -158,7 +158,10 @@ CostModel::CostModel(const Graph& graph, const profiler::Profile& profile, const
   if (const auto latency_tables = std::make_shared<const LatencyLookup>(graph, profile);
       latency_tables->complete()) {
     latency_tables_ = latency_tables;
-    if (request.device == DeviceKind::cuda) return;  // workspaces are granted, whatever was measured
+    if (request.device == DeviceKind::cuda) {  // workspaces are granted, whatever was measured
+      gpu_.emplace(graph, latency_tables, profile.dtype);
+      return;
+    }
     // The larger of what is assumed and what was measured. A convolution takes what its algorithm states.
     memory_.workspace_bytes = [&graph, latency_tables, elsewhere = memory_.workspace_bytes](
                                   const Op& op, ConvolutionAlgorithm algorithm, const Extent& tile,
@@ -298,12 +301,12 @@ double CostModel::least_seconds(OpId id, const Sizes& sizes) const {
 
 double CostModel::least_store_seconds(TensorId id, const Sizes& sizes) const {
   if (fusion_on(sizes).blocks) return 0;  // the convolution that makes it may write its blocks
-  if (gpu_) return gpu_->least_store_seconds(id, sizes);
   const Tensor& tensor = graph_->tensor(id);
   const double whole = double(positions(extent_of(tensor, sizes.latent)) * sizes.items);
   if (latency_tables_)
     return whole * latency_tables_->of({.kind = StepKind::store, .tensor = id}, ConvolutionAlgorithm::direct)
                        .least_seconds_per_position();
+  if (gpu_) return gpu_->least_store_seconds(id, sizes);
   const DeviceRates rates = assumed_rates(device_, sizes.dtype);
   const Step store{.kind = StepKind::store, .tensor = id};
   return rates.step_seconds + whole * moved_bytes(*graph_, store, rates, sizes) / rates.bytes_per_second;

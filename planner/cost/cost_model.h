@@ -76,7 +76,7 @@ class CostModel {
   bool both_ways_ = false;        ///< blocks are written below the device while others are read
   std::vector<double> measured_;  ///< seconds of a unit of work, by operation; 0 where rates are assumed
   std::shared_ptr<const LatencyLookup> latency_tables_;  ///< null without
-  std::optional<GpuCosts> gpu_;                          ///< of a GPU that was not profiled
+  std::optional<GpuCosts> gpu_;  ///< of a GPU, but by a profile without latency tables
   Environment environment_;
   double weights_bytes_per_second_ = 0;  ///< parameters brought onto the device
   double transform_bytes_per_second_ = 0;

@@ -18,7 +18,7 @@ struct GpuCard {
   /// Products a value that filling and draining a multiprocessor's pipeline cost.
   double pipeline_products = 300;
   double attention_flops_per_second = 400e12;  ///< matrix products in chunks, softmax beside them
-  double fp32_flops_per_second = 40e12;  ///< without tensor cores
+  double fp32_flops_per_second = 40e12;        ///< without tensor cores
   /// Of convolutions of several groups and of linear attention: few products a value.
   double narrow_flops_per_second = 5e12;
   double kernel_seconds = 2e-6;  ///< from the end of one kernel to the full speed of the next

@@ -1,6 +1,7 @@
 #include "planner/cost/gpu_costs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "decoder/lowering/lowering.h"
 
@@ -21,10 +22,17 @@ void for_each_kind(TileChain& chain, const std::vector<TileClass>& chunks, const
 
 }  // namespace
 
+GpuCosts::GpuCosts(const Graph& graph, std::shared_ptr<const LatencyLookup> measured, Dtype dtype)
+    : graph_(&graph), times_{{}, std::move(measured)} {
+  times_.card.dram_bytes_per_second = times_.measured->copied_bytes_per_second(dtype);
+  // What lies between kernels and between passes was measured with them.
+  times_.card.launch_seconds = times_.card.kernel_seconds = times_.card.pass_seconds = 0;
+}
+
 std::vector<double> GpuCosts::shape_seconds(const Pass& pass, int64_t frames,
                                             const std::vector<int64_t>& heights,
                                             const std::vector<int64_t>& widths, const Sizes& sizes) const {
-  TileChain chain(*graph_, pass, card_, sizes);
+  TileChain chain(*graph_, pass, times_, sizes);
   const std::vector<TileClass> chunks = chunk_classes(*graph_, pass, frames, sizes.latent);
   std::vector<std::vector<TileClass>> columns;
   for (int64_t width : widths) columns.push_back(column_classes(*graph_, pass, width, sizes.latent));
@@ -35,10 +43,10 @@ std::vector<double> GpuCosts::shape_seconds(const Pass& pass, int64_t frames,
       double on_card = 0, launched = 0;
       for_each_kind(chain, chunks, rows, across, [&](const TileChain::Cost& tile, int64_t tiles) {
         on_card += tile.seconds * double(tiles);
-        launched += double(tile.kernels * tiles) * card_.launch_seconds;
+        launched += double(tile.kernels * tiles) * times_.card.launch_seconds;
       });
       // A pass that need not run has no steps.
-      seconds.push_back(pass.steps.empty() ? 0 : std::max(on_card, launched) + card_.pass_seconds);
+      seconds.push_back(pass.steps.empty() ? 0 : std::max(on_card, launched) + times_.card.pass_seconds);
     }
   }
   return seconds;
@@ -49,7 +57,7 @@ double GpuCosts::pass_seconds(const Pass& pass, const Extent& tile, const Sizes&
 }
 
 std::vector<double> GpuCosts::step_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const {
-  TileChain chain(*graph_, pass, card_, sizes);
+  TileChain chain(*graph_, pass, times_, sizes);
   std::vector<double> seconds(pass.steps.size(), 0);
   for_each_kind(chain, chunk_classes(*graph_, pass, tile.t, sizes.latent),
                 row_classes(*graph_, pass, tile.y, sizes.latent),
@@ -67,12 +75,12 @@ double GpuCosts::least_seconds(OpId id, const Sizes& sizes) const {
   if (op.kind == OpKind::add && fusion_on(sizes).residuals) return 0;
   Step step{.kind = traits_of(op.kind).step, .op = id, .tensor = op.output};
   for (TensorId input : op.inputs) step.inputs.push_back({input, -1});
-  return least_step_seconds(*graph_, step, card_, sizes);
+  return least_step_seconds(*graph_, step, times_.card, sizes);
 }
 
 double GpuCosts::least_store_seconds(TensorId id, const Sizes& sizes) const {
-  return least_step_seconds(*graph_, {.kind = StepKind::store, .tensor = id, .inputs = {{id, -1}}}, card_,
-                            sizes);
+  return least_step_seconds(*graph_, {.kind = StepKind::store, .tensor = id, .inputs = {{id, -1}}},
+                            times_.card, sizes);
 }
 
 }  // namespace headroom::planner

@@ -7,11 +7,13 @@
 
 namespace headroom::planner {
 
-/// What passes take on a GPU that was not profiled (docs/planning.md, "Time on a GPU without a profile").
-/// Refers to the graph, which must outlive it.
+/// What passes take on a GPU, tile by tile (docs/planning.md, "Time on a GPU"). Refers to the graph, which
+/// must outlive it.
 class GpuCosts {
  public:
-  GpuCosts(const Graph& graph, const GpuCard& card) : graph_(&graph), card_(card) {}
+  GpuCosts(const Graph& graph, const GpuCard& card) : graph_(&graph), times_{card} {}
+  /// Of a card that was profiled, in this dtype.
+  GpuCosts(const Graph& graph, std::shared_ptr<const LatencyLookup> measured, Dtype dtype);
 
   double pass_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
   /// pass_seconds() for each height with each width, height by height.
@@ -20,14 +22,15 @@ class GpuCosts {
   /// Seconds of each step over all tiles of the pass, without what the pass adds to them: launches where
   /// these take longer, and the wait before the next pass.
   std::vector<double> step_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
-  /// What computing the operation's whole output once takes at the least, however it is tiled.
+  /// What computing the operation's whole output once takes at the least by assumed costs, however it is
+  /// tiled.
   double least_seconds(OpId op, const Sizes& sizes) const;
-  /// What writing a whole tensor to its blocks takes at the least.
+  /// What writing a whole tensor to its blocks takes at the least by assumed costs.
   double least_store_seconds(TensorId tensor, const Sizes& sizes) const;
 
  private:
   const Graph* graph_;
-  GpuCard card_;
+  GpuTimes times_;
 };
 
 }  // namespace headroom::planner

@@ -118,9 +118,27 @@ const profiler::LatencyTable& LatencyLookup::of(const Step& step, ConvolutionAlg
   return latency_tables_[static_cast<size_t>(found)];
 }
 
+double LatencyLookup::tile_seconds(const Step& step, ConvolutionAlgorithm algorithm, const Axes<double>& made,
+                                   const Sizes& sizes) const {
+  const profiler::LatencyTable& latency_table = of(step, algorithm);
+  const profiler::CallsOfStep calls =
+      profiler::calls_of(step.kind, sizes.device, made.t, double(sizes.items));
+  double call = 0;
+  if (step.kind == StepKind::attention) {
+    const Extent whole = profiler::latency_table_extent(*graph_, graph_->op(step.op), sizes.latent);
+    call = latency_table.seconds_at(made.y * made.x, double(whole.x));
+  } else {
+    call = latency_table.seconds_at(made.y * calls.layers, made.x);
+  }
+  if (step.add == OpId{-1}) return calls.calls * call;
+  Step add = step;
+  add.kind = StepKind::accumulate;
+  add.op = std::exchange(add.add, OpId{-1});
+  return calls.calls * call + kResidualShare * tile_seconds(add, algorithm, made, sizes);
+}
+
 double LatencyLookup::step_seconds(const Pass& pass, const Step& step, const Extent& tile,
                                    const Sizes& sizes) const {
-  const profiler::LatencyTable& latency_table = of(step, pass.convolutions);
   const Tensor& tensor = graph_->tensor(measured_tensor(step));
   const Runs rows = runs_along({sizes.latent.y, pass.scale.y, tile.y, tensor.scale.y, step.halo.before.y,
                                 step.halo.after.y, step.pad.y});
@@ -129,27 +147,26 @@ double LatencyLookup::step_seconds(const Pass& pass, const Step& step, const Ext
   const int64_t grid_frames = extent_at(pass.scale, sizes.latent).t;
   const auto chunks = double((grid_frames + tile.t - 1) / tile.t);
   const double frames = double(extent_of(tensor, sizes.latent).t) / chunks;
-  const profiler::CallsOfStep calls =
-      profiler::calls_of(step.kind, sizes.device, frames, double(sizes.items));
-  const bool attends = step.kind == StepKind::attention;
-  const double keys =
-      attends ? double(profiler::latency_table_extent(*graph_, graph_->op(step.op), sizes.latent).x) : 0;
   double seconds = 0;
-  if (step.add != OpId{-1}) {
-    Step add = step;
-    add.kind = StepKind::accumulate;
-    add.op = std::exchange(add.add, OpId{-1});
-    seconds = kResidualShare * step_seconds(pass, add, tile, sizes);
-  }
   for (size_t i = 0; i < rows.size; ++i) {
     for (size_t k = 0; k < columns.size; ++k) {
-      const auto y = double(rows.runs[i].length), x = double(columns.runs[k].length);
-      const double call =
-          attends ? latency_table.seconds_at(y * x, keys) : latency_table.seconds_at(y * calls.layers, x);
-      seconds += rows.runs[i].count * columns.runs[k].count * chunks * calls.calls * call;
+      const Axes<double> made{frames, double(rows.runs[i].length), double(columns.runs[k].length)};
+      seconds += rows.runs[i].count * columns.runs[k].count * chunks *
+                 tile_seconds(step, pass.convolutions, made, sizes);
     }
   }
   return seconds;
+}
+
+double LatencyLookup::copied_bytes_per_second(Dtype dtype) const {
+  double most = 0;
+  for (size_t t = 0; t < store_.size(); ++t) {
+    if (store_[t] < 0) continue;
+    const auto& table = latency_tables_[static_cast<size_t>(store_[t])];
+    const int64_t bytes = 2 * graph_->tensors()[t].channels * bytes_per_element(dtype);
+    most = std::max(most, double(bytes * table.most_positions()) / table.seconds.back());
+  }
+  return most;
 }
 
 double LatencyLookup::least_seconds(OpId id, const Sizes& sizes) const {

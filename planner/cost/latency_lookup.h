@@ -27,6 +27,11 @@ class LatencyLookup {
   /// Seconds of one step over all tiles of its pass: every tile at its own extent, clipped at the picture's
   /// edges.
   double step_seconds(const Pass& pass, const Step& step, const Extent& tile, const Sizes& sizes) const;
+  /// Seconds of a step on one tile of which it makes so many frames, rows and columns.
+  double tile_seconds(const Step& step, ConvolutionAlgorithm algorithm, const Axes<double>& made,
+                      const Sizes& sizes) const;
+  /// Bytes read and written by the fastest copies that were measured.
+  double copied_bytes_per_second(Dtype dtype) const;
   /// What computing an operation's output once takes at the least, however it is tiled.
   double least_seconds(OpId op, const Sizes& sizes) const;
 

@@ -27,8 +27,8 @@ bool copies_if_narrow(const Graph& graph, const Step& step) {
 
 }  // namespace
 
-TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuCard& card, const Sizes& sizes)
-    : card_(card), items_(sizes.items) {
+TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times, const Sizes& sizes)
+    : card_(times.card), measured_(times.measured.get()), pass_(pass), sizes_(sizes), items_(sizes.items) {
   const size_t steps = pass.steps.size();
   std::map<TensorId, size_t> materialised;
   const auto place_of = [&](const Operand& operand) {
@@ -38,7 +38,7 @@ TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuCard& card, 
   for (size_t i = 0; i < steps; ++i) {
     const Step& step = pass.steps[i];
     const StepTraffic bytes = traffic_of(graph, step, sizes);
-    Link link{.work = StepWork(card, graph, step, sizes),
+    Link link{.work = StepWork(card_, graph, step, sizes),
               .written = bytes.written,
               .emitted = bytes.emitted,
               .moved = bytes.moved(),
@@ -87,11 +87,27 @@ void TileChain::find_missed(const std::vector<double>& positions) {
   }
 }
 
-double TileChain::seconds_of(size_t i, const CallExtent& call) const {
+double TileChain::missed_write(size_t i, double positions) const {
+  const Link& link = links_[i];
+  return link.keeps || places_[link.place].missed ? positions * link.written : 0;
+}
+
+/// A library that writes rows with gaps between them copies as a step does that stores a tile.
+double TileChain::measured_seconds(size_t i, const Axes<double>& made) const {
+  const Step& step = pass_.steps[i];
+  double seconds = measured_->tile_seconds(step, pass_.convolutions, made, sizes_);
+  if (rewrites_[i] > links_[i].rewrites) {
+    const Step store{.kind = StepKind::store, .tensor = step.tensor};
+    seconds += measured_->tile_seconds(store, pass_.convolutions, made, sizes_);
+  }
+  const double missed = missed_reads_[i] + missed_write(i, positions_[i]);
+  return std::max(seconds, missed / card_.dram_bytes_per_second);
+}
+
+double TileChain::assumed_seconds(size_t i, const CallExtent& call) const {
   const Link& link = links_[i];
   const double items = double(items_), positions = double(call.positions()) * items;
-  const double written = positions * link.written;
-  const double missed_write = link.keeps || places_[link.place].missed ? written : 0;
+  const double written = positions * link.written, missed_write = this->missed_write(i, positions);
   const auto moving = [&](double all, double missed) {
     return std::max(all / card_.l2_bytes_per_second, missed / card_.dram_bytes_per_second);
   };
@@ -121,13 +137,18 @@ TileChain::Cost TileChain::cost(const TileClass& chunk, const TileClass& rows, c
   for (size_t i = 0; i < links_.size(); ++i) {
     const Link& link = links_[i];
     const CallExtent call{chunk.lengths[i], rows.lengths[i] * columns.lengths[i]};
-    const int64_t copies = items_ * (rewrites_[i] - link.rewrites);
-    const int64_t kernels = link.kernels + call.frames * link.frame_kernels + copies;
-    step_seconds_[i] = double(kernels) * card_.kernel_seconds + seconds_of(i, call);
+    if (measured_ != nullptr) {
+      step_seconds_[i] = measured_seconds(
+          i, {double(chunk.lengths[i]), double(rows.lengths[i]), double(columns.lengths[i])});
+    } else {
+      const int64_t copies = items_ * (rewrites_[i] - link.rewrites);
+      const int64_t kernels = link.kernels + call.frames * link.frame_kernels + copies;
+      step_seconds_[i] = double(kernels) * card_.kernel_seconds + assumed_seconds(i, call);
+      cost.kernels += kernels;
+    }
     if (!chunk.first)
       step_seconds_[i] += double(call.area * items_) * link.carried / card_.dram_bytes_per_second;
     cost.seconds += step_seconds_[i];
-    cost.kernels += kernels;
   }
   return cost;
 }

@@ -1,11 +1,20 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "planner/cost/gpu_work.h"
+#include "planner/cost/latency_lookup.h"
 #include "planner/cost/tile_classes.h"
 
 namespace headroom::planner {
+
+/// How long a GPU takes is known by what is assumed of a card, or by what was measured: then only the card's
+/// cache and its DRAM's rate count.
+struct GpuTimes {
+  GpuCard card;
+  std::shared_ptr<const LatencyLookup> measured = nullptr;
+};
 
 /// The steps of a pass on one tile of a GPU, one after another: what each takes depends on what those before
 /// it have left in the L2 cache.
@@ -18,10 +27,13 @@ namespace headroom::planner {
 /// A step finds a tensor in L2 if no more than the cache's share was moved since the tensor was last touched,
 /// from beginning to beginning of the two steps and from end to end. A tile that all its readers find there
 /// is not written to DRAM either: the next tile overwrites it. A step takes as long as its arithmetic, all
-/// its bytes at L2's rate or those that L2 misses at DRAM's, whichever is longest.
+/// its bytes at L2's rate or those that L2 misses at DRAM's, whichever is longest. On a card that was
+/// profiled it takes what was measured of it alone, where it found its tiles in L2 if they are small enough
+/// for that, or those bytes that L2 misses in the chain, whichever is longer.
 class TileChain {
  public:
-  TileChain(const Graph& graph, const Pass& pass, const GpuCard& card, const Sizes& sizes);
+  /// What is referred to must outlive the chain.
+  TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times, const Sizes& sizes);
 
   struct Cost {
     double seconds = 0;
@@ -62,9 +74,14 @@ class TileChain {
 
   void find_missed(const std::vector<double>& positions);
   /// Without starting kernels and without what is carried.
-  double seconds_of(size_t step, const CallExtent& call) const;
+  double assumed_seconds(size_t step, const CallExtent& call) const;
+  double measured_seconds(size_t step, const Axes<double>& made) const;
+  double missed_write(size_t step, double positions) const;
 
-  GpuCard card_;
+  const GpuCard& card_;
+  const LatencyLookup* const measured_;  ///< null where costs are assumed
+  const Pass& pass_;
+  const Sizes sizes_;
   int64_t items_;
   std::vector<Link> links_;
   // Of the tile that is looked at.

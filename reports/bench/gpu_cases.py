@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 AMPLE = "ample"
 QUEUE = "queue"
+TENANTS = "tenants"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ CASES = {
 QUEUE_SIZES = "1024x1024,2048x2048,1536x1024,1024x1536,2048x1024,1280x1920"
 QUEUE_LIMIT = "4GiB"
 QUEUE_REQUESTS = 12
+TENANTS_CASE = Case("sdxl", (1024, 1024), ("4GiB",), ("bf16",), tile=64)  # its limit is ample, and there is room for two of it
 
 
 def rehearsed(case: Case) -> Case:
@@ -55,5 +57,5 @@ def rehearsed(case: Case) -> Case:
 def parts() -> list[str]:
     """Names with their dtype, the most telling first: each case in its first, then the rest."""
     named = [(case.dtypes.index(dtype), f"{name}-{dtype}") for name, case in CASES.items() for dtype in case.dtypes]
-    return [name for rank, name in sorted(named, key=lambda each: each[0]) if rank == 0] + [QUEUE] \
+    return [name for rank, name in sorted(named, key=lambda each: each[0]) if rank == 0] + [QUEUE, TENANTS] \
         + [name for rank, name in sorted(named, key=lambda each: each[0]) if rank > 0]

@@ -16,7 +16,8 @@ on the same card; where that does not fit, the result names what stands in.
 
 After every run the results are written, and a part that was cut off goes on with the run that it lacks; --again starts it anew. Ends
 with 1 where a part is not done or something in it is not as expected: an error in fp32 above 1e-4 of the reference's magnitude, a PSNR in
-16 bits below that of diffusers untiled, a peak above the limit, an engine that cuDNN compiled during the decode.
+16 bits below that of diffusers untiled, a peak above the limit, an engine that cuDNN compiled during the decode; of `tenants`, what
+docs/gpu.md says.
 """
 
 import argparse
@@ -30,13 +31,15 @@ from typing import Any
 import numpy as np
 
 import measure
+import gpu_tenants
 import queue_growth
 from card_poll import CardPoll
-from gpu_cases import AMPLE, CASES, QUEUE, QUEUE_LIMIT, QUEUE_REQUESTS, QUEUE_SIZES, Case, parts, rehearsed
+from gpu_cases import AMPLE, CASES, QUEUE, QUEUE_LIMIT, QUEUE_REQUESTS, QUEUE_SIZES, TENANTS, Case, parts, rehearsed
 from gpu_contenders import SEED, Contender, Place, brief, contenders, headroom_decode, model_and_seed
 from gpu_figures import add_rows, markdown
-from kept_parts import CUTS, Part, Session, begin
+from kept_parts import CUTS, Part, Session, Steps, begin
 from measure import Run, decibels, mib
+from tenant_figures import judge
 
 POLL_PERIOD = 0.05  # seconds: the card's highest count alone is wanted
 
@@ -63,7 +66,7 @@ def shape_name(case: Case) -> str:
     return f"{case.model}-{case.size[0]}x{case.size[1]}-{case.frames}-{case.batch}"
 
 
-def fp32_reference(place: Place, part: DecodePart, case: Case, latent: Path) -> tuple[Path, str]:
+def fp32_reference(place: Place, part: Part, case: Case, latent: Path) -> tuple[Path, str]:
     """diffusers untiled in fp32 on the device, or else Headroom in fp32 under an ample limit; and which."""
     file = place.work / f"{shape_name(case)}-fp32.npy"
     said = file.with_suffix(".txt")
@@ -218,30 +221,49 @@ def run_queue(place: Place, part: DecodePart, rehearse: bool) -> None:
                             and stats["pool_growth_bytes"] == 0 and equal == len(first_of_each))
 
 
+# Others on the card ---------------------------------------------------------------------------------------------------
+
+def run_tenants(session: Session, entry: dict[str, Any]) -> None:
+    place, rehearse = session.place, session.args.rehearse
+    case, dtype = gpu_tenants.tenants_case(rehearse)
+    steps = Steps(entry, session.clock, session.save, gpu_tenants.SHORT_SECONDS)
+    with tempfile.TemporaryDirectory(dir=place.work) as name:
+        folder = Path(name)
+        latent = measure.write_random_latent(case.model, case.size, SEED, folder / "latent.npy")
+        reference, entry["reference"] = fp32_reference(place, steps, case, latent)
+        gpu_tenants.measure_tenants(gpu_tenants.tenants_work(place, rehearse, folder, latent, reference), steps)
+    entry["faults"] = judge(entry["steps"], dtype)
+    entry["as_expected"] = not entry["faults"]
+
+
 # The program ----------------------------------------------------------------------------------------------------------
 
-def title_of(case: Case | None, dtype: str) -> str:
-    if case is None:
-        return "Changing sizes, sdxl"
+def title_of(case: Case, dtype: str) -> str:
     extra = (f", {case.frames} frames" if case.frames > 1 else "") + (f", batch {case.batch}" if case.batch > 1 else "")
     return f"{case.model} {case.size[0]}×{case.size[1]}{extra}, {dtype}"
 
 
 def run_part(session: Session, name: str) -> None:
     args = session.args
-    base, _, dtype = name.rpartition("-") if name != QUEUE else (QUEUE, "", "")
-    case = CASES.get(base)
-    if case and args.rehearse:
+    rounds: dict[str, Any] = {"rounds": [], "plans": {}}
+    if name == QUEUE:
+        session.run_part(name, "Changing sizes, sdxl", rounds,
+                         lambda entry: run_queue(session.place, DecodePart(entry, "", session), args.rehearse))
+        return
+    if name == TENANTS:
+        title = title_of(*gpu_tenants.tenants_case(args.rehearse)) + ", on a card that others use too"
+        session.run_part(name, title, {"steps": {}, "faults": [], "reference": "–"}, lambda entry: run_tenants(session, entry))
+        return
+    base, _, dtype = name.rpartition("-")
+    case = CASES[base]
+    if args.rehearse:
         case, dtype = rehearsed(case), "fp32"  # 16 bits take PyTorch minutes on a CPU
 
     def work(entry: dict[str, Any]) -> None:
-        part = DecodePart(entry, dtype, session)
-        if case:
-            run_case(session.place, part, name, replace(case, rounds=args.rounds or case.rounds), dtype, session.results["parts"])
-        else:
-            run_queue(session.place, part, args.rehearse)
+        run_case(session.place, DecodePart(entry, dtype, session), name, replace(case, rounds=args.rounds or case.rounds), dtype,
+                 session.results["parts"])
 
-    session.run_part(name, title_of(case, dtype), {"rounds": [], "plans": {}}, work)
+    session.run_part(name, title_of(case, dtype), rounds, work)
 
 
 def main() -> int:

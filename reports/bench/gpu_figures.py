@@ -4,9 +4,10 @@ import statistics
 from typing import Any
 
 import measure
-from gpu_cases import QUEUE, parts
+from gpu_cases import QUEUE, TENANTS, parts
 from kept_parts import name_of_card, section_head
 from measure import EXACT, Run, decibels, mib, spread
+from tenant_figures import tenants_text
 
 UNTILED = "diffusers untiled"
 
@@ -168,6 +169,8 @@ def part_section(name: str, entry: dict[str, Any], device: dict[str, Any]) -> st
         lines.append(entry["error"] + "\n")
     if name == QUEUE and "planned" in entry:
         lines.append(queue_table(entry))
+    elif name == TENANTS:
+        lines.append(tenants_text(entry))
     elif entry.get("rows"):
         lines.append(case_table(entry) + parts_table(entry) + engines_text(entry))
         link = entry.get("link", {})

@@ -38,7 +38,8 @@ BEGIN = (Step("binaries start", 40, "build", builds=True),)
 SITTINGS = {
     "1": Sitting(360, (
         *BEGIN, Step("tests on the GPU", 90, "tests"), Step("512²", 80, "bench", "sdxl-512-bf16"),
-        Step("1024²", 60, "bench", "sdxl-1024-bf16"), Step("our kernels", 60, "shapes", "layers"))),
+        Step("1024²", 60, "bench", "sdxl-1024-bf16"), Step("our kernels", 60, "shapes", "layers"),
+        Step("others on the card", 30, "bench", "tenants"))),
     "2": Sitting(480, (
         *BEGIN, Step("convolutions", 60, "shapes", "convolutions,z-add"), Step("chunks of products", 30, "shapes", "products"),
         Step("attention at 512", 40, "shapes", "attention"), Step("contenders at 1024²", 145, "bench", "contenders-1024-bf16"),

@@ -216,15 +216,20 @@ void CudaGpu::run(const Call& call) {
 }
 
 void CudaGpu::convolve(const Convolve& call) {
-  const Convolve asked = as_asked(call);
-  for (const Box& left : convolution_->convolve(asked)) {
-    Convolve rest = asked;
+  // No library adds in fp32, nor rounds to another dtype as it adds; our own kernels do.
+  if (call.adds() && (call.target.dtype == Dtype::fp32 || call.residual.dtype != call.target.dtype)) {
+    gpu::start(call, stream(Stream::compute));
+    ++own_convolutions_;
+    return;
+  }
+  const AskedToAdd asked = as_asked(call);
+  if (asked.before) gpu::start(*asked.before, stream(Stream::compute));
+  for (const Box& left : convolution_->convolve(asked.call)) {
+    Convolve rest = asked.call;
     rest.region = left;
     gpu::start(rest, stream(Stream::compute));
     ++own_convolutions_;
   }
-  if (call.adds() && !asked.adds())
-    gpu::start(Add{call.residual, call.target, Activation::none, call.region}, stream(Stream::compute));
 }
 
 void CudaGpu::attend(const Attend& call) {

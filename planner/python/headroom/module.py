@@ -120,27 +120,28 @@ class ModuleDecoder:
             require_device(device)
             if release and device != "cpu":
                 raise InputError(f"release=True: expected a VAE on the CPU, found one on {device}")
+            plans = PLANS if limit == "auto" else 1
             options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release}
             picture = [batch, channels, height, width] if z.dim() == 4 else [batch, channels, frames, height, width]
             sample = torch.empty(picture, dtype=dtype)
             latent = z.detach().to(device="cpu", dtype=torch.float32).contiguous()
-            run, left = None, PLANS if limit == "auto" else 1
+            run, refusals = None, []
             while run is None:
                 prediction, known = self._planned((batch, frames, height, width), dtype, limit, options)
+                if refusals and (not prediction.fits or len(refusals) == plans):
+                    raise refusals[0]
                 plan = prediction.require()
                 planning_seconds = 0.0 if known else time.perf_counter() - started
                 decoder = self._decoder(device, self._model_for(frames, release))
                 tensors = self._tensors(decoder, device, plan)
-                left -= 1
                 try:
                     with progress_of(progress, pipeline_bar, plan) as told:
                         run = decoder.decode(
                             plan, tensors, latent, sample, threads=torch.get_num_threads(), progress=told, trace_file=trace_file
                         )
-                except OutOfGpuMemory:  # others were quicker than the plan
-                    if left == 0:
-                        raise
-                    limit = min(free_bytes(device, self.held_bytes), prediction.peak_bytes * 7 // 8)
+                except OutOfGpuMemory as refused:  # others were quicker than the plan
+                    refusals.append(refused)
+                    limit = min(free_bytes(device, self.held_bytes), prediction.peak_bytes * 7 // 8) if plans > 1 else limit
             if release and not self.released and plan.weights_stay:
                 Parameters(module, self.model).release()
                 self.released = True

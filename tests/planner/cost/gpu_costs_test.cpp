@@ -5,6 +5,7 @@
 
 #include "decoder/lowering/lowering.h"
 #include "decoder/lowering/tiles.h"
+#include "planner/cost/cost_model.h"
 #include "planner/search/make_plan.h"
 
 namespace headroom::planner {
@@ -167,6 +168,45 @@ TEST_CASE("what a tile's step finds in L2 moves at its rate, and is not written 
   CHECK(steps[3] == Approx(1024 * row / kL2 + 32 * kKernel));
   CHECK(std::accumulate(steps.begin(), steps.end(), kPass) ==
         Approx(costs.pass_seconds(chain.pass, {1, 32, 1024}, sizes)));
+}
+
+/// So many seconds for each position.
+profiler::LatencyTable table_of(const std::string& name, double seconds) {
+  constexpr double kLong = 2048;
+  return {name,
+          {1, 2048},
+          {1, 2048},
+          {seconds, seconds * kLong, seconds * kLong, seconds * kLong * kLong},
+          {0, 0, 0, 0},
+          0,
+          0};
+}
+
+TEST_CASE("by a profile a tile's step takes what it took alone, or what it misses in L2") {
+  const Chain chain;
+  constexpr double kCopied = 1e12, kPosition = 2e-12;
+  profiler::Profile profile;
+  profile.device_kind = DeviceKind::cuda;
+  profile.dtype = Dtype::bf16;
+  for (const char* step : {"gather", "store", "emit"})
+    profile.latency_tables.push_back(
+        table_of(profiler::moving_latency_table_name(step, 128), 2 * 128 * 2 / kCopied));
+  for (const Op& op : chain.graph.ops())
+    profile.latency_tables.push_back(table_of(profiler::latency_table_name(chain.graph, op), kPosition));
+  const Request request{"", 1024, 1024, 1, 1, Dtype::bf16, DeviceKind::cuda};
+  const CostModel costs(chain.graph, profile, request);
+  const Sizes sizes = Picture{1024, 1024}.sizes();
+  const double positions = 1024 * 1024, tensor = positions * 128 * 2;
+  // Nothing of the whole picture is found again: the norm, the convolution and the store move two tensors of
+  // 268 MB each, the statistics one.
+  CHECK(costs.pass_seconds(chain.pass, {1, 1024, 1024}, sizes) ==
+        Approx((2 + 2 + 2 + 1) * tensor / kCopied).epsilon(0.01));
+  // Of 32 rows the norm reads one and its rim, and the store writes one, as it did alone when both were cold.
+  CHECK(costs.pass_seconds(chain.pass, {1, 32, 1024}, sizes) ==
+        Approx((34.0 / 32 + 2) * tensor / kCopied + 2 * positions * kPosition).epsilon(0.01));
+  const std::vector<double> shapes = costs.shape_seconds(chain.pass, 1, {32, 1024}, {1024}, sizes);
+  CHECK(shapes[0] == Approx(costs.pass_seconds(chain.pass, {1, 32, 1024}, sizes)));
+  CHECK(shapes[0] < 0.5 * shapes[1]);
 }
 
 TEST_CASE("launches bound a pass of small tiles") {

@@ -101,7 +101,7 @@ class Gpu(unittest.TestCase):
         self.assert_close(vae.decode(z).sample, whole)
 
     def test_all_that_is_free_is_asked_for_anew_where_others_were_quicker(self):
-        vae, z = tiny.kl(), self.latent(1, 4, 8, 8)
+        vae, z = tiny.kl(), self.latent(1, 4, 24, 24)
         whole = vae.decode(z).sample
         handle = headroom.enable(vae, limit="auto", host_limit=0)
         refused = torch.OutOfMemoryError("CUDA out of memory.")

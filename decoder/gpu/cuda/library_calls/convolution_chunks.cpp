@@ -306,11 +306,10 @@ class Chunks {
 
 }  // namespace
 
-Convolve as_asked(const Convolve& call) {
-  Convolve asked = call;
-  const bool alike = call.target.dtype != Dtype::fp32 && call.residual.dtype == call.target.dtype &&
-                     row_elements(call.residual) == row_elements(call.target);
-  if (!alike) asked.residual = {};
+AskedToAdd as_asked(const Convolve& call) {
+  if (!call.adds() || row_elements(call.residual) == row_elements(call.target)) return {call, {}};
+  AskedToAdd asked{call, Copy{call.residual, call.target, call.region}};
+  asked.call.residual = call.target;
   return asked;
 }
 

@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "decoder/gpu/calls/calls.h"
@@ -58,10 +59,16 @@ class ConvolutionEngine {
   virtual void interleave(const Interleave& call) = 0;
 };
 
-/// What a library is asked for: the call, without its residual where that does not lie as the target does,
-/// rows equally far apart, in 16 bits. cuDNN has kernels made in advance for no other. Such a residual is
-/// added afterwards.
-Convolve as_asked(const Convolve& call);
+/// How a library is asked to add a residual.
+struct AskedToAdd {
+  Convolve call;
+  std::optional<Copy> before;  ///< what is to be done first
+};
+
+/// cuDNN has kernels made in advance that add in 16 bits, from rows as far apart as the target's. Any other
+/// residual in 16 bits is copied to where the sum goes, and added there: the sum is rounded once all the
+/// same.
+AskedToAdd as_asked(const Convolve& call);
 
 /// Convolves by a library whatever it can, and returns what it left of the region. Tensors of 2^31 elements
 /// or more are cut into chunks of rows, and so are those that would be a good fit if they were smaller.

@@ -246,19 +246,29 @@ TEST_CASE("blocks that lie one behind the other are written at once") {
   CHECK(rows().size() == 8);
 }
 
-TEST_CASE("a library is asked to add only what lies as its result does") {
+TEST_CASE("a library is asked to add what lies as its result does, anything else is copied there first") {
   Convolve call;
+  call.target.base = reinterpret_cast<std::byte*>(4096);
+  call.residual.base = reinterpret_cast<std::byte*>(1 << 20);
   call.target.channels = call.residual.channels = 64;
   call.target.dtype = call.residual.dtype = Dtype::bf16;
-  call.target.region = call.residual.region = {{0, 1}, {0, 8}, {0, 16}};
-  CHECK(as_asked(call).adds());
+  call.region = call.target.region = call.residual.region = {{0, 1}, {0, 8}, {0, 16}};
   call.residual.region.y = {-1, 20};
-  CHECK(as_asked(call).adds());
+  CHECK_FALSE(as_asked(call).before);
+  CHECK(as_asked(call).call.residual.base == call.residual.base);
+
   call.residual.region.x = {-1, 17};
-  CHECK_FALSE(as_asked(call).adds());
-  call.residual.region.x = call.target.region.x;
-  call.target.dtype = call.residual.dtype = Dtype::fp32;
-  CHECK_FALSE(as_asked(call).adds());
+  const AskedToAdd asked = as_asked(call);
+  REQUIRE(asked.before);
+  CHECK(asked.before->source.base == call.residual.base);
+  CHECK(asked.before->source.region.x.begin == -1);
+  CHECK(asked.before->target.base == call.target.base);
+  CHECK(asked.before->region.x.end == call.region.x.end);
+  CHECK(asked.call.adds());
+  CHECK(asked.call.residual.base == call.target.base);
+  CHECK(asked.call.residual.region.x.begin == 0);
+  call.residual = {};
+  CHECK_FALSE(as_asked(call).before);
 }
 
 TEST_CASE("frames are a batch where nothing lies between them") {
