@@ -76,7 +76,7 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
     test::RandomStyle style;
     style.keep = random.pick<double>({0.5, 0.8, 1});
     style.below = random.pick<double>({0, 0.5});
-    style.most_tiles = 8;
+    style.most_tiles = test::kSanitized ? 3 : 8;
     style.form = ConvolutionAlgorithm::direct;
     MemoryModel memory = planner::cuda_memory_model(model.graph);
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});

@@ -152,7 +152,7 @@ Shape random_shape(Random& random, int64_t most_positions) {
 TEST_CASE("attention by tensor cores is the softmax over all positions of a frame") {
   const size_t shared = GENERATE(227, 163, 99);
   const int32_t channels = GENERATE(16, 112, 128, 208, 256, 336, 384, 400, 512);
-  if (headroom::test::kSanitized && channels % 128 != 0) return;
+  if (headroom::test::kSanitized && channels != 128 && channels != 400) return;
   const SharedMemory memory(shared);
   const auto seed = static_cast<uint64_t>(shared) * 1000 + static_cast<uint64_t>(channels);
   CAPTURE(shared, seed);

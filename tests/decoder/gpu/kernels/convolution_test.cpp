@@ -293,6 +293,7 @@ TEST_CASE("convolution over the time reads the frames that its rule says") {
       GENERATE(BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_for_it_too);
   const int32_t frames = GENERATE(1, 2, 3, 4);
   const Dtype dtype = GENERATE(Dtype::fp32, Dtype::fp16);
+  if (headroom::test::kSanitized && frames % 2 == 0) return;
   Random random(7);
   for (int32_t t = 0; t < 5; ++t) {
     const ConvolutionShape shape{
@@ -309,6 +310,7 @@ TEST_CASE("convolution over upsampling of a region that begins anywhere") {
   for (int32_t y = -1; y < 3; ++y) {
     for (int32_t x = -1; x < 3; ++x) {
       for (const int32_t rows : {1, 2, 5}) {
+        if (headroom::test::kSanitized && rows != 2) continue;
         ConvolutionProblem(random, shape, dtype, {{0, 1}, {y, y + rows}, {x, x + 6 - rows}}).check(convolve);
         ConvolutionProblem(random, shape, dtype, {{0, 1}, {y, y + rows}, {x, x + 6 - rows}})
             .check(convolve_plainly);
