@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "decoder/cpu/loops/loops.h"
+#include "decoder/cpu/loops/packing.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/cpu/rows.h"
 #include "decoder/cpu/threads.h"
@@ -26,19 +27,26 @@ struct Interleaved {
   int64_t frame(int64_t number) const { return number % frames; }
 };
 
-/// The values that attention takes for one frame, position by position, in fp32.
-class FrameOfMap {
+/// The values that attention takes of a frame or of several, position by position and frame by frame, in
+/// fp32.
+class FramesOfMap {
  public:
-  /// `frame` is counted from the view's first.
-  FrameOfMap(const MapView& map, int64_t item, int64_t frame, AttentionFrames order)
-      : map_(map), item_(item), frame_(frame), order_(order), columns_(map.region.x.length()) {}
+  /// `frames` are counted as the view's region counts them; where they are interleaved it is one, counted
+  /// from the view's first.
+  FramesOfMap(const MapView& map, int64_t item, const Interval& frames, AttentionFrames order)
+      : map_(map),
+        item_(item),
+        frames_(frames),
+        order_(order),
+        columns_(map.region.x.length()),
+        positions_of_frame_(map.region.y.length() * columns_) {}
 
-  int64_t positions() const { return map_.region.y.length() * columns_; }
+  int64_t positions() const { return frames_.length() * positions_of_frame_; }
   int64_t channels() const { return map_.channels; }
   /// Where the values of a position lie, or a copy of them in `buffer`, which is `channels()` floats large.
   const float* at(int64_t position, float* buffer) const {
     if (order_ == AttentionFrames::interleaved) return interleaved(position, buffer);
-    const void* from = place(frame_, position);
+    const void* from = place(frames_.begin + position / positions_of_frame_, position % positions_of_frame_);
     if (map_.dtype == Dtype::fp32) return static_cast<const float*>(from);
     kernels::widen(map_.dtype, from, buffer, map_.channels);
     return buffer;
@@ -47,31 +55,28 @@ class FrameOfMap {
  private:
   void* place(int64_t frame, int64_t position) const {
     const Region& region = map_.region;
-    return map_.place({item_, region.t.begin + frame, region.y.begin + position / columns_},
+    return map_.place({item_, frame, region.y.begin + position / columns_},
                       region.x.begin + position % columns_);
   }
   const float* interleaved(int64_t position, float* buffer) const {
     const Interleaved order{map_.region.t.length()};
     for (int64_t c = 0; c < map_.channels; ++c) {
-      const int64_t number = frame_ * map_.channels + c;
-      const auto* from = static_cast<const std::byte*>(place(order.frame(number), position));
+      const int64_t number = frames_.begin * map_.channels + c;
+      const auto* from =
+          static_cast<const std::byte*>(place(map_.region.t.begin + order.frame(number), position));
       kernels::widen(map_.dtype, from + order.channel(number) * bytes_per_element(map_.dtype), buffer + c, 1);
     }
     return buffer;
   }
 
   const MapView& map_;
-  const int64_t item_, frame_;
+  const int64_t item_;
+  const Interval frames_;
   const AttentionFrames order_;
-  const int64_t columns_;
+  const int64_t columns_, positions_of_frame_;
 };
 
-/// Panels of packed matrices here are as wide as the product takes columns, not as those of convolutions:
-/// keys and values are packed anew for every call, and a panel that lies as it is read uses all of the
-/// first-level cache.
-int64_t panel_columns() {
-  return kernels::loops().block_columns;
-}
+using kernels::panel_columns;
 
 int64_t width_of_panel(int64_t columns, int64_t first) {
   return std::min(panel_columns(), (columns - first + 15) / 16 * 16);
@@ -115,9 +120,11 @@ struct PanelProduct {
 /// softmax(q kᵀ / √channels) v of the queries of one frame, as AttentionWork cuts it up.
 class FrameAttention {
  public:
-  /// `result` has as many rows as `queries`; both are contiguous.
-  FrameAttention(const AttentionWork& work, float* workspace, const float* queries, float* result)
-      : work_(work), queries_(queries), result_(result) {
+  /// `result` has as many rows as `queries`; both are contiguous. Where this is not the first part of the
+  /// keys, `workspace` and `result` hold what the parts before have left.
+  FrameAttention(const AttentionWork& work, float* workspace, const float* queries, float* result,
+                 bool first = true)
+      : work_(work), queries_(queries), result_(result), first_(first) {
     for (int64_t i = 0; i < work.chunks_at_once; ++i) {
       packed_[i] = {workspace, workspace + work.key_floats()};
       workspace = packed_[i].values + work.value_floats();
@@ -125,11 +132,12 @@ class FrameAttention {
     largest_ = workspace;
     weights_ = largest_ + work.queries;
     scores_ = weights_ + work.queries;
+    if (!first) return;
     std::fill_n(largest_, work.queries, -std::numeric_limits<float>::infinity());
     std::fill_n(weights_, work.queries, 0.0f);
   }
 
-  void run(const FrameOfMap& keys, const FrameOfMap& values) {
+  void add(const FramesOfMap& keys, const FramesOfMap& values) {
     const int64_t positions = keys.positions();
     const int64_t blocks = ceil_divide(work_.queries, work_.block);
     const auto chunk_from = [&](int64_t begin) {
@@ -148,6 +156,10 @@ class FrameAttention {
         }
       });
     }
+  }
+
+  /// After the last keys.
+  void finish() {
     for_lines(work_.queries, work_.channels, [&](int64_t i) {
       kernels::loops().scale(result_ + i * work_.channels, work_.channels, 1 / weights_[i]);
     });
@@ -172,7 +184,7 @@ class FrameAttention {
   }
 
   /// One part of a chunk. Keys become columns, scaled; values rows.
-  void pack(const FrameOfMap& keys, const FrameOfMap& values, const Interval& chunk, int64_t part,
+  void pack(const FramesOfMap& keys, const FramesOfMap& values, const Interval& chunk, int64_t part,
             const Packed& packed) const {
     const int64_t count = chunk.length(), channels = work_.channels;
     const auto factor = static_cast<float>(1 / std::sqrt(double(channels)));
@@ -203,8 +215,9 @@ class FrameAttention {
     float* result = result_ + block.begin * channels;
     PanelProduct{queries, channels, block.length(), channels, packed.keys, count, scores, row, false}.run();
     for (int64_t i = 0; i < block.length(); ++i) weigh(block.begin + i, scores + i * row, count);
-    PanelProduct{scores,   row,    block.length(), count,          packed.values,
-                 channels, result, channels,       chunk.begin > 0}
+    PanelProduct{scores, row,           block.length(),
+                 count,  packed.values, channels,
+                 result, channels,      !first_ || chunk.begin > 0}
         .run();
   }
 
@@ -225,12 +238,13 @@ class FrameAttention {
   const AttentionWork work_;
   const float* queries_;
   float* result_;
+  const bool first_;
   std::array<Packed, 2> packed_;  ///< of this chunk and of the next
   float *largest_, *weights_, *scores_;
 };
 
 /// Queries that lie otherwise than a product reads them.
-void copy_frame(const FrameOfMap& from, float* to) {
+void copy_frame(const FramesOfMap& from, float* to) {
   for_lines(from.positions(), from.channels(), [&](int64_t i) {
     float* line = to + i * from.channels();
     const float* values = from.at(i, line);
@@ -258,30 +272,44 @@ void attend(LimitedPool& pool, const AttentionInputs& inputs, AttentionFrames fr
   const MapView& queries = inputs.queries;
   const int64_t channels = target.channels;
   const int64_t count = queries.block_rows * queries.region.x.length();
-  const AttentionWork work =
-      attention_work(count, inputs.keys.region.y.length() * inputs.keys.region.x.length(), channels);
+  // The last frame has the most keys.
+  const int64_t key_frames = attended_frames(frames, target.region.t.end - 1).length();
+  const int64_t keys_of_frame = inputs.keys.region.y.length() * inputs.keys.region.x.length();
+  const AttentionWork work = attention_work(count, key_frames * keys_of_frame, channels);
   const std::shared_ptr<float> workspace = pool.take_floats(work.floats(thread_count()));
   const bool interleaved = frames == AttentionFrames::interleaved;
   const std::shared_ptr<float> copied = interleaved ? pool.take_floats(count * channels) : nullptr;
   const std::shared_ptr<float> mixed = interleaved ? pool.take_floats(count * channels) : nullptr;
   for (int64_t item = 0; item < items; ++item) {
     for (int64_t f = 0; f < target.region.t.length(); ++f) {
-      // Where each frame is by itself, it is found by its number in the clip.
-      const auto frame_in = [&](const MapView& map) {
-        return interleaved ? f : target.region.t.begin + f - map.region.t.begin;
-      };
-      const FrameOfMap own(queries, item, frame_in(queries), frames);
+      // Interleaved ones are put together of all frames that are there; others have their number in the clip.
+      const int64_t frame = interleaved ? f : target.region.t.begin + f;
+      const Interval attended = attended_frames(frames, frame);
+      const FramesOfMap own(queries, item, {frame, frame + 1}, frames);
       const float* from = interleaved ? copied.get() : own.at(0, nullptr);
       if (interleaved) copy_frame(own, copied.get());
       float* to = interleaved
                       ? mixed.get()
                       : static_cast<float*>(target.blocks[static_cast<size_t>(item)]) + f * count * channels;
-      FrameAttention(work, workspace.get(), from, to)
-          .run(FrameOfMap(inputs.keys, item, frame_in(inputs.keys), frames),
-               FrameOfMap(inputs.values, item, frame_in(inputs.values), frames));
+      FrameAttention attention(work, workspace.get(), from, to);
+      attention.add(FramesOfMap(inputs.keys, item, attended, frames),
+                    FramesOfMap(inputs.values, item, attended, frames));
+      attention.finish();
       if (interleaved) put_interleaved(mixed.get(), target, item, f);
     }
   }
+}
+
+void attend_part(const AttentionWork& work, float* workspace, const AttentionPart& part) {
+  constexpr AttentionFrames kOrder = AttentionFrames::each;  // frames as they are
+  const FramesOfMap own(part.queries, part.item, {part.frame, part.frame + 1}, kOrder);
+  const int64_t before = part.frame - part.target.region.t.begin;
+  float* to = static_cast<float*>(part.target.blocks[static_cast<size_t>(part.item)]) +
+              before * work.queries * work.channels;
+  FrameAttention attention(work, workspace, own.at(0, nullptr), to, part.first);
+  attention.add(FramesOfMap(part.keys, 0, part.key_frames, kOrder),
+                FramesOfMap(part.values, 0, part.key_frames, kOrder));
+  if (part.last) attention.finish();
 }
 
 }  // namespace headroom

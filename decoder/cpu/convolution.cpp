@@ -4,8 +4,8 @@
 
 namespace headroom {
 
-std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t tap) {
-  const int64_t frame = t - (shape.frames - 1) + tap;
+std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t tap, int64_t end) {
+  const int64_t frame = std::min(t - shape.frames_before() + tap, end - 1);
   switch (shape.before_first) {
     case BeforeFirst::zeros:
       return frame < 0 ? std::nullopt : std::optional(frame);

@@ -17,13 +17,14 @@ struct PackedKernel {
 };
 
 /// The frame that tap `tap` of a kernel over the time reads for an output in frame `t`; none where that is
-/// zero.
-std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t tap);
+/// zero. `end` is behind the last frame of the input: where a kernel reads later ones, behind the clip's
+/// last.
+std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t tap, int64_t end);
 
-/// Convolves a tile, with all threads. `input` is one block per item and holds `region` with its halo, zeros
-/// outside the picture included, and the frames before that a kernel over the time reads; nothing is padded
-/// here. Writes `region` of `target`, which is fp32 too. The Winograd algorithm takes workspace from the
-/// pool, as winograd_work() says.
+/// Convolves a tile, with all threads. `input` is one block per item and holds `region` with its halo,
+/// outside the picture as well, and the frames of the clip that a kernel over the time reads; nothing is
+/// padded here. Writes `region` of `target`, which is fp32 too. The Winograd algorithm takes workspace from
+/// the pool, as winograd_work() says.
 void convolve(LimitedPool& pool, const MapView& input, const PackedKernel& kernel, const MapView& target,
               const Region& region, int64_t items);
 

@@ -108,9 +108,9 @@ void CpuDevice::normalise(const Op& op, const MapView& source, const MapView& ta
 }
 
 void CpuDevice::rms_normalise(const Op& op, const MapView& source, const MapView& target,
-                              const Region& region, const Extent& picture, int64_t items) {
-  headroom::rms_normalise({weights_of(op), op.epsilon, op.activation}, source, target, region, items);
-  clear_outside(target, picture, items);
+                              const Region& region, int64_t items) {
+  headroom::rms_normalise({weights_of(op), op.epsilon, op.activation, op.centred}, source, target, region,
+                          items);
 }
 
 void CpuDevice::upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
@@ -123,7 +123,10 @@ void CpuDevice::convolve(const Op& op, const ConvolutionViews& views, const Regi
   const Region part = inside(region, picture);
   headroom::convolve(pool_, views.source, weights_of(op).kernel, views.target, part, items);
   headroom::activate(views.target, op.activation, part, items);
-  clear_outside(views.target, picture, items);
+}
+
+void CpuDevice::fill_outside(const MapView& tile, Edges edges, const Extent& picture, int64_t items) {
+  headroom::fill_outside(tile, edges, picture, items);
 }
 
 void CpuDevice::interpolate(const Op& op, const MapView& source, const MapView& target,
@@ -148,6 +151,15 @@ void CpuDevice::depth_to_space(const Op& op, const MapView& source, const MapVie
 void CpuDevice::attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
                        const MapView& target, int64_t items) {
   headroom::attend(pool_, {queries, keys, values}, op.frames, target, items);
+}
+
+void CpuDevice::attend_part(const Op& op, const AttentionPart& part) {
+  const int64_t queries = part.target.region.y.length() * part.target.region.x.length();
+  const AttentionWork work =
+      attention_work(queries, most_attended_keys(graph_, op, sizes_.latent), part.target.channels);
+  if (part.first) attending_ = pool_.take_floats(work.floats(thread_count()));
+  headroom::attend_part(work, attending_.get(), part);
+  if (part.last) attending_.reset();
 }
 
 void CpuDevice::attend_linearly(const Op& op, const std::vector<MapView>& inputs, const MapView& target,

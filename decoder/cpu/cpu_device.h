@@ -29,7 +29,7 @@ class CpuDevice final : public Device {
   void load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) override;
   void emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
             const std::string& layer, PictureSink& sink) override;
-  void finish_output(PictureSink&) override {}
+  void finish_output() override {}
 
   void begin_pass(size_t pass) override { weights_.begin_pass(pass); }
   void end_pass() override { weights_.end_pass(); }
@@ -50,11 +50,12 @@ class CpuDevice final : public Device {
   void normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                  int64_t items) override;
   void rms_normalise(const Op& op, const MapView& source, const MapView& target, const Region& region,
-                     const Extent& picture, int64_t items) override;
+                     int64_t items) override;
   void upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                 int64_t items) override;
   void convolve(const Op& op, const ConvolutionViews& views, const Region& region, const Extent& picture,
                 int64_t items) override;
+  void fill_outside(const MapView& tile, Edges edges, const Extent& picture, int64_t items) override;
   void interpolate(const Op& op, const MapView& source, const MapView& target, const Extent& source_picture,
                    const Region& region, int64_t items) override;
   void unfold_frames(const MapView& first, const MapView& rest, const MapView& target, const Region& region,
@@ -64,6 +65,7 @@ class CpuDevice final : public Device {
                       int64_t items) override;
   void attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
               const MapView& target, int64_t items) override;
+  void attend_part(const Op& op, const AttentionPart& part) override;
   void attend_linearly(const Op& op, const std::vector<MapView>& inputs, const MapView& target,
                        const Region& region, int64_t items) override;
 
@@ -76,6 +78,7 @@ class CpuDevice final : public Device {
   LimitedPool& pool_;
   std::map<TensorId, GroupStatistics> statistics_;
   std::map<TensorId, KeyValueSums> sums_;
+  std::shared_ptr<float> attending_;  ///< the workspace of attention between its parts
 };
 
 }  // namespace headroom

@@ -35,7 +35,7 @@ std::vector<Phase> phases_of(const KernelShape& shape, const MapView& input, int
     for (int64_t px = 0; px < count; ++px) {
       Phase phase{py, px, {}};
       for (int64_t k = 0; k < shape.frames; ++k) {
-        const std::optional<int64_t> frame = frame_of_tap(shape, t, k);
+        const std::optional<int64_t> frame = frame_of_tap(shape, t, k, input.region.t.end);
         if (!frame) continue;
         for (int64_t y = 0; y < rows; ++y) {
           for (int64_t x = 0; x < columns; ++x) {
@@ -57,18 +57,19 @@ class PanelOfRows {
  public:
   PanelOfRows(const MapView& input, const PackedKernel& kernel, const MapView& target, const Region& region)
       : input_(input), kernel_(kernel), target_(target), region_(region) {
-    // From some frame on all have the whole kernel's history.
-    for (int64_t t = 0; t <= kernel.shape.frames; ++t) phases_.push_back(phases_of(kernel.shape, input, t));
+    for (int64_t t = region.t.begin; t < region.t.end; ++t)
+      phases_.push_back(phases_of(kernel.shape, input, t));
   }
 
   /// Rows are counted through all frames of all items.
   void run(int64_t panel, const Interval& rows) const {
     const KernelShape& shape = kernel_.shape;
-    const int64_t first = panel * kernels::kPanelColumns;
+    const int64_t first = panel * kernels::panel_columns();
     Product product;
     product.width = kernels::panel_width(shape, first);
     product.columns = std::min(product.width, shape.outputs - first);
-    const auto taps = static_cast<int64_t>(phases_.back().front().taps.size());
+    // Of all frames, whichever are there: sums are in one order whatever the tile.
+    const int64_t taps = shape.frames * (shape.upsamples ? 4 : shape.rows * shape.columns);
     const int64_t depth = std::max<int64_t>(1, kPanelRows / taps);
     for (int64_t k = 0; k < shape.inputs; k += depth) {
       product.depth = std::min(depth, shape.inputs - k);
@@ -83,7 +84,7 @@ class PanelOfRows {
   void run_row(Product product, const Row& row, int64_t k, int64_t first) const {
     const KernelShape& shape = kernel_.shape;
     const int64_t step = shape.upsamples ? 2 : 1, y = row.y;
-    for (const Phase& phase : phases_[static_cast<size_t>(std::min(row.t, shape.frames))]) {
+    for (const Phase& phase : phases_[static_cast<size_t>(row.t - region_.t.begin)]) {
       if (y % step != phase.row) continue;
       const int64_t x = region_.x.begin + (phase.column + step - region_.x.begin % step) % step;
       if (x >= region_.x.end) continue;
@@ -106,7 +107,7 @@ class PanelOfRows {
   const PackedKernel& kernel_;
   const MapView& target_;
   const Region& region_;
-  std::vector<std::vector<Phase>> phases_;  ///< by frame, of the last one for all later ones
+  std::vector<std::vector<Phase>> phases_;  ///< by frame of the region
 };
 
 }  // namespace
@@ -116,7 +117,7 @@ void convolve_directly(const MapView& input, const PackedKernel& kernel, const M
   const PanelOfRows work(input, kernel, target, region);
   const int64_t rows = items * region.t.length() * region.y.length();
   const int64_t panels =
-      (kernel.shape.padded_outputs() + kernels::kPanelColumns - 1) / kernels::kPanelColumns;
+      (kernel.shape.padded_outputs() + kernels::panel_columns() - 1) / kernels::panel_columns();
   // Panel by panel, so that threads share the kernel between them where there is more than one panel.
   const int64_t groups = std::min<int64_t>(rows, thread_count());
   parallel_for(0, panels * groups, 1, [&](int64_t begin, int64_t end) {

@@ -46,7 +46,7 @@ void convolve_groups(const MapView& input, const PackedKernel& kernel, const Map
       const float* window = window_of(input, shape, row, x);
       float* out = target.at(row, x);
       for (int64_t g = 0; g < shape.groups; ++g) {
-        for (int64_t first = 0; first < group.outputs; first += kernels::kPanelColumns) {
+        for (int64_t first = 0; first < group.outputs; first += kernels::panel_columns()) {
           const int64_t output = g * group.outputs + first;
           product.a = window + g * group.inputs;
           product.b = kernel.values + g * group_floats + kernels::panel_offset(group, first);

@@ -5,6 +5,7 @@
 
 #include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/norm.h"
+#include "decoder/cpu/loops/packing.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/cpu/map_steps.h"
 #include "decoder/cpu/rows.h"
@@ -44,11 +45,11 @@ const float* values_at(const HeadOffset& offset, const Row& row, int64_t x, int6
   return buffer;
 }
 
-/// A product of `rows` × `depth` by one panel, in panels of 64 columns.
+/// A product of `rows` × `depth` by a packed matrix of so many columns.
 void multiply(const float* a, int64_t rows, int64_t depth, const float* b, int64_t columns, float* c) {
-  for (int64_t first = 0; first < columns; first += kernels::kPanelColumns) {
+  for (int64_t first = 0; first < columns; first += kernels::panel_columns()) {
     Product product;
-    product.width = std::min(kernels::kPanelColumns, columns - first);
+    product.width = std::min(kernels::panel_columns(), columns - first);
     product.a = a;
     product.a_row = depth;
     product.b = b + first * depth;
@@ -65,8 +66,8 @@ void multiply(const float* a, int64_t rows, int64_t depth, const float* b, int64
 
 /// Where row `row`, column `column` stands in a matrix of `rows` rows that is cut into panels.
 int64_t in_panels(int64_t rows, int64_t columns, int64_t row, int64_t column) {
-  const int64_t first = column / kernels::kPanelColumns * kernels::kPanelColumns;
-  return first * rows + row * std::min(kernels::kPanelColumns, columns - first) + column - first;
+  const int64_t first = column / kernels::panel_columns() * kernels::panel_columns();
+  return first * rows + row * std::min(kernels::panel_columns(), columns - first) + column - first;
 }
 
 }  // namespace

@@ -15,6 +15,14 @@ void zero(float* pixels, int64_t count, int64_t channels) {
   if (count > 0) std::memset(pixels, 0, static_cast<size_t>(count * channels) * sizeof(float));
 }
 
+/// The position of an axis of this extent whose values stand at `at`, which may lie outside.
+int64_t copied_position(Edges edges, int64_t at, int64_t extent) {
+  if (edges == Edges::replicate) return std::clamp<int64_t>(at, 0, extent - 1);
+  if (extent == 1) return 0;
+  const int64_t period = 2 * (extent - 1), distance = std::abs(at) % period;  // from a mirror at 0
+  return std::min(distance, period - distance);
+}
+
 /// Values that are converted at one time: they stay in the first-level cache.
 constexpr int64_t kChunk = 4096;
 
@@ -102,21 +110,21 @@ void upsample(const MapView& source, const MapView& target, const Axes<int32_t>&
 void depth_to_space(const Op& op, const MapView& source, const MapView& target, const Region& region,
                     int64_t items) {
   const Axes<int32_t>& factor = op.factor;
-  const int64_t pixels = int64_t{op.frames_in_depth} * factor.y * factor.x;
-  const int64_t repeats = target.channels * pixels / source.channels;
   for_rows(items, region, region.x.length() * target.channels, [&](const Row& row) {
     std::vector<float> wide(static_cast<size_t>(source.channels));
-    const DepthFrame frame = depth_frame(op, row.t);
+    const DepthFrame frame = depth_frame(op, source.channels, target.channels, row.t);
     float* to = target.at(row, region.x.begin);
     for (int64_t x = region.x.begin; x < region.x.end; ++x, to += target.channels) {
       const void* at = source.place({row.item, frame.source, row.y / factor.y}, x / factor.x);
       if (source.dtype != Dtype::fp32) kernels::widen(source.dtype, at, wide.data(), source.channels);
       const float* from = source.dtype == Dtype::fp32 ? static_cast<const float*>(at) : wide.data();
-      const int64_t pixel = (frame.in_depth * factor.y + row.y % factor.y) * factor.x + x % factor.x;
-      if (repeats == 1) {
-        for (int64_t c = 0; c < target.channels; ++c) to[c] = from[c * pixels + pixel];
+      const int64_t pixel = frame.first_pixel + row.y % factor.y * factor.x + x % factor.x;
+      const int64_t begin = pixel * frame.pixel_step;
+      if (frame.repeats == 1) {
+        for (int64_t c = 0; c < target.channels; ++c) to[c] = from[c * frame.channel_step + begin];
       } else {
-        for (int64_t c = 0; c < target.channels; ++c) to[c] = from[(c * pixels + pixel) / repeats];
+        for (int64_t c = 0; c < target.channels; ++c)
+          to[c] = from[(c * frame.channel_step + begin) / frame.repeats];
       }
     }
   });
@@ -144,9 +152,26 @@ void activate(const MapView& tile, Activation activation, const Region& region, 
            [&](const Row& row) { kernels::activate(tile.at(row, region.x.begin), values, activation); });
 }
 
-void clear_outside(const MapView& tile, const Extent& picture, int64_t items) {
-  if (inside(tile.region, picture) == tile.region) return;
-  for_rows_inside(tile, picture, items, [](const Row&, const Region&, float*) {});
+void fill_outside(const MapView& tile, Edges edges, const Extent& picture, int64_t items) {
+  const Region part = inside(tile.region, picture), &all = tile.region;
+  if (part == all) return;
+  if (edges == Edges::zeros)
+    return for_rows_inside(tile, picture, items, [](const Row&, const Region&, float*) {});
+  const auto copy = [&](const Row& from, int64_t x_from, const Row& to, int64_t x_to, int64_t pixels) {
+    std::memcpy(tile.at(to, x_to), tile.at(from, x_from),
+                static_cast<size_t>(pixels * tile.channels) * sizeof(float));
+  };
+  // Only positions inside are read, and only those outside written: rows need not wait for one another.
+  for_rows(items, all, all.x.length() * tile.channels, [&](const Row& row) {
+    const Row from{row.item, row.t, copied_position(edges, row.y, picture.y)};
+    const auto copy_columns = [&](const Interval& columns) {
+      for (int64_t x = columns.begin; x < columns.end; ++x)
+        copy(from, copied_position(edges, x, picture.x), row, x, 1);
+    };
+    copy_columns({all.x.begin, part.x.begin});
+    if (from.y != row.y) copy(from, part.x.begin, row, part.x.begin, part.x.length());
+    copy_columns({part.x.end, all.x.end});
+  });
 }
 
 }  // namespace headroom

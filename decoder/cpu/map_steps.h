@@ -29,7 +29,7 @@ void depth_to_space(const Op& op, const MapView& source, const MapView& target, 
 void gate(const MapView& source, const MapView& target, const Region& region, int64_t items);
 /// The activation, in place, of a region of a tile.
 void activate(const MapView& tile, Activation activation, const Region& region, int64_t items);
-/// Sets what lies outside the picture to zero.
-void clear_outside(const MapView& tile, const Extent& picture, int64_t items);
+/// Makes what a tile holds outside the picture: zeros, or copies of its positions inside.
+void fill_outside(const MapView& tile, Edges edges, const Extent& picture, int64_t items);
 
 }  // namespace headroom

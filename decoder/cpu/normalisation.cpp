@@ -66,8 +66,9 @@ void rms_normalise(const Normalisation& norm, const MapView& source, const MapVi
     } else {
       kernels::widen(source.dtype, source.place(row, region.x.begin), to, values);
     }
-    kernels::loops().rms_norm(from, to, region.x.length(), channels, norm.weights.scale, norm.weights.bias,
-                              static_cast<float>(norm.epsilon));
+    const auto normalise = norm.centred ? kernels::loops().layer_norm : kernels::loops().rms_norm;
+    normalise(from, to, region.x.length(), channels, norm.weights.scale, norm.weights.bias,
+              static_cast<float>(norm.epsilon));
     kernels::activate(to, values, norm.activation);
   });
 }

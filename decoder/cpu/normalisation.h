@@ -11,6 +11,7 @@ struct Normalisation {
   const OpWeights& weights;
   double epsilon = 0;
   Activation activation = Activation::none;
+  bool centred = false;  ///< rms_normalise(): of values less the mean of their position
 };
 
 /// Normalises by the statistics of groups and activates `source` into the region of a tile, zero outside the

@@ -165,8 +165,13 @@ Weights::Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>&
       convolution.read_bias(next);
       weights.kernel.bias = next;
       next += aligned(channels);
-    } else if (const std::vector<Parameter> parameters = parameters_of(graph, op); !parameters.empty()) {
-      load(source, parameters[0], next);
+    } else if (traits_of(op.kind).has_scale_and_bias) {
+      const std::vector<Parameter> parameters = parameters_of(graph, op);
+      if (parameters.empty()) {
+        std::fill_n(next, channels, 1.0f);
+      } else {
+        load(source, parameters[0], next);
+      }
       weights.scale = next;
       next += aligned(channels);
       if (parameters.size() > 1) {

@@ -79,7 +79,7 @@ class Winograd {
 
   void transform_in(int64_t block, int64_t tap, float* transformed) const {
     const Place place = place_of(block);
-    const std::optional<int64_t> frame = frame_of_tap(kernel_.shape, place.t, tap);
+    const std::optional<int64_t> frame = frame_of_tap(kernel_.shape, place.t, tap, input_.region.t.end);
     std::array<const float*, kMostIn> rows{};  // null where there are zeros
     for (int64_t i = place.y.in.begin; i < place.y.in.end && frame; ++i) {
       rows[static_cast<size_t>(i)] =
@@ -102,7 +102,7 @@ class Winograd {
     product.rows = blocks;
     product.add = adds;
     const float* matrix = kernel_.values + number * shape.matrix_floats();
-    for (int64_t first = 0; first < shape.padded_outputs(); first += kernels::kPanelColumns) {
+    for (int64_t first = 0; first < shape.padded_outputs(); first += kernels::panel_columns()) {
       product.width = product.columns = kernels::panel_width(shape, first);
       product.b = matrix + kernels::panel_offset(shape, first);
       product.c = outputs + first;

@@ -7,6 +7,7 @@
 #include "decoder/gpu/calls/workspace.h"
 #include "decoder/gpu/plain_view.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/graph/parameters.h"
 #include "decoder/interpreter/pixels.h"
 #include "decoder/lowering/gpu_layout.h"
@@ -23,7 +24,8 @@ gpu::ConvolutionShape shape_of(const KernelShape& kernel) {
           static_cast<int32_t>(kernel.rows),
           static_cast<int32_t>(kernel.columns),
           kernel.upsamples,
-          kernel.before_first};
+          kernel.before_first,
+          static_cast<int32_t>(kernel.frames_ahead)};
 }
 
 }  // namespace
@@ -118,7 +120,7 @@ void GpuDevice::emit(const MapView& source, const Region& region, int64_t first_
     output_.emit(view_of(source, item), first_item + item, region, layer, sink);
 }
 
-void GpuDevice::finish_output(PictureSink&) {
+void GpuDevice::finish_output() {
   output_.finish();
 }
 
@@ -224,12 +226,11 @@ void GpuDevice::normalise(const Op& op, const MapView& source, const MapView& ta
 }
 
 void GpuDevice::rms_normalise(const Op& op, const MapView& source, const MapView& target,
-                              const Region& region, const Extent& picture, int64_t items) {
+                              const Region& region, int64_t items) {
   for (int64_t i = 0; i < items; ++i) {
     run(gpu::RmsNorm{view_of(source, i), view_of(target, i), weights_of(op).scale, weights_of(op).norm_bias,
-                     static_cast<float>(op.epsilon), op.activation, box_of(region)});
+                     static_cast<float>(op.epsilon), op.activation, box_of(region), op.centred});
   }
-  clear_outside(target, picture, items);
 }
 
 void GpuDevice::upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
@@ -251,12 +252,11 @@ void GpuDevice::convolve(const Op& op, const ConvolutionViews& views, const Regi
                       shape_of(kernel), weights_of(op).kernel, weights_of(op).bias, taken.get(), bytes});
     if (op.activation != Activation::none) run(gpu::Activate{target, op.activation, part});
   }
-  clear_outside(views.target, picture, items);
 }
 
-void GpuDevice::clear_outside(const MapView& tile, const Extent& picture, int64_t items) {
+void GpuDevice::fill_outside(const MapView& tile, Edges edges, const Extent& picture, int64_t items) {
   if (inside(tile.region, picture) == tile.region) return;
-  for (int64_t i = 0; i < items; ++i) run(gpu::ClearOutside{view_of(tile, i), size_of(picture)});
+  for (int64_t i = 0; i < items; ++i) run(gpu::FillOutside{view_of(tile, i), edges, size_of(picture)});
 }
 
 void GpuDevice::interpolate(const Op& op, const MapView& source, const MapView& target,
@@ -279,28 +279,70 @@ void GpuDevice::gate(const MapView& source, const MapView& target, const Region&
 
 void GpuDevice::depth_to_space(const Op& op, const MapView& source, const MapView& target,
                                const Region& region, int64_t items) {
-  const int64_t pixels = int64_t{op.frames_in_depth} * op.factor.y * op.factor.x;
-  const auto repeats = static_cast<int32_t>(target.channels * pixels / source.channels);
+  const auto layout = [&](int64_t number) {
+    const DepthFrame frame = depth_frame(op, source.channels, target.channels, number);
+    return gpu::DepthLayout{static_cast<int32_t>(frame.first_pixel), static_cast<int32_t>(frame.pixel_step),
+                            static_cast<int32_t>(frame.channel_step), static_cast<int32_t>(frame.repeats)};
+  };
   for (int64_t i = 0; i < items; ++i) {
-    run(gpu::DepthToSpace{view_of(source, i), view_of(target, i), op.factor.y, op.factor.x, op.factor.t,
-                          op.frames_in_depth, repeats, box_of(region)});
+    run(gpu::DepthToSpace{view_of(source, i), view_of(target, i), op.factor.t, op.factor.y, op.factor.x,
+                          layout(0), layout(1), box_of(region)});
   }
 }
 
 void GpuDevice::attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
                        const MapView& target, int64_t items) {
   const auto positions_of = [](const MapView& map) { return map.region.y.length() * map.region.x.length(); };
-  const int64_t bytes = gpu::attention_workspace_bytes(positions_of(queries), positions_of(keys),
+  // The last frame has the most keys.
+  const int64_t key_frames = attended_frames(op.frames, target.region.t.end - 1).length();
+  const int64_t bytes = gpu::attention_workspace_bytes(positions_of(queries), key_frames * positions_of(keys),
                                                        values.channels, sizes_.dtype);
   const std::shared_ptr<void> taken = workspace(bytes);
   const auto scale = static_cast<float>(1 / std::sqrt(double(queries.channels)));
   for (int64_t i = 0; i < items; ++i) {
     for (int64_t t = target.region.t.begin; t < target.region.t.end; ++t) {
       const auto frame = static_cast<int32_t>(t);
-      run(gpu::Attend{view_of(queries, i), view_of(keys, i), view_of(values, i), view_of(target, i), frame,
-                      frame, frame, op.frames, scale, taken.get(), bytes});
+      const Interval attended = attended_frames(op.frames, t);
+      run(gpu::Attend{
+          .queries = view_of(queries, i),
+          .keys = view_of(keys, i),
+          .values = view_of(values, i),
+          .target = view_of(target, i),
+          .query_frame = frame,
+          .target_frame = frame,
+          .key_frames = {static_cast<int32_t>(attended.begin), static_cast<int32_t>(attended.end)},
+          .interleaved = op.frames == AttentionFrames::interleaved,
+          .scale = scale,
+          .workspace = taken.get(),
+          .workspace_bytes = bytes});
     }
   }
+}
+
+void GpuDevice::attend_part(const Op& op, const AttentionPart& part) {
+  const Region& target = part.target.region;
+  const int64_t queries = target.y.length() * target.x.length(), channels = part.target.channels;
+  const gpu::AttentionStateLayout layout = gpu::attention_state_layout(queries, channels);
+  const int64_t bytes = gpu::attention_workspace_bytes(queries, most_attended_keys(graph_, op, sizes_.latent),
+                                                       channels, sizes_.dtype);
+  if (part.first) attending_ = {workspace(layout.end), workspace(bytes)};
+  const auto list = [&](int64_t offset) {
+    return reinterpret_cast<float*>(static_cast<std::byte*>(attending_.state.get()) + offset);
+  };
+  run(gpu::Attend{.queries = view_of(part.queries, part.item),
+                  .keys = view_of(part.keys, 0),
+                  .values = view_of(part.values, 0),
+                  .target = view_of(part.target, part.item),
+                  .query_frame = static_cast<int32_t>(part.frame),
+                  .target_frame = static_cast<int32_t>(part.frame),
+                  .key_frames = span_of(part.key_frames),
+                  .scale = static_cast<float>(1 / std::sqrt(double(part.queries.channels))),
+                  .state = {list(layout.sums), list(layout.largest), list(layout.weights)},
+                  .first = part.first,
+                  .last = part.last,
+                  .workspace = attending_.workspace.get(),
+                  .workspace_bytes = bytes});
+  if (part.last) attending_ = {};
 }
 
 void GpuDevice::attend_linearly(const Op& op, const std::vector<MapView>& inputs, const MapView& target,

@@ -31,7 +31,7 @@ class GpuDevice : public Device {
   void load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) override;
   void emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
             const std::string& layer, PictureSink& sink) override;
-  void finish_output(PictureSink& sink) override;
+  void finish_output() override;
   double output_wait_seconds() const override { return output_.wait_seconds(); }
 
   void begin_pass(size_t pass) override;
@@ -53,11 +53,12 @@ class GpuDevice : public Device {
   void normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                  int64_t items) override;
   void rms_normalise(const Op& op, const MapView& source, const MapView& target, const Region& region,
-                     const Extent& picture, int64_t items) override;
+                     int64_t items) override;
   void upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                 int64_t items) override;
   void convolve(const Op& op, const ConvolutionViews& views, const Region& region, const Extent& picture,
                 int64_t items) override;
+  void fill_outside(const MapView& tile, Edges edges, const Extent& picture, int64_t items) override;
   void interpolate(const Op& op, const MapView& source, const MapView& target, const Extent& source_picture,
                    const Region& region, int64_t items) override;
   void unfold_frames(const MapView& first, const MapView& rest, const MapView& target, const Region& region,
@@ -67,12 +68,12 @@ class GpuDevice : public Device {
                       int64_t items) override;
   void attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
               const MapView& target, int64_t items) override;
+  void attend_part(const Op& op, const AttentionPart& part) override;
   void attend_linearly(const Op& op, const std::vector<MapView>& inputs, const MapView& target,
                        const Region& region, int64_t items) override;
 
  private:
   void make_affines(const Pass& pass);
-  void clear_outside(const MapView& tile, const Extent& picture, int64_t items);
   std::byte* state_at(const gpu::StateLayout::Buffer& buffer, int64_t item) const {
     return static_cast<std::byte*>(state_.get()) + buffer.offset + item * buffer.item_bytes;
   }
@@ -97,6 +98,10 @@ class GpuDevice : public Device {
   const gpu::StateLayout layout_;  ///< of what lies in `state_`
   std::optional<GpuWeights> of_pass_;
   std::shared_ptr<void> state_;
+  struct Attending {
+    std::shared_ptr<void> state, workspace;
+  };
+  Attending attending_;  ///< between the parts of attention
 };
 
 }  // namespace headroom

@@ -51,8 +51,10 @@ HostWeights host_weights(const Graph& graph, const ParameterSource& source) {
       weights->kernel = gpu_kernel(convolution);
       weights->bias.resize(static_cast<size_t>(channels));
       convolution.read_bias(weights->bias.data());
-    } else if (const std::vector<Parameter> parameters = parameters_of(graph, op); !parameters.empty()) {
-      weights->scale = values_of(source, parameters[0], channels);
+    } else if (traits_of(op.kind).has_scale_and_bias) {
+      const std::vector<Parameter> parameters = parameters_of(graph, op);
+      weights->scale.assign(static_cast<size_t>(channels), 1.0f);
+      if (!parameters.empty()) weights->scale = values_of(source, parameters[0], channels);
       weights->bias.assign(static_cast<size_t>(channels), 0.0f);
       if (parameters.size() > 1) weights->bias = values_of(source, parameters[1], channels);
     }

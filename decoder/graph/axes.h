@@ -27,7 +27,7 @@ inline int64_t positions(const Extent& extent) {
   return extent.t * extent.y * extent.x;
 }
 
-/// A half-open interval of positions along one axis. It may reach outside the picture, where values are zero.
+/// A half-open interval of positions along one axis. It may reach outside the picture.
 struct Interval {
   int64_t begin = 0;
   int64_t end = 0;

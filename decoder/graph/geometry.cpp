@@ -20,12 +20,33 @@ Halo reach(const Op& op, size_t) {
   if (op.kind != OpKind::conv) return {};
   const auto half =
       per_axis([](int32_t k, int32_t factor) { return (k / 2 + factor - 1) / factor; }, op.kernel, op.factor);
-  return {{op.kernel.t - 1, half.y, half.x}, {0, half.y, half.x}};
+  const int32_t ahead = op.convolution.frames_ahead;
+  return {{op.kernel.t - 1 - ahead, half.y, half.x}, {ahead, half.y, half.x}};
+}
+
+Edges edges_read(const Op& op) {
+  if (op.kind != OpKind::conv || (op.kernel.y == 1 && op.kernel.x == 1)) return Edges::zeros;
+  // Let position p of a large picture of f * n positions be small(floor(p / f)). A kernel of 3 over it reads
+  // one position outside. Replicated, large(-1) is large(0) = small(0), and large(f * n) is
+  // large(f * n - 1) = small(n - 1): what a replicated small picture has at floor(-1 / f) = -1 and at n.
+  // Reflected, large(-1) is large(1) and large(f * n) is large(f * n - 2): for f of at least 2 small(0) and
+  // small(n - 1) again, so that the small picture is replicated, not reflected.
+  if (op.factor.y > 1 && op.convolution.edges == Edges::reflect) return Edges::replicate;
+  return op.convolution.edges;
 }
 
 bool needs_all_frames(const Op& op) {
   return (op.kind == OpKind::interpolate && op.factor.t > 1) ||
          (op.kind == OpKind::attention && op.frames == AttentionFrames::interleaved);
+}
+
+int64_t attended_keys(const Graph& graph, const Op& op, const Extent& latent, int64_t frame) {
+  const Extent keys = extent_of(graph.tensor(op.inputs[1]), latent);
+  return attended_frames(op.frames, frame).length() * keys.y * keys.x;
+}
+
+int64_t most_attended_keys(const Graph& graph, const Op& op, const Extent& latent) {
+  return attended_keys(graph, op, latent, extent_of(graph.tensor(op.output), latent).t - 1);
 }
 
 Interval frames_at_scale(const Interval& frames, int32_t from_scale, int32_t to_scale) {
@@ -36,9 +57,16 @@ Interval frames_at_scale(const Interval& frames, int32_t from_scale, int32_t to_
   return {begin, later_frames(frames.end - 1) + (cut ? 1 : 0) + 1};
 }
 
-DepthFrame depth_frame(const Op& op, int64_t frame) {
-  if (frame == 0 || op.factor.t == 1) return {frame, op.frames_in_depth - 1};
-  return {(frame - 1) / op.factor.t + 1, (frame - 1) % op.factor.t};
+DepthFrame depth_frame(const Op& op, int64_t inputs, int64_t outputs, int64_t frame) {
+  const bool first = frame == 0 || op.factor.t == 1;
+  const int64_t of_frame = int64_t{op.factor.y} * op.factor.x, all = op.frames_in_depth * of_frame;
+  const int64_t source = first ? frame : (frame - 1) / op.factor.t + 1;
+  const int64_t later = first ? 0 : (frame - 1) % op.factor.t * of_frame;
+  if (op.depth_order == DepthOrder::channel_first)
+    return {source, first ? all - of_frame : later, 1, all, outputs * all / inputs};
+  const int64_t of_pixel = inputs / (first ? of_frame : all);
+  const int64_t repeats = std::max<int64_t>(1, outputs / of_pixel);
+  return {source, later, of_pixel * repeats, 1, repeats};
 }
 
 bool is_barrier(const Op& op, size_t input) {
@@ -64,6 +92,7 @@ Region needed_region(const Op& op, size_t input, const Region& output) {
       output, op.factor, halo.before, halo.after);
   needed.t = frames_at_scale(output.t, op.factor.t, 1);
   needed.t.begin -= halo.before.t;
+  needed.t.end += halo.after.t;
   return needed;
 }
 

@@ -16,27 +16,37 @@ constexpr int64_t ceil_divide(int64_t a, int64_t b) {
 /// Upsampling reads no further than the position it repeats; behind it a convolution of 3 reads one further.
 Halo reach(const Op& op, size_t input);
 
-/// True where every output needs frames of the input that come later than its own: all of them must be there
-/// at once.
+/// What an operation reads outside the picture of its first input.
+Edges edges_read(const Op& op);
+
+/// True where an output needs frames of the input wherever they are: all of them must be there at once.
 bool needs_all_frames(const Op& op);
+
+/// Keys that each query of a frame of attention's result goes over: the positions of attended_frames().
+int64_t attended_keys(const Graph& graph, const Op& op, const Extent& latent, int64_t frame);
+/// Of all frames of a clip the most: those of the last.
+int64_t most_attended_keys(const Graph& graph, const Op& op, const Extent& latent);
 
 /// The frames of a tensor that belong to these frames of another one whose time scale is a multiple or a
 /// divisor of its own: the first frame is the other's first, each later one stands for as many as the scales
 /// say.
 Interval frames_at_scale(const Interval& frames, int32_t from_scale, int32_t to_scale);
 
-/// The frame of depth_to_space's input that a frame of its result is made of, and which of the frames that
-/// the channels hold it is: of the first one the last.
+/// What a frame of depth_to_space's result is made of: frame `source` of the input, and of its channels
+/// number (c * channel_step + (first_pixel + p) * pixel_step) / repeats for channel c of the pixel p that a
+/// position has, counted row by row in what one position of the input becomes.
 struct DepthFrame {
-  int64_t source = 0, in_depth = 0;
+  int64_t source = 0;
+  int64_t first_pixel = 0, pixel_step = 1, channel_step = 1, repeats = 1;
 };
-DepthFrame depth_frame(const Op& op, int64_t frame);
+/// For so many channels of the input and of the result.
+DepthFrame depth_frame(const Op& op, int64_t inputs, int64_t outputs, int64_t frame);
 
 /// True where input `input` is needed over its whole extent before any output exists.
 bool is_barrier(const Op& op, size_t input);
 
 /// The region of input `input` that an output region needs, not clipped to the picture.
-/// Not for barrier inputs. Frames ahead are left out: needs_all_frames() says where there are some.
+/// Not for barrier inputs. Where needs_all_frames() these are left out.
 Region needed_region(const Op& op, size_t input, const Region& output);
 
 /// Positions of a tensor for a latent of this extent.

@@ -40,6 +40,18 @@ Dtype parse_dtype(const std::string& text) {
   throw InputError("dtype: expected fp32, bf16 or fp16, found '" + text + "'");
 }
 
+const char* name_of(Edges edges) {
+  switch (edges) {
+    case Edges::zeros:
+      return "zeros";
+    case Edges::replicate:
+      return "replicate";
+    case Edges::reflect:
+      return "reflect";
+  }
+  return "?";
+}
+
 TensorId Graph::append(Op op, int64_t channels, Axes<int32_t> scale, bool statistics) {
   if (tensors_.empty()) throw std::logic_error("the latent comes first");
   const TensorId id{static_cast<int32_t>(tensors_.size())};
@@ -67,6 +79,9 @@ TensorId Graph::conv(const std::string& name, TensorId x, int64_t channels, Axes
     throw std::logic_error(name + ": channels cannot be cut into its groups");
   if (traits.shortcut && (traits.groups != 1 || channels % inputs != 0 || traits.scale != 1))
     throw std::logic_error(name + ": its input cannot be repeated into its output");
+  if (traits.frames_ahead < 0 || traits.frames_ahead >= kernel.t ||
+      (traits.frames_ahead > 0 && traits.before_first != BeforeFirst::first_frame))
+    throw std::logic_error(name + ": a kernel over later frames replicates the first and the last one");
   if (kernel.t > 1 && traits.groups != 1)
     throw std::logic_error(name + ": convolutions over the time have one group");
   const int64_t pixels = int64_t{traits.stored_side} * traits.stored_side;
@@ -87,7 +102,7 @@ TensorId Graph::conv(const std::string& name, TensorId x, int64_t channels, Axes
 }
 
 TensorId Graph::upsampled_conv(const std::string& name, TensorId x, int64_t channels,
-                               const ConvolutionTraits& traits) {
+                               const ConvolutionTraits& traits, int32_t frames) {
   const Axes<int32_t> factor{1, 2, 2};
   const Axes<int32_t> scale = times(tensor(x).scale, factor);
   if (traits.groups != 1) throw std::logic_error(name + ": upsampled convolutions have one group");
@@ -96,7 +111,7 @@ TensorId Graph::upsampled_conv(const std::string& name, TensorId x, int64_t chan
   return append({.name = name,
                  .kind = OpKind::conv,
                  .inputs = {x},
-                 .kernel = {1, 3, 3},
+                 .kernel = {frames, 3, 3},
                  .factor = factor,
                  .groups = 1,
                  .activation = traits.activation,
@@ -160,6 +175,12 @@ TensorId Graph::rms_norm(const std::string& name, TensorId x, double epsilon, Ac
                 from.channels, from.scale);
 }
 
+TensorId Graph::layer_norm(const std::string& name, TensorId x, double epsilon, Activation activation) {
+  const TensorId id = rms_norm(name, x, epsilon, activation);
+  ops_.back().centred = true;
+  return id;
+}
+
 TensorId Graph::interpolate(const std::string& name, TensorId x, Axes<int32_t> factor) {
   const Tensor from = tensor(x);
   return append({.name = name, .kind = OpKind::interpolate, .inputs = {x}, .factor = factor}, from.channels,
@@ -193,18 +214,33 @@ TensorId Graph::depth_to_space(const std::string& name, TensorId x, Axes<int32_t
   return repeated_depth_to_space(name, x, channels / pixels, factor, 1);
 }
 
+TensorId Graph::depth_to_frames(const std::string& name, TensorId x, Axes<int32_t> factor) {
+  const int64_t positions = int64_t{factor.t} * factor.y * factor.x;
+  return repeated_depth_to_space(name, x, tensor(x).channels / positions, factor, factor.t);
+}
+
 TensorId Graph::repeated_depth_to_space(const std::string& name, TensorId x, int64_t channels,
-                                        Axes<int32_t> factor, int32_t frames_in_depth) {
+                                        Axes<int32_t> factor, int32_t frames_in_depth, DepthOrder order) {
   const Tensor from = tensor(x);
   const int64_t pixels = int64_t{frames_in_depth} * factor.y * factor.x;
-  if (channels * pixels % from.channels != 0 || (factor.t != 1 && factor.t != frames_in_depth))
+  const int64_t repeats = channels * pixels / from.channels;
+  if (repeats * from.channels != channels * pixels || (factor.t != 1 && factor.t != frames_in_depth))
     throw std::logic_error(name + ": channels cannot be repeated into pixels");
+  // A pixel has channels of its own, the first frame's more of them, and each is repeated as often.
+  const bool cut = from.channels % pixels == 0 && (repeats == 1 || repeats % frames_in_depth == 0);
+  if (order == DepthOrder::pixel_first && !cut)
+    throw std::logic_error(name + ": channels cannot be cut into pixels");
   return append({.name = name,
                  .kind = OpKind::depth_to_space,
                  .inputs = {x},
                  .factor = factor,
-                 .frames_in_depth = frames_in_depth},
+                 .frames_in_depth = frames_in_depth,
+                 .depth_order = order},
                 channels, times(from.scale, factor));
+}
+
+TensorId Graph::repeat_frames(const std::string& name, TensorId x) {
+  return repeated_depth_to_space(name, x, tensor(x).channels, {2, 1, 1}, 2);
 }
 
 TensorId Graph::key_value_sums(const std::string& name, const std::vector<TensorId>& inputs,

@@ -63,12 +63,28 @@ enum class BeforeFirst {
   zeros_for_it_too,  ///< zeros, and in place of the first frame as well: it is no frame of this history
 };
 
+/// What a convolution reads outside the picture, above, below, left and right of its input. Before the first
+/// frame stands what BeforeFirst says.
+enum class Edges {
+  zeros,
+  replicate,  ///< the nearest position of the picture
+  reflect,    ///< the picture mirrored at its outermost positions, which are not repeated: -1 is 1; where
+              ///< there is but one position, that one
+};
+const char* name_of(Edges edges);
+
 /// Which frames attention mixes.
 enum class AttentionFrames {
   each,         ///< every frame by itself
   interleaved,  ///< with T frames and C channels, value c * T + t of a position counts as channel of the
                 ///< frame that it would have were the C * T values cut into T runs of C
+  up_to_own,  ///< every frame with all before it: queries of a frame, keys and values of the first one to it
 };
+/// The frames whose keys and values the queries of a frame attend to. Each of them is taken whole, so nothing
+/// masks a key. Interleaved frames are counted as their values are put together.
+constexpr Interval attended_frames(AttentionFrames frames, int64_t frame) {
+  return {frames == AttentionFrames::up_to_own ? 0 : frame, frame + 1};
+}
 
 /// How a model stores outputs that are pixels of squares, the last named counted first.
 enum class StoredOrder {
@@ -77,12 +93,23 @@ enum class StoredOrder {
   row_column_channel,
 };
 
+/// In which order channels hold the pixels that depth_to_space makes of them.
+enum class DepthOrder {
+  channel_first,  ///< frames and pixels of a channel lie side by side; of the first frame the last of them
+                  ///< count
+  pixel_first,    ///< channels of a pixel lie side by side, frame by frame; the first frame is made of all
+                  ///< channels, cut into the pixels of one frame, of which its first ones count
+};
+
 /// What a convolution is beside its kernel's extent.
 struct ConvolutionTraits {
   bool bias = true;
   int32_t groups = 1;     ///< of channels, each convolved by itself
   bool shortcut = false;  ///< adds its input, each channel repeated until there are as many as outputs; where
                           ///< it upsamples by f, as f² times as many, then depth to space
+  /// Of a shortcut that does not upsample: all channels in order, again and again, in place of each by
+  /// itself.
+  bool tiled_shortcut = false;
   Activation activation = Activation::none;  ///< of the result
   /// Modules whose weights are stacked along the outputs; the operation's own where there are none.
   std::vector<std::string> stacked{};
@@ -90,6 +117,11 @@ struct ConvolutionTraits {
   std::string batch_norm{};
   bool over_frames = false;  ///< the kernel is stored with an axis for the time, even where that is 1 long
   BeforeFirst before_first = BeforeFirst::zeros;
+  /// Frames after its own that the kernel reads; after the last one the last one, again and again. Where
+  /// there are some, before the first is the first one.
+  int32_t frames_ahead = 0;
+  /// Over upsampling: of the upsampled tensor.
+  Edges edges = Edges::zeros;
   /// Frames of the stored kernel where the operation has fewer, because all before the first frame is known
   /// (Graph::of_one_frame()): its last taps alone, or of frames that are the first one again and again their
   /// sums. 0 where it has them all.
@@ -109,25 +141,30 @@ struct ConvolutionTraits {
   double scale = 1, shift = 0;
 };
 
+/// In place of Op::gamma_axes: an rms_norm that has weight and bias, and one that has no parameters.
+constexpr int32_t kWeightAndBias = -1, kNoParameters = -2;
+
 /// One operation. Parameters are named as the model's own code names them: `<name>.weight` and `<name>.bias`.
 struct Op {
   std::string name;
   OpKind kind{};
   std::vector<TensorId> inputs{};
   TensorId output{-1};
-  Axes<int32_t> kernel{1, 1,
-                       1};  ///< conv: odd along rows and columns; along the time it ends at its own frame
+  Axes<int32_t> kernel{1, 1, 1};  ///< conv: odd along rows and columns; along the time it ends at its own
+                                  ///< frame, or so many after it as ConvolutionTraits::frames_ahead says
   Axes<int32_t> factor{1, 1, 1};  ///< upsample, conv, depth_to_space, interpolate, unfold_frames
   int32_t frames_in_depth = 1;    ///< depth_to_space
-  int32_t groups = 0;             ///< statistics, norm, conv; heads of key_value_sums and linear_attention
+  DepthOrder depth_order = DepthOrder::channel_first;  ///< depth_to_space
+  int32_t groups = 0;  ///< statistics, norm, conv; heads of key_value_sums and linear_attention
   double epsilon = 0;  ///< statistics, rms_norm, linear_attention, and of a convolution's batch norm
   Activation activation = Activation::none;
   ConvolutionTraits convolution{};                 ///< conv
   bool by_frame = false;                           ///< statistics: of each frame by itself
   AttentionFrames frames = AttentionFrames::each;  ///< attention
-  /// rms_norm: axes of extent 1 behind the channels of its only parameter, `<name>.gamma`; -1 where it has
-  /// weight and bias.
-  int32_t gamma_axes = -1;
+  /// rms_norm: axes of extent 1 behind the channels of its only parameter, `<name>.gamma`; or one of the
+  /// constants above.
+  int32_t gamma_axes = kWeightAndBias;
+  bool centred = false;  ///< rms_norm: of x less its mean
 };
 
 /// A decoder as operations over tensors: no weights, no sizes. Operations stand in topological order.
@@ -138,8 +175,11 @@ class Graph {
   TensorId conv(const std::string& name, TensorId x, int64_t channels, Axes<int32_t> kernel,
                 const ConvolutionTraits& traits = {});
   /// A 3×3 convolution of x upsampled by 2 along rows and columns: four phases with 2×2 kernels on x itself.
+  /// Over so many `frames`, which are not upsampled.
   TensorId upsampled_conv(const std::string& name, TensorId x, int64_t channels,
-                          const ConvolutionTraits& traits = {});
+                          const ConvolutionTraits& traits = {}, int32_t frames = 1);
+  /// Each frame after the first becomes two.
+  TensorId repeat_frames(const std::string& name, TensorId x);
   TensorId upsample(const std::string& name, TensorId x, Axes<int32_t> factor);
   TensorId statistics(const std::string& name, TensorId x, int32_t groups, double epsilon,
                       bool by_frame = false);
@@ -149,17 +189,22 @@ class Graph {
                      AttentionFrames frames = AttentionFrames::each);
   /// `gamma_axes` as in Op.
   TensorId rms_norm(const std::string& name, TensorId x, double epsilon, Activation activation,
-                    int32_t gamma_axes = -1);
+                    int32_t gamma_axes = kWeightAndBias);
+  /// The same of x less the mean over the channels of its position, with weight and bias.
+  TensorId layer_norm(const std::string& name, TensorId x, double epsilon, Activation activation);
   TensorId interpolate(const std::string& name, TensorId x, Axes<int32_t> factor);
   /// `rest` has twice as many channels as `x`.
   TensorId unfold_frames(const std::string& name, TensorId x, TensorId rest);
   TensorId gate(const std::string& name, TensorId x);
   TensorId depth_to_space(const std::string& name, TensorId x, Axes<int32_t> factor);
+  /// Channels to frames too: of the first frame the last of `factor.t` frames alone counts.
+  TensorId depth_to_frames(const std::string& name, TensorId x, Axes<int32_t> factor);
   /// The same of so many `channels` times `frames_in_depth` frames of pixels, each channel of `x` repeated
-  /// until there are as many. Of the first frame only the last of these frames counts; where `factor.t` is 1,
-  /// of all.
+  /// until there are as many. Of the first frame one of these frames counts (DepthOrder); where `factor.t` is
+  /// 1, of all.
   TensorId repeated_depth_to_space(const std::string& name, TensorId x, int64_t channels,
-                                   Axes<int32_t> factor, int32_t frames_in_depth);
+                                   Axes<int32_t> factor, int32_t frames_in_depth,
+                                   DepthOrder order = DepthOrder::channel_first);
   /// Heads lie one after another across `inputs`, each with q, k and v of `head_channels` each.
   TensorId key_value_sums(const std::string& name, const std::vector<TensorId>& inputs,
                           int64_t head_channels);
@@ -191,6 +236,10 @@ class Graph {
   OpId find_op(const std::string& name) const;
   /// The same decoder for latents of one frame (single_frame.cpp).
   Graph of_one_frame() const;
+  /// Whether values of the output are clamped to -1 … 1.
+  bool clamps() const;
+  /// The same decoder without that.
+  Graph unclamped() const;
 
  private:
   TensorId append(Op op, int64_t channels, Axes<int32_t> scale, bool statistics = false);

@@ -7,15 +7,16 @@
 namespace headroom {
 
 enum class OpKind {
-  conv,      ///< {x} -> y: convolution, stride 1, zero padding that keeps the extent; of x repeated `factor`
-             ///< times along each axis (nearest upsampling), which is never made whole
+  conv,      ///< {x} -> y: convolution, stride 1, padding that keeps the extent; of x repeated `factor` times
+             ///< along each axis (nearest upsampling), which is never made whole
   upsample,  ///< {x} -> y: nearest, by `factor`
   statistics,     ///< {x} -> s: mean and deviation over each group of channels and all positions; a barrier
   norm,           ///< {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
   add,            ///< {a, b} -> y: a + b, then `activation`
-  attention,      ///< {q, k, v} -> y: one head over all positions of one frame of k and v; a barrier on both
+  attention,      ///< {q, k, v} -> y: one head over all positions of a frame of k and v, or of several
+                  ///< (AttentionFrames); a barrier on both
   rms_norm,       ///< {x} -> y: x / root mean square over the channels of its position * weight + bias, then
-                  ///< `activation`
+                  ///< `activation`; of x less its mean where it is centred (layer norm)
   interpolate,    ///< {x} -> y: linear, by 2 along the axes of `factor`, between the middles of positions and
                   ///< no further than the outermost; along the time between the frames after the first, which
                   ///< stays
@@ -30,20 +31,21 @@ enum class OpKind {
 };
 
 /// The steps of tile programs (decoder/plan/plan.h). Most carry out an operation and are named after it.
+/// "Filled" tiles have what Step::edges says outside the picture.
 enum class StepKind {
-  gather,    ///< copy a region into a tile, zero outside the picture
-  norm,      ///< normalise and activate a region into a tile, zero outside the picture
-  upsample,  ///< repeat a region into a tile, zero outside the picture
-  conv,      ///< convolve a tile that holds its halo, zeros outside the picture included; zero outside itself
-  add,       ///< sum of two regions, activated
+  gather,            ///< copy a region into a tile, filled
+  norm,              ///< normalise and activate a region into a tile, filled
+  upsample,          ///< repeat a region into a tile, filled
+  conv,              ///< convolve a filled tile that holds its halo; into one that is filled as well
+  add,               ///< sum of two regions, activated
   attention,         ///< a tile of queries against all keys and values
   interpolate,       ///< positions between positions, in a region
   unfold_frames,     ///< channels to frames, in a region
-  rms_norm,          ///< normalise each position of a region by itself into a tile, zero outside the picture
+  rms_norm,          ///< normalise each position of a region by itself into a tile, filled
   gate,              ///< one half of the channels by the other
   depth_to_space,    ///< channels to pixels
   linear_attention,  ///< queries of a region by the sums over all keys and values
-  activate,          ///< activate a region into a tile, zero outside the picture
+  activate,          ///< activate a region into a tile, filled
   statistics,        ///< merge the tile's own positions into the statistics
   key_value_sums,    ///< add those of the tile's own positions to the sums
   store,             ///< write the tile's own positions to a materialised tensor
@@ -78,7 +80,7 @@ struct OperationTraits {
   bool cheap = false;
   /// Its step reads a tile of its first input that matches what it needs to the position.
   bool reads_exact_tile = false;
-  /// Its step can write zeros around the picture into the tile that it makes.
+  /// Its step can make a tile that reaches around the picture.
   bool pads = false;
   /// Its results are rounded to the plan's dtype where they are computed: they may be materialised. Others
   /// have the values of their input, or are recomputed wherever they are read.

@@ -26,6 +26,7 @@ std::vector<Parameter> parameters_of(const Graph& graph, const Op& op) {
     for (const char* name : names) list.push_back({module + name, {channels}});
     return list;
   };
+  if (op.kind == OpKind::rms_norm && op.gamma_axes == kNoParameters) return {};
   if (op.kind == OpKind::rms_norm && op.gamma_axes >= 0) {
     std::vector<int64_t> shape(static_cast<size_t>(op.gamma_axes) + 1, 1);
     shape[0] = channels;
@@ -77,9 +78,9 @@ double flops_per_position(const Graph& graph, const Op& op, const Extent& latent
     case OpKind::conv:
       return 2 * taps(op) * input_channels / op.groups * channels;
     case OpKind::attention: {
-      const Extent keys_extent = extent_of(graph.tensor(op.inputs[1]), latent);
-      const auto keys = double(keys_extent.y * keys_extent.x);
-      return 4 * keys * channels;
+      // From frame to frame their number is the same or grows by as many.
+      const int64_t ends = attended_keys(graph, op, latent, 0) + most_attended_keys(graph, op, latent);
+      return 4 * (double(ends) / 2) * channels;
     }
     case OpKind::norm:
       return 8 * channels;

@@ -15,12 +15,16 @@ void keep_one_frame(Op& op) {
   if (op.kernel.t == 1 || op.convolution.before_first == BeforeFirst::zeros_for_it_too) return;
   op.convolution.stored_frames = std::max(op.kernel.t, op.convolution.stored_frames);
   op.kernel.t = 1;
+  op.convolution.frames_ahead = 0;
 }
 
 /// True where its one frame is that of its first input.
-bool copies_one_frame(const Op& op) {
-  return op.kind == OpKind::unfold_frames ||
-         (op.kind == OpKind::interpolate && op.factor.y == 1 && op.factor.x == 1);
+bool copies_one_frame(const Graph& graph, const Op& op) {
+  if (op.kind == OpKind::unfold_frames) return true;
+  if (op.factor.y != 1 || op.factor.x != 1) return false;
+  return op.kind == OpKind::interpolate ||
+         (op.kind == OpKind::depth_to_space &&
+          graph.tensor(op.output).channels == graph.tensor(op.inputs[0]).channels);
 }
 
 }  // namespace
@@ -33,7 +37,7 @@ Graph Graph::of_one_frame() const {
     const TensorId id{static_cast<int32_t>(t)};
     const Op* made_by = producer(id);
     stands_for.push_back(
-        made_by != nullptr && copies_one_frame(*made_by) ? stands_for[index(made_by->inputs[0])] : id);
+        made_by != nullptr && copies_one_frame(*this, *made_by) ? stands_for[index(made_by->inputs[0])] : id);
   }
   needed[index(stands_for[index(output_)])] = true;
   for (size_t i = ops_.size(); i-- > 0;) {

@@ -15,7 +15,7 @@ class BlockTransfers {
   struct Block {
     int64_t slot = 0;  ///< the plan's number
     void* memory = nullptr;
-    int64_t bytes = 0;
+    int64_t bytes = 0;  ///< from the block's beginning on: all, or of what is read the first
     TensorId tensor{-1};
     int64_t position = 0;  ///< among the tensor's blocks, item by item
   };

@@ -34,6 +34,17 @@ struct ConvolutionViews {
   const MapView& target;
 };
 
+/// Some keys of the attention of one frame's queries, which come one block after the other.
+struct AttentionPart {
+  const MapView& queries;  ///< with the rows and columns of the target
+  const MapView& keys;     ///< a block of one item
+  const MapView& values;   ///< the same positions
+  const MapView& target;
+  int64_t item = 0, frame = 0;  ///< of queries and target
+  Interval key_frames;          ///< that count
+  bool first = true, last = true;
+};
+
 /// Carries out the steps of tile programs for one plan, in memory of its own. The interpreter says what is to
 /// be done, and when memory comes and goes; a device does it, at once or later, but in that order. Views that
 /// are handed to it lie in its memory. Functions throw LimitExceeded and DeviceError.
@@ -56,7 +67,7 @@ class Device {
   /// DeviceError naming `layer` where a value is not finite, by then as well, and what the sink throws.
   virtual void emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
                     const std::string& layer, PictureSink& sink) = 0;
-  virtual void finish_output(PictureSink& sink) = 0;
+  virtual void finish_output() = 0;
   /// So far, with nothing to do but wait for what a sink is being given on another thread.
   virtual double output_wait_seconds() const { return 0; }
 
@@ -75,8 +86,8 @@ class Device {
   /// Nothing will read them again.
   virtual void forget_statistics(TensorId id) = 0;
 
-  // Steps. `picture` is the extent of what is made; regions lie inside it, but for tiles that hold what is
-  // outside of it as zeros.
+  // Steps. `picture` is the extent of what is made; regions lie inside it, but for tiles that reach outside
+  // of it. There gather, normalise and upsample write zeros, and the others nothing: see fill_outside().
   virtual void gather(const MapView& source, const MapView& target, const Extent& picture, int64_t items) = 0;
   virtual void copy(const MapView& source, const MapView& target, const Region& region, int64_t items) = 0;
   /// Adds a region of `source` onto `target`; of the sums the activation.
@@ -89,12 +100,14 @@ class Device {
   virtual void normalise(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                          int64_t items) = 0;
   virtual void rms_normalise(const Op& op, const MapView& source, const MapView& target, const Region& region,
-                             const Extent& picture, int64_t items) = 0;
+                             int64_t items) = 0;
   virtual void upsample(const Op& op, const MapView& source, const MapView& target, const Extent& picture,
                         int64_t items) = 0;
   /// `region` may lie partly outside the picture. Residuals on CUDA alone.
   virtual void convolve(const Op& op, const ConvolutionViews& views, const Region& region,
                         const Extent& picture, int64_t items) = 0;
+  /// Makes what lies outside the picture of its positions inside, which must hold what is copied.
+  virtual void fill_outside(const MapView& tile, Edges edges, const Extent& picture, int64_t items) = 0;
   virtual void interpolate(const Op& op, const MapView& source, const MapView& target,
                            const Extent& source_picture, const Region& region, int64_t items) = 0;
   virtual void unfold_frames(const MapView& first, const MapView& rest, const MapView& target,
@@ -105,6 +118,8 @@ class Device {
   /// `queries` has the rows and columns of `target`.
   virtual void attend(const Op& op, const MapView& queries, const MapView& keys, const MapView& values,
                       const MapView& target, int64_t items) = 0;
+  /// Between the first part and the last there is no other call. The target is there after the last.
+  virtual void attend_part(const Op& op, const AttentionPart& part) = 0;
   virtual void attend_linearly(const Op& op, const std::vector<MapView>& inputs, const MapView& target,
                                const Region& region, int64_t items) = 0;
 };

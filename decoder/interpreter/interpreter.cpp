@@ -17,9 +17,9 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The frames of a step's tile that belong to the chunk itself.
-Interval own_frames(const Graph& graph, const Pass& pass, const Step& step, const Region& grid_tile) {
-  return frames_at_scale(grid_tile.t, pass.scale.t, graph.tensor(step.tensor).scale.t);
+/// Whether the device leaves what lies outside the picture as it was (device.h); elsewhere it writes zeros.
+bool leaves_outside(StepKind kind) {
+  return kind == StepKind::conv || kind == StepKind::rms_norm;
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink
     measurements_[pass].seconds += seconds_since(start);
     note_peak(pass);
   }
-  device_.finish_output(sink);
+  device_.finish_output();
   for (const Pass& pass : plan_.passes) {
     for (const Step& step : pass.steps) {
       if (takes_statistics(step.kind)) device_.forget_statistics(step.tensor);
@@ -70,6 +70,7 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   events_.pass_started(plan_, pass_number);
   events_.allocating(MemoryKind::weights, TensorId{-1});
   device_.begin_pass(number);
+  events_.allocating(MemoryKind::materialised, TensorId{-1});
   materialised_.begin_pass(number);
   begin_statistics(pass);
   last_use_ = last_uses(pass);
@@ -151,7 +152,7 @@ void Interpreter::carry(const Pass& pass, const Step& step, const Region& grid_t
     carried = device_.make_tile(region, made.channels, sizes_.items);
     events_.holds_tile(carried.view.blocks[0]);
   }
-  const int64_t end = own_frames(graph_, pass, step, grid_tile).end;
+  const int64_t end = fresh_frames(graph_, pass, step, grid_tile.t, sizes_.latent).end;
   const int64_t begin = std::max(made.region.t.begin, end - frames);
   carried.view.region.t = {begin, begin + frames};
   Region region = made.region;
@@ -212,23 +213,28 @@ void Interpreter::run_step(const Pass& pass, const Step& step, const Region& gri
       break;
   }
   if (step.target != StepTarget::tile) return compute(step, region, materialised_.view(step.tensor));
+  // It has run ahead to the clip's end, and nothing reads earlier frames.
+  if (region.t.length() == 0) return;
   const auto slot = static_cast<size_t>(&step - pass.steps.data());
   DeviceTile& tile = tiles_[slot];
   tile = step.takes_over() ? std::move(tile_of(step.inputs[0]))
                            : device_.make_tile(region, graph_.tensor(step.tensor).channels, sizes_.items);
   Interval fresh = region.t;
   if (const DeviceTile& carried = carried_[slot]; !carried.empty()) {
-    fresh.begin = own_frames(graph_, pass, step, grid_tile).begin;
+    fresh.begin = fresh_frames(graph_, pass, step, grid_tile.t, sizes_.latent).begin;
     Region earlier = region;
     earlier.t = {region.t.begin, fresh.begin};
     device_.copy(carried.view, tile.view, earlier, sizes_.items);
   }
+  if (fresh.length() == 0) return;
   // A tile that is taken over may be wider than what this step makes.
   const MapView made = frames_of(tile.view, fresh);
   const Region own{fresh, region.y, region.x};
   if (step.kind == StepKind::add && !step.takes_over())
     device_.copy(view_of(step.inputs[0]), made, own, sizes_.items);
   compute(step, own, made);
+  if (leaves_outside(step.kind) || step.edges != Edges::zeros)
+    device_.fill_outside(made, step.edges, picture(step.tensor), sizes_.items);
   // Values that may be materialised are rounded here as they would be by being stored, so that a plan
   // computes the same whether it stores them or not.
   if (rounds(step.kind) && step.tensor != graph_.output()) device_.round(made, sizes_.items);
@@ -254,7 +260,7 @@ void Interpreter::compute(const Step& step, const Region& region, const MapView&
     case StepKind::unfold_frames:
       return device_.unfold_frames(source(0), source(1), made, region, items);
     case StepKind::rms_norm:
-      return device_.rms_normalise(op, source(0), made, part, own_picture, items);
+      return device_.rms_normalise(op, source(0), made, part, items);
     case StepKind::gate:
       return device_.gate(source(0), made, region, items);
     case StepKind::depth_to_space:
@@ -292,8 +298,17 @@ void Interpreter::attend(const Step& step, const Region& region, const MapView& 
     device_.copy(queries, exact.view, region, sizes_.items);
     queries = exact.view;
   }
-  device_.attend(graph_.op(step.op), queries, view_of(step.inputs[1]), view_of(step.inputs[2]), made,
-                 sizes_.items);
+  const Op& op = graph_.op(step.op);
+  if (materialised_.staged(op.inputs[1])) {
+    return materialised_.for_each_block(
+        op.inputs[1], op.inputs[2], region.t,
+        [&](int64_t frame) { return attended_frames(op.frames, frame).end; },
+        [&](const MaterialisedBlocks::StagedKeys& staged) {
+          device_.attend_part(op, {queries, staged.keys, staged.values, made, staged.item, staged.frame,
+                                   attended_frames(op.frames, staged.frame), staged.first, staged.last});
+        });
+  }
+  device_.attend(op, queries, view_of(step.inputs[1]), view_of(step.inputs[2]), made, sizes_.items);
 }
 
 MapView Interpreter::view_of(const Operand& operand) {

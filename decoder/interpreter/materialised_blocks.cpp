@@ -8,12 +8,21 @@
 
 namespace headroom {
 
+namespace {
+
+MaterialisedMap::Allocate memory_of(Device& device) {
+  return [&device](int64_t bytes, const InSeries& series) { return device.allocate(bytes, series); };
+}
+
+}  // namespace
+
 MaterialisedBlocks::MaterialisedBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes,
                                        Device& device, BlockTransfers* transfers)
     : graph_(graph),
       plan_(plan),
       sizes_(sizes),
-      allocate_([&device](int64_t bytes, const InSeries& series) { return device.allocate(bytes, series); }),
+      device_(device),
+      allocate_(memory_of(device)),
       transfers_(transfers) {}
 
 MaterialisedBlocks::~MaterialisedBlocks() {
@@ -51,9 +60,50 @@ void MaterialisedBlocks::begin_pass(size_t number) {
     if (map == maps_.end()) continue;
     const bool below = entry.tier != MemoryTier::device;
     const bool written = written_in_pass(entry) && entry.in_place_of == TensorId{-1};
-    if (below || written || leaves_in_pass(entry)) {
-      moving_.push_back({&entry, &map->second, RowReaders(graph_, pass(), entry.tensor, sizes_)});
+    if (!below && !written && !leaves_in_pass(entry)) continue;
+    RowReaders readers(graph_, pass(), entry.tensor, sizes_);
+    if (below && !written && readers.reads_whole()) {
+      stage(entry);
+    } else {
+      moving_.push_back({&entry, &map->second, std::move(readers)});
     }
+  }
+}
+
+void MaterialisedBlocks::stage(const Materialised& entry) {
+  try {
+    staged_.emplace(entry.tensor, StagedBlocks(graph_, entry, sizes_, device_));
+  } catch (const LimitExceeded& refused) {
+    throw LimitExceeded("pass " + std::to_string(pass_) + " (" + pass().name + "), blocks of " +
+                        graph_.tensor(entry.tensor).name + ": " + refused.what());
+  }
+}
+
+void MaterialisedBlocks::for_each_block(TensorId keys, TensorId values, const Interval& frames,
+                                        const std::function<int64_t(int64_t frame)>& reads,
+                                        const std::function<void(const StagedKeys&)>& attend) {
+  const StagedBlocks &key_blocks = staged_.at(keys), &value_blocks = staged_.at(values);
+  const int64_t count = key_blocks.blocks_per_item(), places = key_blocks.places();
+  const int64_t all = sizes_.items * frames.length() * count;
+  const auto place = [&](int64_t n) { return n % places; };
+  const auto item = [&](int64_t n) { return n / (count * frames.length()); };
+  const auto frame = [&](int64_t n) { return frames.begin + n / count % frames.length(); };
+  const auto fetch = [&](int64_t n) {
+    std::vector<BlockTransfers::Block> blocks;
+    for (const StagedBlocks* staged : {&key_blocks, &value_blocks})
+      blocks.push_back(staged->fetched(item(n), n % count, reads(frame(n)), place(n)));
+    return transfers_->queue_read(blocks);
+  };
+  BlockTransfers::Ticket next = all > 0 ? fetch(0) : 0;
+  for (int64_t n = 0; n < all; ++n) {
+    const BlockTransfers::Ticket needed = next;
+    // The place is that of the block before this one, whose work has been given to the device.
+    if (n + 1 < all && places > 1) next = fetch(n + 1);
+    transfers_->wait(needed);
+    const int64_t block = n % count;
+    attend({item(n), frame(n), key_blocks.view(block, place(n)), value_blocks.view(block, place(n)),
+            block == 0, block + 1 == count});
+    if (n + 1 < all && places == 1) next = fetch(n + 1);
   }
 }
 
@@ -98,6 +148,7 @@ void MaterialisedBlocks::end_band() {
 void MaterialisedBlocks::end_pass() {
   for (Moving& moving : moving_) let_go(moving, pass().tiles.y.size());
   moving_.clear();
+  staged_.clear();
   for (const Materialised& entry : plan_.materialised) {
     if (leaves_in_pass(entry)) maps_.erase(entry.tensor);
   }

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <vector>
 
 #include "decoder/interpreter/block_transfers.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/materialised_map.h"
+#include "decoder/interpreter/staged_blocks.h"
 #include "decoder/lowering/block_windows.h"
 #include "decoder/plan/plan.h"
 
@@ -41,6 +43,20 @@ class MaterialisedBlocks {
   /// Blocks that are not there are null.
   const MapView& view(TensorId tensor) const { return maps_.at(tensor).view(); }
 
+  /// Whether the pass reads the tensor block by block: keys or values below the device.
+  bool staged(TensorId tensor) const { return staged_.contains(tensor); }
+  /// A block of staged keys and the same one of their values, for the queries of one frame of one item.
+  struct StagedKeys {
+    int64_t item = 0, frame = 0;
+    MapView keys, values;  ///< of one item
+    bool first = true, last = true;
+  };
+  /// Calls attend() for each of `frames` of queries of every item, with all blocks in turn. `reads(frame)`
+  /// says before which frame the keys end that count; later ones are not in the blocks.
+  void for_each_block(TensorId keys, TensorId values, const Interval& frames,
+                      const std::function<int64_t(int64_t frame)>& reads,
+                      const std::function<void(const StagedKeys&)>& attend);
+
  private:
   struct Leaving {
     size_t band;  ///< that completed the blocks
@@ -63,6 +79,7 @@ class MaterialisedBlocks {
   bool leaves_in_pass(const Materialised& materialised) const {
     return materialised.last_pass == static_cast<int32_t>(pass_);
   }
+  void stage(const Materialised& entry);
   void let_go(Moving& moving, size_t bands_done);
   void fetch(Moving& moving, size_t band);
   std::vector<BlockTransfers::Block> placed(const Moving& moving, const Interval& blocks) const;
@@ -71,10 +88,12 @@ class MaterialisedBlocks {
   const Graph& graph_;
   const Plan& plan_;
   const Sizes sizes_;
+  Device& device_;
   const MaterialisedMap::Allocate allocate_;
   BlockTransfers* transfers_;
   std::map<TensorId, MaterialisedMap> maps_;
-  std::vector<Moving> moving_;  ///< in the pass that runs
+  std::vector<Moving> moving_;               ///< in the pass that runs
+  std::map<TensorId, StagedBlocks> staged_;  ///< in the pass that runs
   size_t pass_ = 0, band_ = 0;
 };
 

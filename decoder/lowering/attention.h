@@ -1,14 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
-// How attention is cut up on the CPU: the planner counts with it and the device goes by it.
+#include "decoder/plan/plan.h"
+
 namespace headroom {
 
-/// One call of softmax(q kᵀ) v over one frame: chunks of keys one after the other, and for each of them all
-/// queries, blocks of which are shared out to threads while the next chunk is packed. Scores exist for one
-/// block and one chunk at a time (online softmax: Milakov and Gimelshein 2018, arXiv:1805.02867; in blocks:
-/// Dao et al. 2022, arXiv:2205.14135).
+// How attention is cut up on the CPU: the planner counts with it and the device goes by it.
+
+/// One call of softmax(q kᵀ) v for the queries of one frame: chunks of keys one after the other, and for each
+/// of them all queries, blocks of which are shared out to threads while the next chunk is packed. Scores
+/// exist for one block and one chunk at a time (online softmax: Milakov and Gimelshein 2018,
+/// arXiv:1805.02867; in blocks: Dao et al. 2022, arXiv:2205.14135).
 ///
 ///                 keys of one chunk, packed once for all threads
 ///               +-----------+
@@ -36,7 +40,13 @@ struct AttentionWork {
   }
 };
 
-/// `queries` and `keys` are positions of one frame.
+/// `queries` are positions of one frame, `keys` those of all frames that it attends to.
 AttentionWork attention_work(int64_t queries, int64_t keys, int64_t channels);
+
+/// Whether an attention can take its keys and values block by block, so that they may live below the device:
+/// frames are not interleaved, and nothing else reads either tensor.
+bool takes_keys_by_block(const Graph& graph, const Op& op);
+/// The keys and values of a pass that live below the device.
+std::vector<TensorId> staged_in(const Pass& pass, const std::vector<TensorId>& below);
 
 }  // namespace headroom

@@ -43,6 +43,10 @@ int64_t RowReaders::last_row(int64_t grid_row) const {
   return std::min(last, rows_);
 }
 
+bool RowReaders::reads_whole() const {
+  return std::any_of(readers_.begin(), readers_.end(), [](const Reader& reader) { return reader.all; });
+}
+
 Interval blocks_acquired(const Graph& graph, const Pass& pass, const Materialised& materialised,
                          size_t band) {
   const Interval rows = image(pass.tiles.y[band], graph.tensor(materialised.tensor).scale.y, pass.scale.y);
@@ -96,7 +100,9 @@ LiveBlocks::LiveBlocks(const Graph& graph, const Pass& pass, const MaterialisedI
       below_(entry.materialised->tier != MemoryTier::device),
       count_(block_count(graph, materialised_, sizes)),
       readers_(graph, pass, materialised_.tensor, sizes),
-      block_bytes_(sizes.items * materialised_block_bytes(graph, materialised_, sizes)) {}
+      staged_(below_ && !written_ && readers_.reads_whole()),
+      item_block_bytes_(materialised_block_bytes(graph, materialised_, sizes)),
+      block_bytes_(sizes.items * item_block_bytes_) {}
 
 int64_t LiveBlocks::before_store(size_t band) const {
   if (written_) {
@@ -104,6 +110,7 @@ int64_t LiveBlocks::before_store(size_t band) const {
                      : block_bytes_ * (blocks_acquired(graph_, pass_, materialised_, band - 1).end -
                                        first_in_flight(band));
   }
+  if (staged_) return item_block_bytes_ * std::min(count_, kStagedBlocks);
   if (!below_ && (!leaves_ || band == 0)) return block_bytes_ * count_;
   const Interval read = blocks_read(readers_, pass_, materialised_, band);
   if (!below_) return block_bytes_ * (count_ - std::min(count_, read.begin));

@@ -14,7 +14,8 @@ namespace headroom {
 //   tiers below it   written: a block leaves for its tier once all of its rows are there, and is on the
 //   device
 //                    until the next band is done
-//                    read: the blocks of a band are fetched while the band before it runs
+//                    read: the blocks of a band are fetched while the band before it runs; keys and values,
+//                    of which every tile reads all, come two blocks of one item at a time (kStagedBlocks)
 
 /// How the steps of a pass read the rows of one materialised tensor.
 class RowReaders {
@@ -25,6 +26,8 @@ class RowReaders {
   int64_t first_row(int64_t grid_row) const;
   /// One past the last row read for a tile that ends before this grid row; 0 where no step reads the tensor.
   int64_t last_row(int64_t grid_row) const;
+  /// Whether a step reads every row for every tile.
+  bool reads_whole() const;
 
  private:
   struct Reader {
@@ -39,6 +42,10 @@ class RowReaders {
   int32_t grid_scale_;
   int64_t rows_;
 };
+
+/// Blocks of keys, or of values, that live below the device, which are on it at one time: one that is read,
+/// and one that comes meanwhile.
+constexpr int64_t kStagedBlocks = 2;
 
 /// Blocks of a materialised tensor, per batch item, that the sweep writes first in band `band` of the pass
 /// that writes it.
@@ -84,7 +91,8 @@ class LiveBlocks {
   bool written_, leaves_, below_;
   int64_t count_;
   RowReaders readers_;
-  int64_t block_bytes_;
+  bool staged_;  ///< block by block, over and over
+  int64_t item_block_bytes_, block_bytes_;
 };
 
 }  // namespace headroom

@@ -15,7 +15,7 @@ struct PassDecision {
   std::vector<TensorId> keeps{};     ///< written whole in this pass
   std::vector<TensorId> in_place{};  ///< those of `keeps` that take over the blocks of what they are added to
   std::vector<TensorId>
-      below{};    ///< those of `keeps`, of keys and values none, that live in the plan's lower tier
+      below{};    ///< those of `keeps` that live in the plan's lower tier, keys with their values
   Extent tile{};  ///< length of tiles in the pass's grid; larger than the grid means whole
   ConvolutionAlgorithm convolutions = ConvolutionAlgorithm::direct;
   bool at_cut_point = false;  ///< of an optional pass

@@ -44,7 +44,8 @@ KernelShape kernel_shape(const Graph& graph, const Op& conv) {
           conv.factor.y > 1,
           conv.groups,
           conv.kernel.t,
-          conv.convolution.before_first};
+          conv.convolution.before_first,
+          conv.convolution.frames_ahead};
 }
 
 ConvolutionAlgorithm algorithm_of(const KernelShape& kernel, ConvolutionAlgorithm of_pass) {

@@ -38,8 +38,10 @@ struct KernelShape {
   int64_t rows = 1, columns = 1;
   bool upsamples = false;  ///< 3×3 over nearest upsampling by 2
   int64_t groups = 1;
-  int64_t frames = 1;  ///< the last one is the output's own
+  int64_t frames = 1;  ///< the output's own, those before it and `frames_ahead` after it
   BeforeFirst before_first = BeforeFirst::zeros;
+  int64_t frames_ahead = 0;
+  int64_t frames_before() const { return frames - 1 - frames_ahead; }
 
   bool depthwise() const { return groups > 1 && groups == inputs && groups == outputs; }
   KernelShape of_group() const { return {inputs / groups, outputs / groups, rows, columns}; }

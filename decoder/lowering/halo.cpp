@@ -22,8 +22,10 @@ Halo input_halo(const Op& op, size_t input, const Halo& output) {
   const Halo own = reach(op, input);
   Halo halo{per_axis(back, output.before, op.factor, own.before),
             per_axis(back, output.after, op.factor, own.after)};
-  halo.before.t = own.before.t;
-  halo.after.t = 0;
+  // What the output makes begins and ends so many frames behind its chunk.
+  const int32_t ahead = output.after.t;
+  halo.before.t = own.before.t - ahead / op.factor.t;
+  halo.after.t = (ahead + op.factor.t - 1) / op.factor.t + own.after.t;
   return halo;
 }
 
@@ -32,9 +34,21 @@ Axes<int32_t> input_pad(const Op& op, size_t input) {
   return {0, std::max(own.before.y, own.after.y), std::max(own.before.x, own.after.x)};
 }
 
+ExactDemand demand_of(const Op& op, size_t input, const Halo& output) {
+  Halo halo = input_halo(op, input, output);
+  halo.before.t += halo.after.t;
+  return {halo, input_pad(op, input), edges_read(op)};
+}
+
 Halo Need::all() const {
-  Halo halo = loose.value_or(Halo{});
-  for (const ExactDemand& demand : exact) halo = widest(halo, demand.halo);
+  std::optional<Halo> read = loose;
+  for (const ExactDemand& demand : exact) {
+    Halo copied = demand.halo;
+    copied.before.t = -copied.after.t;
+    read = read ? widest(*read, copied) : copied;
+  }
+  Halo halo = read.value_or(Halo{});
+  halo.before.t += halo.after.t;
   return halo;
 }
 
@@ -88,7 +102,7 @@ void PassNeeds::add_inputs(const Op& op, const Halo& output, const std::vector<b
       if (!materialised[index(op.inputs[k])])
         throw std::logic_error(op.name + " needs a barrier that no pass has provided");
     } else if (k == 0 && traits_of(op.kind).reads_exact_tile) {
-      input.exact.push_back({input_halo(op, k, output), input_pad(op, k)});
+      input.exact.push_back(demand_of(op, k, output));
     } else {
       input.add_loose(input_halo(op, k, output));
     }

@@ -9,26 +9,35 @@
 // added up from the goals of the pass back to what is materialised.
 namespace headroom {
 
-/// The halo of an input that makes an output halo possible. Along the time it does not add up: a tile has the
-/// earlier frames of its chunk's predecessor, so only frames of the chunk are computed.
+/// The halo of an input that makes an output halo possible. Along the time `output.after` says by how many
+/// frames the output runs ahead of its chunk, and `after` of the result by how many the input must. What
+/// comes before does not add up: a tile has the earlier frames of its chunk's predecessor. `before` of the
+/// result is how many frames before the chunk's own are read, negative where those that are read begin behind
+/// its first.
 Halo input_halo(const Op& op, size_t input, const Halo& output);
 
-/// Positions outside the picture that an operation reads as zeros. What lies before the first frame is no
+/// Positions outside the picture that an operation reads. What lies before the first frame is no
 /// part of a tile.
 Axes<int32_t> input_pad(const Op& op, size_t input);
 
-/// A tile that a reader wants exactly, contiguous, with zeros where it leaves the picture.
+/// A tile that a reader wants exactly, contiguous, with `pad` positions where it leaves the picture.
 struct ExactDemand {
-  Halo halo;
+  Halo halo;  ///< as a step has it
   Axes<int32_t> pad;
+  Edges edges = Edges::zeros;  ///< what stands there
   friend bool operator==(const ExactDemand&, const ExactDemand&) = default;
 };
 
+/// What an operation wants of an input, to make an output with this halo.
+ExactDemand demand_of(const Op& op, size_t input, const Halo& output);
+
 /// What the steps of a pass need of one tensor.
 struct Need {
-  std::optional<Halo> loose;       ///< read by steps that can gather it themselves
+  std::optional<Halo> loose;       ///< read by steps that can gather it themselves; as input_halo() has it
   std::vector<ExactDemand> exact;  ///< one per convolution or attention that reads it
   bool any() const { return loose || !exact.empty(); }
+  /// The halo of a step whose tile serves all: exact demands copy theirs from it, and keep earlier frames
+  /// themselves.
   Halo all() const;
   void add_loose(const Halo& halo);
 };

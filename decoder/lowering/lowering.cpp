@@ -57,7 +57,8 @@ class Lowering {
     }
   }
 
-  /// True where an operation can write the one tile that its readers want, padding included.
+  /// True where an operation can write the one tile that its readers want, padding included. Convolutions
+  /// with other edges want other tiles: each copies its own.
   static bool makes_exact_tile(const Op& op, const Need& need) {
     return traits_of(op.kind).pads && !need.loose && !need.exact.empty() &&
            std::all_of(need.exact.begin(), need.exact.end(),
@@ -76,13 +77,14 @@ class Lowering {
     const int32_t step = made_[index(id)];
     if (!is_materialised(id) && step >= 0) {
       const Step& made = pass_.steps[static_cast<size_t>(step)];
-      if (made.halo == demand.halo && made.pad == demand.pad) return {id, step};
+      if (ExactDemand{made.halo, made.pad, made.edges} == demand) return {id, step};
     }
     return {id, push({.kind = StepKind::gather,
                       .tensor = id,
                       .inputs = {read(id)},
                       .halo = demand.halo,
-                      .pad = demand.pad})};
+                      .pad = demand.pad,
+                      .edges = demand.edges})};
   }
 
   void emit_op(OpId id) {
@@ -176,8 +178,7 @@ class Lowering {
   bool emit_with_convolution(OpId id, const Need& need) {
     const Op& op = graph_.op(id);
     if (op.kind != OpKind::add) return false;
-    Halo halo = need.all();
-    halo.before.t = 0;
+    const Halo halo = need.all();
     for (size_t k : {size_t{1}, size_t{0}}) {
       const TensorId residual = op.inputs[1 - k];
       const bool there = is_materialised(residual) || made_[index(residual)] >= 0;
@@ -195,10 +196,9 @@ class Lowering {
     Step step{
         .kind = traits_of(op.kind).step, .op = id, .tensor = op.output, .inputs = {}, .halo = need.all()};
     if (makes_exact_tile(op, need)) {
+      step.halo = need.exact.front().halo;
       step.pad = need.exact.front().pad;
-    } else {
-      // Whoever reads earlier frames gathers a tile that has them.
-      step.halo.before.t = 0;
+      step.edges = need.exact.front().edges;
     }
     for (size_t k = 0; k < op.inputs.size(); ++k) step.inputs.push_back(input_of(op, k, step.halo));
     push(std::move(step));
@@ -209,19 +209,23 @@ class Lowering {
   Operand input_of(const Op& op, size_t k, const Halo& halo) {
     if (is_barrier(op, k)) return {op.inputs[k], -1};
     if (k == 0 && traits_of(op.kind).reads_exact_tile)
-      return read_exact(op.inputs[0], {input_halo(op, 0, halo), input_pad(op, 0)});
+      return read_exact(op.inputs[0], demand_of(op, 0, halo));
     if (k == 0 && op.kind == OpKind::add) return own_tile(op, halo);
     return read(op.inputs[k]);
   }
 
   /// An add overwrites the tile of its first operand, so that tile must be exact and read by nothing else.
-  Operand own_tile(const Op& op, const Halo& halo) {
+  /// One that keeps earlier frames has a tile of its own, and copies that operand.
+  Operand own_tile(const Op& op, Halo halo) {
     const TensorId id = op.inputs[0];
     const int32_t step = made_[index(id)];
-    const bool sole_reader = !contains(goal_.keeps, id) && readers_in_pass(id) == 1;
-    if (!is_materialised(id) && step >= 0 && sole_reader &&
-        pass_.steps[static_cast<size_t>(step)].halo == halo)
-      return {id, step};
+    const bool has_own = halo.before.t > 0;
+    halo.before.t = 0;
+    const auto can_be_taken = [&] {
+      const bool sole_reader = !contains(goal_.keeps, id) && readers_in_pass(id) == 1;
+      return sole_reader && pass_.steps[static_cast<size_t>(step)].halo == halo;
+    };
+    if (!is_materialised(id) && step >= 0 && (has_own || can_be_taken())) return {id, step};
     return {id, push({.kind = StepKind::gather, .tensor = id, .inputs = {read(id)}, .halo = halo})};
   }
 

@@ -45,7 +45,7 @@ TensorId any_target(const Graph& graph, const BarrierTargets& targets);
 
 /// Lowers a pass to the steps that every tile runs. Operations between what is materialised and the goals are
 /// repeated per tile with the halo that the later ones need; positions outside the picture appear only where
-/// a convolution reads them, as zeros. Tiles and predictions are left empty. `materialised[i]` says whether
+/// a convolution reads them. Tiles and predictions are left empty. `materialised[i]` says whether
 /// tensor i can be read whole: written by an earlier pass, or measured if it is statistics. Throws
 /// std::logic_error where the goal needs something that only a later pass could provide.
 Pass lower_pass(const Graph& graph, const std::vector<bool>& materialised, const PassGoal& goal);

@@ -13,12 +13,14 @@ namespace {
 
 /// Frames of the largest tile that a step makes, earlier ones included. Chunks but the last are equal; what
 /// precedes them differs for the first few alone.
-int64_t most_frames(const Step& step, int32_t scale, int32_t grid_scale, int64_t grid_frames, int64_t chunk) {
+int64_t most_frames(const Graph& graph, const Pass& pass, const Step& step, int64_t chunk,
+                    const Extent& latent) {
   constexpr int64_t kFirstFew = 4;
+  const int64_t grid_frames = extent_at(pass.scale, latent).t;
   int64_t most = 0;
   for (int64_t i = 0; i < kFirstFew && i * chunk < grid_frames; ++i) {
     const Interval frames =
-        frames_at_scale({i * chunk, std::min(grid_frames, (i + 1) * chunk)}, grid_scale, scale);
+        fresh_frames(graph, pass, step, {i * chunk, std::min(grid_frames, (i + 1) * chunk)}, latent);
     most = std::max(most, frames.end - std::max<int64_t>(0, frames.begin - step.halo.before.t));
   }
   return most;
@@ -46,7 +48,7 @@ Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, cons
       },
       tile, tensor.scale, pass.scale, step.halo.before, step.halo.after, step.pad,
       extent_of(tensor, sizes.latent));
-  largest.t = most_frames(step, tensor.scale.t, pass.scale.t, extent_at(pass.scale, sizes.latent).t, tile.t);
+  largest.t = most_frames(graph, pass, step, tile.t, sizes.latent);
   return largest;
 }
 
@@ -75,7 +77,8 @@ int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, co
 }
 
 std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const Extent& tile,
-                                  const Sizes& sizes, const MemoryModel& model) {
+                                  const Sizes& sizes, const MemoryModel& model,
+                                  const std::vector<TensorId>& staged) {
   const std::vector<Lifetime> lifetimes = tile_lifetimes(pass);
   std::vector<StepBytes> bytes(pass.steps.size());
   int64_t carried = 0;
@@ -85,6 +88,9 @@ std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const Ex
     const Extent extent = largest_tile(graph, pass, step, tile, sizes);
     if (model.workspace_bytes && step.op != OpId{-1})
       bytes[i].workspace = model.workspace_bytes(graph.op(step.op), pass.convolutions, extent, sizes);
+    if (step.kind == StepKind::attention && contains(staged, step.inputs[1].tensor) &&
+        model.attention_state_bytes)
+      bytes[i].workspace += model.attention_state_bytes(graph.op(step.op), extent);
     if (!makes_tile(step)) continue;
     carried += carried_bytes(graph, pass, step, tile, sizes);
     const int64_t of_tile = tile_bytes(graph, step.tensor, extent, sizes);

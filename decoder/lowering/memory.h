@@ -19,6 +19,8 @@ struct MemoryModel {
   std::function<int64_t(const Op& op, ConvolutionAlgorithm algorithm, const Extent& output_tile,
                         const Sizes& sizes)>
       workspace_bytes;
+  /// What attention takes besides on such a tile where keys come block by block; null for nothing.
+  std::function<int64_t(const Op& op, const Extent& output_tile)> attention_state_bytes;
   /// What libraries take outside the pool, in all.
   int64_t reserve_bytes = 0;
   /// And for every pixel of one frame of each item of a micro-batch: lists of blocks, sums of rows, what
@@ -46,9 +48,11 @@ struct StepBytes {
   int64_t workspace = 0;
   int64_t total() const { return tiles + carried + workspace; }
 };
-/// For each step of a pass, on a tile of this extent that lies where it needs most.
+/// For each step of a pass, on a tile of this extent that lies where it needs most. `staged` are the keys and
+/// values that live below the device.
 std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const Extent& tile,
-                                  const Sizes& sizes, const MemoryModel& model);
+                                  const Sizes& sizes, const MemoryModel& model,
+                                  const std::vector<TensorId>& staged = {});
 /// Bytes of what a step carries from one chunk to the next, of grid tiles of this extent.
 int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                       const Sizes& sizes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "decoder/lowering/attention.h"
 #include "decoder/lowering/lifetimes.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/weights_bytes.h"
@@ -81,8 +82,10 @@ PassSweep::PassSweep(const Graph& graph, const Plan& plan, size_t number, const 
       throughout_(live_throughout(graph, plan)) {
   throughout_.pass_weights = allocated_bytes(
       pass_weights_bytes(graph, pass_, pass_.convolutions, plan.weights, sizes_.storage()), sizes_.device);
+  std::vector<TensorId> below;
   for (const MaterialisedInPass& entry : materialised_in(plan, number)) {
     const TensorId tensor = entry.materialised->tensor;
+    if (entry.materialised->tier != MemoryTier::device) below.push_back(tensor);
     const auto store = std::find_if(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
       return acquires_blocks(step) && step.tensor == tensor;
     });
@@ -91,6 +94,7 @@ PassSweep::PassSweep(const Graph& graph, const Plan& plan, size_t number, const 
     const size_t stored_by = entry.written ? store - pass_.steps.begin() : pass_.steps.size();
     stored_.push_back({tensor, LiveBlocks(graph, pass_, entry, sizes_), stored_by});
   }
+  staged_ = staged_in(pass_, below);
 }
 
 int64_t PassSweep::Stored::bytes_at(const SweepPoint& point) const {
@@ -105,7 +109,7 @@ Extent PassSweep::tile_of(size_t band) const {
 const std::vector<StepBytes>& PassSweep::steps_of(size_t band) const {
   const Extent tile = tile_of(band);
   const auto [entry, is_new] = steps_.try_emplace(tile.y);
-  if (is_new) entry->second = step_bytes(graph_, pass_, tile, sizes_, model_);
+  if (is_new) entry->second = step_bytes(graph_, pass_, tile, sizes_, model_, staged_);
   return entry->second;
 }
 

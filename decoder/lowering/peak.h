@@ -108,6 +108,7 @@ class PassSweep {
   Extent tile_;
   LiveBytes throughout_;
   std::vector<Stored> stored_;
+  std::vector<TensorId> staged_;                             ///< keys and values that live below the device
   mutable std::map<int64_t, std::vector<StepBytes>> steps_;  ///< by height of a band, when first asked for
 };
 

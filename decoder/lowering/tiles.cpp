@@ -21,9 +21,17 @@ Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const
       },
       grid_tile, tensor.scale, pass.scale, step.halo.before, step.halo.after, step.pad,
       extent_of(tensor, latent));
-  region.t = frames_at_scale(grid_tile.t, pass.scale.t, tensor.scale.t);
+  region.t = fresh_frames(graph, pass, step, grid_tile.t, latent);
   region.t.begin = std::max<int64_t>(0, region.t.begin - step.halo.before.t);
   return region;
+}
+
+Interval fresh_frames(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_frames,
+                      const Extent& latent) {
+  const Tensor& tensor = graph.tensor(step.tensor);
+  const Interval own = frames_at_scale(grid_frames, pass.scale.t, tensor.scale.t);
+  const int64_t ahead = step.halo.after.t, all = extent_of(tensor, latent).t;
+  return {own.begin == 0 ? 0 : std::min(all, own.begin + ahead), std::min(all, own.end + ahead)};
 }
 
 int64_t carried_frames(const Step& step) {

@@ -15,10 +15,15 @@ Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale);
 Region tile_region(const Graph& graph, const Pass& pass, const Step& step, const Region& grid_tile,
                    const Extent& latent);
 
+/// The frames of it that the step makes, in the chunk of these frames of the grid; the others come from the
+/// tile of the chunk before. None where the step has run ahead to the clip's end.
+Interval fresh_frames(const Graph& graph, const Pass& pass, const Step& step, const Interval& grid_frames,
+                      const Extent& latent);
+
 /// Earlier frames of a step's tile that come from the tile of the chunk before, copied, not computed again.
 int64_t carried_frames(const Step& step);
 
-/// True where the pass may be cut along the time: no step needs frames that come after its own.
+/// True where the pass may be cut along the time: no step needs all frames at once.
 bool takes_chunks(const Graph& graph, const Pass& pass);
 
 /// Cuts [0, length) into intervals of `tile`, the last one shorter.

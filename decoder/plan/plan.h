@@ -20,11 +20,11 @@
 //    10 +--------+--------+               store        [===============]       writes blocks of rows
 //
 // A step's tile covers the grid's tile and a halo: what later steps read beyond it. Where halos of neighbours
-// overlap, both compute the same values. Where a halo leaves the picture, the tile has zeros (`pad`) if a
-// convolution reads them, and ends there if not. Tiles are gone after their last reader. What outlives a tile
-// is written whole, in blocks of rows (`Materialised`); blocks come and go band by band. Of clips, a tile is
-// also cut along the time, into chunks that are swept one after the other before the next tile begins; each
-// hands its last frames on to the next (`Pass`).
+// overlap, both compute the same values. Where a halo leaves the picture, the tile has `pad` positions more
+// if a convolution reads them, zeros or copies (`edges`), and ends there if not. Tiles are gone after their
+// last reader. What outlives a tile is written whole, in blocks of rows (`Materialised`); blocks come and go
+// band by band. Of clips, a tile is also cut along the time, into chunks that are swept one after the other
+// before the next tile begins; each hands its last frames on to the next (`Pass`).
 namespace headroom {
 
 /// The kind of device that a plan is for.
@@ -110,7 +110,10 @@ struct Operand {
 };
 
 /// One step of a tile program. The tile it makes covers the image of the pass's tile in the tensor's
-/// positions, widened by `halo`, cut to the picture widened by `pad`.
+/// positions, widened by `halo`, cut to the picture widened by `pad`. Along the time `halo.after` says by how
+/// many frames the step runs ahead: it makes the frames of its chunk's image moved by so many, none behind
+/// the clip's last, and in the first chunk all that come before them too. `halo.before` counts frames before
+/// these, which the tile has from the chunk before.
 struct Step {
   StepKind kind{};
   OpId op{-1};  ///< the operation carried out; -1 for gather, store and emit
@@ -118,7 +121,8 @@ struct Step {
       -1};  ///< what the step makes: a tile of it, or for statistics, store and accumulate the whole
   std::vector<Operand> inputs{};
   Halo halo{};
-  Axes<int32_t> pad{};  ///< positions outside the picture that are present, as zeros, on each side
+  Axes<int32_t> pad{};         ///< positions outside the picture that are present on each side
+  Edges edges = Edges::zeros;  ///< what stands there; zeros where there are none
   /// The add that a convolution carries out on its way: `tensor` is what that makes, and its other operand
   /// is the step's last input. -1 where there is none; on CUDA alone.
   OpId add{-1};

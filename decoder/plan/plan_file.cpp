@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "decoder/plan/recipe_file.h"
+
 namespace headroom {
 namespace {
 
@@ -18,6 +20,14 @@ PlanFile::PlanFile(const std::filesystem::path& file)
 
 Plan PlanFile::plan(const Graph& graph) const {
   return plan_from_json(JsonFields(*json_, origin_), graph);
+}
+
+bool PlanFile::has_recipe() const {
+  return headroom::has_recipe(JsonFields(*json_, origin_));
+}
+
+RecipePlan PlanFile::recipe_plan(const Graph& graph) const {
+  return recipe_plan_from_json(JsonFields(*json_, origin_), graph);
 }
 
 Plan read_plan(const std::filesystem::path& file, const Graph& graph) {

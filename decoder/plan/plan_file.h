@@ -7,13 +7,16 @@
 #include "decoder/graph/graph.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/plan/plan.h"
+#include "decoder/plan/recipe.h"
 
 namespace headroom {
 
-/// The newest version of "headroom.plan" that this build writes and reads. Version 2 added memory tiers below
-/// the device, weights per pass, the proven bound and the environment; files of version 1 are read as having
-/// none of them.
+/// The version of "headroom.plan" that this build writes of a single decode. Version 2 added memory tiers
+/// below the device, weights per pass, the proven bound and the environment; files of version 1 are read as
+/// having none of them.
 constexpr int64_t kPlanVersion = 2;
+/// The same of a plan with a recipe (decoder/plan/recipe.h), which earlier releases cannot run.
+constexpr int64_t kRecipePlanVersion = 3;
 
 /// A plan as the document that docs/formats.md describes. Tensors and operations are written by name, so
 /// `graph` must be the one that the plan was made for; std::out_of_range where an id is not one of its own.
@@ -37,8 +40,11 @@ class PlanFile {
   /// Reads at most 256 MiB. Throws InputError naming the file, and the key where one is at fault.
   explicit PlanFile(const std::filesystem::path& file);
   const Request& request() const { return request_; }
-  /// Throws InputError naming the file and the key.
+  /// Whether it holds plans for the tiles of a recipe.
+  bool has_recipe() const;
+  /// Throws InputError naming the file and the key; of a file with a recipe the one, without one the other.
   Plan plan(const Graph& graph) const;
+  RecipePlan recipe_plan(const Graph& graph) const;
 
  private:
   std::string origin_;

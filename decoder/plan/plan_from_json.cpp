@@ -4,6 +4,7 @@
 
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/plan/recipe_file.h"
 
 namespace headroom {
 namespace {
@@ -153,6 +154,8 @@ class PlanReader {
       step.halo.after = read_axes(fields["halo"]["after"], 0, kMostReach);
     }
     if (fields.has("pad")) step.pad = read_axes(fields["pad"], 0, kMostReach);
+    if (fields.has("edges"))
+      step.edges = one_of(fields["edges"], std::array{Edges::zeros, Edges::replicate, Edges::reflect});
     if (fields.has("add")) step.add = op(fields["add"]);
     if (fields.has("target"))
       step.target =
@@ -168,7 +171,7 @@ class PlanReader {
 }  // namespace
 
 Request read_request(const JsonFields& file) {
-  check_schema(file, "headroom.plan", kPlanVersion);
+  check_schema(file, "headroom.plan", has_recipe(file) ? kRecipePlanVersion : kPlanVersion);
   const JsonFields fields = file["request"];
   Request request;
   request.model = name_text(fields["model"]);
@@ -191,6 +194,11 @@ Request read_request(const JsonFields& file) {
 Plan plan_from_json(const JsonFields& file, const Graph& graph) {
   Plan plan;
   plan.request = read_request(file);
+  if (has_recipe(file)) {
+    file["recipe"].fail(
+        "expected a plan of one decode, found plans for tiles that are blended; headroom-decode --plan runs "
+        "them and headroom-plan validate checks them");
+  }
   plan.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // the largest stands for no limit
   plan.micro_batch = file["slice_items"].integer(1, plan.request.batch);
   plan.weights_bytes = file["weights_bytes"].integer(0, kMostBytes);

@@ -64,6 +64,7 @@ json step_to_json(const Step& step, const Graph& graph) {
     out["halo"] = {{"before", axes_to_json(step.halo.before)}, {"after", axes_to_json(step.halo.after)}};
   }
   if (step.pad != Axes<int32_t>{}) out["pad"] = axes_to_json(step.pad);
+  if (step.edges != Edges::zeros) out["edges"] = name_of(step.edges);
   if (step.add != OpId{-1}) out["add"] = graph.ops().at(index(step.add)).name;
   if (step.target != StepTarget::tile) out["target"] = name_of(step.target);
   return out;

@@ -92,6 +92,9 @@ struct RunStats {
   std::string device;
   std::string libraries;
   int threads = 0;
+  /// Of a decode by a published recipe: what it equals; empty where that is the untiled decode. `passes` is
+  /// empty then.
+  std::string equals;
   std::optional<Verification> verification;
   std::optional<QueueStats> queue;  ///< `passes` is empty then
   friend bool operator==(const RunStats&, const RunStats&) = default;

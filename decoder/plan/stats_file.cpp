@@ -147,6 +147,7 @@ json to_json(const RunStats& stats) {
   for (const PartStats& part : stats.parts)
     out["parts"].push_back({{"name", part.name}, {"seconds", part.seconds}});
   for (const EngineStats& engine : stats.engines) out["engines"].push_back(to_json(engine));
+  if (!stats.equals.empty()) out["equals"] = stats.equals;
   if (stats.verification) out["verification"] = to_json(*stats.verification);
   if (stats.queue) {
     out["decodes"] = json::array();
@@ -193,6 +194,7 @@ RunStats stats_from_json(const JsonFields& file) {
   stats.device = file["device"].text();
   stats.libraries = file["libraries"].text();
   stats.threads = static_cast<int>(file["threads"].integer(0, 1'000'000));
+  if (file.has("equals")) stats.equals = file["equals"].text();
   if (file.has("verification")) stats.verification = read_verification(file["verification"]);
   if (file.has("decodes")) stats.queue = read_queue(file);
   return stats;

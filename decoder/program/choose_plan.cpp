@@ -8,30 +8,44 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/plan/recipe_file.h"
 #include "decoder/program/plan_beside.h"
 
 namespace headroom {
 namespace {
 
+/// The scratch folder of the command line in place of the plan's.
+void take_scratch(const DecodeOptions& options, Plan& plan) {
+  if (!options.scratch.empty()) plan.scratch_folder = options.scratch;
+  if (!options.scratch_limit.empty())
+    plan.scratch_limit_bytes = parse_bytes(options.scratch_limit, "--scratch-limit");
+}
+
+void check_device(const DecodeOptions& options, const Request& planned) {
+  if (options.device.empty() || parse_device(options.device) == planned.device) return;
+  throw InputError("--device: " + options.plan_file + " is a plan for " + name_of(planned.device) +
+                   ", found " + options.device);
+}
+
 /// The plan of --plan, with the scratch folder of the command line.
 ChosenPlan given_plan(const DecodeOptions& options, const Model& model) {
-  const int64_t scratch_limit =
-      options.scratch_limit.empty() ? 0 : parse_bytes(options.scratch_limit, "--scratch-limit");
   const PlanFile parsed(options.plan_file);
   ChosenPlan chosen{for_frames(model, parsed.request().frames), {}};
-  Plan& plan = chosen.plan = parsed.plan(chosen.model.graph);
-  if (!options.scratch.empty()) plan.scratch_folder = options.scratch;
-  if (!options.scratch_limit.empty()) plan.scratch_limit_bytes = scratch_limit;
-  if (!options.device.empty() && parse_device(options.device) != plan.request.device) {
-    throw InputError("--device: " + options.plan_file + " is a plan for " + name_of(plan.request.device) +
-                     ", found " + options.device);
-  }
+  chosen.plan = parsed.plan(chosen.model.graph);
+  take_scratch(options, chosen.plan);
+  check_device(options, chosen.plan.request);
   return chosen;
 }
 
+/// What headroom-plan answers, and for a clip of how many frames.
+struct PlanAnswer {
+  nlohmann::json document;
+  int64_t frames;
+};
+
 /// The plan that headroom-plan makes for --limit, and on a GPU for so much of the host's memory.
-ChosenPlan asked_plan(const DecodeOptions& options, const Model& model, const Array& latent,
-                      const gpu::Gpu* gpu, int64_t host_limit_bytes = 0) {
+PlanAnswer answer_of(const DecodeOptions& options, const Model& model, const Array& latent,
+                     const gpu::Gpu* gpu, int64_t host_limit_bytes) {
   // Before a solve is waited for.
   if (!options.scratch_limit.empty()) parse_bytes(options.scratch_limit, "--scratch-limit");
   if (latent.shape.size() < 4 || latent.shape.size() > 5) {
@@ -53,10 +67,15 @@ ChosenPlan asked_plan(const DecodeOptions& options, const Model& model, const Ar
   if (!options.profile_file.empty()) words.insert(words.end(), {"--profile", options.profile_file});
   if (!options.scratch.empty()) words.insert(words.end(), {"--scratch", options.scratch});
   if (!options.scratch_limit.empty()) words.insert(words.end(), {"--scratch-limit", options.scratch_limit});
-  const nlohmann::json document =
-      plan_from_program_beside(words, gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu);
-  ChosenPlan chosen{for_frames(model, frames), {}};
-  chosen.plan = plan_from_json(JsonFields(document, "headroom-plan"), chosen.model.graph);
+  if (!options.recipe.empty()) words.insert(words.end(), {"--recipe", options.recipe});
+  return {plan_from_program_beside(words, gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu), frames};
+}
+
+ChosenPlan asked_plan(const DecodeOptions& options, const Model& model, const Array& latent,
+                      const gpu::Gpu* gpu, int64_t host_limit_bytes = 0) {
+  const PlanAnswer answer = answer_of(options, model, latent, gpu, host_limit_bytes);
+  ChosenPlan chosen{for_frames(model, answer.frames), {}};
+  chosen.plan = plan_from_json(JsonFields(answer.document, "headroom-plan"), chosen.model.graph);
   return chosen;
 }
 
@@ -81,6 +100,22 @@ std::string next_smaller_plan(const DecodeOptions& options, const Model& model, 
 ChosenPlan choose_plan(const DecodeOptions& options, const Model& model, const Array& latent,
                        const gpu::Gpu* gpu) {
   return options.plan_file.empty() ? asked_plan(options, model, latent, gpu) : given_plan(options, model);
+}
+
+ChosenRecipe choose_recipe(const DecodeOptions& options, const Model& model, const Array& latent,
+                           const gpu::Gpu* gpu) {
+  if (options.plan_file.empty()) {
+    const PlanAnswer answer = answer_of(options, model, latent, gpu, 0);
+    ChosenRecipe chosen{for_frames(model, answer.frames), {}};
+    chosen.plan = recipe_plan_from_json(JsonFields(answer.document, "headroom-plan"), chosen.model.graph);
+    return chosen;
+  }
+  const PlanFile parsed(options.plan_file);
+  ChosenRecipe chosen{for_frames(model, parsed.request().frames), {}};
+  chosen.plan = parsed.recipe_plan(chosen.model.graph);
+  for (Plan& tile : chosen.plan.plans) take_scratch(options, tile);
+  check_device(options, chosen.plan.request);
+  return chosen;
 }
 
 }  // namespace headroom

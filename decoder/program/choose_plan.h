@@ -6,6 +6,7 @@
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
+#include "decoder/plan/recipe.h"
 #include "decoder/program/options.h"
 
 namespace headroom {
@@ -20,6 +21,14 @@ struct ChosenPlan {
 /// or on the CPU where it is null. Throws InputError, DoesNotFit, DeviceError.
 ChosenPlan choose_plan(const DecodeOptions& options, const Model& model, const Array& latent,
                        const gpu::Gpu* gpu);
+
+/// The same of plans for the tiles of a recipe.
+struct ChosenRecipe {
+  Model model;
+  RecipePlan plan;
+};
+ChosenRecipe choose_recipe(const DecodeOptions& options, const Model& model, const Array& latent,
+                           const gpu::Gpu* gpu);
 
 /// Of the plan to run in place of one whose memory the GPU does not have now: what it takes, as half a
 /// sentence for people, or why none was found. Throws nothing.

@@ -19,6 +19,12 @@ void require_channels(const Array& latent, int64_t channels) {
     throw InputError("latent: expected " + std::to_string(channels) + " channels along its second axis");
 }
 
+std::vector<double> stored_values(const Model& model, const ParameterSource& weights, const char* name) {
+  std::vector<float> values(static_cast<size_t>(model.latent_channels));
+  weights({name, {model.latent_channels}}, {0, model.latent_channels}, values.data());
+  return {values.begin(), values.end()};
+}
+
 /// z * sqrt(variance + epsilon) + mean of every channel.
 void undo_batch_norm(const LatentPatches& patches, const ParameterSource& weights, Array& latent) {
   const int64_t channels = latent.shape[1];
@@ -71,6 +77,14 @@ void undo_latent_scale(const Model& model, const std::function<ParameterSource()
   require_channels(latent, model.latent_channels);
   const auto channels = static_cast<size_t>(model.latent_channels);
   const size_t plane = latent.values.size() / static_cast<size_t>(latent.shape[0]) / channels;
+  if (model.latent_scale_in_weights) {
+    Model with_scale = model;
+    with_scale.latent_scale_in_weights = false;
+    const ParameterSource source = weights();
+    with_scale.latents_mean = stored_values(model, source, "latents_mean");
+    with_scale.latents_std = stored_values(model, source, "latents_std");
+    return undo_latent_scale(with_scale, weights, latent);
+  }
   const bool per_channel = !model.latents_mean.empty() && !model.latents_std.empty();
   if (per_channel) {
     require_each_channel(model, "latents_mean", model.latents_mean);

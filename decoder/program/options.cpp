@@ -5,6 +5,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/plan.h"
+#include "decoder/plan/recipe.h"
 
 namespace headroom {
 namespace {
@@ -31,6 +32,10 @@ void add_plan_options(CLI::App& app, DecodeOptions& options) {
   source->require_option(1);
   app.add_option("--profile", options.profile_file, "with --limit: a profile of this machine to plan with");
   app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp);
+  app.add_option(
+      "--recipe", options.recipe,
+      "with --limit: the picture of tiles that are blended, as others publish it: diffusers-tiling "
+      "(after enable_tiling()), diffusers-framewise (clips by default); a plan has its own");
   app.add_option("--device", options.device,
                  "cpu, or cuda for the first GPU; a plan's own, with --limit cpu by default");
 }
@@ -85,6 +90,11 @@ void check(const DecodeOptions& options, bool has_frame_rate) {
   if (!options.device.empty()) parse_device(options.device);
   if (!options.dtype.empty() && options.limit.empty())
     throw InputError("--dtype: goes with --limit; a plan has its own (try headroom-decode --help)");
+  if (!options.recipe.empty()) {
+    parse_recipe(options.recipe, "--recipe");
+    if (options.limit.empty())
+      throw InputError("--recipe: goes with --limit; a plan has its own (try headroom-decode --help)");
+  }
   if (!options.queue_file.empty()) {
     for (const auto& [given, name] :
          {std::pair{options.verify, "--verify"}, std::pair{!options.preview_file.empty(), "--preview"}}) {

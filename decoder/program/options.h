@@ -20,7 +20,7 @@ struct DecodeOptions {
   std::optional<uint64_t> random_seed;
   FrameRate frame_rate;
   int threads = 0;
-  std::string dtype, device;
+  std::string dtype, device, recipe;
   bool verify = false, json = false, other_environment = false;
   ProgressOptions progress;
 };

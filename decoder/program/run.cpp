@@ -12,7 +12,6 @@
 #include "decoder/files/latent_file.h"
 #include "decoder/files/left_behind.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/files/preview_sink.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/gpu/free_on_card.h"
 #include "decoder/graph/amounts.h"
@@ -21,7 +20,9 @@
 #include "decoder/program/choose_plan.h"
 #include "decoder/program/latent_scale.h"
 #include "decoder/program/options.h"
+#include "decoder/program/outputs.h"
 #include "decoder/program/queue.h"
+#include "decoder/program/recipe.h"
 #include "decoder/program/verification.h"
 #include "decoder/progress/progress.h"
 #include "decoder/session/environment.h"
@@ -47,7 +48,7 @@ void print_summary(const RunStats& stats, const std::string& output, std::ostrea
   out << output << ": " << format_seconds(stats.seconds) << ", peak " << format_bytes(stats.peak_bytes)
       << " (predicted " << format_bytes(stats.predicted_peak_bytes) << ", limit "
       << format_bytes(stats.limit_bytes) << "), resident growth " << format_bytes(stats.rss_growth_bytes)
-      << "\n";
+      << (stats.equals.empty() ? "" : "; equals " + stats.equals) << "\n";
   if (const auto& v = stats.verification) {
     out << "compared with " << v->compared_with << ": largest error " << v->largest_error << " ("
         << v->largest_error_relative << " of the largest magnitude " << v->reference_magnitude << "), PSNR "
@@ -81,18 +82,6 @@ RunStats decode_once(const DecodeOptions& options, const PlannedDecode& what, Pi
   std::filesystem::remove(copy);
   return stats;
 }
-
-/// The output of the command line, and with --preview a small copy of it.
-struct Outputs {
-  std::unique_ptr<PictureSink> output;
-  std::optional<PreviewSink> preview;
-
-  Outputs(const DecodeOptions& options, const PictureShape& shape)
-      : output(open_sink(options.output, shape, options.frame_rate)) {
-    if (!options.preview_file.empty()) preview.emplace(*output, options.preview_file);
-  }
-  PictureSink& first() { return preview ? static_cast<PictureSink&>(*preview) : *output; }
-};
 
 /// What is asked for, whichever plan decodes it.
 struct Asked {
@@ -136,6 +125,7 @@ RunStats run_plan(const Asked& asked, const ChosenPlan& chosen, Progress& progre
 /// then planned anew, a few times; of any other plan is said which smaller one would run.
 RunStats run(const DecodeOptions& options, Progress& progress) {
   constexpr int kPlans = 3;
+  if (has_recipe(options)) return run_recipe(options, progress);
   // First of all: without a GPU nothing else is worth doing.
   std::unique_ptr<gpu::Gpu> gpu;
   if (options.device == "cuda") gpu = gpu::open_gpu();

@@ -11,6 +11,7 @@
 #include "decoder/cpu/threads.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/geometry.h"
+#include "decoder/lowering/attention.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/weights_bytes.h"
 #include "decoder/plan/sizes.h"
@@ -18,18 +19,6 @@
 
 namespace headroom {
 namespace {
-
-bool reads_whole(const Graph& graph, const Plan& plan, TensorId tensor) {
-  for (const Pass& pass : plan.passes) {
-    for (const Step& step : pass.steps) {
-      if (step.kind != StepKind::attention) continue;
-      for (size_t i = 0; i < step.inputs.size(); ++i) {
-        if (step.inputs[i].tensor == tensor && is_barrier(graph.op(step.op), i)) return true;
-      }
-    }
-  }
-  return false;
-}
 
 /// Attention walks keys and values block by block together.
 void check_blocks(const Graph& graph, const Plan& plan) {
@@ -47,6 +36,27 @@ void check_blocks(const Graph& graph, const Plan& plan) {
   }
 }
 
+/// Keys that are not on the device come block by block with their values.
+void check_keys(const Graph& graph, const Plan& plan) {
+  const auto tier_of = [&](TensorId id) {
+    for (const Materialised& entry : plan.materialised) {
+      if (entry.tensor == id) return entry.tier;
+    }
+    return MemoryTier::device;
+  };
+  for (const Op& op : graph.ops()) {
+    if (op.kind != OpKind::attention) continue;
+    const MemoryTier keys = tier_of(op.inputs[1]), values = tier_of(op.inputs[2]);
+    if (keys == values && (keys == MemoryTier::device || takes_keys_by_block(graph, op))) continue;
+    const bool named_keys = keys != MemoryTier::device;
+    throw InputError(
+        graph.tensor(op.inputs[named_keys ? 1 : 2]).name + " is kept in " +
+        name_of(named_keys ? keys : values) + ": attention " + op.name +
+        " reads keys there with their values alone, where each frame's stay together and nothing "
+        "else reads them");
+  }
+}
+
 /// What this device can do with materialised tensors that are not on it.
 void check_tiers(const Graph& graph, const Plan& plan) {
   for (const Materialised& entry : plan.materialised) {
@@ -54,8 +64,6 @@ void check_tiers(const Graph& graph, const Plan& plan) {
     const std::string named = graph.tensor(entry.tensor).name + " is kept in " + name_of(entry.tier) + ": ";
     if (entry.tier == MemoryTier::host)
       throw InputError(named + "on the CPU the device's memory is the host's; plan without a host limit");
-    if (reads_whole(graph, plan, entry.tensor))
-      throw InputError(named + "attention reads it whole, so it must be on the device");
     const bool shared =
         entry.in_place_of != TensorId{-1} ||
         std::any_of(plan.materialised.begin(), plan.materialised.end(),
@@ -156,6 +164,7 @@ const Weights& CpuSession::load_weights() {
 std::unique_ptr<Session::Run> CpuSession::begin(size_t number, EventSink* events) {
   const Plan& plan = plans_[number];
   check_tiers(model_.graph, plan);
+  check_keys(model_.graph, plan);
   check_blocks(model_.graph, plan);
   return std::make_unique<PlanRun>(*this, plan, events);
 }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "decoder/validator/view.h"
 
 namespace headroom::validation {
@@ -64,7 +66,25 @@ class FlowCheck {
       check_partition(ref);
     } else {
       check_chunks(ref);
+      if (step.edges == Edges::reflect) check_reflected(ref);
     }
+  }
+
+  /// What lies outside the picture is copied from the tile itself, which must have what it mirrors. What it
+  /// would repeat it always has: a tile has positions of its own, and from these it goes on to the border.
+  void check_reflected(const StepRef& ref) {
+    on_every_axis(ref, [&](Axis axis, size_t i) {
+      if (axis == kTime) return true;
+      const Interval tile = view_.region(ref, axis, i);
+      const int64_t last = view_.picture(view_.step(ref).tensor, axis).end - 1;
+      // So many positions before the picture are copies of as many from position 1 on; after it likewise.
+      const int64_t before = std::min(last, -tile.begin), after = std::min(last, tile.end - 1 - last);
+      if (before < tile.end && (after < 1 || tile.begin <= last - after)) return true;
+      refuse(Violation::missing_halo, ref,
+             "reflects what it has not of " + view_.name(view_.step(ref).tensor) + " along " + letter(axis) +
+                 " for tile " + std::to_string(i) + "; it makes " + to_text(tile));
+      return false;
+    });
   }
 
   void check_statistics_operand(const StepRef& ref, TensorId statistics) {
@@ -97,6 +117,8 @@ class FlowCheck {
     const Operand& operand = view_.step(ref).inputs[input];
     const StepRef maker{ref.pass, static_cast<size_t>(operand.step)};
     on_every_axis(ref, [&](Axis axis, size_t i) {
+      // Where a step has run ahead to the clip's end it makes no more frames, and reads none.
+      if (axis == kTime && view_.tile_count(ref.pass, axis) > 1 && makes_none(ref, i)) return true;
       const Interval needed = view_.needed(ref, input, axis, i);
       const Interval made = view_.region(maker, axis, i);
       if (made.contains(needed)) return true;
@@ -106,6 +128,10 @@ class FlowCheck {
                  to_text(made));
       return false;
     });
+  }
+
+  bool makes_none(const StepRef& ref, size_t chunk) const {
+    return computes_tile(view_.step(ref)) && view_.made(ref, kTime, chunk).length() == 0;
   }
 
   /// True where the step reads no position of the operand that other tiles of the pass own.

@@ -91,6 +91,15 @@ class Window {
     const int64_t begin = starts_[pass], end = starts_[pass + 1];
     if (view_.work_left == 0) return false;
     if (readers.empty()) return true;
+    // Of keys or values one block of one item is there, and the next one comes.
+    for (const auto& [ref, input] : readers) {
+      if (!reads_whole(view_.step(ref), input)) continue;
+      const int64_t bytes =
+          multiply(std::min<int64_t>(2, view_.block_count(entry_)), block_bytes_ / view_.plan.micro_batch);
+      changes_.push_back({begin, -1, bytes});
+      changes_.push_back({end, -1, -bytes});
+      return true;
+    }
     std::vector<int64_t> last_read(static_cast<size_t>(view_.block_count(entry_)), -2);
     int64_t there = 0;   // on the device in the band before the last one looked at
     int64_t before = 0;  // read by the last band looked at

@@ -271,7 +271,8 @@ class MemoryCheck {
   bool reuses_operand(const StepRef& ref, const std::vector<size_t>& last_reader,
                       const std::vector<int64_t>& bytes) const {
     const Step& step = view_.step(ref);
-    if (step.kind != StepKind::add) return false;
+    // One that keeps earlier frames has a tile of its own for them.
+    if (step.kind != StepKind::add || step.halo.before.t > 0) return false;
     return std::any_of(step.inputs.begin(), step.inputs.end(), [&](const Operand& input) {
       if (input.step == -1) return false;
       const auto maker = static_cast<size_t>(input.step);

@@ -59,6 +59,16 @@ bool reads_tile(StepKind kind, size_t input) {
                                                    kind == StepKind::attention));
 }
 
+/// What must stand outside the picture in the tile that a convolution reads; nothing need where its kernel
+/// stays inside. Over upsampling by phases it reads one position outside at the most, and that of the large
+/// picture is its outermost one however it is filled but by zeros: repeated, or mirrored at the outermost,
+/// whose neighbour has the same value.
+std::optional<Edges> wanted_edges(const Op& convolution) {
+  if (convolution.kernel.y == 1 && convolution.kernel.x == 1) return std::nullopt;
+  const Edges edges = convolution.convolution.edges;
+  return convolution.factor.y > 1 && edges != Edges::zeros ? Edges::replicate : edges;
+}
+
 /// Checks one step. Every check that fails reports and returns false: later ones build on the earlier.
 class StepCheck {
  public:
@@ -117,7 +127,8 @@ class StepCheck {
     const bool known = step_.target == StepTarget::tile || step_.target == StepTarget::blocks ||
                        step_.target == StepTarget::in_place;
     if (!known) return refuse("target: expected tile, blocks or in_place");
-    if (step_.add != OpId{-1} && step_.kind != StepKind::conv) return refuse("only convolutions add a residual");
+    if (step_.add != OpId{-1} && step_.kind != StepKind::conv)
+      return refuse("only convolutions add a residual");
     if (step_.target == StepTarget::tile) return true;
     if (step_.kind != StepKind::conv || !view_.on_cuda())
       return refuse("only convolutions on cuda write blocks themselves");
@@ -137,9 +148,8 @@ class StepCheck {
       if (std::min({before, after, pad}) < 0 || std::max({before, after, pad}) > kWidestHalo) {
         return refuse("halo and pad: expected from 0 to 1048576");
       }
-      if (axis == kTime && after + pad > 0)
-        return refuse("a tile has no frames after its own, and none before the first");
-      if (pad > 0 && !pads) return refuse("no step of this kind makes zeros outside the picture");
+      if (axis == kTime && pad > 0) return refuse("a tile has no frames outside of the clip");
+      if (pad > 0 && !pads) return refuse("no step of this kind makes positions outside the picture");
       if (writes_blocks(step_) && before + after + pad > 0)
         return refuse("its halo belongs to the neighbouring tiles", Violation::computed_twice);
       if (writes_whole(step_.kind) && before + after > 0) {
@@ -148,6 +158,15 @@ class StepCheck {
                       counts ? Violation::statistics_twice : Violation::computed_twice);
       }
     }
+    return check_edges();
+  }
+
+  bool check_edges() {
+    const bool known =
+        step_.edges == Edges::zeros || step_.edges == Edges::replicate || step_.edges == Edges::reflect;
+    if (!known) return refuse("edges: expected zeros, replicate or reflect");
+    if (step_.edges != Edges::zeros && step_.pad.y + step_.pad.x == 0)
+      return refuse("edges: its tile ends where the picture does");
     return true;
   }
 
@@ -198,12 +217,30 @@ class StepCheck {
       return refuse(which + view_.name(operand.tensor) + " is not kept, so nothing has written it",
                     Violation::read_before_write);
     }
-    if (reads_whole(step_, i) && materialised->tier != MemoryTier::device) {
-      return refuse(which + "every tile reads the whole of " + view_.name(operand.tensor) +
-                        ", which lives in " + name_of(materialised->tier),
+    if (!reads_whole(step_, i) || materialised->tier == MemoryTier::device) return true;
+    return check_blocks_of_keys(i, *materialised, which);
+  }
+
+  /// Keys or values below the device come to it block by block, both alike, to this one step of the pass.
+  bool check_blocks_of_keys(size_t i, const Materialised& own, const std::string& which) {
+    const auto misplaced = [&](const char* why) {
+      return refuse(which + "every tile reads the whole of " + view_.name(own.tensor) + ", which lives in " +
+                        name_of(own.tier) + ", " + why,
                     Violation::misplaced);
-    }
-    return true;
+    };
+    if (step_.kind != StepKind::attention || step_.inputs.size() != 3) return misplaced("and not by block");
+    if (view_.graph.op(step_.op).frames == AttentionFrames::interleaved)
+      return misplaced("and frames are interleaved");
+    const Operand& other = step_.inputs[3 - i];
+    const Materialised* beside = view_.materialised(other.tensor);
+    if (beside == nullptr || beside == &own || beside->tier != own.tier ||
+        beside->block_rows != own.block_rows)
+      return misplaced("apart from what goes with it");
+    int64_t readers = 0;
+    if (!view_.spend(static_cast<int64_t>(view_.plan.passes[ref_.pass].steps.size()))) return false;
+    for (const Step& step : view_.plan.passes[ref_.pass].steps)
+      readers += std::count(step.inputs.begin(), step.inputs.end(), step_.inputs[i]);
+    return readers == 1 || misplaced("for more than one step");
   }
 
   bool check_tile(const Operand& operand, const std::string& which) {
@@ -221,6 +258,13 @@ class StepCheck {
       return refuse(which + "reads the tile of step " + std::to_string(operand.step) +
                         " after a step has added onto it",
                     Violation::read_after_release);
+    }
+    const bool convolved = step_.kind == StepKind::conv && &operand == &step_.inputs[0];
+    const std::optional<Edges> wanted =
+        convolved ? wanted_edges(view_.graph.op(step_.op)) : std::optional<Edges>{};
+    if (wanted && maker.edges != *wanted) {
+      return refuse(which + "expected " + name_of(*wanted) + " outside the picture, and step " +
+                    std::to_string(operand.step) + " makes " + name_of(maker.edges));
     }
     return true;
   }

@@ -60,11 +60,14 @@ std::vector<Violation> validate(const Plan& plan, const Model& model) {
   }
 }
 
-void require_valid(const Plan& plan, const Model& model, const std::string& origin) {
-  const std::vector<Violation> violations = validate(plan, model);
+void require_none(const std::vector<Violation>& violations, const std::string& origin) {
   if (violations.empty()) return;
   const Violation& first = violations.front();
   throw InputError(origin + ": " + first.place + ": " + name_of(first.kind) + ": " + first.what);
+}
+
+void require_valid(const Plan& plan, const Model& model, const std::string& origin) {
+  require_none(validate(plan, model), origin);
 }
 
 }  // namespace headroom

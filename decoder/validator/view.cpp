@@ -112,12 +112,26 @@ Interval View::image(size_t pass, TensorId id, Axis axis, size_t i) const {
 
 Interval View::made(const StepRef& ref, Axis axis, size_t i) const {
   const Step& maker = step(ref);
-  if (axis == kTime && !copies_materialised(maker)) return image(ref.pass, maker.tensor, axis, i);
+  if (axis == kTime && !copies_materialised(maker)) return frames_computed(ref, i);
   return intersect(region(ref, axis, i), picture(maker.tensor, axis));
+}
+
+/// A step that runs ahead makes what later frames need of it before their chunk comes. In the first chunk it
+/// makes all from the first frame on; from the last frame on there is nothing to make.
+Interval View::frames_computed(const StepRef& ref, size_t chunk) const {
+  const Step& maker = step(ref);
+  const Interval own = image(ref.pass, maker.tensor, kTime, chunk);
+  const int64_t end = picture(maker.tensor, kTime).end, ahead = maker.halo.after.t;
+  const int64_t begin = chunk == 0 ? own.begin : own.begin + ahead;
+  return {std::min(begin, end), std::min(own.end + ahead, end)};
 }
 
 Interval View::region(const StepRef& ref, Axis axis, size_t i) const {
   const Step& made = step(ref);
+  if (axis == kTime) {
+    const Interval computed = frames_computed(ref, i);
+    return {std::max<int64_t>(0, computed.begin - made.halo.before.t), computed.end};
+  }
   const Interval own = image(ref.pass, made.tensor, axis, i);
   const Interval inside = picture(made.tensor, axis);
   const int64_t pad = at(made.pad, axis);
@@ -130,7 +144,7 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
   const TensorId read = reader.inputs[input].tensor;
   if (reads_whole(reader, input)) return picture(read, axis);
   if (writes_whole(reader.kind)) return image(ref.pass, read, axis, i);
-  // Positions outside the picture are zeros that the step writes itself.
+  // What stands outside the picture the step writes itself.
   const Interval out = made(ref, axis, i);
   if (adds_operand(reader, input)) return out;
   if (axis == kTime) return frames_needed(reader, input, out);
@@ -152,15 +166,16 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
   return {out.begin / factor, ceil_divide(out.end, factor)};
 }
 
-/// A convolution reads the frames before its own that its kernel has; an interpolation and attention over
-/// interleaved frames read them all; of several frames for one, each reads that one.
+/// A convolution reads the frames around its own that its kernel has and that there are; an interpolation and
+/// attention over interleaved frames read them all; of several frames for one, each reads that one.
 Interval View::frames_needed(const Step& reader, size_t input, const Interval& out) const {
   if (reader.op == OpId{-1}) return out;
   const Op& op = graph.op(reader.op);
   const Interval all = picture(reader.inputs[input].tensor, kTime);
   switch (reader.kind) {
     case StepKind::conv:
-      return {std::max<int64_t>(0, out.begin - (op.kernel.t - 1)), out.end};
+      return {std::max<int64_t>(0, out.begin - (op.kernel.t - 1 - op.convolution.frames_ahead)),
+              std::min(all.end, out.end + op.convolution.frames_ahead)};
     case StepKind::interpolate:
       return op.factor.t > 1 ? all : out;
     case StepKind::attention:

@@ -76,8 +76,8 @@ class View {
   Interval image(size_t pass, TensorId id, Axis axis, size_t i) const;
   /// What the tile that a step makes covers.
   Interval region(const StepRef& ref, Axis axis, size_t i) const;
-  /// What a step computes of that inside the picture: along the time the frames of its own chunk, since the
-  /// earlier ones come from the tile of the chunk before.
+  /// What a step computes of that inside the picture: along the time the frames of its own chunk, moved by
+  /// those that it runs ahead, since the earlier ones come from the tile of the chunk before.
   Interval made(const StepRef& ref, Axis axis, size_t i) const;
   /// What the step reads in an operand; beyond the picture too where it is a convolution's.
   Interval needed(const StepRef& ref, size_t input, Axis axis, size_t i) const;
@@ -101,6 +101,7 @@ class View {
   std::vector<std::vector<bool>> well_formed;
 
  private:
+  Interval frames_computed(const StepRef& ref, size_t chunk) const;
   Interval frames_needed(const Step& reader, size_t input, const Interval& out) const;
 
   std::vector<int32_t> materialised_index_;  ///< by tensor, -1 where it is not materialised

@@ -118,7 +118,7 @@ void FoldedConvolution::read_taps(int64_t output, const Interval& inputs, float*
       }
     }
   }
-  if (shortcut_weight_ != 0) add_shortcut(output, inputs, out + (shape_.frames - 1) * frame_values);
+  if (shortcut_weight_ != 0) add_shortcut(output, inputs, out + shape_.frames_before() * frame_values);
 }
 
 void FoldedConvolution::take_frame(const float* from, int64_t frame, float* taps) const {
@@ -132,15 +132,17 @@ void FoldedConvolution::take_frame(const float* from, int64_t frame, float* taps
   }
 }
 
-void FoldedConvolution::add_shortcut(int64_t output, const Interval& inputs, float* last_frame) const {
+void FoldedConvolution::add_shortcut(int64_t output, const Interval& inputs, float* own_frame) const {
   const auto add = [&](int64_t input, int64_t tap) {
     if (input >= inputs.begin && input < inputs.end)
-      last_frame[(input - inputs.begin) * frame_taps() + tap] += shortcut_weight_;
+      own_frame[(input - inputs.begin) * frame_taps() + tap] += shortcut_weight_;
   };
   const int64_t of_group = shape_.outputs / shape_.groups, own = stored_output(output) % of_group;
   if (!shape_.upsamples) {
     const int64_t middle = shape_.rows / 2 * shape_.columns + shape_.columns / 2;
-    return add(own / (of_group / group_inputs()), middle);
+    const int64_t input =
+        op_.convolution.tiled_shortcut ? own % group_inputs() : own / (of_group / group_inputs());
+    return add(input, middle);
   }
   // Each channel of each phase is a channel of the input, repeated so many times. The even phase's second tap
   // and the odd one's first read the position that they repeat.

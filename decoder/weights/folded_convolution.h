@@ -19,7 +19,7 @@ void sum_phases(const float* taps, float* phases);
 /// the model is folded into kernel and bias:
 /// - a batch norm, and the mix factor of a residual sum, scale the taps and the bias of each output;
 /// - so do a scale and a shift of the result;
-/// - a shortcut adds the weight of the input to the tap that reads it;
+/// - a shortcut adds the weight of the input to the tap that reads it at the output's own position;
 /// - over nearest upsampling the kernel becomes those of the four phases (sum_phases());
 /// - of a kernel over more frames than the operation has, the last taps count, or their sums where the frames
 ///   before are the first one again and again (ConvolutionTraits::stored_frames);
@@ -50,7 +50,7 @@ class FoldedConvolution {
   void fold_mix_factor();
   void fold_scale();
   void read_stored(int64_t output, const Interval& inputs, float* out) const;
-  void add_shortcut(int64_t output, const Interval& inputs, float* last_frame) const;
+  void add_shortcut(int64_t output, const Interval& inputs, float* own_frame) const;
 
   const Op& op_;
   const ParameterSource& source_;

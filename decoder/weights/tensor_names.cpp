@@ -156,6 +156,8 @@ TensorNames::TensorNames(const std::vector<std::string>& stored) : stored_(store
     layout_ = nested ? Layout::wan_nested : Layout::wan;
   } else if (const auto nested = prefix_of(stored, "decoder.conv_in.weight")) {
     prefix_ = *nested;
+  } else if (const auto causal = prefix_of(stored, "decoder.conv_in.conv.weight")) {
+    prefix_ = *causal;  // HunyuanVideo's, whose convolutions are modules in modules
   } else if (const auto layers = prefix_of(stored, "decoder.layers.0.weight")) {
     prefix_ = *layers;
   } else if (const auto tiny = prefix_of(stored, "3.conv.0.weight", "1.weight")) {

@@ -11,6 +11,8 @@ namespace headroom {
 /// - older diffusers: …attentions.0.query for …attentions.0.to_q;
 /// - original Stable Diffusion and FLUX: mid.attn_1.q, up.3.block.1.norm1 for up_blocks.0.resnets.1.norm1,
 ///   and up.3.upsample.conv for up_blocks.0.upsamplers.0.conv;
+/// - HunyuanVideo: the original has today's names; ComfyUI's have those of Stable Diffusion with the
+///   convolutions' inner modules, up.3.upsample.conv.conv for up_blocks.0.upsamplers.0.conv.conv;
 /// - original HunyuanImage: the same with resolutions from the coarsest, where diffusers numbers blocks and
 ///   upsamplings through: up.0.upsample.conv for up_blocks.3.conv;
 /// - original Wan 2.1: middle.1.to_qkv, upsamples.1.residual.0, and upsamples.3.resample.1; of 2.2, whose
@@ -19,7 +21,8 @@ namespace headroom {
 ///
 /// Original names may have a prefix, such as "first_stage_model." or "vae.", which is found out.
 /// Sources: convert_ldm_vae_checkpoint() of diffusers' loaders/single_file_utils.py, and its scripts named
-/// convert_{wan,hunyuan_image,tiny_autoencoder}_to_diffusers.py.
+/// convert_{wan,hunyuan_image,hunyuan_video,tiny_autoencoder}_to_diffusers.py; ComfyUI's
+/// diffusers_convert.py.
 class TensorNames {
  public:
   TensorNames() = default;

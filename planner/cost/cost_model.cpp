@@ -299,6 +299,25 @@ double CostModel::least_seconds(OpId id, const Sizes& sizes) const {
   return rates.step_seconds + whole * seconds_per_position(id, algorithms_on(device_).back(), sizes);
 }
 
+double CostModel::attention_seconds(OpId id, const Sizes& sizes) const {
+  if (latency_tables_) return latency_tables_->least_seconds(id, sizes);
+  const Op& op = graph_->op(id);
+  const double flops = work_per_position(*graph_, op, sizes) *
+                       double(positions(extent_of(graph_->tensor(op.output), sizes.latent)) * sizes.items);
+  const double measured = measured_[index(id)];
+  return measured > 0 ? flops * measured : flops / flops_per_second(assumed_rates(device_, sizes.dtype), op);
+}
+
+double CostModel::staging_seconds(OpId id, MemoryTier tier, int64_t bytes, const Sizes& sizes) const {
+  const Op& op = graph_->op(id);
+  const int64_t frames = extent_of(graph_->tensor(op.output), sizes.latent).t;
+  int64_t read_frames = 0;
+  for (int64_t t = 0; t < frames; ++t) read_frames += attended_frames(op.frames, t).end;
+  Transfers transfers;
+  add_transfer(transfers, tier, false, double(bytes) * double(read_frames) / double(frames));
+  return std::max(0.0, transfers.read_seconds - attention_seconds(id, sizes));
+}
+
 double CostModel::least_store_seconds(TensorId id, const Sizes& sizes) const {
   if (fusion_on(sizes).blocks) return 0;  // the convolution that makes it may write its blocks
   const Tensor& tensor = graph_->tensor(id);

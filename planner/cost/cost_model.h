@@ -58,6 +58,10 @@ class CostModel {
                                     const std::vector<int64_t>& widths, const Sizes& sizes) const;
   /// What computing the operation's whole output once takes at the least, however it is tiled.
   double least_seconds(OpId op, const Sizes& sizes) const;
+  /// What an attention waits for keys and values below the device, beside what it computes: `bytes` are those
+  /// of all of them, for every tile of queries again. Every frame of queries reads the frames up to the last
+  /// one that counts.
+  double staging_seconds(OpId attention, MemoryTier tier, int64_t bytes, const Sizes& sizes) const;
   /// What writing a whole tensor to its blocks takes at the least.
   double least_store_seconds(TensorId tensor, const Sizes& sizes) const;
 
@@ -66,6 +70,8 @@ class CostModel {
     double per_tile = 0, per_position = 0;
   };
   StepRates rates_of(const Step& step, ConvolutionAlgorithm algorithm, const Sizes& sizes) const;
+  /// What an attention computes, at its rate.
+  double attention_seconds(OpId op, const Sizes& sizes) const;
   /// Of one item, without latency tables.
   double seconds_per_position(OpId op, ConvolutionAlgorithm algorithm, const Sizes& sizes) const;
   /// The measured rate of every layer, of a profile without latency tables.

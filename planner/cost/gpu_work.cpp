@@ -11,6 +11,10 @@ namespace {
 /// Positions that a block of a convolution covers.
 constexpr int64_t kBlockPositions = 128;
 
+/// What copies positions to where a tile leaves the picture, side by side: two for a tile as wide as the
+/// picture, none in its middle, four where one tile is all of it.
+constexpr int64_t kFillKernels = 2;
+
 /// Outputs that a block covers, and its speed as a share of the largest block's: of fewer outputs each input
 /// serves less.
 struct BlockOutputs {
@@ -105,19 +109,20 @@ StepTraffic traffic_of(const Graph& graph, const Step& step, const Sizes& sizes)
 }
 
 int64_t kernels_of(const Graph& graph, const Step& step, int64_t frames, const Sizes& sizes) {
+  const int64_t fills = step.edges != Edges::zeros ? kFillKernels : 0;
   switch (step.kind) {
     case StepKind::conv: {
       const Op& op = graph.op(step.op);
       // Each phase of each frame by itself, and what puts the phases of the frame together.
       const int64_t own = op.factor.y > 1 ? frames * (op.factor.y * op.factor.x + 1) : 1;
-      return sizes.items * (own + (op.activation != Activation::none ? 1 : 0));
+      return sizes.items * (own + (op.activation != Activation::none ? 1 : 0) + fills);
     }
     case StepKind::statistics:
     case StepKind::attention:
     case StepKind::emit:
       return sizes.items * frames;
     default:
-      return sizes.items;
+      return sizes.items * (1 + fills);
   }
 }
 

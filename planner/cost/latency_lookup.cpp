@@ -125,8 +125,8 @@ double LatencyLookup::tile_seconds(const Step& step, ConvolutionAlgorithm algori
       profiler::calls_of(step.kind, sizes.device, made.t, double(sizes.items));
   double call = 0;
   if (step.kind == StepKind::attention) {
-    const Extent whole = profiler::latency_table_extent(*graph_, graph_->op(step.op), sizes.latent);
-    call = latency_table.seconds_at(made.y * made.x, double(whole.x));
+    call = profiler::attention_seconds(latency_table, *graph_, graph_->op(step.op), sizes.latent,
+                                       made.y * made.x);
   } else {
     call = latency_table.seconds_at(made.y * calls.layers, made.x);
   }
@@ -174,7 +174,11 @@ double LatencyLookup::least_seconds(OpId id, const Sizes& sizes) const {
   const Extent extent = profiler::latency_table_extent(*graph_, op, sizes.latent);
   const profiler::LatencyTable& direct = of(id, ConvolutionAlgorithm::direct);
   if (op.kind == OpKind::attention) {
-    return direct.least_seconds_per_row(double(extent.x)) * double(extent.y * sizes.items);
+    double of_row = 0;
+    const int64_t frames = extent_of(graph_->tensor(op.output), sizes.latent).t;
+    for (int64_t frame = 0; frame < frames; ++frame)
+      of_row += direct.least_seconds_per_row(double(attended_keys(*graph_, op, sizes.latent, frame)));
+    return of_row * double(extent.y * sizes.items);
   }
   double rate = direct.least_seconds_per_position();
   for (ConvolutionAlgorithm algorithm : algorithms_on(sizes.device))

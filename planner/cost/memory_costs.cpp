@@ -51,12 +51,12 @@ MemoryModel cpu_memory_model(const Graph& graph, int64_t threads) {
     if (op.kind != OpKind::attention) return 0;
     const int64_t channels = graph.tensor(op.output).channels;
     const int64_t queries = tile.y * tile.x;  // one frame after the other
-    const Extent keys = extent_of(graph.tensor(op.inputs[1]), sizes.latent);
     // Where frames are interleaved, a frame's queries and its result are put together apart.
     const int64_t copies = op.frames == AttentionFrames::interleaved
                                ? 2 * on_cpu(queries * channels * int64_t{sizeof(float)})
                                : 0;
-    const int64_t floats = attention_work(queries, keys.y * keys.x, channels).floats(threads);
+    const int64_t floats =
+        attention_work(queries, most_attended_keys(graph, op, sizes.latent), channels).floats(threads);
     return copies + on_cpu(floats * int64_t{sizeof(float)});
   };
   return model;
@@ -71,11 +71,14 @@ MemoryModel cuda_memory_model(const Graph& graph) {
     if (op.kind == OpKind::conv)
       bytes = gpu::convolution_workspace_bytes(kernel_shape(graph, op), tile, sizes.dtype);
     if (op.kind == OpKind::attention) {
-      const Extent keys = extent_of(graph.tensor(op.inputs[1]), sizes.latent);
-      bytes = gpu::attention_workspace_bytes(tile.y * tile.x, keys.y * keys.x,
+      bytes = gpu::attention_workspace_bytes(tile.y * tile.x, most_attended_keys(graph, op, sizes.latent),
                                              graph.tensor(op.output).channels, sizes.dtype);
     }
     return allocated_bytes(bytes, DeviceKind::cuda);
+  };
+  model.attention_state_bytes = [&graph](const Op& op, const Extent& tile) {
+    const int64_t channels = graph.tensor(op.output).channels;
+    return allocated_bytes(gpu::attention_state_layout(tile.y * tile.x, channels).end, DeviceKind::cuda);
   };
   return model;
 }

@@ -28,7 +28,7 @@ bool copies_if_narrow(const Graph& graph, const Step& step) {
 }  // namespace
 
 TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times, const Sizes& sizes)
-    : card_(times.card), measured_(times.measured.get()), pass_(pass), sizes_(sizes), items_(sizes.items) {
+    : card_(times.card), measured_(times.measured.get()), pass_(pass), sizes_(sizes) {
   const size_t steps = pass.steps.size();
   std::map<TensorId, size_t> materialised;
   const auto place_of = [&](const Operand& operand) {
@@ -106,7 +106,7 @@ double TileChain::measured_seconds(size_t i, const Axes<double>& made) const {
 
 double TileChain::assumed_seconds(size_t i, const CallExtent& call) const {
   const Link& link = links_[i];
-  const double items = double(items_), positions = double(call.positions()) * items;
+  const double items = double(sizes_.items), positions = double(call.positions()) * items;
   const double written = positions * link.written, missed_write = this->missed_write(i, positions);
   const auto moving = [&](double all, double missed) {
     return std::max(all / card_.l2_bytes_per_second, missed / card_.dram_bytes_per_second);
@@ -130,7 +130,7 @@ TileChain::Cost TileChain::cost(const TileClass& chunk, const TileClass& rows, c
   for (size_t i = 0; i < links_.size(); ++i) {
     const bool narrow = links_[i].copies_if_narrow && columns.lengths[i] < links_[i].columns;
     rewrites_[i] = links_[i].rewrites + (narrow ? 1 : 0);
-    positions_[i] = double(items_ * chunk.lengths[i] * rows.lengths[i] * columns.lengths[i]);
+    positions_[i] = double(sizes_.items * chunk.lengths[i] * rows.lengths[i] * columns.lengths[i]);
   }
   find_missed(positions_);
   Cost cost;
@@ -141,13 +141,13 @@ TileChain::Cost TileChain::cost(const TileClass& chunk, const TileClass& rows, c
       step_seconds_[i] = measured_seconds(
           i, {double(chunk.lengths[i]), double(rows.lengths[i]), double(columns.lengths[i])});
     } else {
-      const int64_t copies = items_ * (rewrites_[i] - link.rewrites);
+      const int64_t copies = sizes_.items * (rewrites_[i] - link.rewrites);
       const int64_t kernels = link.kernels + call.frames * link.frame_kernels + copies;
       step_seconds_[i] = double(kernels) * card_.kernel_seconds + assumed_seconds(i, call);
       cost.kernels += kernels;
     }
     if (!chunk.first)
-      step_seconds_[i] += double(call.area * items_) * link.carried / card_.dram_bytes_per_second;
+      step_seconds_[i] += double(call.area * sizes_.items) * link.carried / card_.dram_bytes_per_second;
     cost.seconds += step_seconds_[i];
   }
   return cost;

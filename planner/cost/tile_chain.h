@@ -82,7 +82,6 @@ class TileChain {
   const LatencyLookup* const measured_;  ///< null where costs are assumed
   const Pass& pass_;
   const Sizes sizes_;
-  int64_t items_;
   std::vector<Link> links_;
   // Of the tile that is looked at.
   std::vector<int32_t> rewrites_;  ///< by step

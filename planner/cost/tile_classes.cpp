@@ -83,7 +83,7 @@ std::vector<TileClass> chunk_classes(const Graph& graph, const Pass& pass, int64
         },
         [&](const Step& step, const Interval& grid, const Region& region) {
           if (carried_frames(step) == 0) return region.t.length();
-          return frames_at_scale(grid, pass.scale.t, graph.tensor(step.tensor).scale.t).length();
+          return fresh_frames(graph, pass, step, grid, latent).length();
         },
         latent);
     TileClass tile = frames.front();

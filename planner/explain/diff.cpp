@@ -60,6 +60,7 @@ std::string whole_step_text(const Step& step, const Graph& graph) {
   if (step.pad != Axes<int32_t>{}) {
     text += " pad " + std::to_string(step.pad.t) + "," + std::to_string(step.pad.y) + "," +
             std::to_string(step.pad.x);
+    if (step.edges != Edges::zeros) text += std::string(" ") + name_of(step.edges);
   }
   for (const Operand& input : step.inputs) {
     text += " <- " + graph.tensor(input.tensor).name + (input.step == -1 ? "" : " (tile)");

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/amounts.h"
+#include "decoder/lowering/attention.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/storage.h"
 #include "decoder/lowering/weights_bytes.h"
@@ -25,14 +26,17 @@ std::vector<Blocker> blockers_of(const Plan& plan, size_t number, const Model& m
   std::vector<Blocker> list{{"weights", "weights", weights}, {"reserve", "reserve", plan.reserve_bytes}};
   if (const int64_t state = device_state_bytes(graph, sizes); state > 0)
     list.push_back({"statistics", "statistics", state});
+  std::vector<TensorId> below;
   for (const Materialised& entry : plan.materialised) {
     const auto now = static_cast<int32_t>(number);
+    if (entry.tier != MemoryTier::device) below.push_back(entry.tensor);
     if (entry.tier != MemoryTier::device || now < entry.first_pass || now > entry.last_pass) continue;
     // In the pass that takes blocks over they are listed under the tensor that had them.
     if (entry.in_place_of != TensorId{-1} && now == entry.first_pass) continue;
     list.push_back({graph.tensor(entry.tensor).name, "kept", materialised_bytes(graph, entry, sizes)});
   }
-  const std::vector<StepBytes> working = step_bytes(graph, pass, longest_tile(pass), sizes, costs.memory());
+  const std::vector<StepBytes> working =
+      step_bytes(graph, pass, longest_tile(pass), sizes, costs.memory(), staged_in(pass, below));
   const auto largest =
       std::max_element(working.begin(), working.end(),
                        [](const StepBytes& a, const StepBytes& b) { return a.total() < b.total(); });

@@ -4,6 +4,7 @@
 
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
+#include "decoder/plan/recipe.h"
 
 namespace headroom::planner {
 
@@ -15,5 +16,12 @@ struct LoadedPlan {
 
 /// An empty `model_argument` stands for the plan's own name. Throws InputError naming the file and the key.
 LoadedPlan load_plan(const std::string& file, const std::string& model_argument);
+
+/// The same of a plan with a recipe.
+struct LoadedRecipe {
+  Model model;
+  RecipePlan plan;
+};
+LoadedRecipe load_recipe(const std::string& file, const std::string& model_argument);
 
 }  // namespace headroom::planner

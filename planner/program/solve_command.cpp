@@ -12,6 +12,7 @@
 #include "planner/explain/why_not.h"
 #include "planner/program/limit_argument.h"
 #include "planner/program/request_options.h"
+#include "planner/program/solve_recipe.h"
 #include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {
@@ -34,12 +35,15 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
       "does); 5 failure.",
       "headroom-plan");
   RequestOptions asked;
-  std::string limit, output;
+  std::string limit, output, recipe;
   double time_budget_seconds = 0;
   bool json = false;
   asked.add_to(app);
   app.add_option("--limit", limit, "device bytes, weights included: 2GiB, 512MiB, or auto for what is free")
       ->required();
+  app.add_option("--recipe", recipe,
+                 "plan the picture of tiles that are blended, as others publish it, instead of the untiled "
+                 "one: diffusers-tiling (after enable_tiling()), diffusers-framewise (clips by default)");
   app.add_option("--time-budget", time_budget_seconds,
                  "seconds to search; the best found by then, with its bound")
       ->check(CLI::Range(0.0, 1e6));
@@ -52,6 +56,10 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
   PlanOptions options = asked.plan_options();
   options.limit_bytes = limit_from(limit, request.device);
   if (app.count("--time-budget") > 0) options.time_budget_seconds = time_budget_seconds;
+  if (!recipe.empty()) {
+    solve_recipe(asked, recipe, options, {output, json}, out);
+    return kDone;
+  }
   const CostModel costs = asked.costs(model, request);
   Plan plan;
   try {

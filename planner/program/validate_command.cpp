@@ -4,10 +4,24 @@
 
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/plan/plan_file.h"
+#include "decoder/validator/recipe_validator.h"
 #include "decoder/validator/validator.h"
 #include "planner/program/loaded_plan.h"
 
 namespace headroom::planner {
+namespace {
+
+std::vector<Violation> violations_of(const std::string& file, const std::string& model_argument) {
+  if (!PlanFile(file).has_recipe()) {
+    const LoadedPlan loaded = load_plan(file, model_argument);
+    return validate(loaded.plan, loaded.model);
+  }
+  const LoadedRecipe loaded = load_recipe(file, model_argument);
+  return validate(loaded.plan, loaded.model);
+}
+
+}  // namespace
 
 int validate_command(const std::vector<std::string>& args, std::ostream& out) {
   CLI::App app("Check a plan independently of what made it: every position, block, statistic and byte.",
@@ -18,15 +32,14 @@ int validate_command(const std::vector<std::string>& args, std::ostream& out) {
   app.add_option("--model", model, "the model, where the plan's own name for it does not resolve here");
   app.add_flag("--json", json, "print the violations as JSON");
   if (!parse_arguments(app, args, out)) return kDone;
-  const LoadedPlan loaded = load_plan(file, model);
-  const std::vector<Violation> violations = validate(loaded.plan, loaded.model);
+  const std::vector<Violation> violations = violations_of(file, model);
   if (json) {
     nlohmann::json list = nlohmann::json::array();
     for (const Violation& v : violations)
       list.push_back({{"kind", name_of(v.kind)}, {"place", v.place}, {"what", v.what}});
     out << nlohmann::json{{"valid", violations.empty()}, {"violations", list}}.dump(2) << "\n";
   }
-  require_valid(loaded.plan, loaded.model, file);
+  require_none(violations, file);
   if (!json) out << file << ": valid\n";
   return kDone;
 }

@@ -1,5 +1,6 @@
 #include "planner/search/pass_catalog.h"
 
+#include "decoder/lowering/attention.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/weights_bytes.h"
 
@@ -114,8 +115,20 @@ TileChoice& PassCatalog::priced(const PassOption& option, const std::vector<Memo
   return priced_.emplace(key, TileChoice(option, tiers, residency)).first->second;
 }
 
-bool PassCatalog::may_go_below(size_t pass, TensorId id) const {
-  return !contains(liveness_.targets(pass).whole, id);
+std::vector<std::vector<TensorId>> PassCatalog::movable(size_t pass,
+                                                        const std::vector<TensorId>& keeps) const {
+  const std::vector<TensorId>& whole = liveness_.targets(pass).whole;
+  std::vector<std::vector<TensorId>> groups;
+  for (TensorId id : keeps) {
+    if (!contains(whole, id)) {
+      groups.push_back({id});
+      continue;
+    }
+    const Op& reader = graph_.op(graph_.readers(id).front());
+    if (takes_keys_by_block(graph_, reader) && reader.inputs[1] == id)
+      groups.push_back({id, reader.inputs[2]});
+  }
+  return groups;
 }
 
 /// What every operation's parameters take and the operation itself at the least; every tensor's blocks, were

@@ -62,8 +62,9 @@ class PassCatalog {
   /// The option's shapes with the tensors that it touches in these tiers, and its parameters there or not.
   TileChoice& priced(const PassOption& option, const std::vector<MemoryTier>& tiers,
                      WeightResidency residency);
-  /// Keys and values are read whole by every tile, so they stay on the device.
-  bool may_go_below(size_t pass, TensorId id) const;
+  /// Those of the tensors that pass `pass` keeps which may live below the device, in groups that go there
+  /// together: keys with their values, each other tensor by itself.
+  std::vector<std::vector<TensorId>> movable(size_t pass, const std::vector<TensorId>& keeps) const;
   /// Bytes of a materialised tensor's blocks.
   int64_t stored_bytes(TensorId id) const { return stored_bytes_[index(id)]; }
 

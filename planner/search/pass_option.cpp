@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/lowering/attention.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/storage.h"
@@ -109,11 +110,41 @@ void PassOption::find_countable() {
 
 CostModel::Transfers PassOption::transfers(const std::vector<MemoryTier>& tiers) const {
   CostModel::Transfers transfers;
+  const std::vector<TensorId> staged_keys = staged(tiers);
   for (size_t i = 0; i < touched_.size(); ++i) {
-    if (tiers[i] == MemoryTier::device) continue;
+    if (tiers[i] == MemoryTier::device || contains(staged_keys, touched_[i].tensor)) continue;
     costs_.add_transfer(transfers, tiers[i], touched_[i].written, double(whole_bytes_[i]));
   }
   return transfers;
+}
+
+std::vector<TensorId> PassOption::staged(const std::vector<MemoryTier>& tiers) const {
+  std::vector<TensorId> below;
+  for (size_t i = 0; i < touched_.size(); ++i) {
+    if (tiers[i] != MemoryTier::device) below.push_back(touched_[i].tensor);
+  }
+  return staged_in(pass_, below);
+}
+
+double PassOption::staging_seconds(const Shape& shape, const std::vector<MemoryTier>& tiers) const {
+  const std::vector<TensorId> staged_keys = staged(tiers);
+  if (staged_keys.empty()) return 0;
+  const Extent grid = extent_at(pass_.scale, sizes_.latent);
+  const int64_t tiles =
+      ceil_divide(grid.y, heights_[shape.height].length) * ceil_divide(grid.x, widths_[shape.width]);
+  double seconds = 0;
+  for (const Step& step : pass_.steps) {
+    if (step.kind != StepKind::attention || !contains(staged_keys, step.inputs[1].tensor)) continue;
+    int64_t bytes = 0;
+    MemoryTier tier = MemoryTier::device;
+    for (size_t i = 0; i < touched_.size(); ++i) {
+      const TensorId id = touched_[i].tensor;
+      if (id == step.inputs[1].tensor) tier = tiers[i];
+      if (id == step.inputs[1].tensor || id == step.inputs[2].tensor) bytes += whole_bytes_[i];
+    }
+    seconds += costs_.staging_seconds(step.op, tier, bytes * tiles, sizes_);
+  }
+  return seconds;
 }
 
 int64_t PassOption::least_bytes(const std::vector<MemoryTier>& tiers) const {
@@ -137,19 +168,21 @@ PassOption::LiveBytes PassOption::live_bytes(size_t height, const std::vector<Me
   for (size_t i : stored_) stored.push_back(blocks_of(i));
   const auto bands = static_cast<int64_t>(heights_[height].bands);
   LiveBytes bytes;
+  bytes.staged = staged(tiers);
   if (bands > 1) bytes.full = block_bytes_by_segment(all, stored, {0, bands - 1});
   bytes.last = block_bytes_by_segment(all, stored, {bands - 1, bands});
   return bytes;
 }
 
-const PassOption::Working& PassOption::working(const Shape& shape) const {
+const PassOption::Working& PassOption::working(const Shape& shape,
+                                               const std::vector<TensorId>& staged) const {
   const auto [entry, is_new] =
-      working_.try_emplace({shape.height, shape.width, shape.chunk, shape.algorithm});
+      working_.try_emplace({shape.height, shape.width, shape.chunk, shape.algorithm, staged});
   Working& working = entry->second;
   if (!is_new) return working;
   pass_.convolutions = shape.algorithm;
   const auto by_segment = [&](const Extent& largest) {
-    return step_bytes_by_segment(pass_, step_bytes(graph_, pass_, largest, sizes_, costs_.memory()));
+    return step_bytes_by_segment(pass_, step_bytes(graph_, pass_, largest, sizes_, costs_.memory(), staged));
   };
   const Extent full = tile(shape), last = last_band_tile(full, sizes_.latent.y * pass_.scale.y);
   working.full = by_segment(full);
@@ -158,7 +191,7 @@ const PassOption::Working& PassOption::working(const Shape& shape) const {
 }
 
 int64_t PassOption::peak_bytes(const Shape& shape, const LiveBytes& live) const {
-  const Working& tiles = working(shape);
+  const Working& tiles = working(shape, live.staged);
   const bool several_tiles = widths_[shape.width] != sizes_.latent.x * pass_.scale.x ||
                              chunks_[shape.chunk] != extent_at(pass_.scale, sizes_.latent).t;
   return std::max(peak_of(live.full, tiles.full, several_tiles).bytes,

@@ -58,10 +58,14 @@ class PassOption {
   int64_t brought_bytes(ConvolutionAlgorithm algorithm, WeightResidency residency) const;
   size_t bands(size_t height) const { return heights_[height].bands; }
   CostModel::Transfers transfers(const std::vector<MemoryTier>& tiers) const;
+  /// What the shape waits for keys and values that come block by block, for each tile and frame of queries
+  /// again, longer than attention computes.
+  double staging_seconds(const Shape& shape, const std::vector<MemoryTier>& tiers) const;
   /// Materialised blocks by segment of the pass (decoder/lowering/peak.h).
   struct LiveBytes {
     std::vector<SegmentBytes> full;  ///< in all bands but the last; empty where there is one
     std::vector<SegmentBytes> last;  ///< in the last, whose tiles may be lower
+    std::vector<TensorId> staged{};  ///< keys and values that come block by block
   };
   LiveBytes live_bytes(size_t height, const std::vector<MemoryTier>& tiers) const;
   /// With the tiles that come on top.
@@ -83,7 +87,8 @@ class PassOption {
   };
 
   void find_countable();
-  const Working& working(const Shape& shape) const;
+  const Working& working(const Shape& shape, const std::vector<TensorId>& staged) const;
+  std::vector<TensorId> staged(const std::vector<MemoryTier>& tiers) const;
   const BlockBytes& blocks(size_t height, size_t tensor, bool below) const;
 
   const Graph& graph_;
@@ -102,7 +107,8 @@ class PassOption {
   std::vector<Brought> brought_;  ///< parallel to algorithms_
   std::vector<bool> countable_;   ///< chunk by chunk, height by height; empty where all are
   // Filled when first asked for. Most shapes of most options never are.
-  mutable std::map<std::tuple<uint32_t, uint32_t, uint32_t, ConvolutionAlgorithm>, Working> working_;
+  using WorkingKey = std::tuple<uint32_t, uint32_t, uint32_t, ConvolutionAlgorithm, std::vector<TensorId>>;
+  mutable std::map<WorkingKey, Working> working_;
   /// By height and touched tensor, on the device and below.
   mutable std::vector<std::vector<std::array<BlockBytes, 2>>> blocks_;
   std::vector<int64_t> whole_bytes_;  ///< parallel to touched_

@@ -70,15 +70,13 @@ int64_t PlanSpace::bytes_below(const Frontier& frontier, const std::vector<Tenso
 
 void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet& set,
                             std::vector<Choice>& list) {
-  std::vector<TensorId> movable;
-  for (TensorId id : set.keeps) {
-    if (configuration_.lower_tier && catalog_->may_go_below(pass, id)) movable.push_back(id);
-  }
+  std::vector<std::vector<TensorId>> movable;
+  if (configuration_.lower_tier) movable = catalog_->movable(pass, set.keeps);
   const std::vector<TensorId> present = tensors_of(frontier);
   for (size_t placing = 0; placing < size_t{1} << movable.size(); ++placing) {
     std::vector<TensorId> below, in_place;
     for (size_t i = 0; i < movable.size(); ++i) {
-      if (placing >> i & 1) below.push_back(movable[i]);
+      if (placing >> i & 1) below.insert(below.end(), movable[i].begin(), movable[i].end());
     }
     if (configuration_.lower_tier && bytes_below(frontier, below) > configuration_.lower_limit_bytes)
       continue;

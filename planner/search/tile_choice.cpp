@@ -21,7 +21,8 @@ TileChoice::TileChoice(const PassOption& option, std::vector<MemoryTier> tiers, 
         const auto widths = static_cast<uint32_t>(option.widths());
         Shape shape{0, -1, height, i % widths, i / widths, algorithm};
         if (!option.countable(shape)) continue;
-        shape.seconds = CostModel::sweep_seconds(option.seconds(shape), transfers, option.bands(height));
+        shape.seconds = CostModel::sweep_seconds(option.seconds(shape), transfers, option.bands(height)) +
+                        option.staging_seconds(shape, tiers_);
         shapes_.push_back(shape);
       }
     }

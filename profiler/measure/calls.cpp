@@ -59,7 +59,7 @@ class OperationCall {
         });
       case OpKind::rms_norm:
         return making(region_, [*this, source = tile(channels_)](const MapView& made) {
-          device_.rms_normalise(op_, source->view, made, region_, extent_, 1);
+          device_.rms_normalise(op_, source->view, made, region_, 1);
         });
       case OpKind::gate:
         return making(region_, [*this, source = tile(2 * channels_)](const MapView& made) {
@@ -206,7 +206,7 @@ Call Calls::moving(const std::string& step, int64_t channels, int64_t rows, int6
   constexpr int64_t kNoEnd = int64_t{1} << 20;
   const auto sink = std::make_shared<DiscardingSink>(PictureShape{kNoEnd, channels, 1, rows, columns});
   return {[=, &device] { device.emit(tile->view, region, 0, 1, step, *sink); }, 0,
-          [=, &device] { device.finish_output(*sink); }};
+          [&device] { device.finish_output(); }};
 }
 
 void Calls::prepare_statistics(const Op& op, const Extent& latent) const {

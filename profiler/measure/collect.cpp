@@ -27,8 +27,11 @@ void predict(const Graph& graph, const Plan& plan, const Profile& profile, HeldO
     const auto frames = double(extent_of(graph.tensor(measured_tensor(op)), sizes.latent).t);
     const CallsOfStep calls = calls_of(traits_of(op.kind).step, sizes.device, frames, double(sizes.items));
     const LatencyTable& latency_table = *profile.find_latency_table(profile.layers[i].latency_table);
-    size.layers[i].predicted_seconds =
-        calls.calls * latency_table.seconds_at(double(extent.y) / frames * calls.layers, double(extent.x));
+    const double call =
+        op.kind == OpKind::attention
+            ? attention_seconds(latency_table, graph, op, sizes.latent, double(extent.y))
+            : latency_table.seconds_at(double(extent.y) / frames * calls.layers, double(extent.x));
+    size.layers[i].predicted_seconds = calls.calls * call;
     size.seconds += size.layers[i].seconds;
     size.predicted_seconds += size.layers[i].predicted_seconds;
   }

@@ -195,12 +195,13 @@ std::string latency_table_name(const Graph& graph, const Op& op, ConvolutionAlgo
     case OpKind::unfold_frames:
       return "unfold frames " + outputs;
     case OpKind::rms_norm:
-      return "pixel norm " + outputs + " " + name_of(op.activation);
+      return (op.centred ? "layer norm " : "pixel norm ") + outputs + " " + name_of(op.activation);
     case OpKind::gate:
       return "gate " + outputs;
     case OpKind::depth_to_space:
-      return "shuffle " + axes(op.factor) + " " + (repeats_channels(graph, op) ? inputs + "->" : "") +
-             outputs;
+      return "shuffle " + axes(op.factor) + " " +
+             (op.depth_order == DepthOrder::pixel_first ? "by pixel " : "") +
+             (repeats_channels(graph, op) ? inputs + "->" : "") + outputs;
     case OpKind::key_value_sums:
       return "key-value sums of " + heads();
     case OpKind::linear_attention:
@@ -222,10 +223,22 @@ CallsOfStep calls_of(StepKind kind, DeviceKind device, double frames, double ite
   return {items, frames};
 }
 
+double attention_seconds(const LatencyTable& latency_table, const Graph& graph, const Op& op,
+                         const Extent& latent, double queries) {
+  const auto with_keys_of = [&](int64_t frame) {
+    return latency_table.seconds_at(queries, double(attended_keys(graph, op, latent, frame)));
+  };
+  if (op.frames != AttentionFrames::up_to_own) return with_keys_of(0);
+  const int64_t frames = extent_of(graph.tensor(op.output), latent).t;
+  double sum = 0;
+  for (int64_t frame = 0; frame < frames; ++frame) sum += with_keys_of(frame);
+  return sum / double(frames);
+}
+
 Extent latency_table_extent(const Graph& graph, const Op& op, const Extent& latent) {
   if (op.kind == OpKind::attention) {
-    const Extent keys = extent_of(graph.tensor(op.inputs[1]), latent);  // of one frame
-    return {1, positions(extent_of(graph.tensor(op.output), latent)), keys.y * keys.x};
+    const Extent queries = extent_of(graph.tensor(op.output), latent);
+    return {1, queries.y * queries.x, most_attended_keys(graph, op, latent)};
   }
   const Extent extent = extent_of(graph.tensor(measured_tensor(op)), latent);
   return {1, extent.t * extent.y, extent.x};

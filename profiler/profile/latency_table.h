@@ -63,9 +63,13 @@ struct CallsOfStep {
 /// On the CPU one call has all frames and items of a tile, on a GPU those of one item; statistics there, and
 /// what is emitted, go frame by frame. Attention does on both.
 CallsOfStep calls_of(StepKind kind, DeviceKind device, double frames, double items);
+/// Seconds of one call of attention with so many queries of a frame, on average over all frames, each with
+/// the keys that it attends to.
+double attention_seconds(const LatencyTable& latency_table, const Graph& graph, const Op& op,
+                         const Extent& latent, double queries);
 
 /// Extents that a latency table speaks of, for an operation whose output has this many positions: statistics
-/// have those of what they measure, attention queries and keys.
+/// have those of what they measure, attention the queries of one frame and the most keys of any.
 Extent latency_table_extent(const Graph& graph, const Op& op, const Extent& latent);
 
 }  // namespace headroom::profiler

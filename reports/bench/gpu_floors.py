@@ -8,27 +8,23 @@ cores keep up in the largest products. The floor of bytes is every materialised 
 pass that reads it, at 3.0 TB/s: as if whatever lies between were done on the chip. No decode can be faster than either.
 """
 
-import argparse
-import json
-import subprocess
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import measure
+from plan_table import Plan, clip_name, made_plan, table_main
 
-PROGRAM = measure.BIN / "headroom-plan"
 CASES = [(model, f"{side}x{side}", 1) for model in ("sdxl", "flux2") for side in (1024, 2048, 4096, 8192)] + [
-    ("wan2.1", "832x480", 81)]
+    ("wan2.1", "832x480", 81), ("hunyuan-video", "960x544", 77)]
+HEAD = ["picture or clip", "planned", "FLOPs at 798 TFLOP/s", "least bytes at 3.0 TB/s", "planned / floor", "passes / tiles",
+        "predicted peak", "fastest", "planning"]
 CARD_LIMIT = "75GiB"
 NO_LIMIT = "4096GiB"  # so that every pass has one tile, and computes nothing twice
 FLOPS_PER_SECOND = 798e12
 BYTES_PER_SECOND = 3.0e12
 FLOAT_BYTES = 4
 OUTPUT_CHANNELS = 3
-
-Plan = dict[str, Any]
 
 
 def tiles_of(plan_pass: Plan) -> int:
@@ -57,21 +53,12 @@ def least_bytes(plan: Plan) -> int:
     return moved + picture * OUTPUT_CHANNELS * FLOAT_BYTES
 
 
-def made_plan(case: tuple[str, str, int], device: str, limit: str, file: Path) -> Plan:
-    model, size, frames = case
-    words = ["--model", model, "--size", size, "--frames", str(frames), "--device", device, "--dtype", "bf16", "--limit", limit]
-    ended = subprocess.run([str(PROGRAM), *words, "-o", str(file)], capture_output=True, text=True)
-    if ended.returncode != 0:
-        raise RuntimeError(ended.stderr.strip())
-    return json.loads(file.read_text())
-
-
 def row_of(case: tuple[str, str, int], folder: Path) -> dict[str, Any]:
     begin = time.perf_counter()
-    plan = made_plan(case, "cuda", CARD_LIMIT, folder / "plan.json")
+    plan = made_plan(*case, CARD_LIMIT, "bf16", folder / "plan.json")
     planning_seconds = time.perf_counter() - begin
     return {"model": case[0], "size": case[1], "frames": case[2], "seconds": sum(one["predicted"]["seconds"] for one in plan["passes"]),
-            "flops_once": flops_once(made_plan(case, "cpu", NO_LIMIT, folder / "untiled.json")), "least_bytes": least_bytes(plan),
+            "flops_once": flops_once(made_plan(*case, NO_LIMIT, "bf16", folder / "untiled.json", "cpu")), "least_bytes": least_bytes(plan),
             "peak_bytes": plan["predicted"]["peak_bytes"], "optimal": plan["optimal"], "passes": len(plan["passes"]),
             "tiles": sum(map(tiles_of, plan["passes"])), "planning_seconds": planning_seconds}
 
@@ -82,27 +69,20 @@ def milliseconds(seconds: float) -> str:
 
 def cells(row: dict[str, Any]) -> list[str]:
     arithmetic, memory = row["flops_once"] / FLOPS_PER_SECOND, row["least_bytes"] / BYTES_PER_SECOND
-    name = f"{row['model']} {row['size']}" + (f", {row['frames']} frames" if row["frames"] > 1 else "")
-    return [name, milliseconds(row["seconds"]), milliseconds(arithmetic), milliseconds(memory),
+    return [clip_name(row), milliseconds(row["seconds"]), milliseconds(arithmetic), milliseconds(memory),
             f"{row['seconds'] / max(arithmetic, memory):.2f}", f"{row['passes']} / {row['tiles']}", measure.mib(row["peak_bytes"]),
             "proven" if row["optimal"] else "not proven", f"{row['planning_seconds']:.2f} s"]
 
 
+def text_of(rows: list[dict[str, Any]]) -> str:
+    return measure.markdown_table([HEAD, *map(cells, rows)]) + (
+        f"\nbf16, one item, under {CARD_LIMIT}, by the assumed costs of an H100 (docs/planning.md); nothing ran on a card. Planned seconds are"
+        "\nthose of the passes: parameters are on the card, and the picture's file is not written.\n")
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", "--output", type=Path, help="the results, .json; the table lies beside it, .md")
-    args = parser.parse_args()
-    header = measure.result_header()
-    with tempfile.TemporaryDirectory() as folder:
-        rows = [row_of(case, Path(folder)) for case in CASES]
-    title = "Planned times on a GPU beside their floors"
-    head = ["picture or clip", "planned", "FLOPs at 798 TFLOP/s", "least bytes at 3.0 TB/s", "planned / floor", "passes / tiles",
-            "predicted peak", "fastest", "planning"]
-    notes = (f"\nbf16, one item, under {CARD_LIMIT}, by the assumed costs of an H100 (docs/planning.md); nothing ran on a card. Planned seconds are"
-             "\nthose of the passes: parameters are on the card, and the picture's file is not written.\n")
-    markdown = measure.markdown_header(title, header) + measure.markdown_table([head, *map(cells, rows)]) + notes
-    measure.publish(args.output, {"title": title, **header, "rows": rows}, markdown)
-    return 0
+    return table_main(__doc__, "Planned times on a GPU beside their floors",
+                      lambda folder: (row_of(case, folder) for case in CASES), text_of)
 
 
 if __name__ == "__main__":

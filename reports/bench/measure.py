@@ -21,7 +21,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, NamedTuple, Sequence
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
@@ -36,6 +36,7 @@ DOES_NOT_FIT = 3
 UNITS = {"": 1, "B": 1, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
 
 Run = dict[str, Any]
+Config = dict[str, Any]
 
 
 class DoesNotFit(RuntimeError):
@@ -98,9 +99,9 @@ _CAUSAL = {"base_dim": 96, "z_dim": 16, "dim_mult": [1, 2, 4, 4], "num_res_block
            "temperal_downsample": [False, True, True]}
 BUILT_INS = {
     "sd15": {**_FOUR_BLOCKS, "latent_channels": 4},
-    "sdxl": {**_FOUR_BLOCKS, "latent_channels": 4},
-    "sd3": {**_FOUR_BLOCKS, "latent_channels": 16, "use_quant_conv": False, "use_post_quant_conv": False},
-    "flux": {**_FOUR_BLOCKS, "latent_channels": 16, "use_quant_conv": False, "use_post_quant_conv": False},
+    "sdxl": {**_FOUR_BLOCKS, "sample_size": 1024, "latent_channels": 4},
+    "sd3": {**_FOUR_BLOCKS, "sample_size": 1024, "latent_channels": 16, "use_quant_conv": False, "use_post_quant_conv": False},
+    "flux": {**_FOUR_BLOCKS, "sample_size": 1024, "latent_channels": 16, "use_quant_conv": False, "use_post_quant_conv": False},
     "sana-dc-ae-f32c32": {
         "_class_name": "AutoencoderDC", "latent_channels": 32, "attention_head_dim": 32,
         "decoder_block_types": ["ResBlock"] * 3 + ["EfficientViTBlock"] * 3,
@@ -115,10 +116,22 @@ BUILT_INS = {
         "block_out_channels": [128, 256, 512, 512, 1024, 1024], "layers_per_block": 2, "spatial_compression_ratio": 32,
         "sample_size": 384,
     },
+    "hunyuan-video": {
+        "_class_name": "AutoencoderKLHunyuanVideo", "latent_channels": 16, "block_out_channels": [128, 256, 512, 512],
+        "layers_per_block": 2, "spatial_compression_ratio": 8, "temporal_compression_ratio": 4,
+    },
+    "hunyuan-video-1.5": {
+        "_class_name": "AutoencoderKLHunyuanVideo15", "latent_channels": 32, "block_out_channels": [128, 256, 512, 1024, 1024],
+        "layers_per_block": 2, "spatial_compression_ratio": 16, "temporal_compression_ratio": 4,
+    },
+    "ltx-2": {
+        "_class_name": "AutoencoderKLLTX2Video", "latent_channels": 128, "decoder_causal": False, "decoder_spatial_padding_mode": "reflect",
+        "spatial_compression_ratio": 32, "temporal_compression_ratio": 8,
+    },
     "taesd": {"_class_name": "AutoencoderTiny", "latent_channels": 4, "decoder_block_out_channels": [64] * 4},
     "taef1": {"_class_name": "AutoencoderTiny", "latent_channels": 16, "decoder_block_out_channels": [64] * 4},
     "wan2.2": {**_CAUSAL, "_class_name": "AutoencoderKLWan", "base_dim": 160, "decoder_base_dim": 256, "z_dim": 48, "is_residual": True,
-               "in_channels": 12, "out_channels": 12, "patch_size": 2},
+               "in_channels": 12, "out_channels": 12, "patch_size": 2, "scale_factor_spatial": 16},
     "qwen-image-2.1": {"_class_name": "AutoencoderKLQwenImage21", "base_dim": 96, "decoder_base_dim": 144, "z_dim": 64,
                        "dim_mult": [1, 2, 4, 8, 8], "temperal_downsample": [False, True, True, True]},
     "open-sora-plan": {
@@ -131,10 +144,34 @@ BUILT_INS = {
     },
 }
 OPEN_SORA_PLAN = "CausalVAEModel"  # its code is not in diffusers
-CLIPS = ("AutoencoderKLQwenImage", "AutoencoderKLQwenImage21", "AutoencoderKLWan", OPEN_SORA_PLAN)
 
 
-def model_config(model: str) -> dict[str, Any]:
+class ClipLatent(NamedTuple):
+    """Of a class of clips, by its config: pixels a side and frames that a latent's position stands for, and its channels."""
+    pixels: Callable[[Config], int]
+    frames: Callable[[Config], int]
+    channels: Callable[[Config], int]
+
+
+_BY_DOUBLINGS = ClipLatent(lambda config: 2 ** (len(config["dim_mult"]) - 1) * (config.get("patch_size") or 1),
+                           lambda config: 2 ** sum(config["temperal_downsample"]), lambda config: config["z_dim"])
+_AS_STATED = ClipLatent(lambda config: config["spatial_compression_ratio"], lambda config: config["temporal_compression_ratio"],
+                        lambda config: config["latent_channels"])
+_BY_NAMES = ClipLatent(lambda config: 2 ** sum(map(bool, config["decoder_spatial_upsample"])),
+                       lambda config: 2 ** sum("Time" in each for each in config["decoder_spatial_upsample"] + config["decoder_temporal_upsample"]),
+                       lambda config: config["embed_dim" if config.get("use_quant_layer", True) else "z_channels"])
+CLIPS = {
+    "AutoencoderKLHunyuanVideo": _AS_STATED,
+    "AutoencoderKLHunyuanVideo15": _AS_STATED,
+    "AutoencoderKLLTX2Video": _AS_STATED,
+    "AutoencoderKLQwenImage": _BY_DOUBLINGS,
+    "AutoencoderKLQwenImage21": _BY_DOUBLINGS,
+    "AutoencoderKLWan": _BY_DOUBLINGS,
+    OPEN_SORA_PLAN: _BY_NAMES,
+}
+
+
+def model_config(model: str) -> Config:
     """The config of a built-in name or of a folder in diffusers' layout."""
     return BUILT_INS[model] if model in BUILT_INS else json.loads((Path(model) / "config.json").read_text())
 
@@ -146,26 +183,19 @@ def model_class(model: str) -> str:
 def scale_factor(model: str) -> int:
     """Pixels for each latent position."""
     config = model_config(model)
-    if model_class(model) == OPEN_SORA_PLAN:
-        return 2 ** sum(map(bool, config["decoder_spatial_upsample"]))
     if model_class(model) in CLIPS:
-        return 2 ** (len(config["dim_mult"]) - 1) * (config.get("patch_size") or 1)
+        return CLIPS[model_class(model)].pixels(config)
     return 2 ** (len(config.get("decoder_block_out_channels") or config["block_out_channels"]) - 1)
 
 
 def frames_factor(model: str) -> int:
     """Frames for each of the latent's but the first, which stands for one."""
-    config = model_config(model)
-    if model_class(model) == OPEN_SORA_PLAN:
-        return 2 ** sum("Time" in each for each in config["decoder_spatial_upsample"] + config["decoder_temporal_upsample"])
-    return 2 ** sum(config["temperal_downsample"]) if model_class(model) in CLIPS else 1
+    return CLIPS[model_class(model)].frames(model_config(model)) if model_class(model) in CLIPS else 1
 
 
 def latent_channels(model: str) -> int:
     config = model_config(model)
-    if model_class(model) == OPEN_SORA_PLAN:
-        return config["embed_dim" if config.get("use_quant_layer", True) else "z_channels"]
-    return config["z_dim" if model_class(model) in CLIPS else "latent_channels"]
+    return CLIPS[model_class(model)].channels(config) if model_class(model) in CLIPS else config["latent_channels"]
 
 
 def clip_frames(model: str, latent_shape: Sequence[int]) -> int:

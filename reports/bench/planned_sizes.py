@@ -7,57 +7,40 @@ Seconds are predicted by assumed costs of a server's card, so only their ratios 
 the stated space is faster, and otherwise stands by how much one could be.
 """
 
-import argparse
-import json
-import subprocess
-import tempfile
 import time
 from pathlib import Path
 
 import measure
+from plan_table import bound, clip_name, figures_of, made_plan, table_main
 
-PROGRAM = measure.BIN / "headroom-plan"
-SIZES = [("flux2", "2048x2048", 1), ("wan2.2", "1280x704", 121), ("qwen-image-2.1", "2048x2048", 1), ("hunyuan-image-2.1", "2048x2048", 1)]
+SIZES = [("flux2", "2048x2048", 1), ("wan2.2", "1280x704", 121), ("hunyuan-video", "960x544", 77),
+         ("qwen-image-2.1", "2048x2048", 1), ("hunyuan-image-2.1", "2048x2048", 1)]
 LIMITS = ["8GiB", "12GiB", "16GiB", "24GiB"]
+HEAD = ["picture or clip", "dtype", "limit", "predicted peak", "predicted time", "faster plans", "planning"]
 
 
 def planned(model: str, size: str, frames: int, limit: str, dtype: str, file: Path) -> dict:
-    words = ["--model", model, "--size", size, "--frames", str(frames), "--device", "cuda", "--dtype", dtype, "--limit", limit]
     begin = time.perf_counter()
-    ended = subprocess.run([str(PROGRAM), *words, "-o", str(file)], capture_output=True, text=True)
-    row = {"model": model, "size": size, "frames": frames, "limit": limit, "dtype": dtype,
-           "planning_seconds": time.perf_counter() - begin}
-    if ended.returncode == 3:
-        return {**row, "refused": ended.stderr.strip().splitlines()[-1]}
-    if ended.returncode != 0:
-        raise RuntimeError(ended.stderr)
-    plan = json.loads(file.read_text())
-    return {**row, "peak_bytes": plan["predicted"]["peak_bytes"], "seconds": plan["predicted"]["seconds"],
-            "bound_seconds": plan["bound_seconds"], "optimal": plan["optimal"], "passes": len(plan["passes"])}
+    try:
+        figures = figures_of(made_plan(model, size, frames, limit, dtype, file))
+    except measure.DoesNotFit as refusal:
+        figures = {"refused": str(refusal)}
+    return {"model": model, "size": size, "frames": frames, "limit": limit, "dtype": dtype,
+            "planning_seconds": time.perf_counter() - begin, **figures}
 
 
 def cells(row: dict) -> list[str]:
-    name = [f"{row['model']} {row['size']}" + (f", {row['frames']} frames" if row["frames"] > 1 else ""), row["dtype"], row["limit"]]
+    name = [clip_name(row), row["dtype"], row["limit"]]
     if "refused" in row:
         return [*name, row["refused"], "", "", ""]
-    bound = "proven" if row["optimal"] else f"at most {row['seconds'] / row['bound_seconds'] - 1:.1%} more"
-    return [*name, measure.mib(row["peak_bytes"]), f"{row['seconds']:.2f} s", bound,
-            f"{row['planning_seconds']:.2f} s"]
+    return [*name, measure.mib(row["peak_bytes"]), f"{row['seconds']:.2f} s", bound(row), f"{row['planning_seconds']:.2f} s"]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", "--output", type=Path, help="the results, .json; the table lies beside it, .md")
-    args = parser.parse_args()
-    header = measure.result_header()
-    with tempfile.TemporaryDirectory() as folder:
-        rows = [planned(*size, limit, dtype, Path(folder) / "plan.json")
-                for size in SIZES for dtype in ("bf16", "fp16") for limit in LIMITS]
-    title = "Sizes that people make, planned for a GPU"
-    markdown = measure.markdown_header(title, header) + measure.markdown_table(
-        [["picture or clip", "dtype", "limit", "predicted peak", "predicted time", "faster plans", "planning"], *map(cells, rows)])
-    measure.publish(args.output, {"title": title, **header, "rows": rows}, markdown)
-    return 0
+    return table_main(__doc__, "Sizes that people make, planned for a GPU",
+                      lambda folder: (planned(*size, limit, dtype, folder / "plan.json")
+                                      for size in SIZES for dtype in ("bf16", "fp16") for limit in LIMITS),
+                      lambda rows: measure.markdown_table([HEAD, *map(cells, rows)]))
 
 
 if __name__ == "__main__":

@@ -129,6 +129,8 @@ def prepare(vae: torch.nn.Module, latent: torch.Tensor, args: argparse.Namespace
         latent = latent.contiguous(memory_format=torch.channels_last)
     elif args.mode == "tiled":
         TILINGS.get(model_class(args.model), tile_by_sides)(vae, args)
+    if args.mode != "tiled" and hasattr(vae, "use_framewise_decoding"):
+        vae.use_framewise_decoding = False  # some cut clips along time unasked, and blend
     return latent if args.dtype == "fp32" else latent.to(vae.to(DTYPES[args.dtype]).dtype)
 
 

@@ -113,7 +113,7 @@ class Accesses {
     writes(c.target, c.region);
   }
   void operator()(const Activate& c) { writes(c.tile, c.region); }
-  void operator()(const ClearOutside& c) { writes(c.tile, c.tile.region); }
+  void operator()(const FillOutside& c) { writes(c.tile, c.tile.region); }
   void operator()(const AddMoments& c) {
     reads(c.source, c.region);
     memory(c.partial, partial_moments(c.region, c.source.channels, c.groups) * int64_t{sizeof(Moments)},
@@ -156,15 +156,20 @@ class Accesses {
     writes(c.target, c.region);
   }
   void operator()(const Attend& c) {
-    const bool one = c.frames == AttentionFrames::each;
-    const auto frame = [&](const View& view, int32_t t) {
-      return Box{one ? Span{t, t + 1} : view.region.t, view.region.y, view.region.x};
+    const auto frames = [&](const View& view, const Span& t) {
+      return Box{c.interleaved ? view.region.t : t, view.region.y, view.region.x};
     };
+    const auto frame = [&](const View& view, int32_t t) { return frames(view, {t, t + 1}); };
     reads(c.queries, frame(c.queries, c.query_frame));
-    reads(c.keys, frame(c.keys, c.key_frame));
-    reads(c.values, frame(c.values, c.key_frame));
+    reads(c.keys, frames(c.keys, c.key_frames));
+    reads(c.values, frames(c.values, c.key_frames));
     writes(c.target, frame(c.target, c.target_frame));
     memory(c.workspace, c.workspace_bytes, true);
+    if (c.first && c.last) return;
+    const int64_t queries = int64_t{length(c.queries.region.y)} * length(c.queries.region.x);
+    memory(c.state.sums, queries * c.values.channels * 4, true);
+    memory(c.state.largest, queries * 4, true);
+    memory(c.state.weights, queries * 4, true);
   }
   void operator()(const Emit& c) {
     reads(c.source, c.region);

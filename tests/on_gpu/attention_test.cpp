@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "decoder/gpu/calls/workspace.h"
@@ -20,10 +21,11 @@ TEST_CASE("attention on a GPU equals plain loops") {
   for (const Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16}) {
     for (const int32_t channels : {40, 512}) {
       for (const int32_t key_rows : {64, 5}) {
-        for (const bool with_workspace : {false, true}) {
-          CAPTURE(name_of(dtype), channels, key_rows, with_workspace);
+        for (const auto& [with_workspace, key_frames] :
+             {std::pair(false, 1), std::pair(true, 1), std::pair(false, 3), std::pair(true, 3)}) {
+          CAPTURE(name_of(dtype), channels, key_rows, with_workspace, key_frames);
           Random random(2);
-          const Box whole{{0, 1}, {0, 64}, {0, 48}}, queried{{0, 1}, {20, 31}, {0, 48}};
+          const Box whole{{0, 3}, {0, 64}, {0, 48}}, queried{{0, 1}, {20, 31}, {0, 48}};
           HeldView queries(queried, channels, length(queried.y), dtype),
               keys(whole, channels, key_rows, dtype), values(whole, channels, key_rows, dtype),
               target(queried, channels, length(queried.y), dtype);
@@ -36,9 +38,10 @@ TEST_CASE("attention on a GPU equals plain loops") {
           call.keys = memory.send(keys);
           call.values = memory.send(values);
           call.target = memory.send(target);
+          call.key_frames = {0, key_frames};
           call.scale = 0.3F;
           call.workspace_bytes =
-              with_workspace ? attention_workspace_bytes(11 * 48, 64 * 48, channels, dtype) : 0;
+              with_workspace ? attention_workspace_bytes(11 * 48, key_frames * 64 * 48, channels, dtype) : 0;
           call.workspace = memory.take(call.workspace_bytes);
           gpu->run(call);
           memory.fetch(call.target.base, target.memory);
@@ -49,7 +52,7 @@ TEST_CASE("attention on a GPU equals plain loops") {
               std::vector<double> query;
               for (int32_t c = 0; c < channels; ++c) query.push_back(queries.value(0, y, x, c));
               const std::vector<double> means =
-                  test::plain_attention(query, keys, values, 0, double{call.scale});
+                  test::plain_attention(query, keys, values, call.key_frames, double{call.scale});
               for (int32_t c = 0; c < channels; ++c)
                 worst = std::max(worst, std::abs(means[static_cast<size_t>(c)] - target.value(0, y, x, c)));
             }

@@ -105,7 +105,7 @@ void start(const UnfoldFrames& call, StreamHandle) {
 void start(const Activate& call, StreamHandle) {
   run_there(call);
 }
-void start(const ClearOutside& call, StreamHandle) {
+void start(const FillOutside& call, StreamHandle) {
   run_there(call);
 }
 void start(const AddMoments& call, StreamHandle) {

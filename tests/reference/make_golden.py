@@ -21,6 +21,10 @@ from diffusers import (
     AutoencoderDC,
     AutoencoderKL,
     AutoencoderKLHunyuanImage,
+    AutoencoderKLHunyuanVideo,
+    AutoencoderKLHunyuanVideo15,
+    AutoencoderKLLTX2Video,
+    AutoencoderKLLTXVideo,
     AutoencoderKLQwenImage,
     AutoencoderKLQwenImage21,
     AutoencoderKLWan,
@@ -133,6 +137,84 @@ HUNYUAN_IMAGE_CASES = {
         {"block_out_channels": [32, 32], "upsample_match_channel": False, "downsample_match_channel": False, "out_channels": 1},
     ),
 }
+# Of AutoencoderKLHunyuanVideo: name: (latent's shape, changes to the config).
+HUNYUAN_VIDEO_CASES = {
+    "hunyuan_video": (
+        (1, 16, 2, 1, 2),
+        {"latent_channels": 16, "block_out_channels": [8, 16, 24, 24], "layers_per_block": 2, "spatial_compression_ratio": 8},
+    ),
+    "hunyuan_video_one_frame": ((2, 4, 1, 3, 5), {}),
+    "hunyuan_video_three_frames": ((2, 4, 3, 3, 2), {}),
+    "hunyuan_video_five_frames": ((1, 4, 5, 1, 1), {}),
+    # Frames alone in the last upsampling.
+    "hunyuan_video_time_alone": ((1, 4, 3, 5, 3), {"spatial_compression_ratio": 2}),
+    "hunyuan_video_no_attention": (
+        (1, 3, 2, 3, 5),
+        {"latent_channels": 3, "block_out_channels": [8, 16], "spatial_compression_ratio": 2, "norm_num_groups": 8,
+         "mid_block_add_attention": False, "act_fn": "relu", "out_channels": 1},
+    ),
+}
+# Of AutoencoderKLHunyuanVideo15: name: (latent's shape, changes to the config). The first frame of an upsampling with
+# frames has half as many repeated channels: 4 for later ones' 8, 2 for 4, 1 for 2.
+HUNYUAN_VIDEO_15_CASES = {
+    "hunyuan_video_15": (
+        (1, 8, 2, 1, 1),
+        {"latent_channels": 8, "block_out_channels": [8, 16, 16, 32, 32], "layers_per_block": 2,
+         "spatial_compression_ratio": 16},
+    ),
+    "hunyuan_video_15_one_frame": ((1, 4, 1, 3, 5), {}),
+    "hunyuan_video_15_three_frames": ((1, 4, 3, 3, 2), {"block_out_channels": [8, 8, 32]}),
+    "hunyuan_video_15_nine_frames": ((1, 4, 9, 1, 1), {}),
+    "hunyuan_video_15_own_channels": (
+        (1, 4, 2, 3, 1),
+        {"upsample_match_channel": False, "downsample_match_channel": False, "block_out_channels": [8, 24, 16]},
+    ),
+    # Rows and columns are doubled with frames, whatever their own compression is.
+    "hunyuan_video_15_time_longer": ((1, 4, 3, 2, 3), {"spatial_compression_ratio": 2, "out_channels": 1}),
+    "hunyuan_video_15_space_alone": ((1, 4, 2, 3, 5), {"temporal_compression_ratio": 1, "layers_per_block": 0}),
+}
+# Of AutoencoderKLLTX2Video and AutoencoderKLLTXVideo: name: (latent's shape, changes to the config). By default kernels
+# look one frame ahead, pictures are reflected at their edges, and upsamplings have a shortcut.
+LTX_2_CASES = {
+    "ltx2": (
+        (1, 8, 2, 2, 2),
+        {"latent_channels": 8, "decoder_block_out_channels": [32, 64, 128], "decoder_layers_per_block": [1, 1, 1, 1], "patch_size": 1},
+    ),
+    "ltx2_one_frame": ((2, 4, 1, 2, 3), {}),
+    "ltx2_two_frames": ((1, 4, 2, 2, 3), {"decoder_layers_per_block": [2, 0, 1], "patch_size": 2}),
+    "ltx2_nine_frames": ((1, 4, 9, 2, 2), {"patch_size": 1, "decoder_layers_per_block": [1, 1, 1]}),
+    "ltx2_causal": ((1, 4, 5, 3, 2), {"decoder_causal": True, "patch_size": 2, "out_channels": 1}),
+    "ltx2_zeros": ((1, 4, 4, 2, 3), {"decoder_spatial_padding_mode": "zeros", "patch_size": 2, "upsample_residual": False}),
+    # As in LTX-2.3, and a resolution that does not upsample.
+    "ltx2_kinds": (
+        (1, 6, 2, 2, 2),
+        {"latent_channels": 6, "decoder_block_out_channels": [32, 32, 64, 64, 32], "decoder_layers_per_block": [1, 0, 1, 0, 1, 1],
+         "decoder_spatio_temporal_scaling": [True, True, True, True, False], "upsample_residual": [True, True, False, True, False],
+         "upsample_type": ["spatial", "spatiotemporal", "spatiotemporal", "temporal", "spatial"],
+         "upsample_factor": [2, 1, 2, 1, 1], "patch_size": 1},
+    ),
+    # Residual blocks with other channels than their input.
+    "ltx2_widths": (
+        (1, 4, 3, 3, 3),
+        {"decoder_block_out_channels": [8, 24], "upsample_factor": [1, 1], "upsample_residual": [False, True], "patch_size": 1},
+    ),
+}
+LTX_CASES = {
+    "ltx": (
+        (1, 8, 2, 1, 2),
+        {"latent_channels": 8, "decoder_block_out_channels": [8, 16, 24, 24], "patch_size": 2, "decoder_layers_per_block": [1, 1, 1, 1, 1],
+         "decoder_spatio_temporal_scaling": [True, True, True, False]},
+    ),
+    "ltx_one_frame": ((2, 4, 1, 3, 2), {}),
+    "ltx_causal": ((1, 4, 4, 3, 1), {"decoder_causal": True, "patch_size": 2}),
+    # As LTX-Video 0.9.5 has it, but for the timestep that it is given.
+    "ltx_residual": (
+        (1, 4, 3, 2, 2),
+        {"decoder_block_out_channels": [16, 32], "upsample_residual": [True, True], "upsample_factor": [2, 2], "patch_size": 2},
+    ),
+}
+# What no decode reads, small.
+ENCODER_OF_LTX = {"block_out_channels": [8, 8, 8, 8], "layers_per_block": [1, 1, 1, 1, 1]}
 THREADS = 2  # the last bits of the sums depend on it
 OLD_NAMES = {"to_q": "query", "to_k": "key", "to_v": "value", "to_out.0": "proj_attn"}
 
@@ -215,6 +297,64 @@ def hunyuan_image_config_of(changes):
     }
 
 
+def hunyuan_video_config_of(changes):
+    config = {
+        "latent_channels": 4,
+        "block_out_channels": [8, 16, 16],
+        "layers_per_block": 1,
+        "norm_num_groups": 4,
+        "spatial_compression_ratio": 4,
+        **changes,
+    }
+    blocks = len(config["block_out_channels"])
+    config["up_block_types"] = ["HunyuanVideoUpBlock3D"] * blocks
+    config["down_block_types"] = ["HunyuanVideoDownBlock3D"] * blocks
+    return config
+
+
+def hunyuan_video_15_config_of(changes):
+    return {
+        "latent_channels": 4,
+        "block_out_channels": [8, 16, 16],
+        "layers_per_block": 1,
+        "spatial_compression_ratio": 4,
+        "temporal_compression_ratio": 4,
+        **changes,
+    }
+
+
+def ltx_2_config_of(changes):
+    config = {
+        "latent_channels": 4,
+        "decoder_block_out_channels": [16, 32],
+        "decoder_layers_per_block": [1, 1, 1],
+        **changes,
+    }
+    stages = len(config["decoder_block_out_channels"])
+    config.setdefault("decoder_spatio_temporal_scaling", [True] * stages)
+    config.setdefault("decoder_inject_noise", [False] * (stages + 1))
+    config.setdefault("upsample_type", ["spatiotemporal"] * stages)
+    config.setdefault("upsample_residual", [True] * stages)
+    config.setdefault("upsample_factor", [2] * stages)
+    config.setdefault("decoder_causal", False)
+    return config | ENCODER_OF_LTX | {"down_block_types": ["LTX2VideoDownBlock3D"] * 4}
+
+
+def ltx_config_of(changes):
+    config = {
+        "latent_channels": 4,
+        "decoder_block_out_channels": [8, 16],
+        "decoder_layers_per_block": [1, 1, 1],
+        **changes,
+    }
+    stages = len(config["decoder_block_out_channels"])
+    config.setdefault("decoder_spatio_temporal_scaling", [True] * stages)
+    config.setdefault("decoder_inject_noise", [False] * (stages + 1))
+    config.setdefault("upsample_residual", [False] * stages)
+    config.setdefault("upsample_factor", [1] * stages)
+    return config | ENCODER_OF_LTX | {"down_block_types": ["LTXVideoDownBlock3D"] * 4}
+
+
 def with_old_names(folder):
     """Renames the attention's tensors in every shard and in the index, as releases before 0.18 wrote them."""
 
@@ -271,8 +411,9 @@ def make_picture(vae, folder, shape):
     np.save(folder / "expected.npy", picture.numpy())
 
 
-def make_video(family, folder, shape, changes):
-    vae = fill_module(family(**video_config_of(changes)), WEIGHTS_SEED).eval()
+def make_video(vae, folder, shape):
+    vae = fill_module(vae, WEIGHTS_SEED).eval()
+    vae.use_framewise_decoding = False  # of HunyuanVideo, which blends clips of a few frames otherwise
     folder.mkdir(parents=True)
     vae.save_config(folder)
     with torch.no_grad():
@@ -300,7 +441,15 @@ def main():
         (AutoencoderKLQwenImage21, QWEN_21_CASES),
     ):
         for name, (shape, changes) in cases.items():
-            make_video(family, root / name, shape, changes)
+            make_video(family(**video_config_of(changes)), root / name, shape)
+    for name, (shape, changes) in HUNYUAN_VIDEO_CASES.items():
+        make_video(AutoencoderKLHunyuanVideo(**hunyuan_video_config_of(changes)), root / name, shape)
+    for name, (shape, changes) in HUNYUAN_VIDEO_15_CASES.items():
+        make_video(AutoencoderKLHunyuanVideo15(**hunyuan_video_15_config_of(changes)), root / name, shape)
+    for name, (shape, changes) in LTX_2_CASES.items():
+        make_video(AutoencoderKLLTX2Video(**ltx_2_config_of(changes)), root / name, shape)
+    for name, (shape, changes) in LTX_CASES.items():
+        make_video(AutoencoderKLLTXVideo(**ltx_config_of(changes)), root / name, shape)
     made = [folder for folder in root.iterdir() if not folder.name.startswith("osp_")]
     total = sum(file.stat().st_size for folder in made for file in folder.iterdir())
     print(f"{len(made)} cases, {total / 1024:.0f} KiB in {root}")

@@ -5,23 +5,16 @@
 #include <utility>
 #include <vector>
 
-#include "decoder/gpu/calls/gpu.h"
+#include "tests/support/forwarding_gpu.h"
 
 namespace headroom::test {
 
 /// Another GPU that does its work as late as it may: when an event is waited for, all up to that. Asking
 /// whether an event has happened gets at most `work_between` pieces of work done.
-class LateGpu final : public gpu::Gpu {
+class LateGpu final : public ForwardingGpu {
  public:
-  explicit LateGpu(gpu::Gpu& gpu, int work_between = 0) : gpu_(gpu), work_between_(work_between) {}
+  explicit LateGpu(gpu::Gpu& gpu, int work_between = 0) : ForwardingGpu(gpu), work_between_(work_between) {}
 
-  std::string device() const override { return gpu_.device(); }
-  std::string libraries() const override { return gpu_.libraries(); }
-  int64_t free_bytes() const override { return gpu_.free_bytes(); }
-  int64_t total_bytes() const override { return gpu_.total_bytes(); }
-  int64_t own_bytes() const override { return gpu_.own_bytes(); }
-  std::byte* reserve(int64_t bytes) override { return gpu_.reserve(bytes); }
-  std::byte* reserve_host(int64_t bytes) override { return gpu_.reserve_host(bytes); }
   void release() noexcept override {
     while (!work_.empty()) work();
     gpu_.release();
@@ -59,7 +52,6 @@ class LateGpu final : public gpu::Gpu {
     next();
   }
 
-  gpu::Gpu& gpu_;
   const int work_between_;
   std::deque<std::function<void()>> work_;  ///< to be done
   std::vector<gpu::Event> events_;          ///< the other GPU's, of those that have happened

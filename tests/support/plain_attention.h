@@ -8,11 +8,11 @@
 
 namespace headroom::test {
 
-/// softmax(q kᵀ * scale) v of one query against one frame, in double.
+/// softmax(q kᵀ * scale) v of one query against some frames, in double.
 inline std::vector<double> plain_attention(const std::vector<double>& query, HeldView& keys, HeldView& values,
-                                           int32_t frame, double scale) {
+                                           const gpu::Span& frames, double scale) {
   gpu::Box box = keys.view.region;
-  box.t = {frame, frame + 1};
+  box.t = frames;
   std::vector<double> scores;
   for_positions(box, [&](int32_t t, int32_t y, int32_t x) {
     double score = 0;

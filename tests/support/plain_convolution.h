@@ -26,10 +26,10 @@ class PlainConvolution {
   std::vector<std::byte> kernel() const { return stored(shape_.upsamples ? phases() : kernel_); }
   std::vector<std::byte> bias() const { return stored(bias_); }
 
-  /// Inputs that a region of the outputs reads.
+  /// Inputs that a region of the outputs reads; later frames that are not held are the last one of those.
   gpu::Box needed(const gpu::Box& region) const {
     const int32_t up = upsampling(), y = shape_.rows / 2, x = shape_.columns / 2;
-    return {{std::max(0, region.t.begin - (shape_.frames - 1)), region.t.end},
+    return {{std::max(0, region.t.begin - frames_before()), region.t.end + shape_.frames_ahead},
             {(region.y.begin - y) >> up, ((region.y.end - 1 + y) >> up) + 1},
             {(region.x.begin - x) >> up, ((region.x.end - 1 + x) >> up) + 1}};
   }
@@ -39,7 +39,7 @@ class PlainConvolution {
     std::vector<double> sums(bias_.begin(), bias_.end());
     const bool without_first = shape_.before_first == BeforeFirst::zeros_for_it_too;
     for (int32_t k = 0; k < shape_.frames; ++k) {
-      int32_t frame = t - (shape_.frames - 1) + k;
+      int32_t frame = std::min(t - frames_before() + k, input.view.region.t.end - 1);
       if (shape_.before_first == BeforeFirst::first_frame) frame = std::max(0, frame);
       if (frame < (without_first ? 1 : 0)) continue;
       for (int32_t i = 0; i < shape_.rows; ++i) {
@@ -60,6 +60,7 @@ class PlainConvolution {
   }
 
  private:
+  int32_t frames_before() const { return shape_.frames - 1 - shape_.frames_ahead; }
   int32_t upsampling() const { return shape_.upsamples ? 1 : 0; }
   int32_t group_inputs() const { return shape_.inputs / shape_.groups; }
   double tap(int32_t o, int32_t k, int32_t y, int32_t x, int32_t c) const {

@@ -173,16 +173,25 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
   }
   while (static_cast<int64_t>(free.size()) > kMostFree) free.erase(free.begin());
   for (size_t subset = 0; subset < size_t{1} << free.size(); ++subset) {
-    std::vector<TensorId> keeps, movable;
+    std::vector<TensorId> keeps;
+    std::vector<std::vector<TensorId>> movable;  // keys with their values
     for (size_t i = 0; i < free.size(); ++i) {
       if (subset >> i & 1) keeps.push_back(free[i]);
     }
-    if (configuration_.lower_tier) movable = keeps;
+    for (const TensorId id : keeps) movable.push_back({id});
+    for (const Op& op : graph_.ops()) {
+      if (op.kind != OpKind::attention || op.frames == AttentionFrames::interleaved) continue;
+      if (op.inputs[0] == op.inputs[1] || op.inputs[0] == op.inputs[2] || op.inputs[1] == op.inputs[2])
+        continue;
+      if (graph_.readers(op.inputs[1]).size() > 1 || graph_.readers(op.inputs[2]).size() > 1) continue;
+      if (has(targets_[pass].whole, op.inputs[1])) movable.push_back({op.inputs[1], op.inputs[2]});
+    }
+    if (!configuration_.lower_tier) movable.clear();
     keeps.insert(keeps.end(), targets_[pass].whole.begin(), targets_[pass].whole.end());
     for (size_t placing = 0; placing < size_t{1} << movable.size(); ++placing) {
       std::vector<TensorId> below;
       for (size_t i = 0; i < movable.size(); ++i) {
-        if (placing >> i & 1) below.push_back(movable[i]);
+        if (placing >> i & 1) below.insert(below.end(), movable[i].begin(), movable[i].end());
       }
       add_choice(pass, state, keeps, below, state.choices);
       if (state.choices.size() > most_choices_) complete_ = false;

@@ -59,8 +59,9 @@ struct StepLedger {
 };
 
 /// For tiles of one height; those of the last band may be lower than the others.
-std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass, int64_t height, const Sizes& sizes,
-                                  const Assumptions& assumptions) {
+std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass,
+                                  const std::vector<SimulatedTensor>& tensors, int64_t height,
+                                  const Sizes& sizes, const Assumptions& assumptions) {
   std::vector<StepLedger> ledger(pass.steps.size());
   for (size_t i = 0; i < pass.steps.size(); ++i) {
     const Step& step = pass.steps[i];
@@ -90,8 +91,18 @@ std::vector<StepLedger> ledger_of(const Graph& graph, const Pass& pass, int64_t 
                          counted_length(pass.tiles.x.front().length(), tensor.scale.x, pass.scale.x, halo.x,
                                         step.pad.x, extent.x)};
     entry.tile_bytes = tile_pool_bytes(counted.t * counted.y * counted.x * tensor.channels, sizes);
+    const bool below = std::any_of(tensors.begin(), tensors.end(), [&](const SimulatedTensor& found) {
+      return found.tier != MemoryTier::device && step.kind == StepKind::attention &&
+             found.tensor == step.inputs[1].tensor;
+    });
+    // Sums, the largest score and the sum of weights of each query outlive a block of keys.
+    if (below && sizes.device == DeviceKind::cuda) {
+      const auto list = [](int64_t floats) { return (floats * 4 + 255) / 256 * 256; };
+      const int64_t queries = counted.y * counted.x;
+      entry.workspace_bytes += pool_bytes(list(queries * tensor.channels) + 2 * list(queries), sizes.device);
+    }
     if (step.op != OpId{-1} && assumptions.memory.workspace_bytes) {
-      entry.workspace_bytes =
+      entry.workspace_bytes +=
           assumptions.memory.workspace_bytes(graph.op(step.op), pass.convolutions, counted, sizes);
     }
   }
@@ -173,7 +184,10 @@ class Blocks {
     for (int64_t b = touched_[band].begin; b < touched_[band].end; ++b)
       on_device_[static_cast<size_t>(b)] = true;
   }
-  int64_t live_bytes() const { return bytes_ * std::count(on_device_.begin(), on_device_.end(), true); }
+  int64_t live_bytes() const {
+    if (staged()) return staged_bytes_;
+    return bytes_ * std::count(on_device_.begin(), on_device_.end(), true);
+  }
   /// Of all that this pass moves to or from the tier below.
   int64_t moved_bytes() const {
     const bool moves =
@@ -182,6 +196,11 @@ class Blocks {
     return moves ? bytes_ * static_cast<int64_t>(on_device_.size()) : 0;
   }
   MemoryTier tier() const { return tensor_.tier; }
+  /// Keys or values that come block by block, two of one item at a time.
+  void stage(int64_t items) {
+    staged_bytes_ = bytes_ / items * std::min<int64_t>(2, static_cast<int64_t>(on_device_.size()));
+  }
+  bool staged() const { return staged_bytes_ > 0; }
 
  private:
   bool within(size_t band, int64_t block) const {
@@ -193,6 +212,7 @@ class Blocks {
   std::vector<int64_t> last_band_;  ///< that touches the block
   std::vector<Interval> touched_;   ///< blocks, by band
   int64_t bytes_;                   ///< of one block number, all items
+  int64_t staged_bytes_ = 0;
 };
 
 /// One tile through all steps: calls `at(step, bytes)` with the bytes of tiles and workspace while each step
@@ -226,9 +246,9 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
                             const Sizes& sizes, WeightResidency weights, const Assumptions& assumptions,
                             bool with_real_peak) {
   const std::vector<StepLedger> full =
-      ledger_of(graph, pass, pass.tiles.y.front().length(), sizes, assumptions);
+      ledger_of(graph, pass, tensors, pass.tiles.y.front().length(), sizes, assumptions);
   const std::vector<StepLedger> last =
-      ledger_of(graph, pass, pass.tiles.y.back().length(), sizes, assumptions);
+      ledger_of(graph, pass, tensors, pass.tiles.y.back().length(), sizes, assumptions);
   std::set<OpId> operations;
   for (const Step& step : pass.steps) operations.insert(step.op);
   int64_t resident = 0, brought = 0, loaded = 0, transformed = 0;
@@ -256,6 +276,35 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
       sizes.items * pool_bytes(latent_values * 4, sizes.device);  // fp32 in every dtype
   std::vector<Blocks> materialised;
   for (const SimulatedTensor& tensor : tensors) materialised.emplace_back(graph, pass, tensor, sizes);
+
+  double waiting = 0;  // for keys and values, which come anew for every tile of queries
+  for (const Step& step : pass.steps) {
+    if (step.kind != StepKind::attention) continue;
+    double bringing = 0;
+    for (Blocks& blocks : materialised) {
+      const bool read = blocks.tensor() == step.inputs[1].tensor || blocks.tensor() == step.inputs[2].tensor;
+      if (!read || blocks.written() || blocks.tier() == MemoryTier::device) continue;
+      const Extent extent = extent_of(graph.tensor(step.tensor), sizes.latent);
+      double frames = 0, keys = 0;
+      for (int64_t t = 0; t < extent.t; ++t) {
+        const Interval attended = attended_frames(graph.op(step.op).frames, t);
+        frames += double(attended.end) / double(extent.t);
+        keys += double(attended.length());
+      }
+      const double area = double(extent.y * extent.x);
+      const double rate = sizes.device == DeviceKind::cpu ? assumptions.attention_flops_per_second
+                          : sizes.dtype == Dtype::fp32    ? assumptions.card.fp32_flops_per_second
+                                                          : assumptions.card.attention_flops_per_second;
+      bringing += double(blocks.moved_bytes()) * frames * double(pass.tiles.y.size() * pass.tiles.x.size()) /
+                  (blocks.tier() == MemoryTier::host ? assumptions.host_bytes_per_second
+                                                     : assumptions.scratch_bytes_per_second);
+      if (blocks.tensor() == step.inputs[1].tensor) {
+        bringing -= 4 * area * area * keys * double(graph.tensor(step.tensor).channels * sizes.items) / rate;
+      }
+      blocks.stage(sizes.items);
+    }
+    waiting += std::max(0.0, bringing);
+  }
 
   SimulatedPass result;
   double compute = double(transformed) / assumptions.transform_bytes_per_second;
@@ -306,6 +355,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
   if (sizes.device == DeviceKind::cuda) compute = simulated_gpu_seconds(graph, pass, sizes, assumptions.card);
   double in = 0, out = 0;
   for (const Blocks& blocks : materialised) {
+    if (blocks.staged()) continue;
     const double rate = blocks.tier() == MemoryTier::host ? assumptions.host_bytes_per_second
                                                           : assumptions.scratch_bytes_per_second;
     (assumptions.both_ways && blocks.written() ? out : in) += double(blocks.moved_bytes()) / rate;
@@ -314,6 +364,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
   // throughout, beside it one band of each of the others.
   const double longest = std::max({compute, in, out});
   result.seconds = longest + (compute + in + out - longest) / double(pass.tiles.y.size());
+  result.seconds += waiting;
   result.seconds += double(loaded) / assumptions.weights_bytes_per_second;
   return result;
 }

@@ -22,6 +22,7 @@ struct GraphStyle {
   double odd = 0;              ///< share of the blocks that no model family has, but a graph may
   double cut_points = 0;       ///< share of the blocks that end at an optional cut point
   double past_cut_points = 0;  ///< share of these that skips reach past, from the cut points before
+  double edges = 0;  ///< share of the convolutions that do not read zeros outside; some kernels are wide then
 };
 
 /// Residual blocks, attention, upsampling, plain convolutions and skips from anywhere before.
@@ -33,11 +34,11 @@ class GraphMaker {
     model_.name = "random";
     model_.class_name = "AutoencoderKL";
     model_.latent_channels = 4;
-    x_ = graph().conv("in", graph().add_latent(4), channels(), {1, 3, 3});
+    x_ = convolved("in", graph().add_latent(4), channels());
     earlier_.push_back(x_);
     while (barriers_ < style_.barriers && static_cast<int64_t>(graph().ops().size()) < style_.operations)
       add_block();
-    graph().set_output(graph().conv("out", normed("norm_out", x_), 3, {1, 3, 3}));
+    graph().set_output(convolved("out", normed("norm_out", x_), 3));
     return std::move(model_);
   }
 
@@ -45,6 +46,18 @@ class GraphMaker {
   Graph& graph() { return model_.graph; }
   int64_t channels() { return 4 * random_.integer(1, style_.most_channels / 4); }
   int64_t channels_of(TensorId id) { return graph().tensor(id).channels; }
+
+  Edges edges() {
+    if (style_.edges == 0 || !random_.chance(style_.edges)) return Edges::zeros;
+    return random_.pick<Edges>({Edges::replicate, Edges::reflect});
+  }
+
+  TensorId convolved(const std::string& name, TensorId from, int64_t width) {
+    Axes<int32_t> kernel{1, 3, 3};
+    if (style_.edges > 0 && random_.chance(0.3))
+      kernel = random_.pick<Axes<int32_t>>({{1, 5, 5}, {1, 1, 3}, {1, 5, 1}});
+    return graph().conv(name, from, width, kernel, {.edges = edges()});
+  }
 
   TensorId normed(const std::string& name, TensorId from) {
     ++barriers_;
@@ -61,13 +74,12 @@ class GraphMaker {
       attend(name);
     } else if (kind < style_.attention + style_.upsample &&
                graph().tensor(x_).scale.y * 2 <= style_.most_scale) {
-      x_ = random_.chance(0.5)
-               ? graph().conv(name + ".conv", graph().upsample(name, x_, {1, 2, 2}), channels(), {1, 3, 3})
-               : graph().upsampled_conv(name + ".conv", x_, channels());
+      x_ = random_.chance(0.5) ? convolved(name + ".conv", graph().upsample(name, x_, {1, 2, 2}), channels())
+                               : graph().upsampled_conv(name + ".conv", x_, channels(), {.edges = edges()});
     } else if (kind < style_.attention + style_.upsample + style_.residual) {
       add_residual(name);
     } else {
-      x_ = graph().conv(name, random_.chance(0.5) ? normed(name + ".norm", x_) : x_, channels(), {1, 3, 3});
+      x_ = convolved(name, random_.chance(0.5) ? normed(name + ".norm", x_) : x_, channels());
     }
     if (random_.chance(style_.long_skip)) add_skip(name + ".skip");
     if (style_.cut_points > 0 && random_.chance(style_.cut_points)) {
@@ -120,9 +132,9 @@ class GraphMaker {
 
   void add_residual(const std::string& name) {
     const int64_t wide = random_.chance(0.5) ? channels_of(x_) : channels();
-    TensorId h = graph().conv(name + ".conv1", normed(name + ".norm1", x_), wide, {1, 3, 3});
+    TensorId h = convolved(name + ".conv1", normed(name + ".norm1", x_), wide);
     if (random_.chance(0.7) && barriers_ < style_.barriers) {
-      h = graph().conv(name + ".conv2", normed(name + ".norm2", h), wide, {1, 3, 3});
+      h = convolved(name + ".conv2", normed(name + ".norm2", h), wide);
     }
     x_ = graph().add(name, h,
                      wide == channels_of(x_) ? x_ : graph().conv(name + ".shortcut", x_, wide, {1, 1, 1}));
@@ -135,7 +147,7 @@ class GraphMaker {
     const int32_t factor = graph().tensor(x_).scale.y / graph().tensor(from).scale.y;
     if (channels_of(from) != channels_of(x_) || random_.chance(0.4)) {
       const int32_t side = random_.pick<int32_t>({1, 3});
-      from = graph().conv(name + ".conv", from, channels_of(x_), {1, side, side});
+      from = graph().conv(name + ".conv", from, channels_of(x_), {1, side, side}, {.edges = edges()});
     }
     if (factor > 1) from = graph().upsample(name + ".up", from, {1, factor, factor});
     x_ = random_.chance(0.5) ? graph().add(name, x_, from) : graph().add(name, from, x_);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/lowering/attention.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/tiles.h"
 #include "tests/support/random.h"
@@ -105,6 +106,13 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
       decision.below.push_back(id);
       below[index(id)] = true;
     }
+    for (TensorId id : targets[pass].whole) {
+      const Op& reader = graph.op(graph.readers(id).front());
+      if (style.below == 0 || !takes_keys_by_block(graph, reader) || reader.inputs[1] != id ||
+          !random.chance(style.below))
+        continue;
+      decision.below.insert(decision.below.end(), {id, reader.inputs[2]});
+    }
     goal.in_place = decision.in_place;
     const Pass lowered = lower_pass(graph, materialised, goal);
     const Extent grid = extent_at(lowered.scale, sizes.latent);
@@ -151,6 +159,19 @@ inline RandomPlan random_plan(const Model& model, const Request& request, int64_
       if (end == std::string::npos || !never.insert(what.substr(0, end)).second) throw;
     }
   }
+}
+
+/// Attentions whose keys live below the device.
+inline int staged_attentions(const Plan& plan) {
+  int count = 0;
+  for (const Pass& pass : plan.passes) {
+    for (const Step& step : pass.steps) {
+      if (step.kind != StepKind::attention) continue;
+      for (const Materialised& entry : plan.materialised)
+        count += entry.tensor == step.inputs[1].tensor && entry.tier != MemoryTier::device ? 1 : 0;
+    }
+  }
+  return count;
 }
 
 }  // namespace headroom::test

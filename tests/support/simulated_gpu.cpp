@@ -101,6 +101,7 @@ Moment moment_of(const Graph& graph, const Pass& pass, size_t number, const Regi
     moment.rewrites += copies;
     moment.kernels = items * (copies + activates + (op.factor.y == 2 ? 5 : 1));
   }
+  if (step.edges != Edges::zeros) moment.kernels += 2 * items;
   moment.arithmetic_seconds = items * arithmetic(graph, step, moment.area, sizes, card);
   return moment;
 }

@@ -4,24 +4,16 @@
 #include <utility>
 #include <variant>
 
-#include "decoder/gpu/calls/gpu.h"
+#include "tests/support/forwarding_gpu.h"
 
 namespace headroom::test {
 
 /// Another GPU, with a clock that goes on by a made-up time for every call and by nothing else.
-class TimedGpu final : public gpu::Gpu {
+class TimedGpu final : public ForwardingGpu {
  public:
   using Cost = std::function<double(const gpu::Call&)>;
-  TimedGpu(gpu::Gpu& gpu, Cost cost) : gpu_(gpu), cost_(std::move(cost)) {}
+  TimedGpu(gpu::Gpu& gpu, Cost cost) : ForwardingGpu(gpu), cost_(std::move(cost)) {}
 
-  std::string device() const override { return gpu_.device(); }
-  std::string libraries() const override { return gpu_.libraries(); }
-  int64_t free_bytes() const override { return gpu_.free_bytes(); }
-  int64_t total_bytes() const override { return gpu_.total_bytes(); }
-  int64_t own_bytes() const override { return gpu_.own_bytes(); }
-  std::byte* reserve(int64_t bytes) override { return gpu_.reserve(bytes); }
-  std::byte* reserve_host(int64_t bytes) override { return gpu_.reserve_host(bytes); }
-  void release() noexcept override { gpu_.release(); }
   void run(const gpu::Call& call) override {
     gpu_.run(call);
     seconds_ += cost_(call);
@@ -43,7 +35,6 @@ class TimedGpu final : public gpu::Gpu {
   static double bytes_per_second(gpu::Stream stream) { return stream == gpu::Stream::to_host ? 20e9 : 30e9; }
 
  private:
-  gpu::Gpu& gpu_;
   const Cost cost_;
   double seconds_ = 0;
 };

@@ -39,4 +39,12 @@ inline Model model_of(const nlohmann::json& config) {
   return parse_model(config.dump(), "config.json");
 }
 
+/// A model that was drawn, of a family or built by hand, and what there is to say of it.
+struct DrawnModel {
+  Model model;
+  std::string text;
+  DrawnModel(const nlohmann::json& config) : model(model_of(config)), text(config.dump()) {}  // NOLINT
+  DrawnModel(const Model& built) : model(built), text(built.name) {}                          // NOLINT
+};
+
 }  // namespace headroom::test

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -104,6 +105,104 @@ inline nlohmann::json random_causal_config(Random& random) {
       random.pick<std::string>({"ResnetBlock3D", "ResnetBlock3D", "ResnetBlock2D"});
   config["decoder_conv_in"] = random.pick<std::string>({"CausalConv3d", "Conv2d"});
   config["use_quant_layer"] = random.chance(0.7);
+  return config;
+}
+
+/// The config of a small AutoencoderKLHunyuanVideo.
+inline nlohmann::json tiny_hunyuan_video_config() {
+  return {{"_class_name", "AutoencoderKLHunyuanVideo"},
+          {"latent_channels", 4},
+          {"block_out_channels", {8, 16}},
+          {"up_block_types", {"HunyuanVideoUpBlock3D", "HunyuanVideoUpBlock3D"}},
+          {"layers_per_block", 1},
+          {"norm_num_groups", 4},
+          {"spatial_compression_ratio", 2}};
+}
+
+inline nlohmann::json random_hunyuan_video_config(Random& random) {
+  nlohmann::json config = tiny_hunyuan_video_config();
+  std::vector<int64_t> widths;
+  const int64_t stages = random.integer(1, 3);
+  for (int64_t i = 0; i < stages; ++i) widths.push_back(random.pick<int64_t>({8, 16}));
+  config["block_out_channels"] = widths;
+  config["up_block_types"] = std::vector<std::string>(static_cast<size_t>(stages), "HunyuanVideoUpBlock3D");
+  config["layers_per_block"] = random.integer(0, 1);
+  config["norm_num_groups"] = random.pick<int64_t>({1, 4});
+  config["spatial_compression_ratio"] = random.pick<int64_t>({1, 2, 4});
+  config["mid_block_add_attention"] = random.chance(0.7);
+  return config;
+}
+
+/// The config of a small AutoencoderKLHunyuanVideo15.
+inline nlohmann::json tiny_hunyuan_video_15_config() {
+  return {{"_class_name", "AutoencoderKLHunyuanVideo15"},
+          {"latent_channels", 4},
+          {"block_out_channels", {8, 16}},
+          {"layers_per_block", 1},
+          {"spatial_compression_ratio", 2},
+          {"temporal_compression_ratio", 2}};
+}
+
+inline nlohmann::json random_hunyuan_video_15_config(Random& random) {
+  nlohmann::json config = tiny_hunyuan_video_15_config();
+  const int64_t stages = random.integer(1, 3);
+  std::vector<int64_t> widths;
+  for (int64_t i = 0; i < stages; ++i) widths.push_back(random.pick<int64_t>({8, 16}));
+  const int64_t most = int64_t{1} << (stages - 1);
+  config["block_out_channels"] = widths;
+  config["layers_per_block"] = random.integer(0, 1);
+  config["spatial_compression_ratio"] = random.pick<int64_t>({1, most, most});
+  config["temporal_compression_ratio"] = random.pick<int64_t>({1, std::min<int64_t>(2, most), most});
+  config["upsample_match_channel"] = random.chance(0.7);
+  return config;
+}
+
+/// The config of a small AutoencoderKLLTX2Video.
+inline nlohmann::json tiny_ltx2_video_config() {
+  return {{"_class_name", "AutoencoderKLLTX2Video"},
+          {"latent_channels", 4},
+          {"decoder_block_out_channels", {16, 32}},
+          {"decoder_layers_per_block", {1, 1, 1}},
+          {"decoder_spatio_temporal_scaling", {true, true}},
+          {"upsample_type", {"spatiotemporal", "spatiotemporal"}},
+          {"upsample_residual", {true, true}},
+          {"upsample_factor", {2, 2}},
+          {"patch_size", 1},
+          {"decoder_causal", false}};
+}
+
+/// Of it or of AutoencoderKLLTXVideo. Kernels look ahead by a frame, now and then they do not.
+inline nlohmann::json random_ltx_video_config(Random& random) {
+  nlohmann::json config = tiny_ltx2_video_config();
+  const bool first = random.chance(0.3);
+  if (first) config["_class_name"] = "AutoencoderKLLTXVideo";
+  const int64_t stages = random.integer(1, 2);
+  std::vector<int64_t> widths, layers{random.integer(0, 1)}, divisors;
+  std::vector<bool> upsamples, residual;
+  std::vector<std::string> kinds;
+  // From the coarsest, as they are made; half of the widths follow from those before.
+  int64_t width = random.pick<int64_t>({16, 32});
+  for (int64_t i = 0; i < stages; ++i) {
+    const bool up = random.chance(0.8), halves = up && (i == 0 || random.chance(0.5));
+    if (i > 0 && !halves && up && random.chance(0.5)) width = 8;  // by a residual block with a shortcut
+    widths.insert(widths.begin(), width);
+    divisors.insert(divisors.begin(), halves ? 2 : 1);
+    if (halves) width /= 2;
+    upsamples.insert(upsamples.begin(), up);
+    residual.insert(residual.begin(), random.chance(0.6));
+    layers.insert(layers.begin(), random.integer(0, 1));
+    kinds.push_back(random.pick<std::string>({"spatial", "temporal", "spatiotemporal", "spatiotemporal"}));
+  }
+  config["decoder_block_out_channels"] = widths;
+  config["decoder_layers_per_block"] = layers;
+  config["decoder_spatio_temporal_scaling"] = upsamples;
+  config["upsample_type"] = kinds;
+  config["upsample_residual"] = residual;
+  config["upsample_factor"] = divisors;
+  config["patch_size"] = random.pick<int64_t>({1, 2});
+  config["decoder_causal"] = random.chance(0.2);
+  if (!first)
+    config["decoder_spatial_padding_mode"] = random.pick<std::string>({"zeros", "reflect", "replicate"});
   return config;
 }
 

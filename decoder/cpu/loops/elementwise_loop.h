@@ -95,21 +95,41 @@ inline float sum_of(const Lanes& values) {
   return sum;
 }
 
-/// x / sqrt(mean of squares + epsilon) * weight + bias, over the channels of each pixel.
-void rms_norm(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
-              const float* bias, float epsilon) {
+/// A pixel's channels in lanes; zeros behind the last one, also where `mean` is subtracted from the others.
+inline Lanes centred_part(const float* x, int64_t count, const Lanes& mean) {
+  const Lanes v = load_part(x, count) - mean;
+  if (count >= kLanes) return v;
+  float values[kLanes] = {};
+  store_part(values, v, count);
+  return load_part(values, kLanes);
+}
+
+inline float mean_of(const float* x, int64_t channels) {
+  Lanes sums = {};
+  for (int64_t c = 0; c < channels; c += kLanes) sums += load_part(x + c, channels - c);
+  return sum_of(sums) / static_cast<float>(channels);
+}
+
+/// x / sqrt(mean of squares + epsilon) * weight + bias, over the channels of each pixel; of x less its mean
+/// where `centred`.
+template <bool centred>
+void norm_of_pixel(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
+                   const float* bias, float epsilon) {
   for (int64_t p = 0; p < pixels; ++p, x += channels, out += channels) {
+    const Lanes mean = centred ? spread(mean_of(x, channels)) : Lanes{};
+    const auto part = [&](int64_t c) {
+      return centred ? centred_part(x + c, channels - c, mean) : load_part(x + c, channels - c);
+    };
     Lanes squares[2] = {};
     for (int64_t c = 0, turn = 0; c < channels; c += kLanes, turn ^= 1) {
-      const Lanes v = load_part(x + c, channels - c);
+      const Lanes v = part(c);
       squares[turn] += v * v;
     }
-    const float mean = sum_of(squares[0] + squares[1]) / static_cast<float>(channels);
-    const Lanes factor = spread(1.0f / __builtin_sqrtf(mean + epsilon));
+    const float variance = sum_of(squares[0] + squares[1]) / static_cast<float>(channels);
+    const Lanes factor = spread(1.0f / __builtin_sqrtf(variance + epsilon));
     for (int64_t c = 0; c < channels; c += kLanes) {
       const int64_t count = channels - c;
-      store_part(out + c,
-                 load_part(x + c, count) * factor * load_part(weight + c, count) + load_part(bias + c, count),
+      store_part(out + c, part(c) * factor * load_part(weight + c, count) + load_part(bias + c, count),
                  count);
     }
   }

@@ -30,6 +30,9 @@ struct Loops {
   /// out = x / sqrt(mean of the pixel's squares + epsilon) * weight + bias; in place where out == x.
   void (*rms_norm)(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
                    const float* bias, float epsilon);
+  /// The same of x less the mean of its pixel.
+  void (*layer_norm)(const float* x, float* out, int64_t pixels, int64_t channels, const float* weight,
+                     const float* bias, float epsilon);
   /// out = x * silu(x `channels` further on), of pixels with twice as many channels.
   void (*gate)(const float* x, float* out, int64_t pixels, int64_t channels);
   void (*depthwise)(const DepthwiseRow& row);
@@ -42,8 +45,7 @@ struct Loops {
   /// Adds values and squares of 16 neighbouring channels over `pixels` pixels to sum and square_sum.
   void (*sum_16)(const float* x, int64_t pixels, int64_t channels, double* sum, double* square_sum);
   void (*multiply)(const Product& product);
-  /// Columns that multiply() takes at one time. A panel as wide as that is read in the order in which it
-  /// lies.
+  /// Columns that multiply() takes at one time, and so a panel's.
   int64_t block_columns = 16;
   WinogradLoops winograd_plain;
   WinogradLoops winograd_upsampled;

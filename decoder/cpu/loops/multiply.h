@@ -4,10 +4,6 @@
 
 namespace headroom::kernels {
 
-/// Columns of one panel of a packed matrix. Matrices are cut into panels of this many columns, the last one
-/// narrower but a multiple of 16; a panel lies row by row.
-constexpr int64_t kPanelColumns = 64;
-
 /// Where one tap of a convolution reads: distances in floats from the product's `a` and `b`.
 struct Tap {
   int64_t a = 0;
@@ -20,7 +16,7 @@ struct Product {
   const float* a = nullptr;
   int64_t a_row = 0;  ///< floats between rows
   const float* b = nullptr;
-  int64_t width = 0;  ///< of the panel: 16, 32, 48 or 64
+  int64_t width = 0;  ///< of the panel (packing.h): a multiple of 16
   const Tap* taps = nullptr;
   int64_t tap_count = 0;
   int64_t depth = 0;

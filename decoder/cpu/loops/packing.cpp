@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "decoder/cpu/loops/multiply.h"
+#include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/winograd.h"
 
 namespace headroom::kernels {
@@ -68,12 +68,17 @@ const std::array<std::array<double, kUpsampledTaps>, 8> kUpsampledKernelMap{{
     {0, 0, 0, 1},
 }};
 
+int64_t panel_columns() {
+  return loops().block_columns;
+}
+
 int64_t panel_offset(const KernelShape& shape, int64_t output) {
-  return output / kPanelColumns * kPanelColumns * shape.inputs + output % kPanelColumns;
+  const int64_t within = output % panel_columns();
+  return (output - within) * shape.inputs + within;
 }
 
 int64_t panel_width(const KernelShape& shape, int64_t output) {
-  return std::min(kPanelColumns, shape.padded_outputs() - output / kPanelColumns * kPanelColumns);
+  return std::min(panel_columns(), shape.padded_outputs() - output / panel_columns() * panel_columns());
 }
 
 void pack_direct(const KernelShape& shape, const float* taps, int64_t output_distance, int64_t inputs,

@@ -6,8 +6,14 @@
 
 namespace headroom::kernels {
 
+/// Matrices are cut into panels of this many columns, the last one narrower but a multiple of 16. A panel
+/// lies row by row, one panel after the other. It is as wide as multiply() takes columns: what is read in the
+/// order in which it lies has all of the first-level cache, where every second or fourth line would have a
+/// part of it.
+int64_t panel_columns();
+
 /// Where output `output`, a multiple of 16, begins in a matrix, and the floats from one input to the next
-/// there. Matrices are cut into panels of outputs (decoder/cpu/loops/multiply.h), stored one after another.
+/// there.
 int64_t panel_offset(const KernelShape& shape, int64_t output);
 int64_t panel_width(const KernelShape& shape, int64_t output);
 

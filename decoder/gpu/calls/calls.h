@@ -75,6 +75,7 @@ struct RmsNorm {
   float epsilon = 0;
   Activation activation = Activation::none;
   Box region;
+  bool centred = false;  ///< of values less the mean of their position
 };
 /// Nearest upsampling of rows and columns into all of `target`; zero outside the picture, which is the
 /// target's.
@@ -83,15 +84,18 @@ struct Upsample {
   int32_t factor_y = 1, factor_x = 1;
   Size picture;
 };
-/// Channels of the source, each repeated so often, become pixels of the target: those of channel c * factor²
-/// … the factor × factor pixels of channel c, row by row. Where they hold several frames these pixels stand
-/// there for each; the target has the last of them of its first frame, of later ones all or, where factor_t
-/// is 1, the last.
+/// Where a channel c of a pixel p lies among the source's channels, as DepthFrame (decoder/graph/geometry.h)
+/// has it; of the frames behind the first `first_pixel` is that of the earliest that one of the source makes.
+struct DepthLayout {
+  int32_t first_pixel = 0, pixel_step = 1, channel_step = 1, repeats = 1;
+  friend bool operator==(const DepthLayout&, const DepthLayout&) = default;
+};
+/// Channels of the source become pixels of the target, factor_y * factor_x and, but for the first frame,
+/// factor_t frames of them. Where factor_t is 1 all frames are as the first.
 struct DepthToSpace {
   View source, target;
-  int32_t factor_y = 1, factor_x = 1;
-  int32_t factor_t = 1, frames_in_depth = 1;
-  int32_t repeats = 1;
+  int32_t factor_t = 1, factor_y = 1, factor_x = 1;
+  DepthLayout first, later;
   Box region;  ///< of the target
 };
 /// The first half of the source's channels * silu(the second half).
@@ -118,9 +122,10 @@ struct Activate {
   Activation activation = Activation::none;
   Box region;
 };
-/// Zeros where the tile lies outside the picture.
-struct ClearOutside {
+/// Zeros where the tile lies outside the picture, or copies of its positions inside, which must be there.
+struct FillOutside {
   View tile;
+  Edges edges = Edges::zeros;
   Size picture;
 };
 
@@ -186,11 +191,12 @@ struct ConvolutionShape {
   int32_t frames = 1, rows = 1, columns = 1;  ///< of the original kernel: 3 × 3 where `upsamples`
   bool upsamples = false;
   BeforeFirst before_first = BeforeFirst::zeros;
+  int32_t frames_ahead = 0;  ///< of the kernel's frames, those after the output's own
 };
 /// Convolves: writes `region` of the target: sums, then the residual where there is one, then the bias,
-/// rounded once. The residual may be the target itself. The input holds what that needs, zeros outside the
-/// picture included, and the earlier frames that a kernel over the time reads; which of them it reads, and
-/// what stands before the first, is frame_of_tap() (decoder/cpu/convolution.h).
+/// rounded once. The residual may be the target itself. The input holds what that needs, outside the
+/// picture as well, and the frames of the clip that a kernel over the time reads; which of them it reads, and
+/// what stands before the first and after the last, is frame_of_tap() (decoder/cpu/convolution.h).
 struct Convolve {
   View input;
   View residual;  ///< of the target's channels and dtype; without channels where nothing is added
@@ -213,15 +219,29 @@ struct Interleave {
   Box region;
 };
 
+/// Weights of attention are powers of 2.
+constexpr float kLog2OfE = 1.4426950408889634f;
+/// What attention has summed up so far of the queries of one frame, which are counted row by row, where their
+/// keys come in several calls.
+struct AttentionState {
+  float* sums = nullptr;     ///< [queries][channels of the values]: weighted values
+  float* largest = nullptr;  ///< [queries]: the largest score, in units of log 2; weights are relative to it
+  float* weights = nullptr;  ///< [queries]: their sums
+};
 /// softmax(q kᵀ * scale) v of one frame: all positions of `queries` in that frame, against all positions of
-/// keys and values in `key_frame`. Where frames are interleaved, value c * T + t of a position counts as
-/// channel of the frame it would have were the C * T values cut into T runs of C, in queries, keys, values
-/// and target.
+/// keys and values in `key_frames`, frame by frame. Where frames are interleaved, which are then one, value c
+/// * T + t of a position counts as channel of the frame it would have were the C * T values cut into T runs
+/// of C, in queries, keys, values and target. Where keys come in several calls, all but the first go on from
+/// the state, and the last one alone writes the target.
 struct Attend {
   View queries, keys, values, target;
-  int32_t query_frame = 0, key_frame = 0, target_frame = 0;  ///< as the views' regions count them
-  AttentionFrames frames = AttentionFrames::each;
+  // Frames as the views' regions count them.
+  int32_t query_frame = 0, target_frame = 0;
+  Span key_frames{0, 1};
+  bool interleaved = false;
   float scale = 1;
+  AttentionState state{};  ///< null where this call has all keys
+  bool first = true, last = true;
   void* workspace = nullptr;
   int64_t workspace_bytes = 0;
 };
@@ -243,7 +263,7 @@ struct CheckFinite {
 };
 
 using Call = std::variant<Gather, Copy, Add, Normalise, RmsNorm, Upsample, DepthToSpace, Gate, Interpolate,
-                          UnfoldFrames, Activate, ClearOutside, AddMoments, Affine, AddKeyValueSums,
+                          UnfoldFrames, Activate, FillOutside, AddMoments, Affine, AddKeyValueSums,
                           LinearAttention, Convolve, Interleave, Attend, Emit, CheckFinite>;
 
 }  // namespace headroom::gpu

@@ -8,15 +8,15 @@
 // Between the matrix products of attention.
 namespace headroom::gpu {
 
-/// One chunk of keys: scores become weights, relative to the largest score so far of each query (online
-/// softmax: Milakov and Gimelshein 2018). A row's weights lie in the first half of its scores. They are
-/// rounded to `dtype`, and what is summed are the rounded ones. What a row has behind its keys is written
+/// One chunk of keys: scores become weights, powers of 2, relative to the largest score so far of each query
+/// (online softmax: Milakov and Gimelshein 2018). A row's weights lie in the first half of its scores. They
+/// are rounded to `dtype`, and what is summed are the rounded ones. What a row has behind its keys is written
 /// too.
 struct SoftmaxChunk {
   float* scores = nullptr;  ///< [queries][keys]
   int64_t queries = 0, keys = 0;
-  int64_t row = 0;  ///< scores from one query to the next
-  float scale = 1;
+  int64_t row = 0;            ///< scores from one query to the next
+  float scale = 1;            ///< makes scores multiples of log 2
   Dtype dtype = Dtype::fp16;  ///< of the weights, 16 bits
   bool first = false;         ///< nothing was summed before, nor written to what follows
   float* largest = nullptr;   ///< [queries]

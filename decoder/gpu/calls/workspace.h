@@ -8,9 +8,9 @@
 // What calls of a GPU take beside their tiles: the planner counts with it, the GPU goes by it. Needs no CUDA.
 namespace headroom::gpu {
 
-/// Attention as matrix products: chunks of queries against chunks of keys. While the products of one chunk of
-/// keys run, the scores of the next become weights: there are two buffers of them, or one where one chunk has
-/// all keys.
+/// Attention as matrix products: chunks of queries against chunks of keys, each of one frame. While the
+/// products of one chunk of keys run, the scores of the next become weights: there are two buffers of them,
+/// or one where one chunk has all keys.
 struct AttentionChunks {
   int64_t queries = 0, keys = 0;
   int64_t buffers = 1;
@@ -69,8 +69,9 @@ constexpr int64_t most_attention_queries(int64_t channels) {
                   kMostScores / kFewestKeysAtOnce);
 }
 
-/// Workspace with which attention over one frame runs at full speed; with less its chunks shrink. None in
-/// fp32, which has no matrix products without TF32. More queries or keys never take less.
+/// Workspace with which attention runs at full speed for queries of one frame and the keys of one or several;
+/// with less its chunks shrink. None in fp32, which has no matrix products without TF32. More queries or keys
+/// never take less.
 constexpr int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t channels, Dtype dtype) {
   if (dtype == Dtype::fp32) return 0;
   constexpr int64_t kRows = 16;  // of two buffers
@@ -81,11 +82,26 @@ constexpr int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64
   return AttentionChunks::layout_of((scores + 1) / 2, 2, at_once, channels).end;
 }
 
-/// The chunks that a card of so many processors (multiprocessors) works in where there is ample workspace.
+/// What outlives a call where the keys of a frame's queries come in several (AttentionState), one list after
+/// the other, and its end.
+struct AttentionStateLayout {
+  int64_t sums = 0, largest = 0, weights = 0, end = 0;
+};
+constexpr AttentionStateLayout attention_state_layout(int64_t queries, int64_t channels) {
+  const auto after = [](int64_t begin, int64_t floats) { return (begin + floats * 4 + 255) / 256 * 256; };
+  AttentionStateLayout offsets;
+  offsets.largest = after(0, queries * channels);
+  offsets.weights = after(offsets.largest, queries);
+  offsets.end = after(offsets.weights, queries);
+  return offsets;
+}
+
+/// The chunks that a card of so many processors (multiprocessors) works in where there is ample workspace:
+/// `keys` are those of each of `key_frames` frames.
 /// The sums of a chunk of queries make whole waves of tiles, two if that many queries can be had at a time,
 /// and then there are as many keys as leave room for that.
 constexpr AttentionChunks full_attention_chunks(int64_t queries, int64_t keys, int64_t channels,
-                                                int64_t processors) {
+                                                int64_t processors, int64_t key_frames = 1) {
   int64_t most = most_attention_queries(channels);
   for (int64_t waves = kProductWaves; waves > 0; --waves) {
     const int64_t wanted = queries_of_waves(waves, channels, processors);
@@ -100,14 +116,15 @@ constexpr AttentionChunks full_attention_chunks(int64_t queries, int64_t keys, i
   while (keys_at_once > kFewestKeysAtOnce && chunks.queries * keys_at_once > kMostScores) keys_at_once /= 2;
   const int64_t count = (keys + keys_at_once - 1) / keys_at_once;
   chunks.keys = count == 1 ? keys : ((keys + count - 1) / count + 7) / 8 * 8;
-  chunks.buffers = count == 1 ? 1 : 2;
+  chunks.buffers = count * key_frames == 1 ? 1 : 2;
   return chunks;
 }
 
 /// The chunks for which there is workspace; none where there is too little.
 constexpr AttentionChunks attention_chunks(int64_t queries, int64_t keys, int64_t channels,
-                                           int64_t workspace_bytes, int64_t processors) {
-  AttentionChunks chunks = full_attention_chunks(queries, keys, channels, processors);
+                                           int64_t workspace_bytes, int64_t processors,
+                                           int64_t key_frames = 1) {
+  AttentionChunks chunks = full_attention_chunks(queries, keys, channels, processors, key_frames);
   while (chunks.layout(channels).end > workspace_bytes) {
     if (chunks.queries > kSmallestAttentionChunks.queries) {
       chunks.queries = std::max(chunks.queries / 2, kSmallestAttentionChunks.queries);

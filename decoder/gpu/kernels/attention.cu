@@ -25,40 +25,53 @@ __global__ void __launch_bounds__(kThreads) attend_query(const __grid_constant__
     return value;
   };
 
-  const int64_t query = blockIdx.x, count = positions_of(call.keys);
-  const int32_t channel = static_cast<int32_t>(blockIdx.y) * kThreads + thread;
-  float result = 0, largest = -INFINITY, sum = 0;
-  for (int64_t begin = 0; begin < count; begin += kThreads) {
-    const int64_t key = begin + thread;
-    float score = -INFINITY;
-    if (key < count) {
-      float dot = 0;
-      for (int32_t c = 0; c < call.queries.channels; ++c) {
-        dot = fmaf(
-            load_value(call.queries.dtype, value_at(call.queries, call.frames, call.query_frame, query, c)),
-            load_value(call.keys.dtype, value_at(call.keys, call.frames, call.key_frame, key, c)), dot);
+  const int64_t query = blockIdx.x, count = keys_of(call);
+  const AttentionState& state = call.state;
+  float largest = -INFINITY, sum = 0;
+  // One block makes all slices of the channels where it goes on from sums that others would overwrite.
+  for (auto slice = static_cast<int32_t>(blockIdx.y) * kThreads; slice < call.values.channels;
+       slice += static_cast<int32_t>(gridDim.y) * kThreads) {
+    const int32_t channel = slice + thread;
+    const bool present = channel < call.values.channels;
+    float result = call.first || !present ? 0 : state.sums[query * call.values.channels + channel];
+    largest = call.first ? -INFINITY : state.largest[query];
+    sum = call.first ? 0 : state.weights[query];
+    for (int64_t begin = 0; begin < count; begin += kThreads) {
+      const int64_t key = begin + thread;
+      float score = -INFINITY;
+      if (key < count) {
+        float dot = 0;
+        for (int32_t c = 0; c < call.queries.channels; ++c) {
+          dot = fmaf(load_value(call.queries.dtype,
+                                value_at(call.queries, call.interleaved, call.query_frame, query, c)),
+                     load_value(call.keys.dtype, key_value_at(call.keys, call, key, c)), dot);
+        }
+        score = dot * call.scale * kLog2OfE;
       }
-      score = dot * call.scale * kLog2OfE;
+      const float before = largest;
+      largest = fmaxf(largest, gather(score, [](float a, float b) { return fmaxf(a, b); }));
+      const float factor = exp2f(before - largest), weight = exp2f(score - largest);
+      scores[thread] = weight;
+      sum = sum * factor +
+            gather(weight, [](float a, float b) { return a + b; });  // a barrier for the scores too
+      result *= factor;
+      const int64_t keys = count - begin < kThreads ? count - begin : kThreads;
+      for (int64_t i = 0; present && i < keys; ++i) {
+        result =
+            fmaf(scores[i],
+                 load_value(call.values.dtype, key_value_at(call.values, call, begin + i, channel)), result);
+      }
     }
-    const float before = largest;
-    largest = fmaxf(largest, gather(score, [](float a, float b) { return fmaxf(a, b); }));
-    const float factor = exp2f(before - largest), weight = exp2f(score - largest);
-    scores[thread] = weight;
-    sum = sum * factor +
-          gather(weight, [](float a, float b) { return a + b; });  // a barrier for the scores too
-    result *= factor;
-    const int64_t keys = count - begin < kThreads ? count - begin : kThreads;
-    for (int64_t i = 0; channel < call.values.channels && i < keys; ++i) {
-      result = fmaf(scores[i],
-                    load_value(call.values.dtype,
-                               value_at(call.values, call.frames, call.key_frame, begin + i, channel)),
-                    result);
+    if (present && call.last) {
+      store_value(call.target.dtype,
+                  value_at(call.target, call.interleaved, call.target_frame, query, channel), result / sum);
+    } else if (present) {
+      state.sums[query * call.values.channels + channel] = result;
     }
   }
-  if (channel < call.values.channels) {
-    store_value(call.target.dtype, value_at(call.target, call.frames, call.target_frame, query, channel),
-                result / sum);
-  }
+  if (call.last || thread != 0) return;
+  state.largest[query] = largest;
+  state.weights[query] = sum;
 }
 
 }  // namespace
@@ -66,8 +79,9 @@ __global__ void __launch_bounds__(kThreads) attend_query(const __grid_constant__
 void attend_plainly(const Attend& call, StreamHandle stream) {
   const auto queries = static_cast<uint32_t>(positions_of(call.queries));
   const auto slices = static_cast<uint32_t>((call.values.channels + kThreads - 1) / kThreads);
-  launch({"attention of one query", dim3(queries, slices), dim3(kThreads), (kThreads + kThreads / kWarp) * 4,
-          stream},
+  const bool whole = call.first && call.last;
+  launch({"attention of one query", dim3(queries, whole ? slices : 1), dim3(kThreads),
+          (kThreads + kThreads / kWarp) * 4, stream},
          attend_query, call);
 }
 

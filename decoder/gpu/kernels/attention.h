@@ -11,7 +11,7 @@
 // al. 2022).
 namespace headroom::gpu {
 
-/// By tensor cores: 16-bit values, frames by themselves, channels a multiple of 16 up to 512.
+/// By tensor cores: 16-bit values, frames that are not interleaved, channels a multiple of 16 up to 512.
 bool attends_by_tensor_cores(const Attend& call);
 void attend_by_tensor_cores(const Attend& call, StreamHandle stream);
 
@@ -28,6 +28,11 @@ __host__ __device__ inline int64_t positions_of(const View& view) {
          (view.region.x.end - view.region.x.begin);
 }
 
+/// Positions of all frames whose keys count.
+__host__ __device__ inline int64_t keys_of(const Attend& call) {
+  return (call.key_frames.end - call.key_frames.begin) * positions_of(call.keys);
+}
+
 /// Positions of one frame in a block that is whole.
 __host__ __device__ inline int64_t positions_of_block(const View& view) {
   return static_cast<int64_t>(view.block_rows) * (view.region.x.end - view.region.x.begin);
@@ -36,32 +41,38 @@ __host__ __device__ inline int64_t positions_of_block(const View& view) {
 /// Positions that are counted in 32 bits, with room for a tile behind the last one.
 constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max() - 1024;
 
-/// The positions of one frame of a view, counted row by row, where its blocks have them. Those of one block
-/// lie one after another: `seek` finds the block of a position.
+/// The positions of a frame of a view and of those after it, counted frame by frame and row by row, where its
+/// blocks have them. Those of one frame in one block lie one after another: `seek` finds where a position
+/// does.
 class Positions {
  public:
-  __device__ Positions(const View& view, int32_t frame) : view_(view), frame_(frame - view.region.t.begin) {}
+  __device__ Positions(const View& view, int32_t first_frame)
+      : view_(view), frame_(first_frame - view.region.t.begin) {}
 
   /// From one position to the next.
   __device__ int32_t bytes() const { return pixel_bytes<Scalars>(view_); }
 
   __device__ void seek(uint32_t n) {
     if (n - begin_ < found_) return;
-    found_ = of_block();
-    begin_ = n / found_ * found_;
+    const uint32_t whole = of_block(), all = of_frame(), in_frame = n % all;
+    const uint32_t before = in_frame / whole * whole;  // of the frame, in other blocks
+    found_ = all - before < whole ? all - before : whole;
+    begin_ = n - in_frame + before;
     first_ = at(begin_);
   }
-  /// Whether the block that was sought has all of these.
+  /// Whether what was sought lies with all of these.
   __device__ bool holds(uint32_t first, uint32_t count) const { return first - begin_ + count <= found_; }
   __device__ const std::byte* at_sought(uint32_t n) const {
     return first_ + static_cast<int64_t>(n - begin_) * bytes();
   }
 
-  /// Of any block.
+  /// Of any block and frame.
   __device__ const std::byte* at(uint32_t n) const {
-    const uint32_t block = n / of_block();
+    const uint32_t frame = n / of_frame(), in_frame = n - frame * of_frame(), block = in_frame / of_block();
     return view_.base + view_.block_units[block] * kBlockUnit +
-           (frame_ * positions_of_block(view_) + n - block * of_block()) * bytes();
+           ((frame_ + static_cast<int64_t>(frame)) * positions_of_block(view_) + in_frame -
+            block * of_block()) *
+               bytes();
   }
 
  private:
@@ -69,18 +80,19 @@ class Positions {
     const int64_t count = positions_of_block(view_);
     return static_cast<uint32_t>(count < kMostPositions ? count : kMostPositions);
   }
+  __device__ uint32_t of_frame() const { return static_cast<uint32_t>(positions_of(view_)); }
 
   const View& view_;
-  int32_t frame_;
-  uint32_t begin_ = 0, found_ = 0;  ///< of the block that was sought
+  int32_t frame_;                   ///< the first
+  uint32_t begin_ = 0, found_ = 0;  ///< of what was sought
   const std::byte* first_ = nullptr;
 };
 
 /// A value of a frame: where frames are interleaved, the frame and the channel that it comes from are others.
-__device__ inline std::byte* value_at(const View& view, AttentionFrames frames, int32_t frame, int64_t n,
+__device__ inline std::byte* value_at(const View& view, bool interleaved, int32_t frame, int64_t n,
                                       int32_t channel) {
   int64_t of_frame = frame - view.region.t.begin, of_channel = channel;
-  if (frames == AttentionFrames::interleaved) {
+  if (interleaved) {
     const int64_t number = of_frame * view.channels + channel,
                   count = view.region.t.end - view.region.t.begin;
     of_frame = number % count;
@@ -92,12 +104,16 @@ __device__ inline std::byte* value_at(const View& view, AttentionFrames frames, 
              Scalars::bytes(view.dtype);
 }
 
+/// A value of a key, or of what goes with it: positions of all frames that count are numbered on.
+__device__ inline std::byte* key_value_at(const View& view, const Attend& call, int64_t n, int32_t channel) {
+  const int64_t of_frame = positions_of(view), frame = n / of_frame;
+  return value_at(view, call.interleaved, static_cast<int32_t>(call.key_frames.begin + frame),
+                  n - frame * of_frame, channel);
+}
+
 __device__ inline void store_value(Dtype dtype, std::byte* to, float value) {
   const float values[1] = {value};
   Scalars::store(dtype, to, values);
 }
-
-/// Weights are powers of 2.
-constexpr float kLog2OfE = 1.4426950408889634f;
 
 }  // namespace headroom::gpu

@@ -91,11 +91,11 @@ template <typename Tile>
 class Pipeline {
  public:
   __device__ __forceinline__ Pipeline(const Attend& call, std::byte* stages)
-      : keys_(call.keys, call.key_frame),
-        values_(call.values, call.key_frame),
+      : keys_(call.keys, call.key_frames.begin),
+        values_(call.values, call.key_frames.begin),
         stages_(stages),
         channels_(call.queries.channels),
-        count_(static_cast<int>(positions_of(call.keys))),
+        count_(static_cast<int>(keys_of(call))),
         key_stages_((channels_ + Tile::kKeyChannels - 1) / Tile::kKeyChannels) {
 #pragma unroll
     for (int i = 0; i < Tile::kStages - 1; ++i) copy_next();
@@ -226,6 +226,22 @@ class OnlineSoftmax {
     if (threadIdx.x < Tile::kQueries * kWarpColumns) largest_now_[threadIdx.x] = -INFINITY;
   }
 
+  /// Goes on from what other calls found for `count` queries.
+  __device__ __forceinline__ void load(const AttentionState& state, const Share<Tile>& share, int count) {
+#pragma unroll
+    for (int i = 0; i < Tile::kScoreRows; ++i) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const int row = share.score_row(i, h);
+        if (row >= count) continue;
+        largest_[i][h] = state.largest[row];
+        if (share.lane % 4 != 0 || share.warp_column != 0) continue;
+        sums_[i][h] = state.weights[row];
+        largest_now_[row * kWarpColumns] = state.largest[row];
+      }
+    }
+  }
+
   /// Scores in units of log 2, none where no keys are; the largest of each query, first within this warp.
   __device__ __forceinline__ void find_largest(Scores<Tile>& scores, const Share<Tile>& share, float scale,
                                                int keys) {
@@ -321,10 +337,13 @@ class OnlineSoftmax {
     }
     __syncthreads();
   }
-  /// One over the sum of a query's weights.
-  __device__ __forceinline__ float factor_of(int row) const {
+  /// The sum of a query's weights.
+  __device__ __forceinline__ float sum_of(int row) const {
     const float4 found = *reinterpret_cast<const float4*>(largest_before_ + row * kWarpColumns);
-    return 1 / (found.x + found.y + found.z + found.w);
+    return found.x + found.y + found.z + found.w;
+  }
+  __device__ __forceinline__ float largest_of(int row) const {
+    return largest_of(largest_now_, row);
   }
 
  private:
@@ -350,8 +369,8 @@ __device__ __forceinline__ void store_results(const Results<Tile>& results, cons
     for (int h = 0; h < 2; ++h) {
       const int row = share.result_row(i, h);
       if (first_query + row >= count) continue;
-      const float factor = softmax.factor_of(row);
-      std::byte* const to = value_at(call.target, AttentionFrames::each, call.target_frame, first_query + row,
+      const float factor = 1 / softmax.sum_of(row);
+      std::byte* const to = value_at(call.target, false, call.target_frame, first_query + row,
                                      share.first_result + share.lane % 4 * 2);
 #pragma unroll
       for (int j = 0; j < Tile::kResultColumns; ++j) {
@@ -360,6 +379,42 @@ __device__ __forceinline__ void store_results(const Results<Tile>& results, cons
             packed<T>(results[i][j][2 * h] * factor, results[i][j][2 * h + 1] * factor);
       }
     }
+  }
+}
+
+/// What a thread's results are added to, or where they go on from. `go(sums, values)` for each pair of them,
+/// of `count` queries.
+template <typename Tile, typename Go>
+__device__ __forceinline__ void for_each_sum(Results<Tile>& results, const Share<Tile>& share, float* sums,
+                                             int channels, int count, const Go& go) {
+#pragma unroll
+  for (int i = 0; i < Tile::kResultRows; ++i) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int row = share.result_row(i, h);
+      if (row >= count) continue;
+      float* const from =
+          sums + static_cast<int64_t>(row) * channels + share.first_result + share.lane % 4 * 2;
+#pragma unroll
+      for (int j = 0; j < Tile::kResultColumns; ++j) {
+        if (share.first_result + j * 8 >= channels) break;
+        go(from + j * 8, results[i][j] + 2 * h);
+      }
+    }
+  }
+}
+
+template <typename Tile>
+__device__ __forceinline__ void store_state(Results<Tile>& results, const Share<Tile>& share,
+                                            const OnlineSoftmax<Tile>& softmax, const AttentionState& state,
+                                            int channels, int count) {
+  for_each_sum<Tile>(results, share, state.sums, channels, count, [](float* sums, const float* values) {
+    sums[0] = values[0];
+    sums[1] = values[1];
+  });
+  for (int row = static_cast<int>(threadIdx.x); row < Tile::kQueries && row < count; row += kThreads) {
+    state.largest[row] = softmax.largest_of(row);
+    state.weights[row] = softmax.sum_of(row);
   }
 }
 
@@ -377,8 +432,20 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
   const Share<Tile> share;
   OnlineSoftmax<Tile> softmax(reinterpret_cast<float*>(queries + Tile::kMaxima));
   Results<Tile> results = {};
+  const int left = static_cast<int>(positions_of(call.queries)) - first_query,
+            channels = call.queries.channels;
+  const AttentionState state{call.state.sums + static_cast<int64_t>(first_query) * channels,
+                             call.state.largest + first_query, call.state.weights + first_query};
+  if (!call.first) {
+    __syncthreads();  // maxima are set
+    softmax.load(state, share, left);
+    for_each_sum<Tile>(results, share, state.sums, channels, left, [](const float* sums, float* values) {
+      values[0] = sums[0];
+      values[1] = sums[1];
+    });
+  }
   const float scale = call.scale * kLog2OfE;
-  const int keys = static_cast<int>(positions_of(call.keys));
+  const int keys = static_cast<int>(keys_of(call));
   for (int begin = 0; begin < keys; begin += Tile::kKeys) {
     Scores<Tile> scores = {};
     add_scores<T>(scores, share, queries, pipeline);
@@ -388,6 +455,7 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
     add_values<T>(results, share, weights, pipeline);
   }
   softmax.gather_sums(share);
+  if (!call.last) return store_state<Tile>(results, share, softmax, state, channels, left);
   store_results<T>(results, share, softmax, call, first_query);
 }
 
@@ -432,7 +500,7 @@ bool attends_by_tensor_cores(const Attend& call) {
     if (view->channels != channels || view->dtype != dtype || positions_of(*view) > kMostPositions)
       return false;
   }
-  return dtype != Dtype::fp32 && call.frames == AttentionFrames::each && channels % 16 == 0 &&
+  return dtype != Dtype::fp32 && !call.interleaved && keys_of(call) <= kMostPositions && channels % 16 == 0 &&
          channels <= 512;
 }
 

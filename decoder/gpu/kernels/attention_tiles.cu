@@ -36,16 +36,17 @@ struct Tile {
 };
 
 /// Values that are fp32 in vectors of four, one after another.
-bool in_vectors(const View& view, AttentionFrames frames) {
-  return view.dtype == Dtype::fp32 && takes_vectors(view, 4) && frames == AttentionFrames::each;
+bool in_vectors(const View& view) {
+  return view.dtype == Dtype::fp32 && takes_vectors(view, 4);
 }
 
-/// Values of one frame as fp32: copied in vectors if they all lie so, else one by one.
+/// Values of a frame, or of several one after another, as fp32: copied in vectors if they all lie so, else
+/// one by one.
 template <bool kInVectors>
 class Source {
  public:
-  __device__ Source(const View& view, AttentionFrames frames, int32_t frame)
-      : view_(view), positions_(view, frame), frames_(frames), frame_(frame) {}
+  __device__ Source(const View& view, bool interleaved, int32_t first_frame)
+      : view_(view), positions_(view, first_frame), interleaved_(interleaved), frame_(first_frame) {}
 
   /// Copies kRows positions from `first` on, kColumns channels from `channel` on; zeros where there are none.
   template <int kRows, int kColumns, int kPitch>
@@ -76,17 +77,22 @@ class Source {
         for (int e = 0; e < 4; ++e) {
           const int n = first + row + i, c = channel + column + e;
           const bool present = n < count && c < view_.channels;
-          to[i * kPitch + e] = present ? load_value(view_.dtype, value_at(view_, frames_, frame_, n, c)) : 0;
+          to[i * kPitch + e] = present ? load_value(view_.dtype, place(n, c)) : 0;
         }
       }
     }
   }
 
  private:
+  __device__ const std::byte* place(int n, int channel) const {
+    const int of_frame = static_cast<int>(positions_of(view_)), frame = n / of_frame;
+    return value_at(view_, interleaved_, frame_ + frame, n - frame * of_frame, channel);
+  }
+
   const View& view_;
   Positions positions_;
-  AttentionFrames frames_;
-  int32_t frame_;
+  bool interleaved_;
+  int32_t frame_;  ///< the first
 };
 
 __device__ __forceinline__ float4 vector_at(const float* from) {
@@ -110,15 +116,15 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
 
   const int channels = call.queries.channels, value_channels = call.values.channels;
   const int query_count = static_cast<int>(positions_of(call.queries)),
-            count = static_cast<int>(positions_of(call.keys));
+            count = static_cast<int>(keys_of(call));
   const int first_query = static_cast<int>(blockIdx.x) * kQueries;
   const int key_stages = (channels + kKeyChannels - 1) / kKeyChannels;
   constexpr int kValueStages = kKeys / Tile::kValueRows;
 
-  Source<kInVectors>(call.queries, call.frames, call.query_frame)
+  Source<kInVectors>(call.queries, call.interleaved, call.query_frame)
       .template copy<kQueries, Tile::kMostChannels, Tile::kQueryPitch>(queries, first_query, query_count, 0);
-  Source<kInVectors> keys(call.keys, call.frames, call.key_frame),
-      values(call.values, call.frames, call.key_frame);
+  Source<kInVectors> keys(call.keys, call.interleaved, call.key_frames.begin),
+      values(call.values, call.interleaved, call.key_frames.begin);
 
   // Stage `next` of the keys and values from `next_key` on is copied while the one before is used.
   int next_key = 0, next = 0, slot = 0;
@@ -148,7 +154,12 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
   // Of each query and quarter of the keys the largest score so far, of this tile of keys and of the one
   // before.
   float *largest_now = maxima, *largest_before = maxima + kQueries * kWarpColumns;
-  if (thread < kQueries * kWarpColumns) largest_now[thread] = -INFINITY;
+  const AttentionState& state = call.state;
+  if (thread < kQueries * kWarpColumns) {
+    const int n = first_query + thread / kWarpColumns;
+    const bool known = !call.first && thread % kWarpColumns == 0 && n < query_count;
+    largest_now[thread] = known ? state.largest[n] : -INFINITY;
+  }
   const auto largest_of = [](const float* found, int row) {
     const float4 quarters = vector_at(found + row * kWarpColumns);
     return fmaxf(fmaxf(quarters.x, quarters.y), fmaxf(quarters.z, quarters.w));
@@ -157,6 +168,28 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
   float results[kQueriesOfResult][Tile::kVectors][4] = {};
   float score_largest[2] = {-INFINITY, -INFINITY}, sums[2] = {};
   const float scale = call.scale * kLog2OfE;
+  if (!call.first) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int n = first_query + first_score + i * 8;
+      if (n >= query_count) continue;
+      score_largest[i] = state.largest[n];
+      if (lane % 4 == 0 && warp % kWarpColumns == 0) sums[i] = state.weights[n];
+    }
+#pragma unroll
+    for (int i = 0; i < kQueriesOfResult; ++i) {
+      const int n = first_query + first_result + i;
+#pragma unroll
+      for (int j = 0; j < Tile::kVectors; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const int channel = first_channel + j * kThreadsOfResult * 4 + e;
+          if (n < query_count && channel < value_channels)
+            results[i][j][e] = state.sums[int64_t{n} * value_channels + channel];
+        }
+      }
+    }
+  }
 
   for (int begin = 0; begin < count; begin += kKeys) {
     float scores[2][4] = {};
@@ -256,14 +289,21 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
     const int n = first_query + first_result + i;
     if (n >= query_count) continue;
     const float4 found = vector_at(largest_before + (first_result + i) * kWarpColumns);
-    const float factor = 1 / (found.x + found.y + found.z + found.w);
+    const float sum = found.x + found.y + found.z + found.w, factor = 1 / sum;
+    if (!call.last && first_channel == 0) {
+      state.weights[n] = sum;
+      state.largest[n] = largest_of(largest_now, first_result + i);
+    }
 #pragma unroll
     for (int j = 0; j < Tile::kVectors; ++j) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const int channel = first_channel + j * kThreadsOfResult * 4 + e;
-        if (channel < value_channels) {
-          store_value(call.target.dtype, value_at(call.target, call.frames, call.target_frame, n, channel),
+        if (channel < value_channels && !call.last) {
+          state.sums[int64_t{n} * value_channels + channel] = results[i][j][e];
+        } else if (channel < value_channels) {
+          store_value(call.target.dtype,
+                      value_at(call.target, call.interleaved, call.target_frame, n, channel),
                       results[i][j][e] * factor);
         }
       }
@@ -275,8 +315,8 @@ template <typename Tile>
 void attend_in(const Attend& call, StreamHandle stream) {
   const auto blocks = static_cast<uint32_t>((positions_of(call.queries) + kQueries - 1) / kQueries);
   const Launch how{"attention in fp32", dim3(blocks), dim3(kThreads), Tile::kSharedBytes, stream};
-  const bool vectors = in_vectors(call.queries, call.frames) && in_vectors(call.keys, call.frames) &&
-                       in_vectors(call.values, call.frames);
+  const bool vectors =
+      !call.interleaved && in_vectors(call.queries) && in_vectors(call.keys) && in_vectors(call.values);
   vectors ? launch(how, attend_in_fp32<Tile, true>, call) : launch(how, attend_in_fp32<Tile, false>, call);
 }
 
@@ -286,7 +326,7 @@ bool attends_by_tiles(const Attend& call) {
   for (const View* view : {&call.queries, &call.keys, &call.values, &call.target}) {
     if (view->channels > 512 || positions_of(*view) > kMostPositions) return false;
   }
-  return true;
+  return keys_of(call) <= kMostPositions;
 }
 
 void attend_by_tiles(const Attend& call, StreamHandle stream) {

@@ -36,10 +36,10 @@ __global__ void __launch_bounds__(kThreads, 2) convolve_pixels(const __grid_cons
   float sums[kPixels] = {};
   for (int frame = first_frame; frame < shape.frames; ++frame) {
     for (int y = 0; y < rows; ++y) {
-      const T* from =
-          reinterpret_cast<const T*>(pixel_of<Scalars>(call.input, frame_of_tap(shape, t, frame),
-                                                       outputs.top + row + y, outputs.left + column)) +
-          first_input;
+      const T* from = reinterpret_cast<const T*>(pixel_of<Scalars>(
+                          call.input, frame_of_tap(shape, t, frame, call.input.region.t.end),
+                          outputs.top + row + y, outputs.left + column)) +
+                      first_input;
       for (int x = 0; x < columns; ++x, from += shape.inputs, kernel += inputs) {
         for (int c = 0; c < inputs; ++c) {
           const float factor = to_float(kernel[c]);

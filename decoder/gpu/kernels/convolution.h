@@ -75,16 +75,21 @@ inline int64_t most_outputs(const Convolve& call) {
   return most;
 }
 
+__host__ __device__ inline int32_t frames_before(const ConvolutionShape& shape) {
+  return shape.frames - 1 - shape.frames_ahead;
+}
 /// The first frame of the kernel that reads anything for an output in frame `t` …
 __host__ __device__ inline int32_t first_tap_frame(const ConvolutionShape& shape, int32_t t) {
   if (shape.before_first == BeforeFirst::first_frame) return 0;
-  const int32_t missing = shape.frames - t - (shape.before_first == BeforeFirst::zeros_for_it_too ? 0 : 1);
+  const int32_t missing =
+      frames_before(shape) + 1 - t - (shape.before_first == BeforeFirst::zeros_for_it_too ? 0 : 1);
   return missing < 0 ? 0 : missing < shape.frames ? missing : shape.frames;
 }
-/// … and what that frame and later ones read.
-__host__ __device__ inline int32_t frame_of_tap(const ConvolutionShape& shape, int32_t t, int32_t tap) {
-  const int32_t frame = t - (shape.frames - 1) + tap;
-  return frame < 0 ? 0 : frame;
+/// … and what that frame and later ones read, of an input whose frames are those before `end`.
+__host__ __device__ inline int32_t frame_of_tap(const ConvolutionShape& shape, int32_t t, int32_t tap,
+                                                int32_t end) {
+  const int32_t frame = t - frames_before(shape) + tap;
+  return frame < 0 ? 0 : frame < end ? frame : end - 1;
 }
 
 /// What stands at an output of the residual; 0 where there is none.
@@ -108,7 +113,8 @@ __device__ inline void find_taps(const Convolve& call, int32_t t, int64_t* taps)
   const int64_t line = input.region.x.end - input.region.x.begin;
   for (auto i = static_cast<int32_t>(threadIdx.x); i < (shape.frames - first) * rows * columns;
        i += blockDim.x) {
-    const int32_t frame = frame_of_tap(shape, t, first + i / columns / rows) - input.region.t.begin;
+    const int32_t frame =
+        frame_of_tap(shape, t, first + i / columns / rows, input.region.t.end) - input.region.t.begin;
     taps[i] = ((int64_t{frame} * input.block_rows + i / columns % rows) * line + i % columns) *
               pixel_bytes<Scalars>(input);
   }

@@ -4,33 +4,38 @@
 namespace headroom::gpu {
 namespace {
 
-/// Pixels of the target one by one; whatever the factors.
+/// Pixels of the target one by one, whatever the factors; channels by `From` where those of a pixel lie side
+/// by side.
+template <class From>
 struct Shuffled {
   DepthToSpace call;
 
-  using Loaded = Scalars::Raw;
+  using Loaded = typename From::Raw;
   struct Row {
-    const std::byte* from;  ///< at the column 0 of the source
-    int32_t repeated;       ///< the first of its channels, counted with repetitions
+    const std::byte* from;                 ///< at the column 0 of the source
+    int32_t channel, pixel_step, repeats;  ///< of the row's first pixel, counted with repetitions
   };
 
   __device__ const View& target() const { return call.target; }
   __device__ Row row(const Site& site) const {
     const bool one = site.t == 0 || call.factor_t == 1;
     const int32_t frame = one ? site.t : (site.t - 1) / call.factor_t + 1;
-    const int32_t in_depth = one ? call.frames_in_depth - 1 : (site.t - 1) % call.factor_t;
-    const int32_t of_channel = site.channel * call.frames_in_depth + in_depth;
-    return {pixel_of<Scalars>(call.source, frame, site.y / call.factor_y, 0),
-            (of_channel * call.factor_y + site.y % call.factor_y) * call.factor_x};
+    const int32_t in_depth = one ? 0 : (site.t - 1) % call.factor_t;
+    const DepthLayout& layout = one ? call.first : call.later;
+    const int32_t pixel =
+        layout.first_pixel + (in_depth * call.factor_y + site.y % call.factor_y) * call.factor_x;
+    return {pixel_of<From>(call.source, frame, site.y / call.factor_y, 0),
+            site.channel * layout.channel_step + pixel * layout.pixel_step, layout.pixel_step,
+            layout.repeats};
   }
   __device__ Loaded load(const Row& row, int32_t x) const {
     const int32_t column = x / call.factor_x, phase = x - column * call.factor_x;
-    const int32_t channel = (row.repeated + phase) / call.repeats;
-    return Scalars::load(call.source.dtype, row.from + int64_t{column} * pixel_bytes<Scalars>(call.source) +
-                                                channel * Scalars::bytes(call.source.dtype));
+    const int32_t channel = (row.channel + phase * row.pixel_step) / row.repeats;
+    return From::load(call.source.dtype, row.from + int64_t{column} * pixel_bytes<From>(call.source) +
+                                             channel * From::bytes(call.source.dtype));
   }
-  __device__ void finish(const Row&, int32_t, Loaded loaded, float (&values)[1]) const {
-    Scalars::widen(call.source.dtype, loaded, values);
+  __device__ void finish(const Row&, int32_t, const Loaded& loaded, float (&values)[From::kValues]) const {
+    From::widen(call.source.dtype, loaded, values);
   }
 };
 
@@ -72,16 +77,23 @@ __global__ void __launch_bounds__(kSweepThreads)
 void start(const DepthToSpace& call, StreamHandle stream) {
   const auto halved = [](const Span& span) { return Span{span.begin / 2, (span.end + 1) / 2}; };
   const Box coarse{call.region.t, halved(call.region.y), halved(call.region.x)};
+  const DepthLayout quads{.channel_step = 4};
+  const auto side_by_side = [](const DepthLayout& layout) {
+    return layout.channel_step == 1 && layout.repeats == 1;
+  };
   with_access({&call.source}, call.target, [&]<class From, class To>(From, To) {
     if constexpr (From::kValues > 1) {
-      const bool plain = call.frames_in_depth == 1 && call.repeats == 1;
-      if (plain && call.factor_y == 2 && call.factor_x == 2) {
+      if (side_by_side(call.first) && side_by_side(call.later)) {
+        launch_make<To>("shuffle", Shuffled<From>{call}, call.region, stream);
+        return;
+      }
+      if (call.first == quads && call.factor_t == 1 && call.factor_y == 2 && call.factor_x == 2) {
         launch_sweep<To::kValues, kPixels<To::kValues>>("shuffle", shuffle_quads<From, To>, coarse,
                                                         call.target.channels, stream, call);
         return;
       }
     }
-    launch_make<Scalars>("shuffle", Shuffled{call}, call.region, stream);
+    launch_make<Scalars>("shuffle", Shuffled<Scalars>{call}, call.region, stream);
   });
 }
 

@@ -18,7 +18,7 @@ void start(const Gate& call, StreamHandle stream);
 void start(const Interpolate& call, StreamHandle stream);
 void start(const UnfoldFrames& call, StreamHandle stream);
 void start(const Activate& call, StreamHandle stream);
-void start(const ClearOutside& call, StreamHandle stream);
+void start(const FillOutside& call, StreamHandle stream);
 void start(const AddMoments& call, StreamHandle stream);
 void start(const Affine& call, StreamHandle stream);
 void start(const AddKeyValueSums& call, StreamHandle stream);

@@ -19,18 +19,31 @@ __device__ __forceinline__ float sum_over(uint32_t lanes, float value) {
 }
 
 template <int V>
-__device__ __forceinline__ float square_sum(const float (&values)[V]) {
+__device__ __forceinline__ float sum_of(const float (&values)[V]) {
   float sum = 0;
 #pragma unroll
-  for (const float value : values) sum += value * value;
+  for (const float value : values) sum += value;
   return sum;
 }
 
+template <int V>
+__device__ __forceinline__ float square_sum(const float (&values)[V], float mean) {
+  float sum = 0;
+#pragma unroll
+  for (const float value : values) sum += (value - mean) * (value - mean);
+  return sum;
+}
+
+/// Of a pixel: what is subtracted from its values, and what they are multiplied by then.
+struct Scaling {
+  float mean = 0, factor = 1;
+};
+
 template <class To, int V>
-__device__ __forceinline__ void finish(const RmsNorm& call, float factor, const float (&weight)[V],
+__device__ __forceinline__ void finish(const RmsNorm& call, const Scaling& pixel, const float (&weight)[V],
                                        const float (&bias)[V], float (&values)[V], std::byte* to) {
 #pragma unroll
-  for (int i = 0; i < V; ++i) values[i] = values[i] * factor * weight[i] + bias[i];
+  for (int i = 0; i < V; ++i) values[i] = (values[i] - pixel.mean) * pixel.factor * weight[i] + bias[i];
   gpu::activate(call.activation, values);
   To::store(call.target.dtype, to, values);
 }
@@ -63,17 +76,26 @@ __global__ void __launch_bounds__(kSweepThreads)
         raw[p][r] = From::load(call.source.dtype, values + c * From::bytes(call.source.dtype));
     }
   }
-  float factor[kPixelsOfLane];
+  Scaling scaling[kPixelsOfLane];
 #pragma unroll
   for (int p = 0; p < kPixelsOfLane; ++p) {
     float sum = 0;
 #pragma unroll
+    for (int r = 0; r < vectors && call.centred; ++r) {
+      float values[V];
+      From::widen(call.source.dtype, raw[p][r], values);
+      sum += sum_of(values);  // zeros behind the last channel
+    }
+    if (call.centred) scaling[p].mean = sum_over(lanes.of_pixel, sum) / static_cast<float>(channels);
+    sum = 0;
+#pragma unroll
     for (int r = 0; r < vectors; ++r) {
       float values[V];
       From::widen(call.source.dtype, raw[p][r], values);
-      sum += square_sum(values);
+      if (channel + r * stride < channels) sum += square_sum(values, scaling[p].mean);
     }
-    factor[p] = 1.0f / sqrtf(sum_over(lanes.of_pixel, sum) / static_cast<float>(channels) + call.epsilon);
+    scaling[p].factor =
+        1.0f / sqrtf(sum_over(lanes.of_pixel, sum) / static_cast<float>(channels) + call.epsilon);
   }
 #pragma unroll
   for (int r = 0; r < vectors; ++r) {
@@ -88,13 +110,13 @@ __global__ void __launch_bounds__(kSweepThreads)
       if (column >= end) break;
       float values[V];
       From::widen(call.source.dtype, raw[p][r], values);
-      finish<To>(call, factor[p], weight, bias, values,
+      finish<To>(call, scaling[p], weight, bias, values,
                  pixel_of<To>(call.target, t, y, column) + c * To::bytes(call.target.dtype));
     }
   }
 }
 
-/// Reads a pixel twice; whatever the channels.
+/// Reads a pixel twice, and once more for its mean; whatever the channels.
 template <class From, class To>
 __global__ void __launch_bounds__(kSweepThreads)
     normalise_twice(const __grid_constant__ RmsNorm call, const __grid_constant__ Lanes lanes) {
@@ -110,14 +132,21 @@ __global__ void __launch_bounds__(kSweepThreads)
     From::widen(call.source.dtype, From::load(call.source.dtype, from + c * From::bytes(call.source.dtype)),
                 values);
   };
+  Scaling scaling;
   float sum = 0;
+  for (int32_t c = static_cast<int32_t>(lane) * V; c < channels && call.centred; c += stride) {
+    float values[V];
+    load(c, values);
+    sum += sum_of(values);
+  }
+  if (call.centred) scaling.mean = sum_over(lanes.of_pixel, sum) / static_cast<float>(channels);
+  sum = 0;
   for (int32_t c = static_cast<int32_t>(lane) * V; c < channels; c += stride) {
     float values[V];
     load(c, values);
-    sum += square_sum(values);
+    sum += square_sum(values, scaling.mean);
   }
-  const float factor =
-      1.0f / sqrtf(sum_over(lanes.of_pixel, sum) / static_cast<float>(channels) + call.epsilon);
+  scaling.factor = 1.0f / sqrtf(sum_over(lanes.of_pixel, sum) / static_cast<float>(channels) + call.epsilon);
   if (x >= region.x.end) return;
   std::byte* to = pixel_of<To>(call.target, t, y, x);
   for (int32_t c = static_cast<int32_t>(lane) * V; c < channels; c += stride) {
@@ -125,7 +154,7 @@ __global__ void __launch_bounds__(kSweepThreads)
     load(c, values);
     load_floats(call.weight + c, weight);
     load_floats(call.bias + c, bias);
-    finish<To>(call, factor, weight, bias, values, to + c * To::bytes(call.target.dtype));
+    finish<To>(call, scaling, weight, bias, values, to + c * To::bytes(call.target.dtype));
   }
 }
 

@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kThreads) softmax(const __grid_constant__ Soft
     if (keys > kRound) load(i);
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      values[v] = i + v < keys ? to_float(rounded<T>(expf(values[v] - largest))) : 0;
+      values[v] = i + v < keys ? to_float(rounded<T>(exp2f(values[v] - largest))) : 0;
       sum += values[v];
     }
     __syncthreads();
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kThreads) softmax(const __grid_constant__ Soft
   sum = over_block(sum, shared, Sum{});
 
   if (threadIdx.x != 0) return;
-  const float factor = call.first ? 0 : expf(before - largest);
+  const float factor = call.first ? 0 : exp2f(before - largest);
   call.largest[query] = largest;
   call.weights[query] = (call.first ? 0 : call.weights[query] * factor) + sum;
   if (!call.first) call.factors[query] = factor;

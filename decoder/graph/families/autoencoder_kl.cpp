@@ -1,5 +1,7 @@
 #include "decoder/graph/families/autoencoder_kl.h"
 
+#include <nlohmann/json.hpp>
+
 #include "decoder/graph/activation.h"
 #include "decoder/graph/families/group_norm_blocks.h"
 #include "decoder/graph/latent_channels.h"
@@ -130,6 +132,24 @@ double scaling_factor(const JsonFields& json) {
   return json["scaling_factor"].nonzero();
 }
 
+/// diffusers makes tiles of the size that the model was trained with. Empty where they would not lie at whole
+/// positions: there its own picture has another size.
+std::optional<PublishedTiles> published_tiles(const JsonFields& json, const Graph& graph,
+                                              int64_t default_pixels) {
+  const int64_t pixels_per_position = graph.tensor(graph.output()).scale.y;
+  int64_t pixels = default_pixels;
+  if (json.has("sample_size")) {
+    if (!json["sample_size"].value().is_number_integer()) return std::nullopt;
+    pixels = json["sample_size"].integer(1, int64_t{1} << 20);
+  }
+  const int64_t extent = pixels / pixels_per_position;
+  const TileRule rule{.extent = extent, .stride = extent * 3 / 4, .fade = pixels / 4, .whole = extent};
+  if (rule.stride < 1 || rule.stride * pixels_per_position != pixels - rule.fade) return std::nullopt;
+  PublishedTiles tiles;
+  tiles.rows = tiles.columns = rule;
+  return tiles;
+}
+
 }  // namespace
 
 Model autoencoder_kl(const JsonFields& json) {
@@ -137,6 +157,7 @@ Model autoencoder_kl(const JsonFields& json) {
   model.scaling_factor = scaling_factor(json);
   if (json.has("shift_factor") && !json["shift_factor"].is_null())
     model.shift_factor = json["shift_factor"].number();
+  model.published_tiles = published_tiles(json, model.graph, 32);
   model.latents_mean = channel_values(json, "latents_mean");
   model.latents_std = channel_values(json, "latents_std");
   return model;
@@ -152,6 +173,7 @@ Model autoencoder_kl_flux2(const JsonFields& json) {
   const Keys keys{.widths = own_widths ? "decoder_block_out_channels" : "block_out_channels"};
   Model model = model_of("AutoencoderKLFlux2", read_config(json, config, keys), json);
   model.latent_patches = read_patches(json);
+  model.published_tiles = published_tiles(json, model.graph, 1024);
   return model;
 }
 

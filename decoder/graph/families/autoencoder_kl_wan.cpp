@@ -1,5 +1,6 @@
 #include "decoder/graph/families/autoencoder_kl_wan.h"
 
+#include "decoder/graph/families/rms_norm_blocks.h"
 #include "decoder/graph/latent_channels.h"
 
 namespace headroom {
@@ -10,8 +11,7 @@ constexpr int64_t kMostLayers = 64;
 constexpr size_t kMostStages = 8;
 constexpr int64_t kMostPatch = 8;
 constexpr int64_t kBaseWidth = 96;
-/// Below this length a pixel's channels are not scaled to length 1 (torch.nn.functional.normalize).
-constexpr double kLeastLength = 1e-12;
+constexpr int64_t kDefaultScale = 8;  ///< pixels along each side of a latent position, as diffusers states it
 
 /// As diffusers' classes have it where a key is missing.
 struct Config {
@@ -87,23 +87,23 @@ Config read_config(const JsonFields& json, const char* picture_channels, Config 
 class Builder {
  public:
   Builder(const Config& config, const JsonFields& json, Graph& graph)
-      : config_(config), json_(json), graph_(graph) {}
+      : config_(config), json_(json), graph_(graph), blocks_(graph, {"", {.over_frames = over_frames()}}) {}
 
   void decoder() {
     const int64_t widest = config_.width * config_.multiples.back();
     TensorId x = graph_.add_latent(config_.latent_channels);
-    x = conv("post_quant_conv", x, config_.latent_channels, {1, 1, 1});
-    x = conv("decoder.conv_in", x, widest, {3, 3, 3});
-    x = resnet("decoder.mid_block.resnets.0", x, widest);
+    x = blocks_.conv("post_quant_conv", x, config_.latent_channels, 1);
+    x = blocks_.conv("decoder.conv_in", x, widest, 3);
+    x = blocks_.resnet("decoder.mid_block.resnets.0", x, widest);
     x = attention("decoder.mid_block.attentions.0", x);
-    x = resnet("decoder.mid_block.resnets.1", x, widest);
+    x = blocks_.resnet("decoder.mid_block.resnets.1", x, widest);
     const size_t stages = config_.multiples.size();
     for (size_t i = 0; i < stages; ++i) {
       const std::string name = "decoder.up_blocks." + std::to_string(i);
       const int64_t width = config_.width * config_.multiples[stages - 1 - i];
       const TensorId coarse = x;
       for (int64_t layer = 0; layer <= config_.layers; ++layer)
-        x = resnet(name + ".resnets." + std::to_string(layer), x, width);
+        x = blocks_.resnet(name + ".resnets." + std::to_string(layer), x, width);
       if (i + 1 == stages) break;
       const bool frames = config_.frames_downsampled[stages - 2 - i];
       if (config_.residual) {
@@ -115,48 +115,23 @@ class Builder {
       }
       graph_.add_cut_point(x);
     }
-    x = norm("decoder.norm_out", x, Activation::silu, kOverFrames);
+    x = blocks_.norm("decoder.norm_out", x, Activation::silu);
     const auto patch = static_cast<int32_t>(config_.patch);
     const ConvolutionTraits traits{.activation = Activation::clamp,
                                    .over_frames = over_frames(),
                                    .stored_side = patch,
                                    .stored_order = StoredOrder::channel_column_row};
-    x = graph_.conv("decoder.conv_out", x, config_.out_channels, of_kind({3, 3, 3}), traits);
+    x = graph_.conv("decoder.conv_out", x, config_.out_channels, {over_frames() ? 3 : 1, 3, 3}, traits);
     if (patch > 1) x = graph_.depth_to_space("unpatchify", x, {1, patch, patch});
     graph_.set_output(x);
   }
 
  private:
-  // Axes of extent 1 behind the channels of a norm's parameter.
-  static constexpr int32_t kOverFrames = 3, kByFrame = 2;
-
   bool over_frames() const { return !config_.of_pictures; }
-  Axes<int32_t> of_kind(Axes<int32_t> kernel) const {
-    return {over_frames() ? kernel.t : 1, kernel.y, kernel.x};
-  }
-
-  TensorId conv(const std::string& name, TensorId x, int64_t channels, Axes<int32_t> kernel) {
-    return graph_.conv(name, x, channels, of_kind(kernel), {.over_frames = over_frames()});
-  }
-
-  TensorId norm(const std::string& name, TensorId x, Activation activation, int32_t axes) {
-    const double epsilon = kLeastLength * kLeastLength / double(graph_.tensor(x).channels);
-    return graph_.rms_norm(name, x, epsilon, activation, axes);
-  }
-
-  TensorId resnet(const std::string& name, TensorId x, int64_t channels) {
-    TensorId h = norm(name + ".norm1", x, Activation::silu, kOverFrames);
-    h = conv(name + ".conv1", h, channels, {3, 3, 3});
-    h = norm(name + ".norm2", h, Activation::silu, kOverFrames);
-    h = conv(name + ".conv2", h, channels, {3, 3, 3});
-    const bool same = graph_.tensor(x).channels == channels;
-    return graph_.add_cut_point(
-        graph_.add(name, h, same ? x : conv(name + ".conv_shortcut", x, channels, {1, 1, 1})));
-  }
 
   TensorId attention(const std::string& name, TensorId x) {
     const int64_t channels = graph_.tensor(x).channels;
-    const TensorId normed = norm(name + ".norm", x, Activation::none, kByFrame);
+    const TensorId normed = blocks_.norm(name + ".norm", x, Activation::none, RmsNormBlocks::kByFrame);
     const auto part = [&](const char* of, int32_t index) {
       return graph_.conv(name + of, normed, channels, {1, 1, 1},
                          {.part_of = name + ".to_qkv", .part = index, .parts = 3});
@@ -188,6 +163,7 @@ class Builder {
   const Config& config_;
   const JsonFields& json_;
   Graph& graph_;
+  RmsNormBlocks blocks_;
 };
 
 Model build(const char* class_name, const JsonFields& json, const char* picture_channels,
@@ -206,7 +182,16 @@ Model build(const char* class_name, const JsonFields& json, const char* picture_
 }  // namespace
 
 Model autoencoder_kl_wan(const JsonFields& config) {
-  return build("AutoencoderKLWan", config, "out_channels");
+  Model model = build("AutoencoderKLWan", config, "out_channels");
+  // diffusers counts in the scale that is stated, also where the decoder has another one; it blends patches.
+  const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
+  const int64_t stated = config.has("scale_factor_spatial") && !config["scale_factor_spatial"].is_null()
+                             ? config["scale_factor_spatial"].integer(1, kMostChannels)
+                             : kDefaultScale;
+  if (scale.y == stated)
+    model.published_tiles =
+        tiles_of_settings({}, scale, read_config(config, "out_channels", {}).patch, false);
+  return model;
 }
 
 Model autoencoder_kl_qwen_image(const JsonFields& config) {

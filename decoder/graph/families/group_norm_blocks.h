@@ -2,35 +2,41 @@
 
 #include <string>
 
+#include "decoder/graph/families/convolution_kind.h"
 #include "decoder/graph/graph.h"
 
 namespace headroom {
 
-/// Blocks with GroupNorm that several families of pictures are made of, added to a graph. Shapes are
-/// N×C×1×H×W.
+/// Blocks with GroupNorm that several families are made of, added to a graph.
 class GroupNormBlocks {
  public:
-  /// What a family calls an attention's norm and its last projection.
-  struct AttentionNames {
+  /// What a family calls an attention's norm and its last projection, and what it attends to.
+  struct AttentionKind {
     const char* norm = "group_norm";
     const char* output = "to_out.0";
+    AttentionFrames frames = AttentionFrames::each;
   };
 
-  GroupNormBlocks(Graph& graph, int32_t groups, Activation activation)
-      : graph_(graph), groups_(groups), activation_(activation) {}
+  GroupNormBlocks(Graph& graph, int32_t groups, Activation activation, ConvolutionKind convolutions = {})
+      : graph_(graph), groups_(groups), activation_(activation), convolutions_(std::move(convolutions)) {}
 
-  /// GroupNorm over the whole picture, then the activation.
+  /// `side` rows and columns.
+  TensorId conv(const std::string& name, TensorId x, int64_t channels, int32_t side);
+  /// Of 3 rows and columns over nearest upsampling by 2 along both.
+  TensorId upsampled_conv(const std::string& name, TensorId x, int64_t channels);
+  /// GroupNorm over all frames, rows and columns, then the activation.
   TensorId normalised(const std::string& name, TensorId x, Activation activation);
   /// norm1, activation, conv1, norm2, activation, conv2, and x added; by conv_shortcut where it has other
   /// channels.
   TensorId resnet(const std::string& name, TensorId x, int64_t channels);
-  /// One head over all positions, and x added.
-  TensorId attention(const std::string& name, TensorId x, const AttentionNames& names);
+  /// One head, and x added.
+  TensorId attention(const std::string& name, TensorId x, const AttentionKind& kind);
 
  private:
   Graph& graph_;
   const int32_t groups_;
   const Activation activation_;
+  const ConvolutionKind convolutions_;
 };
 
 }  // namespace headroom

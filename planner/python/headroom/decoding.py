@@ -98,7 +98,7 @@ class Handle:
         if torch.is_grad_enabled() and z.requires_grad:
             raise InputError("z: expected a latent without gradients; headroom.disable(vae) to train through decode")
         if getattr(vae, "use_tiling", False):
-            warnings.warn("use_tiling: Headroom decodes without blended tiles", stacklevel=3)
+            warnings.warn("use_tiling: Headroom decodes without blended tiles; headroom-decode --recipe diffusers-tiling reproduces them", stacklevel=3)
         try:
             sample = self._sample(vae, z)
         except DoesNotFit as refused:

@@ -48,7 +48,8 @@ TEST_CASE("Wan 2.2's and Qwen-Image 2.1's decoders have the parameters of diffus
 }
 
 TEST_CASE("a decoder of one frame has kernels of one frame, and no frames to unfold") {
-  for (const char* name : {"wan2.1", "wan2.2", "qwen-image", "open-sora-plan"}) {
+  for (const char* name : {"wan2.1", "wan2.2", "qwen-image", "open-sora-plan", "hunyuan-video",
+                           "hunyuan-video-1.5", "ltx-2", "ltx-video"}) {
     CAPTURE(name);
     const Model clips = resolve_model(name), picture = for_frames(clips, 1);
     CHECK(for_frames(clips, 5).graph.ops().size() == clips.graph.ops().size());

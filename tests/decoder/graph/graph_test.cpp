@@ -8,19 +8,16 @@
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
 #include "decoder/graph/parameters.h"
+#include "tests/support/op_named.h"
 #include "tests/support/random.h"
 #include "tests/support/tiny_model.h"
 
 namespace headroom {
 namespace {
 
-constexpr Extent k64{1, 64, 64};
+using test::op_named;
 
-const Op& op_named(const Graph& graph, const char* name) {
-  const OpId id = graph.find_op(name);
-  REQUIRE(id != OpId{-1});
-  return graph.op(id);
-}
+constexpr Extent k64{1, 64, 64};
 
 double flops_of_kind(const Model& model, OpKind kind, const Extent& latent) {
   double sum = 0;

@@ -111,6 +111,36 @@ TEST_CASE("on a GPU convolutions add residuals and write what is kept") {
   CHECK(wide["accumulate tile"] == on_cpu["accumulate tile"]);
 }
 
+/// Steps of the untiled decode of two convolutions of one norm, as kind, tensor and what stands outside.
+std::vector<std::string> edged_steps(Edges first, Edges second, int32_t side_of_second) {
+  Model model;
+  Graph& graph = model.graph;
+  const TensorId x = graph.rms_norm("norm", graph.add_latent(4), 1e-6, Activation::silu);
+  const TensorId one = graph.conv("one", x, 4, {1, 3, 3}, {.edges = first});
+  const TensorId two = graph.conv("two", x, 4, {1, side_of_second, side_of_second}, {.edges = second});
+  graph.set_output(graph.add("sum", one, two));
+  std::vector<std::string> list;
+  const Plan plan = untiled_plan(model, test::request_for(model, {1, 5, 5}));
+  for (const Step& step : plan.passes[0].steps) {
+    list.push_back(std::string(name_of(step.kind)) + " " + graph.tensor(step.tensor).name);
+    if (step.pad.y > 0) list.back() += std::string(" ") + name_of(step.edges);
+  }
+  return list;
+}
+
+TEST_CASE("what makes a tile fills it for its readers; of readers with other edges each copies its own") {
+  using Steps = std::vector<std::string>;
+  CHECK(edged_steps(Edges::replicate, Edges::replicate, 3) ==
+        Steps{"pixel_norm norm replicate", "conv one", "conv two", "add sum", "emit sum"});
+  CHECK(edged_steps(Edges::replicate, Edges::reflect, 3) == Steps{"pixel_norm norm", "gather norm replicate",
+                                                                  "conv one", "gather norm reflect",
+                                                                  "conv two", "add sum", "emit sum"});
+  // One that stays inside wants nothing there, whatever it says.
+  CHECK(edged_steps(Edges::zeros, Edges::replicate, 1) == Steps{"pixel_norm norm", "gather norm zeros",
+                                                                "conv one", "gather norm", "conv two",
+                                                                "add sum", "emit sum"});
+}
+
 TEST_CASE("a goal that only a later pass could serve is refused") {
   const Model model = test::model_of(test::tiny_config());
   const std::vector<bool> nothing(model.graph.tensors().size(), false);

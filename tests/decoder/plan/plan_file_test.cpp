@@ -64,6 +64,16 @@ TEST_CASE("plan file: a plan comes back as it was", "[unit][plan_file]") {
   unknown["passes"][1]["steps"][1]["add"] = "something";
   refuses(unknown, graph, "passes[1].steps[1].add: expected the name of an operation");
 
+  Plan edged = plan;
+  edged.passes[1].steps[0].edges = Edges::replicate;
+  edged.passes[2].steps[0].edges = Edges::reflect;
+  json document = to_json(edged, graph);
+  CHECK(document["passes"][1]["steps"][0]["edges"] == "replicate");
+  CHECK_FALSE(document["passes"][0]["steps"][0].contains("edges"));
+  CHECK(read(document, graph) == edged);
+  document["passes"][1]["steps"][0]["edges"] = "wrap";
+  refuses(document, graph, "passes[1].steps[0].edges: expected one of zeros, replicate, reflect");
+
   TemporaryFile file;
   write_plan(file.path, plan, graph);
   CHECK(read_plan(file.path, graph) == plan);

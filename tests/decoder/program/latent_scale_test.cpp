@@ -25,6 +25,29 @@ void statistics(const Parameter& parameter, const Interval& elements, float* out
   for (int64_t c = 0; c < 128; ++c) out[c] = mean ? float(c) / 8 : float(1 + c);
 }
 
+TEST_CASE("a latent of LTX is scaled by what lies with the weights") {
+  const Model model = resolve_model("ltx-2");
+  Array latent{{1, 128, 2, 1, 3}, {}};
+  for (int64_t i = 0; i < 128 * 6; ++i) latent.values.push_back(float(i % 97) / 16 - 3);
+  const Array before = latent;
+  undo_latent_scale(
+      model,
+      [] {
+        return ParameterSource([](const Parameter& parameter, const Interval& elements, float* out) {
+          REQUIRE(parameter.shape == std::vector<int64_t>{128});
+          REQUIRE(elements == Interval{0, 128});
+          const bool mean = parameter.name == "latents_mean";
+          if (!mean) REQUIRE(parameter.name == "latents_std");
+          for (int64_t c = 0; c < 128; ++c) out[c] = mean ? float(c) / 8 : float(1 + c);
+        });
+      },
+      latent);
+  for (size_t i = 0; i < latent.values.size(); ++i) {
+    const auto c = static_cast<float>(i / 6);
+    CHECK(latent.values[i] == Approx(before.values[i] * (1 + c) + c / 8));
+  }
+}
+
 TEST_CASE("a latent of FLUX.2 is taken out of its batch norm and its patches") {
   const Model model = resolve_model("flux2");
   Array latent{{2, 128, 3, 2}, {}};

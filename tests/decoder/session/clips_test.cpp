@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -8,6 +9,7 @@
 #include "planner/cost/cost_model.h"
 #include "planner/search/make_plan.h"
 #include "tests/decoder/files/scratch.h"
+#include "tests/support/causal_attention.h"
 #include "tests/support/decoding.h"
 #include "tests/support/drawn_plans.h"
 #include "tests/support/picture.h"
@@ -26,16 +28,16 @@ using test::request_for;
 /// a latent: a norm over few values has a deviation near 0 and multiplies what rounding left.
 template <typename Draw>
 void check_drawn_plans(uint64_t first_seed, int count, int64_t least, const Draw& draw) {
-  int chunked = 0, carried = 0, one_frame = 0, below = 0, columns = 0, pictures = 0;
+  int chunked = 0, carried = 0, one_frame = 0, below = 0, columns = 0, pictures = 0, staged = 0, attended = 0;
   const test::Scratch scratch;
   for (uint64_t seed = first_seed; seed < first_seed + static_cast<uint64_t>(count); ++seed) {
     Random random(seed);
-    const nlohmann::json config = draw(random);
-    const Model clips = test::model_of(config);
+    const test::DrawnModel drawn = draw(random);
+    const Model& clips = drawn.model;
     const Extent latent{clips.decodes_clips ? random.integer(1, 5) : 1, random.integer(least, 6),
                         random.integer(least, 6)};
     const int64_t batch = random.integer(1, 2), micro_batch = random.integer(1, batch);
-    CAPTURE(seed, config.dump(), latent.t, latent.y, latent.x, batch, micro_batch);
+    CAPTURE(seed, drawn.text, latent.t, latent.y, latent.x, batch, micro_batch);
     const Request request = request_for(clips, latent, batch);
     // Half of the pictures without what lies before their frame; the untiled decode has it.
     const Model model = random.chance(0.5) ? for_frames(clips, request.frames) : clips;
@@ -69,11 +71,15 @@ void check_drawn_plans(uint64_t first_seed, int count, int64_t least, const Draw
       for (const Step& step : pass.steps) carried += chunks && carried_frames(step) > 0 ? 1 : 0;
     }
     below += in_file ? 1 : 0;
+    staged += test::staged_attentions(plan);
+    for (const Op& op : model.graph.ops())
+      attended += op.kind == OpKind::attention && op.frames != AttentionFrames::interleaved ? 1 : 0;
   }
   CHECK(chunked > 10);
   CHECK(carried > 10);
   CHECK(one_frame > 5);
   CHECK(below > 3);
+  CHECK(staged >= attended / 10);
   CHECK(columns > 5);
   CHECK(pictures > 0);
 }
@@ -89,6 +95,66 @@ TEST_CASE("any plan of Wan 2.2's network gives the frames of its untiled decode,
 
 TEST_CASE("any plan of a CausalVAEModel gives the frames of its untiled decode, within its predicted peak") {
   check_drawn_plans(6000, 40, 4, test::random_causal_config);
+}
+
+TEST_CASE("any plan with attention of each frame with all before it gives the frames of the untiled decode") {
+  check_drawn_plans(11000, 40, 2, test::random_causal_attention_model);
+}
+
+TEST_CASE(
+    "any plan of an AutoencoderKLHunyuanVideo gives the frames of its untiled decode, within its peak") {
+  check_drawn_plans(13000, 40, 2, test::random_hunyuan_video_config);
+}
+
+TEST_CASE(
+    "any plan of an AutoencoderKLHunyuanVideo15 gives the frames of its untiled decode, within its peak") {
+  check_drawn_plans(14000, 40, 1, test::random_hunyuan_video_15_config);
+}
+
+TEST_CASE("any plan of LTX's decoders gives the frames of its untiled decode, within its peak") {
+  check_drawn_plans(15000, 60, 2, test::random_ltx_video_config);
+}
+
+TEST_CASE("frames that attend to those before them do not depend on later ones, nor on how they are tiled") {
+  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+    CAPTURE(name_of(dtype));
+    const Model model = test::causal_attention_model(8, false);
+    constexpr int64_t kFrames = 5, kRows = 5, kColumns = 3;
+    const Request request = request_for(model, {kFrames, kRows, kColumns}, 2, dtype);
+    const Array input = test::latent_for(model, request, 3);
+    const auto source = test::random_source(3);
+    const Plan untiled = untiled_plan(model, request, ConvolutionAlgorithm::direct);
+    const Array whole = test::decode_to_memory(model, untiled, source, input).picture;
+    for (uint64_t seed = 0; seed < 8; ++seed) {
+      Random random(seed + 12000);
+      test::RandomStyle style;
+      style.form = ConvolutionAlgorithm::direct;
+      style.untiled_rows = style.untiled_columns = style.untiled_frames = 0.2;
+      const MemoryModel memory = planner::CostModel(model.graph).memory();
+      const Plan plan = test::unlimited(
+          test::random_plan(model, request, 1, style, memory, random, norms_of(model.graph)).plan);
+      REQUIRE(validate(plan, model).empty());
+      CHECK(test::decode_to_memory(model, plan, source, input).picture.values == whole.values);
+    }
+    for (int64_t frames = 1; frames < kFrames; ++frames) {
+      CAPTURE(frames);
+      const Request shorter = request_for(model, {frames, kRows, kColumns}, 2, dtype);
+      Array first = test::latent_for(model, shorter, 3);
+      const int64_t of_frame = kRows * kColumns;
+      for (int64_t plane = 0; plane < 2 * model.latent_channels; ++plane)
+        std::copy_n(input.values.begin() + plane * kFrames * of_frame, frames * of_frame,
+                    first.values.begin() + plane * frames * of_frame);
+      const Array begun =
+          test::decode_to_memory(model, untiled_plan(model, shorter, ConvolutionAlgorithm::direct), source,
+                                 first)
+              .picture;
+      for (int64_t plane = 0; plane < 2 * 3; ++plane) {
+        const int64_t count = frames * of_frame * 4;
+        CHECK(std::equal(begun.values.begin() + plane * count, begun.values.begin() + (plane + 1) * count,
+                         whole.values.begin() + plane * kFrames * of_frame * 4));
+      }
+    }
+  }
 }
 
 TEST_CASE("in 16 bits what a clip's decode keeps changes no bit") {
@@ -118,8 +184,11 @@ TEST_CASE("in 16 bits what a clip's decode keeps changes no bit") {
 }
 
 TEST_CASE("of one frame a clip's decoder needs less memory and time, and fits where the other does not") {
-  for (nlohmann::json config :
-       {test::tiny_wan_config(), test::tiny_wan_22_config(), test::tiny_causal_config()}) {
+  for (nlohmann::json config : {test::tiny_wan_config(), test::tiny_wan_22_config(),
+                                test::tiny_causal_config(), test::tiny_hunyuan_video_config(),
+                                test::tiny_hunyuan_video_15_config(), test::tiny_ltx2_video_config()}) {
+    if (config.contains("block_out_channels")) config["block_out_channels"] = {32, 64};
+    if (config.contains("upsample_factor")) config["decoder_block_out_channels"] = {64, 128};
     if (config.contains("base_dim")) config["base_dim"] = 32;
     CAPTURE(config.dump());
     const Model clips = test::model_of(config), pictures = for_frames(clips, 1);
@@ -145,11 +214,10 @@ TEST_CASE("of one frame a clip's decoder needs less memory and time, and fits wh
   }
 }
 
-TEST_CASE("the planner cuts clips into chunks where that saves memory, and their frames are the same") {
-  nlohmann::json config = test::tiny_wan_config();
-  config["base_dim"] = 16;
-  const Model model = test::model_of(config);
-  const Request request = request_for(model, {17, 4, 5});
+/// Plans under falling limits until none fits: the frames must be those of the ample one's.
+void check_falling_limits(const Model& model, const Extent& latent) {
+  CAPTURE(model.class_name);
+  const Request request = request_for(model, latent);
   const planner::CostModel costs(model.graph);
   const Plan ample = planner::make_plan({model, request, {.limit_bytes = int64_t{1} << 40}, costs}).value();
   const Array input = test::latent_for(model, request, 5);
@@ -162,10 +230,21 @@ TEST_CASE("the planner cuts clips into chunks where that saves memory, and their
     if (!small) break;
     CHECK(small->optimal);
     for (const Pass& pass : small->passes) chunked += pass.tiles.t.size() > 1 ? 1 : 0;
-    const Array same = test::decode_to_memory(model, *small, source, input).picture;
-    CHECK(test::relative_error(same, whole) <= test::kExact);
+    const test::Decoded same = test::decode_to_memory(model, *small, source, input);
+    CHECK(test::relative_error(same.picture, whole) <= test::kExact);
+    CHECK(same.stats.pool_peak_bytes + small->reserve_bytes <= small->predicted_peak_bytes);
   }
   CHECK(chunked > 0);
+}
+
+TEST_CASE("the planner cuts clips into chunks where that saves memory, and their frames are the same") {
+  nlohmann::json config = test::tiny_wan_config();
+  config["base_dim"] = 16;
+  check_falling_limits(test::model_of(config), {17, 4, 5});
+  check_falling_limits(test::causal_attention_model(16, true), {17, 6, 10});
+  check_falling_limits(test::model_of(test::tiny_hunyuan_video_config()), {9, 6, 10});
+  check_falling_limits(test::model_of(test::tiny_hunyuan_video_15_config()), {17, 4, 5});
+  check_falling_limits(test::model_of(test::tiny_ltx2_video_config()), {17, 6, 10});
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "decoder/graph/errors.h"
@@ -14,6 +15,7 @@
 #include "planner/explain/why_not.h"
 #include "planner/search/add_gaps.h"
 #include "planner/search/make_plan.h"
+#include "tests/support/causal_attention.h"
 #include "tests/support/decoding.h"
 #include "tests/support/decoding_gpu.h"
 #include "tests/support/drawn_plans.h"
@@ -57,21 +59,21 @@ double largest_difference(const Array& a, const Array& b) {
 }
 
 /// Draws plans of a family for CUDA and holds their decodes to the untiled one of the CPU.
-template <typename Config>
-void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config_of) {
+template <typename Draw>
+void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Draw& draw) {
   const std::unique_ptr<gpu::Gpu> gpu = test::decoding_gpu();
   if (!gpu) return;
-  int64_t transfers = 0, in_micro_batches = 0;
+  int64_t transfers = 0, in_micro_batches = 0, staged = 0, attended = 0;
   for (uint64_t seed = 0; seed < seeds; ++seed) {
     Random random(seed);
-    const nlohmann::json config = config_of(random);
-    const Model clips = test::model_of(config);
+    const test::DrawnModel drawn = draw(random);
+    const Model& clips = drawn.model;
     // A group of a single value has no deviation: what rounding leaves of it counts a thousandfold.
     const int64_t frames = random.integer(1, most_frames);
     const Extent latent{clips.decodes_clips ? frames : 1, random.integer(2, 6), random.integer(2, 6)};
     const Model model = for_frames(clips, latent.t);
     const int64_t batch = random.integer(1, 3), micro_batch = random.integer(1, batch);
-    CAPTURE(seed, config.dump(), latent.t, latent.y, latent.x, batch, micro_batch);
+    CAPTURE(seed, drawn.text, latent.t, latent.y, latent.x, batch, micro_batch);
     const Request request = request_for(model, latent, batch, Dtype::fp32, DeviceKind::cuda);
     test::RandomStyle style;
     style.keep = random.pick<double>({0.5, 0.8, 1});
@@ -92,6 +94,9 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
     planner::add_gaps(plan, model);
     REQUIRE(validate(plan, model).empty());
     CHECK(run_dry(model, plan).live_bytes() <= live_bytes);
+    staged += test::staged_attentions(plan);
+    for (const Op& op : model.graph.ops())
+      attended += op.kind == OpKind::attention && op.frames != AttentionFrames::interleaved ? 1 : 0;
     in_micro_batches += micro_batch < batch ? 1 : 0;
     const Array input = test::latent_for(model, request, seed);
     const test::Decoded decoded = on_gpu(*gpu, model, plan, input, seed);
@@ -106,6 +111,7 @@ void check_drawn_plans(uint64_t seeds, int64_t most_frames, const Config& config
   }
   if (test::kSanitized) return;  // a few of them need not have all there is
   CHECK(transfers > 0);
+  CHECK(staged >= attended / 10);
   CHECK(in_micro_batches > 0);
 }
 
@@ -135,12 +141,31 @@ TEST_CASE("any plan for a GPU: Wan 2.2's network") {
   check_drawn_plans(test::kSanitized ? 1 : 10, 3, test::random_wan_22_config);
 }
 
+TEST_CASE("any plan for a GPU: attention of each frame with all before it") {
+  check_drawn_plans(test::kSanitized ? 1 : 12, 4, test::random_causal_attention_model);
+}
+
+TEST_CASE("any plan for a GPU: AutoencoderKLHunyuanVideo") {
+  check_drawn_plans(test::kSanitized ? 1 : 12, 3, test::random_hunyuan_video_config);
+}
+
+TEST_CASE("any plan for a GPU: AutoencoderKLHunyuanVideo15") {
+  check_drawn_plans(test::kSanitized ? 1 : 12, 3, test::random_hunyuan_video_15_config);
+}
+
+TEST_CASE("any plan for a GPU: LTX's decoders") {
+  check_drawn_plans(test::kSanitized ? 1 : 12, 3, test::random_ltx_video_config);
+}
+
 TEST_CASE("16 bits on a GPU are as near to fp32 as their rounding is") {
   const std::unique_ptr<gpu::Gpu> gpu = test::decoding_gpu();
   if (!gpu) return;
-  for (const Dtype dtype : {Dtype::bf16, Dtype::fp16}) {
-    const Model model = test::model_of(test::tiny_config({16, 32}));
-    const Request request = request_for(model, {1, 6, 5}, 1, dtype, DeviceKind::cuda);
+  for (const auto& [dtype, frames] : {std::pair(Dtype::bf16, 1), std::pair(Dtype::fp16, 1),
+                                      std::pair(Dtype::bf16, 4), std::pair(Dtype::fp16, 4)}) {
+    CAPTURE(name_of(dtype), frames);
+    const Model model =
+        frames == 1 ? test::model_of(test::tiny_config({16, 32})) : test::causal_attention_model(16, true);
+    const Request request = request_for(model, {frames, 6, 5}, 1, dtype, DeviceKind::cuda);
     planner::PlanOptions options;
     options.limit_bytes = int64_t{1} << 29;
     const Plan plan =

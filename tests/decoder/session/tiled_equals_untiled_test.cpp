@@ -73,10 +73,11 @@ TEST_CASE("any plan gives the pixels of the untiled decode") {
 }
 
 TEST_CASE(
-    "plans with tensors in a scratch file and weights per pass give the same bits as without, within their "
+    "plans with tensors in a scratch file and weights per pass give what they give without, within their "
     "peak") {
   const test::Scratch scratch;
-  int moved = 0, small = 0, wide = 0, in_micro_batches = 0, columns = 0, read_twice = 0, bands = 0;
+  int moved = 0, small = 0, wide = 0, in_micro_batches = 0, columns = 0, read_twice = 0, bands = 0,
+      same_order = 0;
   for (uint64_t seed = 0; seed < 30; ++seed) {
     Random random(seed + 1000);
     const nlohmann::json config = test::random_config(random);
@@ -107,7 +108,13 @@ TEST_CASE(
     const test::Decoded below = test::decode_to_memory(model, plan, test::random_source(seed), input);
     const Array reference =
         test::decode_to_memory(model, on_device, test::random_source(seed), input).picture;
-    CHECK(below.picture.values == reference.values);
+    // Keys that come block by block are summed in another order.
+    if (test::staged_attentions(plan) == 0) {
+      ++same_order;
+      CHECK(below.picture.values == reference.values);
+    } else {
+      CHECK(test::relative_error(below.picture, reference) <= test::kExact);
+    }
     CHECK(below.stats.pool_peak_bytes + plan.reserve_bytes <= plan.predicted_peak_bytes);
     for (size_t i = 0; i < plan.passes.size(); ++i) {
       CAPTURE(i, plan.passes[i].name);
@@ -128,6 +135,7 @@ TEST_CASE(
     CHECK(scratch.files().empty());
   }
   CHECK(moved > 20);
+  CHECK(same_order > 8);
   CHECK(small > 3);
   CHECK(wide > 5);
   CHECK(in_micro_batches > 3);

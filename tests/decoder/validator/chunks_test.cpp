@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -5,6 +6,7 @@
 #include "decoder/lowering/memory.h"
 #include "decoder/lowering/tiles.h"
 #include "decoder/validator/validator.h"
+#include "tests/support/causal_attention.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/tiny_video.h"
@@ -13,13 +15,13 @@ namespace headroom {
 namespace {
 
 /// A plan whose last pass goes through its clip frame by frame.
-Plan chunked_plan(const Model& model) {
-  const Request request = test::request_for(model, {4, 5, 6});
+Plan chunked_plan(const Model& model, int64_t frames = 4) {
+  const Request request = test::request_for(model, {frames, 5, 6});
   std::vector<PassDecision> decisions;
   for (const BarrierTargets& targets : barrier_targets(model.graph)) {
     if (targets.optional()) continue;
     decisions.emplace_back();
-    decisions.back().tile = {targets.emits ? 1 : 4, 8, 64};
+    decisions.back().tile = {targets.emits ? 1 : frames, 8, 64};
   }
   Plan plan = build_plan(model, request, {}, decisions, {});
   plan.limit_bytes = plan.predicted_peak_bytes;
@@ -55,8 +57,9 @@ TEST_CASE("validator: chunks of frames carry what later ones need", "[unit][vali
     CAPTURE(step);
     CHECK(refused_as(plan, model, Violation::missing_halo));
     plan = sound;
+    // Where it runs ahead, its earlier frames begin later.
     plan.passes.back().steps[step].halo.after.t = 1;
-    CHECK(refused_as(plan, model, Violation::malformed));
+    CHECK(refused_as(plan, model, Violation::missing_halo));
     plan = sound;
     plan.passes.back().steps[step].pad.t = 1;
     CHECK(refused_as(plan, model, Violation::malformed));
@@ -67,6 +70,34 @@ TEST_CASE("validator: chunks of frames carry what later ones need", "[unit][vali
   plan = sound;
   plan.passes.back().tiles.t[1].end = 3;
   CHECK(refused_as(plan, model, Violation::computed_twice));
+}
+
+TEST_CASE("validator: what kernels read of later frames is made ahead, and kept", "[unit][validator]") {
+  const Model model = test::model_of(test::tiny_ltx2_video_config());
+  // Nothing runs ahead to the end of so long a clip at once.
+  const Plan sound = chunked_plan(model, 12);
+  REQUIRE(sound.passes.size() == 1);
+  REQUIRE(sound.passes[0].tiles.t.size() == 12);
+  CHECK(validate(sound, model).empty());
+  int ahead = 0, kept = 0;
+  for (size_t s = 0; s < sound.passes[0].steps.size(); ++s) {
+    CAPTURE(s);
+    Plan plan = sound;
+    Halo& halo = plan.passes[0].steps[s].halo;
+    if (halo.after.t > 0) {
+      --halo.after.t;
+      CHECK(refused_as(plan, model, Violation::missing_halo));
+      ++halo.after.t;
+      ++ahead;
+    }
+    if (halo.before.t > 0) {
+      --halo.before.t;
+      CHECK(refused_as(plan, model, Violation::missing_halo));
+      ++kept;
+    }
+  }
+  CHECK(ahead > 10);
+  CHECK(kept > 5);
 }
 
 TEST_CASE("validator: chunks of a grid with more frames than a tensor overlap in it", "[unit][validator]") {
@@ -99,6 +130,44 @@ TEST_CASE("validator: what chunks carry counts", "[unit][validator]") {
   REQUIRE(carried > 0);
   plan.passes.back().predicted_peak_bytes -= carried / 2 + 64 * 1024;
   CHECK(refused_as(plan, model, Violation::peak_understated));
+}
+
+TEST_CASE("validator: attention needs the keys and values of all frames, whole and before it",
+          "[unit][validator]") {
+  const Model model = test::causal_attention_model(8, false);
+  const Request request = test::request_for(model, {4, 5, 6});
+  const Plan untiled = untiled_plan(model, request);
+  REQUIRE(untiled.passes.size() == 2);
+  CHECK(validate(untiled, model).empty());
+  // Queries may come frame by frame, and keys may be made so.
+  Plan sound = untiled;
+  for (Pass& pass : sound.passes) {
+    CHECK(takes_chunks(model.graph, pass));
+    pass.tiles.t = cut(4, 1);
+    pass.predicted_peak_bytes = sound.predicted_peak_bytes = int64_t{1} << 40;
+  }
+  CHECK(validate(sound, model).empty());
+  Plan plan = sound;
+  plan.passes[0].tiles.t.pop_back();
+  CHECK(refused_as(plan, model, Violation::skipped_region));
+  plan = sound;
+  plan.passes[0].tiles.t.erase(plan.passes[0].tiles.t.begin());
+  CHECK(refused_as(plan, model, Violation::skipped_region));
+  // Keys of a tile of the same pass: those of earlier frames are not in it.
+  plan = sound;
+  std::vector<Step>& steps = plan.passes[1].steps;
+  const auto attention = std::find_if(steps.begin(), steps.end(),
+                                      [](const Step& step) { return step.kind == StepKind::attention; });
+  REQUIRE(attention != steps.end());
+  attention->inputs[1].step = attention->inputs[0].step;
+  CHECK(refused_as(plan, model, Violation::malformed));
+  // Below the device they come with their values or not at all.
+  plan = sound;
+  const TensorId keys = attention->inputs[1].tensor;
+  for (Materialised& entry : plan.materialised) {
+    if (entry.tensor == keys) entry.tier = MemoryTier::host;
+  }
+  CHECK(refused_as(plan, model, Violation::misplaced));
 }
 
 TEST_CASE("validator: frames ahead and interleaved frames need all frames at once", "[unit][validator]") {

@@ -1,6 +1,7 @@
 #include "decoder/validator/validator.h"
 
 #include <catch2/catch.hpp>
+#include <numeric>
 #include <vector>
 
 #include "decoder/graph/errors.h"
@@ -154,6 +155,30 @@ TEST_CASE("validator: what must be on the device", "[unit][validator]") {
     below.materialised[entry].tier = MemoryTier::scratch;
     refuses(below, graph, Violation::misplaced, "passes[1].steps[1] (attention)");
   }
+
+  // Both come block by block.
+  for (size_t entry : {size_t{1}, size_t{2}}) {
+    plan.materialised[entry].tier = MemoryTier::scratch;
+    plan.materialised[entry].blocks = std::vector<int32_t>(8);
+    std::iota(plan.materialised[entry].blocks.begin(), plan.materialised[entry].blocks.end(),
+              static_cast<int32_t>(16 * entry));
+  }
+  accepts(plan, graph);
+  Plan apart = plan;
+  apart.materialised[1].block_rows = 4;
+  apart.materialised[1].blocks.resize(4);
+  refuses(apart, graph, Violation::misplaced, "passes[1].steps[1] (attention)");
+  Plan elsewhere = plan;
+  elsewhere.materialised[2].tier = MemoryTier::host;
+  elsewhere.host_limit_bytes = 1 << 20;
+  refuses(elsewhere, graph, Violation::misplaced, "passes[1].steps[1] (attention)");
+  Plan twice = plan;
+  twice.passes[1].steps.insert(twice.passes[1].steps.begin(),
+                               step_for(graph, StepKind::gather, "key", {{key}}));
+  for (Step& step : twice.passes[1].steps) {
+    for (Operand& operand : step.inputs) operand.step += operand.step >= 0 ? 1 : 0;
+  }
+  refuses(twice, graph, Violation::misplaced, "passes[1].steps[2] (attention)");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
+#include "decoder/lowering/tiles.h"
 #include "tests/decoder/validator/validator_check.h"
 
 namespace headroom {
@@ -102,6 +103,65 @@ TEST_CASE("validator: an activation makes the tile that a convolution reads, zer
   changed = plan;
   changed.passes[0].steps[0].inputs.clear();
   refuses(changed, model.graph, Violation::malformed, "passes[0].steps[0] (clamp)");
+}
+
+/// One convolution of the latent, or of what is upsampled, in tiles of two rows and four columns.
+Plan edged_plan(Model& model, Edges edges, bool upsamples) {
+  const TensorId latent = model.graph.add_latent(4);
+  model.graph.set_output(upsamples ? model.graph.upsampled_conv("out", latent, 3, {.edges = edges})
+                                   : model.graph.conv("out", latent, 3, {1, 5, 5}, {.edges = edges}));
+  const int64_t scale = upsamples ? 2 : 1;
+  Plan plan =
+      untiled_plan(model, {"edged", kSmallLatent.x * scale, kSmallLatent.y * scale, 1, 1, Dtype::fp32});
+  plan.passes[0].tiles.y = cut(kSmallLatent.y * scale, 2);
+  plan.passes[0].tiles.x = cut(kSmallLatent.x * scale, 4);
+  plan.predicted_peak_bytes = plan.passes[0].predicted_peak_bytes = int64_t{1} << 30;
+  REQUIRE(plan.passes[0].steps[0].kind == StepKind::gather);
+  return plan;
+}
+
+TEST_CASE("validator: a convolution reads what it wants outside the picture", "[unit][validator]") {
+  const Edges edges = GENERATE(Edges::zeros, Edges::replicate, Edges::reflect);
+  const bool upsamples = GENERATE(false, true);
+  CAPTURE(name_of(edges), upsamples);
+  Model model;
+  const Plan plan = edged_plan(model, edges, upsamples);
+  accepts(plan, model.graph);
+  // The large picture's second position from the border has the small one's first value.
+  const Edges wanted = upsamples && edges == Edges::reflect ? Edges::replicate : edges;
+  CHECK(name_of(plan.passes[0].steps[0].edges) == std::string(name_of(wanted)));
+  for (const Edges other : {Edges::zeros, Edges::replicate, Edges::reflect}) {
+    Plan changed = plan;
+    changed.passes[0].steps[0].edges = other;
+    if (other != wanted) refuses(changed, model.graph, Violation::malformed, "passes[0].steps[1] (out)");
+  }
+  Plan changed = plan;
+  changed.passes[0].steps[0].edges = Edges{7};
+  refuses(changed, model.graph, Violation::malformed, "passes[0].steps[0] (latent)");
+  changed = plan;
+  changed.passes[0].steps[1].edges = Edges::replicate;  // a tile that ends at the border
+  refuses(changed, model.graph, Violation::malformed, "passes[0].steps[1] (out)");
+}
+
+TEST_CASE("validator: a tile has what it reflects", "[unit][validator]") {
+  Model model;
+  const Plan plan = edged_plan(model, Edges::reflect, false);
+  Plan changed = plan;
+  Step& gather = changed.passes[0].steps[0];
+  REQUIRE(gather.halo == Halo{{0, 2, 2}, {0, 2, 2}});
+  gather.halo.before.y = gather.halo.before.x = gather.pad.y = gather.pad.x = 3;
+  accepts(changed, model.graph);  // four rows in the picture: three of them are mirrored
+  gather.halo.before.y = gather.pad.y = 4;
+  refuses(changed, model.graph, Violation::missing_halo, "passes[0].steps[0] (latent)");
+  gather.edges = Edges::zeros;
+  refuses(changed, model.graph, Violation::malformed, "passes[0].steps[1] (out)");
+  changed = plan;
+  Step& other = changed.passes[0].steps[0];
+  other.halo.after.x = other.pad.x = 6;  // the last tile begins at column 2, and column 1 would be mirrored
+  refuses(changed, model.graph, Violation::missing_halo, "passes[0].steps[0] (latent)");
+  // A tile of the whole picture mirrors it as often as need be.
+  other.halo.before.x = other.halo.after.x = other.pad.x = 1000;
+  accepts(changed, model.graph);
 }
 
 TEST_CASE("validator: a materialised tensor is read after its release", "[unit][validator]") {

@@ -61,7 +61,9 @@ class Unfolded {
     if (traits.mix_factor.empty() && !traits.shortcut) return sum;
     const double share = traits.mix_factor.empty() ? 1 : 1 / (1 + std::exp(-at(0)));
     if (!traits.mix_factor.empty()) sum *= 1 - share;
-    return sum + share * input(frames_ - 1, 0, 0, stored * shape_.inputs / shape_.outputs);
+    const int64_t of =
+        traits.tiled_shortcut ? stored % shape_.inputs : stored * shape_.inputs / shape_.outputs;
+    return sum + share * input(frames_ - 1 - traits.frames_ahead, 0, 0, of);
   }
 
  private:
@@ -166,7 +168,7 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
   };
   test::Random random(4);
   int64_t norms = 0, mixes = 0, shortcuts = 0, upsampled = 0, grouped = 0, clips = 0, cut = 0, stacked = 0;
-  int64_t last_taps = 0, sums = 0, by_columns = 0, scaled = 0, by_pixels = 0;
+  int64_t last_taps = 0, sums = 0, tiled = 0, by_columns = 0, scaled = 0, by_pixels = 0;
   for (const auto& folder : std::filesystem::directory_iterator(HEADROOM_TEST_DATA "/golden")) {
     const std::vector<Graph> graphs = graphs_of(resolve_model(folder.path().string()));
     for (const auto& [graph, op] : convolutions_of(graphs)) {
@@ -205,10 +207,11 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
       by_columns += op.convolution.stored_order == StoredOrder::channel_column_row;
       by_pixels += op.convolution.stored_order == StoredOrder::row_column_channel;
       scaled += op.convolution.scale != 1;
+      tiled += op.convolution.tiled_shortcut;
     }
   }
   for (const int64_t seen : {norms, mixes, shortcuts, upsampled, grouped, clips, cut, stacked, last_taps,
-                             sums, by_columns, by_pixels, scaled})
+                             sums, by_columns, by_pixels, scaled, tiled})
     CHECK(seen > 0);
 }
 

@@ -49,6 +49,39 @@ TEST_CASE("original names of Stable Diffusion and FLUX, whose resolutions are nu
   }
 }
 
+TEST_CASE("HunyuanVideo's names, whose convolutions are modules in modules") {
+  const TensorNames original({"vae.decoder.conv_in.conv.weight", "vae.post_quant_conv.weight",
+                              "vae.decoder.up_blocks.0.upsamplers.0.conv.conv.bias"});
+  CHECK(original.find("decoder.conv_in.conv.weight") == "vae.decoder.conv_in.conv.weight");
+  CHECK(original.find("post_quant_conv.weight") == "vae.post_quant_conv.weight");
+  CHECK(original.find("decoder.up_blocks.0.upsamplers.0.conv.conv.bias") ==
+        "vae.decoder.up_blocks.0.upsamplers.0.conv.conv.bias");
+
+  const TensorNames renamed({"decoder.conv_in.conv.weight", "decoder.mid.block_1.norm1.weight",
+                             "decoder.mid.block_2.conv1.conv.weight", "decoder.mid.attn_1.q.weight",
+                             "decoder.mid.attn_1.proj_out.bias", "decoder.mid.attn_1.norm.weight",
+                             "decoder.up.3.block.2.conv2.conv.bias",
+                             "decoder.up.1.block.0.nin_shortcut.conv.weight",
+                             "decoder.up.3.upsample.conv.conv.weight", "decoder.norm_out.bias",
+                             "decoder.conv_out.conv.weight", "post_quant_conv.weight"});
+  const auto check = [&](const std::string& now, const std::string& stored) {
+    CHECK(renamed.find(now) == stored);
+  };
+  check("decoder.conv_in.conv.weight", "decoder.conv_in.conv.weight");
+  check("decoder.mid_block.resnets.0.norm1.weight", "decoder.mid.block_1.norm1.weight");
+  check("decoder.mid_block.resnets.1.conv1.conv.weight", "decoder.mid.block_2.conv1.conv.weight");
+  check("decoder.mid_block.attentions.0.to_q.weight", "decoder.mid.attn_1.q.weight");
+  check("decoder.mid_block.attentions.0.to_out.0.bias", "decoder.mid.attn_1.proj_out.bias");
+  check("decoder.mid_block.attentions.0.group_norm.weight", "decoder.mid.attn_1.norm.weight");
+  check("decoder.up_blocks.0.resnets.2.conv2.conv.bias", "decoder.up.3.block.2.conv2.conv.bias");
+  check("decoder.up_blocks.2.resnets.0.conv_shortcut.conv.weight",
+        "decoder.up.1.block.0.nin_shortcut.conv.weight");
+  check("decoder.up_blocks.0.upsamplers.0.conv.conv.weight", "decoder.up.3.upsample.conv.conv.weight");
+  check("decoder.conv_norm_out.bias", "decoder.norm_out.bias");
+  check("decoder.conv_out.conv.weight", "decoder.conv_out.conv.weight");
+  check("post_quant_conv.weight", "post_quant_conv.weight");
+}
+
 TEST_CASE("original names of Wan, whose modules are numbered") {
   const TensorNames names({"decoder.middle.0.residual.0.gamma", "decoder.middle.2.residual.6.weight",
                            "decoder.middle.1.to_qkv.weight", "decoder.upsamples.4.shortcut.weight",

@@ -110,10 +110,11 @@ TEST_CASE(
     CHECK(plan.limit_bytes == limit);
     CHECK(plan.predicted_peak_bytes <= limit);
     CHECK(validate(plan, model).empty());
-    const double fastest = planner::fastest_over(spaces, question.request, limit).best->seconds;
-    CHECK(plan.bound_seconds == Approx(fastest));
-    CHECK(plan.optimal == (plan.predicted_seconds <= fastest * (1 + 1e-9)));
-    if (!plan.optimal) ++slower;
+    // On a busy machine the proof may not end in its time. Then the bound is lower, and never higher.
+    const double fastest = planner::fastest_over(spaces, question.request, limit).best->seconds * (1 + 1e-9);
+    CHECK(plan.bound_seconds <= fastest);
+    if (plan.optimal) CHECK(plan.predicted_seconds <= fastest);
+    if (plan.predicted_seconds > fastest) ++slower;
   }
   CAPTURE(planned, slower, refused);
   CHECK(planned > 5);

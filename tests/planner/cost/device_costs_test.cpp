@@ -10,6 +10,7 @@
 #include "planner/cost/profile_check.h"
 #include "planner/search/make_plan.h"
 #include "tests/decoder/plan/small_plan.h"
+#include "tests/support/causal_attention.h"
 #include "tests/support/tiny_model.h"
 
 namespace headroom::planner {
@@ -49,6 +50,20 @@ TEST_CASE("workspace on CUDA: attention by chunks of one frame, none in fp32; co
   CHECK(workspace("decoder.conv_norm_out", Dtype::bf16) == 0);
   CHECK(memory.reserve_bytes == 0);
   CHECK(memory.reserve_bytes_per_pixel == 0);
+}
+
+TEST_CASE("workspace of attention with all frames before is that of chunks, however many frames") {
+  const Graph graph = test::causal_attention_model(512, false).graph;
+  const Op& attention = graph.op(graph.find_op("mid.attention"));
+  for (const DeviceKind device : {DeviceKind::cpu, DeviceKind::cuda}) {
+    const MemoryModel memory = memory_model_of(graph, device);
+    const auto workspace = [&](int64_t frames) {
+      return memory.workspace_bytes(attention, ConvolutionAlgorithm::direct, {1, 9, 160},
+                                    {{frames, 90, 160}, 1, Dtype::bf16, device});
+    };
+    CHECK(workspace(1) > 0);
+    CHECK(workspace(33) == workspace(1));
+  }
 }
 
 TEST_CASE("plans for CUDA have one algorithm of convolutions, and nothing in files") {

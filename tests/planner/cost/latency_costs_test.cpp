@@ -15,6 +15,7 @@
 #include "planner/search/plan_space.h"
 #include "profiler/profile/profile_file.h"
 #include "tests/decoder/files/scratch.h"
+#include "tests/support/causal_attention.h"
 #include "tests/support/program.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
@@ -125,6 +126,58 @@ TEST_CASE("a pass costs what its tiles cost, each at its own extent") {
             costs.least_seconds(step.op, sizes) * (1 - 1e-9));
     }
   }
+}
+
+/// Steps of attention that were checked, in a random plan of a random clip.
+int check_attention_by_frame(uint64_t seed) {
+  CAPTURE(seed);
+  Random random(seed);
+  const Model model = test::causal_attention_model(8, random.chance(0.5));
+  const int64_t batch = random.integer(1, 2);
+  const Extent latent{random.integer(1, 7), random.integer(4, 12), random.integer(4, 12)};
+  const Request request = request_for(model, latent, batch);
+  const profiler::Profile profile = profile_of(model, 64, 64, random);
+  const CostModel costs(model.graph, profile, request);
+  const test::RandomPlan drawn = test::random_plan(model, request, batch, {}, costs.memory(), random);
+  const Sizes sizes = sizes_of(model.graph, drawn.plan);
+  int checked = 0;
+  for (size_t p = 0; p < drawn.plan.passes.size(); ++p) {
+    const Pass& pass = drawn.plan.passes[p];
+    for (const Step& step : pass.steps) {
+      if (step.kind != StepKind::attention || step.halo != Halo{}) continue;
+      ++checked;
+      const Op& op = model.graph.op(step.op);
+      const profiler::LatencyTable& table =
+          *profile.find_latency_table(profiler::latency_table_name(model.graph, op));
+      double sum = 0, flops = 0;
+      for (const Interval& y : pass.tiles.y) {
+        for (const Interval& x : pass.tiles.x) {
+          const Region region = tile_region(model.graph, pass, step, {{0, 1}, y, x}, latent);
+          const auto queries = double(region.y.length() * region.x.length());
+          for (int64_t t = 0; t < latent.t; ++t) {
+            const auto keys = double((t + 1) * latent.y * latent.x);
+            sum += double(batch) * table.seconds_at(queries, keys);
+            flops += double(batch) * 4 * queries * keys * 8;
+          }
+        }
+      }
+      const Extent& tile = drawn.decisions[p].tile;
+      CHECK(costs.step_seconds(pass, step, tile, sizes) == Approx(sum));
+      CHECK(costs.least_seconds(step.op, sizes) <= sum * (1 + 1e-9));
+      CHECK(profiler::latency_table_extent(model.graph, op, latent) ==
+            Extent{1, latent.y * latent.x, positions(latent)});
+      Pass alone = pass;
+      alone.steps = {step};
+      CHECK(pass_flops(model.graph, alone, tile, sizes) == Approx(flops));
+    }
+  }
+  return checked;
+}
+
+TEST_CASE("attention with all frames before costs each frame's queries the keys of the frames up to it") {
+  int checked = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) checked += check_attention_by_frame(seed);
+  CHECK(checked > 5);
 }
 
 TEST_CASE("a plan by latency tables says what they hold for, and counts the weights") {

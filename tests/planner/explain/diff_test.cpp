@@ -123,6 +123,7 @@ TEST_CASE("diff: every value that changes is listed, and nothing else") {
       {"steps", [](Plan& p) { p.passes[1].steps[0].halo = {}; }},
       {"steps", [](Plan& p) { p.passes[1].steps[0].halo.before.t = 1; }},
       {"steps", [](Plan& p) { p.passes[1].steps[0].pad = {}; }},
+      {"steps", [](Plan& p) { p.passes[1].steps[0].edges = Edges::replicate; }},
       {"steps", [](Plan& p) { p.passes[1].steps[3].inputs[0].step = 1; }},
       {"steps", [](Plan& p) { std::swap(p.passes[1].steps[2], p.passes[1].steps[3]); }},
   };

@@ -441,6 +441,32 @@ class Families(unittest.TestCase):
             ours = vae.decode(z).sample
             self.assertLessEqual(float((ours - expected).abs().max()), 1e-4 * float(expected.abs().max()))
 
+    def test_hunyuan_video(self):
+        for frames in (1, 3, 5):
+            self.check(tiny.hunyuan_video(), (2, 4, frames, 5, 3))
+        self.check(tiny.hunyuan_video(mid_block_add_attention=False, act_fn="relu"), (1, 4, 2, 1, 1))
+
+    def test_hunyuan_video_1_5(self):
+        for frames in (1, 3, 5):
+            self.check(tiny.hunyuan_video_15(), (2, 4, frames, 5, 3))
+        own = {"upsample_match_channel": False, "downsample_match_channel": False, "temporal_compression_ratio": 2}
+        self.check(tiny.hunyuan_video_15(**own), (1, 4, 2, 1, 1))
+
+    def test_ltx(self):
+        for frames in (1, 3, 5):
+            self.check(tiny.ltx2_video(), (2, 4, frames, 5, 3))
+        self.check(tiny.ltx2_video(decoder_causal=True, decoder_spatial_padding_mode="zeros"), (1, 4, 2, 3, 2))
+        self.check(tiny.ltx_video(), (1, 4, 3, 3, 5))
+        with self.assertRaisesRegex(headroom.HeadroomError, "timestep_conditioning"):
+            headroom.enable(tiny.ltx_video(timestep_conditioning=True), limit="256MiB")
+
+    def test_what_only_the_vae_s_own_decode_knows_of_ltx(self):
+        vae, z = tiny.ltx2_video(), latent(1, 4, 3, 3, 2)
+        theirs = vae.decode(z, causal=True).sample
+        handle = headroom.enable(vae, limit="256MiB")
+        self.assertEqual(float((vae.decode(z, causal=True).sample - theirs).abs().max()), 0)
+        self.assertIsNone(handle.last)
+
     def test_hunyuan_image(self):
         self.check(tiny.hunyuan_image())
         self.check(tiny.hunyuan_image(layers_per_block=0, spatial_compression_ratio=2, block_out_channels=(32, 32, 64)))

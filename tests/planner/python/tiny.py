@@ -87,6 +87,81 @@ def hunyuan_image(**config):
     return seeded(diffusers.AutoencoderKLHunyuanImage, **config)
 
 
+def hunyuan_video(**config):
+    """Without its blended clips of 16 frames, which are not exact."""
+    config = {
+        "latent_channels": 4,
+        "block_out_channels": (8, 16, 16),
+        "up_block_types": ("HunyuanVideoUpBlock3D",) * 3,
+        "down_block_types": ("HunyuanVideoDownBlock3D",) * 3,
+        "layers_per_block": 1,
+        "norm_num_groups": 4,
+        "spatial_compression_ratio": 4,
+        **config,
+    }
+    vae = seeded(diffusers.AutoencoderKLHunyuanVideo, **config)
+    vae.use_framewise_decoding = False
+    return vae
+
+
+def hunyuan_video_15(**config):
+    """Decoded one by one: its attention takes no batch."""
+    config = {
+        "latent_channels": 4,
+        "block_out_channels": (8, 16, 16),
+        "layers_per_block": 1,
+        "spatial_compression_ratio": 4,
+        "temporal_compression_ratio": 4,
+        **config,
+    }
+    vae = seeded(diffusers.AutoencoderKLHunyuanVideo15, **config)
+    vae.enable_slicing()
+    return vae
+
+
+def ltx2_video(**config):
+    return seeded(
+        diffusers.AutoencoderKLLTX2Video,
+        **{
+            "latent_channels": 4,
+            "block_out_channels": (8, 8, 8, 8),
+            "layers_per_block": (1, 1, 1, 1, 1),
+            "decoder_block_out_channels": (16, 32),
+            "decoder_layers_per_block": (1, 1, 1),
+            "decoder_spatio_temporal_scaling": (True, True),
+            "decoder_inject_noise": (False, False, False),
+            "upsample_type": ("spatiotemporal", "spatiotemporal"),
+            "upsample_residual": (True, True),
+            "upsample_factor": (2, 2),
+            "patch_size": 2,
+            "decoder_causal": False,
+            # What a latent's extent follows from: in these classes not from the decoder's keys.
+            "spatial_compression_ratio": 8,
+            "temporal_compression_ratio": 4,
+            **config,
+        },
+    )
+
+
+def ltx_video(**config):
+    return seeded(
+        diffusers.AutoencoderKLLTXVideo,
+        **{
+            "latent_channels": 4,
+            "block_out_channels": (8, 8, 8, 8),
+            "layers_per_block": (1, 1, 1, 1, 1),
+            "decoder_block_out_channels": (8, 16, 16),
+            "decoder_layers_per_block": (1, 1, 1, 1),
+            "decoder_spatio_temporal_scaling": (True, True, False),
+            "decoder_inject_noise": (False, False, False, False),
+            "upsample_residual": (False, False, False),
+            "upsample_factor": (1, 1, 1),
+            "patch_size": 2,
+            **config,
+        },
+    )
+
+
 def wan(**config):
     return seeded(
         diffusers.AutoencoderKLWan,

@@ -78,10 +78,15 @@ bool below_most_elements(const ConvolutionProblem& problem) {
   return std::max(input, output) < kMostElements;
 }
 
-/// Frames whose taps all read the frame that stands there, none before the first.
-Span regular_frames(const ConvolutionShape& shape, const Span& frames) {
-  const int32_t first = shape.frames - 1 + (shape.before_first == BeforeFirst::zeros_for_it_too ? 1 : 0);
-  return {std::min(std::max(first, frames.begin), frames.end), frames.end};
+int32_t frames_before(const ConvolutionShape& shape) {
+  return shape.frames - 1 - shape.frames_ahead;
+}
+
+/// Frames whose taps all read the frame that stands there, none before the first or after the input's last.
+Span regular_frames(const ConvolutionShape& shape, const Span& frames, int32_t input_end) {
+  const int32_t first = frames_before(shape) + (shape.before_first == BeforeFirst::zeros_for_it_too ? 1 : 0);
+  const int32_t begin = std::min(std::max(first, frames.begin), frames.end);
+  return {begin, std::max(begin, std::min(frames.end, input_end - shape.frames_ahead))};
 }
 
 class Chunks {
@@ -93,8 +98,9 @@ class Chunks {
     if (call_.shape.groups != 1 || call_.input.dtype != call_.target.dtype ||
         (call_.adds() && (call_.shape.upsamples || call_.residual.dtype != call_.target.dtype)))
       return {call_.region};
-    const Span regular = regular_frames(call_.shape, call_.region.t);
+    const Span regular = regular_frames(call_.shape, call_.region.t, call_.input.region.t.end);
     leave({{call_.region.t.begin, regular.begin}, call_.region.y, call_.region.x});
+    leave({{regular.end, call_.region.t.end}, call_.region.y, call_.region.x});
     if (call_.shape.upsamples) {
       for (int32_t t = regular.begin; t < regular.end; ++t) upsampled_frame(t);
     } else if (call_.shape.frames == 1 && !frames_are_a_batch()) {
@@ -113,7 +119,7 @@ class Chunks {
 
   Box window_of(const Box& outputs) const {
     const ConvolutionShape& shape = call_.shape;
-    return {{outputs.t.begin - (shape.frames - 1), outputs.t.end},
+    return {{outputs.t.begin - frames_before(shape), outputs.t.end + shape.frames_ahead},
             {outputs.y.begin - shape.rows / 2, outputs.y.end + shape.rows / 2},
             {outputs.x.begin - shape.columns / 2, outputs.x.end + shape.columns / 2}};
   }
@@ -240,7 +246,8 @@ class Chunks {
                                                  int odd_row, int odd_column) const {
     const ConvolutionShape& shape = call_.shape;
     const std::byte* input =
-        address_of(call_.input, {{t - (shape.frames - 1), t + 1}, rows.window(), columns.window()});
+        address_of(call_.input,
+                   {{t - frames_before(shape), t + 1 + shape.frames_ahead}, rows.window(), columns.window()});
     const int64_t element = bytes_per_element(call_.input.dtype);
     const int64_t phase_elements = int64_t{rows.count} * columns.count * shape.outputs;
     const int64_t phases_bytes = round_up(4 * phase_elements * element);

@@ -62,8 +62,9 @@ struct Piece {
   size_t kind = 0;
 };
 
+/// Keys of one frame.
 struct KeyChunk {
-  int64_t begin = 0, end = 0;  ///< in the frame
+  int64_t count = 0;
   std::vector<Piece> keys, values;
 };
 
@@ -81,16 +82,20 @@ class ChunkedAttention {
         queries_.push_back({run.begin + done * position_bytes(call_.queries), run.first + done,
                             std::min(chunks.queries, run.count - done)});
     }
-    const int64_t key_count = positions_of(call_.keys);
-    const std::vector<Run> keys = runs_of(call_.keys, call_.key_frame),
-                           values = runs_of(call_.values, call_.key_frame);
-    for (int64_t begin = 0; begin < key_count; begin += chunks.keys) {
-      KeyChunk chunk{begin, std::min(key_count, begin + chunks.keys), {}, {}};
-      for (const Run& run : within(keys, chunk.begin, chunk.end, position_bytes(call_.keys)))
-        chunk.keys.push_back({run.begin, run.first - begin, run.count});
-      for (const Run& run : within(values, chunk.begin, chunk.end, position_bytes(call_.values)))
-        chunk.values.push_back({run.begin, run.first - begin, run.count, run.first > 0});
-      keys_.push_back(std::move(chunk));
+    // Every frame is cut alike, so that its products are those of the frame before.
+    const int64_t of_frame = positions_of(call_.keys);
+    for (int32_t frame = call_.key_frames.begin; frame < call_.key_frames.end; ++frame) {
+      const std::vector<Run> keys = runs_of(call_.keys, frame), values = runs_of(call_.values, frame);
+      for (int64_t begin = 0; begin < of_frame; begin += chunks.keys) {
+        const int64_t end = std::min(of_frame, begin + chunks.keys);
+        KeyChunk chunk{end - begin, {}, {}};
+        for (const Run& run : within(keys, begin, end, position_bytes(call_.keys)))
+          chunk.keys.push_back({run.begin, run.first - begin, run.count});
+        for (const Run& run : within(values, begin, end, position_bytes(call_.values)))
+          chunk.values.push_back(
+              {run.begin, run.first - begin, run.count, !call_.first || !keys_.empty() || run.first > 0});
+        keys_.push_back(std::move(chunk));
+      }
     }
   }
 
@@ -103,8 +108,11 @@ class ChunkedAttention {
       if (is_new) examples.push_back(product);
       return found->second;
     };
-    for (QueryChunk& queries : queries_)
-      queries.kind = note(kinds_of_queries, of_queries, scores(queries, keys_.front().keys.front(), 0));
+    for (QueryChunk& queries : queries_) {
+      MatrixProduct product = scores(queries, keys_.front().keys.front(), 0);
+      product.to = sums_of(queries);  // which lie anywhere in a state; those of scores do not
+      queries.kind = note(kinds_of_queries, of_queries, product);
+    }
     for (KeyChunk& chunk : keys_) {
       for (Piece& piece : chunk.keys)
         piece.kind = note(kinds_of_pieces, of_pieces, scores(queries_.front(), piece, 0));
@@ -116,7 +124,11 @@ class ChunkedAttention {
     for (const MatrixProduct& queries : of_queries) {
       for (MatrixProduct product : of_pieces) {
         product.rows = queries.rows;
-        if (product.transposed) product.a = queries.a;
+        if (product.transposed) {
+          product.a = queries.a;
+        } else {
+          product.to = queries.to;
+        }
         const ProductShape shape = shape_of(product);
         auto choice = known.find(shape);
         if (choice == known.end()) {
@@ -133,7 +145,7 @@ class ChunkedAttention {
   void start(MatrixProducts& products, AttentionStreams& streams) const {
     for (const QueryChunk& queries : queries_) {
       start_queries(queries, products, streams);
-      streams.store(means(queries));
+      if (call_.last) streams.store(means(queries));
     }
   }
 
@@ -155,10 +167,8 @@ class ChunkedAttention {
       streams.wait(Stream::beside_compute, scored);
       streams.weigh(weights(queries, chunk));
       if (!last) scored = multiply_keys(chunk + 1);
-      if (chunk > 0) {
-        streams.wait(Stream::beside_compute, summed);
-        streams.rescale(rescaled(queries));
-      }
+      if (chunk > 0) streams.wait(Stream::beside_compute, summed);
+      if (chunk > 0 || !call_.first) streams.rescale(rescaled(queries));
       streams.wait(Stream::compute, streams.record(Stream::beside_compute));
       for (const Piece& piece : keys_[chunk].values) multiply(sums(queries, piece, buffer_of(chunk)), piece);
       if (!last) summed = streams.record(Stream::compute);
@@ -171,6 +181,19 @@ class ChunkedAttention {
   float* at(int64_t offset) const {
     return reinterpret_cast<float*>(static_cast<std::byte*>(call_.workspace) + offset);
   }
+
+  /// Where the sums, largest scores and weights of these queries are: in the workspace, or in a state that
+  /// outlives the call.
+  float* sums_of(const QueryChunk& queries) const {
+    return in_state() ? call_.state.sums + queries.first * call_.values.channels : at(layout_.sums);
+  }
+  float* largest_of(const QueryChunk& queries) const {
+    return in_state() ? call_.state.largest + queries.first : at(layout_.largest);
+  }
+  float* weights_of(const QueryChunk& queries) const {
+    return in_state() ? call_.state.weights + queries.first : at(layout_.weights);
+  }
+  bool in_state() const { return !(call_.first && call_.last); }
 
   // Both buffers are aligned alike: they are multiples of 256 bytes apart.
   MatrixProduct scores(const QueryChunk& queries, const Piece& keys, size_t buffer) const {
@@ -191,18 +214,18 @@ class ChunkedAttention {
   SoftmaxChunk weights(const QueryChunk& queries, size_t chunk) const {
     return {.scores = at(layout_.scores[buffer_of(chunk)]),
             .queries = queries.count,
-            .keys = keys_[chunk].end - keys_[chunk].begin,
+            .keys = keys_[chunk].count,
             .row = row_,
-            .scale = call_.scale,
+            .scale = call_.scale * kLog2OfE,
             .dtype = call_.queries.dtype,
-            .first = chunk == 0,
-            .largest = at(layout_.largest),
-            .weights = at(layout_.weights),
+            .first = chunk == 0 && call_.first,
+            .largest = largest_of(queries),
+            .weights = weights_of(queries),
             .factors = at(layout_.factors)};
   }
 
   RescaleSums rescaled(const QueryChunk& queries) const {
-    return {.sums = at(layout_.sums),
+    return {.sums = sums_of(queries),
             .factors = at(layout_.factors),
             .queries = queries.count,
             .channels = call_.values.channels};
@@ -218,7 +241,7 @@ class ChunkedAttention {
             .a = reinterpret_cast<const std::byte*>(at(layout_.scores[buffer])) +
                  values.offset * bytes_per_element(dtype),
             .b = values.begin,
-            .to = at(layout_.sums),
+            .to = sums_of(queries),
             .a_row = 2 * row_,  // weights lie where scores of twice their size were
             .b_row = channels,
             .to_row = channels,
@@ -227,8 +250,8 @@ class ChunkedAttention {
 
   StoreWeightedMeans means(const QueryChunk& queries) const {
     const Box& queried = call_.queries.region;
-    return {.sums = at(layout_.sums),
-            .weights = at(layout_.weights),
+    return {.sums = sums_of(queries),
+            .weights = weights_of(queries),
             .target = call_.target,
             .box = {{call_.target_frame, call_.target_frame + 1}, queried.y, queried.x},
             .first = queries.first,
@@ -259,11 +282,11 @@ ProductShape shape_of(const MatrixProduct& p) {
 
 bool attend_by_matrices(const Attend& call, MatrixProducts& products, AttentionStreams& streams) {
   const Dtype dtype = call.queries.dtype;
-  if (dtype == Dtype::fp32 || call.frames != AttentionFrames::each) return false;
+  if (dtype == Dtype::fp32 || call.interleaved) return false;
   if (call.keys.dtype != dtype || call.values.dtype != dtype || call.target.dtype != dtype) return false;
-  const AttentionChunks chunks =
-      attention_chunks(positions_of(call.queries), positions_of(call.keys), call.values.channels,
-                       call.workspace_bytes, streams.processors());
+  const AttentionChunks chunks = attention_chunks(
+      positions_of(call.queries), positions_of(call.keys), call.values.channels, call.workspace_bytes,
+      streams.processors(), call.key_frames.end - call.key_frames.begin);
   if (chunks.queries == 0) return false;
   ChunkedAttention attention(call, chunks);
   if (!attention.choose(products)) return false;

@@ -61,9 +61,9 @@ class AttentionStreams {
 
 /// Attention as matrix products, in chunks as its workspace allows (decoder/gpu/calls/workspace.h); the
 /// weights between the two products are rounded to the dtype of the tiles. Scores become weights beside the
-/// products; seen from the compute stream all is one call. False, and nothing started, where
-/// the workspace is too small, in fp32, where frames are interleaved, where dtypes differ and where the
-/// library cannot compute one of the products.
+/// products; seen from the compute stream all is one call. Of several frames of keys each is cut alike.
+/// False, and nothing started, where the workspace is too small, in fp32, where frames are interleaved, where
+/// dtypes differ and where the library cannot compute one of the products.
 bool attend_by_matrices(const Attend& call, MatrixProducts& products, AttentionStreams& streams);
 
 }  // namespace headroom::gpu

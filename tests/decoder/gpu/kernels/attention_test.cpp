@@ -51,7 +51,7 @@ struct AttentionProblem {
   }
   void in_frame(int32_t frame) {
     call.query_frame = frame;
-    call.key_frame = 1 + frame;
+    call.key_frames = {1 + frame, 2 + frame};
     call.target_frame = 2 + frame;
   }
   /// Scores of one another, the further apart the sharper.
@@ -62,12 +62,31 @@ struct AttentionProblem {
 };
 
 /// Value `channel` of a frame, where attention finds it.
-float attended_value(const Map& map, AttentionFrames frames, int32_t frame, int32_t y, int32_t x,
-                     int32_t channel) {
-  if (frames == AttentionFrames::each) return map.at({frame, y, x, channel});
+float attended_value(const Map& map, bool interleaved, int32_t frame, int32_t y, int32_t x, int32_t channel) {
+  if (!interleaved) return map.at({frame, y, x, channel});
   const int32_t first = map.region().t.begin, count = map.region().t.end - first;
   const int32_t number = (frame - first) * map.channels() + channel;
   return map.at({first + number % count, y, x, number / count});
+}
+
+/// Keys in one call, or frame by frame, with what is summed up in between in memory of its own.
+template <typename Run>
+void run_in_parts(const AttentionProblem& problem, bool parts, const Run& run) {
+  if (!parts) return run(problem.call);
+  const Box& queried = problem.call.queries.region;
+  const auto queries = static_cast<size_t>(queried.y.end - queried.y.begin) *
+                       static_cast<size_t>(queried.x.end - queried.x.begin);
+  std::vector<float> sums(queries * static_cast<size_t>(problem.shape.value_channels), NAN),
+      largest(queries, NAN), weights(queries, NAN);
+  Attend call = problem.call;
+  call.state = {sums.data(), largest.data(), weights.data()};
+  const Span frames = problem.call.key_frames;
+  for (int32_t frame = frames.begin; frame < frames.end; ++frame) {
+    call.key_frames = {frame, frame + 1};
+    call.first = frame == frames.begin;
+    call.last = frame + 1 == frames.end;
+    run(call);
+  }
 }
 
 /// Largest error of the target as a share of what rounding allows. Weights are rounded to 16 bits for the
@@ -78,41 +97,47 @@ double error_of(const AttentionProblem& problem, bool weights_are_rounded) {
   const double result_unit = rounding_of(shape.dtype), weight_unit = weights_are_rounded ? result_unit : 0;
   double worst = 0;
   const Box& keys = call.keys.region;
+  // All keys of the clip, with a mask over those whose frames do not count.
+  const auto each_key = [&](const auto& f) {
+    for (int32_t t = keys.t.begin; t < keys.t.end; ++t) {
+      const bool masked = t < call.key_frames.begin || t >= call.key_frames.end;
+      for (int32_t y = keys.y.begin; !masked && y < keys.y.end; ++y) {
+        for (int32_t x = keys.x.begin; x < keys.x.end; ++x) f(t, y, x);
+      }
+    }
+  };
   for (int32_t y = call.queries.region.y.begin; y < call.queries.region.y.end; ++y) {
     for (int32_t x = call.queries.region.x.begin; x < call.queries.region.x.end; ++x) {
       std::vector<double> query, scores, magnitudes;
       for (int32_t c = 0; c < shape.channels; ++c)
-        query.push_back(attended_value(problem.queries, call.frames, call.query_frame, y, x, c));
+        query.push_back(attended_value(problem.queries, call.interleaved, call.query_frame, y, x, c));
       double largest = -HUGE_VAL, total = 0;
-      for (int32_t ky = keys.y.begin; ky < keys.y.end; ++ky) {
-        for (int32_t kx = keys.x.begin; kx < keys.x.end; ++kx) {
-          double dot = 0, magnitude = 0;
-          for (int32_t c = 0; c < shape.channels; ++c) {
-            const double product = query[static_cast<size_t>(c)] *
-                                   attended_value(problem.keys, call.frames, call.key_frame, ky, kx, c);
-            dot += product;
-            magnitude += std::abs(product);
-          }
-          scores.push_back(dot * double(call.scale));
-          magnitudes.push_back(magnitude * double(call.scale));
-          largest = std::max(largest, scores.back());
+      each_key([&](int32_t kt, int32_t ky, int32_t kx) {
+        double dot = 0, magnitude = 0;
+        for (int32_t c = 0; c < shape.channels; ++c) {
+          const double product =
+              query[static_cast<size_t>(c)] * attended_value(problem.keys, call.interleaved, kt, ky, kx, c);
+          dot += product;
+          magnitude += std::abs(product);
         }
-      }
+        scores.push_back(dot * double(call.scale));
+        magnitudes.push_back(magnitude * double(call.scale));
+        largest = std::max(largest, scores.back());
+      });
       for (double& score : scores) total += score = std::exp(score - largest);
       for (int32_t c = 0; c < shape.value_channels; ++c) {
         double sum = 0, allowed = 1e-30;
         size_t i = 0;
-        for (int32_t ky = keys.y.begin; ky < keys.y.end; ++ky) {
-          for (int32_t kx = keys.x.begin; kx < keys.x.end; ++kx, ++i) {
-            const double value = attended_value(problem.values, call.frames, call.key_frame, ky, kx, c);
-            const double weight = scores[i] / total;
-            sum += weight * value;
-            allowed += std::abs(value) * (weight * (weight_unit + 0x1p-24 * (8 + 4 * magnitudes[i])) +
-                                          (weights_are_rounded ? 0x1p-25 / total : 0));
-          }
-        }
+        each_key([&](int32_t kt, int32_t ky, int32_t kx) {
+          const double value = attended_value(problem.values, call.interleaved, kt, ky, kx, c);
+          const double weight = scores[i] / total;
+          sum += weight * value;
+          allowed += std::abs(value) * (weight * (weight_unit + 0x1p-24 * (8 + 4 * magnitudes[i])) +
+                                        (weights_are_rounded ? 0x1p-25 / total : 0));
+          ++i;
+        });
         allowed += result_unit * std::abs(sum) + (result_unit == 0x1p-11 ? 0x1p-25 : 0);
-        const double found = attended_value(problem.target, call.frames, call.target_frame, y, x, c);
+        const double found = attended_value(problem.target, call.interleaved, call.target_frame, y, x, c);
         const double error = std::abs(found - sum) / allowed;
         if (!(error <= worst)) worst = error;  // NaN too
       }
@@ -215,7 +240,7 @@ TEST_CASE("attention of interleaved frames") {
   const bool plain = random.chance(0.3);
   AttentionProblem problem(random, shape);
   problem.draw(random, 1);
-  problem.call.frames = AttentionFrames::interleaved;
+  problem.call.interleaved = true;
   for (int32_t frame = 0; frame < shape.frames; ++frame) {
     problem.in_frame(frame);
     REQUIRE_FALSE(attends_by_tensor_cores(problem.call));
@@ -224,6 +249,77 @@ TEST_CASE("attention of interleaved frames") {
   for (int32_t frame = 0; frame < shape.frames; ++frame) {
     problem.in_frame(frame);
     CHECK(error_of(problem, false) <= 1);
+  }
+}
+
+TEST_CASE(
+    "attention of a frame's queries to the keys of several frames, by each kernel, in blocks of any rows") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{36}, headroom::test::kSeedStep));
+  const int kernel = static_cast<int>(seed % 4);  // tensor cores; vectors; one by one; query by query
+  Random random(400 + seed);
+  Shape shape = random_shape(random, 70);
+  shape.frames = static_cast<int32_t>(random.integer(1, 5));
+  shape.channels = shape.value_channels =
+      static_cast<int32_t>(kernel == 0 ? 16 * random.integer(1, 32) : 4 * random.integer(1, 100));
+  shape.dtype = shape.stored = kernel == 1 ? Dtype::fp32 : random.pick<Dtype>({Dtype::fp16, Dtype::bf16});
+  CAPTURE(seed, kernel);
+  CAPTURE_SHAPE(shape);
+  AttentionProblem problem(random, shape);
+  problem.draw(random, random.pick<double>({0.3, 1, 3}));
+  for (int32_t frame = 0; frame < shape.frames; ++frame) {
+    CAPTURE(frame);
+    problem.in_frame(frame);
+    problem.call.key_frames.begin = 1;
+    const Map before = problem.target;
+    if (kernel == 0) REQUIRE(attends_by_tensor_cores(problem.call));
+    run_in_parts(problem, seed % 8 < 4, [&](const Attend& call) {
+      kernel < 2    ? start(call, nullptr)
+      : kernel == 2 ? attend_by_tiles(call, nullptr)
+                    : attend_plainly(call, nullptr);
+    });
+    CHECK(error_of(problem, kernel == 0) <= 1);
+    CHECK(only_frame_differs(problem, before));
+  }
+}
+
+/// The same queries in tiles of other heights have the same bits: keys go by in one order.
+TEST_CASE("what a query attends to does not depend on the tile that it is in") {
+  const Dtype dtype = GENERATE(Dtype::fp32, Dtype::bf16);
+  CAPTURE(name_of(dtype));
+  Random random(9);
+  const Shape shape{.channels = 32,
+                    .value_channels = 32,
+                    .frames = 3,
+                    .rows = 11,
+                    .columns = 13,
+                    .query_rows = 9,
+                    .dtype = dtype,
+                    .stored = dtype};
+  AttentionProblem problem(random, shape);
+  problem.draw(random, 2);
+  problem.in_frame(2);
+  problem.call.key_frames.begin = 1;
+  start(problem.call, nullptr);
+  const Map whole = problem.target;
+  const Box all = problem.call.queries.region;
+  for (int32_t y = all.y.begin; y < all.y.end; ++y) {
+    Shape row = shape;
+    row.query_rows = 1;
+    AttentionProblem alone(random, row);
+    alone.in_frame(2);
+    alone.queries.each([&](const Position& at) {
+      alone.queries.set(at, problem.queries.at({at.t, y, at.x, at.c}));
+    });
+    alone.call.keys = problem.call.keys;
+    alone.call.values = problem.call.values;
+    alone.call.key_frames.begin = 1;
+    start(alone.call, nullptr);
+    bool same = true;
+    alone.target.each([&](const Position& at) {
+      same =
+          same && (at.t != alone.call.target_frame || alone.target.at(at) == whole.at({at.t, y, at.x, at.c}));
+    });
+    CHECK(same);
   }
 }
 

@@ -70,9 +70,13 @@ struct ConvolutionProblem {
       if (!shape.upsamples) return Span{span.begin - reach / 2, span.end - reach / 2 + reach - 1};
       return Span{half_below(span.begin - 1), half_below(span.end) + 1};
     };
-    const Box read{{std::max(0, region.t.begin - (shape.frames - 1)), region.t.end},
-                   needed(region.y, shape.rows),
-                   needed(region.x, shape.columns)};
+    // Where later frames are read, the clip may end before all of them.
+    const int32_t ahead = shape.frames_ahead,
+                  later = ahead > 0 ? ahead - static_cast<int32_t>(random.integer(0, ahead)) : 0;
+    const Box read{
+        {std::max(0, region.t.begin - (shape.frames - 1 - shape.frames_ahead)), region.t.end + later},
+        needed(region.y, shape.rows),
+        needed(region.x, shape.columns)};
     const Box held{{std::max(0, read.t.begin - static_cast<int32_t>(random.integer(0, 1))), read.t.end},
                    around(random, read.y),
                    around(random, read.x)};
@@ -148,7 +152,8 @@ struct ConvolutionProblem {
   }
 
   std::optional<int32_t> frame_read(int32_t t, int32_t frame) const {
-    const int32_t read = t - (shape.frames - 1) + frame;
+    const int32_t read =
+        std::min(t - (shape.frames - 1 - shape.frames_ahead) + frame, call.input.region.t.end - 1);
     switch (shape.before_first) {
       case BeforeFirst::zeros:
         return read < 0 ? std::nullopt : std::optional(read);
@@ -236,6 +241,8 @@ ConvolutionShape random_shape(Random& random) {
   shape.before_first =
       random.pick<BeforeFirst>({BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_for_it_too});
   if (shape.frames == 1) shape.before_first = BeforeFirst::zeros;
+  if (shape.before_first == BeforeFirst::first_frame)
+    shape.frames_ahead = static_cast<int32_t>(random.integer(0, shape.frames - 1));
   return shape;
 }
 Span random_frames(Random& random, const ConvolutionShape& shape) {
@@ -296,10 +303,12 @@ TEST_CASE("convolution over the time reads the frames that its rule says") {
   if (headroom::test::kSanitized && frames % 2 == 0) return;
   Random random(7);
   for (int32_t t = 0; t < 5; ++t) {
-    const ConvolutionShape shape{
+    ConvolutionShape shape{
         .inputs = 8, .outputs = 5, .frames = frames, .rows = 3, .columns = 1, .before_first = rule};
-    ConvolutionProblem(random, shape, dtype, {{t, t + 1}, {2, 5}, {3, 8}}).check(convolve);
-    ConvolutionProblem(random, shape, dtype, {{t, t + 1}, {2, 5}, {3, 8}}).check(convolve_plainly);
+    do {
+      ConvolutionProblem(random, shape, dtype, {{t, t + 1}, {2, 5}, {3, 8}}).check(convolve);
+      ConvolutionProblem(random, shape, dtype, {{t, t + 1}, {2, 5}, {3, 8}}).check(convolve_plainly);
+    } while (rule == BeforeFirst::first_frame && ++shape.frames_ahead < frames);
   }
 }
 

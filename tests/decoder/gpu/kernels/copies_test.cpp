@@ -125,10 +125,13 @@ TEST_CASE("depth to space: channels become pixels") {
   Map source(random, around(random, read), channels * factor_y * factor_x, any_dtype(random));
   Map target(random, around(random, box), channels, any_dtype(random));
   const Map before = target;
+  const DepthLayout layout{.channel_step = factor_y * factor_x};
   start(DepthToSpace{.source = source.view(),
                      .target = target.view(),
                      .factor_y = factor_y,
                      .factor_x = factor_x,
+                     .first = layout,
+                     .later = layout,
                      .region = box},
         nullptr);
   CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
@@ -138,13 +141,16 @@ TEST_CASE("depth to space: channels become pixels") {
         }) == "");
 }
 
-TEST_CASE("depth to space of several frames, and of channels that are repeated") {
-  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{80}, headroom::test::kSeedStep));
-  CAPTURE(seed);
+TEST_CASE("depth to space of several frames, and of channels that are repeated, in either order") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{160}, headroom::test::kSeedStep));
+  const bool by_pixel = GENERATE(false, true);
+  CAPTURE(seed, by_pixel);
   Random random(seed);
   const int32_t in_depth = random.pick<int32_t>({1, 2, 3}), factor_t = random.chance(0.7) ? in_depth : 1;
   const int32_t factor_y = random.pick<int32_t>({2, 2, 1, 3}), factor_x = random.pick<int32_t>({2, 2, 3});
-  const int32_t pixels = in_depth * factor_y * factor_x, repeats = random.pick<int32_t>({1, 2, pixels});
+  const int32_t of_frame = factor_y * factor_x, pixels = in_depth * of_frame;
+  const int32_t repeats = random.pick<int32_t>(by_pixel ? std::vector<int32_t>{1, 1, in_depth, 2 * in_depth}
+                                                        : std::vector<int32_t>{1, 2, pixels});
   const int32_t channels = repeats * static_cast<int32_t>(random.integer(1, 12));
   const auto inside = [&](int32_t most) {
     const auto begin = static_cast<int32_t>(random.integer(0, 4));
@@ -157,24 +163,37 @@ TEST_CASE("depth to space of several frames, and of channels that are repeated")
   const Box read{{frame_of(box.t.begin), frame_of(box.t.end - 1) + 1},
                  {box.y.begin / factor_y, (box.y.end - 1) / factor_y + 1},
                  {box.x.begin / factor_x, (box.x.end - 1) / factor_x + 1}};
-  Map source(random, around(random, read), channels * pixels / repeats, any_dtype(random));
+  const int32_t inputs = channels * pixels / repeats;
+  Map source(random, around(random, read), inputs, any_dtype(random));
   Map target(random, around(random, box), channels, any_dtype(random));
   const Map before = target;
+  // By pixel the first frame has all channels of one frame's pixels.
+  const DepthLayout of_first = by_pixel ? DepthLayout{0, std::max(inputs / of_frame, channels), 1,
+                                                      std::max(1, channels * of_frame / inputs)}
+                                        : DepthLayout{pixels - of_frame, 1, pixels, repeats};
+  const DepthLayout of_later =
+      by_pixel ? DepthLayout{0, channels, 1, repeats} : DepthLayout{0, 1, pixels, repeats};
   start(DepthToSpace{.source = source.view(),
                      .target = target.view(),
+                     .factor_t = factor_t,
                      .factor_y = factor_y,
                      .factor_x = factor_x,
-                     .factor_t = factor_t,
-                     .frames_in_depth = in_depth,
-                     .repeats = repeats,
+                     .first = of_first,
+                     .later = factor_t == 1 ? of_first : of_later,
                      .region = box},
         nullptr);
   CHECK(difference(before, target, 0, [&](const Position& at) -> Value {
           if (!has(box, at)) return std::nullopt;
-          const int32_t frame = at.t == 0 ? in_depth - 1 : (at.t - 1) % factor_t;
-          const int32_t pixel = (frame * factor_y + at.y % factor_y) * factor_x + at.x % factor_x;
-          return source.at(
-              {frame_of(at.t), at.y / factor_y, at.x / factor_x, (at.c * pixels + pixel) / repeats});
+          const bool first = at.t == 0 || factor_t == 1;
+          const int32_t phase = at.y % factor_y * factor_x + at.x % factor_x;
+          const int32_t later = first ? 0 : (at.t - 1) % factor_t;
+          int32_t channel = (at.c * pixels + (first ? in_depth - 1 : later) * of_frame + phase) / repeats;
+          if (by_pixel) {
+            const int32_t of_pixel = inputs / (first ? of_frame : pixels);
+            channel = (later * of_frame + phase) * of_pixel;
+            channel += of_pixel < channels ? at.c / (channels / of_pixel) : at.c;
+          }
+          return source.at({frame_of(at.t), at.y / factor_y, at.x / factor_x, channel});
         }) == "");
 }
 
@@ -270,7 +289,7 @@ TEST_CASE("a view of more bytes than 32 bits count") {
   munmap(memory, static_cast<size_t>(bytes));
 }
 
-TEST_CASE("clear outside: what lies beyond the picture, nothing else") {
+TEST_CASE("fill outside with zeros: what lies beyond the picture, nothing else") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{80}, headroom::test::kSeedStep));
   CAPTURE(seed);
   Random random(seed);
@@ -281,9 +300,52 @@ TEST_CASE("clear outside: what lies beyond the picture, nothing else") {
   const Size picture = picture_near(random, box);
   Map tile(random, box, channels, any_dtype(random));
   const Map before = tile;
-  start(ClearOutside{.tile = tile.view(), .picture = picture}, nullptr);
+  start(FillOutside{.tile = tile.view(), .edges = Edges::zeros, .picture = picture}, nullptr);
   CHECK(difference(before, tile, 0, [&](const Position& at) {
           return in_picture(at, picture) ? std::nullopt : Value(0.0);
+        }) == "");
+}
+
+/// Goes from `at` to a position inside, one after another: to the outermost one, or to and fro.
+int32_t walked(Edges edges, int32_t at, int32_t size) {
+  if (edges == Edges::replicate) return at < 0 ? 0 : at < size ? at : size - 1;
+  int32_t position = 0, step = 1;
+  for (int32_t left = std::abs(at); left > 0 && size > 1; --left) {
+    if (position + step < 0 || position + step >= size) step = -step;
+    position += step;
+  }
+  return position;
+}
+
+TEST_CASE("fill outside with copies: of positions inside, nothing else") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{160}, headroom::test::kSeedStep));
+  CAPTURE(seed);
+  Random random(seed);
+  const int32_t channels = any_channels(random);
+  const Edges edges = random.pick<Edges>({Edges::replicate, Edges::reflect});
+  // A picture with so many positions beside it as a kernel reads; of a wide one a part that has what is
+  // copied.
+  const auto reached = [&](int32_t most, int32_t& size) {
+    size = static_cast<int32_t>(random.integer(1, most));
+    const auto outside = [&] { return static_cast<int32_t>(random.integer(0, 3)); };
+    Span all{-outside(), size + outside()};
+    if (size > 4 && random.chance(0.4)) all.begin = static_cast<int32_t>(random.integer(1, size - 4));
+    if (size > 4 && all.begin < 1 && random.chance(0.5))
+      all.end = static_cast<int32_t>(random.integer(4, size));
+    return all;
+  };
+  Size picture;
+  Box box{frames(random), {}, {}};
+  box.y = reached(most_rows(channels), picture.y);
+  box.x = reached(most_columns(channels), picture.x);
+  picture.t = box.t.end;
+  CAPTURE(name_of(edges), box.y.begin, box.y.end, box.x.begin, box.x.end, picture.y, picture.x);
+  Map tile(random, box, channels, any_dtype(random));
+  const Map before = tile;
+  start(FillOutside{.tile = tile.view(), .edges = edges, .picture = picture}, nullptr);
+  CHECK(difference(before, tile, 0, [&](const Position& at) -> Value {
+          if (in_picture(at, picture)) return std::nullopt;
+          return before.at({at.t, walked(edges, at.y, picture.y), walked(edges, at.x, picture.x), at.c});
         }) == "");
 }
 

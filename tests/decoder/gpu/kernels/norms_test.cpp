@@ -66,6 +66,7 @@ TEST_CASE("rms norm: each position by itself") {
                            bias = any_floats(random, channels + offset, 3);
   const Activation activation = any_activation(random);
   const float epsilon = random.pick<float>({1e-6f, 0.5f});
+  const bool centred = random.chance(0.5);
   const Map before = target;
   start(RmsNorm{.source = source.view(),
                 .target = target.view(),
@@ -73,21 +74,25 @@ TEST_CASE("rms norm: each position by itself") {
                 .bias = bias.data() + offset,
                 .epsilon = epsilon,
                 .activation = activation,
-                .region = box},
+                .region = box,
+                .centred = centred},
         nullptr);
-  double factor = 0;
+  double mean = 0, factor = 0;
   CHECK(difference(before, target, kError, [&](const Position& at) -> Value {
           if (!has(box, at)) return std::nullopt;
           if (at.c == 0) {
-            double squares = 0;
+            double sum = 0, squares = 0;
+            for (int32_t c = 0; c < channels; ++c) sum += source.at({at.t, at.y, at.x, c});
+            mean = centred ? sum / channels : 0;
             for (int32_t c = 0; c < channels; ++c) {
-              const double value = source.at({at.t, at.y, at.x, c});
+              const double value = source.at({at.t, at.y, at.x, c}) - mean;
               squares += value * value;
             }
             factor = 1 / std::sqrt(squares / channels + double(epsilon));
           }
           const auto c = static_cast<size_t>(at.c + offset);
-          return activated(activation, double(source.at(at)) * factor * double(weight[c]) + double(bias[c]));
+          return activated(activation,
+                           (double(source.at(at)) - mean) * factor * double(weight[c]) + double(bias[c]));
         }) == "");
 }
 

@@ -76,11 +76,12 @@ TEST_CASE("scores become weights, by vectors and one by one") {
     double sum = 0;
     for (int64_t k = 0; k < keys; ++k) {
       const auto* weight = reinterpret_cast<const uint16_t*>(scores + q * row) + k;
-      const double found = widened(dtype, weight), exact = std::exp(double{own[k]} * 0.25 - double{expected});
+      const double found = widened(dtype, weight),
+                   exact = std::exp2(double{own[k]} * 0.25 - double{expected});
       REQUIRE(std::abs(found - exact) <= exact * (dtype == Dtype::fp16 ? 0x1p-10 : 0x1p-7) + 1e-7);
       sum += found;
     }
-    const double factor = call.first ? 0 : std::exp(double{old_largest[at]} - double{expected});
+    const double factor = call.first ? 0 : std::exp2(double{old_largest[at]} - double{expected});
     CHECK(weights[at] == Approx(sum + factor * double{old_weights[at]}).epsilon(1e-5));
     CHECK(factors[at] == Approx(call.first ? double{kUntouched} : factor).epsilon(1e-5));
   }

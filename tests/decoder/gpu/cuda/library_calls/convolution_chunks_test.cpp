@@ -80,6 +80,8 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
   shape.frames = random.pick<int32_t>({1, 1, 2, 3});
   shape.before_first =
       random.pick<BeforeFirst>({BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_for_it_too});
+  if (shape.before_first == BeforeFirst::first_frame)
+    shape.frames_ahead = static_cast<int32_t>(random.integer(0, shape.frames - 1));
   const PlainConvolution convolution(random, shape, Dtype::fp32);
   const auto span = [&](int64_t from, int64_t most) {
     const auto begin = static_cast<int32_t>(random.integer(from, 6));
@@ -88,7 +90,8 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
   const Box region{span(0, 4), span(0, 40), span(0, 9)};
 
   const bool exactly = random.chance(0.5);
-  const Box held = widened(convolution.needed(region), exactly ? 0 : extent(2), exactly ? 0 : extent(2));
+  Box held = widened(convolution.needed(region), exactly ? 0 : extent(2), exactly ? 0 : extent(2));
+  held.t.end -= static_cast<int32_t>(random.integer(0, shape.frames_ahead));  // where the clip ends
   HeldView input(held, shape.inputs, test::length(held.y), Dtype::fp32);
   input.fill(random, 1);
   const int32_t wider = exactly ? 0 : extent(2);
@@ -163,8 +166,9 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
   if (engine.most_rows == 1 << 20 && (!shape.upsamples || workspace.size() == 1 << 16)) {
     int64_t irregular = 0;
     for (int32_t t = region.t.begin; t < region.t.end; ++t) {
-      const int32_t first = shape.frames - 1 + (shape.before_first == BeforeFirst::zeros_for_it_too ? 1 : 0);
-      if (t < first) ++irregular;
+      const int32_t earlier = shape.frames - 1 - shape.frames_ahead,
+                    first = earlier + (shape.before_first == BeforeFirst::zeros_for_it_too ? 1 : 0);
+      if (t < first || t + shape.frames_ahead >= held.t.end) ++irregular;
     }
     CHECK(left_positions == irregular * test::length(region.y) * test::length(region.x));
   }

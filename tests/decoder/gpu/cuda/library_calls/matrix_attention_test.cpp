@@ -166,25 +166,41 @@ TEST_CASE("attention by matrix products in chunks") {
   call.keys = keys.view;
   call.values = values.view;
   call.target = target.view;
-  call.query_frame = call.key_frame = frames.begin;
+  call.query_frame = frames.begin;
+  call.key_frames = {frames.begin, extent(frames.begin + 1, 3)};
   call.target_frame = extent(0, 2);
   call.scale = static_cast<float>(random.uniform(0.1, 1));
   const int64_t count = int64_t{length(queried.y)} * length(queried.x),
-                key_count = int64_t{length(whole.y)} * length(whole.x);
-  const AttentionChunks smallest{std::min(count, kSmallestAttentionChunks.queries),
-                                 std::min(key_count, kSmallestAttentionChunks.keys),
-                                 key_count > kSmallestAttentionChunks.keys ? 2 : 1};
-  const int64_t full = attention_workspace_bytes(count, key_count, channels, dtype),
+                key_count = int64_t{length(whole.y)} * length(whole.x), key_frames = length(call.key_frames);
+  const AttentionChunks smallest{
+      std::min(count, kSmallestAttentionChunks.queries), std::min(key_count, kSmallestAttentionChunks.keys),
+      key_frames * key_count > std::min(key_count, kSmallestAttentionChunks.keys) ? 2 : 1};
+  const int64_t full = attention_workspace_bytes(count, key_frames * key_count, channels, dtype),
                 least = std::min(smallest.layout(channels).end, full);
   std::vector<std::byte> workspace(
       static_cast<size_t>(random.pick<int64_t>({least, random.integer(least, full), full})));
   call.workspace = workspace.data();
   call.workspace_bytes = static_cast<int64_t>(workspace.size());
-  CAPTURE(seed, name_of(dtype), depth, channels, count, key_count, most, call.workspace_bytes, least, full);
+  CAPTURE(seed, name_of(dtype), depth, channels, count, key_count, key_frames, most, call.workspace_bytes,
+          least, full);
 
   PlainAttention engine;
   engine.multiprocessors = random.pick<int64_t>({132, 108, 3});
-  REQUIRE(attend_by_matrices(call, engine, engine));
+  const bool parts = key_frames > 1 && random.chance(0.7);  // a call for each frame of keys
+  std::vector<float> sums(static_cast<size_t>(parts ? count * channels : 0), NAN);
+  std::vector<float> largest(static_cast<size_t>(count), NAN), sum_of_weights(largest);
+  if (parts) call.state = {sums.data(), largest.data(), sum_of_weights.data()};
+  const Span attended = call.key_frames;
+  for (int32_t frame = attended.begin; frame < attended.end; ++frame) {
+    if (parts) call.key_frames = {frame, frame + 1};
+    call.first = !parts || frame == attended.begin;
+    call.last = !parts || frame + 1 == attended.end;
+    engine.products = 0;
+    engine.chosen.clear();
+    REQUIRE(attend_by_matrices(call, engine, engine));
+    if (!parts) break;
+  }
+  call.key_frames = attended;
   engine.clear(workspace);
   double worst = 0;
   for (int32_t y = queried.y.begin; y < queried.y.end; ++y) {
@@ -192,7 +208,7 @@ TEST_CASE("attention by matrix products in chunks") {
       std::vector<double> query;
       for (int32_t c = 0; c < depth; ++c) query.push_back(queries.value(frames.begin, y, x, c));
       const std::vector<double> means =
-          test::plain_attention(query, keys, values, frames.begin, double{call.scale});
+          test::plain_attention(query, keys, values, call.key_frames, double{call.scale});
       for (int32_t c = 0; c < channels; ++c)
         worst = std::max(worst,
                          std::abs(means[static_cast<size_t>(c)] - target.value(call.target_frame, y, x, c)));
@@ -215,9 +231,9 @@ TEST_CASE("what matrix products cannot do is left to others") {
   call.workspace = workspace.data();
   call.workspace_bytes = static_cast<int64_t>(workspace.size());
   CHECK(attend_by_matrices(call, engine, engine));
-  call.frames = AttentionFrames::interleaved;
+  call.interleaved = true;
   CHECK_FALSE(attend_by_matrices(call, engine, engine));
-  call.frames = AttentionFrames::each;
+  call.interleaved = false;
   call.values.dtype = Dtype::bf16;
   CHECK_FALSE(attend_by_matrices(call, engine, engine));
 }
@@ -292,6 +308,28 @@ TEST_CASE("a library is asked once for each shape of attention's products, howev
   CHECK(engine.products == 2 * 125 * 1024);
   // Chunks of queries are of two sizes; scores, the first sums, and those that are added.
   CHECK(engine.chosen.size() == 2 * 3);
+}
+
+TEST_CASE("frames of keys have products of the same shapes, however many") {
+  // HunyuanVideo at 720p: 33 frames of 90 × 160 positions, keys and values in blocks of 8 rows, the last
+  // of 2.
+  constexpr int32_t kFrames = 33, kRows = 90, kColumns = 160;
+  constexpr int64_t kPositions = kRows * kColumns;
+  NotedAttention attention(kRows, kColumns, 8,
+                           attention_workspace_bytes(kPositions, kFrames * kPositions, 512, Dtype::bf16));
+  for (View* view : {&attention.call.keys, &attention.call.values}) {
+    view->region.t = {0, kFrames};
+    for (int32_t b = 0; b < view->blocks; ++b) view->block_units[b] *= kFrames;
+  }
+  std::vector<size_t> shapes;
+  for (const int32_t frames : {2, kFrames}) {
+    attention.call.key_frames = {0, frames};
+    PlainAttention engine;
+    engine.computes = engine.finds_hazards = false;
+    REQUIRE(attend_by_matrices(attention.call, engine, engine));
+    shapes.push_back(engine.chosen.size());
+  }
+  CHECK(shapes[0] == shapes[1]);
 }
 
 TEST_CASE("every wait between attention's two streams is needed, and none is missing") {

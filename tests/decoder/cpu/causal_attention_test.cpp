@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <vector>
+
+#include "decoder/cpu/attention.h"
+#include "decoder/cpu/limited_pool.h"
+#include "decoder/cpu/loops/storage.h"
+#include "decoder/interpreter/materialised_map.h"
+#include "decoder/lowering/memory.h"
+#include "decoder/lowering/storage.h"
+#include "decoder/session/libraries.h"
+#include "planner/cost/memory_costs.h"
+#include "tests/support/attended.h"
+#include "tests/support/random.h"
+
+namespace headroom {
+namespace {
+
+using test::Random;
+
+/// Queries, keys and values of a clip as plain arrays: item by item, frame by frame, channels last.
+struct Clip {
+  int64_t items, frames, rows, columns, channels;
+  Dtype dtype;
+  std::vector<float> queries, keys, values;
+
+  Clip(Random& random, const Extent& extent, int64_t item_count, int64_t channel_count, Dtype stored,
+       double sharpness)
+      : items(item_count),
+        frames(extent.t),
+        rows(extent.y),
+        columns(extent.x),
+        channels(channel_count),
+        dtype(stored) {
+    queries = draw(random, sharpness);
+    keys = draw(random, sharpness);
+    values = draw(random, 1);
+  }
+
+  int64_t tokens() const { return frames * rows * columns; }
+  Extent extent() const { return {frames, rows, columns}; }
+  int64_t place(const Row& row, int64_t x) const {
+    return (((row.item * frames + row.t) * rows + row.y) * columns + x) * channels;
+  }
+
+  /// As diffusers does it: the scores of all tokens, minus infinity where a key is of a later frame.
+  std::vector<double> masked_softmax() const {
+    std::vector<double> expected;
+    for (int64_t item = 0; item < items; ++item) {
+      const auto first = static_cast<size_t>(item * tokens() * channels);
+      for (int64_t q = 0; q < tokens(); ++q) {
+        std::vector<double> scores;
+        for (int64_t k = 0; k < tokens(); ++k) {
+          const bool later = k / (rows * columns) > q / (rows * columns);
+          double dot = 0;
+          for (int64_t c = 0; c < channels; ++c)
+            dot += double(queries[first + static_cast<size_t>(q * channels + c)]) *
+                   double(keys[first + static_cast<size_t>(k * channels + c)]);
+          scores.push_back(later ? -HUGE_VAL : dot / std::sqrt(double(channels)));
+        }
+        const double largest = *std::max_element(scores.begin(), scores.end());
+        double total = 0;
+        for (double& score : scores) total += score = std::exp(score - largest);
+        for (int64_t c = 0; c < channels; ++c) {
+          double sum = 0;
+          for (int64_t k = 0; k < tokens(); ++k)
+            sum += scores[static_cast<size_t>(k)] / total *
+                   double(values[first + static_cast<size_t>(k * channels + c)]);
+          expected.push_back(sum);
+        }
+      }
+    }
+    return expected;
+  }
+
+  MaterialisedMap stored(LimitedPool& pool, const std::vector<float>& all, int64_t block_rows) const {
+    MaterialisedMap map(Materialised{.block_rows = block_rows}, extent(), channels, items, dtype,
+                        [&](int64_t bytes, const InSeries&) { return pool.take(bytes); });
+    map.acquire({0, map.blocks_per_item()});
+    each_row({{0, frames}, {0, rows}, {0, columns}}, [&](const Row& row) {
+      kernels::narrow(dtype, all.data() + place(row, 0), map.view().place(row, 0), columns * channels);
+    });
+    return map;
+  }
+
+  Tile queries_of(LimitedPool& pool, const Region& region) const {
+    Tile tile = make_tile(pool, region, channels, items);
+    const MapView view = tile.view();
+    each_row(region, [&](const Row& row) {
+      std::copy_n(queries.begin() + place(row, region.x.begin), region.x.length() * channels,
+                  view.at(row, region.x.begin));
+    });
+    return tile;
+  }
+
+  template <typename F>
+  void each_row(const Region& region, const F& f) const {
+    for (int64_t item = 0; item < items; ++item) {
+      for (int64_t t = region.t.begin; t < region.t.end; ++t) {
+        for (int64_t y = region.y.begin; y < region.y.end; ++y) f(Row{item, t, y});
+      }
+    }
+  }
+
+ private:
+  std::vector<float> draw(Random& random, double spread) const {
+    std::vector<float> drawn(static_cast<size_t>(items * tokens() * channels));
+    for (float& value : drawn) value = static_cast<float>(random.uniform(-spread, spread));
+    kernels::round_to(dtype, drawn.data(), static_cast<int64_t>(drawn.size()));
+    return drawn;
+  }
+};
+
+/// Some of the positions along one axis.
+Interval part_of(Random& random, int64_t length) {
+  const int64_t begin = random.integer(0, length - 1);
+  return {begin, random.integer(begin + 1, length)};
+}
+
+TEST_CASE("attention of each frame with all before it is the softmax under a mask, whatever the tiles") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{30}));
+  Random random(seed);
+  start_libraries(2);
+  LimitedPool pool(int64_t{256} << 20);
+  const Extent extent{random.integer(1, 5), random.integer(1, 11), random.integer(1, 13)};
+  const Dtype dtype = random.pick<Dtype>({Dtype::fp32, Dtype::fp32, Dtype::bf16, Dtype::fp16});
+  const double sharpness = random.pick<double>({0.3, 1, 6});
+  const Clip clip(random, extent, random.integer(1, 2), random.integer(1, 40), dtype, sharpness);
+  CAPTURE(seed, extent.t, extent.y, extent.x, clip.items, clip.channels, name_of(dtype), sharpness);
+  const MaterialisedMap keys = clip.stored(pool, clip.keys, random.integer(1, extent.y)),
+                        values = clip.stored(pool, clip.values, random.integer(1, extent.y));
+  const Tile all = clip.queries_of(pool, whole(extent));
+  const Tile result = testing::attended(pool, all, keys.view(), values.view(), AttentionFrames::up_to_own);
+  const std::vector<double> expected = clip.masked_softmax();
+  double worst = 0;
+  for (size_t i = 0; i < expected.size(); ++i)
+    worst = std::max(worst, std::abs(double(result.values.get()[i]) - expected[i]));
+  CHECK(worst < 5e-6);
+
+  for (int tile = 0; tile < 6; ++tile) {
+    const Region region{part_of(random, extent.t), part_of(random, extent.y), part_of(random, extent.x)};
+    CAPTURE(region.t.begin, region.t.end, region.y.begin, region.y.end, region.x.begin, region.x.end);
+    const Tile part = testing::attended(pool, clip.queries_of(pool, region), keys.view(), values.view(),
+                                        AttentionFrames::up_to_own);
+    bool same = true;
+    clip.each_row(region, [&](const Row& row) {
+      const float* found = part.view().at(row, region.x.begin);
+      same = same && std::equal(found, found + region.x.length() * clip.channels,
+                                result.view().at(row, region.x.begin));
+    });
+    CHECK(same);
+  }
+}
+
+TEST_CASE("keys of many frames take no more workspace than is planned, and that does not grow with them") {
+  start_libraries(2);
+  Random random(5);
+  const Extent tile{2, 3, 24};
+  constexpr int64_t kChannels = 16;
+  Graph graph;
+  const TensorId latent = graph.add_latent(kChannels);
+  graph.set_output(graph.attention("attention", latent, latent, latent, AttentionFrames::up_to_own));
+  const MemoryModel memory = planner::cpu_memory_model(graph, 2);
+  const auto planned = [&](int64_t frames) {
+    return memory.workspace_bytes(graph.ops()[0], ConvolutionAlgorithm::direct, tile,
+                                  {{frames, 24, 24}, 1, Dtype::fp32});
+  };
+  LimitedPool pool(int64_t{256} << 20);
+  for (const int64_t frames : {2, 5}) {
+    const Clip clip(random, {frames, 24, 24}, 1, kChannels, Dtype::fp32, 1);
+    const MaterialisedMap keys = clip.stored(pool, clip.keys, 5), values = clip.stored(pool, clip.values, 5);
+    const Tile queries = clip.queries_of(pool, {{frames - tile.t, frames}, {0, tile.y}, {0, tile.x}});
+    const int64_t before = pool.live_bytes();
+    pool.start_window();
+    testing::attended(pool, queries, keys.view(), values.view(), AttentionFrames::up_to_own);
+    const int64_t result =
+        allocated_bytes(positions(tile) * kChannels * int64_t{sizeof(float)}, DeviceKind::cpu);
+    CHECK(pool.window_peak_bytes() - before == result + planned(frames));
+  }
+  CHECK(planned(2) == planned(129));
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,117 @@
+#include "decoder/graph/families/autoencoder_kl_ltx_video.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "decoder/graph/geometry.h"
+#include "decoder/graph/parameters.h"
+#include "tests/support/op_named.h"
+#include "tests/support/refused_config.h"
+#include "tests/support/tiny_model.h"
+#include "tests/support/tiny_video.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+using test::model_of;
+using test::op_named;
+using test::refuses;
+
+json changed_ltx2(const char* key, const json& value) {
+  return test::changed(test::tiny_ltx2_video_config(), key, value);
+}
+
+TEST_CASE("the decoders of LTX-2 and LTX-Video have the parameters of diffusers'") {
+  const Model ltx2 = resolve_model("ltx-2"), ltx = resolve_model("ltx-video");
+  CHECK(ltx2.class_name == "AutoencoderKLLTX2Video");
+  CHECK(ltx.class_name == "AutoencoderKLLTXVideo");
+  CHECK(parameter_elements(ltx2.graph) == 528380720);
+  CHECK(parameter_elements(ltx.graph) == 238789296);
+  for (const Model* model : {&ltx2, &ltx}) {
+    CHECK(model->latent_channels == 128);
+    CHECK(model->decodes_clips);
+    CHECK(model->graph.tensor(model->graph.output()).scale == Axes<int32_t>{8, 32, 32});
+    CHECK(latent_extent(*model, 768, 512, 121) == Extent{16, 16, 24});
+  }
+  const auto shape = [](const Model& model, const char* name) {
+    return parameters_of(model.graph, op_named(model.graph, name))[0].shape;
+  };
+  CHECK(shape(ltx2, "decoder.up_blocks.0.upsamplers.0.conv.conv") ==
+        std::vector<int64_t>{4096, 1024, 3, 3, 3});
+  CHECK(shape(ltx2, "decoder.conv_out.conv") == std::vector<int64_t>{48, 128, 3, 3, 3});
+  CHECK(shape(ltx, "decoder.up_blocks.2.conv_in.conv_shortcut.conv") ==
+        std::vector<int64_t>{256, 512, 1, 1, 1});
+  CHECK(shape(ltx, "decoder.up_blocks.2.conv_in.norm3") == std::vector<int64_t>{512});
+  CHECK(parameters_of(ltx.graph, op_named(ltx.graph, "decoder.norm_out")).empty());
+}
+
+TEST_CASE("kernels of LTX's decoders look ahead by a frame unless they are causal") {
+  for (const bool causal : {false, true}) {
+    const Model model = model_of(changed_ltx2("decoder_causal", causal));
+    for (const Op& op : model.graph.ops()) {
+      if (op.kind != OpKind::conv) continue;
+      CAPTURE(op.name);
+      CHECK(op.kernel == Axes<int32_t>{3, 3, 3});
+      CHECK(reach(op, 0).after.t == (causal ? 0 : 1));
+      CHECK(reach(op, 0).before.t == (causal ? 2 : 1));
+      CHECK(op.convolution.before_first == BeforeFirst::first_frame);
+      CHECK(edges_read(op) == Edges::reflect);
+    }
+  }
+  CHECK(edges_read(op_named(model_of(changed_ltx2("decoder_spatial_padding_mode", "zeros")).graph,
+                            "decoder.conv_in.conv")) == Edges::zeros);
+  CHECK(edges_read(op_named(resolve_model("ltx-video").graph, "decoder.conv_in.conv")) == Edges::zeros);
+}
+
+TEST_CASE("one truth stands for all of LTX's resolutions") {
+  const auto scale = [](const json& config) {
+    const Model model = model_of(config);
+    return model.graph.tensor(model.graph.output()).scale;
+  };
+  json config = changed_ltx2("decoder_spatio_temporal_scaling", true);
+  config["upsample_residual"] = false;
+  CHECK(scale(config) == Axes<int32_t>{4, 4, 4});
+  const Graph graph = model_of(config).graph;
+  for (const Op& op : graph.ops()) CHECK_FALSE(op.convolution.shortcut);
+  // Of what is listed, kinds begin with the coarsest resolution and everything else with the finest.
+  config = changed_ltx2("upsample_type", {"spatial", "temporal"});
+  CHECK(scale(config) == Axes<int32_t>{2, 2, 2});
+  CHECK(op_named(model_of(config).graph, "decoder.up_blocks.0.upsamplers.0").factor ==
+        Axes<int32_t>{1, 2, 2});
+}
+
+TEST_CASE("values of LTX's decoders that are not supported are refused by their key") {
+  refuses(changed_ltx2("timestep_conditioning", true), {"timestep_conditioning", "timestep"});
+  refuses(changed_ltx2("decoder_inject_noise", {false, true, false}), {"decoder_inject_noise", "noise"});
+  refuses(changed_ltx2("patch_size_t", 2), {"patch_size_t", "1"});
+  refuses(changed_ltx2("decoder_spatial_padding_mode", "circular"),
+          {"decoder_spatial_padding_mode", "circular", "reflect"});
+  refuses(changed_ltx2("upsample_type", {"spatial", "linear"}), {"upsample_type", "linear"});
+  refuses(changed_ltx2("upsample_factor", {2, 4}), {"upsample_factor", "8 channels", "16"});
+  refuses(changed_ltx2("upsample_factor", {2}), {"upsample_factor", "2", "1"});
+  refuses(changed_ltx2("decoder_block_out_channels", {12, 24}), {"upsample_residual", "positions"});
+  refuses(changed_ltx2("decoder_layers_per_block", {1, 1}), {"decoder_layers_per_block", "3", "2"});
+  refuses(changed_ltx2("decoder_block_out_channels", json::array()), {"decoder_block_out_channels"});
+  refuses(changed_ltx2("scaling_factor", 0), {"scaling_factor", "other than 0"});
+}
+
+TEST_CASE("hostile configs of LTX's decoders are refused by their key") {
+  for (const char* key : {"latent_channels", "out_channels", "patch_size", "patch_size_t"}) {
+    for (const json& value : {json("4"), json(-1), json(1.5), json(9.3e18), json(UINT64_MAX), json(INT64_MAX),
+                              json(true), json(), json::array(), json::object()})
+      refuses(changed_ltx2(key, value), {std::string("config.json: ") + key, "expected an integer"});
+  }
+  for (const char* key :
+       {"decoder_block_out_channels", "decoder_layers_per_block", "upsample_factor", "upsample_type"}) {
+    for (const json& value : {json(8), json("8"), json(), json::object()})
+      refuses(changed_ltx2(key, value), {key, "expected an array"});
+  }
+  refuses(changed_ltx2("decoder_block_out_channels", std::vector<int64_t>(1000, 8)),
+          {"decoder_block_out_channels"});
+  for (const char* key : {"decoder_causal", "timestep_conditioning"})
+    refuses(changed_ltx2(key, 1), {key, "expected"});
+}
+
+}  // namespace
+}  // namespace headroom

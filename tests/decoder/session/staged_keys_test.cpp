@@ -1,0 +1,60 @@
+#include <catch2/catch.hpp>
+
+#include "decoder/lowering/blocks.h"
+#include "decoder/validator/validator.h"
+#include "planner/cost/cost_model.h"
+#include "planner/search/make_plan.h"
+#include "tests/decoder/files/scratch.h"
+#include "tests/support/decoding.h"
+#include "tests/support/picture.h"
+#include "tests/support/random_plan.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom {
+namespace {
+
+/// Attention of so many channels that keys and values are nearly all that a decode takes.
+Model attending_model(int64_t channels) {
+  Model model;
+  model.name = "attending";
+  model.class_name = "AutoencoderKLHunyuanVideo";
+  model.latent_channels = 4;
+  model.decodes_clips = true;
+  Graph& graph = model.graph;
+  const TensorId latent = graph.add_latent(4);
+  const TensorId q = graph.conv("q", latent, channels, {1, 1, 1}),
+                 k = graph.conv("k", latent, channels, {1, 1, 1}),
+                 v = graph.conv("v", latent, channels, {1, 1, 1});
+  graph.set_output(
+      graph.conv("out", graph.attention("attention", q, k, v, AttentionFrames::each), 3, {1, 1, 1}));
+  return model;
+}
+
+TEST_CASE("keys and values that are larger than the limit come from the scratch file block by block") {
+  const Model model = attending_model(512);
+  const Graph& graph = model.graph;
+  const Request request = test::request_for(model, {8, 32, 64});
+  const planner::CostModel costs(graph);
+  const test::Scratch scratch;
+  planner::PlanOptions options{.limit_bytes = int64_t{44} << 20};
+  CHECK_FALSE(planner::make_plan({model, request, options, costs}));
+  options.scratch_limit_bytes = int64_t{1} << 30;
+  options.scratch_folder = scratch.folder();
+  const Plan plan = planner::make_plan({model, request, options, costs}).value();
+  REQUIRE(validate(plan, model).empty());
+  REQUIRE(test::staged_attentions(plan) == 1);
+  int64_t whole_bytes = 0;
+  for (const Materialised& entry : plan.materialised)
+    whole_bytes += materialised_bytes(graph, entry, sizes_of(graph, plan));
+  CHECK(whole_bytes > plan.limit_bytes);
+
+  const Array input = test::latent_for(model, request, 3);
+  const test::Decoded staged = test::decode_to_memory(model, plan, test::random_source(3), input);
+  const Array untiled =
+      test::decode_to_memory(model, untiled_plan(model, request), test::random_source(3), input).picture;
+  CHECK(test::relative_error(staged.picture, untiled) <= test::kExact);
+  CHECK(staged.stats.pool_peak_bytes + plan.reserve_bytes <= plan.predicted_peak_bytes);
+}
+
+}  // namespace
+}  // namespace headroom

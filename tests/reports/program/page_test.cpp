@@ -1,0 +1,152 @@
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "reports/figures/unit.h"
+#include "tests/reports/program/decode_files.h"
+
+namespace headroom::reports {
+namespace {
+
+using test::DecodeFiles;
+using test::Element;
+using test::page_of;
+using test::PageTable;
+using test::report_json;
+using test::sections_of;
+using test::sentences_of;
+using test::Words;
+
+TEST_CASE("report: a page of one run has all sections in order, and the figures of its files") {
+  const DecodeFiles files;
+  const auto page = page_of(files, files.all());
+  CHECK(sections_of(*page) == std::vector<std::string>{"Summary", "Memory over time", "What decided the peak",
+                                                       "Predicted against measured",
+                                                       "Kept tensors and the passes that use them", "Layers",
+                                                       "Peak against resolution", "Peak against time",
+                                                       "Environment", "Files"});
+  CHECK(page->first("h1").own_text == "Headroom: " + files.model + " 64×48 fp32");
+  const std::vector<PageTable> tables = test::tables_of(*page);
+
+  // Every pass of the plan and of the run.
+  const Plan& plan = files.planned.plan;
+  const PageTable& passes = test::table_named(tables, "Passes, predicted and measured");
+  REQUIRE(passes.rows.size() == plan.passes.size());
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    CAPTURE(i);
+    const PassStats& measured = files.ran.passes[i];
+    CHECK(passes.text(i, "name") == plan.passes[i].name);
+    CHECK(passes.value(i, "predicted", 0) == double(plan.passes[i].predicted_peak_bytes));
+    CHECK(passes.value(i, "measured", 0) == double(measured.peak_bytes));
+    CHECK(passes.value(i, "ratio", 0) == double(measured.peak_bytes) / double(measured.predicted_peak_bytes));
+    CHECK(passes.value(i, "predicted", 1) == plan.passes[i].predicted_seconds);
+    CHECK(passes.value(i, "measured", 1) == measured.seconds);
+    CHECK(passes.value(i, "ratio", 1) == measured.seconds / measured.predicted_seconds);
+    CHECK(passes.value(i, "work") == plan.passes[i].predicted_flops);
+  }
+  const PageTable& run = test::table_named(tables, "Runs");
+  REQUIRE(run.rows.size() == 1);
+  CHECK(run.value(0, "limit") == 12 * 1048576);
+  CHECK(run.value(0, "predicted", 0) == double(plan.predicted_peak_bytes));
+  CHECK(run.value(0, "measured", 0) == double(files.ran.peak_bytes));
+  CHECK(run.value(0, "predicted", 1) == plan.predicted_seconds);
+  CHECK(run.value(0, "measured", 1) == files.ran.seconds);
+
+  // What was on the device adds up to the peak.
+  for (const char* which : {"On the device at the predicted peak", "On the device at the measured peak"}) {
+    const PageTable& live = test::table_named(tables, which);
+    double sum = 0, shares = 0;
+    for (size_t row = 0; row < live.rows.size(); ++row) {
+      sum += live.value(row, "memory");
+      shares += live.value(row, "share");
+    }
+    CHECK(shares == Approx(1));
+    if (std::string(which).find("measured") != std::string::npos)
+      CHECK(sum == double((1 << 20) + 4096 * static_cast<int64_t>(plan.passes.size())));
+  }
+
+  // Materialised tensors, layers, frontier, files.
+  const PageTable& materialised = test::table_named(tables, "Kept tensors");
+  REQUIRE(materialised.rows.size() == plan.materialised.size());
+  std::set<std::string> names, expected;
+  for (size_t row = 0; row < materialised.rows.size(); ++row) names.insert(materialised.text(row, "tensor"));
+  for (const Materialised& entry : plan.materialised)
+    expected.insert(files.planned.model.graph.tensor(entry.tensor).name);
+  CHECK(names == expected);
+  const profiler::Profile profile = DecodeFiles::profiled();
+  const PageTable& layers = test::table_named(tables, "Layers of small");
+  REQUIRE(layers.rows.size() == profile.layers.size());
+  for (size_t row = 0; row < layers.rows.size(); ++row) {
+    for (size_t size = 0; size < 2; ++size) {
+      const profiler::LayerMeasurement& measured = profile.layers[row].sizes[size];
+      CHECK(layers.value(row, "activation", size) == double(measured.activation_bytes));
+      CHECK(layers.value(row, "workspace", size) == double(measured.workspace_bytes));
+      CHECK(layers.value(row, "live", size) == double(measured.live_bytes));
+      CHECK(layers.value(row, "time", size) == measured.seconds);
+    }
+  }
+  const FrontierDocument frontier = *read_document(files.frontier)->as<FrontierDocument>();
+  const PageTable& points = test::table_named(tables, "Peak against time");
+  REQUIRE(points.rows.size() == frontier.points.size());
+  for (size_t row = 0; row < points.rows.size(); ++row) {
+    CHECK(points.value(row, "peak") == double(frontier.points[row].peak_bytes));
+    CHECK(points.value(row, "time") == frontier.points[row].seconds);
+  }
+  const PageTable& listed = test::table_named(tables, "Files of this report");
+  REQUIRE(listed.rows.size() == 5);
+  for (size_t row = 0; row < 5; ++row) {
+    CHECK(listed.text(row, "file") == files.all()[row]);
+    CHECK(listed.text(row, "summary") == summary(*read_document(files.all()[row])));
+  }
+
+  // Predicted and measured memory are drawn over the same axes: these end at the same time.
+  std::set<std::string> last_ticks;
+  for (const Element* svg : page->first("main").all("section")[1]->all("svg")) {
+    std::string last;
+    for (const Element* text : svg->all("text")) {
+      if (text->attribute("class") == "tick" && text->own_text.ends_with(" s")) last = text->own_text;
+    }
+    last_ticks.insert(last);
+  }
+  CHECK(last_ticks.size() == 1);
+  CHECK(page->first("main").all("section")[1]->all("svg").size() == 2);
+}
+
+TEST_CASE("report: the summary says in words what the files say in figures") {
+  const DecodeFiles files;
+  const std::string words = sentences_of(report_json(files.all()));
+  const Plan& plan = files.planned.plan;
+  const auto bytes = [](int64_t count) { return format(Unit::bytes, double(count)); };
+  CHECK_THAT(words, Catch::Contains("planned to take " + bytes(plan.predicted_peak_bytes)));
+  CHECK_THAT(words, Catch::Contains("it fits the limit of 12.0 MiB with " +
+                                    bytes(plan.limit_bytes - plan.predicted_peak_bytes) + " to spare"));
+  CHECK_THAT(words, Catch::Contains("decides the peak: while it runs"));
+  CHECK_THAT(words, Catch::Contains("took " + bytes(files.ran.peak_bytes) + ", 12.1 KiB ("));
+  CHECK_THAT(words, Catch::Contains("less than predicted, and " + format(Unit::seconds, files.ran.seconds)));
+  CHECK_THAT(words, Catch::Contains("(25 %) more than predicted"));
+  CHECK_THAT(words, Catch::Contains("smallest limit that this request fits as it is"));
+  CHECK_THAT(words,
+             Catch::Contains("Within 12.0 MiB the largest picture of " + files.model + " in fp32 has "));
+  CHECK_THAT(words, Catch::Contains(
+                        "Untiled, small at 512×384 in fp32 took 87.9 KiB and 2.50 s; c ran at the peak"));
+  CHECK_THAT(words, Catch::Contains("compared with the untiled decode: the largest error is 2.5e-07 of the "
+                                    "largest value, PSNR 140 dB."));
+}
+
+TEST_CASE("report: what each file alone shows") {
+  const DecodeFiles files;
+  const auto sections = [&](const Words& words) { return sections_of(*page_of(files, words)); };
+  CHECK(sections({files.plan, "--quick"}) ==
+        std::vector<std::string>{"Summary", "Memory over time", "What decided the peak", "Passes",
+                                 "Kept tensors and the passes that use them", "Environment", "Files"});
+  CHECK(sections({files.stats}) ==
+        std::vector<std::string>{"Summary", "Predicted against measured", "Environment", "Files"});
+  CHECK(sections({files.trace}) ==
+        std::vector<std::string>{"Memory over time", "What decided the peak", "Environment", "Files"});
+  CHECK(sections({files.profile}) ==
+        std::vector<std::string>{"Summary", "Layers", "Peak against resolution", "Environment", "Files"});
+  CHECK(sections({files.frontier}) ==
+        std::vector<std::string>{"Summary", "Peak against time", "Environment", "Files"});
+}
+
+}  // namespace
+}  // namespace headroom::reports
