@@ -69,6 +69,17 @@ void CpuDevice::add_key_values(TensorId id, const std::vector<MapView>& inputs, 
   sums_.at(id).add(inputs, region, items);
 }
 
+std::vector<double> CpuDevice::statistics_values(TensorId id) {
+  const auto sums = sums_.find(id);
+  return sums == sums_.end() ? statistics_.at(id).values() : sums->second.values();
+}
+
+void CpuDevice::set_statistics_values(TensorId id, const std::vector<double>& values) {
+  const auto sums = sums_.find(id);
+  if (sums == sums_.end()) return statistics_.at(id).set_values(values);
+  sums->second.set_values(values);
+}
+
 void CpuDevice::check_statistics(TensorId id, const std::string& layer) {
   const auto sums = sums_.find(id);
   if (!(sums == sums_.end() ? statistics_.at(id).finite() : sums->second.finite())) stop_not_finite(layer);

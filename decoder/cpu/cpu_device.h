@@ -38,6 +38,8 @@ class CpuDevice final : public Device {
   void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) override;
   void add_key_values(TensorId id, const std::vector<MapView>& inputs, const Region& region,
                       int64_t items) override;
+  std::vector<double> statistics_values(TensorId id) override;
+  void set_statistics_values(TensorId id, const std::vector<double>& values) override;
   void check_statistics(TensorId id, const std::string& layer) override;
   void forget_statistics(TensorId id) override;
 

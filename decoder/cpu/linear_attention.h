@@ -32,6 +32,8 @@ class KeyValueSums {
   const double* of(int64_t item, int64_t head) const {
     return sums_.data() + (item * heads_.heads + head) * floats_of_head();
   }
+  const std::vector<double>& values() const { return sums_; }
+  void set_values(const std::vector<double>& values) { sums_ = values; }
 
  private:
   int64_t floats_of_head() const { return heads_.channels * (heads_.channels + 1); }

@@ -9,15 +9,6 @@
 
 namespace headroom {
 
-Moments merged(const Moments& a, const Moments& b) {
-  if (a.count == 0) return b;
-  if (b.count == 0) return a;
-  const double count = a.count + b.count;
-  const double difference = b.mean - a.mean;
-  return {count, a.mean + difference * (b.count / count),
-          a.m2 + b.m2 + difference * difference * (a.count * b.count / count)};
-}
-
 void GroupStatistics::add(const MapView& view, const Region& region, int64_t items) {
   // Frame by frame: what is summed up meanwhile stays small.
   for (int64_t t = region.t.begin; t < region.t.end; ++t) {
@@ -68,6 +59,18 @@ void GroupStatistics::add_frame(const MapView& view, const Region& frame, int64_
       moments = merged(moments, {count, mean, square_sum - sum * mean});
     }
   }
+}
+
+std::vector<double> GroupStatistics::values() const {
+  std::vector<double> values;
+  for (const Moments& moments : moments_)
+    values.insert(values.end(), {moments.count, moments.mean, moments.m2});
+  return values;
+}
+
+void GroupStatistics::set_values(const std::vector<double>& values) {
+  for (size_t i = 0; i < moments_.size(); ++i)
+    moments_[i] = {values[3 * i], values[3 * i + 1], values[3 * i + 2]};
 }
 
 bool GroupStatistics::finite() const {

@@ -5,18 +5,9 @@
 #include <vector>
 
 #include "decoder/interpreter/map_view.h"
+#include "decoder/interpreter/moments.h"
 
 namespace headroom {
-
-/// Count, mean and M2 (sum of squared differences from the mean) of a set of values.
-struct Moments {
-  double count = 0;
-  double mean = 0;
-  double m2 = 0;
-};
-
-/// The moments of the union of two disjoint sets (Chan, Golub, LeVeque 1983, eq. 2.1).
-Moments merged(const Moments& a, const Moments& b);
 
 /// What a norm does with its statistics: one weight and one bias for each channel.
 struct NormParameters {
@@ -41,6 +32,9 @@ class GroupStatistics {
 
   /// Merges a region of every item.
   void add(const MapView& view, const Region& region, int64_t items);
+  /// Count, mean and M2 of each group of each set, and these in their place.
+  std::vector<double> values() const;
+  void set_values(const std::vector<double>& values);
   /// False where a NaN or an infinity went in.
   bool finite() const;
   /// Scale and shift per channel of one set so that x * scale + shift = (x - mean) / sqrt(variance +

@@ -188,6 +188,14 @@ void GpuDevice::add_key_values(TensorId id, const std::vector<MapView>& inputs, 
   }
 }
 
+std::vector<double> GpuDevice::statistics_values(TensorId) {
+  throw InputError("ranks on a GPU exchange no statistics yet");
+}
+
+void GpuDevice::set_statistics_values(TensorId, const std::vector<double>&) {
+  throw InputError("ranks on a GPU exchange no statistics yet");
+}
+
 void GpuDevice::check_statistics(TensorId id, const std::string& layer) {
   const gpu::StateLayout::Buffer& buffer = layout_.statistics.at(id);
   output_.check_finite(reinterpret_cast<const double*>(state_at(buffer, 0)),

@@ -31,13 +31,15 @@ Plan plan_of_micro_batch(const Plan& plan, int64_t first_item) {
 }
 
 Interpreter::Interpreter(const Model& model, const Plan& plan, Device& device, BlockTransfers* transfers,
-                         EventSink* events)
+                         EventSink* events, const RankLink* link)
     : graph_(model.graph),
       plan_(plan),
       device_(device),
       events_(events != nullptr ? *events : EventSink::none()),
       sizes_(sizes_of(graph_, plan)),
-      materialised_(graph_, plan_, sizes_, device, transfers) {
+      materialised_(graph_, plan_, sizes_, device, transfers),
+      ranks_(graph_, plan_, sizes_, device, link,
+             [this](TensorId id) -> const MapView& { return materialised_.view(id); }) {
   measurements_.resize(plan.passes.size());
 }
 
@@ -71,6 +73,7 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   events_.allocating(MemoryKind::weights, TensorId{-1});
   device_.begin_pass(number);
   events_.allocating(MemoryKind::materialised, TensorId{-1});
+  ranks_.begin_pass(number);
   materialised_.begin_pass(number);
   begin_statistics(pass);
   last_use_ = last_uses(pass);
@@ -80,6 +83,7 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
     events_.allocating(MemoryKind::materialised, TensorId{-1});
     materialised_.begin_band(band);
+    ranks_.begin_band(band);
     for (const Interval& columns : pass.tiles.x) {
       carried_.assign(pass.steps.size(), {});
       for (const Interval& chunk : pass.tiles.t) {
@@ -89,10 +93,14 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
       }
     }
     carried_.clear();
+    ranks_.end_band(band);
     materialised_.end_band();
   }
+  ranks_.before_release();
   materialised_.end_pass();
   device_.end_pass();
+  ranks_.merge_statistics();
+  ranks_.end_pass();
   end_statistics(number);
 }
 

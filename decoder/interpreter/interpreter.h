@@ -9,6 +9,7 @@
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/events.h"
 #include "decoder/interpreter/materialised_blocks.h"
+#include "decoder/interpreter/rank_exchange.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom {
@@ -28,8 +29,9 @@ struct PassMeasurement {
 class Interpreter {
  public:
   /// `transfers` is null where the plan materialises nothing below the device, `events` where nobody listens.
+  /// `link` is null where the plan is for one rank alone, and where a dry run exchanges nothing.
   Interpreter(const Model& model, const Plan& plan, Device& device, BlockTransfers* transfers,
-              EventSink* events);
+              EventSink* events, const RankLink* link = nullptr);
 
   /// Decodes items [first, first + plan.micro-batch) of the latent, N×C×T×H×W or N×C×H×W, into the sink.
   void run(const Array& latent, int64_t first_item, PictureSink& sink);
@@ -64,6 +66,7 @@ class Interpreter {
   Sizes sizes_;
   int64_t first_item_ = 0;
   MaterialisedBlocks materialised_;
+  RankExchange ranks_;
   std::vector<DeviceTile> tiles_;    ///< by step of the pass that runs
   std::vector<DeviceTile> carried_;  ///< by step: the last frames of the tile of the chunk before
   std::vector<size_t> last_use_;     ///< by step: the last one that reads its tile

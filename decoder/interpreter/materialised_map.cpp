@@ -7,8 +7,10 @@ namespace headroom {
 MaterialisedMap::MaterialisedMap(const Materialised& materialised, const Extent& picture, int64_t channels,
                                  int64_t items, Dtype dtype, Allocate allocate)
     : picture_(picture), allocate_(std::move(allocate)) {
-  const int64_t blocks = (picture.y + materialised.block_rows - 1) / materialised.block_rows;
-  view_ = {.region = whole(picture),
+  Region stored = whole(picture);
+  stored.y = materialised.rows.value_or(stored.y);
+  const int64_t blocks = (stored.y.length() + materialised.block_rows - 1) / materialised.block_rows;
+  view_ = {.region = stored,
            .channels = channels,
            .block_rows = materialised.block_rows,
            .blocks_per_item = blocks,

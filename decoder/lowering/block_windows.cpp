@@ -7,6 +7,31 @@
 #include "decoder/lowering/tiles.h"
 
 namespace headroom {
+namespace {
+
+int64_t first_stored_row(const Materialised& materialised) {
+  return materialised.rows ? materialised.rows->begin : 0;
+}
+
+/// The rows that a band writes, counted from the first that is stored. The first band's begin there and the
+/// last band's end with the last: what a rank stores beside its own rows is there as long as its neighbours are.
+Interval written_rows(const Graph& graph, const Pass& pass, const Materialised& materialised, size_t band) {
+  Interval rows = image(pass.tiles.y[band], graph.tensor(materialised.tensor).scale.y, pass.scale.y);
+  if (!materialised.rows) return rows;
+  const Interval& stored = *materialised.rows;
+  if (band == 0) rows.begin = stored.begin;
+  if (band + 1 == pass.tiles.y.size()) rows.end = stored.end;
+  return {rows.begin - stored.begin, rows.end - stored.begin};
+}
+
+/// The block that has a row, or would have it; no later one than the last one's end.
+int64_t block_at(const Materialised& materialised, int64_t row, int64_t block_count) {
+  const int64_t rows = std::max<int64_t>(0, row - first_stored_row(materialised));
+  return std::min(block_count, rows / materialised.block_rows);
+}
+
+}  // namespace
+
 RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, const Sizes& sizes)
     : grid_scale_(pass.scale.y), rows_(extent_of(graph.tensor(tensor), sizes.latent).y) {
   for (const Step& step : pass.steps) {
@@ -49,14 +74,14 @@ bool RowReaders::reads_whole() const {
 
 Interval blocks_acquired(const Graph& graph, const Pass& pass, const Materialised& materialised,
                          size_t band) {
-  const Interval rows = image(pass.tiles.y[band], graph.tensor(materialised.tensor).scale.y, pass.scale.y);
+  const Interval rows = written_rows(graph, pass, materialised, band);
   return {ceil_divide(rows.begin, materialised.block_rows), ceil_divide(rows.end, materialised.block_rows)};
 }
 
 Interval blocks_released(const RowReaders& readers, const Pass& pass, const Materialised& materialised,
                          int64_t block_count, size_t band) {
   const auto first_block = [&](size_t of_band) {
-    return std::min(block_count, readers.first_row(pass.tiles.y[of_band].begin) / materialised.block_rows);
+    return block_at(materialised, readers.first_row(pass.tiles.y[of_band].begin), block_count);
   };
   const int64_t from = band == 0 ? 0 : first_block(band);
   return {from, band + 1 == pass.tiles.y.size() ? block_count : first_block(band + 1)};
@@ -64,7 +89,7 @@ Interval blocks_released(const RowReaders& readers, const Pass& pass, const Mate
 
 Interval blocks_completed(const Graph& graph, const Pass& pass, const Materialised& materialised,
                           size_t band) {
-  const Interval rows = image(pass.tiles.y[band], graph.tensor(materialised.tensor).scale.y, pass.scale.y);
+  const Interval rows = written_rows(graph, pass, materialised, band);
   const bool last = band + 1 == pass.tiles.y.size();
   return {rows.begin / materialised.block_rows,
           last ? ceil_divide(rows.end, materialised.block_rows) : rows.end / materialised.block_rows};
@@ -73,8 +98,9 @@ Interval blocks_completed(const Graph& graph, const Pass& pass, const Materialis
 Interval blocks_read(const RowReaders& readers, const Pass& pass, const Materialised& materialised,
                      size_t band) {
   const Interval& tile = pass.tiles.y[band];
-  return {readers.first_row(tile.begin) / materialised.block_rows,
-          ceil_divide(readers.last_row(tile.end), materialised.block_rows)};
+  const int64_t first = first_stored_row(materialised);
+  return {std::max<int64_t>(0, readers.first_row(tile.begin) - first) / materialised.block_rows,
+          ceil_divide(std::max<int64_t>(0, readers.last_row(tile.end) - first), materialised.block_rows)};
 }
 
 std::vector<MaterialisedInPass> materialised_in(const Plan& plan, size_t pass) {

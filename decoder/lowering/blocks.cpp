@@ -14,15 +14,20 @@ constexpr int64_t kMostBlocks = 256;
 
 }  // namespace
 
-int64_t block_rows(const Graph& graph, TensorId id, const Sizes& sizes, int64_t block_bytes) {
-  const int64_t rows = extent_of(graph.tensor(id), sizes.latent).y;
+int64_t block_rows(int64_t rows, int64_t row_bytes, int64_t block_bytes) {
+  if (rows == 0) return 1;
   const int64_t blocks =
-      std::clamp<int64_t>(rows * row_bytes(graph, id, sizes) / block_bytes, 1, std::min(rows, kMostBlocks));
+      std::clamp<int64_t>(rows * row_bytes / block_bytes, 1, std::min(rows, kMostBlocks));
   return ceil_divide(rows, blocks);
 }
 
+int64_t block_rows(const Graph& graph, TensorId id, const Sizes& sizes, int64_t block_bytes) {
+  return block_rows(own_rows(sizes, graph.tensor(id).scale.y).length(), row_bytes(graph, id, sizes),
+                    block_bytes);
+}
+
 int64_t block_count(const Graph& graph, const Materialised& materialised, const Sizes& sizes) {
-  return ceil_divide(extent_of(graph.tensor(materialised.tensor), sizes.latent).y, materialised.block_rows);
+  return ceil_divide(stored_rows(graph, materialised, sizes).length(), materialised.block_rows);
 }
 
 int64_t materialised_block_bytes(const Graph& graph, const Materialised& materialised, const Sizes& sizes) {

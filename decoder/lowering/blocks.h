@@ -7,9 +7,11 @@ namespace headroom {
 // A materialised tensor is stored in blocks: bands of `block_rows` rows of one batch item, with all of their
 // frames.
 
-/// Rows of a block so that blocks are equal and about `block_bytes` large.
+/// Rows of a block so that blocks of so many rows are equal and about `block_bytes` large.
+int64_t block_rows(int64_t rows, int64_t row_bytes, int64_t block_bytes);
+/// The same of the rows of a tensor that are decoded here.
 int64_t block_rows(const Graph& graph, TensorId tensor, const Sizes& sizes, int64_t block_bytes);
-/// Blocks per batch item.
+/// Blocks per batch item, of the rows that are stored here.
 int64_t block_count(const Graph& graph, const Materialised& materialised, const Sizes& sizes);
 
 /// Bytes that the device takes for one block of one batch item, and for all blocks of all items.

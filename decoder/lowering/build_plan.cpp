@@ -8,6 +8,7 @@
 #include "decoder/graph/geometry.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/peak.h"
+#include "decoder/lowering/rank_rows.h"
 #include "decoder/lowering/tiles.h"
 
 namespace headroom {
@@ -40,6 +41,7 @@ class Builder {
         memory_(memory),
         targets_(barrier_targets(graph_)) {
     plan_.request = request;
+    plan_.share = configuration.share;
     plan_.micro_batch = configuration.micro_batch;
     plan_.weights = configuration.weights;
     sizes_ = sizes_of(graph_, plan_);
@@ -49,6 +51,7 @@ class Builder {
     drop_passes_that_cut(decisions);
     lower(decisions);
     find_lifetimes();
+    if (!plan_.share.alone()) find_stored_rows();
     number_blocks();
     predict();
     return std::move(plan_);
@@ -83,7 +86,7 @@ class Builder {
     for (size_t i = 0; i < targets_.size(); ++i) {
       const PassGoal goal = goal_of(targets_[i], decisions[i], sizes_);
       Pass pass = lower_pass(graph_, materialised, goal);
-      pass.tiles = cut_grid(pass, decisions[i].tile, sizes_.latent);
+      pass.tiles = cut_grid(pass, decisions[i].tile, sizes_);
       pass.convolutions = decisions[i].convolutions;
       for (TensorId id : goal.keeps) {
         Materialised entry{.tensor = id, .first_pass = static_cast<int32_t>(i), .last_pass = kNever};
@@ -115,6 +118,21 @@ class Builder {
       if (entry.last_pass <= entry.first_pass) {
         throw std::logic_error(graph_.tensor(entry.tensor).name + " is kept but no later pass reads it");
       }
+    }
+  }
+
+  /// Of one of several ranks. What takes blocks over has those that it takes.
+  void find_stored_rows() {
+    for (Materialised& entry : plan_.materialised) entry.rows = rows_needed(graph_, plan_, entry.tensor);
+    for (auto entry = plan_.materialised.rbegin(); entry != plan_.materialised.rend(); ++entry) {
+      if (entry->in_place_of == TensorId{-1}) continue;
+      Interval& rows = *materialised_of(entry->in_place_of).rows;
+      rows = {std::min(rows.begin, entry->rows->begin), std::max(rows.end, entry->rows->end)};
+    }
+    for (Materialised& entry : plan_.materialised) {
+      if (entry.in_place_of != TensorId{-1}) entry.rows = materialised_of(entry.in_place_of).rows;
+      entry.block_rows =
+          block_rows(entry.rows->length(), row_bytes(graph_, entry.tensor, sizes_), memory_.block_bytes);
     }
   }
 
@@ -218,9 +236,14 @@ PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, co
   return goal;
 }
 
-Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Extent& latent) {
-  return per_axis([](int64_t length, int64_t size) { return cut(length, std::max<int64_t>(size, 1)); },
-                  extent_at(pass.scale, latent), tile);
+Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Sizes& sizes) {
+  Extent grid = extent_at(pass.scale, sizes.latent);
+  const Interval rows = own_rows(sizes, pass.scale.y);
+  grid.y = rows.length();
+  Axes<std::vector<Interval>> tiles = per_axis(
+      [](int64_t length, int64_t size) { return cut(length, std::max<int64_t>(size, 1)); }, grid, tile);
+  for (Interval& band : tiles.y) band = {band.begin + rows.begin, band.end + rows.begin};
+  return tiles;
 }
 
 Plan build_plan(const Model& model, const Request& request, const PlanConfiguration& configuration,

@@ -28,14 +28,15 @@ bool ends_at_cut_point(const Graph& graph, const Pass& pass);
 /// The goal of a pass: its barriers and what is to be materialised.
 PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, const Sizes& sizes);
 
-/// The pass's grid cut into tiles.
-Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Extent& latent);
+/// The rows of the pass's grid that are decoded here, and all of its columns and frames, cut into tiles.
+Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Sizes& sizes);
 
 /// What is fixed for a whole plan.
 struct PlanConfiguration {
   int64_t micro_batch = 1;
   WeightResidency weights = WeightResidency::resident;
   MemoryTier lower_tier = MemoryTier::scratch;  ///< of tensors that decisions put below the device
+  RankShare share{};
 };
 
 /// A whole plan from its decisions: lowered passes, block numbers, lifetimes and predicted peaks.

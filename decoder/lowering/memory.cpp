@@ -30,8 +30,9 @@ int64_t most_frames(const Graph& graph, const Pass& pass, const Step& step, int6
 
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model) {
   // What grows with the picture is there for one frame at a time.
-  const Extent picture = extent_of(graph.tensor(graph.output()), sizes.latent);
-  const int64_t pixels = picture.y * picture.x * sizes.items;
+  const Tensor& output = graph.tensor(graph.output());
+  const int64_t pixels =
+      own_rows(sizes, output.scale.y).length() * extent_of(output, sizes.latent).x * sizes.items;
   return model.reserve_bytes + std::llround(model.reserve_bytes_per_pixel * double(pixels));
 }
 

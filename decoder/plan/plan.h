@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,10 +75,22 @@ struct Environment {
   friend bool operator==(const Environment&, const Environment&) = default;
 };
 
-/// A tensor that is stored whole, in row-band blocks of `block_rows` rows of one batch item each.
+/// One of several ranks that decode one request together. Each owns the rows of every tensor that some rows of
+/// the latent become: no row has two owners, and what a rank does not own it gets from the one that does.
+struct RankShare {
+  int32_t rank = 0, ranks = 1;
+  Interval latent_rows{};  ///< owned; none where there are more ranks than rows. Means nothing for one rank
+  bool alone() const { return ranks == 1; }
+  friend bool operator==(const RankShare&, const RankShare&) = default;
+};
+
+/// A tensor that is stored whole, in row-band blocks of `block_rows` rows of one batch item each. Of several
+/// ranks each stores the rows that it owns and those that it reads of others.
 /// The latent is always materialised and not listed.
 struct Materialised {
   TensorId tensor{-1};
+  /// Rows that are stored, the first of which begins the first block; all where it is left out.
+  std::optional<Interval> rows{};
   int64_t block_rows = 0;
   /// One number per block, item by item, top to bottom; each tier counts its own. A number has one owner at
   /// a time.
@@ -164,6 +177,7 @@ struct Pass {
 /// How a decode is run under a limit. Plain data; docs/formats.md describes the file.
 struct Plan {
   Request request;
+  RankShare share;
   int64_t limit_bytes = 0;
   /// Batch items that go through all passes together; the batch is run in such micro-batches.
   int64_t micro_batch = 1;

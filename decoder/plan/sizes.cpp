@@ -10,11 +10,19 @@ Storage storage_of(const Request& request) {
 
 Sizes sizes_of(const Graph& graph, const Plan& plan) {
   const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
-  return {{(plan.request.frames - 1) / scale.t + 1, plan.request.height_pixels / scale.y,
-           plan.request.width_pixels / scale.x},
-          plan.micro_batch,
-          plan.request.dtype,
-          plan.request.device};
+  const Extent latent{(plan.request.frames - 1) / scale.t + 1, plan.request.height_pixels / scale.y,
+                      plan.request.width_pixels / scale.x};
+  return {latent, plan.micro_batch, plan.request.dtype, plan.request.device,
+          plan.share.alone() ? std::nullopt : std::optional(plan.share.latent_rows)};
+}
+
+Interval own_rows(const Sizes& sizes, int32_t scale) {
+  const Interval rows = sizes.latent_rows.value_or(Interval{0, sizes.latent.y});
+  return {rows.begin * scale, rows.end * scale};
+}
+
+Interval stored_rows(const Graph& graph, const Materialised& materialised, const Sizes& sizes) {
+  return materialised.rows.value_or(Interval{0, extent_of(graph.tensor(materialised.tensor), sizes.latent).y});
 }
 
 int64_t row_bytes(const Graph& graph, TensorId id, const Sizes& sizes) {

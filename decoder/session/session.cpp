@@ -1,6 +1,7 @@
 #include "decoder/session/session.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 
 #include "decoder/gpu/calls/open_gpu.h"
@@ -26,8 +27,10 @@ void check_latent(const Model& model, const Plan& plan, const Array& latent) {
   throw InputError("latent: expected shape " + text(expected) + " as planned, found " + text(latent.shape));
 }
 
-RunStats Session::decode(size_t number, const Array& latent, PictureSink& sink, EventSink* events) {
+RunStats Session::decode(size_t number, const Array& latent, PictureSink& sink, EventSink* events,
+                         const RankLink* link) {
   const Plan& plan = plans_[number];
+  if (!plan.share.alone() && link == nullptr) throw std::logic_error("one rank's plan without the others");
   check_latent(model_, plan, latent);
   const std::unique_ptr<Run> run = begin(number, events);
   RunStats stats;
@@ -36,7 +39,7 @@ RunStats Session::decode(size_t number, const Array& latent, PictureSink& sink, 
   for (int64_t item = 0; item < plan.request.batch; item += plan.micro_batch) {
     const Plan micro_batch = plan_of_micro_batch(plan, item);
     const std::unique_ptr<Device> device = run->device(micro_batch);
-    Interpreter interpreter(model_, micro_batch, *device, run->transfers(), run->events());
+    Interpreter interpreter(model_, micro_batch, *device, run->transfers(), run->events(), link);
     interpreter.run(latent, item, sink);
     stats.output_wait_seconds += device->output_wait_seconds();
     for (size_t i = 0; i < plan.passes.size(); ++i) {
@@ -76,7 +79,7 @@ RunStats decode(const Model& model, const Plan& plan, const ParameterSource& wei
   return open_session({model, weights, plans, plan.limit_bytes - plan.reserve_bytes,
                        plan.predicted_peak_bytes - plan.reserve_bytes, options.loading},
                       on_gpu ? gpu : nullptr)
-      ->decode(0, latent, sink, options.events);
+      ->decode(0, latent, sink, options.events, options.link);
 }
 
 }  // namespace headroom

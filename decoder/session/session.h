@@ -13,6 +13,7 @@
 #include "decoder/interpreter/block_transfers.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/events.h"
+#include "decoder/interpreter/rank_exchange.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/stats.h"
 #include "decoder/weights/parameter_source.h"
@@ -32,7 +33,10 @@ class Session {
   /// there yet. `latent` is N×C×T×H×W or N×C×H×W. Throws InputError where it does not have the plan's shape
   /// or the device cannot run the plan; LimitExceeded, DeviceError. The sink is not finished: that is the
   /// caller's, once all is well.
-  RunStats decode(size_t plan, const Array& latent, PictureSink& sink, EventSink* events);
+  /// `link` is given where the plan is one of several ranks'; all of them decode at the same time, and each
+  /// hands its sink the rows of the output that it owns.
+  RunStats decode(size_t plan, const Array& latent, PictureSink& sink, EventSink* events,
+                  const RankLink* link = nullptr);
 
   /// The most that was held of what this session may take; of a GPU what is reserved.
   virtual int64_t held_bytes() const = 0;
@@ -102,6 +106,7 @@ struct DecodeHooks {
   EventSink* events;                    ///< null for nobody
   std::function<void(double)> loading;  ///< receives the share of the weights that is there
   gpu::Gpu* gpu;                        ///< opened where the plan is for one and this is null
+  const RankLink* link = nullptr;       ///< where the plan is one of several ranks'
 };
 
 /// A session of one decode, within the plan's limit, on the device that the plan is for.

@@ -1,0 +1,1 @@
+#include "decoder/plan/ranked_plan.h"

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "decoder/plan/plan.h"
+
+// A decode that several ranks share: processes on as many devices, of one machine or of many. Each rank runs the
+// same passes on rows of its own (RankShare), and between passes they exchange three things:
+//
+//     rows        a pass reads some rows beyond a rank's own: its neighbours send them when the pass that writes
+//                 the tensor is done. Keys and values are read whole, so all ranks send them to all
+//     statistics  of each pass that takes some, every rank's own to all others, who merge them in rank order
+//     output      every rank's regions to rank 0, who writes the file
+namespace headroom {
+
+/// What carries messages between two ranks.
+struct Link {
+  double bytes_per_second = 0;
+  double seconds = 0;  ///< until the first byte is there
+  friend bool operator==(const Link&, const Link&) = default;
+};
+
+/// Rows of a materialised tensor that go from the rank that owns them to one that reads them.
+struct RowTransfer {
+  int32_t pass = 0;  ///< that writes the tensor; the rows leave when it is done
+  TensorId tensor{-1};
+  int32_t from = 0, to = 0;
+  Interval rows;
+  friend bool operator==(const RowTransfer&, const RowTransfer&) = default;
+};
+
+/// Bytes that one rank sends in a whole decode.
+struct RankTraffic {
+  int64_t rows_bytes = 0;
+  int64_t statistics_bytes = 0;  ///< to all other ranks together
+  int64_t output_bytes = 0;      ///< to rank 0: fp32
+  int64_t total() const { return rows_bytes + statistics_bytes + output_bytes; }
+  friend bool operator==(const RankTraffic&, const RankTraffic&) = default;
+};
+
+/// How such a decode is run, under a limit for each rank. Plain data; docs/formats.md describes the file.
+struct RankedPlan {
+  Request request;
+  Link link;
+  std::vector<Plan> plans;  ///< by rank; of the same passes and tensors, each with its own limit
+  /// In the order in which they are sent: pass by pass; downwards, then upwards.
+  std::vector<RowTransfer> transfers;
+  std::vector<RankTraffic> traffic;  ///< by rank
+  double predicted_seconds = 0;      ///< of the slowest rank, with what is exchanged
+  friend bool operator==(const RankedPlan&, const RankedPlan&) = default;
+};
+
+}  // namespace headroom
