@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/linear_attention.h"
+#include "decoder/graph/parameters.h"
 #include "decoder/lowering/rank_rows.h"
 
 namespace headroom {
@@ -26,8 +26,10 @@ RankedPlan build_ranked_plan(const Model& model, const Request& request,
                              const PlanConfiguration& configuration,
                              const std::vector<PassDecision>& decisions, const MemoryModel& memory,
                              int32_t ranks) {
-  RankedPlan plan{.request = request};
-  const Plan whole{.request = request};
+  RankedPlan plan;
+  plan.request = request;
+  Plan whole;
+  whole.request = request;
   const std::vector<Interval> shares = share_rows(sizes_of(model.graph, whole).latent.y, ranks);
   for (int32_t rank = 0; rank < ranks; ++rank) {
     PlanConfiguration own = configuration;
