@@ -13,6 +13,9 @@ struct Ranks {
   bool alone() const { return count == 1; }
 };
 
+/// What is assumed where nobody says: of CPUs 10 Gbit/s Ethernet, of GPUs PCIe 4 without a way of their own.
+Link assumed_link(DeviceKind device);
+
 /// From when so many bytes begin to leave until the last of them is there; 0 where there are none.
 double message_seconds(double bytes, const Link& link);
 
