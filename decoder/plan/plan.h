@@ -75,8 +75,8 @@ struct Environment {
   friend bool operator==(const Environment&, const Environment&) = default;
 };
 
-/// One of several ranks that decode one request together. Each owns the rows of every tensor that some rows of
-/// the latent become: no row has two owners, and what a rank does not own it gets from the one that does.
+/// One of several ranks that decode one request together. Each owns the rows of every tensor that some rows
+/// of the latent become: no row has two owners, and what a rank does not own it gets from the one that does.
 struct RankShare {
   int32_t rank = 0, ranks = 1;
   Interval latent_rows{};  ///< owned; none where there are more ranks than rows. Means nothing for one rank
@@ -89,8 +89,6 @@ struct RankShare {
 /// The latent is always materialised and not listed.
 struct Materialised {
   TensorId tensor{-1};
-  /// Rows that are stored, the first of which begins the first block; all where it is left out.
-  std::optional<Interval> rows{};
   int64_t block_rows = 0;
   /// One number per block, item by item, top to bottom; each tier counts its own. A number has one owner at
   /// a time.
@@ -101,6 +99,8 @@ struct Materialised {
   /// -1 where it has blocks of its own.
   TensorId in_place_of{-1};
   MemoryTier tier = MemoryTier::device;  ///< the device where blocks are taken over
+  /// Rows that are stored, the first of which begins the first block; all where it is left out.
+  std::optional<Interval> rows{};
   friend bool operator==(const Materialised&, const Materialised&) = default;
 };
 
