@@ -1,0 +1,232 @@
+"""Decodes by ranks that torchrun, or nothing but its variables, starts: the programs as people run them.
+
+  python ranks_test.py --bin build/bin
+"""
+import argparse
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+BIN = Path()
+
+KL = {"_class_name": "AutoencoderKL", "in_channels": 3, "out_channels": 3, "latent_channels": 4,
+      "block_out_channels": [16, 32, 32], "layers_per_block": 1, "norm_num_groups": 8, "scaling_factor": 0.5,
+      "mid_block_add_attention": True,
+      "down_block_types": ["DownEncoderBlock2D"] * 3, "up_block_types": ["UpDecoderBlock2D"] * 3}
+WAN = {"_class_name": "AutoencoderKLWan", "base_dim": 16, "z_dim": 4, "dim_mult": [1, 2, 2], "num_res_blocks": 1,
+       "attn_scales": [], "temperal_downsample": [True, False], "latents_mean": [0.0] * 4, "latents_std": [1.0] * 4}
+SEED = ["--random-weights", "3"]
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Decode:
+    """A folder with a model, a latent and plans for some numbers of ranks."""
+
+    def __init__(self, config, shape, limit="64MiB", seed=0):
+        self.folder = Path(tempfile.mkdtemp())
+        (self.folder / "config.json").write_text(json.dumps(config))
+        self.latent = self.folder / "latent.npy"
+        np.save(self.latent, np.random.default_rng(seed).standard_normal(shape).astype(np.float32))
+        self.scale, self.shape, self.limit = 2 ** (len(config.get("block_out_channels", config.get("dim_mult", []))) - 1), shape, limit
+
+    def plan(self, ranks, limit=None):
+        file = self.folder / f"plan-{ranks}.json"
+        words = ["--model", self.folder, "--size", f"{self.shape[-1] * self.scale}x{self.shape[-2] * self.scale}",
+                 "--batch", self.shape[0], "--ranks", ranks, "--limit", limit or self.limit, "-o", file]
+        if len(self.shape) == 5:
+            words += ["--frames", (self.shape[2] - 1) * 2 + 1]
+        subprocess.run([BIN / "headroom-plan", *map(str, words)], check=True, capture_output=True)
+        return file
+
+    def words(self, output, plan, more=()):
+        return [str(word) for word in [BIN / "headroom-decode", "--model", self.folder, *SEED, "--latent", self.latent,
+                                       "--plan", plan, "-o", self.folder / output, "--threads", 1, *more]]
+
+    def alone(self):
+        words = [BIN / "headroom-decode", "--model", self.folder, *SEED, "--latent", self.latent, "--limit",
+                 self.limit, "-o", self.folder / "alone.npy", "--threads", "1"]
+        subprocess.run(list(map(str, words)), check=True, capture_output=True)
+        return np.load(self.folder / "alone.npy")
+
+    def start(self, rank, ranks, port, words):
+        """One rank by the variables that torchrun sets, on its own."""
+        variables = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank),
+                         MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+        return subprocess.Popen(words, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run(self, ranks, words_of):
+        """All of them: exit codes and the last line of each one's errors."""
+        port = free_port()
+        started = [self.start(rank, ranks, port, words_of(rank)) for rank in range(ranks)]
+        return finish(started)
+
+
+def finish(started):
+    ended = [process.communicate(timeout=120) for process in started]
+    lines = [[line for line in err.splitlines() if line.startswith("headroom-decode:")] for _, err in ended]
+    return [process.returncode for process in started], lines
+
+
+class Whole(unittest.TestCase):
+    def launch(self, ranks, words):
+        launched = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--no-python", "--nproc-per-node",
+                                   str(ranks), "--master-port", str(free_port()), *words],
+                                  capture_output=True, text=True)
+        self.assertEqual(launched.returncode, 0, launched.stderr)
+
+    def check(self, decode):
+        expected = decode.alone()
+        for ranks in (1, 2, 3, 4):
+            with self.subTest(ranks=ranks):
+                plan = decode.plan(ranks)
+                stats = decode.folder / "stats.json"
+                words = decode.words("out.npy", plan, ["--stats", stats])
+                codes, lines = decode.run(ranks, lambda rank: words)
+                self.assertEqual(codes, [0] * ranks, lines)
+                picture = np.load(decode.folder / "out.npy")
+                self.assertLessEqual(abs(picture - expected).max() / abs(expected).max(), 1e-5)
+                if ranks == 3:  # once more, by the launcher itself
+                    self.launch(ranks, decode.words("again.npy", plan))
+                    self.assertTrue(np.array_equal(picture, np.load(decode.folder / "again.npy")))
+                measured = json.loads(stats.read_text())["ranks"]
+                self.assertEqual(len(measured), ranks)
+                for rank in measured:
+                    self.assertEqual(rank["sent_bytes"], rank["predicted_sent_bytes"])
+                    self.assertLessEqual(rank["pool_peak_bytes"], rank["predicted_peak_bytes"])
+
+    def test_picture(self):
+        self.check(Decode(KL, (1, 4, 13, 10)))
+
+    def test_clip(self):
+        self.check(Decode(WAN, (1, 4, 3, 7, 6)))
+
+
+class Faults(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.decode = Decode(KL, (1, 4, 48, 48))
+        cls.plan = cls.decode.plan(3)
+
+    def check_ended(self, codes, lines, failed, code, part, output="out.npy"):
+        """All ranks ended with an error of one line, `failed` with its own; and there is no file."""
+        self.assertEqual(codes[failed], code, lines)
+        for rank, said in enumerate(lines):
+            self.assertNotEqual(codes[rank], 0)
+            self.assertEqual(len(said), 1, said)
+            self.assertIn(part, said[0])
+        self.assertEqual([file.name for file in self.decode.folder.iterdir() if output.split(".")[0] in file.name], [])
+
+    def test_another_plan(self):
+        other = self.decode.plan(3, "32MiB")
+        moved = other.rename(self.decode.folder / "other.json")
+        self.plan = self.decode.plan(3)
+        codes, lines = self.decode.run(3, lambda rank: self.decode.words("out.npy", moved if rank == 1 else self.plan))
+        self.check_ended(codes, lines, 1, 5, "plan")
+
+    def test_other_weights(self):
+        def words(rank):
+            said = self.decode.words("out.npy", self.plan)
+            if rank == 2:
+                said[said.index("--random-weights") + 1] = "4"
+            return said
+        codes, lines = self.decode.run(3, words)
+        self.check_ended(codes, lines, 2, 5, "weights")
+
+    def test_another_latent(self):
+        other = Decode(KL, (1, 4, 48, 48), seed=1)
+        def words(rank):
+            said = self.decode.words("out.npy", self.plan)
+            if rank == 0:
+                said[said.index("--latent") + 1] = str(other.latent)
+            return said
+        codes, lines = self.decode.run(3, words)
+        self.check_ended(codes, lines, 0, 5, "latent")
+
+    def test_a_rank_with_bad_input(self):
+        def words(rank):
+            said = self.decode.words("out.npy", self.plan)
+            if rank == 1:
+                said[said.index("--latent") + 1] = "missing.npy"
+            return said
+        codes, lines = self.decode.run(3, words)
+        self.check_ended(codes, lines, 1, 2, "missing.npy")
+
+    def test_a_starved_rank(self):
+        """It may take no more addresses from some moment on."""
+        port = free_port()
+        words = self.decode.words("starved.npy", self.plan, ["--rank-timeout", "5"])
+        started = [self.decode.start(rank, 3, port, words) for rank in range(3)]
+        time.sleep(0.7)
+        resource.prlimit(started[1].pid, resource.RLIMIT_AS, (1 << 20, 1 << 20))
+        codes, lines = finish(started)
+        if codes[1] == 0:
+            return  # it had all that it needed
+        self.assertTrue(all(codes), lines)
+        self.assertFalse((self.decode.folder / "starved.npy").exists())
+
+    def test_killed_in_every_phase(self):
+        # Before they meet, while they agree, and while they decode, on a machine of 2 processors.
+        for phase, after in enumerate((0.3, 0.9, 1.5)):
+            with self.subTest(seconds=after):
+                port = free_port()
+                more = ["--rank-timeout", "5"]
+                started = [self.decode.start(rank, 3, port, self.decode.words(f"k{phase}.npy", self.plan, more))
+                           for rank in range(3)]
+                time.sleep(after)
+                started[1 + phase % 2].send_signal(signal.SIGKILL)
+                begun = time.monotonic()
+                codes, lines = finish(started)
+                if codes[1 + phase % 2] == 0:
+                    continue  # it was faster
+                self.assertLess(time.monotonic() - begun, 30)
+                for rank in range(3):
+                    if rank != 1 + phase % 2 and codes[rank] != 0:
+                        self.assertEqual(codes[rank], 5, lines)
+                        self.assertEqual(len(lines[rank]), 1, lines)
+                if codes[0] != 0:
+                    self.assertFalse((self.decode.folder / f"k{phase}.npy").exists())
+
+    def test_stopped(self):
+        port = free_port()
+        started = [self.decode.start(rank, 3, port, self.decode.words("stopped.npy", self.plan, ["--rank-timeout", "3"]))
+                   for rank in range(3)]
+        time.sleep(0.8)
+        started[2].send_signal(signal.SIGSTOP)
+        codes, lines = finish(started[:2])
+        started[2].kill()
+        finish(started[2:])
+        if codes != [0, 0]:
+            self.assertEqual(codes, [5, 5], lines)
+            self.assertFalse((self.decode.folder / "stopped.npy").exists())
+
+    def test_a_plan_for_other_ranks(self):
+        codes, lines = self.decode.run(2, lambda rank: self.decode.words("out.npy", self.plan))
+        self.check_ended(codes, lines, 0, 2, "expected a plan for the 2 ranks that torchrun started, found one for 3")
+
+    def test_alone(self):
+        ended = subprocess.run(self.decode.words("out.npy", self.plan), capture_output=True, text=True)
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("a plan for several ranks; start as many", ended.stderr)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=Path, required=True)
+    given, rest = parser.parse_known_args()
+    BIN = given.bin.resolve()
+    unittest.main(argv=sys.argv[:1] + rest)
