@@ -40,15 +40,13 @@ GlooExchange::GlooExchange(const ExchangeOptions& options)
   if (size() == 1) return;
   try {
     group_ = open_group(options, backend_store());
-  } catch (const ExchangeError&) {
-    throw;
   } catch (const std::exception& error) {
-    throw ExchangeError("cannot connect to the other ranks: " + one_line(error));
+    fail_to_open(error);
   }
 }
 
 GlooExchange::~GlooExchange() {
-  drop_all();
+  drop();
   leave();
 }
 
