@@ -9,7 +9,7 @@ namespace headroom {
 
 /// Between CPUs: Gloo over TCP. A span is a message of its own, sent from where it lies and received to where
 /// it goes.
-class GlooExchange final : public C10dExchange {
+class GlooExchange : public C10dExchange {
  public:
   explicit GlooExchange(const ExchangeOptions& options);
   ~GlooExchange() override;
