@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -89,9 +90,10 @@ class Spawned {
 };
 
 /// Variables that torchrun would set for one of several ranks on this machine.
-inline std::vector<std::string> rank_variables(int rank, int ranks, int port) {
+inline std::vector<std::string> rank_variables(int rank, int ranks, int port,
+                                               const std::string& address = "127.0.0.1") {
   return {"RANK=" + std::to_string(rank), "LOCAL_RANK=" + std::to_string(rank),
-          "WORLD_SIZE=" + std::to_string(ranks), "MASTER_ADDR=127.0.0.1",
+          "WORLD_SIZE=" + std::to_string(ranks), "MASTER_ADDR=" + address,
           "MASTER_PORT=" + std::to_string(port)};
 }
 
@@ -104,6 +106,8 @@ class SpawnedRanks {
       processes_.push_back(std::make_unique<Spawned>(
           words, rank_variables(which.empty() ? rank : which[static_cast<size_t>(rank)], ranks, port)));
   }
+  SpawnedRanks() = default;
+  void add(std::unique_ptr<Spawned> process) { processes_.push_back(std::move(process)); }
   Spawned& operator[](size_t at) { return *processes_[at]; }
   size_t size() const { return processes_.size(); }
 

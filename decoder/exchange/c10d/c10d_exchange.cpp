@@ -18,6 +18,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kBetweenVerdicts{50};
 /// So long a rank that keeps the store waits for others to read why it fails.
 constexpr double kFarewellSeconds = 1.5;
+/// In so long the beat of a rank that lives goes up.
+constexpr std::chrono::milliseconds kBeatsLast{1000};
 
 double seconds_now() {
   return RankBoard::Seconds(Clock::now().time_since_epoch()).count();
@@ -151,9 +153,17 @@ void C10dExchange::fail_with(int32_t peer, const std::string& error) {
 }
 
 void C10dExchange::fail_to_open(const std::exception& error) {
-  std::string line = one_line(error);
+  std::string line = "rank " + std::to_string(rank()) + " cannot connect to the others: " + one_line(error);
   try {
-    fail("rank " + std::to_string(rank()) + " cannot connect to the others: " + line);
+    // c10d does not say who was missing, but that rank no longer tells the others that it lives.
+    const std::vector<RankState> before = board_->view().states;
+    std::this_thread::sleep_for(kBeatsLast);
+    const std::vector<RankState> after = board_->view().states;
+    for (size_t i = 0; i < after.size(); ++i) {
+      if (static_cast<int32_t>(i) != rank() && after[i].beat == before[i].beat && !board_->view().lost)
+        line = "rank " + std::to_string(i) + " ended while ranks connected";
+    }
+    fail(line);
   } catch (const ExchangeError& first) {
     line = first.what();
   }

@@ -11,8 +11,9 @@
 // One rank of tests/decoder/exchange/c10d_exchange_test.cpp: does what its words say, and ends as programs
 // do, with one line and exit code 5, where another rank has failed.
 //
-//     exchange_probe SECONDS (messages | rounds | kill RANK | abandon RANK | idle RANK | slow RANK | agree
-//     WORD...)
+//     exchange_probe SECONDS (messages | rounds | endless | nccl)
+//     exchange_probe SECONDS (kill | abandon | idle | slow) RANK
+//     exchange_probe SECONDS agree WORD...
 namespace {
 
 using namespace headroom;
@@ -99,6 +100,7 @@ void rounds(Exchange& exchange, int32_t count, const Special& special) {
 
 void run(Exchange& exchange, const std::vector<std::string>& words, double seconds) {
   const std::string& mode = words.at(0);
+  if (mode == "nccl") return;
   if (mode == "messages") return check_messages(exchange);
   if (mode == "agree") {
     const std::string& mine = words.at(1 + static_cast<size_t>(exchange.rank()));
@@ -129,7 +131,12 @@ int main(int argc, char** argv) {
     ExchangeOptions options;
     options.ranks = rank_environment().value();
     options.timeout_seconds = std::stod(words.at(0));
-    const std::unique_ptr<Exchange> exchange = open_exchange(options, {HEADROOM_C10D_MODULE});
+    std::string module = HEADROOM_C10D_MODULE;
+    if (words.at(1) == "nccl") {
+      options.kind = ExchangeKind::nccl;
+      module.replace(module.rfind(".so"), 3, "-nccl.so");
+    }
+    const std::unique_ptr<Exchange> exchange = open_exchange(options, {module});
     try {
       run(*exchange, {words.begin() + 1, words.end()}, options.timeout_seconds);
     } catch (const std::exception& error) {
