@@ -63,6 +63,9 @@ class Exchange {
   /// Tells the others that this rank ends here with an error, in one line, so that they need not wait for it.
   /// Afterwards spans are touched no longer.
   virtual void abandon(const char* why) noexcept = 0;
+  /// Only the latter, where memory goes because of an error that somebody else will abandon() the others
+  /// with.
+  virtual void drop() noexcept { abandon("it stopped while bytes were on their way"); }
 
   /// Bytes that this rank has sent: of messages and, to each other rank, of gathered values.
   int64_t sent_bytes() const { return sent_bytes_; }

@@ -1,11 +1,13 @@
 #include "decoder/exchange/c10d/c10d_exchange.h"
 
 #include <c10/util/Exception.h>
+#include <c10/util/Logging.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <sstream>
 
 namespace headroom {
@@ -16,6 +18,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kBetweenVerdicts{50};
 /// So long a rank that keeps the store waits for others to read why it fails.
 constexpr double kFarewellSeconds = 1.5;
+/// In so long the beat of a rank that lives goes up.
+constexpr std::chrono::milliseconds kBeatsLast{1000};
 
 double seconds_now() {
   return RankBoard::Seconds(Clock::now().time_since_epoch()).count();
@@ -43,15 +47,26 @@ c10::intrusive_ptr<c10d::Store> open_store(const ExchangeOptions& options) {
 
 std::string one_line(const std::exception& error) {
   const auto* const c10_error = dynamic_cast<const c10::Error*>(&error);
-  const std::string text = c10_error != nullptr ? c10_error->what_without_backtrace() : error.what();
+  std::string text = c10_error != nullptr ? c10_error->what_without_backtrace() : error.what();
+  if (text.starts_with("[/")) text.erase(0, text.find("] ") + 2);  // the line of their source
   return text.substr(0, text.find('\n'));
 }
 
 C10dExchange::C10dExchange(const ExchangeOptions& options) : options_(options) {
   // Gloo writes to connections whose other end may have gone. That is an error which it reports, not the end.
   if (std::signal(SIGPIPE, SIG_IGN) != SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
+  // c10d writes warnings for every attempt to connect and every connection that ends. What matters is thrown.
+  setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
+  c10::initLogging();
   store_ = open_store(options_);
-  board_ = std::make_unique<RankBoard>(store_->clone(), rank(), size(), timeout());
+  try {
+    board_ = std::make_unique<RankBoard>(store_->clone(), rank(), size(), timeout());
+  } catch (const ExchangeError&) {
+    if (keeps_store()) std::this_thread::sleep_for(RankBoard::Seconds(kFarewellSeconds));
+    throw;
+  } catch (const std::exception& error) {
+    throw ExchangeError(store_keeper() + " has ended: " + one_line(error));
+  }
   judge_ = std::thread([this] { judge(); });
 }
 
@@ -66,6 +81,10 @@ C10dExchange::~C10dExchange() {
 
 c10::intrusive_ptr<c10d::Store> C10dExchange::backend_store() const {
   return c10::make_intrusive<c10d::PrefixStore>("backend", store_);
+}
+
+bool C10dExchange::keeps_store() const {
+  return rank() == 0 && !options_.ranks.store_is_there;
 }
 
 std::string C10dExchange::store_keeper() const {
@@ -121,9 +140,35 @@ void C10dExchange::wait_for(int32_t peer, const std::function<bool()>& wait,
   }
   board_->tell(-1);
   if (done) return;
-  if (!failure) failure = board_->failure_now();
   if (failure) fail(*failure);
+  fail_with(peer, error);
+}
+
+/// The peer's connection has closed, perhaps since it knew of a failure before this rank does.
+void C10dExchange::fail_with(int32_t peer, const std::string& error) {
+  const std::optional<std::string> failure = board_->failure_now();
+  if (failure) fail(*failure);
+  if (board_->view().lost) fail(store_keeper() + " has ended");
   fail("rank " + std::to_string(peer) + " has ended" + (error.empty() ? "" : " (" + error + ")"));
+}
+
+void C10dExchange::fail_to_open(const std::exception& error) {
+  std::string line = "rank " + std::to_string(rank()) + " cannot connect to the others: " + one_line(error);
+  try {
+    // c10d does not say who was missing, but that rank no longer tells the others that it lives.
+    const std::vector<RankState> before = board_->view().states;
+    std::this_thread::sleep_for(kBeatsLast);
+    const std::vector<RankState> after = board_->view().states;
+    for (size_t i = 0; i < after.size(); ++i) {
+      if (static_cast<int32_t>(i) != rank() && after[i].beat == before[i].beat && !board_->view().lost)
+        line = "rank " + std::to_string(i) + " ended while ranks connected";
+    }
+    fail(line);
+  } catch (const ExchangeError& first) {
+    line = first.what();
+  }
+  leave();
+  throw ExchangeError(line);
 }
 
 void C10dExchange::attempt(int32_t peer, const std::function<void()>& body) {
@@ -135,8 +180,7 @@ void C10dExchange::attempt(int32_t peer, const std::function<void()>& body) {
   } catch (const std::exception& thrown) {
     error = one_line(thrown);
   }
-  const std::optional<std::string> failure = board_->failure_now();
-  fail(failure ? *failure : "rank " + std::to_string(peer) + " has ended (" + error + ")");
+  fail_with(peer, error);
 }
 
 void C10dExchange::require_no_failure() {
@@ -155,7 +199,7 @@ void C10dExchange::fail(const std::string& line) {
     const std::lock_guard lock(mutex_);
     failure_ = first;
   }
-  drop_all();
+  drop();
   throw ExchangeError(first);
 }
 
@@ -167,17 +211,16 @@ void C10dExchange::abandon(const char* why) noexcept {
   } catch (const std::exception&) {
     // Out of memory, or the store is gone: others see the connections close.
   }
-  drop_all();
+  drop();
 }
 
 void C10dExchange::leave() noexcept {
   try {
     board_->tell(-1, true);
-    const bool keeper = rank() == 0 && !options_.ranks.store_is_there;
     const double begin = seconds_now();
     std::vector<Beat> beats(static_cast<size_t>(size()), {-1, begin});
     while (!may_leave(board_->view(), beats, seconds_now())) {
-      if (has_failed() && (!keeper || seconds_now() - begin > kFarewellSeconds)) return;
+      if (has_failed() && (!keeps_store() || seconds_now() - begin > kFarewellSeconds)) return;
       std::this_thread::sleep_for(kBetweenVerdicts);
     }
   } catch (const std::exception&) {

@@ -49,8 +49,8 @@ class C10dExchange : public Exchange {
   void attempt(int32_t peer, const std::function<void()>& body);
   /// Throws if a rank has failed.
   void require_no_failure();
-  /// Drops what is on its way: spans are touched no longer.
-  virtual void drop_all() noexcept = 0;
+  /// Tells the others that this rank could not be opened, and throws what has failed first.
+  [[noreturn]] void fail_to_open(const std::exception& error);
   /// To be called before the backend goes: until all other ranks need it no longer either.
   void leave() noexcept;
 
@@ -64,6 +64,8 @@ class C10dExchange : public Exchange {
   void judge();
   std::optional<std::string> verdict();
   [[noreturn]] void fail(const std::string& line);
+  [[noreturn]] void fail_with(int32_t peer, const std::string& error);
+  bool keeps_store() const;
   std::string store_keeper() const;
 
   const ExchangeOptions options_;

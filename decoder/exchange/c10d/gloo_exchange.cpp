@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-using Group = c10d::ProcessGroupGloo;
+using Gloo = c10d::ProcessGroupGloo;
 
 /// Far beyond any timeout of ours: where Gloo's own timeout passes it closes all connections.
 constexpr std::chrono::hours kNever{24 * 365};
@@ -22,15 +22,15 @@ constexpr int32_t kTags = 1 << 20;
 c10::intrusive_ptr<c10d::Backend> open_group(const ExchangeOptions& options,
                                              const c10::intrusive_ptr<c10d::Store>& store) {
   const auto group =
-      Group::Options::create(std::chrono::milliseconds(static_cast<int64_t>(options.timeout_seconds * 1000)));
+      Gloo::Options::create(std::chrono::milliseconds(static_cast<int64_t>(options.timeout_seconds * 1000)));
   group->threads = 1;  // for collectives, of which there are none
   std::string interface = options.interface;
   if (const char* const name = std::getenv("GLOO_SOCKET_IFNAME"); interface.empty() && name != nullptr)
     interface = name;
   group->devices.push_back(interface.empty()
-                               ? Group::createDeviceForHostname(local_address_towards(options.ranks.address))
-                               : Group::createDeviceForInterface(interface));
-  return c10::make_intrusive<Group>(store, options.ranks.rank, options.ranks.ranks, group);
+                               ? Gloo::createDeviceForHostname(local_address_towards(options.ranks.address))
+                               : Gloo::createDeviceForInterface(interface));
+  return c10::make_intrusive<Gloo>(store, options.ranks.rank, options.ranks.ranks, group);
 }
 
 }  // namespace
@@ -40,15 +40,13 @@ GlooExchange::GlooExchange(const ExchangeOptions& options)
   if (size() == 1) return;
   try {
     group_ = open_group(options, backend_store());
-  } catch (const ExchangeError&) {
-    throw;
   } catch (const std::exception& error) {
-    throw ExchangeError("cannot connect to the other ranks: " + one_line(error));
+    fail_to_open(error);
   }
 }
 
 GlooExchange::~GlooExchange() {
-  drop_all();
+  GlooExchange::drop();
   leave();
 }
 
@@ -108,9 +106,9 @@ std::vector<std::vector<double>> GlooExchange::gather(const std::vector<double>&
     sends.push_back({peer, {{all[static_cast<size_t>(rank())].data(), bytes}}});
     receives.push_back({peer, {{all[static_cast<size_t>(peer)].data(), bytes}}});
   }
-  const Posted posted = post(sends, receives);
-  for (const Ticket ticket : posted.receives) wait(ticket);
-  for (const Ticket ticket : posted.sends) wait(ticket);
+  const Posted posted = GlooExchange::post(sends, receives);
+  for (const Ticket ticket : posted.receives) GlooExchange::wait(ticket);
+  for (const Ticket ticket : posted.sends) GlooExchange::wait(ticket);
   return all;
 }
 

@@ -9,7 +9,7 @@ namespace headroom {
 
 /// Between CPUs: Gloo over TCP. A span is a message of its own, sent from where it lies and received to where
 /// it goes.
-class GlooExchange final : public C10dExchange {
+class GlooExchange : public C10dExchange {
  public:
   explicit GlooExchange(const ExchangeOptions& options);
   ~GlooExchange() override;
@@ -17,6 +17,7 @@ class GlooExchange final : public C10dExchange {
   Posted post(const std::vector<Message>& sends, const std::vector<Message>& receives) override;
   void wait(Ticket ticket) override;
   std::vector<std::vector<double>> gather(const std::vector<double>& own) override;
+  void drop() noexcept override { pending_.clear(); }
 
  private:
   using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
@@ -24,7 +25,6 @@ class GlooExchange final : public C10dExchange {
     int32_t peer = 0;
     Works works;
   };
-  void drop_all() noexcept override { pending_.clear(); }
   Ticket begin(const Message& message, bool sending);
 
   c10::intrusive_ptr<c10d::Backend> group_;

@@ -50,7 +50,8 @@ void meet(c10d::Store& store, int32_t size, RankBoard::Seconds timeout) {
     if (Clock::now() - begin > timeout) {
       std::ostringstream line;
       line << named(missing) << " of " << size << " did not come within " << timeout.count() << " s";
-      throw ExchangeError(line.str());
+      throw ExchangeError(
+          store.compareSet(kFailure, std::string(), line.str()));  // or what another wrote before
     }
     std::this_thread::sleep_for(kBetweenLooks);
   }
