@@ -48,8 +48,8 @@ std::vector<RowTransfer> row_transfers(const Graph& graph, const std::vector<Pla
       const Interval needed = rows_needed(graph, reader, entry.tensor);
       for (const Plan& owner : plans) {
         if (owner.share.rank == reader.share.rank) continue;
-        const Interval rows = intersect(
-            needed, own_rows(sizes_of(graph, owner), graph.tensor(entry.tensor).scale.y));
+        const Interval rows =
+            intersect(needed, own_rows(sizes_of(graph, owner), graph.tensor(entry.tensor).scale.y));
         if (rows.length() > 0)
           transfers.push_back({entry.first_pass, entry.tensor, owner.share.rank, reader.share.rank, rows});
       }
@@ -80,8 +80,7 @@ std::vector<RankTraffic> traffic_of(const Graph& graph, const RankedPlan& plan) 
     const Extent picture = extent_of(output, sizes.latent);
     if (rank == 0) continue;
     traffic[rank].output_bytes = picture.t * own_rows(sizes, output.scale.y).length() * picture.x *
-                                 output.channels * plan.request.batch *
-                                 static_cast<int64_t>(sizeof(float));
+                                 output.channels * plan.request.batch * static_cast<int64_t>(sizeof(float));
   }
   return traffic;
 }
