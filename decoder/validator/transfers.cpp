@@ -14,10 +14,11 @@ class TransferCheck {
 
   void run() {
     for (size_t i = 0; i < view_.plan.transfers.size() && !view_.findings.full(); ++i) {
-      if (check_order(i) && check_transfer(i)) note_arrival(i);
+      if (check_transfer(i) && check_order(i)) note_arrival(i);
     }
     for (auto& [where, arrivals] : arrivals_) check_once(where, arrivals);
     for (size_t rank = 0; rank < view_.ranks.size() && !view_.findings.full(); ++rank) check_reads(rank);
+    for (const auto& [where, arrivals] : arrivals_) check_wanted(where, arrivals);
   }
 
  private:
@@ -72,6 +73,8 @@ class TransferCheck {
     if (pass < entry.first_pass) return refuse(Violation::read_before_write, i, written);
     if (pass > entry.first_pass)
       return refuse(Violation::read_after_release, i, written + ", and its rows leave then");
+    if (pass == entry.last_pass)
+      return refuse(Violation::read_after_release, i, written + ", and released there, before rows leave");
     return true;
   }
 
@@ -171,6 +174,7 @@ class TransferCheck {
     }
     for (size_t y = 0; y < bands; ++y) {
       const Interval needed = intersect(own.needed(ref, input, kRows, y), all);
+      note_read({rank, tensor}, needed, own.step(ref).kind == StepKind::interpolate ? 1 : 0);
       const int64_t missing = first_missing({rank, tensor}, needed);
       if (missing >= needed.end) continue;
       return view_.findings.add(Violation::missing_transfer, RankedView::place(rank, own.place(ref)),
@@ -180,8 +184,30 @@ class TransferCheck {
     }
   }
 
+  /// An interpolation waits for rows on both sides of its own, although at the border it may need those on
+  /// one.
+  void note_read(const Where& where, const Interval& rows, int64_t beside) {
+    if (rows.length() == 0) return;
+    const Interval read{rows.begin - beside, rows.end + beside};
+    const auto [entry, is_new] = read_.try_emplace(where, read);
+    if (!is_new)
+      entry->second = {std::min(entry->second.begin, read.begin), std::max(entry->second.end, read.end)};
+  }
+
+  /// A rank waits for rows when it reads them. Those that it does not read would come when their blocks may
+  /// be another tensor's.
+  void check_wanted(const Where& where, const std::vector<Arrival>& arrivals) {
+    const auto read = read_.find(where);
+    for (const Arrival& arrival : arrivals) {
+      if (read == read_.end() || intersect(read->second, arrival.rows).length() == 0)
+        refuse(Violation::malformed, arrival.transfer,
+               "rank " + std::to_string(where.first) + " reads none of these rows");
+    }
+  }
+
   RankedView& view_;
   std::map<Where, std::vector<Arrival>> arrivals_;
+  std::map<Where, Interval> read_;                ///< from the first row that is read to the last
   std::map<Where, std::vector<Interval>> there_;  ///< runs of rows in order, with gaps between them
 };
 
