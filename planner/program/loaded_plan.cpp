@@ -26,4 +26,11 @@ LoadedRecipe load_recipe(const std::string& file, const std::string& model_argum
   return {std::move(model), std::move(plan)};
 }
 
+LoadedRanks load_ranks(const std::string& file, const std::string& model_argument) {
+  const PlanFile parsed(file);
+  Model model = model_of(parsed.request(), model_argument);
+  RankedPlan plan = parsed.ranked_plan(model.graph);
+  return {std::move(model), std::move(plan)};
+}
+
 }  // namespace headroom::planner

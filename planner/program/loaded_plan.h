@@ -4,6 +4,7 @@
 
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
+#include "decoder/plan/ranked_plan.h"
 #include "decoder/plan/recipe.h"
 
 namespace headroom::planner {
@@ -23,5 +24,12 @@ struct LoadedRecipe {
   RecipePlan plan;
 };
 LoadedRecipe load_recipe(const std::string& file, const std::string& model_argument);
+
+/// The same of a plan for ranks.
+struct LoadedRanks {
+  Model model;
+  RankedPlan plan;
+};
+LoadedRanks load_ranks(const std::string& file, const std::string& model_argument);
 
 }  // namespace headroom::planner

@@ -5,6 +5,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/validator/ranked_validator.h"
 #include "decoder/validator/recipe_validator.h"
 #include "decoder/validator/validator.h"
 #include "planner/program/loaded_plan.h"
@@ -13,12 +14,11 @@ namespace headroom::planner {
 namespace {
 
 std::vector<Violation> violations_of(const std::string& file, const std::string& model_argument) {
-  if (!PlanFile(file).has_recipe()) {
-    const LoadedPlan loaded = load_plan(file, model_argument);
-    return validate(loaded.plan, loaded.model);
-  }
-  const LoadedRecipe loaded = load_recipe(file, model_argument);
-  return validate(loaded.plan, loaded.model);
+  const PlanFile parsed(file);
+  const auto checked = [](const auto& loaded) { return validate(loaded.plan, loaded.model); };
+  if (parsed.has_ranks()) return checked(load_ranks(file, model_argument));
+  if (parsed.has_recipe()) return checked(load_recipe(file, model_argument));
+  return checked(load_plan(file, model_argument));
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #include "planner/search/ranked_plan.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "decoder/graph/errors.h"
 #include "decoder/lowering/ranked_plan.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "decoder/validator/ranked_validator.h"
 #include "planner/cost/exchange_timeline.h"
 #include "planner/search/add_gaps.h"
 #include "planner/search/make_plan.h"
@@ -63,6 +65,9 @@ RankedPlan ranked_plan_of(const Problem& problem, const ConfigurationSearch::Bes
   for (size_t rank = 0; rank < plan.plans.size(); ++rank)
     finish_rank(plan.plans[rank], problem, best, limits[rank]);
   plan.predicted_seconds = best.start_seconds + exchanged_seconds(problem.model.graph, plan);
+  const std::vector<Violation> violations = validate(plan, problem.model);
+  if (!violations.empty())
+    throw std::logic_error("unsound plan: " + violations[0].place + ": " + violations[0].what);
   return plan;
 }
 

@@ -1,0 +1,84 @@
+#include "planner/cost/exchange_timeline.h"
+
+#include <catch2/catch.hpp>
+
+#include "decoder/lowering/ranked_plan.h"
+#include "planner/cost/exchange_costs.h"
+#include "tests/decoder/plan/small_plan.h"
+#include "tests/support/random_plan.h"
+
+namespace headroom::planner {
+namespace {
+
+constexpr double kFast = 1e18;
+
+/// small_graph() by two ranks of four rows: each pass takes a second, in two bands of rank 0 and one of
+/// rank 1. The first takes statistics; each but the last has rows that the next one reads of the other rank.
+struct TwoRanks {
+  Model model;
+  RankedPlan plan;
+
+  TwoRanks() {
+    model.graph = testing::small_graph();
+    const Request request{"small", 16, 16, 1, 1, Dtype::fp32};
+    const auto keep = [&](const char* name) {
+      return PassDecision{.keeps = {model.graph.find_tensor(name)}, .tile = {1, 8, 8}};
+    };
+    std::vector<PassDecision> decisions{keep("conv_in"), {.tile = {1, 4, 16}}};
+    plan = build_ranked_plan(model, request, {}, decisions, {}, 2);
+    for (Plan& own : plan.plans) {
+      for (Pass& pass : own.passes) pass.predicted_seconds = 1;
+    }
+    plan.link = {kFast, 0};
+  }
+  double seconds() const { return exchanged_seconds(model.graph, plan); }
+};
+
+TEST_CASE("exchange: where the link takes no time, statistics wait for the slowest rank alone") {
+  TwoRanks two;
+  REQUIRE(two.plan.plans[0].passes.size() == 2);
+  CHECK(two.seconds() == Approx(2));
+  two.plan.plans[1].passes[0].predicted_seconds = 3;
+  two.plan.plans[0].passes[1].predicted_seconds = 5;
+  CHECK(two.seconds() == Approx(8));
+}
+
+TEST_CASE("exchange: statistics, rows above and the end of the output each take the link's time") {
+  TwoRanks two;
+  two.plan.link.seconds = 0.1;
+  // Statistics; then rank 1 waits for rows above. Rank 0 has what it waits for before its last band. Then the
+  // last of rank 1's output.
+  CHECK(two.seconds() == Approx(2 + 0.1 + 0.1 + 0.1));
+}
+
+TEST_CASE("exchange: rows below are hidden behind the bands before the last") {
+  TwoRanks two;
+  const auto of_rank_0 = [&](bool sends) {
+    TwoRanks alike = two;
+    std::erase_if(alike.plan.transfers, [&](const RowTransfer& t) { return (t.from == 0) == !sends; });
+    alike.plan.traffic[1].output_bytes = 0;
+    return alike.seconds();
+  };
+  // So slow that the one row of either takes 0.4 s.
+  const RowTransfer& above = two.plan.transfers.at(0);
+  REQUIRE(above.from == 0);
+  const Sizes sizes = sizes_of(two.model.graph, two.plan.plans[0]);
+  const double row = double(row_bytes(two.model.graph, above.tensor, sizes));
+  const double gathered = gather_seconds(two.plan.traffic[0].statistics_bytes / 8,
+                                         {2, {row * double(above.rows.length()) / 0.4, 0}});
+  two.plan.link.bytes_per_second = row * double(above.rows.length()) / 0.4;
+  CHECK(of_rank_0(true) == Approx(2 + gathered + 0.4));
+  CHECK(of_rank_0(false) <= 2 + gathered + 0.4 - 0.2);
+}
+
+TEST_CASE("exchange: the output arrives no faster than rank 0 can take it") {
+  TwoRanks two;
+  two.plan.transfers.clear();
+  two.plan.traffic[1] = {0, 0, 1000};
+  two.plan.link = {100, 0};
+  const double gathered = gather_seconds(two.plan.traffic[0].statistics_bytes / 8, {2, two.plan.link});
+  CHECK(two.seconds() == Approx(1 + gathered + 10));
+}
+
+}  // namespace
+}  // namespace headroom::planner
