@@ -20,10 +20,20 @@ struct DecodeOptions {
   std::optional<uint64_t> random_seed;
   FrameRate frame_rate;
   int threads = 0;
+  double rank_timeout_seconds = 30;
   std::string dtype, device, recipe;
   bool verify = false, json = false, other_environment = false;
   ProgressOptions progress;
 };
+
+/// An option, by name, and whether it was given.
+struct Given {
+  bool given = false;
+  const char* name = nullptr;
+};
+/// Throws InputError naming the first that was given: "--verify: not with --queue (try headroom-decode
+/// --help)".
+void refuse_given(const std::vector<Given>& options, const std::string& why);
 
 /// Empty where --help or --version was answered on `out`. Throws InputError where arguments do not fit
 /// together.
