@@ -46,6 +46,13 @@ class EventSink {
   virtual void device_memory(const DeviceMemoryUse&) {}
   /// Asking the driver takes its time: only where somebody wants to know.
   virtual bool watches_device_memory() const { return false; }
+  /// A call in which this rank exchanged something with others (decoder/session/watched_exchange.h).
+  struct Exchanged {
+    ExchangeCall call{};
+    int64_t sent_bytes = 0;
+    double seconds = 0;
+  };
+  virtual void exchanged(const Exchanged&) {}
   /// Reported of the decode's allocations; null where nobody is to be.
   virtual MemoryObserver* memory_observer() { return nullptr; }
 };
@@ -69,6 +76,7 @@ class ForwardingEvents : public EventSink {
   void holds_tile(const void* memory) override { next_.holds_tile(memory); }
   void device_memory(const DeviceMemoryUse& use) override { next_.device_memory(use); }
   bool watches_device_memory() const override { return next_.watches_device_memory(); }
+  void exchanged(const Exchanged& done) override { next_.exchanged(done); }
   MemoryObserver* memory_observer() override { return next_.memory_observer(); }
 
  private:

@@ -74,6 +74,15 @@ void TraceRecorder::device_memory(const DeviceMemoryUse& use) {
   device_ = use;
 }
 
+void TraceRecorder::exchanged(const Exchanged& done) {
+  {
+    const std::lock_guard lock(mutex_);
+    const double at = now();
+    trace_.exchanged(std::max(0.0, at - done.seconds), at, done.call, done.sent_bytes);
+  }
+  ForwardingEvents::exchanged(done);
+}
+
 void TraceRecorder::allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) {
   const std::lock_guard lock(mutex_);
   pool_resident_bytes_ = live_bytes + warm_bytes;

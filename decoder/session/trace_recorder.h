@@ -14,6 +14,10 @@ class TraceRecorder final : public ForwardingEvents, private MemoryObserver {
   /// Starts the clock. `next` receives tiles and steps as well; may be null.
   explicit TraceRecorder(EventSink* next = nullptr, const TraceBounds& bounds = {});
 
+  /// Seconds since the start, by its clock.
+  double now() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
   /// What was recorded, once the decode is over. The names are left to the caller.
   Trace finish();
 
@@ -23,15 +27,13 @@ class TraceRecorder final : public ForwardingEvents, private MemoryObserver {
   void allocating(MemoryKind kind, TensorId tensor) override;
   void holds_tile(const void* memory) override;
   void device_memory(const DeviceMemoryUse& use) override;
+  void exchanged(const Exchanged& done) override;
   bool watches_device_memory() const override { return true; }
   MemoryObserver* memory_observer() override { return this; }
 
  private:
   void allocated(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
   void freed(const void* memory, int64_t bytes, int64_t live_bytes, int64_t warm_bytes) override;
-  double now() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
   void sample_outside();
 
   std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "decoder/graph/graph.h"
 #include "decoder/plan/plan.h"
@@ -15,6 +16,13 @@ namespace headroom {
 /// DeviceError.
 void write_chrome_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan,
                         const Graph& graph);
+
+/// The events of such a file, as the text of an array. Of one of several ranks they are those of a process
+/// of its own, by the clock of all ranks.
+std::string chrome_events(const Trace& trace, const Plan& plan, const Graph& graph);
+/// A file of the events of several; `first` says what it is of.
+void write_chrome_trace(const std::filesystem::path& file, const Trace& first,
+                        const std::vector<std::string>& events);
 
 /// Its events as a table, a line for each: seconds, kind, layer, pass, tile, bytes, and what there is of
 /// every kind and in all afterwards. Throws DeviceError.

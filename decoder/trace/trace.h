@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,39 @@ struct TraceSource {
   friend bool operator==(const TraceSource&, const TraceSource&) = default;
 };
 
+/// What a rank did that it needed others for.
+enum class ExchangeCall : uint8_t {
+  post,   ///< began to send and to receive
+  wait,   ///< stood still until messages had come, or gone
+  gather  ///< stood still until the values of all ranks were there
+};
+constexpr size_t kExchangeCalls = 3;
+const char* name_of(ExchangeCall call);
+
+struct TraceExchange {
+  double begin_seconds = 0;
+  double end_seconds = 0;
+  int64_t sent_bytes = 0;
+  int32_t pass = -1;  ///< -1 before the first
+  ExchangeCall call{};
+  friend bool operator==(const TraceExchange&, const TraceExchange&) = default;
+};
+
+/// Which of the ranks of one decode a trace is of, and what it exchanged with the others.
+struct TraceRank {
+  int32_t rank = 0;
+  int32_t ranks = 1;
+  Interval latent_rows;  ///< that it owns
+  int64_t predicted_peak_bytes = 0;
+  /// What to add to the trace's times to get those of one clock for all ranks; at least 0.
+  double clock_offset_seconds = 0;
+  int64_t sent_bytes = 0;              ///< in all
+  double waited_seconds = 0;           ///< the same: for messages and for values of all ranks
+  std::vector<TraceExchange> calls{};  ///< the first ones, where there are very many
+  int64_t calls_left_out = 0;
+  friend bool operator==(const TraceRank&, const TraceRank&) = default;
+};
+
 /// How one decode used time and memory. The bytes of all events up to one add up to the pool's live bytes
 /// there; on a GPU to all that the process has of its memory.
 struct Trace {
@@ -120,6 +154,7 @@ struct Trace {
   int64_t records_lost = 0;           ///< by those who watched
   std::vector<DriverSample> driver;
   std::vector<TraceSource> sources;
+  std::optional<TraceRank> rank{};  ///< where the decode is one rank's share
 };
 
 }  // namespace headroom

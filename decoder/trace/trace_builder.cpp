@@ -1,5 +1,6 @@
 #include "decoder/trace/trace_builder.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace headroom {
@@ -13,6 +14,14 @@ int64_t asked_for(const KindBytes& bytes) {
 }
 
 }  // namespace
+
+TraceBounds bounds_of_rank(int32_t ranks) {
+  TraceBounds bounds;
+  for (size_t* most : {&bounds.single_events, &bounds.events, &bounds.tiles, &bounds.steps, &bounds.outside,
+                       &bounds.activities, &bounds.exchanges})
+    *most = std::max<size_t>(1000, *most / static_cast<size_t>(std::max(1, ranks)));
+  return bounds;
+}
 
 Trace TraceBuilder::finish(double at) {
   end_pass();
@@ -156,6 +165,18 @@ void TraceBuilder::sum_up(double at) {
   if (detail_ == Detail::steps && trace_.events.size() >= bounds_.events) {
     detail_ = Detail::passes;
     trace_.summed_by_pass_from_seconds = at;
+  }
+}
+
+void TraceBuilder::exchanged(double begin, double end, ExchangeCall call, int64_t sent_bytes) {
+  if (!trace_.rank) trace_.rank.emplace();
+  TraceRank& rank = *trace_.rank;
+  rank.sent_bytes += sent_bytes;
+  if (call != ExchangeCall::post) rank.waited_seconds += end - begin;
+  if (rank.calls.size() < bounds_.exchanges) {
+    rank.calls.push_back({begin, end, sent_bytes, pass(), call});
+  } else {
+    ++rank.calls_left_out;
   }
 }
 

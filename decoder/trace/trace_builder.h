@@ -17,7 +17,10 @@ struct TraceBounds {
   size_t steps = 200'000;
   size_t outside = 50'000;
   size_t activities = 200'000;
+  size_t exchanges = 100'000;
 };
+/// The bounds of one rank's trace, so that the file of all ranks is about as large as that of one may be.
+TraceBounds bounds_of_rank(int32_t ranks);
 
 /// Makes a trace of events that are added in order: seconds since the start never fall. Its memory stays
 /// within the bounds.
@@ -41,6 +44,9 @@ class TraceBuilder {
   void holds_tile(const void* memory);
   /// Bytes of what the decode does not ask for, come or gone: slack are those reserved for it.
   void changed(double at, MemoryKind kind, int64_t bytes);
+
+  /// A call that began and ended at these times, and the bytes that it sent.
+  void exchanged(double begin, double end, ExchangeCall call, int64_t sent_bytes);
 
   /// Growth of the process outside the pool. Some are left out where there are very many.
   void sample_outside(double at, int64_t bytes);

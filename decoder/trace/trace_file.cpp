@@ -4,10 +4,12 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 
 #include "decoder/graph/json_fields.h"
 #include "decoder/plan/json_elements.h"
 #include "decoder/trace/trace_parser.h"
+#include "decoder/trace/trace_rank_json.h"
 
 namespace headroom {
 namespace {
@@ -74,6 +76,7 @@ json head_of(const Trace& trace, const Graph& graph, bool old) {
             {"tile_fields", tile_field_names()},
             {"outside_fields", outside_field_names()}};
   if (!old) add_device(trace, head);
+  if (trace.rank) head["rank"] = to_json(*trace.rank);
   if (trace.summed_by_step_from_seconds >= 0)
     head["summed_by_step_from_seconds"] = trace.summed_by_step_from_seconds;
   if (trace.summed_by_pass_from_seconds >= 0)
@@ -132,6 +135,18 @@ void write_lists(const Trace& trace, bool old, std::ostream& out) {
   outside.end();
 }
 
+void write_whole(const Trace& trace, const Plan& plan, const Graph& graph, std::ostream& out) {
+  const bool old = is_of_cpu(trace);
+  std::string head = head_of(trace, graph, old).dump();
+  head.pop_back();
+  out << head;
+  write_passes(trace, plan, out);
+  write_steps(trace, plan, out);
+  write_lists(trace, old, out);
+  if (!old) write_device_lists(trace, out);
+  out << "}\n";
+}
+
 }  // namespace
 
 const char* name_of(ActivityKind kind) {
@@ -148,17 +163,13 @@ const char* name_of(ActivityKind kind) {
 
 void write_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan,
                  const Graph& graph) {
-  const bool old = is_of_cpu(trace);
-  write_file_whole(file, [&](std::ostream& out) {
-    std::string head = head_of(trace, graph, old).dump();
-    head.pop_back();
-    out << head;
-    write_passes(trace, plan, out);
-    write_steps(trace, plan, out);
-    write_lists(trace, old, out);
-    if (!old) write_device_lists(trace, out);
-    out << "}\n";
-  });
+  write_file_whole(file, [&](std::ostream& out) { write_whole(trace, plan, graph, out); });
+}
+
+std::string trace_text(const Trace& trace, const Plan& plan, const Graph& graph) {
+  std::ostringstream out;
+  write_whole(trace, plan, graph, out);
+  return out.str();
 }
 
 }  // namespace headroom

@@ -14,6 +14,9 @@ constexpr int64_t kTraceVersion = 2;
 /// "headroom.trace" as docs/formats.md describes it, written bit by bit: of version 1 where nothing of it is
 /// a GPU's. Throws DeviceError.
 void write_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan, const Graph& graph);
+/// The same as a text; of one of several ranks it goes to the rank that writes them all
+/// (decoder/trace/ranked_trace_file.h).
+std::string trace_text(const Trace& trace, const Plan& plan, const Graph& graph);
 
 /// What one step of a plan is called.
 struct RecordedStep {
@@ -31,8 +34,11 @@ struct RecordedTrace {
   std::vector<RecordedStep> steps;      ///< parallel to trace.step_sums
 };
 
-/// Reads at most 512 MiB: a million events in well below a second. Every number is checked against its range,
-/// times ascend, and no kind of allocation is ever below zero. Throws InputError naming the file and the key.
+constexpr int64_t kMostTraceFileBytes = int64_t{512} << 20;
+
+/// Reads at most so many bytes: a million events in well below a second. Every number is checked against its
+/// range, times ascend, and no kind of allocation is ever below zero. Throws InputError naming the file and
+/// the key.
 RecordedTrace read_trace(const std::filesystem::path& file);
 /// The same of a text; `origin` names it in errors.
 RecordedTrace trace_from_json(const std::string& text, const std::string& origin);

@@ -4,13 +4,13 @@
 
 #include "decoder/trace/trace_file.h"
 #include "decoder/trace/trace_parser.h"
+#include "decoder/trace/trace_rank_json.h"
 
 namespace headroom {
 namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMostFileBytes = int64_t{512} << 20;
 constexpr size_t kMostNameBytes = 4096;
 constexpr size_t kMostSources = 100;
 constexpr size_t kMostIntervals = 1'000'000;
@@ -176,6 +176,7 @@ void read_device(const JsonFields& file, RecordedTrace& recorded) {
 RecordedTrace trace_from_json(const std::string& text, const std::string& origin) {
   ParsedTrace parsed = parse_trace(text, origin);
   const JsonFields file(parsed.document, origin);
+  if (file.has("ranks")) file["ranks"].fail("expected the trace of one rank, found that of several");
   check_schema(file, "headroom.trace", kTraceVersion);
   RecordedTrace recorded;
   Trace& trace = recorded.trace;
@@ -205,11 +206,13 @@ RecordedTrace trace_from_json(const std::string& text, const std::string& origin
   for (const char* list : {"tiles", "events", "outside"}) file[list].size(0);
   if (!old) read_device(file, recorded);
   check_rows(recorded, old, origin);
+  if (file.has("rank"))
+    trace.rank = rank_from_json(file["rank"], static_cast<int64_t>(recorded.pass_names.size()));
   return recorded;
 }
 
 RecordedTrace read_trace(const std::filesystem::path& file) {
-  return trace_from_json(read_text_file(file, kMostFileBytes), file.string());
+  return trace_from_json(read_text_file(file, kMostTraceFileBytes), file.string());
 }
 
 }  // namespace headroom

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "decoder/exchange/exchange.h"
+#include "decoder/interpreter/events.h"
+
+namespace headroom {
+
+/// Another exchange whose calls are timed and reported. Both must outlive this one.
+class WatchedExchange final : public Exchange {
+ public:
+  WatchedExchange(Exchange& exchange, EventSink& events) : exchange_(exchange), events_(events) {}
+
+  int32_t rank() const override { return exchange_.rank(); }
+  int32_t size() const override { return exchange_.size(); }
+  Posted post(const std::vector<Message>& sends, const std::vector<Message>& receives) override;
+  void wait(Ticket ticket) override;
+  std::vector<std::vector<double>> gather(const std::vector<double>& own) override;
+  void working() noexcept override { exchange_.working(); }
+  void abandon(const char* why) noexcept override { exchange_.abandon(why); }
+
+ private:
+  template <typename Call>
+  auto watched(ExchangeCall kind, const Call& call);
+
+  Exchange& exchange_;
+  EventSink& events_;
+};
+
+}  // namespace headroom
