@@ -73,7 +73,7 @@ class Gpus {
   std::vector<test::OnRank> on_;
 };
 
-Array untiled_on_cpu(const Model& model, Request request, const Array& latent, uint64_t seed) {
+Array whole_on_cpu(const Model& model, Request request, const Array& latent, uint64_t seed) {
   request.device = DeviceKind::cpu;
   return test::decode_to_memory(model, untiled_plan(model, request), test::random_source(seed), latent)
       .picture;
@@ -104,16 +104,17 @@ RankedPlan drawn_plan(const Model& model, const Request& request, int64_t micro_
 /// reserve to what was predicted, and what they send as well.
 template <typename Draw>
 void check_drawn_ranks(uint64_t seeds, int64_t most_frames, const Draw& draw) {
-  int64_t moved = 0, uneven = 0, idle = 0;
+  int64_t moved = 0;
   for (uint64_t seed = 0; seed < seeds; ++seed) {
     Random random(seed);
     const test::DrawnModel drawn = draw(random);
     const Model& clips = drawn.model;
     const int64_t frames = random.integer(1, most_frames);
-    const Extent latent{clips.decodes_clips ? frames : 1, random.integer(2, 6), random.integer(2, 5)};
+    const int32_t ranks = seed % 4 == 3 ? 1 : 2 + static_cast<int32_t>(seed % 2);
+    const int64_t rows = seed % 4 == 1 ? 2 : random.integer(2, 6);  // sometimes fewer than ranks
+    const Extent latent{clips.decodes_clips ? frames : 1, rows, random.integer(2, 5)};
     const Model model = for_frames(clips, latent.t);
     const int64_t batch = random.integer(1, 2), micro_batch = random.integer(1, batch);
-    const auto ranks = static_cast<int32_t>(random.integer(1, 3));
     const Way way{random.chance(0.5), random.chance(0.5)};
     CAPTURE(seed, drawn.text, latent.t, latent.y, latent.x, batch, micro_batch, ranks, way.device_memory,
             way.late);
@@ -123,51 +124,47 @@ void check_drawn_ranks(uint64_t seeds, int64_t most_frames, const Draw& draw) {
     const Gpus gpus(plan.plans.size(), way);
     const test::DecodedByRanks decoded =
         test::decode_by_ranks(model, plan, test::random_source(seed), input, seed, gpus.on());
-    CHECK(test::relative_error(decoded.picture, untiled_on_cpu(model, request, input, seed)) <= test::kExact);
+    CHECK(test::relative_error(decoded.picture, whole_on_cpu(model, request, input, seed)) <= test::kExact);
     for (size_t rank = 0; rank < plan.plans.size(); ++rank) {
       CAPTURE(rank);
       CHECK(decoded.stats[rank].pool_peak_bytes <= plan.plans[rank].predicted_peak_bytes);
       CHECK(decoded.sent_bytes[rank] == plan.traffic[rank].rows_bytes + plan.traffic[rank].statistics_bytes);
     }
     moved += plan.transfers.empty() ? 0 : 1;
-    uneven += latent.y % ranks != 0 ? 1 : 0;
-    idle += latent.y < ranks ? 1 : 0;
   }
-  if (test::kSanitized) return;  // a few of them need not have all there is
-  CHECK(moved > 0);
-  CHECK(uneven > 0);
+  if (!test::kSanitized) CHECK(moved > 0);  // a few of them need not have all there is
 }
 
 TEST_CASE("several GPUs give the pixels of the untiled decode: AutoencoderKL") {
-  check_drawn_ranks(test::kSanitized ? 2 : 12, 1, [](Random& random) { return test::random_config(random); });
+  check_drawn_ranks(test::kSanitized ? 2 : 8, 1, [](Random& random) { return test::random_config(random); });
 }
 
 TEST_CASE("several GPUs: AutoencoderTiny and HunyuanImage") {
-  check_drawn_ranks(test::kSanitized ? 1 : 6, 1, [](Random& random) {
+  check_drawn_ranks(test::kSanitized ? 1 : 4, 1, [](Random& random) {
     return random.chance(0.6) ? test::random_autoencoder_tiny_config(random)
                               : test::random_hunyuan_image_config(random);
   });
 }
 
 TEST_CASE("several GPUs: clips") {
-  check_drawn_ranks(test::kSanitized ? 1 : 8, 3, [](Random& random) {
+  check_drawn_ranks(test::kSanitized ? 1 : 4, 3, [](Random& random) {
     return random.chance(0.5) ? test::random_wan_config(random) : test::random_causal_config(random);
   });
 }
 
 TEST_CASE("several GPUs: attention of each frame with all before it") {
-  check_drawn_ranks(test::kSanitized ? 1 : 8, 4, test::random_causal_attention_model);
+  check_drawn_ranks(test::kSanitized ? 1 : 6, 4, test::random_causal_attention_model);
 }
 
 TEST_CASE("several GPUs: HunyuanVideo's and LTX's decoders") {
-  check_drawn_ranks(test::kSanitized ? 1 : 8, 3, [](Random& random) {
+  check_drawn_ranks(test::kSanitized ? 1 : 6, 3, [](Random& random) {
     return random.chance(0.5) ? test::random_hunyuan_video_config(random)
                               : test::random_ltx_video_config(random);
   });
 }
 
 TEST_CASE("several GPUs: AutoencoderDC") {
-  check_drawn_ranks(test::kSanitized ? 1 : 8, 1,
+  check_drawn_ranks(test::kSanitized ? 1 : 6, 1,
                     [](Random& random) { return test::random_dc_config(random); });
 }
 
