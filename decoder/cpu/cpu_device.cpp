@@ -69,15 +69,29 @@ void CpuDevice::add_key_values(TensorId id, const std::vector<MapView>& inputs, 
   sums_.at(id).add(inputs, region, items);
 }
 
-std::vector<double> CpuDevice::statistics_values(TensorId id) {
+std::vector<double> CpuDevice::values_of(TensorId id) const {
   const auto sums = sums_.find(id);
   return sums == sums_.end() ? statistics_.at(id).values() : sums->second.values();
 }
 
-void CpuDevice::set_statistics_values(TensorId id, const std::vector<double>& values) {
-  const auto sums = sums_.find(id);
-  if (sums == sums_.end()) return statistics_.at(id).set_values(values);
-  sums->second.set_values(values);
+std::vector<double> CpuDevice::statistics_values(const std::vector<TensorId>& ids) {
+  std::vector<double> values;
+  for (const TensorId id : ids) {
+    const std::vector<double> own = values_of(id);
+    values.insert(values.end(), own.begin(), own.end());
+  }
+  return values;
+}
+
+void CpuDevice::set_statistics_values(const std::vector<TensorId>& ids, const std::vector<double>& values) {
+  auto begin = values.begin();
+  for (const TensorId id : ids) {
+    const auto end = begin + static_cast<std::ptrdiff_t>(values_of(id).size());
+    const std::vector<double> own(begin, end);
+    begin = end;
+    const auto sums = sums_.find(id);
+    sums == sums_.end() ? statistics_.at(id).set_values(own) : sums->second.set_values(own);
+  }
 }
 
 void CpuDevice::check_statistics(TensorId id, const std::string& layer) {

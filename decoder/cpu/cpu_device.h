@@ -38,8 +38,8 @@ class CpuDevice final : public Device {
   void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) override;
   void add_key_values(TensorId id, const std::vector<MapView>& inputs, const Region& region,
                       int64_t items) override;
-  std::vector<double> statistics_values(TensorId id) override;
-  void set_statistics_values(TensorId id, const std::vector<double>& values) override;
+  std::vector<double> statistics_values(const std::vector<TensorId>& ids) override;
+  void set_statistics_values(const std::vector<TensorId>& ids, const std::vector<double>& values) override;
   void check_statistics(TensorId id, const std::string& layer) override;
   void forget_statistics(TensorId id) override;
 
@@ -78,6 +78,8 @@ class CpuDevice final : public Device {
   const Sizes sizes_;
   PlannedWeights& weights_;
   LimitedPool& pool_;
+  std::vector<double> values_of(TensorId id) const;
+
   std::map<TensorId, GroupStatistics> statistics_;
   std::map<TensorId, KeyValueSums> sums_;
   std::shared_ptr<float> attending_;  ///< the workspace of attention between its parts

@@ -46,6 +46,8 @@ class Exchange {
   virtual ~Exchange() = default;
   virtual int32_t rank() const = 0;
   virtual int32_t size() const = 0;
+  /// Whether spans lie in the memory of this rank's GPU. Otherwise they lie in the host's.
+  virtual bool takes_device_memory() const { return false; }
 
   /// One ticket for each message.
   struct Posted {

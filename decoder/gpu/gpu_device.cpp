@@ -40,6 +40,7 @@ GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, co
       resident_(resident),
       gpu_(staging.gpu()),
       staging_(staging),
+      copies_(staging),
       output_(gpu_, staging.output()),
       layout_(gpu::state_layout(graph, sizes_)) {
   if (layout_.bytes > 0) state_ = memory_.allocate(layout_.bytes);
@@ -99,18 +100,11 @@ const GpuOpWeights& GpuDevice::weights_of(const Op& op) const {
 
 void GpuDevice::load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) {
   const int64_t count = positions(extent_of(view.region)), values = count * view.channels;
-  const int64_t chunk = PinnedStaging::kBytes / int64_t{sizeof(float)};
   std::vector<float> pixels(static_cast<size_t>(values));
   for (int64_t item = 0; item < items; ++item) {
     interleave_planes(latent, first_item + item, view.channels, count, {pixels.data()});
-    auto* to = static_cast<float*>(view.blocks[static_cast<size_t>(item)]);
-    for (int64_t i = 0; i < values; i += chunk) {
-      const int64_t now = std::min(chunk, values - i);
-      auto* through = reinterpret_cast<float*>(staging_.next());
-      std::copy_n(pixels.data() + i, now, through);
-      gpu_.copy(gpu::Stream::compute, to + i, through, now * int64_t{sizeof(float)});
-      staging_.used();
-    }
+    copies_.to_device(reinterpret_cast<const std::byte*>(pixels.data()),
+                      {{view.blocks[static_cast<size_t>(item)], values * int64_t{sizeof(float)}}});
   }
 }
 
@@ -188,12 +182,25 @@ void GpuDevice::add_key_values(TensorId id, const std::vector<MapView>& inputs, 
   }
 }
 
-std::vector<double> GpuDevice::statistics_values(TensorId) {
-  throw InputError("ranks on a GPU exchange no statistics yet");
+std::vector<Span> GpuDevice::statistics_spans(const std::vector<TensorId>& ids) const {
+  std::vector<Span> spans;
+  for (const TensorId id : ids) {
+    const gpu::StateLayout::Buffer& buffer = layout_.statistics.at(id);
+    for (int64_t item = 0; item < sizes_.items; ++item)
+      spans.push_back({state_at(buffer, item), buffer.own_bytes});
+  }
+  return spans;
 }
 
-void GpuDevice::set_statistics_values(TensorId, const std::vector<double>&) {
-  throw InputError("ranks on a GPU exchange no statistics yet");
+std::vector<double> GpuDevice::statistics_values(const std::vector<TensorId>& ids) {
+  const Message all{0, statistics_spans(ids)};
+  std::vector<double> values(static_cast<size_t>(bytes_of(all)) / sizeof(double));
+  copies_.to_host(all.spans, reinterpret_cast<std::byte*>(values.data()));
+  return values;
+}
+
+void GpuDevice::set_statistics_values(const std::vector<TensorId>& ids, const std::vector<double>& values) {
+  copies_.to_device(reinterpret_cast<const std::byte*>(values.data()), statistics_spans(ids));
 }
 
 void GpuDevice::check_statistics(TensorId id, const std::string& layer) {

@@ -7,6 +7,7 @@
 #include "decoder/gpu/gpu_memory.h"
 #include "decoder/gpu/gpu_output.h"
 #include "decoder/gpu/gpu_weights.h"
+#include "decoder/gpu/staged_copies.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/lowering/gpu_layout.h"
@@ -37,12 +38,15 @@ class GpuDevice : public Device {
   void begin_pass(size_t pass) override;
   void end_pass() override { of_pass_.reset(); }
 
+  void finish_work() override { gpu_.wait_on_host(gpu_.record(gpu::Stream::compute)); }
+  HostCopies* host_copies() override { return &copies_; }
+
   void begin_statistics(TensorId id, int64_t items) override;
   void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) override;
   void add_key_values(TensorId id, const std::vector<MapView>& inputs, const Region& region,
                       int64_t items) override;
-  std::vector<double> statistics_values(TensorId id) override;
-  void set_statistics_values(TensorId id, const std::vector<double>& values) override;
+  std::vector<double> statistics_values(const std::vector<TensorId>& ids) override;
+  void set_statistics_values(const std::vector<TensorId>& ids, const std::vector<double>& values) override;
   void check_statistics(TensorId id, const std::string& layer) override;
   void forget_statistics(TensorId) override {}
 
@@ -76,6 +80,8 @@ class GpuDevice : public Device {
 
  private:
   void make_affines(const Pass& pass);
+  /// Where their numbers lie.
+  std::vector<Span> statistics_spans(const std::vector<TensorId>& ids) const;
   std::byte* state_at(const gpu::StateLayout::Buffer& buffer, int64_t item) const {
     return static_cast<std::byte*>(state_.get()) + buffer.offset + item * buffer.item_bytes;
   }
@@ -96,6 +102,7 @@ class GpuDevice : public Device {
   const GpuWeights* resident_;
   gpu::Gpu& gpu_;
   PinnedStaging& staging_;
+  StagedCopies copies_;
   GpuOutput output_;
   const gpu::StateLayout layout_;  ///< of what lies in `state_`
   std::optional<GpuWeights> of_pass_;

@@ -7,6 +7,7 @@
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/graph/graph.h"
+#include "decoder/interpreter/host_copies.h"
 #include "decoder/interpreter/map_view.h"
 #include "decoder/plan/plan.h"
 
@@ -77,16 +78,19 @@ class Device {
 
   /// Until all that was asked for has been done: others are about to read what it made.
   virtual void finish_work() {}
+  /// Null where the host reads and writes the device's memory by itself.
+  virtual HostCopies* host_copies() { return nullptr; }
 
   // Statistics and sums, by the tensor that stands for them.
   virtual void begin_statistics(TensorId id, int64_t items) = 0;
   virtual void add_statistics(TensorId id, const MapView& source, const Region& region, int64_t items) = 0;
   virtual void add_key_values(TensorId id, const std::vector<MapView>& inputs, const Region& region,
                               int64_t items) = 0;
-  /// The numbers that they consist of: count, mean and squared differences of each group of each set, or the
-  /// sums. And these in their place: what other ranks have is among them.
-  virtual std::vector<double> statistics_values(TensorId id) = 0;
-  virtual void set_statistics_values(TensorId id, const std::vector<double>& values) = 0;
+  /// The numbers that they consist of, tensor by tensor: count, mean and squared differences of each group of
+  /// each set, or the sums; so many as statistics_values() of decoder/lowering/ranked_plan.h says. And these
+  /// in their place: what other ranks have is among them.
+  virtual std::vector<double> statistics_values(const std::vector<TensorId>& ids) = 0;
+  virtual void set_statistics_values(const std::vector<TensorId>& ids, const std::vector<double>& values) = 0;
   /// Throws DeviceError naming `layer` where a NaN or an infinity went in, now or before finish_output()
   /// returns.
   virtual void check_statistics(TensorId id, const std::string& layer) = 0;

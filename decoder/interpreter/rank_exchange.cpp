@@ -1,19 +1,27 @@
 #include "decoder/interpreter/rank_exchange.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "decoder/interpreter/merge_statistics.h"
+#include "decoder/interpreter/pixels.h"
+#include "decoder/lowering/ranked_plan.h"
 
 namespace headroom {
 
 RankExchange::RankExchange(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device,
                            const RankLink* link, ViewOf view_of)
-    : graph_(graph), plan_(plan), sizes_(sizes), device_(device), link_(link), view_of_(std::move(view_of)) {}
+    : graph_(graph),
+      plan_(plan),
+      sizes_(sizes),
+      device_(device),
+      link_(link),
+      copies_(link == nullptr || link->exchange.takes_device_memory() ? nullptr : device.host_copies()),
+      view_of_(std::move(view_of)) {}
 
-RankExchange::~RankExchange() {
-  // After an error rows may still be on their way, and their memory goes now.
-  if (!pending_.empty()) link_->exchange.abandon("it stopped while rows were on their way");
+void RankExchange::abandon(const char* why) noexcept {
+  if (link_ != nullptr) link_->exchange.abandon(why);
 }
 
 void RankExchange::begin_pass(size_t pass) {
@@ -66,32 +74,47 @@ void RankExchange::end_pass() {
 }
 
 void RankExchange::post(bool upwards) {
-  std::vector<Message> sends, receives;
-  std::vector<Pending> sent, received;
+  std::map<int32_t, Pending> sent, received;  // by peer
   for (const RowTransfer& transfer : link_->transfers) {
     const bool sending = transfer.from == plan_.share.rank;
     if (transfer.pass != static_cast<int32_t>(pass_) || (transfer.from > transfer.to) != upwards) continue;
     if (!sending && transfer.to != plan_.share.rank) continue;
-    const int32_t peer = sending ? transfer.to : transfer.from;
-    std::vector<Message>& messages = sending ? sends : receives;
-    std::vector<Pending>& pending = sending ? sent : received;
-    size_t at = 0;
-    while (at < messages.size() && messages[at].peer != peer) ++at;
-    if (at == messages.size()) {
-      messages.push_back({peer, {}});
-      pending.push_back({0, !sending, {}});
-    }
+    Pending& pending = sending ? sent[transfer.to] : received[transfer.from];
+    pending.received = !sending;
+    pending.transfers.push_back(&transfer);
     const std::vector<Span> spans = spans_of(transfer);
-    messages[at].spans.insert(messages[at].spans.end(), spans.begin(), spans.end());
-    pending[at].transfers.push_back(&transfer);
+    pending.rows.insert(pending.rows.end(), spans.begin(), spans.end());
   }
-  if (sends.empty() && receives.empty()) return;
-  device_.finish_work();
+  if (sent.empty() && received.empty()) return;
+  if (copies_ == nullptr) device_.finish_work();
+  std::vector<Message> sends, receives;
+  for (auto& [peer, pending] : sent) sends.push_back(message_to(peer, pending));
+  for (auto& [peer, pending] : received) receives.push_back(message_to(peer, pending));
   const Exchange::Posted posted = link_->exchange.post(sends, receives);
-  for (size_t i = 0; i < sent.size(); ++i) sent[i].ticket = posted.sends[i];
-  for (size_t i = 0; i < received.size(); ++i) received[i].ticket = posted.receives[i];
-  pending_.insert(pending_.end(), received.begin(), received.end());
-  pending_.insert(pending_.end(), sent.begin(), sent.end());
+  const auto add = [&](std::map<int32_t, Pending>& by_peer, const std::vector<Exchange::Ticket>& tickets) {
+    auto ticket = tickets.begin();
+    for (auto& [peer, pending] : by_peer) {
+      pending.ticket = *ticket++;
+      pending_.push_back(std::move(pending));
+    }
+  };
+  add(received, posted.receives);
+  add(sent, posted.sends);
+}
+
+/// Rows that go through the host's memory lie there one behind the other.
+Message RankExchange::message_to(int32_t peer, Pending& pending) {
+  Message message{peer, pending.rows};
+  if (copies_ == nullptr) return message;
+  pending.staged.resize(static_cast<size_t>(bytes_of(message)));
+  if (!pending.received) copies_->to_host(pending.rows, pending.staged.data());
+  message.spans = {{pending.staged.data(), static_cast<int64_t>(pending.staged.size())}};
+  return message;
+}
+
+void RankExchange::wait(Pending& pending) {
+  link_->exchange.wait(pending.ticket);
+  if (copies_ != nullptr && pending.received) copies_->to_device(pending.staged.data(), pending.rows);
 }
 
 /// One for each row of each frame of each item: blocks of two ranks do not begin at the same rows.
@@ -112,33 +135,39 @@ void RankExchange::wait_for(const std::function<bool(const Pending&, const RowTr
   for (auto pending = pending_.begin(); pending != pending_.end();) {
     const bool any = std::any_of(pending->transfers.begin(), pending->transfers.end(),
                                  [&](const RowTransfer* transfer) { return needed(*pending, *transfer); });
-    if (any) link_->exchange.wait(pending->ticket);
+    if (any) wait(*pending);
     pending = any ? pending_.erase(pending) : pending + 1;
   }
 }
 
 void RankExchange::merge_statistics() {
   if (link_ == nullptr) return;
-  std::vector<double> own;
+  std::vector<const Step*> steps;
+  std::vector<TensorId> tensors;
   for (const Step& step : pass().steps) {
     if (!takes_statistics(step.kind)) continue;
-    const std::vector<double> values = device_.statistics_values(step.tensor);
-    own.insert(own.end(), values.begin(), values.end());
+    steps.push_back(&step);
+    tensors.push_back(step.tensor);
   }
-  if (own.empty()) return;
-  const std::vector<std::vector<double>> all = link_->exchange.gather(own);
-  size_t begin = 0;
-  for (const Step& step : pass().steps) {
-    if (!takes_statistics(step.kind)) continue;
-    const size_t count = device_.statistics_values(step.tensor).size();
-    std::vector<double> merged(all[0].begin() + begin, all[0].begin() + begin + count);
-    for (size_t rank = 1; rank < all.size(); ++rank) {
-      const std::vector<double> more(all[rank].begin() + begin, all[rank].begin() + begin + count);
-      merged = step.kind == StepKind::statistics ? merged_moments(merged, more) : summed(merged, more);
-    }
-    device_.set_statistics_values(step.tensor, merged);
-    begin += count;
+  if (steps.empty()) return;
+  const std::vector<std::vector<double>> all = link_->exchange.gather(device_.statistics_values(tensors));
+  std::vector<double> values;
+  for (const Step* step : steps) {
+    const auto begin = static_cast<std::ptrdiff_t>(values.size()),
+               end = begin + static_cast<std::ptrdiff_t>(statistics_values(graph_, *step, sizes_));
+    const auto of_rank = [&](size_t rank) {
+      return std::vector<double>(all[rank].begin() + begin, all[rank].begin() + end);
+    };
+    std::vector<double> merged = of_rank(0);
+    for (size_t rank = 1; rank < all.size(); ++rank)
+      merged = step->kind == StepKind::statistics ? merged_moments(merged, of_rank(rank))
+                                                  : summed(merged, of_rank(rank));
+    // Here and not later: all ranks end now, each in the same words.
+    if (!std::all_of(merged.begin(), merged.end(), [](double value) { return std::isfinite(value); }))
+      stop_not_finite(graph_.tensor(step->inputs[0].tensor).name);
+    values.insert(values.end(), merged.begin(), merged.end());
   }
+  device_.set_statistics_values(tensors, values);
 }
 
 }  // namespace headroom

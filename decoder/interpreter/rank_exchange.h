@@ -24,6 +24,8 @@ struct RankLink {
 ///             band 1    | ... computes while rows below are on their way
 ///             last band | waits for these
 ///             end       | x leaves: waits until its rows have been sent
+///
+/// Rows that lie in a device's memory go through the host's where the exchange does not take the device's.
 class RankExchange {
  public:
   using ViewOf = std::function<const MapView&(TensorId)>;
@@ -31,7 +33,6 @@ class RankExchange {
   /// `link` is null where the plan is for one rank alone; then nothing is exchanged.
   RankExchange(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device, const RankLink* link,
                ViewOf view_of);
-  ~RankExchange();
   RankExchange(const RankExchange&) = delete;
   RankExchange& operator=(const RankExchange&) = delete;
 
@@ -43,21 +44,28 @@ class RankExchange {
   void end_band(size_t band);
   /// The same of all rows of tensors that the pass was the last to read.
   void before_release();
-  /// Makes the statistics that the pass has taken those of all ranks.
+  /// Makes the statistics that the pass has taken those of all ranks. Throws DeviceError naming the layer
+  /// where they are not finite, in every rank the same.
   void merge_statistics();
   /// The pass is done, and what it wrote is still there: rows that others read begin to leave.
   void end_pass();
+  /// The decode ends with an error. Afterwards the others know why, and what is on its way may be freed.
+  void abandon(const char* why) noexcept;
 
  private:
   struct Pending {
     Exchange::Ticket ticket = 0;
     bool received = false;
-    std::vector<const RowTransfer*> transfers;
+    std::vector<const RowTransfer*> transfers{};
+    std::vector<Span> rows{};         ///< on the device
+    std::vector<std::byte> staged{};  ///< the same in the host's memory, where they go through that
   };
   const Pass& pass() const { return plan_.passes[pass_]; }
   bool leaves(TensorId tensor) const;
   void post(bool upwards);
   std::vector<Span> spans_of(const RowTransfer& transfer) const;
+  Message message_to(int32_t peer, Pending& pending);
+  void wait(Pending& pending);
   /// Waits for those of which this is true of a transfer.
   void wait_for(const std::function<bool(const Pending&, const RowTransfer&)>& needed);
 
@@ -66,6 +74,7 @@ class RankExchange {
   const Sizes sizes_;
   Device& device_;
   const RankLink* link_;
+  HostCopies* const copies_;  ///< null where spans are what the exchange takes
   const ViewOf view_of_;
   std::vector<Pending> pending_;
   std::map<TensorId, RowReaders> readers_;  ///< of the pass that runs, of tensors that are on their way

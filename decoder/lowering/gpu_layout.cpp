@@ -49,7 +49,7 @@ int64_t partial_bytes(const Graph& graph) {
 StateLayout state_layout(const Graph& graph, const Sizes& sizes) {
   StateLayout layout;
   const auto place = [&](int64_t bytes_of_item) {
-    const StateLayout::Buffer buffer{layout.bytes, on_boundary(bytes_of_item)};
+    const StateLayout::Buffer buffer{layout.bytes, on_boundary(bytes_of_item), bytes_of_item};
     layout.bytes += sizes.items * buffer.item_bytes;
     return buffer;
   };

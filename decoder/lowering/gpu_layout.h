@@ -48,6 +48,7 @@ struct StateLayout {
   struct Buffer {
     int64_t offset = 0;      ///< of the first item
     int64_t item_bytes = 0;  ///< from one item to the next
+    int64_t own_bytes = 0;   ///< of them, without what fills up to the boundary
   };
   std::map<TensorId, Buffer> statistics;  ///< moments, and sums of keys and values
   std::map<TensorId, Buffer> affines;     ///< scales and shifts, by what the norm makes

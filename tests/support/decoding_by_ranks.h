@@ -1,6 +1,8 @@
 #pragma once
 
 #include <exception>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -28,35 +30,47 @@ class RankSink final : public PictureSink {
   std::mutex& mutex_;
 };
 
-struct DecodedByRanks {
-  Array picture;
-  std::vector<RunStats> stats;      ///< by rank
-  std::vector<int64_t> sent_bytes;  ///< the same
+/// What a rank decodes on, and how it reaches the others.
+struct OnRank {
+  gpu::Gpu* gpu = nullptr;  ///< for plans for one
+  /// Stands between the rank and the network; null for nothing.
+  std::function<std::unique_ptr<Exchange>(Exchange& network)> exchange{};
 };
 
-/// Decodes into memory, each rank in a thread of its own. Throws what the first rank threw.
-inline DecodedByRanks decode_by_ranks(const Model& model, const RankedPlan& plan,
-                                      const ParameterSource& weights, const Array& latent, uint64_t seed) {
+struct DecodedByRanks {
+  Array picture;
+  std::vector<RunStats> stats;             ///< by rank
+  std::vector<int64_t> sent_bytes;         ///< the same
+  std::vector<std::exception_ptr> thrown;  ///< the same; null where all was well
+};
+
+/// Decodes into memory, each rank in a thread of its own. `on` has what differs by rank, or is empty.
+inline DecodedByRanks try_by_ranks(const Model& model, const RankedPlan& plan, const ParameterSource& weights,
+                                   const Array& latent, uint64_t seed, const std::vector<OnRank>& on = {}) {
   start_libraries(1);
   MemorySink sink(picture_shape(model, plan.request));
   std::mutex mutex;
   const size_t ranks = plan.plans.size();
-  DecodedByRanks decoded{{}, std::vector<RunStats>(ranks), std::vector<int64_t>(ranks)};
-  std::vector<std::exception_ptr> thrown(ranks);
+  DecodedByRanks decoded{
+      {}, std::vector<RunStats>(ranks), std::vector<int64_t>(ranks), std::vector<std::exception_ptr>(ranks)};
   {
     InProcessNetwork network(static_cast<int32_t>(ranks), seed);
     std::vector<std::thread> threads;
     for (size_t rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
-        Exchange& exchange = network.of(static_cast<int32_t>(rank));
+        const OnRank own = on.empty() ? OnRank{} : on[rank];
+        Exchange& to_network = network.of(static_cast<int32_t>(rank));
+        const std::unique_ptr<Exchange> between = own.exchange ? own.exchange(to_network) : nullptr;
+        Exchange& exchange = between ? *between : to_network;
         try {
-          RankSink own(sink, mutex);
+          RankSink rows(sink, mutex);
           const RankLink link{exchange, plan.transfers};
           DecodeHooks hooks;
           hooks.link = &link;
-          decoded.stats[rank] = decode(model, plan.plans[rank], weights, latent, own, hooks);
+          hooks.gpu = own.gpu;
+          decoded.stats[rank] = decode(model, plan.plans[rank], weights, latent, rows, hooks);
         } catch (const std::exception& error) {
-          thrown[rank] = std::current_exception();
+          decoded.thrown[rank] = std::current_exception();
           exchange.abandon(error.what());
         }
         decoded.sent_bytes[rank] = exchange.sent_bytes();
@@ -64,12 +78,23 @@ inline DecodedByRanks decode_by_ranks(const Model& model, const RankedPlan& plan
     }
     for (std::thread& thread : threads) thread.join();
   }
-  for (const std::exception_ptr& error : thrown) {
-    if (error) std::rethrow_exception(error);
+  for (const std::exception_ptr& error : decoded.thrown) {
+    if (error) return decoded;
   }
   sink.finish();
   REQUIRE(sink.overwritten == 0);
   decoded.picture = std::move(sink.picture);
+  return decoded;
+}
+
+/// The same, and throws what the first rank threw.
+inline DecodedByRanks decode_by_ranks(const Model& model, const RankedPlan& plan,
+                                      const ParameterSource& weights, const Array& latent, uint64_t seed,
+                                      const std::vector<OnRank>& on = {}) {
+  DecodedByRanks decoded = try_by_ranks(model, plan, weights, latent, seed, on);
+  for (const std::exception_ptr& error : decoded.thrown) {
+    if (error) std::rethrow_exception(error);
+  }
   return decoded;
 }
 

@@ -84,6 +84,7 @@ class InProcessNetwork {
 
   Exchange::Ticket add(int32_t from, int32_t to, const Message& message, bool sent) {
     const std::lock_guard lock(mutex_);
+    if (!abandoned_.empty()) throw ExchangeError(abandoned_);
     if (pairs_.empty()) pairs_.resize(ranks_.size() * ranks_.size());
     Pair& pair = pairs_[static_cast<size_t>(from) * ranks_.size() + static_cast<size_t>(to)];
     const Exchange::Ticket ticket = static_cast<Exchange::Ticket>(done_.size());
