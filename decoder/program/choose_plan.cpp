@@ -121,9 +121,9 @@ ChosenRecipe choose_recipe(const DecodeOptions& options, const Model& model, con
 }
 
 ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const Array& latent,
-                         int32_t ranks) {
+                         const RankCount& count) {
   if (options.plan_file.empty()) {
-    const PlanAnswer answer = answer_of(options, model, latent, nullptr, 0, ranks);
+    const PlanAnswer answer = answer_of(options, model, latent, count.gpu, 0, count.ranks);
     ChosenRanks chosen{for_frames(model, answer.frames), {}};
     chosen.plan = ranked_plan_from_json(JsonFields(answer.document, "headroom-plan"), chosen.model.graph);
     return chosen;

@@ -31,14 +31,18 @@ struct ChosenRecipe {
 ChosenRecipe choose_recipe(const DecodeOptions& options, const Model& model, const Array& latent,
                            const gpu::Gpu* gpu);
 
-/// The plan of --plan for several ranks, or the one that headroom-plan makes for --limit and so many. On the
-/// CPU.
+/// The plan of --plan for several ranks, or the one that headroom-plan makes for --limit and so many.
 struct ChosenRanks {
   Model model;
   RankedPlan plan;
 };
+/// How many, and the GPU of each or null.
+struct RankCount {
+  int32_t ranks = 1;
+  const gpu::Gpu* gpu = nullptr;
+};
 ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const Array& latent,
-                         int32_t ranks);
+                         const RankCount& count);
 
 /// Of the plan to run in place of one whose memory the GPU does not have now: what it takes, as half a
 /// sentence for people, or why none was found. Throws nothing.

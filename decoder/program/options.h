@@ -21,6 +21,7 @@ struct DecodeOptions {
   FrameRate frame_rate;
   int threads = 0;
   double rank_timeout_seconds = 30;
+  std::string rank_exchange = "auto";
   std::string dtype, device, recipe;
   bool verify = false, json = false, other_environment = false;
   ProgressOptions progress;

@@ -1,16 +1,18 @@
 #include "decoder/program/ranks.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "decoder/exchange/agreement.h"
 #include "decoder/exchange/open_exchange.h"
 #include "decoder/files/latent_file.h"
+#include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/errors.h"
 #include "decoder/graph/parameters.h"
 #include "decoder/plan/plan_file.h"
@@ -22,7 +24,9 @@
 #include "decoder/session/libraries.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/progress_events.h"
+#include "decoder/session/rank_traces.h"
 #include "decoder/session/ranked_run.h"
+#include "decoder/session/watched_exchange.h"
 #include "decoder/validator/ranked_validator.h"
 #include "decoder/weights/open_weights.h"
 
@@ -49,41 +53,56 @@ uint64_t fingerprint_of(const Graph& graph, const ParameterSource& weights) {
   return print;
 }
 
-/// What must be the same on all ranks, before anything is decoded.
-void agree_on(Exchange& exchange, const DecodeOptions& options, const ChosenRanks& chosen,
-              const Array& latent, const ParameterSource& weights) {
-  const std::string weights_name = options.random_seed
-                                       ? "seed " + std::to_string(*options.random_seed)
-                                       : (options.weights.empty() ? options.model : options.weights);
-  agree(exchange, {{"plan", to_json(chosen.plan, chosen.model.graph).dump(), options.plan_file},
-                   {"latent", std::string(bytes_of(latent.values)), options.latents.front()},
-                   {"weights", std::to_string(fingerprint_of(chosen.model.graph, weights)), weights_name}});
-}
+/// What is decoded, the same on all ranks, and this rank's plan of it.
+struct RankedDecode {
+  ChosenRanks chosen;
+  Array latent;
+  ParameterSource weights;
+  const Plan& own(int32_t rank) const { return chosen.plan.plans[static_cast<size_t>(rank)]; }
+};
 
-RunStats run_rank(const DecodeOptions& options, const RankEnvironment& environment, Exchange& exchange,
-                  Progress& progress) {
+RankedDecode decode_asked_for(const DecodeOptions& options, const RankEnvironment& environment,
+                              const gpu::Gpu* gpu, Progress& progress) {
   const Model any_frames = resolve_model(options.model);
-  Array latent = read_latent(options.latents.front());
+  RankedDecode asked;
+  asked.latent = read_latent(options.latents.front());
   const auto open = [&] { return open_weights(options.model, options.weights, options.random_seed); };
-  if (options.latent_scale == "model") undo_latent_scale(any_frames, open, latent);
+  if (options.latent_scale == "model") undo_latent_scale(any_frames, open, asked.latent);
   if (options.plan_file.empty()) progress.tell(WorkDone{0, "planning"});
-  const ChosenRanks chosen = choose_ranks(options, any_frames, latent, environment.ranks);
-  const auto& [model, plan] = chosen;
+  asked.chosen = choose_ranks(options, any_frames, asked.latent, {environment.ranks, gpu});
+  const auto& [model, plan] = asked.chosen;
+  const std::string origin = options.plan_file.empty() ? "headroom-plan" : options.plan_file;
   if (static_cast<int32_t>(plan.plans.size()) != environment.ranks) {
-    throw InputError(options.plan_file + ": expected a plan for the " + std::to_string(environment.ranks) +
+    throw InputError(origin + ": expected a plan for the " + std::to_string(environment.ranks) +
                      " ranks that " + environment.launcher + " started, found one for " +
                      std::to_string(plan.plans.size()));
   }
-  require_valid(plan, model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
-  const Plan& own = plan.plans[static_cast<size_t>(environment.rank)];
-  check_latent(model, own, latent);
-  const ParameterSource weights = open();
-  agree_on(exchange, options, chosen, latent, weights);
+  require_valid(plan, model, origin);
+  check_latent(model, asked.own(environment.rank), asked.latent);
+  asked.weights = open();
+  return asked;
+}
 
-  const bool writes = environment.rank == 0;
+/// What must be the same on all ranks, before anything is decoded.
+void agree_on(Exchange& exchange, const DecodeOptions& options, const RankedDecode& asked) {
+  const Graph& graph = asked.chosen.model.graph;
+  const std::string weights_name = options.random_seed
+                                       ? "seed " + std::to_string(*options.random_seed)
+                                       : (options.weights.empty() ? options.model : options.weights);
+  agree(exchange, {{"plan", to_json(asked.chosen.plan, graph).dump(), options.plan_file},
+                   {"latent", std::string(bytes_of(asked.latent.values)), options.latents.front()},
+                   {"weights", std::to_string(fingerprint_of(graph, asked.weights)), weights_name}});
+}
+
+/// Decodes this rank's rows, and on rank 0 writes the output. Traces are recorded where somebody wants them.
+RunStats run_rank(const DecodeOptions& options, const RankedDecode& asked, Exchange& exchange, gpu::Gpu* gpu,
+                  Progress& progress) {
+  const auto& [model, plan] = asked.chosen;
+  const Plan& own = asked.own(exchange.rank());
+  const bool writes = exchange.rank() == 0;
   std::optional<Outputs> outputs;
-  if (writes) outputs.emplace(options, picture_shape(model.graph, plan.request));
   if (writes) {
+    outputs.emplace(options, picture_shape(model.graph, plan.request));
     RunBegun news = begun("headroom-decode", own);
     news.output = options.output;
     news.preview = options.preview_file;
@@ -91,17 +110,60 @@ RunStats run_rank(const DecodeOptions& options, const RankEnvironment& environme
   }
   start_libraries(options.threads);
   if (!options.other_environment)
-    check_environment(own, environment_here(nullptr),
+    check_environment(own, environment_here(gpu),
                       options.plan_file.empty() ? options.profile_file : options.plan_file);
-  ProgressEvents events(progress);
+  std::optional<TraceRecorder> recorder;
+  if (!options.trace_file.empty() || !options.chrome_file.empty())
+    recorder.emplace(nullptr, bounds_of_rank(exchange.size()));
+  ProgressEvents events(progress, recorder ? &*recorder : nullptr);
+  WatchedExchange watched(exchange, events);
   std::optional<ReportedSink> sink;
   if (writes) sink.emplace(outputs->first(), events);
-  RankedHooks hooks{&events, [&](double share) { events.loading(share); }};
+  RankedHooks hooks{&events, [&](double share) {
+                      events.loading(share);
+                      exchange.working();
+                    }};
+  hooks.gpu = gpu;
   hooks.spool_folder = options.scratch.empty() ? std::filesystem::temp_directory_path()
                                                : std::filesystem::path(options.scratch);
-  RunStats stats = decode(model, plan, weights, latent, sink ? &*sink : nullptr, exchange, hooks);
+  RunStats stats = decode(model, plan, asked.weights, asked.latent, sink ? &*sink : nullptr, watched, hooks);
   if (sink) stats.output_wait_seconds += sink->waited_seconds();
+  if (recorder)
+    write_rank_traces(exchange, {*recorder, own, model.graph, stats},
+                      {.trace = options.trace_file, .chrome = options.chrome_file});
   return stats;
+}
+
+/// Of several cards of a machine each rank takes its own: it sees no other.
+void take_own_card(const RankEnvironment& environment) {
+  std::vector<std::string> cards;
+  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
+    std::istringstream list(visible);
+    for (std::string card; std::getline(list, card, ',');) cards.push_back(card);
+    if (cards.size() < 2) return;  // chosen already
+  }
+  const auto local = static_cast<size_t>(environment.local_rank);
+  if (!cards.empty() && local >= cards.size()) {
+    throw InputError("CUDA_VISIBLE_DEVICES: expected a card for local rank " + std::to_string(local) +
+                     ", found " + std::to_string(cards.size()));
+  }
+  setenv("CUDA_VISIBLE_DEVICES", cards.empty() ? std::to_string(local).c_str() : cards[local].c_str(), 1);
+}
+
+/// Null where the decode is the CPU's.
+std::unique_ptr<gpu::Gpu> open_own_gpu(const DecodeOptions& options, const RankEnvironment& environment) {
+  const bool planned_for_gpu =
+      !options.plan_file.empty() && PlanFile(options.plan_file).request().device == DeviceKind::cuda;
+  if (!planned_for_gpu && options.device != "cuda") return nullptr;
+  take_own_card(environment);
+  return gpu::open_gpu();
+}
+
+ExchangeKind kind_of(const DecodeOptions& options, const gpu::Gpu* gpu) {
+  if (options.rank_exchange == "gloo") return ExchangeKind::gloo;
+  if (options.rank_exchange == "nccl" && gpu == nullptr)
+    throw InputError("--rank-exchange: nccl is for plans on a GPU");
+  return gpu != nullptr ? ExchangeKind::nccl : ExchangeKind::gloo;
 }
 
 }  // namespace
@@ -125,16 +187,18 @@ std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnviro
                                   Progress& progress) {
   refuse_given({{options.verify, "--verify"},
                 {!options.recipe.empty(), "--recipe"},
-                {!options.scratch_limit.empty(), "--scratch-limit"},
-                {!options.trace_file.empty(), "--trace"},
-                {!options.chrome_file.empty(), "--chrome"}},
+                {!options.scratch_limit.empty(), "--scratch-limit"}},
                "not where several ranks decode");
+  const std::unique_ptr<gpu::Gpu> gpu = open_own_gpu(options, environment);
   ExchangeOptions how;
   how.ranks = environment;
+  how.kind = kind_of(options, gpu.get());
   how.timeout_seconds = options.rank_timeout_seconds;
   const std::unique_ptr<Exchange> exchange = open_exchange(how);
   try {
-    const RunStats stats = run_rank(options, environment, *exchange, progress);
+    const RankedDecode asked = decode_asked_for(options, environment, gpu.get(), progress);
+    agree_on(*exchange, options, asked);
+    const RunStats stats = run_rank(options, asked, *exchange, gpu.get(), progress);
     if (environment.rank == 0) return stats;
     return std::nullopt;
   } catch (const std::exception& error) {
