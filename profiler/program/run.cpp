@@ -22,6 +22,7 @@
 #include "decoder/weights/open_weights.h"
 #include "profiler/measure/collect.h"
 #include "profiler/profile/profile_file.h"
+#include "profiler/program/link_command.h"
 #include "profiler/program/record_plan.h"
 #include "profiler/program/watching.h"
 
@@ -48,7 +49,8 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
       "Example:\n"
       "  headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json --csv layers.csv\n"
       "  headroom-profile --plan plan.json --model sdxl --random-weights 0 -o trace.json --chrome "
-      "trace.chrome.json",
+      "trace.chrome.json\n"
+      "  torchrun --no-python --nproc-per-node 4 headroom-profile link   # what messages between ranks take",
       "headroom-profile");
   app.add_option("--model", options.model,
                  "folder with config.json, or a built-in name (such as sdxl, sana-dc-ae-f32c32, wan2.1)")
@@ -273,6 +275,7 @@ int run_profile(const std::vector<std::string>& args, std::ostream& out, std::os
   std::unique_ptr<Progress> progress;
   RunEnded ended;
   ended.exit_code = guarded("headroom-profile", err, [&] {
+    if (!args.empty() && args[0] == "link") return run_link({args.begin() + 1, args.end()}, out);
     Options options;
     if (!parse(args, out, options)) return static_cast<int>(kDone);
     progress = make_progress(options.progress, err);

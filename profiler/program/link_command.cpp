@@ -1,0 +1,72 @@
+#include "profiler/program/link_command.h"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+#include "decoder/cli/arguments.h"
+#include "decoder/exchange/open_exchange.h"
+#include "decoder/graph/amounts.h"
+#include "decoder/graph/errors.h"
+#include "profiler/measure/link.h"
+
+namespace headroom::profiler {
+namespace {
+
+struct Options {
+  double timeout_seconds = 30;
+  bool json = false;
+};
+
+bool parse(const std::vector<std::string>& args, std::ostream& out, Options& options) {
+  CLI::App app(
+      "Measure what messages between neighbouring ranks take, for headroom-plan --link.\n\n"
+      "Example:\n"
+      "  torchrun --no-python --nproc-per-node 4 headroom-profile link",
+      "headroom-profile link");
+  app.add_option("--rank-timeout", options.timeout_seconds,
+                 "seconds after which a rank that shows no sign of life ends all of them; 30 by default")
+      ->check(CLI::Range(0.1, 86'400.0));
+  app.add_flag("--json", options.json, "print bytes_per_second and seconds as JSON");
+  return parse_arguments(app, args, out);
+}
+
+/// As --link takes it.
+std::string link_text(const Link& link) {
+  std::ostringstream text;
+  text.precision(3);
+  text << link.bytes_per_second / 1e9 << "GB," << link.seconds;
+  return text.str();
+}
+
+}  // namespace
+
+int run_link(const std::vector<std::string>& args, std::ostream& out) {
+  Options options;
+  if (!parse(args, out, options)) return kDone;
+  const std::optional<RankEnvironment> environment = rank_environment();
+  if (!environment || environment->ranks < 2) {
+    throw InputError(
+        "link: expected two ranks or more; start them (torchrun --no-python --nproc-per-node N "
+        "headroom-profile "
+        "link, or srun, or mpirun)");
+  }
+  ExchangeOptions how;
+  how.ranks = *environment;
+  how.timeout_seconds = options.timeout_seconds;
+  const std::unique_ptr<Exchange> exchange = open_exchange(how);
+  const Link link = measure_link(*exchange);
+  if (exchange->rank() > 0) return kDone;
+  if (options.json) {
+    out << nlohmann::json{{"bytes_per_second", link.bytes_per_second}, {"seconds", link.seconds}}.dump(2)
+        << "\n";
+  } else {
+    out << exchange->size() << " ranks: " << format_bytes(static_cast<int64_t>(link.bytes_per_second))
+        << "/s from a rank to each neighbour, " << format_seconds(link.seconds)
+        << " until the first byte; headroom-plan --link " << link_text(link) << "\n";
+  }
+  return kDone;
+}
+
+}  // namespace headroom::profiler
