@@ -13,7 +13,7 @@ RankExchange::RankExchange(const Graph& graph, const Plan& plan, const Sizes& si
 
 RankExchange::~RankExchange() {
   // After an error rows may still be on their way, and their memory goes now.
-  if (!pending_.empty()) link_->exchange.abandon("it stopped while rows were on their way");
+  if (!pending_.empty()) link_->exchange.drop();
 }
 
 void RankExchange::begin_pass(size_t pass) {

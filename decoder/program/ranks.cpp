@@ -96,7 +96,10 @@ RunStats run_rank(const DecodeOptions& options, const RankEnvironment& environme
   ProgressEvents events(progress);
   std::optional<ReportedSink> sink;
   if (writes) sink.emplace(outputs->first(), events);
-  RankedHooks hooks{&events, [&](double share) { events.loading(share); }};
+  RankedHooks hooks{&events, [&](double share) {
+                      events.loading(share);
+                      exchange.working();
+                    }};
   hooks.spool_folder = options.scratch.empty() ? std::filesystem::temp_directory_path()
                                                : std::filesystem::path(options.scratch);
   RunStats stats = decode(model, plan, weights, latent, sink ? &*sink : nullptr, exchange, hooks);
