@@ -127,6 +127,7 @@ void Interpreter::run_chunk(size_t number, int64_t tile, const Region& grid_tile
                              .step = static_cast<int32_t>(i),
                              .live_before_bytes = device_.live_bytes()};
     note_peak(number);
+    ranks_.working();
     device_.start_window();
     const auto start = Clock::now();
     try {

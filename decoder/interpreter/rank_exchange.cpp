@@ -20,8 +20,9 @@ RankExchange::RankExchange(const Graph& graph, const Plan& plan, const Sizes& si
       copies_(link == nullptr || link->exchange.takes_device_memory() ? nullptr : device.host_copies()),
       view_of_(std::move(view_of)) {}
 
-void RankExchange::abandon(const char* why) noexcept {
-  if (link_ != nullptr) link_->exchange.abandon(why);
+RankExchange::~RankExchange() {
+  // After an error rows may still be on their way, and their memory goes now.
+  if (!pending_.empty()) link_->exchange.drop();
 }
 
 void RankExchange::begin_pass(size_t pass) {

@@ -36,6 +36,10 @@ class RankExchange {
   RankExchange(const RankExchange&) = delete;
   RankExchange& operator=(const RankExchange&) = delete;
 
+  /// A step is about to run: those who wait for this rank wait on.
+  void working() const {
+    if (link_ != nullptr) link_->exchange.working();
+  }
   /// Waits for what is to be overwritten in place.
   void begin_pass(size_t pass);
   /// Afterwards the rows that a band reads are there.
