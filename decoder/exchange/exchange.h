@@ -32,6 +32,7 @@ struct Span {
 struct Message {
   int32_t peer = 0;
   std::vector<Span> spans;
+  bool on_device = false;  ///< the spans lie in the memory of this rank's GPU, here and on the other side
 };
 int64_t bytes_of(const Message& message);
 
@@ -46,7 +47,7 @@ class Exchange {
   virtual ~Exchange() = default;
   virtual int32_t rank() const = 0;
   virtual int32_t size() const = 0;
-  /// Whether spans lie in the memory of this rank's GPU. Otherwise they lie in the host's.
+  /// Whether messages may lie in the memory of this rank's GPU. All others lie in the host's.
   virtual bool takes_device_memory() const { return false; }
 
   /// One ticket for each message.

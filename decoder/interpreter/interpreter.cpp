@@ -44,16 +44,6 @@ Interpreter::Interpreter(const Model& model, const Plan& plan, Device& device, B
 }
 
 void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink) {
-  try {
-    run_passes(latent, first_item, sink);
-  } catch (const std::exception& error) {
-    // Rows may be on their way, and their memory goes now.
-    ranks_.abandon(error.what());
-    throw;
-  }
-}
-
-void Interpreter::run_passes(const Array& latent, int64_t first_item, PictureSink& sink) {
   first_item_ = first_item;
   events_.allocating(MemoryKind::latent, graph_.latent());
   try {

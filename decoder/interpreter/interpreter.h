@@ -39,7 +39,6 @@ class Interpreter {
   const std::vector<PassMeasurement>& measurements() const { return measurements_; }
 
  private:
-  void run_passes(const Array& latent, int64_t first_item, PictureSink& sink);
   void run_pass(size_t number, PictureSink& sink);
   void run_chunk(size_t number, int64_t tile, const Region& grid_tile, PictureSink& sink);
   /// Takes the peak of the device's window into that of the pass.

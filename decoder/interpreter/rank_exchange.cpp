@@ -105,12 +105,11 @@ void RankExchange::post(bool upwards) {
 
 /// Rows that go through the host's memory lie there one behind the other.
 Message RankExchange::message_to(int32_t peer, Pending& pending) {
-  Message message{peer, pending.rows};
-  if (copies_ == nullptr) return message;
-  pending.staged.resize(static_cast<size_t>(bytes_of(message)));
+  if (copies_ == nullptr) return {peer, pending.rows, device_.host_copies() != nullptr};
+  const int64_t bytes = bytes_of({peer, pending.rows});
+  pending.staged.resize(static_cast<size_t>(bytes));
   if (!pending.received) copies_->to_host(pending.rows, pending.staged.data());
-  message.spans = {{pending.staged.data(), static_cast<int64_t>(pending.staged.size())}};
-  return message;
+  return {peer, {{pending.staged.data(), bytes}}};
 }
 
 void RankExchange::wait(Pending& pending) {

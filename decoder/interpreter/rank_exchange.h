@@ -33,6 +33,7 @@ class RankExchange {
   /// `link` is null where the plan is for one rank alone; then nothing is exchanged.
   RankExchange(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device, const RankLink* link,
                ViewOf view_of);
+  ~RankExchange();
   RankExchange(const RankExchange&) = delete;
   RankExchange& operator=(const RankExchange&) = delete;
 
@@ -53,8 +54,6 @@ class RankExchange {
   void merge_statistics();
   /// The pass is done, and what it wrote is still there: rows that others read begin to leave.
   void end_pass();
-  /// The decode ends with an error. Afterwards the others know why, and what is on its way may be freed.
-  void abandon(const char* why) noexcept;
 
  private:
   struct Pending {

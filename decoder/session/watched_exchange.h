@@ -12,6 +12,7 @@ class WatchedExchange final : public Exchange {
 
   int32_t rank() const override { return exchange_.rank(); }
   int32_t size() const override { return exchange_.size(); }
+  bool takes_device_memory() const override { return exchange_.takes_device_memory(); }
   Posted post(const std::vector<Message>& sends, const std::vector<Message>& receives) override;
   void wait(Ticket ticket) override;
   std::vector<std::vector<double>> gather(const std::vector<double>& own) override;
@@ -19,6 +20,7 @@ class WatchedExchange final : public Exchange {
   void working() noexcept override { exchange_.working(); }
   void drop() noexcept override { exchange_.drop(); }
   void abandon(const char* why) noexcept override { exchange_.abandon(why); }
+  void drop() noexcept override { exchange_.drop(); }
 
  private:
   template <typename Call>

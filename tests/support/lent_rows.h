@@ -68,8 +68,12 @@ class DeviceMemoryExchange : public Exchange {
   bool takes_device_memory() const override { return true; }
   Posted post(const std::vector<Message>& sends, const std::vector<Message>& receives) override {
     const Posted posted = network_.post(sends, receives);
-    for (size_t i = 0; i < sends.size(); ++i) gpu_.lend(posted.sends[i], sends[i], false);
-    for (size_t i = 0; i < receives.size(); ++i) gpu_.lend(posted.receives[i], receives[i], true);
+    for (size_t i = 0; i < sends.size(); ++i) {
+      if (sends[i].on_device) gpu_.lend(posted.sends[i], sends[i], false);
+    }
+    for (size_t i = 0; i < receives.size(); ++i) {
+      if (receives[i].on_device) gpu_.lend(posted.receives[i], receives[i], true);
+    }
     for (const Message& message : sends) count_sent(bytes_of(message));
     return posted;
   }
@@ -83,6 +87,10 @@ class DeviceMemoryExchange : public Exchange {
   }
   void abandon(const char* why) noexcept override {
     network_.abandon(why);
+    gpu_.forget_lent();
+  }
+  void drop() noexcept override {
+    network_.drop();
     gpu_.forget_lent();
   }
 

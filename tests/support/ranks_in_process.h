@@ -76,6 +76,7 @@ class InProcessNetwork {
       return network_.gather(rank_, own);
     }
     void abandon(const char* why) noexcept override { network_.abandon(rank_, why); }
+    void drop() noexcept override { network_.drop(rank_); }
 
    private:
     InProcessNetwork& network_;
@@ -127,6 +128,14 @@ class InProcessNetwork {
     changed_.notify_all();
   }
 
+  void drop(int32_t rank) noexcept {
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < pairs_.size(); ++i) {
+      if (i / ranks_.size() == static_cast<size_t>(rank)) pairs_[i].sent.clear();
+      if (i % ranks_.size() == static_cast<size_t>(rank)) pairs_[i].awaited.clear();
+    }
+  }
+
   void deliver() {
     std::unique_lock lock(mutex_);
     while (!over_) {
@@ -147,6 +156,7 @@ class InProcessNetwork {
     }
   }
   void hand_over(Pair& pair) {
+    if (pair.sent.empty() || pair.awaited.empty()) return;  // dropped meanwhile
     const Side &from = pair.sent.front(), &to = pair.awaited.front();
     if (from.spans.size() != to.spans.size()) return fail("messages of other lengths");
     for (size_t i = 0; i < from.spans.size(); ++i) {

@@ -26,8 +26,11 @@ c10::intrusive_ptr<c10d::Backend> open_nccl(const ExchangeOptions& options,
   at::globalContext().lazyInitDevice(at::kCUDA);
   const auto group = Nccl::Options::create();
   group->timeout = std::chrono::hours(24 * 365);  // ranks judge each other's silence
-  return c10::make_intrusive<Nccl>(c10::make_intrusive<c10d::PrefixStore>("nccl", store), options.ranks.rank,
-                                   options.ranks.ranks, group);
+  auto nccl = c10::make_intrusive<Nccl>(c10::make_intrusive<c10d::PrefixStore>("nccl", store),
+                                        options.ranks.rank, options.ranks.ranks, group);
+  // All ranks connect here. Later on those that exchange nothing would be waited for.
+  nccl->eagerConnectSingleDevice(at::Device(at::kCUDA, c10::cuda::current_device()));
+  return nccl;
 }
 
 at::Tensor on_device(const Span& span) {
@@ -50,39 +53,57 @@ NcclExchange::~NcclExchange() {
   leave();  // while NCCL's connections are still there for the others
 }
 
-Exchange::Posted NcclExchange::post(const std::vector<Message>& sends, const std::vector<Message>& receives) {
-  Posted posted;
-  if (sends.empty() && receives.empty()) return posted;
-  const int32_t a_peer = sends.empty() ? receives.front().peer : sends.front().peer;
+c10::intrusive_ptr<c10d::Work> NcclExchange::move(const std::vector<const Message*>& sends,
+                                                  const std::vector<const Message*>& receives) {
   c10::intrusive_ptr<c10d::Work> work;
-  const auto each = [](const Message& message, const auto& move) {
+  const auto each = [](const Message& message, const auto& begin) {
     for (const Span& span : message.spans) {
       if (span.bytes == 0) continue;
       std::vector<at::Tensor> bytes{on_device(span)};
-      move(bytes, message.peer);
+      begin(bytes, message.peer);
     }
   };
-  attempt(a_peer, [&] {
+  attempt((sends.empty() ? receives : sends).front()->peer, [&] {
     group_->startCoalescing();
-    for (const Message& message : receives)
-      each(message, [&](std::vector<at::Tensor>& bytes, int32_t peer) { group_->recv(bytes, peer, 0); });
-    for (const Message& message : sends)
-      each(message, [&](std::vector<at::Tensor>& bytes, int32_t peer) { group_->send(bytes, peer, 0); });
+    for (const Message* message : receives)
+      each(*message, [&](std::vector<at::Tensor>& bytes, int32_t peer) { group_->recv(bytes, peer, 0); });
+    for (const Message* message : sends)
+      each(*message, [&](std::vector<at::Tensor>& bytes, int32_t peer) { group_->send(bytes, peer, 0); });
     work = group_->endCoalescing();
   });
-  const auto add = [&](const Message& message) {
-    on_its_way_.emplace(next_ticket_, OnItsWay{message.peer, work});
-    return next_ticket_++;
+  return work;
+}
+
+Exchange::Posted NcclExchange::post(const std::vector<Message>& sends, const std::vector<Message>& receives) {
+  const auto on_devices = [](const std::vector<Message>& messages) {
+    std::vector<const Message*> found;
+    for (const Message& message : messages) {
+      if (message.on_device) found.push_back(&message);
+    }
+    return found;
   };
-  for (const Message& message : sends) {
-    posted.sends.push_back(add(message));
-    count_sent(bytes_of(message));
+  const auto device_sends = on_devices(sends), device_receives = on_devices(receives);
+  c10::intrusive_ptr<c10d::Work> work;
+  if (!device_sends.empty() || !device_receives.empty()) work = move(device_sends, device_receives);
+  const auto on_its_way = [&](const Message& message) {
+    on_its_way_.emplace(next_ticket_, OnItsWay{message.peer, work});
+    return next_ticket_--;
+  };
+  Posted posted;
+  for (const Message& message : receives) {
+    posted.receives.push_back(message.on_device ? on_its_way(message)
+                                                : GlooExchange::post({}, {message}).receives[0]);
   }
-  for (const Message& message : receives) posted.receives.push_back(add(message));
+  for (const Message& message : sends) {
+    posted.sends.push_back(message.on_device ? on_its_way(message)
+                                             : GlooExchange::post({message}, {}).sends[0]);
+    if (message.on_device) count_sent(bytes_of(message));
+  }
   return posted;
 }
 
 void NcclExchange::wait(Ticket ticket) {
+  if (ticket >= 0) return GlooExchange::wait(ticket);
   const OnItsWay message = std::exchange(on_its_way_.at(ticket), OnItsWay{});
   on_its_way_.erase(ticket);
   std::atomic<bool> stopped = false;

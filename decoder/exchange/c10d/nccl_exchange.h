@@ -7,14 +7,15 @@
 
 namespace headroom {
 
-/// Between GPUs: NCCL, on the device that is current when it is opened. Spans are memory of that device, and
-/// what is sent must have been computed when it is posted. Gathered values are the host's and go by Gloo.
+/// Between GPUs: NCCL, on the device that is current when it is opened. What is sent of its memory must have
+/// been computed when it is posted. What lies in the host's memory goes by Gloo, and so do gathered values.
 class NcclExchange final : public GlooExchange {
  public:
   explicit NcclExchange(const ExchangeOptions& options);
   ~NcclExchange() override;
 
-  /// All messages of a call are one operation of NCCL, which is done when all of them are.
+  bool takes_device_memory() const override { return true; }
+  /// All messages of a call that lie on the device are one operation of NCCL, done when all of them are.
   Posted post(const std::vector<Message>& sends, const std::vector<Message>& receives) override;
   void wait(Ticket ticket) override;
   void drop() noexcept override;
@@ -25,9 +26,12 @@ class NcclExchange final : public GlooExchange {
     c10::intrusive_ptr<c10d::Work> work;
   };
 
+  c10::intrusive_ptr<c10d::Work> move(const std::vector<const Message*>& sends,
+                                      const std::vector<const Message*>& receives);
+
   c10::intrusive_ptr<c10d::Backend> group_;
   std::map<Ticket, OnItsWay> on_its_way_;
-  Ticket next_ticket_ = 0;
+  Ticket next_ticket_ = -1;  ///< below zero, as those of Gloo are not
 };
 
 }  // namespace headroom
