@@ -56,6 +56,11 @@ class PassCatalog {
   const CostModel& costs() const { return costs_; }
   const Sizes& sizes() const { return sizes_; }
   const PassLiveness& liveness() const { return liveness_; }
+  /// What a rank waits for others because of the option: rows that are read to recompute what was not
+  /// materialised.
+  double widening_seconds(const PassOption& option) const {
+    return ranks_.alone() ? 0 : double(option.widened_bytes()) / ranks_.link.bytes_per_second;
+  }
 
   /// What handing on what pass `pass` measures takes at the least: a norm of a later pass reads it again, so
   /// it is stored, or added onto what is materialised, or computed anew.

@@ -25,6 +25,10 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredR
     Materialised entry;
     entry.tensor = tensor.tensor;
     entry.rows = rows_of(tensor.tensor, stored);
+    if (entry.rows) {
+      widened_bytes_ += (stored.of(tensor.tensor)->begin - entry.rows->begin) *
+                        row_bytes(graph_, tensor.tensor, sizes_) * sizes_.items;
+    }
     entry.block_rows = block_rows(stored_rows(graph_, entry, sizes_).length(),
                                   row_bytes(graph_, entry.tensor, sizes_), costs_.memory().block_bytes);
     entries_.push_back(entry);

@@ -40,6 +40,10 @@ class PassOption {
   /// Bytes of the parameters that the pass needs, packed for the direct algorithm.
   int64_t parameter_bytes() const { return brought_[0].per_pass; }
 
+  /// Bytes of the rows above a rank's own that the pass reads beyond those of StoredRows: it recomputes
+  /// something from them. 0 where there is one rank.
+  int64_t widened_bytes() const { return widened_bytes_; }
+
   // What follows serves TileChoice. `tiers` is parallel to touched().
   size_t heights() const { return heights_.size(); }
   size_t widths() const { return widths_.size(); }
@@ -116,6 +120,7 @@ class PassOption {
   /// By height and touched tensor, on the device and below.
   mutable std::vector<std::vector<std::array<BlockBytes, 2>>> blocks_;
   std::vector<int64_t> whole_bytes_;  ///< parallel to touched_
+  int64_t widened_bytes_ = 0;
 };
 
 }  // namespace headroom::planner
