@@ -5,8 +5,9 @@
 
 #include "decoder/graph/errors.h"
 
-// What ranks of one decode hand to one another. Who they are, how they found each other and how bytes travel is
-// behind this interface: torch.distributed's c10d, a caller's process group, or threads of one process in tests.
+// What ranks of one decode hand to one another. Who they are, how they found each other and how bytes travel
+// is behind this interface: torch.distributed's c10d, a caller's process group, or threads of one process in
+// tests.
 //
 //     rank 0   rows 0 to 16   |  own rows of every materialised tensor  |
 //                             |  ... and some of rank 1's, below them   |   <- received
@@ -34,9 +35,9 @@ struct Message {
 };
 int64_t bytes_of(const Message& message);
 
-/// One rank's way to the others. Ranks call the same functions in the same order; between two of them messages
-/// arrive in the order in which they were posted. Functions throw ExchangeError naming the rank that did not
-/// answer, at the latest when the timeout of the group has passed. Of one thread at a time.
+/// One rank's way to the others. Ranks call the same functions in the same order; between two of them
+/// messages arrive in the order in which they were posted. Functions throw ExchangeError naming the rank that
+/// did not answer, at the latest when the timeout of the group has passed. Of one thread at a time.
 class Exchange {
  public:
   using Ticket = int64_t;

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-// Statistics of several ranks, as numbers, merged two by two. Ranks do so in the order of their numbers, so that
-// results depend on no timing and all ranks have the same.
+// Statistics of several ranks, as numbers, merged two by two. Ranks do so in the order of their numbers, so
+// that results depend on no timing and all ranks have the same.
 namespace headroom {
 
 /// Of triples of count, mean and squared differences (decoder/interpreter/moments.h).

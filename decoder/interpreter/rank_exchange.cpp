@@ -9,12 +9,7 @@ namespace headroom {
 
 RankExchange::RankExchange(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device,
                            const RankLink* link, ViewOf view_of)
-    : graph_(graph),
-      plan_(plan),
-      sizes_(sizes),
-      device_(device),
-      link_(link),
-      view_of_(std::move(view_of)) {}
+    : graph_(graph), plan_(plan), sizes_(sizes), device_(device), link_(link), view_of_(std::move(view_of)) {}
 
 RankExchange::~RankExchange() {
   // After an error rows may still be on their way, and their memory goes now.
@@ -47,7 +42,7 @@ void RankExchange::begin_band(size_t band) {
 
 void RankExchange::end_band(size_t band) {
   const std::vector<Interval>& bands = pass().tiles.y;
-  if (band + 1 == bands.size()) return;
+  if (band + 1 == bands.size()) return before_release();
   wait_for([&](const Pending& pending, const RowTransfer& transfer) {
     return !pending.received && leaves(transfer.tensor) &&
            transfer.rows.begin < readers_.at(transfer.tensor).first_row(bands[band + 1].begin);

@@ -14,7 +14,8 @@ int64_t first_stored_row(const Materialised& materialised) {
 }
 
 /// The rows that a band writes, counted from the first that is stored. The first band's begin there and the
-/// last band's end with the last: what a rank stores beside its own rows is there as long as its neighbours are.
+/// last band's end with the last: what a rank stores beside its own rows is there as long as its neighbours
+/// are.
 Interval written_rows(const Graph& graph, const Pass& pass, const Materialised& materialised, size_t band) {
   Interval rows = image(pass.tiles.y[band], graph.tensor(materialised.tensor).scale.y, pass.scale.y);
   if (!materialised.rows) return rows;

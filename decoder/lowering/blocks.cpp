@@ -16,8 +16,7 @@ constexpr int64_t kMostBlocks = 256;
 
 int64_t block_rows(int64_t rows, int64_t row_bytes, int64_t block_bytes) {
   if (rows == 0) return 1;
-  const int64_t blocks =
-      std::clamp<int64_t>(rows * row_bytes / block_bytes, 1, std::min(rows, kMostBlocks));
+  const int64_t blocks = std::clamp<int64_t>(rows * row_bytes / block_bytes, 1, std::min(rows, kMostBlocks));
   return ceil_divide(rows, blocks);
 }
 

@@ -5,18 +5,19 @@
 #include "decoder/plan/plan.h"
 #include "decoder/plan/sizes.h"
 
-// Which rows each of several ranks decodes and stores. Rows of the latent are shared out, and with them the rows
-// of every tensor that they become:
+// Which rows each of several ranks decodes and stores. Rows of the latent are shared out, and with them the
+// rows of every tensor that they become:
 //
 //     latent   0    1    2    3    4    5         2 ranks of a decoder whose output has 8 times as many rows
 //     rank 0   [==============]
 //     rank 1                  [==============]
-//     output   0              24            48    rank 0 owns rows 0 to 24 and stores, where a later pass reads
+//     output   0              24            48    rank 0 owns rows 0 to 24 and stores, where a later pass
+//     reads
 //                             |..|                a halo of 2, rows 0 to 26
 namespace headroom {
 
-/// The rows of the latent that each rank owns: as equal as can be, longer ones first, none where there are more
-/// ranks than rows.
+/// The rows of the latent that each rank owns: as equal as can be, longer ones first, none where there are
+/// more ranks than rows.
 std::vector<Interval> share_rows(int64_t latent_rows, int32_t ranks);
 
 /// The rows of a materialised tensor that the plan's rank owns or that its passes read.

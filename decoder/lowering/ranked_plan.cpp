@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/lowering/linear_attention.h"
+#include "decoder/graph/parameters.h"
 #include "decoder/lowering/rank_rows.h"
 
 namespace headroom {
@@ -26,8 +26,10 @@ RankedPlan build_ranked_plan(const Model& model, const Request& request,
                              const PlanConfiguration& configuration,
                              const std::vector<PassDecision>& decisions, const MemoryModel& memory,
                              int32_t ranks) {
-  RankedPlan plan{.request = request};
-  const Plan whole{.request = request};
+  RankedPlan plan;
+  plan.request = request;
+  Plan whole;
+  whole.request = request;
   const std::vector<Interval> shares = share_rows(sizes_of(model.graph, whole).latent.y, ranks);
   for (int32_t rank = 0; rank < ranks; ++rank) {
     PlanConfiguration own = configuration;
@@ -46,8 +48,8 @@ std::vector<RowTransfer> row_transfers(const Graph& graph, const std::vector<Pla
       const Interval needed = rows_needed(graph, reader, entry.tensor);
       for (const Plan& owner : plans) {
         if (owner.share.rank == reader.share.rank) continue;
-        const Interval rows = intersect(
-            needed, own_rows(sizes_of(graph, owner), graph.tensor(entry.tensor).scale.y));
+        const Interval rows =
+            intersect(needed, own_rows(sizes_of(graph, owner), graph.tensor(entry.tensor).scale.y));
         if (rows.length() > 0)
           transfers.push_back({entry.first_pass, entry.tensor, owner.share.rank, reader.share.rank, rows});
       }
@@ -78,8 +80,7 @@ std::vector<RankTraffic> traffic_of(const Graph& graph, const RankedPlan& plan) 
     const Extent picture = extent_of(output, sizes.latent);
     if (rank == 0) continue;
     traffic[rank].output_bytes = picture.t * own_rows(sizes, output.scale.y).length() * picture.x *
-                                 output.channels * plan.request.batch *
-                                 static_cast<int64_t>(sizeof(float));
+                                 output.channels * plan.request.batch * static_cast<int64_t>(sizeof(float));
   }
   return traffic;
 }

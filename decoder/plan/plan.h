@@ -75,8 +75,8 @@ struct Environment {
   friend bool operator==(const Environment&, const Environment&) = default;
 };
 
-/// One of several ranks that decode one request together. Each owns the rows of every tensor that some rows of
-/// the latent become: no row has two owners, and what a rank does not own it gets from the one that does.
+/// One of several ranks that decode one request together. Each owns the rows of every tensor that some rows
+/// of the latent become: no row has two owners, and what a rank does not own it gets from the one that does.
 struct RankShare {
   int32_t rank = 0, ranks = 1;
   Interval latent_rows{};  ///< owned; none where there are more ranks than rows. Means nothing for one rank

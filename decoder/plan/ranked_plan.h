@@ -5,10 +5,11 @@
 
 #include "decoder/plan/plan.h"
 
-// A decode that several ranks share: processes on as many devices, of one machine or of many. Each rank runs the
-// same passes on rows of its own (RankShare), and between passes they exchange three things:
+// A decode that several ranks share: processes on as many devices, of one machine or of many. Each rank runs
+// the same passes on rows of its own (RankShare), and between passes they exchange three things:
 //
-//     rows        a pass reads some rows beyond a rank's own: its neighbours send them when the pass that writes
+//     rows        a pass reads some rows beyond a rank's own: its neighbours send them when the pass that
+//     writes
 //                 the tensor is done. Keys and values are read whole, so all ranks send them to all
 //     statistics  of each pass that takes some, every rank's own to all others, who merge them in rank order
 //     output      every rank's regions to rank 0, who writes the file

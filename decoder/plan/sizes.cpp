@@ -22,7 +22,8 @@ Interval own_rows(const Sizes& sizes, int32_t scale) {
 }
 
 Interval stored_rows(const Graph& graph, const Materialised& materialised, const Sizes& sizes) {
-  return materialised.rows.value_or(Interval{0, extent_of(graph.tensor(materialised.tensor), sizes.latent).y});
+  return materialised.rows.value_or(
+      Interval{0, extent_of(graph.tensor(materialised.tensor), sizes.latent).y});
 }
 
 int64_t row_bytes(const Graph& graph, TensorId id, const Sizes& sizes) {

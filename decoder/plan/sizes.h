@@ -17,12 +17,14 @@ struct Sizes {
   int64_t items = 1;  ///< batch items that go through a pass together
   Dtype dtype = Dtype::fp32;
   DeviceKind device = DeviceKind::cpu;
-  std::optional<Interval> latent_rows{};  ///< of the latent that a rank decodes (RankShare); all where left out
+  std::optional<Interval>
+      latent_rows{};  ///< of the latent that a rank decodes (RankShare); all where left out
   Storage storage() const { return {device, dtype}; }
 };
 Sizes sizes_of(const Graph& graph, const Plan& plan);
 
-/// Rows of a tensor, or of a pass's grid, that are decoded here. Rows of a latent are whole rows at every scale.
+/// Rows of a tensor, or of a pass's grid, that are decoded here. Rows of a latent are whole rows at every
+/// scale.
 Interval own_rows(const Sizes& sizes, int32_t scale);
 /// Rows of a tensor that are stored here.
 Interval stored_rows(const Graph& graph, const Materialised& materialised, const Sizes& sizes);
