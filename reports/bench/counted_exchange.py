@@ -6,13 +6,13 @@
 
 Payload alone, of N ranks: what one rank has to send at the least, however the library routes it.
 
-    send, isend                       the tensor
-    all_gather                        its own tensor to each of N - 1 others
-    all_reduce                        2 (N - 1) / N of the tensor (a ring: its share of sums, then its share of results)
-    broadcast                         the tensor, of the rank that has it
-    gather                            its own tensor, of every rank but the one that collects
+    isend         the tensor
+    all_gather    its own tensor to each of N - 1 others
+    all_reduce    2 (N - 1) / N of the tensor (a ring: its share of sums, then its share of results)
+    broadcast     the tensor, of the rank that has it
+    gather        its own tensor, of every rank but the one that collects
 
-Batched messages are isend's. Any other collective is refused, so that nothing goes uncounted.
+send() and batched messages are isend's. Any other collective is refused, so that nothing goes uncounted.
 """
 
 import functools
@@ -44,7 +44,6 @@ def of_gather(given: Arguments, _: int) -> float:
 
 
 RULES: dict[str, Callable[[Arguments, int], float]] = {
-    "send": lambda given, _: tensor_bytes(given["tensor"]),
     "isend": lambda given, _: tensor_bytes(given["tensor"]),
     "all_gather": lambda given, ranks: (ranks - 1) * tensor_bytes(given["tensor"]),
     "all_reduce": lambda given, ranks: 2 * (ranks - 1) / ranks * tensor_bytes(given["tensor"]),
