@@ -37,7 +37,8 @@ int64_t bytes_of(const Message& message);
 
 /// One rank's way to the others. Ranks call the same functions in the same order; between two of them
 /// messages arrive in the order in which they were posted. Functions throw ExchangeError naming the rank that
-/// did not answer, at the latest when the timeout of the group has passed. Of one thread at a time.
+/// did not answer, at the latest when it has shown no sign of work for the timeout of the group. Of one
+/// thread at a time.
 class Exchange {
  public:
   using Ticket = int64_t;
@@ -52,11 +53,15 @@ class Exchange {
   };
   /// Begins to send and to receive, and returns at once. Who exchanges with nobody need not post.
   virtual Posted post(const std::vector<Message>& sends, const std::vector<Message>& receives) = 0;
-  /// Until all of it has been sent and received. Each ticket once, in any order.
+  /// Until all of it has been sent or received. Each ticket once, in any order.
   virtual void wait(Ticket ticket) = 0;
   /// The values of every rank, in the order of ranks. All of them have as many.
   virtual std::vector<std::vector<double>> gather(const std::vector<double>& own) = 0;
+  /// Says that this rank computes, as every other call does too: those who wait for it wait on. For calls in
+  /// between, say once a tile; it costs next to nothing.
+  virtual void working() noexcept {}
   /// Tells the others that this rank ends here with an error, in one line, so that they need not wait for it.
+  /// Afterwards spans are touched no longer.
   virtual void abandon(const char* why) noexcept = 0;
 
   /// Bytes that this rank has sent: of messages and, to each other rank, of gathered values.

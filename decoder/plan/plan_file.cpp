@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "decoder/plan/ranked_plan_file.h"
 #include "decoder/plan/recipe_file.h"
 
 namespace headroom {
@@ -28,6 +29,14 @@ bool PlanFile::has_recipe() const {
 
 RecipePlan PlanFile::recipe_plan(const Graph& graph) const {
   return recipe_plan_from_json(JsonFields(*json_, origin_), graph);
+}
+
+bool PlanFile::has_ranks() const {
+  return headroom::has_ranks(JsonFields(*json_, origin_));
+}
+
+RankedPlan PlanFile::ranked_plan(const Graph& graph) const {
+  return ranked_plan_from_json(JsonFields(*json_, origin_), graph);
 }
 
 Plan read_plan(const std::filesystem::path& file, const Graph& graph) {

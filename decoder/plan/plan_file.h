@@ -7,6 +7,7 @@
 #include "decoder/graph/graph.h"
 #include "decoder/graph/json_fields.h"
 #include "decoder/plan/plan.h"
+#include "decoder/plan/ranked_plan.h"
 #include "decoder/plan/recipe.h"
 
 namespace headroom {
@@ -17,6 +18,8 @@ namespace headroom {
 constexpr int64_t kPlanVersion = 2;
 /// The same of a plan with a recipe (decoder/plan/recipe.h), which earlier releases cannot run.
 constexpr int64_t kRecipePlanVersion = 3;
+/// The same of a plan for several ranks (decoder/plan/ranked_plan.h).
+constexpr int64_t kRankedPlanVersion = 4;
 
 /// A plan as the document that docs/formats.md describes. Tensors and operations are written by name, so
 /// `graph` must be the one that the plan was made for; std::out_of_range where an id is not one of its own.
@@ -25,6 +28,10 @@ nlohmann::json to_json(const Plan& plan, const Graph& graph);
 /// What is decoded, as plans and frontiers have it. The device is left out where it is the CPU, as it was
 /// before there was another.
 nlohmann::json to_json(const Request& request);
+
+/// An array [begin, end] of integers from 0 to `most`, in either order. Throws InputError naming the file and
+/// the key.
+Interval read_interval(const JsonFields& fields, int64_t most);
 
 /// Checks schema and version, then reads what is decoded. Needs no model: a program reads the request first,
 /// resolves the model that it names, and reads the plan with that model's graph.
@@ -42,9 +49,12 @@ class PlanFile {
   const Request& request() const { return request_; }
   /// Whether it holds plans for the tiles of a recipe.
   bool has_recipe() const;
-  /// Throws InputError naming the file and the key; of a file with a recipe the one, without one the other.
+  /// Whether it holds the plans of several ranks.
+  bool has_ranks() const;
+  /// Throws InputError naming the file and the key; each where the file holds another kind of plan.
   Plan plan(const Graph& graph) const;
   RecipePlan recipe_plan(const Graph& graph) const;
+  RankedPlan ranked_plan(const Graph& graph) const;
 
  private:
   std::string origin_;

@@ -1,9 +1,10 @@
 #include <array>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
 
 #include "decoder/plan/file_limits.h"
+#include "decoder/plan/graph_names.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/plan/ranked_plan_file.h"
 #include "decoder/plan/recipe_file.h"
 
 namespace headroom {
@@ -50,36 +51,26 @@ Axes<int32_t> read_axes(const JsonFields& fields, int64_t least, int64_t most) {
 
 std::vector<Interval> read_intervals(const JsonFields& fields) {
   std::vector<Interval> intervals(fields.size(kMostIntervals));
-  for (size_t i = 0; i < intervals.size(); ++i) {
-    const JsonFields pair = fields[i];
-    if (pair.size(2) != 2) pair.fail("expected [begin, end]");
-    intervals[i] = {pair[0].integer(0, kMostPosition), pair[1].integer(0, kMostPosition)};
-  }
+  for (size_t i = 0; i < intervals.size(); ++i) intervals[i] = read_interval(fields[i], kMostPosition);
   return intervals;
 }
 
 /// Reads the parts of a plan that name tensors and operations.
 class PlanReader {
  public:
-  explicit PlanReader(const Graph& graph) {
-    for (size_t i = 0; i < graph.tensors().size(); ++i) {
-      tensors_.emplace(graph.tensors()[i].name, TensorId{static_cast<int32_t>(i)});
-    }
-    for (size_t i = 0; i < graph.ops().size(); ++i) {
-      ops_.emplace(graph.ops()[i].name, OpId{static_cast<int32_t>(i)});
-    }
-  }
+  explicit PlanReader(const Graph& graph) : names_(graph) {}
 
   Materialised read_materialised(const JsonFields& fields) {
     Materialised materialised;
     materialised.tier =
         one_of(fields["place"], std::array{MemoryTier::device, MemoryTier::host, MemoryTier::scratch});
-    materialised.tensor = tensor(fields["tensor"]);
+    materialised.tensor = names_.tensor(fields["tensor"]);
+    if (fields.has("rows")) materialised.rows = read_interval(fields["rows"], kMostPosition);
     materialised.block_rows = fields["block_rows"].integer(1, kMostPosition);
     materialised.blocks = read_blocks(fields["blocks"]);
     materialised.first_pass = small_integer(fields["first_pass"], 0, kMostPasses - 1);
     materialised.last_pass = small_integer(fields["last_pass"], 0, kMostPasses - 1);
-    if (fields.has("in_place_of")) materialised.in_place_of = tensor(fields["in_place_of"]);
+    if (fields.has("in_place_of")) materialised.in_place_of = names_.tensor(fields["in_place_of"]);
     return materialised;
   }
 
@@ -105,20 +96,6 @@ class PlanReader {
   }
 
  private:
-  template <typename Id>
-  static Id find(const std::unordered_map<std::string, Id>& names, const JsonFields& fields,
-                 const char* what) {
-    const auto found = names.find(fields.text());
-    // dump() escapes what a hostile name may hold, so the message stays on one line.
-    if (found == names.end()) {
-      fields.fail(std::string("expected the name of ") + what + " of this model, found " +
-                  fields.value().dump().substr(0, 80));
-    }
-    return found->second;
-  }
-  TensorId tensor(const JsonFields& fields) const { return find(tensors_, fields, "a tensor"); }
-  OpId op(const JsonFields& fields) const { return find(ops_, fields, "an operation"); }
-
   std::vector<int32_t> read_blocks(const JsonFields& fields) {
     std::vector<int32_t> blocks;
     const size_t ranges = fields.size(kMostBlocks);
@@ -140,12 +117,12 @@ class PlanReader {
   Step read_step(const JsonFields& fields) const {
     Step step;
     step.kind = step_kind(fields["kind"]);
-    step.tensor = tensor(fields["tensor"]);
-    if (fields.has("op")) step.op = op(fields["op"]);
+    step.tensor = names_.tensor(fields["tensor"]);
+    if (fields.has("op")) step.op = names_.op(fields["op"]);
     const JsonFields inputs = fields["inputs"];
     const size_t count = inputs.size(kMostOperands);
     for (size_t i = 0; i < count; ++i) {
-      Operand operand{tensor(inputs[i]["tensor"])};
+      Operand operand{names_.tensor(inputs[i]["tensor"])};
       if (inputs[i].has("step")) operand.step = small_integer(inputs[i]["step"], 0, kMostSteps - 1);
       step.inputs.push_back(operand);
     }
@@ -156,22 +133,22 @@ class PlanReader {
     if (fields.has("pad")) step.pad = read_axes(fields["pad"], 0, kMostReach);
     if (fields.has("edges"))
       step.edges = one_of(fields["edges"], std::array{Edges::zeros, Edges::replicate, Edges::reflect});
-    if (fields.has("add")) step.add = op(fields["add"]);
+    if (fields.has("add")) step.add = names_.op(fields["add"]);
     if (fields.has("target"))
       step.target =
           one_of(fields["target"], std::array{StepTarget::tile, StepTarget::blocks, StepTarget::in_place});
     return step;
   }
 
-  std::unordered_map<std::string, TensorId> tensors_;
-  std::unordered_map<std::string, OpId> ops_;
+  const GraphNames names_;
   int64_t blocks_left_ = kMostBlocks;
 };
 
 }  // namespace
 
 Request read_request(const JsonFields& file) {
-  check_schema(file, "headroom.plan", has_recipe(file) ? kRecipePlanVersion : kPlanVersion);
+  const int64_t several = has_ranks(file) ? kRankedPlanVersion : kRecipePlanVersion;
+  check_schema(file, "headroom.plan", has_ranks(file) || has_recipe(file) ? several : kPlanVersion);
   const JsonFields fields = file["request"];
   Request request;
   request.model = name_text(fields["model"]);
@@ -191,9 +168,19 @@ Request read_request(const JsonFields& file) {
   return request;
 }
 
+Interval read_interval(const JsonFields& fields, int64_t most) {
+  if (fields.size(2) != 2) fields.fail("expected [begin, end]");
+  return {fields[0].integer(0, most), fields[1].integer(0, most)};
+}
+
 Plan plan_from_json(const JsonFields& file, const Graph& graph) {
   Plan plan;
   plan.request = read_request(file);
+  if (has_ranks(file)) {
+    file["ranks"].fail(
+        "expected a plan of one decode, found plans of several ranks; headroom-decode --plan runs them under "
+        "torchrun and headroom-plan validate checks them");
+  }
   if (has_recipe(file)) {
     file["recipe"].fail(
         "expected a plan of one decode, found plans for tiles that are blended; headroom-decode --plan runs "

@@ -44,6 +44,7 @@ json materialised_to_json(const Materialised& materialised, const Plan& plan, co
            {"blocks", blocks_to_json(materialised.blocks)},
            {"first_pass", materialised.first_pass},
            {"last_pass", materialised.last_pass}};
+  if (materialised.rows) out["rows"] = {materialised.rows->begin, materialised.rows->end};
   if (materialised.in_place_of != TensorId{-1}) {
     out["in_place_of"] = graph.tensors().at(index(materialised.in_place_of)).name;
   }

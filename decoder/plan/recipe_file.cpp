@@ -4,6 +4,7 @@
 
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/plan/ranked_plan_file.h"
 
 namespace headroom {
 namespace {
@@ -31,17 +32,13 @@ json tiles_to_json(const std::vector<RecipeTile>& tiles) {
   return out;
 }
 
-Interval interval_from_json(const JsonFields& fields) {
-  if (fields.size(2) != 2) fields.fail("expected two integers");
-  return {fields[0].integer(0, kMostPixels), fields[1].integer(0, kMostPixels)};
-}
-
 std::vector<RecipeTile> tiles_from_json(const JsonFields& fields) {
   std::vector<RecipeTile> tiles;
   const size_t count = fields.size(kMostRecipeTiles);
   if (count == 0) fields.fail("expected at least one tile, found none");
   for (size_t i = 0; i < count; ++i) {
-    RecipeTile tile{interval_from_json(fields[i]["latent"]), interval_from_json(fields[i]["output"])};
+    RecipeTile tile{read_interval(fields[i]["latent"], kMostPixels),
+                    read_interval(fields[i]["output"], kMostPixels)};
     if (fields[i].has("skip")) tile.skip = fields[i]["skip"].integer(0, kMostPixels);
     if (fields[i].has("fade")) tile.fade = fields[i]["fade"].integer(0, kMostPixels);
     tiles.push_back(tile);
@@ -99,6 +96,7 @@ json to_json(const RecipePlan& plan, const Graph& graph) {
 RecipePlan recipe_plan_from_json(const JsonFields& file, const Graph& graph) {
   RecipePlan plan;
   plan.request = read_request(file);
+  if (has_ranks(file)) file["ranks"].fail("expected none beside a recipe");
   plan.limit_bytes = file["limit_bytes"].integer(0, INT64_MAX);  // the largest stands for no limit
   plan.predicted_peak_bytes = file["predicted"]["peak_bytes"].integer(0, kMostBytes);
   plan.predicted_seconds = file["predicted"]["seconds"].amount();

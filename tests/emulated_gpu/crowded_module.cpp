@@ -2,8 +2,8 @@
 #include <string>
 
 #include "decoder/gpu/calls/open_gpu.h"
-#include "decoder/gpu/modules/entry.h"
 #include "decoder/graph/errors.h"
+#include "decoder/loading/answer_entry.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 
 using namespace headroom::gpu;
@@ -35,5 +35,5 @@ class CrowdedGpu final : public EmulatedGpu {
 // In the place of the CUDA module of the programs (decoder/gpu/modules).
 extern "C" __attribute__((visibility("default"))) Gpu* headroom_open_gpu(const char* version, char* error,
                                                                          size_t error_bytes) {
-  return answer(version, error, error_bytes, [] { return new CrowdedGpu; });
+  return headroom::answer_entry(version, error, error_bytes, [] { return new CrowdedGpu; });
 }

@@ -1,5 +1,5 @@
 #include "decoder/gpu/calls/open_gpu.h"
-#include "decoder/gpu/modules/entry.h"
+#include "decoder/loading/answer_entry.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 
 using namespace headroom::gpu;
@@ -10,6 +10,6 @@ extern "C" __attribute__((visibility("default"))) Gpu* headroom_open_gpu_in(cons
                                                                             DeviceMemory* memory, char* error,
                                                                             size_t error_bytes) {
   std::unique_ptr<DeviceMemory> lent(memory);
-  return answer(version, error, error_bytes,
-                [&] { return new EmulatedGpu(int64_t{1} << 30, std::move(lent)); });
+  return headroom::answer_entry(version, error, error_bytes,
+                                [&] { return new EmulatedGpu(int64_t{1} << 30, std::move(lent)); });
 }

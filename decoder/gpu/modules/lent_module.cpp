@@ -1,6 +1,6 @@
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/gpu/cuda/cuda_gpu.h"
-#include "decoder/gpu/modules/entry.h"
+#include "decoder/loading/answer_entry.h"
 
 using namespace headroom::gpu;
 
@@ -10,7 +10,7 @@ extern "C" __attribute__((visibility("default"))) Gpu* headroom_open_gpu_in(cons
                                                                             DeviceMemory* memory, char* error,
                                                                             size_t error_bytes) {
   std::unique_ptr<DeviceMemory> lent(memory);
-  return answer(version, error, error_bytes, [&] { return new CudaGpu(std::move(lent)); });
+  return headroom::answer_entry(version, error, error_bytes, [&] { return new CudaGpu(std::move(lent)); });
 }
 
 static_assert(std::is_same_v<decltype(&headroom_open_gpu_in), OpenGpuIn>);

@@ -1,6 +1,6 @@
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/gpu/cuda/cuda_gpu.h"
-#include "decoder/gpu/modules/entry.h"
+#include "decoder/loading/answer_entry.h"
 #include "decoder/torch/libtorch_memory.h"
 
 using namespace headroom::gpu;
@@ -8,7 +8,8 @@ using namespace headroom::gpu;
 // The only entry of the module for programs: a GPU in the memory of LibTorch's allocator.
 extern "C" __attribute__((visibility("default"))) Gpu* headroom_open_gpu(const char* version, char* error,
                                                                          size_t error_bytes) {
-  return answer(version, error, error_bytes, [] { return new CudaGpu(std::make_unique<LibtorchMemory>()); });
+  return headroom::answer_entry(version, error, error_bytes,
+                                [] { return new CudaGpu(std::make_unique<LibtorchMemory>()); });
 }
 
 static_assert(std::is_same_v<decltype(&headroom_open_gpu), OpenGpu>);

@@ -47,8 +47,8 @@ inline Plan small_plan(const Graph& graph) {
   plan.reserve_bytes = 20;
   plan.predicted_peak_bytes = 26'000;
   plan.predicted_seconds = 0.3;
-  plan.materialised = {{id("conv_in"), 2, {0, 1, 2, 3, 4, 5, 6, 7}, 0, 1, TensorId{-1}},
-                       {id("residual"), 2, {8, 9, 10, 11, 12, 13, 14, 15}, 1, 2, TensorId{-1}}};
+  plan.materialised = {{id("conv_in"), {}, 2, {0, 1, 2, 3, 4, 5, 6, 7}, 0, 1, TensorId{-1}},
+                       {id("residual"), {}, 2, {8, 9, 10, 11, 12, 13, 14, 15}, 1, 2, TensorId{-1}}};
   plan.passes.resize(3);
 
   Pass& first = plan.passes[0];

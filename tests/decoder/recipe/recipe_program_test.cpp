@@ -97,7 +97,7 @@ TEST_CASE("files of recipes that are wrong are refused with the key") {
   };
   refused("/recipe/name", "blended", "recipe.name: expected diffusers-tiling or");
   refused("/recipe/tiles/y", nlohmann::json::array(), "recipe.tiles.y: expected at least one tile");
-  refused("/recipe/tiles/y/0/latent", {0}, "recipe.tiles.y[0].latent: expected two integers");
+  refused("/recipe/tiles/y/0/latent", {0}, "recipe.tiles.y[0].latent: expected [begin, end]");
   refused("/recipe/plan_of_tile/0", 6, "recipe.plan_of_tile[0]: expected an integer from 0 to 5");
   refused("/recipe/plan_of_tile", {0}, "recipe.plan_of_tile: expected one plan for each of the 12 tiles");
   refused("/recipe/kept_bytes", 1, "peak understated");

@@ -129,9 +129,9 @@ TEST_CASE("validator: what must be on the device", "[unit][validator]") {
   const TensorId value = graph.conv("value", latent, 4, {1, 1, 1});
   graph.set_output(graph.attention("attention", query, key, value));
   Plan plan = small_plan(small_graph());
-  plan.materialised = {{query, 2, {0, 1, 2, 3, 4, 5, 6, 7}, 0, 1},
-                       {key, 2, {8, 9, 10, 11, 12, 13, 14, 15}, 0, 1},
-                       {value, 2, {16, 17, 18, 19, 20, 21, 22, 23}, 0, 1}};
+  plan.materialised = {{query, {}, 2, {0, 1, 2, 3, 4, 5, 6, 7}, 0, 1},
+                       {key, {}, 2, {8, 9, 10, 11, 12, 13, 14, 15}, 0, 1},
+                       {value, {}, 2, {16, 17, 18, 19, 20, 21, 22, 23}, 0, 1}};
   plan.passes.resize(2);
   plan.passes[0].steps = {step_for(graph, StepKind::gather, "latent", {{latent}})};
   for (const char* name : {"query", "key", "value"}) {

@@ -4,14 +4,13 @@
 #include <cstring>
 #include <exception>
 
-#include "decoder/gpu/calls/gpu.h"
+namespace headroom {
 
-namespace headroom::gpu {
-
-/// What an entry of a module answers: the GPU that `open` makes; null, and why in `error`, where that throws
-/// or the caller is of another version.
+/// What an entry of a module answers: the object that `open` makes; null, and why in `error`, where that
+/// throws or the caller is of another version.
 template <typename Open>
-Gpu* answer(const char* version, char* error, size_t error_bytes, const Open& open) {
+auto answer_entry(const char* version, char* error, size_t error_bytes, const Open& open)
+    -> decltype(open()) {
   const auto fail = [&](const char* why) {
     const size_t length = std::min(std::strlen(why), error_bytes - 1);
     std::memcpy(error, why, length);
@@ -27,4 +26,4 @@ Gpu* answer(const char* version, char* error, size_t error_bytes, const Open& op
   }
 }
 
-}  // namespace headroom::gpu
+}  // namespace headroom

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "decoder/graph/graph.h"
+#include "decoder/graph/json_fields.h"
+
+namespace headroom {
+
+/// Tensors and operations of one graph by the names that files have for them.
+class GraphNames {
+ public:
+  explicit GraphNames(const Graph& graph);
+  /// Throw InputError naming the file and the key where the graph has none of that name.
+  TensorId tensor(const JsonFields& fields) const;
+  OpId op(const JsonFields& fields) const;
+
+ private:
+  std::unordered_map<std::string, TensorId> tensors_;
+  std::unordered_map<std::string, OpId> ops_;
+};
+
+}  // namespace headroom

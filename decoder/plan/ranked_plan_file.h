@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+
+#include "decoder/graph/graph.h"
+#include "decoder/graph/json_fields.h"
+#include "decoder/plan/ranked_plan.h"
+
+namespace headroom {
+
+/// Whether a file of the schema "headroom.plan" holds the plans of several ranks, not one plan.
+bool has_ranks(const JsonFields& file);
+
+/// The plan as docs/formats.md describes it.
+nlohmann::json to_json(const RankedPlan& plan, const Graph& graph);
+
+/// Every number is checked against its range; whether the plan is a correct one is the validator's business.
+/// A rank's place in the list is its number. Throws InputError naming the file and the key.
+RankedPlan ranked_plan_from_json(const JsonFields& file, const Graph& graph);
+
+/// Writes the file whole or not at all. Throws DeviceError.
+void write_ranked_plan(const std::filesystem::path& file, const RankedPlan& plan, const Graph& graph);
+
+}  // namespace headroom
