@@ -89,8 +89,6 @@ struct RankShare {
 /// The latent is always materialised and not listed.
 struct Materialised {
   TensorId tensor{-1};
-  /// Rows that are stored, the first of which begins the first block; all where it is left out.
-  std::optional<Interval> rows{};
   int64_t block_rows = 0;
   /// One number per block, item by item, top to bottom; each tier counts its own. A number has one owner at
   /// a time.
@@ -101,6 +99,8 @@ struct Materialised {
   /// -1 where it has blocks of its own.
   TensorId in_place_of{-1};
   MemoryTier tier = MemoryTier::device;  ///< the device where blocks are taken over
+  /// Rows that are stored, the first of which begins the first block; all where it is left out.
+  std::optional<Interval> rows{};
   friend bool operator==(const Materialised&, const Materialised&) = default;
 };
 

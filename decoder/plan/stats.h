@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "decoder/graph/axes.h"
+
 namespace headroom {
 
 /// One pass as it ran, beside what the plan said of it.
@@ -69,6 +71,19 @@ struct EngineStats {
   friend bool operator==(const EngineStats&, const EngineStats&) = default;
 };
 
+/// What one of several ranks measured.
+struct RankStats {
+  Interval latent_rows;  ///< that it decoded
+  int64_t limit_bytes = 0;
+  int64_t predicted_peak_bytes = 0;
+  int64_t peak_bytes = 0;  ///< as in RunStats, of its process
+  int64_t pool_peak_bytes = 0;
+  double seconds = 0;
+  int64_t predicted_sent_bytes = 0;
+  int64_t sent_bytes = 0;  ///< to other ranks: rows, statistics, output
+  friend bool operator==(const RankStats&, const RankStats&) = default;
+};
+
 /// What one decode measured, or all of a queue in total. Peaks count device bytes of every kind that the
 /// limit covers.
 struct RunStats {
@@ -96,6 +111,7 @@ struct RunStats {
   /// empty then.
   std::string equals;
   std::optional<Verification> verification;
+  std::vector<RankStats> ranks;     ///< of a decode that several ranks share; all else is that of rank 0
   std::optional<QueueStats> queue;  ///< `passes` is empty then
   friend bool operator==(const RunStats&, const RunStats&) = default;
 };

@@ -104,6 +104,32 @@ std::vector<EngineStats> read_engines(const JsonFields& fields) {
   return engines;
 }
 
+json to_json(const RankStats& rank) {
+  return {{"latent_rows", {rank.latent_rows.begin, rank.latent_rows.end}},
+          {"limit_bytes", rank.limit_bytes},
+          {"predicted_peak_bytes", rank.predicted_peak_bytes},
+          {"peak_bytes", rank.peak_bytes},
+          {"pool_peak_bytes", rank.pool_peak_bytes},
+          {"seconds", rank.seconds},
+          {"predicted_sent_bytes", rank.predicted_sent_bytes},
+          {"sent_bytes", rank.sent_bytes}};
+}
+
+RankStats read_rank(const JsonFields& fields) {
+  RankStats rank;
+  const JsonFields rows = fields["latent_rows"];
+  if (rows.size(2) != 2) rows.fail("expected two integers");
+  rank.latent_rows = {rows[0].integer(0, kMostPixels), rows[1].integer(0, kMostPixels)};
+  rank.limit_bytes = fields["limit_bytes"].integer(0, INT64_MAX);
+  rank.predicted_peak_bytes = fields["predicted_peak_bytes"].integer(0, kMostBytes);
+  rank.peak_bytes = fields["peak_bytes"].integer(0, kMostBytes);
+  rank.pool_peak_bytes = fields["pool_peak_bytes"].integer(0, kMostBytes);
+  rank.seconds = fields["seconds"].amount();
+  rank.predicted_sent_bytes = fields["predicted_sent_bytes"].integer(0, kMostBytes);
+  rank.sent_bytes = fields["sent_bytes"].integer(0, kMostBytes);
+  return rank;
+}
+
 QueueStats read_queue(const JsonFields& file) {
   QueueStats queue;
   const JsonFields decodes = file["decodes"];
@@ -148,6 +174,7 @@ json to_json(const RunStats& stats) {
     out["parts"].push_back({{"name", part.name}, {"seconds", part.seconds}});
   for (const EngineStats& engine : stats.engines) out["engines"].push_back(to_json(engine));
   if (!stats.equals.empty()) out["equals"] = stats.equals;
+  for (const RankStats& rank : stats.ranks) out["ranks"].push_back(to_json(rank));
   if (stats.verification) out["verification"] = to_json(*stats.verification);
   if (stats.queue) {
     out["decodes"] = json::array();
@@ -195,6 +222,11 @@ RunStats stats_from_json(const JsonFields& file) {
   stats.libraries = file["libraries"].text();
   stats.threads = static_cast<int>(file["threads"].integer(0, 1'000'000));
   if (file.has("equals")) stats.equals = file["equals"].text();
+  if (file.has("ranks")) {
+    const JsonFields ranks = file["ranks"];
+    const size_t rank_count = ranks.size(kMostRanks);
+    for (size_t i = 0; i < rank_count; ++i) stats.ranks.push_back(read_rank(ranks[i]));
+  }
   if (file.has("verification")) stats.verification = read_verification(file["verification"]);
   if (file.has("decodes")) stats.queue = read_queue(file);
   return stats;

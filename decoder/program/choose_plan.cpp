@@ -8,6 +8,7 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/plan/ranked_plan_file.h"
 #include "decoder/plan/recipe_file.h"
 #include "decoder/program/plan_beside.h"
 
@@ -45,7 +46,7 @@ struct PlanAnswer {
 
 /// The plan that headroom-plan makes for --limit, and on a GPU for so much of the host's memory.
 PlanAnswer answer_of(const DecodeOptions& options, const Model& model, const Array& latent,
-                     const gpu::Gpu* gpu, int64_t host_limit_bytes) {
+                     const gpu::Gpu* gpu, int64_t host_limit_bytes, int32_t ranks = 1) {
   // Before a solve is waited for.
   if (!options.scratch_limit.empty()) parse_bytes(options.scratch_limit, "--scratch-limit");
   if (latent.shape.size() < 4 || latent.shape.size() > 5) {
@@ -68,6 +69,7 @@ PlanAnswer answer_of(const DecodeOptions& options, const Model& model, const Arr
   if (!options.scratch.empty()) words.insert(words.end(), {"--scratch", options.scratch});
   if (!options.scratch_limit.empty()) words.insert(words.end(), {"--scratch-limit", options.scratch_limit});
   if (!options.recipe.empty()) words.insert(words.end(), {"--recipe", options.recipe});
+  if (ranks > 1) words.insert(words.end(), {"--ranks", std::to_string(ranks)});
   return {plan_from_program_beside(words, gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu), frames};
 }
 
@@ -114,6 +116,21 @@ ChosenRecipe choose_recipe(const DecodeOptions& options, const Model& model, con
   ChosenRecipe chosen{for_frames(model, parsed.request().frames), {}};
   chosen.plan = parsed.recipe_plan(chosen.model.graph);
   for (Plan& tile : chosen.plan.plans) take_scratch(options, tile);
+  check_device(options, chosen.plan.request);
+  return chosen;
+}
+
+ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const Array& latent,
+                         int32_t ranks) {
+  if (options.plan_file.empty()) {
+    const PlanAnswer answer = answer_of(options, model, latent, nullptr, 0, ranks);
+    ChosenRanks chosen{for_frames(model, answer.frames), {}};
+    chosen.plan = ranked_plan_from_json(JsonFields(answer.document, "headroom-plan"), chosen.model.graph);
+    return chosen;
+  }
+  const PlanFile parsed(options.plan_file);
+  ChosenRanks chosen{for_frames(model, parsed.request().frames), {}};
+  chosen.plan = parsed.ranked_plan(chosen.model.graph);
   check_device(options, chosen.plan.request);
   return chosen;
 }

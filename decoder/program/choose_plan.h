@@ -6,6 +6,7 @@
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
+#include "decoder/plan/ranked_plan.h"
 #include "decoder/plan/recipe.h"
 #include "decoder/program/options.h"
 
@@ -29,6 +30,15 @@ struct ChosenRecipe {
 };
 ChosenRecipe choose_recipe(const DecodeOptions& options, const Model& model, const Array& latent,
                            const gpu::Gpu* gpu);
+
+/// The plan of --plan for several ranks, or the one that headroom-plan makes for --limit and so many. On the
+/// CPU.
+struct ChosenRanks {
+  Model model;
+  RankedPlan plan;
+};
+ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const Array& latent,
+                         int32_t ranks);
 
 /// Of the plan to run in place of one whose memory the GPU does not have now: what it takes, as half a
 /// sentence for people, or why none was found. Throws nothing.

@@ -16,7 +16,10 @@ constexpr const char* kDescription =
     "  headroom-decode --plan plan.json --model vae/ --latent latent.safetensors -o picture.png\n"
     "  headroom-decode --limit 576MiB --model sdxl --random-weights 0 --latent latent.npy -o picture.npy "
     "--verify\n"
-    "  headroom-decode --queue queue.json --model vae/ -o pictures/\n\n"
+    "  headroom-decode --queue queue.json --model vae/ -o pictures/\n"
+    "  torchrun --no-python --nproc-per-node 4 headroom-decode --limit 2GiB --model vae/ --latent l.npy -o "
+    "p.png"
+    "\n\n"
     "Exit codes: 0 done; 2 bad usage or input; 3 does not fit; 4 stopped before crossing the limit; 5 device "
     "failure.";
 
@@ -82,6 +85,9 @@ void add_run_options(CLI::App& app, DecodeOptions& options) {
   app.add_flag("--other-environment", options.other_environment,
                "run a plan whose costs were measured on another machine");
   app.add_flag("--json", options.json, "print the statistics as JSON on standard output");
+  app.add_option("--rank-timeout", options.rank_timeout_seconds,
+                 "seconds after which a rank that shows no sign of life ends all of them; 30 by default")
+      ->check(CLI::Range(0.1, 86'400.0));
   add_progress_options(app, options.progress);
 }
 

@@ -20,6 +20,7 @@ struct DecodeOptions {
   std::optional<uint64_t> random_seed;
   FrameRate frame_rate;
   int threads = 0;
+  double rank_timeout_seconds = 30;
   std::string dtype, device, recipe;
   bool verify = false, json = false, other_environment = false;
   ProgressOptions progress;

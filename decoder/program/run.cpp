@@ -22,6 +22,7 @@
 #include "decoder/program/options.h"
 #include "decoder/program/outputs.h"
 #include "decoder/program/queue.h"
+#include "decoder/program/ranks.h"
 #include "decoder/program/recipe.h"
 #include "decoder/program/verification.h"
 #include "decoder/progress/progress.h"
@@ -165,6 +166,23 @@ RunStats run_queue(const DecodeOptions& options, Progress& progress) {
   return decode_queue(run, progress);
 }
 
+/// Nothing where another rank has the results.
+std::optional<RunStats> run_any(const DecodeOptions& options, const std::optional<RankEnvironment>& rank,
+                                Progress& progress) {
+  if (rank) return run_ranks(options, *rank, progress);
+  return options.queue_file.empty() ? run(options, progress) : run_queue(options, progress);
+}
+
+void print_ranks(const RunStats& stats, std::ostream& out) {
+  for (size_t i = 0; i < stats.ranks.size(); ++i) {
+    const RankStats& rank = stats.ranks[i];
+    out << "rank " << i << ": latent rows " << rank.latent_rows.begin << " to " << rank.latent_rows.end
+        << ", " << format_seconds(rank.seconds) << ", peak " << format_bytes(rank.peak_bytes)
+        << " (predicted " << format_bytes(rank.predicted_peak_bytes) << ", limit "
+        << format_bytes(rank.limit_bytes) << "), sent " << format_bytes(rank.sent_bytes) << "\n";
+  }
+}
+
 void print_results(const DecodeOptions& options, const RunStats& stats, std::ostream& out) {
   if (options.json) {
     out << to_json(stats).dump(2) << "\n";
@@ -173,6 +191,7 @@ void print_results(const DecodeOptions& options, const RunStats& stats, std::ost
                   out);
   } else {
     print_summary(stats, options.output, out);
+    print_ranks(stats, out);
   }
 }
 
@@ -185,10 +204,14 @@ int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ost
     const std::optional<DecodeOptions> parsed = parse_decode_options(args, out);
     if (!parsed) return static_cast<int>(kDone);
     const DecodeOptions& options = *parsed;
-    progress = make_progress(options.progress, err);
+    const std::optional<RankEnvironment> rank = rank_of(options);
+    ProgressOptions shown = options.progress;
+    shown.quiet = shown.quiet || (rank && rank->rank > 0);
+    progress = make_progress(shown, err);
     const WipedProgress wiped(*progress);
-    const RunStats stats =
-        options.queue_file.empty() ? run(options, *progress) : run_queue(options, *progress);
+    const std::optional<RunStats> measured = run_any(options, rank, *progress);
+    if (!measured) return static_cast<int>(kDone);  // rank 0 says all
+    const RunStats& stats = *measured;
     if (!options.stats_file.empty()) write_stats(options.stats_file, stats);
     progress->wipe();
     print_results(options, stats, out);

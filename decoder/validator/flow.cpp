@@ -165,7 +165,22 @@ class FlowCheck {
                       name + " is written by this pass, beyond what this tile has written so far");
       }
     }
+    if (entry.rows) check_stored(ref, input, entry);
     check_takeover(ref, input, entry);
+  }
+
+  /// A rank reads what it stores. Where rows of other ranks come from is for who knows these ranks' plans.
+  void check_stored(const StepRef& ref, size_t input, const Materialised& entry) {
+    const Interval all = view_.picture(entry.tensor, kRows);
+    const size_t bands = view_.tile_count(ref.pass, kRows);
+    if (!view_.spend(static_cast<int64_t>(bands))) return;
+    for (size_t y = 0; y < bands; ++y) {
+      const Interval needed = intersect(view_.needed(ref, input, kRows, y), all);
+      if (needed.length() == 0 || entry.rows->contains(needed)) continue;
+      return refuse(Violation::missing_halo, ref,
+                    "needs " + to_text(needed) + " of " + view_.name(entry.tensor) + " along y for tile " +
+                        std::to_string(y) + "; stored are " + to_text(*entry.rows));
+    }
   }
 
   /// Where another tensor takes over the operand's blocks in this pass, its values vanish as the sweep goes
@@ -247,6 +262,9 @@ class FlowCheck {
     };
     if (entry.blocks != base.blocks || entry.block_rows != base.block_rows) {
       report(Violation::malformed, "its blocks are not those of " + view_.name(base.tensor));
+    }
+    if (entry.rows != base.rows) {
+      report(Violation::malformed, "its rows are not those of " + view_.name(base.tensor));
     }
     if (base.last_pass > entry.first_pass) {
       report(Violation::block_conflict, view_.name(base.tensor) + " is read until passes[" +

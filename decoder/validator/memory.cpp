@@ -64,8 +64,16 @@ class MemoryCheck {
     if (entry.tier != MemoryTier::device)
       return std::vector<Lifetime>(count, {starts_[first], starts_[last + 1] - 1});
     std::vector<Lifetime> bands(count);
-    const auto own = [&](size_t y) { return view_.image(first, entry.tensor, kRows, y); };
-    if (!touch(entry, first, own, bands)) return bands;
+    // Rows of other ranks have their place when those next to them are written.
+    const Interval stored = view_.stored_rows(entry);
+    const size_t last_tile = view_.tile_count(first, kRows) - 1;
+    const auto written = [&](size_t y) {
+      Interval rows = view_.image(first, entry.tensor, kRows, y);
+      if (y == 0) rows.begin = std::min(rows.begin, stored.begin);
+      if (y == last_tile) rows.end = std::max(rows.end, stored.end);
+      return rows;
+    };
+    if (!touch(entry, first, written, bands)) return bands;
 
     std::vector<Lifetime> reads(count);
     const std::vector<Step>& steps = view_.plan.passes[last].steps;
@@ -80,9 +88,15 @@ class MemoryCheck {
         }
       }
     }
+    const int64_t first_own = view_.own_rows(view_.graph.tensor(entry.tensor).scale.y).begin;
     for (size_t band = 0; band < count; ++band) {
-      // A band that the last pass does not read stays until that pass ends.
-      const int64_t released = reads[band].released < 0 ? starts_[last + 1] - 1 : reads[band].released;
+      int64_t released = reads[band].released;
+      // A band that the last pass does not read stays until that pass ends, but for rows of other ranks above
+      // all that it does: the sweep leaves these behind at once.
+      if (released < 0) {
+        const int64_t end = add(stored.begin, multiply(static_cast<int64_t>(band) + 1, entry.block_rows));
+        released = end <= first_own ? starts_[last] : starts_[last + 1] - 1;
+      }
       bands[band].released = std::max(bands[band].released, released);
     }
     return bands;

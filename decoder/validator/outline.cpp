@@ -67,6 +67,12 @@ void check_numbers(View& view) {
     const int64_t all = multiply(multiply(view.latent.t, view.latent.y), view.latent.x);
     refuse(all > kMostPositions, "request", "picture of no such size");
   }
+  const RankShare& share = plan.share;
+  refuse(!in_range(share.rank, 0, int64_t{share.ranks} - 1), "rank",
+         "expected from 0 to the last of its ranks");
+  const Interval& rows = share.latent_rows;
+  refuse(!share.alone() && !(0 <= rows.begin && rows.begin <= rows.end && rows.end <= view.latent.y),
+         "latent_rows", "expected rows of the latent");
   refuse(!view.is_tensor(view.graph.output()), "request.model", "the model's graph has no output");
 }
 
@@ -77,11 +83,35 @@ void check_tier(View& view, const Materialised& entry) {
   if (entry.tier != MemoryTier::device && entry.tier != MemoryTier::host &&
       entry.tier != MemoryTier::scratch) {
     refuse("expected device, host or scratch");
+  } else if (entry.tier != MemoryTier::device && !view.plan.share.alone()) {
+    view.findings.add(Violation::misplaced, view.place(entry) + ".place",
+                      "ranks exchange rows that are on the device only");
   } else if (entry.tier == MemoryTier::scratch && view.on_cuda()) {
     refuse("a plan for cuda keeps nothing in a scratch file, only on the device and in host memory");
   } else if (entry.tier == MemoryTier::scratch && view.plan.scratch_folder.empty()) {
     refuse("the plan names no folder for a scratch file");
   }
+}
+
+/// A rank stores its own rows at the least, and without any it has nothing to store.
+bool check_rows(View& view, const Materialised& entry) {
+  if (!entry.rows) return true;
+  const Interval& rows = *entry.rows;
+  const Interval all = view.picture(entry.tensor, kRows);
+  const Interval own = view.own_rows(view.graph.tensor(entry.tensor).scale.y);
+  const std::string place = view.place(entry) + ".rows";
+  if (rows.begin > rows.end || !all.contains(rows)) {
+    view.findings.add(Violation::malformed, place, to_text(rows) + " is no part of its rows " + to_text(all));
+    return false;
+  }
+  if (own.length() == 0 && rows.length() > 0) {
+    view.findings.add(Violation::malformed, place, "the rank has no rows, and stores " + to_text(rows));
+    return false;
+  }
+  if (own.length() == 0 || rows.contains(own)) return true;
+  view.findings.add(Violation::skipped_region, place,
+                    "the rank makes " + to_text(own) + ", and only " + to_text(rows) + " is stored");
+  return false;
 }
 
 void check_blocks(View& view, const Materialised& entry) {
@@ -129,20 +159,23 @@ void check_materialised(View& view, const Materialised& entry) {
     }
   }
   check_tier(view, entry);
-  check_blocks(view, entry);
+  if (check_rows(view, entry)) check_blocks(view, entry);
 }
 
-/// Tiles must cut the grid's axis without gap or overlap, in order: they are swept in this order.
+/// Tiles must cut the grid's axis without gap or overlap, in order: they are swept in this order. Of rows
+/// they cut those that the plan's rank decodes.
 void check_grid(View& view, size_t pass, Axis axis) {
   const std::string place = "passes[" + std::to_string(pass) + "].tiles." + letter(axis);
   const std::vector<Interval>& tiles = at(view.plan.passes[pass].tiles, axis);
   const int64_t scale = at(view.plan.passes[pass].scale, axis);
-  const int64_t length = axis == kTime ? (view.latent.t - 1) * scale + 1 : at(view.latent, axis) * scale;
-  int64_t end = 0;
+  const Interval all = axis == kTime   ? Interval{0, (view.latent.t - 1) * scale + 1}
+                       : axis == kRows ? view.own_rows(scale)
+                                       : Interval{0, view.latent.x * scale};
+  int64_t end = all.begin;
   for (const Interval& tile : tiles) {
-    if (tile.begin >= tile.end || tile.begin < 0 || tile.end > length) {
+    if (tile.begin >= tile.end || !all.contains(tile)) {
       return view.findings.add(Violation::malformed, place,
-                               to_text(tile) + " is no part of the axis " + to_text({0, length}));
+                               to_text(tile) + " is no part of the axis " + to_text(all));
     }
     if (tile.begin > end) {
       return view.findings.add(Violation::skipped_region, place,
@@ -154,8 +187,8 @@ void check_grid(View& view, size_t pass, Axis axis) {
     }
     end = tile.end;
   }
-  if (end < length) {
-    view.findings.add(Violation::skipped_region, place, "no tile covers " + to_text({end, length}));
+  if (end < all.end) {
+    view.findings.add(Violation::skipped_region, place, "no tile covers " + to_text({end, all.end}));
   }
 }
 

@@ -24,8 +24,9 @@ int64_t sets_of(const View& view, const Op& statistics) {
 }
 
 /// Count, mean and squared differences of one group.
+constexpr int64_t kMoments = 3;
 int64_t moments(int64_t groups) {
-  return multiply(groups, 3 * kDoubleBytes);
+  return multiply(groups, kMoments * kDoubleBytes);
 }
 
 /// A head's sums are those of k by each v, and of k alone, for each channel of k.
@@ -49,13 +50,19 @@ Heads heads_of(const View& view, const Op& op) {
 
 }  // namespace
 
+int64_t gathered_values(const View& view, const Op& op) {
+  if (op.kind == OpKind::statistics) return multiply(multiply(sets_of(view, op), op.groups), kMoments);
+  if (op.kind != OpKind::key_value_sums) return 0;
+  const Heads heads = heads_of(view, op);
+  return heads.sums(heads.of_all);
+}
+
 int64_t state_bytes(const View& view) {
   if (!view.on_cuda()) return 0;
   int64_t of_item = 0, gathered = 0;
   for (const Op& op : view.graph.ops()) {
-    int64_t bytes = 0;
+    int64_t bytes = multiply(gathered_values(view, op), kDoubleBytes);
     if (op.kind == OpKind::statistics) {
-      bytes = moments(multiply(sets_of(view, op), op.groups));
       const int64_t channels = view.graph.tensor(op.inputs[0]).channels, of_group = channels / op.groups;
       const int64_t parts = multiply(op.groups, (of_group - 1) / kCountedChannels + 1);
       const int64_t segments = std::max<int64_t>(1, kMostSegments / ((channels - 1) / kCountedChannels + 1));
@@ -66,7 +73,6 @@ int64_t state_bytes(const View& view) {
       bytes = multiply(channels, 2 * kStatisticBytes);
     } else if (op.kind == OpKind::key_value_sums) {
       const Heads heads = heads_of(view, op);
-      bytes = multiply(heads.sums(heads.of_all), kDoubleBytes);
       gathered = std::max(
           gathered, multiply(kMostPartialSums, multiply(heads.sums(heads.of_a_piece), kStatisticBytes)));
     }

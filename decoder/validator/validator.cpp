@@ -35,6 +35,16 @@ const char* name_of(Violation::Kind kind) {
       return "peak above the limit";
     case Violation::peak_understated:
       return "peak understated";
+    case Violation::not_owned:
+      return "rows of another rank";
+    case Violation::missing_transfer:
+      return "missing transfer";
+    case Violation::ranks_differ:
+      return "ranks differ";
+    case Violation::deadlock:
+      return "ranks wait for one another";
+    case Violation::traffic_misstated:
+      return "traffic misstated";
   }
   return "?";
 }

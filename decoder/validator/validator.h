@@ -26,6 +26,11 @@ struct Violation {
     wrong_output,        ///< what is emitted is not the output, exactly once
     peak_above_limit,    ///< needed or predicted bytes pass the limit of their tier
     peak_understated,    ///< predicted bytes are fewer than tiles, blocks and weights take
+    not_owned,           ///< rows leave a rank that does not own them, or go to one that does not store them
+    missing_transfer,    ///< a rank reads rows of another one that have not come
+    ranks_differ,        ///< ranks do not run the same passes on the same tensors
+    deadlock,            ///< ranks that send and expect in another order would wait for one another
+    traffic_misstated,   ///< bytes that a rank sends are others than those predicted
   };
   Kind kind{};
   std::string place;  ///< as in the plan file, e.g. `passes[3].steps[2] (decoder.conv_in)`

@@ -102,6 +102,15 @@ Interval View::picture(TensorId id, Axis axis) const {
   return {0, axis == kTime ? add(multiply(latent.t - 1, scale), 1) : at(latent, axis) * scale};
 }
 
+Interval View::own_rows(int64_t scale) const {
+  if (plan.share.alone()) return {0, latent.y * scale};
+  return {plan.share.latent_rows.begin * scale, plan.share.latent_rows.end * scale};
+}
+
+Interval View::stored_rows(const Materialised& entry) const {
+  return entry.rows.value_or(picture(entry.tensor, kRows));
+}
+
 Interval View::image(size_t pass, TensorId id, Axis axis, size_t i) const {
   const Interval& grid = at(plan.passes[pass].tiles, axis)[i];
   const int64_t from = at(plan.passes[pass].scale, axis);
@@ -204,14 +213,14 @@ int64_t View::block_bytes(const Materialised& entry) const {
 }
 
 int64_t View::block_count(const Materialised& entry) const {
-  return ceil_divide(picture(entry.tensor, kRows).end, entry.block_rows);
+  return ceil_divide(stored_rows(entry).length(), entry.block_rows);
 }
 
 Interval View::blocks_with(const Materialised& entry, const Interval& rows) const {
-  const Interval inside = intersect(rows, picture(entry.tensor, kRows));
-  return inside.length() == 0
-             ? Interval{}
-             : Interval{inside.begin / entry.block_rows, (inside.end - 1) / entry.block_rows + 1};
+  const Interval stored = stored_rows(entry), inside = intersect(rows, stored);
+  if (inside.length() == 0) return {};
+  return {(inside.begin - stored.begin) / entry.block_rows,
+          (inside.end - 1 - stored.begin) / entry.block_rows + 1};
 }
 
 std::vector<int64_t> pass_starts(const View& view) {

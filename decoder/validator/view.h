@@ -72,6 +72,10 @@ class View {
   std::string name(TensorId id) const;
 
   Interval picture(TensorId id, Axis axis) const;
+  /// Rows of a grid or of a tensor with this scale that the plan's rank decodes: all where it is alone.
+  Interval own_rows(int64_t scale) const;
+  /// Rows that are stored: a rank's own, and those of others that it reads.
+  Interval stored_rows(const Materialised& entry) const;
   /// The image of tile i of the pass along one axis, in positions of the tensor.
   Interval image(size_t pass, TensorId id, Axis axis, size_t i) const;
   /// What the tile that a step makes covers.
@@ -91,7 +95,7 @@ class View {
   int64_t block_bytes(const Materialised& entry) const;
   /// Blocks of one batch item.
   int64_t block_count(const Materialised& entry) const;
-  /// Blocks of one batch item that have some of these rows, which may lie outside the picture.
+  /// Blocks of one batch item that have some of these rows, which may lie outside what is stored.
   Interval blocks_with(const Materialised& entry, const Interval& rows) const;
 
   /// Steps that write each materialised tensor, in plan order; set by check_steps. Indexed like
@@ -153,6 +157,9 @@ std::vector<int64_t> check_weights(View& view);
 /// On CUDA bytes of statistics and sums, of what follows from them and of what they are gathered in, which
 /// are there throughout; 0 on the CPU.
 int64_t state_bytes(const View& view);
+/// Numbers that an operation gathers of one item over all positions: count, mean and squared differences of
+/// each group, or sums of keys and values. 0 for operations that gather none.
+int64_t gathered_values(const View& view, const Op& op);
 /// What lives in host memory and in the scratch file, against their limits.
 void check_lower_tiers(View& view);
 /// Appends the comings and goings of a tensor that lives below the device: only what a sweep is about to read

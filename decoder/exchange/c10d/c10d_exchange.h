@@ -1,0 +1,85 @@
+#pragma once
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "decoder/exchange/c10d/rank_board.h"
+#include "decoder/exchange/open_exchange.h"
+
+namespace headroom {
+
+/// What exchanges over any of c10d's backends have in common: the ranks' meeting, waiting that ends when a
+/// rank fails, and the end of it all.
+///
+///     caller's thread   post, wait in c10d             ... its wait is stopped, it throws
+///     judge             looks at the board, 20 times a second:  rank 2 stands still -> writes the failure,
+///     stops the wait board             writes this rank's line to the store, reads those of others and the
+///     failure
+class C10dExchange : public Exchange {
+ public:
+  int32_t rank() const override { return options_.ranks.rank; }
+  int32_t size() const override { return options_.ranks.ranks; }
+  void working() noexcept override { board_->count_work(); }
+  void abandon(const char* why) noexcept override;
+
+ protected:
+  /// Meets the other ranks at the store. Throws ExchangeError.
+  explicit C10dExchange(const ExchangeOptions& options);
+  ~C10dExchange() override;
+
+  const ExchangeOptions& options() const { return options_; }
+  RankBoard::Seconds timeout() const { return RankBoard::Seconds(options_.timeout_seconds); }
+  /// The store for a backend's own use.
+  c10::intrusive_ptr<c10d::Store> backend_store() const;
+
+  /// Runs `wait`, which blocks until `peer` has done its part, `stop` is called from another thread or
+  /// something throws. It returns whether it has completed. Throws ExchangeError where it has not.
+  void wait_for(int32_t peer, const std::function<bool()>& wait, const std::function<void()>& stop);
+  /// Runs what c10d does at once, with its errors as ExchangeError.
+  void attempt(int32_t peer, const std::function<void()>& body);
+  /// Throws if a rank has failed.
+  void require_no_failure();
+  /// Drops what is on its way: spans are touched no longer.
+  virtual void drop_all() noexcept = 0;
+  /// To be called before the backend goes: until all other ranks need it no longer either.
+  void leave() noexcept;
+
+ private:
+  struct Beat {
+    int64_t beat;
+    double at;  ///< when it was first seen, in seconds
+  };
+  bool may_leave(const RankBoard::View& view, std::vector<Beat>& beats, double now) const;
+  bool has_failed();
+  void judge();
+  std::optional<std::string> verdict();
+  [[noreturn]] void fail(const std::string& line);
+  std::string store_keeper() const;
+
+  const ExchangeOptions options_;
+  c10::intrusive_ptr<c10d::Store> store_;
+  std::unique_ptr<RankBoard> board_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Silence> silence_;  ///< of the wait that is under way
+  const std::function<void()>* stop_wait_ = nullptr;
+  std::optional<std::string> failure_;  ///< why this exchange has ended
+  bool end_ = false;
+  std::thread judge_;
+};
+
+/// An error of c10d as one line, without the stack trace that it adds.
+std::string one_line(const std::exception& error);
+
+}  // namespace headroom

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "decoder/exchange/c10d/c10d_exchange.h"
+
+namespace headroom {
+
+/// Between CPUs: Gloo over TCP. A span is a message of its own, sent from where it lies and received to where
+/// it goes.
+class GlooExchange final : public C10dExchange {
+ public:
+  explicit GlooExchange(const ExchangeOptions& options);
+  ~GlooExchange() override;
+
+  Posted post(const std::vector<Message>& sends, const std::vector<Message>& receives) override;
+  void wait(Ticket ticket) override;
+  std::vector<std::vector<double>> gather(const std::vector<double>& own) override;
+
+ private:
+  using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
+  struct Pending {
+    int32_t peer = 0;
+    Works works;
+  };
+  void drop_all() noexcept override { pending_.clear(); }
+  Ticket begin(const Message& message, bool sending);
+
+  c10::intrusive_ptr<c10d::Backend> group_;
+  std::map<Ticket, Pending> pending_;
+  Ticket next_ticket_ = 0;
+  std::vector<int32_t> sent_, received_;  ///< spans of each peer until now, which number the next
+};
+
+}  // namespace headroom

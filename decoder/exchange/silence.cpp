@@ -1,0 +1,58 @@
+#include "decoder/exchange/silence.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace headroom {
+
+std::string state_text(const RankState& state) {
+  std::ostringstream text;
+  text << state.beat << ' ' << state.work << ' ' << state.waits_for << ' ' << state.left;
+  return text.str();
+}
+
+RankState state_of(const std::string& text) {
+  std::istringstream in(text);
+  RankState state;
+  if (in >> state.beat >> state.work >> state.waits_for >> state.left) return state;
+  return {};
+}
+
+Silence::Silence(int32_t self, int32_t peer, double now, double timeout)
+    : self_(self), peer_(peer), begin_(now), timeout_(timeout) {}
+
+std::optional<std::string> Silence::verdict(const std::vector<RankState>& states, double now) {
+  if (heard_.empty()) {
+    for (const RankState& state : states) heard_.push_back({state, begin_, begin_});
+  }
+  for (size_t i = 0; i < states.size(); ++i) {
+    Heard& heard = heard_[i];
+    if (states[i].beat != heard.state.beat) heard.beat_at = now;
+    // To begin to wait for somebody, or to stop it, is work too.
+    if (states[i].work != heard.state.work || states[i].waits_for != heard.state.waits_for)
+      heard.work_at = now;
+    heard.state = states[i];
+  }
+  // Along the ranks that wait, as long as they live, to the one that all of them wait for.
+  double last_work = begin_;
+  int32_t rank = peer_;
+  for (size_t steps = 0; steps <= heard_.size(); ++steps) {
+    const Heard& heard = heard_.at(static_cast<size_t>(rank));
+    if (now - heard.beat_at > timeout_) return blame(rank, "life");
+    last_work = std::max(last_work, heard.work_at);
+    if (heard.state.waits_for < 0 || heard.state.waits_for == self_) break;
+    rank = heard.state.waits_for;
+  }
+  if (now - last_work <= timeout_) return std::nullopt;
+  // Ranks that wait for each other all stand still: the first of them is named.
+  const bool in_circle = heard_[static_cast<size_t>(rank)].state.waits_for >= 0;
+  return blame(in_circle ? peer_ : rank, "work");
+}
+
+std::string Silence::blame(int32_t rank, const char* of_what) const {
+  std::ostringstream line;
+  line << "rank " << rank << " has shown no sign of " << of_what << " for " << timeout_ << " s";
+  return line.str();
+}
+
+}  // namespace headroom

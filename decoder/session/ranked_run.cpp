@@ -1,0 +1,131 @@
+#include "decoder/session/ranked_run.h"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "decoder/files/region_spool.h"
+#include "decoder/plan/sizes.h"
+#include "decoder/session/picture_shape.h"
+
+namespace headroom {
+namespace {
+
+/// Rows of the output travel in pieces of about this size: what they take beside the pool is small.
+constexpr int64_t kPieceBytes = int64_t{1} << 20;
+
+/// Rows of one frame of one item that one rank hands to rank 0.
+struct Piece {
+  int32_t rank = 0;
+  int64_t item = 0, frame = 0;
+  Interval rows;
+};
+
+/// All of them, in the order in which rank 0 takes them: frame by frame, and of each from top to bottom.
+template <typename F>
+void for_pieces(const Model& model, const RankedPlan& plan, const PictureShape& shape, const F& f) {
+  const int64_t row_bytes = shape.columns * shape.channels * static_cast<int64_t>(sizeof(float));
+  const int64_t step = std::max<int64_t>(1, kPieceBytes / row_bytes);
+  for (int64_t item = 0; item < shape.items; ++item) {
+    for (int64_t frame = 0; frame < shape.frames; ++frame) {
+      for (size_t rank = 1; rank < plan.plans.size(); ++rank) {
+        const Interval rows = output_rows(model, plan.plans[rank]);
+        for (int64_t row = rows.begin; row < rows.end; row += step)
+          f(Piece{static_cast<int32_t>(rank), item, frame, {row, std::min(rows.end, row + step)}});
+      }
+    }
+  }
+}
+
+/// Every other rank's rows, from their spools to rank 0's output.
+void collect(const Model& model, const RankedPlan& plan, PictureSink* output, const RegionSpool* spool,
+             Exchange& exchange) {
+  const PictureShape shape = picture_shape(model.graph, plan.request);
+  std::vector<float> pixels;
+  for_pieces(model, plan, shape, [&](const Piece& piece) {
+    if (exchange.rank() != 0 && exchange.rank() != piece.rank) return;
+    pixels.resize(static_cast<size_t>(piece.rows.length() * shape.columns * shape.channels));
+    const Span span{pixels.data(), static_cast<int64_t>(pixels.size() * sizeof(float))};
+    if (exchange.rank() == 0) {
+      exchange.wait(exchange.post({}, {{piece.rank, {span}}}).receives[0]);
+      output->write(piece.item, {{piece.frame, piece.frame + 1}, piece.rows, {0, shape.columns}},
+                    pixels.data());
+    } else {
+      spool->read(piece.item, piece.frame, piece.rows, pixels.data());
+      exchange.wait(exchange.post({{0, {span}}}, {}).sends[0]);
+    }
+  });
+}
+
+/// Lets rank 0's rows through to the output, which is finished when those of the others are there too.
+class OwnRows final : public PictureSink {
+ public:
+  explicit OwnRows(PictureSink& output) : PictureSink(output.shape()), output_(output) {}
+  PixelFormat format() const override { return output_.format(); }
+
+ private:
+  void put(int64_t item, const Region& region, const float* pixels) override {
+    output_.write(item, region, pixels);
+  }
+  void put_bytes(int64_t item, const Region& region, const uint8_t* pixels) override {
+    output_.write_bytes(item, region, pixels);
+  }
+  void complete() override {}
+  PictureSink& output_;
+};
+
+/// What every rank measured, on all of them.
+std::vector<RankStats> gathered(const RankedPlan& plan, const RunStats& own, int64_t sent_bytes,
+                                Exchange& exchange) {
+  const std::vector<std::vector<double>> all =
+      exchange.gather({double(own.peak_bytes), double(own.pool_peak_bytes), own.seconds, double(sent_bytes)});
+  std::vector<RankStats> ranks;
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    const std::vector<double>& of = all[rank];
+    RankStats stats;
+    stats.latent_rows = plan.plans[rank].share.latent_rows;
+    stats.limit_bytes = plan.plans[rank].limit_bytes;
+    stats.predicted_peak_bytes = plan.plans[rank].predicted_peak_bytes;
+    stats.peak_bytes = static_cast<int64_t>(of[0]);
+    stats.pool_peak_bytes = static_cast<int64_t>(of[1]);
+    stats.seconds = of[2];
+    stats.predicted_sent_bytes = plan.traffic[rank].total();
+    stats.sent_bytes = static_cast<int64_t>(of[3]);
+    ranks.push_back(stats);
+  }
+  return ranks;
+}
+
+}  // namespace
+
+Interval output_rows(const Model& model, const Plan& plan) {
+  const Graph& graph = model.graph;
+  return own_rows(sizes_of(graph, plan), graph.tensor(graph.output()).scale.y);
+}
+
+RunStats decode(const Model& model, const RankedPlan& plan, const ParameterSource& weights,
+                const Array& latent, PictureSink* output, Exchange& exchange, const RankedHooks& hooks) {
+  const auto rank = static_cast<size_t>(exchange.rank());
+  if ((rank == 0) != (output != nullptr)) throw std::logic_error("rank 0 has the output, and no other rank");
+  const Plan& own = plan.plans[rank];
+  const int64_t sent_before = exchange.sent_bytes();
+  std::optional<RegionSpool> spool;
+  std::optional<OwnRows> through;
+  if (rank == 0) {
+    through.emplace(*output);
+  } else {
+    spool.emplace(picture_shape(model.graph, plan.request), output_rows(model, own), hooks.spool_folder);
+  }
+  PictureSink& sink = rank == 0 ? static_cast<PictureSink&>(*through) : *spool;
+  const RankLink link{exchange, plan.transfers};
+  DecodeHooks decode_hooks(hooks.events, hooks.loading, hooks.gpu);
+  decode_hooks.link = &link;
+  RunStats stats = decode(model, own, weights, latent, sink, decode_hooks);
+  collect(model, plan, output, spool ? &*spool : nullptr, exchange);
+  if (output != nullptr) output->finish();
+  stats.ranks = gathered(plan, stats, exchange.sent_bytes() - sent_before, exchange);
+  return stats;
+}
+
+}  // namespace headroom
