@@ -236,14 +236,17 @@ PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, co
   return goal;
 }
 
-Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Sizes& sizes) {
-  Extent grid = extent_at(pass.scale, sizes.latent);
+std::vector<Interval> cut_rows(const Pass& pass, int64_t length, const Sizes& sizes) {
   const Interval rows = own_rows(sizes, pass.scale.y);
-  grid.y = rows.length();
-  Axes<std::vector<Interval>> tiles = per_axis(
-      [](int64_t length, int64_t size) { return cut(length, std::max<int64_t>(size, 1)); }, grid, tile);
-  for (Interval& band : tiles.y) band = {band.begin + rows.begin, band.end + rows.begin};
-  return tiles;
+  std::vector<Interval> bands = cut(rows.length(), length);
+  for (Interval& band : bands) band = {band.begin + rows.begin, band.end + rows.begin};
+  return bands;
+}
+
+Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Sizes& sizes) {
+  const Extent grid = extent_at(pass.scale, sizes.latent);
+  return {cut(grid.t, std::max<int64_t>(tile.t, 1)), cut_rows(pass, std::max<int64_t>(tile.y, 1), sizes),
+          cut(grid.x, std::max<int64_t>(tile.x, 1))};
 }
 
 Plan build_plan(const Model& model, const Request& request, const PlanConfiguration& configuration,

@@ -28,7 +28,9 @@ bool ends_at_cut_point(const Graph& graph, const Pass& pass);
 /// The goal of a pass: its barriers and what is to be materialised.
 PassGoal goal_of(const BarrierTargets& targets, const PassDecision& decision, const Sizes& sizes);
 
-/// The rows of the pass's grid that are decoded here, and all of its columns and frames, cut into tiles.
+/// The rows of the pass's grid that are decoded here, cut into bands of `length`.
+std::vector<Interval> cut_rows(const Pass& pass, int64_t length, const Sizes& sizes);
+/// The same rows, and all of its columns and frames, cut into tiles.
 Axes<std::vector<Interval>> cut_grid(const Pass& pass, const Extent& tile, const Sizes& sizes);
 
 /// What is fixed for a whole plan.

@@ -21,6 +21,12 @@ Interval own_rows(const Sizes& sizes, int32_t scale) {
   return {rows.begin * scale, rows.end * scale};
 }
 
+Extent own_extent(const Tensor& tensor, const Sizes& sizes) {
+  Extent extent = extent_of(tensor, sizes.latent);
+  extent.y = own_rows(sizes, tensor.scale.y).length();
+  return extent;
+}
+
 Interval stored_rows(const Graph& graph, const Materialised& materialised, const Sizes& sizes) {
   return materialised.rows.value_or(
       Interval{0, extent_of(graph.tensor(materialised.tensor), sizes.latent).y});

@@ -26,6 +26,8 @@ Sizes sizes_of(const Graph& graph, const Plan& plan);
 /// Rows of a tensor, or of a pass's grid, that are decoded here. Rows of a latent are whole rows at every
 /// scale.
 Interval own_rows(const Sizes& sizes, int32_t scale);
+/// The positions of a tensor that are decoded here.
+Extent own_extent(const Tensor& tensor, const Sizes& sizes);
 /// Rows of a tensor that are stored here.
 Interval stored_rows(const Graph& graph, const Materialised& materialised, const Sizes& sizes);
 

@@ -102,14 +102,8 @@ void check(const DecodeOptions& options, bool has_frame_rate) {
       throw InputError("--recipe: goes with --limit; a plan has its own (try headroom-decode --help)");
   }
   if (!options.queue_file.empty()) {
-    for (const auto& [given, name] :
-         {std::pair{options.verify, "--verify"}, std::pair{!options.preview_file.empty(), "--preview"}}) {
-      if (given)
-        throw InputError(
-            std::string(name) +
-            ": not with --queue; decode one of its plans by itself (try headroom-decode --help)");
-    }
-    return;
+    return refuse_given({{options.verify, "--verify"}, {!options.preview_file.empty(), "--preview"}},
+                        "not with --queue; decode one of its plans by itself");
   }
   if (options.latents.size() != 1) {
     throw InputError("--latent: expected one latent, found " + std::to_string(options.latents.size()) +
@@ -121,6 +115,13 @@ void check(const DecodeOptions& options, bool has_frame_rate) {
 }
 
 }  // namespace
+
+void refuse_given(const std::vector<Given>& options, const std::string& why) {
+  for (const Given& option : options) {
+    if (option.given)
+      throw InputError(std::string(option.name) + ": " + why + " (try headroom-decode --help)");
+  }
+}
 
 std::optional<DecodeOptions> parse_decode_options(const std::vector<std::string>& args, std::ostream& out) {
   DecodeOptions options;

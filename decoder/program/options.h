@@ -26,6 +26,15 @@ struct DecodeOptions {
   ProgressOptions progress;
 };
 
+/// An option, by name, and whether it was given.
+struct Given {
+  bool given = false;
+  const char* name = nullptr;
+};
+/// Throws InputError naming the first that was given: "--verify: not with --queue (try headroom-decode
+/// --help)".
+void refuse_given(const std::vector<Given>& options, const std::string& why);
+
 /// Empty where --help or --version was answered on `out`. Throws InputError where arguments do not fit
 /// together.
 std::optional<DecodeOptions> parse_decode_options(const std::vector<std::string>& args, std::ostream& out);

@@ -23,23 +23,11 @@
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/progress_events.h"
 #include "decoder/session/ranked_run.h"
-#include "decoder/validator/validator.h"
+#include "decoder/validator/ranked_validator.h"
 #include "decoder/weights/open_weights.h"
 
 namespace headroom {
 namespace {
-
-void check_options(const DecodeOptions& options) {
-  for (const auto& [given, name] :
-       {std::pair{options.verify, "--verify"}, std::pair{!options.recipe.empty(), "--recipe"},
-        std::pair{!options.queue_file.empty(), "--queue"},
-        std::pair{!options.scratch_limit.empty(), "--scratch-limit"},
-        std::pair{!options.trace_file.empty(), "--trace"},
-        std::pair{!options.chrome_file.empty(), "--chrome"}}) {
-    if (given)
-      throw InputError(std::string(name) + ": not where several ranks decode (try headroom-decode --help)");
-  }
-}
 
 std::string_view bytes_of(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
@@ -86,6 +74,7 @@ RunStats run_rank(const DecodeOptions& options, const RankEnvironment& environme
                      " ranks that " + environment.launcher + " started, found one for " +
                      std::to_string(plan.plans.size()));
   }
+  require_valid(plan, model, options.plan_file.empty() ? "headroom-plan" : options.plan_file);
   const Plan& own = plan.plans[static_cast<size_t>(environment.rank)];
   check_latent(model, own, latent);
   const ParameterSource weights = open();
@@ -134,8 +123,14 @@ std::optional<RankEnvironment> rank_of(const DecodeOptions& options) {
 
 std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnvironment& environment,
                                   Progress& progress) {
-  check_options(options);
-  ExchangeOptions how{environment};
+  refuse_given({{options.verify, "--verify"},
+                {!options.recipe.empty(), "--recipe"},
+                {!options.scratch_limit.empty(), "--scratch-limit"},
+                {!options.trace_file.empty(), "--trace"},
+                {!options.chrome_file.empty(), "--chrome"}},
+               "not where several ranks decode");
+  ExchangeOptions how;
+  how.ranks = environment;
   how.timeout_seconds = options.rank_timeout_seconds;
   const std::unique_ptr<Exchange> exchange = open_exchange(how);
   try {

@@ -18,18 +18,6 @@
 namespace headroom {
 namespace {
 
-/// What is written of one decode is not written of many tiles.
-void check_options(const DecodeOptions& options) {
-  for (const auto& [given, name] :
-       {std::pair{options.verify, "--verify"}, std::pair{!options.trace_file.empty(), "--trace"},
-        std::pair{!options.chrome_file.empty(), "--chrome"}}) {
-    if (given)
-      throw InputError(std::string(name) +
-                       ": not of a plan with a recipe, whose tiles are decodes of their own (try "
-                       "headroom-decode --help)");
-  }
-}
-
 RunBegun begun_by(const RecipePlan& plan, const DecodeOptions& options) {
   RunBegun news;
   news.program = "headroom-decode";
@@ -53,7 +41,11 @@ bool has_recipe(const DecodeOptions& options) {
 }
 
 RunStats run_recipe(const DecodeOptions& options, Progress& progress) {
-  check_options(options);
+  // What is written of one decode is not written of many tiles.
+  refuse_given({{options.verify, "--verify"},
+                {!options.trace_file.empty(), "--trace"},
+                {!options.chrome_file.empty(), "--chrome"}},
+               "not of a plan with a recipe, whose tiles are decodes of their own");
   std::unique_ptr<gpu::Gpu> gpu;
   if (options.device == "cuda") gpu = gpu::open_gpu();
   const Model any_frames = resolve_model(options.model);

@@ -65,12 +65,14 @@ struct Along {
   double tiles = 0;
 };
 
-/// One axis of a step's work: the pass's grid, the tensor that is measured, what tiles overlap by.
+/// One axis of a step's work, as far as it is decoded here: the pass's grid, the tensor that is measured,
+/// what tiles overlap by.
 struct StepAxis {
   int64_t grid = 0;
   int32_t scale = 1, grid_scale = 1;
   int32_t halo = 0;
   int64_t extent = 0;
+  int64_t beyond = 0;  ///< of the halo at its ends, what lies inside the picture: others' rows
 };
 
 Along along(const StepAxis& axis, int64_t tile) {
@@ -78,17 +80,23 @@ Along along(const StepAxis& axis, int64_t tile) {
     return std::max<int64_t>(1, (whole + part - 1) / part);
   };
   const int64_t overlaps = count(axis.extent * axis.grid_scale, tile * axis.scale) - 1;
-  return {double(axis.extent + overlaps * axis.halo), double(count(axis.grid, tile))};
+  return {double(axis.extent + overlaps * axis.halo + axis.beyond), double(count(axis.grid, tile))};
 }
 
 Axes<StepAxis> axes_of(const Graph& graph, const Pass& pass, const Step& step, const Sizes& sizes) {
   const Tensor& tensor = graph.tensor(measured_tensor(step));
-  return per_axis(
+  Axes<StepAxis> axes = per_axis(
       [](int64_t latent, int32_t scale, int32_t grid_scale, int32_t before, int32_t after, int64_t extent) {
         return StepAxis{latent * grid_scale, scale, grid_scale, before + after, extent};
       },
       sizes.latent, tensor.scale, pass.scale, step.halo.before, step.halo.after,
       extent_of(tensor, sizes.latent));
+  const Interval own = own_rows(sizes, tensor.scale.y);
+  axes.y.beyond = std::min<int64_t>(own.begin, step.halo.before.y) +
+                  std::min<int64_t>(axes.y.extent - own.end, step.halo.after.y);
+  axes.y.extent = own.length();
+  axes.y.grid = own_rows(sizes, pass.scale.y).length();
+  return axes;
 }
 
 /// The same along the time: no frame is computed twice.
@@ -292,7 +300,7 @@ double CostModel::least_seconds(OpId id, const Sizes& sizes) const {
   if (gpu_) return gpu_->least_seconds(id, sizes);
   const Op& op = graph_->op(id);
   const double whole =
-      double(positions(extent_of(graph_->tensor(measured_tensor(op)), sizes.latent)) * sizes.items);
+      double(positions(own_extent(graph_->tensor(measured_tensor(op)), sizes)) * sizes.items);
   const DeviceRates rates = assumed_rates(device_, sizes.dtype);
   if (op.kind == OpKind::add && fusion_on(sizes).residuals)  // as part of a convolution
     return whole * residual_seconds(*graph_, id, rates, sizes);
@@ -303,7 +311,7 @@ double CostModel::attention_seconds(OpId id, const Sizes& sizes) const {
   if (latency_tables_) return latency_tables_->least_seconds(id, sizes);
   const Op& op = graph_->op(id);
   const double flops = work_per_position(*graph_, op, sizes) *
-                       double(positions(extent_of(graph_->tensor(op.output), sizes.latent)) * sizes.items);
+                       double(positions(own_extent(graph_->tensor(op.output), sizes)) * sizes.items);
   const double measured = measured_[index(id)];
   return measured > 0 ? flops * measured : flops / flops_per_second(assumed_rates(device_, sizes.dtype), op);
 }
@@ -321,7 +329,7 @@ double CostModel::staging_seconds(OpId id, MemoryTier tier, int64_t bytes, const
 double CostModel::least_store_seconds(TensorId id, const Sizes& sizes) const {
   if (fusion_on(sizes).blocks) return 0;  // the convolution that makes it may write its blocks
   const Tensor& tensor = graph_->tensor(id);
-  const double whole = double(positions(extent_of(tensor, sizes.latent)) * sizes.items);
+  const double whole = double(positions(own_extent(tensor, sizes)) * sizes.items);
   if (latency_tables_)
     return whole * latency_tables_->of({.kind = StepKind::store, .tensor = id}, ConvolutionAlgorithm::direct)
                        .least_seconds_per_position();

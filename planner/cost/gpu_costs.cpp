@@ -38,7 +38,7 @@ std::vector<double> GpuCosts::shape_seconds(const Pass& pass, int64_t frames,
   for (int64_t width : widths) columns.push_back(column_classes(*graph_, pass, width, sizes.latent));
   std::vector<double> seconds;
   for (int64_t height : heights) {
-    const std::vector<TileClass> rows = row_classes(*graph_, pass, height, sizes.latent);
+    const std::vector<TileClass> rows = row_classes(*graph_, pass, height, sizes);
     for (const std::vector<TileClass>& across : columns) {
       double on_card = 0, launched = 0;
       for_each_kind(chain, chunks, rows, across, [&](const TileChain::Cost& tile, int64_t tiles) {
@@ -59,13 +59,11 @@ double GpuCosts::pass_seconds(const Pass& pass, const Extent& tile, const Sizes&
 std::vector<double> GpuCosts::step_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const {
   TileChain chain(*graph_, pass, times_, sizes);
   std::vector<double> seconds(pass.steps.size(), 0);
-  for_each_kind(chain, chunk_classes(*graph_, pass, tile.t, sizes.latent),
-                row_classes(*graph_, pass, tile.y, sizes.latent),
-                column_classes(*graph_, pass, tile.x, sizes.latent),
-                [&](const TileChain::Cost&, int64_t tiles) {
-                  for (size_t i = 0; i < seconds.size(); ++i)
-                    seconds[i] += chain.step_seconds()[i] * double(tiles);
-                });
+  for_each_kind(
+      chain, chunk_classes(*graph_, pass, tile.t, sizes.latent), row_classes(*graph_, pass, tile.y, sizes),
+      column_classes(*graph_, pass, tile.x, sizes.latent), [&](const TileChain::Cost&, int64_t tiles) {
+        for (size_t i = 0; i < seconds.size(); ++i) seconds[i] += chain.step_seconds()[i] * double(tiles);
+      });
   return seconds;
 }
 

@@ -30,9 +30,11 @@ struct Runs {
   }
 };
 
-/// One axis of a step: the pass's grid cut into tiles of `tile`, and the tensor that the step makes of them.
+/// One axis of a step: the pass's grid, as far as it is decoded here, cut into tiles of `tile`, and the
+/// tensor that the step makes of them.
 struct TiledAxis {
   int64_t latent = 0;
+  Interval own;  ///< of the latent
   int32_t grid_scale = 1;
   int64_t tile = 0;
   int32_t scale = 1;              ///< of the tensor
@@ -41,10 +43,11 @@ struct TiledAxis {
 };
 
 Runs runs_along(const TiledAxis& axis) {
-  const int64_t grid = axis.latent * axis.grid_scale, extent = axis.latent * axis.scale;
-  const int64_t count = (grid + axis.tile - 1) / axis.tile;
+  const Interval grid{axis.own.begin * axis.grid_scale, axis.own.end * axis.grid_scale};
+  const int64_t extent = axis.latent * axis.scale;
+  const int64_t count = (grid.length() + axis.tile - 1) / axis.tile;
   const auto length = [&](int64_t i) {
-    const int64_t begin = i * axis.tile, end = std::min(grid, begin + axis.tile);
+    const int64_t begin = grid.begin + i * axis.tile, end = std::min(grid.end, begin + axis.tile);
     const int64_t first = std::max<int64_t>(begin * axis.scale / axis.grid_scale - axis.before, -axis.pad);
     const int64_t last = std::min<int64_t>(
         (end * axis.scale + axis.grid_scale - 1) / axis.grid_scale + axis.after, extent + axis.pad);
@@ -140,10 +143,16 @@ double LatencyLookup::tile_seconds(const Step& step, ConvolutionAlgorithm algori
 double LatencyLookup::step_seconds(const Pass& pass, const Step& step, const Extent& tile,
                                    const Sizes& sizes) const {
   const Tensor& tensor = graph_->tensor(measured_tensor(step));
-  const Runs rows = runs_along({sizes.latent.y, pass.scale.y, tile.y, tensor.scale.y, step.halo.before.y,
-                                step.halo.after.y, step.pad.y});
-  const Runs columns = runs_along({sizes.latent.x, pass.scale.x, tile.x, tensor.scale.x, step.halo.before.x,
-                                   step.halo.after.x, step.pad.x});
+  const Runs rows = runs_along({sizes.latent.y, own_rows(sizes, 1), pass.scale.y, tile.y, tensor.scale.y,
+                                step.halo.before.y, step.halo.after.y, step.pad.y});
+  const Runs columns = runs_along({sizes.latent.x,
+                                   {0, sizes.latent.x},
+                                   pass.scale.x,
+                                   tile.x,
+                                   tensor.scale.x,
+                                   step.halo.before.x,
+                                   step.halo.after.x,
+                                   step.pad.x});
   const int64_t grid_frames = extent_at(pass.scale, sizes.latent).t;
   const auto chunks = double((grid_frames + tile.t - 1) / tile.t);
   const double frames = double(extent_of(tensor, sizes.latent).t) / chunks;
@@ -171,7 +180,8 @@ double LatencyLookup::copied_bytes_per_second(Dtype dtype) const {
 
 double LatencyLookup::least_seconds(OpId id, const Sizes& sizes) const {
   const Op& op = graph_->op(id);
-  const Extent extent = profiler::latency_table_extent(*graph_, op, sizes.latent);
+  Extent extent = profiler::latency_table_extent(*graph_, op, sizes.latent);
+  extent.y = extent.y / sizes.latent.y * own_rows(sizes, 1).length();  // layers of rows, or queries
   const profiler::LatencyTable& direct = of(id, ConvolutionAlgorithm::direct);
   if (op.kind == OpKind::attention) {
     double of_row = 0;

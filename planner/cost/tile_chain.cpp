@@ -154,7 +154,7 @@ TileChain::Cost TileChain::cost(const TileClass& chunk, const TileClass& rows, c
 }
 
 double least_step_seconds(const Graph& graph, const Step& step, const GpuCard& card, const Sizes& sizes) {
-  const Extent extent = extent_of(graph.tensor(measured_tensor(step)), sizes.latent);
+  const Extent extent = own_extent(graph.tensor(measured_tensor(step)), sizes);
   const StepTraffic bytes = traffic_of(graph, step, sizes);
   const double items = double(sizes.items), positions = double(headroom::positions(extent)) * items;
   const double rewritten = 2 * bytes.rewrites * bytes.written;

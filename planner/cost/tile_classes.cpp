@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/lowering/build_plan.h"
 #include "decoder/lowering/tiles.h"
 
 namespace headroom::planner {
@@ -52,14 +53,13 @@ std::vector<TileClass> classes_along(const Graph& graph, const Pass& pass,
 
 }  // namespace
 
-std::vector<TileClass> row_classes(const Graph& graph, const Pass& pass, int64_t length,
-                                   const Extent& latent) {
+std::vector<TileClass> row_classes(const Graph& graph, const Pass& pass, int64_t length, const Sizes& sizes) {
   return classes_along(
-      graph, pass, cut(latent.y * pass.scale.y, length),
+      graph, pass, cut_rows(pass, length, sizes),
       [](const Interval& rows) {
         return Region{{0, 1}, rows, {0, 1}};
       },
-      [](const Step&, const Interval&, const Region& region) { return region.y.length(); }, latent);
+      [](const Step&, const Interval&, const Region& region) { return region.y.length(); }, sizes.latent);
 }
 
 std::vector<TileClass> column_classes(const Graph& graph, const Pass& pass, int64_t length,

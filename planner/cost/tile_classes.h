@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "decoder/plan/plan.h"
+#include "decoder/plan/sizes.h"
 
 namespace headroom::planner {
 
@@ -16,10 +17,10 @@ struct TileClass {
   bool alike(const TileClass& other) const { return first == other.first && lengths == other.lengths; }
 };
 
-/// A pass's tiles of rows or columns, `length` of its grid each, and its chunks of that many frames. A step's
-/// frames are those that it computes: without those that it takes over from the chunk before.
-std::vector<TileClass> row_classes(const Graph& graph, const Pass& pass, int64_t length,
-                                   const Extent& latent);
+/// A pass's tiles of rows or columns, `length` of its grid each, and its chunks of that many frames. Of rows
+/// those that are decoded here. A step's frames are those that it computes: without those that it takes over
+/// from the chunk before.
+std::vector<TileClass> row_classes(const Graph& graph, const Pass& pass, int64_t length, const Sizes& sizes);
 std::vector<TileClass> column_classes(const Graph& graph, const Pass& pass, int64_t length,
                                       const Extent& latent);
 std::vector<TileClass> chunk_classes(const Graph& graph, const Pass& pass, int64_t length,

@@ -6,6 +6,7 @@
 #include "decoder/cli/run_guard.h"
 #include "decoder/graph/json_fields.h"
 #include "planner/program/request_options.h"
+#include "planner/program/solve_ranks.h"
 #include "planner/search/frontier.h"
 
 namespace headroom::planner {
@@ -19,16 +20,25 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out) {
       "  headroom-plan frontier --model sdxl --size 1024x1024 -o frontier.json --csv frontier.csv",
       "headroom-plan frontier");
   RequestOptions asked;
+  RankOptions ranks;
   std::string output, csv;
   size_t points = 32;
   bool json = false;
   asked.add_to(app);
+  ranks.add_to(app,
+               "instead: the fastest plan and the smallest limit of so many ranks each, such as 1,2,4,8");
   app.add_option("--points", points, "limits to try")->check(CLI::Range(size_t{2}, size_t{1000}));
   app.add_option("-o,--output", output, "the frontier as a file (JSON)");
   app.add_option("--csv", csv, "the same as a table");
   app.add_flag("--json", json, "print JSON on standard output instead of the plot");
   if (!parse_arguments(app, args, out)) return kDone;
 
+  if (ranks.asked()) {
+    if (!output.empty() || !csv.empty())
+      throw InputError("--ranks: prints a table, or with --json a document");
+    compare_ranks(asked, ranks, json, out);
+    return kDone;
+  }
   const Model model = asked.resolved_model();
   const Request request = asked.request(model);
   const CostModel costs = asked.costs(model, request);

@@ -12,10 +12,26 @@
 #include "planner/explain/why_not.h"
 #include "planner/program/limit_argument.h"
 #include "planner/program/request_options.h"
+#include "planner/program/solve_ranks.h"
 #include "planner/program/solve_recipe.h"
 #include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {
+namespace {
+
+/// One limit, for one device or for ranks.
+void check_limits(const CLI::App& app, const RankOptions& ranks) {
+  for (const char* option : {"--link", "--rank-limit"}) {
+    if (app.count(option) > 0 && !ranks.asked())
+      throw InputError(std::string(option) + ": goes with --ranks");
+  }
+  if (app.count("--rank-limit") == 0 && app.count("--limit") == 0)
+    throw InputError("--limit is required (try headroom-plan --help)");
+  if (app.count("--rank-limit") > 0 && app.count("--limit") > 0)
+    throw InputError("--rank-limit: expected no --limit beside it");
+}
+
+}  // namespace
 
 int solve_command(const std::vector<std::string>& args, std::ostream& out) {
   CLI::App app(
@@ -24,6 +40,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
       "Examples:\n"
       "  headroom-plan --model sdxl --size 1024x1024 --limit 1.25GiB -o plan.json\n"
       "  headroom-plan --model sdxl --size 2048x2048 --limit 1GiB --scratch /var/tmp -o plan.json\n"
+      "  headroom-plan --model sdxl --size 8192x8192 --ranks 4 --limit 6GiB -o plan.json\n"
       "  headroom-plan frontier --model sdxl --size 1024x1024\n"
       "  headroom-plan explain plan.json\n"
       "  headroom-plan validate plan.json\n\n"
@@ -35,12 +52,15 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
       "does); 5 failure.",
       "headroom-plan");
   RequestOptions asked;
+  RankOptions ranks;
   std::string limit, output, recipe;
   double time_budget_seconds = 0;
   bool json = false;
   asked.add_to(app);
-  app.add_option("--limit", limit, "device bytes, weights included: 2GiB, 512MiB, or auto for what is free")
-      ->required();
+  app.add_option("--limit", limit,
+                 "device bytes, weights included: 2GiB, 512MiB, or auto for what is free; of each rank");
+  ranks.add_to(app, "plan for so many ranks, which decode rows of their own at the same time");
+  app.add_option("--rank-limit", ranks.limits, "in place of --limit: one for all ranks, or L,L,... by rank");
   app.add_option("--recipe", recipe,
                  "plan the picture of tiles that are blended, as others publish it, instead of the untiled "
                  "one: diffusers-tiling (after enable_tiling()), diffusers-framewise (clips by default)");
@@ -51,11 +71,17 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out) {
   app.add_flag("--json", json, "print the plan on standard output as well; where none fits, why");
   if (!parse_arguments(app, args, out)) return kDone;
 
+  check_limits(app, ranks);
   const Model model = asked.resolved_model();
   const Request request = asked.request(model);
   PlanOptions options = asked.plan_options();
-  options.limit_bytes = limit_from(limit, request.device);
   if (app.count("--time-budget") > 0) options.time_budget_seconds = time_budget_seconds;
+  if (ranks.asked()) {
+    if (!recipe.empty()) throw InputError("--recipe: not with --ranks");
+    solve_ranks(asked, ranks, limit, options, {output, json}, out);
+    return kDone;
+  }
+  options.limit_bytes = limit_from(limit, request.device);
   if (!recipe.empty()) {
     solve_recipe(asked, recipe, options, {output, json}, out);
     return kDone;

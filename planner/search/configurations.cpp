@@ -35,13 +35,18 @@ Spaces spaces_of(const Problem& problem) {
         "--scratch: not with --device cuda: kept tensors live on the device or, with --host-limit, in host "
         "memory");
   }
+  for (const auto& [bytes, option] : {std::pair(options.host_limit_bytes, "--host-limit"),
+                                      std::pair(options.scratch_limit_bytes, "--scratch")}) {
+    if (!problem.ranks.alone() && bytes > 0) throw InputError(std::string(option) + ": not with --ranks");
+  }
   std::vector<int64_t> micro_batches{request.batch};
   if (request.batch > 1) micro_batches.push_back(1);
   std::vector<WeightResidency> residencies{WeightResidency::resident, WeightResidency::per_pass};
   if (options.weights) residencies = {*options.weights};
   Spaces spaces;
   for (int64_t micro_batch : micro_batches) {
-    const auto catalog = std::make_shared<PassCatalog>(problem.model, request, micro_batch, problem.costs);
+    const auto catalog =
+        std::make_shared<PassCatalog>(problem.model, request, micro_batch, problem.costs, problem.ranks);
     for (WeightResidency weights : residencies) {
       const auto add = [&](std::optional<MemoryTier> lower, int64_t limit) {
         spaces.push_back(

@@ -173,8 +173,8 @@ void PassLiveness::find_own_operations() {
     TensorSet needed = goals_[pass];
     for (TensorId id = needed.last_before(tensor_id(graph_.tensors().size())); id > TensorId{0};
          id = needed.last_before(id)) {
-      const bool may_be_materialised = is_candidate_.contains(id) || is_whole_.contains(id);
-      const bool materialised_before = may_be_materialised && tensor_depths_[index(id)] < pass_depths_[pass];
+      const bool materialised_before =
+          may_be_materialised(id) && tensor_depths_[index(id)] < pass_depths_[pass];
       if (materialised_before || statistics_.contains(id)) continue;
       const OpId op = graph_.tensor(id).producer;
       own.push_back(op);

@@ -20,6 +20,8 @@ class PassLiveness {
   /// what the pass cannot find ready, and what it is the first that can run and some pass must.
   const std::vector<OpId>& own_operations(size_t pass) const { return own_operations_[pass]; }
 
+  /// Whether some pass may store the tensor.
+  bool may_be_materialised(TensorId id) const { return is_candidate_.contains(id) || is_whole_.contains(id); }
   /// What the pass computes whole and later passes read: results of adds, which may be accumulated in place,
   /// are left out.
   std::vector<TensorId> handed_on(size_t pass) const;

@@ -3,7 +3,6 @@
 #include "decoder/graph/errors.h"
 
 namespace headroom::planner {
-namespace {
 
 Deadline deadline_of(const PlanOptions& options) {
   if (!options.time_budget_seconds) return {};
@@ -11,8 +10,6 @@ Deadline deadline_of(const PlanOptions& options) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(
                             std::chrono::duration<double>(*options.time_budget_seconds));
 }
-
-}  // namespace
 
 std::optional<Plan> make_plan(const Problem& problem) {
   const Deadline deadline = deadline_of(problem.options);

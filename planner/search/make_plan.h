@@ -10,4 +10,7 @@ namespace headroom::planner {
 /// Throws InputError where the time budget ends before any plan was found.
 std::optional<Plan> make_plan(const Problem& problem);
 
+/// When the options' time budget ends that begins now.
+Deadline deadline_of(const PlanOptions& options);
+
 }  // namespace headroom::planner

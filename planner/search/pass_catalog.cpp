@@ -2,6 +2,8 @@
 
 #include "decoder/lowering/attention.h"
 #include "decoder/lowering/blocks.h"
+#include "decoder/lowering/rank_rows.h"
+#include "decoder/lowering/ranked_plan.h"
 #include "decoder/lowering/weights_bytes.h"
 
 #include <algorithm>
@@ -10,21 +12,31 @@
 namespace headroom::planner {
 namespace {
 
-Sizes sizes_for(const Graph& graph, const Request& request, int64_t micro_batch) {
+/// The share that needs most: the most rows, and others on both sides where there are so many ranks.
+RankShare largest_share(int64_t latent_rows, int32_t ranks) {
+  const std::vector<Interval> shares = share_rows(latent_rows, ranks);
+  const int32_t rank = ranks > 2 && shares[1].length() == shares[0].length() ? 1 : 0;
+  return {rank, ranks, shares[static_cast<size_t>(rank)]};
+}
+
+Sizes sizes_for(const Graph& graph, const Request& request, int64_t micro_batch, int32_t ranks) {
   Plan plan;
   plan.request = request;
   plan.micro_batch = micro_batch;
+  plan.share = largest_share(sizes_of(graph, plan).latent.y, ranks);
   return sizes_of(graph, plan);
 }
 
 }  // namespace
 
 PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t micro_batch,
-                         const CostModel& costs)
+                         const CostModel& costs, const Ranks& ranks)
     : graph_(model.graph),
       costs_(costs),
-      sizes_(sizes_for(graph_, request, micro_batch)),
-      liveness_(graph_, sizes_) {
+      sizes_(sizes_for(graph_, request, micro_batch, ranks.count)),
+      ranks_(ranks),
+      liveness_(graph_, sizes_),
+      stored_rows_(graph_, liveness_, sizes_) {
   if (costs.device() != request.device) throw std::logic_error("costs of another kind of device");
   find_sizes();
   keep_sets_.resize(passes());
@@ -53,6 +65,7 @@ std::vector<KeepSet> PassCatalog::find_keep_sets(size_t pass, const std::vector<
       set.again_seconds += op_least_seconds_[index(op)];
       set.again_weights_bytes += op_weights_bytes_[index(op)];
     }
+    set.exchange_seconds = exchange_seconds(pass, set);
     // What the pass does not read stays: only what it makes could stand in for it, and that is made of it.
     const std::vector<TensorId> read = liveness_.read_by(pass, set.keeps, available);
     for (TensorId id : present) {
@@ -86,7 +99,8 @@ PassWork& PassCatalog::work_of(size_t pass, const std::vector<TensorId>& present
 }
 
 std::unique_ptr<PassOption> PassCatalog::option_of(Pass lowered, std::vector<TouchedTensor> touched) const {
-  return std::make_unique<PassOption>(graph_, costs_, sizes_, std::move(lowered), std::move(touched));
+  return std::make_unique<PassOption>(graph_, costs_, stored_rows_, sizes_, std::move(lowered),
+                                      std::move(touched));
 }
 
 const PassOption& PassCatalog::option(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
@@ -144,7 +158,9 @@ void PassCatalog::find_sizes() {
     Materialised entry;
     entry.tensor = TensorId{static_cast<int32_t>(t)};
     if (graph_.tensor(entry.tensor).statistics) continue;
-    entry.block_rows = block_rows(graph_, entry.tensor, sizes_, costs_.memory().block_bytes);
+    entry.rows = stored_rows_.of(entry.tensor);
+    entry.block_rows = block_rows(stored_rows(graph_, entry, sizes_).length(),
+                                  row_bytes(graph_, entry.tensor, sizes_), costs_.memory().block_bytes);
     stored_bytes_[t] = materialised_bytes(graph_, entry, sizes_);
   }
 }
@@ -159,6 +175,17 @@ double PassCatalog::least_handover_seconds(size_t pass) const {
     seconds += least;
   }
   return seconds;
+}
+
+double PassCatalog::exchange_seconds(size_t pass, const KeepSet& set) const {
+  if (ranks_.alone()) return 0;
+  int64_t values = 0, bytes = 0;
+  for (OpId id : liveness_.targets(pass).statistics) {
+    const Step step{.kind = traits_of(graph_.op(id).kind).step, .op = id};
+    values += statistics_values(graph_, step, sizes_);
+  }
+  for (TensorId id : set.keeps) bytes += stored_rows_.awaited_bytes(id);
+  return gather_seconds(values, ranks_) + message_seconds(double(bytes), ranks_.link);
 }
 
 std::vector<KeepSet>& PassCatalog::keep_sets(size_t pass, const std::vector<TensorId>& present) {

@@ -7,8 +7,10 @@
 #include "decoder/graph/model.h"
 #include "decoder/lowering/build_plan.h"
 #include "planner/cost/cost_model.h"
+#include "planner/cost/exchange_costs.h"
 #include "planner/search/liveness.h"
 #include "planner/search/pass_option.h"
+#include "planner/search/stored_rows.h"
 #include "planner/search/tile_choice.h"
 
 namespace headroom::planner {
@@ -33,6 +35,8 @@ struct KeepSet {
   /// least seconds and parameters of each operation, once.
   double again_seconds = 0;
   int64_t again_weights_bytes = 0;
+  /// What a rank waits for others after the pass: for their statistics, and for rows that are read ahead.
+  double exchange_seconds = 0;
   PassWork* work = nullptr;
 };
 
@@ -41,7 +45,9 @@ struct KeepSet {
 /// those.
 class PassCatalog {
  public:
-  PassCatalog(const Model& model, const Request& request, int64_t micro_batch, const CostModel& costs);
+  /// Of several ranks, for the one with the most rows.
+  PassCatalog(const Model& model, const Request& request, int64_t micro_batch, const CostModel& costs,
+              const Ranks& ranks = {});
   PassCatalog(const PassCatalog&) = delete;
   PassCatalog& operator=(const PassCatalog&) = delete;
 
@@ -70,6 +76,7 @@ class PassCatalog {
 
  private:
   void find_sizes();
+  double exchange_seconds(size_t pass, const KeepSet& set) const;
   std::vector<KeepSet> find_keep_sets(size_t pass, const std::vector<TensorId>& present);
   /// The pass's work where `present` is there and it reads `read` of it.
   PassWork& work_of(size_t pass, const std::vector<TensorId>& present, const KeepSet& set,
@@ -79,7 +86,9 @@ class PassCatalog {
   const Graph& graph_;
   const CostModel& costs_;
   const Sizes sizes_;
+  const Ranks ranks_;
   const PassLiveness liveness_;
+  const StoredRows stored_rows_;
   std::vector<int64_t> op_weights_bytes_;  ///< by operation, for the direct algorithm
   std::vector<double> op_least_seconds_;   ///< by operation
   std::vector<int64_t> stored_bytes_;      ///< by tensor

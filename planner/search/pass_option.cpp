@@ -13,8 +13,8 @@
 
 namespace headroom::planner {
 
-PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered,
-                       std::vector<TouchedTensor> touched)
+PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredRows& stored,
+                       const Sizes& sizes, Pass lowered, std::vector<TouchedTensor> touched)
     : graph_(graph),
       costs_(costs),
       sizes_(sizes),
@@ -24,18 +24,21 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
   for (const TouchedTensor& tensor : touched_) {
     Materialised entry;
     entry.tensor = tensor.tensor;
-    entry.block_rows = block_rows(graph_, tensor.tensor, sizes_, costs_.memory().block_bytes);
+    entry.rows = rows_of(tensor.tensor, stored);
+    entry.block_rows = block_rows(stored_rows(graph_, entry, sizes_).length(),
+                                  row_bytes(graph_, entry.tensor, sizes_), costs_.memory().block_bytes);
     entries_.push_back(entry);
     whole_bytes_.push_back(materialised_bytes(graph_, entry, sizes_));
   }
   for (const Step& step : pass_.steps) {
     if (!acquires_blocks(step)) continue;
-    const auto stored = std::find_if(touched_.begin(), touched_.end(), [&](const TouchedTensor& tensor) {
+    const auto found = std::find_if(touched_.begin(), touched_.end(), [&](const TouchedTensor& tensor) {
       return tensor.tensor == step.tensor;
     });
-    stored_.push_back(static_cast<size_t>(stored - touched_.begin()));
+    stored_.push_back(static_cast<size_t>(found - touched_.begin()));
   }
-  const Extent grid = extent_at(pass_.scale, sizes_.latent);
+  Extent grid = extent_at(pass_.scale, sizes_.latent);
+  grid.y = grid_rows();
   widths_ = tile_widths(grid.x);
   chunks_ = takes_chunks(graph_, pass_) ? chunk_lengths(grid.t) : std::vector{grid.t};
   const std::vector<int64_t> heights = tile_heights(grid.y);
@@ -62,6 +65,15 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const Sizes& 
   }
 }
 
+std::optional<Interval> PassOption::rows_of(TensorId tensor, const StoredRows& stored) const {
+  std::optional<Interval> rows = stored.of(tensor);
+  if (!rows) return rows;
+  const RowReaders readers(graph_, pass_, tensor, sizes_);
+  const Interval grid = own_rows(sizes_, pass_.scale.y);
+  return Interval{std::min(rows->begin, readers.first_row(grid.begin)),
+                  std::max(rows->end, readers.last_row(grid.end))};
+}
+
 double PassOption::seconds(const Shape& shape) const {
   return seconds_[static_cast<size_t>(shape.algorithm)][shape.chunk][shape.height * widths() + shape.width];
 }
@@ -78,7 +90,7 @@ const BlockBytes& PassOption::blocks(size_t number, size_t tensor, bool below) c
   BlockBytes& bytes = blocks_[number][tensor][below];
   if (!bytes.before_store.empty()) return bytes;
   const Height& height = heights_[number];
-  pass_.tiles.y = cut(sizes_.latent.y * pass_.scale.y, height.length);
+  pass_.tiles.y = cut_rows(pass_, height.length, sizes_);
   Materialised entry = entries_[tensor];
   if (below) entry.tier = MemoryTier::scratch;  // windows are the same in every tier below the device
   const MaterialisedInPass touched{&entry, touched_[tensor].written, touched_[tensor].leaves};
@@ -131,7 +143,7 @@ double PassOption::staging_seconds(const Shape& shape, const std::vector<MemoryT
   if (staged_keys.empty()) return 0;
   const Extent grid = extent_at(pass_.scale, sizes_.latent);
   const int64_t tiles =
-      ceil_divide(grid.y, heights_[shape.height].length) * ceil_divide(grid.x, widths_[shape.width]);
+      ceil_divide(grid_rows(), heights_[shape.height].length) * ceil_divide(grid.x, widths_[shape.width]);
   double seconds = 0;
   for (const Step& step : pass_.steps) {
     if (step.kind != StepKind::attention || !contains(staged_keys, step.inputs[1].tensor)) continue;
@@ -184,7 +196,7 @@ const PassOption::Working& PassOption::working(const Shape& shape,
   const auto by_segment = [&](const Extent& largest) {
     return step_bytes_by_segment(pass_, step_bytes(graph_, pass_, largest, sizes_, costs_.memory(), staged));
   };
-  const Extent full = tile(shape), last = last_band_tile(full, sizes_.latent.y * pass_.scale.y);
+  const Extent full = tile(shape), last = last_band_tile(full, grid_rows());
   working.full = by_segment(full);
   working.last = last == full ? working.full : by_segment(last);
   return working;

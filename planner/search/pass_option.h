@@ -7,6 +7,7 @@
 
 #include "decoder/lowering/peak.h"
 #include "planner/cost/cost_model.h"
+#include "planner/search/stored_rows.h"
 
 namespace headroom::planner {
 
@@ -32,8 +33,8 @@ struct TouchedTensor {
 class PassOption {
  public:
   /// `lowered` without tiles.
-  PassOption(const Graph& graph, const CostModel& costs, const Sizes& sizes, Pass lowered,
-             std::vector<TouchedTensor> touched);
+  PassOption(const Graph& graph, const CostModel& costs, const StoredRows& stored, const Sizes& sizes,
+             Pass lowered, std::vector<TouchedTensor> touched);
 
   const std::vector<TouchedTensor>& touched() const { return touched_; }
   /// Bytes of the parameters that the pass needs, packed for the direct algorithm.
@@ -87,6 +88,9 @@ class PassOption {
   };
 
   void find_countable();
+  /// Of one of several ranks, with the rows that this pass reads. Nothing where there is one.
+  std::optional<Interval> rows_of(TensorId tensor, const StoredRows& stored) const;
+  int64_t grid_rows() const { return own_rows(sizes_, pass_.scale.y).length(); }
   const Working& working(const Shape& shape, const std::vector<TensorId>& staged) const;
   std::vector<TensorId> staged(const std::vector<MemoryTier>& tiers) const;
   const BlockBytes& blocks(size_t height, size_t tensor, bool below) const;

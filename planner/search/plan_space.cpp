@@ -106,8 +106,9 @@ void PlanSpace::add_choices(size_t pass, const Frontier& frontier, const KeepSet
       if (tier_of(frontier, id) == MemoryTier::device) choice.beside_bytes += catalog_->stored_bytes(id);
     }
     choice.again_seconds = set.again_seconds;
+    choice.beside_seconds = set.exchange_seconds;
     if (configuration_.weights == WeightResidency::per_pass) {
-      choice.beside_seconds = catalog_->costs().weights_seconds(option.parameter_bytes());
+      choice.beside_seconds += catalog_->costs().weights_seconds(option.parameter_bytes());
       choice.again_seconds += catalog_->costs().weights_seconds(set.again_weights_bytes);
     }
     list.push_back(std::move(choice));

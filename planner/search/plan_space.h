@@ -33,7 +33,7 @@ struct Choice {
   TileChoice* shapes = nullptr;  ///< with what the pass brings in, without what follows
   int64_t beside_bytes =
       0;  ///< resident weights, latent, reserve, and tensors on the device that the pass does not touch
-  double beside_seconds = 0;  ///< bringing the pass's weights in
+  double beside_seconds = 0;  ///< bringing the pass's weights in; what is waited for from other ranks
   double again_seconds = 0;   ///< what passes ahead must run at the least, beside least_seconds_from()
   int64_t peak_bytes(const Shape& shape) const { return beside_bytes + shape.peak_bytes; }
   double seconds(const Shape& shape) const { return beside_seconds + shape.seconds; }

@@ -5,6 +5,7 @@
 
 #include "decoder/graph/model.h"
 #include "planner/cost/cost_model.h"
+#include "planner/cost/exchange_costs.h"
 
 namespace headroom::planner {
 
@@ -26,6 +27,7 @@ struct Problem {
   Request request;
   PlanOptions options;
   const CostModel& costs;
+  Ranks ranks{};  ///< more than one: for make_ranked_plan() alone
 };
 
 }  // namespace headroom::planner

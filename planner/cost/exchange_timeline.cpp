@@ -1,0 +1,150 @@
+#include "planner/cost/exchange_timeline.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "decoder/lowering/block_windows.h"
+#include "decoder/lowering/lowering.h"
+#include "decoder/lowering/ranked_plan.h"
+#include "planner/cost/exchange_costs.h"
+
+namespace headroom::planner {
+namespace {
+
+/// All rows that a pass of one rank wrote for another one.
+struct RowMessage {
+  std::vector<const RowTransfer*> transfers;
+  int32_t from = 0, to = 0;
+  double bytes = 0, arrives = 0;
+};
+
+/// One micro-batch, in seconds since its first pass began.
+class ExchangeTimeline {
+ public:
+  ExchangeTimeline(const Graph& graph, const RankedPlan& plan)
+      : graph_(graph),
+        plan_(plan),
+        micro_batches_(double(plan.request.batch) / double(plan.plans[0].micro_batch)),
+        messages_(messages_of_passes()),
+        now_(plan.plans.size(), 0),
+        sends_until_(plan.plans.size(), 0) {}
+
+  double run() {
+    double output_begins = 0;
+    const size_t passes = plan_.plans[0].passes.size();
+    for (size_t pass = 0; pass < passes; ++pass) {
+      if (pass + 1 == passes) output_begins = *std::min_element(now_.begin(), now_.end());
+      for (size_t rank = 0; rank < now_.size(); ++rank) compute(rank, pass);
+      gather(pass);
+      for (RowMessage& message : messages_[pass]) send(message);
+    }
+    double bytes = 0;
+    for (const RankTraffic& traffic : plan_.traffic) bytes += double(traffic.output_bytes) / micro_batches_;
+    return std::max(*std::max_element(now_.begin(), now_.end()),
+                    output_begins + message_seconds(bytes, plan_.link)) +
+           (bytes > 0 ? plan_.link.seconds : 0);
+  }
+  double micro_batches() const { return micro_batches_; }
+
+ private:
+  /// In the order in which they are sent.
+  std::vector<std::vector<RowMessage>> messages_of_passes() const {
+    std::vector<std::vector<RowMessage>> messages(plan_.plans[0].passes.size());
+    std::map<std::tuple<int32_t, int32_t, int32_t>, size_t> known;
+    for (const RowTransfer& transfer : plan_.transfers) {
+      std::vector<RowMessage>& of_pass = messages[static_cast<size_t>(transfer.pass)];
+      const auto [at, is_new] =
+          known.try_emplace({transfer.pass, transfer.from, transfer.to}, of_pass.size());
+      if (is_new) of_pass.push_back({{}, transfer.from, transfer.to});
+      RowMessage& message = of_pass[at->second];
+      const Sizes sizes = sizes_of(graph_, plan_.plans[static_cast<size_t>(transfer.from)]);
+      message.transfers.push_back(&transfer);
+      message.bytes +=
+          double(transfer.rows.length() * row_bytes(graph_, transfer.tensor, sizes) * sizes.items);
+    }
+    return messages;
+  }
+
+  /// The first band of a rank's pass that reads rows of a message; the number of bands where none does.
+  size_t first_reader(const RowMessage& message, const Plan& plan, const Pass& pass,
+                      const Sizes& sizes) const {
+    size_t first = pass.tiles.y.size();
+    for (const RowTransfer* transfer : message.transfers) {
+      const RowReaders readers(graph_, pass, transfer->tensor, sizes);
+      const bool taken_over =
+          std::any_of(plan.materialised.begin(), plan.materialised.end(), [&](const Materialised& entry) {
+            return entry.in_place_of == transfer->tensor &&
+                   &plan.passes[static_cast<size_t>(entry.first_pass)] == &pass;
+          });
+      if (taken_over) return 0;
+      for (size_t band = 0; band < first; ++band) {
+        const Interval& rows = pass.tiles.y[band];
+        const Interval read{readers.first_row(rows.begin), readers.last_row(rows.end)};
+        if (intersect(read, transfer->rows).length() > 0) first = band;
+      }
+    }
+    return first;
+  }
+
+  void compute(size_t rank, size_t number) {
+    const Plan& plan = plan_.plans[rank];
+    const Pass& pass = plan.passes[number];
+    const Sizes sizes = sizes_of(graph_, plan);
+    const size_t bands = pass.tiles.y.size();
+    const double begin = now_[rank], seconds = pass.predicted_seconds / micro_batches_;
+    now_[rank] += seconds;
+    // In the order in which bands wait: a wait moves all bands after it.
+    std::vector<std::pair<size_t, double>> waits;
+    for (size_t earlier = 0; earlier < number; ++earlier) {
+      for (RowMessage& message : messages_[earlier]) {
+        if (static_cast<size_t>(message.to) != rank || message.transfers.empty()) continue;
+        const size_t band = first_reader(message, plan, pass, sizes);
+        if (band == bands) continue;
+        waits.push_back({band, message.arrives});
+        message.transfers.clear();  // it is there from now on
+      }
+    }
+    std::sort(waits.begin(), waits.end());
+    double delay = 0;
+    for (const auto& [band, arrives] : waits)
+      delay = std::max(delay, arrives - begin - seconds * double(band) / double(bands));
+    now_[rank] += delay;
+  }
+
+  void gather(size_t pass) {
+    int64_t values = 0;
+    for (const Step& step : plan_.plans[0].passes[pass].steps) {
+      if (takes_statistics(step.kind))
+        values += statistics_values(graph_, step, sizes_of(graph_, plan_.plans[0]));
+    }
+    if (values == 0) return;
+    const double all = *std::max_element(now_.begin(), now_.end()) +
+                       gather_seconds(values, {static_cast<int32_t>(now_.size()), plan_.link});
+    std::fill(now_.begin(), now_.end(), all);
+  }
+
+  void send(RowMessage& message) {
+    double& until = sends_until_[static_cast<size_t>(message.from)];
+    until = std::max(until, now_[static_cast<size_t>(message.from)]) +
+            message.bytes / plan_.link.bytes_per_second;
+    message.arrives = until + plan_.link.seconds;
+  }
+
+  const Graph& graph_;
+  const RankedPlan& plan_;
+  const double micro_batches_;
+  std::vector<std::vector<RowMessage>> messages_;  ///< by the pass that writes what they carry
+  std::vector<double> now_;                        ///< by rank: done with all passes so far
+  std::vector<double> sends_until_;                ///< by rank
+};
+
+}  // namespace
+
+double exchanged_seconds(const Graph& graph, const RankedPlan& plan) {
+  ExchangeTimeline timeline(graph, plan);
+  return timeline.run() * timeline.micro_batches();
+}
+
+}  // namespace headroom::planner

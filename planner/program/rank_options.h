@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "decoder/cli/arguments.h"
+#include "planner/cost/exchange_costs.h"
+
+namespace headroom::planner {
+
+/// What --link says where it is left out.
+constexpr const char* kLinkHelp =
+    "bytes per second and seconds until the first one, between two ranks, such as 12GB,20e-6; without: "
+    "1.25GB,1e-4 (10 Gbit/s) for the CPU, 20GB,2e-5 (PCIe 4) for cuda";
+
+/// Options of commands that plan for ranks.
+struct RankOptions {
+  std::string ranks, link, limits;
+
+  /// `ranks_help` says what --ranks is to this command.
+  void add_to(CLI::App& app, const char* ranks_help);
+  bool asked() const { return !ranks.empty(); }
+  /// Throw InputError naming the option.
+  std::vector<int32_t> counts() const;         ///< of --ranks, one or more
+  Link link_between(DeviceKind device) const;  ///< as assumed where --link is left out
+  /// By rank, from --rank-limit, or `limit` for each of them where that is left out.
+  std::vector<int64_t> limits_of(int32_t ranks, const std::string& limit, DeviceKind device) const;
+};
+
+}  // namespace headroom::planner

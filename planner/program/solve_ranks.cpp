@@ -1,0 +1,133 @@
+#include "planner/program/solve_ranks.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "decoder/graph/amounts.h"
+#include "decoder/graph/errors.h"
+#include "decoder/plan/ranked_plan_file.h"
+#include "planner/cost/profile_check.h"
+#include "planner/search/ranked_plan.h"
+#include "profiler/profile/profile_file.h"
+
+namespace headroom::planner {
+namespace {
+
+using nlohmann::json;
+
+int64_t peak_bytes(const RankedPlan& plan) {
+  int64_t peak = 0;
+  for (const Plan& own : plan.plans) peak = std::max(peak, own.predicted_peak_bytes);
+  return peak;
+}
+
+int64_t sent_bytes(const RankedPlan& plan) {
+  int64_t sent = 0;
+  for (const RankTraffic& traffic : plan.traffic) sent += traffic.total();
+  return sent;
+}
+
+/// Of the ranks of the smallest plan, the one that needs most.
+int64_t smallest_rank_limit(const Problem& problem, const Ranks& ranks) {
+  int64_t most = 0;
+  for (const Plan& own : smallest_ranked_plan(problem, ranks).plans) most = std::max(most, own.limit_bytes);
+  return most;
+}
+
+std::string refusal(const Request& request, const std::vector<int64_t>& limits, int64_t smallest) {
+  const int64_t least = *std::min_element(limits.begin(), limits.end());
+  return std::to_string(request.width_pixels) + "x" + std::to_string(request.height_pixels) + " by " +
+         std::to_string(limits.size()) + (limits.size() == 1 ? " rank" : " ranks") + " does not fit " +
+         format_bytes(least) + " each; the smallest limit for each rank that works is " +
+         format_bytes(smallest) + " (" + std::to_string(smallest) + " bytes)";
+}
+
+std::string rank_table(const RankedPlan& plan) {
+  std::string text = "rank  latent rows       peak      limit       sent\n";
+  for (size_t rank = 0; rank < plan.plans.size(); ++rank) {
+    const Plan& own = plan.plans[rank];
+    const Interval& rows = own.share.latent_rows;
+    const std::string range =
+        rows.length() == 0 ? "none" : std::to_string(rows.begin) + " to " + std::to_string(rows.end);
+    char line[160];
+    std::snprintf(line, sizeof line, "%4zu  %-12s %10s %10s %10s\n", rank, range.c_str(),
+                  format_bytes(own.predicted_peak_bytes).c_str(), format_bytes(own.limit_bytes).c_str(),
+                  format_bytes(plan.traffic[rank].total()).c_str());
+    text += line;
+  }
+  return text;
+}
+
+std::string summary(const std::string& file, const RankedPlan& plan) {
+  const Plan& first = plan.plans.front();
+  return file + ": " + std::to_string(plan.plans.size()) + (plan.plans.size() == 1 ? " rank, " : " ranks, ") +
+         format_seconds(plan.predicted_seconds) + (first.assumed ? " by assumed costs, " : ", ") +
+         std::to_string(first.passes.size()) + " passes, " + std::to_string(first.materialised.size()) +
+         " kept tensors, link of " + format_bytes(int64_t(plan.link.bytes_per_second)) + "/s and " +
+         format_seconds(plan.link.seconds) + "\n";
+}
+
+}  // namespace
+
+void solve_ranks(const RequestOptions& asked, const RankOptions& options, const std::string& limit,
+                 const PlanOptions& plan_options, const PlanOutput& output, std::ostream& out) {
+  const Model model = asked.resolved_model();
+  const Request request = asked.request(model);
+  const std::vector<int32_t> counts = options.counts();
+  if (counts.size() != 1) throw InputError("--ranks: expected one number; frontier takes several");
+  const Ranks ranks{counts[0], options.link_between(request.device)};
+  const std::vector<int64_t> limits = options.limits_of(ranks.count, limit, request.device);
+  const CostModel costs = asked.costs(model, request);
+  const Problem problem{model, request, plan_options, costs};
+  const std::optional<RankedPlan> plan = make_ranked_plan(problem, ranks, limits);
+  if (!plan) {
+    const int64_t smallest = smallest_rank_limit(problem, ranks);
+    if (output.json) {
+      out << json{{"fits", false}, {"limits_bytes", limits}, {"smallest_limit_bytes", smallest}}.dump(2)
+          << "\n";
+    }
+    throw DoesNotFit(refusal(request, limits, smallest), smallest);
+  }
+  if (!asked.profile_file.empty()) {
+    check_profiled_range(profiler::read_profile(asked.profile_file), asked.profile_file, model.graph,
+                         plan->plans.front());
+  }
+  write_ranked_plan(output.file, *plan, model.graph);
+  if (output.json) {
+    out << to_json(*plan, model.graph).dump(2) << "\n";
+  } else {
+    out << summary(output.file, *plan) << rank_table(*plan);
+  }
+}
+
+void compare_ranks(const RequestOptions& asked, const RankOptions& options, bool as_json, std::ostream& out) {
+  const Model model = asked.resolved_model();
+  const Request request = asked.request(model);
+  const CostModel costs = asked.costs(model, request);
+  const Problem problem{model, request, asked.plan_options(), costs};
+  const Link link = options.link_between(request.device);
+  std::string text = "ranks     fastest  peak per rank        sent  smallest limit per rank\n";
+  json list = json::array();
+  for (const int32_t count : options.counts()) {
+    const Ranks ranks{count, link};
+    const std::vector<int64_t> none(static_cast<size_t>(count), std::numeric_limits<int64_t>::max());
+    const RankedPlan fastest = make_ranked_plan(problem, ranks, none).value();
+    const int64_t smallest = smallest_rank_limit(problem, ranks);
+    char line[160];
+    std::snprintf(line, sizeof line, "%5d  %10s  %13s  %10s  %23s\n", count,
+                  format_seconds(fastest.predicted_seconds).c_str(),
+                  format_bytes(peak_bytes(fastest)).c_str(), format_bytes(sent_bytes(fastest)).c_str(),
+                  format_bytes(smallest).c_str());
+    text += line;
+    list.push_back({{"ranks", count},
+                    {"seconds", fastest.predicted_seconds},
+                    {"peak_bytes", peak_bytes(fastest)},
+                    {"sent_bytes", sent_bytes(fastest)},
+                    {"smallest_limit_bytes", smallest}});
+  }
+  out << (as_json ? list.dump(2) + "\n" : text);
+}
+
+}  // namespace headroom::planner

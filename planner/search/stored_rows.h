@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "planner/search/liveness.h"
+
+namespace headroom::planner {
+
+/// Rows of each tensor that one of several ranks would store, were it materialised, before it is known what
+/// reads it: its own, and of others' as many as operations read from there to what may be materialised next.
+/// Keys and values are read whole. A pass that recomputes across what was not materialised reads more.
+class StoredRows {
+ public:
+  StoredRows(const Graph& graph, const PassLiveness& liveness, const Sizes& sizes);
+
+  /// As Materialised::rows has them: nothing where there is one rank, which stores all.
+  std::optional<Interval> of(TensorId id) const;
+  /// Bytes of all items that a rank waits for before its next pass begins: rows above its own, or all others
+  /// where they are read whole. Rows below come while the bands before the last compute.
+  int64_t awaited_bytes(TensorId id) const;
+
+ private:
+  const Graph& graph_;
+  const Sizes sizes_;
+  std::vector<bool> whole_;      ///< by tensor
+  std::vector<int64_t> around_;  ///< by tensor: rows on either side
+};
+
+}  // namespace headroom::planner
