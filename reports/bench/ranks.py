@@ -238,8 +238,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=lambda text: text.split(","), default=list(CASES), help=f"of {', '.join(CASES)}; default: all")
     parser.add_argument("--ranks", type=lambda text: [int(each) for each in text.split(",")], default=[2, 4], help="default: 2,4")
-    parser.add_argument("--limits", type=lambda text: text.split(",") if text else [], default=["2GiB", "288MiB"],
-                        help="of each rank of Headroom, default: 2GiB,288MiB; empty for none")
+    parser.add_argument("--limits", type=lambda text: text.split(",") if text else [], default=["2GiB", "240MiB"],
+                        help="of each rank of Headroom, default: 2GiB,240MiB; empty for none")
     parser.add_argument("--rounds", type=int, default=2, help="default: %(default)s")
     parser.add_argument("-o", "--output", type=Path, help="the results, .json; the table lies beside it, .md")
     args = parser.parse_args()
