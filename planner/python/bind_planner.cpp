@@ -14,6 +14,8 @@
 #include "decoder/graph/amounts.h"
 #include "decoder/lowering/build_plan.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/plan/ranked_plan_file.h"
+#include "decoder/session/ranked_run.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/explain.h"
@@ -22,6 +24,7 @@
 #include "planner/python/planned_decode.h"
 #include "planner/search/frontier.h"
 #include "planner/search/make_plan.h"
+#include "planner/search/ranked_plan.h"
 
 namespace headroom::python {
 namespace {
@@ -54,6 +57,27 @@ class Planner {
     if (!limit_bytes) found->limit_bytes = found->predicted_peak_bytes;  // it takes no more
     return PlannedDecode{model_, *std::move(found)};
   }
+  /// For as many ranks as there are limits; the first one's. Nothing where none fits.
+  std::optional<PlannedDecode> plan_for_ranks(const std::vector<std::optional<int64_t>>& limits_bytes) const {
+    std::vector<int64_t> limits;
+    for (const std::optional<int64_t>& limit : limits_bytes) limits.push_back(limit.value_or(kNoLimit));
+    std::optional<RankedPlan> found = make_ranked_plan(problem(kNoLimit), ranks_of(limits.size()), limits);
+    if (!found) return {};
+    for (size_t rank = 0; rank < limits.size(); ++rank) {
+      Plan& own = found->plans[rank];
+      if (!limits_bytes[rank]) own.limit_bytes = own.predicted_peak_bytes;
+    }
+    const Plan first = found->plans.front();
+    return PlannedDecode{model_, first, std::make_shared<const RankedPlan>(*std::move(found))};
+  }
+  /// Of the ranks of the smallest plan, the one that needs most.
+  PlannedDecode smallest_for_ranks(size_t ranks) const {
+    auto plan = std::make_shared<const RankedPlan>(smallest_ranked_plan(problem(0), ranks_of(ranks)));
+    const auto most =
+        std::max_element(plan->plans.begin(), plan->plans.end(),
+                         [](const Plan& a, const Plan& b) { return a.limit_bytes < b.limit_bytes; });
+    return {model_, *most, plan};
+  }
   std::pair<std::string, std::string> why_not(int64_t limit_bytes) const {
     const WhyNot why = planner::why_not(problem(limit_bytes));
     return {to_text(why, request_), to_json(why).dump()};
@@ -63,6 +87,7 @@ class Planner {
   }
 
  private:
+  Ranks ranks_of(size_t count) const { return {static_cast<int32_t>(count), assumed_link(request_.device)}; }
   Problem problem(int64_t limit_bytes) const {
     Problem asked{*model_, request_, options_, costs_};
     asked.options.limit_bytes = limit_bytes;
@@ -100,6 +125,30 @@ void make_planner(Planner* self, std::shared_ptr<Model> model, const nb::kwargs&
                      taken<std::string>(asked, "profile", {}));
 }
 
+nlohmann::json document_of(const PlannedDecode& planned) {
+  const Graph& graph = planned.model->graph;
+  return planned.ranked ? to_json(*planned.ranked, graph) : to_json(planned.plan, graph);
+}
+
+std::vector<Plan> plans_of(const PlannedDecode& planned) {
+  return planned.ranked ? planned.ranked->plans : std::vector<Plan>{planned.plan};
+}
+
+std::vector<std::pair<int64_t, int64_t>> rows_of_ranks(const PlannedDecode& planned) {
+  std::vector<std::pair<int64_t, int64_t>> rows;
+  for (const Plan& own : plans_of(planned)) {
+    const Interval of_rank = output_rows(*planned.model, own);
+    rows.emplace_back(of_rank.begin, of_rank.end);
+  }
+  return rows;
+}
+
+std::vector<int64_t> peaks_of_ranks(const PlannedDecode& planned) {
+  std::vector<int64_t> peaks;
+  for (const Plan& own : plans_of(planned)) peaks.push_back(own.predicted_peak_bytes);
+  return peaks;
+}
+
 void bind_plan(nb::module_& module) {
   nb::class_<PlannedDecode>(module, "Plan", "How a decode is run under a limit.")
       .def_prop_ro("peak_bytes", [](const PlannedDecode& self) { return self.plan.predicted_peak_bytes; })
@@ -116,10 +165,17 @@ void bind_plan(nb::module_& module) {
       .def(
           "explain", [](const PlannedDecode& self) { return explain(self.plan, *self.model); },
           "A tree of passes: what each reads, runs and keeps, its tiles, its peak and its time.")
-      .def("json", [](const PlannedDecode& self) { return to_json(self.plan, self.model->graph).dump(); })
+      .def("json", [](const PlannedDecode& self) { return document_of(self).dump(); })
+      .def_prop_ro("ranks", [](const PlannedDecode& self) { return self.plan.share.ranks; })
+      .def_prop_ro("rank", [](const PlannedDecode& self) { return self.plan.share.rank; })
+      .def_prop_ro(
+          "rows", &rows_of_ranks,
+          "First row of the picture and the one after the last, of each rank; of a plan alone all rows.")
+      .def_prop_ro("peaks_bytes", &peaks_of_ranks, "Of each rank.")
       .def(
           "save",
           [](const PlannedDecode& self, const std::string& file) {
+            if (self.ranked) return write_ranked_plan(file, *self.ranked, self.model->graph);
             write_plan(file, self.plan, self.model->graph);
           },
           "file"_a, "As headroom-plan writes it.");
@@ -140,6 +196,10 @@ void bind_planner(nb::module_& module) {
       .def("smallest", &Planner::smallest, Release())
       .def("plan", &Planner::plan, "limit_bytes"_a = nb::none(), Release(),
            "The fastest plan under the limit; None where nothing fits.")
+      .def("plan_for_ranks", &Planner::plan_for_ranks, "limits_bytes"_a, Release(),
+           "The plan of the first of as many ranks as there are limits; None where nothing fits.")
+      .def("smallest_for_ranks", &Planner::smallest_for_ranks, "ranks"_a, Release(),
+           "The plan of the rank that needs most, where all need least: its limit works for each of so many.")
       .def("why_not", &Planner::why_not, "limit_bytes"_a, Release(),
            "Why nothing fits: in one line, and as JSON.")
       .def("frontier", &Planner::frontier, "points"_a, Release());

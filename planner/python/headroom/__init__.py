@@ -13,6 +13,7 @@ from .described import SUPPORTED_CLASSES, describe
 from .errors import (
     DeviceError,
     DoesNotFit,
+    ExchangeError,
     HeadroomError,
     InputError,
     LimitExceeded,
@@ -29,6 +30,7 @@ __all__ = [
     "DecodeReport",
     "DeviceError",
     "DoesNotFit",
+    "ExchangeError",
     "Frontier",
     "FrontierPoint",
     "Handle",

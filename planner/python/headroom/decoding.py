@@ -12,8 +12,10 @@ from . import _core
 from .amounts import limit_bytes
 from .described import config_text, describe, dtype_name, model_of
 from .errors import DoesNotFit, HeadroomError, InputError, VerificationError
+from .group_exchange import exchange_of
 from .module import DecodeReport, ModuleDecoder
 from .prediction import Prediction, planner_options
+from .ranks import GATHERS, RankedDecoder
 
 VERIFIED_ERROR = {"fp32": 1e-4, "bf16": 5e-2, "fp16": 1e-2}
 """Largest difference from the original decode under ``verify=True``, of its largest magnitude."""
@@ -31,6 +33,8 @@ class Options:
     verify: bool = False
     release: bool = False
     progress: bool | Callable[[float], None] | None = None
+    group: Any = None
+    gather: str = "all"
 
     def checked(self) -> Options:
         if self.on_misfit not in ("raise", "original"):
@@ -41,7 +45,18 @@ class Options:
             if limit != "auto":
                 limit_bytes(limit, name)
         planner_options(scratch=self.scratch)
+        if self.gather not in GATHERS:
+            raise InputError(f"gather: expected one of {', '.join(map(repr, GATHERS))}, found {self.gather!r}")
+        if self.group is None and self.gather != "all":
+            raise InputError(f"gather={self.gather!r}: expected a group beside it")
+        if self.group is not None and self.scratch is not None:
+            raise InputError("scratch: not with group=")
         return self
+
+    def decoder(self, vae: Any, model: _core.Model) -> ModuleDecoder:
+        """Decodes of one process, or of the ranks of a group."""
+        exchange = None if self.group is None else exchange_of(self.group)
+        return ModuleDecoder(vae, model) if exchange is None or exchange.size == 1 else RankedDecoder(vae, model, exchange, self.gather)
 
 
 class Handle:
@@ -50,7 +65,7 @@ class Handle:
     def __init__(self, vae: Any, model: _core.Model, options: Options, pipeline_bar: Any = None):
         self.options = options
         self.model = model
-        self.decoder = ModuleDecoder(vae, model)
+        self.decoder = options.decoder(vae, model)
         self.last: DecodeReport | None = None
         self._pipeline_bar = pipeline_bar
         self._trace_file = ""
@@ -116,18 +131,18 @@ class Handle:
             progress=chosen.progress, pipeline_bar=self._pipeline_bar, trace_file=trace_file,
         )  # fmt: skip
         self.last = self.decoder.last
-        if chosen.verify:
+        if chosen.verify and sample.numel() > 0:
             self.last = replace(self.last, largest_error=_verified(vae, z, sample))
         return sample
 
-    # A copy of the VAE decodes with its own weights.
+    # A copy of the VAE decodes with its own weights. One in another process knows no group.
 
     def __deepcopy__(self, memo: dict) -> Handle:
         vae = self.vae
         return Handle(memo.get(id(vae), vae), self.model, self.options)
 
     def __reduce__(self) -> tuple:
-        return _rebuilt, (self.vae, config_text(self.vae), self.model.class_name, self.options)
+        return _rebuilt, (self.vae, config_text(self.vae), self.model.class_name, replace(self.options, group=None, gather="all"))
 
 
 def _original(vae: Any, z: Any, return_dict: bool, generator: Any, **conditions: Any) -> Any:
@@ -200,6 +215,8 @@ def enable(
     *,
     release: bool = False,
     progress: bool | Callable[[float], None] | None = None,
+    group: Any = None,
+    gather: str = "all",
 ) -> Handle:
     """From now on ``vae.decode`` gives the untiled picture inside a limit. Everything else of the VAE stays as it is.
 
@@ -216,6 +233,9 @@ def enable(
         release: drop the module's own copy of the weights once they are packed. Cannot be undone.
         progress: True for a tqdm bar, a function that is called with the share that is done, False for neither; None
             shows a bar for long decodes of a pipeline whose own bars are on.
+        group: a process group of torch.distributed whose ranks share each decode: all of them call ``decode`` with the same
+            latent at the same time, and each decodes rows of its own. The limit is this rank's. On the CPU only so far.
+        gather: of a group, ``"all"`` ranks get the picture, or ``"rank0"`` alone and the others one of no items.
 
     Returns the handle, whose ``last`` is what the decode before took. Enabling again replaces the options.
 
@@ -223,7 +243,7 @@ def enable(
     """
     vae = vae_of(vae_or_pipe)
     bar = getattr(vae_or_pipe, "progress_bar", None) if vae is not vae_or_pipe else None
-    options = Options(limit, host_limit, scratch, profile, on_misfit, verify, release, progress).checked()
+    options = Options(limit, host_limit, scratch, profile, on_misfit, verify, release, progress, group, gather).checked()
     handle = Handle(vae, describe(vae), options, bar)
     handle.decoder.require_parameters()
     vae.decode = Decode(handle)

@@ -38,6 +38,8 @@ class DecodeReport:
     """0 where the plan of an earlier decode served."""
     passes: tuple[dict, ...] = field(repr=False)
     """Each with ``name``, ``seconds``, ``peak_bytes`` and what was predicted of them."""
+    sent_bytes: int = 0
+    """To other ranks, the picture's rows included."""
     largest_error: float | None = None
     """Under ``verify=True``: the largest difference from the original decode, of its largest magnitude."""
 
@@ -203,11 +205,14 @@ class ModuleDecoder:
 
     def _limit(self, size: tuple, dtype: Any, limit: int | str | None, device: str) -> int | None:
         """For the decode alone, without the picture that it returns."""
+        bytes_ = free_bytes(device, self.held_bytes) if limit == "auto" else limit_bytes(limit)
+        return None if bytes_ is None else max(0, bytes_ - self._picture_bytes(size, dtype))
+
+    def _picture_bytes(self, size: tuple, dtype: Any) -> int:
+        """Of the picture that a decode returns."""
         batch, frames, height, width = size
         _, channels, *_ = self.model.picture_shape([1, self.model.latent_channels, 1, 1])
-        picture_bytes = batch * channels * frames * height * width * (4 if dtype_name(dtype) == "fp32" else 2)
-        bytes_ = free_bytes(device, self.held_bytes) if limit == "auto" else limit_bytes(limit)
-        return None if bytes_ is None else max(0, bytes_ - picture_bytes)
+        return batch * channels * frames * height * width * (4 if dtype_name(dtype) == "fp32" else 2)
 
     def _device(self) -> str:
         """Where the module's parameters are."""

@@ -1,0 +1,269 @@
+"""The ranks of a torch.distributed process group, and what those that share a decode hand to one another.
+
+Bytes travel over connections by Gloo of our own between the group's members, made at the first decode. So the caller's group
+carries what it likes at the same time, may be NCCL's, and outlives a decode that fails.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import datetime
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, Callable
+
+from .errors import ExchangeError, InputError
+
+Span = tuple[int, int]
+"""Address and bytes."""
+
+ENDED = "headroom/ended"
+"""In the store of our group: why the first rank that failed did."""
+
+
+class Refused(Exception):
+    """Carries an error that all ranks raise at the same point. Nothing is on its way, so connections stay."""
+
+    def __init__(self, error: Exception):
+        super().__init__(str(error))
+        self.error = error
+
+
+def one_line(error: BaseException) -> str:
+    """What others are told of an error."""
+    return (str(error).splitlines() or [""])[0] or type(error).__name__
+
+
+class GroupExchange:
+    """One rank's way to the others. Calls are made by one thread at a time, which holds ``lock``. They raise ExchangeError
+    naming the rank that has ended, or that did not answer within the group's timeout."""
+
+    def __init__(self, group: Any):
+        import torch.distributed as dist
+
+        self._ranks = sorted(dist.get_process_group_ranks(group))
+        self.rank, self.size = self._ranks.index(dist.get_rank()), len(self._ranks)
+        self.lock = threading.RLock()
+        self.timeout = _timeout_of(group)
+        self.sent_bytes = 0
+        """Of messages and, to each other rank, of gathered values."""
+        self._connected: Any = None  # our group; None before the first decode, and after one that failed
+        self._why = "not open"
+        self._pending: dict[int, tuple[int, list, list]] = {}  # by ticket: the peer, what completes, tensors that must stay
+        self._next_ticket = 0
+        # Waits are not in the caller's thread, where they would hold up signals.
+        self._waiter = ThreadPoolExecutor(1, thread_name_prefix="headroom-wait")
+
+    @property
+    def is_open(self) -> bool:
+        return self._connected is not None
+
+    def open(self) -> None:
+        """Meets the other ranks, where it has not or the last decode of one of them failed."""
+        import torch.distributed as dist
+
+        if self._connected is not None and self._failure() is not None:
+            self._cut(self._failure())
+        if self._connected is None:
+            try:
+                self._connected = dist.new_group(self._ranks, timeout=self.timeout, backend="gloo", use_local_synchronization=True)
+            except RuntimeError as error:
+                raise ExchangeError(f"ranks did not come together: {one_line(error)}") from None
+
+    # What the decode calls.
+
+    def post(self, sends: list[tuple[int, list[Span]]], receives: list[tuple[int, list[Span]]]) -> tuple[list[int], list[int]]:
+        """Begins to send and to receive, and returns a ticket for each message. Memory must stay until it was waited for."""
+        received = [self._begin(peer, [_bytes(*span) for span in spans if span[1]], False) for peer, spans in receives]
+        return [self._begin(peer, [_bytes(*span) for span in spans if span[1]], True) for peer, spans in sends], received
+
+    def wait(self, ticket: int) -> None:
+        """Until all of it has been sent or received."""
+        peer, works, _ = self._pending[ticket]
+        self._complete(f"rank {peer}", lambda: [work.wait(self.timeout) for work in works])
+        del self._pending[ticket]
+
+    def gather(self, own: int, all_: int, count: int) -> None:
+        """So many doubles of each rank at one address, those of all ranks to another."""
+        import torch
+
+        values = torch.frombuffer(_memory(all_, count * self.size * 8), dtype=torch.float64).view(self.size, count)
+        self._gather(torch.frombuffer(_memory(own, count * 8), dtype=torch.float64), list(values.unbind()))
+
+    def abandon(self, why: str) -> None:
+        """This rank ends here, and tells the others in one line. The next decode meets them again."""
+        if self._connected is not None:
+            self._cut(self._tell(f"rank {self.rank} ended: {why}"))
+
+    # Around it.
+
+    def gather_texts(self, text: str) -> list[str]:
+        """Every rank's."""
+        import torch
+
+        own = text.encode()
+        lengths = [torch.zeros(1, dtype=torch.int64) for _ in range(self.size)]
+        self._gather(torch.tensor([len(own)]), lengths)
+        padded = torch.zeros(max(1, *(int(length) for length in lengths)), dtype=torch.uint8)
+        padded[: len(own)] = torch.tensor(list(own), dtype=torch.uint8)
+        texts = [torch.empty_like(padded) for _ in range(self.size)]
+        self._gather(padded, texts)
+        return [bytes(one[: int(length)].tolist()).decode() for one, length in zip(texts, lengths)]
+
+    def hand_out(self, text: str | None) -> str:
+        """Rank 0's text, on all ranks."""
+        import torch
+
+        length = torch.tensor([len(text.encode()) if self.rank == 0 else 0])
+        self._broadcast(length)
+        values = bytearray(text.encode() if self.rank == 0 else int(length))
+        self._broadcast(torch.frombuffer(values, dtype=torch.uint8))
+        return values.decode()
+
+    def complete_picture(self, picture: Any, rows: list[tuple[int, int]], receivers: list[int]) -> None:
+        """Gives these ranks the rows of a contiguous N×C×…×H×W tensor that other ranks have: `rows` by rank."""
+        height, width = picture.shape[-2:]
+        planes = picture.view(-1, height, width).unbind()
+
+        def of(rank: int) -> list:
+            first, last = rows[rank]
+            return [plane[first:last] for plane in planes] if last > first else []
+
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        tickets = [self._begin(rank, of(rank), False) for rank in others if self.rank in receivers]
+        tickets += [self._begin(rank, of(self.rank), True) for rank in others if rank in receivers]
+        for ticket in tickets:
+            self.wait(ticket)
+
+    def _begin(self, peer: int, tensors: list, sending: bool) -> int:
+        import torch.distributed as dist
+
+        self._require_open()
+        move = dist.isend if sending else dist.irecv
+        works = self._attempt(f"rank {peer}", lambda: [move(tensor, self._ranks[peer], group=self._connected) for tensor in tensors])
+        self.sent_bytes += sum(tensor.numel() * tensor.element_size() for tensor in tensors) if sending else 0
+        ticket, self._next_ticket = self._next_ticket, self._next_ticket + 1
+        self._pending[ticket] = peer, works, tensors
+        return ticket
+
+    def _gather(self, own: Any, all_: list) -> None:
+        import torch.distributed as dist
+
+        self._collective(lambda: dist.all_gather(all_, own, group=self._connected, async_op=True))
+        self.sent_bytes += own.numel() * own.element_size() * (self.size - 1)
+
+    def _broadcast(self, values: Any) -> None:
+        import torch.distributed as dist
+
+        self._collective(lambda: dist.broadcast(values, self._ranks[0], group=self._connected, async_op=True))
+        self.sent_bytes += values.numel() * values.element_size() * (self.size - 1) if self.rank == 0 else 0
+
+    def _collective(self, begin: Callable[[], Any]) -> None:
+        self._require_open()
+        work = self._attempt("another rank", begin)
+        self._complete("another rank", lambda: work.wait(self.timeout))
+
+    # Failures. The first rank that has one says so in the store and closes its connections; the others' waits end with
+    # that, they read the store, and close theirs.
+
+    def _require_open(self) -> None:
+        if self._connected is None:
+            raise ExchangeError(self._why)
+
+    def _attempt(self, who: str, begin: Callable[[], Any]) -> Any:
+        try:
+            return begin()
+        except Exception as error:
+            self._fail(who, error)
+
+    def _complete(self, who: str, wait: Callable[[], Any]) -> None:
+        self._require_open()
+        done = self._waiter.submit(wait)
+        try:
+            done.result()
+        except Exception as error:
+            self._fail(who, error)
+        except BaseException as error:  # Ctrl-C while it waits
+            self.abandon(one_line(error))
+            raise
+
+    def _fail(self, who: str, error: Exception) -> None:
+        text = one_line(error)
+        if "imed out" in text:
+            line = f"{who} did not answer in {self.timeout.total_seconds():g} s"
+        else:
+            line = f"{who} has ended ({text.rpartition('] ')[2] or text})"
+        self._cut(self._tell(line))
+        raise ExchangeError(self._why)
+
+    def _tell(self, line: str) -> str:
+        """Why the first rank that failed did."""
+        with suppress(Exception):  # the store may have ended, too
+            return _store_of(self._connected).compare_set(ENDED, "", line).decode()
+        return line
+
+    def _failure(self) -> str | None:
+        with suppress(Exception):
+            store = _store_of(self._connected)
+            return store.get(ENDED).decode() if store.check([ENDED]) else None
+        return "the store of the process group has ended"
+
+    def _cut(self, why: str) -> None:
+        """Closes our connections: from here on nothing is read or written, and the other ranks' waits end."""
+        import torch
+        import torch.distributed as dist
+
+        connected, self._connected, self._why = self._connected, None, why
+        for rank in self._ranks:
+            if rank == self._ranks[self.rank]:
+                continue
+            # Gloo closes all connections where a wait for one of them ends by its timeout.
+            with suppress(Exception):
+                dist.irecv(torch.empty(1), rank, group=connected, tag=1).wait(datetime.timedelta(milliseconds=1))
+        self._pending.clear()
+
+
+_exchanges: weakref.WeakKeyDictionary[Any, GroupExchange] = weakref.WeakKeyDictionary()
+
+
+def exchange_of(group: Any) -> GroupExchange:
+    """The one of a torch.distributed process group that this process is a member of. Raises InputError."""
+    import torch.distributed as dist
+
+    if not dist.is_available() or not dist.is_initialized():
+        raise InputError("group: expected torch.distributed with its process group initialised")
+    if not isinstance(group, dist.ProcessGroup):
+        raise InputError(f"group: expected a process group of torch.distributed that this process is a member of, found {group!r}")
+    if group not in _exchanges:
+        _exchanges[group] = GroupExchange(group)
+    return _exchanges[group]
+
+
+def _timeout_of(group: Any) -> datetime.timedelta:
+    import torch
+    from torch.distributed.constants import default_pg_timeout
+
+    for device in ("cpu", "cuda"):
+        with suppress(Exception):
+            return group._get_backend(torch.device(device)).options._timeout
+    return default_pg_timeout
+
+
+def _store_of(group: Any) -> Any:
+    if hasattr(group, "get_group_store"):
+        return group.get_group_store()
+    from torch.distributed.distributed_c10d import _get_process_group_store
+
+    return _get_process_group_store(group)
+
+
+def _memory(address: int, bytes_: int) -> ctypes.Array:
+    return (ctypes.c_char * bytes_).from_address(address)
+
+
+def _bytes(address: int, bytes_: int) -> Any:
+    import torch
+
+    return torch.frombuffer(_memory(address, bytes_), dtype=torch.uint8)
