@@ -84,6 +84,14 @@ struct Span {
   std::string name;
 };
 
+/// How much of each interval of the x axis something took, drawn along its foot: waiting for others.
+struct Strip {
+  std::string name;
+  ColourRole colour_role = ColourRole::neutral;
+  std::vector<double> x;      ///< ascending: where intervals begin, and where the last one ends
+  std::vector<double> share;  ///< of each interval, from 0 to 1
+};
+
 /// A plot as data: reports draw it as SVG, the GUI on the screen.
 struct Chart {
   std::string title;
@@ -93,6 +101,8 @@ struct Chart {
   std::vector<Note> notes;
   std::vector<Span> spans;
   std::vector<std::string> categories{};  ///< names of x = 0, 1, 2 … where these are no numbers
+  std::optional<Strip> strip{};
+  bool compact = false;  ///< one of many above one another: lower, and one legend stands for all
 };
 
 }  // namespace headroom::reports

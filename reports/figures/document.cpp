@@ -10,6 +10,8 @@
 #include "decoder/graph/json_fields.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
+#include "decoder/trace/ranked_trace_file.h"
+#include "decoder/validator/ranked_validator.h"
 #include "decoder/validator/validator.h"
 #include "profiler/profile/profile_file.h"
 
@@ -106,15 +108,45 @@ std::string model_argument(const std::string& name, const std::filesystem::path&
                    " from here or from the plan's folder; name its folder with --model");
 }
 
-PlanDocument read_plan_document(const std::filesystem::path& file, const std::string& model) {
+DocumentPtr rank_document(const std::filesystem::path& file, size_t rank,
+                          decltype(Document::contents) contents) {
+  return std::make_shared<const Document>(Document{file, std::move(contents), rank});
+}
+
+RankedPlanDocument ranked_plan_document(const PlanFile& parsed, const std::filesystem::path& file,
+                                        const Model& model) {
+  RankedPlanDocument document;
+  document.shared = parsed.ranked_plan(model.graph);
+  require_valid(document.shared, model, file.string());
+  for (Plan& plan : document.shared.plans) {
+    const size_t rank = document.ranks.size();
+    document.ranks.push_back(rank_document(file, rank, PlanDocument{std::move(plan), model}));
+  }
+  document.shared.plans.clear();
+  return document;
+}
+
+decltype(Document::contents) read_plan_document(const std::filesystem::path& file, const std::string& named) {
   const PlanFile parsed(file);
   PlanDocument document;
   const Request& request = parsed.request();
   document.model =
-      for_frames(resolve_model(model.empty() ? model_argument(request.model, file) : model), request.frames);
+      for_frames(resolve_model(named.empty() ? model_argument(request.model, file) : named), request.frames);
+  if (parsed.has_ranks()) return ranked_plan_document(parsed, file, document.model);
   document.plan = parsed.plan(document.model.graph);
   // What is said and drawn of a plan follows from its steps and tiles, so they must be sound.
   require_valid(document.plan, document.model, file.string());
+  return document;
+}
+
+decltype(Document::contents) read_trace_document(const std::filesystem::path& file) {
+  std::variant<RecordedTrace, RankedTrace> read = read_any_trace(file);
+  if (auto* one = std::get_if<RecordedTrace>(&read)) return std::move(*one);
+  RankedTraceDocument document;
+  for (RecordedTrace& trace : std::get<RankedTrace>(read).ranks) {
+    const size_t rank = document.ranks.size();
+    document.ranks.push_back(rank_document(file, rank, std::move(trace)));
+  }
   return document;
 }
 
@@ -175,9 +207,20 @@ FrontierDocument frontier_from_json(const json& document, const std::string& ori
 }
 
 const char* kind_of(const Document& document) {
-  constexpr std::array kKinds{"plan", "stats", "trace", "profile", "frontier"};  // as in the variant
+  constexpr std::array kKinds{"plan",     "stats",         "trace",         "profile",
+                              "frontier", "plan of ranks", "trace of ranks"};  // as in the variant
   static_assert(kKinds.size() == std::variant_size_v<decltype(Document::contents)>);
   return kKinds[document.contents.index()];
+}
+
+std::vector<DocumentPtr> ranks_of(const Document& document) {
+  if (const auto* plan = document.as<RankedPlanDocument>()) return plan->ranks;
+  if (const auto* trace = document.as<RankedTraceDocument>()) return trace->ranks;
+  return {};
+}
+
+std::string name_of(const Document& document) {
+  return document.file.string() + (document.rank ? ", rank " + std::to_string(*document.rank) : "");
 }
 
 DocumentPtr read_document(const std::filesystem::path& file, const std::string& model) {
@@ -189,7 +232,7 @@ DocumentPtr read_document(const std::filesystem::path& file, const std::string& 
   } else if (schema == "headroom.stats") {
     document->contents = read_stats(file);
   } else if (schema == "headroom.trace") {
-    document->contents = read_trace(file);
+    document->contents = read_trace_document(file);
   } else if (schema == "headroom.profile") {
     document->contents = profiler::read_profile(file);
   } else if (schema == "headroom.frontier") {

@@ -3,12 +3,14 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
+#include "decoder/plan/ranked_plan.h"
 #include "decoder/plan/stats.h"
 #include "decoder/trace/trace_file.h"
 #include "planner/search/frontier.h"
@@ -20,6 +22,21 @@ namespace headroom::reports {
 struct PlanDocument {
   Plan plan;
   Model model;
+};
+
+struct Document;
+/// Shared, since views in several threads look at one file; never changed once read.
+using DocumentPtr = std::shared_ptr<const Document>;
+
+/// A plan of several ranks. The validator has found nothing wrong with it.
+struct RankedPlanDocument {
+  RankedPlan shared;               ///< but for its plans
+  std::vector<DocumentPtr> ranks;  ///< by number: of each its PlanDocument
+};
+
+/// What several ranks recorded of one decode.
+struct RankedTraceDocument {
+  std::vector<DocumentPtr> ranks;  ///< by number: of each its RecordedTrace
 };
 
 /// What a "headroom.frontier" file holds.
@@ -35,7 +52,10 @@ FrontierDocument frontier_from_json(const nlohmann::json& document, const std::s
 /// One file of any of Headroom's kinds.
 struct Document {
   std::filesystem::path file;
-  std::variant<PlanDocument, RunStats, RecordedTrace, profiler::Profile, FrontierDocument> contents;
+  std::variant<PlanDocument, RunStats, RecordedTrace, profiler::Profile, FrontierDocument, RankedPlanDocument,
+               RankedTraceDocument>
+      contents;
+  std::optional<size_t> rank{};  ///< where it is one rank's part of the file
 
   /// Null where it holds something else.
   template <typename T>
@@ -44,10 +64,7 @@ struct Document {
   }
 };
 
-/// Shared, since views in several threads look at one file; never changed once read.
-using DocumentPtr = std::shared_ptr<const Document>;
-
-/// "plan", "stats", "trace", "profile", "frontier".
+/// "plan", "stats", "trace", "profile", "frontier", "plan of ranks", "trace of ranks".
 const char* kind_of(const Document& document);
 
 /// Reads a file of any kind by its "schema", at most 512 MiB of a trace, 256 MiB of a plan and 64 MiB of any
@@ -55,6 +72,12 @@ const char* kind_of(const Document& document);
 /// and then from the folder of the plan and those above it. Throws InputError naming the file, the field and
 /// what was expected; for a plan whose model is not found, how to name it.
 DocumentPtr read_document(const std::filesystem::path& file, const std::string& model = {});
+
+/// The ranks of a file of several, by their numbers; none of any other.
+std::vector<DocumentPtr> ranks_of(const Document& document);
+
+/// The file's name, with the rank where it is one rank's part: "trace.json, rank 2".
+std::string name_of(const Document& document);
 
 /// One line: "plan, sdxl 1024x1024 fp32, limit 1.2 GiB, peak 1.2 GiB, 31 s".
 std::string summary(const Document& document);

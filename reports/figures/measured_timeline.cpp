@@ -172,12 +172,22 @@ Timeline measured_timeline(DocumentPtr document) {
   }
   if (seconds.empty()) moment(0);
   std::vector<Span> passes;
+  const double offset = trace.rank ? trace.rank->clock_offset_seconds : 0;
+  for (double& at : seconds) at += offset;
   for (const TraceInterval& pass : trace.passes)
-    passes.push_back(
-        {pass.begin_seconds, pass.end_seconds, recorded.pass_names[static_cast<size_t>(pass.pass)]});
+    passes.push_back({offset + pass.begin_seconds, offset + pass.end_seconds,
+                      recorded.pass_names[static_cast<size_t>(pass.pass)]});
   const double asked_last = trace.driver.empty() ? 0 : trace.driver.back().seconds;
-  const double end = std::max({trace.seconds, seconds.back(), asked_last});
+  const double end = std::max({offset + trace.seconds, seconds.back(), offset + asked_last});
   std::vector<DriverSample> driver = trace.driver;
+  for (DriverSample& asked : driver) asked.seconds += offset;
+  std::vector<Span> waits;
+  if (trace.rank) {
+    for (const TraceExchange& call : trace.rank->calls) {
+      if (call.call != ExchangeCall::post)
+        waits.push_back({offset + call.begin_seconds, offset + call.end_seconds, name_of(call.call)});
+    }
+  }
   const auto replay = std::make_shared<const Replay>(std::move(document), std::move(moments));
   return TimelineData{.seconds = std::move(seconds),
                       .use = std::move(use),
@@ -185,7 +195,8 @@ Timeline measured_timeline(DocumentPtr document) {
                       .limit_bytes = trace.limit_bytes,
                       .passes = std::move(passes),
                       .live = [replay](size_t i) { return replay->live_set(i); },
-                      .driver = std::move(driver)};
+                      .driver = std::move(driver),
+                      .waits = std::move(waits)};
 }
 
 }  // namespace headroom::reports

@@ -79,6 +79,26 @@ std::string text_of(const FrontierDocument& frontier) {
   return text + (frontier.assumed ? ", by assumed costs" : "");
 }
 
+std::string text_of(const RankedPlanDocument& document) {
+  const RankedPlan& shared = document.shared;
+  int64_t peak = 0, sent = 0;
+  for (const DocumentPtr& rank : document.ranks)
+    peak = std::max(peak, rank->as<PlanDocument>()->plan.predicted_peak_bytes);
+  for (const RankTraffic& traffic : shared.traffic) sent += traffic.total();
+  return counted(static_cast<int64_t>(document.ranks.size()), "rank", "ranks") + ", " +
+         request_text(shared.request) + ", peak " + bytes_text(peak) + " at most, " +
+         format(Unit::seconds, shared.predicted_seconds) + ", " + bytes_text(sent) + " sent";
+}
+
+std::string text_of(const RankedTraceDocument& document) {
+  double seconds = 0;
+  for (const DocumentPtr& rank : document.ranks)
+    seconds = std::max(seconds, rank->as<RecordedTrace>()->trace.seconds);
+  const Trace& first = document.ranks.front()->as<RecordedTrace>()->trace;
+  return counted(static_cast<int64_t>(document.ranks.size()), "rank", "ranks") + ", " +
+         one_line(first.model) + ", " + format(Unit::seconds, seconds) + ", " + one_line(first.device);
+}
+
 }  // namespace
 
 std::string summary(const Document& document) {

@@ -50,6 +50,25 @@ std::vector<Point> highest_of_columns(const Timeline& timeline, double begin, do
   return points;
 }
 
+/// Of each column the part in which there was one of these spans.
+Strip waits_strip(const std::vector<Span>& waits, double begin, double end, size_t columns) {
+  Strip strip{"waiting for other ranks", ColourRole::limit, {}, {}};
+  if (!(begin < end)) return strip;
+  const double width = (end - begin) / double(columns);
+  size_t next = 0;
+  for (size_t column = 0; column < columns; ++column) {
+    const double left = begin + width * double(column), right = left + width;
+    while (next < waits.size() && waits[next].end <= left) ++next;
+    double waited = 0;
+    for (size_t i = next; i < waits.size() && waits[i].begin < right; ++i)
+      waited += std::min(right, waits[i].end) - std::max(left, waits[i].begin);
+    strip.x.push_back(left);
+    strip.share.push_back(std::clamp(waited / width, 0.0, 1.0));
+  }
+  strip.x.push_back(end);
+  return strip;
+}
+
 int64_t bytes_at(const Timeline& timeline, size_t moment, MemoryKind kind) {
   return moment == kNoMoment ? 0 : timeline.use(moment)[static_cast<size_t>(kind)];
 }
@@ -172,6 +191,8 @@ Chart timeline_chart(const Timeline& timeline, const std::string& title, double 
     const auto bytes = double(timeline.total_bytes(peak));
     chart.notes.push_back({timeline.seconds(peak), bytes, "peak " + format(Unit::bytes, bytes)});
   }
+  if (!timeline.waits().empty())
+    chart.strip = waits_strip(timeline.waits(), begin_seconds, end, std::max<size_t>(1, columns));
   for (const Span& pass : timeline.passes()) {
     const Span shown{std::max(pass.begin, begin_seconds), std::min(pass.end, end_seconds), pass.name};
     if (shown.begin <= shown.end) chart.spans.push_back(shown);

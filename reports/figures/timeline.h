@@ -38,6 +38,7 @@ struct TimelineData {
   /// What is on the device at moment i, largest first. Its bytes add up to those of the moment.
   std::function<std::vector<LiveEntry>(size_t)> live{};
   std::vector<DriverSample> driver{};  ///< what the driver counted meanwhile
+  std::vector<Span> waits{};           ///< in which a rank waited for others; they do not overlap
 };
 
 /// Device memory over one decode: bytes of every kind from each moment to the next, predicted from a plan or
@@ -55,6 +56,7 @@ class Timeline {
   int64_t limit_bytes() const { return data_.limit_bytes; }
   const std::vector<Span>& passes() const { return data_.passes; }
   const std::vector<DriverSample>& driver() const { return data_.driver; }
+  const std::vector<Span>& waits() const { return data_.waits; }
   /// Whether there is any of this kind at any moment.
   bool has(MemoryKind kind) const { return has_[static_cast<size_t>(kind)]; }
   /// The decode's own kinds, and those of the others that there are any of: a CPU has no slack, and on a GPU
@@ -84,8 +86,9 @@ class Timeline {
   std::array<bool, kMemoryKinds> has_{};
 };
 
-/// As recorded. Growth outside the pool, looked at now and then, holds until it is looked at again. From
-/// where the trace sums allocations up, what is live is known by kind alone.
+/// As recorded; of one of several ranks by the clock of all. Growth outside the pool, looked at now and then,
+/// holds until it is looked at again. From where the trace sums allocations up, what is live is known by kind
+/// alone.
 Timeline measured_timeline(DocumentPtr trace);
 
 /// As planned: band by band and step by step. A pass takes the seconds that the plan predicts, and its steps
@@ -98,6 +101,7 @@ Timeline predicted_timeline(DocumentPtr plan);
 /// The time from `begin_seconds` to `end_seconds` in at most `columns` columns of equal time, and a point
 /// where it ends. A column shows its highest moment, kind by kind, so no peak is lost; where there are no
 /// more moments than columns, each is shown. Over the areas, where there is one, the driver's count.
+/// Of a rank that waited for others, the share of each column in which it did.
 Chart timeline_chart(const Timeline& timeline, const std::string& title, double begin_seconds,
                      double end_seconds, size_t columns);
 

@@ -31,6 +31,9 @@ Row environment_row(const Document& document) {
   } else if (const RecordedTrace* trace = document.as<RecordedTrace>()) {
     device = text_or_nothing(trace->trace.device);
     libraries = text_or_nothing(trace->trace.libraries);
+  } else if (const std::vector<DocumentPtr> ranks = ranks_of(document); !ranks.empty()) {
+    row = environment_row(*ranks.front());
+    row.cells[0] = document.file.string();
   } else if (const profiler::Profile* profile = document.as<profiler::Profile>()) {
     device = text_or_nothing(profile->device);
     libraries = text_or_nothing(profile->libraries);

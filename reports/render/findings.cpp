@@ -113,6 +113,7 @@ Findings work_out(const std::vector<DocumentPtr>& documents, const ReportOptions
   found.documents = documents;
   found.other_limit_bytes = options.limit_bytes;
   found.runs = pair_runs(documents);
+  found.ranked = ranked_runs(documents);
   for (const DocumentPtr& document : documents) {
     if (document->as<profiler::Profile>() != nullptr) found.profiles.push_back(document);
     if (document->as<FrontierDocument>() != nullptr) found.frontiers.push_back(document);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reports/figures/peak.h"
+#include "reports/figures/ranks.h"
 #include "reports/figures/scaling.h"
 #include "reports/figures/timeline.h"
 #include "reports/render/report.h"
@@ -43,6 +44,7 @@ struct PeakFindings {
 struct Findings {
   std::vector<DocumentPtr> documents;
   std::vector<ReportedRun> runs;
+  std::vector<RankedRun> ranked;
   std::vector<PeakFindings> peaks;
   std::vector<DocumentPtr> profiles, frontiers;
   std::optional<Scaling> scaling{};

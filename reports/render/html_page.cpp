@@ -69,7 +69,10 @@ void write_part(Markup& page, const Part& part, size_t& drawings) {
     page.open(
         "div",
         {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", title_of(drawing)}});
-    page.insert(svg_drawing(drawing, "drawing-" + std::to_string(drawings++), ranges ? &*ranges : nullptr));
+    const Chart* chart = std::get_if<Chart>(&drawing);
+    const bool with_legend = chart == nullptr || !chart->compact || &drawing == &part.drawings.front();
+    page.insert(svg_drawing(drawing, "drawing-" + std::to_string(drawings++), ranges ? &*ranges : nullptr,
+                            with_legend));
     page.close();
     page.close();
   }

@@ -20,6 +20,9 @@ std::string page_title(const Findings& found) {
   for (const ReportedRun& run : found.runs) {
     if (run.planned() != nullptr) return "Headroom: " + request_text(run.planned()->plan.request);
   }
+  for (const RankedRun& run : found.ranked) {
+    if (run.planned() != nullptr) return "Headroom: " + request_text(run.planned()->shared.request);
+  }
   if (!found.frontiers.empty())
     return "Headroom: " + request_text(found.frontiers.front()->as<FrontierDocument>()->request);
   if (!found.profiles.empty()) return "Headroom: " + found.profiles.front()->as<profiler::Profile>()->model;
@@ -37,6 +40,7 @@ Report make_report(const std::vector<DocumentPtr>& documents, const ReportOption
     if (!section.parts.empty()) report.sections.push_back(std::move(section));
   };
   add(summary_section(found));
+  add(ranks_section(found));
   add(memory_section(found));
   add(peak_section(found));
   add(passes_section(found));

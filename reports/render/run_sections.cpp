@@ -109,14 +109,16 @@ std::string heading_of(const Findings& found, const ReportedRun& run) {
 
 Section summary_section(const Findings& found) {
   Section section{"Summary", {}};
+  const bool several = found.runs.size() + found.ranked.size() > 1;
   const auto add = [&](const std::string& heading, std::vector<std::string> sentences) {
     if (sentences.empty()) return;
     section.parts.emplace_back();
     section.parts.back().heading = heading;
     section.parts.back().sentences = std::move(sentences);
   };
-  for (const ReportedRun& run : found.runs) add(heading_of(found, run), run_sentences(found, run));
-  add(found.runs.size() > 1 ? "All together" : "", other_sentences(found));
+  for (const RankedRun& run : found.ranked) add(several ? run.label() : "", rank_sentences(run));
+  for (const ReportedRun& run : found.runs) add(several ? run.label() : "", run_sentences(found, run));
+  add(several ? "All together" : "", other_sentences(found));
   return section;
 }
 

@@ -12,6 +12,9 @@ namespace headroom::reports {
 /// What fits, what decided the peak, by how much the run differed from its plan.
 std::vector<std::string> run_sentences(const Findings& found, const ReportedRun& run);
 
+/// What a plan for several ranks asks of them, and how long they waited for one another.
+std::vector<std::string> rank_sentences(const RankedRun& run);
+
 /// What resolutions, profiles and frontiers say.
 std::vector<std::string> other_sentences(const Findings& found);
 

@@ -10,7 +10,8 @@
 namespace headroom::reports {
 namespace {
 
-constexpr double kPlotHeight = 300;
+constexpr double kPlotHeight = 300, kCompactPlotHeight = 100;
+constexpr double kStripHeight = 12;
 constexpr double kGap = 7;  // between a point and its words
 
 /// The words of <desc>: what the drawing shows, for those who cannot see it.
@@ -31,11 +32,14 @@ std::vector<LegendEntry> legend_of(const Chart& chart) {
   std::vector<LegendEntry> entries;
   for (size_t i = 0; i < chart.series.size(); ++i)
     entries.push_back({chart.series[i].name, chart.series[i].colour_role, chart.series[i].mark, i});
+  if (chart.strip) entries.push_back({chart.strip->name, chart.strip->colour_role, Mark::area, 0});
   return entries;
 }
 
-void draw_grid(Markup& svg, const Plane& plane, const Box& frame) {
-  for (const Tick& tick : ticks(plane.y_axis.unit, plane.y.range(), plane.y_axis.logarithmic, 6)) {
+/// `foot` is what lies between the plot and the words of its x axis.
+void draw_grid(Markup& svg, const Plane& plane, const Box& frame, double foot) {
+  const size_t most = frame.height() < kPlotHeight ? 3 : 6;
+  for (const Tick& tick : ticks(plane.y_axis.unit, plane.y.range(), plane.y_axis.logarithmic, most)) {
     const double y = plane.y.position(tick.at);
     draw_line(svg, frame.left, y, frame.right, y, "grid");
     draw_text(svg, frame.left - 7, y + 4.5, tick.label, "end", "tick");
@@ -44,7 +48,7 @@ void draw_grid(Markup& svg, const Plane& plane, const Box& frame) {
     const double x = plane.x.position(tick.at);
     draw_line(svg, x, frame.top, x, frame.bottom, "grid");
     const double half = text_width(tick.label) / 2;
-    draw_text(svg, std::min(x, kDrawingWidth - half), frame.bottom + 18, tick.label, "middle", "tick");
+    draw_text(svg, std::min(x, kDrawingWidth - half), frame.bottom + foot + 18, tick.label, "middle", "tick");
   }
 }
 
@@ -137,6 +141,22 @@ void keep_clear(const Chart& chart, const Plane& plane, const Box& frame, LabelP
   }
 }
 
+/// Below the plot, as high in each interval as its share.
+void draw_strip(Markup& svg, const Strip& strip, const Plane& plane, const Box& frame) {
+  const double ground = frame.bottom + 2 + kStripHeight;
+  std::string path;
+  for (size_t i = 0; i < strip.share.size(); ++i) {
+    const std::string left = coordinate(plane.x.position(strip.x[i]));
+    const std::string top = coordinate(ground - kStripHeight * strip.share[i]);
+    path += (path.empty() ? "M" + left + " " + coordinate(ground) : "H" + left) + "V" + top;
+  }
+  if (path.empty()) return;
+  path += "H" + coordinate(plane.x.position(strip.x.back())) + "V" + coordinate(ground) + "Z";
+  svg.open("path", {{"d", path}, {"class", fill_class(strip.colour_role)}});
+  svg.element("title", {}, strip.name);
+  svg.close();
+}
+
 double widest_label(const ChartAxis& axis, Range range) {
   double widest = 0;
   for (const Tick& tick : ticks(axis.unit, range, axis.logarithmic, 6))
@@ -146,21 +166,23 @@ double widest_label(const ChartAxis& axis, Range range) {
 
 }  // namespace
 
-std::string svg_chart(const Chart& chart, const std::string& id, const ChartRanges* axes) {
+std::string svg_chart(const Chart& chart, const std::string& id, const ChartRanges* axes, bool with_legend) {
   if (!chart.categories.empty()) return svg_rows(chart, id, description(chart));
   const ChartRanges ranges = axes != nullptr ? *axes : ranges_of(chart);
   Markup inner;
   const double left = std::max(46.0, widest_label(chart.y, ranges.y) + 12);
-  const double legend = draw_legend(inner, legend_of(chart), left, 0);
+  const double legend = with_legend ? draw_legend(inner, legend_of(chart), left, 0) : 0;
   const double top = legend + kLineHeight + 8;
-  const Box frame{left, top, kDrawingWidth - 12, top + kPlotHeight};
+  const Box frame{left, top, kDrawingWidth - 12, top + (chart.compact ? kCompactPlotHeight : kPlotHeight)};
+  const double foot = chart.strip ? kStripHeight + 2 : 0, title = chart.compact ? 0 : 18;
   const Plane plane{chart.x, chart.y, Scale(ranges.x, chart.x.logarithmic, frame.left, frame.right),
                     Scale(ranges.y, chart.y.logarithmic, frame.bottom, frame.top)};
   LabelPlacer labels(frame);
   draw_text(inner, left, top - 8, axis_text(chart.y), "start", "axis-title");
-  draw_text(inner, frame.right, frame.bottom + 36, axis_text(chart.x), "end", "axis-title");
+  if (!chart.compact)
+    draw_text(inner, frame.right, frame.bottom + foot + 36, axis_text(chart.x), "end", "axis-title");
   draw_spans(inner, chart, plane, frame);
-  draw_grid(inner, plane, frame);
+  draw_grid(inner, plane, frame, foot);
   draw_areas(inner, chart, plane);
   const auto bars = static_cast<size_t>(std::count_if(chart.series.begin(), chart.series.end(),
                                                       [](const Series& s) { return s.mark == Mark::bars; }));
@@ -171,21 +193,23 @@ std::string svg_chart(const Chart& chart, const std::string& id, const ChartRang
     if (chart.series[i].mark == Mark::bars) ++bar;
   }
   draw_line(inner, frame.left, frame.bottom, frame.right, frame.bottom, "axis");
+  if (chart.strip) draw_strip(inner, *chart.strip, plane, frame);
   name_spans(inner, chart, plane, frame, labels);
   keep_clear(chart, plane, frame, labels);
   for (const Guide& guide : chart.guides) draw_guide(inner, guide, plane, frame, labels);
   for (const Note& note : chart.notes) draw_note(inner, note, plane, frame, labels);
   Markup svg;
-  open_drawing(svg, id, chart.title, description(chart), frame.bottom + 44);
+  open_drawing(svg, id, chart.title, description(chart), frame.bottom + foot + 26 + title);
   svg.insert(inner.take());
   svg.close();
   return svg.take();
 }
 
-std::string svg_drawing(const Drawing& drawing, const std::string& id, const ChartRanges* axes) {
+std::string svg_drawing(const Drawing& drawing, const std::string& id, const ChartRanges* axes,
+                        bool with_legend) {
   if (const auto* materialised = std::get_if<MaterialisedChart>(&drawing))
     return svg_materialised(*materialised, id);
-  return svg_chart(std::get<Chart>(drawing), id, axes);
+  return svg_chart(std::get<Chart>(drawing), id, axes, with_legend);
 }
 
 }  // namespace headroom::reports

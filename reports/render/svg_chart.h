@@ -11,12 +11,15 @@ namespace headroom::reports {
 // are the classes of page_style.h, so that light, dark and print choose them. `id` is unique in its page:
 // <title> and <desc> are named by it.
 
-/// Over numbers; over `categories`, as rows of bars. `axes` where other charts have the same ones.
-std::string svg_chart(const Chart& chart, const std::string& id, const ChartRanges* axes = nullptr);
+/// Over numbers; over `categories`, as rows of bars. `axes` where other charts have the same ones; without a
+/// legend where that of a chart above stands for it.
+std::string svg_chart(const Chart& chart, const std::string& id, const ChartRanges* axes = nullptr,
+                      bool with_legend = true);
 
 /// A bar for each materialised tensor from the pass that writes it to the last that reads it.
 std::string svg_materialised(const MaterialisedChart& chart, const std::string& id);
 
-std::string svg_drawing(const Drawing& drawing, const std::string& id, const ChartRanges* axes = nullptr);
+std::string svg_drawing(const Drawing& drawing, const std::string& id, const ChartRanges* axes = nullptr,
+                        bool with_legend = true);
 
 }  // namespace headroom::reports

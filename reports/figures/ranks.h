@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "reports/figures/timeline.h"
+
+namespace headroom::reports {
+
+/// One decode that several ranks share: its plan, what a run of it measured and what its ranks recorded, as
+/// far as the files have them; at least one.
+struct RankedRun {
+  DocumentPtr plan, stats, trace;
+  /// By rank; empty where there is no plan, or no trace. All measured ones are by one clock.
+  std::vector<std::shared_ptr<const Timeline>> predicted{}, measured{};
+
+  const RankedPlanDocument* planned() const { return plan ? plan->as<RankedPlanDocument>() : nullptr; }
+  const RunStats* ran() const { return stats ? stats->as<RunStats>() : nullptr; }
+  const RankedTraceDocument* recorded() const { return trace ? trace->as<RankedTraceDocument>() : nullptr; }
+  size_t ranks() const;
+  /// The rows of the latent that a rank owns.
+  Interval rows(size_t rank) const;
+  std::string label() const;  ///< the names of its files
+};
+
+/// Traces and statistics of ranks beside the plans that they belong to, as far as names tell: of as many
+/// ranks, of the same passes. With all timelines.
+std::vector<RankedRun> ranked_runs(const std::vector<DocumentPtr>& documents);
+
+/// A line for each rank: rows, limit, peak, bytes sent, waiting, time; without columns that nothing is known
+/// for. The rank with the highest peak stands out.
+Table ranks_table(const RankedRun& run);
+
+/// What a rank's trace says that it waited for others, in seconds.
+double waited_seconds(const RankedTraceDocument& trace, size_t rank);
+
+/// Small charts to be drawn one above another over the same time, of at most so many ranks.
+std::vector<Chart> rank_charts(const RankedRun& run, bool measured, size_t most_ranks, size_t columns);
+
+}  // namespace headroom::reports
