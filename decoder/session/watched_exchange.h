@@ -16,9 +16,7 @@ class WatchedExchange final : public Exchange {
   Posted post(const std::vector<Message>& sends, const std::vector<Message>& receives) override;
   void wait(Ticket ticket) override;
   std::vector<std::vector<double>> gather(const std::vector<double>& own) override;
-  bool takes_device_memory() const override { return exchange_.takes_device_memory(); }
   void working() noexcept override { exchange_.working(); }
-  void drop() noexcept override { exchange_.drop(); }
   void abandon(const char* why) noexcept override { exchange_.abandon(why); }
   void drop() noexcept override { exchange_.drop(); }
 

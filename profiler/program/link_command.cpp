@@ -14,12 +14,12 @@
 namespace headroom::profiler {
 namespace {
 
-struct Options {
+struct LinkOptions {
   double timeout_seconds = 30;
   bool json = false;
 };
 
-bool parse(const std::vector<std::string>& args, std::ostream& out, Options& options) {
+bool parse_link(const std::vector<std::string>& args, std::ostream& out, LinkOptions& options) {
   CLI::App app(
       "Measure what messages between neighbouring ranks take, for headroom-plan --link.\n\n"
       "Example:\n"
@@ -43,8 +43,8 @@ std::string link_text(const Link& link) {
 }  // namespace
 
 int run_link(const std::vector<std::string>& args, std::ostream& out) {
-  Options options;
-  if (!parse(args, out, options)) return kDone;
+  LinkOptions options;
+  if (!parse_link(args, out, options)) return kDone;
   const std::optional<RankEnvironment> environment = rank_environment();
   if (!environment || environment->ranks < 2) {
     throw InputError(

@@ -1,6 +1,6 @@
 """Decodes by ranks that torchrun, or nothing but its variables, starts: the programs as people run them.
 
-  python ranks_test.py --bin build/bin
+  python launched_ranks_test.py --bin build/bin
 """
 import argparse
 import json
