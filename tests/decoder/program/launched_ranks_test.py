@@ -25,6 +25,13 @@ KL = {"_class_name": "AutoencoderKL", "in_channels": 3, "out_channels": 3, "late
       "down_block_types": ["DownEncoderBlock2D"] * 3, "up_block_types": ["UpDecoderBlock2D"] * 3}
 WAN = {"_class_name": "AutoencoderKLWan", "base_dim": 16, "z_dim": 4, "dim_mult": [1, 2, 2], "num_res_blocks": 1,
        "attn_scales": [], "temperal_downsample": [True, False], "latents_mean": [0.0] * 4, "latents_std": [1.0] * 4}
+DC = {"_class_name": "AutoencoderDC", "in_channels": 3, "latent_channels": 4, "attention_head_dim": 8,
+      "decoder_block_types": ["ResBlock", "ResBlock", "EfficientViTBlock"], "decoder_block_out_channels": [16, 32, 32],
+      "decoder_layers_per_block": [1, 2, 2], "decoder_qkv_multiscales": [[], [], [5]], "decoder_norm_types": "rms_norm",
+      "decoder_act_fns": "silu", "upsample_block_type": "interpolate", "scaling_factor": 0.5}
+# Its first block attends over all positions of all frames before: most of its time.
+HUNYUAN = {"_class_name": "AutoencoderKLHunyuanVideo15", "latent_channels": 4, "block_out_channels": [8, 16],
+           "layers_per_block": 1, "spatial_compression_ratio": 2, "temporal_compression_ratio": 2}
 SEED = ["--random-weights", "3"]
 
 
@@ -37,20 +44,20 @@ def free_port():
 class Decode:
     """A folder with a model, a latent and plans for some numbers of ranks."""
 
-    def __init__(self, config, shape, limit="64MiB", seed=0):
+    def __init__(self, config, shape, scale=4, limit="64MiB", seed=0):
         self.folder = Path(tempfile.mkdtemp())
         (self.folder / "config.json").write_text(json.dumps(config))
         self.latent = self.folder / "latent.npy"
         np.save(self.latent, np.random.default_rng(seed).standard_normal(shape).astype(np.float32))
-        self.scale, self.shape, self.limit = 2 ** (len(config.get("block_out_channels", config.get("dim_mult", []))) - 1), shape, limit
+        self.scale, self.shape, self.limit = scale, shape, limit
 
-    def plan(self, ranks, limit=None):
+    def plan(self, ranks, limit=None, more=()):
         file = self.folder / f"plan-{ranks}.json"
         words = ["--model", self.folder, "--size", f"{self.shape[-1] * self.scale}x{self.shape[-2] * self.scale}",
                  "--batch", self.shape[0], "--ranks", ranks, "--limit", limit or self.limit, "-o", file]
         if len(self.shape) == 5:
             words += ["--frames", (self.shape[2] - 1) * 2 + 1]
-        subprocess.run([BIN / "headroom-plan", *map(str, words)], check=True, capture_output=True)
+        subprocess.run([BIN / "headroom-plan", *map(str, words), *more], check=True, capture_output=True)
         return file
 
     def words(self, output, plan, more=()):
@@ -76,6 +83,10 @@ class Decode:
         return finish(started)
 
 
+def relative_error(picture, expected):
+    return abs(picture - expected).max() / abs(expected).max()
+
+
 def finish(started):
     ended = [process.communicate(timeout=120) for process in started]
     lines = [[line for line in err.splitlines() if line.startswith("headroom-decode:")] for _, err in ended]
@@ -99,7 +110,7 @@ class Whole(unittest.TestCase):
                 codes, lines = decode.run(ranks, lambda rank: words)
                 self.assertEqual(codes, [0] * ranks, lines)
                 picture = np.load(decode.folder / "out.npy")
-                self.assertLessEqual(abs(picture - expected).max() / abs(expected).max(), 1e-5)
+                self.assertLessEqual(relative_error(picture, expected), 1e-5)
                 if ranks == 3:  # once more, by the launcher itself
                     self.launch(ranks, decode.words("again.npy", plan))
                     self.assertTrue(np.array_equal(picture, np.load(decode.folder / "again.npy")))
@@ -114,6 +125,23 @@ class Whole(unittest.TestCase):
 
     def test_clip(self):
         self.check(Decode(WAN, (1, 4, 3, 7, 6)))
+
+    def test_linear_attention(self):
+        self.check(Decode(DC, (1, 4, 11, 9)))
+
+    def test_mostly_attention(self):
+        self.check(Decode(HUNYUAN, (1, 4, 5, 21, 20), scale=2))
+
+    def test_a_link_that_is_not_as_planned(self):
+        """A plan is right whatever the link is like: only its seconds are not."""
+        decode = Decode(KL, (1, 4, 13, 10))
+        expected = decode.alone()
+        for link in ("1GB,20", "1,0", "1e18,0"):
+            with self.subTest(link=link):
+                plan = decode.plan(2, more=["--link", link])
+                codes, lines = decode.run(2, lambda rank: decode.words("out.npy", plan, ["--rank-timeout", "10"]))
+                self.assertEqual(codes, [0, 0], lines)
+                self.assertLessEqual(relative_error(np.load(decode.folder / "out.npy"), expected), 1e-5)
 
 
 class Faults(unittest.TestCase):
@@ -189,11 +217,9 @@ class Faults(unittest.TestCase):
                            for rank in range(3)]
                 time.sleep(after)
                 started[1 + phase % 2].send_signal(signal.SIGKILL)
-                begun = time.monotonic()
                 codes, lines = finish(started)
                 if codes[1 + phase % 2] == 0:
                     continue  # it was faster
-                self.assertLess(time.monotonic() - begun, 30)
                 for rank in range(3):
                     if rank != 1 + phase % 2 and codes[rank] != 0:
                         self.assertEqual(codes[rank], 5, lines)
