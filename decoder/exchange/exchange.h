@@ -60,8 +60,9 @@ class Exchange {
   virtual void wait(Ticket ticket) = 0;
   /// The values of every rank, in the order of ranks. All of them have as many.
   virtual std::vector<std::vector<double>> gather(const std::vector<double>& own) = 0;
-  /// Says that this rank computes, as every other call does too: those who wait for it wait on. For calls in
-  /// between, say once a tile; it costs next to nothing.
+  /// Says that this rank gets on, as every other call does too: those who wait for it wait on. For calls in
+  /// between, say once a step; it costs next to nothing. Work of the processor is noticed without it, a
+  /// device's is not.
   virtual void working() noexcept {}
   /// Tells the others that this rank ends here with an error, in one line, so that they need not wait for it.
   /// Afterwards spans are touched no longer.

@@ -8,6 +8,7 @@ namespace {
 
 /// A double holds these exactly, as an integer, whatever carries it.
 constexpr size_t kBytesOfValue = 6;
+constexpr double kLongest = double(int64_t{1} << 30);
 constexpr size_t kMostValues = 16'384;  ///< gathered at once
 constexpr size_t kMostBytes = kBytesOfValue * kMostValues;
 
@@ -37,8 +38,11 @@ void unpack(const std::vector<double>& values, size_t bytes, std::string& text) 
 
 std::vector<std::string> gather_texts(Exchange& exchange, const std::string& own) {
   std::vector<size_t> lengths;
-  for (const std::vector<double>& values : exchange.gather({double(own.size())}))
-    lengths.push_back(static_cast<size_t>(values.at(0)));
+  for (const std::vector<double>& values : exchange.gather({double(own.size())})) {
+    if (!(values.at(0) >= 0 && values[0] <= kLongest))
+      throw ExchangeError("rank " + std::to_string(lengths.size()) + " has a text of an impossible length");
+    lengths.push_back(static_cast<size_t>(values[0]));
+  }
   const size_t longest = *std::max_element(lengths.begin(), lengths.end());
   std::vector<std::string> texts(exchange.rank() == 0 ? lengths.size() : 0);
   for (size_t begin = 0; begin < longest; begin += kMostBytes) {

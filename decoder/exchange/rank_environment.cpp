@@ -96,6 +96,7 @@ void read_meeting_point(const VariableLookup& variable, RankEnvironment& found) 
   Text at = address;
   if (!at && found.launcher == "srun") at = slurm_address(variable);
   if (!at && !torchrun) at = mpi_address(variable, found);
+  if (!at && found.ranks == 1) at = "127.0.0.1";
   if (!at || at->empty())
     throw InputError(
         "environment variable MASTER_ADDR is not set: expected the address of the machine of rank 0, as " +
@@ -111,12 +112,14 @@ std::optional<RankEnvironment> rank_environment(const VariableLookup& variable) 
       {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
       {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
       {"mpiexec", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
-      {"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+      {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
   };
   for (const Names& names : kLaunchers) {
-    const bool slurm = names.launcher == std::string("srun");
-    // A job of one task has these too, and the shell of a job has one without the other.
-    if (slurm && (!variable(names.rank) || variable(names.ranks).value_or("1") == "1")) continue;
+    const std::string launcher = names.launcher;
+    // A job of one task has these too, and the shell of a job has the first without the second.
+    if (launcher == "srun" && variable(names.ranks).value_or("1") == "1") continue;
+    // srun --mpi=pmi2 sets the first two of mpiexec's as well, and no local rank.
+    if (launcher == "mpiexec" && variable("SLURM_STEP_NUM_TASKS") && !variable(names.local_rank)) continue;
     std::optional<RankEnvironment> found = read_ranks(variable, names);
     if (!found) continue;
     read_meeting_point(variable, *found);

@@ -30,7 +30,7 @@ using VariableLookup = std::function<std::optional<std::string>(const std::strin
 ///
 ///     torchrun         RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_…
 ///     mpirun, mpiexec  OMPI_COMM_WORLD_RANK, …_SIZE, …_LOCAL_RANK; PMI_RANK, PMI_SIZE, MPI_LOCALRANKID
-///     srun             SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, the first of SLURM_JOB_NODELIST
+///     srun             SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID, the first of SLURM_STEP_NODELIST
 ///
 /// In this order, since a launcher may itself have been started by one further below, for each machine.
 /// MASTER_ADDR and MASTER_PORT, where set, hold for all of them. Whoever sets torchrun's variables counts as

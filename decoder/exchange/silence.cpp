@@ -40,8 +40,9 @@ std::optional<std::string> Silence::verdict(const std::vector<RankState>& states
     const Heard& heard = heard_.at(static_cast<size_t>(rank));
     if (now - heard.beat_at > timeout_) return blame(rank, "life");
     last_work = std::max(last_work, heard.work_at);
-    if (heard.state.waits_for < 0 || heard.state.waits_for == self_) break;
-    rank = heard.state.waits_for;
+    const int32_t next = heard.state.waits_for;
+    if (next < 0 || next == self_ || next >= static_cast<int64_t>(heard_.size())) break;
+    rank = next;
   }
   if (now - last_work <= timeout_) return std::nullopt;
   // Ranks that wait for each other all stand still: the first of them is named.

@@ -91,7 +91,13 @@ void RankExchange::post(bool upwards) {
   std::vector<Message> sends, receives;
   for (auto& [peer, pending] : sent) sends.push_back(message_to(peer, pending));
   for (auto& [peer, pending] : received) receives.push_back(message_to(peer, pending));
-  const Exchange::Posted posted = link_->exchange.post(sends, receives);
+  Exchange::Posted posted;
+  try {
+    posted = link_->exchange.post(sends, receives);
+  } catch (...) {
+    link_->exchange.drop();  // some may be on their way
+    throw;
+  }
   const auto add = [&](std::map<int32_t, Pending>& by_peer, const std::vector<Exchange::Ticket>& tickets) {
     auto ticket = tickets.begin();
     for (auto& [peer, pending] : by_peer) {

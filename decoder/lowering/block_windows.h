@@ -12,8 +12,7 @@ namespace headroom {
 //                    read by its last pass: a block is handed back as the sweep leaves it behind
 //                    read by an earlier pass: all blocks stay
 //   tiers below it   written: a block leaves for its tier once all of its rows are there, and is on the
-//   device
-//                    until the next band is done
+//                    device until the next band is done
 //                    read: the blocks of a band are fetched while the band before it runs; keys and values,
 //                    of which every tile reads all, come two blocks of one item at a time (kStagedBlocks)
 

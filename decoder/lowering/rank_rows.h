@@ -11,9 +11,8 @@
 //     latent   0    1    2    3    4    5         2 ranks of a decoder whose output has 8 times as many rows
 //     rank 0   [==============]
 //     rank 1                  [==============]
-//     output   0              24            48    rank 0 owns rows 0 to 24 and stores, where a later pass
-//     reads
-//                             |..|                a halo of 2, rows 0 to 26
+//     output   0              24            48    rank 0 owns rows 0 to 24
+//                             |..|                and stores, for a pass with a halo of 2, rows 0 to 26
 namespace headroom {
 
 /// The rows of the latent that each rank owns: as equal as can be, longer ones first, none where there are

@@ -6,13 +6,12 @@
 #include "decoder/plan/plan.h"
 
 // A decode that several ranks share: processes on as many devices, of one machine or of many. Each rank runs
-// the same passes on rows of its own (RankShare), and between passes they exchange three things:
+// the same passes on rows of its own (RankShare), and they exchange three things:
 //
-//     rows        a pass reads some rows beyond a rank's own: its neighbours send them when the pass that
-//     writes
-//                 the tensor is done. Keys and values are read whole, so all ranks send them to all
+//     rows        a pass reads some rows beyond a rank's own. Its neighbours send them when the pass that
+//                 writes the tensor is done. Keys and values are read whole: all ranks send theirs to all
 //     statistics  of each pass that takes some, every rank's own to all others, who merge them in rank order
-//     output      every rank's regions to rank 0, who writes the file
+//     output      every rank's rows to rank 0, who writes the file, when all passes are done
 namespace headroom {
 
 /// What carries messages between two ranks.
@@ -49,6 +48,8 @@ struct RankedPlan {
   std::vector<RowTransfer> transfers;
   std::vector<RankTraffic> traffic;  ///< by rank
   double predicted_seconds = 0;      ///< of the slowest rank, with what is exchanged
+  int64_t peak_bytes() const;        ///< predicted, of the rank that needs most
+  int64_t sent_bytes() const;        ///< by all ranks together
   friend bool operator==(const RankedPlan&, const RankedPlan&) = default;
 };
 

@@ -12,7 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostTransfers = 4'000'000;
 /// Of the materialised tensors of all ranks together.
 constexpr size_t kMostBlocksOfAll = 16'000'000;
 /// Each step and each transfer stands on a line of its own.
@@ -96,11 +95,8 @@ bool has_ranks(const JsonFields& file) {
 }
 
 json to_json(const RankedPlan& plan, const Graph& graph) {
-  int64_t peak = 0, sent = 0;
   json ranks = json::array(), transfers = json::array();
   for (size_t rank = 0; rank < plan.plans.size(); ++rank) {
-    peak = std::max(peak, plan.plans[rank].predicted_peak_bytes);
-    sent += plan.traffic.at(rank).total();
     ranks.push_back(rank_to_json(plan.plans[rank], plan.traffic.at(rank), graph));
   }
   for (const RowTransfer& transfer : plan.transfers) transfers.push_back(transfer_to_json(transfer, graph));
@@ -108,7 +104,10 @@ json to_json(const RankedPlan& plan, const Graph& graph) {
           {"version", kRankedPlanVersion},
           {"request", to_json(plan.request)},
           {"link", {{"bytes_per_second", plan.link.bytes_per_second}, {"seconds", plan.link.seconds}}},
-          {"predicted", {{"seconds", plan.predicted_seconds}, {"peak_bytes", peak}, {"sent_bytes", sent}}},
+          {"predicted",
+           {{"seconds", plan.predicted_seconds},
+            {"peak_bytes", plan.peak_bytes()},
+            {"sent_bytes", plan.sent_bytes()}}},
           {"ranks", std::move(ranks)},
           {"transfers", std::move(transfers)}};
 }

@@ -9,6 +9,9 @@
 
 namespace headroom {
 
+/// More make a file that is refused. Keys and values go from all to all: two for each pair of ranks.
+constexpr size_t kMostTransfers = 1'000'000;
+
 /// Whether a file of the schema "headroom.plan" holds the plans of several ranks, not one plan.
 bool has_ranks(const JsonFields& file);
 

@@ -66,7 +66,8 @@ PlanAnswer answer_of(const DecodeOptions& options, const Model& model, const Arr
   if (host_limit_bytes > 0) words.insert(words.end(), {"--host-limit", std::to_string(host_limit_bytes)});
   if (!options.dtype.empty()) words.insert(words.end(), {"--dtype", options.dtype});
   if (!options.profile_file.empty()) words.insert(words.end(), {"--profile", options.profile_file});
-  if (!options.scratch.empty()) words.insert(words.end(), {"--scratch", options.scratch});
+  // Where several ranks decode, it is for rows of the output alone.
+  if (!options.scratch.empty() && ranks == 1) words.insert(words.end(), {"--scratch", options.scratch});
   if (!options.scratch_limit.empty()) words.insert(words.end(), {"--scratch-limit", options.scratch_limit});
   if (!options.recipe.empty()) words.insert(words.end(), {"--recipe", options.recipe});
   if (ranks > 1) words.insert(words.end(), {"--ranks", std::to_string(ranks)});
@@ -123,6 +124,8 @@ ChosenRecipe choose_recipe(const DecodeOptions& options, const Model& model, con
 ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const Array& latent,
                          const RankCount& count) {
   if (options.plan_file.empty()) {
+    if (options.limit == "auto" && count.ranks > 1)
+      throw InputError("--limit: expected bytes for each of several ranks, found auto");
     const PlanAnswer answer = answer_of(options, model, latent, count.gpu, 0, count.ranks);
     ChosenRanks chosen{for_frames(model, answer.frames), {}};
     chosen.plan = ranked_plan_from_json(JsonFields(answer.document, "headroom-plan"), chosen.model.graph);

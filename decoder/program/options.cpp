@@ -88,10 +88,10 @@ void add_run_options(CLI::App& app, DecodeOptions& options) {
   app.add_option("--rank-timeout", options.rank_timeout_seconds,
                  "seconds after which a rank that shows no sign of life ends all of them; 30 by default")
       ->check(CLI::Range(0.1, 86'400.0));
-  app.add_option("--rank-exchange", options.rank_exchange,
-                 "what carries bytes between ranks: gloo, by the host's memory; nccl, between GPUs; auto: "
-                 "nccl for plans "
-                 "on a GPU")
+  app.add_option(
+         "--rank-exchange", options.rank_exchange,
+         "what carries bytes between ranks: gloo, by the host's memory; nccl, between GPUs; auto, the "
+         "default: nccl for plans on a GPU")
       ->check(CLI::IsMember({"auto", "gloo", "nccl"}));
   add_progress_options(app, options.progress);
 }

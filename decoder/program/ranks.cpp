@@ -37,17 +37,21 @@ std::string_view bytes_of(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
-/// The first values of every parameter: other weights differ in these.
+/// Of all values of all parameters.
 uint64_t fingerprint_of(const Graph& graph, const ParameterSource& weights) {
-  constexpr int64_t kValues = 64;
+  constexpr int64_t kPiece = 1 << 18;
   uint64_t print = fingerprint("");
+  std::vector<float> values;
   for (const Op& op : graph.ops()) {
     for (const Parameter& parameter : parameters_of(graph, op)) {
       int64_t count = 1;
       for (int64_t length : parameter.shape) count *= length;
-      std::vector<float> values(static_cast<size_t>(std::min(count, kValues)));
-      weights(parameter, {0, static_cast<int64_t>(values.size())}, values.data());
-      print = fingerprint(bytes_of(values), print);
+      for (int64_t at = 0; at < count; at += kPiece) {
+        const Interval piece{at, std::min(count, at + kPiece)};
+        values.resize(static_cast<size_t>(piece.length()));
+        weights(parameter, piece, values.data());
+        print = fingerprint(bytes_of(values), print);
+      }
     }
   }
   return print;

@@ -97,6 +97,16 @@ std::vector<RankStats> gathered(const RankedPlan& plan, const RunStats& own, int
   return ranks;
 }
 
+/// The output is there when rank 0 has finished it, whoever ends then.
+void finish_together(PictureSink* output, Exchange& exchange) {
+  if (output != nullptr) output->finish();
+  try {
+    exchange.gather({1.0});
+  } catch (const ExchangeError&) {
+    if (output == nullptr) throw;
+  }
+}
+
 }  // namespace
 
 Interval output_rows(const Model& model, const Plan& plan) {
@@ -123,8 +133,8 @@ RunStats decode(const Model& model, const RankedPlan& plan, const ParameterSourc
   decode_hooks.link = &link;
   RunStats stats = decode(model, own, weights, latent, sink, decode_hooks);
   collect(model, plan, output, spool ? &*spool : nullptr, exchange);
-  if (output != nullptr) output->finish();
   stats.ranks = gathered(plan, stats, exchange.sent_bytes() - sent_before, exchange);
+  finish_together(output, exchange);
   return stats;
 }
 

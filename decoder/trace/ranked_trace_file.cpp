@@ -78,7 +78,7 @@ class RanksSplitter {
       if (ends) {
         split.elements.push_back(text_.substr(begin, at_ - begin));
         begin = at_ + 1;
-        if (c == ']') break;
+        if (c == ']' || split.elements.size() > kMostRanks) break;
       }
       follow(c);
     }

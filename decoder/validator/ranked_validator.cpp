@@ -54,8 +54,11 @@ void check_shares(RankedView& view) {
     view.findings.add(Violation::skipped_region, "ranks", "no rank has " + to_text({end, view.latent.y}));
 }
 
-/// Each plan by itself.
+/// Each plan by itself. They share one amount of work: each has a part of what a decode alone has.
 void check_plans(RankedView& view) {
+  constexpr int64_t kWorkBesides = 2'000'000;  // for each rank: its passes, steps and blocks
+  const auto count = static_cast<int64_t>(view.ranks.size());
+  int64_t work = view.ranks[0].work_left + kWorkBesides * count;
   for (size_t i = 0; i < view.plan.plans.size() && !view.findings.full(); ++i) {
     const Plan& plan = view.plan.plans[i];
     if (plan.request != view.plan.request) {
@@ -63,9 +66,14 @@ void check_plans(RankedView& view) {
                         "expected that of the whole decode");
       continue;
     }
-    for (const Violation& inner : validate(plan, view.graph, view.latent))
+    View& own = view.ranks[i];
+    own.work_left = work;
+    check_plan(own);
+    work = own.work_left;
+    for (const Violation& inner : own.findings.take())
       view.findings.add(inner.kind, RankedView::place(i, inner.place), inner.what);
   }
+  for (View& own : view.ranks) own.work_left = work / count;
 }
 
 std::vector<Violation> check(const RankedPlan& plan, const Graph& graph, const Extent& latent) {

@@ -49,14 +49,17 @@ const char* name_of(Violation::Kind kind) {
   return "?";
 }
 
+void validation::check_plan(View& view) {
+  if (!check_outline(view)) return;
+  check_steps(view);
+  check_flow(view);
+  // Lifetimes of blocks mean nothing where reads and writes are out of order.
+  if (view.findings.empty()) check_memory(view);
+}
+
 std::vector<Violation> validate(const Plan& plan, const Graph& graph, const Extent& latent) {
   validation::View view(plan, graph, latent);
-  if (validation::check_outline(view)) {
-    validation::check_steps(view);
-    validation::check_flow(view);
-    // Lifetimes of blocks mean nothing where reads and writes are out of order.
-    if (view.findings.empty()) validation::check_memory(view);
-  }
+  validation::check_plan(view);
   return view.findings.take();
 }
 

@@ -28,23 +28,20 @@ class ExchangeTimeline {
         plan_(plan),
         micro_batches_(double(plan.request.batch) / double(plan.plans[0].micro_batch)),
         messages_(messages_of_passes()),
+        awaited_(plan.plans.size()),
         now_(plan.plans.size(), 0),
         sends_until_(plan.plans.size(), 0) {}
 
   double run() {
-    double output_begins = 0;
-    const size_t passes = plan_.plans[0].passes.size();
-    for (size_t pass = 0; pass < passes; ++pass) {
-      if (pass + 1 == passes) output_begins = *std::min_element(now_.begin(), now_.end());
+    for (size_t pass = 0; pass < plan_.plans[0].passes.size(); ++pass) {
       for (size_t rank = 0; rank < now_.size(); ++rank) compute(rank, pass);
       gather(pass);
       for (RowMessage& message : messages_[pass]) send(message);
     }
-    double bytes = 0;
-    for (const RankTraffic& traffic : plan_.traffic) bytes += double(traffic.output_bytes) / micro_batches_;
-    return std::max(*std::max_element(now_.begin(), now_.end()),
-                    output_begins + message_seconds(bytes, plan_.link)) +
-           (bytes > 0 ? plan_.link.seconds : 0);
+    double output = 0;  // one rank after another
+    for (const RankTraffic& traffic : plan_.traffic)
+      output += message_seconds(double(traffic.output_bytes) / micro_batches_, plan_.link);
+    return *std::max_element(now_.begin(), now_.end()) + output;
   }
   double micro_batches() const { return micro_batches_; }
 
@@ -97,15 +94,11 @@ class ExchangeTimeline {
     now_[rank] += seconds;
     // In the order in which bands wait: a wait moves all bands after it.
     std::vector<std::pair<size_t, double>> waits;
-    for (size_t earlier = 0; earlier < number; ++earlier) {
-      for (RowMessage& message : messages_[earlier]) {
-        if (static_cast<size_t>(message.to) != rank || message.transfers.empty()) continue;
-        const size_t band = first_reader(message, plan, pass, sizes);
-        if (band == bands) continue;
-        waits.push_back({band, message.arrives});
-        message.transfers.clear();  // it is there from now on
-      }
-    }
+    std::erase_if(awaited_[rank], [&](const RowMessage* message) {
+      const size_t band = first_reader(*message, plan, pass, sizes);
+      if (band < bands) waits.push_back({band, message->arrives});
+      return band < bands;  // it is there from now on
+    });
     std::sort(waits.begin(), waits.end());
     double delay = 0;
     for (const auto& [band, arrives] : waits)
@@ -130,14 +123,17 @@ class ExchangeTimeline {
     until = std::max(until, now_[static_cast<size_t>(message.from)]) +
             message.bytes / plan_.link.bytes_per_second;
     message.arrives = until + plan_.link.seconds;
+    awaited_[static_cast<size_t>(message.to)].push_back(&message);
   }
 
   const Graph& graph_;
   const RankedPlan& plan_;
   const double micro_batches_;
   std::vector<std::vector<RowMessage>> messages_;  ///< by the pass that writes what they carry
-  std::vector<double> now_;                        ///< by rank: done with all passes so far
-  std::vector<double> sends_until_;                ///< by rank
+  /// By the rank that they go to: sent, and not yet read.
+  std::vector<std::vector<const RowMessage*>> awaited_;
+  std::vector<double> now_;          ///< by rank: done with all passes so far
+  std::vector<double> sends_until_;  ///< by rank
 };
 
 }  // namespace

@@ -33,9 +33,11 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out) {
   app.add_flag("--json", json, "print JSON on standard output instead of the plot");
   if (!parse_arguments(app, args, out)) return kDone;
 
+  if (!ranks.asked() && !ranks.link.empty()) throw InputError("--link: goes with --ranks");
   if (ranks.asked()) {
     if (!output.empty() || !csv.empty())
       throw InputError("--ranks: prints a table, or with --json a document");
+    if (app.count("--points") > 0) throw InputError("--points: not with --ranks");
     compare_ranks(asked, ranks, json, out);
     return kDone;
   }

@@ -17,18 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-int64_t peak_bytes(const RankedPlan& plan) {
-  int64_t peak = 0;
-  for (const Plan& own : plan.plans) peak = std::max(peak, own.predicted_peak_bytes);
-  return peak;
-}
-
-int64_t sent_bytes(const RankedPlan& plan) {
-  int64_t sent = 0;
-  for (const RankTraffic& traffic : plan.traffic) sent += traffic.total();
-  return sent;
-}
-
 /// Of the ranks of the smallest plan, the one that needs most.
 int64_t smallest_rank_limit(const Problem& problem, const Ranks& ranks) {
   int64_t most = 0;
@@ -94,6 +82,11 @@ void solve_ranks(const RequestOptions& asked, const RankOptions& options, const 
     check_profiled_range(profiler::read_profile(asked.profile_file), asked.profile_file, model.graph,
                          plan->plans.front());
   }
+  if (plan->transfers.size() > kMostTransfers) {
+    throw InputError("--ranks: " + std::to_string(ranks.count) + " ranks of this decoder hand over " +
+                     std::to_string(plan->transfers.size()) + " times; a plan has at most " +
+                     std::to_string(kMostTransfers));
+  }
   write_ranked_plan(output.file, *plan, model.graph);
   if (output.json) {
     out << to_json(*plan, model.graph).dump(2) << "\n";
@@ -118,13 +111,13 @@ void compare_ranks(const RequestOptions& asked, const RankOptions& options, bool
     char line[160];
     std::snprintf(line, sizeof line, "%5d  %10s  %13s  %10s  %23s\n", count,
                   format_seconds(fastest.predicted_seconds).c_str(),
-                  format_bytes(peak_bytes(fastest)).c_str(), format_bytes(sent_bytes(fastest)).c_str(),
+                  format_bytes(fastest.peak_bytes()).c_str(), format_bytes(fastest.sent_bytes()).c_str(),
                   format_bytes(smallest).c_str());
     text += line;
     list.push_back({{"ranks", count},
                     {"seconds", fastest.predicted_seconds},
-                    {"peak_bytes", peak_bytes(fastest)},
-                    {"sent_bytes", sent_bytes(fastest)},
+                    {"peak_bytes", fastest.peak_bytes()},
+                    {"sent_bytes", fastest.sent_bytes()},
                     {"smallest_limit_bytes", smallest}});
   }
   out << (as_json ? list.dump(2) + "\n" : text);

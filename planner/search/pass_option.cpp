@@ -26,7 +26,8 @@ PassOption::PassOption(const Graph& graph, const CostModel& costs, const StoredR
     entry.tensor = tensor.tensor;
     entry.rows = rows_of(tensor.tensor, stored);
     if (entry.rows) {
-      widened_bytes_ += (stored.of(tensor.tensor)->begin - entry.rows->begin) *
+      const Interval known = *stored.of(tensor.tensor);
+      widened_bytes_ += std::max(known.begin - entry.rows->begin, entry.rows->end - known.end) *
                         row_bytes(graph_, tensor.tensor, sizes_) * sizes_.items;
     }
     entry.block_rows = block_rows(stored_rows(graph_, entry, sizes_).length(),

@@ -40,8 +40,8 @@ class PassOption {
   /// Bytes of the parameters that the pass needs, packed for the direct algorithm.
   int64_t parameter_bytes() const { return brought_[0].per_pass; }
 
-  /// Bytes of the rows above a rank's own that the pass reads beyond those of StoredRows: it recomputes
-  /// something from them. 0 where there is one rank.
+  /// Bytes of the rows on one side of a rank's own that the pass reads beyond those of StoredRows: it
+  /// recomputes something from them. 0 where there is one rank.
   int64_t widened_bytes() const { return widened_bytes_; }
 
   // What follows serves TileChoice. `tiers` is parallel to touched().

@@ -43,7 +43,8 @@ std::optional<Interval> StoredRows::of(TensorId id) const {
 int64_t StoredRows::awaited_bytes(TensorId id) const {
   if (!sizes_.latent_rows) return 0;
   const Interval own = own_rows(sizes_, graph_.tensor(id).scale.y), stored = *of(id);
-  const int64_t rows = whole_[index(id)] ? stored.length() - own.length() : own.begin - stored.begin;
+  const int64_t rows = whole_[index(id)] ? stored.length() - own.length()
+                                         : std::max(own.begin - stored.begin, stored.end - own.end);
   return rows * row_bytes(graph_, id, sizes_) * sizes_.items;
 }
 

@@ -17,7 +17,8 @@ class StoredRows {
   /// As Materialised::rows has them: nothing where there is one rank, which stores all.
   std::optional<Interval> of(TensorId id) const;
   /// Bytes of all items that a rank waits for before its next pass begins: rows above its own, or all others
-  /// where they are read whole. Rows below come while the bands before the last compute.
+  /// where they are read whole. Rows below come while the bands before the last compute. A first rank, which
+  /// has nobody above, stands for one that has: as many rows as lie below.
   int64_t awaited_bytes(TensorId id) const;
 
  private:

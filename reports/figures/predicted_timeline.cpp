@@ -49,7 +49,8 @@ std::vector<double> seconds_of_passes(const PlanDocument& document) {
   std::vector<double> seconds, flops;
   for (const Pass& pass : plan.passes) {
     seconds.push_back(pass.predicted_seconds);
-    flops.push_back(pass.predicted_flops > 0
+    const bool runs = !pass.tiles.y.empty();  // a rank without rows has no tiles
+    flops.push_back(pass.predicted_flops > 0 || !runs
                         ? pass.predicted_flops
                         : planner::pass_flops(graph, pass, longest_tile(pass), sizes_of(graph, plan)));
   }

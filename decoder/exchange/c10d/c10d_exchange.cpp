@@ -54,7 +54,7 @@ std::string one_line(const std::exception& error) {
 
 C10dExchange::C10dExchange(const ExchangeOptions& options) : options_(options) {
   // Gloo writes to connections whose other end may have gone. That is an error which it reports, not the end.
-  if (std::signal(SIGPIPE, SIG_IGN) != SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
+  if (const auto before = std::signal(SIGPIPE, SIG_IGN); before != SIG_DFL) std::signal(SIGPIPE, before);
   // c10d writes warnings for every attempt to connect and every connection that ends. What matters is thrown.
   setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
   c10::initLogging();

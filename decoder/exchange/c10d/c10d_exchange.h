@@ -21,10 +21,9 @@ namespace headroom {
 /// What exchanges over any of c10d's backends have in common: the ranks' meeting, waiting that ends when a
 /// rank fails, and the end of it all.
 ///
-///     caller's thread   post, wait in c10d             ... its wait is stopped, it throws
-///     judge             looks at the board, 20 times a second:  rank 2 stands still -> writes the failure,
-///     stops the wait board             writes this rank's line to the store, reads those of others and the
-///     failure
+///     caller's thread   post, wait in c10d ............. the wait is stopped, it throws
+///     judge             looks at the board ... rank 2 stands still: writes the failure, stops the wait
+///     board             writes this rank's line to the store, reads those of others and the failure
 class C10dExchange : public Exchange {
  public:
   int32_t rank() const override { return options_.ranks.rank; }

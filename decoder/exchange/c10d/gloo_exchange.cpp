@@ -87,7 +87,11 @@ void GlooExchange::wait(Ticket ticket) {
   wait_for(
       found->second.peer,
       [&] {
-        return std::all_of(works.begin(), works.end(), [](const auto& work) { return work->wait(kNever); });
+        return std::all_of(works.begin(), works.end(), [&](const auto& work) {
+          const bool done = work->wait(kNever);
+          working();  // a long message gets on, span by span
+          return done;
+        });
       },
       [&] {
         for (const auto& work : works) work->abort();

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <future>
 #include <thread>
 #include <utility>
 
@@ -18,6 +19,7 @@ namespace {
 using Nccl = c10d::ProcessGroupNCCL;
 
 constexpr std::chrono::microseconds kBetweenQueries{20};
+constexpr std::chrono::milliseconds kBetweenLooks{20};
 
 c10::intrusive_ptr<c10d::Backend> open_nccl(const ExchangeOptions& options,
                                             const c10::intrusive_ptr<c10d::Store>& store) {
@@ -26,11 +28,8 @@ c10::intrusive_ptr<c10d::Backend> open_nccl(const ExchangeOptions& options,
   at::globalContext().lazyInitDevice(at::kCUDA);
   const auto group = Nccl::Options::create();
   group->timeout = std::chrono::hours(24 * 365);  // ranks judge each other's silence
-  auto nccl = c10::make_intrusive<Nccl>(c10::make_intrusive<c10d::PrefixStore>("nccl", store),
-                                        options.ranks.rank, options.ranks.ranks, group);
-  // All ranks connect here. Later on those that exchange nothing would be waited for.
-  nccl->eagerConnectSingleDevice(at::Device(at::kCUDA, c10::cuda::current_device()));
-  return nccl;
+  return c10::make_intrusive<Nccl>(c10::make_intrusive<c10d::PrefixStore>("nccl", store), options.ranks.rank,
+                                   options.ranks.ranks, group);
 }
 
 at::Tensor on_device(const Span& span) {
@@ -43,9 +42,40 @@ at::Tensor on_device(const Span& span) {
 NcclExchange::NcclExchange(const ExchangeOptions& options) : GlooExchange(options) {
   try {
     group_ = open_nccl(options, backend_store());
+    connect();
+  } catch (const ExchangeError&) {
+    throw;  // the others know
   } catch (const std::exception& error) {
     fail_to_open(error);
   }
+}
+
+void NcclExchange::connect() {
+  const at::Device device(at::kCUDA, c10::cuda::current_device());
+  const auto connected = std::make_shared<std::promise<void>>();
+  // NCCL waits for all ranks, for ever if one has stopped. The thread then ends with the process.
+  std::thread([connected, device, group = group_] {
+    try {
+      c10::cuda::set_device(device.index());
+      group->eagerConnectSingleDevice(device);
+      connected->set_value();
+    } catch (...) {
+      connected->set_exception(std::current_exception());
+    }
+  }).detach();
+  std::future<void> done = connected->get_future();
+  std::atomic<bool> stopped = false;
+  const int32_t next = (rank() + 1) % size();
+  wait_for(
+      next,
+      [&] {
+        while (done.wait_for(kBetweenLooks) != std::future_status::ready) {
+          if (stopped) return false;
+        }
+        done.get();
+        return true;
+      },
+      [&] { stopped = true; });
 }
 
 NcclExchange::~NcclExchange() {
@@ -104,8 +134,12 @@ Exchange::Posted NcclExchange::post(const std::vector<Message>& sends, const std
 
 void NcclExchange::wait(Ticket ticket) {
   if (ticket >= 0) return GlooExchange::wait(ticket);
-  const OnItsWay message = std::exchange(on_its_way_.at(ticket), OnItsWay{});
-  on_its_way_.erase(ticket);
+  const auto found = on_its_way_.find(ticket);
+  if (found == on_its_way_.end()) {
+    require_no_failure();
+    throw ExchangeError("waited twice for one message");
+  }
+  const OnItsWay message = found->second;
   std::atomic<bool> stopped = false;
   wait_for(
       message.peer,
@@ -118,6 +152,7 @@ void NcclExchange::wait(Ticket ticket) {
         return true;
       },
       [&] { stopped = true; });
+  on_its_way_.erase(ticket);  // not before: of what is on its way drop() must know
 }
 
 void NcclExchange::drop() noexcept {

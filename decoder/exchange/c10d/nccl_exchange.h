@@ -26,6 +26,8 @@ class NcclExchange final : public GlooExchange {
     c10::intrusive_ptr<c10d::Work> work;
   };
 
+  /// With all ranks. Later on those that exchange nothing would be waited for.
+  void connect();
   c10::intrusive_ptr<c10d::Work> move(const std::vector<const Message*>& sends,
                                       const std::vector<const Message*>& receives);
 

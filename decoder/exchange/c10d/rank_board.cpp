@@ -1,5 +1,6 @@
 #include "decoder/exchange/c10d/rank_board.h"
 
+#include <ctime>
 #include <sstream>
 #include <utility>
 
@@ -14,6 +15,8 @@ constexpr std::chrono::milliseconds kBetweenLines{150};
 constexpr std::chrono::milliseconds kBetweenLooks{20};
 constexpr std::chrono::seconds kPatience{1};
 constexpr const char* kFailure = "failure";
+/// Who computes takes more of a processor than this; who stands still, or waits, less.
+constexpr double kComputingShare = 0.05;
 
 std::string line_of(int32_t rank) {
   return "rank/" + std::to_string(rank);
@@ -27,6 +30,30 @@ std::optional<std::string> read_failure(c10d::Store& store) {
   if (!store.check({kFailure})) return std::nullopt;
   return store.get_to_str(kFailure);
 }
+
+/// Of all threads of this process.
+double processor_seconds() {
+  timespec taken{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &taken);
+  return double(taken.tv_sec) + double(taken.tv_nsec) * 1e-9;
+}
+
+/// Whether the process has computed since it was last asked.
+class Computing {
+ public:
+  bool since_last() {
+    const Clock::time_point now = Clock::now();
+    const double taken = processor_seconds();
+    const double share = (taken - taken_) / RankBoard::Seconds(now - at_).count();
+    at_ = now;
+    taken_ = taken;
+    return share > kComputingShare;
+  }
+
+ private:
+  Clock::time_point at_ = Clock::now();
+  double taken_ = processor_seconds();
+};
 
 /// "rank 1", "ranks 1, 2 and 5".
 std::string named(const std::vector<int32_t>& ranks) {
@@ -98,10 +125,13 @@ RankBoard::~RankBoard() {
 }
 
 void RankBoard::talk(const std::shared_ptr<Shared>& shared) {
+  Computing computing;
   std::unique_lock lock(shared->mutex);
   for (bool last = false; !last && !shared->lost;) {
     last = shared->stop;
     ++shared->own.beat;
+    // A step may take longer than the timeout. Who waits for others computes nothing that they wait for.
+    if (computing.since_last() && shared->own.waits_for < 0) ++shared->own.work;
     const std::string own = state_text(shared->own);
     const std::optional<std::string> to_fail = std::exchange(shared->to_fail, std::nullopt);
     const int64_t asked = ++shared->asked;

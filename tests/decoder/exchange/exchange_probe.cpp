@@ -12,7 +12,7 @@
 // do, with one line and exit code 5, where another rank has failed.
 //
 //     exchange_probe SECONDS (messages | rounds | endless | nccl)
-//     exchange_probe SECONDS (kill | abandon | idle | slow) RANK
+//     exchange_probe SECONDS (kill | abandon | idle | slow | busy) RANK
 //     exchange_probe SECONDS agree WORD...
 namespace {
 
@@ -108,7 +108,7 @@ void run(Exchange& exchange, const std::vector<std::string>& words, double secon
   }
   const bool chosen = words.size() > 1 && std::stoi(words[1]) == exchange.rank();
   std::cout << "runs" << std::endl;
-  rounds(exchange, mode == "rounds" || mode == "slow" ? 6 : 100'000, [&] {
+  rounds(exchange, mode == "rounds" || mode == "slow" || mode == "busy" ? 6 : 100'000, [&] {
     if (!chosen) return;
     if (mode == "kill") raise(SIGKILL);
     if (mode == "abandon") {
@@ -116,6 +116,9 @@ void run(Exchange& exchange, const std::vector<std::string>& words, double secon
       throw std::runtime_error("no memory left");
     }
     if (mode == "idle") std::this_thread::sleep_for(std::chrono::seconds(3600));
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(3 * seconds);
+    while (mode == "busy" && std::chrono::steady_clock::now() < end) {
+    }
     for (int i = 0; i < 30 && mode == "slow"; ++i) {
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds / 10));
       exchange.working();

@@ -30,7 +30,7 @@ const Variables kTorchrun = {{"RANK", "5"},
                              {"MASTER_ADDR", "node7"},
                              {"MASTER_PORT", "1234"}};
 const Variables kSrun = {{"SLURM_PROCID", "3"},
-                         {"SLURM_NTASKS", "4"},
+                         {"SLURM_STEP_NUM_TASKS", "4"},
                          {"SLURM_LOCALID", "1"},
                          {"SLURM_JOB_NODELIST", "gpu[07-08,11],gpu3"}};
 const Variables kMpirun = {{"OMPI_COMM_WORLD_RANK", "2"},
@@ -41,8 +41,9 @@ const Variables kMpirun = {{"OMPI_COMM_WORLD_RANK", "2"},
 TEST_CASE("nobody has started ranks") {
   CHECK(!read({}));
   CHECK(!read({{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "1234"}}));
-  CHECK(!read(with(kSrun, {{"SLURM_NTASKS", "1"}, {"SLURM_PROCID", "0"}})));
-  CHECK(!read({{"SLURM_NTASKS", "4"}, {"SLURM_JOB_NODELIST", "gpu7"}}));  // the shell of a job
+  CHECK(!read(with(kSrun, {{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}})));
+  CHECK(!read(
+      {{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}, {"SLURM_JOB_NODELIST", "gpu7"}}));  // a job's shell
 }
 
 TEST_CASE("torchrun's variables") {
@@ -82,6 +83,9 @@ TEST_CASE("srun's variables, with the first machine of the list") {
   CHECK(address({{"MASTER_ADDR", "10.0.0.1"}}) == "10.0.0.1");
   CHECK(address({{"SLURM_JOB_NODELIST", ""}, {"SLURM_LAUNCH_NODE_IPADDR", "10.0.0.2"}}) == "10.0.0.2");
   CHECK(read(with(kSrun, {{"MASTER_PORT", "77"}}))->port == 77);
+  const RankEnvironment by_pmi = read(with(kSrun, {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}})).value();
+  CHECK(by_pmi.launcher == "srun");
+  CHECK(by_pmi.local_rank == 1);
 }
 
 TEST_CASE("mpirun's variables, of Open MPI and of MPICH") {
@@ -98,6 +102,7 @@ TEST_CASE("mpirun's variables, of Open MPI and of MPICH") {
   CHECK(mpich.launcher == "mpiexec");
   CHECK(mpich.rank == 1);
   CHECK(mpich.local_rank == 1);
+  CHECK(read({{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}})->address == "127.0.0.1");
 }
 
 TEST_CASE("a launcher that another started for each machine comes first") {
@@ -139,7 +144,8 @@ TEST_CASE("variables that are missing, no numbers, or contradict each other are 
   CHECK(refusal(with(kTorchrun, {{"WORLD_SIZE", "8x"}})).find("WORLD_SIZE") != std::string::npos);
   CHECK(refusal(with(kTorchrun, {{"LOCAL_RANK", "8"}})).find("LOCAL_RANK") != std::string::npos);
   CHECK(refusal(with(kTorchrun, {{"MASTER_PORT", "65536"}})).find("MASTER_PORT") != std::string::npos);
-  CHECK(refusal(with(kSrun, {{"SLURM_NTASKS", ""}})).find("SLURM_NTASKS") != std::string::npos);
+  CHECK(refusal(with(kSrun, {{"SLURM_STEP_NUM_TASKS", ""}})).find("SLURM_STEP_NUM_TASKS") !=
+        std::string::npos);
 }
 
 }  // namespace

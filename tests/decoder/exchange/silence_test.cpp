@@ -57,6 +57,11 @@ TEST_CASE("ranks that wait for each other are not waited for") {
   CHECK(gives_up(Group({1, 0}), Silence(0, 1, 100, 5), {0, 1}, {0}).first == 6);
 }
 
+TEST_CASE("a rank that says it waits for one that there is not stands still by itself") {
+  CHECK(gives_up(Group({1, 99, -1}), Silence(0, 1, 100, 5), {0, 1, 2}, {}) ==
+        std::pair<int, std::string>{6, "rank 1 has shown no sign of work for 5 s"});
+}
+
 TEST_CASE("to turn to another rank is work") {
   Group group({1, -1});
   Silence silence(0, 1, 100, 5);
