@@ -149,6 +149,8 @@ void check_steps(View& view);
 void check_flow(View& view);
 /// Owners of blocks, and bytes against the limit. Only for plans that the checks above found sound.
 void check_memory(View& view);
+/// All of these, in this order.
+void check_plan(View& view);
 
 // What check_memory is made of:
 

@@ -38,10 +38,10 @@ class ExchangeTimeline {
       gather(pass);
       for (RowMessage& message : messages_[pass]) send(message);
     }
-    double output = 0;  // one rank after another
+    double output_bytes = 0;
     for (const RankTraffic& traffic : plan_.traffic)
-      output += message_seconds(double(traffic.output_bytes) / micro_batches_, plan_.link);
-    return *std::max_element(now_.begin(), now_.end()) + output;
+      output_bytes += double(traffic.output_bytes) / micro_batches_;
+    return *std::max_element(now_.begin(), now_.end()) + message_seconds(output_bytes, plan_.link);
   }
   double micro_batches() const { return micro_batches_; }
 

@@ -19,7 +19,7 @@ namespace {
 using Nccl = c10d::ProcessGroupNCCL;
 
 constexpr std::chrono::microseconds kBetweenQueries{20};
-constexpr std::chrono::milliseconds kBetweenLooks{20};
+constexpr std::chrono::milliseconds kWhileConnecting{20};
 
 c10::intrusive_ptr<c10d::Backend> open_nccl(const ExchangeOptions& options,
                                             const c10::intrusive_ptr<c10d::Store>& store) {
@@ -69,7 +69,7 @@ void NcclExchange::connect() {
   wait_for(
       next,
       [&] {
-        while (done.wait_for(kBetweenLooks) != std::future_status::ready) {
+        while (done.wait_for(kWhileConnecting) != std::future_status::ready) {
           if (stopped) return false;
         }
         done.get();
