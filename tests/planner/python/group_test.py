@@ -12,6 +12,7 @@ import traceback
 import unittest
 from typing import Any, Callable
 
+import diffusers
 import headroom
 import tiny
 import torch
@@ -20,17 +21,19 @@ import torch.distributed as dist
 EXACT = 1e-5
 """Of the largest magnitude."""
 
-# Ranks are forked, with what is imported here. Nothing has been computed before, so no thread is lost.
+# Ranks are forked, with what is imported here: diffusers imports a class when it is named. Nothing has been computed
+# before, so no thread is lost.
+IMPORTED = diffusers.AutoencoderKL, diffusers.AutoencoderKLWan, diffusers.AutoencoderDC
 FORK = multiprocessing.get_context("fork")
 
 
 def by_ranks(ranks: int, body: Callable[[int], Any], timeout: float = 60.0) -> list[Any]:
     """What each rank returned: what it raised as its class and text, None of one that died."""
-    port = FORK.Value("i", 0)
+    port, over = FORK.Value("i", 0), FORK.Event()
     pipes, processes = [], []
     for rank in range(ranks):
         receiver, sender = FORK.Pipe(duplex=False)
-        process = FORK.Process(target=_rank, args=(rank, ranks, port, timeout, body, sender))
+        process = FORK.Process(target=_rank, args=(rank, ranks, (port, over), timeout, body, sender))
         process.start()
         sender.close()
         pipes.append(receiver)
@@ -41,13 +44,15 @@ def by_ranks(ranks: int, body: Callable[[int], Any], timeout: float = 60.0) -> l
             results.append(receiver.recv())
         except EOFError:
             results.append(None)
+    over.set()
     for process in processes:
         process.join()
     return results
 
 
-def _rank(rank: int, ranks: int, port: Any, timeout: float, body: Callable[[int], Any], sender: Any) -> None:
+def _rank(rank: int, ranks: int, shared: tuple, timeout: float, body: Callable[[int], Any], sender: Any) -> None:
     torch.set_num_threads(1)
+    port, over = shared
     while rank > 0 and port.value == 0:
         time.sleep(0.01)
     store = dist.TCPStore("127.0.0.1", port.value, ranks, is_master=rank == 0, wait_for_workers=False)
@@ -58,8 +63,8 @@ def _rank(rank: int, ranks: int, port: Any, timeout: float, body: Callable[[int]
     except BaseException:
         sender.send(traceback.format_exc())
     sender.close()
-    if rank == 0:  # it has the store, which others may still ask why they end
-        time.sleep(0.3)
+    if rank == 0:  # it has the store, which others may still need
+        over.wait()
     os._exit(0)
 
 
