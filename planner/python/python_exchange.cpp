@@ -25,6 +25,17 @@ auto asked(const F& f) {
   }
 }
 
+/// Where nobody could do anything about what is raised.
+template <typename F>
+void tell(const F& f) noexcept {
+  const nb::gil_scoped_acquire gil;
+  try {
+    f();
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable("headroom: telling other ranks of an error");
+  }
+}
+
 uintptr_t address_of(const void* data) {
   return reinterpret_cast<uintptr_t>(data);
 }
@@ -83,12 +94,11 @@ std::vector<std::vector<double>> PythonExchange::gather(const std::vector<double
 }
 
 void PythonExchange::abandon(const char* why) noexcept {
-  const nb::gil_scoped_acquire gil;
-  try {
-    ranks_.attr("abandon")(why);
-  } catch (nb::python_error& error) {
-    error.discard_as_unraisable("headroom: telling other ranks of an error");
-  }
+  tell([&] { ranks_.attr("abandon")(why); });
+}
+
+void PythonExchange::drop() noexcept {
+  tell([&] { ranks_.attr("drop")(); });
 }
 
 }  // namespace headroom::python

@@ -6,9 +6,9 @@
 
 namespace headroom::python {
 
-/// Ranks that Python knows: an object with post(sends, receives), wait(ticket), gather(own, all, count) and
-/// abandon(why), as headroom/group_exchange.py has it. Addresses and bytes go there as numbers. What it
-/// raises becomes an ExchangeError of its first line, but for what is no Exception, such as
+/// Ranks that Python knows: an object with post(sends, receives), wait(ticket), gather(own, all, count),
+/// abandon(why) and drop(), as headroom/group_exchange.py has it. Addresses and bytes go there as numbers.
+/// What it raises becomes an ExchangeError of its first line, but for what is no Exception, such as
 /// KeyboardInterrupt. Calls come without the GIL.
 class PythonExchange final : public Exchange {
  public:
@@ -22,6 +22,7 @@ class PythonExchange final : public Exchange {
   void wait(Ticket ticket) override;
   std::vector<std::vector<double>> gather(const std::vector<double>& own) override;
   void abandon(const char* why) noexcept override;
+  void drop() noexcept override;
 
  private:
   nanobind::object ranks_;

@@ -1,7 +1,10 @@
 """The ranks of a torch.distributed process group, and what those that share a decode hand to one another.
 
 Bytes travel over connections by Gloo of our own between the group's members, made at the first decode. So the caller's group
-carries what it likes at the same time, may be NCCL's, and outlives a decode that fails.
+carries what it likes at the same time, may be NCCL's, and outlives a decode that fails. Members meet in the group's store:
+
+    headroom/0/...        where the first connections are made
+    headroom/0/ended      why the first rank that failed with these did; all that come later meet at headroom/1
 """
 
 from __future__ import annotations
@@ -9,8 +12,9 @@ from __future__ import annotations
 import ctypes
 import datetime
 import threading
+import time
 import weakref
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Callable
 
@@ -19,8 +23,11 @@ from .errors import ExchangeError, InputError
 Span = tuple[int, int]
 """Address and bytes."""
 
-ENDED = "headroom/ended"
-"""In the store of our group: why the first rank that failed did."""
+ENDED = "ended"
+"""Where ranks met: why the first one that failed did."""
+
+PATIENCE_SECONDS = 1.0
+"""So long is waited for what a rank has to say whose connection has closed."""
 
 
 class Refused(Exception):
@@ -43,18 +50,18 @@ class GroupExchange:
     def __init__(self, group: Any):
         import torch.distributed as dist
 
-        self._ranks = sorted(dist.get_process_group_ranks(group))
-        self.rank, self.size = self._ranks.index(dist.get_rank()), len(self._ranks)
+        self.rank, self.size = dist.get_rank(group), dist.get_world_size(group)
         self.lock = threading.RLock()
         self.timeout = _timeout_of(group)
         self.sent_bytes = 0
         """Of messages and, to each other rank, of gathered values."""
+        self._store = _store_of(group)
+        self._meeting: Any = None  # the part of the store where ranks have met last
+        self._meetings = 0  # of which it is known that they have ended
         self._connected: Any = None  # our group; None before the first decode, and after one that failed
         self._why = "not open"
         self._pending: dict[int, tuple[int, list, list]] = {}  # by ticket: the peer, what completes, tensors that must stay
         self._next_ticket = 0
-        # Waits are not in the caller's thread, where they would hold up signals.
-        self._waiter = ThreadPoolExecutor(1, thread_name_prefix="headroom-wait")
 
     @property
     def is_open(self) -> bool:
@@ -62,15 +69,29 @@ class GroupExchange:
 
     def open(self) -> None:
         """Meets the other ranks, where it has not or the last decode of one of them failed."""
+        ended = self._failure() if self._connected is not None else None
+        if ended is not None:
+            self._cut(ended)
+        if self._connected is None:
+            self._meet()
+
+    def _meet(self) -> None:
         import torch.distributed as dist
 
-        if self._connected is not None and self._failure() is not None:
-            self._cut(self._failure())
-        if self._connected is None:
-            try:
-                self._connected = dist.new_group(self._ranks, timeout=self.timeout, backend="gloo", use_local_synchronization=True)
-            except RuntimeError as error:
-                raise ExchangeError(f"ranks did not come together: {one_line(error)}") from None
+        try:
+            while True:
+                self._meeting = dist.PrefixStore(f"headroom/{self._meetings}", self._store)
+                if not self._meeting.check([ENDED]):
+                    break
+                self._meetings += 1
+        except RuntimeError:
+            raise ExchangeError("the store of the process group has ended") from None
+        meeting = self._meeting
+        try:
+            self._connected = _apart(lambda: dist.ProcessGroupGloo(meeting, self.rank, self.size, self.timeout))
+        except RuntimeError as error:
+            why = f"in {self.timeout.total_seconds():g} s" if _timed_out(error) else f"({_reason(error)})"
+            raise ExchangeError(self._tell(f"the group's {self.size} ranks did not come together {why}")) from None
 
     # What the decode calls.
 
@@ -94,8 +115,12 @@ class GroupExchange:
 
     def abandon(self, why: str) -> None:
         """This rank ends here, and tells the others in one line. The next decode meets them again."""
-        if self._connected is not None:
+        if self._meeting is not None:
             self._cut(self._tell(f"rank {self.rank} ended: {why}"))
+
+    def drop(self) -> None:
+        """Memory of what is on its way goes now. The others are told why by abandon()."""
+        self._cut("it stopped while bytes were on their way")
 
     # Around it.
 
@@ -138,26 +163,20 @@ class GroupExchange:
             self.wait(ticket)
 
     def _begin(self, peer: int, tensors: list, sending: bool) -> int:
-        import torch.distributed as dist
-
         self._require_open()
-        move = dist.isend if sending else dist.irecv
-        works = self._attempt(f"rank {peer}", lambda: [move(tensor, self._ranks[peer], group=self._connected) for tensor in tensors])
+        move = self._connected.send if sending else self._connected.recv
+        works = self._attempt(f"rank {peer}", lambda: [move([tensor], peer, 0) for tensor in tensors])
         self.sent_bytes += sum(tensor.numel() * tensor.element_size() for tensor in tensors) if sending else 0
         ticket, self._next_ticket = self._next_ticket, self._next_ticket + 1
         self._pending[ticket] = peer, works, tensors
         return ticket
 
     def _gather(self, own: Any, all_: list) -> None:
-        import torch.distributed as dist
-
-        self._collective(lambda: dist.all_gather(all_, own, group=self._connected, async_op=True))
+        self._collective(lambda: self._connected.allgather([all_], [own]))
         self.sent_bytes += own.numel() * own.element_size() * (self.size - 1)
 
     def _broadcast(self, values: Any) -> None:
-        import torch.distributed as dist
-
-        self._collective(lambda: dist.broadcast(values, self._ranks[0], group=self._connected, async_op=True))
+        self._collective(lambda: self._connected.broadcast(values, 0))
         self.sent_bytes += values.numel() * values.element_size() * (self.size - 1) if self.rank == 0 else 0
 
     def _collective(self, begin: Callable[[], Any]) -> None:
@@ -180,9 +199,8 @@ class GroupExchange:
 
     def _complete(self, who: str, wait: Callable[[], Any]) -> None:
         self._require_open()
-        done = self._waiter.submit(wait)
         try:
-            done.result()
+            _apart(wait)
         except Exception as error:
             self._fail(who, error)
         except BaseException as error:  # Ctrl-C while it waits
@@ -190,38 +208,41 @@ class GroupExchange:
             raise
 
     def _fail(self, who: str, error: Exception) -> None:
-        text = one_line(error)
-        if "imed out" in text:
-            line = f"{who} did not answer in {self.timeout.total_seconds():g} s"
+        if _timed_out(error):
+            self._cut(self._tell(f"{who} did not answer in {self.timeout.total_seconds():g} s"))
         else:
-            line = f"{who} has ended ({text.rpartition('] ')[2] or text})"
-        self._cut(self._tell(line))
+            self._await_reason()
+            self._cut(self._tell(f"{who} has ended ({_reason(error)})"))
         raise ExchangeError(self._why)
+
+    def _await_reason(self) -> None:
+        """A rank closes its connections before it says why, where memory goes first; one that was killed says nothing."""
+        until = time.monotonic() + PATIENCE_SECONDS
+        while self._failure() is None and time.monotonic() < until:
+            time.sleep(0.02)
 
     def _tell(self, line: str) -> str:
         """Why the first rank that failed did."""
         with suppress(Exception):  # the store may have ended, too
-            return _store_of(self._connected).compare_set(ENDED, "", line).decode()
+            return self._meeting.compare_set(ENDED, "", line).decode()
         return line
 
     def _failure(self) -> str | None:
         with suppress(Exception):
-            store = _store_of(self._connected)
-            return store.get(ENDED).decode() if store.check([ENDED]) else None
+            return self._meeting.get(ENDED).decode() if self._meeting.check([ENDED]) else None
         return "the store of the process group has ended"
 
     def _cut(self, why: str) -> None:
         """Closes our connections: from here on nothing is read or written, and the other ranks' waits end."""
         import torch
-        import torch.distributed as dist
 
         connected, self._connected, self._why = self._connected, None, why
-        for rank in self._ranks:
-            if rank == self._ranks[self.rank]:
+        for rank in range(self.size) if connected is not None else ():
+            if rank == self.rank:
                 continue
             # Gloo closes all connections where a wait for one of them ends by its timeout.
             with suppress(Exception):
-                dist.irecv(torch.empty(1), rank, group=connected, tag=1).wait(datetime.timedelta(milliseconds=1))
+                connected.recv([torch.empty(1)], rank, 1).wait(datetime.timedelta(milliseconds=1))
         self._pending.clear()
 
 
@@ -239,6 +260,30 @@ def exchange_of(group: Any) -> GroupExchange:
     if group not in _exchanges:
         _exchanges[group] = GroupExchange(group)
     return _exchanges[group]
+
+
+def _apart(call: Callable[[], Any]) -> Any:
+    """What a call returns or raises. It is not in the caller's thread, where it would hold up signals."""
+    done: Future = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(call())
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, name="headroom-wait", daemon=True).start()
+    return done.result()
+
+
+def _timed_out(error: Exception) -> bool:
+    return "imed out" in str(error) or "imeout" in one_line(error)
+
+
+def _reason(error: Exception) -> str:
+    """Of a failed connection, without the place in its source that the message begins with."""
+    text = one_line(error)
+    return text.rpartition("] ")[2] or text
 
 
 def _timeout_of(group: Any) -> datetime.timedelta:
