@@ -32,19 +32,15 @@ class ExchangeTimeline {
         sends_until_(plan.plans.size(), 0) {}
 
   double run() {
-    double output_begins = 0;
     const size_t passes = plan_.plans[0].passes.size();
     for (size_t pass = 0; pass < passes; ++pass) {
-      if (pass + 1 == passes) output_begins = *std::min_element(now_.begin(), now_.end());
       for (size_t rank = 0; rank < now_.size(); ++rank) compute(rank, pass);
       gather(pass);
       for (RowMessage& message : messages_[pass]) send(message);
     }
     double bytes = 0;
     for (const RankTraffic& traffic : plan_.traffic) bytes += double(traffic.output_bytes) / micro_batches_;
-    return std::max(*std::max_element(now_.begin(), now_.end()),
-                    output_begins + message_seconds(bytes, plan_.link)) +
-           (bytes > 0 ? plan_.link.seconds : 0);
+    return *std::max_element(now_.begin(), now_.end()) + message_seconds(bytes, plan_.link);
   }
   double micro_batches() const { return micro_batches_; }
 

@@ -13,8 +13,8 @@ namespace headroom::planner {
 ///     rank 1   pass 3 ====|..g|  pass 4 ==== ...
 ///
 /// A rank sends one message after another, to ranks below it first. A message leaves when the pass that
-/// writes its rows is done; who gets it waits in the first band that reads one of them. Regions of the output
-/// go to rank 0 while the last pass runs.
+/// writes its rows is done; who gets it waits in the first band that reads one of them. The output's
+/// rows go to rank 0 when all passes are done.
 ///
 /// Seconds from the first pass until rank 0 has the whole output of all micro-batches.
 double exchanged_seconds(const Graph& graph, const RankedPlan& plan);
