@@ -61,20 +61,16 @@ std::vector<LiveEntry> entries_at(const PlanDocument& document, size_t pass, con
                                   const SweepPoint& point) {
   const Graph& graph = document.model.graph;
   const auto name = [&](TensorId id) { return graph.tensor(id).name; };
-  const Pass& of = document.plan.passes[pass];
-  // In a pass without tiles, of a rank without rows, is only what is there throughout.
-  const bool any_tiles = !of.tiles.y.empty();
-  const LiveBytes live = any_tiles ? sweep.live(point) : live_throughout(graph, document.plan);
+  const LiveBytes live = sweep.live(point);
   const char* weights = title_of(MemoryKind::weights);
-  std::vector<LiveEntry> entries{
-      {weights, MemoryKind::weights, live.resident_weights},
-      {live.resident_weights > 0 ? "kernels in Winograd form" : weights, MemoryKind::weights,
-       live.pass_weights},
-      {name(graph.latent()), MemoryKind::latent, live.latent},
-      {"statistics", MemoryKind::latent, live.state},
-      reserve_entry(live.reserve, document.plan.request.device),
-      {name(of.steps[point.step].tensor), MemoryKind::workspace, live.step.workspace}};
-  if (!any_tiles) return by_size(entries);
+  std::vector<LiveEntry> entries{{weights, MemoryKind::weights, live.resident_weights},
+                                 {live.resident_weights > 0 ? "kernels in Winograd form" : weights,
+                                  MemoryKind::weights, live.pass_weights},
+                                 {name(graph.latent()), MemoryKind::latent, live.latent},
+                                 {"statistics", MemoryKind::latent, live.state},
+                                 reserve_entry(live.reserve, document.plan.request.device),
+                                 {name(document.plan.passes[pass].steps[point.step].tensor),
+                                  MemoryKind::workspace, live.step.workspace}};
   for (const PassSweep::LiveTensor& tensor : sweep.materialised(point))
     entries.push_back({name(tensor.tensor), MemoryKind::materialised, tensor.bytes});
   for (const PassSweep::LiveTensor& tensor : sweep.tiles(point))

@@ -47,13 +47,15 @@ std::vector<double> seconds_of_passes(const PlanDocument& document) {
   const Graph& graph = document.model.graph;
   const Plan& plan = document.plan;
   std::vector<double> seconds, flops;
+  for (const Pass& pass : plan.passes) seconds.push_back(pass.predicted_seconds);
+  // A rank without rows has no tiles in any pass, and takes no time.
+  const bool any_tiles = std::any_of(plan.passes.begin(), plan.passes.end(),
+                                     [](const Pass& pass) { return !pass.tiles.y.empty(); });
+  if (!any_tiles) return seconds;
   for (const Pass& pass : plan.passes) {
-    seconds.push_back(pass.predicted_seconds);
-    if (pass.predicted_flops > 0 || pass.tiles.y.empty()) {
-      flops.push_back(pass.predicted_flops);
-    } else {
-      flops.push_back(planner::pass_flops(graph, pass, longest_tile(pass), sizes_of(graph, plan)));
-    }
+    flops.push_back(pass.predicted_flops > 0
+                        ? pass.predicted_flops
+                        : planner::pass_flops(graph, pass, longest_tile(pass), sizes_of(graph, plan)));
   }
   const auto sum = [](const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0);
@@ -102,14 +104,12 @@ class PassMoments {
         number_(number),
         sizes_(sizes_of(graph_, document.plan)),
         sweep_(graph_, document.plan, number, memory),
-        throughout_(use_of(live_throughout(graph_, document.plan), sizes_.device)),
         moments_(moments) {}
 
   void put(double lasting, bool every_step) {
     const double begin = moments_.now;
     double rows = 0;
-    // A rank without rows goes through the passes for what all ranks exchange.
-    if (pass_.tiles.y.empty()) moments_.put({number_, {}}, throughout_, lasting);
+    if (pass_.tiles.y.empty()) moments_.put({number_, {}}, use({}), lasting);
     for (const Interval& band : pass_.tiles.y) rows += double(band.length());
     for (size_t band = 0; band < pass_.tiles.y.size(); ++band)
       put_band(band, lasting * double(pass_.tiles.y[band].length()) / rows, every_step);
@@ -150,7 +150,6 @@ class PassMoments {
   const uint32_t number_;
   const Sizes sizes_;
   const PassSweep sweep_;
-  const MemoryUse throughout_;
   PlanMoments& moments_;
   std::map<int64_t, std::vector<double>> shares_;  ///< by height of a band
 };
