@@ -115,6 +115,7 @@ const std::vector<StepBytes>& PassSweep::steps_of(size_t band) const {
 
 LiveBytes PassSweep::live(const SweepPoint& point) const {
   LiveBytes live = throughout_;
+  if (pass_.tiles.y.empty()) return live;
   for (const Stored& tensor : stored_) live.materialised += tensor.bytes_at(point);
   live.step = steps_of(point.band)[point.step];
   return live;
@@ -149,14 +150,16 @@ Peak PassSweep::peak() const {
 
 std::vector<PassSweep::LiveTensor> PassSweep::materialised(const SweepPoint& point) const {
   std::vector<LiveTensor> list;
+  if (pass_.tiles.y.empty()) return list;
   for (const Stored& tensor : stored_) list.push_back({tensor.tensor, tensor.bytes_at(point)});
   return list;
 }
 
 std::vector<PassSweep::LiveTensor> PassSweep::tiles(const SweepPoint& point) const {
+  std::vector<LiveTensor> list;
+  if (pass_.tiles.y.empty()) return list;
   const std::vector<Lifetime> lifetimes = tile_lifetimes(pass_);
   const Extent tile = tile_of(point.band);
-  std::vector<LiveTensor> list;
   for (size_t made = 0; made < pass_.steps.size(); ++made) {
     const Step& step = pass_.steps[made];
     int64_t bytes = carried_bytes(graph_, pass_, step, tile, sizes_);

@@ -73,7 +73,7 @@ Peak peak_of(const std::vector<SegmentBytes>& blocks, const std::vector<SegmentB
              bool several_tiles);
 
 /// One pass of a plan, and what is on the device at every moment of it. Plan, graph and model must outlive
-/// it.
+/// it. A rank without rows has no tiles: of its passes there is one moment, with what is there throughout.
 class PassSweep {
  public:
   PassSweep(const Graph& graph, const Plan& plan, size_t pass, const MemoryModel& model);

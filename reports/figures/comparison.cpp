@@ -345,6 +345,32 @@ void compare_plans(const PlanDocument& a, const PlanDocument& b, const Names& na
   tables.push_back(facts_table("What else differs, " + same, facts_a, facts_b, names));
 }
 
+/// What one rank took: planned, or recorded.
+struct RankOutcome {
+  std::optional<double> bytes, seconds;
+};
+
+RankOutcome outcome_of(const std::vector<DocumentPtr>& ranks, size_t rank) {
+  if (rank >= ranks.size()) return {};
+  if (const PlanDocument* planned = ranks[rank]->as<PlanDocument>())
+    return {double(planned->plan.predicted_peak_bytes), planned->plan.predicted_seconds};
+  const Timeline timeline = measured_timeline(ranks[rank]);
+  return {double(timeline.total_bytes(timeline.peak())), ranks[rank]->as<RecordedTrace>()->trace.seconds};
+}
+
+void compare_ranks(const std::vector<DocumentPtr>& a, const std::vector<DocumentPtr>& b, const Names& names,
+                   std::vector<Table>& tables) {
+  std::vector<Line> peaks, times;
+  for (size_t rank = 0; rank < std::max(a.size(), b.size()); ++rank) {
+    const RankOutcome here = outcome_of(a, rank), there = outcome_of(b, rank);
+    const std::string name = "rank " + std::to_string(rank);
+    peaks.push_back({name, here.bytes, there.bytes});
+    times.push_back({name, here.seconds, there.seconds});
+  }
+  add_table("Peak", Unit::bytes, std::move(peaks), names, tables);
+  add_table("Time", Unit::seconds, std::move(times), names, tables);
+}
+
 void compare_contents(const Contents& a, const Contents& b, const Names& names, std::vector<Table>& tables) {
   for (size_t i = 0; i < a.sheets.size(); ++i) {
     add_table(a.sheets[i].title, a.sheets[i].unit, lines_of(a.sheets[i], b.sheets[i]), names, tables);
@@ -370,6 +396,8 @@ std::vector<Table> compare(const Document& a, const Document& b) {
     compare_contents(contents_of(*trace, a), contents_of(*b.as<RecordedTrace>(), b), names, tables);
   } else if (const FrontierDocument* frontier = a.as<FrontierDocument>()) {
     compare_frontiers(*frontier, *b.as<FrontierDocument>(), names, tables);
+  } else if (const std::vector<DocumentPtr> ranks = ranks_of(a); !ranks.empty()) {
+    compare_ranks(ranks, ranks_of(b), names, tables);
   } else {
     compare_plans(*a.as<PlanDocument>(), *b.as<PlanDocument>(), names, tables);
   }

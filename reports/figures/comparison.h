@@ -11,7 +11,8 @@ namespace headroom::reports {
 /// has comes first, then what differs the most; what is equal is left out and counted in the title. A last
 /// table has what differs in words. Tables in which both have nothing are left out. Profiles are compared
 /// layer by layer at the sizes that both have, plans as headroom-plan diff does, runs and traces pass by
-/// pass, frontiers at the limits of both. Throws InputError naming both files where their kinds differ.
+/// pass, frontiers at the limits of both, files of several ranks rank by rank. Throws InputError naming both
+/// files where their kinds differ.
 std::vector<Table> compare(const Document& a, const Document& b);
 
 }  // namespace headroom::reports

@@ -47,10 +47,13 @@ std::vector<double> seconds_of_passes(const PlanDocument& document) {
   const Graph& graph = document.model.graph;
   const Plan& plan = document.plan;
   std::vector<double> seconds, flops;
+  for (const Pass& pass : plan.passes) seconds.push_back(pass.predicted_seconds);
+  // A rank without rows has no tiles in any pass, and takes no time.
+  const bool any_tiles = std::any_of(plan.passes.begin(), plan.passes.end(),
+                                     [](const Pass& pass) { return !pass.tiles.y.empty(); });
+  if (!any_tiles) return seconds;
   for (const Pass& pass : plan.passes) {
-    seconds.push_back(pass.predicted_seconds);
-    const bool runs = !pass.tiles.y.empty();  // a rank without rows has no tiles
-    flops.push_back(pass.predicted_flops > 0 || !runs
+    flops.push_back(pass.predicted_flops > 0
                         ? pass.predicted_flops
                         : planner::pass_flops(graph, pass, longest_tile(pass), sizes_of(graph, plan)));
   }
@@ -106,6 +109,7 @@ class PassMoments {
   void put(double lasting, bool every_step) {
     const double begin = moments_.now;
     double rows = 0;
+    if (pass_.tiles.y.empty()) moments_.put({number_, {}}, use({}), lasting);
     for (const Interval& band : pass_.tiles.y) rows += double(band.length());
     for (size_t band = 0; band < pass_.tiles.y.size(); ++band)
       put_band(band, lasting * double(pass_.tiles.y[band].length()) / rows, every_step);

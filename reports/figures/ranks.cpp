@@ -13,23 +13,49 @@ const Plan& plan_of(const RankedPlanDocument& plan, size_t rank) {
   return plan.ranks[rank]->as<PlanDocument>()->plan;
 }
 
-bool same_rows(const RankedRun& run, size_t ranks, const Interval& first_rows) {
-  return run.ranks() == ranks && run.rows(0) == first_rows;
+/// What tells the ranks of one plan from those of another.
+struct PlannedRank {
+  Interval rows;
+  int64_t limit_bytes = 0, peak_bytes = 0;
+  friend bool operator==(const PlannedRank&, const PlannedRank&) = default;
+};
+
+std::vector<PlannedRank> planned_ranks(const RankedPlanDocument& document) {
+  std::vector<PlannedRank> ranks;
+  for (size_t rank = 0; rank < document.ranks.size(); ++rank) {
+    const Plan& plan = plan_of(document, rank);
+    ranks.push_back({plan.share.latent_rows, plan.limit_bytes, plan.predicted_peak_bytes});
+  }
+  return ranks;
+}
+
+std::vector<PlannedRank> planned_ranks(const RunStats& stats) {
+  std::vector<PlannedRank> ranks;
+  for (const RankStats& rank : stats.ranks)
+    ranks.push_back({rank.latent_rows, rank.limit_bytes, rank.predicted_peak_bytes});
+  return ranks;
+}
+
+std::vector<PlannedRank> planned_ranks(const RankedTraceDocument& document) {
+  std::vector<PlannedRank> ranks;
+  for (size_t rank = 0; rank < document.ranks.size(); ++rank) {
+    const Trace& trace = trace_of(document, rank).trace;
+    ranks.push_back({trace.rank->latent_rows, trace.limit_bytes, trace.rank->predicted_peak_bytes});
+  }
+  return ranks;
+}
+
+std::vector<PlannedRank> planned_ranks(const RankedRun& run) {
+  if (run.planned() != nullptr) return planned_ranks(*run.planned());
+  return run.ran() != nullptr ? planned_ranks(*run.ran()) : planned_ranks(*run.recorded());
 }
 
 bool belongs(const RankedRun& run, const RankedTraceDocument& trace) {
-  const RecordedTrace& first = trace_of(trace, 0);
-  if (!same_rows(run, trace.ranks.size(), first.trace.rank->latent_rows)) return false;
-  if (run.planned() == nullptr) return true;
-  const std::vector<Pass>& passes = plan_of(*run.planned(), 0).passes;
-  return std::equal(first.pass_names.begin(), first.pass_names.end(), passes.begin(), passes.end(),
-                    [](const std::string& name, const Pass& pass) { return name == pass.name; });
+  return planned_ranks(run) == planned_ranks(trace);
 }
 
 bool belongs(const RankedRun& run, const RunStats& stats) {
-  if (!same_rows(run, stats.ranks.size(), stats.ranks.front().latent_rows)) return false;
-  return run.planned() == nullptr ||
-         plan_of(*run.planned(), 0).predicted_peak_bytes == stats.ranks.front().predicted_peak_bytes;
+  return planned_ranks(run) == planned_ranks(stats);
 }
 
 /// Into the first run that has none of the kind and that it belongs to; else alone.
@@ -112,7 +138,10 @@ std::vector<Column> columns_of_ranks() {
            .explanation = "Time in which the rank stood still for others.",
            .group = "waiting"},
           {.title = "share", .unit = Unit::share, .explanation = "Of the rank's time.", .group = "waiting"},
-          {.title = "predicted", .unit = Unit::seconds, .group = "time"},
+          {.title = "predicted",
+           .unit = Unit::seconds,
+           .explanation = "Of the rank's own passes, without waiting for others.",
+           .group = "time"},
           {.title = "measured", .unit = Unit::seconds, .group = "time"}};
 }
 
@@ -132,14 +161,11 @@ void drop_empty_columns(Table& table) {
 }  // namespace
 
 size_t RankedRun::ranks() const {
-  if (planned() != nullptr) return planned()->ranks.size();
-  return ran() != nullptr ? ran()->ranks.size() : recorded()->ranks.size();
+  return planned_ranks(*this).size();
 }
 
 Interval RankedRun::rows(size_t rank) const {
-  if (planned() != nullptr) return plan_of(*planned(), rank).share.latent_rows;
-  if (ran() != nullptr) return ran()->ranks[rank].latent_rows;
-  return trace_of(*recorded(), rank).trace.rank->latent_rows;
+  return planned_ranks(*this)[rank].rows;
 }
 
 std::string RankedRun::label() const {

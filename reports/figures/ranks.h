@@ -23,8 +23,8 @@ struct RankedRun {
   std::string label() const;  ///< the names of its files
 };
 
-/// Traces and statistics of ranks beside the plans that they belong to, as far as names tell: of as many
-/// ranks, of the same passes. With all timelines.
+/// Traces and statistics of ranks beside the plans that they belong to, as far as they tell: of ranks with
+/// the same rows, limits and predicted peaks. What belongs to none stands alone. With all timelines.
 std::vector<RankedRun> ranked_runs(const std::vector<DocumentPtr>& documents);
 
 /// A line for each rank: rows, limit, peak, bytes sent, waiting, time; without columns that nothing is known

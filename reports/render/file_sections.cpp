@@ -8,7 +8,8 @@
 namespace headroom::reports {
 namespace {
 
-constexpr std::array kKinds{"plan", "stats", "trace", "profile", "frontier"};
+constexpr std::array kKinds{"plan",     "stats",         "trace",         "profile",
+                            "frontier", "plan of ranks", "trace of ranks"};
 
 Cell text_or_nothing(const std::string& text) {
   return text.empty() ? Cell() : Cell(text);

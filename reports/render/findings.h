@@ -23,6 +23,8 @@ struct ReportedRun {
   const RunStats* ran() const { return stats ? stats->as<RunStats>() : nullptr; }
   const RecordedTrace* recorded() const { return trace ? trace->as<RecordedTrace>() : nullptr; }
   int64_t limit_bytes() const;
+  /// The name of its statistics' file; of a run of several ranks with the one that their passes are of.
+  std::string stats_name() const;
   /// The names of its files.
   std::string label() const;
 };

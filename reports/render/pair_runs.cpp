@@ -15,12 +15,13 @@ bool same_passes(const RecordedTrace& trace, int64_t limit_bytes, const Passes& 
 }
 
 bool belongs(const ReportedRun& run, const RunStats& stats) {
-  return run.planned() != nullptr && planner::belongs_to(run.planned()->plan, stats);
+  return run.planned() != nullptr && stats.ranks.empty() && planner::belongs_to(run.planned()->plan, stats);
 }
 
 bool belongs(const ReportedRun& run, const RecordedTrace& trace) {
   if (run.planned() != nullptr) return same_passes(trace, run.limit_bytes(), run.planned()->plan.passes);
-  return run.ran() != nullptr && same_passes(trace, run.limit_bytes(), run.ran()->passes);
+  return run.ran() != nullptr && run.ran()->ranks.empty() &&
+         same_passes(trace, run.limit_bytes(), run.ran()->passes);
 }
 
 /// Puts a document into the first run that it belongs to and that has none of its kind; into a run of its own
@@ -53,11 +54,17 @@ int64_t ReportedRun::limit_bytes() const {
   return ran() != nullptr ? ran()->limit_bytes : recorded()->trace.limit_bytes;
 }
 
+std::string ReportedRun::stats_name() const {
+  return stats->file.string() + (ran()->ranks.empty() ? "" : " (rank 0)");
+}
+
 std::string ReportedRun::label() const {
+  std::vector<std::string> names;
+  if (plan) names.push_back(plan->file.string());
+  if (stats) names.push_back(stats_name());
+  if (trace) names.push_back(trace->file.string());
   std::string text;
-  for (const DocumentPtr& document : {plan, stats, trace}) {
-    if (document) text += (text.empty() ? "" : ", ") + document->file.string();
-  }
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
 }
 

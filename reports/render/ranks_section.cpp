@@ -39,6 +39,25 @@ std::string shared_plan_sentence(const RankedPlanDocument& document) {
   return text + ".";
 }
 
+std::string ranks_run_sentence(const RankedRun& run) {
+  const std::vector<RankStats>& ranks = run.ran()->ranks;
+  size_t neediest = 0;
+  int64_t sent = 0, predicted_sent = 0;
+  double seconds = 0;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (ranks[rank].peak_bytes > ranks[neediest].peak_bytes) neediest = rank;
+    sent += ranks[rank].sent_bytes;
+    predicted_sent += ranks[rank].predicted_sent_bytes;
+    seconds = std::max(seconds, ranks[rank].seconds);
+  }
+  std::string text = "In " + run.stats->file.string() + " rank " + std::to_string(neediest) + " took most, " +
+                     memory_text(double(ranks[neediest].peak_bytes)) + "; all were done in " +
+                     format(Unit::seconds, seconds) + " and sent " + memory_text(double(sent));
+  return text + (sent == predicted_sent
+                     ? ", as predicted."
+                     : ", where " + memory_text(double(predicted_sent)) + " were predicted.");
+}
+
 std::string wait_sentence(const RankedRun& run) {
   const RankedTraceDocument& trace = *run.recorded();
   size_t longest = 0;
@@ -62,9 +81,29 @@ std::string wait_sentence(const RankedRun& run) {
 std::vector<std::string> rank_sentences(const RankedRun& run) {
   std::vector<std::string> sentences;
   if (run.plan) sentences.push_back(shared_plan_sentence(*run.planned()));
+  if (run.stats) sentences.push_back(ranks_run_sentence(run));
   if (run.trace) sentences.push_back(wait_sentence(run));
   return sentences;
 }
+
+namespace {
+
+/// The charts of all ranks above one another.
+Part charts_of_ranks(const Findings& found, const RankedRun& run, bool measured) {
+  Part part;
+  part.heading = measured ? "Memory over time, measured" : "Memory over time, predicted";
+  if (found.ranked.size() > 1) part.heading += ": " + (measured ? run.trace : run.plan)->file.string();
+  part.same_axes = true;
+  for (Chart& chart : rank_charts(run, measured, kMostRanksDrawn, kRankColumns))
+    part.drawings.push_back(with_other_limit(std::move(chart), found));
+  if (run.ranks() > kMostRanksDrawn) {
+    part.sentences.push_back("The first " + std::to_string(kMostRanksDrawn) + " of " +
+                             std::to_string(run.ranks()) + " ranks are drawn.");
+  }
+  return part;
+}
+
+}  // namespace
 
 Section ranks_section(const Findings& found) {
   Section section{"Ranks", {}};
@@ -73,18 +112,8 @@ Section ranks_section(const Findings& found) {
     part.heading = found.ranked.size() > 1 ? run.label() : "";
     part.tables.push_back(ranks_table(run));
     section.parts.push_back(std::move(part));
-    for (const bool measured : {false, true}) {
-      if ((measured ? run.measured : run.predicted).empty()) continue;
-      Part charts;
-      charts.heading = measured ? "Memory over time, measured" : "Memory over time, predicted";
-      charts.same_axes = true;
-      for (Chart& chart : rank_charts(run, measured, kMostRanksDrawn, kRankColumns))
-        charts.drawings.push_back(std::move(chart));
-      if (run.ranks() > kMostRanksDrawn)
-        charts.sentences.push_back("The first " + std::to_string(kMostRanksDrawn) + " of " +
-                                   std::to_string(run.ranks()) + " ranks are drawn.");
-      section.parts.push_back(std::move(charts));
-    }
+    if (!run.predicted.empty()) section.parts.push_back(charts_of_ranks(found, run, false));
+    if (!run.measured.empty()) section.parts.push_back(charts_of_ranks(found, run, true));
   }
   return section;
 }

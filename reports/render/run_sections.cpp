@@ -10,13 +10,6 @@ namespace {
 /// Of a timeline: enough for every unit of a drawing's width.
 constexpr size_t kTimelineColumns = 640;
 
-Chart with_other_limit(Chart chart, const Findings& found) {
-  if (!found.other_limit_bytes) return chart;
-  chart.guides.push_back(
-      {"--limit " + limit_text(*found.other_limit_bytes), double(*found.other_limit_bytes)});
-  return chart;
-}
-
 Chart whole_timeline(const Timeline& timeline, const std::string& title) {
   return timeline_chart(timeline, title, 0, timeline.end_seconds(), kTimelineColumns);
 }
@@ -45,7 +38,7 @@ Table outcomes_table(const std::vector<ReportedRun>& runs) {
   for (const ReportedRun& run : runs) {
     if (run.ran() == nullptr) continue;
     const RunStats& stats = *run.ran();
-    std::vector<Cell> cells{run.stats->file.string(), Cell()};
+    std::vector<Cell> cells{run.stats_name(), Cell()};
     if (is_limit(stats.limit_bytes)) cells.back() = double(stats.limit_bytes);
     append(cells, double(stats.predicted_peak_bytes), double(stats.peak_bytes));
     for (const int64_t bytes : {stats.pool_peak_bytes, stats.outside_bytes, stats.rss_growth_bytes})
@@ -103,13 +96,24 @@ Table decodes_table(const QueueStats& queue) {
 
 }  // namespace
 
+Chart with_other_limit(Chart chart, const Findings& found) {
+  if (!found.other_limit_bytes) return chart;
+  chart.guides.push_back(
+      {"--limit " + limit_text(*found.other_limit_bytes), double(*found.other_limit_bytes)});
+  return chart;
+}
+
+bool several_runs(const Findings& found) {
+  return found.runs.size() + found.ranked.size() > 1;
+}
+
 std::string heading_of(const Findings& found, const ReportedRun& run) {
-  return found.runs.size() > 1 ? run.label() : "";
+  return several_runs(found) ? run.label() : "";
 }
 
 Section summary_section(const Findings& found) {
   Section section{"Summary", {}};
-  const bool several = found.runs.size() + found.ranked.size() > 1;
+  const bool several = several_runs(found);
   const auto add = [&](const std::string& heading, std::vector<std::string> sentences) {
     if (sentences.empty()) return;
     section.parts.emplace_back();

@@ -5,6 +5,11 @@
 
 namespace headroom::reports {
 
+/// With the limit of --limit, where there is one.
+Chart with_other_limit(Chart chart, const Findings& found);
+
+/// Whether parts need headings that tell the runs apart.
+bool several_runs(const Findings& found);
 /// The sections of one run: its files, where there are several to tell apart.
 std::string heading_of(const Findings& found, const ReportedRun& run);
 

@@ -182,7 +182,7 @@ std::vector<std::string> run_sentences(const Findings& found, const ReportedRun&
     }
   }
   if (const RunStats* stats = run.ran()) {
-    sentences.push_back(run_sentence(*stats, run.stats->file.string()));
+    sentences.push_back(run_sentence(*stats, run.stats_name()));
     sentences.push_back(worst_pass_sentence(*stats));
     if (stats->queue) sentences.push_back(queue_sentence(*stats));
     if (stats->verification) sentences.push_back(verification_sentence(*stats->verification));
