@@ -12,7 +12,9 @@
 
 #include "decoder/cpu/process_memory.h"
 #include "decoder/graph/amounts.h"
+#include "decoder/graph/errors.h"
 #include "decoder/lowering/build_plan.h"
+#include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/ranked_plan_file.h"
 #include "decoder/session/ranked_run.h"
@@ -57,26 +59,22 @@ class Planner {
     if (!limit_bytes) found->limit_bytes = found->predicted_peak_bytes;  // it takes no more
     return PlannedDecode{model_, *std::move(found)};
   }
-  /// For as many ranks as there are limits; the first one's. Nothing where none fits.
+  /// For as many ranks as there are limits; of the rank that needs most. Nothing where none fits.
   std::optional<PlannedDecode> plan_for_ranks(const std::vector<std::optional<int64_t>>& limits_bytes) const {
     std::vector<int64_t> limits;
     for (const std::optional<int64_t>& limit : limits_bytes) limits.push_back(limit.value_or(kNoLimit));
-    std::optional<RankedPlan> found = make_ranked_plan(problem(kNoLimit), ranks_of(limits.size()), limits);
+    const Ranks ranks = ranks_of(limits.size());
+    std::optional<RankedPlan> found = make_ranked_plan(problem(kNoLimit), ranks, limits);
     if (!found) return {};
     for (size_t rank = 0; rank < limits.size(); ++rank) {
       Plan& own = found->plans[rank];
       if (!limits_bytes[rank]) own.limit_bytes = own.predicted_peak_bytes;
     }
-    const Plan first = found->plans.front();
-    return PlannedDecode{model_, first, std::make_shared<const RankedPlan>(*std::move(found))};
+    return of_neediest(*std::move(found));
   }
-  /// Of the ranks of the smallest plan, the one that needs most.
+  /// The plan that needs least.
   PlannedDecode smallest_for_ranks(size_t ranks) const {
-    auto plan = std::make_shared<const RankedPlan>(smallest_ranked_plan(problem(0), ranks_of(ranks)));
-    const auto most =
-        std::max_element(plan->plans.begin(), plan->plans.end(),
-                         [](const Plan& a, const Plan& b) { return a.limit_bytes < b.limit_bytes; });
-    return {model_, *most, plan};
+    return of_neediest(smallest_ranked_plan(problem(0), ranks_of(ranks)));
   }
   std::pair<std::string, std::string> why_not(int64_t limit_bytes) const {
     const WhyNot why = planner::why_not(problem(limit_bytes));
@@ -87,7 +85,19 @@ class Planner {
   }
 
  private:
-  Ranks ranks_of(size_t count) const { return {static_cast<int32_t>(count), assumed_link(request_.device)}; }
+  Ranks ranks_of(size_t count) const {
+    if (count < 1 || count > kMostRanks)
+      throw InputError("group: expected from 1 to " + std::to_string(kMostRanks) + " ranks, found " +
+                       std::to_string(count));
+    return {static_cast<int32_t>(count), assumed_link(request_.device)};
+  }
+  PlannedDecode of_neediest(RankedPlan found) const {
+    const auto most = std::max_element(
+        found.plans.begin(), found.plans.end(),
+        [](const Plan& a, const Plan& b) { return a.predicted_peak_bytes < b.predicted_peak_bytes; });
+    const Plan own = *most;
+    return {model_, own, std::make_shared<const RankedPlan>(std::move(found))};
+  }
   Problem problem(int64_t limit_bytes) const {
     Problem asked{*model_, request_, options_, costs_};
     asked.options.limit_bytes = limit_bytes;
@@ -152,7 +162,10 @@ std::vector<int64_t> peaks_of_ranks(const PlannedDecode& planned) {
 void bind_plan(nb::module_& module) {
   nb::class_<PlannedDecode>(module, "Plan", "How a decode is run under a limit.")
       .def_prop_ro("peak_bytes", [](const PlannedDecode& self) { return self.plan.predicted_peak_bytes; })
-      .def_prop_ro("seconds", [](const PlannedDecode& self) { return self.plan.predicted_seconds; })
+      .def_prop_ro("seconds",
+                   [](const PlannedDecode& self) {
+                     return self.ranked ? self.ranked->predicted_seconds : self.plan.predicted_seconds;
+                   })
       .def_prop_ro("limit_bytes", [](const PlannedDecode& self) { return self.plan.limit_bytes; })
       .def_prop_ro("weights_bytes", [](const PlannedDecode& self) { return self.plan.weights_bytes; })
       .def_prop_ro("scratch_bytes", [](const PlannedDecode& self) { return self.plan.scratch_limit_bytes; })

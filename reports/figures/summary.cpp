@@ -81,13 +81,12 @@ std::string text_of(const FrontierDocument& frontier) {
 
 std::string text_of(const RankedPlanDocument& document) {
   const RankedPlan& shared = document.shared;
-  int64_t peak = 0, sent = 0;
+  int64_t peak = 0;
   for (const DocumentPtr& rank : document.ranks)
     peak = std::max(peak, rank->as<PlanDocument>()->plan.predicted_peak_bytes);
-  for (const RankTraffic& traffic : shared.traffic) sent += traffic.total();
   return counted(static_cast<int64_t>(document.ranks.size()), "rank", "ranks") + ", " +
          request_text(shared.request) + ", peak " + bytes_text(peak) + " at most, " +
-         format(Unit::seconds, shared.predicted_seconds) + ", " + bytes_text(sent) + " sent";
+         format(Unit::seconds, shared.predicted_seconds) + ", " + bytes_text(shared.sent_bytes()) + " sent";
 }
 
 std::string text_of(const RankedTraceDocument& document) {

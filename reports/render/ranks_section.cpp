@@ -20,10 +20,8 @@ std::string shared_plan_sentence(const RankedPlanDocument& document) {
   const auto peak = [&](size_t rank) {
     return document.ranks[rank]->as<PlanDocument>()->plan.predicted_peak_bytes;
   };
-  int64_t sent = 0;
   for (size_t rank = 0; rank < document.ranks.size(); ++rank) {
     if (peak(rank) > peak(neediest)) neediest = rank;
-    sent += shared.traffic[rank].total();
   }
   const Plan& plan = document.ranks[neediest]->as<PlanDocument>()->plan;
   std::string text = counted(static_cast<int64_t>(document.ranks.size()), "rank decodes ", "ranks share ") +
@@ -31,7 +29,7 @@ std::string shared_plan_sentence(const RankedPlanDocument& document) {
                      " needs most: it is planned to take " + memory_text(double(plan.predicted_peak_bytes));
   if (is_limit(plan.limit_bytes)) text += " of its limit of " + memory_text(double(plan.limit_bytes));
   text += ". All are done in " + format(Unit::seconds, shared.predicted_seconds) + " and send " +
-          memory_text(double(sent));
+          memory_text(double(shared.sent_bytes()));
   if (shared.link.bytes_per_second > 0) {
     text += ", over a link of " + format(Unit::bytes_per_second, shared.link.bytes_per_second) + " and " +
             format(Unit::seconds, shared.link.seconds);
