@@ -234,12 +234,14 @@ def enable(
         progress: True for a tqdm bar, a function that is called with the share that is done, False for neither; None
             shows a bar for long decodes of a pipeline whose own bars are on.
         group: a process group of torch.distributed whose ranks share each decode: all of them call ``decode`` with the same
-            latent at the same time, and each decodes rows of its own. The limit is this rank's. On the CPU only so far.
-        gather: of a group, ``"all"`` ranks get the picture, or ``"rank0"`` alone and the others one of no items.
+            latent at the same time, and each decodes rows of its own. The limit is this rank's, how long ranks wait for one
+            another the group's timeout. On the CPU only so far, and without scratch.
+        gather: of a group, ``"all"`` ranks get the picture, or ``"rank0"``, the group's first, alone and the others one of no
+            items.
 
     Returns the handle, whose ``last`` is what the decode before took. Enabling again replaces the options.
 
-    Raises Unsupported where the decoder is not supported, by key, and InputError.
+    Raises Unsupported where the decoder is not supported, by key, and InputError. Decodes by a group raise ExchangeError, too.
     """
     vae = vae_of(vae_or_pipe)
     bar = getattr(vae_or_pipe, "progress_bar", None) if vae is not vae_or_pipe else None
