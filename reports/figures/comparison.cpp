@@ -55,7 +55,7 @@ struct Names {
 
 Names names_of(const Document& a, const Document& b) {
   Names names{a.file.filename().string(), b.file.filename().string()};
-  if (names.a == names.b) names = {a.file.string(), b.file.string()};
+  if (names.a == names.b || a.rank || b.rank) names = {name_of(a), name_of(b)};
   if (names.a == names.b) names = {"A", "B"};
   return names;
 }
