@@ -193,6 +193,12 @@ TEST_CASE("ranks: files of several ranks are compared rank by rank") {
   const std::vector<Table> traces = compare(*files.read("trace.json"), *other.read("trace.json"));
   REQUIRE_FALSE(traces.empty());
   CHECK(traces[0].rows.size() == 1);  // the others are equal
+  // Two ranks of one file are told apart by their numbers.
+  const std::vector<DocumentPtr> ranks = ranks_of(*other.read("plan.json"));
+  const std::vector<Table> parts = compare(*ranks[0], *ranks[2]);
+  REQUIRE_FALSE(parts.empty());
+  CHECK(parts[0].columns[1].title == "plan.json, rank 0");
+  CHECK(parts[0].columns[2].title == "plan.json, rank 2");
 }
 
 }  // namespace
