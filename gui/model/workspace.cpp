@@ -3,6 +3,7 @@
 #include <QFileInfo>
 #include <QMetaObject>
 #include <algorithm>
+#include <iterator>
 
 namespace headroom::gui {
 namespace {
@@ -71,20 +72,25 @@ void Workspace::finish(const reports::DocumentPtr& document, const QString& fail
   if (--opening_ == 0) Q_EMIT busyChanged(false);
 }
 
+QString Workspace::titleOf(const reports::Document& document) {
+  const QString name = QString::fromStdString(document.file.filename().string());
+  return document.rank ? tr("%1, rank %2").arg(name).arg(*document.rank) : name;
+}
+
 void Workspace::add(const reports::DocumentPtr& document) {
-  const auto same_file =
-      std::find_if(documents_.begin(), documents_.end(),
-                   [&](const reports::DocumentPtr& open) { return open->file == document->file; });
-  if (same_file == documents_.end()) {
-    documents_.push_back(document);
-  } else {
-    const reports::DocumentPtr before = *same_file;
-    *same_file = document;
-    std::erase(chosen_, before);
-    if (question_.profile == before)
-      question_.profile = document->as<profiler::Profile>() == nullptr ? nullptr : document;
-  }
+  const auto same_file = [&](const reports::DocumentPtr& open) { return open->file == document->file; };
+  const auto at = std::find_if(documents_.begin(), documents_.end(), same_file) - documents_.begin();
+  const reports::DocumentPtr before =
+      at == std::ssize(documents_) ? nullptr : documents_[static_cast<size_t>(at)];
+  std::erase_if(documents_, same_file);
+  std::erase_if(chosen_, same_file);
+  if (before != nullptr && question_.profile == before)
+    question_.profile = document->as<profiler::Profile>() == nullptr ? nullptr : document;
+  std::vector<reports::DocumentPtr> parts = reports::ranks_of(*document);
+  documents_.insert(documents_.begin() + at, parts.begin(), parts.end());
+  documents_.insert(documents_.begin() + at, document);
   choose(document);
+  if (!parts.empty()) choose(parts.front());
 }
 
 void Workspace::choose(const reports::DocumentPtr& document) {
@@ -108,12 +114,16 @@ void Workspace::choose(const reports::DocumentPtr& document) {
 }
 
 void Workspace::close(const reports::DocumentPtr& document) {
+  if (std::find(documents_.begin(), documents_.end(), document) == documents_.end()) return;
   const reports::DocumentPtr closed = document;  // the argument may be an element of what is changed here
-  if (std::erase(documents_, closed) == 0) return;
-  if (std::erase(chosen_, closed) > 0) {
-    const auto next =
-        std::find_if(documents_.rbegin(), documents_.rend(),
-                     [&](const reports::DocumentPtr& other) { return same_kind(other, closed); });
+  const auto same_file = [&](const reports::DocumentPtr& open) { return open->file == closed->file; };
+  std::erase_if(documents_, same_file);
+  std::vector<reports::DocumentPtr> no_more_chosen;
+  std::copy_if(chosen_.begin(), chosen_.end(), std::back_inserter(no_more_chosen), same_file);
+  std::erase_if(chosen_, same_file);
+  for (const reports::DocumentPtr& gone : no_more_chosen) {
+    const auto next = std::find_if(documents_.rbegin(), documents_.rend(),
+                                   [&](const reports::DocumentPtr& other) { return same_kind(other, gone); });
     if (next != documents_.rend()) chosen_.push_back(*next);
   }
   Q_EMIT documentsChanged();

@@ -21,8 +21,10 @@ struct PlanningQuestion {
   reports::DocumentPtr profile;  ///< costs; null: stated assumptions
 };
 
-/// The files that are open, one of each kind chosen, and the question that is planned. Files are read in a
-/// worker thread; everything else happens in the thread of the GUI.
+/// The files that are open, one of each kind chosen, and the question that is planned. Behind a file of
+/// several ranks stands each rank's part as a document of its own, so that it is looked at like any other;
+/// they come and go together. Files are read in a worker thread; everything else happens in the thread of the
+/// GUI.
 class Workspace : public QObject {
   Q_OBJECT
  public:
@@ -38,6 +40,8 @@ class Workspace : public QObject {
     }
     return nullptr;
   }
+  /// The file's name without its folder, with the rank where it is one rank's part.
+  static QString titleOf(const reports::Document& document);
   const PlanningQuestion& question() const { return question_; }
   bool busy() const { return opening_ > 0; }
 

@@ -863,5 +863,65 @@
         <source>limit of the reservation</source>
         <translation>预留区上限</translation>
     </message>
+    <message>
+        <source>Ranks</source>
+        <translation>各进程</translation>
+    </message>
+    <message>
+        <source>Rank</source>
+        <translation>进程</translation>
+    </message>
+    <message>
+        <source>rank</source>
+        <translation>进程</translation>
+    </message>
+    <message>
+        <source>rows</source>
+        <translation>行</translation>
+    </message>
+    <message>
+        <source>sent</source>
+        <translation>发送</translation>
+    </message>
+    <message>
+        <source>waiting</source>
+        <translation>等待</translation>
+    </message>
+    <message>
+        <source>waited</source>
+        <translation>等待时间</translation>
+    </message>
+    <message>
+        <source>waiting for other ranks</source>
+        <translation>等待其他进程</translation>
+    </message>
+    <message>
+        <source>plan of ranks</source>
+        <translation>多进程方案</translation>
+    </message>
+    <message>
+        <source>trace of ranks</source>
+        <translation>多进程跟踪</translation>
+    </message>
+    <message>
+        <source>Of the latent, that the rank owns.</source>
+        <translation>该进程所拥有的潜变量的行。</translation>
+    </message>
+    <message>
+        <source>To other ranks: rows, statistics, output.</source>
+        <translation>发给其他进程的：行、统计量、输出。</translation>
+    </message>
+    <message>
+        <source>Time in which the rank stood still for others.</source>
+        <translation>该进程因等待其他进程而停顿的时间。</translation>
+    </message>
+    <message>
+        <source>Of the rank&apos;s time.</source>
+        <translation>占该进程时间的比例。</translation>
+    </message>
+    <message>
+        <source>Of the rank&apos;s own passes, without waiting for others.</source>
+        <translation>该进程自身各遍的时间，不含等待其他进程。</translation>
+    </message>
 </context>
 </TS>

@@ -309,6 +309,18 @@ takes %2 and %3 there</source>
         <source>chosen</source>
         <translation>已选</translation>
     </message>
+    <message>
+        <source>Plans of ranks</source>
+        <translation>多进程方案</translation>
+    </message>
+    <message>
+        <source>Traces of ranks</source>
+        <translation>多进程跟踪</translation>
+    </message>
+    <message>
+        <source>Rank %1</source>
+        <translation>进程 %1</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::FrontierPage</name>
@@ -893,6 +905,41 @@ takes %2 and %3 there</source>
     <message>
         <source>Plan</source>
         <translation>方案</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::RanksPage</name>
+    <message>
+        <source>Ranks</source>
+        <translation>各进程</translation>
+    </message>
+    <message>
+        <source>Open a plan, statistics or a trace of a decode that several ranks share to see the ranks side by side. They are made with headroom-plan --ranks and by headroom-decode under torchrun.</source>
+        <translation>打开由多个进程共同完成的解码的方案、统计或跟踪，即可并排查看各进程。它们由 headroom-plan --ranks 以及在 torchrun 下运行的 headroom-decode 生成。</translation>
+    </message>
+    <message>
+        <source>&amp;Decode</source>
+        <translation>解码(&amp;D)</translation>
+    </message>
+    <message>
+        <source>&amp;Memory over time</source>
+        <translation>内存随时间变化(&amp;M)</translation>
+    </message>
+    <message>
+        <source>measured</source>
+        <translation>实测</translation>
+    </message>
+    <message>
+        <source>predicted</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>The first %1 of %2 ranks are drawn.</source>
+        <translation>共 %2 个进程，仅绘出前 %1 个。</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>进程 %1</translation>
     </message>
 </context>
 <context>
@@ -1535,6 +1582,13 @@ takes %2 and %3 there</source>
     <message>
         <source>The driver counted at most %1 less, at %2.</source>
         <translation>驱动最多少统计 %1，在 %2。</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::Workspace</name>
+    <message>
+        <source>%1, rank %2</source>
+        <translation>%1，进程 %2</translation>
     </message>
 </context>
 </TS>

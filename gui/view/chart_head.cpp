@@ -31,6 +31,12 @@ void ChartHead::show(const reports::Chart& chart, const QPalette& palette, const
                series.mark == chart.series.front().mark;
       });
   if (alike) entries_.clear();
+  if (chart.strip) {
+    entries_.push_back({figure_text(chart.strip->name),
+                        colour_of(chart.strip->colour_role, palette),
+                        reports::Mark::area,
+                        {}});
+  }
   text_ = palette.color(QPalette::Text);
   font_ = title_font_ = font;
   title_font_.setBold(true);

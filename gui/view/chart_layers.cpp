@@ -77,6 +77,24 @@ void ChartBands::draw(QCPPainter* painter) {
   }
 }
 
+void ChartFoot::draw(QCPPainter* painter) {
+  if (!strip_ || strip_->share.empty()) return;
+  constexpr double kHeight = 9;
+  const QRect area = clipRect();
+  const QCPAxis* axis = mParentPlot->xAxis;
+  const double ground = area.bottom() + 1.0;
+  painter->setAntialiasing(false);
+  painter->fillRect(QRectF(area.left(), ground - kHeight, area.width(), kHeight),
+                    palette_.color(QPalette::Base));
+  const QColor colour = colour_of(strip_->colour_role, palette_);
+  for (size_t i = 0; i < strip_->share.size(); ++i) {
+    const double left = axis->coordToPixel(strip_->x[i]), right = axis->coordToPixel(strip_->x[i + 1]);
+    if (strip_->share[i] <= 0 || right < area.left() || left > area.right()) continue;
+    const double height = kHeight * strip_->share[i];
+    painter->fillRect(QRectF(left, ground - height, std::max(1.0, right - left), height), colour);
+  }
+}
+
 void ChartMarks::show(const reports::Chart& chart) {
   spans_ = chart.spans;
   guides_ = chart.guides;

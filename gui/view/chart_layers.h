@@ -37,6 +37,19 @@ class ChartBands final : public ChartLayer {
   std::vector<reports::Span> spans_;
 };
 
+/// A strip along the foot of the plot, as high in each interval as its share.
+class ChartFoot final : public ChartLayer {
+ public:
+  using ChartLayer::ChartLayer;
+  void show(const std::optional<reports::Strip>& strip) { strip_ = strip; }
+
+ protected:
+  void draw(QCPPainter* painter) override;
+
+ private:
+  std::optional<reports::Strip> strip_;
+};
+
 /// Guides with their labels, notes, and the names of bands that are wide enough.
 class ChartMarks final : public ChartLayer {
  public:

@@ -101,6 +101,7 @@ ChartView::ChartView(QWidget* parent)
   plot_->axisRect()->setRangeZoom(Qt::Horizontal);
   add_layers(*plot_);
   bands_ = new ChartBands(plot_, kBandsLayer);
+  foot_ = new ChartFoot(plot_, kMarksLayer);
   marks_ = new ChartMarks(plot_, kMarksLayer);
   cursor_ = new ChartCursor(plot_, kCursorLayer);
   plot_->plotLayout()->insertRow(0);
@@ -161,6 +162,7 @@ void ChartView::beforeDrawing() {
   series_->show(chart_);
   series_->colour(chart_, palette());
   bands_->show(chart_.spans);
+  foot_->show(chart_.strip);
   marks_->show(chart_);
 }
 
@@ -169,6 +171,7 @@ void ChartView::draw() {
   set_axis(*plot_->yAxis, chart_.y, {});
   series_->show(chart_);
   bands_->show(chart_.spans);
+  foot_->show(chart_.strip);
   marks_->show(chart_);
   setAccessibleDescription(figure_text(chart_.title));
   colour();
@@ -181,8 +184,8 @@ void ChartView::colour() {
   colour_axis(*plot_->yAxis, colours, font());
   series_->colour(chart_, colours);
   head_->show(chart_, colours, font());
-  for (ChartLayer* layer : {static_cast<ChartLayer*>(bands_), static_cast<ChartLayer*>(marks_),
-                            static_cast<ChartLayer*>(cursor_)})
+  for (ChartLayer* layer : {static_cast<ChartLayer*>(bands_), static_cast<ChartLayer*>(foot_),
+                            static_cast<ChartLayer*>(marks_), static_cast<ChartLayer*>(cursor_)})
     layer->setLook(colours, font());
   plot_->replot(QCustomPlot::rpQueuedReplot);
 }

@@ -16,6 +16,7 @@ namespace headroom::gui {
 
 class ChartBands;
 class ChartCursor;
+class ChartFoot;
 class ChartHead;
 class ChartMarks;
 class ChartSeries;
@@ -97,6 +98,7 @@ class ChartView : public QWidget {
   std::unique_ptr<ChartSeries> series_;
   std::unique_ptr<ChartExtent> extent_;
   ChartBands* bands_;
+  ChartFoot* foot_;
   ChartMarks* marks_;
   ChartCursor* cursor_;
   ChartHead* head_;

@@ -34,8 +34,7 @@ void fill(QComboBox& box, std::vector<reports::DocumentPtr>& listed,
   listed = std::move(documents);
   box.clear();
   for (const reports::DocumentPtr& document : listed) {
-    box.addItem(QString::fromStdString(document->file.filename().string()) + " (" +
-                figure_text(reports::kind_of(*document)) + ")");
+    box.addItem(Workspace::titleOf(*document) + " (" + figure_text(reports::kind_of(*document)) + ")");
     box.setItemData(box.count() - 1, QString::fromStdString(document->file.string()), Qt::ToolTipRole);
   }
   auto current = std::find(listed.begin(), listed.end(), before);
@@ -214,7 +213,7 @@ void ComparePage::take(const Comparison& comparison) {
   };
   const auto show = [&](ChartView* chart, const TimelinePtr& timeline, const reports::DocumentPtr& document,
                         const reports::Timeline& beside, const QString& peak_of_beside) {
-    const std::string name = document->file.filename().string();
+    const std::string name = Workspace::titleOf(*document).toStdString();
     std::vector<reports::Guide> guides;
     // Both are drawn to one height.
     if (highest(beside) > highest(*timeline))

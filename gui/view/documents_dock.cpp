@@ -17,6 +17,8 @@ QString title_of_kind(const std::string& kind) {
   if (kind == "stats") return DocumentsDock::tr("Runs");
   if (kind == "trace") return DocumentsDock::tr("Traces");
   if (kind == "profile") return DocumentsDock::tr("Profiles");
+  if (kind == "plan of ranks") return DocumentsDock::tr("Plans of ranks");
+  if (kind == "trace of ranks") return DocumentsDock::tr("Traces of ranks");
   return DocumentsDock::tr("Frontiers");
 }
 
@@ -64,19 +66,24 @@ void DocumentsDock::list() {
   tree_->clear();
   const std::vector<reports::DocumentPtr>& documents = workspace_.documents();
   std::map<size_t, QTreeWidgetItem*> kinds;  // by index in the variant, and in that order
-  for (const reports::DocumentPtr& document : documents) kinds[document->contents.index()] = nullptr;
+  for (const reports::DocumentPtr& document : documents) {
+    if (!document->rank) kinds[document->contents.index()] = nullptr;
+  }
   for (auto& [index, kind] : kinds) {
     kind = new QTreeWidgetItem(tree_);
     kind->setFlags(Qt::ItemIsEnabled);
     kind->setExpanded(true);
   }
+  QTreeWidgetItem* file = nullptr;  // of several ranks, whose parts follow it
   for (size_t i = 0; i < documents.size(); ++i) {
     const reports::Document& document = *documents[i];
-    QTreeWidgetItem* kind = kinds[document.contents.index()];
-    kind->setText(0, title_of_kind(reports::kind_of(document)));
+    QTreeWidgetItem* above = document.rank ? file : kinds[document.contents.index()];
+    if (!document.rank) above->setText(0, title_of_kind(reports::kind_of(document)));
     const bool chosen = chosen_like(workspace_, document) == documents[i];
-    const QString name = QString::fromStdString(document.file.filename().string());
-    auto* item = new QTreeWidgetItem(kind, {(chosen ? QStringLiteral("● ") : QStringLiteral("○ ")) + name});
+    const QString name = document.rank ? tr("Rank %1").arg(*document.rank) : Workspace::titleOf(document);
+    auto* item = new QTreeWidgetItem(above, {(chosen ? QStringLiteral("● ") : QStringLiteral("○ ")) + name});
+    if (!document.rank) file = item;
+    item->setExpanded(true);
     QFont font = item->font(0);
     font.setBold(chosen);
     item->setFont(0, font);

@@ -260,7 +260,10 @@ GridView::GridView(QWidget* parent) : QWidget(parent) {
 void GridView::setPass(const reports::DocumentPtr& plan, size_t pass) {
   play(false);
   const QSignalBlocker blocker(slider_);
-  canvas_->show_pass(plan, pass);
+  // A rank without rows has passes without tiles.
+  const bool any_tiles =
+      plan != nullptr && !plan->as<reports::PlanDocument>()->plan.passes[pass].tiles.y.empty();
+  canvas_->show_pass(any_tiles ? plan : nullptr, any_tiles ? pass : 0);
   slider_->setRange(0, std::max(tiles() - 1, 0));
   slider_->setPageStep(std::max(tiles() / 20, 1));
   slider_->setValue(0);

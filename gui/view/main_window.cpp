@@ -22,6 +22,7 @@
 #include "gui/view/layers_page.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/plan_page.h"
+#include "gui/view/ranks_page.h"
 #include "gui/view/run_page.h"
 #include "gui/view/scaling_page.h"
 #include "gui/view/start_page.h"
@@ -45,6 +46,9 @@ QStringList local_files(const QMimeData* data) {
 /// The page that shows a file best; it is turned to from the start page.
 QString page_of(const reports::Document& document) {
   const std::string kind = reports::kind_of(document);
+  const RunStats* stats = document.as<RunStats>();
+  if (!reports::ranks_of(document).empty() || (stats != nullptr && !stats->ranks.empty()))
+    return QStringLiteral("ranks");
   if (kind == "profile") return QStringLiteral("layers");
   if (kind == "stats") return QStringLiteral("plan");
   if (kind == "frontier") return QStringLiteral("frontier");
@@ -129,6 +133,7 @@ void MainWindow::buildPages() {
   start_ = new StartPage(workspace_);
   pages_ = {start_,
             new TimelinePage(workspace_),
+            new RanksPage(workspace_),
             new LayersPage(workspace_),
             new ScalingPage(workspace_),
             new PlanPage(workspace_),
@@ -199,8 +204,8 @@ void MainWindow::fileOpened(const reports::DocumentPtr& document) {
       kMessageMilliseconds);
   // Of several files the one with the most to see decides where to go.
   const QString page = page_of(*document);
-  if (currentPage() == start_ && (page_after_reading_.isEmpty() || page == QLatin1String("timeline")))
-    page_after_reading_ = page;
+  const bool much = page == QLatin1String("timeline") || page == QLatin1String("ranks");
+  if (currentPage() == start_ && (page_after_reading_.isEmpty() || much)) page_after_reading_ = page;
   Q_EMIT settingsChanged();
 }
 

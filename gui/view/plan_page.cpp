@@ -85,6 +85,9 @@ reports::DocumentPtr PlanPage::runOf(const reports::DocumentPtr& plan) const {
   candidates.insert(candidates.end(), workspace_.documents().rbegin(), workspace_.documents().rend());
   for (const reports::DocumentPtr& document : candidates) {
     if (document == nullptr || document->as<RunStats>() == nullptr) continue;
+    // Of several ranks it has the passes of rank 0.
+    const bool of_ranks = !document->as<RunStats>()->ranks.empty();
+    if (of_ranks != plan->rank.has_value() || plan->rank.value_or(0) != 0) continue;
     try {
       planner::analyze(plan->as<reports::PlanDocument>()->plan, plan->file.string(),
                        *document->as<RunStats>(), document->file.string());

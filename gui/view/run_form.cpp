@@ -225,7 +225,8 @@ void RunForm::listPlans() {
   plans_.clear();
   plan_->clear();
   for (const reports::DocumentPtr& document : workspace_.documents()) {
-    if (document->as<reports::PlanDocument>() == nullptr) continue;
+    // One rank's plan is no decode by itself.
+    if (document->as<reports::PlanDocument>() == nullptr || document->rank) continue;
     plans_.push_back(document);
     plan_->addItem(plan_text(*document));
     plan_->setItemData(plan_->count() - 1, QString::fromStdString(reports::summary(*document)),

@@ -93,9 +93,7 @@ TableView* TimelineSide::table() {
 }
 
 void TimelineSide::draw() {
-  const std::string heading =
-      (word_ + QStringLiteral(": ") + QString::fromStdString(document_->file.filename().string()))
-          .toStdString();
+  const std::string heading = (word_ + QStringLiteral(": ") + Workspace::titleOf(*document_)).toStdString();
   chart_->setSource(0, timeline_->end_seconds(),
                     [timeline = timeline_, heading](double begin, double end, size_t columns) {
                       reports::Chart chart = reports::timeline_chart(*timeline, heading, begin, end, columns);

@@ -54,8 +54,11 @@ struct Names {
 };
 
 Names names_of(const Document& a, const Document& b) {
-  Names names{a.file.filename().string(), b.file.filename().string()};
-  if (names.a == names.b) names = {a.file.string(), b.file.string()};
+  const auto with_rank = [](const Document& document, const std::string& name) {
+    return name + (document.rank ? ", rank " + std::to_string(*document.rank) : "");
+  };
+  Names names{with_rank(a, a.file.filename().string()), with_rank(b, b.file.filename().string())};
+  if (names.a == names.b) names = {name_of(a), name_of(b)};
   if (names.a == names.b) names = {"A", "B"};
   return names;
 }

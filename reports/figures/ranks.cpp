@@ -233,6 +233,13 @@ std::vector<Chart> rank_charts(const RankedRun& run, bool measured, size_t most_
     charts.push_back(timeline_chart(timeline, title, 0, timeline.end_seconds(), columns));
     charts.back().compact = true;
   }
+  // One legend stands for all, so what one has all have.
+  const auto waited =
+      std::find_if(charts.begin(), charts.end(), [](const Chart& chart) { return chart.strip.has_value(); });
+  if (waited == charts.end()) return charts;
+  for (Chart& chart : charts) {
+    if (!chart.strip) chart.strip = Strip{waited->strip->name, waited->strip->colour_role, {}, {}};
+  }
   return charts;
 }
 

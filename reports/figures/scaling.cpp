@@ -57,7 +57,7 @@ void add_profile(Scaling& scaling, const profiler::Profile& profile) {
 void add_run(Scaling& scaling, const RunStats& run, const std::vector<DocumentPtr>& documents) {
   for (const DocumentPtr& document : documents) {
     const PlanDocument* plan = document->as<PlanDocument>();
-    if (plan == nullptr || !planner::belongs_to(plan->plan, run)) continue;
+    if (plan == nullptr || document->rank || !run.ranks.empty() || !planner::belongs_to(plan->plan, run)) continue;
     if (scaling.decoder && !is_of(*scaling.decoder, *plan)) continue;
     const Request& request = plan->plan.request;
     scaling.measured.push_back({request.width_pixels, request.height_pixels, run.peak_bytes});

@@ -161,7 +161,7 @@ TEST_CASE("main window: every page has a key of its own and a shortcut, every me
     QTest::keyClick(&window, static_cast<Qt::Key>(Qt::Key_1 + int(i)), Qt::ControlModifier);
     CHECK(window.currentPage() == page);
   }
-  CHECK(keys == QStringList{"start", "timeline", "layers", "scaling", "plan", "frontier", "run", "compare"});
+  CHECK(keys == QStringList{"start", "timeline", "ranks", "layers", "scaling", "plan", "frontier", "run", "compare"});
   for (const QAction* menu : window.menuBar()->actions()) {
     CHECK(menu->text().contains('&'));
     for (const QAction* action : menu->menu()->actions()) {

@@ -44,6 +44,8 @@ struct RankFiles {
     write();
   }
 
+  /// In the second half of each pass.
+  double waited_seconds(size_t rank) const { return 0.5 * double(rank) / double(plan.plans.size()); }
   std::string file(const std::string& name) const { return (scratch / name).string(); }
   DocumentPtr read(const std::string& name) const { return read_document(scratch / name); }
 
@@ -57,8 +59,7 @@ struct RankFiles {
   }
 
  private:
-  /// Every pass takes a second. In its second half the rank waits for the others: rank 0 for none of it, each
-  /// one after it for a tenth of a second more.
+  /// Every pass takes a second, of which the rank waits for others in the second half; rank 0 never does.
   Trace trace_of(int32_t rank) const {
     const Plan& own = plan.plans[static_cast<size_t>(rank)];
     Trace trace;
@@ -66,6 +67,7 @@ struct RankFiles {
     trace.device = "two cores";
     trace.limit_bytes = own.limit_bytes;
     trace.events.push_back({.bytes = 1000 + rank, .kind = MemoryKind::weights});
+    const double waited = waited_seconds(static_cast<size_t>(rank));
     TraceRank of{rank, static_cast<int32_t>(plan.plans.size()), own.share.latent_rows,
                  own.predicted_peak_bytes, 0.25 * rank};
     for (size_t i = 0; i < own.passes.size(); ++i) {
@@ -74,8 +76,8 @@ struct RankFiles {
       trace.passes.push_back({.begin_seconds = begin, .end_seconds = begin + 1, .pass = pass});
       of.calls.push_back({begin, begin + 0.5, 10, pass, ExchangeCall::post});
       if (rank == 0) continue;
-      of.calls.push_back({begin + 0.5, begin + 0.5 + 0.1 * rank, 0, pass, ExchangeCall::gather});
-      of.waited_seconds += 0.1 * rank;
+      of.calls.push_back({begin + 0.5, begin + 0.5 + waited, 0, pass, ExchangeCall::gather});
+      of.waited_seconds += waited;
     }
     of.sent_bytes = plan.traffic[static_cast<size_t>(rank)].total();
     trace.seconds = double(own.passes.size());

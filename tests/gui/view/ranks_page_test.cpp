@@ -1,0 +1,225 @@
+#include "gui/view/ranks_page.h"
+
+#include <qcustomplot.h>
+
+#include <QComboBox>
+#include <QImage>
+#include <QLabel>
+#include <QTreeWidget>
+#include <catch2/catch.hpp>
+
+#include "gui/view/chart_view.h"
+#include "gui/view/compare_page.h"
+#include "gui/view/documents_dock.h"
+#include "gui/view/main_window.h"
+#include "gui/view/message_bar.h"
+#include "gui/view/plan_page.h"
+#include "gui/view/run_form.h"
+#include "gui/view/screenshots.h"
+#include "gui/view/table_view.h"
+#include "gui/view/timeline_page.h"
+#include "gui/view/timeline_side.h"
+#include "tests/gui/sample_files.h"
+#include "tests/reports/figures/rank_files.h"
+
+namespace headroom::gui {
+namespace {
+
+using reports::test::RankFiles;
+using test::open;
+using test::sample_files;
+using test::wait_until;
+
+/// Of several tests: planning takes a moment.
+const RankFiles& three_ranks() {
+  static const RankFiles files;
+  return files;
+}
+
+QString path(const RankFiles& files, const char* name) {
+  return QString::fromStdString(files.file(name));
+}
+
+QStringList all_of(const RankFiles& files) {
+  return {path(files, "plan.json"), path(files, "stats.json"), path(files, "trace.json")};
+}
+
+TEST_CASE("workspace: each rank's part of a file is a document behind it, and goes with it") {
+  Workspace workspace;
+  const RankFiles& files = three_ranks();
+  open(workspace, {sample_files().file("plan.json"), path(files, "plan.json"), path(files, "trace.json")});
+  REQUIRE(workspace.documents().size() == 9);
+  const reports::DocumentPtr plan = workspace.documents()[1];
+  CHECK(workspace.chosen<reports::RankedPlanDocument>() == plan);
+  for (size_t rank = 0; rank < 3; ++rank)
+    CHECK(workspace.documents()[2 + rank] == reports::ranks_of(*plan)[rank]);
+  // The pages have rank 0 to show.
+  CHECK(workspace.chosen<reports::PlanDocument>() == workspace.documents()[2]);
+  CHECK(workspace.chosen<RecordedTrace>() == workspace.documents()[6]);
+  CHECK(workspace.question().options.limit_bytes == files.plan.plans[0].limit_bytes);
+  CHECK(Workspace::titleOf(*workspace.documents()[4]) == "plan.json, rank 2");
+  CHECK(Workspace::titleOf(*plan) == "plan.json");
+
+  open(workspace, {path(files, "plan.json")});  // again: in its place
+  REQUIRE(workspace.documents().size() == 9);
+  CHECK(workspace.documents()[1] != plan);
+  CHECK(workspace.documents()[1]->as<reports::RankedPlanDocument>() != nullptr);
+  CHECK(workspace.documents()[5]->as<reports::RankedTraceDocument>() != nullptr);
+
+  workspace.close(workspace.documents()[3]);  // one rank's part
+  REQUIRE(workspace.documents().size() == 5);
+  CHECK(workspace.chosen<reports::RankedPlanDocument>() == nullptr);
+  CHECK(workspace.chosen<reports::PlanDocument>() == workspace.documents()[0]);
+}
+
+TEST_CASE("documents: a file of several ranks has its parts below it") {
+  Workspace workspace;
+  DocumentsDock dock(workspace);
+  open(workspace, {path(three_ranks(), "plan.json"), sample_files().file("plan.json")});
+  auto* tree = dock.findChild<QTreeWidget*>();
+  wait_until([&] { return tree->topLevelItemCount() == 2; });
+  const QTreeWidgetItem* kind = tree->topLevelItem(1);
+  CHECK(kind->text(0) == "Plans of ranks");
+  CHECK(tree->topLevelItem(0)->childCount() == 1);
+  REQUIRE(kind->childCount() == 1);
+  QTreeWidgetItem* file = kind->child(0);
+  REQUIRE(file->childCount() == 3);
+  CHECK(file->isExpanded());
+  CHECK(file->child(2)->text(0).contains("Rank 2"));
+  Q_EMIT tree->itemClicked(file->child(2), 0);
+  CHECK(workspace.chosen<reports::PlanDocument>()->rank == 2u);
+  CHECK(workspace.chosen<reports::RankedPlanDocument>() != nullptr);
+}
+
+TEST_CASE("ranks page: the table and a chart of each rank over the same time") {
+  Workspace workspace;
+  RanksPage page(workspace);
+  page.resize(1000, 800);
+  page.show();
+  CHECK(page.exports().empty());
+  open(workspace, all_of(three_ranks()));
+  wait_until([&] { return !page.busy() && page.charts().size() == 3; });
+  CHECK(page.runs()->count() == 1);
+  CHECK(page.table()->table().rows.size() == 3);
+  CHECK(page.exports().size() == 4);
+  // What was measured comes first; all have the time of the one that ended last, and one height.
+  const double passes = double(three_ranks().plan.plans[0].passes.size());
+  for (size_t rank = 0; rank < 3; ++rank) {
+    CAPTURE(rank);
+    const auto& chart = *page.charts()[rank];
+    CHECK(chart.chart().title ==
+          reports::rank_charts(reports::ranked_runs(workspace.documents())[0], true, 16, 2)[rank].title);
+    CHECK(page.charts()[rank]->visibleRange().second == Approx(passes + 0.5));
+    CHECK(page.charts()[rank]->plot()->yAxis->range().upper ==
+          page.charts()[0]->plot()->yAxis->range().upper);
+    CHECK(chart.chart().strip.has_value() == (rank > 0));
+  }
+  page.charts()[1]->setVisibleRange(1, 2);
+  CHECK(page.charts()[0]->visibleRange().first == Approx(1));
+  CHECK(page.charts()[2]->visibleRange().second == Approx(2));
+  Q_EMIT page.charts()[2]->cursorMoved(1.5);
+  CHECK(page.charts()[0]->cursor() == 1.5);
+
+  page.shown()->setCurrentIndex(1);
+  REQUIRE(page.charts().size() == 3);
+  CHECK(page.charts()[0]->chart().title == "Rank 0, rows 0 to 4, predicted");
+  workspace.close(workspace.chosen<reports::RankedPlanDocument>());
+  wait_until([&] { return !page.busy() && page.shown()->count() == 1; });
+  CHECK(page.charts()[0]->chart().title == "Rank 0, rows 0 to 4, measured");
+  workspace.close(workspace.chosen<reports::RankedTraceDocument>());
+  wait_until([&] { return !page.busy() && page.charts().empty(); });
+  CHECK(page.table()->table().rows.size() == 3);  // of the statistics
+  workspace.close(workspace.chosen<RunStats>());
+  wait_until([&] { return !page.busy() && page.exports().empty(); });
+}
+
+TEST_CASE("ranks page: one of several decodes, and more ranks than are drawn, some without rows") {
+  const RankFiles many(18, 2);
+  Workspace workspace;
+  RanksPage page(workspace);
+  page.show();
+  open(workspace, {path(three_ranks(), "trace.json"), path(many, "plan.json")});
+  wait_until([&] { return !page.busy() && page.runs()->count() == 2; });
+  CHECK(page.runs()->itemText(0) == "plan.json");
+  CHECK(page.runs()->itemText(1) == "trace.json");
+  page.runs()->setCurrentIndex(0);
+  CHECK(page.table()->table().rows.size() == 18);
+  REQUIRE(page.charts().size() == 16);
+  CHECK(page.charts()[15]->chart().title == "Rank 15, no rows, predicted");
+  CHECK(page.findChild<QLabel*>("words")->text() == "The first 16 of 18 ranks are drawn.");
+  page.runs()->setCurrentIndex(1);
+  CHECK(page.charts().size() == 3);
+  CHECK(page.findChild<QLabel*>("words")->text().isEmpty());
+}
+
+TEST_CASE("ranks: what ranks waited is drawn at the foot of their charts") {
+  reports::Chart chart{"waits",
+                       {"time", reports::Unit::seconds},
+                       {"memory", reports::Unit::bytes},
+                       {{"weights", reports::Mark::area, reports::ColourRole::weights, {0, 1}, {100, 100}}},
+                       {},
+                       {},
+                       {}};
+  ChartView view;
+  view.resize(600, 300);
+  view.setChart(chart);
+  const auto coloured = [&] {
+    const QImage image = view.plot()->toPixmap(600, 300).toImage();
+    const QColor wanted = colour_of(reports::ColourRole::limit, view.palette());
+    int pixels = 0;
+    const QRect area = view.plot()->axisRect()->rect();
+    for (int y = area.top(); y <= area.bottom(); ++y) {
+      for (int x = area.left(); x <= area.right(); ++x) pixels += image.pixelColor(x, y) == wanted;
+    }
+    return pixels / double(area.width());
+  };
+  CHECK(coloured() == 0);
+  chart.strip = reports::Strip{"waiting for other ranks", reports::ColourRole::limit, {0, 0.5, 1}, {1, 0}};
+  view.setChart(chart);
+  CHECK(coloured() == Approx(4.5).margin(0.5));  // half of the width, nine high
+}
+
+TEST_CASE("ranks: no page fails on any rank's part, with or without rows") {
+  const RankFiles few(3, 2);
+  Workspace workspace;
+  WindowSettings settings;
+  settings.language = "en";
+  MainWindow window(workspace, settings);
+  window.show();
+  open(workspace, all_of(few));
+  wait_until_idle(window);
+  CHECK(window.currentPage()->key() == "ranks");
+  for (const reports::DocumentPtr& document : std::vector(workspace.documents())) {
+    workspace.choose(document);
+    for (const Page* page : window.pages()) {
+      window.showPage(page->key());
+      wait_until_idle(window);
+    }
+  }
+  CHECK(window.messages().messages().isEmpty());
+  CHECK(workspace.chosen<RecordedTrace>()->rank == 2u);
+}
+
+TEST_CASE(
+    "ranks: statistics of rank 0 stand beside rank 0's plan alone, and no rank's plan is run by itself") {
+  Workspace workspace;
+  PlanPage page(workspace);
+  RunForm form(workspace);
+  page.show();
+  open(workspace, all_of(three_ranks()));
+  const reports::DocumentPtr plan = workspace.chosen<reports::RankedPlanDocument>();
+  const auto& ranks = reports::ranks_of(*plan);
+  REQUIRE(ranks[0]->as<reports::PlanDocument>()->plan.passes.size() ==
+          ranks[2]->as<reports::PlanDocument>()->plan.passes.size());
+  const auto beside = [&](size_t rank) {
+    workspace.choose(ranks[rank]);
+    return page.findChild<TableView*>("plan-passes")->table().title.find("measured") != std::string::npos;
+  };
+  CHECK(beside(0));
+  CHECK_FALSE(beside(1));
+  CHECK_FALSE(beside(2));
+  CHECK(form.request().plan.isEmpty());
+}
+
+}  // namespace
+}  // namespace headroom::gui
