@@ -91,7 +91,8 @@ struct RankFiles {
       const Plan& own = plan.plans[rank];
       const int64_t sent = plan.traffic[rank].total(), peak = own.predicted_peak_bytes;
       made.ranks.push_back({own.share.latent_rows, own.limit_bytes, peak,
-                            peak - 100 * static_cast<int64_t>(rank), peak, 2.0 + double(rank), sent, sent});
+                            peak - 100 * static_cast<int64_t>(plan.plans.size() - rank), peak,
+                            2.0 + double(rank), sent, sent});
     }
     return made;
   }
