@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import threading
 import time
 import traceback
 import unittest
@@ -245,6 +246,28 @@ class Ranks(unittest.TestCase):
             self.assertEqual(said, [("ValueError", "no more\nof this") if rank == 1 else ("ExchangeError", "rank 1 ended: no more")] * 2)
             self.assertLess(seconds, 30)
             self.assertLessEqual(error, EXACT)
+
+    def test_an_interrupt_while_a_rank_waits(self):
+        def body(rank: int) -> Any:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            vae, z = tiny.kl(), latent(1, 4, 24, 8)
+            pauses = [3]  # once: the other has come to wait by then
+            slow = lambda share: time.sleep(pauses.pop() if pauses else 0)  # noqa: E731
+            headroom.enable(vae, group=dist.group.WORLD, progress=slow if rank == 1 else None)
+            if rank == 0:
+                threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+            try:
+                vae.decode(z)
+                said = "nothing"
+            except (KeyboardInterrupt, headroom.ExchangeError) as error:
+                said = type(error).__name__
+            headroom.enable(vae, group=dist.group.WORLD)
+            return said, error_of(vae, z, vae.decode(z).sample)
+
+        for rank, result in enumerate(by_ranks(2, body)):
+            self.assertIsInstance(result, tuple, result)
+            self.assertEqual(result[0], ("KeyboardInterrupt", "ExchangeError")[rank])
+            self.assertLessEqual(result[1], EXACT)
 
     def test_a_rank_that_is_killed(self):
         def body(rank: int) -> Any:
