@@ -296,7 +296,7 @@ def notes(args: argparse.Namespace) -> str:
             "machine's cores take turns. Sent: payload, the least that\na rank has to send for its calls (`reports/bench/counted_exchange.py` has the rules); of "
             "Headroom its own count. \"Variances averaged\" is DistVAE with the\nGroupNorm that it had until 2024: no spread between the ranks' means.\n\n"
             "Limits: \"of 2GiB\" is one rank that may use 2 GiB. Each of N ranks may then use W + 1.15 (P − W)/N, where P is the peak that one rank's\n"
-            "plan predicts and W the model's weights in fp32, which are in every rank's peak. \"Of the N-th part\": the highest rank's bytes above W, divided by the\n"
+            "plan predicts and W the model's weights in fp32, which are in every rank's peak but where its plan brings them in\npass by pass. \"Of the N-th part\": the highest rank's bytes above W, divided by the\n"
             "N-th part of one rank's. Headroom decodes twice, and both have to have the same bits; its time is the faster one's.\n")
 
 
