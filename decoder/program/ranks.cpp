@@ -123,14 +123,17 @@ RunStats run_rank(const DecodeOptions& options, const RankedDecode& asked, Excha
   WatchedExchange watched(exchange, events);
   std::optional<ReportedSink> sink;
   if (writes) sink.emplace(outputs->first(), events);
-  RankedHooks hooks{&events, [&](double share) {
-                      events.loading(share);
-                      exchange.working();
-                    }};
+  RankedHooks hooks;
+  if (sink) hooks.output = &*sink;
+  hooks.events = &events;
+  hooks.loading = [&](double share) {
+    events.loading(share);
+    exchange.working();
+  };
   hooks.gpu = gpu;
   hooks.spool_folder = options.scratch.empty() ? std::filesystem::temp_directory_path()
                                                : std::filesystem::path(options.scratch);
-  RunStats stats = decode(model, plan, asked.weights, asked.latent, sink ? &*sink : nullptr, watched, hooks);
+  RunStats stats = decode(model, plan, asked.weights, asked.latent, watched, hooks);
   if (sink) stats.output_wait_seconds += sink->waited_seconds();
   if (recorder)
     write_rank_traces(exchange, {*recorder, own, model.graph, stats},

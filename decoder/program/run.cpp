@@ -204,10 +204,9 @@ int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ost
     const std::optional<DecodeOptions> parsed = parse_decode_options(args, out);
     if (!parsed) return static_cast<int>(kDone);
     const DecodeOptions& options = *parsed;
+    progress = make_progress(options.progress, err);
     const std::optional<RankEnvironment> rank = rank_of(options);
-    ProgressOptions shown = options.progress;
-    shown.quiet = shown.quiet || (rank && rank->rank > 0);
-    progress = make_progress(shown, err);
+    if (rank && rank->rank > 0) progress = make_progress({.quiet = true}, err);
     const WipedProgress wiped(*progress);
     const std::optional<RunStats> measured = run_any(options, rank, *progress);
     if (!measured) return static_cast<int>(kDone);  // rank 0 says all

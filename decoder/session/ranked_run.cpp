@@ -115,7 +115,8 @@ Interval output_rows(const Model& model, const Plan& plan) {
 }
 
 RunStats decode(const Model& model, const RankedPlan& plan, const ParameterSource& weights,
-                const Array& latent, PictureSink* output, Exchange& exchange, const RankedHooks& hooks) {
+                const Array& latent, Exchange& exchange, const RankedHooks& hooks) {
+  PictureSink* const output = hooks.output;
   const auto rank = static_cast<size_t>(exchange.rank());
   if ((rank == 0) != (output != nullptr)) throw std::logic_error("rank 0 has the output, and no other rank");
   const Plan& own = plan.plans[rank];

@@ -11,18 +11,19 @@ namespace headroom {
 
 /// What one rank's part of a decode may be given beside what it decodes.
 struct RankedHooks {
+  PictureSink* output = nullptr;          ///< rank 0's, and no other's: where the picture goes
   EventSink* events = nullptr;            ///< null for nobody
   std::function<void(double)> loading{};  ///< receives the share of the weights that is there
   gpu::Gpu* gpu = nullptr;                ///< for plans that are for one
   std::filesystem::path spool_folder{};   ///< for a rank's rows of the output, until rank 0 takes them
 };
 
-/// Decodes the rows of exchange.rank() and, on rank 0, finishes `output` with those of all ranks, band by
-/// band: no rank holds the whole. On the others `output` is null. Statistics are this rank's, and on rank 0
-/// those of all ranks besides (RunStats::ranks). Throws ExchangeError where another rank fails; after any
-/// error the caller calls exchange.abandon().
+/// Decodes the rows of exchange.rank() and, on rank 0, finishes the output with those of all ranks, band by
+/// band: no rank holds the whole. Statistics are this rank's, with those of all ranks besides
+/// (RunStats::ranks). Throws ExchangeError where another rank fails; after any error the caller calls
+/// exchange.abandon().
 RunStats decode(const Model& model, const RankedPlan& plan, const ParameterSource& weights,
-                const Array& latent, PictureSink* output, Exchange& exchange, const RankedHooks& hooks);
+                const Array& latent, Exchange& exchange, const RankedHooks& hooks);
 
 /// The rows of the output that a rank makes.
 Interval output_rows(const Model& model, const Plan& plan);

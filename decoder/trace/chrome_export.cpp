@@ -51,6 +51,8 @@ class ChromeTrace {
                  {"pid", process},
                  {"name", "process_name"},
                  {"args", {{"name", processes.prefix + name}}}});
+    if (processes.prefix.empty()) return;
+    // Viewers sort by name, and "rank 10" comes before "rank 2".
     events_.add(
         {{"ph", "M"}, {"pid", process}, {"name", "process_sort_index"}, {"args", {{"sort_index", process}}}});
   }
