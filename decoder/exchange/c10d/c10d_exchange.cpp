@@ -34,8 +34,11 @@ c10::intrusive_ptr<c10d::Store> open_store(const ExchangeOptions& options) {
   store.timeout = std::chrono::milliseconds(static_cast<int64_t>(options.timeout_seconds * 1000));
   const std::string at = ranks.address + ":" + std::to_string(ranks.port);
   try {
-    return c10::make_intrusive<c10d::PrefixStore>(ranks.store_prefix + "/headroom",
-                                                  c10::make_intrusive<c10d::TCPStore>(ranks.address, store));
+    const auto all = c10::make_intrusive<c10d::PrefixStore>(
+        ranks.store_prefix + "/headroom", c10::make_intrusive<c10d::TCPStore>(ranks.address, store));
+    // A launcher's store outlives this program, and its ranks may run several, one after another.
+    const int64_t run = all->add("runs of rank " + std::to_string(ranks.rank), 1);
+    return c10::make_intrusive<c10d::PrefixStore>(std::to_string(run), all);
   } catch (const std::exception& error) {
     throw ExchangeError(
         (store.isServer ? "rank 0 cannot receive the other ranks at " : "cannot reach rank 0 at ") + at +

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import resource
+import shlex
 import signal
 import socket
 import subprocess
@@ -125,6 +126,12 @@ class Whole(unittest.TestCase):
 
     def test_clip(self):
         self.check(Decode(WAN, (1, 4, 3, 7, 6)))
+
+    def test_one_program_after_another_in_one_launch(self):
+        decode = Decode(KL, (1, 4, 13, 10))
+        first, second = (shlex.join(decode.words(name, decode.plan(2))) for name in ("first.npy", "second.npy"))
+        self.launch(2, ["bash", "-c", f"{first} && {second}"])
+        self.assertTrue(np.array_equal(*(np.load(decode.folder / name) for name in ("first.npy", "second.npy"))))
 
     def test_linear_attention(self):
         self.check(Decode(DC, (1, 4, 11, 9)))
