@@ -1,5 +1,6 @@
 #include "planner/program/loaded_plan.h"
 
+#include "decoder/graph/errors.h"
 #include "decoder/plan/plan_file.h"
 
 namespace headroom::planner {
@@ -31,6 +32,18 @@ LoadedRanks load_ranks(const std::string& file, const std::string& model_argumen
   Model model = model_of(parsed.request(), model_argument);
   RankedPlan plan = parsed.ranked_plan(model.graph);
   return {std::move(model), std::move(plan)};
+}
+
+LoadedPlan load_rank(const std::string& file, const std::string& model_argument, size_t rank) {
+  const PlanFile parsed(file);
+  if (!parsed.has_ranks()) throw InputError("--rank: " + file + " is a plan of one decode");
+  Model model = model_of(parsed.request(), model_argument);
+  RankedPlan plan = parsed.ranked_plan(model.graph);
+  if (rank >= plan.plans.size()) {
+    throw InputError("--rank: " + file + " is for " + std::to_string(plan.plans.size()) + " ranks, found " +
+                     std::to_string(rank));
+  }
+  return {std::move(model), std::move(plan.plans[rank])};
 }
 
 }  // namespace headroom::planner

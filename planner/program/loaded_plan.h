@@ -32,4 +32,7 @@ struct LoadedRanks {
 };
 LoadedRanks load_ranks(const std::string& file, const std::string& model_argument);
 
+/// The plan of one of these ranks. Throws InputError too where there is no such rank.
+LoadedPlan load_rank(const std::string& file, const std::string& model_argument, size_t rank);
+
 }  // namespace headroom::planner

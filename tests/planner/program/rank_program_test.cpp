@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 
 #include "decoder/graph/json_fields.h"
 #include "planner/program/run.h"
@@ -112,6 +113,31 @@ TEST_CASE("ranks: what does not go together is refused in one line") {
   for (const char* link : {"1GB", "1GB,", "0,1", "1GB,-1", "1GB,1,1", "1GB,nan", "fast,1", "1GB,1s"})
     refused({"--ranks", "2", "--limit", "1GiB", "--link", link}, "--link: expected");
   CHECK_FALSE(std::filesystem::exists(asked.file));
+}
+
+TEST_CASE("ranks: each one's part of a plan is explained") {
+  RanksAsked asked;
+  REQUIRE(asked.plan({"--ranks", "30", "--limit", "64MiB"}).code == 0);
+  const auto explained = [&](const Words& words) {
+    return call(run_plan, joined({"explain", asked.file}, words));
+  };
+  std::set<std::string> texts;
+  for (const char* rank : {"0", "3", "29"}) {  // the last has no rows
+    const Ended shown = explained({"--rank", rank});
+    CAPTURE(rank, shown.err);
+    CHECK(shown.code == 0);
+    CHECK_THAT(shown.out, Catch::Contains("conv"));
+    texts.insert(shown.out);
+    const json document = json::parse(explained({"--rank", rank, "--json"}).out);
+    CHECK(document.is_object());
+  }
+  CHECK(texts.size() == 3);
+  require_refused(explained({"--rank", "30"}), 2, {"--rank: ", "is for 30 ranks, found 30"});
+  require_refused(explained({"--rank", "-1"}), 2, {"--rank"});
+  require_refused(explained({"--rank", "1", "--analyze", "stats.json"}), 2,
+                  {"--analyze: goes with --rank 0"});
+  REQUIRE(asked.plan({"--limit", "64MiB"}).code == 0);
+  require_refused(explained({"--rank", "0"}), 2, {"--rank: ", "is a plan of one decode"});
 }
 
 TEST_CASE("ranks: what takes a plan of one decode refuses theirs") {
