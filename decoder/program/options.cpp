@@ -85,8 +85,9 @@ void add_run_options(CLI::App& app, DecodeOptions& options) {
   app.add_flag("--other-environment", options.other_environment,
                "run a plan whose costs were measured on another machine");
   app.add_flag("--json", options.json, "print the statistics as JSON on standard output");
-  app.add_option("--rank-timeout", options.rank_timeout_seconds,
-                 "seconds after which a rank that shows no sign of life ends all of them; 30 by default")
+  app.add_option(
+         "--rank-timeout", options.rank_timeout_seconds,
+         "seconds after which a rank that shows no sign of life, or of work, ends all of them; 30 by default")
       ->check(CLI::Range(0.1, 86'400.0));
   app.add_option(
          "--rank-exchange", options.rank_exchange,

@@ -37,8 +37,8 @@ std::string_view bytes_of(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
-/// Of all values of all parameters.
-uint64_t fingerprint_of(const Graph& graph, const ParameterSource& weights) {
+/// Of all values of all parameters. Says to the others that it gets on: files may be slow.
+uint64_t fingerprint_of(const Graph& graph, const ParameterSource& weights, Exchange& exchange) {
   constexpr int64_t kPiece = 1 << 18;
   uint64_t print = fingerprint("");
   std::vector<float> values;
@@ -50,6 +50,7 @@ uint64_t fingerprint_of(const Graph& graph, const ParameterSource& weights) {
         const Interval piece{at, std::min(count, at + kPiece)};
         values.resize(static_cast<size_t>(piece.length()));
         weights(parameter, piece, values.data());
+        exchange.working();
         print = fingerprint(bytes_of(values), print);
       }
     }
@@ -93,9 +94,10 @@ void agree_on(Exchange& exchange, const DecodeOptions& options, const RankedDeco
   const std::string weights_name = options.random_seed
                                        ? "seed " + std::to_string(*options.random_seed)
                                        : (options.weights.empty() ? options.model : options.weights);
-  agree(exchange, {{"plan", to_json(asked.chosen.plan, graph).dump(), options.plan_file},
-                   {"latent", std::string(bytes_of(asked.latent.values)), options.latents.front()},
-                   {"weights", std::to_string(fingerprint_of(graph, asked.weights)), weights_name}});
+  agree(exchange,
+        {{"plan", to_json(asked.chosen.plan, graph).dump(), options.plan_file},
+         {"latent", std::string(bytes_of(asked.latent.values)), options.latents.front()},
+         {"weights", std::to_string(fingerprint_of(graph, asked.weights, exchange)), weights_name}});
 }
 
 /// Decodes this rank's rows, and on rank 0 writes the output. Traces are recorded where somebody wants them.

@@ -36,7 +36,8 @@ c10::intrusive_ptr<c10d::Store> open_store(const ExchangeOptions& options) {
   try {
     const auto all = c10::make_intrusive<c10d::PrefixStore>(
         ranks.store_prefix + "/headroom", c10::make_intrusive<c10d::TCPStore>(ranks.address, store));
-    // A launcher's store outlives this program, and its ranks may run several, one after another.
+    // A launcher's store outlives this program, and its ranks may run several, one after another: each time
+    // those meet that have opened it as often.
     const int64_t run = all->add("runs of rank " + std::to_string(ranks.rank), 1);
     return c10::make_intrusive<c10d::PrefixStore>(std::to_string(run), all);
   } catch (const std::exception& error) {

@@ -19,7 +19,9 @@ namespace {
 using Nccl = c10d::ProcessGroupNCCL;
 
 constexpr std::chrono::microseconds kBetweenQueries{20};
+/// All ranks wait for one another while NCCL connects, which may take longer than a timeout.
 constexpr std::chrono::milliseconds kWhileConnecting{20};
+constexpr std::chrono::minutes kMostConnecting{5};
 
 c10::intrusive_ptr<c10d::Backend> open_nccl(const ExchangeOptions& options,
                                             const c10::intrusive_ptr<c10d::Store>& store) {
@@ -65,17 +67,23 @@ void NcclExchange::connect() {
   }).detach();
   std::future<void> done = connected->get_future();
   std::atomic<bool> stopped = false;
-  const int32_t next = (rank() + 1) % size();
-  wait_for(
-      next,
-      [&] {
-        while (done.wait_for(kWhileConnecting) != std::future_status::ready) {
-          if (stopped) return false;
-        }
-        done.get();
-        return true;
-      },
-      [&] { stopped = true; });
+  std::exception_ptr failed;
+  const auto begin = std::chrono::steady_clock::now();
+  wait_for((rank() + 1) % size(),
+           [&] {
+             while (done.wait_for(kWhileConnecting) != std::future_status::ready) {
+               if (stopped) return false;
+               if (std::chrono::steady_clock::now() - begin < kMostConnecting) working();
+             }
+             try {
+               done.get();
+             } catch (...) {
+               failed = std::current_exception();  // this rank's own, not the next one's
+             }
+             return true;
+           },
+           [&] { stopped = true; });
+  if (failed) std::rethrow_exception(failed);
 }
 
 NcclExchange::~NcclExchange() {

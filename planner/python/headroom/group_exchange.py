@@ -92,6 +92,9 @@ class GroupExchange:
         except RuntimeError as error:
             why = f"in {self.timeout.total_seconds():g} s" if _timed_out(error) else f"({_reason(error)})"
             raise ExchangeError(self._tell(f"the group's {self.size} ranks did not come together {why}")) from None
+        except BaseException as error:  # Ctrl-C meanwhile
+            self.abandon(one_line(error))
+            raise
 
     # What the decode calls.
 

@@ -87,7 +87,7 @@ TEST_CASE("a process that was stopped is named by all, also the one that keeps t
 TEST_CASE("a rank that computes for longer than the timeout is waited for") {
   // It says so between its steps, or is in a long one.
   const std::string how = GENERATE("slow", "busy");
-  SpawnedRanks ranks(probe("1", {how, "1"}), 3);
+  SpawnedRanks ranks(probe("2", {how, "1"}), 3);
   ranks.await_all();
   for (size_t rank = 0; rank < 3; ++rank) CHECK(ranks[rank].written() == "runs\ndone\n");
 }

@@ -209,8 +209,8 @@ class Faults(unittest.TestCase):
         time.sleep(0.7)
         resource.prlimit(started[1].pid, resource.RLIMIT_AS, (1 << 20, 1 << 20))
         codes, lines = finish(started)
-        if codes[1] == 0:
-            return  # it had all that it needed
+        if 0 in codes[:2]:
+            return  # it had all that it needed, or rank 0 had all of its rows
         self.assertTrue(all(codes), lines)
         self.assertFalse((self.decode.folder / "starved.npy").exists())
 
@@ -243,7 +243,7 @@ class Faults(unittest.TestCase):
         codes, lines = finish(started[:2])
         started[2].kill()
         finish(started[2:])
-        if codes != [0, 0]:
+        if codes[0] != 0:  # rank 0 had not all of its rows yet
             self.assertEqual(codes, [5, 5], lines)
             self.assertFalse((self.decode.folder / "stopped.npy").exists())
 
