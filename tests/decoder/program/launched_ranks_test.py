@@ -170,36 +170,26 @@ class Faults(unittest.TestCase):
         other = self.decode.plan(3, "32MiB")
         moved = other.rename(self.decode.folder / "other.json")
         self.plan = self.decode.plan(3)
-        codes, lines = self.decode.run(3, lambda rank: self.decode.words("out.npy", moved if rank == 1 else self.plan))
-        self.check_ended(codes, lines, 1, 5, "plan")
+        self.check_ended(*self.run_with(1, "--plan", str(moved)), 1, 5, "plan")
 
-    def test_other_weights(self):
+    def run_with(self, odd, option, value):
+        """Three ranks, of which one was given another value of an option."""
         def words(rank):
             said = self.decode.words("out.npy", self.plan)
-            if rank == 2:
-                said[said.index("--random-weights") + 1] = "4"
+            if rank == odd:
+                said[said.index(option) + 1] = value
             return said
-        codes, lines = self.decode.run(3, words)
-        self.check_ended(codes, lines, 2, 5, "weights")
+        return self.decode.run(3, words)
+
+    def test_other_weights(self):
+        self.check_ended(*self.run_with(2, "--random-weights", "4"), 2, 5, "weights")
 
     def test_another_latent(self):
         other = Decode(KL, (1, 4, 48, 48), seed=1)
-        def words(rank):
-            said = self.decode.words("out.npy", self.plan)
-            if rank == 0:
-                said[said.index("--latent") + 1] = str(other.latent)
-            return said
-        codes, lines = self.decode.run(3, words)
-        self.check_ended(codes, lines, 0, 5, "latent")
+        self.check_ended(*self.run_with(0, "--latent", str(other.latent)), 0, 5, "latent")
 
     def test_a_rank_with_bad_input(self):
-        def words(rank):
-            said = self.decode.words("out.npy", self.plan)
-            if rank == 1:
-                said[said.index("--latent") + 1] = "missing.npy"
-            return said
-        codes, lines = self.decode.run(3, words)
-        self.check_ended(codes, lines, 1, 2, "missing.npy")
+        self.check_ended(*self.run_with(1, "--latent", "missing.npy"), 1, 2, "missing.npy")
 
     def test_a_starved_rank(self):
         """It may take no more addresses from some moment on."""
