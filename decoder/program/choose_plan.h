@@ -31,7 +31,7 @@ struct ChosenRecipe {
 ChosenRecipe choose_recipe(const DecodeOptions& options, const Model& model, const Array& latent,
                            const gpu::Gpu* gpu);
 
-/// The plan of --plan for several ranks, or the one that headroom-plan makes for --limit and so many.
+/// A plan for several ranks, and the model that it is of.
 struct ChosenRanks {
   Model model;
   RankedPlan plan;
@@ -41,6 +41,8 @@ struct RankCount {
   int32_t ranks = 1;
   const gpu::Gpu* gpu = nullptr;
 };
+/// The plan of --plan for several ranks, or the one that headroom-plan makes for --limit and so many. Throws
+/// InputError, also where each of several would have to find its own limit.
 ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const Array& latent,
                          const RankCount& count);
 
