@@ -1,4 +1,5 @@
 # make demo      a trained model's picture inside a byte budget, with a table and pictures in demo/; builds only what that runs
+# make tour      the window and a report on files that are here already, without LibTorch; nothing but Debian packages is fetched
 # make build     programs in build/bin, for one GPU architecture; the reference environment in build/venv
 # make test      build with tests, then every test (those that need a GPU say that they were skipped)
 # make release   programs in build/all-gpus/bin, with kernels for all GPU architectures
@@ -17,12 +18,24 @@ CTEST := OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(shell expr $(JOB
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: demo begin build test release asan format clean packages all-packages demo-programs demo-venv venv
+.PHONY: demo tour begin build test release asan format clean packages gui-packages all-packages demo-programs demo-venv venv
 
 demo: packages
 	@echo "demo: compiling, while Python wheels (about 2 GB) are fetched and unpacked"
 	$(MAKE) -j 2 demo-programs demo-venv
 	$(PYTHON) reports/bench/demo.py
+
+# Where there is no display, the window's pages are written as pictures.
+TOUR := $(wildcard docs/tour/*)
+tour: gui-packages
+	grep -qs HEADROOM_GUI:BOOL=ON build/CMakeCache.txt || cmake --preset tour $(CMAKE_ARGS)
+	cmake --build build --target headroom-gui headroom-report -j $(JOBS)
+	build/bin/headroom-report $(TOUR) -o build/tour/report.html
+	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
+	  echo "tour: build/tour/report.html is the report; the window opens"; build/bin/headroom-gui $(TOUR); \
+	else \
+	  build/bin/headroom-gui $(TOUR) --screenshot build/tour && echo "tour: no display; build/tour/ has the report and the window's pages"; \
+	fi
 
 # Programs that need no wheel are compiled while wheels are fetched.
 begin: all-packages
@@ -63,8 +76,10 @@ endef
 
 packages:
 	$(call install_packages,packages.txt)
+gui-packages:
+	$(call install_packages,packages.txt packages-gui.txt)
 all-packages:
-	$(call install_packages,packages.txt packages-gui-tests.txt)
+	$(call install_packages,packages.txt packages-gui.txt packages-tests.txt)
 
 # $(1): what pip is to install. It tells one line for each wheel; unpacking torch is silent for a minute. Modules
 # are compiled when they are imported, since most never are.

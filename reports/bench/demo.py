@@ -1,42 +1,42 @@
 #!/usr/bin/env python3
 """The demo: a picture decoded inside a limit that the untiled decode would not fit, beside diffusers' two ways.
 
-    python reports/bench/demo.py                  # pictures and a table in demo/, of a part of the picture
+    python reports/bench/demo.py                  # pictures and a table in demo/
     python reports/bench/demo.py --views          # also files for headroom-gui, and a report; needs `make build`
-    python reports/bench/demo.py --update-docs    # the whole picture, and small copies in docs/pictures/
+    python reports/bench/demo.py --update-docs    # and small copies in docs/pictures/, and the files of `make tour`
 
 Writes untiled.png (diffusers), picture.png (Headroom), blended.png (diffusers' enable_tiling, at the tile size whose
-peak is nearest to Headroom's), difference.png (both errors, amplified alike), closeup.png, table.md, plan.json, stats.json
-and trace.json. With --views also plan-tighter.json, profile.json and frontier.json, and of these report.html. Ends with 1
+peak is nearest to Headroom's), side-by-side.png (the three), difference.png (both errors, amplified alike), table.md,
+plan.json, stats.json and trace.json. With --views also plan-tighter.json, profile.json and frontier.json, and of these report.html. Ends with 1
 where Headroom's error passes 1e-4 of the reference's magnitude or its resident growth the limit + 32 MiB.
 """
 
 import argparse
 import math
 import os
+import shutil
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
-from safetensors.numpy import load_file, save_file
 
 import measure
 from measure import EXACT, MIB, ROOT, Run, decibels, mib
 
-PART = (1024, 768)
 TILES = (16, 24, 32, 48, 64, 96)
 LIMIT_STEP = 16 * MIB
 PROFILED_SIZES = "256x256,512x384,768x768"
 DECODE_FILES = ("plan.json", "stats.json", "trace.json")
+VIEWED_FILES = ("plan-tighter.json", *DECODE_FILES, "profile.json", "frontier.json")
 DOCS = ROOT / "docs" / "pictures"
 DOCS_WIDTH = 1200
 DOCS_BYTES = 300_000
 GUI_PAGES = ("timeline", "layers", "scaling", "plan", "frontier", "compare")
 PANEL_WIDTH = 1000
-CROP = 192
-ZOOM = 2
 LABEL_HEIGHT = 26
+TOUR = ROOT / "docs" / "tour"
 
 
 # Decodes --------------------------------------------------------------------------------------------------------------
@@ -44,19 +44,6 @@ LABEL_HEIGHT = 26
 def load_picture(file: Path) -> np.ndarray:
     """[H, W, 3], the decoder's own range."""
     return np.load(file)[0].transpose(1, 2, 0)
-
-
-def part_of_latent(args: argparse.Namespace, scale: int) -> Path:
-    """The latent itself, or a file with its upper left part."""
-    if args.part is None:
-        return args.latent
-    width, height = (pixels // scale for pixels in args.part)
-    (name, whole), = load_file(args.latent).items()
-    if whole.shape[-1] <= width and whole.shape[-2] <= height:
-        return args.latent
-    file = args.output / "latent.safetensors"
-    save_file({name: np.ascontiguousarray(whole[..., :height, :width])}, file)
-    return file
 
 
 def plan_within(args: argparse.Namespace, size: tuple[int, int], untiled_peak: int, plan: Path) -> Run:
@@ -120,11 +107,16 @@ def views(args: argparse.Namespace, size: tuple[int, int], limit: int) -> None:
 
 def gui_pictures(args: argparse.Namespace, scratch: Path) -> None:
     """Pages of headroom-gui on the demo's files, in docs/pictures/."""
-    files = ("plan-tighter.json", *DECODE_FILES, "profile.json", "frontier.json")
-    program("headroom-gui", *(str(args.output / name) for name in files), "--screenshot", str(scratch), "--size", "1360x850")
+    program("headroom-gui", *(str(args.output / name) for name in VIEWED_FILES), "--screenshot", str(scratch), "--size", "1360x850")
     for page in GUI_PAGES:
         picture = Image.open(scratch / f"{page}.png").convert("RGB")
         picture.quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(DOCS / f"gui-{page}.png", optimize=True)
+
+
+class Decode(NamedTuple):
+    name: str
+    run: Run
+    values: np.ndarray  # [H, W, 3], the decoder's own range
 
 
 # Pictures -------------------------------------------------------------------------------------------------------------
@@ -150,7 +142,7 @@ def side_by_side(panels: list[tuple[str, Image.Image]]) -> Image.Image:
     return sheet
 
 
-def difference(blended: np.ndarray, ours: np.ndarray, tile: int) -> Image.Image:
+def difference(blended: np.ndarray, ours: np.ndarray, name: str) -> Image.Image:
     """Both errors, amplified so that the blended tiles' larger ones are just white."""
     gain = max(1, round(255 / max(float(np.percentile(blended, 99.5)), 1e-3)))
 
@@ -159,24 +151,7 @@ def difference(blended: np.ndarray, ours: np.ndarray, tile: int) -> Image.Image:
         scale = min(1.0, PANEL_WIDTH / picture.width)
         return picture.resize((round(picture.width * scale), round(picture.height * scale)), Image.Resampling.BOX)
 
-    return side_by_side([(f"blended tiles of {tile}, error x {gain}", panel(blended)), (f"Headroom, error x {gain}", panel(ours))])
-
-
-def worst_crop(error: np.ndarray) -> tuple[slice, slice]:
-    """The square of CROP pixels with the largest mean error, by sums over rectangles."""
-    height, width = min(CROP, error.shape[0]), min(CROP, error.shape[1])
-    sums = np.pad(error.mean(axis=2, dtype=np.float64), ((1, 0), (1, 0))).cumsum(axis=0).cumsum(axis=1)
-    boxes = sums[height:, width:] - sums[:-height, width:] - sums[height:, :-width] + sums[:-height, :-width]
-    top, left = map(int, np.unravel_index(int(boxes.argmax()), boxes.shape))
-    return slice(top, top + height), slice(left, left + width)
-
-
-def closeup(panels: list[tuple[str, np.ndarray]], crop: tuple[slice, slice]) -> Image.Image:
-    def enlarged(values: np.ndarray) -> Image.Image:
-        picture = to_image(values[crop])
-        return picture.resize((picture.width * ZOOM, picture.height * ZOOM), Image.Resampling.NEAREST)
-
-    return side_by_side([(label, enlarged(values)) for label, values in panels])
+    return side_by_side([(f"{name}, error x {gain}", panel(blended)), (f"Headroom, error x {gain}", panel(ours))])
 
 
 def save_small(picture: Image.Image, file: Path) -> None:
@@ -191,20 +166,20 @@ def save_small(picture: Image.Image, file: Path) -> None:
     raise RuntimeError(f"{file.name}: larger than {DOCS_BYTES} bytes at every quality")
 
 
-def write_pictures(args: argparse.Namespace, untiled: np.ndarray, ours: np.ndarray, blended: np.ndarray, tile: int) -> None:
-    error = levels_off(blended, untiled)
+def write_pictures(args: argparse.Namespace, decodes: dict[str, Decode]) -> None:
+    untiled, ours, blended = (decodes[name] for name in ("untiled", "ours", "blended"))
+    error = {name: levels_off(decodes[name].values, untiled.values) for name in ("ours", "blended")}
     sheets = {
-        "untiled": to_image(untiled), "blended": to_image(blended),
-        "difference": difference(error, levels_off(ours, untiled), tile),
-        "closeup": closeup([("diffusers, untiled", untiled), ("Headroom", ours), (f"diffusers, blended tiles of {tile}", blended)],
-                           worst_crop(error)),
+        "untiled": to_image(untiled.values), "blended": to_image(blended.values),
+        "side-by-side": side_by_side([(f"{each.name}: {mib(each.run['peak_bytes'])}", to_image(each.values))
+                                      for each in (untiled, ours, blended)]),
+        "difference": difference(error["blended"], error["ours"], blended.name),
     }
     for name, picture in sheets.items():
         picture.save(args.output / f"{name}.png")
     if args.update_docs:
-        sheets["picture"] = Image.open(args.output / "picture.png")
-        for name, picture in sheets.items():
-            save_small(picture, DOCS / f"{name}.jpg")
+        for name in ("side-by-side", "difference"):
+            save_small(sheets[name], DOCS / f"{name}.jpg")
 
 
 # The table ------------------------------------------------------------------------------------------------------------
@@ -226,7 +201,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default=str(data / "demo_model"), help="folder in diffusers' layout, or a built-in name")
     parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
-    parser.add_argument("--latent", type=Path, default=data / "latents" / "mosaic_2048x1536.safetensors", help="one latent")
+    parser.add_argument("--latent", type=Path, default=data / "latents" / "portrait_1024x1024.safetensors", help="one latent")
     parser.add_argument("--limit", type=measure.parse_bytes, help="default: about a quarter of the untiled peak")
     parser.add_argument("--tiles", type=lambda text: sorted(map(int, text.split(","))), default=TILES,
                         help="tile sizes of diffusers to choose from, latent positions a side, default: "
@@ -234,20 +209,16 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
     parser.add_argument("--profile", help="plan by this profile; by assumed costs without")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "demo", help="the folder to write to, default: demo")
-    parser.add_argument("--part", type=measure.parse_size, default=PART, metavar="WIDTHxHEIGHT",
-                        help="decode no more than the latent's upper left part of this size, default: "
-                        + "x".join(map(str, PART)))
     parser.add_argument("--views", action="store_true", help="also write what headroom-gui shows, and a report")
     parser.add_argument("--update-docs", action="store_true",
-                        help="decode the whole latent, with --views, and write small copies into docs/pictures/")
+                        help="with --views; write small copies into docs/pictures/, and files into docs/tour/")
     args = parser.parse_args()
     if args.update_docs:
-        args.part, args.views = None, True
+        args.views = True
 
     header = measure.result_header()
     args.output.mkdir(parents=True, exist_ok=True)
     scale = measure.scale_factor(args.model)
-    args.latent = part_of_latent(args, scale)
     shape = measure.read_latent(args.latent).shape
     if shape[0] != 1:
         parser.error(f"--latent: expected one picture, found {shape[0]}")
@@ -265,10 +236,17 @@ def main() -> int:
             views(args, size, plan["limit_bytes"])
         if args.update_docs:
             gui_pictures(args, scratch)
+            for name in VIEWED_FILES:
+                shutil.copyfile(args.output / name, TOUR / name)
 
-        reference, exact, blended = (load_picture(scratch / f"{name}.npy") for name in ("untiled", "ours", f"tiled-{tile}"))
-    errors = {"tiled": measure.compare(blended, reference), "ours": measure.compare(exact, reference)}
-    write_pictures(args, reference, exact, blended, tile)
+        decodes = {
+            "untiled": Decode("diffusers, untiled", untiled, load_picture(scratch / "untiled.npy")),
+            "ours": Decode("Headroom", ours, load_picture(scratch / "ours.npy")),
+            "blended": Decode(f"diffusers, blended tiles of {tile}", tiled, load_picture(scratch / f"tiled-{tile}.npy")),
+        }
+    reference, exact = decodes["untiled"].values, decodes["ours"].values
+    errors = {"tiled": measure.compare(decodes["blended"].values, reference), "ours": measure.compare(exact, reference)}
+    write_pictures(args, decodes)
 
     title = f"Headroom's demo: {size[0]}×{size[1]}, fp32, {args.threads} threads"
     shown = table(untiled, tiled, tile, ours, errors)
@@ -278,7 +256,7 @@ def main() -> int:
     (args.output / "table.md").write_text(page)
     if args.update_docs:
         (DOCS / "table.md").write_text(page)
-    print(f"\n{shown}\nPictures: picture.png, untiled.png, blended.png, difference.png and closeup.png in {args.output.name}/")
+    print(f"\n{shown}\nPictures: picture.png, untiled.png, blended.png, side-by-side.png and difference.png in {args.output.name}/")
 
     faults = []
     if errors["ours"]["largest_error_relative"] > EXACT:
