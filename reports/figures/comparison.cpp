@@ -9,6 +9,7 @@
 #include <set>
 
 #include "planner/explain/diff.h"
+#include "reports/figures/history.h"
 #include "reports/figures/layers.h"
 #include "reports/figures/timeline.h"
 
@@ -171,6 +172,22 @@ Contents contents_of(const profiler::Profile& profile, const profiler::Profile& 
 
 std::string pass_text(size_t number, const std::string& name) {
   return "pass " + std::to_string(number) + " " + name;
+}
+
+Contents contents_of(const profiler::MemoryHistory& history) {
+  const profiler::DeviceHistory& device = history.devices[history.main_device()];
+  const size_t peak = device.peak();
+  Sheet memory{"Memory", Unit::bytes}, modules{"Live memory by module at the peak", Unit::bytes};
+  memory.add("peak", double(device.allocated_bytes[peak]));
+  if (!device.reserved_bytes.empty()) {
+    memory.add("reserved at the peak", double(device.reserved_bytes[peak]));
+    memory.add("most reserved",
+               double(*std::max_element(device.reserved_bytes.begin(), device.reserved_bytes.end())));
+  }
+  if (!device.refusals.empty()) memory.add("refused request", double(device.refusals.back().asked_bytes));
+  for (const Row& row : history_modules_table(history, device, peak).rows)
+    modules.add(std::get<std::string>(row.cells[0]), std::get<double>(row.cells[2]));
+  return {{memory, modules}, {{"source", history.source}, {"device", device.device}}};
 }
 
 Contents contents_of(const RunStats& run) {
@@ -399,6 +416,8 @@ std::vector<Table> compare(const Document& a, const Document& b) {
     compare_contents(contents_of(*trace, a), contents_of(*b.as<RecordedTrace>(), b), names, tables);
   } else if (const FrontierDocument* frontier = a.as<FrontierDocument>()) {
     compare_frontiers(*frontier, *b.as<FrontierDocument>(), names, tables);
+  } else if (const auto* history = a.as<profiler::MemoryHistory>()) {
+    compare_contents(contents_of(*history), contents_of(*b.as<profiler::MemoryHistory>()), names, tables);
   } else if (const std::vector<DocumentPtr> ranks = ranks_of(a); !ranks.empty()) {
     compare_ranks(ranks, ranks_of(b), names, tables);
   } else {

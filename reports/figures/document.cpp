@@ -13,6 +13,7 @@
 #include "decoder/trace/ranked_trace_file.h"
 #include "decoder/validator/ranked_validator.h"
 #include "decoder/validator/validator.h"
+#include "profiler/history/memory_history.h"
 #include "profiler/profile/profile_file.h"
 
 namespace headroom::reports {
@@ -21,21 +22,25 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kMostFileBytes = int64_t{64} << 20;  ///< where the reader of a kind has no bound of its own
-constexpr int64_t kMostSearchedBytes = int64_t{512} << 20;
+constexpr int64_t kMostSearchedBytes = int64_t{4} << 30;  ///< of the largest kind
 constexpr int64_t kMostBytes = int64_t{1} << 60;
 constexpr int64_t kFrontierVersion = 1;
 constexpr size_t kMostPoints = 100'000;
 constexpr int kFoldersAbove = 6;
+constexpr const char* kProfilerTrace = "traceEvents";
+constexpr const char* kPickle = "pickle";
 
 /// Text of a file, on one line whatever it holds.
 std::string quoted(const std::string& text) {
   return json(text.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Finds the top level's "schema" and stops the parser there.
+/// Finds the top level's "schema", or what traces for Chrome have in its place, and stops the parser there.
 class SchemaFinder final : public json::json_sax_t {
  public:
   std::optional<std::string> schema;
+  bool profiler_trace =
+      false;  ///< it has "traceEvents", as traces for Chrome have, and no schema before them
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -53,7 +58,8 @@ class SchemaFinder final : public json::json_sax_t {
   bool end_array() override { return close(); }
   bool key(std::string& key) override {
     if (depth_ == 1) key_ = key;
-    return true;
+    profiler_trace = profiler_trace || (depth_ == 1 && key == "traceEvents");
+    return !profiler_trace;
   }
   bool parse_error(size_t, const std::string&, const json::exception&) override { return false; }
 
@@ -71,9 +77,18 @@ class SchemaFinder final : public json::json_sax_t {
   std::string key_;  ///< the last one of the top level
 };
 
+/// By its first byte, or its name where that is of an old protocol's.
+bool is_pickle(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return false;
+  const std::string suffix = file.extension().string();
+  return suffix == ".pickle" || suffix == ".pkl" || std::ifstream(file, std::ios::binary).peek() == 0x80;
+}
+
 /// What kind of file it says it is. Each reader of a kind has bounds of its own, and a trace is not parsed
 /// like the rest, so this looks for the schema alone and makes no value of anything before it.
 std::string schema_of(const std::filesystem::path& file) {
+  if (is_pickle(file)) return kPickle;
   std::error_code error;
   if (std::filesystem::is_regular_file(file, error) &&
       static_cast<int64_t>(std::filesystem::file_size(file, error)) <= kMostSearchedBytes) {
@@ -81,6 +96,7 @@ std::string schema_of(const std::filesystem::path& file) {
     SchemaFinder finder;
     json::sax_parse(in, &finder);
     if (finder.schema) return *finder.schema;
+    if (finder.profiler_trace) return kProfilerTrace;
   }
   // Not there, or not plainly: the parser says what is wrong.
   const json document = read_json_file(file, kMostFileBytes);
@@ -207,8 +223,8 @@ FrontierDocument frontier_from_json(const json& document, const std::string& ori
 }
 
 const char* kind_of(const Document& document) {
-  constexpr std::array kKinds{"plan",     "stats",         "trace",         "profile",
-                              "frontier", "plan of ranks", "trace of ranks"};  // as in the variant
+  constexpr std::array kKinds{"plan",          "stats",          "trace",         "profile", "frontier",
+                              "plan of ranks", "trace of ranks", "memory history"};  // as in the variant
   static_assert(kKinds.size() == std::variant_size_v<decltype(Document::contents)>);
   return kKinds[document.contents.index()];
 }
@@ -237,6 +253,10 @@ DocumentPtr read_document(const std::filesystem::path& file, const std::string& 
     document->contents = profiler::read_profile(file);
   } else if (schema == "headroom.frontier") {
     document->contents = frontier_from_json(read_json_file(file, kMostFileBytes), file.string());
+  } else if (schema == kPickle) {
+    document->contents = profiler::read_memory_snapshot(file);
+  } else if (schema == kProfilerTrace) {
+    document->contents = profiler::read_profiler_trace(file);
   } else if (schema == "headroom.requests") {
     throw InputError(
         file.string() +

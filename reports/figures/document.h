@@ -14,6 +14,7 @@
 #include "decoder/plan/stats.h"
 #include "decoder/trace/trace_file.h"
 #include "planner/search/frontier.h"
+#include "profiler/history/memory_history.h"
 #include "profiler/profile/profile.h"
 
 namespace headroom::reports {
@@ -49,11 +50,11 @@ struct FrontierDocument {
 /// `origin` names the document in errors. Throws InputError naming it and the key.
 FrontierDocument frontier_from_json(const nlohmann::json& document, const std::string& origin);
 
-/// One file of any of Headroom's kinds.
+/// One file of any of Headroom's kinds, or what PyTorch recorded of its memory.
 struct Document {
   std::filesystem::path file;
   std::variant<PlanDocument, RunStats, RecordedTrace, profiler::Profile, FrontierDocument, RankedPlanDocument,
-               RankedTraceDocument>
+               RankedTraceDocument, profiler::MemoryHistory>
       contents;
   std::optional<size_t> rank{};  ///< where it is one rank's part of the file
 
@@ -64,13 +65,14 @@ struct Document {
   }
 };
 
-/// "plan", "stats", "trace", "profile", "frontier", "plan of ranks", "trace of ranks".
+/// "plan", "stats", "trace", "profile", "frontier", "plan of ranks", "trace of ranks", "memory history".
 const char* kind_of(const Document& document);
 
 /// Reads a file of any kind by its "schema", at most 512 MiB of a trace, 256 MiB of a plan and 64 MiB of any
-/// other. A plan needs its model: `model` where given, else the one that the plan names, looked for from here
-/// and then from the folder of the plan and those above it. Throws InputError naming the file, the field and
-/// what was expected; for a plan whose model is not found, how to name it.
+/// other; and a memory snapshot of PyTorch (a pickle, less than 2 GiB) or a trace of its profiler (at most
+/// 4 GiB), by how they begin. A plan needs its model: `model` where given, else the one that the plan names,
+/// looked for from here and then from the folder of the plan and those above it. Throws InputError naming the
+/// file, the field and what was expected; for a plan whose model is not found, how to name it.
 DocumentPtr read_document(const std::filesystem::path& file, const std::string& model = {});
 
 /// The ranks of a file of several, by their numbers; none of any other.

@@ -98,6 +98,14 @@ std::string text_of(const RankedTraceDocument& document) {
          one_line(first.model) + ", " + format(Unit::seconds, seconds) + ", " + one_line(first.device);
 }
 
+std::string text_of(const profiler::MemoryHistory& history) {
+  const profiler::DeviceHistory& device = history.devices[history.main_device()];
+  std::string text = history.source + ", " + device.device + ", peak " +
+                     bytes_text(device.allocated_bytes[device.peak()]) + ", " +
+                     counted(static_cast<int64_t>(device.moments()) - 1, "record", "records");
+  return text + (device.refusals.empty() ? "" : ", out of memory");
+}
+
 }  // namespace
 
 std::string summary(const Document& document) {

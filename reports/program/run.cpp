@@ -21,35 +21,68 @@ constexpr const char* kDescription =
     "Files are plans, statistics, traces, profiles and frontiers, in any number; statistics and traces are "
     "set "
     "beside\n"
-    "the plan that they belong to, and several files of one kind are compared.\n\n"
+    "the plan that they belong to, and several files of one kind are compared. Memory snapshots of PyTorch "
+    "(.pickle)\n"
+    "and traces of its profiler with memory are shown with what held the peak, and, of --model and --size, "
+    "what "
+    "Headroom\n"
+    "would need.\n\n"
     "Examples:\n"
     "  headroom-report plan.json stats.json trace.json profile.json -o report.html\n"
     "  headroom-report fast.json small.json -o comparison.md\n"
     "  headroom-report plan.json stats.json -o figures.csv --quick\n"
-    "  headroom-report plan.json --json --model vae/";
+    "  headroom-report plan.json --json --model vae/\n"
+    "  headroom-report snapshot.pickle -o report.html --model sdxl --size 1024x1024 --dtype fp16 --device "
+    "cuda";
 
 /// What the report may say of these files, before any of them is read.
 struct Arguments {
   std::vector<std::string> files;
   std::string output, model, limit, title;
+  std::string size, dtype = "fp32", device = "cpu";  // of what is planned beside a memory history
+  int64_t frames = 1, batch = 1;
   bool json = false, quick = false;
   ProgressOptions progress;
 };
 
 bool parse(const std::vector<std::string>& args, std::ostream& out, Arguments& asked) {
   CLI::App app(kDescription, "headroom-report");
-  app.add_option("files", asked.files, "plan, stats, trace, profile and frontier files")->required();
+  app.add_option("files", asked.files,
+                 "plan, stats, trace, profile and frontier files; memory snapshots of PyTorch, traces of its "
+                 "profiler")
+      ->required();
   app.add_option(
       "-o,--output", asked.output,
       "the report: .html, one page with charts; .md, the same without charts; .csv, all tables as one");
-  app.add_option("--model", asked.model,
-                 "the model of the plans, where their own name for it does not resolve here");
+  app.add_option(
+      "--model", asked.model,
+      "the model of the plans, where their own name for it does not resolve here; beside PyTorch's "
+      "files the decoder");
+  app.add_option("--size", asked.size, "beside PyTorch's files: the picture size, WIDTHxHEIGHT");
+  app.add_option("--frames", asked.frames, "beside PyTorch's files: frames of a clip")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
+  app.add_option("--batch", asked.batch, "beside PyTorch's files: pictures in the latent")
+      ->check(CLI::Range(int64_t{1}, int64_t{4096}));
+  app.add_option("--dtype", asked.dtype, kDtypeHelp);
+  app.add_option("--device", asked.device, "beside PyTorch's files: cpu, or cuda for a GPU's memory");
   app.add_option("--limit", asked.limit, "another limit to draw (2GiB, 512MiB)");
   app.add_option("--title", asked.title, "the report's title");
   app.add_flag("--json", asked.json, "print sentences and tables as JSON on standard output");
   app.add_flag("--quick", asked.quick, "without solving: no smallest limits and no other resolutions");
   add_progress_options(app, asked.progress);
   return parse_arguments(app, args, out);
+}
+
+/// What Headroom would need is asked for by the size.
+std::optional<AskedDecoder> asked_decoder(const Arguments& asked) {
+  if (asked.size.empty()) return std::nullopt;
+  if (asked.model.empty()) throw InputError("--size: expected --model beside it");
+  const Model model = for_frames(resolve_model(asked.model), asked.frames);
+  const auto [width, height] = parse_size(asked.size, "--size");
+  latent_extent(model, width, height, asked.frames);
+  return AskedDecoder{model,
+                      {asked.model, width, height, asked.frames, asked.batch,
+                       decoding_dtype(model, parse_dtype(asked.dtype)), parse_device(asked.device)}};
 }
 
 using Writer = std::string (*)(const Report&);
@@ -83,6 +116,7 @@ int report(const Arguments& asked, std::ostream& out, std::ostream& err) {
   ReportOptions options;
   options.title = asked.title;
   options.quick = asked.quick;
+  options.decoder = asked_decoder(asked);
   if (!asked.limit.empty()) options.limit_bytes = parse_bytes(asked.limit, "--limit");
   const std::unique_ptr<Progress> progress = make_progress(asked.progress, err);
   const WipedProgress wiped(*progress);

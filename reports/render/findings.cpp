@@ -106,6 +106,35 @@ void find_scaling(Findings& found, const ReportOptions& options) {
   if (anything && !options.quick) found.scaling = std::move(sizes);
 }
 
+/// Costs of the first profile that is of the decoder, else assumed ones.
+planner::CostModel costs_of(const AskedDecoder& asked, const std::vector<DocumentPtr>& profiles) {
+  for (const DocumentPtr& file : profiles) {
+    const profiler::Profile& profile = *file->as<profiler::Profile>();
+    try {
+      planner::check_profiled_model(profile, file->file.string(), asked.model.graph, asked.request);
+      return planner::CostModel(asked.model.graph, profile, asked.request);
+    } catch (const InputError&) {
+      continue;  // of another model
+    }
+  }
+  return planner::CostModel(asked.model.graph, asked.request.device);
+}
+
+void find_need(Findings& found, const ReportOptions& options) {
+  if (found.histories.empty() || !options.decoder) return;
+  if (options.quick) {
+    found.need_remark = "It is not worked out with --quick.";
+    return;
+  }
+  options.progress(0, "what Headroom would need");
+  const AskedDecoder& asked = *options.decoder;
+  try {
+    found.need = decoder_need(asked.model, asked.request, {}, costs_of(asked, found.profiles));
+  } catch (const InputError& error) {
+    found.need_remark = std::string("It could not be worked out: ") + error.what();
+  }
+}
+
 }  // namespace
 
 Findings work_out(const std::vector<DocumentPtr>& documents, const ReportOptions& options) {
@@ -117,6 +146,7 @@ Findings work_out(const std::vector<DocumentPtr>& documents, const ReportOptions
   for (const DocumentPtr& document : documents) {
     if (document->as<profiler::Profile>() != nullptr) found.profiles.push_back(document);
     if (document->as<FrontierDocument>() != nullptr) found.frontiers.push_back(document);
+    if (document->as<profiler::MemoryHistory>() != nullptr) found.histories.push_back(document);
   }
   for (ReportedRun& run : found.runs) {
     if (run.plan && !run.plan_shown_before)
@@ -125,6 +155,7 @@ Findings work_out(const std::vector<DocumentPtr>& documents, const ReportOptions
     if (run.plan && !run.plan_shown_before) found.peaks.push_back(peak_of(run.plan, found, options));
   }
   find_scaling(found, options);
+  find_need(found, options);
   return found;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/figures/decoder_need.h"
 #include "reports/figures/peak.h"
 #include "reports/figures/ranks.h"
 #include "reports/figures/scaling.h"
@@ -48,7 +49,9 @@ struct Findings {
   std::vector<ReportedRun> runs;
   std::vector<RankedRun> ranked;
   std::vector<PeakFindings> peaks;
-  std::vector<DocumentPtr> profiles, frontiers;
+  std::vector<DocumentPtr> profiles, frontiers, histories;
+  std::optional<DecoderNeed> need{};  ///< of the decoder that was asked for, beside the histories
+  std::string need_remark{};          ///< why there is none
   std::optional<Scaling> scaling{};
   std::string scaling_remark{};
   std::optional<int64_t> other_limit_bytes{};  ///< of --limit

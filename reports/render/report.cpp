@@ -26,6 +26,10 @@ std::string page_title(const Findings& found) {
   if (!found.frontiers.empty())
     return "Headroom: " + request_text(found.frontiers.front()->as<FrontierDocument>()->request);
   if (!found.profiles.empty()) return "Headroom: " + found.profiles.front()->as<profiler::Profile>()->model;
+  if (!found.histories.empty()) {
+    return "Memory that PyTorch recorded" +
+           (found.need ? ": " + request_text(found.need->request) : std::string());
+  }
   return "Headroom report";
 }
 
@@ -40,6 +44,7 @@ Report make_report(const std::vector<DocumentPtr>& documents, const ReportOption
     if (!section.parts.empty()) report.sections.push_back(std::move(section));
   };
   add(summary_section(found));
+  add(history_section(found));
   add(ranks_section(found));
   add(memory_section(found));
   add(peak_section(found));

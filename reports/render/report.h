@@ -45,10 +45,17 @@ struct Report {
   size_t files = 0;
 };
 
+/// A decoder and a size, to stand beside what others took of memory.
+struct AskedDecoder {
+  Model model;
+  Request request;
+};
+
 struct ReportOptions {
-  std::string title{};                   ///< empty: made from the files
-  std::optional<int64_t> limit_bytes{};  ///< another limit to draw
-  bool quick = false;                    ///< without solving: no remedies, no scaling
+  std::string title{};                    ///< empty: made from the files
+  std::optional<int64_t> limit_bytes{};   ///< another limit to draw
+  std::optional<AskedDecoder> decoder{};  ///< of which it is worked out what Headroom would need
+  bool quick = false;                     ///< without solving: no remedies, no scaling
   /// Hears what is worked out, with the share that is done.
   std::function<void(double, const std::string&)> progress = [](double, const std::string&) {};
 };

@@ -16,6 +16,7 @@ std::string heading_of(const Findings& found, const ReportedRun& run);
 // Each section of a report, without parts where the files have nothing for it.
 
 Section summary_section(const Findings& found);
+Section history_section(const Findings& found);
 Section ranks_section(const Findings& found);
 Section memory_section(const Findings& found);
 Section peak_section(const Findings& found);

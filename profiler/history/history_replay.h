@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/history/memory_history.h"
+
+namespace headroom::profiler {
+
+/// One record of an allocator.
+struct MemoryRecord {
+  enum class Action { alloc, free, segment_taken, segment_returned, refused };
+  Action action{};
+  uint64_t address = 0;
+  int64_t bytes = 0;  ///< at least 0
+  StackId stack = 0;
+  std::optional<double> seconds{};
+  std::optional<int64_t> total_allocated_bytes{}, total_reserved_bytes{};  ///< as the allocator counted them
+  std::optional<int64_t> free_bytes{};                                     ///< of a refusal
+};
+
+/// What the allocator held when the recording ended.
+struct FinalBlock {
+  uint64_t address = 0;
+  int64_t bytes = 0, asked_bytes = 0;
+  StackId stack = 0;
+};
+struct FinalState {
+  std::vector<RecordedSegment> segments;
+  std::vector<FinalBlock> blocks;  ///< those in use
+};
+
+/// More than any machine has, and far from where sums of a file would overflow.
+constexpr int64_t kMostRecordedBytes = int64_t{1} << 50;
+
+/// What was live when, of records in their order. A recording may begin in the middle: what is given back or
+/// there in the end without having been asked for was there before. `origin` names the file. Throws
+/// InputError where more is live than any machine has.
+DeviceHistory replay(std::string device, const std::vector<MemoryRecord>& records, const FinalState& end,
+                     const std::string& origin);
+
+}  // namespace headroom::profiler

@@ -1,0 +1,104 @@
+#include "profiler/history/memory_history.h"
+
+#include <algorithm>
+#include <map>
+
+namespace headroom::profiler {
+namespace {
+
+constexpr int64_t kBlockStep = 512;
+
+int64_t block_bytes_of(const RecordedAllocation& one) {
+  if (one.block_bytes > 0) return one.block_bytes;
+  return (one.bytes + kBlockStep - 1) / kBlockStep * kBlockStep;
+}
+
+/// Segments that are held at a moment, by address; neighbours as one, since an expandable segment grows piece
+/// by piece.
+std::map<uint64_t, uint64_t> held_ranges(const DeviceHistory& device, size_t moment) {
+  std::map<uint64_t, uint64_t> ranges;
+  for (const RecordedSegment& segment : device.segments) {
+    if (segment.begin <= moment && moment < segment.end) {
+      uint64_t& end = ranges[segment.address];
+      end = std::max(end, segment.address + static_cast<uint64_t>(segment.bytes));
+    }
+  }
+  std::map<uint64_t, uint64_t> joined;
+  for (const auto& [begin, end] : ranges) {
+    if (!joined.empty() && joined.rbegin()->second >= begin) {
+      joined.rbegin()->second = std::max(joined.rbegin()->second, end);
+    } else {
+      joined.emplace(begin, end);
+    }
+  }
+  return joined;
+}
+
+}  // namespace
+
+size_t DeviceHistory::peak() const {
+  return static_cast<size_t>(std::max_element(allocated_bytes.begin(), allocated_bytes.end()) -
+                             allocated_bytes.begin());
+}
+
+size_t DeviceHistory::asked_last() const {
+  if (!refusals.empty()) return refusals.back().moment;
+  size_t last = 0;
+  for (const RecordedAllocation& one : allocations) last = std::max<size_t>(last, one.begin);
+  return last;
+}
+
+std::vector<const RecordedAllocation*> DeviceHistory::live_at(size_t moment) const {
+  std::vector<const RecordedAllocation*> live;
+  for (const RecordedAllocation& one : allocations) {
+    if (one.begin <= moment && moment < one.end) live.push_back(&one);
+  }
+  std::stable_sort(live.begin(), live.end(), [](const RecordedAllocation* a, const RecordedAllocation* b) {
+    return a->bytes > b->bytes;
+  });
+  return live;
+}
+
+std::optional<Fragmentation> fragmentation_at(const DeviceHistory& device, size_t moment) {
+  if (device.segments.empty()) return std::nullopt;
+  std::vector<const RecordedAllocation*> live = device.live_at(moment);
+  std::sort(live.begin(), live.end(),
+            [](const RecordedAllocation* a, const RecordedAllocation* b) { return a->address < b->address; });
+  Fragmentation found;
+  found.allocated_bytes = device.allocated_bytes[moment];
+  if (!device.reserved_bytes.empty()) found.reserved_bytes = device.reserved_bytes[moment];
+  size_t next = 0;
+  for (const auto& [begin, end] : held_ranges(device, moment)) {
+    while (next < live.size() && live[next]->address < begin) ++next;
+    uint64_t at = begin;
+    int64_t free = 0, tensors = 0;
+    const auto gap = [&](uint64_t until) {
+      if (until <= at) return;
+      free += static_cast<int64_t>(until - at);
+      found.largest_free_bytes = std::max(found.largest_free_bytes, static_cast<int64_t>(until - at));
+    };
+    for (; next < live.size() && live[next]->address < end; ++next) {
+      gap(live[next]->address);
+      const int64_t bytes = block_bytes_of(*live[next]);
+      found.rounding_bytes += bytes - live[next]->bytes;
+      at = std::max(at, std::min(end, live[next]->address + static_cast<uint64_t>(bytes)));
+      ++tensors;
+    }
+    gap(end);
+    (tensors > 0 ? found.inactive_split_bytes : found.releasable_bytes) += free;
+  }
+  return found;
+}
+
+size_t MemoryHistory::main_device() const {
+  size_t best = 0;
+  const auto rank = [&](size_t i) {
+    return std::pair(!devices[i].refusals.empty(), devices[i].allocated_bytes[devices[i].peak()]);
+  };
+  for (size_t i = 1; i < devices.size(); ++i) {
+    if (rank(i) > rank(best)) best = i;
+  }
+  return best;
+}
+
+}  // namespace headroom::profiler

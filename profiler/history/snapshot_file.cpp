@@ -1,0 +1,274 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "decoder/files/pickle.h"
+#include "decoder/files/printable.h"
+#include "decoder/graph/errors.h"
+#include "profiler/history/history_replay.h"
+#include "profiler/history/memory_history.h"
+
+namespace headroom::profiler {
+namespace {
+
+using Action = MemoryRecord::Action;
+
+constexpr size_t kMostKeys = 64;        ///< of one record, segment, block or frame
+constexpr size_t kMostFrames = 10'000;  ///< of one stack
+constexpr size_t kMostDevices = 1024;
+
+/// A dict of the snapshot, with what to call it in messages.
+class SnapshotFields {
+ public:
+  SnapshotFields(PickleValue value, std::string where) : value_(value), where_(std::move(where)) {
+    if (value_.kind() != PickleKind::dict) fail("a dict", value_);
+    if (value_.pairs() > kMostKeys)
+      throw InputError(where_ + ": expected at most " + std::to_string(kMostKeys) + " keys, found " +
+                       std::to_string(value_.pairs()));
+  }
+
+  std::optional<PickleValue> find(const char* key) const {
+    const std::optional<PickleValue> found = value_.find(key);
+    return found && !found->is_none() ? found : std::nullopt;
+  }
+
+  int64_t integer(const char* key, int64_t most) const {
+    const std::optional<PickleValue> found = find(key);
+    if (!found) throw InputError(where_ + "." + key + ": missing");
+    const std::optional<int64_t> number = found->integer();
+    if (!number || *number < 0 || *number > most)
+      throw InputError(where_ + "." + key + ": expected an integer from 0 to " + std::to_string(most) +
+                       ", found " + (number ? std::to_string(*number) : text_of(found->kind())));
+    return *number;
+  }
+
+  /// Addresses may have their highest bit set, and then be written as a negative number.
+  uint64_t address(const char* key) const {
+    const std::optional<PickleValue> found = find(key);
+    if (!found) throw InputError(where_ + "." + key + ": missing");
+    if (const std::optional<int64_t> number = found->integer()) return static_cast<uint64_t>(*number);
+    fail_at(key, "an address of 64 bits", *found);
+  }
+
+  std::string_view text(const char* key) const {
+    const std::optional<PickleValue> found = find(key);
+    if (!found) throw InputError(where_ + "." + key + ": missing");
+    if (const std::optional<std::string_view> text = found->text()) return *text;
+    fail_at(key, "a string", *found);
+  }
+
+  std::optional<PickleValue> list(const char* key) const {
+    const std::optional<PickleValue> found = find(key);
+    if (found && found->kind() != PickleKind::list && found->kind() != PickleKind::tuple)
+      fail_at(key, "a list", *found);
+    return found;
+  }
+
+  [[noreturn]] void fail_at(const char* key, const char* expected, PickleValue found) const {
+    SnapshotFields(*this, key).fail(expected, found);
+  }
+
+ private:
+  SnapshotFields(const SnapshotFields& other, const char* key)
+      : value_(other.value_), where_(other.where_ + "." + key) {}
+  [[noreturn]] void fail(const char* expected, PickleValue found) const {
+    const std::string name = found.name();
+    throw InputError(where_ + ": expected " + expected + ", found " + text_of(found.kind()) +
+                     (name.empty() ? "" : " of " + printable(name) + ", which is not made"));
+  }
+
+  PickleValue value_;
+  std::string where_;
+};
+
+/// Reads one snapshot. What several records share is read once, and what a file makes look large by sharing
+/// it again and again is refused: no more is visited than there is.
+class SnapshotReader {
+ public:
+  SnapshotReader(const Pickle& pickle, std::string origin)
+      : pickle_(pickle), origin_(std::move(origin)), visits_left_(pickle.values()) {}
+
+  MemoryHistory read() {
+    history_.source = "memory snapshot of PyTorch";
+    const SnapshotFields root(pickle_.root(), origin_ + ": the snapshot");
+    const std::optional<PickleValue> traces = root.list("device_traces"), segments = root.list("segments");
+    if (!traces && !segments) {
+      throw InputError(origin_ +
+                       ": expected a memory snapshot of PyTorch, a dict with device_traces and segments; "
+                       "torch.cuda.memory._dump_snapshot() writes one");
+    }
+    if (traces) read_traces(*traces);
+    if (segments) read_segments(*segments);
+    read_settings(root);
+    for (size_t i = 0; i < records_.size(); ++i) {
+      if (records_[i].empty() && states_[i].segments.empty()) continue;
+      history_.devices.push_back(replay("cuda:" + std::to_string(i), records_[i], states_[i], origin_));
+    }
+    if (history_.devices.empty()) {
+      throw InputError(origin_ + ": expected a snapshot of a device with memory, found one without");
+    }
+    return std::move(history_);
+  }
+
+ private:
+  void visit() {
+    if (visits_left_-- == 0) throw InputError(origin_ + ": expected each record once, found them repeated");
+  }
+
+  std::string at(const char* what, size_t i, const char* inner = nullptr, size_t j = 0) const {
+    std::string where = origin_ + ": " + what + "[" + std::to_string(i) + "]";
+    return inner == nullptr ? where : where + inner + "[" + std::to_string(j) + "]";
+  }
+
+  void make_device(size_t device) {
+    if (device >= records_.size()) {
+      records_.resize(device + 1);
+      states_.resize(device + 1);
+    }
+  }
+
+  void read_traces(const PickleValue& traces) {
+    if (traces.size() > kMostDevices)
+      throw InputError(origin_ + ": device_traces: expected at most 1024 devices, found " +
+                       std::to_string(traces.size()));
+    for (size_t device = 0; device < traces.size(); ++device) {
+      make_device(device);
+      const PickleValue trace = traces[device];
+      if (trace.kind() != PickleKind::list)
+        throw InputError(at("device_traces", device) + ": expected a list, found " + text_of(trace.kind()));
+      const bool completed = gives_back_completely(trace, device);
+      for (size_t i = 0; i < trace.size(); ++i)
+        read_record(trace[i], at("device_traces", device, "", i), completed, records_[device]);
+    }
+  }
+
+  /// Whether there are records of when memory could be used again, which is what counts. What was recorded
+  /// without them tells when it was given back.
+  bool gives_back_completely(const PickleValue& trace, size_t device) {
+    for (size_t i = 0; i < trace.size(); ++i) {
+      visit();
+      const SnapshotFields fields(trace[i], at("device_traces", device, "", i));
+      if (fields.text("action") == "free_completed") return true;
+    }
+    return false;
+  }
+
+  void read_record(const PickleValue& value, const std::string& where, bool completed,
+                   std::vector<MemoryRecord>& records) {
+    visit();
+    const SnapshotFields fields(value, where);
+    const std::string_view action = fields.text("action");
+    MemoryRecord record;
+    if (action == "alloc") {
+      record.action = Action::alloc;
+    } else if (action == (completed ? "free_completed" : "free_requested") || action == "free") {
+      record.action = Action::free;
+    } else if (action == "segment_alloc" || action == "segment_map") {
+      record.action = Action::segment_taken;
+    } else if (action == "segment_free" || action == "segment_unmap") {
+      record.action = Action::segment_returned;
+    } else if (action == "oom") {
+      record.action = Action::refused;
+      if (fields.find("device_free")) record.free_bytes = fields.integer("device_free", kMostRecordedBytes);
+    } else {
+      return;  // "free_requested" beside "free_completed", "snapshot", and what is yet to be invented
+    }
+    if (record.action != Action::refused) record.address = fields.address("addr");
+    record.bytes = fields.integer("size", kMostRecordedBytes);
+    if (fields.find("time_us")) record.seconds = double(fields.integer("time_us", INT64_MAX)) * 1e-6;
+    if (record.action == Action::alloc || record.action == Action::refused) record.stack = stack_of(fields);
+    records.push_back(record);
+  }
+
+  void read_segments(const PickleValue& segments) {
+    for (size_t i = 0; i < segments.size(); ++i) {
+      visit();
+      const SnapshotFields fields(segments[i], at("segments", i));
+      const auto device = static_cast<size_t>(
+          fields.find("device") ? fields.integer("device", static_cast<int64_t>(kMostDevices) - 1) : 0);
+      make_device(device);
+      FinalState& state = states_[device];
+      uint64_t address = fields.address("address");
+      state.segments.push_back({address, fields.integer("total_size", kMostRecordedBytes), 0, 0});
+      const std::optional<PickleValue> blocks = fields.list("blocks");
+      for (size_t j = 0; blocks && j < blocks->size(); ++j)
+        address = read_block((*blocks)[j], at("segments", i, ".blocks", j), address, state);
+    }
+  }
+
+  /// Older snapshots do not say where a block lies: it follows the one before. Returns where it ends.
+  uint64_t read_block(const PickleValue& value, const std::string& where, uint64_t address,
+                      FinalState& state) {
+    visit();
+    const SnapshotFields fields(value, where);
+    FinalBlock block;
+    block.address = fields.find("address") ? fields.address("address") : address;
+    block.bytes = fields.integer("size", kMostRecordedBytes);
+    block.asked_bytes =
+        fields.find("requested_size") ? fields.integer("requested_size", kMostRecordedBytes) : block.bytes;
+    const uint64_t end = block.address + static_cast<uint64_t>(block.bytes);
+    if (fields.text("state").starts_with("active")) {
+      block.stack = stack_of(fields);
+      state.blocks.push_back(block);
+    }
+    return end;
+  }
+
+  StackId stack_of(const SnapshotFields& fields) {
+    const std::optional<PickleValue> frames = fields.list("frames");
+    if (!frames || frames->size() == 0) return 0;
+    const auto [known, is_new] = stacks_.try_emplace(frames->index(), 0);
+    if (!is_new) return known->second;
+    if (frames->size() > kMostFrames) fields.fail_at("frames", "at most 10000 frames", *frames);
+    StackId stack = 0;
+    for (size_t i = frames->size(); i > 0; --i) {
+      const std::optional<CodeFrame> frame = frame_of((*frames)[i - 1]);
+      if (frame) stack = history_.stacks.push(stack, *frame);
+    }
+    return known->second = stack;
+  }
+
+  /// Nothing where it has no name: who looks for memory is not stopped by that.
+  static std::optional<CodeFrame> frame_of(const PickleValue& value) {
+    if (value.kind() != PickleKind::dict || value.pairs() > kMostKeys) return std::nullopt;
+    CodeFrame frame;
+    const std::optional<PickleValue> name = value.find("name"), file = value.find("filename"),
+                                     line = value.find("line");
+    if (!name || !name->text()) return std::nullopt;
+    frame.function = std::string(name->text()->substr(0, kLongestText));
+    if (file && file->text()) frame.file = std::string(file->text()->substr(0, kLongestText));
+    if (line && line->integer()) frame.line = *line->integer();
+    const bool native = frame.file == "??" || frame.file.ends_with(".cpp") || frame.file.ends_with(".h") ||
+                        frame.file.ends_with(".cc") || frame.file.ends_with(".c") ||
+                        frame.file.ends_with(".cu") || frame.function.starts_with("torch::unwind::");
+    frame.kind = native ? CodeFrame::Kind::native : CodeFrame::Kind::code;
+    return frame;
+  }
+
+  void read_settings(const SnapshotFields& root) {
+    const std::optional<PickleValue> settings = root.find("allocator_settings");
+    if (!settings || settings->kind() != PickleKind::dict || settings->pairs() > kMostKeys) return;
+    for (const char* key : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
+      const std::optional<PickleValue> text = settings->find(key);
+      if (text && text->text()) history_.allocator_settings = printable(*text->text());
+    }
+  }
+
+  static constexpr size_t kLongestText = 1000;
+
+  const Pickle& pickle_;
+  const std::string origin_;
+  size_t visits_left_;
+  MemoryHistory history_;
+  std::vector<std::vector<MemoryRecord>> records_;  ///< of each device
+  std::vector<FinalState> states_;
+  std::unordered_map<uint32_t, StackId> stacks_;  ///< by the list of their frames
+};
+
+}  // namespace
+
+MemoryHistory read_memory_snapshot(const std::filesystem::path& file) {
+  const Pickle pickle = Pickle::read(file);
+  return SnapshotReader(pickle, file.string()).read();
+}
+
+}  // namespace headroom::profiler

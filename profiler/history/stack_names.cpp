@@ -1,0 +1,110 @@
+#include "profiler/history/stack_names.h"
+
+#include <algorithm>
+#include <array>
+
+namespace headroom::profiler {
+namespace {
+
+constexpr size_t kFramesWithoutAutoencoder = 4;
+
+/// Frames, innermost first.
+std::vector<const CodeFrame*> frames_of(const CodeStacks& stacks, StackId stack) {
+  std::vector<const CodeFrame*> frames;
+  for (; stack != 0; stack = stacks.below(stack)) frames.push_back(&stacks.top(stack));
+  return frames;
+}
+
+std::string base_name(const std::string& file) {
+  const size_t slash = file.find_last_of("/\\");
+  return slash == std::string::npos ? file : file.substr(slash + 1);
+}
+
+bool is_of_torch(const CodeFrame& frame) {
+  return frame.file.starts_with("torch/") || frame.file.find("/torch/") != std::string::npos;
+}
+
+/// What stands between two frames of a model and says nothing of it.
+bool is_wrapper(const CodeFrame& frame) {
+  constexpr std::array kFiles{"contextlib.py", "functools.py", "hooks.py", "accelerate_utils.py",
+                              "threading.py"};
+  const std::string file = base_name(frame.file);
+  return std::find(kFiles.begin(), kFiles.end(), file) != kFiles.end();
+}
+
+/// A line of a model or of who called it.
+bool is_own(const CodeFrame& frame) {
+  return frame.kind == CodeFrame::Kind::code && !frame.file.starts_with("<") && !is_of_torch(frame) &&
+         !is_wrapper(frame);
+}
+
+std::string text_of(const CodeFrame& frame) {
+  if (frame.kind == CodeFrame::Kind::module || frame.file.empty()) return frame.function;
+  return base_name(frame.file) + ":" + frame.function;
+}
+
+/// "conv" of torch/nn/modules/conv.py, "interpolate" of torch/nn/functional.py; empty of torch's own
+/// wrapping.
+std::string operation_of(const CodeFrame& frame) {
+  if (frame.kind != CodeFrame::Kind::code || !is_of_torch(frame)) return "";
+  std::string file = base_name(frame.file);
+  if (file == "functional.py") return frame.function;
+  const bool module = frame.file.find("nn/modules/") != std::string::npos;
+  if (!module || file == "module.py" || file == "container.py") return "";
+  return file.substr(0, file.size() - std::min<size_t>(file.size(), 3));
+}
+
+bool is_of_autoencoder(const CodeFrame& frame) {
+  return frame.file.find("autoencoder") != std::string::npos;
+}
+
+}  // namespace
+
+std::vector<std::string> module_path(const CodeStacks& stacks, StackId stack) {
+  const std::vector<const CodeFrame*> frames = frames_of(stacks, stack);
+  std::vector<std::string> modules, own;
+  size_t from_autoencoder = 0;  // of `own`: how many from the outermost frame of an autoencoder on
+  std::string operation, native;
+  for (const CodeFrame* frame : frames) {
+    if (frame->kind == CodeFrame::Kind::module) modules.push_back(frame->function);
+    if (frame->kind == CodeFrame::Kind::native && native.empty()) native = frame->function;
+    if (own.empty() && operation.empty()) operation = operation_of(*frame);
+    if (!is_own(*frame)) continue;
+    own.push_back(text_of(*frame));
+    if (is_of_autoencoder(*frame)) from_autoencoder = own.size();
+  }
+  if (!modules.empty()) {
+    std::reverse(modules.begin(), modules.end());
+    return modules;
+  }
+  const size_t kept = from_autoencoder > 0 ? from_autoencoder : kFramesWithoutAutoencoder;
+  if (own.size() > kept) own.resize(kept);
+  std::reverse(own.begin(), own.end());
+  if (!operation.empty()) own.push_back(operation);
+  if (own.empty() && !native.empty()) own.push_back(native);
+  return own;
+}
+
+std::string place_of(const CodeStacks& stacks, StackId stack) {
+  const std::vector<const CodeFrame*> frames = frames_of(stacks, stack);
+  if (frames.empty()) return "";
+  const auto own =
+      std::find_if(frames.begin(), frames.end(), [](const CodeFrame* frame) { return is_own(*frame); });
+  const CodeFrame& frame = own == frames.end() ? *frames.front() : **own;
+  if (frame.line == 0) return text_of(frame);
+  return base_name(frame.file) + ":" + std::to_string(frame.line) + " " + frame.function;
+}
+
+std::vector<std::string> frame_lines(const CodeStacks& stacks, StackId stack, size_t most) {
+  std::vector<std::string> lines;
+  for (const CodeFrame* frame : frames_of(stacks, stack)) {
+    if (lines.size() == most) break;
+    const std::string place =
+        frame->file.empty() ? ""
+                            : frame->file + (frame->line == 0 ? "" : ":" + std::to_string(frame->line)) + " ";
+    lines.push_back(place + frame->function);
+  }
+  return lines;
+}
+
+}  // namespace headroom::profiler

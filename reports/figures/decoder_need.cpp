@@ -1,0 +1,91 @@
+#include "reports/figures/decoder_need.h"
+
+#include <algorithm>
+
+#include "reports/figures/scaling.h"
+
+namespace headroom::reports {
+namespace {
+
+constexpr size_t kMostLimits = 8;
+
+const planner::FrontierPoint* fastest_within(const DecoderNeed& need, int64_t bytes) {
+  const auto found =
+      std::find_if(need.points.begin(), need.points.end(),
+                   [&](const planner::FrontierPoint& point) { return point.peak_bytes <= bytes; });
+  return found == need.points.end() ? nullptr : &*found;
+}
+
+std::string request_words(const Request& request) {
+  return request.model + " " + std::to_string(request.width_pixels) + "×" +
+         std::to_string(request.height_pixels) + " " + name_of(request.dtype) + " on " +
+         name_of(request.device) +
+         (request.frames > 1 ? ", " + std::to_string(request.frames) + " frames" : "") +
+         (request.batch > 1 ? ", batch " + std::to_string(request.batch) : "");
+}
+
+}  // namespace
+
+DecoderNeed decoder_need(const Model& model, const Request& request, const planner::PlanOptions& options,
+                         const planner::CostModel& costs) {
+  const Scaling sizes = scaling(model, {request}, options, costs, [] { return true; });
+  DecoderNeed need;
+  need.request = request;
+  need.untiled_bytes = sizes.untiled.front().bytes;
+  need.smallest_bytes = sizes.planned.front().bytes;
+  need.points = planner::frontier({model, request, options, costs}, kMostLimits);
+  need.assumed = costs.assumed();
+  return need;
+}
+
+Table need_table(const DecoderNeed& need, std::optional<int64_t> available_bytes) {
+  Table table{"What Headroom needs", {}, {}};
+  table.columns = {{.title = "decode", .is_text = true},
+                   {.title = "limit",
+                    .unit = Unit::bytes,
+                    .bars = true,
+                    .explanation = "Of device memory, weights included."},
+                   {.title = "time",
+                    .unit = Unit::seconds,
+                    .explanation = need.assumed ? "By stated assumptions." : "By the profile."},
+                   {.title = "weights",
+                    .is_text = true,
+                    .explanation = "In memory throughout, or brought in pass by pass."}};
+  table.rows.push_back({{"untiled", double(need.untiled_bytes), {}, {}}, false});
+  const planner::FrontierPoint* fits = available_bytes ? fastest_within(need, *available_bytes) : nullptr;
+  for (const planner::FrontierPoint& point : need.points) {
+    const bool smallest = &point == &need.points.back();
+    const bool fastest = &point == &need.points.front();
+    table.rows.push_back(
+        {{fastest    ? "planned, fastest"
+          : smallest ? "planned, smallest"
+                     : "planned",
+          double(point.peak_bytes), point.seconds,
+          point.configuration.weights == WeightResidency::resident ? "throughout" : "per pass"},
+         &point == fits});
+  }
+  return table;
+}
+
+std::vector<std::string> need_sentences(const DecoderNeed& need, int64_t recorded_peak_bytes,
+                                        std::optional<int64_t> available_bytes) {
+  const auto bytes = [](int64_t value) { return format(Unit::bytes, double(value)); };
+  std::vector<std::string> sentences{
+      "Headroom decodes " + request_words(need.request) + " within " + bytes(need.smallest_bytes) +
+      " at least, weights included; untiled it takes " + bytes(need.untiled_bytes) +
+      ", and the recording's peak is " + bytes(recorded_peak_bytes) + "."};
+  if (!available_bytes) return sentences;
+  const planner::FrontierPoint* fits = fastest_within(need, *available_bytes);
+  const std::string had = bytes(*available_bytes) + " that PyTorch had when it ran out";
+  if (fits == nullptr) {
+    sentences.push_back("That is more than the " + had +
+                        ": decode a smaller picture, or keep tensors in host memory.");
+  } else {
+    sentences.push_back("Within the " + had + " it takes " + format(Unit::seconds, fits->seconds) +
+                        (need.assumed ? " by stated assumptions" : " by the profile") + ", with a peak of " +
+                        bytes(fits->peak_bytes) + ". What else the process holds must fit beside it.");
+  }
+  return sentences;
+}
+
+}  // namespace headroom::reports

@@ -1,0 +1,317 @@
+#include "reports/figures/history.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "profiler/history/stack_names.h"
+
+namespace headroom::reports {
+namespace {
+
+using profiler::DeviceHistory;
+using profiler::Fragmentation;
+using profiler::MemoryHistory;
+using profiler::RecordedAllocation;
+using profiler::RecordedRefusal;
+
+constexpr const char* kBefore = "allocated before the recording";
+constexpr const char* kUnknown = "no stack recorded";
+constexpr size_t kSaidTensors = 3;
+
+std::string bytes_of(int64_t bytes) {
+  return format(Unit::bytes, double(bytes));
+}
+
+std::string joined(const std::vector<std::string>& parts, size_t from) {
+  std::string text;
+  for (size_t i = from; i < parts.size(); ++i) text += (i == from ? "" : " / ") + parts[i];
+  return text;
+}
+
+/// Bytes that are allocated and of which no allocation was recorded.
+int64_t unrecorded_bytes(const DeviceHistory& device, size_t moment,
+                         const std::vector<const RecordedAllocation*>& live) {
+  const int64_t known = std::accumulate(live.begin(), live.end(), int64_t{0},
+                                        [](int64_t sum, const auto* one) { return sum + one->bytes; });
+  return std::max<int64_t>(0, device.allocated_bytes[moment] - known);
+}
+
+std::string place_text(const MemoryHistory& history, const RecordedAllocation& one) {
+  const std::string place = profiler::place_of(history.stacks, one.stack);
+  if (!place.empty()) return place;
+  return one.before_recording ? kBefore : kUnknown;
+}
+
+/// "upsampling.py:170 forward (interpolate)".
+std::string asked_by(const MemoryHistory& history, profiler::StackId stack) {
+  const std::string place = profiler::place_of(history.stacks, stack);
+  if (place.empty()) return "something that recorded no stack";
+  const std::vector<std::string> path = profiler::module_path(history.stacks, stack);
+  const bool says_more = !path.empty() && path.back().find(':') == std::string::npos;
+  return says_more ? place + " (" + path.back() + ")" : place;
+}
+
+std::string when(const DeviceHistory& device, size_t moment) {
+  if (device.seconds.empty()) return "at record " + std::to_string(moment);
+  return format(Unit::seconds, device.seconds[moment]) + " into the recording";
+}
+
+/// How many of the paths' first elements are the same in all, each keeping one at least.
+size_t common_beginning(const std::map<std::vector<std::string>, std::pair<int64_t, int64_t>>& paths) {
+  std::optional<size_t> common;
+  const std::vector<std::string>* first = nullptr;
+  for (const auto& [path, sums] : paths) {
+    if (path.empty()) continue;
+    if (first == nullptr) first = &path;
+    size_t same = 0;
+    while (same + 1 < path.size() && same < first->size() && path[same] == (*first)[same]) ++same;
+    common = std::min(common.value_or(same), same);
+  }
+  return common.value_or(0);
+}
+
+std::string peak_sentence(const DeviceHistory& device, size_t peak) {
+  std::string text = "The peak on " + device.device + ", " + when(device, peak) + ": " +
+                     bytes_of(device.allocated_bytes[peak]) + " allocated";
+  if (device.reserved_bytes.empty()) return text + ".";
+  const int64_t slack = device.reserved_bytes[peak] - device.allocated_bytes[peak];
+  return text + " of " + bytes_of(device.reserved_bytes[peak]) + " reserved, so " + bytes_of(slack) +
+         " of allocator slack.";
+}
+
+std::string largest_sentence(const MemoryHistory& history, const DeviceHistory& device, size_t peak) {
+  const std::vector<const RecordedAllocation*> live = device.live_at(peak);
+  if (live.empty()) return "";
+  std::string text = "Live then: ";
+  const size_t said = std::min(kSaidTensors, live.size());
+  for (size_t i = 0; i < said; ++i)
+    text += (i == 0 ? "" : ", ") + bytes_of(live[i]->bytes) + " of " +
+            (live[i]->stack == 0 ? place_text(history, *live[i]) : asked_by(history, live[i]->stack));
+  if (live.size() > said)
+    text += " and " + counted(static_cast<int64_t>(live.size() - said), "other tensor", "other tensors");
+  return text + ".";
+}
+
+std::string refusal_sentence(const MemoryHistory& history, const DeviceHistory& device,
+                             const RecordedRefusal& refused) {
+  std::string text = "Out of memory " + when(device, refused.moment) + ": " +
+                     asked_by(history, refused.stack) + " asked for " + bytes_of(refused.asked_bytes) +
+                     ", with " + bytes_of(device.allocated_bytes[refused.moment]) + " allocated";
+  if (!device.reserved_bytes.empty())
+    text += ", " + bytes_of(device.reserved_bytes[refused.moment]) + " reserved";
+  if (refused.free_bytes) text += " and " + bytes_of(*refused.free_bytes) + " free on the device";
+  return text + ".";
+}
+
+std::string last_sentence(const MemoryHistory& history, const DeviceHistory& device) {
+  if (!device.refusals.empty()) return refusal_sentence(history, device, device.refusals.back());
+  const size_t last = device.asked_last();
+  for (const RecordedAllocation& one : device.allocations) {
+    if (last == 0 || one.begin != last) continue;
+    return "Nothing was refused; the last to ask was " + asked_by(history, one.stack) + " for " +
+           bytes_of(one.bytes) + ", " + when(device, last) + ".";
+  }
+  return "";
+}
+
+std::string fragmentation_sentence(const DeviceHistory& device, size_t moment, const std::string& at) {
+  const std::optional<Fragmentation> lost = fragmentation_at(device, moment);
+  if (!lost) return "";
+  std::string text = "Of what was reserved " + at + ", " + bytes_of(lost->inactive_split_bytes) +
+                     " were free beside tensors in their segments, which cannot go back to the device, and " +
+                     bytes_of(lost->releasable_bytes) + " in empty segments; the largest free block was " +
+                     bytes_of(lost->largest_free_bytes) + ".";
+  if (lost->rounding_bytes > 0)
+    text += " Blocks were " + bytes_of(lost->rounding_bytes) + " larger than what was asked for.";
+  return text;
+}
+
+/// Whether the request would have fitted, had what was free lain together.
+std::string fragmented_sentence(const DeviceHistory& device) {
+  if (device.refusals.empty()) return "";
+  const RecordedRefusal& refused = device.refusals.back();
+  const std::optional<Fragmentation> lost = fragmentation_at(device, refused.moment);
+  if (!lost || !refused.free_bytes) return "";
+  const int64_t free = lost->inactive_split_bytes + lost->releasable_bytes + *refused.free_bytes;
+  if (free < refused.asked_bytes) {
+    return "It is no fragmentation: " + bytes_of(refused.asked_bytes - free) +
+           " were missing even if all that was free had lain together.";
+  }
+  return "It is fragmentation: " + bytes_of(free) + " were free in all, but not together.";
+}
+
+std::string before_sentence(const DeviceHistory& device) {
+  if (device.moments() < 2 || device.allocated_bytes[0] == 0) return "";
+  return bytes_of(device.allocated_bytes[0]) + " were allocated before the recording began.";
+}
+
+/// The highest moment of each column, those that hold when it begins included.
+struct ColumnPoint {
+  double x = 0, allocated = 0, reserved = 0;
+};
+std::vector<ColumnPoint> columns_of(const DeviceHistory& device, double begin, double end, size_t columns) {
+  const auto reserved = [&](size_t i) {
+    return device.reserved_bytes.empty() ? 0.0 : double(device.reserved_bytes[i]);
+  };
+  const size_t first = history_moment(device, begin), last = history_moment(device, end);
+  std::vector<ColumnPoint> points;
+  if (last - first < columns) {
+    for (size_t i = first; i <= last; ++i)
+      points.push_back(
+          {std::max(begin, history_place(device, i)), double(device.allocated_bytes[i]), reserved(i)});
+  } else {
+    size_t i = first;
+    for (size_t column = 0; column < columns; ++column) {
+      const double left = begin + (end - begin) * double(column) / double(columns);
+      const double right = begin + (end - begin) * double(column + 1) / double(columns);
+      ColumnPoint point{left, double(device.allocated_bytes[i]), reserved(i)};
+      while (i < last && history_place(device, i + 1) < right) {
+        ++i;
+        point.allocated = std::max(point.allocated, double(device.allocated_bytes[i]));
+        point.reserved = std::max(point.reserved, reserved(i));
+      }
+      points.push_back(point);
+    }
+  }
+  points.push_back({end, double(device.allocated_bytes[last]), reserved(last)});
+  return points;
+}
+
+}  // namespace
+
+double history_place(const DeviceHistory& device, size_t moment) {
+  return device.seconds.empty() ? double(moment) : device.seconds[moment];
+}
+
+size_t history_moment(const DeviceHistory& device, double x) {
+  const size_t last = device.moments() - 1;
+  if (!(x > 0)) return 0;
+  if (device.seconds.empty()) return x >= double(last) ? last : static_cast<size_t>(std::floor(x));
+  const auto after = std::upper_bound(device.seconds.begin(), device.seconds.end(), x);
+  return after == device.seconds.begin() ? 0 : static_cast<size_t>(after - device.seconds.begin()) - 1;
+}
+
+Chart history_chart(const DeviceHistory& device, double begin, double end, size_t columns) {
+  Chart chart;
+  chart.title = "Memory of " + device.device;
+  chart.x = device.seconds.empty() ? ChartAxis{"record", Unit::none} : ChartAxis{"time", Unit::seconds};
+  chart.y = {"memory", Unit::bytes};
+  end = std::min(end, history_place(device, device.moments() - 1));
+  if (begin > end) return chart;
+  Series allocated{"allocated", Mark::area, ColourRole::tile, {}, {}};
+  Series reserved{"reserved", Mark::steps, ColourRole::driver, {}, {}};
+  for (const ColumnPoint& point : columns_of(device, begin, end, std::max<size_t>(1, columns))) {
+    for (Series* series : {&allocated, &reserved}) series->x.push_back(point.x);
+    allocated.y.push_back(point.allocated);
+    reserved.y.push_back(point.reserved);
+  }
+  chart.series.push_back(std::move(allocated));
+  if (!device.reserved_bytes.empty()) chart.series.push_back(std::move(reserved));
+  const size_t peak = device.peak();
+  const double at = history_place(device, peak);
+  if (at >= begin && at <= end) {
+    const auto bytes = double(device.allocated_bytes[peak]);
+    chart.notes.push_back({at, bytes, "peak " + format(Unit::bytes, bytes)});
+  }
+  if (!device.refusals.empty()) {
+    const RecordedRefusal& refused = device.refusals.back();
+    const double place = history_place(device, refused.moment);
+    if (place >= begin && place <= end)
+      chart.guides.push_back({"out of memory: asked for " + bytes_of(refused.asked_bytes), place, true});
+  }
+  return chart;
+}
+
+Table history_tensors_table(const MemoryHistory& history, const DeviceHistory& device, size_t moment,
+                            size_t most) {
+  Table table{"Live tensors", {}, {}};
+  table.columns = {
+      {.title = "asked for by", .is_text = true, .explanation = "The innermost line outside torch."},
+      {.title = "for", .is_text = true, .explanation = "What of torch or which module was running."},
+      {.title = "memory", .unit = Unit::bytes, .bars = true},
+      {.title = "share", .unit = Unit::share, .explanation = "Of all that was allocated then."},
+      {.title = "since", .unit = Unit::seconds, .explanation = "When it was allocated."}};
+  const std::vector<const RecordedAllocation*> live = device.live_at(moment);
+  const auto all = double(std::max<int64_t>(1, device.allocated_bytes[moment]));
+  const auto add = [&](std::string place, std::string of, int64_t bytes, Cell since) {
+    table.rows.push_back(
+        {{std::move(place), std::move(of), double(bytes), double(bytes) / all, std::move(since)}, false});
+  };
+  int64_t others = 0;
+  for (size_t i = 0; i < live.size(); ++i) {
+    const RecordedAllocation& one = *live[i];
+    if (i >= most) {
+      others += one.bytes;
+      continue;
+    }
+    const std::vector<std::string> path = profiler::module_path(history.stacks, one.stack);
+    const bool timed = !device.seconds.empty() && !one.before_recording;
+    const bool says_more = !path.empty() && path.back().find(':') == std::string::npos;
+    add(place_text(history, one), says_more ? path.back() : "", one.bytes,
+        timed ? Cell(device.seconds[one.begin]) : Cell());
+  }
+  if (others > 0)
+    add(counted(static_cast<int64_t>(live.size() - most), "other tensor", "other tensors"), "", others, {});
+  if (const int64_t unknown = unrecorded_bytes(device, moment, live); unknown > 0)
+    add(kBefore, "", unknown, {});
+  return table;
+}
+
+Table history_modules_table(const MemoryHistory& history, const DeviceHistory& device, size_t moment) {
+  Table table{"Live memory by module", {}, {}};
+  table.columns = {{.title = "module",
+                    .is_text = true,
+                    .explanation = "Who called whom, outermost first, without what all have in common."},
+                   {.title = "tensors"},
+                   {.title = "memory", .unit = Unit::bytes, .bars = true},
+                   {.title = "share", .unit = Unit::share, .explanation = "Of all that was allocated then."}};
+  const std::vector<const RecordedAllocation*> live = device.live_at(moment);
+  std::map<std::vector<std::string>, std::pair<int64_t, int64_t>> paths;  // bytes and tensors
+  std::pair<int64_t, int64_t> before{unrecorded_bytes(device, moment, live), 0};
+  for (const RecordedAllocation* one : live) {
+    auto& sums = one->stack == 0 && one->before_recording
+                     ? before
+                     : paths[profiler::module_path(history.stacks, one->stack)];
+    sums.first += one->bytes;
+    ++sums.second;
+  }
+  const size_t common = common_beginning(paths);
+  const auto all = double(std::max<int64_t>(1, device.allocated_bytes[moment]));
+  const auto add = [&](std::string name, const std::pair<int64_t, int64_t>& sums) {
+    table.rows.push_back({{std::move(name), sums.second > 0 ? Cell(double(sums.second)) : Cell(),
+                           double(sums.first), double(sums.first) / all},
+                          false});
+  };
+  for (const auto& [path, sums] : paths) add(path.empty() ? kUnknown : joined(path, common), sums);
+  if (before.first > 0) add(kBefore, before);
+  std::stable_sort(table.rows.begin(), table.rows.end(), [](const Row& a, const Row& b) {
+    return std::get<double>(a.cells[2]) > std::get<double>(b.cells[2]);
+  });
+  return table;
+}
+
+std::vector<std::string> history_sentences(const MemoryHistory& history, const DeviceHistory& device) {
+  const size_t peak = device.peak(), last = device.asked_last();
+  std::vector<std::string> sentences{peak_sentence(device, peak), largest_sentence(history, device, peak),
+                                     last_sentence(history, device)};
+  if (device.refusals.empty()) {
+    sentences.push_back(fragmentation_sentence(device, peak, "at the peak"));
+  } else {
+    sentences.push_back(fragmentation_sentence(device, last, "then"));
+    sentences.push_back(fragmented_sentence(device));
+  }
+  sentences.push_back(before_sentence(device));
+  std::erase(sentences, "");
+  return sentences;
+}
+
+std::optional<int64_t> available_bytes(const DeviceHistory& device) {
+  if (device.refusals.empty() || !device.refusals.back().free_bytes || device.reserved_bytes.empty())
+    return std::nullopt;
+  const RecordedRefusal& refused = device.refusals.back();
+  return device.reserved_bytes[refused.moment] + *refused.free_bytes;
+}
+
+}  // namespace headroom::reports

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/history/memory_history.h"
+#include "reports/figures/chart.h"
+#include "reports/figures/table.h"
+
+namespace headroom::reports {
+
+/// Where a moment stands on the chart's x axis: seconds, or the number of its record where no times are
+/// known.
+double history_place(const profiler::DeviceHistory& device, size_t moment);
+/// The last moment that is not after x; 0 before the first.
+size_t history_moment(const profiler::DeviceHistory& device, double x);
+
+/// Allocated and reserved bytes from `begin` to `end` in at most `columns` columns, of each its highest
+/// moment, so that no peak is lost. With the peak and what was refused.
+Chart history_chart(const profiler::DeviceHistory& device, double begin, double end, size_t columns);
+
+/// What was live at a moment, largest first, at most `most` and all others as one.
+Table history_tensors_table(const profiler::MemoryHistory& history, const profiler::DeviceHistory& device,
+                            size_t moment, size_t most);
+/// The same by the module that asked. Paths are without what all of them begin with.
+Table history_modules_table(const profiler::MemoryHistory& history, const profiler::DeviceHistory& device,
+                            size_t moment);
+
+/// The peak, who asked last, what the allocator could not use: a sentence each, the peak first.
+std::vector<std::string> history_sentences(const profiler::MemoryHistory& history,
+                                           const profiler::DeviceHistory& device);
+
+/// What the process could have had: reserved and free on the device when it ran out. Nothing where it did
+/// not, or where the recording does not say what was free.
+std::optional<int64_t> available_bytes(const profiler::DeviceHistory& device);
+
+}  // namespace headroom::reports

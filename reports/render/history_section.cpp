@@ -1,0 +1,61 @@
+#include "reports/figures/history.h"
+#include "reports/render/sections.h"
+#include "reports/render/sentences.h"
+
+namespace headroom::reports {
+namespace {
+
+constexpr size_t kHistoryColumns = 640;  ///< enough for every unit of a drawing's width
+constexpr size_t kMostTensors = 20;
+
+/// One device of one recording.
+Part history_part(const profiler::MemoryHistory& history, const profiler::DeviceHistory& device,
+                  const Findings& found) {
+  Part part;
+  part.sentences = history_sentences(history, device);
+  const double end = history_place(device, device.moments() - 1);
+  part.drawings.push_back(with_other_limit(history_chart(device, 0, end, kHistoryColumns), found));
+  const size_t peak = device.peak();
+  part.tables = {history_modules_table(history, device, peak),
+                 history_tensors_table(history, device, peak, kMostTensors)};
+  for (Table& table : part.tables) table.title += " at the peak";
+  return part;
+}
+
+Part need_part(const Findings& found, const profiler::DeviceHistory& device) {
+  Part part;
+  part.heading = "What Headroom would need";
+  if (!found.need) {
+    part.sentences.push_back(found.need_remark.empty()
+                                 ? "Name the decoder and the size with --model and --size to see it here."
+                                 : found.need_remark);
+    return part;
+  }
+  const std::optional<int64_t> had =
+      found.other_limit_bytes ? found.other_limit_bytes : available_bytes(device);
+  part.sentences = need_sentences(*found.need, device.allocated_bytes[device.peak()], had);
+  part.tables.push_back(need_table(*found.need, had));
+  return part;
+}
+
+}  // namespace
+
+Section history_section(const Findings& found) {
+  Section section{"Memory that PyTorch recorded", {}};
+  for (const DocumentPtr& document : found.histories) {
+    const auto& history = *document->as<profiler::MemoryHistory>();
+    for (const profiler::DeviceHistory& device : history.devices) {
+      Part part = history_part(history, device, found);
+      if (found.histories.size() > 1 || history.devices.size() > 1)
+        part.heading = document->file.string() + ", " + device.device;
+      section.parts.push_back(std::move(part));
+    }
+  }
+  if (!found.histories.empty()) {
+    const auto& first = *found.histories.front()->as<profiler::MemoryHistory>();
+    section.parts.push_back(need_part(found, first.devices[first.main_device()]));
+  }
+  return section;
+}
+
+}  // namespace headroom::reports

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Writes what PyTorch would have recorded of a decoder's memory: snapshots of its CUDA allocator and a profiler's trace.
+
+The snapshots are of a decode that never was, since they need no GPU so: an allocator after the manner of PyTorch's (blocks of
+512 bytes, segments of 2 MiB and more, best fit, splits) serves the tensors of an SDXL-like decoder until nothing is left. They
+have the keys that torch.cuda.memory._snapshot() of PyTorch 2.11 has, and those of its newest form. What must come of them is
+written down beside them, worked out here. The trace is a real one, of the demo model on a CPU, without what is of no use here.
+
+    python3 tests/reference/make_memory_histories.py snapshots tests/data/memory_histories
+    python3 tests/reference/make_memory_histories.py trace tests/data/memory_histories       # needs torch and diffusers
+"""
+
+import argparse
+import json
+import pathlib
+import pickle
+import re
+import tempfile
+
+MIB = 1 << 20
+BASE = 0x7F2A00000000
+DIFFUSERS = "/site-packages/diffusers/models/"
+TORCH = "/site-packages/torch/nn/"
+
+
+def frame(filename, line, name):
+    return {"filename": filename, "line": line, "name": name}
+
+
+OUTER = [frame(DIFFUSERS + "autoencoders/vae.py", 307, "forward"), frame(TORCH + "modules/module.py", 1776, "_call_impl"),
+         frame(DIFFUSERS + "autoencoders/autoencoder_kl.py", 199, "_decode"),
+         frame("/home/someone/decode.py", 12, "<module>")]
+RESNET = [frame(DIFFUSERS + "resnet.py", 341, "forward"), frame(TORCH + "modules/module.py", 1776, "_call_impl"),
+          frame(DIFFUSERS + "unets/unet_2d_blocks.py", 2706, "forward")] + OUTER
+CONVOLUTION = [frame("??", 0, "at::native::cudnn_convolution"), frame(TORCH + "modules/conv.py", 548, "_conv_forward"),
+               frame(TORCH + "modules/conv.py", 553, "forward"), frame(TORCH + "modules/module.py", 1776, "_call_impl")] + RESNET
+NORM = [frame(TORCH + "functional.py", 2954, "group_norm"), frame(TORCH + "modules/normalization.py", 313, "forward")] + RESNET
+UPSAMPLE = [frame(TORCH + "functional.py", 4676, "interpolate"), frame(DIFFUSERS + "upsampling.py", 170, "forward"),
+            frame(DIFFUSERS + "unets/unet_2d_blocks.py", 2710, "forward")] + OUTER
+
+
+class OutOfMemory(Exception):
+    pass
+
+
+class Allocator:
+    def __init__(self, device_bytes):
+        self.free_on_device = device_bytes
+        self.segments = []  # [address, bytes, [[address, bytes, asked, frames or None]]]
+        self.next = BASE
+        self.trace = []
+        self.now = 1_700_000_000_000_000
+
+    def note(self, action, address, size, frames):
+        self.now += 37
+        entry = {"action": action, "addr": address, "size": size, "stream": 0, "time_us": self.now, "frames": frames}
+        if action == "oom":
+            entry["device_free"] = entry.pop("addr")
+        self.trace.append(entry)
+
+    def take(self, size, frames):
+        block = (size + 511) // 512 * 512
+        fits = [(b[1], s, b) for s in self.segments for b in s[2] if b[3] is None and b[1] >= block]
+        if not fits:
+            segment = max(20 * MIB if block < 10 * MIB else (block + 2 * MIB - 1) // (2 * MIB) * 2 * MIB, 2 * MIB)
+            if segment > self.free_on_device:
+                self.release()
+            if segment > self.free_on_device:
+                self.note("oom", self.free_on_device, size, frames)
+                raise OutOfMemory
+            self.free_on_device -= segment
+            self.segments.append([self.next, segment, [[self.next, segment, 0, None]]])
+            self.note("segment_alloc", self.next, segment, frames)
+            self.next += segment + 64 * MIB
+            return self.take(size, frames)
+        _, segment, chosen = min(fits, key=lambda fit: (fit[0], fit[2][0]))
+        if chosen[1] - block >= 512:
+            at = segment[2].index(chosen)
+            segment[2].insert(at + 1, [chosen[0] + block, chosen[1] - block, 0, None])
+            chosen[1] = block
+        chosen[2], chosen[3] = size, frames
+        self.note("alloc", chosen[0], size, frames)
+        return chosen
+
+    def release(self):
+        """What holds no tensor goes back to the device before anything is refused."""
+        for segment in [s for s in self.segments if all(b[3] is None for b in s[2])]:
+            self.segments.remove(segment)
+            self.free_on_device += segment[1]
+            self.note("segment_free", segment[0], segment[1], [])
+
+    def give(self, block, frames):
+        self.note("free_requested", block[0], block[2], frames)
+        self.note("free_completed", block[0], block[2], frames)
+        block[2], block[3] = 0, None
+        for segment in self.segments:
+            blocks = segment[2]
+            for i in range(len(blocks) - 1, 0, -1):
+                if blocks[i][3] is None and blocks[i - 1][3] is None:
+                    blocks[i - 1][1] += blocks.pop(i)[1]
+
+    def snapshot_segments(self):
+        segments = []
+        for address, size, blocks in self.segments:
+            used = [b for b in blocks if b[3] is not None]
+            segments.append({
+                "device": 0, "address": address, "total_size": size, "allocated_size": sum(b[1] for b in used),
+                "active_size": sum(b[1] for b in used), "requested_size": sum(b[2] for b in used), "stream": 0,
+                "segment_type": "large", "segment_pool_id": (0, 0), "is_expandable": False, "frames": [],
+                "blocks": [{"address": b[0], "size": b[1], "requested_size": b[2] if b[3] is not None else 0,
+                            "state": "inactive" if b[3] is None else "active_allocated", "frames": b[3] or []}
+                           for b in blocks]})
+        return segments
+
+
+def decode(allocator, channels, height, width):
+    """What a decoder's last block asks for, two tensors at a time, at ever larger sizes."""
+    weights = [allocator.take(9 * channels * channels * 4 + 4, OUTER) for _ in range(6)]
+    held = allocator.take(channels * height * width * 4, CONVOLUTION)
+    for _ in range(6):
+        for _ in range(3):
+            normed = allocator.take(channels * height * width * 4 + 100, NORM)
+            convolved = allocator.take(channels * height * width * 4, CONVOLUTION)
+            allocator.give(normed, NORM)
+            allocator.give(held, RESNET)
+            held = convolved
+        height, width = 2 * height, 2 * width
+        larger = allocator.take(channels * height * width * 4, UPSAMPLE)
+        allocator.give(held, RESNET)
+        held = larger
+    return weights
+
+
+def peak_of(allocator):
+    now = most = 0
+    live = {}
+    for entry in allocator.trace:
+        if entry["action"] == "alloc":
+            live[entry["addr"]] = entry["size"]
+        elif entry["action"] == "free_completed":
+            del live[entry["addr"]]
+        most = max(most, sum(live.values()))
+    return most, sum(live.values())
+
+
+def write_snapshots(folder):
+    allocator = Allocator(600 * MIB)
+    try:
+        decode(allocator, 128, 32, 32)
+    except OutOfMemory:
+        pass
+    peak, at_end = peak_of(allocator)
+    settings = {"PYTORCH_CUDA_ALLOC_CONF": "", "max_split_size": -1, "garbage_collection_threshold": 0.0,
+                "expandable_segments": False, "pinned_num_register_threads": 1, "release_lock_on_cudamalloc": False,
+                "pinned_use_cuda_host_register": False, "roundup_power2_divisions": {"1": 0, "2": 0}}
+    for entry in allocator.trace:
+        entry.update(compile_context="N/A", user_metadata="")
+    snapshot = {"segments": allocator.snapshot_segments(), "device_traces": [allocator.trace], "allocator_settings": settings,
+                "external_annotations": []}
+    with open(folder / "torch-2.11.pickle", "wb") as out:
+        pickle.dump(snapshot, out, 4)
+    # The newest form: pools of entries, forward frames, settings of any accelerator, what annotates, and protocol 5.
+    settings.update(PYTORCH_ALLOC_CONF="expandable_segments:False", graph_capture_record_stream_reuse=False, per_process_memory_fraction=1.0)
+    for entry in allocator.trace:
+        entry.update(pool_id=(0, 0), user_metadata="decode", forward_frames=["vae.py:307"])
+    snapshot["external_annotations"] = [{"device": 0, "time_us": allocator.now, "stage": "START", "name": "decode"}]
+    snapshot["device_traces"] += [[], []]
+    with open(folder / "torch-newest.pickle", "wb") as out:
+        pickle.dump(snapshot, out, 5)
+    # A recording of the last entries alone, as max_entries leaves it.
+    del snapshot["device_traces"][0][:60]
+    with open(folder / "torch-late.pickle", "wb") as out:
+        pickle.dump(snapshot, out, 4)
+    blocks = [b for s in allocator.snapshot_segments() for b in s["blocks"]]
+    free = [b["size"] for b in blocks if b["state"] == "inactive"]
+    refused = snapshot["device_traces"][0][-1]
+    with open(folder / "expected.json", "w") as out:
+        json.dump({"peak_bytes": peak, "allocated_at_end_bytes": at_end,
+                   "reserved_at_end_bytes": sum(s["total_size"] for s in snapshot["segments"]),
+                   "rounding_at_end_bytes": sum(b["size"] - b["requested_size"] for b in blocks if b["state"] != "inactive"),
+                   "largest_free_bytes": max(free), "free_bytes": sum(free), "asked_bytes": refused["size"],
+                   "device_free_bytes": refused["device_free"]}, out, indent=1)
+        out.write("\n")
+
+
+def write_trace(folder):
+    import torch
+    from diffusers import AutoencoderKL
+
+    vae = AutoencoderKL.from_pretrained(pathlib.Path(__file__).parent.parent / "data/demo_model").float()
+    latent = torch.randn(1, 4, 8, 8)
+    with tempfile.TemporaryDirectory() as scratch, torch.no_grad():
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True, with_stack=True,
+                                    with_modules=True) as profile:
+            image = vae.decode(latent).sample
+        profile.export_chrome_trace(scratch + "/trace.json")
+        trace = json.load(open(scratch + "/trace.json"))
+        del image
+    events = trace["traceEvents"]
+    first = min(event["ts"] for event in events if event["name"] == "[memory]") - 5000
+    kept = []
+    for event in events:
+        name = re.sub(r"^.*site-packages/", "", event["name"])
+        common = {"ph": event["ph"], "cat": event.get("cat"), "name": name, "pid": 7, "tid": 7}
+        if name == "[memory]" and abs(event["args"]["Bytes"]) >= 16384:
+            arguments = {key: event["args"][key] for key in
+                         ("Total Reserved", "Total Allocated", "Bytes", "Device Id", "Device Type", "Addr")}
+            kept.append(common | {"s": "t", "ts": round(event["ts"] - first, 3), "args": arguments})
+        elif event.get("cat") == "python_function" and (name.startswith("nn.Module") or "diffusers" in name):
+            kept.append(common | {"ts": round(event["ts"] - first, 3), "dur": event["dur"]})
+    whole = {"schemaVersion": 1, "deviceProperties": [], "with_stack": 1, "profile_memory": 1, "with_modules": 1,
+             "displayTimeUnit": "ms", "traceEvents": kept, "traceName": "trace.json"}
+    with open(folder / "profiler-cpu.json", "w") as out:
+        json.dump(whole, out, separators=(",", ":"))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["snapshots", "trace"])
+    parser.add_argument("folder", type=pathlib.Path)
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(exist_ok=True)
+    (write_snapshots if arguments.what == "snapshots" else write_trace)(arguments.folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+#include "reports/figures/decoder_need.h"
+
+#include <catch2/catch.hpp>
+
+#include "decoder/graph/model.h"
+
+namespace headroom::reports {
+namespace {
+
+TEST_CASE("decoder need: limits from the fastest plan to the smallest, and what fits stands out") {
+  const Model model = resolve_model(HEADROOM_TEST_DATA "/demo_model");
+  const Request request{"demo", 256, 192, 1, 1, Dtype::fp32, DeviceKind::cpu};
+  const DecoderNeed need = decoder_need(model, request, {}, planner::CostModel(model.graph));
+  REQUIRE(need.points.size() >= 3);
+  CHECK(need.points.back().peak_bytes == need.smallest_bytes);
+  CHECK(need.untiled_bytes > need.smallest_bytes);
+  const Table none = need_table(need, std::nullopt);
+  CHECK(none.rows.size() == need.points.size() + 1);
+  for (const Row& row : none.rows) CHECK_FALSE(row.stands_out);
+  const Table within = need_table(need, need.points[1].peak_bytes);
+  CHECK_FALSE(within.rows[1].stands_out);
+  CHECK(within.rows[2].stands_out);
+  CHECK(need_sentences(need, 1, std::nullopt).size() == 1);
+  CHECK_THAT(need_sentences(need, 1, need.points[1].peak_bytes)[1], Catch::Contains("it takes"));
+  CHECK_THAT(need_sentences(need, 1, need.smallest_bytes - 1)[1], Catch::StartsWith("That is more than"));
+}
+
+}  // namespace
+}  // namespace headroom::reports

@@ -1,0 +1,115 @@
+#include "reports/figures/history.h"
+
+#include <catch2/catch.hpp>
+#include <numeric>
+
+#include "reports/figures/document.h"
+
+namespace headroom::reports {
+namespace {
+
+DocumentPtr recorded(const std::string& name) {
+  return read_document(HEADROOM_TEST_DATA "/memory_histories/" + name);
+}
+
+double column_sum(const Table& table, size_t column) {
+  return std::accumulate(table.rows.begin(), table.rows.end(), 0.0, [&](double sum, const Row& row) {
+    return sum + std::get<double>(row.cells[column]);
+  });
+}
+
+TEST_CASE("history: snapshots and traces of PyTorch are documents") {
+  for (const char* name : {"torch-2.11.pickle", "torch-newest.pickle", "profiler-cpu.json"}) {
+    const DocumentPtr document = recorded(name);
+    CHECK(std::string(kind_of(*document)) == "memory history");
+    REQUIRE(document->as<profiler::MemoryHistory>() != nullptr);
+  }
+  CHECK(summary(*recorded("torch-2.11.pickle")) ==
+        "memory history, memory snapshot of PyTorch, cuda:0, peak 387.4 MiB, 90 records, out of memory");
+}
+
+TEST_CASE("history: both tables hold all that was allocated, at every moment") {
+  for (const char* name : {"torch-2.11.pickle", "torch-late.pickle", "profiler-cpu.json"}) {
+    const DocumentPtr document = recorded(name);
+    const auto& history = *document->as<profiler::MemoryHistory>();
+    const profiler::DeviceHistory& device = history.devices[0];
+    for (size_t i = 0; i < device.moments(); ++i) {
+      CAPTURE(name, i);
+      const auto all = double(device.allocated_bytes[i]);
+      for (const size_t most : {size_t{3}, size_t{1000}})
+        REQUIRE(column_sum(history_tensors_table(history, device, i, most), 2) == all);
+      REQUIRE(column_sum(history_modules_table(history, device, i), 2) == all);
+    }
+  }
+}
+
+TEST_CASE("history: the tables name who asked, largest first") {
+  const DocumentPtr document = recorded("torch-2.11.pickle");
+  const auto& history = *document->as<profiler::MemoryHistory>();
+  const profiler::DeviceHistory& device = history.devices[0];
+  const Table tensors = history_tensors_table(history, device, device.peak(), 2);
+  REQUIRE(tensors.rows.size() == 3);
+  CHECK(std::get<std::string>(tensors.rows[0].cells[0]) == "resnet.py:341 forward");
+  CHECK(std::get<std::string>(tensors.rows[0].cells[1]) == "group_norm");
+  CHECK(std::get<std::string>(tensors.rows[2].cells[0]) == "7 other tensors");
+  const Table modules = history_modules_table(history, device, device.peak());
+  CHECK(std::get<std::string>(modules.rows[0].cells[0]) ==
+        "vae.py:forward / unet_2d_blocks.py:forward / resnet.py:forward / group_norm");
+  CHECK(std::get<std::string>(modules.rows.back().cells[0]) == "vae.py:forward");
+  CHECK(std::get<double>(modules.rows.back().cells[1]) == 6);
+}
+
+TEST_CASE("history: however few columns a chart has, its peak stays") {
+  for (const char* name : {"torch-2.11.pickle", "profiler-cpu.json"}) {
+    const DocumentPtr document = recorded(name);
+    const profiler::DeviceHistory& device = document->as<profiler::MemoryHistory>()->devices[0];
+    const auto peak = double(device.allocated_bytes[device.peak()]);
+    const double end = history_place(device, device.moments() - 1);
+    for (const size_t columns : {size_t{1}, size_t{7}, size_t{50}, size_t{100'000}}) {
+      CAPTURE(name, columns);
+      const Chart chart = history_chart(device, 0, end, columns);
+      const std::vector<double>& y = chart.series[0].y;
+      CHECK(*std::max_element(y.begin(), y.end()) == peak);
+      CHECK(y.size() <= std::max(columns, device.moments()) + 1);
+      CHECK(std::is_sorted(chart.series[0].x.begin(), chart.series[0].x.end()));
+      REQUIRE(chart.notes.size() == 1);
+    }
+    // A part of it, of which the peak is none.
+    const double late = history_place(device, device.moments() - 2);
+    CHECK(history_chart(device, late, end, 10).notes.empty());
+  }
+}
+
+TEST_CASE("history: a moment and its place on the axis") {
+  const DocumentPtr document = recorded("torch-2.11.pickle");
+  const profiler::DeviceHistory& device = document->as<profiler::MemoryHistory>()->devices[0];
+  for (size_t i = 2; i < device.moments(); ++i) CHECK(history_moment(device, history_place(device, i)) == i);
+  CHECK(history_moment(device, -1) == 0);
+  CHECK(history_moment(device, 1e9) == device.moments() - 1);
+}
+
+TEST_CASE("history: the sentences say the peak, who asked last and what was free") {
+  const DocumentPtr document = recorded("torch-2.11.pickle");
+  const auto& history = *document->as<profiler::MemoryHistory>();
+  const std::vector<std::string> said = history_sentences(history, history.devices[0]);
+  REQUIRE(said.size() == 5);
+  CHECK_THAT(said[0], Catch::Contains("387.4 MiB allocated of 524.0 MiB reserved, so 136.6 MiB"));
+  CHECK_THAT(said[1], Catch::Contains("128.0 MiB of resnet.py:341 forward (group_norm), ") &&
+                          Catch::Contains("and 6 other tensors."));
+  CHECK_THAT(said[2], Catch::Contains("upsampling.py:170 forward (interpolate) asked for 512.0 MiB") &&
+                          Catch::Contains("452.0 MiB free on the device"));
+  CHECK_THAT(said[3], Catch::Contains("the largest free block was 16.6 MiB"));
+  CHECK_THAT(said[4], Catch::StartsWith("It is no fragmentation: 43.4 MiB were missing"));
+  CHECK(available_bytes(history.devices[0]) == int64_t{600} << 20);
+  const DocumentPtr cpu = recorded("profiler-cpu.json");
+  const auto& traced = *cpu->as<profiler::MemoryHistory>();
+  CHECK_THAT(history_sentences(traced, traced.devices[0])[2], Catch::StartsWith("Nothing was refused"));
+  CHECK_FALSE(available_bytes(traced.devices[0]));
+  const DocumentPtr late = recorded("torch-late.pickle");
+  const auto& cut = *late->as<profiler::MemoryHistory>();
+  CHECK_THAT(history_sentences(cut, cut.devices[0]).back(),
+             Catch::EndsWith("were allocated before the recording began."));
+}
+
+}  // namespace
+}  // namespace headroom::reports

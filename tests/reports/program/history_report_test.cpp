@@ -1,0 +1,76 @@
+#include <catch2/catch.hpp>
+
+#include "tests/reports/program/decode_files.h"
+
+namespace headroom::reports {
+namespace {
+
+using nlohmann::json;
+using test::call;
+using test::page_of;
+using test::report_json;
+using test::require_refused;
+using test::sections_of;
+using test::sentences_of;
+using test::Words;
+
+constexpr const char* kSnapshot = HEADROOM_TEST_DATA "/memory_histories/torch-2.11.pickle";
+constexpr const char* kTrace = HEADROOM_TEST_DATA "/memory_histories/profiler-cpu.json";
+
+TEST_CASE("report: a memory snapshot of PyTorch opens with its peak, in a sentence, a chart and two tables") {
+  const json report = report_json({kSnapshot});
+  REQUIRE(report["sections"][0]["title"] == "Memory that PyTorch recorded");
+  CHECK_THAT(report["sections"][0]["parts"][0]["sentences"][0].get<std::string>(),
+             Catch::StartsWith("The peak on cuda:0, "));
+  CHECK(report["sections"][0]["parts"][0]["tables"].size() == 2);
+  CHECK_THAT(sentences_of(report), Catch::Contains("--model and --size"));
+  const test::Scratch scratch;
+  const std::string page = (scratch / "report.html").string(), text = (scratch / "report.md").string();
+  CHECK(call(run_report, {kSnapshot, kTrace, "-o", page}).code == 0);
+  CHECK_THAT(test::read_bytes(page), Catch::Contains("<svg") && Catch::Contains("out of memory: asked for"));
+  CHECK(call(run_report, {kTrace, "-o", text}).code == 0);
+  CHECK_THAT(test::read_bytes(text), Catch::Contains("UpDecoderBlock2D_2 / Upsample2D_2"));
+}
+
+TEST_CASE("report: beside a memory history stands what Headroom would need") {
+  const Words asked{kSnapshot, "--model", HEADROOM_TEST_DATA "/demo_model", "--size", "256x192"};
+  const std::string words = sentences_of(report_json(asked));
+  CHECK_THAT(words, Catch::Contains("Headroom decodes ") && Catch::Contains("256×192") &&
+                        Catch::Contains("Within the 600.0 MiB that PyTorch had when it ran out"));
+  Words quick = asked;
+  quick.push_back("--quick");
+  CHECK_THAT(sentences_of(report_json(quick)), Catch::Contains("It is not worked out with --quick."));
+  require_refused(call(run_report, {kSnapshot, "--json", "--size", "256x192"}), 2, {"--size", "--model"});
+  require_refused(call(run_report, {kSnapshot, "--json", "--size", "big", "--model", "sdxl"}), 2,
+                  {"--size", "big"});
+}
+
+TEST_CASE("report: a hostile pickle does nothing and is refused in a line") {
+  const test::Scratch scratch;
+  const std::string executed = (scratch / "executed").string();
+  const std::string ten_gigabytes("\0\xe4\x0b\x54\2\0\0\0", 8);
+  std::string bomb = "]q";
+  bomb += '\0';
+  for (int level = 1; level < 100; ++level)
+    bomb += std::string("](") + "h" + std::string(1, static_cast<char>(level - 1)) + "h" +
+            std::string(1, static_cast<char>(level - 1)) + "eq" + std::string(1, static_cast<char>(level));
+  for (const std::string& bytes : {"\x80\x04"
+                                   "cposix\nsystem\n(S'touch " +
+                                       executed + "'\ntR.",
+                                   "\x80\x04\x8d" + ten_gigabytes + "x", "\x80\x04" + bomb + ".",
+                                   "\x80\x04" + std::string(1'000'000, ']') + ".", std::string("\x80\x04"),
+                                   std::string("\x80\x04}\x94.")}) {
+    const auto file = scratch.write("snapshot.pickle", bytes);
+    require_refused(call(run_report, {file.string(), "--json"}), 2, {"snapshot.pickle: ", "expected"});
+  }
+  CHECK_FALSE(std::filesystem::exists(executed));
+  // Cut short anywhere, a true one is refused as well.
+  const std::string whole = test::read_bytes(kSnapshot);
+  for (size_t length = 1; length < whole.size(); length += 701) {
+    const auto file = scratch.write("snapshot.pickle", whole.substr(0, length));
+    require_refused(call(run_report, {file.string(), "--json"}), 2, {"snapshot.pickle: byte "});
+  }
+}
+
+}  // namespace
+}  // namespace headroom::reports
