@@ -14,6 +14,7 @@
 #include "decoder/validator/ranked_validator.h"
 #include "decoder/validator/validator.h"
 #include "profiler/profile/profile_file.h"
+#include "reports/figures/unknown_file.h"
 
 namespace headroom::reports {
 namespace {
@@ -82,8 +83,13 @@ std::string schema_of(const std::filesystem::path& file) {
     json::sax_parse(in, &finder);
     if (finder.schema) return *finder.schema;
   }
+  require_json_object(file);
   // Not there, or not plainly: the parser says what is wrong.
   const json document = read_json_file(file, kMostFileBytes);
+  if (document.is_object() && !document.contains("schema"))
+    throw InputError(file.string() +
+                     ": this seems to be JSON of another program: it has no key \"schema\"; opened here are "
+                     "Headroom's plans, statistics, traces, profiles and frontiers (.json)");
   return JsonFields(document, file.string())["schema"].text();
 }
 
