@@ -3,22 +3,29 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
+#include "decoder/graph/short_name.h"
 
 namespace headroom::planner {
 namespace {
 
 using nlohmann::json;
 
-/// How far the measured time is from the predicted one, over the latter.
-double time_error(const PassAnalysis& pass) {
-  const auto& [predicted, measured] = pass.seconds;
-  if (predicted > 0) return std::abs(measured - predicted) / predicted;
-  return measured > 0 ? std::numeric_limits<double>::infinity() : 0;
+/// The numbers of `values`, the largest first, of equal ones the first.
+std::vector<size_t> largest_first(const std::vector<double>& values) {
+  std::vector<size_t> numbers(values.size());
+  std::iota(numbers.begin(), numbers.end(), size_t{0});
+  std::stable_sort(numbers.begin(), numbers.end(), [&](size_t a, size_t b) { return values[a] > values[b]; });
+  return numbers;
+}
+
+std::string difference_text(const Outcome<double>& seconds) {
+  const double difference = seconds.measured - seconds.predicted;
+  return (difference < 0 ? "-" : "+") + format_seconds(std::abs(difference));
 }
 
 /// Text of the file, on one line whatever it holds.
@@ -79,8 +86,9 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
 }
 
 std::vector<std::string> cells(const Outcome<int64_t>& peak, const Outcome<double>& seconds) {
-  return {format_bytes(peak.predicted),      format_bytes(peak.measured),      ratio_text(peak.ratio()),
-          format_seconds(seconds.predicted), format_seconds(seconds.measured), ratio_text(seconds.ratio())};
+  return {format_seconds(seconds.predicted), format_seconds(seconds.measured), difference_text(seconds),
+          ratio_text(seconds.ratio()),       format_bytes(peak.predicted),     format_bytes(peak.measured),
+          ratio_text(peak.ratio())};
 }
 
 template <typename T>
@@ -95,6 +103,22 @@ json to_json(const Environment& environment) {
 }
 
 }  // namespace
+
+double seconds_off(const Outcome<double>& seconds) {
+  return std::abs(seconds.measured - seconds.predicted);
+}
+
+std::vector<size_t> worst_passes(const std::vector<PassStats>& passes) {
+  std::vector<double> off;
+  for (const PassStats& pass : passes) off.push_back(seconds_off({pass.predicted_seconds, pass.seconds}));
+  return largest_first(off);
+}
+
+std::vector<size_t> longest_passes(const Plan& plan) {
+  std::vector<double> seconds;
+  for (const Pass& pass : plan.passes) seconds.push_back(pass.predicted_seconds);
+  return largest_first(seconds);
+}
 
 bool belongs_to(const Plan& plan, const RunStats& stats) {
   return !mismatch(plan, stats);
@@ -114,39 +138,44 @@ Analysis analyze(const Plan& plan, const std::string& plan_origin, const RunStat
   analysis.assumed = plan.assumed;
   analysis.planned_for = plan.environment;
   analysis.ran_on = {stats.device, stats.libraries};
-  for (size_t i = 0; i < plan.passes.size(); ++i) {
+  std::vector<double> off;
+  for (size_t i = 0; i < plan.passes.size(); ++i)
+    off.push_back(seconds_off({plan.passes[i].predicted_seconds, stats.passes[i].seconds}));
+  for (const size_t i : largest_first(off)) {
     analysis.passes.push_back({i,
                                plan.passes[i].name,
                                {plan.passes[i].predicted_peak_bytes, stats.passes[i].peak_bytes},
                                {plan.passes[i].predicted_seconds, stats.passes[i].seconds}});
   }
-  const auto largest = std::max_element(analysis.passes.begin(), analysis.passes.end(),
-                                        [](const PassAnalysis& a, const PassAnalysis& b) {
-                                          return a.peak_bytes.measured < b.peak_bytes.measured;
-                                        });
+  // Of several with the largest peak the first in the plan.
+  const auto largest = std::max_element(
+      analysis.passes.begin(), analysis.passes.end(), [](const PassAnalysis& a, const PassAnalysis& b) {
+        return a.peak_bytes.measured != b.peak_bytes.measured ? a.peak_bytes.measured < b.peak_bytes.measured
+                                                              : a.pass > b.pass;
+      });
   if (largest != analysis.passes.end()) largest->decided_peak = true;
-  std::stable_sort(
-      analysis.passes.begin(), analysis.passes.end(),
-      [](const PassAnalysis& a, const PassAnalysis& b) { return time_error(a) > time_error(b); });
   return analysis;
 }
 
 std::string to_text(const Analysis& analysis) {
-  std::vector<std::vector<std::string>> rows{
-      {"pass", "name", "peak predicted", "measured", "ratio", "time predicted", "measured", "ratio"}};
+  std::vector<std::vector<std::string>> rows{{"pass", "name", "time predicted", "measured", "difference",
+                                              "ratio", "peak predicted", "measured", "ratio"}};
   const auto add = [&](const std::string& number, const std::string& name,
                        const std::vector<std::string>& figures) {
     rows.push_back({number, name});
     rows.back().insert(rows.back().end(), figures.begin(), figures.end());
   };
   for (const PassAnalysis& pass : analysis.passes) {
-    add(std::to_string(pass.pass), pass.name, cells(pass.peak_bytes, pass.seconds));
+    add(std::to_string(pass.pass), short_name(pass.name), cells(pass.peak_bytes, pass.seconds));
     rows.back().push_back(pass.decided_peak ? "<- the measured peak" : "");
   }
   add("", "whole decode", cells(analysis.peak_bytes, analysis.seconds));
-  std::string text = "worst predicted time first; ratios are measured over predicted\n" + table(rows);
+  std::string text =
+      "by the seconds that passes took more or less than predicted, most first; ratios are measured over "
+      "predicted\n" +
+      table(rows);
   text += "limit " + format_bytes(analysis.limit_bytes) + "; " + std::to_string(analysis.outside_bytes) +
-          " bytes of growth outside the pool, which no pass counts\n";
+          " bytes that the process grew by beside the decode's own memory, which no pass counts\n";
   text += "ran on " + analysis.ran_on.device + "; " + analysis.ran_on.libraries + "\n";
   if (analysis.assumed) {
     text += "the plan's costs are assumptions: give headroom-plan a --profile of this machine\n";

@@ -21,6 +21,16 @@ struct Outcome {
   }
 };
 
+/// How many seconds more or less than predicted a pass took.
+double seconds_off(const Outcome<double>& seconds);
+
+/// Passes of a run by seconds_off(), the largest first: their numbers. Its first is the worst pass, of which
+/// explain, report and window speak.
+std::vector<size_t> worst_passes(const std::vector<PassStats>& passes);
+
+/// Passes of a plan by their predicted seconds, the longest first: their numbers.
+std::vector<size_t> longest_passes(const Plan& plan);
+
 struct PassAnalysis {
   size_t pass = 0;  ///< its number in the plan
   std::string name;
@@ -31,7 +41,7 @@ struct PassAnalysis {
 
 /// A plan beside a run of it, in the manner of a database's EXPLAIN ANALYZE.
 struct Analysis {
-  std::vector<PassAnalysis> passes;  ///< largest relative error of the predicted time first
+  std::vector<PassAnalysis> passes;  ///< as worst_passes() ranks them
   Outcome<int64_t> peak_bytes;       ///< the whole decode, growth outside the pool included
   Outcome<double> seconds;
   int64_t limit_bytes = 0;

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "decoder/graph/amounts.h"
+#include "decoder/graph/short_name.h"
 #include "decoder/lowering/block_windows.h"
 #include "decoder/lowering/weights_bytes.h"
+#include "planner/explain/analyze.h"
+#include "planner/explain/peak.h"
 
 namespace headroom::planner {
 namespace {
@@ -29,11 +33,13 @@ std::string halo_text(const Halo& halo) {
 
 std::string materialised_text(const Materialised& entry, const Plan& plan, const Graph& graph) {
   std::string text =
-      graph.tensor(entry.tensor).name + "  " + format_bytes(stored_bytes(graph, plan, entry)) + " in " +
-      std::to_string(entry.blocks.size()) + " blocks of " + std::to_string(entry.block_rows) + " rows" +
+      short_name(graph.tensor(entry.tensor).name) + "  " + format_bytes(stored_bytes(graph, plan, entry)) +
+      " in " + std::to_string(entry.blocks.size()) + " blocks of " + std::to_string(entry.block_rows) +
+      " rows" +
       (entry.tier == MemoryTier::device ? " on the device" : std::string(" in ") + name_of(entry.tier)) +
       ", until pass " + std::to_string(entry.last_pass);
-  if (entry.in_place_of != TensorId{-1}) text += ", in place of " + graph.tensor(entry.in_place_of).name;
+  if (entry.in_place_of != TensorId{-1})
+    text += ", in place of " + short_name(graph.tensor(entry.in_place_of).name);
   if (entry.tier != MemoryTier::device) {
     text += "; at most " + format_bytes(window_bytes(graph, plan, entry)) + " of it on the device";
   }
@@ -53,7 +59,7 @@ const Materialised* materialised_of(const Plan& plan, TensorId id) {
 }
 
 std::string read_text(const Plan& plan, const Graph& graph, TensorId id, size_t pass) {
-  std::string text = "read " + graph.tensor(id).name;
+  std::string text = "read " + short_name(graph.tensor(id).name);
   const Materialised* materialised = materialised_of(plan, id);
   if (materialised == nullptr) return text;
   if (materialised->tier != MemoryTier::device) {
@@ -167,17 +173,22 @@ std::set<TensorId> tensors_read(const Plan& plan, const Graph& graph, size_t pas
 }
 
 std::string step_text(const Step& step, const Graph& graph) {
-  return std::string(name_of(step.kind)) + " " + graph.tensor(step.tensor).name + halo_text(step.halo);
+  return std::string(name_of(step.kind)) + " " + short_name(graph.tensor(step.tensor).name) +
+         halo_text(step.halo);
 }
 
 std::string explain(const Plan& plan, const Model& model) {
   const Graph& graph = model.graph;
   std::string text = heading(plan, graph);
+  std::optional<PlanPeak> peak;
+  if (!plan.passes.empty()) peak = peak_of_plan(plan, model);
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     const Pass& pass = plan.passes[i];
-    text += "Pass " + std::to_string(i) + "  " + pass.name + "  (peak " +
+    const bool has_peak = peak && peak->pass == i;
+    text += "Pass " + std::to_string(i) + "  " + short_name(pass.name) + "  (peak " +
             format_bytes(pass.predicted_peak_bytes) + ", time " + format_seconds(pass.predicted_seconds) +
-            ", " + with_digits(pass.predicted_flops / 1e9, 1) + " GFLOP, " + tiles_text(pass) + ")\n";
+            ", " + with_digits(pass.predicted_flops / 1e9, 1) + " GFLOP, " + tiles_text(pass) + ")" +
+            (has_peak ? "  <- the peak\n" : "\n");
     std::vector<std::string> lines;
     const int64_t brought =
         pass_weights_bytes(graph, pass, pass.convolutions, plan.weights, storage_of(plan.request));
@@ -187,7 +198,11 @@ std::string explain(const Plan& plan, const Model& model) {
           (pass.convolutions == ConvolutionAlgorithm::winograd ? ", kernels in Winograd form" : ""));
     }
     for (TensorId id : tensors_read(plan, graph, i)) lines.push_back(read_text(plan, graph, id, i));
-    for (const Step& step : pass.steps) lines.push_back(step_text(step, graph));
+    for (size_t step = 0; step < pass.steps.size(); ++step) {
+      const bool highest = has_peak && step == peak->point.step;
+      lines.push_back(step_text(pass.steps[step], graph) +
+                      (highest ? "  <- the peak, " + format_bytes(peak->bytes) : ""));
+    }
     for (const Materialised& entry : plan.materialised) {
       if (entry.first_pass == static_cast<int32_t>(i))
         lines.push_back("keep " + materialised_text(entry, plan, graph));
@@ -196,6 +211,21 @@ std::string explain(const Plan& plan, const Model& model) {
   }
   return text;
 }
+
+namespace {
+
+json peak_json(const PlanPeak& peak) {
+  json live = json::array();
+  for (const LiveEntry& entry : peak.live)
+    live.push_back({{"name", entry.name}, {"kind", key_of(entry.kind)}, {"bytes", entry.bytes}});
+  return {{"pass", peak.pass},
+          {"name", peak.pass_name},
+          {"step", peak.point.step},
+          {"bytes", peak.bytes},
+          {"live", std::move(live)}};
+}
+
+}  // namespace
 
 json explain_json(const Plan& plan, const Model& model) {
   const Graph& graph = model.graph;
@@ -241,6 +271,9 @@ json explain_json(const Plan& plan, const Model& model) {
     gap = plan.bound_seconds > 0 ? std::max(0.0, plan.predicted_seconds / plan.bound_seconds - 1) : 0.0;
   }
   return {{"model", plan.request.model},
+          {"dtype", name_of(plan.request.dtype)},
+          {"peak", plan.passes.empty() ? json(nullptr) : peak_json(peak_of_plan(plan, model))},
+          {"longest_passes", longest_passes(plan)},
           {"device", name_of(plan.request.device)},
           {"limit_bytes", plan.limit_bytes},
           {"peak_bytes", plan.predicted_peak_bytes},

@@ -10,7 +10,8 @@
 namespace headroom::planner {
 
 /// The plan for people: a tree of passes with what each reads, runs and keeps, its tiles, predicted peak and
-/// time, in the manner of a database's EXPLAIN. Only for valid plans.
+/// time, in the manner of a database's EXPLAIN. The pass and the step of the peak are marked. Only for valid
+/// plans. Shorter: planner/explain/summary.h.
 std::string explain(const Plan& plan, const Model& model);
 
 /// The same for programs: a document with `passes[]` and, in each, `reads[]`, `steps[]` and `keeps[]`.
@@ -38,7 +39,7 @@ std::string tiles_text(const Pass& pass);
 /// What a pass reads whole that earlier passes wrote, and the latent; statistics are not among it.
 std::set<TensorId> tensors_read(const Plan& plan, const Graph& graph, size_t pass);
 
-/// What a step does, without where it reads: "conv decoder.conv_in halo 1".
+/// What a step does, without where it reads: "conv conv_in halo 1".
 std::string step_text(const Step& step, const Graph& graph);
 
 }  // namespace headroom::planner

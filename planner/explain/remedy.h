@@ -9,6 +9,13 @@
 
 namespace headroom::planner {
 
+/// A plan that a remedy brings: the smallest limit under which it is found, and what it takes.
+struct LowerPlan {
+  int64_t peak_bytes = 0;
+  double seconds = 0;
+  std::optional<int64_t> needs_bytes{};  ///< in the memory tier that the remedy adds
+};
+
 /// Another value of the request or of the options with which less memory may do, and what it alone would
 /// bring.
 struct Remedy {
@@ -19,6 +26,8 @@ struct Remedy {
   /// Of a plan with it under the limit that was asked for, or else under the smallest one, where it is known.
   std::optional<double> seconds{};
   std::optional<int64_t> needs_bytes{};  ///< of that plan in the memory tier that the remedy adds
+  /// The lowest peak in about the time of a plan that there is already; only of what_would_lower().
+  std::optional<LowerPlan> about_as_fast{};
 };
 
 /// Whether each remedy alone makes a plan possible under the problem's limit, and how fast it is; for those

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/amounts.h"
+#include "decoder/graph/short_name.h"
 #include "decoder/lowering/attention.h"
 #include "decoder/lowering/blocks.h"
 #include "decoder/lowering/storage.h"
@@ -72,11 +73,11 @@ std::string to_text(const WhyNot& why, const Request& request) {
                      " does not fit " + format_bytes(why.limit_bytes) +
                      "; the smallest limit that works is " + mebibytes_up(why.smallest_limit_bytes) + " (" +
                      std::to_string(why.smallest_limit_bytes) + " bytes): pass " + std::to_string(why.pass) +
-                     " (" + why.pass_name + ") holds";
+                     " (" + short_name(why.pass_name) + ") holds";
   for (size_t i = 0; i < std::min<size_t>(why.blockers.size(), 4); ++i) {
     const Blocker& blocker = why.blockers[i];
-    text += (i ? ", " : " ") + (blocker.what == "tiles" ? "tiles of " + blocker.name : blocker.name) + " " +
-            format_bytes(blocker.bytes);
+    text += std::string(i ? ", " : " ") + (blocker.what == "tiles" ? "tiles of " : "") +
+            short_name(blocker.name) + " " + format_bytes(blocker.bytes);
   }
   for (const Remedy& remedy : why.remedies) {
     text += "; with " + remedy.option + " it ";

@@ -1,51 +1,158 @@
-#include "planner/program/commands.h"
-
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/graph/amounts.h"
 #include "decoder/graph/errors.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/validator/validator.h"
+#include "planner/cost/profile_check.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"
+#include "planner/explain/summary.h"
+#include "planner/program/commands.h"
 #include "planner/program/loaded_plan.h"
 
 namespace headroom::planner {
+namespace {
+
+/// How long explain looks for what would lower the peak.
+constexpr double kSecondsForRemedies = 1;
+
+struct ExplainAsked {
+  std::string file, stats_file, model, profile_file;
+  std::optional<size_t> rank;
+  bool passes = false, quick = false, json = false;
+};
+
+/// What would lower the peak, or why that was not looked for.
+struct LowerAnswer {
+  std::optional<LowerPeak> lower;
+  std::string remark;
+};
+
+PlanOptions options_of(const Plan& plan) {
+  PlanOptions options;
+  options.limit_bytes = plan.limit_bytes;
+  options.host_limit_bytes = plan.host_limit_bytes;
+  options.scratch_limit_bytes = plan.scratch_limit_bytes;
+  options.scratch_folder = plan.scratch_folder;
+  return options;
+}
+
+LowerAnswer lower_of(const LoadedPlan& loaded, const ExplainAsked& asked) {
+  const Request& request = loaded.plan.request;
+  if (asked.quick) return {{}, "not looked for (--quick)"};
+  if (asked.rank) return {{}, "not looked for: this is one rank's part of a plan"};
+  if (!loaded.plan.assumed && asked.profile_file.empty())
+    return {{}, "not looked for: the plan was made by a profile; --profile PROFILE names it"};
+  const CostModel costs =
+      costs_of(loaded.model.graph, request, loaded.plan.assumed ? "" : asked.profile_file, true);
+  return {what_would_lower({loaded.model, request, options_of(loaded.plan), costs}, loaded.plan,
+                           for_seconds(kSecondsForRemedies)),
+          {}};
+}
+
+void print_plan(const LoadedPlan& loaded, const ExplainAsked& asked, std::ostream& out) {
+  if (asked.json) {
+    nlohmann::json document = explain_json(loaded.plan, loaded.model);
+    const LowerAnswer answer = lower_of(loaded, asked);
+    if (answer.lower) document.update(to_json(*answer.lower));
+    out << document.dump(2) << "\n";
+    return;
+  }
+  if (asked.passes) {
+    out << explain(loaded.plan, loaded.model);
+    return;
+  }
+  const LowerAnswer answer = lower_of(loaded, asked);
+  out << summarise(loaded.plan, loaded.model, answer.lower, answer.remark)
+      << "passes   --passes shows what each of them reads, runs and keeps\n";
+}
+
+/// Each plan of a queue, one after another.
+void print_queue(const ExplainAsked& asked, std::ostream& out) {
+  if (asked.rank) throw InputError("--rank: " + asked.file + " is a queue");
+  if (!asked.stats_file.empty())
+    throw InputError("--analyze: not of a queue; headroom-report shows its runs");
+  const LoadedQueue loaded = load_queue(asked.file, asked.model);
+  const RequestQueue& queue = loaded.queue;
+  nlohmann::json plans = nlohmann::json::array();
+  const QueuePrediction prediction = predict(queue);
+  if (!asked.json) {
+    out << queue.order.size() << " decodes of " << queue.plans.size() << " shapes, one after another, peak "
+        << format_bytes(prediction.peak_bytes) << " of " << format_bytes(queue.limit_bytes) << ", "
+        << format_seconds(prediction.seconds) << "\n";
+  }
+  for (size_t i = 0; i < queue.plans.size(); ++i) {
+    const Plan& plan = queue.plans[i];
+    require_valid(plan, loaded.model, asked.file + ": plans[" + std::to_string(i) + "]");
+    if (asked.json) {
+      plans.push_back(explain_json(plan, loaded.model));
+      continue;
+    }
+    std::string decodes;
+    for (const QueuedDecode& decode : queue.order) {
+      const QueuedRequest& request = queue.requests[static_cast<size_t>(decode.request)];
+      if (decode.plan != static_cast<int32_t>(i) || decode.repetition > 0) continue;
+      decodes += (decodes.empty() ? "" : ", ") + request.name +
+                 (request.count > 1 ? " (" + std::to_string(request.count) + " times)" : "");
+    }
+    out << "\nplan " << i << ", of " << decodes << "\n"
+        << (asked.passes ? explain(plan, loaded.model) : summarise(plan, loaded.model, {}));
+  }
+  if (!asked.json) return;
+  out << nlohmann::json{{"limit_bytes", queue.limit_bytes},    {"peak_bytes", prediction.peak_bytes},
+                        {"pool_bytes", prediction.pool_bytes}, {"seconds", prediction.seconds},
+                        {"decodes", queue.order.size()},       {"plans", std::move(plans)}}
+             .dump(2)
+      << "\n";
+}
+
+}  // namespace
 
 int explain_command(const std::vector<std::string>& args, std::ostream& out) {
   CLI::App app(
-      "Show a plan as a tree of passes: what each reads, runs and keeps, and where, with its peak and time. "
-      "With\n"
-      "--analyze, a table of what was predicted and what a run of the plan measured, the worst prediction "
-      "first.\n\n"
+      "Show where a plan's peak comes from, where its time goes, and what would lower the peak. With "
+      "--passes,\n"
+      "the tree of its passes: what each reads, runs and keeps, and where. With --analyze, a table of what "
+      "was\n"
+      "predicted and what a run of the plan measured, by the seconds between the two.\n\n"
       "Examples:\n"
       "  headroom-plan explain plan.json\n"
       "  headroom-decode --plan plan.json --model vae/ --latent latent.npy -o picture.png --stats "
       "stats.json\n"
       "  headroom-plan explain plan.json --analyze stats.json",
       "headroom-plan explain");
-  std::string file, stats_file, model;
-  std::optional<size_t> rank;
-  bool json = false;
-  app.add_option("plan", file, "plan file")->required();
-  app.add_option("--analyze", stats_file,
+  ExplainAsked asked;
+  app.add_option("plan", asked.file, "plan file, or a queue as headroom-plan queue writes it")->required();
+  app.add_flag("--passes", asked.passes, "the tree of passes; the one that decides the peak is marked");
+  app.add_option("--analyze", asked.stats_file,
                  "statistics of a run of this plan, as headroom-decode --stats writes them");
-  app.add_option("--rank", rank, "of a plan for several ranks, this one's part; 0 is the first");
-  app.add_option("--model", model, "the model, where the plan's own name for it does not resolve here");
-  app.add_flag("--json", json, "print JSON");
+  app.add_option("--rank", asked.rank, "of a plan for several ranks, this one's part; 0 is the first");
+  app.add_option("--profile", asked.profile_file,
+                 "the profile that the plan was made by, for what would lower the peak");
+  app.add_option("--model", asked.model, "the model, where the plan's own name for it does not resolve here");
+  app.add_flag("--quick", asked.quick, "do not look for what would lower the peak");
+  app.add_flag("--json", asked.json, "print JSON");
   if (!parse_arguments(app, args, out)) return kDone;
   // Ranks measure their passes each for itself, and statistics have those of the first.
-  if (rank && *rank > 0 && !stats_file.empty()) throw InputError("--analyze: goes with --rank 0");
-  const LoadedPlan loaded = rank ? load_rank(file, model, *rank) : load_plan(file, model);
-  require_valid(loaded.plan, loaded.model, file);
-  if (!stats_file.empty()) {
-    const Analysis analysis = analyze(loaded.plan, file, read_stats(stats_file), stats_file);
-    out << (json ? to_json(analysis).dump(2) + "\n" : to_text(analysis));
+  if (asked.rank && *asked.rank > 0 && !asked.stats_file.empty())
+    throw InputError("--analyze: goes with --rank 0");
+  if (is_queue(asked.file)) {
+    print_queue(asked, out);
+    return kDone;
+  }
+  const LoadedPlan loaded =
+      asked.rank ? load_rank(asked.file, asked.model, *asked.rank) : load_plan(asked.file, asked.model);
+  require_valid(loaded.plan, loaded.model, asked.file);
+  if (!asked.stats_file.empty()) {
+    const Analysis analysis =
+        analyze(loaded.plan, asked.file, read_stats(asked.stats_file), asked.stats_file);
+    out << (asked.json ? to_json(analysis).dump(2) + "\n" : to_text(analysis));
   } else {
-    out << (json ? explain_json(loaded.plan, loaded.model).dump(2) + "\n"
-                 : explain(loaded.plan, loaded.model));
+    print_plan(loaded, asked, out);
   }
   return kDone;
 }

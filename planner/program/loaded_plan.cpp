@@ -1,7 +1,10 @@
 #include "planner/program/loaded_plan.h"
 
+#include <nlohmann/json.hpp>
+
 #include "decoder/graph/errors.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/plan/requests_file.h"
 
 namespace headroom::planner {
 
@@ -44,6 +47,24 @@ LoadedPlan load_rank(const std::string& file, const std::string& model_argument,
                      std::to_string(rank));
   }
   return {std::move(model), std::move(plan.plans[rank])};
+}
+
+bool is_queue(const std::string& file) {
+  const nlohmann::json document = read_requests_file(file);
+  return document.is_object() && document.value("schema", nlohmann::json()) == "headroom.requests";
+}
+
+LoadedQueue load_queue(const std::string& file, const std::string& model_argument) {
+  const nlohmann::json document = read_requests_file(file);
+  const JsonFields fields(document, file);
+  const RequestQueue asked = requests_from_json(fields);
+  const std::string name = model_argument.empty() ? asked.model : model_argument;
+  if (name.empty()) throw InputError(file + ": model: missing; give it there or as --model");
+  if (!asked.planned)
+    throw InputError(file + ": plans: missing; headroom-plan queue " + file + " writes them");
+  Model model = for_frames(resolve_model(name), most_frames(asked));
+  RequestQueue queue = planned_queue_from_json(fields, model.graph);
+  return {std::move(model), std::move(queue)};
 }
 
 }  // namespace headroom::planner

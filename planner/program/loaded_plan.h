@@ -6,6 +6,7 @@
 #include "decoder/plan/plan.h"
 #include "decoder/plan/ranked_plan.h"
 #include "decoder/plan/recipe.h"
+#include "decoder/plan/requests.h"
 
 namespace headroom::planner {
 
@@ -34,5 +35,16 @@ LoadedRanks load_ranks(const std::string& file, const std::string& model_argumen
 
 /// The plan of one of these ranks. Throws InputError too where there is no such rank.
 LoadedPlan load_rank(const std::string& file, const std::string& model_argument, size_t rank);
+
+/// Whether the file is one of requests (headroom.requests). Throws InputError where it is no JSON.
+bool is_queue(const std::string& file);
+
+/// The queue in a file, as headroom-plan queue writes it, and the model of all its plans. Throws InputError
+/// too where nothing is planned yet.
+struct LoadedQueue {
+  Model model;
+  RequestQueue queue;
+};
+LoadedQueue load_queue(const std::string& file, const std::string& model_argument);
 
 }  // namespace headroom::planner

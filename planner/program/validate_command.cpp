@@ -13,7 +13,19 @@
 namespace headroom::planner {
 namespace {
 
+std::vector<Violation> violations_of_queue(const LoadedQueue& loaded) {
+  std::vector<Violation> all;
+  for (size_t i = 0; i < loaded.queue.plans.size(); ++i) {
+    for (Violation& violation : validate(loaded.queue.plans[i], loaded.model)) {
+      violation.place = "plans[" + std::to_string(i) + "]: " + violation.place;
+      all.push_back(std::move(violation));
+    }
+  }
+  return all;
+}
+
 std::vector<Violation> violations_of(const std::string& file, const std::string& model_argument) {
+  if (is_queue(file)) return violations_of_queue(load_queue(file, model_argument));
   const PlanFile parsed(file);
   const auto checked = [](const auto& loaded) { return validate(loaded.plan, loaded.model); };
   if (parsed.has_ranks()) return checked(load_ranks(file, model_argument));
@@ -24,11 +36,16 @@ std::vector<Violation> violations_of(const std::string& file, const std::string&
 }  // namespace
 
 int validate_command(const std::vector<std::string>& args, std::ostream& out) {
-  CLI::App app("Check a plan independently of what made it: every position, block, statistic and byte.",
-               "headroom-plan validate");
+  CLI::App app(
+      "Check a plan, or those of a queue, independently of what made them: every position, block, statistic "
+      "and "
+      "byte.\n\n"
+      "Example:\n"
+      "  headroom-plan validate plan.json",
+      "headroom-plan validate");
   std::string file, model;
   bool json = false;
-  app.add_option("plan", file, "plan file")->required();
+  app.add_option("plan", file, "plan file, or a queue as headroom-plan queue writes it")->required();
   app.add_option("--model", model, "the model, where the plan's own name for it does not resolve here");
   app.add_flag("--json", json, "print the violations as JSON");
   if (!parse_arguments(app, args, out)) return kDone;

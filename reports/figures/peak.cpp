@@ -2,24 +2,11 @@
 
 #include <algorithm>
 
-#include "planner/explain/explain.h"
-#include "reports/figures/plan_memory.h"
-
 namespace headroom::reports {
 
 PeakDecision what_decided(const DocumentPtr& document) {
   const PlanDocument& planned = *document->as<PlanDocument>();
-  const Graph& graph = planned.model.graph;
-  const MemoryModel memory = memory_model_of(planned);
-  size_t highest = 0;
-  Peak peak;
-  for (size_t i = 0; i < planned.plan.passes.size(); ++i) {
-    const Peak of_pass = PassSweep(graph, planned.plan, i, memory).peak();
-    if (of_pass.bytes > peak.bytes) highest = i, peak = of_pass;
-  }
-  const Pass& pass = planned.plan.passes[highest];
-  return {highest, pass.name, planner::step_text(pass.steps[peak.point.step], graph), peak.bytes,
-          entries_at(planned, highest, PassSweep(graph, planned.plan, highest, memory), peak.point)};
+  return planner::peak_of_plan(planned.plan, planned.model);
 }
 
 Table remedies_table(const std::vector<planner::Remedy>& remedies, int64_t peak_bytes) {

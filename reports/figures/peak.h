@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/explain/peak.h"
 #include "planner/explain/remedy.h"
 #include "reports/figures/document.h"
 #include "reports/figures/table.h"
@@ -11,13 +12,7 @@
 namespace headroom::reports {
 
 /// What decided a plan's peak.
-struct PeakDecision {
-  size_t pass = 0;
-  std::string pass_name;
-  std::string step;  ///< what runs then, as `headroom-plan explain` names it
-  int64_t bytes = 0;
-  std::vector<LiveEntry> live;  ///< largest first
-};
+using PeakDecision = planner::PlanPeak;
 /// `plan` must hold a plan.
 PeakDecision what_decided(const DocumentPtr& plan);
 

@@ -135,7 +135,8 @@ class PassMoments {
 Timeline predicted_timeline(DocumentPtr document) {
   const PlanDocument& planned = std::get<PlanDocument>(document->contents);
   const Plan& plan = planned.plan;
-  const auto memory = std::make_shared<const MemoryModel>(memory_model_of(planned));
+  const auto memory =
+      std::make_shared<const MemoryModel>(planner::memory_model_of_plan(planned.plan, planned.model.graph));
   const std::vector<double> pass_seconds = seconds_of_passes(planned);
   const bool every_step = shows_every_step(plan);
   const LiveBytes throughout = live_throughout(planned.model.graph, plan);
@@ -152,8 +153,9 @@ Timeline predicted_timeline(DocumentPtr document) {
   const auto live = [document, memory, moments = std::move(sweep.moments)](size_t i) {
     const auto& of = std::get<PlanDocument>(document->contents);
     const PlanMoment& at = moments[i];
-    if (at.pass == kLoading) return entries_before_passes(of);
-    return entries_at(of, at.pass, PassSweep(of.model.graph, of.plan, at.pass, *memory), at.point);
+    if (at.pass == kLoading) return planner::live_before_passes(of.plan, of.model.graph);
+    return planner::live_at(of.plan, of.model.graph, at.pass,
+                            PassSweep(of.model.graph, of.plan, at.pass, *memory), at.point);
   };
   return TimelineData{std::move(sweep.seconds), std::move(sweep.use),    sweep.now,
                       plan.limit_bytes,         std::move(sweep.passes), live};

@@ -79,18 +79,6 @@ int64_t total(const MemoryUse& use) {
   return std::accumulate(use.begin(), use.end(), int64_t{0});
 }
 
-std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries) {
-  std::map<std::pair<MemoryKind, std::string>, int64_t> sums;
-  for (const LiveEntry& entry : entries) sums[{entry.kind, entry.name}] += entry.bytes;
-  std::vector<LiveEntry> sorted;
-  for (const auto& [key, bytes] : sums) {
-    if (bytes != 0) sorted.push_back({key.second, key.first, bytes});
-  }
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const LiveEntry& a, const LiveEntry& b) { return a.bytes > b.bytes; });
-  return sorted;
-}
-
 Timeline::Timeline(TimelineData data) : data_(std::move(data)) {
   if (data_.seconds.empty() || data_.use.size() != data_.seconds.size())
     throw std::logic_error("a timeline has at least one moment, and the use of each");

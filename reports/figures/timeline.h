@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "decoder/trace/memory_kind.h"
+#include "planner/explain/live_memory.h"
 #include "reports/figures/chart.h"
 #include "reports/figures/document.h"
 #include "reports/figures/table.h"
@@ -17,16 +18,8 @@ namespace headroom::reports {
 using MemoryUse = std::array<int64_t, kMemoryKinds>;
 int64_t total(const MemoryUse& use);
 
-/// Something that is on the device.
-struct LiveEntry {
-  std::string name;  ///< of the tensor; the kind's where it is of none
-  MemoryKind kind{};
-  int64_t bytes = 0;
-  friend bool operator==(const LiveEntry&, const LiveEntry&) = default;
-};
-
-/// Entries of one name and kind put together, largest first, none of them empty.
-std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries);
+using planner::by_size;
+using planner::LiveEntry;
 
 /// What a timeline is made of.
 struct TimelineData {

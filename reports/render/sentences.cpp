@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "decoder/graph/short_name.h"
+#include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"
 
 namespace headroom::reports {
@@ -65,14 +67,13 @@ std::string run_sentence(const RunStats& stats, const std::string& file) {
 }
 
 std::string worst_pass_sentence(const RunStats& stats) {
-  const auto error = [](const PassStats& pass) { return std::abs(pass.seconds - pass.predicted_seconds); };
-  const auto worst =
-      std::max_element(stats.passes.begin(), stats.passes.end(),
-                       [&](const PassStats& a, const PassStats& b) { return error(a) < error(b); });
-  if (worst == stats.passes.end() || worst->predicted_seconds <= 0) return "";
-  return "Furthest from its predicted time was pass " + std::to_string(worst - stats.passes.begin()) + " (" +
-         worst->name + "): " + format(Unit::seconds, worst->seconds) + ", " +
-         difference_text(Unit::seconds, worst->seconds, worst->predicted_seconds) + ".";
+  if (stats.passes.empty()) return "";
+  const size_t number = planner::worst_passes(stats.passes).front();
+  const PassStats& worst = stats.passes[number];
+  if (worst.predicted_seconds <= 0) return "";
+  return "Furthest from its predicted time was pass " + std::to_string(number) + " (" +
+         short_name(worst.name) + "): " + format(Unit::seconds, worst.seconds) + ", " +
+         difference_text(Unit::seconds, worst.seconds, worst.predicted_seconds) + ".";
 }
 
 std::string verification_sentence(const Verification& verification) {

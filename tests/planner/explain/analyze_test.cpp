@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/graph/errors.h"
+#include "decoder/graph/short_name.h"
 #include "decoder/plan/stats_file.h"
 #include "planner/program/run.h"
 #include "tests/decoder/files/scratch.h"
@@ -20,7 +21,7 @@ using test::call;
 using test::require_refused;
 using test::run_as_predicted;
 
-TEST_CASE("analyze: the worst prediction of time comes first, and the pass of the peak is marked") {
+TEST_CASE("analyze: the pass furthest off in seconds comes first, and the pass of the peak is marked") {
   const Graph graph = testing::small_graph();
   Plan plan = testing::small_plan(graph);
   plan.passes[0].predicted_seconds = 0;  // too short to be predicted, and took no time either
@@ -63,9 +64,20 @@ TEST_CASE("analyze: the worst prediction of time comes first, and the pass of th
   CHECK(document["passes"][1]["decided_peak"] == true);
   CHECK(document["seconds"]["measured"] == 0.6);
 
-  // A pass that took time although none was predicted is the worst of all.
+  // Seconds decide and no ratio: nobody waits for a microsecond, although none was predicted.
   stats.passes[0].seconds = 1e-6;
-  CHECK(analyze(plan, "plan.json", stats, "stats.json").passes[0].pass == 0);
+  CHECK(analyze(plan, "plan.json", stats, "stats.json").passes[0].pass == 2);
+  CHECK(worst_passes(stats.passes) == std::vector<size_t>{2, 1, 0});
+  CHECK_THAT(line, Catch::Contains("-10.0 ms"));
+}
+
+TEST_CASE("passes are ranked by seconds: the longest of a plan, of equal ones the first") {
+  const Graph graph = testing::small_graph();
+  Plan plan = testing::small_plan(graph);
+  plan.passes[0].predicted_seconds = 1;
+  plan.passes[1].predicted_seconds = 3;
+  plan.passes[2].predicted_seconds = 3;
+  CHECK(longest_passes(plan) == std::vector<size_t>{1, 2, 0});
 }
 
 TEST_CASE("analyze: another machine than the profile's is named") {
@@ -122,7 +134,7 @@ TEST_CASE("explain --analyze and --json") {
   INFO(table.err);
   CHECK(table.code == 0);
   for (const json& pass : document["passes"])
-    CHECK_THAT(table.out, Catch::Contains(pass["name"].get<std::string>()));
+    CHECK_THAT(table.out, Catch::Contains(short_name(pass["name"].get<std::string>())));
   const json analysed = json::parse(call(run_plan, {"explain", file, "--analyze", stats_file, "--json"}).out);
   CHECK(analysed["passes"].size() == document["passes"].size());
   CHECK(analysed["passes"][0]["seconds"]["measured"] == 0.5);

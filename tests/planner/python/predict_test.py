@@ -54,7 +54,7 @@ class Predictions(unittest.TestCase):
         self.assertEqual(stored["predicted"]["peak_bytes"], plan.peak_bytes)
         self.assertEqual(stored["limit_bytes"], 512 << 20)
         self.assertEqual(json.loads(plan.json())["passes"], stored["passes"])
-        self.assertIn("decoder.conv_out", plan.explain())
+        self.assertIn("emit conv_out", plan.explain())
         self.assertEqual(headroom.explain("sdxl", 512, 512, limit="512MiB"), plan.explain())
 
     def test_a_gpu_is_predicted_without_one(self):

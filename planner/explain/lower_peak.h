@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "planner/explain/remedy.h"
+
+// What would lower the peak of a plan that fits, and what that costs.
+namespace headroom::planner {
+
+/// A plan that takes at most this many times as long counts as about as fast.
+constexpr double kAboutAsFast = 1.05;
+
+struct LowerPeak {
+  /// First the request as it is under a smaller limit, then each remedy alone; only what is lower than the
+  /// plan. Each at its smallest limit, and, where there is one, as the lowest plan that is about as fast.
+  std::vector<Remedy> remedies;
+  std::vector<std::string> not_looked_at;  ///< options of remedies for which there was no time
+};
+
+/// `problem` has the costs that `plan` was made by; its limit does not matter. `go_on` is asked before each
+/// search. Where it says false, what is known by then is returned. On CUDA the bytes are without the gaps
+/// that a reservation may have. Throws InputError as spaces_of() does.
+LowerPeak what_would_lower(const Problem& problem, const Plan& plan, const std::function<bool()>& go_on);
+
+/// True for so many seconds from now on.
+std::function<bool()> for_seconds(double seconds);
+
+}  // namespace headroom::planner

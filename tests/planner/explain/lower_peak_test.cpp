@@ -1,0 +1,102 @@
+#include "planner/explain/lower_peak.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "planner/explain/summary.h"
+#include "planner/explain/why_not.h"
+#include "planner/search/make_plan.h"
+#include "tests/support/tiny_model.h"
+
+namespace headroom::planner {
+namespace {
+
+const auto without_end = [] { return true; };
+
+struct Asked {
+  Model model = [] {
+    Model wide = test::model_of(test::tiny_config({32, 64, 128}));
+    wide.force_upcast = false;
+    return wide;
+  }();
+  CostModel costs{model.graph};
+  Request request{"small", 512, 512, 1, 1, Dtype::fp32};
+  Plan plan = plan_or_explain({model, request, {.limit_bytes = int64_t{1} << 40}, costs});
+
+  LowerPeak lower(const std::function<bool()>& go_on, PlanOptions options = {}) const {
+    return what_would_lower({model, request, options, costs}, plan, go_on);
+  }
+};
+
+TEST_CASE("what would lower the peak: each remedy's plans are there and are as fast as said") {
+  const Asked asked;
+  const LowerPeak lower = asked.lower(without_end);
+  CHECK(lower.not_looked_at.empty());
+  std::vector<std::string> options;
+  for (const Remedy& remedy : lower.remedies) {
+    CAPTURE(remedy.option);
+    options.push_back(remedy.option);
+    Request changed = asked.request;
+    PlanOptions with;
+    if (remedy.option == "--dtype bf16") changed.dtype = Dtype::bf16;
+    if (remedy.option == "--scratch DIR") {
+      with.scratch_folder = "/";
+      with.scratch_limit_bytes = int64_t{1} << 50;
+    }
+    const auto check = [&](int64_t bytes, double seconds) {
+      with.limit_bytes = bytes;
+      const auto plan = make_plan({asked.model, changed, with, asked.costs});
+      REQUIRE(plan);
+      CHECK(plan->predicted_seconds == Approx(seconds));
+      CHECK(plan->predicted_peak_bytes <= bytes);
+      CHECK(bytes < asked.plan.predicted_peak_bytes);
+    };
+    check(remedy.smallest_limit_bytes.value(), remedy.seconds.value());
+    if (!remedy.about_as_fast) continue;
+    check(remedy.about_as_fast->peak_bytes, remedy.about_as_fast->seconds);
+    CHECK(remedy.about_as_fast->seconds <= asked.plan.predicted_seconds * kAboutAsFast);
+    CHECK(remedy.about_as_fast->peak_bytes >= remedy.smallest_limit_bytes);
+  }
+  CHECK(options == std::vector<std::string>{"", "--dtype bf16", "--scratch DIR"});
+  // Without a limit there is plenty that costs next to nothing.
+  CHECK(lower.remedies.front().about_as_fast);
+}
+
+TEST_CASE("what would lower the peak: what there was no time for is named, and nothing where none is lower") {
+  Asked asked;
+  const LowerPeak none = asked.lower([] { return false; });
+  CHECK(none.remedies.empty());
+  CHECK(none.not_looked_at == std::vector<std::string>{"--limit", "--dtype bf16", "--scratch DIR"});
+  CHECK_THAT(summarise(asked.plan, asked.model, none),
+             Catch::Contains("not looked at, for lack of time: --limit, --dtype bf16, --scratch DIR"));
+  CHECK_FALSE(for_seconds(0)());
+  CHECK(for_seconds(1000)());
+
+  const int64_t smallest = asked.lower(without_end).remedies.front().smallest_limit_bytes.value();
+  asked.plan = plan_or_explain({asked.model, asked.request, {.limit_bytes = smallest}, asked.costs});
+  for (const Remedy& remedy : asked.lower(without_end).remedies) CHECK_FALSE(remedy.option.empty());
+}
+
+TEST_CASE(
+    "a summary says in some lines where the peak is, what is held, what takes long and what lowers it") {
+  const Asked asked;
+  const LowerPeak lower = asked.lower(without_end);
+  const std::string text = summarise(asked.plan, asked.model, lower);
+  CAPTURE(text);
+  CHECK(std::count(text.begin(), text.end(), '\n') <= 10);
+  CHECK(text.starts_with("small 512x512, fp32 on cpu: "));
+  for (const char* part : {"\npeak ", " in pass ", "\nheld ", "kept tensors", "\nlargest ", "\ntime ",
+                           "longest passes: ", " %)", "\nlower    --limit: ", "at the least",
+                           "--dtype bf16: ", "--scratch DIR: ", " there", "\nplan     optimal, exact"})
+    CHECK_THAT(text, Catch::Contains(part));
+  CHECK(text.find("decoder.") == std::string::npos);
+  const nlohmann::json document = to_json(lower);
+  CHECK(document["remedies"][0]["change"] == "--limit");
+  CHECK(document["remedies"][0]["about_as_fast"]["limit_bytes"] ==
+        lower.remedies[0].about_as_fast->peak_bytes);
+  CHECK(document["not_looked_at"].empty());
+}
+
+}  // namespace
+}  // namespace headroom::planner
